@@ -1,0 +1,26 @@
+//! The seam to wire formats. `formats` implements it; the engine never parses.
+
+use bytes::Bytes;
+
+use crate::view::{Role, View};
+
+/// A wire format, as far as the engine needs it. Pure and total: foreign bytes never fail, what
+/// is not understood becomes an opaque block.
+pub trait Dialect: Send + Sync {
+    /// `openai-chat`, `openai-responses`, `anthropic`, `sharegpt`.
+    fn name(&self) -> &'static str;
+
+    /// Reads one event.
+    fn view(&self, bytes: &[u8]) -> View;
+
+    /// A message of `role` with this text. A role that the dialect does not have becomes the
+    /// nearest one. Same input, same bytes, for ever.
+    fn made_message(&self, role: Role, text: &str) -> Bytes;
+
+    /// A result for the call `id` of tool `name`, for a call that the log never answered.
+    fn made_result(&self, id: &str, name: &str, text: &str) -> Bytes;
+
+    /// The same event with the blocks at these indices (results without a call before them) as
+    /// plain text in the user's role. Other blocks keep their bytes where the dialect can.
+    fn results_as_text(&self, bytes: &[u8], view: &View, blocks: &[usize]) -> Bytes;
+}

@@ -1,0 +1,95 @@
+//! Events and the hash chain.
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+
+use crate::view::Origin;
+
+/// What a provider said that one request cost, in tokens.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Usage {
+    /// The whole prompt, cached parts included.
+    pub prompt: u64,
+    /// The reply.
+    pub output: u64,
+    /// Part of the prompt that was read from the cache.
+    pub cache_read: u64,
+    /// Part of the prompt that was written to the cache.
+    pub cache_write: u64,
+}
+
+/// One message as a reader hands it over.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RawEvent {
+    /// One JSON value, exactly as recorded (without the line break after it).
+    pub bytes: Bytes,
+    /// Where it stood in the input; several ranges where a reader built it from several records.
+    pub source: Vec<std::ops::Range<usize>>,
+    /// What the reader knows about its origin that the bytes alone do not tell.
+    pub origin: Option<Origin>,
+    /// Usage of the request that this assistant message answered, where it was recorded.
+    pub usage: Option<Usage>,
+}
+
+impl RawEvent {
+    /// An event of bytes alone.
+    #[must_use]
+    pub fn new(bytes: Bytes) -> Self {
+        Self { bytes, source: Vec::new(), origin: None, usage: None }
+    }
+}
+
+/// A link of the chain: `hash_n = blake3(hash_{n-1}, bytes)`. Names its whole prefix.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Hash(pub [u8; 32]);
+
+impl Hash {
+    /// The hash before the first event.
+    pub const ROOT: Self = Self([0; 32]);
+
+    /// The next link.
+    #[must_use]
+    pub fn chain(self, bytes: &[u8]) -> Self {
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(&self.0);
+        hasher.update(bytes);
+        Self(*hasher.finalize().as_bytes())
+    }
+
+    /// 64 hex digits.
+    #[must_use]
+    pub fn to_hex(self) -> String {
+        use std::fmt::Write;
+        self.0.iter().fold(String::with_capacity(64), |mut out, byte| {
+            let _ = write!(out, "{byte:02x}");
+            out
+        })
+    }
+}
+
+impl std::fmt::Debug for Hash {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.to_hex()[..12])
+    }
+}
+
+impl Serialize for Hash {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.to_hex())
+    }
+}
+
+impl<'de> Deserialize<'de> for Hash {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        use serde::de::Error;
+        let text = String::deserialize(deserializer)?;
+        let mut out = [0; 32];
+        if text.len() != 64 || !text.is_ascii() {
+            return Err(D::Error::custom("a hash is 64 hex digits"));
+        }
+        for (at, byte) in out.iter_mut().enumerate() {
+            *byte = u8::from_str_radix(&text[2 * at..2 * at + 2], 16).map_err(D::Error::custom)?;
+        }
+        Ok(Self(out))
+    }
+}

@@ -1,0 +1,19 @@
+//! The engine of midfold. *Keep the ends, fold the middle.*
+//!
+//! Pure: no IO, no clock, no randomness, no environment, no async. Everything that the engine
+//! needs from outside comes in as a value or through one of two small traits: [`Dialect`]
+//! (how a wire format is read and written) and [`Counter`] (how tokens are counted).
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
+
+pub mod counter;
+pub mod dialect;
+pub mod event;
+pub mod jsonstr;
+pub mod profile;
+pub mod view;
+
+pub use counter::{Content, Counter};
+pub use dialect::Dialect;
+pub use event::{Hash, RawEvent, Usage};
+pub use profile::{Profile, Violation};
+pub use view::{Block, BlockKind, ByteRange, Coding, Media, MediaKind, Origin, Role, TextRef, View};

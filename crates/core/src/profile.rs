@@ -1,0 +1,62 @@
+//! What one provider accepts, as data. Constants for real providers live in `formats`.
+
+use crate::view::Role;
+
+/// Where the results of a call have to stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pairing {
+    /// In the messages right after the call, nothing between.
+    Adjacent,
+    /// Anywhere after the call.
+    Anywhere,
+}
+
+/// The validity rules of one provider for one dialect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Profile {
+    /// `openai`, `responses`, `anthropic`, `strict`, `deepseek`.
+    pub name: &'static str,
+    /// The dialect that it belongs to.
+    pub dialect: &'static str,
+    /// Where results have to stand.
+    pub pairing: Pairing,
+    /// Consecutive messages of one role are one turn for the provider (Anthropic).
+    pub merges_roles: bool,
+    /// User and assistant have to alternate (Mistral, Gemma templates).
+    pub alternates: bool,
+    /// A user message may follow a tool result.
+    pub user_after_tool: bool,
+    /// The first message after the system messages has to be the user's.
+    pub user_first: bool,
+    /// System messages are only legal at the start.
+    pub system_leading: bool,
+    /// Empty text is legal.
+    pub empty_text: bool,
+    /// Reasoning that is signed is void once anything before it changed, and has to go.
+    pub reasoning_bound: bool,
+    /// The role that a recap takes when the policy's role is not legal in its place.
+    pub recap_role: Role,
+}
+
+/// A rule that a context breaks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violation {
+    /// Short name of the rule: `orphan-result`, `unanswered-call`, `empty-text`, …
+    pub rule: &'static str,
+    /// Index of the offending message in the context.
+    pub index: usize,
+    /// What is wrong, in our words, with the ids or roles involved.
+    pub detail: String,
+    /// The provider's own error text for it.
+    pub provider_text: &'static str,
+}
+
+impl std::fmt::Display for Violation {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "message {}: {}: {}", self.index, self.rule, self.detail)?;
+        if !self.provider_text.is_empty() {
+            write!(f, " (provider: {})", self.provider_text)?;
+        }
+        Ok(())
+    }
+}

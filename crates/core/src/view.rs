@@ -1,0 +1,342 @@
+//! The typed reading of an event: a table of byte ranges into its bytes, without a lifetime.
+//!
+//! A [`View`] never holds text. It says where the text is and how it is coded, so that an edit is
+//! a splice at a range and every byte outside it stays.
+
+use std::borrow::Cow;
+
+use smallvec::SmallVec;
+
+use crate::jsonstr;
+
+/// A half-open range of bytes in an event (events are below 4 GiB).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct ByteRange {
+    /// First byte.
+    pub start: u32,
+    /// One past the last byte.
+    pub end: u32,
+}
+
+impl ByteRange {
+    /// The range `start..end`; saturates at 4 GiB, which readers refuse before.
+    #[must_use]
+    pub fn new(start: usize, end: usize) -> Self {
+        let clamp = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
+        Self { start: clamp(start), end: clamp(end) }
+    }
+
+    /// The range as `usize`s, to index with.
+    #[must_use]
+    pub fn to_usize(self) -> std::ops::Range<usize> {
+        self.start as usize..self.end as usize
+    }
+
+    /// The bytes of `source` in this range; empty when the range lies outside.
+    #[must_use]
+    pub fn of(self, source: &[u8]) -> &[u8] {
+        source.get(self.to_usize()).unwrap_or_default()
+    }
+
+    /// Length in bytes.
+    #[must_use]
+    pub fn len(self) -> usize {
+        self.to_usize().len()
+    }
+
+    /// Whether the range is empty.
+    #[must_use]
+    pub fn is_empty(self) -> bool {
+        self.end <= self.start
+    }
+}
+
+/// How the text of a [`TextRef`] is written in its bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Coding {
+    /// A JSON string token, quotes included.
+    Str,
+    /// The bytes themselves: a JSON value whose text is its source (call arguments that are an
+    /// object), or a slice of text that was decoded already.
+    Raw,
+}
+
+/// Where a piece of text lives in an event, and how it is coded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct TextRef {
+    /// The JSON token in the event's bytes.
+    pub token: ByteRange,
+    /// How the token is coded. Always [`Coding::Str`] when `nested` is set.
+    pub coding: Coding,
+    /// A range in the *decoded* token, and how the text is coded there: ShareGPT keeps many
+    /// blocks in one string, and their contents can be JSON strings again.
+    pub nested: Option<(ByteRange, Coding)>,
+}
+
+impl TextRef {
+    /// A JSON string token, quotes included.
+    #[must_use]
+    pub fn string(token: ByteRange) -> Self {
+        Self { token, coding: Coding::Str, nested: None }
+    }
+
+    /// A JSON value read as its own source.
+    #[must_use]
+    pub fn raw(token: ByteRange) -> Self {
+        Self { token, coding: Coding::Raw, nested: None }
+    }
+
+    /// A part of a decoded JSON string token.
+    #[must_use]
+    pub fn nested(token: ByteRange, inner: ByteRange, coding: Coding) -> Self {
+        Self { token, coding: Coding::Str, nested: Some((inner, coding)) }
+    }
+
+    /// The text. Total: ranges outside `bytes` read as empty, bad UTF-8 is replaced.
+    #[must_use]
+    pub fn decode<'a>(&self, bytes: &'a [u8]) -> Cow<'a, str> {
+        let token = self.token.of(bytes);
+        let outer = match self.coding {
+            Coding::Str => jsonstr::decode(token),
+            Coding::Raw => String::from_utf8_lossy(token),
+        };
+        let Some((inner, coding)) = self.nested else { return outer };
+        match outer {
+            Cow::Borrowed(text) => decode_nested(text, inner, coding),
+            Cow::Owned(text) => Cow::Owned(decode_nested(&text, inner, coding).into_owned()),
+        }
+    }
+}
+
+fn decode_nested(outer: &str, inner: ByteRange, coding: Coding) -> Cow<'_, str> {
+    let slice = outer.get(inner.to_usize()).unwrap_or_default();
+    match coding {
+        Coding::Raw => Cow::Borrowed(slice),
+        Coding::Str => jsonstr::decode(slice.as_bytes()),
+    }
+}
+
+/// Who speaks in an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Role {
+    /// System prompt.
+    System,
+    /// Developer message (`OpenAI`): a system message by another name.
+    Developer,
+    /// The user, or what a client sends in the user's role.
+    User,
+    /// The model.
+    Assistant,
+    /// A tool's result.
+    Tool,
+    /// A role that no dialect knows (`exit`, `critic`, …). Carried, never interpreted.
+    Other,
+}
+
+impl Role {
+    /// System or developer.
+    #[must_use]
+    pub fn is_system(self) -> bool {
+        matches!(self, Self::System | Self::Developer)
+    }
+
+    /// The field's standard name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::System => "system",
+            Self::Developer => "developer",
+            Self::User => "user",
+            Self::Assistant => "assistant",
+            Self::Tool => "tool",
+            Self::Other => "other",
+        }
+    }
+}
+
+/// Where the text of an event comes from, as far as its bytes or its reader tell.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Origin {
+    /// What its role says.
+    #[default]
+    Genuine,
+    /// Context that a client put in the user's role: environment, reminders, command echoes.
+    Injected,
+    /// A tool result that was flattened to plain text in the user's role.
+    Observation,
+    /// The recap of an earlier compaction, whoever wrote it.
+    Recap,
+}
+
+/// Kind of a media block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum MediaKind {
+    /// A picture.
+    Image,
+    /// Sound.
+    Audio,
+    /// A document or other file.
+    File,
+}
+
+/// An image, a sound or a file inside a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Media {
+    /// What it is.
+    pub kind: MediaKind,
+    /// Its element in the event's bytes.
+    pub outer: ByteRange,
+    /// Width and height in pixels where the bytes tell (PNG, JPEG, GIF and WebP headers).
+    pub pixels: Option<(u32, u32)>,
+    /// Size of the decoded data in bytes, 0 where it is only referred to.
+    pub size: u32,
+}
+
+/// What a block is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum BlockKind {
+    /// Plain text.
+    Text,
+    /// The model's refusal.
+    Refusal,
+    /// The model's reasoning. `bound`: it carries a signature or ciphertext that a provider ties
+    /// to what stands before it.
+    Reasoning {
+        /// Signed or encrypted.
+        bound: bool,
+    },
+    /// A tool call. The block's body is its arguments.
+    Call {
+        /// The call id, where there is one.
+        id: Option<TextRef>,
+        /// The tool's name.
+        name: Option<TextRef>,
+    },
+    /// A tool result. The block's body is its content.
+    Result {
+        /// The id of the call that it answers.
+        id: Option<TextRef>,
+        /// The tool's name where the result repeats it.
+        name: Option<TextRef>,
+        /// Whether the result says that it is an error, where it says so at all.
+        error: Option<bool>,
+    },
+    /// Only media.
+    Media,
+    /// Anything that is kept whole and never interpreted.
+    Opaque,
+}
+
+/// One block of an event.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Block {
+    /// What it is.
+    pub kind: BlockKind,
+    /// The array element or object member (key included) that holds the block. Cutting it out
+    /// together with one neighbouring comma leaves valid JSON. For a block inside a decoded
+    /// string this is the whole string token.
+    pub outer: ByteRange,
+    /// What an edit of the block's text replaces: content of a text or result, arguments of a
+    /// call. A replacement is written as a JSON string where `coding` is [`Coding::Str`], and
+    /// as is where it is [`Coding::Raw`]; a [`BlockKind::Result`] with `Raw` coding (a list of
+    /// parts) takes a JSON string in its place.
+    pub body: TextRef,
+    /// The readable text of the block, in order. One entry, equal to `body`, in the common case;
+    /// several for a result that is a list of parts; none for media and opaque blocks.
+    pub texts: SmallVec<[TextRef; 1]>,
+    /// Media in the block.
+    pub media: Vec<Media>,
+}
+
+impl Block {
+    /// A block whose text is its body.
+    #[must_use]
+    pub fn new(kind: BlockKind, outer: ByteRange, body: TextRef) -> Self {
+        Self { kind, outer, body, texts: SmallVec::from_elem(body, 1), media: Vec::new() }
+    }
+
+    /// A block without readable text.
+    #[must_use]
+    pub fn opaque(outer: ByteRange) -> Self {
+        Self {
+            kind: BlockKind::Opaque,
+            outer,
+            body: TextRef::raw(outer),
+            texts: SmallVec::new(),
+            media: Vec::new(),
+        }
+    }
+
+    /// The readable text, parts joined by newlines.
+    #[must_use]
+    pub fn text<'a>(&self, bytes: &'a [u8]) -> Cow<'a, str> {
+        match self.texts.as_slice() {
+            [] => Cow::Borrowed(""),
+            [only] => only.decode(bytes),
+            many => {
+                let parts: Vec<_> = many.iter().map(|part| part.decode(bytes)).collect();
+                Cow::Owned(parts.join("\n"))
+            }
+        }
+    }
+
+    /// Whether this is a tool call.
+    #[must_use]
+    pub fn is_call(&self) -> bool {
+        matches!(self.kind, BlockKind::Call { .. })
+    }
+
+    /// Whether this is a tool result.
+    #[must_use]
+    pub fn is_result(&self) -> bool {
+        matches!(self.kind, BlockKind::Result { .. })
+    }
+}
+
+/// The typed reading of one event.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct View {
+    /// Who speaks.
+    pub role: Role,
+    /// Where its text comes from.
+    pub origin: Origin,
+    /// The blocks in the order of the bytes.
+    pub blocks: Vec<Block>,
+}
+
+impl View {
+    /// Whether the event holds a tool call.
+    #[must_use]
+    pub fn has_calls(&self) -> bool {
+        self.blocks.iter().any(Block::is_call)
+    }
+
+    /// Whether the event holds a tool result.
+    #[must_use]
+    pub fn has_results(&self) -> bool {
+        self.blocks.iter().any(Block::is_result)
+    }
+
+    /// A message that a person wrote: user role, genuine, with text (or media) of its own.
+    /// A turn starts here.
+    #[must_use]
+    pub fn is_real_user(&self) -> bool {
+        self.role == Role::User
+            && self.origin == Origin::Genuine
+            && self.blocks.iter().any(|b| matches!(b.kind, BlockKind::Text | BlockKind::Media))
+    }
+
+    /// All readable text of one kind of block, joined by newlines.
+    #[must_use]
+    pub fn text_of<'a>(&self, bytes: &'a [u8], wanted: impl Fn(&BlockKind) -> bool) -> Cow<'a, str> {
+        let mut found = self.blocks.iter().filter(|b| wanted(&b.kind));
+        let Some(first) = found.next() else { return Cow::Borrowed("") };
+        let mut out = first.text(bytes);
+        for block in found {
+            let joined = out.to_mut();
+            joined.push('\n');
+            joined.push_str(&block.text(bytes));
+        }
+        out
+    }
+}

@@ -1,0 +1,4 @@
+//! Wire formats: the only crate that knows what a message looks like on the wire.
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
+
+pub mod scan;

@@ -1,0 +1,206 @@
+//! A structural scanner over valid JSON: where values start and end, nothing else.
+//!
+//! Readers check once that a text is JSON (`serde_json` does that); from then on views only need
+//! positions. The scanner allocates nothing, recurses nowhere (a million levels are fine), jumps
+//! over strings with `memchr`, and is total: on bytes that are not JSON it answers `None`.
+
+use std::ops::Range;
+
+use memchr::{memchr_iter, memchr2, memchr3_iter};
+
+/// First byte at or after `at` that is not JSON white space.
+#[must_use]
+pub fn skip_space(bytes: &[u8], mut at: usize) -> usize {
+    while matches!(bytes.get(at), Some(b' ' | b'\n' | b'\r' | b'\t')) {
+        at += 1;
+    }
+    at
+}
+
+/// The value that starts at or after `at`, without the white space around it.
+#[must_use]
+pub fn value(bytes: &[u8], at: usize) -> Option<Range<usize>> {
+    let start = skip_space(bytes, at);
+    let end = match bytes.get(start)? {
+        b'"' => string_end(bytes, start)?,
+        b'{' | b'[' => container_end(bytes, start)?,
+        b',' | b':' | b']' | b'}' => return None,
+        _ => scalar_end(bytes, start),
+    };
+    Some(start..end)
+}
+
+/// End of the string token that starts with a quote at `start`.
+fn string_end(bytes: &[u8], start: usize) -> Option<usize> {
+    let mut at = start + 1;
+    loop {
+        let hit = at + memchr2(b'"', b'\\', bytes.get(at..)?)?;
+        if bytes[hit] == b'"' {
+            return Some(hit + 1);
+        }
+        at = hit + 2;
+    }
+}
+
+fn scalar_end(bytes: &[u8], start: usize) -> usize {
+    let is_end = |b: &u8| matches!(b, b',' | b']' | b'}' | b' ' | b'\n' | b'\r' | b'\t' | b':');
+    bytes[start..].iter().position(is_end).map_or(bytes.len(), |n| start + n)
+}
+
+/// End of the object or array at `start`: brackets of one kind are balanced in valid JSON, so
+/// only the kind that opened it has to be counted.
+fn container_end(bytes: &[u8], start: usize) -> Option<usize> {
+    let (open, close) = if bytes[start] == b'{' { (b'{', b'}') } else { (b'[', b']') };
+    let mut depth = 1usize;
+    let mut at = start + 1;
+    'strings: loop {
+        for hit in memchr3_iter(b'"', open, close, bytes.get(at..)?) {
+            let hit = at + hit;
+            match bytes[hit] {
+                b'"' => {
+                    at = string_end(bytes, hit)?;
+                    continue 'strings;
+                }
+                byte if byte == open => depth += 1,
+                _ => depth -= 1,
+            }
+            if depth == 0 {
+                return Some(hit + 1);
+            }
+        }
+        return None;
+    }
+}
+
+/// One member of an object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Member {
+    /// The key token, quotes included.
+    pub key: Range<usize>,
+    /// The value.
+    pub value: Range<usize>,
+}
+
+impl Member {
+    /// Key and value together.
+    #[must_use]
+    pub fn whole(&self) -> Range<usize> {
+        self.key.start..self.value.end
+    }
+
+    /// Whether the key, decoded, is `name`.
+    #[must_use]
+    pub fn is(&self, bytes: &[u8], name: &str) -> bool {
+        let inner = &bytes[self.key.start + 1..self.key.end - 1];
+        inner == name.as_bytes()
+            || (inner.contains(&b'\\') && midfold_core::jsonstr::decode(inner) == name)
+    }
+}
+
+/// The members of the object in `range`, in order, duplicates included. Empty when it is no object.
+pub fn members(bytes: &[u8], range: Range<usize>) -> Members<'_> {
+    let start = skip_space(bytes, range.start);
+    let at = if bytes.get(start) == Some(&b'{') { start + 1 } else { range.end };
+    Members { bytes, at, end: range.end.min(bytes.len()) }
+}
+
+/// Iterator of [`members`].
+pub struct Members<'a> {
+    bytes: &'a [u8],
+    at: usize,
+    end: usize,
+}
+
+impl Iterator for Members<'_> {
+    type Item = Member;
+
+    fn next(&mut self) -> Option<Member> {
+        let at = skip_separator(self.bytes, self.at);
+        if at >= self.end || self.bytes[at] != b'"' {
+            self.at = self.end;
+            return None;
+        }
+        let key = at..string_end(self.bytes, at)?;
+        let colon = skip_space(self.bytes, key.end);
+        let value = value(self.bytes, colon + 1)?;
+        self.at = value.end;
+        Some(Member { key, value })
+    }
+}
+
+/// The elements of the array in `range`, in order. Empty when it is no array.
+pub fn elements(bytes: &[u8], range: Range<usize>) -> Elements<'_> {
+    let start = skip_space(bytes, range.start);
+    let at = if bytes.get(start) == Some(&b'[') { start + 1 } else { range.end };
+    Elements { bytes, at, end: range.end.min(bytes.len()) }
+}
+
+/// Iterator of [`elements`].
+pub struct Elements<'a> {
+    bytes: &'a [u8],
+    at: usize,
+    end: usize,
+}
+
+impl Iterator for Elements<'_> {
+    type Item = Range<usize>;
+
+    fn next(&mut self) -> Option<Range<usize>> {
+        let at = skip_separator(self.bytes, self.at);
+        if at >= self.end || self.bytes[at] == b']' {
+            self.at = self.end;
+            return None;
+        }
+        let found = value(self.bytes, at)?;
+        self.at = found.end;
+        Some(found)
+    }
+}
+
+fn skip_separator(bytes: &[u8], at: usize) -> usize {
+    let at = skip_space(bytes, at);
+    if bytes.get(at) == Some(&b',') { skip_space(bytes, at + 1) } else { at }
+}
+
+/// The value of member `name`; the last one wins where the key stands twice.
+#[must_use]
+pub fn get(bytes: &[u8], object: Range<usize>, name: &str) -> Option<Range<usize>> {
+    members(bytes, object).filter(|m| m.is(bytes, name)).last().map(|m| m.value)
+}
+
+/// Number of line breaks in `bytes`.
+#[must_use]
+pub fn count_lines(bytes: &[u8]) -> usize {
+    memchr_iter(b'\n', bytes).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn finds_members_and_elements() {
+        let text = br#" {"a" : [1, {"b":"]}"}, "x\"y"] , "a":2,"\u0062":null} "#;
+        let all: Vec<_> = members(text, 0..text.len()).collect();
+        assert_eq!(all.len(), 3);
+        assert_eq!(&text[get(text, 0..text.len(), "a").unwrap()], b"2");
+        assert!(all[2].is(text, "b"));
+        let parts: Vec<_> = elements(text, all[0].value.clone()).map(|r| &text[r]).collect();
+        assert_eq!(parts, [&b"1"[..], br#"{"b":"]}"}"#, br#""x\"y""#]);
+    }
+
+    #[test]
+    fn deep_nesting_does_not_recurse() {
+        let deep = [vec![b'['; 1_000_000], vec![b']'; 1_000_000]].concat();
+        assert_eq!(value(&deep, 0), Some(0..2_000_000));
+    }
+
+    #[test]
+    fn broken_json_ends_quietly() {
+        for text in [&b"{\"a"[..], b"[1,", b"{\"a\":", b"", b"{,}", b"]"] {
+            let _ = members(text, 0..text.len()).count();
+            let _ = elements(text, 0..text.len()).count();
+            let _ = value(text, 0);
+        }
+    }
+}
