@@ -40,7 +40,7 @@ impl RawEvent {
 }
 
 /// A link of the chain: `hash_n = blake3(hash_{n-1}, bytes)`. Names its whole prefix.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Hash(pub [u8; 32]);
 
 impl Hash {

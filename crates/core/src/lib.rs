@@ -5,11 +5,27 @@
 //! (how a wire format is read and written) and [`Counter`] (how tokens are counted).
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
+pub mod budget;
+mod calls;
 pub mod counter;
 pub mod dialect;
+pub mod edit;
 pub mod event;
+pub mod fold;
+pub mod ids;
 pub mod jsonstr;
+pub mod layout;
+pub mod log;
+pub mod meter;
+pub mod plan;
+pub mod policy;
 pub mod profile;
+pub mod project;
+pub mod recap;
+pub mod reduce;
+pub mod repair;
+pub mod tools;
+pub mod unit;
 pub mod view;
 
 pub use counter::{Content, Counter};

@@ -38,6 +38,15 @@ pub struct Profile {
     pub recap_role: Role,
 }
 
+impl Profile {
+    /// Whether one event is a whole message (and not an item of a response): reasoning is then a
+    /// block of it and cannot stand alone.
+    #[must_use]
+    pub fn merges_messages(&self) -> bool {
+        self.dialect != "openai-responses"
+    }
+}
+
 /// A rule that a context breaks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {

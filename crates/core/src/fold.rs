@@ -1,0 +1,311 @@
+//! The fold: the immutable record of one compaction pass, with the final text of every edit and
+//! recap in it, and accounts that add up.
+
+use serde::{Deserialize, Serialize};
+
+use crate::budget::Budget;
+use crate::event::Hash;
+use crate::layout::Floor;
+use crate::log::Log;
+use crate::meter::Meter;
+use crate::repair::Repair;
+
+/// Version of the record's shape.
+pub const VERSION: u32 = 1;
+
+/// The events that a fold replaces, named by the chain hashes at their ends.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Span {
+    /// First event.
+    pub start: u32,
+    /// One past the last event.
+    pub end: u32,
+    /// Chain hash of everything before `start`.
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
+    pub before: Hash,
+    /// Chain hash of everything before `end`: names the whole prefix.
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
+    pub through: Hash,
+}
+
+/// What stands in the place of the span, in order.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum Entry {
+    /// A recap, as the message that is sent.
+    Recap {
+        /// Its bytes.
+        bytes: String,
+    },
+    /// A marker, as the message that is sent.
+    Marker {
+        /// Its bytes.
+        bytes: String,
+    },
+    /// Events that stay as they are.
+    Verbatim {
+        /// First event.
+        from: u32,
+        /// One past the last.
+        to: u32,
+    },
+    /// An event with edits.
+    Edited {
+        /// The event.
+        seq: u32,
+        /// The message as it is sent.
+        bytes: String,
+    },
+}
+
+/// What a reducer did to one part of one event.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Edit {
+    /// The event.
+    pub seq: u32,
+    /// The block in it.
+    pub block: u32,
+    /// `replaced` or `removed`.
+    pub kind: String,
+    /// The reducer.
+    pub reducer: String,
+    /// Its reason code.
+    pub reason: String,
+    /// Tokens of the block before.
+    pub tokens_before: u32,
+    /// Tokens of the block after.
+    pub tokens_after: u32,
+}
+
+/// A repair in the context that the fold led to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct RepairRecord {
+    /// Position in the context.
+    pub index: u32,
+    /// The event that was rendered otherwise; none for an added piece.
+    pub seq: Option<u32>,
+    /// Why.
+    pub why: Repair,
+}
+
+/// One region of the layout.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Region {
+    /// First event.
+    pub start: u32,
+    /// One past the last event.
+    pub end: u32,
+    /// Tokens in the log.
+    pub tokens: u64,
+}
+
+/// Where the cuts lay, and what set them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct LayoutRecord {
+    /// The head.
+    pub head: Region,
+    /// The middle.
+    pub middle: Region,
+    /// The tail.
+    pub tail: Region,
+    /// What set the tail's boundary.
+    pub floor: Floor,
+    /// The last real user message, where it was carried as a pin.
+    pub carried_user: Option<u32>,
+    /// Pinned events of the middle.
+    pub pinned: Vec<u32>,
+}
+
+/// Each event's fate, counted. `verbatim + edited + recap + marker == events`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Accounts {
+    /// Events of the log when the fold was made.
+    pub events: u32,
+    /// Carried byte for byte.
+    pub verbatim: u32,
+    /// Edited by a reducer, or rendered otherwise by a repair.
+    pub edited: u32,
+    /// Covered by a recap.
+    pub recap: u32,
+    /// Covered by a marker.
+    pub marker: u32,
+}
+
+impl Accounts {
+    /// Whether the accounts add up.
+    #[must_use]
+    pub fn add_up(&self) -> bool {
+        self.verbatim + self.edited + self.recap + self.marker == self.events
+    }
+}
+
+/// What the recap says, and what it does not.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct RecapRecord {
+    /// Its text.
+    pub text: String,
+    /// Its role.
+    pub role: String,
+    /// Its tokens.
+    pub tokens: u64,
+    /// Files that it names.
+    pub files: u32,
+    /// Secrets that were replaced in it.
+    pub redacted: u32,
+    /// A hash over its text.
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
+    pub hash: Hash,
+}
+
+/// Identifiers of the covered span: how many, and the best of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct IdList {
+    /// How many.
+    pub count: u32,
+    /// The first of them, best first, at most [`IdList::SHOWN`].
+    pub first: Vec<String>,
+}
+
+impl IdList {
+    /// How many identifiers a record shows.
+    pub const SHOWN: usize = 200;
+
+    /// A list of these identifiers.
+    #[must_use]
+    pub fn of(ids: &[String]) -> Self {
+        let count = u32::try_from(ids.len()).unwrap_or(u32::MAX);
+        Self { count, first: ids.iter().take(Self::SHOWN).cloned().collect() }
+    }
+}
+
+/// Joins a fold to what else is known of the request (seeds 000 and 001: the joining tuple).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Joining {
+    /// The session.
+    pub session: String,
+    /// The turn in it.
+    pub turn: u32,
+    /// The request in the turn: the step.
+    pub request: u32,
+}
+
+/// The record of one compaction pass.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Fold {
+    /// Shape of the record.
+    pub version: u32,
+    /// Hash of this record, chained over the fold before it.
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
+    pub id: Hash,
+    /// The fold before it.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
+    pub prev: Option<Hash>,
+    /// Joins it to a request.
+    pub joining: Joining,
+    /// What it replaces.
+    pub span: Span,
+    /// What stands there instead.
+    pub entries: Vec<Entry>,
+    /// What reducers did.
+    pub edits: Vec<Edit>,
+    /// What validity asked for.
+    pub repairs: Vec<RepairRecord>,
+    /// The recap, where there is one.
+    pub recap: Option<RecapRecord>,
+    /// Head, middle and tail.
+    pub layout: LayoutRecord,
+    /// Name of the policy.
+    pub policy: String,
+    /// Hash over the policy.
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
+    pub policy_fingerprint: Hash,
+    /// Name of the profile.
+    pub profile: String,
+    /// What counted the tokens.
+    pub counter: String,
+    /// The meter that the plan used.
+    pub meter: Meter,
+    /// The budget that the plan used.
+    pub budget: Budget,
+    /// Strategy (seeds 000 and 001).
+    pub strategy: String,
+    /// Tokens of the head, envelope included.
+    pub head_tokens: u64,
+    /// Tokens of the middle before.
+    pub middle_tokens: u64,
+    /// Tokens of the tail.
+    pub tail_tokens: u64,
+    /// Every message of the head is the same slice of the log.
+    pub head_verbatim: bool,
+    /// Every message of the tail is the same slice of the log.
+    pub tail_verbatim: bool,
+    /// Counted tokens of the context before.
+    pub tokens_before: u64,
+    /// Counted tokens of the context after.
+    pub tokens_after: u64,
+    /// Messages of the context before.
+    pub messages_before: u32,
+    /// Messages of the context after.
+    pub messages_after: u32,
+    /// Messages that left the context.
+    pub evicted: u32,
+    /// The fallback that stands for a narrated recap: `computed`, `marker`, `static`; none when
+    /// nothing was covered.
+    pub fallback: Option<String>,
+    /// Identifiers of the covered span that the context still names.
+    pub kept_ids: IdList,
+    /// Identifiers of the covered span that it does not.
+    pub lost_ids: IdList,
+    /// Identifiers of the recap that no source has: none in a computed one.
+    pub invented_ids: IdList,
+    /// Lost identifiers that the conversation needed later; filled by replay.
+    pub referenced_later: Option<IdList>,
+    /// Each event's fate, counted.
+    pub accounts: Accounts,
+}
+
+impl Fold {
+    /// Whether the fold's span stands in this log, byte for byte.
+    #[must_use]
+    pub fn applies_to(&self, log: &Log) -> bool {
+        let end = self.span.end as usize;
+        end <= log.len()
+            && log.hash_before(self.span.start as usize) == self.span.before
+            && log.hash_before(end) == self.span.through
+    }
+
+    /// The hash that [`Fold::id`] has to be: over the fold before, the span and all that is sent.
+    #[must_use]
+    pub fn compute_id(&self) -> Hash {
+        let mut id = self.prev.unwrap_or(Hash::ROOT);
+        id = id.chain(&self.span.before.0).chain(&self.span.through.0);
+        id = id.chain(&self.policy_fingerprint.0);
+        for entry in &self.entries {
+            id = match entry {
+                Entry::Recap { bytes } => id.chain(b"recap").chain(bytes.as_bytes()),
+                Entry::Marker { bytes } => id.chain(b"marker").chain(bytes.as_bytes()),
+                Entry::Verbatim { from, to } => id.chain(format!("verbatim {from} {to}").as_bytes()),
+                Entry::Edited { seq, bytes } => {
+                    id.chain(format!("edited {seq}").as_bytes()).chain(bytes.as_bytes())
+                }
+            };
+        }
+        for edit in &self.edits {
+            let Edit { seq, block, kind, reducer, reason, tokens_before, tokens_after } = edit;
+            let line = format!("{seq} {block} {kind} {reducer} {reason} {tokens_before} {tokens_after}");
+            id = id.chain(line.as_bytes());
+        }
+        id.chain(format!("{} {}", self.tokens_before, self.tokens_after).as_bytes())
+    }
+}

@@ -1,0 +1,238 @@
+//! Head, middle, tail: where the two cuts lie.
+//!
+//! The head cut snaps forward and the tail cut snaps back to a unit boundary, so that no cut ever
+//! splits a unit; a cut that already lies between two units does not move.
+
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+
+use crate::log::{Event, Log};
+use crate::policy::{Head, HeadRule, Policy, Tail, TailRule};
+use crate::unit::Unit;
+use crate::view::{BlockKind, Role};
+
+/// What set the tail's boundary.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum Floor {
+    /// The token floor was met last.
+    Tokens,
+    /// The message floor was met last.
+    Messages,
+    /// The tail was extended to the last real user message.
+    LastUser,
+    /// The soft ceiling stopped the walk (seed 002).
+    Ceiling,
+    /// The floors did not fit into the budget: the tail was shortened.
+    Budget,
+    /// No cut satisfies the floors: head and tail are everything.
+    Everything,
+}
+
+/// Where the cuts lie: `0..head_end` is the head, `tail_start..` the tail.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Layout {
+    /// First event of the middle.
+    pub head_end: usize,
+    /// First event of the tail.
+    pub tail_start: usize,
+    /// What set the tail's boundary.
+    pub floor: Floor,
+    /// The last real user message, when it lies in the middle and has to be carried as a pin.
+    pub carried_user: Option<usize>,
+}
+
+impl Layout {
+    /// The middle.
+    #[must_use]
+    pub fn middle(&self) -> Range<usize> {
+        self.head_end..self.tail_start
+    }
+}
+
+/// The soft ceiling of a tail over its budget (seed 002: 1.5; DESIGN 6 uses it for the last user
+/// message too), in halves.
+const CEILING_HALVES: u64 = 3;
+
+/// Finds the cuts. `tail_limit` is the most the tail may cost, for a budget that its floors would
+/// pass; the newest unit always stays.
+#[must_use]
+pub fn layout(
+    log: &Log,
+    units: &[Unit],
+    policy: &Policy,
+    budget: u64,
+    tail_limit: Option<u64>,
+) -> Layout {
+    let events = log.events();
+    let head_end = snap_forward(units, head_end(log, &policy.head));
+    let threshold = policy.trigger.threshold_tokens(budget);
+    let (cut, mut floor) = match policy.tail.rule {
+        TailRule::Floors => floors_cut(log, head_end, &policy.tail, policy.tail.ratio.of(budget)),
+        TailRule::Ceiling => {
+            (ceiling_cut(events, head_end, policy.tail.ratio.of(threshold)), Floor::Ceiling)
+        }
+    };
+    let mut tail_start = snap_back(units, cut).max(head_end);
+    if let Some(limit) = tail_limit
+        && log.tokens_in(tail_start..log.len()) > limit
+    {
+        tail_start = limited_cut(log, units, head_end, limit);
+        floor = Floor::Budget;
+    }
+    let mut layout = Layout { head_end, tail_start, floor, carried_user: None };
+    if policy.tail.last_user {
+        keep_last_user(log, units, policy, budget, tail_limit, &mut layout);
+    }
+    layout
+}
+
+/// End of the head before it is aligned.
+fn head_end(log: &Log, head: &Head) -> usize {
+    let events = log.events();
+    let leading = events.iter().take_while(|event| event.view.role.is_system()).count();
+    match head.rule {
+        HeadRule::System => leading,
+        HeadRule::FirstUser => {
+            leading + usize::from(events.get(leading).is_some_and(|e| e.view.role == Role::User))
+        }
+        HeadRule::Messages if head.count_system => head.messages.min(events.len()),
+        HeadRule::Messages => (leading + head.messages).min(events.len()),
+        HeadRule::Task => task_end(log, leading, head.decay),
+    }
+}
+
+/// The head ends after the first real task. Where there is none before the model's first word,
+/// the injected messages there are the head.
+fn task_end(log: &Log, leading: usize, decay: bool) -> usize {
+    let events = log.events();
+    let opening = events[leading..]
+        .iter()
+        .take_while(|e| e.view.role != Role::Assistant && !e.view.has_results())
+        .count();
+    let opening = leading..leading + opening;
+    let mut users = events.iter().enumerate().filter(|(_, event)| event.view.is_real_user());
+    let first = users.next().map(|(at, _)| at);
+    if decay && log.holds_recap() && users.next().is_some() {
+        return leading;
+    }
+    match first {
+        Some(at) if opening.contains(&at) => at + 1,
+        // A greeting of the model before the task: the task is still what the session is about.
+        Some(at) if at <= opening.end + 1 => at + 1,
+        _ => opening.end,
+    }
+}
+
+/// Walks back until both floors hold.
+fn floors_cut(log: &Log, head_end: usize, tail: &Tail, floor: u64) -> (usize, Floor) {
+    let len = log.len();
+    let mut tokens_held_at = None;
+    for cut in (head_end..len).rev() {
+        let tokens = log.tokens_in(cut..len) >= floor;
+        let messages = len - cut >= tail.min_messages;
+        if tokens && tokens_held_at.is_none() {
+            tokens_held_at = Some(cut);
+        }
+        if tokens && messages {
+            let by_tokens = tokens_held_at == Some(cut) && len - cut > tail.min_messages;
+            return (cut, if by_tokens { Floor::Tokens } else { Floor::Messages });
+        }
+    }
+    (head_end, Floor::Everything)
+}
+
+/// Seed 002's `_find_tail_cut_by_tokens`, with its own counting: chars/4 + 10 a message.
+pub(crate) fn ceiling_cut(events: &[Event], head_end: usize, budget: u64) -> usize {
+    let len = events.len();
+    let min_tail = if len > head_end + 1 { 3.min(len - head_end - 1) } else { 0 };
+    let ceiling = budget * CEILING_HALVES / 2;
+    let mut sum = 0u64;
+    let mut cut = len;
+    for at in (head_end..len).rev() {
+        let cost = rough_tokens(&events[at]);
+        if sum + cost > ceiling && len - at >= min_tail {
+            break;
+        }
+        sum += cost;
+        cut = at;
+    }
+    let fallback = len - min_tail;
+    cut = cut.min(fallback);
+    if cut <= head_end { fallback.max(head_end + 1).min(len) } else { cut }
+}
+
+/// chars/4 of content and of each call's arguments, plus 10 for the role (seed 002).
+fn rough_tokens(event: &Event) -> u64 {
+    let chars = |text: &str| text.chars().count() as u64;
+    let (mut content, mut arguments) = (0, 0);
+    for block in &event.view.blocks {
+        let text = block.text(&event.bytes);
+        match block.kind {
+            BlockKind::Call { .. } => arguments += chars(&text) / 4,
+            BlockKind::Text | BlockKind::Result { .. } | BlockKind::Refusal => content += chars(&text),
+            _ => {}
+        }
+    }
+    content / 4 + 10 + arguments
+}
+
+/// The longest tail of whole units that costs at most `limit`; the newest unit always.
+fn limited_cut(log: &Log, units: &[Unit], head_end: usize, limit: u64) -> usize {
+    let mut cut = log.len();
+    for unit in units.iter().rev().take_while(|unit| unit.events.start >= head_end) {
+        if cut < log.len() && log.tokens_in(unit.events.start..log.len()) > limit {
+            break;
+        }
+        cut = unit.events.start;
+    }
+    cut
+}
+
+fn keep_last_user(
+    log: &Log,
+    units: &[Unit],
+    policy: &Policy,
+    budget: u64,
+    tail_limit: Option<u64>,
+    layout: &mut Layout,
+) {
+    let events = log.events();
+    let Some(user) = events.iter().rposition(|event| event.view.is_real_user()) else { return };
+    if !layout.middle().contains(&user) {
+        return;
+    }
+    let start = snap_back(units, user);
+    let floor = match policy.tail.rule {
+        TailRule::Floors => policy.tail.ratio.of(budget),
+        TailRule::Ceiling => policy.tail.ratio.of(policy.trigger.threshold_tokens(budget)),
+    };
+    let floor = floor.max(log.tokens_in(layout.tail_start..log.len()));
+    let limit = (floor * CEILING_HALVES / 2).min(tail_limit.unwrap_or(u64::MAX));
+    if log.tokens_in(start..log.len()) <= limit {
+        layout.tail_start = start;
+        layout.floor = Floor::LastUser;
+    } else {
+        layout.carried_user = Some(user);
+    }
+}
+
+/// The cut at or after `at` that lies between two units.
+pub(crate) fn snap_forward(units: &[Unit], at: usize) -> usize {
+    match unit_over(units, at) {
+        Some(unit) if unit.events.start < at => unit.events.end,
+        _ => at,
+    }
+}
+
+/// The cut at or before `at` that lies between two units.
+pub(crate) fn snap_back(units: &[Unit], at: usize) -> usize {
+    unit_over(units, at).map_or(at, |unit| unit.events.start)
+}
+
+fn unit_over(units: &[Unit], at: usize) -> Option<&Unit> {
+    let index = units.partition_point(|unit| unit.events.end <= at);
+    units.get(index).filter(|unit| unit.events.contains(&at))
+}

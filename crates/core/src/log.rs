@@ -1,0 +1,245 @@
+//! The append-only log of one conversation. Appending is the only write.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use smallvec::SmallVec;
+
+use crate::counter::{Content, Counter};
+use crate::dialect::Dialect;
+use crate::event::{Hash, RawEvent, Usage};
+use crate::profile::Profile;
+use crate::unit::{StepTracker, Unit};
+use crate::view::{Block, BlockKind, Origin, Role, View};
+
+/// One message of the log: its bytes, its reading and its place.
+#[derive(Clone, Debug)]
+pub struct Event {
+    /// Position in the log, from 0.
+    pub seq: u32,
+    /// The message exactly as it came.
+    pub bytes: Bytes,
+    /// Its typed reading.
+    pub view: View,
+    /// `blake3(hash before, bytes)`: names the whole prefix.
+    pub hash: Hash,
+    /// Turns so far, this event's included; 0 before the first real user message.
+    pub turn: u32,
+    /// Steps so far: one assistant message and the results that it caused are one step.
+    pub step: u32,
+    /// Its tokens as the log's counter counts them.
+    pub tokens: Tokens,
+    /// What the provider reported for the request that this message answered.
+    pub usage: Option<Usage>,
+}
+
+impl Event {
+    /// All readable text of the event, for searching.
+    #[must_use]
+    pub fn text(&self) -> std::borrow::Cow<'_, str> {
+        self.view.text_of(&self.bytes, |_| true)
+    }
+}
+
+/// Tokens of one event.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tokens {
+    /// The message as a whole.
+    pub total: u32,
+    /// Each block on its own, in the view's order.
+    pub blocks: SmallVec<[u32; 2]>,
+}
+
+/// Counts one event.
+#[must_use]
+pub fn measure(counter: &dyn Counter, bytes: &[u8], view: &View) -> Tokens {
+    let blocks: SmallVec<[u32; 2]> =
+        view.blocks.iter().map(|block| measure_block(counter, bytes, view.role, block)).collect();
+    let total = blocks.iter().fold(counter.per_message(), |sum, n| sum.saturating_add(*n));
+    Tokens { total, blocks }
+}
+
+fn measure_block(counter: &dyn Counter, bytes: &[u8], role: Role, block: &Block) -> u32 {
+    let content = content_of(role, &block.kind);
+    let mut tokens = 0u32;
+    if let BlockKind::Call { name: Some(name), .. } = &block.kind {
+        tokens += counter.count(&name.decode(bytes), Content::Arguments);
+    }
+    for text in &block.texts {
+        tokens = tokens.saturating_add(counter.count(&text.decode(bytes), content));
+    }
+    for media in &block.media {
+        tokens = tokens.saturating_add(counter.media(media));
+    }
+    if block.texts.is_empty() && block.media.is_empty() {
+        let source = String::from_utf8_lossy(block.outer.of(bytes));
+        tokens = tokens.saturating_add(counter.count(&source, Content::Json));
+    }
+    tokens
+}
+
+/// What kind of content a block of this kind holds, for estimates.
+#[must_use]
+pub fn content_of(role: Role, kind: &BlockKind) -> Content {
+    match kind {
+        BlockKind::Call { .. } => Content::Arguments,
+        BlockKind::Result { .. } => Content::Result,
+        BlockKind::Reasoning { .. } => Content::Reasoning,
+        BlockKind::Opaque => Content::Json,
+        _ if role == Role::Tool => Content::Result,
+        _ => Content::Prose,
+    }
+}
+
+/// The log of one conversation: events in order, with the rules that it is read by.
+#[derive(Clone)]
+pub struct Log {
+    events: Vec<Event>,
+    dialect: Arc<dyn Dialect>,
+    profile: Profile,
+    counter: Arc<dyn Counter>,
+    envelope_tokens: u32,
+    steps: StepTracker,
+    prefix: Vec<u64>,
+}
+
+impl Log {
+    /// An empty log.
+    #[must_use]
+    pub fn new(dialect: Arc<dyn Dialect>, profile: Profile, counter: Arc<dyn Counter>) -> Self {
+        Self {
+            events: Vec::new(),
+            dialect,
+            profile,
+            counter,
+            envelope_tokens: 0,
+            steps: StepTracker::new(profile.merges_roles),
+            prefix: vec![0],
+        }
+    }
+
+    /// A log of these events.
+    #[must_use]
+    pub fn of(
+        dialect: Arc<dyn Dialect>,
+        profile: Profile,
+        counter: Arc<dyn Counter>,
+        events: impl IntoIterator<Item = RawEvent>,
+    ) -> Self {
+        let mut log = Self::new(dialect, profile, counter);
+        for event in events {
+            log.append(event);
+        }
+        log
+    }
+
+    /// Counts what travels beside the messages (system prompt, tools); it belongs to the head.
+    pub fn set_envelope<'a>(&mut self, parts: impl IntoIterator<Item = &'a [u8]>) {
+        let count = |part: &[u8]| self.counter.count(&String::from_utf8_lossy(part), Content::Json);
+        self.envelope_tokens = parts.into_iter().map(count).sum();
+    }
+
+    /// Appends one event and returns its position.
+    pub fn append(&mut self, raw: RawEvent) -> u32 {
+        let mut view = self.dialect.view(&raw.bytes);
+        if let Some(origin) = raw.origin {
+            view.origin = origin;
+        }
+        let place = self.steps.push(&view, &raw.bytes);
+        let tokens = measure(&*self.counter, &raw.bytes, &view);
+        let seq = u32::try_from(self.events.len()).unwrap_or(u32::MAX);
+        let hash = self.head_hash().chain(&raw.bytes);
+        let sum = self.prefix.last().copied().unwrap_or(0) + u64::from(tokens.total);
+        self.prefix.push(sum);
+        self.events.push(Event {
+            seq,
+            bytes: raw.bytes,
+            view,
+            hash,
+            turn: place.turn,
+            step: place.step,
+            tokens,
+            usage: raw.usage,
+        });
+        seq
+    }
+
+    /// The events.
+    #[must_use]
+    pub fn events(&self) -> &[Event] {
+        &self.events
+    }
+
+    /// Number of events.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.events.len()
+    }
+
+    /// Whether the log is empty.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.events.is_empty()
+    }
+
+    /// The chain hash of the whole log.
+    #[must_use]
+    pub fn head_hash(&self) -> Hash {
+        self.events.last().map_or(Hash::ROOT, |event| event.hash)
+    }
+
+    /// The chain hash of the first `n` events.
+    #[must_use]
+    pub fn hash_before(&self, n: usize) -> Hash {
+        n.checked_sub(1).and_then(|at| self.events.get(at)).map_or(Hash::ROOT, |event| event.hash)
+    }
+
+    /// Tokens of the events in `range`, without the envelope.
+    #[must_use]
+    pub fn tokens_in(&self, range: std::ops::Range<usize>) -> u64 {
+        let at = |n: usize| self.prefix[n.min(self.events.len())];
+        at(range.end).saturating_sub(at(range.start))
+    }
+
+    /// Tokens of the envelope.
+    #[must_use]
+    pub fn envelope_tokens(&self) -> u64 {
+        u64::from(self.envelope_tokens)
+    }
+
+    /// Tokens of everything.
+    #[must_use]
+    pub fn tokens(&self) -> u64 {
+        self.envelope_tokens() + self.tokens_in(0..self.len())
+    }
+
+    /// The units, in order. A partition of the log.
+    #[must_use]
+    pub fn units(&self) -> Vec<Unit> {
+        crate::unit::units(&self.events)
+    }
+
+    /// The dialect.
+    #[must_use]
+    pub fn dialect(&self) -> &Arc<dyn Dialect> {
+        &self.dialect
+    }
+
+    /// The profile.
+    #[must_use]
+    pub fn profile(&self) -> &Profile {
+        &self.profile
+    }
+
+    /// The counter.
+    #[must_use]
+    pub fn counter(&self) -> &Arc<dyn Counter> {
+        &self.counter
+    }
+
+    /// Whether a recap of an earlier compaction stands in the log.
+    #[must_use]
+    pub fn holds_recap(&self) -> bool {
+        self.events.iter().any(|event| event.view.origin == Origin::Recap)
+    }
+}

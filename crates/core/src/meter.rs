@@ -1,0 +1,94 @@
+//! The meter: turns counted tokens into what the provider will count.
+//!
+//! A counter is never quite the provider's. Where the transcript tells what requests really cost,
+//! the meter learns the ratio of real to counted tokens from the growth between two requests, and
+//! triggers use the calibrated figure. All arithmetic is in parts per 10,000.
+
+use serde::{Deserialize, Serialize};
+
+use crate::budget::Ratio;
+use crate::log::Log;
+
+/// The state of the meter, as a fold records it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Meter {
+    /// Real tokens per counted token.
+    pub ratio: Ratio,
+    /// Requests that the ratio was learned from.
+    pub samples: u32,
+    /// Added on top where a limit must not be passed.
+    pub margin: Ratio,
+}
+
+/// A sample moves the ratio by at most a fifth of its distance: one odd request must not.
+const GAIN: i64 = 5;
+/// No provider was seen outside of this span (wire-formats section 5: 0.9 to 2.2).
+const BOUNDS: (u32, u32) = (5_000, 25_000);
+/// Growth below this is mostly framing and teaches nothing (same section: single small steps err
+/// by half).
+const MIN_GROWTH: u64 = 200;
+
+impl Meter {
+    /// A meter that trusts the counter: an exact vocabulary of the model, or a measure fixed by
+    /// agreement.
+    #[must_use]
+    pub fn exact() -> Self {
+        Self { ratio: Ratio::ONE, samples: 0, margin: Ratio(0) }
+    }
+
+    /// The cold start for a counter that is `chars/4` (DESIGN 9: it undercounts by a quarter to a
+    /// third on agent traffic).
+    #[must_use]
+    pub fn chars_over_four() -> Self {
+        Self { ratio: Ratio(13_500), samples: 0, margin: Ratio(500) }
+    }
+
+    /// A meter with this safety margin.
+    #[must_use]
+    pub fn with_margin(self, margin: Ratio) -> Self {
+        Self { margin: self.margin.max(margin), ..self }
+    }
+
+    /// What `counted` tokens really are, by what was learned.
+    #[must_use]
+    pub fn calibrated(&self, counted: u64) -> u64 {
+        self.ratio.of(counted)
+    }
+
+    /// The figure that limits are held against: calibrated, plus the margin.
+    #[must_use]
+    pub fn upper(&self, counted: u64) -> u64 {
+        let calibrated = self.calibrated(counted);
+        calibrated.saturating_add(self.margin.of(calibrated))
+    }
+
+    /// Takes one observation: `counted` tokens of growth really were `real`.
+    pub fn observe(&mut self, counted: u64, real: u64) {
+        if counted < MIN_GROWTH || real == 0 {
+            return;
+        }
+        let seen = i64::try_from(u128::from(real) * 10_000 / u128::from(counted)).unwrap_or(0);
+        let seen = seen.clamp(i64::from(BOUNDS.0), i64::from(BOUNDS.1));
+        let now = i64::from(self.ratio.0);
+        let step = if self.samples == 0 { seen - now } else { (seen - now) / GAIN };
+        self.ratio = Ratio(u32::try_from(now + step).unwrap_or(self.ratio.0));
+        self.samples = self.samples.saturating_add(1);
+    }
+
+    /// Learns from all usage that the log recorded: the growth of the prompt between two requests
+    /// against the growth that was counted. Shrinking prompts (a compaction in between) are
+    /// skipped.
+    pub fn learn(&mut self, log: &Log) {
+        let mut before: Option<(usize, u64)> = None;
+        for (at, event) in log.events().iter().enumerate() {
+            let Some(usage) = event.usage.filter(|usage| usage.prompt > 0) else { continue };
+            if let Some((from, prompt)) = before
+                && usage.prompt > prompt
+            {
+                self.observe(log.tokens_in(from..at), usage.prompt - prompt);
+            }
+            before = Some((at, usage.prompt));
+        }
+    }
+}

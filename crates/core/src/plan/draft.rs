@@ -1,0 +1,300 @@
+//! A draft: what a fold would put between head and tail.
+
+use std::ops::Range;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::{FloorError, Plan, Scale};
+use crate::edit;
+use crate::ids::identifiers;
+use crate::layout::{Layout, layout};
+use crate::log::Log;
+use crate::policy::{Cover, Fallback, ReducerName};
+use crate::recap::compose::{Composed, Frame, compose};
+use crate::recap::gather::Gathered;
+use crate::reduce::{Edited, Middle, State, reducer};
+use crate::tools::ToolTable;
+use crate::unit::Unit;
+use crate::view::{BlockKind, Origin};
+
+/// What stands between head and tail.
+pub(super) struct Draft {
+    pub layout: Layout,
+    /// Events that a recap or marker covers.
+    pub covered: Vec<usize>,
+    /// Events of the middle that stay, in order, with their edits.
+    pub kept: Vec<(usize, Vec<(usize, Edited)>)>,
+    pub recap: Option<Composed>,
+    pub pinned: Vec<usize>,
+    pub head_tokens: u64,
+    pub tail_tokens: u64,
+}
+
+/// Drafts a fold; `None` when nothing lies between head and tail that may go.
+pub(super) fn draft(
+    request: &Plan<'_>,
+    scale: Scale,
+    before: u64,
+    tail_limit: Option<u64>,
+) -> Option<Draft> {
+    let log = request.log;
+    let units = log.units();
+    let layout = layout(log, &units, request.policy, scale.budget, tail_limit);
+    let middle: Vec<Unit> = units_in(&units, layout.middle()).to_vec();
+    let pinned = pinned_units(request, &layout, &middle);
+    let is_pinned = |unit: &Unit| pinned.contains(&unit.events.start);
+    if middle.iter().all(|unit| is_pinned(unit) || only_recaps(log, unit)) {
+        return None;
+    }
+    let tools = ToolTable::builtin().extended(&request.policy.tools);
+    let head_tokens = log.envelope_tokens() + log.tokens_in(0..layout.head_end);
+    let tail_tokens = log.tokens_in(layout.tail_start..log.len());
+    let mut target = request.policy.fold.target.of(scale.budget).min(scale.limit);
+    if request.manual {
+        // Who asks for a compaction wants one, even of a short conversation.
+        target = target.min(before / 2);
+    }
+    let room = Room { spare: target.saturating_sub(head_tokens + tail_tokens), cap: cap(request, scale) };
+    let (keep_from, edits) = reduce(request, &layout, &middle, &is_pinned, room, &tools);
+    let stays = |unit: &Unit| unit.events.start >= keep_from || is_pinned(unit);
+    let covered: Vec<usize> =
+        middle.iter().filter(|unit| !stays(unit)).flat_map(|unit| unit.events.clone()).collect();
+    let mut edits = edits;
+    let kept: Vec<_> = middle
+        .iter()
+        .filter(|unit| stays(unit))
+        .flat_map(|unit| unit.events.clone())
+        .map(|at| (at, edits.remove(&at).unwrap_or_default()))
+        .collect();
+    let pinned: Vec<usize> = middle.iter().filter(|u| is_pinned(u)).flat_map(|u| u.events.clone()).collect();
+    let recap = (!covered.is_empty()).then(|| recap(request, &layout, &covered, &kept, room.cap, &tools));
+    Some(Draft { layout, covered, kept, recap, pinned, head_tokens, tail_tokens })
+}
+
+/// What the middle may cost after the fold.
+#[derive(Clone, Copy)]
+struct Room {
+    /// Target minus head and tail.
+    spare: u64,
+    /// The recap's cap.
+    cap: u64,
+}
+
+fn cap(request: &Plan<'_>, scale: Scale) -> u64 {
+    let recap = &request.policy.recap;
+    let cap = recap.cap.of(scale.budget);
+    if recap.cap_tokens > 0 { cap.min(recap.cap_tokens) } else { cap }
+}
+
+fn units_in(units: &[Unit], range: Range<usize>) -> &[Unit] {
+    let from = units.partition_point(|unit| unit.events.start < range.start);
+    let to = units.partition_point(|unit| unit.events.end <= range.end);
+    &units[from.min(to)..to]
+}
+
+/// Starts of the middle's units that hold a pin or the carried user message, or are not closed.
+fn pinned_units(request: &Plan<'_>, layout: &Layout, middle: &[Unit]) -> FxHashSet<usize> {
+    let pinned = |unit: &&Unit| {
+        !unit.closed
+            || layout.carried_user.is_some_and(|user| unit.events.contains(&user))
+            || request.pins.iter().any(|pin| unit.events.contains(&(*pin as usize)))
+    };
+    middle.iter().filter(pinned).map(|unit| unit.events.start).collect()
+}
+
+fn only_recaps(log: &Log, unit: &Unit) -> bool {
+    log.events()[unit.events.clone()].iter().all(|event| event.view.origin == Origin::Recap)
+}
+
+/// Runs the reducers and finds the first event of the middle that stays.
+fn reduce(
+    request: &Plan<'_>,
+    layout: &Layout,
+    middle: &[Unit],
+    is_pinned: &impl Fn(&Unit) -> bool,
+    room: Room,
+    tools: &ToolTable,
+) -> (usize, FxHashMap<usize, Vec<(usize, Edited)>>) {
+    let policy = request.policy;
+    let covers = policy.reducers.contains(&ReducerName::Recap);
+    if covers && policy.recap.cover == Cover::Middle {
+        // Everything is covered: nothing that an edit could save would be seen.
+        return (layout.tail_start, FxHashMap::default());
+    }
+    let log = request.log;
+    let reach = if covers { reach(log, middle, room.spare) } else { layout.head_end };
+    let mut editable = vec![false; layout.tail_start - reach];
+    for unit in middle.iter().filter(|unit| unit.events.start >= reach && !is_pinned(unit)) {
+        editable[unit.events.start - reach..unit.events.end - reach].fill(true);
+    }
+    let counter = &**log.counter();
+    let mut edited = Middle::new(log.events(), reach..layout.tail_start, editable, counter, tools);
+    let older = log.tokens_in(layout.head_end..reach);
+    let state = State { policy, tools };
+    for name in &policy.reducers {
+        if older + edited.tokens() <= room.spare {
+            break;
+        }
+        if let Some(reducer) = reducer(*name) {
+            reducer.reduce(&mut edited, room.spare.saturating_sub(older), &state);
+        }
+    }
+    let fits = older + edited.tokens() <= room.spare;
+    let edits = edited.into_edits();
+    if fits || !covers {
+        return (layout.head_end, edits);
+    }
+    let keep_from = newest_that_fit(log, middle, reach, &edits, room.spare.saturating_sub(room.cap));
+    (keep_from.max(after_last_recap(log, layout)), edits)
+}
+
+/// The oldest event that could stay: text cannot be reduced, so older ones are out of reach
+/// whatever reducers do, and need not be looked at.
+fn reach(log: &Log, middle: &[Unit], spare: u64) -> usize {
+    const STUB: u32 = 6;
+    let least = |at: usize| {
+        let event = &log.events()[at];
+        let blocks = event.view.blocks.iter().zip(&event.tokens.blocks);
+        let least = blocks.map(|(block, tokens)| match block.kind {
+            BlockKind::Text => *tokens,
+            BlockKind::Reasoning { .. } => 0,
+            _ => (*tokens).min(STUB),
+        });
+        u64::from(log.counter().per_message() + least.sum::<u32>())
+    };
+    let mut sum = 0;
+    let mut from = middle.last().map_or(0, |unit| unit.events.end);
+    for unit in middle.iter().rev() {
+        sum += unit.events.clone().map(least).sum::<u64>();
+        if sum > spare {
+            break;
+        }
+        from = unit.events.start;
+    }
+    from
+}
+
+/// The first event of the longest suffix of units that fits, edits counted.
+fn newest_that_fit(
+    log: &Log,
+    middle: &[Unit],
+    reach: usize,
+    edits: &FxHashMap<usize, Vec<(usize, Edited)>>,
+    room: u64,
+) -> usize {
+    let cost = |at: usize| {
+        let saved: u32 = edits.get(&at).map_or(0, |edits| {
+            edits.iter().map(|(_, e)| e.tokens_before.saturating_sub(e.tokens_after)).sum()
+        });
+        u64::from(log.events()[at].tokens.total.saturating_sub(saved))
+    };
+    let mut sum = 0;
+    let mut from = middle.last().map_or(0, |unit| unit.events.end);
+    for unit in middle.iter().rev().take_while(|unit| unit.events.start >= reach) {
+        sum += unit.events.clone().map(cost).sum::<u64>();
+        if sum > room {
+            break;
+        }
+        from = unit.events.start;
+    }
+    from
+}
+
+/// A recap is never left standing beside a new one.
+fn after_last_recap(log: &Log, layout: &Layout) -> usize {
+    let middle = &log.events()[layout.middle()];
+    let last = middle.iter().rposition(|event| event.view.origin == Origin::Recap);
+    last.map_or(layout.head_end, |at| layout.head_end + at + 1)
+}
+
+/// Gathers the covered span and composes its recap, within `cap`.
+fn recap(
+    request: &Plan<'_>,
+    layout: &Layout,
+    covered: &[usize],
+    kept: &[(usize, Vec<(usize, Edited)>)],
+    cap: u64,
+    tools: &ToolTable,
+) -> Composed {
+    let log = request.log;
+    let policy = request.policy;
+    let mut gathered = Gathered::default();
+    for range in runs(covered) {
+        gathered.add(log.events(), range, tools);
+    }
+    let elsewhere_texts = elsewhere(log, layout, kept);
+    let elsewhere: FxHashSet<&str> = elsewhere_texts.iter().flat_map(|text| identifiers(text)).collect();
+    let focus: Vec<String> = request
+        .focus
+        .map(|text| text.split_whitespace().map(str::to_lowercase).filter(|w| w.len() > 2).collect())
+        .unwrap_or_default();
+    let newer_task = log.events()[layout.tail_start..].iter().any(|event| event.view.is_real_user())
+        || layout.carried_user.is_some();
+    let cap = if policy.recap.fallback == Fallback::Computed { cap } else { 0 };
+    compose(&gathered, &Frame {
+        cap,
+        counter: &**log.counter(),
+        header: &policy.recap.header,
+        elsewhere: &elsewhere,
+        task_elsewhere: newer_task,
+        file_blocks: policy.recap.file_blocks,
+        focus: &focus,
+    })
+}
+
+/// All text that the context carries beside the recap.
+fn elsewhere(log: &Log, layout: &Layout, kept: &[(usize, Vec<(usize, Edited)>)]) -> Vec<String> {
+    let events = log.events();
+    let ends = (0..layout.head_end).chain(layout.tail_start..events.len());
+    let mut texts: Vec<String> = ends.map(|at| events[at].text().into_owned()).collect();
+    for (at, edits) in kept {
+        let event = &events[*at];
+        for (index, block) in event.view.blocks.iter().enumerate() {
+            match edits.iter().find(|(edited, _)| *edited == index) {
+                Some((_, Edited { change: edit::Change::Replace(text), .. })) => texts.push(text.clone()),
+                Some(_) => {}
+                None => texts.push(block.text(&event.bytes).into_owned()),
+            }
+        }
+    }
+    texts
+}
+
+/// Runs of consecutive numbers.
+pub(super) fn runs(sorted: &[usize]) -> Vec<Range<usize>> {
+    let mut runs: Vec<Range<usize>> = Vec::new();
+    for &at in sorted {
+        match runs.last_mut() {
+            Some(run) if run.end == at => run.end = at + 1,
+            _ => runs.push(at..at + 1),
+        }
+    }
+    runs
+}
+
+/// Tokens of the head, without the envelope.
+pub(super) fn head_tokens(request: &Plan<'_>, scale: Scale) -> u64 {
+    let layout = layout(request.log, &request.log.units(), request.policy, scale.budget, Some(0));
+    request.log.tokens_in(0..layout.head_end)
+}
+
+/// What cannot be folded.
+pub(super) fn floor(request: &Plan<'_>, scale: Scale) -> FloorError {
+    let log = request.log;
+    let units = log.units();
+    let layout = layout(log, &units, request.policy, scale.budget, Some(0));
+    let middle = units_in(&units, layout.middle());
+    let pinned = pinned_units(request, &layout, middle);
+    let tokens = |unit: &Unit| log.tokens_in(unit.events.clone());
+    let mut floor = FloorError {
+        limit: scale.limit,
+        needed: 0,
+        envelope: log.envelope_tokens(),
+        head: log.tokens_in(0..layout.head_end),
+        pinned: middle.iter().filter(|unit| pinned.contains(&unit.events.start)).map(tokens).sum(),
+        newest: log.tokens_in(layout.tail_start..log.len()),
+        recap: cap(request, scale),
+    };
+    floor.needed = floor.envelope + floor.head + floor.pinned + floor.newest + floor.recap;
+    floor
+}

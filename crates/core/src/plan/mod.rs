@@ -1,0 +1,240 @@
+//! Planning: the only door for policy and meter. Deterministic: integers only, ties broken by
+//! position.
+
+mod draft;
+mod record;
+
+use crate::budget::{Budget, BudgetError};
+use crate::fold::{Fold, Joining};
+use crate::log::Log;
+use crate::meter::Meter;
+use crate::policy::Policy;
+use crate::project::project;
+
+/// What to plan for.
+pub struct Plan<'a> {
+    /// The log.
+    pub log: &'a Log,
+    /// The active fold.
+    pub prior: Option<&'a Fold>,
+    /// The policy.
+    pub policy: &'a Policy,
+    /// The budget.
+    pub budget: &'a Budget,
+    /// The meter.
+    pub meter: Meter,
+    /// Events that must stay verbatim; each takes its unit with it.
+    pub pins: &'a [u32],
+    /// What a manual compaction asked to keep.
+    pub focus: Option<&'a str>,
+    /// Joins the fold to a request.
+    pub joining: Joining,
+    /// A person asked: threshold, minimum reclaim and message floor do not apply.
+    pub manual: bool,
+}
+
+/// What planning came to.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Outcome {
+    /// A fold.
+    Folded(Box<Fold>),
+    /// Nothing to do, and why.
+    Nothing(NoOp),
+}
+
+/// Why no fold was made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoOp {
+    /// The trigger did not fire.
+    #[error("{tokens} tokens are below the threshold of {threshold}")]
+    UnderThreshold {
+        /// Calibrated tokens.
+        tokens: u64,
+        /// The threshold.
+        threshold: u64,
+    },
+    /// Nothing came after the last fold.
+    #[error("nothing new since the last compaction")]
+    NothingNew,
+    /// The context was compacted and is still at its target.
+    #[error("already compacted: {tokens} tokens are at or below the target of {target}")]
+    AtTarget {
+        /// Counted tokens.
+        tokens: u64,
+        /// The target.
+        target: u64,
+    },
+    /// The policy leaves conversations of this length alone.
+    #[error("{messages} messages are too few to compact (the policy asks for more than {floor})")]
+    TooFewMessages {
+        /// Messages.
+        messages: usize,
+        /// The policy's floor.
+        floor: usize,
+    },
+    /// Head and tail are everything.
+    #[error("the whole conversation fits within the protected head and tail")]
+    FullyProtected,
+    /// A fold would free too little.
+    #[error("folding would free {freed} tokens, less than the {needed} that make it worth a cache break")]
+    NoGain {
+        /// Tokens that it would free.
+        freed: u64,
+        /// Tokens that it has to free.
+        needed: u64,
+    },
+}
+
+/// Why no context can be planned.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PlanError {
+    /// The budget itself is unusable.
+    #[error(transparent)]
+    Budget(#[from] BudgetError),
+    /// What may not be folded is larger than the budget.
+    #[error(transparent)]
+    Floor(#[from] FloorError),
+}
+
+/// The floor that cannot be folded.
+#[derive(Clone, Debug, Default, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "the parts that may not be folded need {needed} tokens and the budget is {limit}: \
+     system prompt and tools {envelope}, head {head}, pinned {pinned}, newest step {newest}, recap {recap}"
+)]
+pub struct FloorError {
+    /// The budget, in counted tokens.
+    pub limit: u64,
+    /// What is needed at least.
+    pub needed: u64,
+    /// Tokens of the envelope.
+    pub envelope: u64,
+    /// Tokens of the head.
+    pub head: u64,
+    /// Tokens of pins.
+    pub pinned: u64,
+    /// Tokens of the newest unit.
+    pub newest: u64,
+    /// Tokens of the recap.
+    pub recap: u64,
+}
+
+/// The budget in the counter's own tokens.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Scale {
+    /// `budget.tokens`, counted.
+    pub budget: u64,
+    /// The most a context may count: its upper estimate is then within the budget.
+    pub limit: u64,
+}
+
+impl Scale {
+    fn new(tokens: u64, meter: &Meter) -> Self {
+        let ratio = u128::from(meter.ratio.0.max(1));
+        let budget = u64::try_from(u128::from(tokens) * 10_000 / ratio).unwrap_or(u64::MAX);
+        let mut limit = u64::try_from(
+            u128::from(budget) * 10_000 / (10_000 + u128::from(meter.margin.0)),
+        )
+        .unwrap_or(u64::MAX);
+        while limit > 0 && meter.upper(limit) > tokens {
+            limit -= 1;
+        }
+        Self { budget, limit }
+    }
+}
+
+/// How often the tail is shortened before planning gives up. Each round takes off what was over,
+/// so two are enough unless repairs grow; the rest is reserve.
+const ROUNDS: usize = 6;
+
+/// Plans a fold.
+///
+/// # Errors
+/// When the budget is unusable, or what may not be folded is larger than it.
+pub fn plan(request: &Plan<'_>) -> Result<Outcome, PlanError> {
+    let policy = request.policy;
+    let mut budget = request.budget.clone();
+    budget.injection_reserve = budget.injection_reserve.max(policy.trigger.injection_reserve);
+    budget.check()?;
+    let meter = request.meter.with_margin(policy.trigger.margin);
+    let scale = Scale::new(budget.tokens(), &meter);
+    let before = project(request.log, request.prior);
+    if let Some(reason) = veto(request, &budget, &meter, scale, before.tokens()) {
+        return Ok(Outcome::Nothing(reason));
+    }
+    let mut tail_limit = None;
+    for _ in 0..ROUNDS {
+        let Some(draft) = draft::draft(request, scale, before.tokens(), tail_limit) else {
+            // Nothing between head and tail: shorten the tail, if the budget asks for it.
+            if before.tokens() <= scale.limit {
+                return Ok(Outcome::Nothing(NoOp::FullyProtected));
+            }
+            let head = request.log.envelope_tokens() + draft::head_tokens(request, scale);
+            match shorter(tail_limit, scale.limit.saturating_sub(head) * 3 / 4) {
+                Some(limit) => tail_limit = Some(limit),
+                None => break,
+            }
+            continue;
+        };
+        let tail = draft.tail_tokens;
+        let fold = record::record(request, &budget, meter, &before, draft);
+        if fold.tokens_after <= scale.limit {
+            return Ok(judge(request, scale, fold));
+        }
+        match shorter(tail_limit, tail.saturating_sub(fold.tokens_after - scale.limit)) {
+            Some(limit) => tail_limit = Some(limit),
+            None => break,
+        }
+    }
+    Err(draft::floor(request, scale).into())
+}
+
+/// A limit that is smaller than the one before; `None` when there is nothing left to shorten.
+fn shorter(now: Option<u64>, wanted: u64) -> Option<u64> {
+    match now {
+        Some(0) => None,
+        Some(limit) => Some(wanted.min(limit - 1)),
+        None => Some(wanted),
+    }
+}
+
+/// Why nothing should be done, before any work. At the hard window no veto counts.
+fn veto(
+    request: &Plan<'_>,
+    budget: &Budget,
+    meter: &Meter,
+    scale: Scale,
+    tokens: u64,
+) -> Option<NoOp> {
+    let log = request.log;
+    if request.prior.is_some_and(|fold| fold.accounts.events as usize == log.len() && fold.applies_to(log)) {
+        return Some(NoOp::NothingNew);
+    }
+    if tokens > scale.limit {
+        return None;
+    }
+    let target = request.policy.fold.target.of(scale.budget);
+    if request.prior.is_none() && log.holds_recap() && tokens <= target {
+        return Some(NoOp::AtTarget { tokens, target });
+    }
+    if request.manual {
+        return None;
+    }
+    let floor = request.policy.trigger.min_messages;
+    if log.len() <= floor {
+        return Some(NoOp::TooFewMessages { messages: log.len(), floor });
+    }
+    let threshold = request.policy.trigger.threshold_tokens(budget.tokens());
+    let tokens = meter.calibrated(tokens);
+    (tokens < threshold).then_some(NoOp::UnderThreshold { tokens, threshold })
+}
+
+/// Whether a fold that fits is worth making.
+fn judge(request: &Plan<'_>, scale: Scale, fold: Fold) -> Outcome {
+    let freed = fold.tokens_before.saturating_sub(fold.tokens_after);
+    let needed = if request.manual { 1 } else { request.policy.fold.min_reclaim.of(scale.budget).max(1) };
+    if freed < needed && fold.tokens_before <= scale.limit {
+        return Outcome::Nothing(NoOp::NoGain { freed, needed });
+    }
+    Outcome::Folded(Box::new(fold))
+}

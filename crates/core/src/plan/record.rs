@@ -1,0 +1,227 @@
+//! From a draft to the fold: final bytes, final counts, accounts.
+
+use super::Plan;
+use super::draft::{Draft, runs};
+use crate::budget::Budget;
+use crate::edit::{self, Change};
+use crate::event::Hash;
+use crate::fold::{
+    Accounts, Edit, Entry, Fold, IdList, LayoutRecord, RecapRecord, Region, RepairRecord, Span, VERSION,
+};
+use crate::meter::Meter;
+use crate::policy::Fallback;
+use crate::project::{Context, Fate, project};
+use crate::reduce::Edited;
+use crate::view::Role;
+
+/// Seed 002's fallback when no summary could be made; `{}` is the number of messages.
+fn static_text(header: &str, dropped: usize) -> String {
+    format!(
+        "{header}\nSummary generation was unavailable. {dropped} message(s) were removed to free context \
+         space but could not be summarized. The removed messages contained earlier work in this session. \
+         Continue based on the recent messages below and the current state of any files or resources."
+    )
+}
+
+pub(super) fn record(
+    request: &Plan<'_>,
+    budget: &Budget,
+    meter: Meter,
+    before: &Context,
+    draft: Draft,
+) -> Fold {
+    let log = request.log;
+    let policy = request.policy;
+    let middle = draft.layout.middle();
+    let stand_in = draft.recap.is_some().then(|| stand_in(request, &draft));
+    let (entries, edits) = entries(request, &draft, stand_in.as_ref());
+    let recap = stand_in.map(|stand_in| stand_in.record);
+    let number = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+    let region = |range: std::ops::Range<usize>| Region {
+        start: number(range.start),
+        end: number(range.end),
+        tokens: log.tokens_in(range),
+    };
+    let composed = draft.recap.as_ref();
+    let mut fold = Fold {
+        version: VERSION,
+        id: Hash::ROOT,
+        prev: request.prior.map(|fold| fold.id),
+        joining: request.joining.clone(),
+        span: Span {
+            start: number(middle.start),
+            end: number(middle.end),
+            before: log.hash_before(middle.start),
+            through: log.hash_before(middle.end),
+        },
+        entries,
+        edits,
+        repairs: Vec::new(),
+        layout: LayoutRecord {
+            head: region(0..middle.start),
+            middle: region(middle.clone()),
+            tail: region(middle.end..log.len()),
+            floor: draft.layout.floor,
+            carried_user: draft.layout.carried_user.map(number),
+            pinned: draft.pinned.iter().map(|at| number(*at)).collect(),
+        },
+        policy: policy.name.clone(),
+        policy_fingerprint: policy.fingerprint(),
+        profile: log.profile().name.to_owned(),
+        counter: log.counter().name().to_owned(),
+        meter,
+        budget: budget.clone(),
+        strategy: policy.strategy.clone(),
+        head_tokens: draft.head_tokens,
+        middle_tokens: log.tokens_in(middle),
+        tail_tokens: draft.tail_tokens,
+        head_verbatim: false,
+        tail_verbatim: false,
+        tokens_before: before.tokens(),
+        tokens_after: 0,
+        messages_before: number(before.len()),
+        messages_after: 0,
+        evicted: number(draft.covered.len()),
+        fallback: recap.as_ref().map(|_| policy.recap.fallback.as_str().to_owned()),
+        kept_ids: composed.map(|c| IdList::of(&c.ids)).unwrap_or_default(),
+        lost_ids: composed.map(|c| IdList::of(&c.lost)).unwrap_or_default(),
+        invented_ids: IdList::default(),
+        referenced_later: None,
+        recap,
+        accounts: Accounts::default(),
+    };
+    settle(request, &draft, &mut fold);
+    fold
+}
+
+/// What stands for the covered span.
+struct StandIn {
+    entry: Entry,
+    record: RecapRecord,
+}
+
+fn stand_in(request: &Plan<'_>, draft: &Draft) -> StandIn {
+    let log = request.log;
+    let recap = &request.policy.recap;
+    let composed = draft.recap.clone().unwrap_or_default();
+    let text = match recap.fallback {
+        Fallback::Computed => composed.text,
+        Fallback::Marker => recap.marker.clone(),
+        Fallback::Static => static_text(&recap.header, draft.covered.len()),
+    };
+    let role = role(request, draft);
+    let bytes = log.dialect().made_message(role, &text);
+    let bytes = String::from_utf8_lossy(&bytes).into_owned();
+    let record = RecapRecord {
+        role: role.name().to_owned(),
+        tokens: u64::from(log.counter().count(&text, crate::Content::Prose)),
+        files: if recap.fallback == Fallback::Computed { u32::try_from(composed.files).unwrap_or(0) } else { 0 },
+        redacted: composed.redacted,
+        hash: Hash::ROOT.chain(text.as_bytes()),
+        text,
+    };
+    let entry = match recap.fallback {
+        Fallback::Marker => Entry::Marker { bytes },
+        Fallback::Computed | Fallback::Static => Entry::Recap { bytes },
+    };
+    StandIn { entry, record }
+}
+
+/// The policy's role where the profile allows it, else the profile's; never a system message.
+fn role(request: &Plan<'_>, draft: &Draft) -> Role {
+    let profile = request.log.profile();
+    let head = &request.log.events()[..draft.layout.head_end];
+    let last = head.last().map(|event| event.view.role);
+    let wanted = request.policy.recap.role.after(last);
+    let only_system = head.iter().all(|event| event.view.role.is_system());
+    if only_system && profile.user_first && wanted != Role::User { profile.recap_role } else { wanted }
+}
+
+/// The entries of the fold, in order: recap, pinned units, what stays.
+fn entries(request: &Plan<'_>, draft: &Draft, stand_in: Option<&StandIn>) -> (Vec<Entry>, Vec<Edit>) {
+    let mut entries: Vec<Entry> = stand_in.map(|s| s.entry.clone()).into_iter().collect();
+    let mut edits = Vec::new();
+    let mut verbatim = Vec::new();
+    let flush = |verbatim: &mut Vec<usize>, entries: &mut Vec<Entry>| {
+        for run in runs(verbatim) {
+            let number = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+            entries.push(Entry::Verbatim { from: number(run.start), to: number(run.end) });
+        }
+        verbatim.clear();
+    };
+    for (at, changes) in &draft.kept {
+        if changes.is_empty() {
+            verbatim.push(*at);
+            continue;
+        }
+        flush(&mut verbatim, &mut entries);
+        let event = &request.log.events()[*at];
+        let blocks = &event.view.blocks;
+        let applied: Vec<_> = changes.iter().map(|(block, e)| (&blocks[*block], &e.change)).collect();
+        let bytes = edit::apply(&event.bytes, &applied);
+        let bytes = String::from_utf8_lossy(&bytes).into_owned();
+        entries.push(Entry::Edited { seq: event.seq, bytes });
+        edits.extend(changes.iter().map(|(block, e)| edit_record(event.seq, *block, e)));
+    }
+    flush(&mut verbatim, &mut entries);
+    (entries, edits)
+}
+
+fn edit_record(seq: u32, block: usize, edited: &Edited) -> Edit {
+    let kind = match edited.change {
+        Change::Replace(_) => "replaced",
+        Change::Remove => "removed",
+    };
+    Edit {
+        seq,
+        block: u32::try_from(block).unwrap_or(u32::MAX),
+        kind: kind.to_owned(),
+        reducer: edited.reducer.as_str().to_owned(),
+        reason: edited.reason.to_owned(),
+        tokens_before: edited.tokens_before,
+        tokens_after: edited.tokens_after,
+    }
+}
+
+/// Projects the fold and writes down what really came out.
+fn settle(request: &Plan<'_>, draft: &Draft, fold: &mut Fold) {
+    let log = request.log;
+    let after = project(log, Some(fold));
+    fold.tokens_after = after.tokens();
+    fold.messages_after = u32::try_from(after.len()).unwrap_or(u32::MAX);
+    let mut carried = vec![false; log.len()];
+    let mut accounts = Accounts { events: u32::try_from(log.len()).unwrap_or(u32::MAX), ..Accounts::default() };
+    for (index, piece) in after.pieces().enumerate() {
+        let (seq, why) = match piece.fate {
+            Fate::Verbatim(seq) => {
+                accounts.verbatim += 1;
+                // The same slice of the log, not merely equal bytes.
+                let event = &log.events()[seq as usize];
+                carried[seq as usize] = std::ptr::eq(event.bytes.as_ptr(), piece.bytes.as_ptr())
+                    && event.bytes.len() == piece.bytes.len();
+                continue;
+            }
+            Fate::Edited(_) => {
+                accounts.edited += 1;
+                continue;
+            }
+            Fate::Repaired(seq, why) => {
+                accounts.edited += 1;
+                (Some(seq), why)
+            }
+            Fate::Added(why) => (None, why),
+            Fate::Recap | Fate::Marker => continue,
+        };
+        let index = u32::try_from(index).unwrap_or(u32::MAX);
+        fold.repairs.push(RepairRecord { index, seq, why });
+    }
+    let covered = u32::try_from(draft.covered.len()).unwrap_or(u32::MAX);
+    match request.policy.recap.fallback {
+        Fallback::Marker => accounts.marker = covered,
+        Fallback::Computed | Fallback::Static => accounts.recap = covered,
+    }
+    fold.accounts = accounts;
+    fold.head_verbatim = carried[..draft.layout.head_end].iter().all(|same| *same);
+    fold.tail_verbatim = carried[draft.layout.tail_start..].iter().all(|same| *same);
+    fold.id = fold.compute_id();
+}

@@ -1,0 +1,373 @@
+//! Composing a recap within a token cap.
+//!
+//! Each section has a share of the cap and shrinks by rank inside it; no section is dropped
+//! whole, and what one leaves unused goes to the next. Identifiers come last and take the rest.
+
+use std::cmp::Reverse;
+
+use rustc_hash::FxHashSet;
+
+use crate::counter::{Content, Counter};
+use crate::ids::{IdClass, class_of};
+use crate::recap::escape;
+use crate::recap::gather::{Gathered, IdUse};
+use crate::recap::redact::Redactor;
+use crate::recap::{END, NOTE_START, section};
+
+/// What composing needs to know beside the gathered material.
+pub struct Frame<'a> {
+    /// The most the recap may cost, in counted tokens.
+    pub cap: u64,
+    /// Counts tokens.
+    pub counter: &'a dyn Counter,
+    /// The schema's first line.
+    pub header: &'a str,
+    /// Identifiers that the context carries elsewhere: they need no place here.
+    pub elsewhere: &'a FxHashSet<&'a str>,
+    /// The newest request stands verbatim elsewhere.
+    pub task_elsewhere: bool,
+    /// Write `<read-files>` and `<modified-files>` blocks instead of a files section.
+    pub file_blocks: bool,
+    /// What a manual compaction asked to keep, as lower-case words.
+    pub focus: &'a [String],
+}
+
+/// A composed recap.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Composed {
+    /// The text.
+    pub text: String,
+    /// Tokens of the text.
+    pub tokens: u64,
+    /// Identifiers named, best first.
+    pub ids: Vec<String>,
+    /// Identifiers that found no place, best first.
+    pub lost: Vec<String>,
+    /// Files named.
+    pub files: usize,
+    /// Secrets that were replaced.
+    pub redacted: u32,
+}
+
+/// Shares of the cap, in parts per 100, in the order of the sections. What is not used moves on.
+const SHARES: [(&str, u64); 6] = [
+    (section::TASK, 16),
+    (section::RULES, 12),
+    (section::NOTES, 12),
+    (section::FILES, 14),
+    (section::COMMANDS, 9),
+    (section::ERRORS, 7),
+];
+/// Earlier requests are quoted up to this length, in characters.
+const REQUEST_CHARS: usize = 160;
+/// Below this a section is not worth its header, in tokens.
+const MIN_SECTION: u64 = 12;
+
+/// Composes the recap.
+#[must_use]
+pub fn compose(gathered: &Gathered, frame: &Frame<'_>) -> Composed {
+    let mut writer = Writer { out: String::new(), frame, left: frame.cap };
+    writer.push(&head_lines(gathered, frame));
+    let end_cost = writer.cost(END) + 4;
+    writer.left = writer.left.saturating_sub(end_cost);
+    let body = writer.left;
+    let mut spare = 0;
+    for (name, share) in SHARES {
+        let allowed = (body * share / 100 + spare).min(writer.left);
+        let before = writer.left;
+        writer.section(name, gathered, allowed);
+        spare = allowed.saturating_sub(before - writer.left);
+    }
+    let ranked = rank(gathered, frame);
+    let named = writer.identifiers(&ranked);
+    writer.out.push_str(END);
+    let (text, redacted) = Redactor::shared().redact(&writer.out);
+    let text = text.into_owned();
+    let owned = |ids: &[(&str, u64)]| ids.iter().map(|(id, _)| (*id).to_owned()).collect();
+    Composed {
+        tokens: u64::from(frame.counter.count(&text, Content::Prose)),
+        ids: owned(&ranked[..named]),
+        lost: owned(&ranked[named..]),
+        files: gathered.files.len(),
+        text,
+        redacted,
+    }
+}
+
+fn head_lines(gathered: &Gathered, frame: &Frame<'_>) -> String {
+    let count = gathered.messages;
+    let s = if count == 1 { "" } else { "s" };
+    format!(
+        "{}\n{NOTE_START} {count} earlier message{s} folded into this recap; the newest follow verbatim. \
+         Not covered here: file contents, full outputs, reasoning. Read again what you need.]\n",
+        frame.header
+    )
+}
+
+struct Writer<'a> {
+    out: String,
+    frame: &'a Frame<'a>,
+    left: u64,
+}
+
+impl Writer<'_> {
+    fn cost(&self, text: &str) -> u64 {
+        u64::from(self.frame.counter.count(text, Content::Prose))
+    }
+
+    fn push(&mut self, text: &str) {
+        self.left = self.left.saturating_sub(self.cost(text));
+        self.out.push_str(text);
+    }
+
+    fn section(&mut self, name: &str, gathered: &Gathered, allowed: u64) {
+        if allowed < MIN_SECTION {
+            return;
+        }
+        match name {
+            section::TASK => self.task(gathered, allowed),
+            section::RULES => {
+                let rules: Vec<String> = gathered.rules.iter().rev().map(|q| item(&q.text, 320)).collect();
+                self.list(name, &rules, allowed);
+            }
+            section::NOTES => self.notes(gathered, allowed),
+            section::FILES if self.frame.file_blocks => self.file_blocks(gathered, allowed),
+            section::FILES => self.files(gathered, allowed),
+            section::COMMANDS => {
+                let line = |c: &super::gather::Command| {
+                    format!("- `{}` -> {}\n", escape::inline(&c.text, 160), escape::inline(&c.outcome, 120))
+                };
+                let lines = newest_distinct(gathered.commands.iter().map(line));
+                self.list(name, &lines, allowed);
+            }
+            _ => {
+                let lines = newest_distinct(gathered.errors.iter().map(|line| item(line, 200)));
+                self.list(name, &lines, allowed);
+            }
+        }
+    }
+
+    /// Writes the lines, given best first, that fit; in the log's order, which is the reverse.
+    fn list(&mut self, name: &str, best_first: &[String], allowed: u64) {
+        let header = format!("### {name}\n");
+        let mut left = allowed.saturating_sub(self.cost(&header));
+        let mut chosen: Vec<&String> = Vec::new();
+        for line in best_first {
+            let cost = self.cost(line);
+            if cost > left {
+                if chosen.is_empty() {
+                    continue;
+                }
+                break;
+            }
+            left -= cost;
+            chosen.push(line);
+        }
+        if chosen.is_empty() {
+            return;
+        }
+        let lines: String = chosen.into_iter().rev().map(String::as_str).collect();
+        self.push(&(header + &lines));
+    }
+
+    fn task(&mut self, gathered: &Gathered, allowed: u64) {
+        let Some((last, earlier)) = gathered.requests.split_last() else { return };
+        let mut text = format!("### {}\n", section::TASK);
+        let mut left = allowed.saturating_sub(self.cost(&text));
+        let mut earlier = earlier.iter().rev().collect::<Vec<_>>();
+        let task = if self.frame.task_elsewhere {
+            earlier.insert(0, last);
+            String::new()
+        } else {
+            self.quote(&last.text, left * 3 / 4)
+        };
+        left = left.saturating_sub(self.cost(&task));
+        let mut lines = Vec::new();
+        for request in earlier {
+            let line = item(&request.text, REQUEST_CHARS);
+            let cost = self.cost(&line);
+            if cost > left {
+                break;
+            }
+            left -= cost;
+            lines.push(line);
+        }
+        lines.reverse();
+        if lines.is_empty() && task.is_empty() {
+            return;
+        }
+        text.extend(lines);
+        text.push_str(&task);
+        self.push(&text);
+    }
+
+    /// A verbatim block; head and tail of it where it is too long.
+    fn quote(&self, text: &str, allowed: u64) -> String {
+        let whole = escape::block(text);
+        if self.cost(&whole) <= allowed {
+            return whole;
+        }
+        let lines: Vec<&str> = whole.lines().collect();
+        let keep = |n: usize| {
+            let front = n.div_ceil(2).min(lines.len());
+            let back = n / 2;
+            let mut cut: Vec<String> = lines[..front].iter().map(|l| clip(l, 600)).collect();
+            cut.push("    […]".to_owned());
+            cut.extend(lines[lines.len() - back.min(lines.len() - front)..].iter().map(|l| clip(l, 600)));
+            cut.join("\n") + "\n"
+        };
+        let (mut low, mut high) = (0, lines.len());
+        while low < high {
+            let middle = (low + high).div_ceil(2);
+            if self.cost(&keep(middle)) <= allowed { low = middle } else { high = middle - 1 }
+        }
+        if low == 0 { String::new() } else { keep(low) }
+    }
+
+    fn notes(&mut self, gathered: &Gathered, allowed: u64) {
+        if gathered.notes.is_empty() {
+            return;
+        }
+        let header = format!("### {}\n", section::NOTES);
+        let left = allowed.saturating_sub(self.cost(&header));
+        let text = self.quote(&gathered.notes.join("\n"), left);
+        if !text.is_empty() {
+            self.push(&(header + &text));
+        }
+    }
+
+    fn files(&mut self, gathered: &Gathered, allowed: u64) {
+        let mut text = format!("### {}\n", section::FILES);
+        let mut left = allowed.saturating_sub(self.cost(&text));
+        let mut any = false;
+        for (label, modified) in [("modified", true), ("read", false)] {
+            let paths = paths(gathered, modified);
+            let line = |n: usize| format!("{label}: {}\n", paths[..n].join(", "));
+            let n = most(paths.len(), |n| self.cost(&line(n)) <= left);
+            if n > 0 {
+                left = left.saturating_sub(self.cost(&line(n)));
+                text.push_str(&line(n));
+                any = true;
+            }
+        }
+        if any {
+            self.push(&text);
+        }
+    }
+
+    fn file_blocks(&mut self, gathered: &Gathered, allowed: u64) {
+        let mut left = allowed;
+        for (label, modified) in [("modified-files", true), ("read-files", false)] {
+            let paths = paths(gathered, modified);
+            let block = |n: usize| format!("<{label}>\n{}\n</{label}>\n", paths[..n].join("\n"));
+            let n = most(paths.len(), |n| self.cost(&block(n)) <= left);
+            if n > 0 {
+                left = left.saturating_sub(self.cost(&block(n)));
+                self.push(&block(n));
+            }
+        }
+    }
+
+    /// Writes as many identifiers as fit, best first, and says how many.
+    fn identifiers(&mut self, ranked: &[(&str, u64)]) -> usize {
+        let text = |n: usize| {
+            let mut text = format!("### {}\n", section::IDENTIFIERS);
+            let classes =
+                [("paths", IdClass::Path), ("names", IdClass::Symbol), ("values", IdClass::Value)];
+            for (label, class) in classes {
+                let ids: Vec<&str> =
+                    ranked[..n].iter().map(|(id, _)| *id).filter(|id| class_of(id) == class).collect();
+                if !ids.is_empty() {
+                    text.push_str(label);
+                    text.push_str(": ");
+                    text.push_str(&ids.join(" "));
+                    text.push('\n');
+                }
+            }
+            text
+        };
+        let n = most(ranked.len(), |n| self.cost(&text(n)) <= self.left);
+        if n > 0 {
+            let text = text(n);
+            self.push(&text);
+        }
+        n
+    }
+}
+
+/// The largest `n ≤ max` that fits, for a cost that grows with `n`.
+fn most(max: usize, fits: impl Fn(usize) -> bool) -> usize {
+    // Most lists are short against the cap or far too long: gallop before bisecting.
+    let mut high = 1;
+    while high < max && fits(high) {
+        high *= 2;
+    }
+    let (mut low, mut high) = (high / 2, high.min(max));
+    while low < high {
+        let middle = (low + high).div_ceil(2);
+        if fits(middle) { low = middle } else { high = middle - 1 }
+    }
+    low.min(max)
+}
+
+fn item(text: &str, max: usize) -> String {
+    format!("- {}\n", escape::inline(text, max))
+}
+
+fn clip(line: &str, max: usize) -> String {
+    match line.char_indices().nth(max) {
+        Some((at, _)) => format!("{}…", &line[..at]),
+        None => line.to_owned(),
+    }
+}
+
+fn newest_distinct(lines: impl DoubleEndedIterator<Item = String>) -> Vec<String> {
+    let mut seen = FxHashSet::default();
+    lines.rev().filter(|line| seen.insert(line.clone())).collect()
+}
+
+/// Paths, newest use first. A file that was changed is listed as changed alone.
+fn paths(gathered: &Gathered, modified: bool) -> Vec<String> {
+    let mut found: Vec<_> = gathered
+        .files
+        .iter()
+        .filter(|(_, used)| if modified { used.modified } else { used.read && !used.modified })
+        .collect();
+    found.sort_by(|a, b| b.1.last.cmp(&a.1.last).then_with(|| a.0.cmp(b.0)));
+    found.into_iter().map(|(path, _)| escape::inline(path, 300)).collect()
+}
+
+/// Identifiers that need a place, best first.
+fn rank<'a>(gathered: &'a Gathered, frame: &Frame<'_>) -> Vec<(&'a str, u64)> {
+    let newest = gathered.ids.values().map(|used| used.last).max().unwrap_or(1).max(1);
+    let mut ranked: Vec<(&str, u64, u64)> = gathered
+        .ids
+        .iter()
+        .filter(|(id, _)| !frame.elsewhere.contains(&***id))
+        .map(|(id, used)| (&**id, score(id, used, newest, frame.focus), used.first))
+        .collect();
+    ranked.sort_unstable_by_key(|(id, score, first)| (Reverse(*score), *first, *id));
+    ranked.into_iter().map(|(id, score, _)| (id, score)).collect()
+}
+
+/// Value of an identifier per character that it costs. Who used it counts most: what the agent
+/// wrote itself it writes again; then how often and how lately.
+fn score(id: &str, used: &IdUse, newest: u64, focus: &[String]) -> u64 {
+    let mut value = 0;
+    value += 420 * log2(used.said) + 300 * log2(used.user) + 110 * log2(used.result);
+    value += u64::from(used.carried) * 9 / 10;
+    value += 500 * used.last / newest;
+    if !focus.is_empty() && focus.iter().any(|word| id.to_lowercase().contains(word)) {
+        value += 3_000;
+    }
+    // A name costs its length and a space; very short ones would else always win.
+    value * 64 / (id.len() as u64 + 12)
+}
+
+/// `log2(1 + n)` in steps of a quarter, times one: 0, 1, 1.5, 2, …
+fn log2(n: u32) -> u64 {
+    let n = u64::from(n) + 1;
+    let whole = u64::from(n.ilog2());
+    let base = 1u64 << whole;
+    (whole * 100 + (n - base) * 100 / base) / 100 + u64::from((n - base) * 2 >= base)
+}

@@ -1,0 +1,287 @@
+//! Gathering: one pass over covered events that collects what a recap may say.
+
+use std::ops::Range;
+
+use rustc_hash::FxHashMap;
+
+use crate::calls::Calls;
+use crate::ids::identifiers;
+use crate::log::Event;
+use crate::reduce::{salient_lines, shorten};
+use crate::tools::{ToolKind, ToolTable};
+use crate::view::{BlockKind, Origin, Role};
+
+/// A quotation from the log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Quote {
+    /// The event that says it; `None` when an earlier recap handed it on.
+    pub seq: Option<u32>,
+    /// The words.
+    pub text: String,
+}
+
+/// A file that calls read or changed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FileUse {
+    /// Was read.
+    pub read: bool,
+    /// Was written, created or removed.
+    pub modified: bool,
+    /// Order of the last use.
+    pub last: u64,
+}
+
+/// A command and its outcome.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Command {
+    /// The command on one line.
+    pub text: String,
+    /// What came of it: `exit 1: E assert`.
+    pub outcome: String,
+}
+
+/// How an identifier was used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct IdUse {
+    /// By the assistant: in text or in arguments.
+    pub said: u32,
+    /// In user messages.
+    pub user: u32,
+    /// In results.
+    pub result: u32,
+    /// Order of the last use.
+    pub last: u64,
+    /// Order of the first use: breaks ties.
+    pub first: u64,
+    /// Handed on by an earlier recap, with this weight.
+    pub carried: u32,
+}
+
+/// All that a recap may say about a span.
+#[derive(Clone, Debug, Default)]
+pub struct Gathered {
+    /// Messages covered, those of earlier recaps included.
+    pub messages: usize,
+    /// What the user asked, in order.
+    pub requests: Vec<Quote>,
+    /// Rules that the user stated.
+    pub rules: Vec<Quote>,
+    /// Text of earlier recaps that no section of ours claims.
+    pub notes: Vec<String>,
+    /// Files by path.
+    pub files: FxHashMap<String, FileUse>,
+    /// Commands in order.
+    pub commands: Vec<Command>,
+    /// Error lines in order.
+    pub errors: Vec<String>,
+    /// Identifiers.
+    pub ids: FxHashMap<Box<str>, IdUse>,
+    order: u64,
+}
+
+/// Longest command that is kept, in characters.
+const COMMAND_CHARS: usize = 160;
+/// Most commands and error lines that are kept while gathering; the newest stay.
+const KEEP: usize = 400;
+/// Salient lines taken from one result, in characters.
+const RESULT_LINES: usize = 420;
+/// Longest sentence that can be a rule, in characters (measures: 300).
+const RULE_CHARS: usize = 300;
+/// Words that make a sentence a rule (measures.md, "constraint survival").
+const RULE_WORDS: &[&str] = &[
+    "must", "never", "always", "only", "do not", "don't", "don’t", "without", "at least", "at most", "make sure",
+    "avoid",
+];
+
+impl Gathered {
+    /// Takes in the events of `range`.
+    pub fn add(&mut self, events: &[Event], range: Range<usize>, tools: &ToolTable) {
+        let calls = Calls::find(events, range.clone(), tools);
+        for event in &events[range] {
+            self.add_event(event);
+        }
+        self.add_calls(&calls, tools);
+    }
+
+    /// A number that grows with every use, to order files and identifiers by.
+    pub(crate) fn next_order(&mut self) -> u64 {
+        self.order += 1;
+        self.order
+    }
+
+    fn add_event(&mut self, event: &Event) {
+        let view = &event.view;
+        if view.origin == Origin::Recap {
+            self.add_recap(&event.text());
+            return;
+        }
+        self.messages += 1;
+        if view.is_real_user() {
+            let text = view.text_of(&event.bytes, |kind| matches!(kind, BlockKind::Text));
+            self.add_request(event.seq, &text);
+        }
+        for block in &view.blocks {
+            if matches!(block.kind, BlockKind::Reasoning { .. } | BlockKind::Opaque) {
+                continue;
+            }
+            for part in &block.texts {
+                let text = part.decode(&event.bytes);
+                self.add_ids(&text, view.role, &block.kind);
+            }
+        }
+    }
+
+    fn add_request(&mut self, seq: u32, text: &str) {
+        let text = text.trim();
+        if text.is_empty() {
+            return;
+        }
+        self.requests.push(Quote { seq: Some(seq), text: text.to_owned() });
+        for rule in rules(text) {
+            if self.rules.iter().all(|known| known.text != rule) {
+                self.rules.push(Quote { seq: Some(seq), text: rule });
+            }
+        }
+    }
+
+    fn add_ids(&mut self, text: &str, role: Role, kind: &BlockKind) {
+        self.order += 1;
+        let order = self.order;
+        for id in identifiers(text) {
+            let used = match self.ids.get_mut(id) {
+                Some(used) => used,
+                None => self.ids.entry(id.into()).or_insert(IdUse { first: order, ..IdUse::default() }),
+            };
+            used.last = order;
+            match (role, kind) {
+                (_, BlockKind::Result { .. }) | (Role::Tool, _) => used.result += 1,
+                (Role::Assistant, _) => used.said += 1,
+                (Role::User, _) => used.user += 1,
+                _ => used.result += 1,
+            }
+        }
+    }
+
+    fn add_calls(&mut self, calls: &Calls<'_>, tools: &ToolTable) {
+        for call in &calls.calls {
+            for path in &call.facts.reads {
+                self.use_file(path, false);
+            }
+            for path in &call.facts.writes {
+                self.use_file(path, true);
+            }
+        }
+        for result in &calls.results {
+            let facts = calls.facts_of(result);
+            let text = result.block.text(&result.event.bytes);
+            let outcome = tools.outcome(facts.kind, &text);
+            let lines = salient_lines(&text, RESULT_LINES);
+            if let (ToolKind::Shell, Some(command)) = (facts.kind, &facts.command) {
+                let first = lines.first().filter(|_| outcome.error || outcome.exit.is_some_and(|c| c != 0));
+                self.commands.push(Command {
+                    text: shorten(command, COMMAND_CHARS),
+                    outcome: describe(outcome.exit, outcome.error, first.map(String::as_str)),
+                });
+            }
+            if outcome.error || outcome.exit.is_some_and(|code| code != 0) {
+                self.errors.extend(lines.into_iter().take(3));
+            }
+        }
+        keep_newest(&mut self.commands);
+        keep_newest(&mut self.errors);
+    }
+
+    pub(crate) fn use_file(&mut self, path: &str, modified: bool) {
+        if path.is_empty() || path.len() > 300 {
+            return;
+        }
+        let order = self.next_order();
+        let file = self.files.entry(path.to_owned()).or_default();
+        file.last = order;
+        if modified {
+            file.modified = true;
+        } else {
+            file.read = true;
+        }
+    }
+}
+
+fn keep_newest<T>(list: &mut Vec<T>) {
+    if list.len() > KEEP {
+        list.drain(..list.len() - KEEP);
+    }
+}
+
+fn describe(exit: Option<i64>, error: bool, line: Option<&str>) -> String {
+    let mut out = match (exit, error) {
+        (Some(code), _) => format!("exit {code}"),
+        (None, true) => "error".to_owned(),
+        (None, false) => "ok".to_owned(),
+    };
+    if let Some(line) = line {
+        out.push_str(": ");
+        out.push_str(&shorten(line, 100));
+    }
+    out
+}
+
+/// The sentences of `text` that state a rule, verbatim but for white space.
+#[must_use]
+pub fn rules(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut in_code = false;
+    for line in text.lines() {
+        if line.trim_start().starts_with("```") {
+            in_code = !in_code;
+            continue;
+        }
+        if in_code {
+            continue;
+        }
+        for sentence in sentences(line) {
+            let lower = sentence.to_lowercase();
+            let states = RULE_WORDS.iter().any(|word| has_word(&lower, word));
+            if states && sentence.chars().count() <= RULE_CHARS {
+                found.push(shorten(sentence, RULE_CHARS + 1));
+            }
+        }
+    }
+    found
+}
+
+fn sentences(line: &str) -> impl Iterator<Item = &str> {
+    let mut rest = line;
+    std::iter::from_fn(move || {
+        rest = rest.trim_start();
+        if rest.is_empty() {
+            return None;
+        }
+        let bytes = rest.as_bytes();
+        let ends = |at: &usize| {
+            matches!(bytes[*at], b'.' | b'!' | b'?')
+                && bytes.get(at + 1).is_none_or(u8::is_ascii_whitespace)
+        };
+        let end = (0..bytes.len()).find(ends).map_or(rest.len(), |at| at + 1);
+        let (sentence, left) = rest.split_at(end);
+        rest = left;
+        Some(sentence.trim())
+    })
+}
+
+fn has_word(text: &str, word: &str) -> bool {
+    text.match_indices(word).any(|(at, _)| {
+        let letter = |c: char| c.is_alphanumeric() || c == '_';
+        !text[..at].ends_with(letter) && !text[at + word.len()..].starts_with(letter)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::rules;
+
+    #[test]
+    fn finds_rules() {
+        let text = "Fix it. Never touch migrations/, always run ruff. Thanks!\n```\nmust(x)\n```\nIt is lonely.";
+        assert_eq!(rules(text), ["Never touch migrations/, always run ruff."]);
+    }
+}

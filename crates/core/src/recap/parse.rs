@@ -1,0 +1,188 @@
+//! Reading a recap that the input already holds, whoever wrote it, so that there is one recap and
+//! never a stack. Sections of ours are merged as data; another author's text is kept as notes.
+//! Files come from list blocks under known headers only, never from prose.
+
+use crate::ids::identifiers;
+use crate::recap::gather::{Command, Gathered, IdUse, Quote};
+use crate::recap::{END, NOTE_START, section};
+
+/// The weight of an identifier that an earlier recap names first; it falls to 0 at its last.
+pub(crate) const CARRIED_WEIGHT: u32 = 1_000;
+
+/// Blocks that list paths, one a line (seed 003, pi).
+const FILE_BLOCKS: &[(&str, &str, bool)] = &[
+    ("<read-files>", "</read-files>", false),
+    ("<modified-files>", "</modified-files>", true),
+];
+/// Headers of other authors below which a list of paths stands.
+const FILE_HEADERS: &[&str] = &["relevant files", "files read", "files modified", "files and code sections"];
+/// Opening sentences of other authors, which are about the hand-over and not about the work.
+const PREFIXES: &[&str] = &["[CONTEXT SUMMARY]:", "[CONTEXT COMPACTION", "## Conversation Summary"];
+
+impl Gathered {
+    /// Merges an earlier recap.
+    pub(crate) fn add_recap(&mut self, text: &str) {
+        if let Some(at) = text.find(NOTE_START) {
+            self.messages += number_after(&text[at + NOTE_START.len()..]);
+            self.add_own(text);
+        } else {
+            self.messages += 1;
+            self.add_foreign(text);
+        }
+    }
+
+    fn add_own(&mut self, text: &str) {
+        let mut current = "";
+        let mut body: Vec<&str> = Vec::new();
+        for line in text.lines().chain(["### "]) {
+            let Some(name) = line.strip_prefix("### ") else {
+                if line != END {
+                    body.push(line);
+                }
+                continue;
+            };
+            self.add_section(current, &body);
+            body.clear();
+            current = section::ALL.iter().find(|known| **known == name).copied().unwrap_or("");
+        }
+        self.add_blocks(text);
+    }
+
+    fn add_section(&mut self, name: &str, lines: &[&str]) {
+        let items = || lines.iter().filter_map(|line| line.strip_prefix("- "));
+        match name {
+            section::TASK => {
+                self.requests.extend(items().map(carried));
+                let task = indented(lines);
+                if !task.is_empty() {
+                    self.requests.push(carried(&task));
+                }
+            }
+            section::RULES => {
+                for rule in items() {
+                    if self.rules.iter().all(|known| known.text != rule) {
+                        self.rules.push(carried(rule));
+                    }
+                }
+            }
+            section::NOTES => {
+                let notes = indented(lines);
+                if !notes.is_empty() {
+                    self.notes.push(notes);
+                }
+            }
+            section::FILES => self.add_file_lines(lines),
+            section::COMMANDS => self.commands.extend(items().filter_map(command)),
+            section::ERRORS => self.errors.extend(items().map(str::to_owned)),
+            section::IDENTIFIERS => self.add_identifier_lines(lines),
+            _ => {}
+        }
+    }
+
+    fn add_file_lines(&mut self, lines: &[&str]) {
+        for line in lines {
+            let Some((kind, paths)) = line.split_once(": ") else { continue };
+            let modified = match kind {
+                "modified" => true,
+                "read" => false,
+                _ => continue,
+            };
+            // The newest stands first; uses are numbered in the order they come in.
+            for path in paths.split(", ").collect::<Vec<_>>().into_iter().rev() {
+                self.use_file(path, modified);
+            }
+        }
+    }
+
+    fn add_identifier_lines(&mut self, lines: &[&str]) {
+        for line in lines {
+            let Some((_, ids)) = line.split_once(": ") else { continue };
+            let ids: Vec<&str> = ids.split(' ').filter(|id| !id.is_empty()).collect();
+            self.carry(&ids);
+        }
+    }
+
+    /// Takes over identifiers in the order of their rank.
+    fn carry(&mut self, ids: &[&str]) {
+        let count = u32::try_from(ids.len()).unwrap_or(u32::MAX).max(1);
+        for (rank, id) in ids.iter().enumerate() {
+            let rank = u32::try_from(rank).unwrap_or(u32::MAX);
+            let weight = CARRIED_WEIGHT - CARRIED_WEIGHT * rank / count;
+            let order = self.next_order();
+            let fresh = IdUse { first: order, last: order, ..IdUse::default() };
+            let used = self.ids.entry((*id).into()).or_insert(fresh);
+            used.carried = used.carried.max(weight.max(1));
+        }
+    }
+
+    fn add_foreign(&mut self, text: &str) {
+        self.add_blocks(text);
+        self.add_listed_files(text);
+        let ids: Vec<&str> = identifiers(text).collect();
+        self.carry(&ids);
+        let notes = strip_prefix_line(text).trim();
+        if !notes.is_empty() {
+            self.notes.push(notes.to_owned());
+        }
+    }
+
+    /// `<read-files>` and `<modified-files>`.
+    fn add_blocks(&mut self, text: &str) {
+        for (open, close, modified) in FILE_BLOCKS {
+            let Some(start) = text.find(open).map(|at| at + open.len()) else { continue };
+            let Some(end) = text[start..].find(close) else { continue };
+            for path in text[start..start + end].lines().map(str::trim) {
+                self.use_file(path.trim_start_matches("- "), *modified);
+            }
+        }
+    }
+
+    /// Lists below a header that is known to list files.
+    fn add_listed_files(&mut self, text: &str) {
+        let mut modified = None;
+        for line in text.lines().map(str::trim) {
+            let header = line.trim_start_matches(['#', '*', ' ', '1', '2', '3', '4', '5', '6', '7', '8', '9', '.']);
+            let header = header.trim_end_matches([':', '*']).to_lowercase();
+            if FILE_HEADERS.contains(&header.as_str()) {
+                modified = Some(header.contains("modified"));
+            } else if line.starts_with('#') {
+                modified = None;
+            } else if let Some(modified) = modified
+                && let Some(item) = line.strip_prefix("- ").or_else(|| line.strip_prefix("* "))
+                && let Some(path) = identifiers(item).next().filter(|id| id.contains(['/', '.']))
+            {
+                self.use_file(path, modified);
+            }
+        }
+    }
+}
+
+fn carried(text: &str) -> Quote {
+    Quote { seq: None, text: text.to_owned() }
+}
+
+fn indented(lines: &[&str]) -> String {
+    let body: Vec<&str> = lines.iter().filter_map(|line| line.strip_prefix("    ")).collect();
+    body.join("\n")
+}
+
+fn command(item: &str) -> Option<Command> {
+    let (text, outcome) = item.strip_prefix('`')?.rsplit_once("` -> ")?;
+    Some(Command { text: text.to_owned(), outcome: outcome.to_owned() })
+}
+
+fn number_after(text: &str) -> usize {
+    let digits: String =
+        text.chars().skip_while(|c| !c.is_ascii_digit()).take_while(char::is_ascii_digit).collect();
+    digits.parse().unwrap_or(1)
+}
+
+/// Drops the first line where it is a known prefix.
+fn strip_prefix_line(text: &str) -> &str {
+    let text = text.trim_start();
+    if PREFIXES.iter().any(|prefix| text.starts_with(prefix)) {
+        text.split_once('\n').map_or("", |(_, rest)| rest)
+    } else {
+        text
+    }
+}

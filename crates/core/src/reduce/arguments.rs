@@ -1,0 +1,115 @@
+//! `arguments`: clips long call arguments and keeps the JSON valid. Only string values are cut,
+//! so whatever was JSON stays JSON; what never was is clipped as text.
+
+use super::{Middle, Reducer, State};
+use crate::jsonstr;
+use crate::policy::ReducerName;
+use crate::view::Coding;
+
+/// See the module.
+pub struct Arguments;
+
+impl Reducer for Arguments {
+    fn name(&self) -> ReducerName {
+        ReducerName::Arguments
+    }
+
+    fn reduce(&self, middle: &mut Middle<'_>, _budget: u64, state: &State<'_>) {
+        let settings = &state.policy.arguments;
+        let long: Vec<_> = middle
+            .blocks()
+            .filter(|(_, _, block)| block.is_call() && block.body.token.len() > settings.max_chars)
+            .map(|(at, event, block)| {
+                let text = block.text(&event.bytes);
+                (at, clip(&text, settings.leaf_chars, settings.max_chars, block.body.coding))
+            })
+            .collect();
+        for (at, clipped) in long {
+            middle.replace(at, clipped, ReducerName::Arguments, "arguments-clipped");
+        }
+    }
+}
+
+/// Clips the string values of `text` to `leaf` characters each. What is still longer than four
+/// times `max` (a huge list of numbers) becomes one object that quotes its start.
+pub(crate) fn clip(text: &str, leaf: usize, max: usize, coding: Coding) -> String {
+    let is_json = matches!(text.trim_start().as_bytes().first(), Some(b'{' | b'['));
+    let clipped = if is_json { clip_strings(text, leaf) } else { None };
+    match clipped {
+        Some(clipped) if clipped.chars().count() <= max * 4 => clipped,
+        None if coding == Coding::Str => cut(text, leaf),
+        _ => format!("{{\"clipped\":{}}}", jsonstr::encode(&cut(text, leaf))),
+    }
+}
+
+/// `None` when a string does not end: the text is no JSON.
+fn clip_strings(text: &str, leaf: usize) -> Option<String> {
+    let bytes = text.as_bytes();
+    let mut out = String::with_capacity(text.len().min(4096));
+    let mut at = 0;
+    while let Some(start) = memchr::memchr(b'"', &bytes[at..]).map(|n| at + n) {
+        let end = string_end(bytes, start)?;
+        out.push_str(&text[at..start]);
+        let token = &text[start..end];
+        let is_key = bytes[end..].iter().find(|b| !b.is_ascii_whitespace()) == Some(&b':');
+        if is_key || token.len() <= leaf + 2 {
+            out.push_str(token);
+        } else {
+            let value = jsonstr::decode(token.as_bytes());
+            out.push_str(&jsonstr::encode(&cut(&value, leaf)));
+        }
+        at = end;
+    }
+    out.push_str(&text[at..]);
+    Some(out)
+}
+
+fn string_end(bytes: &[u8], start: usize) -> Option<usize> {
+    let mut at = start + 1;
+    loop {
+        let hit = at + memchr::memchr2(b'"', b'\\', bytes.get(at..)?)?;
+        if bytes[hit] == b'"' {
+            return Some(hit + 1);
+        }
+        at = hit + 2;
+    }
+}
+
+/// The first `leaf` characters and a note of what is missing.
+fn cut(text: &str, leaf: usize) -> String {
+    let Some((at, _)) = text.char_indices().nth(leaf) else { return text.to_owned() };
+    let missing = text[at..].chars().count();
+    format!("{}… [{missing} more characters]", &text[..at])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_stays_json() {
+        let long = "x\"\n".repeat(400);
+        let text = serde_json::json!({"path": "a.py", "edits": [{"new": long, "n": 1.0}]}).to_string();
+        let clipped = clip(&text, 200, 500, Coding::Str);
+        let value: serde_json::Value = serde_json::from_str(&clipped).unwrap();
+        assert_eq!(value["path"], "a.py");
+        assert!(value["edits"][0]["new"].as_str().unwrap().ends_with("more characters]"));
+        assert!(clipped.len() < 700);
+    }
+
+    #[test]
+    fn text_is_cut_as_text() {
+        let text = "*** Begin Patch\n".repeat(100);
+        assert!(clip(&text, 200, 500, Coding::Str).ends_with("[1400 more characters]"));
+        let broken = format!("{{\"a\": \"{}", "b".repeat(900));
+        assert!(clip(&broken, 200, 500, Coding::Str).starts_with("{\"a\": \"bbb"));
+    }
+
+    #[test]
+    fn long_lists_of_numbers_become_one_quote() {
+        let text = format!("{{\"n\":[{}]}}", vec!["123456"; 2000].join(","));
+        let clipped = clip(&text, 200, 500, Coding::Raw);
+        assert!(serde_json::from_str::<serde_json::Value>(&clipped).is_ok());
+        assert!(clipped.len() < 400);
+    }
+}

@@ -1,0 +1,41 @@
+//! `dedup`: of identical results the newest stays, the others point to it.
+
+use rustc_hash::FxHashMap;
+
+use super::{Middle, Reducer, State};
+use crate::policy::ReducerName;
+
+/// See the module.
+pub struct Dedup;
+
+/// What a duplicate says instead.
+pub const DUPLICATE: &str = "[Duplicate tool output: a later call returned the same content]";
+
+impl Reducer for Dedup {
+    fn name(&self) -> ReducerName {
+        ReducerName::Dedup
+    }
+
+    fn reduce(&self, middle: &mut Middle<'_>, _budget: u64, state: &State<'_>) {
+        let min = state.policy.dedup.min_chars;
+        // The newest of each text, anywhere up to the end of the log: the tail may hold it.
+        let mut newest: FxHashMap<blake3::Hash, usize> = FxHashMap::default();
+        let mut hashes = Vec::with_capacity(middle.results().len());
+        for (index, result) in middle.results().iter().enumerate() {
+            let token = result.view.body.token.of(&result.event.bytes);
+            // A nested body shares its token with others: its own text has to be hashed.
+            let hash = match result.view.body.nested {
+                None => blake3::hash(token),
+                Some(_) => blake3::hash(result.view.text(&result.event.bytes).as_bytes()),
+            };
+            hashes.push((hash, token.len()));
+            newest.insert(hash, index);
+        }
+        for (at, index) in middle.open_results() {
+            let (hash, len) = hashes[index];
+            if len >= min && newest.get(&hash) != Some(&index) {
+                middle.replace(at, DUPLICATE.to_owned(), ReducerName::Dedup, "duplicate");
+            }
+        }
+    }
+}

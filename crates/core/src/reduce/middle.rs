@@ -1,0 +1,228 @@
+//! The middle: the only thing that a reducer can edit.
+
+use rustc_hash::FxHashMap;
+
+use crate::calls::{Calls, ResultSite};
+use crate::counter::Counter;
+use crate::log::{Event, content_of};
+use crate::policy::ReducerName;
+use crate::tools::{CallFacts, ToolTable};
+use crate::view::Block;
+
+pub use crate::edit::Change;
+
+/// A block that may be edited. Only a [`Middle`] makes one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct BlockRef {
+    event: u32,
+    block: u32,
+}
+
+/// What was done to one block, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Edited {
+    /// The change.
+    pub change: Change,
+    /// The reducer that made it.
+    pub reducer: ReducerName,
+    /// Its reason code.
+    pub reason: &'static str,
+    /// Tokens of the block before.
+    pub tokens_before: u32,
+    /// Tokens of the block after.
+    pub tokens_after: u32,
+}
+
+/// A tool result and the call that it answers.
+#[derive(Clone, Debug)]
+pub struct ResultRef<'a> {
+    /// The result's block; `None` where it may not be edited (it lies in the tail or is pinned).
+    pub block: Option<BlockRef>,
+    /// The event that holds it.
+    pub event: &'a Event,
+    /// The block itself.
+    pub view: &'a Block,
+    /// Name of the tool that was called, as far as it is known.
+    pub tool: String,
+    /// What the call meant to do.
+    pub facts: CallFacts,
+    /// Assistant messages after the result.
+    pub steps_after: u32,
+    /// Real user messages after the result.
+    pub turns_after: u32,
+}
+
+/// The middle of a conversation: closed, unpinned events that may be edited, and a read-only look
+/// at what comes after them.
+pub struct Middle<'a> {
+    events: &'a [Event],
+    first: usize,
+    end: usize,
+    editable: Vec<bool>,
+    edits: FxHashMap<BlockRef, Edited>,
+    tokens: u64,
+    counter: &'a dyn Counter,
+    results: Vec<ResultRef<'a>>,
+}
+
+impl<'a> Middle<'a> {
+    /// The middle `first..end` of `events`; `editable` says which of its events are closed and
+    /// unpinned.
+    pub(crate) fn new(
+        events: &'a [Event],
+        range: std::ops::Range<usize>,
+        editable: Vec<bool>,
+        counter: &'a dyn Counter,
+        tools: &ToolTable,
+    ) -> Self {
+        let tokens = events[range.clone()].iter().map(|e| u64::from(e.tokens.total)).sum();
+        let mut middle = Self {
+            events,
+            first: range.start,
+            end: range.end,
+            editable,
+            edits: FxHashMap::default(),
+            tokens,
+            counter,
+            results: Vec::new(),
+        };
+        middle.results = middle.find_results(tools);
+        middle
+    }
+
+    /// Tokens of the middle as edited so far.
+    #[must_use]
+    pub fn tokens(&self) -> u64 {
+        self.tokens
+    }
+
+    /// The blocks that may be edited, oldest first.
+    pub fn blocks(&self) -> impl Iterator<Item = (BlockRef, &'a Event, &'a Block)> + use<'a, '_> {
+        let events = self.events;
+        (self.first..self.end).filter(|at| self.editable[at - self.first]).flat_map(move |at| {
+            let event = &events[at];
+            event.view.blocks.iter().enumerate().map(move |(index, block)| {
+                (BlockRef { event: at as u32, block: index as u32 }, event, block)
+            })
+        })
+    }
+
+    /// All results from the start of the middle to the end of the log, oldest first. Those that
+    /// may not be edited carry no [`BlockRef`].
+    #[must_use]
+    pub fn results(&self) -> &[ResultRef<'a>] {
+        &self.results
+    }
+
+    /// Results with their indices into [`Middle::results`] that may be edited and were not
+    /// removed or replaced yet.
+    #[must_use]
+    pub fn open_results(&self) -> Vec<(BlockRef, usize)> {
+        let open = |(index, result): (usize, &ResultRef<'_>)| Some((result.block?, index));
+        let untouched = |(block, _): &(BlockRef, usize)| !self.edits.contains_key(block);
+        self.results.iter().enumerate().filter_map(open).filter(untouched).collect()
+    }
+
+    /// The text of a block as edited so far.
+    #[must_use]
+    pub fn text(&self, at: BlockRef) -> String {
+        match self.edits.get(&at).map(|edited| &edited.change) {
+            Some(Change::Replace(text)) => text.clone(),
+            Some(Change::Remove) => String::new(),
+            None => {
+                let event = &self.events[at.event as usize];
+                event.view.blocks[at.block as usize].text(&event.bytes).into_owned()
+            }
+        }
+    }
+
+    /// Whether a reducer changed this block already.
+    #[must_use]
+    pub fn is_edited(&self, at: BlockRef) -> bool {
+        self.edits.contains_key(&at)
+    }
+
+    /// Replaces the text of a block. A replacement that costs as much as what it replaces is not
+    /// made; the answer says whether it was.
+    pub fn replace(
+        &mut self,
+        at: BlockRef,
+        text: String,
+        reducer: ReducerName,
+        reason: &'static str,
+    ) -> bool {
+        let (event, block) = self.at(at);
+        let tokens = self.counter.count(&text, content_of(event.view.role, &block.kind));
+        self.change(at, Change::Replace(text), tokens, reducer, reason)
+    }
+
+    /// Cuts a block out. The last block of a message stays: a message is never empty.
+    pub fn remove(&mut self, at: BlockRef, reducer: ReducerName, reason: &'static str) -> bool {
+        let (event, _) = self.at(at);
+        let others = (0..event.view.blocks.len() as u32).filter(|block| *block != at.block);
+        let left = others
+            .filter(|block| {
+                let other = BlockRef { event: at.event, block: *block };
+                self.edits.get(&other).is_none_or(|edited| edited.change != Change::Remove)
+            })
+            .count();
+        left > 0 && self.change(at, Change::Remove, 0, reducer, reason)
+    }
+
+    fn at(&self, at: BlockRef) -> (&'a Event, &'a Block) {
+        let event = &self.events[at.event as usize];
+        (event, &event.view.blocks[at.block as usize])
+    }
+
+    fn change(
+        &mut self,
+        at: BlockRef,
+        change: Change,
+        tokens_after: u32,
+        reducer: ReducerName,
+        reason: &'static str,
+    ) -> bool {
+        let (event, _) = self.at(at);
+        let original = event.tokens.blocks.get(at.block as usize).copied().unwrap_or(0);
+        let now = self.edits.get(&at).map_or(original, |edited| edited.tokens_after);
+        if tokens_after >= now {
+            return false;
+        }
+        self.tokens = self.tokens.saturating_sub(u64::from(now - tokens_after));
+        let edited = Edited { change, reducer, reason, tokens_before: original, tokens_after };
+        self.edits.insert(at, edited);
+        true
+    }
+
+    /// The edits by event, in order of blocks.
+    pub(crate) fn into_edits(self) -> FxHashMap<usize, Vec<(usize, Edited)>> {
+        let mut by_event: FxHashMap<usize, Vec<(usize, Edited)>> = FxHashMap::default();
+        for (at, edited) in self.edits {
+            by_event.entry(at.event as usize).or_default().push((at.block as usize, edited));
+        }
+        for edits in by_event.values_mut() {
+            edits.sort_by_key(|(block, _)| *block);
+        }
+        by_event
+    }
+
+    fn find_results(&self, tools: &ToolTable) -> Vec<ResultRef<'a>> {
+        let events = self.events;
+        let (last_step, last_turn) = events.last().map_or((0, 0), |last| (last.step, last.turn));
+        let calls = Calls::find(events, self.first..events.len(), tools);
+        let to_ref = |site: &ResultSite<'a>| {
+            let at = site.event.seq as usize;
+            let editable = at < self.end && self.editable[at - self.first];
+            ResultRef {
+                block: editable.then_some(BlockRef { event: site.event.seq, block: site.index as u32 }),
+                event: site.event,
+                view: site.block,
+                tool: calls.tool_of(site),
+                facts: calls.facts_of(site),
+                steps_after: last_step - site.event.step,
+                turns_after: last_turn - site.event.turn,
+            }
+        };
+        calls.results.iter().map(to_ref).collect()
+    }
+}

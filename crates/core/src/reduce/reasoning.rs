@@ -1,0 +1,24 @@
+//! `reasoning`: drops reasoning in the middle. What a provider ties to the bytes before it is
+//! void after a fold anyway; the rest explains steps whose outcome is on record.
+
+use super::{Middle, Reducer, State};
+use crate::policy::ReducerName;
+use crate::view::BlockKind;
+
+/// See the module.
+pub struct Reasoning;
+
+impl Reducer for Reasoning {
+    fn name(&self) -> ReducerName {
+        ReducerName::Reasoning
+    }
+
+    fn reduce(&self, middle: &mut Middle<'_>, _budget: u64, _state: &State<'_>) {
+        let reasoning = |kind: &BlockKind| matches!(kind, BlockKind::Reasoning { .. });
+        let found: Vec<_> =
+            middle.blocks().filter(|(_, _, b)| reasoning(&b.kind)).map(|(at, _, _)| at).collect();
+        for at in found {
+            middle.remove(at, ReducerName::Reasoning, "reasoning-dropped");
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! `retain`: results expire by age (K turns or steps) or by count (the last N of a tool). The
+//! stub keeps the pair: the call stays, and the model sees that it happened.
+
+use rustc_hash::FxHashMap;
+
+use super::{Middle, Reducer, ResultRef, State};
+use crate::policy::{AgeUnit, ReducerName, Retain as Settings};
+use crate::tools::ToolKind;
+
+/// See the module.
+pub struct Retain;
+
+struct Limits {
+    age: Option<u32>,
+    count: Option<u32>,
+}
+
+impl Reducer for Retain {
+    fn name(&self) -> ReducerName {
+        ReducerName::Retain
+    }
+
+    fn reduce(&self, middle: &mut Middle<'_>, _budget: u64, state: &State<'_>) {
+        let settings = &state.policy.retain;
+        let mut seen: FxHashMap<String, u32> = FxHashMap::default();
+        let mut newer = vec![0u32; middle.results().len()];
+        for (index, result) in middle.results().iter().enumerate().rev() {
+            let count = seen.entry(result.tool.clone()).or_default();
+            newer[index] = *count;
+            *count += 1;
+        }
+        for (at, index) in middle.open_results() {
+            let result = &middle.results()[index];
+            let kind = state.tools.lookup(&result.tool).kind;
+            let Some(limits) = limits(settings, &result.tool, kind) else { continue };
+            if let Some(reason) = expired(settings, &limits, result, newer[index]) {
+                middle.replace(at, settings.stub.clone(), ReducerName::Retain, reason);
+            }
+        }
+    }
+}
+
+fn expired(
+    settings: &Settings,
+    limits: &Limits,
+    result: &ResultRef<'_>,
+    newer: u32,
+) -> Option<&'static str> {
+    let after = match settings.unit {
+        AgeUnit::Steps => result.steps_after,
+        AgeUnit::Turns => result.turns_after,
+    };
+    if limits.age.is_some_and(|age| after > age) {
+        return Some("expired-by-age");
+    }
+    limits.count.is_some_and(|count| newer >= count).then_some("expired-by-count")
+}
+
+/// The limits for this tool; `None` when its results never expire.
+fn limits(settings: &Settings, tool: &str, kind: ToolKind) -> Option<Limits> {
+    let kind_name = format!("<{}>", kind.as_str());
+    let names = |list: &[String]| list.iter().any(|name| name == tool || *name == kind_name);
+    if names(&settings.never_evict) {
+        return None;
+    }
+    match settings.tools.iter().find(|rule| names(&rule.names)) {
+        Some(rule) if rule.never_evict => None,
+        Some(rule) => Some(Limits { age: rule.age, count: rule.count }),
+        None => Some(Limits { age: settings.age, count: settings.count }),
+    }
+}

@@ -1,0 +1,95 @@
+//! Salient lines of a result: errors, failing tests, fatal log lines. What a reader would look
+//! for in a long output.
+
+use std::sync::LazyLock;
+
+use aho_corasick::AhoCorasick;
+
+/// Longest line that is quoted, in characters.
+pub(crate) const LINE_CHARS: usize = 200;
+
+/// Words that make a line worth keeping; matched without regard to case.
+const WORDS: &[&str] = &[
+    "error", "fail", "fatal", "exception", "traceback", "panic", "assert", "not found", "denied",
+    "refused", "undefined", "unresolved", "cannot ", "invalid", "timed out", "timeout", "segfault",
+    "abort", "conflict", "unexpected", "mismatch",
+];
+/// Words that take the weight from it: counts of nothing.
+const HARMLESS: &[&str] = &["0 errors", "0 failed", "no errors", "0 failures", "errors: 0", "failed: 0"];
+
+static MATCHER: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
+    let builder = AhoCorasick::builder().ascii_case_insensitive(true).build(WORDS);
+    builder.ok()
+});
+
+/// The salient lines of `text`, in order, without repetitions, up to `cap` characters in all.
+pub(crate) fn lines(text: &str, cap: usize) -> Vec<String> {
+    let Some(matcher) = MATCHER.as_ref() else { return Vec::new() };
+    let mut found: Vec<String> = Vec::new();
+    let mut used = 0;
+    let mut from = 0;
+    // One search over the whole text; a hit takes its line and the search goes on behind it.
+    while let Some(hit) = matcher.find(text.get(from..).unwrap_or_default()) {
+        let at = from + hit.start();
+        let start = text[..at].rfind('\n').map_or(0, |n| n + 1);
+        let end = text[at..].find('\n').map_or(text.len(), |n| at + n);
+        from = end.min(text.len());
+        let line = shorten(text[start..end].trim(), LINE_CHARS);
+        let lower = line.to_ascii_lowercase();
+        let harmless = HARMLESS.iter().any(|word| lower.contains(word));
+        if !harmless && !found.contains(&line) {
+            used += line.chars().count() + 1;
+            if used > cap {
+                break;
+            }
+            found.push(line);
+        }
+        if end == text.len() {
+            break;
+        }
+    }
+    found
+}
+
+/// The text on one line, cut to `max` characters with an ellipsis.
+pub(crate) fn shorten(text: &str, max: usize) -> String {
+    let mut out = String::with_capacity(text.len().min(max * 4));
+    let mut count = 0;
+    let mut space = false;
+    for c in text.chars() {
+        if c.is_whitespace() || c.is_control() {
+            space = count > 0;
+            continue;
+        }
+        if count + usize::from(space) >= max {
+            out.push('…');
+            return out;
+        }
+        if std::mem::take(&mut space) {
+            out.push(' ');
+            count += 1;
+        }
+        out.push(c);
+        count += 1;
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn finds_error_lines_once() {
+        let text = "ok\nE   AssertionError: 1 != 2\nok\nE   AssertionError: 1 != 2\nFAILED a.py::t\n0 failed";
+        assert_eq!(lines(text, 500), ["E AssertionError: 1 != 2", "FAILED a.py::t"]);
+        assert_eq!(lines(text, 30), ["E AssertionError: 1 != 2"]);
+        assert!(lines("", 10).is_empty());
+    }
+
+    #[test]
+    fn shortens_to_one_line() {
+        assert_eq!(shorten("a\n  b\tc", 10), "a b c");
+        assert_eq!(shorten("abcdef", 3), "abc…");
+    }
+}

@@ -1,0 +1,88 @@
+//! `stub`: one line that says what happened, e.g. ``[terminal] ran `npm test` -> exit 0, 47 lines
+//! output`` (seed 002), and below it the salient lines up to a cap.
+
+use super::{Middle, Reducer, ResultRef, State, salient};
+use crate::policy::ReducerName;
+use crate::tools::{ToolKind, ToolTable};
+
+/// See the module.
+pub struct Stub;
+
+/// Commands are quoted up to this length (seed 002's peer cuts at 80).
+const COMMAND_CHARS: usize = 80;
+
+impl Reducer for Stub {
+    fn name(&self) -> ReducerName {
+        ReducerName::Stub
+    }
+
+    fn reduce(&self, middle: &mut Middle<'_>, _budget: u64, state: &State<'_>) {
+        let settings = &state.policy.stub;
+        let candidates: Vec<_> = middle
+            .results()
+            .iter()
+            .enumerate()
+            .filter_map(|(index, result)| Some((result.block?, index)))
+            .collect();
+        for (at, index) in candidates {
+            let text = middle.text(at);
+            let result = &middle.results()[index];
+            if text.chars().nth(settings.min_chars).is_none() || text.starts_with('[') && text.len() < 400 {
+                continue;
+            }
+            let mut stub = line(result, &text, state.tools);
+            for kept in salient::lines(&text, settings.salient_chars) {
+                stub.push('\n');
+                stub.push_str(&kept);
+            }
+            middle.replace(at, stub, ReducerName::Stub, "stubbed");
+        }
+    }
+}
+
+/// The one line.
+pub(crate) fn line(result: &ResultRef<'_>, text: &str, tools: &ToolTable) -> String {
+    let tool = if result.tool.is_empty() { "tool" } else { &result.tool };
+    let facts = &result.facts;
+    let outcome = tools.outcome(facts.kind, text);
+    let lines = text.lines().count();
+    let chars = thousands(text.chars().count());
+    let failed = if outcome.error { ", error" } else { "" };
+    match facts.kind {
+        ToolKind::Shell => {
+            let command = salient::shorten(facts.command.as_deref().unwrap_or("?"), COMMAND_CHARS);
+            let exit = outcome.exit.map_or(String::new(), |code| format!("exit {code}, "));
+            format!("[{tool}] ran `{command}` -> {exit}{lines} lines output")
+        }
+        ToolKind::Read => {
+            let from = facts.range.map_or(1, |(from, _)| from.max(1));
+            format!("[{tool}] read {} from line {from} ({chars} chars{failed})", paths(&facts.reads))
+        }
+        ToolKind::Write | ToolKind::Edit => {
+            format!("[{tool}] changed {} ({chars} chars output{failed})", paths(&facts.writes))
+        }
+        ToolKind::Search | ToolKind::List | ToolKind::Web => {
+            let query = facts.query.as_deref().or(facts.reads.first().map(String::as_str));
+            let query = salient::shorten(query.unwrap_or("?"), COMMAND_CHARS);
+            format!("[{tool}] searched `{query}` -> {lines} lines ({chars} chars{failed})")
+        }
+        ToolKind::Task | ToolKind::Other => format!("[{tool}] -> {lines} lines ({chars} chars{failed})"),
+    }
+}
+
+fn paths(paths: &[String]) -> String {
+    if paths.is_empty() { "?".to_owned() } else { salient::shorten(&paths.join(", "), COMMAND_CHARS) }
+}
+
+/// `3400` as `3,400`, as the seed prints it.
+fn thousands(number: usize) -> String {
+    let digits = number.to_string();
+    let mut out = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}

@@ -1,0 +1,77 @@
+//! `supersede`: a later read or write of the same path makes an earlier read stale.
+//!
+//! A later *partial* read only supersedes a read of the same part; a write supersedes all.
+
+use rustc_hash::FxHashMap;
+
+use super::{Middle, Reducer, ResultRef, State};
+use crate::policy::ReducerName;
+
+/// See the module.
+pub struct Supersede;
+
+#[derive(Clone, Copy, Default)]
+struct Later {
+    /// Index of the newest write seen while walking back.
+    written: bool,
+    /// The newest whole read.
+    whole: bool,
+}
+
+impl Reducer for Supersede {
+    fn name(&self) -> ReducerName {
+        ReducerName::Supersede
+    }
+
+    fn reduce(&self, middle: &mut Middle<'_>, _budget: u64, state: &State<'_>) {
+        let min = state.policy.supersede.min_chars;
+        let mut later: FxHashMap<String, Later> = FxHashMap::default();
+        let mut parts: FxHashMap<(String, Option<(u64, u64)>), ()> = FxHashMap::default();
+        let mut stale = Vec::new();
+        for (index, result) in middle.results().iter().enumerate().rev() {
+            if let Some(reason) = reason(result, &later, &parts)
+                && result.view.outer.len() >= min
+                && let Some(at) = result.block
+            {
+                stale.push((at, index, reason));
+            }
+            for path in &result.facts.writes {
+                later.entry(path.clone()).or_default().written = true;
+            }
+            for path in &result.facts.reads {
+                let entry = later.entry(path.clone()).or_default();
+                entry.whole |= result.facts.range.is_none();
+                parts.insert((path.clone(), result.facts.range), ());
+            }
+        }
+        for (at, index, reason) in stale {
+            let path = middle.results()[index].facts.reads.join(", ");
+            let what = if reason == "written-later" { "changed" } else { "read again" };
+            let text = format!("[stale read of {path}: it was {what} later]");
+            middle.replace(at, text, ReducerName::Supersede, reason);
+        }
+    }
+}
+
+/// Why a read is stale, if all of its paths are.
+fn reason(
+    result: &ResultRef<'_>,
+    later: &FxHashMap<String, Later>,
+    parts: &FxHashMap<(String, Option<(u64, u64)>), ()>,
+) -> Option<&'static str> {
+    // A command that also wrote is no mere read.
+    if result.facts.reads.is_empty() || !result.facts.writes.is_empty() {
+        return None;
+    }
+    let state = |path: &String| later.get(path).copied().unwrap_or_default();
+    let again = |path: &String| {
+        state(path).whole || parts.contains_key(&(path.clone(), result.facts.range))
+    };
+    if result.facts.reads.iter().all(again) {
+        Some("read-later")
+    } else if result.facts.reads.iter().all(|path| state(path).written || again(path)) {
+        Some("written-later")
+    } else {
+        None
+    }
+}

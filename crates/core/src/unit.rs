@@ -1,0 +1,188 @@
+//! Units: the smallest runs of events that live or die together.
+//!
+//! A unit is a step (an assistant message, or a run of assistant items, with all results that
+//! follow) or a single other event. Units partition the log, so any cut between two units is
+//! safe: it splits no call from its result, no parallel batch and no reasoning from its call.
+
+use std::ops::Range;
+
+use crate::log::Event;
+use crate::view::{BlockKind, Role, TextRef, View};
+
+/// A unit: a range of events, and whether it may be folded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unit {
+    /// Positions in the log.
+    pub events: Range<usize>,
+    /// False while a call in it waits for its result: it is the newest step and still open.
+    pub closed: bool,
+}
+
+/// Where an event stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub turn: u32,
+    pub step: u32,
+}
+
+/// Assigns turns and steps while events come in.
+#[derive(Clone, Debug)]
+pub(crate) struct StepTracker {
+    pairs: Pairs,
+    place: Place,
+}
+
+impl StepTracker {
+    pub fn new(merges_roles: bool) -> Self {
+        Self { pairs: Pairs::new(merges_roles), place: Place { turn: 0, step: 0 } }
+    }
+
+    pub fn push(&mut self, view: &View, bytes: &[u8]) -> Place {
+        if view.is_real_user() {
+            self.place.turn += 1;
+        }
+        let starts = self.pairs.push(view, bytes).starts_step;
+        if starts {
+            self.place.step += 1;
+        }
+        self.place
+    }
+}
+
+/// What [`Pairs::push`] found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Paired {
+    /// The event opens a new step.
+    pub starts_step: bool,
+    /// Indices of result blocks that answer no open call.
+    pub orphans: Vec<usize>,
+    /// Calls of the step before that this event leaves unanswered for good.
+    pub unanswered: Vec<Call>,
+    /// The event belongs to the step before it.
+    pub joins: bool,
+}
+
+/// A call that waits for its result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Call {
+    pub id: String,
+    pub name: String,
+}
+
+/// Pairs calls with results, by position: an id may be used again in a later step.
+///
+/// A call is open only while it is unanswered in the newest step. Whatever ends the step leaves
+/// the call unanswered for good; a result that comes later is an orphan.
+#[derive(Clone, Debug)]
+pub(crate) struct Pairs {
+    open: Vec<Call>,
+    in_step: bool,
+    seen_result: bool,
+    seen_text: bool,
+    merges_roles: bool,
+}
+
+impl Pairs {
+    pub fn new(merges_roles: bool) -> Self {
+        Self { open: Vec::new(), in_step: false, seen_result: false, seen_text: false, merges_roles }
+    }
+
+    /// Whether a call waits.
+    pub fn is_open(&self) -> bool {
+        !self.open.is_empty()
+    }
+
+    pub fn push(&mut self, view: &View, bytes: &[u8]) -> Paired {
+        let mut found = Paired::default();
+        if view.has_results() {
+            self.push_results(view, bytes, &mut found);
+        } else if view.role == Role::Assistant {
+            self.push_assistant(view, bytes, &mut found);
+        } else {
+            found.unanswered = std::mem::take(&mut self.open);
+            self.in_step = false;
+        }
+        found
+    }
+
+    fn push_results(&mut self, view: &View, bytes: &[u8], found: &mut Paired) {
+        found.joins = self.in_step;
+        // Text ends the list of results for a provider that merges roles: what comes after it in
+        // the same turn answers nothing any more.
+        let mut after_text = self.seen_text && self.merges_roles;
+        for (index, block) in view.blocks.iter().enumerate() {
+            match &block.kind {
+                BlockKind::Result { id, .. } => {
+                    if after_text || !self.in_step || !self.answer(id.as_ref(), bytes) {
+                        found.orphans.push(index);
+                        after_text = true;
+                    }
+                }
+                BlockKind::Text | BlockKind::Media if self.merges_roles => after_text = true,
+                _ => {}
+            }
+        }
+        self.seen_result = true;
+        // An orphan is rendered as text, and text ends the step.
+        if after_text {
+            self.seen_text = true;
+            self.in_step &= self.merges_roles;
+            found.unanswered = std::mem::take(&mut self.open);
+        }
+    }
+
+    /// Takes the first open call with this id; a result without an id answers the oldest call.
+    fn answer(&mut self, id: Option<&TextRef>, bytes: &[u8]) -> bool {
+        let at = match id.map(|id| id.decode(bytes)).filter(|id| !id.is_empty()) {
+            Some(id) => self.open.iter().position(|call| call.id == *id),
+            None => (!self.open.is_empty()).then_some(0),
+        };
+        at.map(|at| self.open.remove(at)).is_some()
+    }
+
+    fn push_assistant(&mut self, view: &View, bytes: &[u8], found: &mut Paired) {
+        if self.merges_roles && self.in_step && !self.seen_result {
+            found.joins = true;
+        } else {
+            found.unanswered = std::mem::take(&mut self.open);
+            found.starts_step = true;
+        }
+        self.in_step = true;
+        self.seen_result = false;
+        self.seen_text = false;
+        for block in &view.blocks {
+            if let BlockKind::Call { id, name } = &block.kind {
+                let text = |part: &Option<TextRef>| {
+                    part.map(|part| part.decode(bytes).into_owned()).unwrap_or_default()
+                };
+                self.open.push(Call { id: text(id), name: text(name) });
+            }
+        }
+    }
+}
+
+/// Groups events into units. Consecutive events of one step are one unit.
+pub(crate) fn units(events: &[Event]) -> Vec<Unit> {
+    let mut units: Vec<Unit> = Vec::new();
+    let mut last_step = None;
+    for (at, event) in events.iter().enumerate() {
+        let in_step = event.view.role == Role::Assistant || event.view.has_results();
+        match units.last_mut() {
+            Some(unit) if in_step && last_step == Some(event.step) => unit.events.end = at + 1,
+            _ => units.push(Unit { events: at..at + 1, closed: true }),
+        }
+        last_step = in_step.then_some(event.step);
+    }
+    if let Some(newest) = units.last_mut() {
+        newest.closed = !is_open(&events[newest.events.clone()]);
+    }
+    units
+}
+
+fn is_open(events: &[Event]) -> bool {
+    let mut pairs = Pairs::new(true);
+    for event in events {
+        pairs.push(&event.view, &event.bytes);
+    }
+    pairs.is_open()
+}
