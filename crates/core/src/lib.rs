@@ -10,10 +10,13 @@ pub mod dialect;
 pub mod event;
 pub mod jsonstr;
 pub mod profile;
+pub mod recap;
 pub mod view;
 
 pub use counter::{Content, Counter};
 pub use dialect::Dialect;
 pub use event::{Hash, RawEvent, Usage};
 pub use profile::{Profile, Violation};
-pub use view::{Block, BlockKind, ByteRange, Coding, Media, MediaKind, Origin, Role, TextRef, View};
+pub use view::{
+    Block, BlockKind, ByteRange, Coding, Media, MediaKind, Origin, Role, TextRef, View,
+};

@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use midfold_core::view::Media;
 use midfold_core::{Content, Counter};
-use tokenizers::EncodeOptions;
-use tokenizers::pipeline::{Override, PipelineTokenizer};
+use tokenizers::pipeline::{EncodeOptions, Override, PipelineTokenizer};
 
 use crate::{Error, Family, clamp, parts};
 

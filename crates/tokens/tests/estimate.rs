@@ -1,5 +1,7 @@
 //! Estimates against exact counts, by kind of content and on real transcripts.
 
+#![expect(clippy::unwrap_used, reason = "a test that fails should fail loudly")]
+
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 

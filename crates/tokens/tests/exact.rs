@@ -1,5 +1,7 @@
 //! Exact counts against a second implementation, and hostile input.
 
+#![expect(clippy::expect_used, reason = "a test that fails should fail loudly")]
+
 use std::sync::Arc;
 
 use midfold_tokens::{Content, Counter, by_name};
