@@ -328,7 +328,11 @@ impl View {
 
     /// All readable text of one kind of block, joined by newlines.
     #[must_use]
-    pub fn text_of<'a>(&self, bytes: &'a [u8], wanted: impl Fn(&BlockKind) -> bool) -> Cow<'a, str> {
+    pub fn text_of<'a>(
+        &self,
+        bytes: &'a [u8],
+        wanted: impl Fn(&BlockKind) -> bool,
+    ) -> Cow<'a, str> {
         let mut found = self.blocks.iter().filter(|b| wanted(&b.kind));
         let Some(first) = found.next() else { return Cow::Borrowed("") };
         let mut out = first.text(bytes);

@@ -1,1 +1,76 @@
-//! placeholder
+//! Token counting for midfold. Pure: no IO, no clock, no environment.
+//!
+//! Four ways to count, one trait ([`Counter`]):
+//!
+//! | name | what it is |
+//! |---|---|
+//! | `o200k`, `cl100k`, … | the exact count of an embedded vocabulary (features) |
+//! | `chars:R` | characters / R, rounded up, in integers: `chars:3.2`, `chars:4` |
+//! | `estimate:openai`, `estimate:claude`, `estimate:claude-old`, `estimate:gemini` | one fast pass over the text |
+//! | a path to a `tokenizer.json` | through [`hf_from_bytes`] (feature `hf`); the caller reads the file |
+//!
+//! ```
+//! use midfold_core::{Content, Counter};
+//! let counter = midfold_tokens::by_name("chars:3.2")?;
+//! assert_eq!(counter.count(&"x".repeat(10_000), Content::Prose), 3125);
+//! # Ok::<(), midfold_tokens::Error>(())
+//! ```
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
+
+mod chars;
+mod estimate;
+#[cfg(feature = "_tiktoken")]
+mod exact;
+#[cfg(feature = "hf")]
+mod hf;
+mod media;
+mod memo;
+mod models;
+mod name;
+#[cfg(any(feature = "_tiktoken", feature = "hf"))]
+mod parts;
+mod scan;
+
+pub use chars::Chars;
+pub use estimate::Estimate;
+#[cfg(feature = "_tiktoken")]
+pub use exact::Exact;
+#[cfg(feature = "hf")]
+pub use hf::{HfTokenizer, hf_from_bytes};
+pub use media::Family;
+pub use memo::Memo;
+pub use midfold_core::{Content, Counter};
+pub use models::{for_model, window_of};
+pub use name::{by_name, names};
+
+/// Why there is no counter.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// No counter has this name.
+    #[error("unknown tokenizer `{name}`; valid names: {valid}")]
+    Unknown {
+        /// What was asked for.
+        name: String,
+        /// What this build knows, separated by commas.
+        valid: String,
+    },
+    /// The ratio of `chars:R` is not a positive decimal.
+    #[error(
+        "`{0}` is not a positive number of characters per token; write `chars:4` or `chars:3.2`"
+    )]
+    Ratio(String),
+    /// A `tokenizer.json` that does not load.
+    #[error("tokenizer `{name}` does not load: {reason}")]
+    Load {
+        /// Name given by the caller, normally the file's path.
+        name: String,
+        /// What the loader said.
+        reason: String,
+    },
+}
+
+/// Saturates a count at the trait's type; 4 billion tokens are beyond any window.
+pub(crate) fn clamp(tokens: u64) -> u32 {
+    u32::try_from(tokens).unwrap_or(u32::MAX)
+}

@@ -1,0 +1,96 @@
+//! Exact counts with a user's own `tokenizer.json`.
+
+use std::sync::Arc;
+
+use midfold_core::view::Media;
+use midfold_core::{Content, Counter};
+use tokenizers::pipeline::{EncodeOptions, Override, PipelineTokenizer};
+
+use crate::{Error, Family, clamp, parts};
+
+/// A Hugging Face tokenizer. Special-token text counts as ordinary text, nothing is added,
+/// padded or cut.
+pub struct HfTokenizer {
+    name: String,
+    inner: PipelineTokenizer,
+    options: EncodeOptions,
+}
+
+impl std::fmt::Debug for HfTokenizer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("HfTokenizer").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+/// A counter from the bytes of a `tokenizer.json`, of any version. `name` is what records show.
+///
+/// # Errors
+/// [`Error::Load`] when the bytes are not UTF-8, not JSON, or hold a component that the loader
+/// does not know.
+pub fn hf_from_bytes(name: &str, json: &[u8]) -> Result<Arc<dyn Counter>, Error> {
+    let failed = |reason: String| Error::Load { name: name.to_owned(), reason };
+    let text = std::str::from_utf8(json).map_err(|error| failed(error.to_string()))?;
+    let canonical =
+        tokenizers::canonicalize_str(text).map_err(|error| failed(error.to_string()))?;
+    let inner = tokenizers::from_json(&canonical).map_err(|error| failed(error.to_string()))?;
+    let options = EncodeOptions {
+        add_special_tokens: false,
+        encode_special_tokens: true,
+        padding: Override::Off,
+        truncation: Override::Off,
+    };
+    Ok(Arc::new(HfTokenizer { name: name.to_owned(), inner, options }))
+}
+
+impl Counter for HfTokenizer {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn count(&self, text: &str, _: Content) -> u32 {
+        clamp(parts::sum(text, |part| {
+            let mut tokens = Vec::new();
+            match self.inner.encode_into(part, &self.options, &mut tokens) {
+                Ok(()) => tokens.len() as u64,
+                // A vocabulary without a token for some byte and without an unknown token.
+                // A byte each is the upper bound of every vocabulary.
+                Err(_) => part.len() as u64,
+            }
+        }))
+    }
+
+    fn media(&self, media: &Media) -> u32 {
+        Family::OpenAi.media(media)
+    }
+
+    fn is_exact(&self) -> bool {
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TINY: &str = r#"{"version":"1.0","truncation":null,"padding":null,"added_tokens":[],
+        "normalizer":null,"pre_tokenizer":{"type":"Whitespace"},"post_processor":null,
+        "decoder":null,"model":{"type":"WordLevel","vocab":{"[UNK]":0,"hello":1,"world":2},
+        "unk_token":"[UNK]"}}"#;
+
+    #[test]
+    fn loads_from_bytes() {
+        let counter = hf_from_bytes("tiny.json", TINY.as_bytes()).unwrap();
+        assert_eq!(counter.name(), "tiny.json");
+        assert!(counter.is_exact());
+        assert_eq!(counter.count("hello world hello", Content::Prose), 3);
+        assert_eq!(counter.count("", Content::Prose), 0);
+    }
+
+    #[test]
+    fn says_what_is_wrong() {
+        for wrong in [&b"\xff"[..], b"{}", b"not json"] {
+            let error = hf_from_bytes("bad.json", wrong).err().unwrap();
+            assert!(error.to_string().contains("bad.json"), "{error}");
+        }
+    }
+}

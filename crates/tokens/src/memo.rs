@@ -1,0 +1,163 @@
+//! Counts by content hash: the same text is counted once, in whatever message it stands.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use midfold_core::view::Media;
+use midfold_core::{Content, Counter};
+use rustc_hash::FxHashMap;
+
+/// Texts below this many bytes are counted afresh: there the hash costs as much as the count.
+const MIN_BYTES: usize = 64;
+
+/// A counter that remembers. Worth it around an exact counter (50 MB/s, where hashing runs at
+/// 2 GB/s), not around an estimate.
+///
+/// Holds at most twice the given number of counts, 20 bytes each. When the young generation is
+/// full it becomes the old one and the old one is dropped; what is asked for again moves back.
+pub struct Memo<C: Counter + ?Sized> {
+    inner: Arc<C>,
+    entries: usize,
+    state: Mutex<Generations>,
+}
+
+#[derive(Default)]
+struct Generations {
+    young: FxHashMap<u128, u32>,
+    old: FxHashMap<u128, u32>,
+}
+
+impl Generations {
+    fn get(&mut self, key: u128, entries: usize) -> Option<u32> {
+        if let Some(&tokens) = self.young.get(&key) {
+            return Some(tokens);
+        }
+        let tokens = self.old.remove(&key)?;
+        self.put(key, tokens, entries);
+        Some(tokens)
+    }
+
+    fn put(&mut self, key: u128, tokens: u32, entries: usize) {
+        if self.young.len() >= entries {
+            self.old = std::mem::take(&mut self.young);
+        }
+        self.young.insert(key, tokens);
+    }
+}
+
+impl<C: Counter + ?Sized> Memo<C> {
+    /// A memo of `entries` counts for each of two generations (at least one).
+    #[must_use]
+    pub fn new(inner: Arc<C>, entries: usize) -> Self {
+        Self { inner, entries: entries.max(1), state: Mutex::default() }
+    }
+
+    /// Counts that are held now.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.young.len() + state.old.len()
+    }
+
+    /// Whether nothing is held.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// 128 bits of blake3 over the class of content and the text.
+fn key(text: &str, content: Content) -> u128 {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(&[content as u8]);
+    hasher.update(text.as_bytes());
+    let mut half = [0; 16];
+    hasher.finalize_xof().fill(&mut half);
+    u128::from_le_bytes(half)
+}
+
+impl<C: Counter + ?Sized> Counter for Memo<C> {
+    fn name(&self) -> &str {
+        self.inner.name()
+    }
+
+    fn count(&self, text: &str, content: Content) -> u32 {
+        if text.len() < MIN_BYTES {
+            return self.inner.count(text, content);
+        }
+        let key = key(text, content);
+        let known =
+            self.state.lock().unwrap_or_else(PoisonError::into_inner).get(key, self.entries);
+        if let Some(tokens) = known {
+            return tokens;
+        }
+        // Counted outside the lock: two threads may count the same text, to the same result.
+        let tokens = self.inner.count(text, content);
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).put(key, tokens, self.entries);
+        tokens
+    }
+
+    fn media(&self, media: &Media) -> u32 {
+        self.inner.media(media)
+    }
+
+    fn per_message(&self) -> u32 {
+        self.inner.per_message()
+    }
+
+    fn is_exact(&self) -> bool {
+        self.inner.is_exact()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    #[derive(Default)]
+    struct Spy(AtomicU32);
+
+    impl Counter for Spy {
+        fn name(&self) -> &str {
+            "spy"
+        }
+        fn count(&self, text: &str, content: Content) -> u32 {
+            self.0.fetch_add(1, Ordering::Relaxed);
+            text.len() as u32 + u32::from(content == Content::Json)
+        }
+        fn media(&self, _: &Media) -> u32 {
+            7
+        }
+    }
+
+    fn text(n: usize) -> String {
+        format!("{n:0100}")
+    }
+
+    #[test]
+    fn counts_once_per_text_and_class() {
+        let spy = Arc::new(Spy::default());
+        let memo = Memo::new(Arc::clone(&spy) as Arc<dyn Counter>, 8);
+        for _ in 0..3 {
+            assert_eq!(memo.count(&text(1), Content::Prose), 100);
+            assert_eq!(memo.count(&text(1), Content::Json), 101);
+        }
+        assert_eq!(spy.0.load(Ordering::Relaxed), 2);
+        memo.count("short", Content::Prose);
+        memo.count("short", Content::Prose);
+        assert_eq!(spy.0.load(Ordering::Relaxed), 4);
+        assert_eq!((memo.len(), memo.name(), memo.is_exact()), (2, "spy", false));
+    }
+
+    #[test]
+    fn stays_bounded_and_keeps_what_is_used() {
+        let spy = Arc::new(Spy::default());
+        let memo = Memo::new(Arc::clone(&spy), 10);
+        for n in 0..1_000 {
+            memo.count(&text(0), Content::Prose);
+            memo.count(&text(n), Content::Prose);
+            assert!(memo.len() <= 20);
+        }
+        assert_eq!(spy.0.load(Ordering::Relaxed), 1_000, "text 0 was never counted again");
+    }
+}

@@ -1,0 +1,134 @@
+//! One pass over a text that counts what its tokens depend on. Nothing here knows a model.
+//!
+//! Every count is a sum of comparisons of a byte and the byte before it, kept in `u8`s over blocks
+//! of less than 256 bytes, which is the shape that compilers turn into vector code.
+
+/// What a text is made of. All counts are in bytes (ASCII) or in characters (the rest).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Shape {
+    /// ASCII letters.
+    pub letters: u64,
+    /// Letters with no letter before them: starts of words.
+    pub words: u64,
+    /// An upper-case letter after a lower-case one: `parseJson`, and half of base64.
+    pub humps: u64,
+    /// Upper-case letters.
+    pub upper: u64,
+    /// Letters beyond what words have: blobs, `aaaa…`, minified names. Judged per block.
+    pub excess: u64,
+    /// Digits.
+    pub digits: u64,
+    /// Starts of runs of digits.
+    pub numbers: u64,
+    /// Other visible ASCII, and control characters.
+    pub marks: u64,
+    /// Starts of runs of marks.
+    pub mark_runs: u64,
+    /// Spaces and tabs.
+    pub spaces: u64,
+    /// Runs of two or more spaces.
+    pub indents: u64,
+    /// Starts of runs of line breaks.
+    pub breaks: u64,
+    /// Two-byte characters: accents, Cyrillic, Greek, Arabic.
+    pub two: u64,
+    /// Three-byte characters: CJK, Indic, box drawing, most symbols.
+    pub three: u64,
+    /// Four-byte characters: emoji, rare CJK.
+    pub four: u64,
+}
+
+/// Bytes per block: the counters are `u8`s.
+const BLOCK: usize = 192;
+
+/// Letters per word from which on the rest of a block's letters count as [`Shape::excess`].
+const LONG_WORD: u64 = 12;
+
+impl Shape {
+    /// Counts a text.
+    pub(crate) fn of(text: &str) -> Self {
+        let bytes = text.as_bytes();
+        let mut shape = Self::default();
+        let Some(&first) = bytes.first() else { return shape };
+        // The first byte as if a byte of no kind stood before it.
+        shape.add(&[0x80], &[first]);
+        for (now, before) in bytes[1..].chunks(BLOCK).zip(bytes.chunks(BLOCK)) {
+            shape.add(&before[..now.len()], now);
+        }
+        shape
+    }
+
+    #[inline]
+    fn add(&mut self, before: &[u8], now: &[u8]) {
+        let mut n = [0u8; 14];
+        for (&p, &b) in before.iter().zip(now) {
+            let (letter, was_letter) = (is_letter(b), is_letter(p));
+            let (upper, digit, was_digit) = (is_upper(b), is_digit(b), is_digit(p));
+            let (mark, was_mark) = (is_mark(b), is_mark(p));
+            let (space, was_space) = (is_space(b), is_space(p));
+            let (newline, was_newline) = (b == b'\n', p == b'\n');
+            n[0] += u8::from(letter);
+            n[1] += u8::from(letter & !was_letter);
+            n[2] += u8::from(upper & was_letter & !is_upper(p));
+            n[3] += u8::from(upper);
+            n[4] += u8::from(digit);
+            n[5] += u8::from(digit & !was_digit);
+            n[6] += u8::from(mark);
+            n[7] += u8::from(mark & !was_mark);
+            n[8] += u8::from(space);
+            n[9] += u8::from(space & !was_space);
+            n[10] += u8::from(space & was_space);
+            n[11] += u8::from(newline & !was_newline);
+            n[12] += u8::from(b & 0xE0 == 0xC0);
+            n[13] += u8::from(b >= 0xE0);
+        }
+        let four: u8 = if n[13] == 0 { 0 } else { count(now, |b| b >= 0xF0) };
+        let n = n.map(u64::from);
+        self.letters += n[0];
+        self.words += n[1];
+        self.humps += n[2];
+        self.upper += n[3];
+        self.excess += n[0].saturating_sub(LONG_WORD * (n[1] + n[2] + 1));
+        self.digits += n[4];
+        self.numbers += n[5];
+        self.marks += n[6];
+        self.mark_runs += n[7];
+        self.spaces += n[8];
+        // A run of k spaces has k - 1 pairs; runs of two or more are what matters, and in real
+        // text those are indents, of which each block holds few.
+        self.indents += n[10].min(n[9]);
+        self.breaks += n[11];
+        self.two += n[12];
+        self.three += n[13] - u64::from(four);
+        self.four += u64::from(four);
+    }
+}
+
+fn count(bytes: &[u8], wanted: impl Fn(u8) -> bool) -> u8 {
+    bytes.iter().map(|&b| u8::from(wanted(b))).sum()
+}
+
+#[inline]
+fn is_letter(b: u8) -> bool {
+    (b | 0x20).wrapping_sub(b'a') < 26
+}
+
+#[inline]
+fn is_upper(b: u8) -> bool {
+    b.wrapping_sub(b'A') < 26
+}
+
+#[inline]
+fn is_digit(b: u8) -> bool {
+    b.wrapping_sub(b'0') < 10
+}
+
+#[inline]
+fn is_space(b: u8) -> bool {
+    (b == b' ') | (b == b'\t')
+}
+
+#[inline]
+fn is_mark(b: u8) -> bool {
+    (b < 0x80) & !is_letter(b) & !is_digit(b) & !is_space(b) & (b != b'\n')
+}
