@@ -1,7 +1,12 @@
 //! Wire formats: the only crate that knows what a message looks like on the wire.
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
+pub mod dialect;
+pub mod media;
 pub mod problem;
+pub mod recaps;
+mod render;
 pub mod scan;
+pub mod wrappers;
 
 pub use problem::Problem;
