@@ -9,4 +9,5 @@ mod render;
 pub mod scan;
 pub mod wrappers;
 
+pub use dialect::DialectKind;
 pub use problem::Problem;

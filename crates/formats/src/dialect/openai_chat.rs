@@ -2,11 +2,11 @@
 
 use bytes::Bytes;
 use midfold_core::{
-    Block, BlockKind, ByteRange, Dialect, Media, MediaKind, Origin, Role, TextRef, View,
+    Block, BlockKind, ByteRange, Dialect, Media, MediaKind, Role, TextRef, View,
 };
 use smallvec::SmallVec;
 
-use super::part::{self, Content, Readable, Shape, read_content};
+use super::part::{self, Content, Shape, read_content};
 use super::walk::{Key, Walk, filled, inside, to_range};
 use crate::render::{Json, result_text};
 use crate::{media, wrappers};
