@@ -4,6 +4,7 @@
 pub mod dialect;
 pub mod media;
 pub mod problem;
+pub mod profile;
 pub mod recaps;
 mod render;
 pub mod scan;

@@ -1,9 +1,7 @@
 //! `OpenAI` Chat Completions, and what compatible servers and clients add to it.
 
 use bytes::Bytes;
-use midfold_core::{
-    Block, BlockKind, ByteRange, Dialect, Media, MediaKind, Role, TextRef, View,
-};
+use midfold_core::{Block, BlockKind, ByteRange, Dialect, Media, MediaKind, Role, TextRef, View};
 use smallvec::SmallVec;
 
 use super::part::{self, Content, Shape, read_content};

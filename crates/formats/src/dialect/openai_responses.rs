@@ -69,7 +69,9 @@ impl Dialect for OpenAiResponses {
         let media = blocks.iter().filter_map(|&at| view.blocks.get(at)).flat_map(|b| &b.media);
         media
             // A screenshot is a result's own shape and no message part.
-            .filter(|media| memchr::memmem::find(media.outer.of(bytes), b"computer_screenshot").is_none())
+            .filter(|media| {
+                memchr::memmem::find(media.outer.of(bytes), b"computer_screenshot").is_none()
+            })
             .fold(message(Role::User, &texts.join("\n")), |json, media| {
                 json.raw(",").raw(media.outer.of(bytes))
             })
@@ -149,10 +151,12 @@ impl Item {
                 (Role::Assistant, vec![self.call(bytes, whole, self.action)])
             }
             b"apply_patch_call" => (Role::Assistant, vec![self.call(bytes, whole, self.operation)]),
-            b"function_call_output" | b"custom_tool_call_output" | b"local_shell_call_output"
-            | b"shell_call_output" | b"computer_call_output" | b"apply_patch_call_output" => {
-                (Role::Tool, vec![self.result(bytes, whole)])
-            }
+            b"function_call_output"
+            | b"custom_tool_call_output"
+            | b"local_shell_call_output"
+            | b"shell_call_output"
+            | b"computer_call_output"
+            | b"apply_patch_call_output" => (Role::Tool, vec![self.result(bytes, whole)]),
             b"reasoning" => (Role::Assistant, vec![self.reasoning(bytes, whole)]),
             _ => (self.opaque_role(bytes, kind), vec![Block::opaque(whole)]),
         };
@@ -200,7 +204,11 @@ impl Item {
             Some(b"failed") => Some(true),
             _ => None,
         };
-        let kind = BlockKind::Result { id: self.pairing_id(bytes), name: part::label(bytes, self.name), error };
+        let kind = BlockKind::Result {
+            id: self.pairing_id(bytes),
+            name: part::label(bytes, self.name),
+            error,
+        };
         match self.output.take() {
             Some(output) => Block {
                 kind,

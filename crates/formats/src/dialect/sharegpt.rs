@@ -1,8 +1,10 @@
 //! `ShareGPT` rows as Hermes writes them: one string with tags in it.
 
+use std::borrow::Cow;
+use std::ops::Range;
+
 use bytes::Bytes;
 use midfold_core::{Block, BlockKind, ByteRange, Coding, Dialect, Role, TextRef, View, jsonstr};
-use std::ops::Range;
 
 use super::walk::{Walk, inside};
 use crate::render::{Json, result_text, splice};
@@ -79,7 +81,13 @@ impl Dialect for ShareGpt {
             Role::Assistant => "gpt",
             Role::User | Role::Tool | Role::Other => "human",
         };
-        Json::default().raw(r#"{"from":""#).raw(from).raw(r#"","value":"#).text(text).raw("}").done()
+        Json::default()
+            .raw(r#"{"from":""#)
+            .raw(from)
+            .raw(r#"","value":"#)
+            .text(text)
+            .raw("}")
+            .done()
     }
 
     fn made_result(&self, id: &str, name: &str, text: &str) -> Bytes {
@@ -139,7 +147,9 @@ fn role(bytes: &[u8], from: Option<ByteRange>) -> Role {
     match from.map_or(&b""[..], |from| inside(from.of(bytes))) {
         b"system" => Role::System,
         b"human" | b"user" => Role::User,
-        b"gpt" | b"assistant" | b"model" | b"bot" | b"chatgpt" | b"function_call" => Role::Assistant,
+        b"gpt" | b"assistant" | b"model" | b"bot" | b"chatgpt" | b"function_call" => {
+            Role::Assistant
+        }
         b"tool" | b"observation" | b"function" | b"function_response" | b"ipython" => Role::Tool,
         _ => Role::Other,
     }
@@ -156,16 +166,16 @@ fn read_value(bytes: &[u8], role: Role, outer: ByteRange, token: ByteRange, out:
     };
     let has_tags = memchr::memchr(b'<', token.of(bytes)).is_some()
         || memchr::memmem::find(token.of(bytes), br"\u003").is_some();
-    let segments = if has_tags { segments(&jsonstr::decode(token.of(bytes)), tags) } else { Vec::new() };
+    let text = if has_tags { jsonstr::decode(token.of(bytes)) } else { Cow::Borrowed("") };
+    let segments = segments(&text, tags);
     if segments.iter().all(|segment| segment.tag == Tag::Text) {
         let kind = match role {
             Role::Tool => BlockKind::Result { id: None, name: None, error: None },
             _ => BlockKind::Text,
         };
-        out.push(Block::new(kind, token, TextRef::string(token)));
+        out.push(Block::new(kind, outer, TextRef::string(token)));
         return;
     }
-    let text = jsonstr::decode(token.of(bytes));
     let place = |range: &Range<usize>, coding| {
         TextRef::nested(token, ByteRange::new(range.start, range.end), coding)
     };
@@ -202,7 +212,9 @@ fn body(
     place: &impl Fn(&Range<usize>, Coding) -> TextRef,
 ) -> TextRef {
     match found {
-        Some(range) if text.as_bytes().get(range.start) == Some(&b'"') => place(&range, Coding::Str),
+        Some(range) if text.as_bytes().get(range.start) == Some(&b'"') => {
+            place(&range, Coding::Str)
+        }
         Some(range) => place(&range, Coding::Raw),
         None => whole,
     }
@@ -247,14 +259,16 @@ fn segments(text: &str, tags: &[Tag]) -> Vec<Segment> {
     let (mut text_from, mut at) = (0, 0);
     // Where a kind of tag does not close any more, it is not looked for again.
     let mut dead = [false; 4];
+    let mut patience = 8;
     while let Some(hit) = memchr::memchr(b'<', &text.as_bytes()[at..]).map(|hit| at + hit) {
-        let opened = tags.iter().copied().find(|&tag| !dead[tag as usize] && opens(&text[hit..], tag));
+        let opened =
+            tags.iter().copied().find(|&tag| !dead[tag as usize] && opens(&text[hit..], tag));
         let Some(tag) = opened else {
             at = hit + 1;
             continue;
         };
         let from = hit + tag.name().len() + 2;
-        let Some(end) = closing(text, from, tag) else {
+        let Some(end) = closing(text, from, tag, &mut patience) else {
             dead[tag as usize] = true;
             at = from;
             continue;
@@ -274,15 +288,18 @@ fn opens(text: &str, tag: Tag) -> bool {
 }
 
 /// Where the closing tag starts. JSON may hold the closing tag in a string, so it is stepped over
-/// first.
-fn closing(text: &str, from: usize, tag: Tag) -> Option<usize> {
+/// first. `patience` bounds how often that may fail in one value: each failure can cost a scan
+/// of all the rest.
+fn closing(text: &str, from: usize, tag: Tag, patience: &mut u32) -> Option<usize> {
     let close = format!("</{}>", tag.name());
     let start = scan::skip_space(text.as_bytes(), from);
-    if tag != Tag::Think && text.as_bytes().get(start) == Some(&b'{') {
-        let end = scan::value(text.as_bytes(), start).map(|value| scan::skip_space(text.as_bytes(), value.end));
+    if tag != Tag::Think && *patience > 0 && text.as_bytes().get(start) == Some(&b'{') {
+        let end = scan::value(text.as_bytes(), start)
+            .map(|value| scan::skip_space(text.as_bytes(), value.end));
         if let Some(end) = end.filter(|&end| text[end..].starts_with(&close)) {
             return Some(end);
         }
+        *patience -= 1;
     }
     memchr::memmem::find(&text.as_bytes()[from..], close.as_bytes()).map(|at| from + at)
 }
