@@ -1,6 +1,7 @@
 //! Wire formats: the only crate that knows what a message looks like on the wire.
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
+pub mod convert;
 pub mod dialect;
 pub mod media;
 pub mod problem;

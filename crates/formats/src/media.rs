@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use midfold_core::{ByteRange, Media, MediaKind};
+use midfold_core::{ByteRange, Media, MediaKind, TextRef};
 
 use crate::scan;
 
@@ -26,6 +26,75 @@ pub(crate) fn describe(
     };
     let pixels = if kind == MediaKind::Image { pixels(data) } else { None };
     Media { kind, outer, pixels, size: decoded_size(data) }
+}
+
+/// Where a picture comes from, in no dialect's words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Source {
+    /// The picture itself.
+    Base64 {
+        /// Its media type.
+        mime: String,
+        /// Its bytes in base64.
+        data: String,
+    },
+    /// An address.
+    Url(String),
+}
+
+impl Source {
+    /// As a URL, if need be one that holds the data.
+    pub(crate) fn to_url(&self) -> String {
+        match self {
+            Self::Base64 { mime, data } => format!("data:{mime};base64,{data}"),
+            Self::Url(url) => url.clone(),
+        }
+    }
+}
+
+/// Where the picture in this element comes from; `None` for ids of files that a provider holds.
+pub(crate) fn source(bytes: &[u8], media: &Media) -> Option<Source> {
+    let outer = media.outer.to_usize();
+    let text = |value: Range<usize>| TextRef::string(to_range(value)).decode(bytes).into_owned();
+    let holder = match bytes.get(outer.start)? {
+        b'"' => outer.clone(),
+        _ => ["image_url", "source"]
+            .iter()
+            .find_map(|name| scan::get(bytes, outer.clone(), name))
+            .unwrap_or_else(|| outer.clone()),
+    };
+    let string = |name: &str| {
+        let value = scan::get(bytes, holder.clone(), name)?;
+        (bytes.get(value.start) == Some(&b'"')).then(|| text(value))
+    };
+    let url = if bytes.get(holder.start) == Some(&b'"') {
+        Some(text(holder.clone()))
+    } else {
+        string("url")
+    };
+    if let Some(url) = url {
+        return from_url(url);
+    }
+    let mime = string("media_type").or_else(|| string("mimeType")).or_else(|| string("mime_type"));
+    let data = string("data")?;
+    Some(Source::Base64 { mime: mime.unwrap_or_else(|| "image/png".to_owned()), data })
+}
+
+fn from_url(url: String) -> Option<Source> {
+    if let Some(rest) = url.strip_prefix("data:") {
+        let (mime, data) = rest.split_once(";base64,")?;
+        return Some(Source::Base64 { mime: mime.to_owned(), data: data.to_owned() });
+    }
+    if url.contains("://") {
+        return Some(Source::Url(url));
+    }
+    // Ollama sends bare base64.
+    let is_base64 = url.len() >= 64;
+    is_base64.then(|| Source::Base64 { mime: "image/png".to_owned(), data: url })
+}
+
+fn to_range(range: Range<usize>) -> ByteRange {
+    ByteRange::new(range.start, range.end)
 }
 
 /// The string that holds the data, one level down at most.
