@@ -10,6 +10,7 @@ mod calls;
 pub mod counter;
 pub mod dialect;
 pub mod edit;
+pub mod engine;
 pub mod event;
 pub mod fold;
 pub mod ids;

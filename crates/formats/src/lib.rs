@@ -6,6 +6,7 @@ pub mod dialect;
 pub mod media;
 pub mod problem;
 pub mod profile;
+pub mod read;
 pub mod recaps;
 mod render;
 pub mod scan;

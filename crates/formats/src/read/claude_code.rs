@@ -1,0 +1,256 @@
+//! Session and subagent files of Claude Code: a tree of records, one a line.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use midfold_core::event::{RawEvent, Usage};
+use midfold_core::view::Origin;
+
+use super::fields::Fields;
+use super::source::Source;
+use super::text::Record;
+use super::{Conversation, Format, usage};
+use crate::scan;
+
+/// What a record is for the conversation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// Something that a person typed.
+    RealUser,
+    /// Anything else that is sent in the user's role.
+    User(Option<Origin>),
+    Assistant,
+    /// Where the client compacted.
+    Boundary,
+    /// Only a link of the tree.
+    Link,
+}
+
+/// One line of the file.
+struct Line {
+    kind: Kind,
+    /// The `message` object; empty for lines without one.
+    message: Range<usize>,
+    line: usize,
+    /// Index of the parent among the lines of the file.
+    parent: Option<usize>,
+    /// The parent is `null` (and not merely missing in the file).
+    is_root: bool,
+    /// Which conversation: 0 is the main one.
+    group: usize,
+    dropped: bool,
+}
+
+pub(super) fn read(source: &mut Source<'_>, records: &[Record]) -> Vec<Conversation> {
+    let (mut lines, groups) = lines(source, records);
+    drop_abandoned(source, &mut lines);
+    let mut found: Vec<_> = (0..groups.len())
+        .filter_map(|group| conversation(source, &mut lines, group, &groups[group]))
+        .collect();
+    // The main conversation first, subagents in the order of the file.
+    found.sort_by_key(|conversation| conversation.0);
+    found.into_iter().map(|(_, conversation)| conversation).collect()
+}
+
+/// Id and place of a conversation of the file.
+struct Group {
+    id: Option<String>,
+    is_main: bool,
+}
+
+fn lines(source: &mut Source<'_>, records: &[Record]) -> (Vec<Line>, Vec<Group>) {
+    let mut lines: Vec<Line> = Vec::with_capacity(records.len());
+    let mut by_uuid: HashMap<String, usize> = HashMap::new();
+    let mut groups: Vec<Group> = Vec::new();
+    let mut by_agent: HashMap<String, usize> = HashMap::new();
+    for record in records {
+        let fields = Fields::of(source.input, record.range.clone());
+        let uuid = fields.text("uuid").map(std::borrow::Cow::into_owned);
+        if uuid.as_ref().is_some_and(|uuid| by_uuid.contains_key(uuid)) {
+            continue;
+        }
+        let parent = fields.text("parentUuid").and_then(|parent| by_uuid.get(&*parent).copied());
+        let is_sidechain = fields.is_true("isSidechain");
+        let agent = fields.text("agentId").filter(|_| is_sidechain);
+        let parent_group = parent.map(|at| lines[at].group).filter(|at| !groups[*at].is_main);
+        let group = match (agent, parent_group) {
+            // Older files name no agent: a chain is as good as a name.
+            (None, Some(group)) if is_sidechain => group,
+            (agent, _) => {
+                let name = match agent {
+                    Some(agent) => agent.into_owned(),
+                    None if is_sidechain => format!("chain {}", record.line),
+                    None => String::new(),
+                };
+                *by_agent.entry(name).or_insert_with_key(|name| {
+                    let id = is_sidechain.then(|| name.clone());
+                    groups.push(Group { id, is_main: !is_sidechain });
+                    groups.len() - 1
+                })
+            }
+        };
+        if groups[group].id.is_none() {
+            groups[group].id = fields.label("sessionId").or_else(|| fields.label("session_id"));
+        }
+        let (kind, message) = kind_of(source, record, &fields);
+        if let Some(uuid) = uuid {
+            by_uuid.insert(uuid, lines.len());
+        }
+        let is_root = fields.raw("parentUuid") == Some(b"null");
+        let line = record.line;
+        lines.push(Line { kind, message, line, parent, is_root, group, dropped: false });
+    }
+    (lines, groups)
+}
+
+fn kind_of(source: &mut Source<'_>, record: &Record, fields: &Fields<'_>) -> (Kind, Range<usize>) {
+    let kind = fields.text("type").unwrap_or_default();
+    if kind == "system" && fields.is("subtype", "compact_boundary") {
+        return (Kind::Boundary, 0..0);
+    }
+    let Some(message) = fields.object("message") else { return (Kind::Link, 0..0) };
+    match &*kind {
+        "assistant" if fields.is_true("isApiErrorMessage") => {
+            let told = "an error that the client showed as a reply is left out";
+            source.note(record.range.start, "api-error", told);
+            (Kind::Link, 0..0)
+        }
+        "assistant" => (Kind::Assistant, message),
+        "user" if fields.is_true("isCompactSummary") => (Kind::User(Some(Origin::Recap)), message),
+        "user" if fields.is_true("isMeta") => (Kind::User(Some(Origin::Injected)), message),
+        "user" if has_results(source.input, &message) => (Kind::User(None), message),
+        "user" => (Kind::RealUser, message),
+        _ => (Kind::Link, 0..0),
+    }
+}
+
+fn has_results(input: &[u8], message: &Range<usize>) -> bool {
+    let content = Fields::of(input, message.clone()).array("content").unwrap_or(0..0);
+    scan::elements(input, content).any(|block| Fields::of(input, block).is("type", "tool_result"))
+}
+
+/// A person who goes back and asks anew leaves a branch behind: of user messages with the same
+/// parent only the one with the newest end is in the context. Records of tools branch, too, and
+/// all of those stay.
+fn drop_abandoned(source: &mut Source<'_>, lines: &mut [Line]) {
+    let mut newest: Vec<usize> = (0..lines.len()).collect();
+    for at in (0..lines.len()).rev() {
+        if let Some(parent) = lines[at].parent {
+            newest[parent] = newest[parent].max(newest[at]);
+        }
+    }
+    // Of the real users below one parent (or at the root of one conversation): the newest.
+    let mut kept: HashMap<(Option<usize>, usize), usize> = HashMap::new();
+    let place = |line: &Line| (line.parent, line.group);
+    let asks = |line: &Line| line.kind == Kind::RealUser && (line.parent.is_some() || line.is_root);
+    for (at, line) in lines.iter().enumerate().filter(|(_, line)| asks(line)) {
+        let best = kept.entry(place(line)).or_insert(at);
+        if newest[at] > newest[*best] {
+            *best = at;
+        }
+    }
+    let mut count = 0;
+    let mut first = None;
+    for at in 0..lines.len() {
+        let line = &lines[at];
+        let lost = asks(line) && kept.get(&place(line)) != Some(&at);
+        if lost || line.parent.is_some_and(|parent| lines[parent].dropped) {
+            lines[at].dropped = true;
+            if !lines[at].message.is_empty() {
+                count += 1;
+                first = first.or(Some(lines[at].message.start));
+            }
+        }
+    }
+    if let Some(first) = first {
+        let told = format!("{count} records of branches that the user went back from are left out");
+        source.note(first, "abandoned-branch", told);
+    }
+}
+
+fn conversation(
+    source: &mut Source<'_>,
+    lines: &mut [Line],
+    group: usize,
+    about: &Group,
+) -> Option<(bool, Conversation)> {
+    let of_group = |line: &Line| line.group == group && !line.dropped;
+    let last = |wanted: Kind| lines.iter().rposition(|l| of_group(l) && l.kind == wanted);
+    let recap = Kind::User(Some(Origin::Recap));
+    let restart = last(Kind::Boundary).or_else(|| last(recap)).unwrap_or(0);
+    let has_message = |line: &&Line| of_group(line) && !line.message.is_empty();
+    let before = lines[..restart].iter().filter(has_message).count();
+    if before > 0 {
+        let line = lines[restart].line;
+        let told = format!("{before} records before it are no longer in the context");
+        let problem = crate::problem::Problem::new("compacted-before", told).at(line);
+        source.problems.push(problem);
+    }
+    let live: Vec<&Line> = lines[restart..].iter().filter(has_message).collect();
+    let first = live.first()?.line;
+    let mut conversation = Conversation::new(Format::ClaudeCode, first);
+    conversation.id.clone_from(&about.id);
+    add_events(source, &live, &mut conversation);
+    Some((!about.is_main, conversation))
+}
+
+/// Records of one message id are one message, at the place of the first.
+fn add_events(source: &mut Source<'_>, live: &[&Line], conversation: &mut Conversation) {
+    let input = source.input;
+    let mut parts: Vec<(Kind, Vec<Range<usize>>)> = Vec::with_capacity(live.len());
+    let mut by_id: HashMap<String, usize> = HashMap::new();
+    for line in live {
+        let message = line.message.clone();
+        if line.kind == Kind::Assistant {
+            let fields = Fields::of(input, message.clone());
+            let model = fields.text("model").filter(|model| *model != "<synthetic>");
+            if let Some(model) = model {
+                conversation.envelope.model = Some(model.into_owned());
+            }
+            if let Some(id) = fields.text("id").filter(|_| fields.array("content").is_some()) {
+                if let Some(at) = by_id.get(&*id) {
+                    parts[*at].1.push(message);
+                    continue;
+                }
+                by_id.insert(id.into_owned(), parts.len());
+            }
+        }
+        parts.push((line.kind, vec![message]));
+    }
+    for (kind, ranges) in parts {
+        let mut event = joined(source, &ranges);
+        event.origin = if let Kind::User(origin) = kind { origin } else { None };
+        if kind == Kind::Assistant {
+            event.usage = ranges.last().and_then(|range| usage_of(input, range.clone()));
+        }
+        conversation.events.push(event);
+    }
+}
+
+fn usage_of(input: &[u8], message: Range<usize>) -> Option<Usage> {
+    usage::anthropic(&Fields::of(input, message).inner("usage"))
+}
+
+/// The first message with the blocks of the others behind its own.
+fn joined(source: &mut Source<'_>, messages: &[Range<usize>]) -> RawEvent {
+    let [first, others @ ..] = messages else { return source.built(Vec::new(), Vec::new()) };
+    let input = source.input;
+    let content = |message: &Range<usize>| Fields::of(input, message.clone()).array("content");
+    let Some(own) = content(first).filter(|_| !others.is_empty()) else {
+        return source.event(first.clone());
+    };
+    let mut bytes = input[first.start..own.end - 1].to_vec();
+    let mut is_empty = scan::elements(input, own.clone()).next().is_none();
+    let mut ranges = vec![first.clone()];
+    for other in others {
+        let blocks: Vec<_> = scan::elements(input, content(other).unwrap_or(0..0)).collect();
+        let (Some(from), Some(to)) = (blocks.first(), blocks.last()) else { continue };
+        if !std::mem::take(&mut is_empty) {
+            bytes.push(b',');
+        }
+        bytes.extend_from_slice(&input[from.start..to.end]);
+        ranges.push(from.start..to.end);
+    }
+    bytes.extend_from_slice(&input[own.end - 1..first.end]);
+    source.built(bytes, ranges)
+}

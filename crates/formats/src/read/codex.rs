@@ -1,0 +1,163 @@
+//! Rollout files of Codex: Responses items, each in a line of its own.
+
+use std::ops::Range;
+
+use midfold_core::event::RawEvent;
+use midfold_core::jsonstr;
+use midfold_core::view::Origin;
+
+use super::fields::Fields;
+use super::source::Source;
+use super::text::Record;
+use super::{Conversation, Format, usage};
+use crate::scan;
+
+pub(super) fn read(source: &mut Source<'_>, records: &[Record]) -> Vec<Conversation> {
+    let Some(first) = records.first() else { return Vec::new() };
+    let mut conversation = Conversation::new(Format::Codex, first.line);
+    for record in records {
+        take(source, record, &mut conversation);
+    }
+    if conversation.events.is_empty() { Vec::new() } else { vec![conversation] }
+}
+
+fn take(source: &mut Source<'_>, record: &Record, conversation: &mut Conversation) {
+    let input = source.input;
+    let fields = Fields::of(input, record.range.clone());
+    let kind = fields.text("type").unwrap_or_default();
+    let payload = fields.inner("payload");
+    match (&*kind, fields.object("payload")) {
+        ("response_item", Some(item)) => push_item(source, item, conversation),
+        ("session_meta", Some(_)) => {
+            conversation.id = conversation.id.take().or_else(|| payload.label("id"));
+            let base = ["base_instructions", "instructions"].into_iter().find_map(|name| {
+                payload.inner(name).string("text").or_else(|| payload.string(name))
+            });
+            if let Some(base) = base {
+                conversation.envelope.system = Some(source.slice(base));
+            }
+        }
+        ("turn_context", Some(_)) => {
+            if let Some(model) = payload.text("model") {
+                conversation.envelope.model = Some(model.into_owned());
+            }
+        }
+        ("compacted", Some(_)) => restart(source, record, &payload, conversation),
+        ("event_msg", Some(_)) => take_event(source, record, &payload, conversation),
+        // Older files: a header without a type, then the items themselves.
+        (_, None) if fields.has("type") || fields.has("role") => {
+            push_item(source, record.range.clone(), conversation);
+        }
+        (_, None) => {
+            if let Some(base) = fields.string("instructions") {
+                conversation.envelope.system = Some(source.slice(base));
+            }
+            conversation.id = conversation.id.take().or_else(|| fields.label("id"));
+        }
+        _ => {}
+    }
+}
+
+/// Snapshots of the work tree lie among the items, but no model ever sees them.
+fn push_item(source: &mut Source<'_>, item: Range<usize>, conversation: &mut Conversation) {
+    if Fields::of(source.input, item.clone()).is("type", "ghost_snapshot") {
+        return;
+    }
+    let event = source.event(item);
+    conversation.events.push(event);
+}
+
+fn take_event(
+    source: &mut Source<'_>,
+    record: &Record,
+    payload: &Fields<'_>,
+    conversation: &mut Conversation,
+) {
+    if payload.is("type", "token_count") {
+        let used = usage::codex(&payload.inner("info").inner("last_token_usage"));
+        let reply = conversation.events.iter_mut().rev().find(|event| is_reply(&event.bytes));
+        if let (Some(used), Some(reply)) = (used, reply) {
+            reply.usage = Some(used);
+        }
+    }
+    if payload.is("type", "thread_rolled_back") {
+        let turns = payload.number("num_turns");
+        let starts = conversation.events.iter().enumerate().rev();
+        let starts = starts.filter(|(_, event)| starts_turn(&event.bytes)).map(|(at, _)| at);
+        if let Some(cut) = starts.take(usize::try_from(turns).unwrap_or(usize::MAX)).last() {
+            let count = conversation.events.len() - cut;
+            conversation.events.truncate(cut);
+            let told = format!("{count} items of {turns} turns that were taken back are left out");
+            source.note(record.range.start, "rolled-back", told);
+        }
+    }
+}
+
+/// An item that the model made.
+fn is_reply(item: &[u8]) -> bool {
+    let fields = Fields::of(item, 0..item.len());
+    match fields.text("role") {
+        Some(role) => role == "assistant",
+        None => !fields.text("type").is_some_and(|kind| kind.ends_with("_output")),
+    }
+}
+
+/// A user message that is not one of the client's own, which all open with a tag or a heading.
+fn starts_turn(item: &[u8]) -> bool {
+    let fields = Fields::of(item, 0..item.len());
+    if !fields.is("role", "user") {
+        return false;
+    }
+    let parts = fields.array("content").unwrap_or(0..0);
+    let first = scan::elements(item, parts).next().unwrap_or(0..0);
+    let text = Fields::of(item, first).text("text").or_else(|| fields.text("content"));
+    !text.is_some_and(|text| text.starts_with('<') || text.starts_with("# AGENTS.md"))
+}
+
+/// After a compaction only the replacement is in the context.
+fn restart(
+    source: &mut Source<'_>,
+    record: &Record,
+    payload: &Fields<'_>,
+    conversation: &mut Conversation,
+) {
+    let before = conversation.events.len();
+    conversation.events.clear();
+    let told = format!("{before} items before it are no longer in the context");
+    source.note(record.range.start, "compacted-before", told);
+    let summary = payload.string("message").filter(|at| at.len() > r#""""#.len());
+    if let Some(replacement) = payload.array("replacement_history") {
+        let items: Vec<_> = scan::elements(source.input, replacement).collect();
+        for item in items {
+            push_item(source, item, conversation);
+        }
+        mark_recap(source, summary, &mut conversation.events);
+    } else if let Some(summary) = summary {
+        let token = &source.input[summary.clone()];
+        let head = br#"{"type":"message","role":"user","content":[{"type":"input_text","text":"#;
+        let mut event = source.built([&head[..], token, b"}]}"].concat(), vec![summary]);
+        event.origin = Some(Origin::Recap);
+        conversation.events.push(event);
+    }
+}
+
+/// The item that holds the summary, perhaps behind a fixed opening.
+fn mark_recap(source: &Source<'_>, summary: Option<Range<usize>>, events: &mut [RawEvent]) {
+    let Some(summary) = summary else { return };
+    let token = &source.input[summary];
+    let inner = &token[1..token.len() - 1];
+    let holds = |event: &&mut RawEvent| {
+        memchr::memmem::find(&event.bytes, inner).is_some()
+            || same_text(&event.bytes, &jsonstr::decode(token))
+    };
+    if let Some(event) = events.iter_mut().rev().find(holds) {
+        event.origin = Some(Origin::Recap);
+    }
+}
+
+fn same_text(item: &[u8], summary: &str) -> bool {
+    let parts = Fields::of(item, 0..item.len()).array("content").unwrap_or(0..0);
+    scan::elements(item, parts)
+        .filter_map(|part| Fields::of(item, part).text("text"))
+        .any(|text| text.contains(summary))
+}

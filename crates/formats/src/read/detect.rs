@@ -1,0 +1,276 @@
+//! What a JSON value is, told by its members.
+
+use std::ops::Range;
+
+use super::Format;
+use super::fields::Fields;
+use super::text::Record;
+use crate::dialect::DialectKind;
+use crate::scan;
+
+/// What one value holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Shape {
+    /// An object with the messages in this array, or one string in their place.
+    Holder { format: Format, messages: Range<usize> },
+    /// One message or item.
+    Message,
+    /// One line of a session file.
+    SessionLine(Format),
+    /// A list of messages, or of holders.
+    List,
+    /// Nothing of the kind.
+    Unknown,
+}
+
+/// The format of a whole input: that of the first value that has one.
+pub(super) fn format(bytes: &[u8], records: &[Record]) -> Option<Format> {
+    let several = records.len() > 1;
+    let mut first_message = None;
+    for (at, record) in records.iter().enumerate() {
+        match shape(bytes, record.range.clone()) {
+            Shape::Holder { format, .. } => return Some(refined(format, several)),
+            Shape::SessionLine(format) => return Some(format),
+            Shape::Message => {
+                first_message = Some(at);
+                break;
+            }
+            Shape::List => return list_format(bytes, record.range.clone()),
+            Shape::Unknown => {}
+        }
+    }
+    let rest = &records[first_message?..];
+    if first_message > Some(0) && records.iter().any(|r| is_codex_header(bytes, r)) {
+        return Some(Format::Codex);
+    }
+    Some(messages_format(bytes, rest.iter().map(|record| record.range.clone())))
+}
+
+/// Rows without a model are training data, a single object is a request.
+pub(super) fn refined(format: Format, several: bool) -> Format {
+    if format == Format::FineTuning && !several { Format::OpenAiChat } else { format }
+}
+
+/// The first line of Codex' older files, before the bare items.
+fn is_codex_header(bytes: &[u8], record: &Record) -> bool {
+    let fields = Fields::of(bytes, record.range.clone());
+    fields.has("record_type")
+        || fields.has("timestamp") && fields.has("id") && !fields.has("type") && !fields.has("role")
+}
+
+fn list_format(bytes: &[u8], list: Range<usize>) -> Option<Format> {
+    let first = scan::elements(bytes, list.clone()).next();
+    let Some(first) = first else { return Some(Format::OpenAiChat) };
+    match shape(bytes, first) {
+        Shape::Holder { format, .. } => Some(refined(format, true)),
+        Shape::Message => Some(messages_format(bytes, scan::elements(bytes, list))),
+        Shape::SessionLine(format) => Some(format),
+        Shape::List | Shape::Unknown => None,
+    }
+}
+
+/// What the value in `range` holds.
+pub(super) fn shape(bytes: &[u8], range: Range<usize>) -> Shape {
+    match bytes.get(range.start) {
+        Some(b'[') => return Shape::List,
+        Some(b'{') => {}
+        _ => return Shape::Unknown,
+    }
+    let fields = Fields::of(bytes, range);
+    if let Some(format) = session_line(&fields) {
+        return Shape::SessionLine(format);
+    }
+    if let Some(holder) = holder(bytes, &fields) {
+        return holder;
+    }
+    if is_message(&fields) { Shape::Message } else { Shape::Unknown }
+}
+
+fn session_line(fields: &Fields<'_>) -> Option<Format> {
+    const CODEX: [&str; 6] =
+        ["session_meta", "response_item", "event_msg", "compacted", "turn_context", "world_state"];
+    const CLAUDE: [&str; 8] = [
+        "uuid",
+        "parentUuid",
+        "sessionId",
+        "session_id",
+        "isSidechain",
+        "leafUuid",
+        "isSnapshotUpdate",
+        "messageId",
+    ];
+    const PI: [&str; 10] = [
+        "message",
+        "model_change",
+        "thinking_level_change",
+        "compaction",
+        "context_edit",
+        "branch_summary",
+        "custom",
+        "custom_message",
+        "label",
+        "session_info",
+    ];
+    let kind = fields.text("type")?;
+    if fields.has("payload") && CODEX.contains(&&*kind) {
+        return Some(Format::Codex);
+    }
+    if CLAUDE.iter().any(|name| fields.has(name)) && !fields.has("role") {
+        return Some(Format::ClaudeCode);
+    }
+    let is_pi = kind == "session" && fields.has("timestamp") && fields.has("id")
+        || fields.has("timestamp") && PI.contains(&&*kind) && !fields.has("role");
+    is_pi.then_some(Format::Pi)
+}
+
+fn holder(bytes: &[u8], fields: &Fields<'_>) -> Option<Shape> {
+    // A log of requests, and the rows of a batch file: one level deep.
+    direct_holder(bytes, fields).or_else(|| {
+        LOG_MEMBERS.into_iter().find_map(|name| direct_holder(bytes, &fields.inner(name)))
+    })
+}
+
+/// Where log entries keep the request.
+pub(super) const LOG_MEMBERS: [&str; 2] = ["request", "body"];
+
+fn direct_holder(bytes: &[u8], fields: &Fields<'_>) -> Option<Shape> {
+    let found = |format, messages| Some(Shape::Holder { format, messages });
+    if let Some(messages) = fields.array("messages") {
+        let mini =
+            fields.text("trajectory_format").is_some_and(|t| t.starts_with("mini-swe-agent"))
+                || fields.inner("info").has("model_stats");
+        if mini {
+            return found(Format::MiniSweAgent, messages);
+        }
+        let native = fields.has("system") || fields.has("anthropic_version");
+        let tools = fields.array("tools").and_then(|tools| scan::elements(bytes, tools).next());
+        let native = native || tools.is_some_and(|t| Fields::of(bytes, t).has("input_schema"));
+        let format = if native {
+            Format::Anthropic
+        } else {
+            messages_format(bytes, scan::elements(bytes, messages.clone()))
+        };
+        let row = format == Format::OpenAiChat && !fields.has("model");
+        return found(if row { Format::FineTuning } else { format }, messages);
+    }
+    for name in ["conversations", "conversation"] {
+        if let Some(messages) = fields.array(name) {
+            return found(
+                messages_format(bytes, scan::elements(bytes, messages.clone())),
+                messages,
+            );
+        }
+    }
+    if let Some(messages) = fields.array("traj") {
+        return found(Format::TauBench, messages);
+    }
+    if let Some(messages) = fields.array("history").or_else(|| fields.array("trajectory")) {
+        return found(Format::SweAgent, messages);
+    }
+    let input = fields.array("input");
+    if let Some(messages) = input.or_else(|| fields.string("input").filter(|_| fields.has("model")))
+    {
+        return found(Format::OpenAiResponses, messages);
+    }
+    None
+}
+
+fn is_message(fields: &Fields<'_>) -> bool {
+    fields.has("role")
+        || fields.has("from") && fields.has("value")
+        || fields.text("type").is_some_and(|kind| is_item(&kind))
+}
+
+/// The types of Responses items that carry no role.
+fn is_item(kind: &str) -> bool {
+    matches!(kind, "message" | "reasoning" | "compaction" | "item_reference" | "program")
+        || kind.ends_with("_call")
+        || kind.ends_with("_output")
+        || kind.starts_with("mcp_")
+}
+
+/// What these messages are written in: decided by the first that cannot be anything else.
+fn messages_format(bytes: &[u8], messages: impl Iterator<Item = Range<usize>>) -> Format {
+    let dialect = messages
+        .filter_map(|message| evidence(bytes, &Fields::of(bytes, message)))
+        .next()
+        .unwrap_or(DialectKind::OpenAiChat);
+    match dialect {
+        DialectKind::OpenAiResponses => Format::OpenAiResponses,
+        DialectKind::Anthropic => Format::Anthropic,
+        DialectKind::ShareGpt => Format::ShareGpt,
+        DialectKind::OpenAiChat => Format::OpenAiChat,
+    }
+}
+
+/// What only one dialect writes.
+fn evidence(bytes: &[u8], message: &Fields<'_>) -> Option<DialectKind> {
+    if message.has("from") && message.has("value") {
+        return Some(DialectKind::ShareGpt);
+    }
+    let kind = message.text("type");
+    let Some(role) = message.text("role") else {
+        return kind.filter(|kind| is_item(kind)).map(|_| DialectKind::OpenAiResponses);
+    };
+    if ["tool_calls", "tool_call_id", "function_call", "reasoning_content"]
+        .iter()
+        .any(|name| message.has(name))
+        || matches!(&*role, "tool" | "function")
+    {
+        return Some(DialectKind::OpenAiChat);
+    }
+    let blocks = message.array("content").unwrap_or(0..0);
+    let by_block = scan::elements(bytes, blocks).find_map(|block| block_evidence(bytes, block));
+    if by_block.is_some() {
+        return by_block;
+    }
+    match kind.as_deref() {
+        // An Anthropic reply is a message with a type, too.
+        Some("message") if message.has("stop_reason") => Some(DialectKind::Anthropic),
+        Some("message") => Some(DialectKind::OpenAiResponses),
+        _ => None,
+    }
+}
+
+fn block_evidence(bytes: &[u8], block: Range<usize>) -> Option<DialectKind> {
+    let fields = Fields::of(bytes, block);
+    match &*fields.text("type")? {
+        "image_url" | "input_audio" | "file" | "refusal" => Some(DialectKind::OpenAiChat),
+        "input_text" | "output_text" | "input_image" | "input_file" => {
+            Some(DialectKind::OpenAiResponses)
+        }
+        "tool_use" | "tool_result" | "thinking" | "redacted_thinking" | "server_tool_use"
+        | "search_result" => Some(DialectKind::Anthropic),
+        "image" | "document" if fields.has("source") => Some(DialectKind::Anthropic),
+        _ => None,
+    }
+}
+
+/// What an input holds that is no conversation, for people.
+pub(super) fn describe(bytes: &[u8], records: &[Record]) -> String {
+    const MOST: usize = 8;
+    let Some(first) = records.first() else { return "the input".to_owned() };
+    let what = match bytes.get(first.range.start) {
+        Some(b'{') => {
+            let fields = Fields::of(bytes, first.range.clone());
+            let keys: Vec<_> = fields.keys().take(MOST).map(|key| short(&key)).collect();
+            if fields.is_empty() {
+                "an empty object".to_owned()
+            } else {
+                format!("an object with the keys {}", keys.join(", "))
+            }
+        }
+        Some(b'[') => "a list".to_owned(),
+        Some(b'"') => "a string".to_owned(),
+        _ => "a single value".to_owned(),
+    };
+    match records.len() {
+        1 => what,
+        lines => format!("{lines} values, the first {what}"),
+    }
+}
+
+fn short(key: &str) -> String {
+    const LONGEST: usize = 40;
+    format!("`{}`", key.chars().take(LONGEST).collect::<String>())
+}

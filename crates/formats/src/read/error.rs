@@ -1,0 +1,63 @@
+//! Why an input could not be read at all.
+
+/// Nothing of the input could be read. Every message says what to do about it.
+///
+/// A defect in one line or message is no error: the rest is read, and the defect is reported as a
+/// [`Problem`](crate::problem::Problem).
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ReadError {
+    /// No byte besides white space.
+    #[error("the input is empty: pass a request body or a session file")]
+    Empty,
+    /// Not text.
+    #[error(
+        "the input is not text (byte {offset} belongs to no UTF-8 text): \
+         unpack or convert it to JSON or JSON Lines in UTF-8 first"
+    )]
+    Binary {
+        /// The first offending byte.
+        offset: usize,
+    },
+    /// Text, but not JSON.
+    #[error(
+        "line {line}, column {column}: not JSON ({detail}): mend the input there; \
+         JSON, or JSON Lines with one value a line, can be read"
+    )]
+    NotJson {
+        /// Line, from 1.
+        line: usize,
+        /// Column in bytes, from 1.
+        column: usize,
+        /// What the parser said.
+        detail: String,
+    },
+    /// The JSON ends in the middle.
+    #[error(
+        "line {line}, column {column}: the JSON ends in the middle: \
+         the input was cut off, fetch it again or wait until it is written"
+    )]
+    Truncated {
+        /// Line, from 1.
+        line: usize,
+        /// Column in bytes, from 1.
+        column: usize,
+    },
+    /// JSON, but no messages in it.
+    #[error(
+        "no messages found in {seen}: looked for `messages`, `input`, `conversations`, `traj`, \
+         `history`, `trajectory`, a list of messages, one message a line, and the session files of \
+         Claude Code, Codex and pi; name the format with `--from` to force one"
+    )]
+    Unrecognised {
+        /// What stands there instead.
+        seen: String,
+    },
+    /// Positions are kept as 32-bit numbers.
+    #[error("the input has {bytes} bytes, the limit is {limit}: split it into several files")]
+    TooLarge {
+        /// Size of the input.
+        bytes: usize,
+        /// What can be read.
+        limit: usize,
+    },
+}

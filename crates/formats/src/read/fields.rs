@@ -1,0 +1,98 @@
+//! The members of one object, found once and asked by name.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use midfold_core::jsonstr;
+use smallvec::SmallVec;
+
+use crate::scan::{self, Member};
+
+/// The members of an object in a larger text. Empty for anything else.
+pub(super) struct Fields<'a> {
+    bytes: &'a [u8],
+    members: SmallVec<[Member; 16]>,
+}
+
+impl<'a> Fields<'a> {
+    pub(super) fn of(bytes: &'a [u8], range: Range<usize>) -> Self {
+        Self { bytes, members: scan::members(bytes, range).collect() }
+    }
+
+    /// Where the value of `name` stands; the last one where the key stands twice.
+    pub(super) fn get(&self, name: &str) -> Option<Range<usize>> {
+        self.members.iter().rev().find(|m| m.is(self.bytes, name)).map(|m| m.value.clone())
+    }
+
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.get(name).is_some()
+    }
+
+    /// The bytes of the value.
+    pub(super) fn raw(&self, name: &str) -> Option<&'a [u8]> {
+        self.bytes.get(self.get(name)?)
+    }
+
+    /// The value where it opens with `first`: `b'['`, `b'{'` or `b'"'`.
+    fn opening(&self, name: &str, first: u8) -> Option<Range<usize>> {
+        self.get(name).filter(|at| self.bytes.get(at.start) == Some(&first))
+    }
+
+    pub(super) fn array(&self, name: &str) -> Option<Range<usize>> {
+        self.opening(name, b'[')
+    }
+
+    pub(super) fn string(&self, name: &str) -> Option<Range<usize>> {
+        self.opening(name, b'"')
+    }
+
+    pub(super) fn object(&self, name: &str) -> Option<Range<usize>> {
+        self.opening(name, b'{')
+    }
+
+    /// The members of the object called `name`; none where it is no object.
+    pub(super) fn inner(&self, name: &str) -> Self {
+        Self::of(self.bytes, self.object(name).unwrap_or(0..0))
+    }
+
+    /// The decoded string called `name`.
+    pub(super) fn text(&self, name: &str) -> Option<Cow<'a, str>> {
+        Some(jsonstr::decode(self.bytes.get(self.string(name)?)?))
+    }
+
+    /// The string called `name`, or the number as its digits.
+    pub(super) fn label(&self, name: &str) -> Option<String> {
+        let raw = self.raw(name)?;
+        match raw.first()? {
+            b'"' => Some(jsonstr::decode(raw).into_owned()),
+            b'-' | b'0'..=b'9' => Some(String::from_utf8_lossy(raw).into_owned()),
+            _ => None,
+        }
+    }
+
+    pub(super) fn is(&self, name: &str, value: &str) -> bool {
+        self.text(name).is_some_and(|text| text == value)
+    }
+
+    pub(super) fn is_true(&self, name: &str) -> bool {
+        self.raw(name) == Some(b"true")
+    }
+
+    /// The number called `name`, 0 where there is none.
+    pub(super) fn number(&self, name: &str) -> u64 {
+        let digits = self.raw(name).and_then(|raw| std::str::from_utf8(raw).ok());
+        digits.and_then(|digits| digits.parse().ok()).unwrap_or(0)
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.members.is_empty()
+    }
+
+    /// The keys, for people.
+    pub(super) fn keys(&self) -> impl Iterator<Item = Cow<'a, str>> {
+        self.members
+            .iter()
+            .filter_map(|m| self.bytes.get(m.key.clone()))
+            .map(|key| jsonstr::decode(key))
+    }
+}

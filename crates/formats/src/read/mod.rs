@@ -1,0 +1,209 @@
+//! Transcript readers: from the bytes of a request or a session file to conversations.
+//!
+//! What a file is, is told by its content, never by its name. Messages leave as slices of the
+//! input; where a format spreads one message over several records, or writes it in a shape of its
+//! own, the reader builds it once, from the recorded tokens, so that the same file gives the same
+//! bytes for ever.
+
+mod claude_code;
+mod codex;
+mod detect;
+mod error;
+mod fields;
+mod pi;
+mod pi_message;
+mod request;
+mod source;
+mod swe_agent;
+mod text;
+mod usage;
+
+use bytes::Bytes;
+use midfold_core::event::RawEvent;
+
+pub use self::error::ReadError;
+use self::source::Source;
+use crate::dialect::DialectKind;
+use crate::problem::Problem;
+
+/// What a transcript is written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Format {
+    /// Chat Completions: a request body, or a list of messages.
+    OpenAiChat,
+    /// Responses: a request body, or a list of items.
+    OpenAiResponses,
+    /// Messages: a request body, or a list of messages.
+    Anthropic,
+    /// Rows of `conversations` with `from` and `value`.
+    ShareGpt,
+    /// A session or subagent file of Claude Code.
+    ClaudeCode,
+    /// A rollout file of Codex.
+    Codex,
+    /// A session file of pi.
+    Pi,
+    /// `OpenAI` fine-tuning rows: `messages`, perhaps `tools`.
+    FineTuning,
+    /// Results of tau-bench: a list of runs with `traj`.
+    TauBench,
+    /// A `.traj.json` of mini-swe-agent.
+    MiniSweAgent,
+    /// A `.traj` of SWE-agent.
+    SweAgent,
+}
+
+impl Format {
+    /// All formats.
+    pub const ALL: [Self; 11] = [
+        Self::OpenAiChat,
+        Self::OpenAiResponses,
+        Self::Anthropic,
+        Self::ShareGpt,
+        Self::ClaudeCode,
+        Self::Codex,
+        Self::Pi,
+        Self::FineTuning,
+        Self::TauBench,
+        Self::MiniSweAgent,
+        Self::SweAgent,
+    ];
+
+    /// The name, as the command line writes it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::OpenAiChat => "openai-chat",
+            Self::OpenAiResponses => "openai-responses",
+            Self::Anthropic => "anthropic",
+            Self::ShareGpt => "sharegpt",
+            Self::ClaudeCode => "claude-code",
+            Self::Codex => "codex",
+            Self::Pi => "pi",
+            Self::FineTuning => "fine-tuning",
+            Self::TauBench => "tau-bench",
+            Self::MiniSweAgent => "mini-swe-agent",
+            Self::SweAgent => "swe-agent",
+        }
+    }
+
+    /// The format of this name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|format| format.name() == name)
+    }
+
+    /// The dialect of the messages that its reader gives.
+    #[must_use]
+    pub fn dialect(self) -> DialectKind {
+        match self {
+            Self::OpenAiResponses | Self::Codex => DialectKind::OpenAiResponses,
+            Self::Anthropic | Self::ClaudeCode => DialectKind::Anthropic,
+            Self::ShareGpt => DialectKind::ShareGpt,
+            _ => DialectKind::OpenAiChat,
+        }
+    }
+}
+
+/// What travels beside the messages.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Envelope {
+    /// The JSON value of a top-level `system` or `instructions`.
+    pub system: Option<Bytes>,
+    /// The JSON value of `tools`.
+    pub tools: Option<Bytes>,
+    /// The model, where it is named; the last one where it changed.
+    pub model: Option<String>,
+    /// What surrounds the messages, where they stand in one array.
+    pub wrapper: Option<Wrapper>,
+}
+
+/// The object (or the bare list) that held the messages: `before`, then `[`, the messages joined
+/// by commas and `]`, then `after`, is the input value with every other byte untouched.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Wrapper {
+    /// What stands before the list's bracket; empty for a bare list.
+    pub before: Bytes,
+    /// What stands after the list's bracket; empty for a bare list.
+    pub after: Bytes,
+}
+
+/// One conversation of an input.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Conversation {
+    /// The id that the input gives it: session, task, row.
+    pub id: Option<String>,
+    /// What it was written in.
+    pub format: Format,
+    /// Its messages, oldest first: what the model would be sent next, without what the client
+    /// compacted or took back (a [`Problem`] tells of that).
+    pub events: Vec<RawEvent>,
+    /// What travels beside them.
+    pub envelope: Envelope,
+    /// The line where it starts, from 1.
+    pub line: usize,
+}
+
+impl Conversation {
+    fn new(format: Format, line: usize) -> Self {
+        Self { id: None, format, events: Vec::new(), envelope: Envelope::default(), line }
+    }
+}
+
+/// What a reader found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ReadOutcome {
+    /// The conversations in the order of the input.
+    pub conversations: Vec<Conversation>,
+    /// What was repaired or left out; `at` is a line, from 1.
+    pub problems: Vec<Problem>,
+}
+
+/// Reads all conversations of `input`, as `from` or as what it looks like.
+///
+/// A defect in one line or message costs that line or message and is reported among the problems.
+///
+/// ```
+/// use bytes::Bytes;
+/// use midfold_formats::read::{Format, read};
+///
+/// let request = br#"{"model":"m","messages":[{"role":"user","content":"hi"}]}"#;
+/// let found = read(&Bytes::from_static(request), None)?;
+/// let conversation = &found.conversations[0];
+/// assert_eq!(conversation.format, Format::OpenAiChat);
+/// assert_eq!(&conversation.events[0].bytes[..], br#"{"role":"user","content":"hi"}"#);
+/// # Ok::<(), midfold_formats::read::ReadError>(())
+/// ```
+///
+/// # Errors
+///
+/// When nothing at all can be read: see [`ReadError`].
+pub fn read(input: &Bytes, from: Option<Format>) -> Result<ReadOutcome, ReadError> {
+    let (mut source, records) = Source::new(input, text::split(input)?);
+    let found = from.or_else(|| detect::format(input, &records));
+    let conversations = match found {
+        Some(Format::ClaudeCode) => claude_code::read(&mut source, &records),
+        Some(Format::Codex) => codex::read(&mut source, &records),
+        Some(Format::Pi) => pi::read(&mut source, &records),
+        Some(Format::SweAgent) => swe_agent::read(&mut source, &records),
+        Some(_) => request::read(&mut source, &records, from),
+        None => Vec::new(),
+    };
+    let known_but_empty = from.is_none() && found.is_some();
+    if conversations.is_empty() && !known_but_empty {
+        return Err(ReadError::Unrecognised { seen: detect::describe(input, &records) });
+    }
+    let mut problems = source.problems;
+    if conversations.is_empty() {
+        problems.push(Problem::new("no-messages", "the file holds no message of a conversation"));
+    }
+    problems.sort_by_key(|problem| problem.at);
+    Ok(ReadOutcome { conversations, problems })
+}
+
+/// What `input` is written in; `None` when it is no JSON or holds no messages.
+#[must_use]
+pub fn detect(input: &[u8]) -> Option<Format> {
+    let records = text::split(input).ok()?.records;
+    detect::format(input, &records)
+}

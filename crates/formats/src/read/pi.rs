@@ -1,0 +1,158 @@
+//! Session files of pi, versions 1 to 3: a list of entries, later a tree.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use midfold_core::event::RawEvent;
+use midfold_core::view::Origin;
+
+use super::fields::Fields;
+use super::source::Source;
+use super::text::Record;
+use super::{Conversation, Format, pi_message};
+
+/// One line of the file.
+struct Entry {
+    range: Range<usize>,
+    kind: String,
+    id: Option<String>,
+    /// Index of the parent among the entries.
+    parent: Option<usize>,
+}
+
+pub(super) fn read(source: &mut Source<'_>, records: &[Record]) -> Vec<Conversation> {
+    let Some(first) = records.first() else { return Vec::new() };
+    let entries = entries(source.input, records);
+    let path = path(source, &entries);
+    let mut conversation = Conversation::new(Format::Pi, first.line);
+    describe(source, &entries, &mut conversation);
+    let edits = edits(source.input, &entries, &path);
+    let (recap, context) = after_compaction(source, &entries, &path);
+    if let Some(summary) = recap {
+        conversation.events.push(pi_message::recap(source, summary));
+    }
+    for at in context {
+        let event = event(source, &entries[at], &edits);
+        conversation.events.extend(event);
+    }
+    if conversation.events.is_empty() { Vec::new() } else { vec![conversation] }
+}
+
+fn entries(input: &[u8], records: &[Record]) -> Vec<Entry> {
+    let mut by_id: HashMap<String, usize> = HashMap::new();
+    let mut entries = Vec::with_capacity(records.len());
+    for record in records {
+        let fields = Fields::of(input, record.range.clone());
+        let kind = fields.text("type").unwrap_or_default().into_owned();
+        // The header's id names the session, not a place in the tree.
+        let id = fields.label("id").filter(|_| kind != "session");
+        let parent = fields.label("parentId").and_then(|id| by_id.get(&id).copied());
+        if let Some(id) = &id {
+            by_id.insert(id.clone(), entries.len());
+        }
+        entries.push(Entry { range: record.range.clone(), kind, id, parent });
+    }
+    entries
+}
+
+/// The entries from the root to the newest leaf; all of them where entries have no ids.
+fn path(source: &mut Source<'_>, entries: &[Entry]) -> Vec<usize> {
+    let newest = entries.iter().rposition(|entry| entry.id.is_some());
+    let Some(newest) = newest else { return (0..entries.len()).collect() };
+    // Parents stand before their children, so this ends.
+    let mut path: Vec<usize> =
+        std::iter::successors(Some(newest), |at| entries[*at].parent).collect();
+    path.reverse();
+    let messages = |entry: &&Entry| entry.kind == "message";
+    let on_path = path.iter().map(|at| &entries[*at]).filter(messages).count();
+    let off = entries.iter().filter(messages).count() - on_path;
+    if off > 0 {
+        let told = format!("{off} messages of other branches of the tree are left out");
+        source.note(entries[newest].range.start, "abandoned-branch", told);
+    }
+    path
+}
+
+fn describe(source: &mut Source<'_>, entries: &[Entry], conversation: &mut Conversation) {
+    for entry in entries {
+        let fields = Fields::of(source.input, entry.range.clone());
+        let model = match &*entry.kind {
+            "session" => {
+                conversation.id = fields.label("id");
+                if let Some(prompt) = fields.string("systemPrompt") {
+                    conversation.envelope.system = Some(source.slice(prompt));
+                }
+                fields.label("modelId")
+            }
+            "model_change" => fields.label("modelId"),
+            "message" => fields.inner("message").label("model"),
+            _ => None,
+        };
+        if model.is_some() {
+            conversation.envelope.model = model;
+        }
+    }
+}
+
+/// What later entries put in the place of earlier ones: a message, or nothing.
+fn edits(input: &[u8], entries: &[Entry], path: &[usize]) -> HashMap<String, Option<Range<usize>>> {
+    let edits = path.iter().map(|at| &entries[*at]).filter(|entry| entry.kind == "context_edit");
+    edits
+        .filter_map(|entry| {
+            let fields = Fields::of(input, entry.range.clone());
+            Some((fields.label("targetId")?, fields.object("replacement")))
+        })
+        .collect()
+}
+
+/// The summary of the last compaction, and the entries of the path that are still sent.
+fn after_compaction(
+    source: &mut Source<'_>,
+    entries: &[Entry],
+    path: &[usize],
+) -> (Option<Range<usize>>, Vec<usize>) {
+    let Some(last) = path.iter().rposition(|at| entries[*at].kind == "compaction") else {
+        return (None, path.to_vec());
+    };
+    let compaction = &entries[path[last]];
+    let fields = Fields::of(source.input, compaction.range.clone());
+    let kept = if let Some(id) = fields.label("firstKeptEntryId") {
+        path[..last].iter().position(|at| entries[*at].id.as_ref() == Some(&id))
+    } else if fields.has("firstKeptEntryIndex") {
+        let index = usize::try_from(fields.number("firstKeptEntryIndex")).unwrap_or(usize::MAX);
+        path[..last].iter().position(|at| *at >= index)
+    } else {
+        None
+    };
+    let kept = kept.unwrap_or(last);
+    let gone = path[..kept].iter().filter(|at| entries[**at].kind == "message").count();
+    let told = format!("{gone} messages before it are no longer in the context");
+    source.note(compaction.range.start, "compacted-before", told);
+    let live = path[kept..last].iter().chain(&path[last + 1..]).copied().collect();
+    (fields.string("summary"), live)
+}
+
+fn event(
+    source: &mut Source<'_>,
+    entry: &Entry,
+    edits: &HashMap<String, Option<Range<usize>>>,
+) -> Option<RawEvent> {
+    let input = source.input;
+    let fields = Fields::of(input, entry.range.clone());
+    match entry.id.as_ref().and_then(|id| edits.get(id)) {
+        Some(Some(replacement)) => return pi_message::message(source, replacement.clone()),
+        Some(None) => return None,
+        None => {}
+    }
+    match &*entry.kind {
+        "message" => pi_message::message(source, fields.object("message")?),
+        "branch_summary" => fields.string("summary").map(|text| pi_message::recap(source, text)),
+        "custom_message" => {
+            let bytes = pi_message::plain(input, "user", &fields);
+            let mut event = source.built(bytes, vec![entry.range.clone()]);
+            event.origin = Some(Origin::Injected);
+            Some(event)
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,160 @@
+//! Requests, rows and lists: messages that stand in one array, or one on each line.
+
+use std::ops::Range;
+
+use midfold_core::event::RawEvent;
+
+use super::detect::{self, Shape};
+use super::fields::Fields;
+use super::source::Source;
+use super::text::Record;
+use super::{Conversation, Envelope, Format, Wrapper, usage};
+use crate::scan;
+
+/// Reads every value; bare messages, one a line, are one conversation.
+pub(super) fn read(
+    source: &mut Source<'_>,
+    records: &[Record],
+    forced: Option<Format>,
+) -> Vec<Conversation> {
+    let mut found = Vec::new();
+    let mut bare: Option<Conversation> = None;
+    let format = forced.or_else(|| detect::format(source.input, records));
+    for record in records {
+        match detect::shape(source.input, record.range.clone()) {
+            Shape::List => read_list(source, record, forced, &mut found),
+            Shape::Holder { format, messages } => {
+                let format = forced.unwrap_or(detect::refined(format, records.len() > 1));
+                found.push(held(source, record.clone(), messages, format));
+            }
+            Shape::Message => {
+                let format = format.unwrap_or(Format::OpenAiChat);
+                let event = source.event(record.range.clone());
+                let conversation =
+                    bare.get_or_insert_with(|| Conversation::new(format, record.line));
+                conversation.events.push(event);
+            }
+            Shape::SessionLine(_) | Shape::Unknown => {
+                source.note(record.range.start, "unrecognised-record", "left out, no message");
+            }
+        }
+    }
+    found.extend(bare);
+    found
+}
+
+/// A list of messages, or of objects that hold them.
+fn read_list(
+    source: &mut Source<'_>,
+    record: &Record,
+    forced: Option<Format>,
+    found: &mut Vec<Conversation>,
+) {
+    let elements: Vec<_> = scan::elements(source.input, record.range.clone()).collect();
+    let rows: Vec<_> =
+        elements.iter().map(|at| Record { range: at.clone(), line: record.line }).collect();
+    let first = rows.first().map(|row| detect::shape(source.input, row.range.clone()));
+    if !matches!(first, Some(Shape::Holder { .. })) {
+        let format = forced.or_else(|| detect::format(source.input, std::slice::from_ref(record)));
+        let Some(format) = format else { return };
+        let mut conversation = Conversation::new(format, record.line);
+        conversation.events = events(source, elements, format);
+        conversation.envelope.wrapper = Some(Wrapper::default());
+        found.push(conversation);
+        return;
+    }
+    for mut row in rows {
+        row.line = source.line_of(row.range.start);
+        match detect::shape(source.input, row.range.clone()) {
+            Shape::Holder { format, messages } => {
+                let format = forced.unwrap_or(detect::refined(format, true));
+                if format == Format::SweAgent {
+                    found.extend(super::swe_agent::read(source, &[row]));
+                } else {
+                    found.push(held(source, row, messages, format));
+                }
+            }
+            _ => source.note(row.range.start, "unrecognised-record", "left out, no messages"),
+        }
+    }
+}
+
+/// The conversation in an object that holds its messages in `messages`.
+fn held(
+    source: &mut Source<'_>,
+    record: Record,
+    messages: Range<usize>,
+    format: Format,
+) -> Conversation {
+    let mut conversation = Conversation::new(format, record.line);
+    conversation.id = id_of(&Fields::of(source.input, record.range.clone()));
+    conversation.envelope = envelope(source, record.range, messages.clone());
+    conversation.events = if source.input.get(messages.start) == Some(&b'"') {
+        vec![lone_string(source, messages)]
+    } else {
+        let elements = scan::elements(source.input, messages).collect();
+        events(source, elements, format)
+    };
+    conversation
+}
+
+/// Responses takes a string where a list of one user message would stand.
+fn lone_string(source: &mut Source<'_>, text: Range<usize>) -> RawEvent {
+    let token = &source.input[text.clone()];
+    let bytes = [br#"{"role":"user","content":"#, token, b"}"].concat();
+    source.built(bytes, vec![text])
+}
+
+fn id_of(fields: &Fields<'_>) -> Option<String> {
+    ["id", "task_id", "custom_id", "conversation_id", "session_id", "instance_id"]
+        .into_iter()
+        .find_map(|name| fields.label(name))
+}
+
+/// What stands beside the messages: in their own object, which may lie in a log entry.
+pub(super) fn envelope(
+    source: &mut Source<'_>,
+    outer: Range<usize>,
+    messages: Range<usize>,
+) -> Envelope {
+    let input = source.input;
+    let fields = holder_of(input, outer.clone(), &messages);
+    let system = fields.get("system").or_else(|| fields.get("instructions"));
+    let model = fields.text("model").map(std::borrow::Cow::into_owned);
+    let tools = fields.get("tools");
+    let info = fields.inner("info").inner("config").inner("model");
+    Envelope {
+        system: system.map(|at| source.slice(at)),
+        tools: tools.map(|at| source.slice(at)),
+        model: model.or_else(|| info.text("model_name").map(std::borrow::Cow::into_owned)),
+        wrapper: Some(Wrapper {
+            before: source.slice(outer.start..messages.start),
+            after: source.slice(messages.end..outer.end),
+        }),
+    }
+}
+
+/// The members of the innermost object of a log entry that holds the messages.
+fn holder_of<'a>(input: &'a [u8], outer: Range<usize>, messages: &Range<usize>) -> Fields<'a> {
+    let fields = Fields::of(input, outer);
+    let holds = |at: &Range<usize>| at.start < messages.start && messages.end < at.end;
+    let inside = detect::LOG_MEMBERS.into_iter().find_map(|name| fields.object(name).filter(holds));
+    inside.map_or(fields, |at| Fields::of(input, at))
+}
+
+fn events(source: &mut Source<'_>, elements: Vec<Range<usize>>, format: Format) -> Vec<RawEvent> {
+    let mut events = Vec::with_capacity(elements.len());
+    for at in elements {
+        if source.input.get(at.start) != Some(&b'{') {
+            source.note(at.start, "odd-message", "kept as it is, but it is no object");
+        }
+        let mut event = source.event(at.clone());
+        if format == Format::MiniSweAgent {
+            let message = Fields::of(source.input, at);
+            let response = message.inner("extra").inner("response");
+            event.usage = usage::chat(&response.inner("usage"));
+        }
+        events.push(event);
+    }
+    events
+}

@@ -1,0 +1,73 @@
+//! Slices of the input as events, repaired where they have to be.
+
+use std::ops::Range;
+
+use bytes::Bytes;
+use midfold_core::event::RawEvent;
+
+use super::text::{self, Record, Text};
+use crate::problem::Problem;
+use crate::scan;
+
+/// The input with what was found out about it.
+pub(super) struct Source<'a> {
+    pub input: &'a Bytes,
+    pub problems: Vec<Problem>,
+    dirty: bool,
+    /// A position and its line; positions are asked for in rising order nearly always.
+    line: (usize, usize),
+}
+
+impl<'a> Source<'a> {
+    /// The source, and the values in it.
+    pub(super) fn new(input: &'a Bytes, text: Text) -> (Self, Vec<Record>) {
+        let Text { records, dirty, problems } = text;
+        (Self { input, problems, dirty, line: (0, 1) }, records)
+    }
+
+    /// The line of the byte at `at`, from 1.
+    pub(super) fn line_of(&mut self, at: usize) -> usize {
+        let (from, line) = if self.line.0 <= at { self.line } else { (0, 1) };
+        let at = at.min(self.input.len());
+        let found = line + scan::count_lines(&self.input[from..at]);
+        self.line = (at, found);
+        found
+    }
+
+    /// Notes a problem at the line of `at`.
+    pub(super) fn note(&mut self, at: usize, code: &'static str, detail: impl Into<String>) {
+        let line = self.line_of(at);
+        self.problems.push(Problem::new(code, detail).at(line));
+    }
+
+    /// A part of the input, as it stands there unless that is not JSON.
+    pub(super) fn slice(&mut self, range: Range<usize>) -> Bytes {
+        let at = range.start;
+        self.mended(self.input.slice(range), at)
+    }
+
+    /// A message as it stands in the input.
+    pub(super) fn event(&mut self, range: Range<usize>) -> RawEvent {
+        RawEvent {
+            bytes: self.slice(range.clone()),
+            source: vec![range],
+            origin: None,
+            usage: None,
+        }
+    }
+
+    /// A message that a reader made of these parts of the input.
+    pub(super) fn built(&mut self, bytes: Vec<u8>, source: Vec<Range<usize>>) -> RawEvent {
+        let at = source.first().map_or(0, |range| range.start);
+        RawEvent { bytes: self.mended(bytes.into(), at), source, origin: None, usage: None }
+    }
+
+    fn mended(&mut self, bytes: Bytes, at: usize) -> Bytes {
+        if !self.dirty {
+            return bytes;
+        }
+        let Some(repaired) = text::repair(&bytes) else { return bytes };
+        self.note(at, "repaired", format!("{}: replaced in this message only", repaired.what));
+        repaired.bytes.into()
+    }
+}

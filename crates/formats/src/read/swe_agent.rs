@@ -1,0 +1,111 @@
+//! `.traj` files of SWE-agent: `history`, or the steps it was made from.
+
+use std::ops::Range;
+
+use midfold_core::event::RawEvent;
+use midfold_core::view::Origin;
+
+use super::fields::Fields;
+use super::source::Source;
+use super::text::Record;
+use super::{Conversation, Format, request};
+use crate::scan;
+
+pub(super) fn read(source: &mut Source<'_>, records: &[Record]) -> Vec<Conversation> {
+    let mut found = Vec::new();
+    for record in records {
+        let fields = Fields::of(source.input, record.range.clone());
+        let mut conversation = Conversation::new(Format::SweAgent, record.line);
+        conversation.id = fields.label("environment");
+        let history = fields.array("history").filter(|at| !is_empty(source.input, at));
+        if let Some(history) = history {
+            conversation.envelope =
+                request::envelope(source, record.range.clone(), history.clone());
+            conversation.events = messages(source, history);
+        } else if let Some(steps) = fields.array("trajectory") {
+            conversation.events = from_steps(source, steps);
+        } else {
+            source.note(record.range.start, "unrecognised-record", "left out, no history");
+            continue;
+        }
+        found.push(conversation);
+    }
+    found
+}
+
+fn is_empty(input: &[u8], list: &Range<usize>) -> bool {
+    scan::elements(input, list.clone()).next().is_none()
+}
+
+fn messages(source: &mut Source<'_>, list: Range<usize>) -> Vec<RawEvent> {
+    let input = source.input;
+    let all: Vec<_> = scan::elements(input, list).collect();
+    let text_only = !all.iter().any(|at| {
+        let fields = Fields::of(input, at.clone());
+        fields.array("tool_calls").is_some_and(|calls| !is_empty(input, &calls))
+            || fields.is("role", "tool")
+    });
+    let mut events = Vec::with_capacity(all.len());
+    let mut task_seen = false;
+    for at in all {
+        let fields = Fields::of(input, at.clone());
+        let mut event = with_call_id(source, at, &fields);
+        if fields.is("role", "user") && !fields.is_true("is_demo") {
+            // What comes back from a text-only tool is told from the task by its place alone.
+            if task_seen && (text_only || fields.is("message_type", "observation")) {
+                event.origin = Some(Origin::Observation);
+            }
+            task_seen = true;
+        }
+        events.push(event);
+    }
+    events
+}
+
+/// Results name their calls in a list: the first id is added in the place where the dialect
+/// looks for it.
+fn with_call_id(source: &mut Source<'_>, at: Range<usize>, fields: &Fields<'_>) -> RawEvent {
+    let input = source.input;
+    let ids: Vec<_> =
+        scan::elements(input, fields.array("tool_call_ids").unwrap_or(0..0)).collect();
+    let Some(first) = ids.first().filter(|_| !fields.has("tool_call_id")) else {
+        return source.event(at);
+    };
+    if ids.len() > 1 {
+        let told = format!("a result of {} calls answers the first one only", ids.len());
+        source.note(at.start, "shared-result", told);
+    }
+    let object = &input[at.start..at.end - 1];
+    let bytes = [object, br#","tool_call_id":"#, &input[first.clone()], b"}"].concat();
+    source.built(bytes, vec![at, first.clone()])
+}
+
+/// Without a history: the messages that the last step sent, then what it gave.
+fn from_steps(source: &mut Source<'_>, steps: Range<usize>) -> Vec<RawEvent> {
+    let input = source.input;
+    let steps: Vec<_> = scan::elements(input, steps).collect();
+    let sent = steps.last().and_then(|step| {
+        let fields = Fields::of(input, step.clone());
+        fields.array("query").or_else(|| fields.array("messages"))
+    });
+    let Some(sent) = sent else {
+        return steps.into_iter().flat_map(|step| from_step(source, step)).collect();
+    };
+    let mut events = messages(source, sent);
+    events.extend(steps.last().into_iter().flat_map(|step| from_step(source, step.clone())));
+    events
+}
+
+fn from_step(source: &mut Source<'_>, step: Range<usize>) -> Vec<RawEvent> {
+    let fields = Fields::of(source.input, step);
+    let mut made = |name: &str, head: &[u8]| {
+        let at = fields.string(name)?;
+        Some(source.built([head, &source.input[at.clone()], b"}"].concat(), vec![at]))
+    };
+    let reply = made("response", br#"{"role":"assistant","content":"#);
+    let mut result = made("observation", br#"{"role":"user","content":"#);
+    if let Some(result) = &mut result {
+        result.origin = Some(Origin::Observation);
+    }
+    reply.into_iter().chain(result).collect()
+}

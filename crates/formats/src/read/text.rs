@@ -1,0 +1,287 @@
+//! From bytes to JSON values: one value, a value a line, or one after the other.
+//!
+//! Whether it is JSON is checked once, here. What is only slightly not JSON (invalid UTF-8, raw
+//! control characters in strings, `NaN`) keeps its structure, so that positions in the original
+//! stay good: [`repair`] then mends the single message that is concerned.
+
+use std::ops::Range;
+
+use memchr::memchr;
+use serde::de::IgnoredAny;
+
+use super::ReadError;
+use crate::problem::Problem;
+use crate::scan;
+
+/// Views keep positions as `u32`.
+const LIMIT: usize = u32::MAX as usize;
+
+/// A JSON value at the top of the input.
+#[derive(Clone, Debug)]
+pub(super) struct Record {
+    pub range: Range<usize>,
+    /// The line where it starts, from 1.
+    pub line: usize,
+}
+
+/// The input, cut into its values.
+#[derive(Debug)]
+pub(super) struct Text {
+    pub records: Vec<Record>,
+    /// Something in it has to be repaired before it leaves.
+    pub dirty: bool,
+    pub problems: Vec<Problem>,
+}
+
+pub(super) fn split(bytes: &[u8]) -> Result<Text, ReadError> {
+    if bytes.len() > LIMIT {
+        return Err(ReadError::TooLarge { bytes: bytes.len(), limit: LIMIT });
+    }
+    let mut text = Text {
+        records: Vec::new(),
+        dirty: std::str::from_utf8(bytes).is_err(),
+        problems: Vec::new(),
+    };
+    let mut start = 0;
+    if bytes.starts_with(b"\xEF\xBB\xBF") {
+        text.problems.push(Problem::new("byte-order-mark", "left out at the start").at(1));
+        start = 3;
+    }
+    start = scan::skip_space(bytes, start);
+    if start == bytes.len() {
+        return Err(ReadError::Empty);
+    }
+    let first_line = 1 + scan::count_lines(&bytes[..start]);
+
+    let mut stream = serde_json::Deserializer::from_slice(&bytes[start..]).into_iter();
+    match stream.next() {
+        Some(Ok(IgnoredAny)) => {
+            let end = start + stream.byte_offset();
+            text.records.push(Record { range: start..end, line: first_line });
+            if scan::skip_space(bytes, end) == bytes.len() {
+                return Ok(text);
+            }
+            text.records.clear();
+            if is_line_end(bytes, end) && memchr(b'\n', &bytes[start..end]).is_none() {
+                split_lines(bytes, start, first_line, &mut text);
+            } else {
+                split_stream(bytes, start, first_line, &mut text);
+            }
+            Ok(text)
+        }
+        Some(Err(error)) => split_broken(bytes, start, first_line, text, &error),
+        None => Err(ReadError::Empty),
+    }
+}
+
+/// Only blanks between `at` and the end of the line.
+fn is_line_end(bytes: &[u8], at: usize) -> bool {
+    let rest = bytes.get(at..).unwrap_or_default();
+    let blank = rest.iter().position(|b| !matches!(b, b' ' | b'\t' | b'\r'));
+    blank.is_none_or(|n| rest[n] == b'\n')
+}
+
+/// The first value is not JSON: it may be repaired, or be one bad line among good ones.
+fn split_broken(
+    bytes: &[u8],
+    start: usize,
+    line: usize,
+    mut text: Text,
+    error: &serde_json::Error,
+) -> Result<Text, ReadError> {
+    if let Some(end) = repaired_value(bytes, start..bytes.len()) {
+        text.dirty = true;
+        text.records.push(Record { range: start..end, line });
+        return Ok(text);
+    }
+    if looks_like_lines(&bytes[start..]) {
+        split_lines(bytes, start, line, &mut text);
+        if !text.records.is_empty() {
+            return Ok(text);
+        }
+    }
+    if !matches!(bytes[start], b'{' | b'[')
+        && let Some(offset) = not_text(bytes)
+    {
+        return Err(ReadError::Binary { offset });
+    }
+    let (line, column) = (line - 1 + error.line(), error.column());
+    if error.is_eof() {
+        return Err(ReadError::Truncated { line, column });
+    }
+    Err(ReadError::NotJson { line, column, detail: reason(error) })
+}
+
+/// Where the value in `range` ends, if mending it makes it valid and nothing follows it.
+fn repaired_value(bytes: &[u8], range: Range<usize>) -> Option<usize> {
+    let repaired = repair(&bytes[range.clone()])?;
+    is_json(&repaired.bytes).then_some(())?;
+    scan::value(bytes, range.start).map(|value| value.end)
+}
+
+fn is_json(bytes: &[u8]) -> bool {
+    serde_json::from_slice::<IgnoredAny>(bytes).is_ok()
+}
+
+/// Whether the first line is meant to be a whole value: an indented document that was cut off
+/// has lines that happen to be JSON, too.
+fn looks_like_lines(bytes: &[u8]) -> bool {
+    let Some(end) = memchr(b'\n', bytes) else { return false };
+    let first = bytes[..end].trim_ascii_end();
+    first.len() > 1
+        && first[0] == b'{'
+        && !matches!(first.last(), Some(b'{' | b'[' | b','))
+        && bytes[end..].trim_ascii_start().first() == Some(&b'{')
+}
+
+fn not_text(bytes: &[u8]) -> Option<usize> {
+    let invalid = std::str::from_utf8(bytes).err().map(|error| error.valid_up_to());
+    let nul = memchr(0, bytes);
+    invalid.into_iter().chain(nul).min()
+}
+
+/// The parser's reason without its position.
+fn reason(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    text.rfind(" at line ").map_or(text.as_str(), |end| &text[..end]).to_owned()
+}
+
+fn split_lines(bytes: &[u8], start: usize, first_line: usize, text: &mut Text) {
+    let mut at = start;
+    let mut line = first_line;
+    while at < bytes.len() {
+        let end = memchr(b'\n', &bytes[at..]).map_or(bytes.len(), |n| at + n);
+        take_line(bytes, at..end, line, text);
+        at = end + 1;
+        line += 1;
+    }
+}
+
+fn take_line(bytes: &[u8], range: Range<usize>, line: usize, text: &mut Text) {
+    let start = scan::skip_space(&bytes[..range.end], range.start);
+    if start == range.end {
+        return;
+    }
+    let end = start + bytes[start..range.end].trim_ascii_end().len();
+    match serde_json::from_slice::<IgnoredAny>(&bytes[start..end]) {
+        Ok(IgnoredAny) => text.records.push(Record { range: start..end, line }),
+        Err(_) if repaired_value(&bytes[..end], start..end).is_some() => {
+            text.dirty = true;
+            text.records.push(Record { range: start..end, line });
+        }
+        Err(error) => {
+            let code = if error.is_eof() { "truncated-line" } else { "bad-line" };
+            let detail =
+                format!("left out, not JSON at column {}: {}", error.column(), reason(&error));
+            text.problems.push(Problem::new(code, detail).at(line));
+        }
+    }
+}
+
+/// Values one after the other, wherever their lines break.
+fn split_stream(bytes: &[u8], start: usize, first_line: usize, text: &mut Text) {
+    let mut stream = serde_json::Deserializer::from_slice(&bytes[start..]).into_iter();
+    let (mut at, mut line) = (start, first_line);
+    while let Some(next) = stream.next() {
+        let from = scan::skip_space(bytes, at);
+        line += scan::count_lines(&bytes[at..from]);
+        match next {
+            Ok(IgnoredAny) => {
+                at = start + stream.byte_offset();
+                text.records.push(Record { range: from..at, line });
+                line += scan::count_lines(&bytes[from..at]);
+            }
+            Err(error) => {
+                let detail = format!("left out from here to the end: {}", reason(&error));
+                text.problems.push(Problem::new("bad-json", detail).at(line));
+                return;
+            }
+        }
+    }
+}
+
+/// A value that was mended.
+#[derive(Debug)]
+pub(super) struct Repaired {
+    pub bytes: Vec<u8>,
+    /// What was wrong, for people.
+    pub what: &'static str,
+}
+
+/// Mends what other writers produce and JSON forbids: invalid UTF-8 becomes U+FFFD, raw control
+/// characters in strings are escaped, `NaN` and infinities become `null`. `None` when there is
+/// nothing to mend.
+pub(super) fn repair(bytes: &[u8]) -> Option<Repaired> {
+    let mut out = Vec::new();
+    let mut what = None;
+    let (mut at, mut copied, mut in_string) = (0, 0, false);
+    while at < bytes.len() {
+        let byte = bytes[at];
+        let (end, put, why): (usize, &[u8], _) = match byte {
+            b'"' => {
+                in_string = !in_string;
+                at += 1;
+                continue;
+            }
+            // The escaped byte is skipped only when it cannot be wrong itself.
+            b'\\' if in_string => {
+                at +=
+                    if bytes.get(at + 1).is_some_and(|b| (0x20..0x80).contains(b)) { 2 } else { 1 };
+                continue;
+            }
+            0..0x20 if in_string => (at + 1, CONTROL[usize::from(byte)], "raw control character"),
+            b'N' | b'I' | b'-' if !in_string => {
+                let Some(len) = not_a_number(&bytes[at..]) else {
+                    at += 1;
+                    continue;
+                };
+                (at + len, b"null", "NaN or infinity")
+            }
+            0x80.. => match valid_char(&bytes[at..]) {
+                Ok(len) => {
+                    at += len;
+                    continue;
+                }
+                Err(len) => (at + len, "\u{FFFD}".as_bytes(), "invalid UTF-8"),
+            },
+            _ => {
+                at += 1;
+                continue;
+            }
+        };
+        out.extend_from_slice(&bytes[copied..at]);
+        out.extend_from_slice(put);
+        what = what.or(Some(why));
+        (at, copied) = (end, end);
+    }
+    let what = what?;
+    out.extend_from_slice(&bytes[copied..]);
+    Some(Repaired { bytes: out, what })
+}
+
+fn not_a_number(bytes: &[u8]) -> Option<usize> {
+    let words: [&[u8]; 3] = [b"NaN", b"Infinity", b"-Infinity"];
+    words.iter().find(|word| bytes.starts_with(word)).map(|word| word.len())
+}
+
+/// Length of the character at the start, or of the invalid bytes.
+fn valid_char(bytes: &[u8]) -> Result<usize, usize> {
+    let head = &bytes[..bytes.len().min(4)];
+    match std::str::from_utf8(head) {
+        Ok(text) => Ok(text.chars().next().map_or(1, char::len_utf8)),
+        Err(error) if error.valid_up_to() > 0 => {
+            let valid = std::str::from_utf8(&head[..error.valid_up_to()]).unwrap_or_default();
+            Ok(valid.chars().next().map_or(1, char::len_utf8))
+        }
+        Err(error) => Err(error.error_len().unwrap_or(head.len()).max(1)),
+    }
+}
+
+/// JSON escapes of the control characters.
+#[rustfmt::skip]
+const CONTROL: [&[u8]; 32] = [
+    b"\\u0000", b"\\u0001", b"\\u0002", b"\\u0003", b"\\u0004", b"\\u0005", b"\\u0006", b"\\u0007",
+    b"\\b", b"\\t", b"\\n", b"\\u000b", b"\\f", b"\\r", b"\\u000e", b"\\u000f",
+    b"\\u0010", b"\\u0011", b"\\u0012", b"\\u0013", b"\\u0014", b"\\u0015", b"\\u0016", b"\\u0017",
+    b"\\u0018", b"\\u0019", b"\\u001a", b"\\u001b", b"\\u001c", b"\\u001d", b"\\u001e", b"\\u001f",
+];
