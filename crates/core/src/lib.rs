@@ -25,6 +25,7 @@ pub mod project;
 pub mod recap;
 pub mod reduce;
 pub mod repair;
+pub mod replay;
 pub mod tools;
 pub mod unit;
 pub mod view;

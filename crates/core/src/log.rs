@@ -113,7 +113,7 @@ impl Log {
             profile,
             counter,
             envelope_tokens: 0,
-            steps: StepTracker::new(profile.merges_roles),
+            steps: StepTracker::new(profile.joins_assistant()),
             prefix: vec![0],
         }
     }

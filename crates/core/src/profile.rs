@@ -22,6 +22,8 @@ pub struct Profile {
     pub pairing: Pairing,
     /// Consecutive messages of one role are one turn for the provider (Anthropic).
     pub merges_roles: bool,
+    /// One event is one item of a response (text, reasoning, call, output), not a whole message.
+    pub has_items: bool,
     /// User and assistant have to alternate (Mistral, Gemma templates).
     pub alternates: bool,
     /// A user message may follow a tool result.
@@ -39,11 +41,11 @@ pub struct Profile {
 }
 
 impl Profile {
-    /// Whether one event is a whole message (and not an item of a response): reasoning is then a
-    /// block of it and cannot stand alone.
+    /// Whether consecutive events of the assistant are one step: the provider merges them, or one
+    /// event is only an item of a response.
     #[must_use]
-    pub fn merges_messages(&self) -> bool {
-        self.dialect != "openai-responses"
+    pub fn joins_assistant(&self) -> bool {
+        self.merges_roles || self.has_items
     }
 }
 

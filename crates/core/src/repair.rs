@@ -71,7 +71,7 @@ impl Repairer {
         folded: bool,
     ) -> Self {
         Self {
-            pairs: Pairs::new(profile.merges_roles),
+            pairs: Pairs::new(profile.joins_assistant()),
             strip_bound: folded && profile.reasoning_bound,
             profile,
             dialect,
@@ -193,7 +193,7 @@ impl Repairer {
     fn note(&mut self, view: &View) {
         self.after_tool = view.has_results();
         self.lone_reasoning = !view.blocks.is_empty()
-            && !self.profile.merges_messages()
+            && self.profile.has_items
             && view.blocks.iter().all(|b| matches!(b.kind, BlockKind::Reasoning { .. }));
         match view.role {
             Role::User if !view.has_results() => self.visible = Some(Role::User),

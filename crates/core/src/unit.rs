@@ -33,8 +33,8 @@ pub(crate) struct StepTracker {
 }
 
 impl StepTracker {
-    pub fn new(merges_roles: bool) -> Self {
-        Self { pairs: Pairs::new(merges_roles), place: Place { turn: 0, step: 0 } }
+    pub fn new(joins: bool) -> Self {
+        Self { pairs: Pairs::new(joins), place: Place { turn: 0, step: 0 } }
     }
 
     pub fn push(&mut self, view: &View, bytes: &[u8]) -> Place {
@@ -79,12 +79,12 @@ pub(crate) struct Pairs {
     in_step: bool,
     seen_result: bool,
     seen_text: bool,
-    merges_roles: bool,
+    joins: bool,
 }
 
 impl Pairs {
-    pub fn new(merges_roles: bool) -> Self {
-        Self { open: Vec::new(), in_step: false, seen_result: false, seen_text: false, merges_roles }
+    pub fn new(joins: bool) -> Self {
+        Self { open: Vec::new(), in_step: false, seen_result: false, seen_text: false, joins }
     }
 
     /// Whether a call waits.
@@ -109,7 +109,7 @@ impl Pairs {
         found.joins = self.in_step;
         // Text ends the list of results for a provider that merges roles: what comes after it in
         // the same turn answers nothing any more.
-        let mut after_text = self.seen_text && self.merges_roles;
+        let mut after_text = self.seen_text && self.joins;
         for (index, block) in view.blocks.iter().enumerate() {
             match &block.kind {
                 BlockKind::Result { id, .. } => {
@@ -118,7 +118,7 @@ impl Pairs {
                         after_text = true;
                     }
                 }
-                BlockKind::Text | BlockKind::Media if self.merges_roles => after_text = true,
+                BlockKind::Text | BlockKind::Media if self.joins => after_text = true,
                 _ => {}
             }
         }
@@ -126,7 +126,7 @@ impl Pairs {
         // An orphan is rendered as text, and text ends the step.
         if after_text {
             self.seen_text = true;
-            self.in_step &= self.merges_roles;
+            self.in_step &= self.joins;
             found.unanswered = std::mem::take(&mut self.open);
         }
     }
@@ -141,7 +141,7 @@ impl Pairs {
     }
 
     fn push_assistant(&mut self, view: &View, bytes: &[u8], found: &mut Paired) {
-        if self.merges_roles && self.in_step && !self.seen_result {
+        if self.joins && self.in_step && !self.seen_result {
             found.joins = true;
         } else {
             found.unanswered = std::mem::take(&mut self.open);

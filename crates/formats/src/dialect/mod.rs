@@ -64,6 +64,17 @@ impl DialectKind {
             Self::ShareGpt => &ShareGpt,
         }
     }
+
+    /// Its implementation, as a session holds it.
+    #[must_use]
+    pub fn shared(self) -> std::sync::Arc<dyn Dialect> {
+        match self {
+            Self::OpenAiChat => std::sync::Arc::new(OpenAiChat),
+            Self::OpenAiResponses => std::sync::Arc::new(OpenAiResponses),
+            Self::Anthropic => std::sync::Arc::new(Anthropic),
+            Self::ShareGpt => std::sync::Arc::new(ShareGpt),
+        }
+    }
 }
 
 impl std::fmt::Display for DialectKind {

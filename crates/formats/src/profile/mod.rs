@@ -16,6 +16,7 @@ pub const OPENAI: Profile = Profile {
     dialect: "openai-chat",
     pairing: Pairing::Adjacent,
     merges_roles: false,
+    has_items: false,
     alternates: false,
     user_after_tool: true,
     user_first: false,
@@ -30,17 +31,17 @@ pub const RESPONSES: Profile = Profile {
     name: "responses",
     dialect: "openai-responses",
     pairing: Pairing::Anywhere,
+    has_items: true,
     ..OPENAI
 };
 
-/// Anthropic Messages: one role in a row is one turn, thinking is bound to what precedes it.
+/// Anthropic Messages: one role in a row is one turn.
 pub const ANTHROPIC: Profile = Profile {
     name: "anthropic",
     dialect: "anthropic",
     merges_roles: true,
     user_first: true,
     empty_text: false,
-    reasoning_bound: true,
     ..OPENAI
 };
 
@@ -73,6 +74,25 @@ pub const ALL: &[Profile] = &[OPENAI, RESPONSES, ANTHROPIC, STRICT, DEEPSEEK, SH
 #[must_use]
 pub fn by_name(name: &str) -> Option<&'static Profile> {
     ALL.iter().find(|profile| profile.name == name)
+}
+
+/// Models that bind every thinking block to the exact bytes before it (wire-formats section 0):
+/// once something before it was folded, such a block is void and has to go.
+const BINDS_THINKING: &[&str] =
+    &["claude-fable-5", "claude-mythos-5", "claude-opus-5-5", "claude-sonnet-5-5", "claude-haiku-5-5"];
+
+/// The profile as this model asks for it.
+///
+/// ```
+/// use midfold_formats::profile::{ANTHROPIC, for_model};
+/// assert!(for_model(ANTHROPIC, "claude-opus-5-5-20260901").reasoning_bound);
+/// assert!(!for_model(ANTHROPIC, "claude-sonnet-4-5").reasoning_bound);
+/// ```
+#[must_use]
+pub fn for_model(profile: Profile, model: &str) -> Profile {
+    let model = model.to_ascii_lowercase().replace('.', "-");
+    let binds = profile.dialect == "anthropic" && BINDS_THINKING.iter().any(|m| model.contains(m));
+    Profile { reasoning_bound: profile.reasoning_bound || binds, ..profile }
 }
 
 /// The profiles that fit a dialect, its own provider's first.
