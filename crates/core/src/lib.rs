@@ -11,6 +11,7 @@ pub mod event;
 pub mod jsonstr;
 pub mod profile;
 pub mod recap;
+pub mod tools;
 pub mod view;
 
 pub use counter::{Content, Counter};
