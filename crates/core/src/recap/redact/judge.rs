@@ -41,7 +41,7 @@ fn is_opaque(value: &str, quoted: bool) -> bool {
 
 /// A password: a digit or a mark in it besides letters, or upper and lower case when quoted.
 fn is_chosen(value: &str, quoted: bool) -> bool {
-    let has = |wanted: fn(&u8) -> bool| value.as_bytes().iter().any(|b| wanted(b));
+    let has = |wanted: fn(&u8) -> bool| value.as_bytes().iter().any(wanted);
     let letter = has(u8::is_ascii_alphabetic);
     let digit = has(u8::is_ascii_digit);
     let mark = has(|b| b"!@#$%^&*+?~=".contains(b));
@@ -50,7 +50,7 @@ fn is_chosen(value: &str, quoted: bool) -> bool {
 
 /// Letters and digits mixed (or long and of mixed case), with enough different characters.
 fn is_random(value: &str) -> bool {
-    let has = |wanted: fn(&u8) -> bool| value.as_bytes().iter().any(|b| wanted(b));
+    let has = |wanted: fn(&u8) -> bool| value.as_bytes().iter().any(wanted);
     let letters = has(u8::is_ascii_alphabetic);
     let digits = has(u8::is_ascii_digit);
     let cases = has(u8::is_ascii_uppercase) && has(u8::is_ascii_lowercase);

@@ -1,0 +1,380 @@
+//! Simple reads and writes inside a shell command. Conservative: what is built from variables,
+//! globs or substitutions names no path.
+
+use super::patch;
+
+/// What a command reads and writes, as far as its text tells for certain.
+#[derive(Debug, Default)]
+pub(super) struct Done {
+    pub reads: Vec<String>,
+    pub writes: Vec<String>,
+    pub range: Option<(u64, u64)>,
+}
+
+/// A part of a file of unknown extent.
+const SOME: (u64, u64) = (0, 0);
+
+/// Longest command text that is read; beyond stands data, not a command.
+const LONGEST: usize = 256 * 1024;
+
+pub(super) fn read(command: &str) -> Done {
+    let mut done = Done::default();
+    let end = command.floor_char_boundary(LONGEST);
+    let mut lexer =
+        Lexer { text: &command[..end], at: 0, heredocs: Vec::new(), bodies: Vec::new() };
+    loop {
+        let (words, writes, end) = lexer.simple_command();
+        done.writes.extend(writes);
+        if !words.is_empty() {
+            run(&words, end == End::Pipe, &mut done);
+        }
+        if end == End::Text {
+            break;
+        }
+    }
+    for body in lexer.bodies {
+        done.writes.extend(patch::paths(body));
+    }
+    done
+}
+
+/// A word without its quotes.
+#[derive(Debug)]
+struct Word {
+    text: String,
+    /// Holds something that the shell would expand.
+    dynamic: bool,
+}
+
+/// What ends a simple command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    Pipe,
+    Other,
+    Text,
+}
+
+struct Lexer<'a> {
+    text: &'a str,
+    at: usize,
+    /// End words of heredocs whose bodies start at the next line; whether it may hold a patch.
+    heredocs: Vec<(String, bool)>,
+    /// Bodies that may hold a patch.
+    bodies: Vec<&'a str>,
+}
+
+impl<'a> Lexer<'a> {
+    fn rest(&self) -> &'a str {
+        &self.text[self.at..]
+    }
+
+    fn peek(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
+    }
+
+    /// Words up to the next separator, and the files that output is sent to.
+    fn simple_command(&mut self) -> (Vec<Word>, Vec<String>, End) {
+        let (mut words, mut writes) = (Vec::new(), Vec::new());
+        let end = loop {
+            let Some(byte) = self.peek() else { break End::Text };
+            match byte {
+                b' ' | b'\t' | b'\r' => self.at += 1,
+                b'\n' => {
+                    self.at += 1;
+                    self.heredoc_bodies();
+                    break End::Other;
+                }
+                b'#' => self.at += self.rest().find('\n').unwrap_or(self.rest().len()),
+                b'|' => {
+                    let or = self.rest().starts_with("||");
+                    self.at += if or { 2 } else { 1 };
+                    break if or { End::Other } else { End::Pipe };
+                }
+                b'&' if !self.rest().starts_with("&>") => {
+                    self.at += 1;
+                    break End::Other;
+                }
+                b';' | b'(' | b')' => {
+                    self.at += 1;
+                    break End::Other;
+                }
+                b'<' => self.input(&words),
+                b'>' | b'&' => self.output(&mut writes),
+                _ => words.extend(self.word()),
+            }
+        };
+        (words, writes, end)
+    }
+
+    fn input(&mut self, words: &[Word]) {
+        let (here, strip) = (self.rest().starts_with("<<"), self.rest().starts_with("<<-"));
+        if self.rest().starts_with("<<<") || !here {
+            self.at += if here { 3 } else { 1 };
+            self.blank();
+            self.word();
+            return;
+        }
+        self.at += if strip { 3 } else { 2 };
+        self.blank();
+        let patches =
+            words.iter().any(|word| matches!(&*word.text, "apply_patch" | "apply" | "patch"));
+        if let Some(end) = self.word() {
+            self.heredocs.push((end.text, patches));
+        }
+    }
+
+    /// `> F`, `>> F`, `>| F`, `&> F`; `>&2` sends nowhere.
+    fn output(&mut self, writes: &mut Vec<String>) {
+        while self.peek().is_some_and(|b| matches!(b, b'>' | b'&' | b'|')) {
+            self.at += 1;
+            if self.rest().starts_with('(') {
+                return; // process substitution
+            }
+        }
+        let descriptor = self.text.as_bytes().get(self.at - 1) == Some(&b'&');
+        self.blank();
+        let target = self.word();
+        if !descriptor
+            || target
+                .as_ref()
+                .is_some_and(|word| !word.text.bytes().all(|b| b.is_ascii_digit() || b == b'-'))
+        {
+            writes.extend(target.and_then(path));
+        }
+    }
+
+    fn blank(&mut self) {
+        while matches!(self.peek(), Some(b' ' | b'\t')) {
+            self.at += 1;
+        }
+    }
+
+    /// The next word; None where a separator stands, and for the number of a descriptor (`2>`).
+    fn word(&mut self) -> Option<Word> {
+        let start = self.at;
+        let mut word = Word { text: String::new(), dynamic: false };
+        while let Some(byte) = self.peek() {
+            match byte {
+                b' ' | b'\t' | b'\r' | b'\n' | b'|' | b'&' | b';' | b'(' | b')' | b'<' | b'>' => {
+                    break;
+                }
+                b'\'' => self.quoted(&mut word, '\''),
+                b'"' => self.quoted(&mut word, '"'),
+                b'\\' => {
+                    self.at += 1;
+                    let next = self.rest().chars().next();
+                    word.text.extend(next.filter(|&c| c != '\n'));
+                    self.at += next.map_or(0, char::len_utf8);
+                }
+                b'$' | b'`' | b'*' | b'?' | b'{' | b'}' | b'[' => {
+                    word.dynamic = true;
+                    self.expansion(byte, &mut word);
+                }
+                _ => {
+                    let next = self.rest().chars().next()?;
+                    word.text.push(next);
+                    self.at += next.len_utf8();
+                }
+            }
+        }
+        let number = !word.text.is_empty() && word.text.bytes().all(|b| b.is_ascii_digit());
+        let descriptor = number && matches!(self.peek(), Some(b'>' | b'<'));
+        (self.at > start && !descriptor).then_some(word)
+    }
+
+    fn expansion(&mut self, byte: u8, word: &mut Word) {
+        let rest = self.rest();
+        let inside = if rest.starts_with("$(") {
+            let mut open = 0_usize;
+            rest.char_indices()
+                .find(|&(_, c)| {
+                    open += usize::from(c == '(');
+                    open -= usize::from(c == ')' && open > 0);
+                    c == ')' && open == 0
+                })
+                .map_or(rest.len(), |(at, _)| at + 1)
+        } else if byte == b'`' {
+            rest[1..].find('`').map_or(rest.len(), |at| at + 2)
+        } else {
+            1
+        };
+        word.text.push_str(&rest[..inside]);
+        self.at += inside;
+    }
+
+    fn quoted(&mut self, word: &mut Word, quote: char) {
+        self.at += 1;
+        let mut escaped = false;
+        for (at, c) in self.rest().char_indices() {
+            if escaped {
+                escaped = false;
+            } else if c == '\\' && quote == '"' {
+                escaped = true;
+                continue;
+            } else if c == quote {
+                self.at += at + 1;
+                return;
+            }
+            word.dynamic |= quote == '"' && (c == '$' || c == '`');
+            word.text.push(c);
+        }
+        word.dynamic = true; // never closed
+        self.at = self.text.len();
+    }
+
+    /// Skips the bodies of the heredocs of the line before.
+    fn heredoc_bodies(&mut self) {
+        for (end, patches) in std::mem::take(&mut self.heredocs) {
+            let start = self.at;
+            let mut body_end = self.text.len();
+            while self.at < self.text.len() {
+                let line = self.rest().split_inclusive('\n').next().unwrap_or_default();
+                let at = self.at;
+                self.at += line.len();
+                if line.trim() == end {
+                    body_end = at;
+                    break;
+                }
+            }
+            if patches {
+                self.bodies.push(&self.text[start..body_end]);
+            }
+        }
+    }
+}
+
+/// The path that a word names, if it certainly is one.
+fn path(word: Word) -> Option<String> {
+    let text = word.text;
+    let plain = !word.dynamic && !text.is_empty() && text.len() < 512;
+    let name = !text.starts_with(['-', '+', '!', '=', '@'])
+        && !text.starts_with("/dev/")
+        && !text.starts_with("/proc/")
+        && !text.contains(['\n', '\t', '|', '<', '>', '"', '\'', '\\', '^', ','])
+        && text.bytes().any(|b| b.is_ascii_alphanumeric() || b >= 0x80);
+    (plain && name && !text.bytes().all(|b| b.is_ascii_digit())).then_some(text)
+}
+
+fn paths(words: impl IntoIterator<Item = Word>) -> impl Iterator<Item = String> {
+    words.into_iter().filter_map(path)
+}
+
+/// Whether a word after a pattern looks like one file: its last part has an extension.
+fn is_file(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    name.rsplit_once('.').is_some_and(|(stem, end)| !stem.is_empty() && !end.is_empty())
+}
+
+/// What one simple command does.
+fn run(words: &[Word], piped: bool, done: &mut Done) {
+    let words = skip_prefixes(words);
+    let Some((program, rest)) = words.split_first() else { return };
+    let program = program.text.rsplit('/').next().unwrap_or_default();
+    let copy = |word: &Word| Word { text: word.text.clone(), dynamic: word.dynamic };
+    let flags: Vec<&str> = rest.iter().map(|w| &*w.text).filter(|w| w.starts_with('-')).collect();
+    let plain = || rest.iter().filter(|word| !word.text.starts_with('-')).map(copy);
+    let before = done.reads.len();
+    let mut range = None;
+    match program {
+        "cat" | "nl" | "less" | "more" | "bat" => done.reads.extend(paths(plain())),
+        "head" | "tail" => {
+            let (count, files) = counted(rest);
+            let lines = count.unwrap_or(10);
+            range = Some(if program == "head" { (1, lines) } else { SOME });
+            done.reads.extend(paths(files.into_iter().map(copy)));
+        }
+        "sed" if flags.iter().any(|flag| in_place(flag)) => {
+            let files = without_scripts(rest);
+            let given = usize::from(!flags.contains(&"-e"));
+            done.writes.extend(paths(files.into_iter().map(copy).skip(given)));
+        }
+        "sed" => {
+            let script = plain().next().map(|word| word.text).unwrap_or_default();
+            range = Some(sed_range(&script).unwrap_or(SOME));
+            done.reads.extend(paths(plain().skip(1)));
+        }
+        "grep" | "egrep" | "fgrep" | "rg" | "awk" => {
+            range = Some(SOME);
+            let given = usize::from(!flags.contains(&"-e"));
+            let files = without_scripts(rest).into_iter().map(copy).skip(given);
+            done.reads.extend(paths(files).filter(|file| is_file(file)));
+        }
+        "tee" | "touch" | "mkdir" | "rm" | "mv" => done.writes.extend(paths(plain())),
+        "cp" => done.writes.extend(paths(plain()).last()),
+        _ => {}
+    }
+    if done.reads.len() > before {
+        // What goes through a pipe is shown in part, if at all.
+        let range = if piped { range.or(Some(SOME)) } else { range };
+        done.range = done.range.or(range);
+    }
+}
+
+/// The words that are neither flags nor the argument of `-e`.
+fn without_scripts(rest: &[Word]) -> Vec<&Word> {
+    let mut words = rest.iter();
+    let mut files = Vec::new();
+    while let Some(word) = words.next() {
+        if word.text == "-e" {
+            words.next();
+        } else if !word.text.starts_with('-') {
+            files.push(word);
+        }
+    }
+    files
+}
+
+/// `-i`, `-i.bak`, `-ni`, `--in-place`.
+fn in_place(flag: &str) -> bool {
+    let short = flag.starts_with('-') && !flag.starts_with("--");
+    flag.starts_with("--in-place")
+        || (short && flag.split('.').next().is_some_and(|f| f.contains('i')))
+}
+
+/// Skips `sudo`, `time`, `X=y`, `then` and other words before the program.
+fn skip_prefixes(mut words: &[Word]) -> &[Word] {
+    const BEFORE: [&str; 12] =
+        ["sudo", "time", "env", "command", "exec", "nohup", "then", "else", "do", "if", "!", "{"];
+    while let Some((first, rest)) = words.split_first() {
+        let assigned = first.text.split_once('=').is_some_and(|(name, _)| {
+            !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+        });
+        if first.text == "timeout" {
+            words = rest.get(1..).unwrap_or_default();
+        } else if assigned || BEFORE.contains(&&*first.text) {
+            words = rest;
+        } else {
+            break;
+        }
+    }
+    words
+}
+
+/// The count of `head -n 5`, `head -5`, `tail -n +5`, and the words that are no flags.
+fn counted(rest: &[Word]) -> (Option<u64>, Vec<&Word>) {
+    let (mut count, mut files) = (None, Vec::new());
+    let mut words = rest.iter();
+    while let Some(word) = words.next() {
+        match &*word.text {
+            "-n" | "-c" | "--lines" | "--bytes" => {
+                count = words.next().and_then(|word| word.text.parse().ok());
+            }
+            flag if flag.starts_with('-') => {
+                let digits = flag.trim_start_matches(|c: char| !c.is_ascii_digit());
+                count = digits.parse().ok().or(count);
+            }
+            _ => files.push(word),
+        }
+    }
+    (count, files)
+}
+
+/// `10,20p` and `10p`.
+fn sed_range(script: &str) -> Option<(u64, u64)> {
+    let lines = script.strip_suffix('p')?;
+    let (first, last) = lines.split_once(',').unwrap_or((lines, lines));
+    let first: u64 = first.trim().parse().ok()?;
+    let last = if last.trim() == "$" { return Some((first, u64::MAX)) } else { last.trim() };
+    let last: u64 = last.parse().ok()?;
+    Some((first, last.saturating_sub(first) + 1))
+}

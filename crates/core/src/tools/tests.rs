@@ -1,0 +1,276 @@
+use super::*;
+use ToolKind::{Edit, List, Other, Read, Search, Shell, Task, Web, Write};
+
+/// What a row expects: kind, reads, writes, command or query, range.
+type Row = (
+    &'static str,
+    &'static str,
+    ToolKind,
+    &'static [&'static str],
+    &'static [&'static str],
+    &'static str,
+    Option<(u64, u64)>,
+);
+
+const ALL: u64 = u64::MAX;
+
+#[rustfmt::skip]
+const ROWS: &[Row] = &[
+    // Claude Code
+    ("Read", r#"{"file_path":"/a/b.rs"}"#, Read, &["/a/b.rs"], &[], "", None),
+    ("Read", r#"{"file_path":"/a/b.rs","offset":100,"limit":50}"#, Read, &["/a/b.rs"], &[], "", Some((100, 50))),
+    ("Read", r#"{"file_path":"/a/b.rs","limit":50}"#, Read, &["/a/b.rs"], &[], "", Some((1, 50))),
+    ("Read", r#"{"file_path":"/a/b.rs","offset":9}"#, Read, &["/a/b.rs"], &[], "", Some((9, ALL))),
+    ("Write", r#"{"file_path":"x.py","content":"open('y.py') {\"path\":\"z\"}"}"#, Write, &[], &["x.py"], "", None),
+    ("Edit", r#"{"file_path":"x.py","old_string":"a","new_string":"b"}"#, Edit, &[], &["x.py"], "", None),
+    ("MultiEdit", r#"{"file_path":"x.py","edits":[{"old_string":"a","new_string":"b"}]}"#, Edit, &[], &["x.py"], "", None),
+    ("NotebookEdit", r#"{"notebook_path":"n.ipynb","new_source":"1"}"#, Edit, &[], &["n.ipynb"], "", None),
+    ("Bash", r#"{"command":"cargo test -p core","description":"Run"}"#, Shell, &[], &[], "cargo test -p core", None),
+    ("BashOutput", r#"{"bash_id":"b1"}"#, Shell, &[], &[], "b1", None),
+    ("Grep", r#"{"pattern":"fn main","path":"src"}"#, Search, &[], &[], "fn main", None),
+    ("Glob", r#"{"pattern":"**/*.rs"}"#, Search, &[], &[], "**/*.rs", None),
+    ("LS", r#"{"path":"/a"}"#, List, &[], &[], "/a", None),
+    ("WebFetch", r#"{"url":"https://x.y/z","prompt":"p"}"#, Web, &[], &[], "https://x.y/z", None),
+    ("WebSearch", r#"{"query":"rust"}"#, Web, &[], &[], "rust", None),
+    ("Task", r#"{"description":"find it","prompt":"long"}"#, Task, &[], &[], "find it", None),
+    ("TodoWrite", r#"{"todos":[{"content":"a","status":"pending"}]}"#, Other, &[], &[], "", None),
+    // Codex
+    ("shell", r#"{"command":["bash","-lc","cat src/a.rs && echo x > out.txt"],"workdir":"/r"}"#, Shell, &["src/a.rs"], &["out.txt"], "cat src/a.rs && echo x > out.txt", None),
+    ("shell", r#"{"command":["ls","-la"]}"#, Shell, &[], &[], "ls -la", None),
+    ("exec_command", r#"{"cmd":"sed -n '1,20p' src/a.rs"}"#, Shell, &["src/a.rs"], &[], "sed -n '1,20p' src/a.rs", Some((1, 20))),
+    ("local_shell_call", r#"{"action":{"type":"exec","command":["bash","-lc","nl f.c"]}}"#, Shell, &["f.c"], &[], "nl f.c", None),
+    ("apply_patch", r#"{"input":"*** Begin Patch\n*** Update File: src/a.rs\n@@\n-x\n+y\n*** Add File: b.rs\n+z\n*** Delete File: c.rs\n*** End Patch"}"#, Edit, &[], &["src/a.rs", "b.rs", "c.rs"], "", None),
+    ("apply_patch", "*** Begin Patch\n*** Update File: d.rs\n*** Move to: e.rs\n*** End Patch", Edit, &[], &["d.rs", "e.rs"], "", None),
+    ("functions.shell", r#"{"command":["bash","-lc","apply_patch <<'EOF'\n*** Begin Patch\n*** Update File: p.rs\n*** End Patch\nEOF\n"]}"#, Shell, &[], &["p.rs"], "apply_patch <<'EOF'\n*** Begin Patch\n*** Update File: p.rs\n*** End Patch\nEOF\n", None),
+    ("read_file", r#"{"file_path":"/a.rs","offset":1,"limit":200}"#, Read, &["/a.rs"], &[], "", Some((1, 200))),
+    ("list_dir", r#"{"dir_path":"/a"}"#, List, &[], &[], "/a", None),
+    ("grep_files", r#"{"pattern":"x+"}"#, Search, &[], &[], "x+", None),
+    ("view_image", r#"{"path":"p.png"}"#, Read, &["p.png"], &[], "", None),
+    ("update_plan", r#"{"plan":[{"step":"a","status":"pending"}]}"#, Other, &[], &[], "", None),
+    // pi
+    ("read", r#"{"path":"a.ts","offset":5,"limit":10}"#, Read, &["a.ts"], &[], "", Some((5, 10))),
+    ("bash", r#"{"command":"head -n 5 a.ts"}"#, Shell, &["a.ts"], &[], "head -n 5 a.ts", Some((1, 5))),
+    ("edit", r#"{"path":"a.ts","oldText":"x","newText":"y"}"#, Edit, &[], &["a.ts"], "", None),
+    ("write", r#"{"path":"a.ts","content":""}"#, Write, &[], &["a.ts"], "", None),
+    ("find", r#"{"pattern":"*.ts","path":"."}"#, Search, &[], &[], "*.ts", None),
+    ("ls", r#"{"path":"src"}"#, List, &[], &[], "src", None),
+    // opencode
+    ("read", r#"{"filePath":"/r/a.go"}"#, Read, &["/r/a.go"], &[], "", None),
+    ("patch", r#"{"patchText":"--- a/x.go\t2024\n+++ b/x.go\t2024\n@@ -1 +1 @@\n-a\n+b\n--- /dev/null\n+++ b/new.go\n--- a/old.go\n+++ /dev/null\n"}"#, Edit, &[], &["x.go", "new.go", "old.go"], "", None),
+    ("list", r#"{"path":"/r"}"#, List, &[], &[], "/r", None),
+    ("webfetch", r#"{"url":"http://a","format":"text"}"#, Web, &[], &[], "http://a", None),
+    // Hermes
+    ("terminal", r#"{"command":"npm test","timeout":60}"#, Shell, &[], &[], "npm test", None),
+    ("write_file", r#"{"path":"a.md","content":"c"}"#, Write, &[], &["a.md"], "", None),
+    ("patch", r#"{"mode":"replace","path":"a.py","old_string":"x","new_string":"y"}"#, Edit, &[], &["a.py"], "", None),
+    ("search_files", r#"{"pattern":"def x","target":"content"}"#, Search, &[], &[], "def x", None),
+    ("execute_code", r#"{"code":"print(open('a').read()) > b"}"#, Shell, &[], &[], "print(open('a').read()) > b", None),
+    ("browser_navigate", r#"{"url":"https://a.b"}"#, Web, &[], &[], "https://a.b", None),
+    ("web_extract", r#"{"urls":["https://a.b"]}"#, Web, &[], &[], "https://a.b", None),
+    ("skill_view", r#"{"name":"x","file_path":"references/y.md"}"#, Read, &["references/y.md"], &[], "", None),
+    ("process", r#"{"action":"poll","session_id":"s"}"#, Shell, &[], &[], "poll", None),
+    // mini-swe-agent, SWE-agent
+    ("bash", "cat > a.py <<'EOF'\ncat other.py > b.py\nEOF\npython a.py", Shell, &[], &["a.py"], "cat > a.py <<'EOF'\ncat other.py > b.py\nEOF\npython a.py", None),
+    ("open", r#"{"path":"src/m.py","line_number":40}"#, Read, &["src/m.py"], &[], "", Some((40, ALL))),
+    ("goto", r#"{"line_number":12}"#, Read, &[], &[], "", None),
+    ("create", r#"{"filename":"reproduce.py"}"#, Write, &[], &["reproduce.py"], "", None),
+    ("find_file", r#"{"file_name":"m.py","dir":"src"}"#, Search, &[], &[], "m.py", None),
+    ("search_dir", r#"{"search_term":"class A"}"#, Search, &[], &[], "class A", None),
+    ("str_replace_editor", r#"{"command":"view","path":"/t/a.py","view_range":[10,30]}"#, Read, &["/t/a.py"], &[], "", Some((10, 21))),
+    ("str_replace_editor", r#"{"command":"view","path":"/t/a.py","view_range":[10,-1]}"#, Read, &["/t/a.py"], &[], "", Some((10, ALL))),
+    ("str_replace_based_edit_tool", r#"{"command":"str_replace","path":"/t/a.py","old_str":"x"}"#, Edit, &[], &["/t/a.py"], "", None),
+    ("str_replace_based_edit_tool", r#"{"command":"create","path":"/t/b.py","file_text":"x"}"#, Write, &[], &["/t/b.py"], "", None),
+    ("submit", "{}", Other, &[], &[], "", None),
+    // OpenHands
+    ("execute_bash", r#"{"command":"cd /w && grep -n foo src/lib.rs","is_input":"false"}"#, Shell, &["src/lib.rs"], &[], "cd /w && grep -n foo src/lib.rs", Some((0, 0))),
+    ("execute_ipython_cell", r#"{"code":"1+1"}"#, Shell, &[], &[], "1+1", None),
+    // Cline, Roo
+    ("write_to_file", r#"{"path":"a.html","content":"<p>"}"#, Write, &[], &["a.html"], "", None),
+    ("replace_in_file", r#"{"path":"a.css","diff":"<<<<<<< SEARCH"}"#, Edit, &[], &["a.css"], "", None),
+    ("execute_command", r#"{"command":"npm i","requires_approval":true}"#, Shell, &[], &[], "npm i", None),
+    ("list_files", r#"{"path":".","recursive":true}"#, List, &[], &[], ".", None),
+    ("read_file", r#"{"files":[{"path":"a.rs"},{"path":"b.rs"}]}"#, Read, &["a.rs", "b.rs"], &[], "", None),
+    // Gemini CLI
+    ("read_many_files", r#"{"paths":["a.md","b.md"]}"#, Read, &["a.md", "b.md"], &[], "", None),
+    ("replace", r#"{"file_path":"a.ts","old_string":"x"}"#, Edit, &[], &["a.ts"], "", None),
+    ("run_shell_command", r#"{"command":"ls > /dev/null 2>&1"}"#, Shell, &[], &[], "ls > /dev/null 2>&1", None),
+    ("search_file_content", r#"{"pattern":"x"}"#, Search, &[], &[], "x", None),
+    // MCP
+    ("mcp__filesystem__read_text_file", r#"{"path":"/a.txt","head":5}"#, Read, &["/a.txt"], &[], "", Some((1, 5))),
+    ("filesystem.edit_file", r#"{"path":"/a.txt","edits":[]}"#, Edit, &[], &["/a.txt"], "", None),
+    ("mcp__filesystem__move_file", r#"{"source":"/a","destination":"/b"}"#, Edit, &[], &["/a", "/b"], "", None),
+    // Cursor
+    ("run_terminal_cmd", r#"{"command":"make"}"#, Shell, &[], &[], "make", None),
+    ("codebase_search", r#"{"query":"where is x"}"#, Search, &[], &[], "where is x", None),
+    ("read_file", r#"{"target_file":"a.ts","start_line_one_indexed":5,"end_line_one_indexed_inclusive":8}"#, Read, &["a.ts"], &[], "", Some((5, 4))),
+    // Other spellings, unknown tools, broken and doubly encoded arguments
+    ("readFile", r#"{"path":"a"}"#, Read, &["a"], &[], "", None),
+    ("WRITE-FILE", r#"{"path":"a"}"#, Write, &[], &["a"], "", None),
+    ("book_reservation", r#"{"user_id":"u1","path":"x"}"#, Other, &[], &[], "", None),
+    ("Read", r#""{\"file_path\":\"q.rs\",\"limit\":7}""#, Read, &["q.rs"], &[], "", Some((1, 7))),
+    ("Write", r#"{"file_path":"cut.py","content":"half of"#, Write, &[], &["cut.py"], "", None),
+    ("Read", r#"{"file_path":"unterminated"#, Read, &[], &[], "", None),
+    ("Read", "", Read, &[], &[], "", None),
+    ("Read", "{]]", Read, &[], &[], "", None),
+    ("Read", r#"{"file_path":"\u00e9\/x.rs"}"#, Read, &["é/x.rs"], &[], "", None),
+];
+
+#[test]
+fn facts_of_calls() {
+    assert!(ROWS.len() >= 60);
+    for &(name, args, kind, reads, writes, said, range) in ROWS {
+        let facts = ToolTable::builtin().facts(name, args);
+        let what = format!("{name} {args}");
+        assert_eq!(facts.kind, kind, "{what}");
+        assert_eq!(facts.reads, reads, "{what}");
+        assert_eq!(facts.writes, writes, "{what}");
+        assert_eq!(facts.command.or(facts.query).unwrap_or_default(), said, "{what}");
+        assert_eq!(facts.range, range, "{what}");
+    }
+}
+
+/// Command, reads, writes, range.
+type ShellRow =
+    (&'static str, &'static [&'static str], &'static [&'static str], Option<(u64, u64)>);
+
+#[test]
+fn shell_commands() {
+    #[rustfmt::skip]
+    let rows: &[ShellRow] = &[
+        ("cat a.txt b.txt", &["a.txt", "b.txt"], &[], None),
+        ("cd /x && cat -n 'my file.txt'", &["my file.txt"], &[], None),
+        ("cat a.txt | grep foo", &["a.txt"], &[], Some((0, 0))),
+        ("cat a.txt | head -50", &["a.txt"], &[], Some((0, 0))),
+        ("tail -n 20 log.txt", &["log.txt"], &[], Some((0, 0))),
+        ("head -20 log.txt", &["log.txt"], &[], Some((1, 20))),
+        ("sed -n '5,$p' a.c", &["a.c"], &[], Some((5, u64::MAX))),
+        ("nl -ba src/a.c | sed -n '10,30p'", &["src/a.c"], &[], Some((0, 0))),
+        ("grep -rn 'a b' src/", &[], &[], None),
+        ("grep -n foo a.py b.py", &["a.py", "b.py"], &[], Some((0, 0))),
+        ("sed -i 's/a/b/' a.py", &[], &["a.py"], None),
+        ("sed -i.bak -e 's/a/b/' -e 's/c/d/' a.py", &[], &["a.py"], None),
+        ("echo hi > out.txt; echo ho >> log.txt", &[], &["out.txt", "log.txt"], None),
+        ("make 2> err.log >/dev/null", &[], &["err.log"], None),
+        ("make 2>&1 | tee build.log", &[], &["build.log"], None),
+        ("mv a.txt b.txt && rm -rf tmp && touch c && mkdir -p d/e", &[], &["a.txt", "b.txt", "tmp", "c", "d/e"], None),
+        ("cp a.txt dir/b.txt", &[], &["dir/b.txt"], None),
+        ("cat $FILE \"$HOME/x\" *.c $(ls a.c) `which b`", &[], &[], None),
+        ("cat a.txt # cat b.txt\ncat c.txt", &["a.txt", "c.txt"], &[], None),
+        ("FOO=1 sudo cat /etc/hosts", &["/etc/hosts"], &[], None),
+        ("for f in a b; do cat \"$f\"; done", &[], &[], None),
+        ("python - <<'EOF'\nopen('x').read() > 3\ncat y\nEOF\ncat z", &["z"], &[], None),
+        ("cat <<EOF > conf.ini\na > b\nEOF", &[], &["conf.ini"], None),
+        ("git apply <<'E'\n--- a/x.c\n+++ b/x.c\nE", &[], &["x.c"], None),
+        ("echo 'a > b' \"c > d\" && echo \\> e", &[], &[], None),
+        ("cat 'unclosed > x", &[], &[], None),
+        ("diff <(cat a.txt) b.txt", &["a.txt"], &[], None),
+        ("timeout 10 cat a.txt", &["a.txt"], &[], None),
+        ("git log -p | less", &[], &[], None),
+        ("cat -", &[], &[], None),
+        ("", &[], &[], None),
+    ];
+    for &(command, reads, writes, range) in rows {
+        let done = shell::read(command);
+        assert_eq!(done.reads, reads, "{command}");
+        assert_eq!(done.writes, writes, "{command}");
+        assert_eq!(done.range, range, "{command}");
+    }
+}
+
+/// Kind, result, exit code, error, summary.
+type OutcomeRow = (ToolKind, &'static str, Option<i64>, bool, Option<&'static str>);
+
+#[test]
+fn outcomes() {
+    #[rustfmt::skip]
+    let rows: &[OutcomeRow] = &[
+        (Shell, "<returncode>0</returncode>\n<output>\nfine\n</output>", Some(0), false, None),
+        (Shell, "<returncode>2</returncode>\n<output>\nbad\n</output>", Some(2), true, None),
+        (Shell, "some output\nexit code: 1", Some(1), true, None),
+        (Shell, "Exit code 1\nls: x: No such file or directory", Some(1), true, Some("ls: x: No such file or directory")),
+        (Shell, "{\"output\": \"x\", \"exit_code\": 0, \"error\": null}", Some(0), false, None),
+        (Shell, "Chunk ID: a\nWall time: 0.1 seconds\nProcess exited with code 127\nOutput:\nx", Some(127), true, None),
+        (Shell, "Exit code: 0\nWall time: 1 seconds\nOutput:\nok", Some(0), false, None),
+        (Shell, "{\"output\":\"x\",\"metadata\":{\"exit_code\":3,\"duration_seconds\":0.1}}", Some(3), true, None),
+        (Shell, "x\n[exit 1]", Some(1), true, None),
+        (Shell, "x\n(exit code 1)", Some(1), true, None),
+        (Shell, "x\n\nCommand exited with code 2", Some(2), true, None),
+        (Shell, "[Command finished with exit code -1]", Some(-1), true, None),
+        (Shell, "all is well", None, false, None),
+        (Shell, "bash: foo: command not found", None, true, Some("bash: foo: command not found")),
+        (Shell, "x\nTraceback (most recent call last):\n  File", None, true, Some("Traceback (most recent call last):")),
+        (Shell, "a\n==== 2 failed, 10 passed in 3.1s ====\n[exit 1]", Some(1), true, Some("==== 2 failed, 10 passed in 3.1s ====")),
+        (Shell, "test result: ok. 4 passed; 0 failed; 0 ignored\n", None, false, Some("test result: ok. 4 passed; 0 failed; 0 ignored")),
+        (Shell, "Ran 3 tests in 0.1s\n\nFAILED (failures=1)", None, false, Some("FAILED (failures=1)")),
+        (Edit, "<tool_use_error>String not found</tool_use_error>", None, true, Some("<tool_use_error>String not found</tool_use_error>")),
+        (Read, "Error: file not found", None, true, Some("Error: file not found")),
+        (Read, "1\tfn main() {\n2\t// exit code: 1\nerror: x", None, false, None),
+        (Other, "", None, false, None),
+    ];
+    for &(kind, text, exit, error, summary) in rows {
+        let outcome = ToolTable::builtin().outcome(kind, text);
+        let got = (outcome.exit, outcome.error, outcome.summary.as_deref());
+        assert_eq!(got, (exit, error, summary), "{text}");
+    }
+    let count = |text| ToolTable::builtin().outcome(Shell, text).lines;
+    assert_eq!(
+        (count(""), count("a"), count("a\n"), count("a\nb"), count("\n\n")),
+        (0, 1, 1, 2, 2)
+    );
+}
+
+#[test]
+fn the_builtin_file_is_read() {
+    assert!(ToolTable::builtin().tools.len() >= 20);
+    assert_eq!(ToolTable::builtin().lookup("no such tool").kind, Other);
+    let text = include_str!("../../data/tools.toml");
+    assert!(toml::from_str::<File>(&format!("{text}\nnames = [\"x\"]\nunknown = 1")).is_err());
+}
+
+#[test]
+fn a_policy_extends_the_table_and_wins() {
+    let more: File = toml::from_str(
+        "[[tool]]\nnames = [\"Bash\", \"acme_*\"]\nkind = \"read\"\npaths = [\"where\"]\n",
+    )
+    .unwrap();
+    let table = ToolTable::builtin().extended(&more.tool);
+    assert_eq!(table.facts("bash", r#"{"where":"w"}"#).reads, ["w"]);
+    assert_eq!(table.lookup("mcp__x__acme_open").kind, Read);
+    assert_eq!(table.lookup("Write").kind, Write);
+    assert_eq!(ToolTable::builtin().lookup("Bash").kind, Shell);
+    let back = toml::to_string(&more.tool[0]).unwrap();
+    assert_eq!(toml::from_str::<Tool>(&back).unwrap(), more.tool[0]);
+}
+
+#[test]
+fn hostile_arguments_are_survived() {
+    let table = ToolTable::builtin();
+    let deep =
+        format!("{{\"file_path\":\"a\",\"x\":{}1{}}}", "[".repeat(100_000), "]".repeat(100_000));
+    assert_eq!(table.facts("Read", &deep).reads, ["a"]);
+    let big = format!("{{\"content\":\"{}\",\"file_path\":\"b\"}}", "x\\n".repeat(1_000_000));
+    assert_eq!(table.facts("Write", &big).writes, ["b"]);
+    for odd in
+        ["{\"a\":", "{\"a\"", "{,,,}", "{\"file_path\":}", "\"\\", "\"", "{\"a\":\"\\", "[1,2]"]
+    {
+        assert!(table.facts("Read", odd).reads.is_empty(), "{odd}");
+    }
+    let quotes = "'\"`$(<<".repeat(5_000);
+    assert!(table.facts("Bash", &quotes).reads.is_empty());
+}
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig { cases: 500, failure_persistence: None, ..<_>::default() })]
+
+    #[test]
+    fn any_command_and_any_arguments_are_safe(
+        text in "(\\PC|[ \n'\"`$(){}<>|&;\\\\#=]|cat |sed -i |<<E|> f|head -n ){0,60}",
+    ) {
+        let table = ToolTable::builtin();
+        for name in ["bash", "Read", "apply_patch", "str_replace_editor"] {
+            let _ = table.facts(name, &text);
+            let _ = table.facts(name, &format!("{{\"command\":{text}"));
+        }
+        let _ = table.outcome(Shell, &text);
+    }
+}
