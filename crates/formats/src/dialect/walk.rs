@@ -66,6 +66,12 @@ impl<'a> Walk<'a> {
         is_string.then(|| to_range(&value))
     }
 
+    /// Visits the members of a whole message. What is no object is no message.
+    pub(crate) fn message(&mut self, visit: impl FnMut(&mut Self, &Key<'a>)) -> Range<usize> {
+        self.broken = self.peek() != Some(b'{');
+        self.object(visit)
+    }
+
     /// Visits the members of the next value, when it is an object. A value that `visit` does not
     /// step over is stepped over for it.
     pub(crate) fn object(&mut self, mut visit: impl FnMut(&mut Self, &Key<'a>)) -> Range<usize> {
