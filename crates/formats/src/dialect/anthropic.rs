@@ -21,7 +21,7 @@ impl Dialect for Anthropic {
         let mut walk = Walk::new(bytes);
         let mut role = None;
         let mut blocks = Vec::new();
-        walk.object(|walk, key| match key.name() {
+        walk.message(|walk, key| match key.name() {
             "role" => role = walk.string(),
             "content" => {
                 blocks.clear();

@@ -46,7 +46,7 @@ impl Dialect for OpenAiChat {
     fn view(&self, bytes: &[u8]) -> View {
         let mut walk = Walk::new(bytes);
         let mut message = Message::default();
-        let whole = walk.object(|walk, key| message.member(walk, key));
+        let whole = walk.message(|walk, key| message.member(walk, key));
         if walk.broken {
             return super::opaque_view(bytes);
         }

@@ -43,7 +43,7 @@ impl Dialect for OpenAiResponses {
     fn view(&self, bytes: &[u8]) -> View {
         let mut walk = Walk::new(bytes);
         let mut item = Item::default();
-        let whole = walk.object(|walk, key| item.member(walk, key));
+        let whole = walk.message(|walk, key| item.member(walk, key));
         if walk.broken {
             return super::opaque_view(bytes);
         }

@@ -132,7 +132,7 @@ impl Dialect for ShareGpt {
 
 fn read_row(walk: &mut Walk<'_>) -> Row {
     let mut row = Row::default();
-    walk.object(|walk, key| match key.name() {
+    walk.message(|walk, key| match key.name() {
         "from" | "role" => row.from = walk.string(),
         "value" | "content" => {
             let value = walk.value();

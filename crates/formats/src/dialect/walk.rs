@@ -66,6 +66,12 @@ impl<'a> Walk<'a> {
         is_string.then(|| to_range(&value))
     }
 
+    /// Visits the members of a whole message. What is no object is no message.
+    pub(crate) fn message(&mut self, visit: impl FnMut(&mut Self, &Key<'a>)) -> Range<usize> {
+        self.broken = self.peek() != Some(b'{');
+        self.object(visit)
+    }
+
     /// Visits the members of the next value, when it is an object. A value that `visit` does not
     /// step over is stepped over for it.
     pub(crate) fn object(&mut self, mut visit: impl FnMut(&mut Self, &Key<'a>)) -> Range<usize> {
@@ -86,7 +92,7 @@ impl<'a> Walk<'a> {
                     if self.peek() != Some(b':') {
                         return self.fail(start);
                     }
-                    self.at += 1;
+                    self.at = scan::skip_space(self.bytes, self.at + 1);
                     let before = self.at;
                     visit(self, &key(self.bytes, &token));
                     if self.at == before {
