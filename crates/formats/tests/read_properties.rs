@@ -1,4 +1,5 @@
 //! What holds for every conversation that the testkit can make.
+#![expect(clippy::unwrap_used, reason = "test helpers may fail loudly")]
 
 use std::path::Path;
 

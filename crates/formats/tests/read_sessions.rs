@@ -1,4 +1,5 @@
 //! Session files: trees, compactions, messages that are spread over records.
+#![expect(clippy::unwrap_used, reason = "test helpers may fail loudly")]
 
 use bytes::Bytes;
 use midfold_core::view::Origin;
