@@ -1,9 +1,16 @@
 //! Wire formats: the only crate that knows what a message looks like on the wire.
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
+pub mod convert;
 pub mod dialect;
+pub mod media;
 pub mod problem;
+pub mod profile;
+pub mod recaps;
 pub mod read;
+mod render;
 pub mod scan;
+pub mod wrappers;
 
+pub use dialect::DialectKind;
 pub use problem::Problem;

@@ -1,0 +1,136 @@
+//! From any dialect to `openai-chat` and to `anthropic`, with a [`Problem`] for each loss.
+
+mod neutral;
+mod write;
+
+use bytes::Bytes;
+use midfold_core::View;
+
+use crate::dialect::DialectKind;
+use crate::problem::Problem;
+
+use neutral::{Ids, Neutral};
+
+/// A converted conversation.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Converted {
+    /// The leading system text, where the target keeps it outside the messages (Anthropic).
+    pub system: Option<String>,
+    /// The messages.
+    pub messages: Vec<Bytes>,
+    /// What could not be carried; `at` is the index of the source event.
+    pub problems: Vec<Problem>,
+}
+
+/// Converts one event, without its neighbours: calls without an id are numbered from `call_0` on,
+/// and so are results. The same dialect gives the same bytes.
+///
+/// ```
+/// use midfold_formats::{DialectKind, convert::convert};
+/// let row = br#"{"from":"human","value":"hi"}"#;
+/// let view = DialectKind::ShareGpt.dialect().view(row);
+/// let (messages, problems) =
+///     convert(row, &view, DialectKind::ShareGpt, DialectKind::OpenAiChat);
+/// assert_eq!(&messages[0][..], br#"{"role":"user","content":"hi"}"#);
+/// assert!(problems.is_empty());
+/// ```
+#[must_use]
+pub fn convert(
+    bytes: &[u8],
+    view: &View,
+    from: DialectKind,
+    to: DialectKind,
+) -> (Vec<Bytes>, Vec<Problem>) {
+    if from == to {
+        return (vec![Bytes::copy_from_slice(bytes)], Vec::new());
+    }
+    let Some(writer) = writer(to) else {
+        return (Vec::new(), vec![unsupported(from, to)]);
+    };
+    let mut problems = Vec::new();
+    let message = Neutral::read(bytes, view, &mut Ids::default(), &mut problems);
+    let mut messages = Vec::new();
+    if let Some(message) = message {
+        writer(&message, &mut messages, &mut problems);
+    }
+    (messages, problems)
+}
+
+/// Converts a conversation. Items of one response become one assistant message, results in a row
+/// one user message where the target keeps them there; calls without an id get `call_<n>` and
+/// their results, which pair by order, the same.
+#[must_use]
+pub fn convert_all(events: &[(&[u8], &View)], from: DialectKind, to: DialectKind) -> Converted {
+    if from == to {
+        let messages = events.iter().map(|(bytes, _)| Bytes::copy_from_slice(bytes)).collect();
+        return Converted { messages, ..Converted::default() };
+    }
+    let Some(writer) = writer(to) else {
+        return Converted { problems: vec![unsupported(from, to)], ..Converted::default() };
+    };
+    let mut out = Converted::default();
+    let mut ids = Ids::default();
+    let mut held: Option<(usize, Neutral)> = None;
+    for (at, (bytes, view)) in events.iter().enumerate() {
+        let noted = out.problems.len();
+        let next = Neutral::read(bytes, view, &mut ids, &mut out.problems);
+        place(&mut out.problems[noted..], at);
+        let Some(next) = next else { continue };
+        if to == DialectKind::Anthropic && view.role.is_system() && out.is_empty() && held.is_none()
+        {
+            out.add_system(&next.text());
+            continue;
+        }
+        match &mut held {
+            Some((_, before)) if before.takes(&next, from, to) => before.append(next),
+            _ => {
+                let before = held.replace((at, next));
+                out.write(before, writer);
+            }
+        }
+    }
+    out.write(held, writer);
+    out
+}
+
+impl Converted {
+    fn is_empty(&self) -> bool {
+        self.messages.is_empty()
+    }
+
+    fn add_system(&mut self, text: &str) {
+        let system = self.system.get_or_insert_default();
+        if !system.is_empty() {
+            system.push_str("\n\n");
+        }
+        system.push_str(text);
+    }
+
+    fn write(&mut self, message: Option<(usize, Neutral)>, writer: write::Writer) {
+        let Some((at, message)) = message else { return };
+        let noted = self.problems.len();
+        writer(&message, &mut self.messages, &mut self.problems);
+        place(&mut self.problems[noted..], at);
+    }
+}
+
+fn writer(to: DialectKind) -> Option<write::Writer> {
+    match to {
+        DialectKind::OpenAiChat => Some(write::openai_chat),
+        DialectKind::Anthropic => Some(write::anthropic),
+        DialectKind::OpenAiResponses | DialectKind::ShareGpt => None,
+    }
+}
+
+fn unsupported(from: DialectKind, to: DialectKind) -> Problem {
+    Problem::new("unsupported-conversion", format!("{from} cannot be written as {to}"))
+}
+
+fn place(problems: &mut [Problem], at: usize) {
+    for problem in problems {
+        problem.at = Some(at);
+    }
+}
+
+#[cfg(test)]
+mod tests;

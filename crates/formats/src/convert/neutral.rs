@@ -1,0 +1,194 @@
+//! A message without a dialect: what conversion reads from a view and writes from.
+
+use std::borrow::Cow;
+use std::collections::{HashMap, VecDeque};
+
+use midfold_core::{Block, BlockKind, MediaKind, Role, TextRef, View};
+
+use crate::dialect::DialectKind;
+use crate::media::{self, Source};
+use crate::problem::Problem;
+
+/// One message.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Neutral {
+    pub(super) role: Role,
+    pub(super) pieces: Vec<Piece>,
+}
+
+/// One thing that a message holds.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Piece {
+    Text(String),
+    Refusal(String),
+    Reasoning(String),
+    Image(Source),
+    Call { id: String, name: String, arguments: String },
+    Result { id: String, text: String, images: Vec<Source>, error: bool },
+}
+
+/// The ids of a conversation: given where the source has none, and found again for its results.
+#[derive(Default)]
+pub(super) struct Ids {
+    /// Calls and results without an id so far; they count apart, since one event alone can hold
+    /// only one of the two.
+    calls: usize,
+    results: usize,
+    /// Ids that we gave, whose results are still to come.
+    open: VecDeque<String>,
+    /// Calls with an id of their own that are still open, by id.
+    own: HashMap<String, usize>,
+}
+
+impl Ids {
+    fn call(&mut self, own: Option<Cow<'_, str>>) -> String {
+        if let Some(id) = own {
+            let id = id.into_owned();
+            *self.own.entry(id.clone()).or_default() += 1;
+            return id;
+        }
+        let id = format!("call_{}", self.calls);
+        self.calls += 1;
+        self.open.push_back(id.clone());
+        id
+    }
+
+    fn result(&mut self, own: Option<Cow<'_, str>>) -> String {
+        if let Some(id) = own.as_deref()
+            && let Some(open) = self.own.get_mut(id)
+            && *open > 0
+        {
+            *open -= 1;
+            return id.to_owned();
+        }
+        if let Some(given) = self.open.pop_front() {
+            self.results += 1;
+            return given;
+        }
+        own.map_or_else(
+            || {
+                let id = format!("call_{}", self.results);
+                self.results += 1;
+                id
+            },
+            Cow::into_owned,
+        )
+    }
+}
+
+impl Neutral {
+    /// Reads an event. `None` when nothing of it can be carried.
+    pub(super) fn read(
+        bytes: &[u8],
+        view: &View,
+        ids: &mut Ids,
+        problems: &mut Vec<Problem>,
+    ) -> Option<Self> {
+        let opaque = view.blocks.iter().all(|block| block.kind == BlockKind::Opaque);
+        if view.role == Role::Other && !(opaque && !view.blocks.is_empty()) {
+            let detail = "a message of an unknown role was left out";
+            problems.push(Problem::new("unknown-role", detail));
+            return None;
+        }
+        let mut pieces = Vec::with_capacity(view.blocks.len());
+        for block in &view.blocks {
+            read_block(bytes, block, ids, &mut pieces, problems);
+        }
+        // An item that was lost as a whole leaves no empty message behind.
+        let lost = pieces.is_empty() && !view.blocks.is_empty();
+        (!lost).then_some(Self { role: view.role, pieces })
+    }
+
+    /// All text, joined by newlines.
+    pub(super) fn text(&self) -> String {
+        let texts = self.pieces.iter().filter_map(|piece| match piece {
+            Piece::Text(text) => Some(text.as_str()),
+            _ => None,
+        });
+        texts.collect::<Vec<_>>().join("\n")
+    }
+
+    fn only_results(&self) -> bool {
+        !self.pieces.is_empty() && self.pieces.iter().all(|p| matches!(p, Piece::Result { .. }))
+    }
+
+    /// Whether the target writes this and the next message as one.
+    pub(super) fn takes(&self, next: &Self, from: DialectKind, to: DialectKind) -> bool {
+        let items = from == DialectKind::OpenAiResponses;
+        match (self.role, next.role) {
+            (Role::Assistant, Role::Assistant) => items || from == DialectKind::Anthropic,
+            (Role::Tool | Role::User, Role::Tool | Role::User) => {
+                to == DialectKind::Anthropic && self.only_results() && next.only_results()
+            }
+            _ => false,
+        }
+    }
+
+    pub(super) fn append(&mut self, next: Self) {
+        self.pieces.extend(next.pieces);
+    }
+}
+
+fn read_block(
+    bytes: &[u8],
+    block: &Block,
+    ids: &mut Ids,
+    pieces: &mut Vec<Piece>,
+    problems: &mut Vec<Problem>,
+) {
+    let text = || block.text(bytes).into_owned();
+    let label = |label: &Option<TextRef>| label.map(|label| label.decode(bytes));
+    match &block.kind {
+        BlockKind::Text => pieces.push(Piece::Text(text())),
+        BlockKind::Refusal => pieces.push(Piece::Refusal(text())),
+        BlockKind::Reasoning { bound } => {
+            let text = text();
+            if *bound {
+                let lost = if text.is_empty() { "encrypted reasoning" } else { "a signature" };
+                let detail = format!("{lost} is bound to its provider and was left out");
+                problems.push(Problem::new("encrypted-reasoning", detail));
+            }
+            if !text.is_empty() {
+                pieces.push(Piece::Reasoning(text));
+            }
+        }
+        BlockKind::Call { id, name } => {
+            let name = label(name).map_or_else(|| "unknown_tool".to_owned(), Cow::into_owned);
+            pieces.push(Piece::Call { id: ids.call(label(id)), name, arguments: text() });
+        }
+        BlockKind::Result { id, error, .. } => {
+            let mut images = Vec::new();
+            read_media(bytes, block, problems, |image| images.push(image));
+            let id = ids.result(label(id));
+            let error = *error == Some(true);
+            pieces.push(Piece::Result { id, text: text(), images, error });
+        }
+        BlockKind::Media => {
+            read_media(bytes, block, problems, |image| pieces.push(Piece::Image(image)));
+        }
+        BlockKind::Opaque => {
+            let start = String::from_utf8_lossy(block.outer.of(bytes));
+            let start: String = start.chars().take(60).collect();
+            problems.push(Problem::new("opaque-block", format!("left out: {start}")));
+        }
+    }
+}
+
+fn read_media(
+    bytes: &[u8],
+    block: &Block,
+    problems: &mut Vec<Problem>,
+    mut each: impl FnMut(Source),
+) {
+    for media in &block.media {
+        let source =
+            (media.kind == MediaKind::Image).then(|| media::source(bytes, media)).flatten();
+        match source {
+            Some(source) => each(source),
+            None => {
+                let detail = format!("{:?} was left out", media.kind).to_lowercase();
+                problems.push(Problem::new("media", detail));
+            }
+        }
+    }
+}

@@ -1,0 +1,158 @@
+use super::*;
+use crate::profile;
+
+fn run(from: DialectKind, to: DialectKind, events: &[&str]) -> (Vec<String>, Converted) {
+    let views: Vec<_> = events.iter().map(|e| from.dialect().view(e.as_bytes())).collect();
+    let pairs: Vec<_> = events.iter().map(|e| e.as_bytes()).zip(&views).collect();
+    let converted = convert_all(&pairs, from, to);
+    for profile in profile::for_dialect(to).iter().filter(|profile| profile.name != "strict") {
+        assert_eq!(profile::validate(&converted.messages, to, profile), [], "{}", profile.name);
+    }
+    for message in &converted.messages {
+        serde_json::from_slice::<serde_json::Value>(message).unwrap();
+    }
+    let text = |bytes: &Bytes| String::from_utf8(bytes.to_vec()).unwrap();
+    (converted.messages.iter().map(text).collect(), converted)
+}
+
+const RESPONSES: &[&str] = &[
+    r#"{"type":"message","role":"developer","content":[{"type":"input_text","text":"rules"}]}"#,
+    r#"{"type":"message","role":"user","content":[{"type":"input_text","text":"look"},{"type":"input_image","image_url":"data:image/png;base64,AAAA"}]}"#,
+    r#"{"type":"reasoning","id":"rs_1","summary":[{"type":"summary_text","text":"think"}],"encrypted_content":"zzz"}"#,
+    r#"{"type":"function_call","call_id":"c1","name":"ls","arguments":"{\"p\":1.0}"}"#,
+    r#"{"type":"custom_tool_call","call_id":"c2","name":"apply_patch","input":"*** Begin"}"#,
+    r#"{"type":"function_call_output","call_id":"c1","output":"a.rs"}"#,
+    r#"{"type":"custom_tool_call_output","call_id":"c2","output":"ok"}"#,
+    r#"{"type":"compaction","encrypted_content":"blob"}"#,
+    r#"{"type":"message","role":"assistant","content":[{"type":"output_text","text":"done"}]}"#,
+];
+
+#[test]
+fn responses_items_become_chat_messages() {
+    let (messages, converted) =
+        run(DialectKind::OpenAiResponses, DialectKind::OpenAiChat, RESPONSES);
+    assert_eq!(
+        messages,
+        [
+            r#"{"role":"developer","content":"rules"}"#,
+            r#"{"role":"user","content":[{"type":"text","text":"look"},{"type":"image_url","image_url":{"url":"data:image/png;base64,AAAA"}}]}"#,
+            r#"{"role":"assistant","content":null,"reasoning_content":"think","tool_calls":[{"id":"c1","type":"function","function":{"name":"ls","arguments":"{\"p\":1.0}"}},{"id":"c2","type":"function","function":{"name":"apply_patch","arguments":"*** Begin"}}]}"#,
+            r#"{"role":"tool","tool_call_id":"c1","content":"a.rs"}"#,
+            r#"{"role":"tool","tool_call_id":"c2","content":"ok"}"#,
+            r#"{"role":"assistant","content":"done"}"#,
+        ]
+    );
+    let problems: Vec<_> = converted.problems.iter().map(|p| (p.code, p.at)).collect();
+    assert_eq!(problems, [("encrypted-reasoning", Some(2)), ("opaque-block", Some(7))]);
+}
+
+#[test]
+fn responses_items_become_anthropic_messages() {
+    let (messages, converted) =
+        run(DialectKind::OpenAiResponses, DialectKind::Anthropic, RESPONSES);
+    assert_eq!(converted.system.as_deref(), Some("rules"));
+    assert_eq!(
+        messages,
+        [
+            r#"{"role":"user","content":[{"type":"text","text":"look"},{"type":"image","source":{"type":"base64","media_type":"image/png","data":"AAAA"}}]}"#,
+            r#"{"role":"assistant","content":[{"type":"tool_use","id":"c1","name":"ls","input":{"p":1.0}},{"type":"tool_use","id":"c2","name":"apply_patch","input":{"arguments":"*** Begin"}}]}"#,
+            r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"c1","content":"a.rs"},{"type":"tool_result","tool_use_id":"c2","content":"ok"}]}"#,
+            r#"{"role":"assistant","content":[{"type":"text","text":"done"}]}"#,
+        ]
+    );
+    let codes: Vec<_> = converted.problems.iter().map(|p| p.code).collect();
+    assert_eq!(codes, ["encrypted-reasoning", "unsigned-reasoning", "arguments", "opaque-block"]);
+}
+
+#[test]
+fn anthropic_results_become_tool_messages() {
+    let (messages, converted) = run(
+        DialectKind::Anthropic,
+        DialectKind::OpenAiChat,
+        &[
+            r#"{"role":"user","content":"go"}"#,
+            r#"{"role":"assistant","content":[{"type":"thinking","thinking":"","signature":"s"},{"type":"text","text":"I look"},{"type":"tool_use","id":"t1","name":"f","input":{"n":12345678901234567890}},{"type":"tool_use","id":"t2","name":"g","input":{}}]}"#,
+            r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]},{"type":"tool_result","tool_use_id":"t2"},{"type":"text","text":"and?"}]}"#,
+        ],
+    );
+    assert_eq!(
+        messages,
+        [
+            r#"{"role":"user","content":"go"}"#,
+            r#"{"role":"assistant","content":"I look","tool_calls":[{"id":"t1","type":"function","function":{"name":"f","arguments":"{\"n\":12345678901234567890}"}},{"id":"t2","type":"function","function":{"name":"g","arguments":"{}"}}]}"#,
+            r#"{"role":"tool","tool_call_id":"t1","content":"a\nb"}"#,
+            r#"{"role":"tool","tool_call_id":"t2","content":""}"#,
+            r#"{"role":"user","content":"and?"}"#,
+        ]
+    );
+    assert_eq!(converted.problems.len(), 1);
+}
+
+const SHAREGPT: &[&str] = &[
+    r#"{"from":"system","value":"tools"}"#,
+    r#"{"from":"human","value":"go"}"#,
+    r#"{"from":"gpt","value":"<think>\nhm\n</think>\n<tool_call>\n{\"name\":\"f\",\"arguments\":{\"a\":1}}\n</tool_call>\n<tool_call>\n{\"name\":\"g\",\"arguments\":{}}\n</tool_call>"}"#,
+    r#"{"from":"tool","value":"<tool_response>\n{\"tool_call_id\":\"x\",\"name\":\"f\",\"content\":\"one\"}\n</tool_response>\n<tool_response>\n{\"name\":\"g\",\"content\":{\"k\":2}}\n</tool_response>"}"#,
+    r#"{"from":"gpt","value":"<think>\n</think>\ndone"}"#,
+];
+
+#[test]
+fn sharegpt_pairs_by_order() {
+    let (messages, _) = run(DialectKind::ShareGpt, DialectKind::OpenAiChat, SHAREGPT);
+    assert_eq!(
+        messages[2..5],
+        [
+            r#"{"role":"assistant","content":null,"reasoning_content":"hm","tool_calls":[{"id":"call_0","type":"function","function":{"name":"f","arguments":"{\"a\":1}"}},{"id":"call_1","type":"function","function":{"name":"g","arguments":"{}"}}]}"#,
+            r#"{"role":"tool","tool_call_id":"call_0","content":"one"}"#,
+            r#"{"role":"tool","tool_call_id":"call_1","content":"{\"k\":2}"}"#,
+        ]
+    );
+    let (messages, converted) = run(DialectKind::ShareGpt, DialectKind::Anthropic, SHAREGPT);
+    assert_eq!(converted.system.as_deref(), Some("tools"));
+    assert_eq!(
+        messages[2],
+        r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"call_0","content":"one"},{"type":"tool_result","tool_use_id":"call_1","content":"{\"k\":2}"}]}"#
+    );
+}
+
+#[test]
+fn chat_becomes_anthropic() {
+    let (messages, converted) = run(
+        DialectKind::OpenAiChat,
+        DialectKind::Anthropic,
+        &[
+            r#"{"role":"system","content":"a"}"#,
+            r#"{"role":"developer","content":"b"}"#,
+            r#"{"role":"user","content":""}"#,
+            r#"{"role":"assistant","content":null,"function_call":{"name":"f.x","arguments":"{broken"}}"#,
+            r#"{"role":"function","name":"f.x","content":"1"}"#,
+            r#"{"role":"assistant","content":""}"#,
+            r#"{"role":"system","content":"late"}"#,
+        ],
+    );
+    assert_eq!(converted.system.as_deref(), Some("a\n\nb"));
+    assert_eq!(
+        messages,
+        [
+            r#"{"role":"user","content":[{"type":"text","text":"(empty)"}]}"#,
+            r#"{"role":"assistant","content":[{"type":"tool_use","id":"call_0","name":"f_x","input":{"arguments":"{broken"}}]}"#,
+            r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"call_0","content":"1"}]}"#,
+            r#"{"role":"user","content":[{"type":"text","text":"late"}]}"#,
+        ]
+    );
+    let codes: Vec<_> = converted.problems.iter().map(|p| (p.code, p.at)).collect();
+    assert_eq!(codes, [("arguments", Some(3)), ("system-inside", Some(6))]);
+}
+
+#[test]
+fn the_same_dialect_keeps_the_bytes() {
+    let odd = br#"{ "role" : "exit", "x":1.0 }"#;
+    let view = DialectKind::OpenAiChat.dialect().view(odd);
+    let (messages, problems) =
+        convert(odd, &view, DialectKind::OpenAiChat, DialectKind::OpenAiChat);
+    assert_eq!(messages, [Bytes::from_static(odd)]);
+    assert!(problems.is_empty());
+    let (messages, problems) = convert(odd, &view, DialectKind::OpenAiChat, DialectKind::ShareGpt);
+    assert!(messages.is_empty());
+    assert_eq!(problems[0].code, "unsupported-conversion");
+}

@@ -1,0 +1,228 @@
+//! Writing a neutral message in a dialect.
+
+use std::borrow::Cow;
+
+use bytes::Bytes;
+use midfold_core::Role;
+
+use super::neutral::{Neutral, Piece};
+use crate::media::Source;
+use crate::problem::Problem;
+use crate::render::{EMPTY, Json};
+
+/// Appends the messages that one neutral message becomes.
+pub(super) type Writer = fn(&Neutral, &mut Vec<Bytes>, &mut Vec<Problem>);
+
+/// Longest call id that Chat Completions takes.
+const CHAT_ID: usize = 40;
+/// Longest call id and tool name that Anthropic takes.
+const ANTHROPIC_ID: usize = 64;
+
+/// Results become tool messages; what else a user said follows them.
+pub(super) fn openai_chat(message: &Neutral, out: &mut Vec<Bytes>, problems: &mut Vec<Problem>) {
+    for piece in &message.pieces {
+        if let Piece::Result { id, text, images, .. } = piece {
+            if !images.is_empty() {
+                problems.push(Problem::new("media", "an image in a tool result was left out"));
+            }
+            let json = Json::default().raw(r#"{"role":"tool","tool_call_id":"#);
+            let json = json.text(last_chars(id, CHAT_ID)).raw(r#","content":"#).text(text);
+            out.push(json.raw("}").done());
+        }
+    }
+    match message.role {
+        Role::Assistant => out.push(chat_assistant(message)),
+        Role::System | Role::Developer => {
+            let json = Json::default().raw(r#"{"role":""#).raw(message.role.name());
+            out.push(json.raw(r#"","content":"#).text(&message.text()).raw("}").done());
+        }
+        _ => {
+            let said: Vec<_> = message.pieces.iter().filter(|p| !is_result(p)).collect();
+            if !said.is_empty() || message.pieces.is_empty() {
+                out.push(chat_user(&said));
+            }
+        }
+    }
+}
+
+fn is_result(piece: &Piece) -> bool {
+    matches!(piece, Piece::Result { .. })
+}
+
+fn chat_user(pieces: &[&Piece]) -> Bytes {
+    let json = Json::default().raw(r#"{"role":"user","content":"#);
+    let json = match pieces {
+        [] => json.text(""),
+        [Piece::Text(text)] => json.text(text),
+        _ => {
+            let parts = pieces.iter().filter_map(|piece| match piece {
+                Piece::Text(text) | Piece::Refusal(text) | Piece::Reasoning(text) => {
+                    Some(text_part(text))
+                }
+                Piece::Image(source) => {
+                    let start = Json::default().raw(r#"{"type":"image_url","image_url":{"url":"#);
+                    Some(start.text(&source.to_url()).raw("}}").done())
+                }
+                Piece::Call { .. } | Piece::Result { .. } => None,
+            });
+            list(json, parts)
+        }
+    };
+    json.raw("}").done()
+}
+
+fn text_part(text: &str) -> Bytes {
+    Json::default().raw(r#"{"type":"text","text":"#).text(text).raw("}").done()
+}
+
+fn list(json: Json, elements: impl Iterator<Item = Bytes>) -> Json {
+    let mut json = json.raw("[");
+    for (at, element) in elements.enumerate() {
+        json = if at > 0 { json.raw(",") } else { json }.raw(element);
+    }
+    json.raw("]")
+}
+
+fn chat_assistant(message: &Neutral) -> Bytes {
+    let (mut texts, mut reasoning, mut refusals, mut calls) = (vec![], vec![], vec![], vec![]);
+    for piece in &message.pieces {
+        match piece {
+            Piece::Text(text) => texts.push(text.as_str()),
+            Piece::Reasoning(text) => reasoning.push(text.as_str()),
+            Piece::Refusal(text) => refusals.push(text.as_str()),
+            Piece::Call { id, name, arguments } => calls.push(chat_call(id, name, arguments)),
+            Piece::Image(_) | Piece::Result { .. } => {}
+        }
+    }
+    let json = Json::default().raw(r#"{"role":"assistant","content":"#);
+    let mut json = if texts.is_empty() && !(calls.is_empty() && refusals.is_empty()) {
+        json.raw("null")
+    } else {
+        json.text(&texts.join("\n"))
+    };
+    if !reasoning.is_empty() {
+        json = json.raw(r#","reasoning_content":"#).text(&reasoning.join("\n"));
+    }
+    if !refusals.is_empty() {
+        json = json.raw(r#","refusal":"#).text(&refusals.join("\n"));
+    }
+    if !calls.is_empty() {
+        json = list(json.raw(r#","tool_calls":"#), calls.into_iter());
+    }
+    json.raw("}").done()
+}
+
+fn chat_call(id: &str, name: &str, arguments: &str) -> Bytes {
+    let arguments = if arguments.is_empty() { "{}" } else { arguments };
+    Json::default()
+        .raw(r#"{"id":"#)
+        .text(last_chars(id, CHAT_ID))
+        .raw(r#","type":"function","function":{"name":"#)
+        .text(name)
+        .raw(r#","arguments":"#)
+        .text(arguments)
+        .raw("}}")
+        .done()
+}
+
+/// The end of an id, where ids of one make differ.
+fn last_chars(id: &str, limit: usize) -> &str {
+    let excess = id.chars().count().saturating_sub(limit);
+    id.char_indices().nth(excess).map_or(id, |(at, _)| &id[at..])
+}
+
+/// Content blocks; results first, blank texts left out.
+pub(super) fn anthropic(message: &Neutral, out: &mut Vec<Bytes>, problems: &mut Vec<Problem>) {
+    let role = match message.role {
+        Role::Assistant => "assistant",
+        Role::System | Role::Developer => {
+            let detail = "a system message inside the conversation became the user's";
+            problems.push(Problem::new("system-inside", detail));
+            "user"
+        }
+        _ => "user",
+    };
+    let results = message.pieces.iter().filter(|piece| is_result(piece));
+    let rest = message.pieces.iter().filter(|piece| !is_result(piece));
+    let mut blocks: Vec<_> =
+        results.chain(rest).filter_map(|piece| anthropic_block(piece, problems)).collect();
+    if blocks.is_empty() {
+        if role == "assistant" {
+            return;
+        }
+        blocks.push(text_part(EMPTY));
+    }
+    let json = Json::default().raw(r#"{"role":""#).raw(role).raw(r#"","content":"#);
+    out.push(list(json, blocks.into_iter()).raw("}").done());
+}
+
+fn anthropic_block(piece: &Piece, problems: &mut Vec<Problem>) -> Option<Bytes> {
+    Some(match piece {
+        Piece::Text(text) | Piece::Refusal(text) => {
+            if text.trim().is_empty() {
+                return None;
+            }
+            text_part(text)
+        }
+        Piece::Reasoning(_) => {
+            let detail = "reasoning without a signature was left out";
+            problems.push(Problem::new("unsigned-reasoning", detail));
+            return None;
+        }
+        Piece::Image(source) => anthropic_image(source),
+        Piece::Call { id, name, arguments } => {
+            let json = Json::default().raw(r#"{"type":"tool_use","id":"#).text(&plain_name(id));
+            let json = json.raw(r#","name":"#).text(&plain_name(name)).raw(r#","input":"#);
+            let json = match arguments.trim() {
+                "" => json.raw("{}"),
+                object if is_object(object) => json.raw(object),
+                text => {
+                    let detail = "arguments that are no object were wrapped in one";
+                    problems.push(Problem::new("arguments", detail));
+                    json.raw(r#"{"arguments":"#).text(text).raw("}")
+                }
+            };
+            json.raw("}").done()
+        }
+        Piece::Result { id, text, images, error } => {
+            let json = Json::default().raw(r#"{"type":"tool_result","tool_use_id":"#);
+            let json = json.text(&plain_name(id)).raw(r#","content":"#);
+            let json = if images.is_empty() {
+                json.text(text)
+            } else {
+                let text = (!text.trim().is_empty()).then(|| text_part(text));
+                list(json, text.into_iter().chain(images.iter().map(anthropic_image)))
+            };
+            if *error { json.raw(r#","is_error":true}"#) } else { json.raw("}") }.done()
+        }
+    })
+}
+
+fn is_object(text: &str) -> bool {
+    text.starts_with('{') && serde_json::from_str::<&serde_json::value::RawValue>(text).is_ok()
+}
+
+fn anthropic_image(source: &Source) -> Bytes {
+    let json = Json::default().raw(r#"{"type":"image","source":{"type":""#);
+    match source {
+        Source::Base64 { mime, data } => {
+            json.raw(r#"base64","media_type":"#).text(mime).raw(r#","data":"#).text(data)
+        }
+        Source::Url(url) => json.raw(r#"url","url":"#).text(url),
+    }
+    .raw("}}")
+    .done()
+}
+
+/// An id or name in the letters that Anthropic takes.
+fn plain_name(name: &str) -> Cow<'_, str> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    let name = last_chars(name, ANTHROPIC_ID);
+    if name.is_empty() {
+        return Cow::Borrowed("unknown");
+    }
+    if name.chars().all(is_plain) {
+        return Cow::Borrowed(name);
+    }
+    Cow::Owned(name.chars().map(|c| if is_plain(c) { c } else { '_' }).collect())
+}

@@ -1,0 +1,303 @@
+//! `OpenAI` Chat Completions, and what compatible servers and clients add to it.
+
+use bytes::Bytes;
+use midfold_core::{Block, BlockKind, ByteRange, Dialect, Media, MediaKind, Role, TextRef, View};
+use smallvec::SmallVec;
+
+use super::part::{self, Content, Shape, read_content};
+use super::walk::{Key, Walk, filled, inside, to_range};
+use crate::render::{Json, result_text};
+use crate::{media, wrappers};
+
+/// `openai-chat`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OpenAiChat;
+
+/// The members of a message, as they are met.
+#[derive(Default)]
+struct Message {
+    role: Option<ByteRange>,
+    name: Option<ByteRange>,
+    call_id: Option<ByteRange>,
+    content: Option<Content>,
+    content_blocks: Vec<Block>,
+    calls: Vec<Block>,
+    function_call: Option<Block>,
+    others: SmallVec<[(Member, Block); 2]>,
+}
+
+/// Members that become one block of their own; the last of each kind counts.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Member {
+    Refusal,
+    Audio,
+    Images,
+    ReasoningContent,
+    Reasoning,
+    ReasoningDetails,
+    ThinkingBlocks,
+}
+
+impl Dialect for OpenAiChat {
+    fn name(&self) -> &'static str {
+        "openai-chat"
+    }
+
+    fn view(&self, bytes: &[u8]) -> View {
+        let mut walk = Walk::new(bytes);
+        let mut message = Message::default();
+        let whole = walk.message(|walk, key| message.member(walk, key));
+        if walk.broken {
+            return super::opaque_view(bytes);
+        }
+        message.into_view(bytes, to_range(&whole))
+    }
+
+    fn made_message(&self, role: Role, text: &str) -> Bytes {
+        let role = match role {
+            Role::System | Role::Developer | Role::Assistant => role.name(),
+            Role::User | Role::Tool | Role::Other => "user",
+        };
+        Json::default()
+            .raw(r#"{"role":""#)
+            .raw(role)
+            .raw(r#"","content":"#)
+            .text(text)
+            .raw("}")
+            .done()
+    }
+
+    fn made_result(&self, id: &str, name: &str, text: &str) -> Bytes {
+        let json = Json::default();
+        let json = if id.is_empty() && !name.is_empty() {
+            json.raw(r#"{"role":"function","name":"#).text(name)
+        } else {
+            json.raw(r#"{"role":"tool","tool_call_id":"#).text(id)
+        };
+        json.raw(r#","content":"#).text(text).raw("}").done()
+    }
+
+    fn results_as_text(&self, bytes: &[u8], view: &View, blocks: &[usize]) -> Bytes {
+        let texts: Vec<_> = blocks.iter().map(|&index| result_text(bytes, view, index)).collect();
+        let text = texts.join("\n");
+        let mut media =
+            blocks.iter().filter_map(|&at| view.blocks.get(at)).flat_map(|b| &b.media).peekable();
+        if media.peek().is_none() {
+            return self.made_message(Role::User, &text);
+        }
+        let start = Json::default().raw(r#"{"role":"user","content":[{"type":"text","text":"#);
+        media
+            .fold(start.text(&text).raw("}"), |json, media| {
+                json.raw(",").raw(media.outer.of(bytes))
+            })
+            .raw("]}")
+            .done()
+    }
+}
+
+impl Message {
+    fn member(&mut self, walk: &mut Walk<'_>, key: &Key<'_>) {
+        match key.name() {
+            "role" => self.role = walk.string(),
+            "name" | "tool_name" => {
+                let name = walk.string();
+                self.name = name.or(self.name);
+            }
+            "tool_call_id" => self.call_id = walk.string(),
+            "content" => self.read_content(walk, key),
+            "tool_calls" => {
+                self.calls.clear();
+                let calls = &mut self.calls;
+                walk.array(|walk| calls.push(read_call(walk)));
+            }
+            "function_call" => {
+                self.function_call = (walk.peek() == Some(b'{')).then(|| {
+                    let (name, arguments, value) = read_function(walk);
+                    let outer = key.member(&value);
+                    let name = part::label(walk.bytes, name);
+                    part::call(outer, None, name, part::arguments(walk.bytes, arguments, outer))
+                });
+            }
+            "refusal" => self.text_member(walk, key, Member::Refusal),
+            "reasoning_content" | "thinking" => {
+                self.text_member(walk, key, Member::ReasoningContent);
+            }
+            "reasoning" => self.text_member(walk, key, Member::Reasoning),
+            "reasoning_details" => self.details(walk, key, Member::ReasoningDetails),
+            "thinking_blocks" => self.details(walk, key, Member::ThinkingBlocks),
+            "audio" => self.audio(walk, key),
+            "images" => self.images(walk, key),
+            _ => {}
+        }
+    }
+
+    fn read_content(&mut self, walk: &mut Walk<'_>, key: &Key<'_>) {
+        let blocks = &mut self.content_blocks;
+        blocks.clear();
+        let content = read_content(walk, key, |bytes, part| blocks.push(part.block(bytes)));
+        match content.shape {
+            Shape::Text => {
+                blocks.push(Block::new(BlockKind::Text, content.outer, content.body()));
+            }
+            Shape::Other => blocks.push(Block::opaque(content.outer)),
+            Shape::Null | Shape::List => {}
+        }
+        self.content = Some(content);
+    }
+
+    fn set(&mut self, member: Member, block: Option<Block>) {
+        self.others.retain(|(kind, _)| *kind != member);
+        self.others.extend(block.map(|block| (member, block)));
+    }
+
+    fn text_member(&mut self, walk: &mut Walk<'_>, key: &Key<'_>, member: Member) {
+        let kind = match member {
+            Member::Refusal => BlockKind::Refusal,
+            _ => BlockKind::Reasoning { bound: false },
+        };
+        let block = walk.string().map(|token| {
+            let outer = key.member(&token.to_usize());
+            Block::new(kind, outer, TextRef::string(token))
+        });
+        self.set(member, block);
+    }
+
+    /// A list of reasoning entries, some of which may be signed or encrypted.
+    fn details(&mut self, walk: &mut Walk<'_>, key: &Key<'_>, member: Member) {
+        if walk.peek() != Some(b'[') {
+            return self.set(member, None);
+        }
+        let mut texts = SmallVec::new();
+        let mut bound = false;
+        let value = walk.array(|walk| {
+            walk.object(|walk, key| match key.name() {
+                "text" | "summary" | "thinking" => {
+                    texts.extend(walk.string().map(TextRef::string));
+                }
+                "signature" | "data" => {
+                    let token = walk.string();
+                    bound |= filled(walk.bytes, token).is_some();
+                }
+                _ => {}
+            });
+        });
+        let kind = BlockKind::Reasoning { bound };
+        let mut block = Block::new(kind, key.member(&value), TextRef::raw(to_range(&value)));
+        block.texts = texts;
+        self.set(member, Some(block));
+    }
+
+    fn audio(&mut self, walk: &mut Walk<'_>, key: &Key<'_>) {
+        let is_object = walk.peek() == Some(b'{');
+        let value = walk.value();
+        let block = is_object.then(|| {
+            let outer = key.member(&value);
+            let media =
+                media::describe(walk.bytes, MediaKind::Audio, outer, Some(to_range(&value)));
+            media_block(outer, vec![media])
+        });
+        self.set(Member::Audio, block);
+    }
+
+    /// Ollama: pictures as a list of base64 strings beside the content.
+    fn images(&mut self, walk: &mut Walk<'_>, key: &Key<'_>) {
+        let mut media = Vec::new();
+        let value = walk.array(|walk| {
+            let holder = to_range(&walk.value());
+            media.push(media::describe(walk.bytes, MediaKind::Image, holder, Some(holder)));
+        });
+        let block = (!media.is_empty()).then(|| media_block(key.member(&value), media));
+        self.set(Member::Images, block);
+    }
+
+    fn into_view(self, bytes: &[u8], whole: ByteRange) -> View {
+        let role = match self.role.map_or(&b""[..], |role| inside(role.of(bytes))) {
+            b"system" => Role::System,
+            b"developer" => Role::Developer,
+            b"user" => Role::User,
+            b"assistant" => Role::Assistant,
+            b"tool" | b"function" => Role::Tool,
+            _ => Role::Other,
+        };
+        let mut blocks = if role == Role::Tool {
+            let id = part::label(bytes, self.call_id);
+            let name = part::label(bytes, self.name);
+            vec![result(bytes, self.content, self.content_blocks, id, name, whole)]
+        } else {
+            self.content_blocks
+        };
+        blocks.extend(self.calls);
+        blocks.extend(self.function_call);
+        blocks.extend(self.others.into_iter().map(|(_, block)| block));
+        blocks.sort_by_key(|block| block.outer.start);
+        let origin = wrappers::origin(role, &blocks, bytes);
+        View { role, origin, blocks }
+    }
+}
+
+fn media_block(outer: ByteRange, media: Vec<Media>) -> Block {
+    Block { kind: BlockKind::Media, media, ..Block::opaque(outer) }
+}
+
+/// A tool message is one result, whatever its content is made of.
+fn result(
+    bytes: &[u8],
+    content: Option<Content>,
+    parts: Vec<Block>,
+    id: Option<TextRef>,
+    name: Option<TextRef>,
+    whole: ByteRange,
+) -> Block {
+    let kind = BlockKind::Result { id, name, error: None };
+    let (outer, body) = match content {
+        Some(content) => (content.outer, content.body()),
+        None => (whole, part::absent(whole)),
+    };
+    let mut block = Block { kind, body, ..Block::opaque(outer) };
+    if let Some(Content { shape: Shape::Other, value, .. }) = content {
+        // Some servers hand an object over; its source is what the model reads.
+        if value.of(bytes).starts_with(b"{") {
+            block.texts.push(body);
+        }
+    }
+    for part in parts {
+        block.texts.extend(part.texts);
+        block.media.extend(part.media);
+    }
+    block
+}
+
+type Function = (Option<ByteRange>, Option<std::ops::Range<usize>>, std::ops::Range<usize>);
+
+/// `{name, arguments}` or `{name, input}`: name, arguments and the whole value.
+fn read_function(walk: &mut Walk<'_>) -> Function {
+    let (mut name, mut arguments) = (None, None);
+    let value = walk.object(|walk, key| match key.name() {
+        "name" => name = walk.string(),
+        "arguments" | "input" => arguments = Some(walk.value()),
+        _ => {}
+    });
+    (name, arguments, value)
+}
+
+/// One element of `tool_calls`.
+fn read_call(walk: &mut Walk<'_>) -> Block {
+    let (mut id, mut name, mut arguments) = (None, None, None);
+    let mut known = false;
+    let value = walk.object(|walk, key| match key.name() {
+        "id" => id = walk.string(),
+        "function" | "custom" if walk.peek() == Some(b'{') => {
+            known = true;
+            let (found_name, found_arguments, _) = read_function(walk);
+            (name, arguments) = (found_name, found_arguments);
+        }
+        _ => {}
+    });
+    let outer = to_range(&value);
+    if !known && id.is_none() {
+        return Block::opaque(outer);
+    }
+    let bytes = walk.bytes;
+    let body = part::arguments(bytes, arguments, outer);
+    part::call(outer, part::label(bytes, id), part::label(bytes, name), body)
+}

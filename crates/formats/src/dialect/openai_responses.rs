@@ -1,0 +1,237 @@
+//! `OpenAI` Responses: one event is one item.
+
+use bytes::Bytes;
+use midfold_core::{Block, BlockKind, ByteRange, Coding, Dialect, Role, TextRef, View};
+use smallvec::SmallVec;
+
+use super::part::{self, Content, Readable, Shape, read_content};
+use super::walk::{Key, Walk, filled, inside, to_range};
+use crate::render::{Json, result_text};
+use crate::wrappers;
+
+/// `openai-responses`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OpenAiResponses;
+
+/// The members of an item, as they are met.
+#[derive(Default)]
+struct Item {
+    kind: Option<ByteRange>,
+    role: Option<ByteRange>,
+    id: Option<ByteRange>,
+    call_id: Option<ByteRange>,
+    name: Option<ByteRange>,
+    status: Option<ByteRange>,
+    encrypted: Option<ByteRange>,
+    content: Option<Content>,
+    /// Parts of `content`.
+    parts: Vec<Block>,
+    /// Texts of `summary`.
+    summary: SmallVec<[TextRef; 1]>,
+    output: Option<Readable>,
+    arguments: Option<ByteRange>,
+    input: Option<ByteRange>,
+    action: Option<ByteRange>,
+    operation: Option<ByteRange>,
+}
+
+impl Dialect for OpenAiResponses {
+    fn name(&self) -> &'static str {
+        "openai-responses"
+    }
+
+    fn view(&self, bytes: &[u8]) -> View {
+        let mut walk = Walk::new(bytes);
+        let mut item = Item::default();
+        let whole = walk.message(|walk, key| item.member(walk, key));
+        if walk.broken {
+            return super::opaque_view(bytes);
+        }
+        item.into_view(bytes, to_range(&whole))
+    }
+
+    fn made_message(&self, role: Role, text: &str) -> Bytes {
+        message(role, text).raw("]}").done()
+    }
+
+    fn made_result(&self, id: &str, _name: &str, text: &str) -> Bytes {
+        Json::default()
+            .raw(r#"{"type":"function_call_output","call_id":"#)
+            .text(id)
+            .raw(r#","output":"#)
+            .text(text)
+            .raw("}")
+            .done()
+    }
+
+    fn results_as_text(&self, bytes: &[u8], view: &View, blocks: &[usize]) -> Bytes {
+        let texts: Vec<_> = blocks.iter().map(|&index| result_text(bytes, view, index)).collect();
+        let media = blocks.iter().filter_map(|&at| view.blocks.get(at)).flat_map(|b| &b.media);
+        media
+            // A screenshot is a result's own shape and no message part.
+            .filter(|media| {
+                memchr::memmem::find(media.outer.of(bytes), b"computer_screenshot").is_none()
+            })
+            .fold(message(Role::User, &texts.join("\n")), |json, media| {
+                json.raw(",").raw(media.outer.of(bytes))
+            })
+            .raw("]}")
+            .done()
+    }
+}
+
+/// A message without its closing brackets.
+fn message(role: Role, text: &str) -> Json {
+    let (role, part) = match role {
+        Role::Assistant => ("assistant", "output_text"),
+        Role::System | Role::Developer => (role.name(), "input_text"),
+        Role::User | Role::Tool | Role::Other => ("user", "input_text"),
+    };
+    Json::default()
+        .raw(r#"{"type":"message","role":""#)
+        .raw(role)
+        .raw(r#"","content":[{"type":""#)
+        .raw(part)
+        .raw(r#"","text":"#)
+        .text(text)
+        .raw("}")
+}
+
+impl Item {
+    fn member(&mut self, walk: &mut Walk<'_>, key: &Key<'_>) {
+        match key.name() {
+            "type" => self.kind = walk.string(),
+            "role" => self.role = walk.string(),
+            "id" => self.id = walk.string(),
+            "call_id" => self.call_id = walk.string(),
+            "name" => self.name = walk.string(),
+            "status" => self.status = walk.string(),
+            "encrypted_content" => self.encrypted = walk.string(),
+            "arguments" => self.arguments = Some(to_range(&walk.value())),
+            "input" => self.input = Some(to_range(&walk.value())),
+            "action" | "actions" => self.action = Some(to_range(&walk.value())),
+            "operation" => self.operation = Some(to_range(&walk.value())),
+            "output" => self.output = Some(Readable::read(walk, key)),
+            "content" => {
+                let parts = &mut self.parts;
+                parts.clear();
+                let content = read_content(walk, key, |bytes, part| parts.push(part.block(bytes)));
+                if content.shape == Shape::Text {
+                    parts.push(Block::new(BlockKind::Text, content.outer, content.body()));
+                }
+                self.content = Some(content);
+            }
+            "summary" => {
+                let summary = &mut self.summary;
+                summary.clear();
+                walk.array(|walk| {
+                    walk.object(|walk, key| {
+                        if key.name() == "text" {
+                            summary.extend(walk.string().map(TextRef::string));
+                        }
+                    });
+                });
+            }
+            _ => {}
+        }
+    }
+
+    fn into_view(mut self, bytes: &[u8], whole: ByteRange) -> View {
+        let kind = self.kind.map_or(&b""[..], |kind| inside(kind.of(bytes)));
+        let (role, blocks) = match kind {
+            b"" | b"message" => {
+                if let Some(Content { shape: Shape::Other, outer, .. }) = self.content {
+                    self.parts.push(Block::opaque(outer));
+                }
+                (self.role(bytes), std::mem::take(&mut self.parts))
+            }
+            b"function_call" => (Role::Assistant, vec![self.call(bytes, whole, self.arguments)]),
+            b"custom_tool_call" => (Role::Assistant, vec![self.call(bytes, whole, self.input)]),
+            b"local_shell_call" | b"shell_call" | b"computer_call" => {
+                (Role::Assistant, vec![self.call(bytes, whole, self.action)])
+            }
+            b"apply_patch_call" => (Role::Assistant, vec![self.call(bytes, whole, self.operation)]),
+            b"function_call_output"
+            | b"custom_tool_call_output"
+            | b"local_shell_call_output"
+            | b"shell_call_output"
+            | b"computer_call_output"
+            | b"apply_patch_call_output" => (Role::Tool, vec![self.result(bytes, whole)]),
+            b"reasoning" => (Role::Assistant, vec![self.reasoning(bytes, whole)]),
+            _ => (self.opaque_role(bytes, kind), vec![Block::opaque(whole)]),
+        };
+        let origin = wrappers::origin(role, &blocks, bytes);
+        View { role, origin, blocks }
+    }
+
+    fn role(&self, bytes: &[u8]) -> Role {
+        match self.role.map_or(&b""[..], |role| inside(role.of(bytes))) {
+            b"system" => Role::System,
+            b"developer" => Role::Developer,
+            b"user" => Role::User,
+            b"assistant" => Role::Assistant,
+            _ => Role::Other,
+        }
+    }
+
+    /// Whose an item is that we do not interpret: the model makes calls, tools answer.
+    fn opaque_role(&self, bytes: &[u8], kind: &[u8]) -> Role {
+        if self.role.is_some() {
+            self.role(bytes)
+        } else if kind.ends_with(b"_output") {
+            Role::Tool
+        } else if kind.ends_with(b"_call") || kind.starts_with(b"mcp_") || kind == b"program" {
+            Role::Assistant
+        } else {
+            Role::Other
+        }
+    }
+
+    /// The id that pairs a call with its output; the older shell items only have `id`.
+    fn pairing_id(&self, bytes: &[u8]) -> Option<TextRef> {
+        part::label(bytes, self.call_id).or_else(|| part::label(bytes, self.id))
+    }
+
+    fn call(&self, bytes: &[u8], whole: ByteRange, arguments: Option<ByteRange>) -> Block {
+        let body = part::arguments(bytes, arguments.map(ByteRange::to_usize), whole);
+        // The built-in tools have no name of their own; their type serves as one.
+        let name = part::label(bytes, self.name).or_else(|| part::label(bytes, self.kind));
+        part::call(whole, self.pairing_id(bytes), name, body)
+    }
+
+    fn result(&mut self, bytes: &[u8], whole: ByteRange) -> Block {
+        let error = match self.status.map(|status| inside(status.of(bytes))) {
+            Some(b"failed") => Some(true),
+            _ => None,
+        };
+        let kind = BlockKind::Result {
+            id: self.pairing_id(bytes),
+            name: part::label(bytes, self.name),
+            error,
+        };
+        match self.output.take() {
+            Some(output) => Block {
+                kind,
+                outer: whole,
+                body: output.content.body(),
+                texts: output.texts,
+                media: output.media,
+            },
+            None => Block { kind, body: part::absent(whole), ..Block::opaque(whole) },
+        }
+    }
+
+    fn reasoning(&mut self, bytes: &[u8], whole: ByteRange) -> Block {
+        let bound = filled(bytes, self.encrypted).is_some();
+        let mut texts = std::mem::take(&mut self.summary);
+        for part in self.parts.drain(..) {
+            texts.extend(part.texts);
+        }
+        Block {
+            kind: BlockKind::Reasoning { bound },
+            texts,
+            body: TextRef { token: whole, coding: Coding::Raw, nested: None },
+            ..Block::opaque(whole)
+        }
+    }
+}

@@ -1,0 +1,326 @@
+//! Content parts: what the three provider dialects share below the message.
+
+use std::ops::Range;
+
+use midfold_core::{Block, BlockKind, ByteRange, Coding, Media, MediaKind, TextRef};
+use smallvec::SmallVec;
+
+use super::walk::{Key, Walk, filled, inside, to_range};
+use crate::media;
+
+/// What stands under `content` or `output`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shape {
+    Null,
+    Text,
+    List,
+    Other,
+}
+
+/// The place of a `content` member.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Content {
+    pub(crate) outer: ByteRange,
+    pub(crate) value: ByteRange,
+    pub(crate) shape: Shape,
+}
+
+impl Content {
+    /// The value as the body of a block.
+    pub(crate) fn body(&self) -> TextRef {
+        match self.shape {
+            Shape::Text => TextRef::string(self.value),
+            _ => TextRef::raw(self.value),
+        }
+    }
+}
+
+/// The members of one part that any dialect looks at. Which of them count, `type` decides.
+#[derive(Debug, Default)]
+pub(crate) struct Part {
+    pub(crate) outer: ByteRange,
+    pub(crate) kind: Option<ByteRange>,
+    pub(crate) text: Option<ByteRange>,
+    pub(crate) refusal: Option<ByteRange>,
+    pub(crate) thinking: Option<ByteRange>,
+    pub(crate) signature: Option<ByteRange>,
+    pub(crate) id: Option<ByteRange>,
+    pub(crate) tool_use_id: Option<ByteRange>,
+    pub(crate) name: Option<ByteRange>,
+    pub(crate) input: Option<ByteRange>,
+    pub(crate) error: Option<bool>,
+    pub(crate) content: Option<Content>,
+    stdout: Option<ByteRange>,
+    stderr: Option<ByteRange>,
+    image_url: Option<ByteRange>,
+    source: Option<ByteRange>,
+    audio: Option<ByteRange>,
+    file: Option<ByteRange>,
+    data: Option<ByteRange>,
+    /// Readable text and media under `content`.
+    pub(crate) texts: SmallVec<[TextRef; 1]>,
+    pub(crate) media: Vec<Media>,
+}
+
+impl Part {
+    /// Reads the next value as a part.
+    pub(crate) fn read(walk: &mut Walk<'_>) -> Self {
+        let mut part = Self::default();
+        let range = match walk.peek() {
+            Some(b'"') => {
+                part.text = walk.string();
+                part.outer = part.text.unwrap_or_default();
+                return part;
+            }
+            _ => walk.object(|walk, key| part.member(walk, key)),
+        };
+        part.outer = to_range(&range);
+        part
+    }
+
+    fn member(&mut self, walk: &mut Walk<'_>, key: &Key<'_>) {
+        match key.name() {
+            "type" => self.kind = walk.string(),
+            "text" => self.text = walk.string(),
+            "refusal" => self.refusal = walk.string(),
+            "thinking" => self.thinking = walk.string(),
+            "signature" => self.signature = walk.string(),
+            "id" => self.id = walk.string(),
+            "tool_use_id" => self.tool_use_id = walk.string(),
+            "name" => self.name = walk.string(),
+            "input" => self.input = Some(to_range(&walk.value())),
+            "stdout" => self.stdout = walk.string(),
+            "stderr" => self.stderr = walk.string(),
+            "image_url" => self.image_url = Some(to_range(&walk.value())),
+            "source" => self.source = Some(to_range(&walk.value())),
+            "input_audio" | "audio" => self.audio = Some(to_range(&walk.value())),
+            "file" | "file_data" | "file_url" | "file_id" => {
+                let value = to_range(&walk.value());
+                // `file_data` holds the bytes, its neighbours only name them.
+                if self.file.is_none() || key.name() != "file_id" {
+                    self.file = Some(value);
+                }
+            }
+            "data" => self.data = walk.string(),
+            "is_error" => {
+                let value = walk.value();
+                self.error = match walk.bytes.get(value) {
+                    Some(b"true") => Some(true),
+                    Some(b"false") => Some(false),
+                    _ => None,
+                };
+            }
+            "content" => {
+                let (content, texts, media) = read_nested(walk, key);
+                self.content = Some(content);
+                self.texts = texts;
+                self.media = media;
+            }
+            _ => {}
+        }
+    }
+
+    /// The `type`, as written; empty when there is none.
+    pub(crate) fn kind<'a>(&self, bytes: &'a [u8]) -> &'a [u8] {
+        self.kind.map_or(&[][..], |range| inside(range.of(bytes)))
+    }
+
+    /// The part as plain text, where it is that.
+    pub(crate) fn plain(&self, bytes: &[u8]) -> Option<ByteRange> {
+        match self.kind(bytes) {
+            b"text" | b"input_text" | b"output_text" | b"summary_text" | b"reasoning_text"
+            | b"" => self.text,
+            _ => None,
+        }
+    }
+
+    /// The block of a part that means the same in every dialect: text, refusal, media; opaque
+    /// for all else.
+    pub(crate) fn block(&self, bytes: &[u8]) -> Block {
+        if let Some(text) = self.plain(bytes) {
+            return Block::new(BlockKind::Text, self.outer, TextRef::string(text));
+        }
+        if let (b"refusal", Some(text)) = (self.kind(bytes), self.refusal) {
+            return Block::new(BlockKind::Refusal, self.outer, TextRef::string(text));
+        }
+        let mut block = Block::opaque(self.outer);
+        if let Some(media) = self.media(bytes) {
+            block.kind = BlockKind::Media;
+            block.media.push(media);
+        }
+        block
+    }
+
+    /// The media that this part is.
+    pub(crate) fn media(&self, bytes: &[u8]) -> Option<Media> {
+        let (kind, holder) = match self.kind(bytes) {
+            b"image_url" | b"input_image" | b"image" | b"computer_screenshot" => {
+                (MediaKind::Image, self.image_url.or(self.source).or(self.data))
+            }
+            b"input_audio" | b"audio" => {
+                (MediaKind::Audio, self.audio.or(self.source).or(self.data))
+            }
+            b"file" | b"input_file" | b"document" | b"container_upload" => {
+                (MediaKind::File, self.file.or(self.source).or(self.data))
+            }
+            _ => return None,
+        };
+        Some(media::describe(bytes, kind, self.outer, holder))
+    }
+
+    /// Adds what can be read in this part of a result.
+    fn readable(&self, bytes: &[u8], texts: &mut SmallVec<[TextRef; 1]>, media: &mut Vec<Media>) {
+        if let Some(found) = self.media(bytes) {
+            media.push(found);
+            return;
+        }
+        let own = [self.text, self.refusal, self.stdout, self.stderr];
+        texts.extend(own.into_iter().flatten().map(TextRef::string));
+        texts.extend(self.texts.iter().copied());
+        media.extend(self.media.iter().copied());
+    }
+}
+
+/// Reads a `content` value, handing each part over.
+pub(crate) fn read_content(
+    walk: &mut Walk<'_>,
+    key: &Key<'_>,
+    mut each: impl FnMut(&[u8], Part),
+) -> Content {
+    let (shape, value) = match walk.peek() {
+        Some(b'"') => (Shape::Text, walk.value()),
+        Some(b'n') => (Shape::Null, walk.value()),
+        Some(b'[') => {
+            let list = walk.array(|walk| {
+                let part = Part::read(walk);
+                each(walk.bytes, part);
+            });
+            (Shape::List, list)
+        }
+        _ => (Shape::Other, walk.value()),
+    };
+    Content { outer: key.member(&value), value: to_range(&value), shape }
+}
+
+type Nested = (Content, SmallVec<[TextRef; 1]>, Vec<Media>);
+
+/// Reads the content of a result: only its text and media matter. Lists deeper than two are not
+/// followed, so that nesting cannot exhaust the stack.
+fn read_nested(walk: &mut Walk<'_>, key: &Key<'_>) -> Nested {
+    let mut texts = SmallVec::new();
+    let mut media = Vec::new();
+    let content = read_flat(walk, key, &mut texts, &mut media);
+    (content, texts, media)
+}
+
+fn read_flat(
+    walk: &mut Walk<'_>,
+    key: &Key<'_>,
+    texts: &mut SmallVec<[TextRef; 1]>,
+    media: &mut Vec<Media>,
+) -> Content {
+    let content = match walk.peek() {
+        Some(b'[') => {
+            let list = walk.array(|walk| {
+                let mut part = Part::default();
+                if walk.peek() == Some(b'"') {
+                    part.text = walk.string();
+                    part.outer = part.text.unwrap_or_default();
+                } else {
+                    let range = walk.object(|walk, key| {
+                        if key.name() == "content" {
+                            part.search_result(walk);
+                        } else {
+                            part.member(walk, key);
+                        }
+                    });
+                    part.outer = to_range(&range);
+                }
+                part.readable(walk.bytes, texts, media);
+            });
+            Content { outer: key.member(&list), value: to_range(&list), shape: Shape::List }
+        }
+        _ => read_content(walk, key, |_, _| {}),
+    };
+    if content.shape == Shape::Text {
+        texts.push(TextRef::string(content.value));
+    }
+    content
+}
+
+impl Part {
+    /// The text parts of a search result inside a tool result.
+    fn search_result(&mut self, walk: &mut Walk<'_>) {
+        let texts = &mut self.texts;
+        texts.clear();
+        walk.array(|walk| {
+            walk.object(|walk, key| {
+                if key.name() == "text"
+                    && let Some(text) = walk.string()
+                {
+                    texts.push(TextRef::string(text));
+                }
+            });
+        });
+    }
+}
+
+/// The body of a result or call and all that can be read in it.
+pub(crate) struct Readable {
+    pub(crate) content: Content,
+    pub(crate) texts: SmallVec<[TextRef; 1]>,
+    pub(crate) media: Vec<Media>,
+}
+
+impl Readable {
+    /// Reads the next value as the content of a result: a string, a list of parts, or one part.
+    pub(crate) fn read(walk: &mut Walk<'_>, key: &Key<'_>) -> Self {
+        if walk.peek() == Some(b'{') {
+            let part = Part::read(walk);
+            let mut texts = SmallVec::new();
+            let mut media = Vec::new();
+            part.readable(walk.bytes, &mut texts, &mut media);
+            let outer =
+                ByteRange { start: u32::try_from(key.start).unwrap_or(u32::MAX), ..part.outer };
+            let content = Content { outer, value: part.outer, shape: Shape::Other };
+            return Self { content, texts, media };
+        }
+        let (content, texts, media) = read_nested(walk, key);
+        Self { content, texts, media }
+    }
+}
+
+/// A call id or tool name, where it is a string that is not empty.
+pub(crate) fn label(bytes: &[u8], token: Option<ByteRange>) -> Option<TextRef> {
+    filled(bytes, token).map(TextRef::string)
+}
+
+/// The arguments of a call: text in quotes, or a value that is its own text.
+pub(crate) fn arguments(bytes: &[u8], value: Option<Range<usize>>, outer: ByteRange) -> TextRef {
+    let Some(value) = value else { return absent(outer) };
+    let range = to_range(&value);
+    if bytes.get(value.start) == Some(&b'"') { TextRef::string(range) } else { TextRef::raw(range) }
+}
+
+/// The body of a block that has none: an empty range. Its block has no texts, and nothing edits it.
+pub(crate) fn absent(outer: ByteRange) -> TextRef {
+    TextRef {
+        token: ByteRange { start: outer.end, end: outer.end },
+        coding: Coding::Raw,
+        nested: None,
+    }
+}
+
+/// A call block; without arguments it has no text.
+pub(crate) fn call(
+    outer: ByteRange,
+    id: Option<TextRef>,
+    name: Option<TextRef>,
+    body: TextRef,
+) -> Block {
+    let mut block = Block::new(BlockKind::Call { id, name }, outer, body);
+    if body.token.is_empty() {
+        block.texts.clear();
+    }
+    block
+}

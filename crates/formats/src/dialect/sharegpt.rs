@@ -1,0 +1,320 @@
+//! `ShareGPT` rows as Hermes writes them: one string with tags in it.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use bytes::Bytes;
+use midfold_core::{Block, BlockKind, ByteRange, Coding, Dialect, Role, TextRef, View, jsonstr};
+
+use super::walk::{Walk, inside};
+use crate::render::{Json, result_text, splice};
+use crate::{scan, wrappers};
+
+/// `sharegpt`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ShareGpt;
+
+/// A row: who speaks, and the token of what is said.
+#[derive(Default)]
+struct Row {
+    from: Option<ByteRange>,
+    value: Option<(ByteRange, Range<usize>)>,
+}
+
+/// A piece of a decoded value.
+#[derive(Debug, PartialEq, Eq)]
+struct Segment {
+    tag: Tag,
+    /// Tags included.
+    whole: Range<usize>,
+    /// What stands between them, without white space around it.
+    inside: Range<usize>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Tag {
+    Text,
+    Think,
+    Call,
+    Response,
+}
+
+impl Tag {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Text => "",
+            Self::Think => "think",
+            Self::Call => "tool_call",
+            Self::Response => "tool_response",
+        }
+    }
+}
+
+impl Dialect for ShareGpt {
+    fn name(&self) -> &'static str {
+        "sharegpt"
+    }
+
+    fn view(&self, bytes: &[u8]) -> View {
+        let mut walk = Walk::new(bytes);
+        let row = read_row(&mut walk);
+        if walk.broken {
+            return super::opaque_view(bytes);
+        }
+        let role = role(bytes, row.from);
+        let mut blocks = Vec::new();
+        if let Some((outer, value)) = row.value {
+            let token = ByteRange::new(value.start, value.end);
+            if bytes.get(value.start) == Some(&b'"') {
+                read_value(bytes, role, outer, token, &mut blocks);
+            } else if token.of(bytes) != b"null" {
+                blocks.push(Block::opaque(outer));
+            }
+        }
+        let origin = wrappers::origin(role, &blocks, bytes);
+        View { role, origin, blocks }
+    }
+
+    fn made_message(&self, role: Role, text: &str) -> Bytes {
+        let from = match role {
+            Role::System | Role::Developer => "system",
+            Role::Assistant => "gpt",
+            Role::User | Role::Tool | Role::Other => "human",
+        };
+        Json::default()
+            .raw(r#"{"from":""#)
+            .raw(from)
+            .raw(r#"","value":"#)
+            .text(text)
+            .raw("}")
+            .done()
+    }
+
+    fn made_result(&self, id: &str, name: &str, text: &str) -> Bytes {
+        let inner = Json::default()
+            .raw("<tool_response>\n{\"tool_call_id\": ")
+            .text(id)
+            .raw(", \"name\": ")
+            .text(name)
+            .raw(", \"content\": ")
+            .text(text)
+            .raw("}\n</tool_response>")
+            .done();
+        let value = String::from_utf8_lossy(&inner);
+        Json::default().raw(r#"{"from":"tool","value":"#).text(&value).raw("}").done()
+    }
+
+    fn results_as_text(&self, bytes: &[u8], view: &View, blocks: &[usize]) -> Bytes {
+        let named = |at: &usize| blocks.contains(at);
+        let results = (0..view.blocks.len()).filter(|&at| view.blocks[at].is_result());
+        if results.clone().all(|at| named(&at)) {
+            let texts: Vec<_> = blocks.iter().map(|&at| result_text(bytes, view, at)).collect();
+            return self.made_message(Role::User, &texts.join("\n"));
+        }
+        // Some results stay: only the others lose their tags, in the same string.
+        let Some((_, value)) = read_row(&mut Walk::new(bytes)).value else {
+            return Bytes::copy_from_slice(bytes);
+        };
+        let token = ByteRange::new(value.start, value.end);
+        let text = jsonstr::decode(token.of(bytes));
+        let segments = segments(&text, &[Tag::Response]);
+        let tagged = segments.iter().filter(|segment| segment.tag == Tag::Response);
+        let (mut out, mut from) = (String::with_capacity(text.len()), 0);
+        for (at, segment) in results.zip(tagged).filter(|(at, _)| named(at)) {
+            out.push_str(&text[from..segment.whole.start]);
+            out.push_str(&result_text(bytes, view, at));
+            from = segment.whole.end;
+        }
+        out.push_str(&text[from..]);
+        Bytes::from(splice(bytes, &[(token, jsonstr::encode(&out).as_bytes())]))
+    }
+}
+
+fn read_row(walk: &mut Walk<'_>) -> Row {
+    let mut row = Row::default();
+    walk.message(|walk, key| match key.name() {
+        "from" | "role" => row.from = walk.string(),
+        "value" | "content" => {
+            let value = walk.value();
+            row.value = Some((key.member(&value), value));
+        }
+        _ => {}
+    });
+    row
+}
+
+fn role(bytes: &[u8], from: Option<ByteRange>) -> Role {
+    match from.map_or(&b""[..], |from| inside(from.of(bytes))) {
+        b"system" => Role::System,
+        b"human" | b"user" => Role::User,
+        b"gpt" | b"assistant" | b"model" | b"bot" | b"chatgpt" | b"function_call" => {
+            Role::Assistant
+        }
+        b"tool" | b"observation" | b"function" | b"function_response" | b"ipython" => Role::Tool,
+        _ => Role::Other,
+    }
+}
+
+fn read_value(bytes: &[u8], role: Role, outer: ByteRange, token: ByteRange, out: &mut Vec<Block>) {
+    let tags: &[Tag] = match role {
+        Role::Assistant => &[Tag::Think, Tag::Call],
+        Role::Tool => &[Tag::Response],
+        _ => {
+            out.push(Block::new(BlockKind::Text, outer, TextRef::string(token)));
+            return;
+        }
+    };
+    let has_tags = memchr::memchr(b'<', token.of(bytes)).is_some()
+        || memchr::memmem::find(token.of(bytes), br"\u003").is_some();
+    let text = if has_tags { jsonstr::decode(token.of(bytes)) } else { Cow::Borrowed("") };
+    let segments = segments(&text, tags);
+    if segments.iter().all(|segment| segment.tag == Tag::Text) {
+        let kind = match role {
+            Role::Tool => BlockKind::Result { id: None, name: None, error: None },
+            _ => BlockKind::Text,
+        };
+        out.push(Block::new(kind, outer, TextRef::string(token)));
+        return;
+    }
+    let place = |range: &Range<usize>, coding| {
+        TextRef::nested(token, ByteRange::new(range.start, range.end), coding)
+    };
+    for segment in segments {
+        let whole = place(&segment.inside, Coding::Raw);
+        out.push(match segment.tag {
+            Tag::Text => Block::new(BlockKind::Text, token, whole),
+            Tag::Think => Block::new(BlockKind::Reasoning { bound: false }, token, whole),
+            Tag::Call => {
+                let fields = Fields::read(&text, segment.inside, "arguments");
+                let kind = BlockKind::Call {
+                    id: fields.id.map(|range| place(&range, Coding::Str)),
+                    name: fields.name.map(|range| place(&range, Coding::Str)),
+                };
+                Block::new(kind, token, body(&text, fields.body, whole, &place))
+            }
+            Tag::Response => {
+                let fields = Fields::read(&text, segment.inside, "content");
+                let kind = BlockKind::Result {
+                    id: fields.id.map(|range| place(&range, Coding::Str)),
+                    name: fields.name.map(|range| place(&range, Coding::Str)),
+                    error: None,
+                };
+                Block::new(kind, token, body(&text, fields.body, whole, &place))
+            }
+        });
+    }
+}
+
+fn body(
+    text: &str,
+    found: Option<Range<usize>>,
+    whole: TextRef,
+    place: &impl Fn(&Range<usize>, Coding) -> TextRef,
+) -> TextRef {
+    match found {
+        Some(range) if text.as_bytes().get(range.start) == Some(&b'"') => {
+            place(&range, Coding::Str)
+        }
+        Some(range) => place(&range, Coding::Raw),
+        None => whole,
+    }
+}
+
+/// The members of a call or response, where its inside is a JSON object that has a body.
+#[derive(Default)]
+struct Fields {
+    id: Option<Range<usize>>,
+    name: Option<Range<usize>>,
+    body: Option<Range<usize>>,
+}
+
+impl Fields {
+    fn read(text: &str, inside: Range<usize>, body: &str) -> Self {
+        let mut found = Self::default();
+        let source = text.get(inside.clone()).unwrap_or_default();
+        if serde_json::from_str::<&serde_json::value::RawValue>(source).is_err() {
+            return found;
+        }
+        let bytes = text.as_bytes();
+        let string = |value: &Range<usize>| {
+            (bytes[value.start] == b'"' && value.len() > 2).then(|| value.clone())
+        };
+        for member in scan::members(bytes, inside) {
+            if member.is(bytes, body) {
+                found.body = Some(member.value);
+            } else if member.is(bytes, "name") {
+                found.name = string(&member.value);
+            } else if member.is(bytes, "tool_call_id") || member.is(bytes, "id") {
+                found.id = string(&member.value);
+            }
+        }
+        found
+    }
+}
+
+/// Cuts a decoded value at these tags. A tag that never closes is text; text of white space
+/// alone is no segment.
+fn segments(text: &str, tags: &[Tag]) -> Vec<Segment> {
+    let mut out = Vec::new();
+    let (mut text_from, mut at) = (0, 0);
+    // Where a kind of tag does not close any more, it is not looked for again.
+    let mut dead = [false; 4];
+    let mut patience = 8;
+    while let Some(hit) = memchr::memchr(b'<', &text.as_bytes()[at..]).map(|hit| at + hit) {
+        let opened =
+            tags.iter().copied().find(|&tag| !dead[tag as usize] && opens(&text[hit..], tag));
+        let Some(tag) = opened else {
+            at = hit + 1;
+            continue;
+        };
+        let from = hit + tag.name().len() + 2;
+        let Some(end) = closing(text, from, tag, &mut patience) else {
+            dead[tag as usize] = true;
+            at = from;
+            continue;
+        };
+        push_text(&mut out, text, text_from..hit);
+        let whole = hit..end + tag.name().len() + 3;
+        at = whole.end;
+        text_from = at;
+        out.push(Segment { tag, whole, inside: trim(text, from..end) });
+    }
+    push_text(&mut out, text, text_from..text.len());
+    out
+}
+
+fn opens(text: &str, tag: Tag) -> bool {
+    text[1..].strip_prefix(tag.name()).is_some_and(|rest| rest.starts_with('>'))
+}
+
+/// Where the closing tag starts. JSON may hold the closing tag in a string, so it is stepped over
+/// first. `patience` bounds how often that may fail in one value: each failure can cost a scan
+/// of all the rest.
+fn closing(text: &str, from: usize, tag: Tag, patience: &mut u32) -> Option<usize> {
+    let close = format!("</{}>", tag.name());
+    let start = scan::skip_space(text.as_bytes(), from);
+    if tag != Tag::Think && *patience > 0 && text.as_bytes().get(start) == Some(&b'{') {
+        let end = scan::value(text.as_bytes(), start)
+            .map(|value| scan::skip_space(text.as_bytes(), value.end));
+        if let Some(end) = end.filter(|&end| text[end..].starts_with(&close)) {
+            return Some(end);
+        }
+        *patience -= 1;
+    }
+    memchr::memmem::find(&text.as_bytes()[from..], close.as_bytes()).map(|at| from + at)
+}
+
+fn push_text(out: &mut Vec<Segment>, text: &str, range: Range<usize>) {
+    let inside = trim(text, range.clone());
+    if !inside.is_empty() {
+        out.push(Segment { tag: Tag::Text, whole: range, inside });
+    }
+}
+
+/// The range without ASCII white space around it.
+fn trim(text: &str, range: Range<usize>) -> Range<usize> {
+    let slice = &text[range.clone()];
+    let front = slice.len() - slice.trim_ascii_start().len();
+    let start = range.start + front;
+    start..start + slice.trim_ascii().len()
+}

@@ -1,0 +1,161 @@
+//! A cursor that descends into a message as it scans it, so that reading one costs one scan.
+//!
+//! [`scan::members`] has to find the end of a value before its inside can be looked at; for
+//! content in parts in results that is three passes. The cursor visits members in place instead.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use midfold_core::ByteRange;
+
+use crate::scan;
+
+/// A position in an event's bytes.
+pub(crate) struct Walk<'a> {
+    pub(crate) bytes: &'a [u8],
+    at: usize,
+    /// The bytes turned out not to be JSON: what was read so far is void.
+    pub(crate) broken: bool,
+}
+
+/// The key of a member that is being visited.
+pub(crate) struct Key<'a> {
+    /// Where the key token starts: the member's outer range starts here.
+    pub(crate) start: usize,
+    name: Cow<'a, str>,
+}
+
+impl Key<'_> {
+    /// The decoded key.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Key and value together.
+    pub(crate) fn member(&self, value: &Range<usize>) -> ByteRange {
+        ByteRange::new(self.start, value.end)
+    }
+}
+
+impl<'a> Walk<'a> {
+    pub(crate) fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes, at: 0, broken: false }
+    }
+
+    /// The next byte that is not white space.
+    pub(crate) fn peek(&mut self) -> Option<u8> {
+        self.at = scan::skip_space(self.bytes, self.at);
+        self.bytes.get(self.at).copied()
+    }
+
+    /// Steps over the next value and says where it is.
+    pub(crate) fn value(&mut self) -> Range<usize> {
+        match scan::value(self.bytes, self.at) {
+            Some(found) => {
+                self.at = found.end;
+                found
+            }
+            None => self.fail(self.at),
+        }
+    }
+
+    /// Steps over the next value; its range when it is a string.
+    pub(crate) fn string(&mut self) -> Option<ByteRange> {
+        let is_string = self.peek() == Some(b'"');
+        let value = self.value();
+        is_string.then(|| to_range(&value))
+    }
+
+    /// Visits the members of a whole message. What is no object is no message.
+    pub(crate) fn message(&mut self, visit: impl FnMut(&mut Self, &Key<'a>)) -> Range<usize> {
+        self.broken = self.peek() != Some(b'{');
+        self.object(visit)
+    }
+
+    /// Visits the members of the next value, when it is an object. A value that `visit` does not
+    /// step over is stepped over for it.
+    pub(crate) fn object(&mut self, mut visit: impl FnMut(&mut Self, &Key<'a>)) -> Range<usize> {
+        if self.peek() != Some(b'{') {
+            return self.value();
+        }
+        let start = self.at;
+        self.at += 1;
+        loop {
+            match self.peek() {
+                Some(b'}') => {
+                    self.at += 1;
+                    return start..self.at;
+                }
+                Some(b',') => self.at += 1,
+                Some(b'"') => {
+                    let token = self.value();
+                    if self.peek() != Some(b':') {
+                        return self.fail(start);
+                    }
+                    self.at += 1;
+                    let before = self.at;
+                    visit(self, &key(self.bytes, &token));
+                    if self.at == before {
+                        self.value();
+                    }
+                }
+                _ => return self.fail(start),
+            }
+        }
+    }
+
+    /// Visits the elements of the next value, when it is an array.
+    pub(crate) fn array(&mut self, mut visit: impl FnMut(&mut Self)) -> Range<usize> {
+        if self.peek() != Some(b'[') {
+            return self.value();
+        }
+        let start = self.at;
+        self.at += 1;
+        loop {
+            match self.peek() {
+                Some(b']') => {
+                    self.at += 1;
+                    return start..self.at;
+                }
+                Some(b',') => self.at += 1,
+                Some(b'}' | b':') | None => return self.fail(start),
+                Some(_) => {
+                    let before = self.at;
+                    visit(self);
+                    if self.at == before {
+                        self.value();
+                    }
+                }
+            }
+        }
+    }
+
+    fn fail(&mut self, start: usize) -> Range<usize> {
+        self.broken = true;
+        self.at = self.bytes.len();
+        start.min(self.at)..self.at
+    }
+}
+
+fn key<'a>(bytes: &'a [u8], token: &Range<usize>) -> Key<'a> {
+    let name = midfold_core::jsonstr::decode(bytes.get(token.clone()).unwrap_or_default());
+    Key { start: token.start, name }
+}
+
+/// A range of the scanner as a range of a view.
+pub(crate) fn to_range(range: &Range<usize>) -> ByteRange {
+    ByteRange::new(range.start, range.end)
+}
+
+/// The inside of a JSON string token, as written.
+pub(crate) fn inside(token: &[u8]) -> &[u8] {
+    match token {
+        [b'"', inner @ .., b'"'] => inner,
+        _ => token,
+    }
+}
+
+/// A string token that is not empty.
+pub(crate) fn filled(bytes: &[u8], token: Option<ByteRange>) -> Option<ByteRange> {
+    token.filter(|range| !inside(range.of(bytes)).is_empty())
+}

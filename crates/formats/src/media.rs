@@ -1,0 +1,296 @@
+//! What the bytes of a picture, sound or file tell without decoding them all.
+
+use std::ops::Range;
+
+use midfold_core::{ByteRange, Media, MediaKind, TextRef};
+
+use crate::scan;
+
+/// A JPEG keeps its size behind its metadata; beyond this many bytes we do not look for it.
+const JPEG_REACH: usize = 64 * 1024;
+/// Enough for the headers of PNG, GIF and WebP, and of most JPEG files.
+const HEADER: usize = 1024;
+
+/// Describes the media element `outer`. `holder` is the member that holds the data: a string
+/// (base64, a data URL, a URL or an id) or an object with such a string under `url`, `data`,
+/// `file_data`, …
+pub(crate) fn describe(
+    bytes: &[u8],
+    kind: MediaKind,
+    outer: ByteRange,
+    holder: Option<ByteRange>,
+) -> Media {
+    let token = holder.map(ByteRange::to_usize).and_then(|holder| data_token(bytes, holder));
+    let Some(data) = token.and_then(|token| payload(bytes.get(token)?)) else {
+        return Media { kind, outer, pixels: None, size: 0 };
+    };
+    let pixels = if kind == MediaKind::Image { pixels(data) } else { None };
+    Media { kind, outer, pixels, size: decoded_size(data) }
+}
+
+/// Where a picture comes from, in no dialect's words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Source {
+    /// The picture itself.
+    Base64 {
+        /// Its media type.
+        mime: String,
+        /// Its bytes in base64.
+        data: String,
+    },
+    /// An address.
+    Url(String),
+}
+
+impl Source {
+    /// As a URL, if need be one that holds the data.
+    pub(crate) fn to_url(&self) -> String {
+        match self {
+            Self::Base64 { mime, data } => format!("data:{mime};base64,{data}"),
+            Self::Url(url) => url.clone(),
+        }
+    }
+}
+
+/// Where the picture in this element comes from; `None` for ids of files that a provider holds.
+pub(crate) fn source(bytes: &[u8], media: &Media) -> Option<Source> {
+    let outer = media.outer.to_usize();
+    let text = |value: Range<usize>| TextRef::string(to_range(value)).decode(bytes).into_owned();
+    let holder = match bytes.get(outer.start)? {
+        b'"' => outer.clone(),
+        _ => ["image_url", "source"]
+            .iter()
+            .find_map(|name| scan::get(bytes, outer.clone(), name))
+            .unwrap_or_else(|| outer.clone()),
+    };
+    let string = |name: &str| {
+        let value = scan::get(bytes, holder.clone(), name)?;
+        (bytes.get(value.start) == Some(&b'"')).then(|| text(value))
+    };
+    let url = if bytes.get(holder.start) == Some(&b'"') {
+        Some(text(holder.clone()))
+    } else {
+        string("url")
+    };
+    if let Some(url) = url {
+        return from_url(url);
+    }
+    let mime = string("media_type").or_else(|| string("mimeType")).or_else(|| string("mime_type"));
+    let data = string("data")?;
+    Some(Source::Base64 { mime: mime.unwrap_or_else(|| "image/png".to_owned()), data })
+}
+
+fn from_url(url: String) -> Option<Source> {
+    if let Some(rest) = url.strip_prefix("data:") {
+        let (mime, data) = rest.split_once(";base64,")?;
+        return Some(Source::Base64 { mime: mime.to_owned(), data: data.to_owned() });
+    }
+    if url.contains("://") {
+        return Some(Source::Url(url));
+    }
+    // Ollama sends bare base64.
+    let is_base64 = url.len() >= 64;
+    is_base64.then(|| Source::Base64 { mime: "image/png".to_owned(), data: url })
+}
+
+fn to_range(range: Range<usize>) -> ByteRange {
+    ByteRange::new(range.start, range.end)
+}
+
+/// The string that holds the data, one level down at most.
+fn data_token(bytes: &[u8], holder: Range<usize>) -> Option<Range<usize>> {
+    match bytes.get(holder.start)? {
+        b'"' => Some(holder),
+        b'{' => ["data", "file_data", "url"]
+            .iter()
+            .filter_map(|name| scan::get(bytes, holder.clone(), name))
+            .find(|value| bytes.get(value.start) == Some(&b'"')),
+        _ => None,
+    }
+}
+
+/// The base64 in a string token; `None` for URLs and ids.
+fn payload(token: &[u8]) -> Option<&[u8]> {
+    let inner = super::dialect::inside(token);
+    if inner.starts_with(b"data:") {
+        let comma = memchr::memchr(b',', inner)?;
+        return inner.get(..comma)?.ends_with(b";base64").then(|| &inner[comma + 1..]);
+    }
+    // Ids are short and URLs have a colon, which base64 does not.
+    let head = inner.get(..inner.len().min(64))?;
+    (inner.len() >= 64 && !head.contains(&b':')).then_some(inner)
+}
+
+fn decoded_size(base64: &[u8]) -> u32 {
+    let padding = base64.iter().rev().take(2).filter(|&&b| b == b'=').count();
+    let escapes = memchr::memchr_iter(b'\\', base64).count();
+    let digits = base64.len().saturating_sub(padding + escapes);
+    u32::try_from(digits / 4 * 3 + (digits % 4).saturating_sub(1)).unwrap_or(u32::MAX)
+}
+
+/// Width and height of the picture in this base64 text (PNG, JPEG, GIF, WebP).
+#[must_use]
+pub fn pixels(base64: &[u8]) -> Option<(u32, u32)> {
+    let head = decode(base64, HEADER);
+    if head.starts_with(&[0xFF, 0xD8]) {
+        return jpeg(&head).or_else(|| jpeg(&decode(base64, JPEG_REACH)));
+    }
+    png(&head).or_else(|| gif(&head)).or_else(|| webp(&head))
+}
+
+/// Decodes base64 (both alphabets; JSON escapes and line breaks are skipped) up to `limit` bytes.
+fn decode(base64: &[u8], limit: usize) -> Vec<u8> {
+    let mut out = Vec::with_capacity(limit.min(base64.len() / 4 * 3 + 3));
+    let (mut bits, mut held) = (0u32, 0u32);
+    let mut input = base64.iter();
+    while let Some(&byte) = input.next() {
+        let digit = match byte {
+            b'A'..=b'Z' => byte - b'A',
+            b'a'..=b'z' => byte - b'a' + 26,
+            b'0'..=b'9' => byte - b'0' + 52,
+            b'+' | b'-' => 62,
+            b'/' | b'_' => 63,
+            b'=' => break,
+            b'\\' => {
+                // `\/` is a slash in some writers, `\n` a wrapped line.
+                if input.next() != Some(&b'/') {
+                    continue;
+                }
+                63
+            }
+            _ => continue,
+        };
+        bits = bits << 6 | u32::from(digit);
+        held += 6;
+        if held >= 8 {
+            held -= 8;
+            out.push((bits >> held) as u8);
+            bits &= (1 << held) - 1;
+            if out.len() >= limit {
+                break;
+            }
+        }
+    }
+    out
+}
+
+fn be16(bytes: &[u8], at: usize) -> Option<u32> {
+    let pair = bytes.get(at..at + 2)?;
+    Some(u32::from(pair[0]) << 8 | u32::from(pair[1]))
+}
+
+fn le16(bytes: &[u8], at: usize) -> Option<u32> {
+    let pair = bytes.get(at..at + 2)?;
+    Some(u32::from(pair[1]) << 8 | u32::from(pair[0]))
+}
+
+fn le24(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(le16(bytes, at)? | u32::from(*bytes.get(at + 2)?) << 16)
+}
+
+fn png(bytes: &[u8]) -> Option<(u32, u32)> {
+    if !bytes.starts_with(b"\x89PNG\r\n\x1a\n") {
+        return None;
+    }
+    let word = |at| Some(be16(bytes, at)? << 16 | be16(bytes, at + 2)?);
+    Some((word(16)?, word(20)?))
+}
+
+fn gif(bytes: &[u8]) -> Option<(u32, u32)> {
+    if !bytes.starts_with(b"GIF8") {
+        return None;
+    }
+    Some((le16(bytes, 6)?, le16(bytes, 8)?))
+}
+
+fn webp(bytes: &[u8]) -> Option<(u32, u32)> {
+    if !bytes.starts_with(b"RIFF") || bytes.get(8..12)? != b"WEBP" {
+        return None;
+    }
+    match bytes.get(12..16)? {
+        b"VP8 " => Some((le16(bytes, 26)? & 0x3FFF, le16(bytes, 28)? & 0x3FFF)),
+        b"VP8L" => {
+            let packed = le16(bytes, 21)? | le16(bytes, 23)? << 16;
+            Some(((packed & 0x3FFF) + 1, (packed >> 14 & 0x3FFF) + 1))
+        }
+        b"VP8X" => Some((le24(bytes, 24)? + 1, le24(bytes, 27)? + 1)),
+        _ => None,
+    }
+}
+
+/// Walks the segments to the frame header (SOF), whose size comes before its pixels.
+fn jpeg(bytes: &[u8]) -> Option<(u32, u32)> {
+    let mut at = 2;
+    loop {
+        if *bytes.get(at)? != 0xFF {
+            return None;
+        }
+        let marker = *bytes.get(at + 1)?;
+        match marker {
+            0xFF => at += 1,
+            0x01 | 0xD0..=0xD8 => at += 2,
+            0xC4 | 0xC8 | 0xCC => at += 2 + be16(bytes, at + 2)? as usize,
+            0xC0..=0xCF => return Some((be16(bytes, at + 7)?, be16(bytes, at + 5)?)),
+            _ => at += 2 + be16(bytes, at + 2)? as usize,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn encode(bytes: &[u8]) -> Vec<u8> {
+        const DIGITS: &[u8; 64] =
+            b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+        let mut out = Vec::new();
+        for chunk in bytes.chunks(3) {
+            let word = chunk.iter().fold(0u32, |word, &b| word << 8 | u32::from(b))
+                << (8 * (3 - chunk.len()));
+            for digit in 0..=chunk.len() {
+                out.push(DIGITS[(word >> (18 - 6 * digit) & 63) as usize]);
+            }
+            out.resize(out.len().div_ceil(4) * 4, b'=');
+        }
+        out
+    }
+
+    #[test]
+    fn sizes_of_the_four_formats() {
+        let mut png = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".to_vec();
+        png.extend([0, 0, 4, 0, 0, 0, 3, 0]);
+        assert_eq!(pixels(&encode(&png)), Some((1024, 768)));
+        assert_eq!(pixels(&encode(b"GIF89a\x40\x01\xf0\x00..")), Some((320, 240)));
+        let mut jpeg = vec![0xFF, 0xD8, 0xFF, 0xE1, 0x20, 0x00];
+        jpeg.resize(4 + 0x2000, 0xAA);
+        jpeg.extend([0xFF, 0xC2, 0, 17, 8, 0x02, 0x58, 0x03, 0x20, 3]);
+        assert_eq!(pixels(&encode(&jpeg)), Some((800, 600)), "the size lies behind 8 KB of EXIF");
+        let mut webp = b"RIFF\0\0\0\0WEBPVP8X\x0a\0\0\0\0\0\0\0".to_vec();
+        webp.extend([0x7F, 0x07, 0, 0x37, 0x04, 0]);
+        assert_eq!(pixels(&encode(&webp)), Some((1920, 1080)));
+        assert_eq!(pixels(b"aGVsbG8="), None);
+    }
+
+    #[test]
+    fn size_counts_decoded_bytes_and_urls_count_nothing() {
+        for len in 48..60 {
+            let text = encode(&vec![7; len]);
+            assert_eq!(decoded_size(&text) as usize, len);
+        }
+        assert!(
+            payload(
+                b"\"https://example.org/some/long/path/that/is/more/than/sixty-four/bytes.png\""
+            )
+            .is_none()
+        );
+        assert!(payload(b"\"file-abc123\"").is_none());
+        assert_eq!(payload(b"\"data:image/png;base64,AAAA\""), Some(&b"AAAA"[..]));
+    }
+
+    #[test]
+    fn escaped_slashes_are_decoded() {
+        let png = encode(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\xff\xff\0\0\xff\xff");
+        let escaped = String::from_utf8(png).unwrap().replace('/', "\\/");
+        assert_eq!(pixels(escaped.as_bytes()), Some((0xFFFF, 0xFFFF)));
+    }
+}

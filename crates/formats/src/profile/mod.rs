@@ -1,0 +1,87 @@
+//! What the providers accept: profiles as data, and the validators that apply them.
+
+mod pairing;
+mod validate;
+
+use midfold_core::profile::Pairing;
+use midfold_core::{Profile, Role};
+
+use crate::dialect::DialectKind;
+
+pub use validate::{validate, validate_views};
+
+/// `OpenAI` Chat Completions.
+pub const OPENAI: Profile = Profile {
+    name: "openai",
+    dialect: "openai-chat",
+    pairing: Pairing::Adjacent,
+    merges_roles: false,
+    alternates: false,
+    user_after_tool: true,
+    user_first: false,
+    system_leading: false,
+    empty_text: true,
+    reasoning_bound: false,
+    recap_role: Role::User,
+};
+
+/// `OpenAI` Responses: outputs pair by `call_id`, wherever they stand.
+pub const RESPONSES: Profile = Profile {
+    name: "responses",
+    dialect: "openai-responses",
+    pairing: Pairing::Anywhere,
+    ..OPENAI
+};
+
+/// Anthropic Messages: one role in a row is one turn, thinking is bound to what precedes it.
+pub const ANTHROPIC: Profile = Profile {
+    name: "anthropic",
+    dialect: "anthropic",
+    merges_roles: true,
+    user_first: true,
+    empty_text: false,
+    reasoning_bound: true,
+    ..OPENAI
+};
+
+/// The chat templates of Mistral and its kin: strict alternation, no user after a tool.
+pub const STRICT: Profile = Profile {
+    name: "strict",
+    alternates: true,
+    user_after_tool: false,
+    user_first: true,
+    system_leading: true,
+    ..OPENAI
+};
+
+/// DeepSeek: results right after their call.
+pub const DEEPSEEK: Profile = Profile { name: "deepseek", ..OPENAI };
+
+/// Training rows: no provider reads them, but calls and responses have to pair.
+pub const SHAREGPT: Profile = Profile { name: "sharegpt", dialect: "sharegpt", ..OPENAI };
+
+/// All profiles.
+pub const ALL: &[Profile] = &[OPENAI, RESPONSES, ANTHROPIC, STRICT, DEEPSEEK, SHAREGPT];
+
+/// The profile of this name.
+///
+/// ```
+/// use midfold_formats::profile;
+/// assert_eq!(profile::by_name("strict"), Some(&profile::STRICT));
+/// assert_eq!(profile::by_name("lenient"), None);
+/// ```
+#[must_use]
+pub fn by_name(name: &str) -> Option<&'static Profile> {
+    ALL.iter().find(|profile| profile.name == name)
+}
+
+/// The profiles that fit a dialect, its own provider's first.
+#[must_use]
+pub fn for_dialect(kind: DialectKind) -> &'static [Profile] {
+    match kind {
+        DialectKind::OpenAiChat => &[OPENAI, STRICT, DEEPSEEK],
+        DialectKind::OpenAiResponses => &[RESPONSES],
+        DialectKind::Anthropic => &[ANTHROPIC],
+        DialectKind::ShareGpt => &[SHAREGPT],
+    }
+}

@@ -1,0 +1,52 @@
+//! How recaps of earlier compactions begin, whoever wrote them.
+
+/// One known kind of recap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RecapHeader {
+    /// Who writes it.
+    pub author: &'static str,
+    /// What its text starts with.
+    pub starts: &'static str,
+}
+
+const fn header(author: &'static str, starts: &'static str) -> RecapHeader {
+    RecapHeader { author, starts }
+}
+
+/// All headers that are recognised. A header that was ever written stays here for ever.
+pub const RECAP_HEADERS: &[RecapHeader] = &[
+    header("midfold", "## Conversation Summary"),
+    header("hermes", "[CONTEXT COMPACTION"),
+    header("hermes", "[CONTEXT SUMMARY]"),
+    header(
+        "claude-code",
+        "This session is being continued from a previous conversation that ran out of context",
+    ),
+    header("codex", "Another language model started to solve this problem"),
+    header(
+        "pi",
+        "The conversation history before this point was compacted into the following summary",
+    ),
+    header("pi", "The following is a summary of a branch"),
+    header("goose", "<summary>"),
+    header("openhands", "<CONVERSATION SUMMARY>"),
+    header("gemini-cli", "<state_snapshot>"),
+    header("langchain", "Here is a summary of the conversation to date:"),
+];
+
+/// The marker that stands for a span without a recap. Only as the whole text.
+pub const MARKER: &str = "[Earlier messages truncated]";
+
+/// Whether `text` is a recap or the marker. White space around it does not matter.
+///
+/// ```
+/// use midfold_formats::recaps::is_recap;
+/// assert!(is_recap("[CONTEXT SUMMARY]: the user wants a parser"));
+/// assert!(is_recap("[Earlier messages truncated]"));
+/// assert!(!is_recap("What does [CONTEXT SUMMARY] mean?"));
+/// ```
+#[must_use]
+pub fn is_recap(text: &str) -> bool {
+    let text = text.trim_start();
+    RECAP_HEADERS.iter().any(|header| text.starts_with(header.starts)) || text.trim_end() == MARKER
+}

@@ -1,0 +1,63 @@
+//! Writing messages: the few shapes that we make ourselves, byte-stable for ever.
+
+use bytes::Bytes;
+use midfold_core::{BlockKind, ByteRange, View, jsonstr};
+
+/// Text that stands where a provider wants some and there is none.
+pub(crate) const EMPTY: &str = "(empty)";
+
+/// A growing piece of JSON.
+#[derive(Default)]
+pub(crate) struct Json(Vec<u8>);
+
+impl Json {
+    /// Appends JSON source as is.
+    pub(crate) fn raw(mut self, source: impl AsRef<[u8]>) -> Self {
+        self.0.extend_from_slice(source.as_ref());
+        self
+    }
+
+    /// Appends a string token.
+    pub(crate) fn text(mut self, text: &str) -> Self {
+        jsonstr::encode_into(text, &mut self.0);
+        self
+    }
+
+    /// What was written.
+    pub(crate) fn done(self) -> Bytes {
+        Bytes::from(self.0)
+    }
+}
+
+/// `bytes` with these ranges (in order, not overlapping) replaced.
+pub(crate) fn splice(bytes: &[u8], edits: &[(ByteRange, &[u8])]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut from = 0;
+    for (range, new) in edits {
+        let range = range.to_usize();
+        out.extend_from_slice(bytes.get(from..range.start).unwrap_or_default());
+        out.extend_from_slice(new);
+        from = range.end;
+    }
+    out.extend_from_slice(bytes.get(from..).unwrap_or_default());
+    out
+}
+
+/// One result block as a line of plain text: `[result of bash (call_1)] …`. Never empty.
+pub(crate) fn result_text(bytes: &[u8], view: &View, index: usize) -> String {
+    let Some(block) = view.blocks.get(index) else { return EMPTY.to_owned() };
+    let (id, name) = match &block.kind {
+        BlockKind::Result { id, name, .. } => (*id, *name),
+        _ => (None, None),
+    };
+    let name = name.map(|name| name.decode(bytes));
+    let id = id.map(|id| id.decode(bytes));
+    let head = match (name.as_deref(), id.as_deref()) {
+        (Some(name), Some(id)) => format!("[result of {name} ({id})] "),
+        (Some(name), None) => format!("[result of {name}] "),
+        (None, Some(id)) => format!("[result of a tool ({id})] "),
+        (None, None) => "[result of a tool] ".to_owned(),
+    };
+    let text = block.text(bytes);
+    head + if text.trim().is_empty() { EMPTY } else { &text }
+}
