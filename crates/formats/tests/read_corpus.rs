@@ -1,4 +1,10 @@
 //! Every real transcript that is at hand. None of them is part of the project.
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "test helpers may fail loudly"
+)]
 
 use std::path::{Path, PathBuf};
 

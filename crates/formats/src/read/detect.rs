@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use super::Format;
 use super::fields::Fields;
+use super::outline::Doc;
 use super::text::Record;
 use crate::dialect::DialectKind;
-use crate::scan;
 
 /// What one value holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,26 +24,26 @@ pub(super) enum Shape {
 }
 
 /// The format of a whole input: that of the first value that has one.
-pub(super) fn format(bytes: &[u8], records: &[Record]) -> Option<Format> {
+pub(super) fn format(doc: Doc<'_>, records: &[Record]) -> Option<Format> {
     let several = records.len() > 1;
     let mut first_message = None;
     for (at, record) in records.iter().enumerate() {
-        match shape(bytes, record.range.clone()) {
+        match shape(doc, record.range.clone()) {
             Shape::Holder { format, .. } => return Some(refined(format, several)),
             Shape::SessionLine(format) => return Some(format),
             Shape::Message => {
                 first_message = Some(at);
                 break;
             }
-            Shape::List => return list_format(bytes, record.range.clone()),
+            Shape::List => return list_format(doc, record.range.clone()),
             Shape::Unknown => {}
         }
     }
     let rest = &records[first_message?..];
-    if first_message > Some(0) && records.iter().any(|r| is_codex_header(bytes, r)) {
+    if first_message > Some(0) && records.iter().any(|r| is_codex_header(doc, r)) {
         return Some(Format::Codex);
     }
-    Some(messages_format(bytes, rest.iter().map(|record| record.range.clone())))
+    Some(messages_format(doc, rest.iter().map(|record| record.range.clone())))
 }
 
 /// Rows without a model are training data, a single object is a request.
@@ -52,35 +52,35 @@ pub(super) fn refined(format: Format, several: bool) -> Format {
 }
 
 /// The first line of Codex' older files, before the bare items.
-fn is_codex_header(bytes: &[u8], record: &Record) -> bool {
-    let fields = Fields::of(bytes, record.range.clone());
+fn is_codex_header(doc: Doc<'_>, record: &Record) -> bool {
+    let fields = doc.fields(record.range.clone());
     fields.has("record_type")
         || fields.has("timestamp") && fields.has("id") && !fields.has("type") && !fields.has("role")
 }
 
-fn list_format(bytes: &[u8], list: Range<usize>) -> Option<Format> {
-    let first = scan::elements(bytes, list.clone()).next();
+fn list_format(doc: Doc<'_>, list: Range<usize>) -> Option<Format> {
+    let first = doc.elements(list.clone()).next();
     let Some(first) = first else { return Some(Format::OpenAiChat) };
-    match shape(bytes, first) {
+    match shape(doc, first) {
         Shape::Holder { format, .. } => Some(refined(format, true)),
-        Shape::Message => Some(messages_format(bytes, scan::elements(bytes, list))),
+        Shape::Message => Some(messages_format(doc, doc.elements(list))),
         Shape::SessionLine(format) => Some(format),
         Shape::List | Shape::Unknown => None,
     }
 }
 
 /// What the value in `range` holds.
-pub(super) fn shape(bytes: &[u8], range: Range<usize>) -> Shape {
-    match bytes.get(range.start) {
+pub(super) fn shape(doc: Doc<'_>, range: Range<usize>) -> Shape {
+    match doc.bytes.get(range.start) {
         Some(b'[') => return Shape::List,
         Some(b'{') => {}
         _ => return Shape::Unknown,
     }
-    let fields = Fields::of(bytes, range);
+    let fields = doc.fields(range);
     if let Some(format) = session_line(&fields) {
         return Shape::SessionLine(format);
     }
-    if let Some(holder) = holder(bytes, &fields) {
+    if let Some(holder) = holder(doc, &fields) {
         return holder;
     }
     if is_message(&fields) { Shape::Message } else { Shape::Unknown }
@@ -123,17 +123,17 @@ fn session_line(fields: &Fields<'_>) -> Option<Format> {
     is_pi.then_some(Format::Pi)
 }
 
-fn holder(bytes: &[u8], fields: &Fields<'_>) -> Option<Shape> {
+fn holder(doc: Doc<'_>, fields: &Fields<'_>) -> Option<Shape> {
     // A log of requests, and the rows of a batch file: one level deep.
-    direct_holder(bytes, fields).or_else(|| {
-        LOG_MEMBERS.into_iter().find_map(|name| direct_holder(bytes, &fields.inner(name)))
+    direct_holder(doc, fields).or_else(|| {
+        LOG_MEMBERS.into_iter().find_map(|name| direct_holder(doc, &fields.inner(name)))
     })
 }
 
 /// Where log entries keep the request.
 pub(super) const LOG_MEMBERS: [&str; 2] = ["request", "body"];
 
-fn direct_holder(bytes: &[u8], fields: &Fields<'_>) -> Option<Shape> {
+fn direct_holder(doc: Doc<'_>, fields: &Fields<'_>) -> Option<Shape> {
     let found = |format, messages| Some(Shape::Holder { format, messages });
     if let Some(messages) = fields.array("messages") {
         let mini =
@@ -143,22 +143,19 @@ fn direct_holder(bytes: &[u8], fields: &Fields<'_>) -> Option<Shape> {
             return found(Format::MiniSweAgent, messages);
         }
         let native = fields.has("system") || fields.has("anthropic_version");
-        let tools = fields.array("tools").and_then(|tools| scan::elements(bytes, tools).next());
-        let native = native || tools.is_some_and(|t| Fields::of(bytes, t).has("input_schema"));
+        let tools = fields.array("tools").and_then(|tools| doc.elements(tools).next());
+        let native = native || tools.is_some_and(|t| doc.fields(t).has("input_schema"));
         let format = if native {
             Format::Anthropic
         } else {
-            messages_format(bytes, scan::elements(bytes, messages.clone()))
+            messages_format(doc, doc.elements(messages.clone()))
         };
         let row = format == Format::OpenAiChat && !fields.has("model");
         return found(if row { Format::FineTuning } else { format }, messages);
     }
     for name in ["conversations", "conversation"] {
         if let Some(messages) = fields.array(name) {
-            return found(
-                messages_format(bytes, scan::elements(bytes, messages.clone())),
-                messages,
-            );
+            return found(messages_format(doc, doc.elements(messages.clone())), messages);
         }
     }
     if let Some(messages) = fields.array("traj") {
@@ -190,9 +187,9 @@ fn is_item(kind: &str) -> bool {
 }
 
 /// What these messages are written in: decided by the first that cannot be anything else.
-fn messages_format(bytes: &[u8], messages: impl Iterator<Item = Range<usize>>) -> Format {
+fn messages_format(doc: Doc<'_>, messages: impl Iterator<Item = Range<usize>>) -> Format {
     let dialect = messages
-        .filter_map(|message| evidence(bytes, &Fields::of(bytes, message)))
+        .filter_map(|message| evidence(doc, &doc.fields(message)))
         .next()
         .unwrap_or(DialectKind::OpenAiChat);
     match dialect {
@@ -204,7 +201,7 @@ fn messages_format(bytes: &[u8], messages: impl Iterator<Item = Range<usize>>) -
 }
 
 /// What only one dialect writes.
-fn evidence(bytes: &[u8], message: &Fields<'_>) -> Option<DialectKind> {
+fn evidence(doc: Doc<'_>, message: &Fields<'_>) -> Option<DialectKind> {
     if message.has("from") && message.has("value") {
         return Some(DialectKind::ShareGpt);
     }
@@ -220,7 +217,7 @@ fn evidence(bytes: &[u8], message: &Fields<'_>) -> Option<DialectKind> {
         return Some(DialectKind::OpenAiChat);
     }
     let blocks = message.array("content").unwrap_or(0..0);
-    let by_block = scan::elements(bytes, blocks).find_map(|block| block_evidence(bytes, block));
+    let by_block = doc.elements(blocks).find_map(|block| block_evidence(doc, block));
     if by_block.is_some() {
         return by_block;
     }
@@ -232,8 +229,8 @@ fn evidence(bytes: &[u8], message: &Fields<'_>) -> Option<DialectKind> {
     }
 }
 
-fn block_evidence(bytes: &[u8], block: Range<usize>) -> Option<DialectKind> {
-    let fields = Fields::of(bytes, block);
+fn block_evidence(doc: Doc<'_>, block: Range<usize>) -> Option<DialectKind> {
+    let fields = doc.fields(block);
     match &*fields.text("type")? {
         "image_url" | "input_audio" | "file" | "refusal" => Some(DialectKind::OpenAiChat),
         "input_text" | "output_text" | "input_image" | "input_file" => {

@@ -19,6 +19,11 @@ impl<'a> Fields<'a> {
         Self { bytes, members: scan::members(bytes, range).collect() }
     }
 
+    /// Members that were found before.
+    pub(super) fn known(bytes: &'a [u8], members: &[Member]) -> Self {
+        Self { bytes, members: members.iter().cloned().collect() }
+    }
+
     /// Where the value of `name` stands; the last one where the key stands twice.
     pub(super) fn get(&self, name: &str) -> Option<Range<usize>> {
         self.members.iter().rev().find(|m| m.is(self.bytes, name)).map(|m| m.value.clone())

@@ -10,6 +10,7 @@ mod codex;
 mod detect;
 mod error;
 mod fields;
+mod outline;
 mod pi;
 mod pi_message;
 mod request;
@@ -22,6 +23,7 @@ use bytes::Bytes;
 use midfold_core::event::RawEvent;
 
 pub use self::error::ReadError;
+use self::outline::Doc;
 use self::source::Source;
 use crate::dialect::DialectKind;
 use crate::problem::Problem;
@@ -179,14 +181,17 @@ pub struct ReadOutcome {
 ///
 /// When nothing at all can be read: see [`ReadError`].
 pub fn read(input: &Bytes, from: Option<Format>) -> Result<ReadOutcome, ReadError> {
-    let (mut source, records) = Source::new(input, text::split(input)?);
-    let found = from.or_else(|| detect::format(input, &records));
+    let text = text::split(input)?;
+    let (records, outline) = (text.records, text.outline);
+    let doc = Doc { bytes: input, outline: outline.as_ref() };
+    let mut source = Source::new(input, text.dirty, text.problems);
+    let found = from.or_else(|| detect::format(doc, &records));
     let conversations = match found {
         Some(Format::ClaudeCode) => claude_code::read(&mut source, &records),
         Some(Format::Codex) => codex::read(&mut source, &records),
         Some(Format::Pi) => pi::read(&mut source, &records),
         Some(Format::SweAgent) => swe_agent::read(&mut source, &records),
-        Some(_) => request::read(&mut source, &records, from),
+        Some(found) => request::read(&mut source, doc, &records, found, from),
         None => Vec::new(),
     };
     let known_but_empty = from.is_none() && found.is_some();
@@ -204,6 +209,7 @@ pub fn read(input: &Bytes, from: Option<Format>) -> Result<ReadOutcome, ReadErro
 /// What `input` is written in; `None` when it is no JSON or holds no messages.
 #[must_use]
 pub fn detect(input: &[u8]) -> Option<Format> {
-    let records = text::split(input).ok()?.records;
-    detect::format(input, &records)
+    let text = text::split(input).ok()?;
+    let doc = Doc { bytes: input, outline: text.outline.as_ref() };
+    detect::format(doc, &text.records)
 }

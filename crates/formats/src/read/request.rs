@@ -6,32 +6,32 @@ use midfold_core::event::RawEvent;
 
 use super::detect::{self, Shape};
 use super::fields::Fields;
+use super::outline::Doc;
 use super::source::Source;
 use super::text::Record;
 use super::{Conversation, Envelope, Format, Wrapper, usage};
-use crate::scan;
 
 /// Reads every value; bare messages, one a line, are one conversation.
 pub(super) fn read(
     source: &mut Source<'_>,
+    doc: Doc<'_>,
     records: &[Record],
+    found_format: Format,
     forced: Option<Format>,
 ) -> Vec<Conversation> {
     let mut found = Vec::new();
     let mut bare: Option<Conversation> = None;
-    let format = forced.or_else(|| detect::format(source.input, records));
     for record in records {
-        match detect::shape(source.input, record.range.clone()) {
-            Shape::List => read_list(source, record, forced, &mut found),
+        match detect::shape(doc, record.range.clone()) {
+            Shape::List => read_list(source, doc, record, forced, &mut found),
             Shape::Holder { format, messages } => {
                 let format = forced.unwrap_or(detect::refined(format, records.len() > 1));
-                found.push(held(source, record.clone(), messages, format));
+                found.push(held(source, doc, record.clone(), messages, format));
             }
             Shape::Message => {
-                let format = format.unwrap_or(Format::OpenAiChat);
                 let event = source.event(record.range.clone());
                 let conversation =
-                    bare.get_or_insert_with(|| Conversation::new(format, record.line));
+                    bare.get_or_insert_with(|| Conversation::new(found_format, record.line));
                 conversation.events.push(event);
             }
             Shape::SessionLine(_) | Shape::Unknown => {
@@ -46,32 +46,33 @@ pub(super) fn read(
 /// A list of messages, or of objects that hold them.
 fn read_list(
     source: &mut Source<'_>,
+    doc: Doc<'_>,
     record: &Record,
     forced: Option<Format>,
     found: &mut Vec<Conversation>,
 ) {
-    let elements: Vec<_> = scan::elements(source.input, record.range.clone()).collect();
+    let elements: Vec<_> = doc.elements(record.range.clone()).collect();
     let rows: Vec<_> =
         elements.iter().map(|at| Record { range: at.clone(), line: record.line }).collect();
-    let first = rows.first().map(|row| detect::shape(source.input, row.range.clone()));
+    let first = rows.first().map(|row| detect::shape(doc, row.range.clone()));
     if !matches!(first, Some(Shape::Holder { .. })) {
-        let format = forced.or_else(|| detect::format(source.input, std::slice::from_ref(record)));
+        let format = forced.or_else(|| detect::format(doc, std::slice::from_ref(record)));
         let Some(format) = format else { return };
         let mut conversation = Conversation::new(format, record.line);
-        conversation.events = events(source, elements, format);
+        conversation.events = events(source, doc, elements, format);
         conversation.envelope.wrapper = Some(Wrapper::default());
         found.push(conversation);
         return;
     }
     for mut row in rows {
         row.line = source.line_of(row.range.start);
-        match detect::shape(source.input, row.range.clone()) {
+        match detect::shape(doc, row.range.clone()) {
             Shape::Holder { format, messages } => {
                 let format = forced.unwrap_or(detect::refined(format, true));
                 if format == Format::SweAgent {
                     found.extend(super::swe_agent::read(source, &[row]));
                 } else {
-                    found.push(held(source, row, messages, format));
+                    found.push(held(source, doc, row, messages, format));
                 }
             }
             _ => source.note(row.range.start, "unrecognised-record", "left out, no messages"),
@@ -82,18 +83,19 @@ fn read_list(
 /// The conversation in an object that holds its messages in `messages`.
 fn held(
     source: &mut Source<'_>,
+    doc: Doc<'_>,
     record: Record,
     messages: Range<usize>,
     format: Format,
 ) -> Conversation {
     let mut conversation = Conversation::new(format, record.line);
-    conversation.id = id_of(&Fields::of(source.input, record.range.clone()));
-    conversation.envelope = envelope(source, record.range, messages.clone());
+    conversation.id = id_of(&doc.fields(record.range.clone()));
+    conversation.envelope = envelope(source, doc, record.range, messages.clone());
     conversation.events = if source.input.get(messages.start) == Some(&b'"') {
         vec![lone_string(source, messages)]
     } else {
-        let elements = scan::elements(source.input, messages).collect();
-        events(source, elements, format)
+        let elements = doc.elements(messages).collect();
+        events(source, doc, elements, format)
     };
     conversation
 }
@@ -114,11 +116,11 @@ fn id_of(fields: &Fields<'_>) -> Option<String> {
 /// What stands beside the messages: in their own object, which may lie in a log entry.
 pub(super) fn envelope(
     source: &mut Source<'_>,
+    doc: Doc<'_>,
     outer: Range<usize>,
     messages: Range<usize>,
 ) -> Envelope {
-    let input = source.input;
-    let fields = holder_of(input, outer.clone(), &messages);
+    let fields = holder_of(doc, outer.clone(), &messages);
     let system = fields.get("system").or_else(|| fields.get("instructions"));
     let model = fields.text("model").map(std::borrow::Cow::into_owned);
     let tools = fields.get("tools");
@@ -135,14 +137,19 @@ pub(super) fn envelope(
 }
 
 /// The members of the innermost object of a log entry that holds the messages.
-fn holder_of<'a>(input: &'a [u8], outer: Range<usize>, messages: &Range<usize>) -> Fields<'a> {
-    let fields = Fields::of(input, outer);
+fn holder_of<'a>(doc: Doc<'a>, outer: Range<usize>, messages: &Range<usize>) -> Fields<'a> {
+    let fields = doc.fields(outer);
     let holds = |at: &Range<usize>| at.start < messages.start && messages.end < at.end;
     let inside = detect::LOG_MEMBERS.into_iter().find_map(|name| fields.object(name).filter(holds));
-    inside.map_or(fields, |at| Fields::of(input, at))
+    inside.map_or(fields, |at| doc.fields(at))
 }
 
-fn events(source: &mut Source<'_>, elements: Vec<Range<usize>>, format: Format) -> Vec<RawEvent> {
+fn events(
+    source: &mut Source<'_>,
+    doc: Doc<'_>,
+    elements: Vec<Range<usize>>,
+    format: Format,
+) -> Vec<RawEvent> {
     let mut events = Vec::with_capacity(elements.len());
     for at in elements {
         if source.input.get(at.start) != Some(&b'{') {
@@ -150,7 +157,7 @@ fn events(source: &mut Source<'_>, elements: Vec<Range<usize>>, format: Format) 
         }
         let mut event = source.event(at.clone());
         if format == Format::MiniSweAgent {
-            let message = Fields::of(source.input, at);
+            let message = doc.fields(at);
             let response = message.inner("extra").inner("response");
             event.usage = usage::chat(&response.inner("usage"));
         }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use bytes::Bytes;
 use midfold_core::event::RawEvent;
 
-use super::text::{self, Record, Text};
+use super::text;
 use crate::problem::Problem;
 use crate::scan;
 
@@ -19,10 +19,8 @@ pub(super) struct Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    /// The source, and the values in it.
-    pub(super) fn new(input: &'a Bytes, text: Text) -> (Self, Vec<Record>) {
-        let Text { records, dirty, problems } = text;
-        (Self { input, problems, dirty, line: (0, 1) }, records)
+    pub(super) fn new(input: &'a Bytes, dirty: bool, problems: Vec<Problem>) -> Self {
+        Self { input, problems, dirty, line: (0, 1) }
     }
 
     /// The line of the byte at `at`, from 1.

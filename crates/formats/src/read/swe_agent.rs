@@ -6,6 +6,7 @@ use midfold_core::event::RawEvent;
 use midfold_core::view::Origin;
 
 use super::fields::Fields;
+use super::outline::Doc;
 use super::source::Source;
 use super::text::Record;
 use super::{Conversation, Format, request};
@@ -13,6 +14,7 @@ use crate::scan;
 
 pub(super) fn read(source: &mut Source<'_>, records: &[Record]) -> Vec<Conversation> {
     let mut found = Vec::new();
+    let doc = Doc { bytes: source.input, outline: None };
     for record in records {
         let fields = Fields::of(source.input, record.range.clone());
         let mut conversation = Conversation::new(Format::SweAgent, record.line);
@@ -20,7 +22,7 @@ pub(super) fn read(source: &mut Source<'_>, records: &[Record]) -> Vec<Conversat
         let history = fields.array("history").filter(|at| !is_empty(source.input, at));
         if let Some(history) = history {
             conversation.envelope =
-                request::envelope(source, record.range.clone(), history.clone());
+                request::envelope(source, doc, record.range.clone(), history.clone());
             conversation.events = messages(source, history);
         } else if let Some(steps) = fields.array("trajectory") {
             conversation.events = from_steps(source, steps);

@@ -10,6 +10,7 @@ use memchr::memchr;
 use serde::de::IgnoredAny;
 
 use super::ReadError;
+use super::outline::{self, Outline};
 use crate::problem::Problem;
 use crate::scan;
 
@@ -31,17 +32,17 @@ pub(super) struct Text {
     /// Something in it has to be repaired before it leaves.
     pub dirty: bool,
     pub problems: Vec<Problem>,
+    /// Of an input that is one good value.
+    pub outline: Option<Outline>,
 }
 
 pub(super) fn split(bytes: &[u8]) -> Result<Text, ReadError> {
     if bytes.len() > LIMIT {
         return Err(ReadError::TooLarge { bytes: bytes.len(), limit: LIMIT });
     }
-    let mut text = Text {
-        records: Vec::new(),
-        dirty: std::str::from_utf8(bytes).is_err(),
-        problems: Vec::new(),
-    };
+    let utf8 = std::str::from_utf8(bytes);
+    let mut text =
+        Text { records: Vec::new(), dirty: utf8.is_err(), problems: Vec::new(), outline: None };
     let mut start = 0;
     if bytes.starts_with(b"\xEF\xBB\xBF") {
         text.problems.push(Problem::new("byte-order-mark", "left out at the start").at(1));
@@ -53,6 +54,11 @@ pub(super) fn split(bytes: &[u8]) -> Result<Text, ReadError> {
     }
     let first_line = 1 + scan::count_lines(&bytes[..start]);
 
+    if let Some(outline) = utf8.ok().and_then(|utf8| outline::of(utf8, start)) {
+        text.records.push(Record { range: outline.range.clone(), line: first_line });
+        text.outline = Some(outline);
+        return Ok(text);
+    }
     let mut stream = serde_json::Deserializer::from_slice(&bytes[start..]).into_iter();
     match stream.next() {
         Some(Ok(IgnoredAny)) => {

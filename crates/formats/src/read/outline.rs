@@ -1,0 +1,190 @@
+//! Positions of the outermost members and messages, found in the same pass that checks the JSON.
+//!
+//! A request of 17 MB is one object with one long list; walking it again for each question would
+//! cost more than checking it. Everything smaller is walked by [`scan`](crate::scan).
+
+use std::fmt;
+use std::ops::Range;
+
+use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
+
+use super::fields::Fields;
+use crate::scan::{self, Member};
+
+/// Members whose elements are worth their positions.
+const LISTS: [&str; 3] = ["messages", "input", "conversations"];
+
+/// What was found in the one value of an input.
+#[derive(Debug, Default)]
+pub(super) struct Outline {
+    pub range: Range<usize>,
+    members: Vec<Member>,
+    lists: Vec<(Range<usize>, Vec<Range<usize>>)>,
+}
+
+/// The input, with its outline where it has one.
+#[derive(Clone, Copy)]
+pub(super) struct Doc<'a> {
+    pub bytes: &'a [u8],
+    pub outline: Option<&'a Outline>,
+}
+
+impl<'a> Doc<'a> {
+    /// The members of the object in `range`.
+    pub(super) fn fields(self, range: Range<usize>) -> Fields<'a> {
+        match self.outline.filter(|outline| outline.range == range) {
+            Some(outline) => Fields::known(self.bytes, &outline.members),
+            None => Fields::of(self.bytes, range),
+        }
+    }
+
+    /// The elements of the list in `range`.
+    pub(super) fn elements(self, range: Range<usize>) -> impl Iterator<Item = Range<usize>> + 'a {
+        let lists = self.outline.map(|outline| &outline.lists[..]).unwrap_or_default();
+        let known = lists.iter().find(|list| list.0 == range).map(|list| &list.1[..]);
+        let walked = if known.is_some() { 0..0 } else { range };
+        let walked = scan::elements(self.bytes, walked);
+        known.unwrap_or_default().iter().cloned().chain(walked)
+    }
+}
+
+/// The outline of the one value that starts at `start`; `None` when the input is no single object
+/// or list, or not in the usual shape.
+pub(super) fn of(text: &str, start: usize) -> Option<Outline> {
+    let mut finder = Finder { text, outline: Outline::default() };
+    let mut deserializer = serde_json::Deserializer::from_str(text.get(start..)?);
+    let range = match text.as_bytes().get(start)? {
+        b'{' => {
+            deserializer.deserialize_map(&mut finder).ok()?;
+            let last = finder.outline.members.last().map_or(start + 1, |member| member.value.end);
+            finder.closed(start, last)?
+        }
+        b'[' => {
+            let elements = List(text).deserialize(&mut deserializer).ok()?;
+            let range = finder.closed(start, elements.last().map_or(start + 1, |at| at.end))?;
+            finder.outline.lists.push((range.clone(), elements));
+            range
+        }
+        _ => return None,
+    };
+    deserializer.end().ok()?;
+    Some(Outline { range, ..finder.outline })
+}
+
+struct Finder<'a> {
+    text: &'a str,
+    outline: Outline,
+}
+
+impl<'a> Finder<'a> {
+    /// The container that starts at `start` and whose last value ends at `last`.
+    fn closed(&self, start: usize, last: usize) -> Option<Range<usize>> {
+        let bracket = scan::skip_space(self.text.as_bytes(), last);
+        (bracket < self.text.len()).then_some(start..bracket + 1)
+    }
+
+    fn list_member<A: MapAccess<'a>>(
+        &mut self,
+        key: Range<usize>,
+        map: &mut A,
+    ) -> Result<Option<Member>, A::Error> {
+        let bytes = self.text.as_bytes();
+        let colon = scan::skip_space(bytes, key.end);
+        let start = scan::skip_space(bytes, colon + 1);
+        let elements = map.next_value_seed(List(self.text))?;
+        let last = elements.last().map_or(start + 1, |at| at.end);
+        Ok(self.closed(start, last).map(|value| {
+            self.outline.lists.push((value.clone(), elements));
+            Member { key, value }
+        }))
+    }
+}
+
+impl<'a> Visitor<'a> for &mut Finder<'a> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'a>>(self, mut map: A) -> Result<(), A::Error> {
+        while let Some(key) = map.next_key::<&RawValue>()? {
+            let is_list = LISTS.iter().any(|name| key.get().trim_matches('"') == *name);
+            let key = position(self.text, key);
+            if is_list {
+                let member = self.list_member(key, &mut map)?;
+                self.outline.members.extend(member);
+            } else {
+                let value = position(self.text, map.next_value::<&RawValue>()?);
+                self.outline.members.push(Member { key, value });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Where a value that was borrowed from `text` stands in it.
+fn position(text: &str, value: &RawValue) -> Range<usize> {
+    let value = value.get();
+    let start = (value.as_ptr() as usize).saturating_sub(text.as_ptr() as usize);
+    start..start + value.len()
+}
+
+/// Collects the positions of a list's elements.
+struct List<'a>(&'a str);
+
+impl<'a> DeserializeSeed<'a> for List<'a> {
+    type Value = Vec<Range<usize>>;
+
+    fn deserialize<D: Deserializer<'a>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_seq(self)
+    }
+}
+
+impl<'a> Visitor<'a> for List<'a> {
+    type Value = Vec<Range<usize>>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list")
+    }
+
+    fn visit_seq<A: SeqAccess<'a>>(self, mut list: A) -> Result<Self::Value, A::Error> {
+        let mut elements = Vec::new();
+        while let Some(element) = list.next_element::<&RawValue>()? {
+            elements.push(position(self.0, element));
+        }
+        Ok(elements)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn agrees_with_the_scanner() {
+        let texts = [
+            r#" {"a" : 1e999 ,"messages": [ {"x":[]} , 2,"]" ] , "\ud800":"\ud800","messages":[]} "#,
+            r#"{"messages":[],"input" : [ ] }"#,
+            r#"[ [1] ,{"b":2}]"#,
+            "{}",
+            "[ ]",
+        ];
+        for text in texts {
+            let start = scan::skip_space(text.as_bytes(), 0);
+            let outline = of(text, start).unwrap();
+            assert_eq!(scan::value(text.as_bytes(), start), Some(outline.range.clone()));
+            let members: Vec<_> = scan::members(text.as_bytes(), outline.range).collect();
+            assert_eq!(members, outline.members);
+            for (range, elements) in outline.lists {
+                let scanned: Vec<_> = scan::elements(text.as_bytes(), range.clone()).collect();
+                assert_eq!(scan::value(text.as_bytes(), range.start), Some(range));
+                assert_eq!(scanned, elements);
+            }
+        }
+        for text in ["1", "{} {}", r#"{"input":"x"}"#, "[1", r#"{"a":}"#, ""] {
+            assert!(of(text, 0).is_none(), "{text}");
+        }
+    }
+}

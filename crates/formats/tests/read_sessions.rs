@@ -1,0 +1,220 @@
+//! Session files: trees, compactions, messages that are spread over records.
+#![expect(clippy::unwrap_used, reason = "test helpers may fail loudly")]
+
+use bytes::Bytes;
+use midfold_core::view::Origin;
+use midfold_formats::read::{Conversation, Format, ReadOutcome, read};
+
+fn outcome(lines: &[&str]) -> ReadOutcome {
+    read(&Bytes::from(lines.join("\n")), None).unwrap()
+}
+
+fn events(conversation: &Conversation) -> Vec<&str> {
+    conversation.events.iter().map(|e| std::str::from_utf8(&e.bytes).unwrap()).collect()
+}
+
+fn only(outcome: &ReadOutcome) -> &Conversation {
+    assert_eq!(outcome.conversations.len(), 1);
+    &outcome.conversations[0]
+}
+
+fn codes(outcome: &ReadOutcome) -> Vec<&str> {
+    outcome.problems.iter().map(|p| p.code).collect()
+}
+
+#[test]
+fn claude_code_joins_the_records_of_a_message() {
+    let found = outcome(&[
+        r#"{"type":"summary","summary":"s","leafUuid":"x"}"#,
+        r#"{"type":"user","uuid":"1","parentUuid":null,"sessionId":"S","message":{"role":"user","content":"go"}}"#,
+        r#"{"type":"assistant","uuid":"2","parentUuid":"1","message":{"id":"m","model":"claude","role":"assistant","content":[{"type":"text","text":"a"}],"usage":{"input_tokens":1}}}"#,
+        r#"{"type":"assistant","uuid":"3","parentUuid":"2","message":{"id":"m","model":"claude","role":"assistant","content":[{"type":"tool_use","id":"t1","name":"n","input":{}}],"usage":{"input_tokens":1}}}"#,
+        r#"{"type":"user","uuid":"4","parentUuid":"3","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":"r1"}]}}"#,
+        r#"{"type":"assistant","uuid":"5","parentUuid":"3","message":{"id":"m","model":"claude","role":"assistant","content":[ {"type":"tool_use","id":"t2","name":"n","input":{}} ],"usage":{"input_tokens":5,"cache_read_input_tokens":100,"cache_creation_input_tokens":20,"output_tokens":7}}}"#,
+        r#"{"type":"user","uuid":"6","parentUuid":"5","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t2","content":"r2"}]}}"#,
+        r#"{"type":"user","uuid":"6","parentUuid":"5","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t2","content":"r2"}]}}"#,
+        r#"{"type":"user","uuid":"7","parentUuid":"6","isMeta":true,"message":{"role":"user","content":"caveat"}}"#,
+    ]);
+    let conversation = only(&found);
+    assert_eq!(conversation.id.as_deref(), Some("S"));
+    assert_eq!(conversation.format, Format::ClaudeCode);
+    assert_eq!(conversation.envelope.model.as_deref(), Some("claude"));
+    let all = events(conversation);
+    assert_eq!(all.len(), 5);
+    assert_eq!(
+        all[1],
+        r#"{"id":"m","model":"claude","role":"assistant","content":[{"type":"text","text":"a"},{"type":"tool_use","id":"t1","name":"n","input":{}},{"type":"tool_use","id":"t2","name":"n","input":{}}],"usage":{"input_tokens":1}}"#
+    );
+    assert_eq!(conversation.events[1].source.len(), 3);
+    let usage = conversation.events[1].usage.unwrap();
+    assert_eq!(
+        (usage.prompt, usage.cache_read, usage.cache_write, usage.output),
+        (125, 100, 20, 7)
+    );
+    assert!(all[2].contains("r1") && all[3].contains("r2"));
+    assert_eq!(conversation.events[4].origin, Some(Origin::Injected));
+    assert!(found.problems.is_empty());
+}
+
+#[test]
+fn claude_code_restarts_at_a_boundary_and_parts_sidechains() {
+    let found = outcome(&[
+        r#"{"type":"user","uuid":"1","parentUuid":null,"isSidechain":false,"message":{"role":"user","content":"old"}}"#,
+        r#"{"type":"user","uuid":"s1","parentUuid":null,"isSidechain":true,"message":{"role":"user","content":"sub"}}"#,
+        r#"{"type":"system","subtype":"compact_boundary","uuid":"2","parentUuid":null,"logicalParentUuid":"1"}"#,
+        r#"{"type":"user","uuid":"3","parentUuid":"2","isCompactSummary":true,"message":{"role":"user","content":"recap"}}"#,
+        r#"{"type":"assistant","uuid":"s2","parentUuid":"s1","isSidechain":true,"message":{"id":"k","role":"assistant","content":[]}}"#,
+        r#"{"type":"user","uuid":"4","parentUuid":"3","message":{"role":"user","content":"new"}}"#,
+    ]);
+    let sizes: Vec<_> = found.conversations.iter().map(|c| events(c).len()).collect();
+    assert_eq!(sizes, [2, 2]);
+    assert_eq!(found.conversations[0].events[0].origin, Some(Origin::Recap));
+    assert!(events(&found.conversations[1])[0].contains("sub"));
+    assert_eq!(codes(&found), ["compacted-before"]);
+    assert_eq!(found.problems[0].at, Some(3));
+}
+
+#[test]
+fn claude_code_drops_what_was_taken_back() {
+    let found = outcome(&[
+        r#"{"type":"user","uuid":"1","parentUuid":null,"message":{"role":"user","content":"a"}}"#,
+        r#"{"type":"assistant","uuid":"2","parentUuid":"1","message":{"id":"m","role":"assistant","content":[]}}"#,
+        r#"{"type":"user","uuid":"3","parentUuid":"2","message":{"role":"user","content":"first try"}}"#,
+        r#"{"type":"assistant","uuid":"4","parentUuid":"3","message":{"id":"n","role":"assistant","content":[]}}"#,
+        r#"{"type":"user","uuid":"5","parentUuid":"2","message":{"role":"user","content":"second try"}}"#,
+        r#"{"type":"user","uuid":"6","parentUuid":"gone","message":{"role":"user","content":"kept"}}"#,
+        r#"{"type":"user","uuid":"7","parentUuid":"gone too","message":{"role":"user","content":"kept"}}"#,
+    ]);
+    let all = events(only(&found)).join("");
+    assert!(!all.contains("first try") && all.contains("second try"));
+    assert_eq!(all.matches("kept").count(), 2);
+    assert_eq!(codes(&found), ["abandoned-branch"]);
+}
+
+#[test]
+fn codex_items_leave_verbatim() {
+    let found = outcome(&[
+        r#"{"timestamp":"t","type":"session_meta","payload":{"id":"S","base_instructions":{"text":"be good"}}}"#,
+        r#"{"timestamp":"t","type":"turn_context","payload":{"model":"gpt"}}"#,
+        r#"{"timestamp":"t","type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"go"}]}}"#,
+        r#"{"timestamp":"t","type":"response_item","payload":{ "type":"function_call","name":"n","arguments":"{}","call_id":"c"}}"#,
+        r#"{"timestamp":"t","type":"event_msg","payload":{"type":"token_count","info":{"last_token_usage":{"input_tokens":9,"cached_input_tokens":4,"output_tokens":2}}}}"#,
+        r#"{"timestamp":"t","type":"response_item","payload":{"type":"function_call_output","call_id":"c","output":"o"}}"#,
+        r#"{"timestamp":"t","type":"response_item","payload":{"type":"ghost_snapshot"}}"#,
+    ]);
+    let conversation = only(&found);
+    assert_eq!(events(conversation).len(), 3);
+    assert_eq!(
+        events(conversation)[1],
+        r#"{ "type":"function_call","name":"n","arguments":"{}","call_id":"c"}"#
+    );
+    assert_eq!(conversation.events[1].usage.unwrap().prompt, 9);
+    assert_eq!(conversation.envelope.system.as_deref(), Some(&br#""be good""#[..]));
+    assert_eq!(conversation.envelope.model.as_deref(), Some("gpt"));
+    assert_eq!(conversation.id.as_deref(), Some("S"));
+}
+
+#[test]
+fn codex_restarts_and_rolls_back() {
+    let user = |text: &str| {
+        format!(
+            r#"{{"type":"response_item","payload":{{"type":"message","role":"user","content":[{{"type":"input_text","text":"{text}"}}]}}}}"#
+        )
+    };
+    let compacted = r#"{"type":"compacted","payload":{"message":"sum","replacement_history":[{"type":"message","role":"user","content":"u"},{"type":"message","role":"user","content":[{"type":"input_text","text":"Summary: sum"}]}]}}"#;
+    let back = r#"{"type":"event_msg","payload":{"type":"thread_rolled_back","num_turns":1}}"#;
+    let found =
+        outcome(&[&user("one"), compacted, &user("two"), back, &user("<env>"), &user("three")]);
+    let all = events(only(&found));
+    assert_eq!(all.len(), 4);
+    assert_eq!(only(&found).events[1].origin, Some(Origin::Recap));
+    assert!(all[2].contains("<env>") && all[3].contains("three"));
+    assert_eq!(codes(&found), ["compacted-before", "rolled-back"]);
+
+    let found = outcome(&[&user("one"), r#"{"type":"compacted","payload":{"message":"a\"b"}}"#]);
+    assert_eq!(
+        events(only(&found)),
+        [r#"{"type":"message","role":"user","content":[{"type":"input_text","text":"a\"b"}]}"#]
+    );
+}
+
+#[test]
+fn older_codex_files_hold_bare_items() {
+    let found = outcome(&[
+        r#"{"id":"S","timestamp":"t","instructions":"be good","git":{}}"#,
+        r#"{"record_type":"state"}"#,
+        r#"{"type":"message","role":"user","content":[{"type":"input_text","text":"go"}]}"#,
+    ]);
+    assert_eq!(only(&found).format, Format::Codex);
+    assert_eq!(only(&found).events.len(), 1);
+    assert_eq!(only(&found).envelope.system.as_deref(), Some(&br#""be good""#[..]));
+}
+
+#[test]
+fn pi_messages_become_chat_messages() {
+    let found = outcome(&[
+        r#"{"type":"session","version":1,"id":"S","timestamp":"t","cwd":"/"}"#,
+        r#"{"type":"message","timestamp":"t","message":{"role":"user","content":[{"type":"text","text":"g\u006f"},{"type":"image","data":"AA==","mimeType":"image/png"}]}}"#,
+        r#"{"type":"message","timestamp":"t","message":{"role":"assistant","content":[{"type":"thinking","thinking":"hm"},{"type":"text","text":"a"},{"type":"toolCall","id":"c","name":"n","arguments":{"x": "y\n"}}],"model":"m","usage":{"input":1,"output":2,"cacheRead":3,"cacheWrite":4}}}"#,
+        r#"{"type":"message","timestamp":"t","message":{"role":"toolResult","toolCallId":"c","toolName":"n","content":[{"type":"text","text":"r"}],"isError":false}}"#,
+        r#"{"type":"message","timestamp":"t","message":{"role":"bashExecution","command":"ls","output":"a\nb","exitCode":2}}"#,
+    ]);
+    let conversation = only(&found);
+    assert_eq!(
+        events(conversation),
+        [
+            r#"{"role":"user","content":[{"type":"text","text":"g\u006f"},{"type":"image_url","image_url":{"url":"data:image/png;base64,AA=="}}]}"#,
+            r#"{"role":"assistant","content":"a","reasoning_content":"hm","tool_calls":[{"id":"c","type":"function","function":{"name":"n","arguments":"{\"x\": \"y\\n\"}"}}]}"#,
+            r#"{"role":"tool","tool_call_id":"c","name":"n","content":"r"}"#,
+            r#"{"role":"user","content":"$ ls\na\nb\n[exit code 2]"}"#,
+        ]
+    );
+    assert_eq!(conversation.events[1].usage.unwrap().prompt, 8);
+    assert_eq!(conversation.envelope.model.as_deref(), Some("m"));
+}
+
+#[test]
+fn pi_trees_and_compactions() {
+    let entry = |id: &str, parent: &str, text: &str| {
+        format!(
+            r#"{{"type":"message","id":"{id}","parentId":"{parent}","timestamp":"t","message":{{"role":"user","content":"{text}"}}}}"#
+        )
+    };
+    let header = r#"{"type":"session","version":3,"id":"a","timestamp":"t","cwd":"/"}"#;
+    let compaction = r#"{"type":"compaction","id":"d","parentId":"c","timestamp":"t","summary":"sum","firstKeptEntryId":"c"}"#;
+    let found = outcome(&[
+        header,
+        &entry("a", "", "gone"),
+        &entry("b", "a", "gone too"),
+        &entry("x", "a", "branch"),
+        &entry("c", "b", "kept"),
+        compaction,
+        &entry("e", "d", "new"),
+    ]);
+    assert_eq!(
+        events(only(&found)),
+        [
+            r#"{"role":"user","content":"sum"}"#,
+            r#"{"role":"user","content":"kept"}"#,
+            r#"{"role":"user","content":"new"}"#
+        ]
+    );
+    assert_eq!(only(&found).events[0].origin, Some(Origin::Recap));
+    assert_eq!(codes(&found), ["compacted-before", "abandoned-branch"]);
+}
+
+#[test]
+fn swe_agent_results_get_the_id_of_their_call() {
+    let found = outcome(&[
+        r#"{"history":[{"role":"user","content":"t"},{"role":"assistant","tool_calls":[{"id":"c"}]},{"role":"tool","content":"r","tool_call_ids":["c"]}]}"#,
+    ]);
+    assert_eq!(
+        events(only(&found))[2],
+        r#"{"role":"tool","content":"r","tool_call_ids":["c"],"tool_call_id":"c"}"#
+    );
+    let found = outcome(&[
+        r#"{"trajectory":[{"response":"r1","observation":"o1"},{"response":"r2","observation":"o2"}]}"#,
+    ]);
+    assert_eq!(events(only(&found)).len(), 4);
+    assert_eq!(only(&found).events[3].origin, Some(Origin::Observation));
+}
