@@ -8,8 +8,7 @@ use crate::view::{Block, BlockKind, TextRef};
 
 /// A tool call in the log.
 #[derive(Clone, Debug)]
-pub(crate) struct CallSite<'a> {
-    pub event: &'a Event,
+pub(crate) struct CallSite {
     pub tool: String,
     pub facts: CallFacts,
 }
@@ -30,7 +29,7 @@ pub(crate) struct ResultSite<'a> {
 /// All calls and results of a range of events.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Calls<'a> {
-    pub calls: Vec<CallSite<'a>>,
+    pub calls: Vec<CallSite>,
     pub results: Vec<ResultSite<'a>>,
 }
 
@@ -49,7 +48,7 @@ impl<'a> Calls<'a> {
                         open.push((text(id, event), found.calls.len()));
                         let tool = text(name, event);
                         let facts = tools.facts(&tool, &block.text(&event.bytes));
-                        found.calls.push(CallSite { event, tool, facts });
+                        found.calls.push(CallSite { tool, facts });
                     }
                     BlockKind::Result { id, name, .. } => {
                         let call = take(&mut open, &text(id, event));

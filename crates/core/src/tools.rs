@@ -46,6 +46,24 @@ pub enum ToolKind {
     Other,
 }
 
+impl ToolKind {
+    /// The name as it stands in policies.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::Edit => "edit",
+            Self::Search => "search",
+            Self::List => "list",
+            Self::Shell => "shell",
+            Self::Web => "web",
+            Self::Task => "task",
+            Self::Other => "other",
+        }
+    }
+}
+
 /// One entry of the table: tools that work alike. Also the form in which a policy adds tools.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
