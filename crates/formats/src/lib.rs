@@ -8,7 +8,6 @@ pub mod problem;
 pub mod profile;
 pub mod read;
 pub mod recaps;
-pub mod read;
 mod render;
 pub mod scan;
 pub mod wrappers;
