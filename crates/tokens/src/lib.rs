@@ -7,7 +7,7 @@
 //! | `o200k`, `cl100k`, … | the exact count of an embedded vocabulary (features) |
 //! | `chars:R` | characters / R, rounded up, in integers: `chars:3.2`, `chars:4` |
 //! | `estimate:openai`, `estimate:claude`, `estimate:claude-old`, `estimate:gemini` | one fast pass over the text |
-//! | a path to a `tokenizer.json` | through [`hf_from_bytes`] (feature `hf`); the caller reads the file |
+//! | a path to a `tokenizer.json` | through `hf_from_bytes` (feature `hf`); the caller reads the file |
 //!
 //! ```
 //! use midfold_core::{Content, Counter};

@@ -2,6 +2,7 @@
 
 use std::sync::LazyLock;
 
+use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use regex::Regex;
 
 use super::ToolKind;
@@ -26,66 +27,159 @@ const TAIL: usize = 2_048;
 /// Characters of a summary.
 const LONGEST: usize = 160;
 
-static EXIT: LazyLock<Vec<Regex>> = LazyLock::new(|| {
-    [
+/// Longest part of a line that is looked at.
+const LINE: usize = 240;
+
+/// What a word in a result hints at. Only lines that hold one are read with a regex: most results
+/// hold none, and a conversation holds ten thousand results.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Hint {
+    Exit,
+    Error,
+    Totals,
+}
+
+const HINTS: &[(&str, Hint)] = &[
+    ("returncode", Hint::Exit),
+    ("return_code", Hint::Exit),
+    ("exit", Hint::Exit),
+    (" with code", Hint::Exit),
+    (" with status", Hint::Exit),
+    ("error", Hint::Error),
+    ("exception", Hint::Error),
+    ("fatal:", Hint::Error),
+    ("panic", Hint::Error),
+    ("traceback (most recent", Hint::Error),
+    ("permission denied", Hint::Error),
+    ("command not found", Hint::Error),
+    ("no such file or directory", Hint::Error),
+    ("bash: ", Hint::Error),
+    ("\"success\"", Hint::Error),
+    ("passed", Hint::Totals),
+    ("failed", Hint::Totals),
+    ("passing", Hint::Totals),
+    ("failing", Hint::Totals),
+    ("skipped", Hint::Totals),
+    ("tests in ", Hint::Totals),
+    ("test in ", Hint::Totals),
+    ("ok (", Hint::Totals),
+    ("ok\t", Hint::Totals),
+    ("fail\t", Hint::Totals),
+    ("test result: ", Hint::Totals),
+    ("could not compile", Hint::Totals),
+];
+
+/// The patterns, compiled once. The table is constant and tests use all of it.
+struct Patterns {
+    words: AhoCorasick,
+    exit: Vec<Regex>,
+    error: Regex,
+    totals: Regex,
+}
+
+static PATTERNS: LazyLock<Option<Patterns>> = LazyLock::new(|| {
+    let words = AhoCorasick::builder()
+        .kind(Some(AhoCorasickKind::DFA))
+        .ascii_case_insensitive(true)
+        .build(HINTS.iter().map(|(word, _)| word))
+        .ok()?;
+    let exit = [
         r"<(?:returncode|exit_code|exitcode)>\s*(-?\d{1,10})\s*</",
         r#""(?:exit_code|exitCode|returncode|return_code)"\s*:\s*(-?\d{1,10})\b"#,
-        r"(?im)^\W{0,4}(?:process |command )?exit(?:ed|s)?(?: with)?[ _-]?(?:exit )?(?:code|status)?\s*[:=]?\s*(-?\d{1,10})\b\W{0,3}$",
+        r"(?i)^\W{0,4}(?:process |command )?exit(?:ed|s)?(?: with)?[ _-]?(?:exit )?(?:code|status)?\s*[:=]?\s*(-?\d{1,10})\b\W{0,3}$",
         r"(?i)\b(?:process|command|script)\s(?:exited|finished|failed|completed)\swith\s(?:exit |return )?(?:code|status):?\s(-?\d{1,10})\b",
         r"(?i)[\[(](?:command |process )?(?:exit|exited|exit code|exit status)(?: with)?(?: code)?:?\s(-?\d{1,10})[\])]",
-    ]
-    .iter()
-    .filter_map(|pattern| Regex::new(pattern).ok())
-    .collect()
-});
-
-static ERROR: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(concat!(
-        r"(?im)^\W{0,8}(?:\[?error\b|fatal:|panic(?:ked)?\b|traceback \(most recent|tool_use_error|",
-        r"exception\b|[a-z_.]{0,60}(?:error|exception): |permission denied|",
-        r"bash: |sh: |[^\n]{0,80}(?:command not found|no such file or directory)$)|",
+    ];
+    let error = concat!(
+        r"(?i)^\W{0,8}(?:\[?error\b|fatal:|panic(?:ked)?\b|traceback \(most recent|tool_use_error|",
+        r"exception\b|[a-z_.]{0,60}(?:error|exception): |permission denied|bash: |",
+        r".{0,120}(?:command not found|no such file or directory)$)|",
         r#"^\{"(?:error|success"\s*:\s*false)"#,
-    ))
-    .ok()
-});
-
-static TOTALS: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(concat!(
-        r"(?m)^(?:=+ .*\b\d+ (?:passed|failed|errors?|skipped)\b.* =+|test result: .*|",
+    );
+    let totals = concat!(
+        r"^(?:=+ .*\b\d+ (?:passed|failed|errors?|skipped)\b.* =+|test result: .*|",
         r"(?:FAILED|OK) ?\(.*\)|Ran \d+ tests? in .*|Tests:\s.*\b(?:passed|failed)\b.*|",
         r"\s*\d+ (?:passing|failing)\b.*|\d+ (?:passed|failed)(?:, \d+ \w+)*(?: in .*)?|",
         r"(?:FAIL|ok)\t\S+\t.*|error: could not compile .*)$",
-    ))
-    .ok()
+    );
+    Some(Patterns {
+        words,
+        exit: exit.iter().filter_map(|pattern| Regex::new(pattern).ok()).collect(),
+        error: Regex::new(error).ok()?,
+        totals: Regex::new(totals).ok()?,
+    })
 });
 
+/// What one window of a result says.
+#[derive(Clone, Copy, Default)]
+struct Said<'a> {
+    exit: Option<i64>,
+    error: Option<&'a str>,
+    totals: Option<&'a str>,
+}
+
 pub(super) fn read(kind: ToolKind, text: &str) -> Outcome {
-    let head = &text[..text.floor_char_boundary(HEAD)];
-    let tail = &text[text.ceil_char_boundary(text.len().saturating_sub(TAIL))..];
     let shows = matches!(kind, ToolKind::Read | ToolKind::Search | ToolKind::List | ToolKind::Web);
-    let exit = if shows { None } else { exit_code(head).or_else(|| exit_code(tail)) };
-    let failure = first_error(head, tail, shows);
+    if shows {
+        // The text of a file may say anything; only its very first line can be the tool's own.
+        let first = text.trim_start().lines().next().unwrap_or_default();
+        let error = said(clip(first, 0)).error;
+        return Outcome {
+            exit: None,
+            lines: lines(text),
+            error: error.is_some(),
+            summary: error.map(shorten),
+        };
+    }
+    let tail_start = text.ceil_char_boundary(text.len().saturating_sub(TAIL));
+    let tail = said(&text[tail_start..]);
+    // A short result is all tail.
+    let head = match tail_start {
+        0 => Said { totals: None, ..tail },
+        _ => said(&text[..text.floor_char_boundary(HEAD.min(tail_start))]),
+    };
+    let exit = head.exit.or(tail.exit);
+    let failure = head.error.or(tail.error);
     let error = exit.map_or(failure.is_some(), |code| code != 0);
-    let totals = || TOTALS.as_ref()?.find_iter(tail).last().map(|line| line.as_str());
-    let summary = if shows { None } else { totals() }.or(failure.filter(|_| error));
+    let summary = tail.totals.or(failure.filter(|_| error));
     Outcome { exit, lines: lines(text), error, summary: summary.map(shorten) }
 }
 
-fn exit_code(text: &str) -> Option<i64> {
-    EXIT.iter().find_map(|pattern| pattern.captures(text)?.get(1)?.as_str().parse().ok())
+/// The first exit code, the first error and the last totals of a window.
+fn said(window: &str) -> Said<'_> {
+    let mut said = Said::default();
+    let Some(patterns) = PATTERNS.as_ref() else { return said };
+    for hit in patterns.words.find_iter(window) {
+        let Some(&(_, hint)) = HINTS.get(hit.pattern().as_usize()) else { continue };
+        let start = window[..hit.start()].rfind('\n').map_or(0, |at| at + 1);
+        let line = window[start..].split('\n').next().unwrap_or_default().trim_end();
+        match hint {
+            Hint::Exit if said.exit.is_none() => {
+                // Around the word: a line of JSON can be long.
+                let part = clip(line, (hit.start() - start).saturating_sub(64));
+                said.exit = patterns
+                    .exit
+                    .iter()
+                    .find_map(|pattern| pattern.captures(part)?.get(1)?.as_str().parse().ok());
+            }
+            Hint::Error if said.error.is_none() => {
+                let part = clip(line, 0);
+                said.error = patterns.error.is_match(part).then_some(part);
+            }
+            _ => {}
+        }
+        // A line of totals may begin with another hint: `error: could not compile`.
+        if hint != Hint::Exit && patterns.totals.is_match(clip(line, 0)) {
+            said.totals = Some(clip(line, 0));
+        }
+    }
+    said
 }
 
-/// The first line that reports an error. Of what was read or found only the very first line
-/// counts: the rest is the file's own text.
-fn first_error<'a>(head: &'a str, tail: &'a str, shows: bool) -> Option<&'a str> {
-    let pattern = ERROR.as_ref()?;
-    let line_at = |text: &'a str, at: usize| text[at..].trim_start().lines().next();
-    if shows {
-        let first = head.trim_start().lines().next().unwrap_or_default();
-        return pattern.is_match(first).then_some(first);
-    }
-    let find = |text: &'a str| pattern.find(text).and_then(|found| line_at(text, found.start()));
-    find(head).or_else(|| find(tail))
+/// At most [`LINE`] bytes of a line from `start`, cut at character borders.
+fn clip(line: &str, start: usize) -> &str {
+    let start = line.floor_char_boundary(start);
+    &line[start..line.floor_char_boundary(start + LINE)]
 }
 
 fn lines(text: &str) -> usize {

@@ -250,7 +250,7 @@ fn path(word: Word) -> Option<String> {
     let name = !text.starts_with(['-', '+', '!', '=', '@'])
         && !text.starts_with("/dev/")
         && !text.starts_with("/proc/")
-        && !text.contains(['\n', '\t', '|', '<', '>', '"', '\'', '\\', '^', ','])
+        && !text.contains(|c| "\n\t|<>\"'\\^,*?$`;".contains(c))
         && text.bytes().any(|b| b.is_ascii_alphanumeric() || b >= 0x80);
     (plain && name && !text.bytes().all(|b| b.is_ascii_digit())).then_some(text)
 }
@@ -310,12 +310,13 @@ fn run(words: &[Word], piped: bool, done: &mut Done) {
     }
 }
 
-/// The words that are neither flags nor the argument of `-e`.
+/// The words that are neither flags nor the argument of a flag that takes one.
 fn without_scripts(rest: &[Word]) -> Vec<&Word> {
+    const TAKES_ONE: [&str; 8] = ["-e", "-f", "-A", "-B", "-C", "-m", "-g", "-t"];
     let mut words = rest.iter();
     let mut files = Vec::new();
     while let Some(word) = words.next() {
-        if word.text == "-e" {
+        if TAKES_ONE.contains(&&*word.text) {
             words.next();
         } else if !word.text.starts_with('-') {
             files.push(word);

@@ -147,6 +147,7 @@ fn shell_commands() {
         ("nl -ba src/a.c | sed -n '10,30p'", &["src/a.c"], &[], Some((0, 0))),
         ("grep -rn 'a b' src/", &[], &[], None),
         ("grep -n foo a.py b.py", &["a.py", "b.py"], &[], Some((0, 0))),
+        ("grep -n -A 5 'on.*Name' a.ts", &["a.ts"], &[], Some((0, 0))),
         ("sed -i 's/a/b/' a.py", &[], &["a.py"], None),
         ("sed -i.bak -e 's/a/b/' -e 's/c/d/' a.py", &[], &["a.py"], None),
         ("echo hi > out.txt; echo ho >> log.txt", &[], &["out.txt", "log.txt"], None),

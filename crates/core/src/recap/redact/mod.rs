@@ -2,7 +2,7 @@
 //!
 //! One pass over the text looks for about 80 keywords; only where one stands is a regex tried,
 //! anchored at that place, and what it captures is judged by its entropy and against
-//! placeholders. The formats are a table ([`rules`]), so a text without a keyword costs one scan.
+//! placeholders. The formats are a table (`rules.rs`), so a text without a keyword costs one scan.
 
 mod judge;
 mod rules;
