@@ -11,6 +11,7 @@ use super::fields::Fields;
 use super::source::Source;
 use super::text::Record;
 use super::{Conversation, Format, usage};
+use crate::problem::Problem;
 use crate::scan;
 
 /// What a record is for the conversation.
@@ -81,8 +82,14 @@ struct Line {
 pub(super) fn read(source: &mut Source<'_>, records: &[Record]) -> Vec<Conversation> {
     let (mut lines, groups) = lines(source, records);
     drop_abandoned(source, &mut lines);
-    let mut found: Vec<_> = (0..groups.len())
-        .filter_map(|group| conversation(source, &mut lines, group, &groups[group]))
+    let mut by_group: Vec<Vec<Line>> = groups.iter().map(|_| Vec::new()).collect();
+    for line in lines.into_iter().filter(|line| !line.dropped) {
+        by_group[line.group].push(line);
+    }
+    let mut found: Vec<_> = groups
+        .iter()
+        .zip(&by_group)
+        .filter_map(|(about, lines)| conversation(source, lines, about))
         .collect();
     // The main conversation first, subagents in the order of the file.
     found.sort_by_key(|conversation| conversation.0);
@@ -207,20 +214,18 @@ fn drop_abandoned(source: &mut Source<'_>, lines: &mut [Line]) {
 
 fn conversation(
     source: &mut Source<'_>,
-    lines: &mut [Line],
-    group: usize,
+    lines: &[Line],
     about: &Group,
 ) -> Option<(bool, Conversation)> {
-    let of_group = |line: &Line| line.group == group && !line.dropped;
-    let last = |wanted: Kind| lines.iter().rposition(|l| of_group(l) && l.kind == wanted);
+    let last = |wanted: Kind| lines.iter().rposition(|line| line.kind == wanted);
     let recap = Kind::User(Some(Origin::Recap));
     let restart = last(Kind::Boundary).or_else(|| last(recap)).unwrap_or(0);
-    let has_message = |line: &&Line| of_group(line) && !line.message.is_empty();
+    let has_message = |line: &&Line| !line.message.is_empty();
     let before = lines[..restart].iter().filter(has_message).count();
     if before > 0 {
         let line = lines[restart].line;
         let told = format!("{before} records before it are no longer in the context");
-        let problem = crate::problem::Problem::new("compacted-before", told).at(line);
+        let problem = Problem::new("compacted-before", told).at(line);
         source.problems.push(problem);
     }
     let live: Vec<&Line> = lines[restart..].iter().filter(has_message).collect();
