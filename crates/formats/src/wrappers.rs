@@ -45,7 +45,6 @@ pub const INJECTED: &[Wrapper] = &[
     element("codex", "user_shell_command"),
     element("codex", "subagent_notification"),
     element("codex", "skill"),
-    element("codex", "INSTRUCTIONS"),
     start("codex", "# AGENTS.md instructions for"),
     element("claude-code", "system-reminder"),
     element("claude-code", "command-name"),
@@ -147,36 +146,32 @@ pub(crate) fn origin(role: Role, blocks: &[Block], bytes: &[u8]) -> Origin {
     if matches!(role, Role::Tool | Role::Other) {
         return Origin::Genuine;
     }
-    let mut texts = blocks.iter().filter(|block| block.kind == BlockKind::Text);
-    if let Some(first) = texts.clone().next().and_then(|block| block.texts.first())
-        && recaps::is_recap(&glance(first, bytes))
-    {
+    let texts = blocks.iter().filter(|block| block.kind == BlockKind::Text);
+    let mut texts = texts.filter_map(|block| block.texts.first());
+    let Some(first) = texts.next() else { return Origin::Genuine };
+    let head = glance(first, bytes);
+    if recaps::is_recap(&head) {
         return Origin::Recap;
     }
     let has_media = blocks.iter().any(|block| block.kind == BlockKind::Media);
     if role != Role::User || has_media {
         return Origin::Genuine;
     }
-    let mut found = Origin::Genuine;
-    let all_wrapped =
-        texts.all(|block| match block.texts.first().map(|text| of_text(text, bytes)) {
-            None | Some(Origin::Genuine) => false,
-            Some(Origin::Observation) => {
-                found = Origin::Observation;
-                true
-            }
-            Some(_) => {
-                if found == Origin::Genuine {
-                    found = Origin::Injected;
-                }
-                true
-            }
-        });
-    if all_wrapped { found } else { Origin::Genuine }
+    let mut found = of_text(first, &head, bytes);
+    for text in texts {
+        if found == Origin::Genuine {
+            break;
+        }
+        match of_text(text, &glance(text, bytes), bytes) {
+            Origin::Injected => {}
+            other => found = other,
+        }
+    }
+    found
 }
 
-fn of_text(text: &TextRef, bytes: &[u8]) -> Origin {
-    let head = glance(text, bytes);
+/// `head` is the text's start, decoded.
+fn of_text(text: &TextRef, head: &str, bytes: &[u8]) -> Origin {
     let head = head.trim_start();
     let may_open = |wrapper: &Wrapper| match wrapper.shape {
         Shape::Start(start) => head.starts_with(start),
@@ -211,5 +206,43 @@ fn ends(text: &TextRef, bytes: &[u8], end: &str) -> bool {
     let token = text.token.of(bytes);
     let tail = token.get(token.len().saturating_sub(GLANCE)..).unwrap_or_default();
     let tail = tail.strip_suffix(b"\"").unwrap_or(tail);
-    midfold_core::jsonstr::decode(tail).trim_end().ends_with(end)
+    // Most texts do not even hold the last byte of it.
+    let last = end.bytes().next_back();
+    last.is_some_and(|last| memchr::memrchr(last, tail).is_some())
+        && midfold_core::jsonstr::decode(tail).trim_end().ends_with(end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a client would write for this entry.
+    fn sample(wrapper: &Wrapper) -> String {
+        match wrapper.shape {
+            Shape::Element(name) => format!("<{name} x=\"1\">\n a </b> c\n</{name}>"),
+            Shape::Start(start) => format!("{start} and more"),
+            Shape::End(end, _) => format!("a.rs{end}"),
+        }
+    }
+
+    #[test]
+    fn every_entry_is_recognised_alone_and_in_company() {
+        for table in [INJECTED, OBSERVATIONS] {
+            for wrapper in table {
+                let text = sample(wrapper);
+                assert!(is_only(table, &text), "{text}");
+                assert!(!is_only(table, &format!("Please look: {text} ok?")), "{text}");
+                if let Shape::Element(_) = wrapper.shape {
+                    assert!(is_only(table, &format!(" {text}\n{text} ")), "{text}");
+                    assert!(!is_only(table, &format!("{text} do it")), "{text}");
+                    assert!(!is_only(table, text.trim_end_matches('>')), "{text}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_task_that_ends_on_a_prompt_is_a_task() {
+        assert!(!is_only(OBSERVATIONS, "ISSUE: x\nINSTRUCTIONS: fix it\n(Open file: n/a)\nbash-$"));
+    }
 }

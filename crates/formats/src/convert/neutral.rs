@@ -84,8 +84,9 @@ impl Neutral {
         ids: &mut Ids,
         problems: &mut Vec<Problem>,
     ) -> Option<Self> {
-        let opaque = view.blocks.iter().all(|block| block.kind == BlockKind::Opaque);
-        if view.role == Role::Other && !(opaque && !view.blocks.is_empty()) {
+        let is_opaque = |block: &Block| block.kind == BlockKind::Opaque;
+        let says_which = !view.blocks.is_empty() && view.blocks.iter().all(is_opaque);
+        if view.role == Role::Other && !says_which {
             let detail = "a message of an unknown role was left out";
             problems.push(Problem::new("unknown-role", detail));
             return None;

@@ -92,7 +92,7 @@ impl<'a> Walk<'a> {
                     if self.peek() != Some(b':') {
                         return self.fail(start);
                     }
-                    self.at += 1;
+                    self.at = scan::skip_space(self.bytes, self.at + 1);
                     let before = self.at;
                     visit(self, &key(self.bytes, &token));
                     if self.at == before {
