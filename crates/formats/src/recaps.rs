@@ -50,3 +50,19 @@ pub fn is_recap(text: &str) -> bool {
     let text = text.trim_start();
     RECAP_HEADERS.iter().any(|header| text.starts_with(header.starts)) || text.trim_end() == MARKER
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_header_is_a_recap_only_at_the_start() {
+        for RecapHeader { starts, .. } in RECAP_HEADERS {
+            assert!(is_recap(&format!("\n{starts}: more")), "{starts}");
+            assert!(!is_recap(&format!("See: {starts}")), "{starts}");
+        }
+        assert!(is_recap(&format!(" {MARKER}\n")));
+        assert!(!is_recap(&format!("{MARKER} and so on")));
+        assert!(!is_recap(""));
+    }
+}

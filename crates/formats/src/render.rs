@@ -43,6 +43,17 @@ pub(crate) fn splice(bytes: &[u8], edits: &[(ByteRange, &[u8])]) -> Vec<u8> {
     out
 }
 
+/// Which of `len` blocks are in `indices`.
+pub(crate) fn flags(indices: &[usize], len: usize) -> Vec<bool> {
+    let mut flags = vec![false; len];
+    for &at in indices {
+        if let Some(flag) = flags.get_mut(at) {
+            *flag = true;
+        }
+    }
+    flags
+}
+
 /// One result block as a line of plain text: `[result of bash (call_1)] …`. Never empty.
 pub(crate) fn result_text(bytes: &[u8], view: &View, index: usize) -> String {
     let Some(block) = view.blocks.get(index) else { return EMPTY.to_owned() };

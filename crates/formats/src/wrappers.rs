@@ -45,7 +45,6 @@ pub const INJECTED: &[Wrapper] = &[
     element("codex", "user_shell_command"),
     element("codex", "subagent_notification"),
     element("codex", "skill"),
-    element("codex", "INSTRUCTIONS"),
     start("codex", "# AGENTS.md instructions for"),
     element("claude-code", "system-reminder"),
     element("claude-code", "command-name"),
@@ -211,4 +210,39 @@ fn ends(text: &TextRef, bytes: &[u8], end: &str) -> bool {
     let last = end.bytes().next_back();
     last.is_some_and(|last| memchr::memrchr(last, tail).is_some())
         && midfold_core::jsonstr::decode(tail).trim_end().ends_with(end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a client would write for this entry.
+    fn sample(wrapper: &Wrapper) -> String {
+        match wrapper.shape {
+            Shape::Element(name) => format!("<{name} x=\"1\">\n a </b> c\n</{name}>"),
+            Shape::Start(start) => format!("{start} and more"),
+            Shape::End(end, _) => format!("a.rs{end}"),
+        }
+    }
+
+    #[test]
+    fn every_entry_is_recognised_alone_and_in_company() {
+        for table in [INJECTED, OBSERVATIONS] {
+            for wrapper in table {
+                let text = sample(wrapper);
+                assert!(is_only(table, &text), "{text}");
+                assert!(!is_only(table, &format!("Please look: {text} ok?")), "{text}");
+                if let Shape::Element(_) = wrapper.shape {
+                    assert!(is_only(table, &format!(" {text}\n{text} ")), "{text}");
+                    assert!(!is_only(table, &format!("{text} do it")), "{text}");
+                    assert!(!is_only(table, text.trim_end_matches('>')), "{text}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_task_that_ends_on_a_prompt_is_a_task() {
+        assert!(!is_only(OBSERVATIONS, "ISSUE: x\nINSTRUCTIONS: fix it\n(Open file: n/a)\nbash-$"));
+    }
 }

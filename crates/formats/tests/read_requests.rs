@@ -170,3 +170,37 @@ fn says_what_is_wrong() {
     let forced = read(&Bytes::from_static(b"[{\"x\":1}]"), Some(Format::OpenAiChat)).unwrap();
     assert_eq!(forced.conversations[0].events.len(), 1);
 }
+
+#[test]
+fn events_are_slices_of_the_input() {
+    let input = Bytes::from(r#"{"messages":[{"role":"user","content":"a"}]}"#.to_owned());
+    let found = read(&input, None).unwrap();
+    let event = &found.conversations[0].events[0].bytes;
+    assert!(input.as_ptr_range().contains(&event.as_ptr()));
+}
+
+#[test]
+fn reads_rows_of_batch_files() {
+    let row = concat!(
+        r#"{"custom_id":"a","params":{"model":"m","system":"s","#,
+        r#""messages":[{"role":"user","content":"x"}]}}"#
+    );
+    let found = outcome(row);
+    let conversation = &found.conversations[0];
+    assert_eq!((conversation.format, conversation.id.as_deref()), (Format::Anthropic, Some("a")));
+    assert_eq!(conversation.envelope.system.as_deref(), Some(&br#""s""#[..]));
+    assert_eq!(joined(conversation), row.as_bytes());
+}
+
+#[test]
+fn a_forced_format_is_obeyed() {
+    let text = Bytes::from_static(br#"{"messages":[{"role":"user","content":"x"}]}"#);
+    for format in [Format::Anthropic, Format::OpenAiChat, Format::FineTuning] {
+        assert_eq!(read(&text, Some(format)).unwrap().conversations[0].format, format);
+    }
+    let other = read(&text, Some(Format::Codex));
+    assert!(matches!(other, Err(ReadError::Unrecognised { .. })));
+    for format in Format::ALL {
+        assert_eq!(Format::from_name(format.name()), Some(format));
+    }
+}

@@ -5,7 +5,7 @@ use midfold_core::{Block, BlockKind, ByteRange, Dialect, Role, TextRef, View};
 
 use super::part::{self, Part, Shape, read_content};
 use super::walk::{Walk, filled, inside};
-use crate::render::{Json, result_text, splice};
+use crate::render::{Json, flags, result_text, splice};
 use crate::wrappers;
 
 /// `anthropic`.
@@ -82,7 +82,8 @@ impl Dialect for Anthropic {
                 .done()
         };
         // Results have to stand before any text, so those that stay move to the front.
-        let stays = |at: usize, block: &Block| block.is_result() && !blocks.contains(&at);
+        let named = flags(blocks, view.blocks.len());
+        let stays = |at: usize, block: &Block| block.is_result() && !named[at];
         let all = || view.blocks.iter().enumerate();
         let mut elements: Vec<Bytes> = Vec::with_capacity(view.blocks.len());
         for (_, block) in all().filter(|(at, block)| stays(*at, block)) {

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use midfold_core::{Block, BlockKind, ByteRange, Coding, Dialect, Role, TextRef, View, jsonstr};
 
 use super::walk::{Walk, inside};
-use crate::render::{Json, result_text, splice};
+use crate::render::{Json, flags, result_text, splice};
 use crate::{scan, wrappers};
 
 /// `sharegpt`.
@@ -105,7 +105,8 @@ impl Dialect for ShareGpt {
     }
 
     fn results_as_text(&self, bytes: &[u8], view: &View, blocks: &[usize]) -> Bytes {
-        let named = |at: &usize| blocks.contains(at);
+        let chosen = flags(blocks, view.blocks.len());
+        let named = |at: &usize| chosen[*at];
         let results = (0..view.blocks.len()).filter(|&at| view.blocks[at].is_result());
         if results.clone().all(|at| named(&at)) {
             let texts: Vec<_> = blocks.iter().map(|&at| result_text(bytes, view, at)).collect();

@@ -75,7 +75,8 @@ fn starts_run(dialect: Option<DialectKind>, view: &View, last: Option<Role>) -> 
 }
 
 fn ends_results(dialect: Option<DialectKind>, block: &Block) -> bool {
-    dialect == Some(DialectKind::Anthropic) && !block.is_result()
+    // What we do not know may be part of a result.
+    dialect == Some(DialectKind::Anthropic) && block.kind != BlockKind::Opaque
 }
 
 impl<'a> Pairs<'a> {

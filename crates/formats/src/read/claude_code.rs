@@ -1,5 +1,6 @@
 //! Session and subagent files of Claude Code: a tree of records, one a line.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -10,6 +11,7 @@ use super::fields::Fields;
 use super::source::Source;
 use super::text::Record;
 use super::{Conversation, Format, usage};
+use crate::problem::Problem;
 use crate::scan;
 
 /// What a record is for the conversation.
@@ -26,11 +28,47 @@ enum Kind {
     Link,
 }
 
+/// What is asked about a `message` object, found in one walk over it.
+#[derive(Clone, Default)]
+struct Message {
+    range: Range<usize>,
+    /// Its list of blocks.
+    blocks: Option<Range<usize>>,
+    id: Option<String>,
+    model: Option<String>,
+    usage: Option<Usage>,
+}
+
+impl Message {
+    fn of(input: &[u8], range: Range<usize>) -> Self {
+        let fields = Fields::of(input, range.clone());
+        Self {
+            range,
+            blocks: fields.array("content"),
+            id: fields.text("id").map(Cow::into_owned),
+            model: fields.text("model").filter(|m| *m != "<synthetic>").map(Cow::into_owned),
+            usage: usage::anthropic(&fields.inner("usage")),
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.range.is_empty()
+    }
+
+    /// Results stand before everything else in a message, so the first block tells.
+    fn has_results(&self, input: &[u8]) -> bool {
+        let Some(blocks) = &self.blocks else { return false };
+        // The block's end is of no interest: what stands behind its type is not walked.
+        let kind = scan::members(input, blocks.start + 1..blocks.end).find(|m| m.is(input, "type"));
+        kind.is_some_and(|kind| input.get(kind.value) == Some(br#""tool_result""#))
+    }
+}
+
 /// One line of the file.
 struct Line {
     kind: Kind,
     /// The `message` object; empty for lines without one.
-    message: Range<usize>,
+    message: Message,
     line: usize,
     /// Index of the parent among the lines of the file.
     parent: Option<usize>,
@@ -44,8 +82,14 @@ struct Line {
 pub(super) fn read(source: &mut Source<'_>, records: &[Record]) -> Vec<Conversation> {
     let (mut lines, groups) = lines(source, records);
     drop_abandoned(source, &mut lines);
-    let mut found: Vec<_> = (0..groups.len())
-        .filter_map(|group| conversation(source, &mut lines, group, &groups[group]))
+    let mut by_group: Vec<Vec<Line>> = groups.iter().map(|_| Vec::new()).collect();
+    for line in lines.into_iter().filter(|line| !line.dropped) {
+        by_group[line.group].push(line);
+    }
+    let mut found: Vec<_> = groups
+        .iter()
+        .zip(&by_group)
+        .filter_map(|(about, lines)| conversation(source, lines, about))
         .collect();
     // The main conversation first, subagents in the order of the file.
     found.sort_by_key(|conversation| conversation.0);
@@ -65,7 +109,7 @@ fn lines(source: &mut Source<'_>, records: &[Record]) -> (Vec<Line>, Vec<Group>)
     let mut by_agent: HashMap<String, usize> = HashMap::new();
     for record in records {
         let fields = Fields::of(source.input, record.range.clone());
-        let uuid = fields.text("uuid").map(std::borrow::Cow::into_owned);
+        let uuid = fields.text("uuid").map(Cow::into_owned);
         if uuid.as_ref().is_some_and(|uuid| by_uuid.contains_key(uuid)) {
             continue;
         }
@@ -103,30 +147,30 @@ fn lines(source: &mut Source<'_>, records: &[Record]) -> (Vec<Line>, Vec<Group>)
     (lines, groups)
 }
 
-fn kind_of(source: &mut Source<'_>, record: &Record, fields: &Fields<'_>) -> (Kind, Range<usize>) {
+fn kind_of(source: &mut Source<'_>, record: &Record, fields: &Fields<'_>) -> (Kind, Message) {
+    let nothing = Message::default();
     let kind = fields.text("type").unwrap_or_default();
     if kind == "system" && fields.is("subtype", "compact_boundary") {
-        return (Kind::Boundary, 0..0);
+        return (Kind::Boundary, nothing);
     }
-    let Some(message) = fields.object("message") else { return (Kind::Link, 0..0) };
-    match &*kind {
+    let Some(range) = fields.object("message") else { return (Kind::Link, nothing) };
+    let message = match &*kind {
         "assistant" if fields.is_true("isApiErrorMessage") => {
             let told = "an error that the client showed as a reply is left out";
             source.note(record.range.start, "api-error", told);
-            (Kind::Link, 0..0)
+            return (Kind::Link, nothing);
         }
-        "assistant" => (Kind::Assistant, message),
-        "user" if fields.is_true("isCompactSummary") => (Kind::User(Some(Origin::Recap)), message),
-        "user" if fields.is_true("isMeta") => (Kind::User(Some(Origin::Injected)), message),
-        "user" if has_results(source.input, &message) => (Kind::User(None), message),
-        "user" => (Kind::RealUser, message),
-        _ => (Kind::Link, 0..0),
-    }
-}
-
-fn has_results(input: &[u8], message: &Range<usize>) -> bool {
-    let content = Fields::of(input, message.clone()).array("content").unwrap_or(0..0);
-    scan::elements(input, content).any(|block| Fields::of(input, block).is("type", "tool_result"))
+        "assistant" | "user" => Message::of(source.input, range),
+        _ => return (Kind::Link, nothing),
+    };
+    let kind = match &*kind {
+        "assistant" => Kind::Assistant,
+        _ if fields.is_true("isCompactSummary") => Kind::User(Some(Origin::Recap)),
+        _ if fields.is_true("isMeta") => Kind::User(Some(Origin::Injected)),
+        _ if message.has_results(source.input) => Kind::User(None),
+        _ => Kind::RealUser,
+    };
+    (kind, message)
 }
 
 /// A person who goes back and asks anew leaves a branch behind: of user messages with the same
@@ -158,7 +202,7 @@ fn drop_abandoned(source: &mut Source<'_>, lines: &mut [Line]) {
             lines[at].dropped = true;
             if !lines[at].message.is_empty() {
                 count += 1;
-                first = first.or(Some(lines[at].message.start));
+                first = first.or(Some(lines[at].message.range.start));
             }
         }
     }
@@ -170,20 +214,18 @@ fn drop_abandoned(source: &mut Source<'_>, lines: &mut [Line]) {
 
 fn conversation(
     source: &mut Source<'_>,
-    lines: &mut [Line],
-    group: usize,
+    lines: &[Line],
     about: &Group,
 ) -> Option<(bool, Conversation)> {
-    let of_group = |line: &Line| line.group == group && !line.dropped;
-    let last = |wanted: Kind| lines.iter().rposition(|l| of_group(l) && l.kind == wanted);
+    let last = |wanted: Kind| lines.iter().rposition(|line| line.kind == wanted);
     let recap = Kind::User(Some(Origin::Recap));
     let restart = last(Kind::Boundary).or_else(|| last(recap)).unwrap_or(0);
-    let has_message = |line: &&Line| of_group(line) && !line.message.is_empty();
+    let has_message = |line: &&Line| !line.message.is_empty();
     let before = lines[..restart].iter().filter(has_message).count();
     if before > 0 {
         let line = lines[restart].line;
         let told = format!("{before} records before it are no longer in the context");
-        let problem = crate::problem::Problem::new("compacted-before", told).at(line);
+        let problem = Problem::new("compacted-before", told).at(line);
         source.problems.push(problem);
     }
     let live: Vec<&Line> = lines[restart..].iter().filter(has_message).collect();
@@ -196,54 +238,48 @@ fn conversation(
 
 /// Records of one message id are one message, at the place of the first.
 fn add_events(source: &mut Source<'_>, live: &[&Line], conversation: &mut Conversation) {
-    let input = source.input;
-    let mut parts: Vec<(Kind, Vec<Range<usize>>)> = Vec::with_capacity(live.len());
-    let mut by_id: HashMap<String, usize> = HashMap::new();
+    let mut parts: Vec<(Kind, Vec<&Message>)> = Vec::with_capacity(live.len());
+    let mut by_id: HashMap<&str, usize> = HashMap::new();
     for line in live {
-        let message = line.message.clone();
+        let message = &line.message;
         if line.kind == Kind::Assistant {
-            let fields = Fields::of(input, message.clone());
-            let model = fields.text("model").filter(|model| *model != "<synthetic>");
-            if let Some(model) = model {
-                conversation.envelope.model = Some(model.into_owned());
+            if message.model.is_some() {
+                conversation.envelope.model.clone_from(&message.model);
             }
-            if let Some(id) = fields.text("id").filter(|_| fields.array("content").is_some()) {
-                if let Some(at) = by_id.get(&*id) {
+            if let Some(id) = message.id.as_deref().filter(|_| message.blocks.is_some()) {
+                if let Some(at) = by_id.get(id) {
                     parts[*at].1.push(message);
                     continue;
                 }
-                by_id.insert(id.into_owned(), parts.len());
+                by_id.insert(id, parts.len());
             }
         }
         parts.push((line.kind, vec![message]));
     }
-    for (kind, ranges) in parts {
-        let mut event = joined(source, &ranges);
+    for (kind, messages) in parts {
+        let mut event = joined(source, &messages);
         event.origin = if let Kind::User(origin) = kind { origin } else { None };
         if kind == Kind::Assistant {
-            event.usage = ranges.last().and_then(|range| usage_of(input, range.clone()));
+            event.usage = messages.last().and_then(|message| message.usage);
         }
         conversation.events.push(event);
     }
 }
 
-fn usage_of(input: &[u8], message: Range<usize>) -> Option<Usage> {
-    usage::anthropic(&Fields::of(input, message).inner("usage"))
-}
-
 /// The first message with the blocks of the others behind its own.
-fn joined(source: &mut Source<'_>, messages: &[Range<usize>]) -> RawEvent {
+fn joined(source: &mut Source<'_>, messages: &[&Message]) -> RawEvent {
     let [first, others @ ..] = messages else { return source.built(Vec::new(), Vec::new()) };
     let input = source.input;
-    let content = |message: &Range<usize>| Fields::of(input, message.clone()).array("content");
-    let Some(own) = content(first).filter(|_| !others.is_empty()) else {
-        return source.event(first.clone());
+    let (whole, own) = match &first.blocks {
+        Some(own) if !others.is_empty() => (first.range.clone(), own.clone()),
+        _ => return source.event(first.range.clone()),
     };
-    let mut bytes = input[first.start..own.end - 1].to_vec();
+    let mut bytes = input[whole.start..own.end - 1].to_vec();
     let mut is_empty = scan::elements(input, own.clone()).next().is_none();
-    let mut ranges = vec![first.clone()];
+    let mut ranges = vec![whole.clone()];
     for other in others {
-        let blocks: Vec<_> = scan::elements(input, content(other).unwrap_or(0..0)).collect();
+        let list = other.blocks.clone().unwrap_or(0..0);
+        let blocks: Vec<_> = scan::elements(input, list).collect();
         let (Some(from), Some(to)) = (blocks.first(), blocks.last()) else { continue };
         if !std::mem::take(&mut is_empty) {
             bytes.push(b',');
@@ -251,6 +287,6 @@ fn joined(source: &mut Source<'_>, messages: &[Range<usize>]) -> RawEvent {
         bytes.extend_from_slice(&input[from.start..to.end]);
         ranges.push(from.start..to.end);
     }
-    bytes.extend_from_slice(&input[own.end - 1..first.end]);
+    bytes.extend_from_slice(&input[own.end - 1..whole.end]);
     source.built(bytes, ranges)
 }

@@ -58,6 +58,9 @@ fn take(source: &mut Source<'_>, record: &Record, conversation: &mut Conversatio
     }
 }
 
+/// Counts are recorded within a few items of the reply; a bound keeps odd files linear.
+const REPLY_WITHIN: usize = 128;
+
 /// Snapshots of the work tree lie among the items, but no model ever sees them.
 fn push_item(source: &mut Source<'_>, item: Range<usize>, conversation: &mut Conversation) {
     if Fields::of(source.input, item.clone()).is("type", "ghost_snapshot") {
@@ -75,7 +78,8 @@ fn take_event(
 ) {
     if payload.is("type", "token_count") {
         let used = usage::codex(&payload.inner("info").inner("last_token_usage"));
-        let reply = conversation.events.iter_mut().rev().find(|event| is_reply(&event.bytes));
+        let newest = conversation.events.iter_mut().rev().take(REPLY_WITHIN);
+        let reply = newest.into_iter().find(|event| is_reply(&event.bytes));
         if let (Some(used), Some(reply)) = (used, reply) {
             reply.usage = Some(used);
         }

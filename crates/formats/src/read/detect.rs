@@ -131,7 +131,7 @@ fn holder(doc: Doc<'_>, fields: &Fields<'_>) -> Option<Shape> {
 }
 
 /// Where log entries keep the request.
-pub(super) const LOG_MEMBERS: [&str; 2] = ["request", "body"];
+pub(super) const LOG_MEMBERS: [&str; 3] = ["request", "body", "params"];
 
 fn direct_holder(doc: Doc<'_>, fields: &Fields<'_>) -> Option<Shape> {
     let found = |format, messages| Some(Shape::Holder { format, messages });
