@@ -426,3 +426,36 @@ fn results_become_text() {
         r#"{"from":"tool","value":"<tool_response>\n{\"name\":\"f\",\"content\":\"1\"}\n</tool_response>\n[result of g] 2"}"#
     );
 }
+
+#[test]
+fn depth_and_width_are_no_danger() {
+    let deep = format!("{}1{}", r#"{"a":["#.repeat(200_000), "]}".repeat(200_000));
+    let call = format!(
+        r#"{{"role":"assistant","content":[{{"type":"tool_use","id":"a","name":"f","input":{deep}}}]}}"#
+    );
+    let found = view(Anthropic, &call);
+    assert_eq!(found.blocks[0].body.token.of(call.as_bytes()), deep.as_bytes());
+    let row = serde_json::json!({"from": "gpt", "value": format!("<tool_call>{{\"name\":\"f\",\"arguments\":{deep}}}</tool_call>")}).to_string();
+    let found = view(ShareGpt, &row);
+    assert_eq!(found.blocks[0].body.decode(row.as_bytes()), deep);
+    let nested = format!("{}{}", r#"{"content":["#.repeat(200_000), "]}".repeat(200_000));
+    for kind in DialectKind::ALL {
+        let message = format!(r#"{{"role":"user","content":[{nested}],"output":{nested}}}"#);
+        assert!(!view(kind, &message).blocks.is_empty());
+    }
+
+    let calls: Vec<_> =
+        (0..50_000).map(|_| r#"{"id":"same","function":{"name":"f","arguments":"{}"}}"#).collect();
+    let wide = format!(r#"{{"role":"assistant","tool_calls":[{}]}}"#, calls.join(","));
+    let result = r#"{"role":"tool","tool_call_id":"same","content":"x"}"#;
+    let mut context = vec![r#"{"role":"user","content":"go"}"#, &wide];
+    context.extend(std::iter::repeat_n(result, 50_000));
+    context.push(r#"{"role":"assistant","content":"done"}"#);
+    let check = |context: &[&str]| {
+        midfold_formats::profile::validate(context, OpenAiChat, &midfold_formats::profile::OPENAI)
+    };
+    assert_eq!(check(&context), []);
+    context.pop();
+    context.push(result);
+    assert_eq!(check(&context)[0].rule, "double-result");
+}
