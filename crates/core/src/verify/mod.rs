@@ -10,8 +10,6 @@ mod ground;
 mod plain;
 mod record;
 mod stand_in;
-#[cfg(test)]
-mod tests;
 mod walk;
 
 use std::borrow::Cow;
