@@ -80,7 +80,9 @@ fn text(part: &Option<TextRef>, event: &Event) -> String {
     part.map(|part| part.decode(&event.bytes).into_owned()).unwrap_or_default()
 }
 
+/// As [`crate::unit::Pairs`] pairs them.
 fn take(open: &mut Vec<(String, usize)>, id: &str) -> Option<usize> {
-    let at = if id.is_empty() { 0 } else { open.iter().position(|(open, _)| open == id)? };
-    (at < open.len()).then(|| open.remove(at).1)
+    let named = open.iter().rposition(|(open, _)| !id.is_empty() && open == id);
+    let unnamed = || open.iter().position(|(open, _)| id.is_empty() || open.is_empty());
+    named.or_else(unnamed).map(|at| open.remove(at).1)
 }

@@ -108,7 +108,8 @@ impl Repairer {
 
     /// Makes the event itself legal: role, content, reasoning.
     fn rewrite(&self, piece: Piece, view: &View) -> (Piece, Option<View>) {
-        if view.role == Role::Other {
+        // Items of other kinds are the provider's own; only whole messages have roles.
+        if view.role == Role::Other && !self.profile.has_items {
             let text = view.text_of(&piece.bytes, |_| true);
             let text = if text.trim().is_empty() { EMPTY } else { &text };
             return some(self.as_message(&piece, Role::User, text, Repair::UnknownRole));

@@ -131,13 +131,13 @@ impl Pairs {
         }
     }
 
-    /// Takes the first open call with this id; a result without an id answers the oldest call.
+    /// Takes the newest open call with this id; where calls have no ids (ShareGPT), or the result
+    /// has none, the oldest without one.
     fn answer(&mut self, id: Option<&TextRef>, bytes: &[u8]) -> bool {
-        let at = match id.map(|id| id.decode(bytes)).filter(|id| !id.is_empty()) {
-            Some(id) => self.open.iter().position(|call| call.id == *id),
-            None => (!self.open.is_empty()).then_some(0),
-        };
-        at.map(|at| self.open.remove(at)).is_some()
+        let id = id.map(|id| id.decode(bytes)).unwrap_or_default();
+        let named = self.open.iter().rposition(|call| !id.is_empty() && call.id == *id);
+        let unnamed = || self.open.iter().position(|call| id.is_empty() || call.id.is_empty());
+        named.or_else(unnamed).map(|at| self.open.remove(at)).is_some()
     }
 
     fn push_assistant(&mut self, view: &View, bytes: &[u8], found: &mut Paired) {

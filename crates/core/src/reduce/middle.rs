@@ -101,7 +101,9 @@ impl<'a> Middle<'a> {
         let events = self.events;
         (self.first..self.end).filter(|at| self.editable[at - self.first]).flat_map(move |at| {
             let event = &events[at];
-            event.view.blocks.iter().enumerate().map(move |(index, block)| {
+            let blocks = event.view.blocks.iter().enumerate();
+            // A call without arguments, a result without content: there is nothing to edit.
+            blocks.filter(|(_, block)| !block.body.token.is_empty()).map(move |(index, block)| {
                 (BlockRef { event: at as u32, block: index as u32 }, event, block)
             })
         })
@@ -212,7 +214,9 @@ impl<'a> Middle<'a> {
         let calls = Calls::find(events, self.first..events.len(), tools);
         let to_ref = |site: &ResultSite<'a>| {
             let at = site.event.seq as usize;
-            let editable = at < self.end && self.editable[at - self.first];
+            let editable = at < self.end
+                && self.editable[at - self.first]
+                && !site.block.body.token.is_empty();
             ResultRef {
                 block: editable.then_some(BlockRef { event: site.event.seq, block: site.index as u32 }),
                 event: site.event,
