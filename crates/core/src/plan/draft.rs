@@ -47,7 +47,9 @@ pub(super) fn draft(
     let middle: Vec<Unit> = units_in(&units, layout.middle()).to_vec();
     let pinned = pinned_units(request, &layout, &middle);
     let is_pinned = |unit: &Unit| pinned.contains(&unit.events.start);
-    if middle.iter().all(|unit| is_pinned(unit) || only_recaps(log, unit)) {
+    // A recap alone is nothing new, unless it has to shrink for what came after it.
+    let fits = before <= scale.limit;
+    if middle.iter().all(|unit| is_pinned(unit) || (fits && only_recaps(log, unit))) {
         return None;
     }
     let tail_is_newest = units.last().is_none_or(|unit| unit.events.start <= layout.tail_start);
