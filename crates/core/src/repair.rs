@@ -57,6 +57,7 @@ pub(crate) struct Repairer {
     /// The last turn that an alternation rule sees: calls and results are invisible to it.
     visible: Option<Role>,
     after_tool: bool,
+    after_system: bool,
     started: bool,
     lone_reasoning: bool,
     strip_bound: bool,
@@ -78,6 +79,7 @@ impl Repairer {
             counter,
             visible: None,
             after_tool: false,
+            after_system: false,
             started: false,
             lone_reasoning: false,
         }
@@ -169,6 +171,11 @@ impl Repairer {
         if !self.started && self.profile.user_first && view.role != Role::User {
             self.bridge(Role::User, OPENING, Repair::Bridge, out);
         }
+        // A provider that merges roles takes a system message inside only where the model speaks
+        // next.
+        if view.role == Role::User && self.after_system && self.profile.merges_roles {
+            self.bridge(Role::Assistant, CONTINUE_ASSISTANT, Repair::Bridge, out);
+        }
         let user = view.role == Role::User && !view.has_results();
         if user && self.after_tool && !self.profile.user_after_tool {
             self.bridge(Role::Assistant, CONTINUE_ASSISTANT, Repair::Bridge, out);
@@ -193,6 +200,7 @@ impl Repairer {
     /// Remembers what the next event has to fit to.
     fn note(&mut self, view: &View) {
         self.after_tool = view.has_results();
+        self.after_system = view.role.is_system() && self.started;
         self.lone_reasoning = !view.blocks.is_empty()
             && self.profile.has_items
             && view.blocks.iter().all(|b| matches!(b.kind, BlockKind::Reasoning { .. }));

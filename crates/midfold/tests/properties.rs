@@ -98,17 +98,17 @@ fn mangled(kind: DialectKind, seed: u64, turns: usize) -> Vec<Bytes> {
 /// Every call id becomes `call_0`.
 fn one_id(message: &Bytes) -> Bytes {
     let text = String::from_utf8(message.to_vec()).unwrap();
-    let mut parts = text.split("\"call_");
+    let mut parts = text.split(":\"call_");
     let mut out = parts.next().unwrap_or_default().to_owned();
     for part in parts {
-        out.push_str("\"call_0");
+        out.push_str(":\"call_0");
         out.push_str(part.split_once('"').map_or("\"", |(id, _)| &part[id.len()..]));
     }
     Bytes::from(out)
 }
 
 /// What to compact.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 struct Input {
     wire: Wire,
     messages: Vec<Bytes>,
@@ -116,6 +116,18 @@ struct Input {
     /// Window, in parts per 100 of the conversation.
     window: u64,
     pins: Vec<usize>,
+}
+
+/// One line a message: whole transcripts would hide what matters.
+impl std::fmt::Debug for Input {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { wire, messages, preset, window, pins } = self;
+        writeln!(f, "{preset} {} window {window} % pins {pins:?}", wire.profile.name)?;
+        messages.iter().try_for_each(|message| {
+            let text: String = String::from_utf8_lossy(message).chars().take(120).collect();
+            writeln!(f, "  {text}")
+        })
+    }
 }
 
 fn input() -> impl Strategy<Value = Input> {
@@ -176,7 +188,7 @@ fn prove(input: &Input, session: &Session, budget: &Budget, fold: Option<&Fold>)
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::default())]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     /// 2, 3, 4, 5, 8, 10, 11, 12: whatever comes in, a fold is proved, or the floor is named.
     #[test]

@@ -88,7 +88,8 @@ impl<'a> Pairs<'a> {
     }
 
     fn call(&mut self, index: usize, bytes: &'a [u8], id: Option<TextRef>) {
-        let id = id.map(|id| id.decode(bytes));
+        let by_order = self.profile.dialect == DialectKind::ShareGpt.name();
+        let id = id.filter(|_| !by_order).map(|id| id.decode(bytes));
         let open = Open { index, run: self.run };
         self.calls.entry(id).or_default().open.push(open);
     }
@@ -97,7 +98,9 @@ impl<'a> Pairs<'a> {
         let id = id.map(|id| id.decode(bytes));
         let by_order = self.profile.dialect == DialectKind::ShareGpt.name();
         // A call without an id is answered in its place, by whatever stands there.
-        let key = if by_order || !self.calls.contains_key(&id) { None } else { id.clone() };
+        let waits = |id| self.calls.get(id).is_some_and(|calls| !calls.open.is_empty());
+        let unnamed = by_order || !self.calls.contains_key(&id) || !waits(&id) && waits(&None);
+        let key = if unnamed { None } else { id.clone() };
         let shown = id.as_deref().unwrap_or("without an id");
         let Some(calls) = self.calls.get_mut(&key) else {
             let detail = format!("result {shown} answers no call before it");
