@@ -243,7 +243,10 @@ impl Checker<'_> {
             format!("after: the record says {}, {name} counts {after}", fold.tokens_after)
         });
         // A context before that had repairs, or a fold, is not the log itself.
-        let odd = self.before.iter().any(|message| message.view.role == Role::Other);
+        let odd = self
+            .before
+            .iter()
+            .any(|message| message.view.role == Role::Other || message.view.blocks.is_empty());
         if fold.prev.is_some() || odd || !(self.case.validate)(self.case.before).is_empty() {
             return;
         }
