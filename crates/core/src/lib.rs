@@ -29,6 +29,7 @@ pub mod repair;
 pub mod replay;
 pub mod tools;
 pub mod unit;
+pub mod verify;
 pub mod view;
 
 pub use counter::{Content, Counter};
