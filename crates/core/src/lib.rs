@@ -3,6 +3,7 @@
 //! Pure: no IO, no clock, no randomness, no environment, no async. Everything that the engine
 //! needs from outside comes in as a value or through one of two small traits: [`Dialect`]
 //! (how a wire format is read and written) and [`Counter`] (how tokens are counted).
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 pub mod budget;

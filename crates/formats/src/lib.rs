@@ -1,4 +1,5 @@
 //! Wire formats: the only crate that knows what a message looks like on the wire.
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 pub mod convert;

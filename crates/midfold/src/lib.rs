@@ -14,5 +14,5 @@ pub use midfold_core::meter::Meter;
 pub use midfold_core::plan::{NoOp, Outcome, PlanError};
 pub use midfold_core::policy::Policy;
 pub use midfold_core::project::{Context, Fate, Piece};
-pub use midfold_core::{Counter, Dialect, Profile, RawEvent, Violation};
+pub use midfold_core::{Content, Counter, Dialect, Profile, RawEvent, Violation};
 pub use midfold_formats::DialectKind;

@@ -15,6 +15,7 @@
 //! assert_eq!(counter.count(&"x".repeat(10_000), Content::Prose), 3125);
 //! # Ok::<(), midfold_tokens::Error>(())
 //! ```
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 mod chars;

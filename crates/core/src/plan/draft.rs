@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::{FloorError, Plan, Scale};
+use super::{FloorError, Limits, Plan, Scale};
 use crate::edit;
 use crate::ids::identifiers;
 use crate::layout::{Layout, layout};
@@ -28,6 +28,10 @@ pub(super) struct Draft {
     pub pinned: Vec<usize>,
     pub head_tokens: u64,
     pub tail_tokens: u64,
+    /// The recap's cap.
+    pub cap: u64,
+    /// The tail is the newest unit alone: it cannot be shortened.
+    pub tail_is_newest: bool,
 }
 
 /// Drafts a fold; `None` when nothing lies between head and tail that may go.
@@ -35,17 +39,20 @@ pub(super) fn draft(
     request: &Plan<'_>,
     scale: Scale,
     before: u64,
-    tail_limit: Option<u64>,
+    limits: Limits,
 ) -> Option<Draft> {
     let log = request.log;
     let units = log.units();
-    let layout = layout(log, &units, request.policy, scale.budget, tail_limit);
+    let layout = layout(log, &units, request.policy, scale.budget, limits.tail);
     let middle: Vec<Unit> = units_in(&units, layout.middle()).to_vec();
     let pinned = pinned_units(request, &layout, &middle);
     let is_pinned = |unit: &Unit| pinned.contains(&unit.events.start);
-    if middle.iter().all(|unit| is_pinned(unit) || only_recaps(log, unit)) {
+    // A recap alone is nothing new, unless it has to shrink for what came after it.
+    let fits = before <= scale.limit;
+    if middle.iter().all(|unit| is_pinned(unit) || (fits && only_recaps(log, unit))) {
         return None;
     }
+    let tail_is_newest = units.last().is_none_or(|unit| unit.events.start <= layout.tail_start);
     let tools = ToolTable::builtin().extended(&request.policy.tools);
     let head_tokens = log.envelope_tokens() + log.tokens_in(0..layout.head_end);
     let tail_tokens = log.tokens_in(layout.tail_start..log.len());
@@ -54,7 +61,8 @@ pub(super) fn draft(
         // Who asks for a compaction wants one, even of a short conversation.
         target = target.min(before / 2);
     }
-    let room = Room { spare: target.saturating_sub(head_tokens + tail_tokens), cap: cap(request, scale) };
+    let cap = cap(request, scale).min(limits.recap.unwrap_or(u64::MAX));
+    let room = Room { spare: target.saturating_sub(head_tokens + tail_tokens), cap };
     let (keep_from, edits) = reduce(request, &layout, &middle, &is_pinned, room, &tools);
     let stays = |unit: &Unit| unit.events.start >= keep_from || is_pinned(unit);
     let covered: Vec<usize> =
@@ -68,7 +76,7 @@ pub(super) fn draft(
         .collect();
     let pinned: Vec<usize> = middle.iter().filter(|u| is_pinned(u)).flat_map(|u| u.events.clone()).collect();
     let recap = (!covered.is_empty()).then(|| recap(request, &layout, &covered, &kept, room.cap, &tools));
-    Some(Draft { layout, covered, kept, recap, pinned, head_tokens, tail_tokens })
+    Some(Draft { layout, covered, kept, recap, pinned, head_tokens, tail_tokens, cap, tail_is_newest })
 }
 
 /// What the middle may cost after the fold.
@@ -293,7 +301,7 @@ pub(super) fn floor(request: &Plan<'_>, scale: Scale) -> FloorError {
         head: log.tokens_in(0..layout.head_end),
         pinned: middle.iter().filter(|unit| pinned.contains(&unit.events.start)).map(tokens).sum(),
         newest: log.tokens_in(layout.tail_start..log.len()),
-        recap: cap(request, scale),
+        recap: cap(request, scale).min(super::MIN_RECAP),
     };
     floor.needed = floor.envelope + floor.head + floor.pinned + floor.newest + floor.recap;
     floor

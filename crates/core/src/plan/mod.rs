@@ -143,9 +143,9 @@ impl Scale {
     }
 }
 
-/// How often the tail is shortened before planning gives up. Each round takes off what was over,
-/// so two are enough unless repairs grow; the rest is reserve.
-const ROUNDS: usize = 6;
+/// How often tail and recap are shortened before planning gives up. Each round takes off what was
+/// over; the tail moves by whole units, so a few rounds are needed.
+const ROUNDS: usize = 12;
 
 /// Plans a fold.
 ///
@@ -162,39 +162,61 @@ pub fn plan(request: &Plan<'_>) -> Result<Outcome, PlanError> {
     if let Some(reason) = veto(request, &budget, &meter, scale, before.tokens()) {
         return Ok(Outcome::Nothing(reason));
     }
-    let mut tail_limit = None;
+    let mut limits = Limits::default();
     for _ in 0..ROUNDS {
-        let Some(draft) = draft::draft(request, scale, before.tokens(), tail_limit) else {
+        let Some(draft) = draft::draft(request, scale, before.tokens(), limits) else {
             // Nothing between head and tail: shorten the tail, if the budget asks for it.
             if before.tokens() <= scale.limit {
                 return Ok(Outcome::Nothing(NoOp::FullyProtected));
             }
             let head = request.log.envelope_tokens() + draft::head_tokens(request, scale);
-            match shorter(tail_limit, scale.limit.saturating_sub(head) * 3 / 4) {
-                Some(limit) => tail_limit = Some(limit),
-                None => break,
+            if !limits.shorten_tail(scale.limit.saturating_sub(head) * 3 / 4) {
+                break;
             }
             continue;
         };
-        let tail = draft.tail_tokens;
+        let (tail, cap, shortest) = (draft.tail_tokens, draft.cap, draft.tail_is_newest);
         let fold = record::record(request, &budget, meter, &before, draft);
         if fold.tokens_after <= scale.limit {
             return Ok(judge(request, scale, fold));
         }
-        match shorter(tail_limit, tail.saturating_sub(fold.tokens_after - scale.limit)) {
-            Some(limit) => tail_limit = Some(limit),
-            None => break,
+        let over = fold.tokens_after - scale.limit;
+        let shorter = !shortest && limits.shorten_tail(tail.saturating_sub(over));
+        if !shorter && !limits.shorten_recap(cap, over) {
+            break;
         }
     }
     Err(draft::floor(request, scale).into())
 }
 
-/// A limit that is smaller than the one before; `None` when there is nothing left to shorten.
-fn shorter(now: Option<u64>, wanted: u64) -> Option<u64> {
-    match now {
-        Some(0) => None,
-        Some(limit) => Some(wanted.min(limit - 1)),
-        None => Some(wanted),
+/// What a draft has to stay below, where the policy's own floors would pass the budget.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Limits {
+    /// Most tokens of the tail; the newest unit always stays.
+    pub tail: Option<u64>,
+    /// Most tokens of the recap.
+    pub recap: Option<u64>,
+}
+
+/// A recap below this says nothing, in tokens.
+const MIN_RECAP: u64 = 120;
+
+impl Limits {
+    /// False when nothing is left to shorten.
+    fn shorten_tail(&mut self, wanted: u64) -> bool {
+        let before = self.tail;
+        self.tail = match before {
+            Some(0) => return false,
+            Some(limit) => Some(wanted.min(limit - 1)),
+            None => Some(wanted),
+        };
+        true
+    }
+
+    fn shorten_recap(&mut self, cap: u64, over: u64) -> bool {
+        let wanted = cap.saturating_sub(over).max(MIN_RECAP);
+        self.recap = Some(wanted);
+        wanted < cap
     }
 }
 

@@ -8,7 +8,7 @@ use std::cmp::Reverse;
 use rustc_hash::FxHashSet;
 
 use crate::counter::{Content, Counter};
-use crate::ids::{IdClass, class_of};
+use crate::ids::{IdClass, class_of, identifiers};
 use crate::recap::escape;
 use crate::recap::gather::{Gathered, IdUse};
 use crate::recap::redact::Redactor;
@@ -51,12 +51,12 @@ pub struct Composed {
 
 /// Shares of the cap, in parts per 100, in the order of the sections. What is not used moves on.
 const SHARES: [(&str, u64); 6] = [
-    (section::TASK, 16),
-    (section::RULES, 12),
-    (section::NOTES, 12),
-    (section::FILES, 14),
-    (section::COMMANDS, 9),
-    (section::ERRORS, 7),
+    (section::TASK, 8),
+    (section::RULES, 8),
+    (section::NOTES, 4),
+    (section::FILES, 12),
+    (section::COMMANDS, 5),
+    (section::ERRORS, 3),
 ];
 /// Earlier requests are quoted up to this length, in characters.
 const REQUEST_CHARS: usize = 160;
@@ -78,15 +78,18 @@ pub fn compose(gathered: &Gathered, frame: &Frame<'_>) -> Composed {
         writer.section(name, gathered, allowed);
         spare = allowed.saturating_sub(before - writer.left);
     }
-    let ranked = rank(gathered, frame);
+    let sections = writer.out.clone();
+    let said: FxHashSet<&str> = identifiers(&sections).collect();
+    let (said, ranked): (Vec<_>, Vec<_>) =
+        rank(gathered, frame).into_iter().partition(|(id, _)| said.contains(id));
     let named = writer.identifiers(&ranked);
     writer.out.push_str(END);
     let (text, redacted) = Redactor::shared().redact(&writer.out);
     let text = text.into_owned();
-    let owned = |ids: &[(&str, u64)]| ids.iter().map(|(id, _)| (*id).to_owned()).collect();
+    let owned = |ids: &[(&str, u64)]| -> Vec<String> { ids.iter().map(|(id, _)| (*id).to_owned()).collect() };
     Composed {
         tokens: u64::from(frame.counter.count(&text, Content::Prose)),
-        ids: owned(&ranked[..named]),
+        ids: [owned(&said), owned(&ranked[..named])].concat(),
         lost: owned(&ranked[named..]),
         files: gathered.files.len(),
         text,
@@ -351,23 +354,23 @@ fn rank<'a>(gathered: &'a Gathered, frame: &Frame<'_>) -> Vec<(&'a str, u64)> {
 }
 
 /// Value of an identifier per character that it costs. Who used it counts most: what the agent
-/// wrote itself it writes again; then how often and how lately.
+/// wrote itself it writes again; then how lately; how often a result shows it says little. The
+/// weights are what replay showed to be best (docs/PRESETS.md); recall is flat around them.
 fn score(id: &str, used: &IdUse, newest: u64, focus: &[String]) -> u64 {
-    let mut value = 0;
-    value += 420 * log2(used.said) + 300 * log2(used.user) + 110 * log2(used.result);
-    value += u64::from(used.carried) * 9 / 10;
-    value += 500 * used.last / newest;
+    let mut value = 100 * log2(used.said) + 75 * log2(used.user) + 10 * log2(used.result);
+    value += 9 * u64::from(used.carried) / 10;
+    value += 300 * used.last / newest;
     if !focus.is_empty() && focus.iter().any(|word| id.to_lowercase().contains(word)) {
         value += 3_000;
     }
-    // A name costs its length and a space; very short ones would else always win.
-    value * 64 / (id.len() as u64 + 12)
+    // A name costs its length and a space; the constant keeps the shortest from always winning.
+    value * 64 / (id.len() as u64 + 40)
 }
 
-/// `log2(1 + n)` in steps of a quarter, times one: 0, 1, 1.5, 2, …
+/// `4 × log2(1 + n)`, linear between powers of two.
 fn log2(n: u32) -> u64 {
     let n = u64::from(n) + 1;
     let whole = u64::from(n.ilog2());
     let base = 1u64 << whole;
-    (whole * 100 + (n - base) * 100 / base) / 100 + u64::from((n - base) * 2 >= base)
+    4 * whole + 4 * (n - base) / base
 }

@@ -152,6 +152,10 @@ impl Gathered {
                 Some(used) => used,
                 None => self.ids.entry(id.into()).or_insert(IdUse { first: order, ..IdUse::default() }),
             };
+            // Once a text: a name that one listing repeats is no more likely to be used.
+            if used.last == order && (used.said | used.user | used.result) != 0 {
+                continue;
+            }
             used.last = order;
             match (role, kind) {
                 (_, BlockKind::Result { .. }) | (Role::Tool, _) => used.result += 1,

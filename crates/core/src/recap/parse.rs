@@ -98,16 +98,16 @@ impl Gathered {
         for line in lines {
             let Some((_, ids)) = line.split_once(": ") else { continue };
             let ids: Vec<&str> = ids.split(' ').filter(|id| !id.is_empty()).collect();
-            self.carry(&ids);
+            self.carry(&ids, CARRIED_WEIGHT);
         }
     }
 
-    /// Takes over identifiers in the order of their rank.
-    fn carry(&mut self, ids: &[&str]) {
+    /// Takes over identifiers in the order of their rank; the first weighs `top`.
+    fn carry(&mut self, ids: &[&str], top: u32) {
         let count = u32::try_from(ids.len()).unwrap_or(u32::MAX).max(1);
         for (rank, id) in ids.iter().enumerate() {
             let rank = u32::try_from(rank).unwrap_or(u32::MAX);
-            let weight = CARRIED_WEIGHT - CARRIED_WEIGHT * rank / count;
+            let weight = top - top * rank / count;
             let order = self.next_order();
             let fresh = IdUse { first: order, last: order, ..IdUse::default() };
             let used = self.ids.entry((*id).into()).or_insert(fresh);
@@ -119,7 +119,7 @@ impl Gathered {
         self.add_blocks(text);
         self.add_listed_files(text);
         let ids: Vec<&str> = identifiers(text).collect();
-        self.carry(&ids);
+        self.carry(&ids, CARRIED_WEIGHT / 2);
         let notes = strip_prefix_line(text).trim();
         if !notes.is_empty() {
             self.notes.push(notes.to_owned());

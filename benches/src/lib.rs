@@ -1,0 +1,110 @@
+//! What the benches and the ratios measure: the inputs, and the path from bytes to bytes.
+
+use std::sync::Arc;
+
+use anyhow::{Context as _, Result, bail};
+use bytes::Bytes;
+use midfold::core::log::content_of;
+use midfold::formats::{profile, read};
+use midfold::tokens::by_name;
+use midfold::{Budget, Content, Counter, Log, Meter, Outcome, Policy, RawEvent, Session};
+
+/// Messages of the transcript that the targets speak of.
+pub const MESSAGES: usize = 10_000;
+/// Its size, about.
+pub const BYTES: usize = 17_000_000;
+/// The window of a `compact` without `--window`.
+pub const WINDOW: u64 = 128_000;
+
+/// The transcript that the targets speak of: a Chat Completions request body.
+#[must_use]
+pub fn transcript() -> Bytes {
+    Bytes::from(midfold_testkit::big_openai(MESSAGES, BYTES))
+}
+
+/// A counter by its name.
+///
+/// # Errors
+/// When this build has no counter of that name.
+pub fn counter(name: &str) -> Result<Arc<dyn Counter>> {
+    by_name(name).with_context(|| format!("no counter {name}"))
+}
+
+/// Reads `input` into a log: every byte checked, every message viewed, hashed and counted.
+///
+/// # Errors
+/// When the input holds no conversation.
+pub fn log(input: &Bytes, counter: Arc<dyn Counter>) -> Result<Log> {
+    let mut found = read::read(input, None)?;
+    let conversation = found.conversations.pop().context("no conversation")?;
+    let kind = conversation.format.dialect();
+    let mut log =
+        Log::of(kind.shared(), profile::for_dialect(kind)[0], counter, conversation.events);
+    let envelope = &conversation.envelope;
+    log.set_envelope([&envelope.system, &envelope.tools].into_iter().flatten().map(|b| &b[..]));
+    Ok(log)
+}
+
+/// A session over a log, with the default policy.
+///
+/// # Errors
+/// When the default preset does not load.
+pub fn session(log: Log) -> Result<Session> {
+    let policy = Policy::preset("default").context("no default preset")?;
+    Ok(Session::over("bench", log, policy, Meter::exact()))
+}
+
+/// A cold compaction: from the bytes of a transcript to the bytes of its context.
+///
+/// # Errors
+/// When the input cannot be read, or nothing was folded.
+pub fn compact(input: &Bytes, counter: Arc<dyn Counter>) -> Result<Vec<u8>> {
+    let mut session = session(log(input, counter)?)?;
+    match session.compact(&Budget::new(WINDOW), None)? {
+        Outcome::Folded(_) => Ok(session.view().bytes()),
+        Outcome::Nothing(reason) => bail!("nothing was folded: {reason}"),
+    }
+}
+
+/// Every text of a log with its class, decoded: what a counter has to be asked at the least.
+#[must_use]
+pub fn texts(log: &Log) -> Vec<(String, Content)> {
+    let mut out = Vec::new();
+    for event in log.events() {
+        for block in &event.view.blocks {
+            let content = content_of(event.view.role, &block.kind);
+            out.extend(block.texts.iter().map(|t| (t.decode(&event.bytes).into_owned(), content)));
+        }
+    }
+    out
+}
+
+/// Counts texts, one after the other.
+#[must_use]
+pub fn count(counter: &dyn Counter, texts: &[(String, Content)]) -> u64 {
+    texts.iter().map(|(text, content)| u64::from(counter.count(text, *content))).sum()
+}
+
+/// A session that holds `messages` messages of 700 bytes on average, counted exactly.
+///
+/// # Errors
+/// When the session cannot be made.
+pub fn holding(messages: usize) -> Result<Session> {
+    let text = midfold_testkit::big_openai(messages, messages * 700);
+    session(log(&Bytes::from(text), counter("o200k")?)?)
+}
+
+/// Messages of 4 KB to append, alternately from the assistant and the user, no two alike.
+#[must_use]
+pub fn appended(count: usize) -> Vec<RawEvent> {
+    let source: Vec<char> =
+        midfold_testkit::big_messages(400, 400 * 1_700).concat().chars().collect();
+    let message = |n: usize| {
+        let role = if n % 2 == 0 { "assistant" } else { "user" };
+        let from = (n * 977) % (source.len() - 3_800);
+        let text: String = source[from..from + 3_800].iter().collect();
+        let text = midfold_testkit::quoted(&text.replace('\\', "/"));
+        RawEvent::new(Bytes::from(format!(r#"{{"role":"{role}","content":{text}}}"#)))
+    };
+    (0..count).map(message).collect()
+}
