@@ -41,7 +41,13 @@ impl Fill {
 }
 
 /// A bar on which `columns` stand for `whole` tokens. What is there takes a column at least.
-pub fn bar(style: &Style, parts: &[(Fill, u64)], whole: u64, columns: usize) -> String {
+/// Also tells how many columns it takes.
+pub fn bar(
+    style: &Style,
+    parts: &[(Fill, u64)],
+    whole: u64,
+    columns: usize,
+) -> (String, usize) {
     let whole = whole.max(1);
     let mut out = String::new();
     let (mut sum, mut drawn) = (0u64, 0usize);
@@ -54,7 +60,7 @@ pub fn bar(style: &Style, parts: &[(Fill, u64)], whole: u64, columns: usize) -> 
         let (glyph, color) = fill.glyph();
         out += &style.paint(color, &glyph.repeat(cells));
     }
-    out
+    (out, drawn)
 }
 
 /// What the fills mean, for those that occur.
@@ -96,7 +102,7 @@ pub fn folded(style: &Style, done: &Done) -> String {
     let room = labels.iter().map(|label| label.width()).max().unwrap_or(0);
     let columns = style.width.saturating_sub(room + 13).max(10);
     let line = |name: &str, parts: &[(Fill, u64)], label: &str| {
-        let bar = bar(style, parts, fold.tokens_before, columns);
+        let (bar, _) = bar(style, parts, fold.tokens_before, columns);
         format!("  {} {bar} {label}\n", style.paint(Color::Dim, &format!("{name:8}")))
     };
     let fills = before.iter().chain(&after).filter(|(_, tokens)| *tokens > 0).map(|(fill, _)| *fill);

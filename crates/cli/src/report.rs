@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use midfold::core::fold::Entry;
 use midfold::core::layout::Floor;
 use midfold::formats::Problem;
-use midfold::{Fold, Meter};
+use midfold::{Context, Fate, Fold, Meter};
 use serde_json::{Value, json};
 use unicode_width::UnicodeWidthStr;
 
@@ -69,11 +69,12 @@ fn single(style: &Style, name: &str, done: &Done) -> String {
         let text = format!("{} tokens were asked for: what may not be folded is larger", number(target));
         page.field("target", &text);
     }
-    problems(&mut page, &done.notes);
+    page.notes(&done.notes);
     page.text
 }
 
-fn described(prepared: &Prepared) -> String {
+/// The format, and what it was converted to.
+pub fn described(prepared: &Prepared) -> String {
     let format = prepared.source.format.name();
     if prepared.converted { format!("{format}, as {}", prepared.kind) } else { format.to_owned() }
 }
@@ -86,11 +87,13 @@ fn unchanged(page: &mut Page<'_>, what: &str, done: &Done) {
     let log = &done.prepared.log;
     let tokens = number(done.context.tokens());
     page.field("tokens", &format!("{tokens}, counted with {}", counted(&done.prepared)));
-    calibrated(page, &done.prepared, &[done.context.tokens()]);
+    page.calibrated(&done.prepared, &[done.context.tokens()]);
     page.field("window", &window(&done.prepared));
-    let added = done.context.len().saturating_sub(log.len());
-    let added = if added > 0 { format!(", {added} added by repairs") } else { String::new() };
-    page.field("messages", &format!("{}{added}", number(done.context.len() as u64)));
+    let (before, after) = (log.len(), done.context.len());
+    let count = number(before as u64);
+    let count = if before == after { count } else { format!("{count} → {}", number(after as u64)) };
+    page.field("messages", &count);
+    repairs(page, &done.context);
 }
 
 fn folded(page: &mut Page<'_>, what: &str, done: &Done, fold: &Fold) {
@@ -105,7 +108,7 @@ fn folded(page: &mut Page<'_>, what: &str, done: &Done, fold: &Fold) {
         counted(&done.prepared)
     );
     page.field("tokens", &tokens);
-    calibrated(page, &done.prepared, &[before, after]);
+    page.calibrated(&done.prepared, &[before, after]);
     page.field("window", &window(&done.prepared));
     page.field("messages", &message_line(fold));
     let carried = fold.entries.iter().filter(|entry| {
@@ -124,7 +127,7 @@ fn folded(page: &mut Page<'_>, what: &str, done: &Done, fold: &Fold) {
     layout(page, fold);
     edits(page, fold);
     recap(page, fold);
-    repairs(page, fold);
+    repairs(page, &done.context);
 }
 
 fn message_line(fold: &Fold) -> String {
@@ -148,12 +151,14 @@ fn layout(page: &mut Page<'_>, fold: &Fold) {
         format!("{}, {} tokens", messages(end.saturating_sub(start)), number(tokens))
     };
     page.field("head", &region(layout.head.start, layout.head.end, fold.head_tokens));
-    let pinned = match layout.pinned.len() {
-        0 => String::new(),
-        count => format!(", {} of them pinned", number(count as u64)),
+    let pinned = match (layout.pinned.len(), layout.carried_user) {
+        (0, _) => "",
+        (1, Some(_)) => ", of which the last user message stays",
+        (_, Some(_)) => ", of which the pinned ones and the last user message stay",
+        (_, None) => ", of which the pinned ones stay",
     };
     let middle = region(layout.middle.start, layout.middle.end, fold.middle_tokens);
-    page.field("middle", &(middle + &pinned));
+    page.field("middle", &format!("{middle}{pinned}"));
     let tail = region(layout.tail.start, layout.tail.end, fold.tail_tokens);
     page.field("tail", &format!("{tail}; its start was set by {}", floor(layout.floor)));
 }
@@ -206,25 +211,18 @@ fn recap(page: &mut Page<'_>, fold: &Fold) {
     }
 }
 
-fn repairs(page: &mut Page<'_>, fold: &Fold) {
+/// Of the context that is sent, folded or not.
+fn repairs(page: &mut Page<'_>, context: &Context) {
     let mut kinds: BTreeMap<String, u64> = BTreeMap::new();
-    for repair in &fold.repairs {
-        let name = serde_json::to_value(repair.why).unwrap_or_default();
+    for piece in context.pieces() {
+        let (Fate::Repaired(_, why) | Fate::Added(why)) = piece.fate else { continue };
+        let name = serde_json::to_value(why).unwrap_or_default();
         *kinds.entry(name.as_str().unwrap_or_default().to_owned()).or_default() += 1;
     }
-    let texts: Vec<_> = kinds.iter().map(|(kind, count)| format!("{} {kind}", number(*count))).collect();
+    let texts: Vec<_> =
+        kinds.iter().map(|(kind, count)| format!("{} {kind}", number(*count))).collect();
     if !texts.is_empty() {
         page.field("repairs", &texts.join(", "));
-    }
-}
-
-fn problems(page: &mut Page<'_>, notes: &[Note]) {
-    for (at, note) in notes.iter().take(SHOWN_PROBLEMS).enumerate() {
-        page.field(if at == 0 { "problems" } else { "" }, &note.text());
-    }
-    let more = notes.len().saturating_sub(SHOWN_PROBLEMS);
-    if more > 0 {
-        page.field("", &format!("and {} more (all of them with --json)", number(more as u64)));
     }
 }
 
@@ -232,13 +230,14 @@ fn several(style: &Style, name: &str, all: &[Done]) -> String {
     let mut page = Page { style, text: String::new() };
     let folded = all.iter().filter(|done| done.fold().is_some()).count();
     let evicted: u64 = all.iter().filter_map(Done::fold).map(|fold| u64::from(fold.evicted)).sum();
-    let title = format!(
-        "{name}: {} conversations, {} compacted: compressed {} middle message(s)",
-        number(all.len() as u64),
-        number(folded as u64),
-        number(evicted)
-    );
-    page.title(Color::Green, &title);
+    let count = number(all.len() as u64);
+    if folded == 0 {
+        page.title(Color::Yellow, &format!("{name}: {count} conversations, all unchanged"));
+    } else {
+        let (folded, evicted) = (number(folded as u64), number(evicted));
+        let what = format!("{folded} compacted: compressed {evicted} middle message(s)");
+        page.title(Color::Green, &format!("{name}: {count} conversations, {what}"));
+    }
     for (at, done) in all.iter().take(SHOWN_CONVERSATIONS).enumerate() {
         page.field(&format!("{}", at + 1), &one_line(done));
     }
@@ -260,15 +259,7 @@ fn several(style: &Style, name: &str, all: &[Done]) -> String {
         let text = if same { window(&first.prepared) } else { "by each one's model".to_owned() };
         page.field("window", &text);
     }
-    let notes = all.iter().flat_map(|done| &done.notes);
-    let shown: Vec<_> = notes.clone().take(SHOWN_PROBLEMS).collect();
-    for (at, note) in shown.iter().enumerate() {
-        page.field(if at == 0 { "problems" } else { "" }, &note.text());
-    }
-    let more = notes.count().saturating_sub(SHOWN_PROBLEMS);
-    if more > 0 {
-        page.field("", &format!("and {} more (all of them with --json)", number(more as u64)));
-    }
+    page.notes(all.iter().flat_map(|done| &done.notes));
     page.text
 }
 
@@ -303,21 +294,6 @@ pub fn counted(prepared: &Prepared) -> String {
     format!("{}{kind}{calibrated}", counter.name())
 }
 
-fn calibrated(page: &mut Page<'_>, prepared: &Prepared, tokens: &[u64]) {
-    let Meter { ratio, samples, .. } = prepared.meter;
-    if samples == 0 {
-        return;
-    }
-    let real: Vec<_> = tokens.iter().map(|n| number(prepared.meter.calibrated(*n))).collect();
-    let text = format!(
-        "{} as the provider counts: ×{:.2}, learned from {} requests of the transcript",
-        real.join(" → "),
-        ratio.to_f64(),
-        number(u64::from(samples))
-    );
-    page.field("calibrated", &text);
-}
-
 /// The window and where it comes from.
 pub fn window(prepared: &Prepared) -> String {
     let window = number(prepared.window);
@@ -333,7 +309,7 @@ pub fn window(prepared: &Prepared) -> String {
 
 fn less(before: u64, after: u64) -> String {
     let part = (before.abs_diff(after) * 100 + before / 2) / before.max(1);
-    if after > before { format!("+{part} %") } else { format!("−{part} %") }
+    if part == 0 { "0 %".to_owned() } else if after > before { format!("+{part} %") } else { format!("−{part} %") }
 }
 
 fn messages(count: u32) -> String {
@@ -376,10 +352,39 @@ impl Page<'_> {
         }
     }
 
+    /// The provider's own figures, where the transcript taught them.
+    pub fn calibrated(&mut self, prepared: &Prepared, tokens: &[u64]) {
+        let Meter { ratio, samples, .. } = prepared.meter;
+        if samples == 0 {
+            return;
+        }
+        let real: Vec<_> = tokens.iter().map(|n| number(prepared.meter.calibrated(*n))).collect();
+        let text = format!(
+            "{} as the provider counts: ×{:.2}, learned from {} request(s) of the transcript",
+            real.join(" → "),
+            ratio.to_f64(),
+            number(u64::from(samples))
+        );
+        self.field("calibrated", &text);
+    }
+
+    /// The first problems, and how many more there are.
+    pub fn notes<'n>(&mut self, notes: impl IntoIterator<Item = &'n Note>) {
+        let mut notes = notes.into_iter();
+        for (at, note) in notes.by_ref().take(SHOWN_PROBLEMS).enumerate() {
+            self.field(if at == 0 { "problems" } else { "" }, &note.text());
+        }
+        let more = notes.count();
+        if more > 0 {
+            self.field("", &format!("and {} more (all of them with --json)", number(more as u64)));
+        }
+    }
+
     /// A count and as many of the names as fit the line.
     fn list(&mut self, label: &str, count: u64, what: &str, names: &[String]) {
         let mut text = format!("{} {what}", number(count));
-        let room = self.style.width.saturating_sub(LABEL + 2);
+        // Two lines of them; words do not break.
+        let room = 2 * self.style.width.saturating_sub(LABEL + 2) - 10;
         let mut separator = ": ";
         let mut shown = 0;
         for name in names {
