@@ -31,9 +31,12 @@ pub fn run(args: &Inspect, json: bool, output: &Output) -> Result<(), CommandErr
     let count = found.conversations.len();
     let notes: Vec<Note> = found.problems.into_iter().map(Note::of_reader).collect();
     let chosen = chosen(args.only, found.conversations, &input.name)?;
+    // A list of many conversations has room for one forecast each.
+    let forecasts = if json || chosen.len() == 1 { Policy::preset_names() } else { Vec::new() };
     let mut all = Vec::with_capacity(chosen.len());
     for (number, conversation) in chosen {
-        all.push((number, Inspected::new(setup.prepare(conversation)?, &policy)));
+        let inspected = Inspected::new(setup.prepare(conversation)?, &policy, &forecasts);
+        all.push((number, inspected));
     }
     if json {
         let objects: Vec<_> = all.iter().map(|(at, one)| one.to_json(*at, &notes)).collect();
@@ -97,7 +100,7 @@ struct Inspected {
 }
 
 impl Inspected {
-    fn new(prepared: Prepared, policy: &Policy) -> Self {
+    fn new(prepared: Prepared, policy: &Policy, presets: &[&str]) -> Self {
         let log = &prepared.log;
         let survey = survey(log, policy);
         let budget = Budget::new(prepared.window).tokens();
@@ -115,8 +118,11 @@ impl Inspected {
             region("middle", Fill::Folded, found.middle(), 0),
             region("tail", Fill::Verbatim, found.tail_start..log.len(), 0),
         ];
-        let presets = Policy::preset_names().into_iter().filter_map(|name| Policy::preset(name).ok());
-        let forecasts = presets.map(|policy| forecast(&prepared, &policy)).collect();
+        let presets = presets.iter().filter_map(|name| Policy::preset(name).ok());
+        let mut forecasts: Vec<_> = presets.map(|policy| forecast(&prepared, &policy)).collect();
+        if forecasts.is_empty() {
+            forecasts.push(forecast(&prepared, policy));
+        }
         let policy = policy.name.clone();
         Self { survey, policy, regions, set_by: floor(found.floor), forecasts, prepared }
     }
@@ -212,14 +218,15 @@ impl Inspected {
     fn presets(&self, page: &mut Page<'_>) {
         let title = format!("What `compact` would do at {} tokens", number(self.prepared.window));
         page.section(&title);
-        let table = Table::new(["preset", "fires at", "tokens", "messages", ""]);
+        let table = Table::new(["preset", "fires at", "tokens", "messages", "what"]);
         let mut table = table.right([1, 2, 3]).color(0, Color::Bold);
         for Forecast { name, threshold, outcome } in &self.forecasts {
             let (tokens, messages, what) = match outcome {
                 Ok(Outcome::Folded(fold)) => {
                     let what = format!(
-                        "compresses {} messages; tail set by {}",
+                        "{} compressed, {} edited; tail by {}",
                         number(u64::from(fold.evicted)),
+                        number(u64::from(fold.accounts.edited)),
                         floor(fold.layout.floor)
                     );
                     (number(fold.tokens_after), number(u64::from(fold.messages_after)), what)
@@ -327,7 +334,9 @@ fn tool_name(tool: &str) -> String {
 /// `part` of `whole`, with one decimal below ten.
 fn percent(part: u64, whole: u64) -> String {
     let mille = part.saturating_mul(1_000) / whole.max(1);
-    if mille < 100 && mille > 0 {
+    if mille == 0 && part > 0 {
+        "<0.1 %".to_owned()
+    } else if mille < 100 && mille > 0 {
         format!("{}.{} %", mille / 10, mille % 10)
     } else {
         format!("{} %", mille / 10)
@@ -348,7 +357,7 @@ fn several(page: &mut Page<'_>, name: &str, all: &[(usize, Inspected)]) {
         page.field("counted", &format!("with {}", counted(&first.prepared)));
         page.field("window", &window(&first.prepared));
     }
-    let table = Table::new(["", "tokens", "messages", "head", "middle", "tail", "default", ""]);
+    let table = Table::new(["", "tokens", "messages", "head", "middle", "tail", "after", "id"]);
     let mut table = table.right([0, 1, 2, 3, 4, 5, 6]);
     for (at, one) in all.iter().take(SHOWN_CONVERSATIONS) {
         let after = one.forecasts.first().map_or("–".to_owned(), |first| match &first.outcome {
@@ -384,7 +393,8 @@ fn several(page: &mut Page<'_>, name: &str, all: &[(usize, Inspected)]) {
     page.text += &table.render(page.style, 2);
     let more = all.len().saturating_sub(SHOWN_CONVERSATIONS);
     let more = if more > 0 { format!("{} more are in the total; ", number(more as u64)) } else { String::new() };
-    let hint = format!("\n  {more}--only N shows one; `default` is what that preset would leave\n");
+    let preset = all.first().map_or("default", |(_, one)| &one.policy);
+    let hint = format!("\n  {more}--only N shows one; `after` is what `{preset}` would leave\n");
     page.text += &page.style.paint(Color::Dim, &hint);
 }
 

@@ -66,7 +66,8 @@ impl<'a> Transcript<'a> {
         bare && source.envelope.system.is_none() && source.envelope.tools.is_none()
     }
 
-    /// A body with the system prompt and the tools where there are any; else a list.
+    /// A body with the system prompt and the tools where there are any; else a list, with `space`
+    /// between the messages.
     fn request(&self, space: &[u8]) -> Vec<u8> {
         let envelope = &self.prepared.source.envelope;
         let kind = self.prepared.kind;
@@ -78,6 +79,8 @@ impl<'a> Transcript<'a> {
             DialectKind::OpenAiChat => (b"", b"messages"),
         };
         let beside = envelope.system.as_ref().filter(|_| !system.is_empty());
+        let body = beside.is_some() || envelope.tools.is_some();
+        let space = if body { b"" } else { space };
         let list = match &envelope.system {
             Some(text) if system.is_empty() => {
                 let first = std::iter::once(system_message(text));
@@ -86,7 +89,7 @@ impl<'a> Transcript<'a> {
             }
             _ => self.list(space),
         };
-        if beside.is_none() && envelope.tools.is_none() {
+        if !body {
             return list;
         }
         let model = envelope.model.as_ref().map(|model| {
