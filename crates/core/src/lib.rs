@@ -30,6 +30,7 @@ pub mod replay;
 pub mod survey;
 pub mod tools;
 pub mod unit;
+pub mod verify;
 pub mod view;
 
 pub use counter::{Content, Counter};
