@@ -27,6 +27,7 @@ pub mod recap;
 pub mod reduce;
 pub mod repair;
 pub mod replay;
+pub mod survey;
 pub mod tools;
 pub mod unit;
 pub mod verify;
