@@ -112,11 +112,11 @@ impl Pairs {
         let mut after_text = self.seen_text && self.joins;
         for (index, block) in view.blocks.iter().enumerate() {
             match &block.kind {
-                BlockKind::Result { id, .. } => {
-                    if after_text || !self.in_step || !self.answer(block, id.as_ref(), bytes) {
-                        found.orphans.push(index);
-                        after_text = true;
-                    }
+                BlockKind::Result { id, .. }
+                    if after_text || !self.in_step || !self.answer(block, id.as_ref(), bytes) =>
+                {
+                    found.orphans.push(index);
+                    after_text = true;
                 }
                 BlockKind::Text | BlockKind::Media if self.joins => after_text = true,
                 _ => {}

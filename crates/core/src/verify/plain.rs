@@ -1,6 +1,6 @@
 //! Without a record: what two lists of messages show by themselves.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 use super::{Checker, rule};
 use crate::view::{BlockKind, Role};
@@ -42,7 +42,7 @@ impl Checker<'_> {
     /// Finds each message of the context in the log: the earliest place that keeps the order, which
     /// leaves the most room to those that follow.
     fn sources(&mut self) -> Vec<Source> {
-        let mut places: HashMap<Vec<u8>, Vec<usize>> = HashMap::with_capacity(self.before.len());
+        let mut places: FxHashMap<Vec<u8>, Vec<usize>> = FxHashMap::default();
         for (at, message) in self.before.iter().enumerate() {
             let name = blake3::hash(&message.bytes).as_bytes().to_vec();
             places.entry(name).or_default().push(at);
@@ -127,7 +127,11 @@ impl Checker<'_> {
         }
         let stand_in = sources.iter().position(|source| *source == Source::StandIn);
         let covered_from = stand_in.map(|at| {
-            sources[..at].iter().rev().find_map(|source| source.event()).map_or(0, |event| event + 1)
+            sources[..at]
+                .iter()
+                .rev()
+                .find_map(|source| source.event())
+                .map_or(0, |event| event + 1)
         });
         for (event, kept) in kept.into_iter().enumerate() {
             let fine = kept || covered_from.is_some_and(|from| event >= from);
@@ -152,7 +156,7 @@ impl Checker<'_> {
             });
         }
         let first = sources.iter().find(|source| {
-            !source.event().is_some_and(|event| event < leading) && **source != Source::Added
+            source.event().is_none_or(|event| event >= leading) && **source != Source::Added
         });
         // A policy may keep the system prompt alone: then the recap comes first.
         if self.before.get(leading).is_some_and(|m| m.view.is_real_user())
@@ -169,7 +173,10 @@ impl Checker<'_> {
     fn newest(&mut self) {
         let mut at = self.after.len();
         for event in (self.newest_unit()..self.before.len()).rev() {
-            while at > 0 && !self.is_at(event, at - 1) && self.addition(&self.after[at - 1]).is_some() {
+            while at > 0
+                && !self.is_at(event, at - 1)
+                && self.addition(&self.after[at - 1]).is_some()
+            {
                 at -= 1;
             }
             let there = at > 0 && self.is_at(event, at - 1);
@@ -200,7 +207,7 @@ impl Checker<'_> {
 
     /// Every result answers a call before it, and only the newest calls wait.
     pub(super) fn pairs(&mut self) {
-        let mut open: HashMap<String, Vec<usize>> = HashMap::new();
+        let mut open: FxHashMap<String, Vec<usize>> = FxHashMap::default();
         let mut wrong = Vec::new();
         let mut closed = 0;
         for (at, message) in self.after.iter().enumerate() {
@@ -234,7 +241,7 @@ impl Checker<'_> {
 }
 
 /// Takes the call that a result answers; without an id on one of both sides the order decides.
-fn take(open: &mut HashMap<String, Vec<usize>>, id: &str) -> bool {
+fn take(open: &mut FxHashMap<String, Vec<usize>>, id: &str) -> bool {
     if open.get_mut(id).is_some_and(|calls| calls.pop().is_some()) {
         return true;
     }
@@ -243,7 +250,12 @@ fn take(open: &mut HashMap<String, Vec<usize>>, id: &str) -> bool {
             .values_mut()
             .filter(|calls| !calls.is_empty())
             .min_by_key(|calls| calls.first().copied());
-        return oldest.is_some_and(|calls| !calls.is_empty() && { calls.remove(0); true });
+        return oldest.is_some_and(|calls| {
+            !calls.is_empty() && {
+                calls.remove(0);
+                true
+            }
+        });
     }
     open.get_mut("").is_some_and(|calls| calls.pop().is_some())
 }

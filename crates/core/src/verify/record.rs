@@ -1,6 +1,6 @@
 //! With a record: what the fold says is held against what is there.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 use super::{Checker, rule};
 use crate::edit::Change;
@@ -114,7 +114,11 @@ impl Checker<'_> {
             for event in range {
                 fates[event] = if edited { Fate::Edited(index) } else { Fate::Verbatim };
                 let edited = Expected::Edited(event, index);
-                expected.push(if fates[event] == Fate::Verbatim { Expected::Event(event) } else { edited });
+                expected.push(if fates[event] == Fate::Verbatim {
+                    Expected::Event(event)
+                } else {
+                    edited
+                });
             }
         }
         expected.extend((end..self.before.len()).map(Expected::Event));
@@ -161,7 +165,7 @@ impl Checker<'_> {
                 format!("an edit of message {} of the log, which is not edited", edit.seq)
             });
         }
-        let mut by_event: HashMap<usize, Vec<&Edit>> = HashMap::new();
+        let mut by_event: FxHashMap<usize, Vec<&Edit>> = FxHashMap::default();
         for edit in &fold.edits {
             by_event.entry(edit.seq as usize).or_default().push(edit);
         }
@@ -216,9 +220,7 @@ impl Checker<'_> {
     fn layout(&mut self, fold: &Fold) {
         let (start, end, len) = (fold.span.start, fold.span.end, fold.accounts.events);
         let envelope = self.envelope_tokens();
-        let of = |from: u32, to: u32| {
-            self.tokens_of(&self.before[from as usize..to as usize])
-        };
+        let of = |from: u32, to: u32| self.tokens_of(&self.before[from as usize..to as usize]);
         let layout = &fold.layout;
         let regions = [
             ("head", &layout.head, (0, start), fold.head_tokens, envelope),
@@ -231,7 +233,9 @@ impl Checker<'_> {
         });
         for (name, said, total, is_total, is) in regions {
             self.expect(rule::LAYOUT, said == is && total == is_total, || {
-                format!("{name}: the record says {said:?}, {total} tokens; it is {is:?}, {is_total}")
+                format!(
+                    "{name}: the record says {said:?}, {total} tokens; it is {is:?}, {is_total}"
+                )
             });
         }
     }
@@ -325,7 +329,9 @@ impl Checker<'_> {
 /// The message that an entry holds.
 pub(super) fn bytes_of(entry: &Entry) -> &[u8] {
     match entry {
-        Entry::Recap { bytes } | Entry::Marker { bytes } | Entry::Edited { bytes, .. } => bytes.as_bytes(),
+        Entry::Recap { bytes } | Entry::Marker { bytes } | Entry::Edited { bytes, .. } => {
+            bytes.as_bytes()
+        }
         Entry::Verbatim { .. } => &[],
     }
 }
