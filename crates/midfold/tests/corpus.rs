@@ -1,6 +1,5 @@
 //! Every real conversation, every window, every preset, every profile that fits.
 //! Runs where the corpus is (`MIDFOLD_CORPUS`, or `../shared/data` beside the project).
-#![expect(clippy::print_stdout, reason = "says what was checked, and what was skipped")]
 #![expect(clippy::unwrap_used, reason = "test helpers may fail loudly")]
 
 use std::path::{Path, PathBuf};

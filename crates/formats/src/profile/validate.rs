@@ -172,9 +172,8 @@ fn check_anthropic_system(context: &[Message<'_>], profile: &Profile, found: &mu
 fn check_reasoning(context: &[Message<'_>], profile: &Profile, found: &mut Vec<Violation>) {
     let is_reasoning =
         |view: &View| view.blocks.iter().any(|b| matches!(b.kind, BlockKind::Reasoning { .. }));
-    // From the end: whether what follows is the model's own. A context that ends on reasoning is a
-    // response that goes on, like a call that is still open.
-    let mut followed = true;
+    // From the end: whether what follows is the model's own.
+    let mut followed = false;
     for (index, (_, view)) in context.iter().enumerate().rev() {
         if !is_reasoning(view) {
             followed = matches!(view.role, Role::Assistant | Role::Other);
