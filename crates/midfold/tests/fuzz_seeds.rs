@@ -1,5 +1,10 @@
 //! The bodies of the fuzz targets on stable, over their seeds and what fuzzing once broke.
-#![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "test helpers may fail loudly")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "test helpers may fail loudly"
+)]
 
 #[path = "../../../fuzz/src/bodies.rs"]
 mod bodies;
