@@ -1,1 +1,73 @@
-fn main() {}
+//! The `midfold` command: arguments, files and the terminal around the engine.
+
+mod args;
+mod compact;
+mod convert;
+mod error;
+mod input;
+mod inspect;
+mod output;
+mod picture;
+mod prepare;
+mod presets;
+mod report;
+mod schema;
+mod table;
+mod transcript;
+mod verify;
+
+use std::process::ExitCode;
+
+use clap::{ColorChoice, CommandFactory, FromArgMatches};
+
+use crate::args::{Cli, Command};
+use crate::error::CommandError;
+use crate::output::Output;
+
+fn main() -> ExitCode {
+    let matches = match Cli::command().color(help_color()).try_get_matches() {
+        Ok(matches) => matches,
+        Err(error) => {
+            // A reader that left is no error.
+            let _ = error.print();
+            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
+        }
+    };
+    let cli = match Cli::from_arg_matches(&matches) {
+        Ok(cli) => cli,
+        Err(error) => {
+            let _ = error.print();
+            return ExitCode::from(2);
+        }
+    };
+    let output = Output::new(cli.color);
+    match run(&cli, &output) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            output.error(&error);
+            ExitCode::from(error.code)
+        }
+    }
+}
+
+fn run(cli: &Cli, output: &Output) -> Result<(), CommandError> {
+    match &cli.command {
+        Command::Compact(args) => compact::run(args, cli.json, output),
+        Command::Inspect(args) => inspect::run(args, cli.json, output),
+        Command::Verify(args) => verify::run(args, cli.json, output),
+        Command::Presets(args) => presets::run(args, cli.json, output),
+        Command::Schema(args) => schema::run(args, output),
+    }
+}
+
+/// Help is printed while arguments are parsed, so `--color` has to be looked up before.
+fn help_color() -> ColorChoice {
+    let args: Vec<String> = std::env::args().collect();
+    let after = |name: &str| args.windows(2).any(|pair| pair[0] == "--color" && pair[1] == name);
+    let says = |name: &str| args.contains(&format!("--color={name}")) || after(name);
+    match () {
+        () if says("never") => ColorChoice::Never,
+        () if says("always") => ColorChoice::Always,
+        () => ColorChoice::Auto,
+    }
+}

@@ -75,7 +75,9 @@ pub fn layout(
             (ceiling_cut(events, head_end, policy.tail.ratio.of(threshold)), Floor::Ceiling)
         }
     };
-    let mut tail_start = snap_back(units, cut).max(head_end);
+    // Seed 002's rule can leave no tail at all behind a short head; the newest unit always stays.
+    let newest = units.last().map_or(0, |unit| unit.events.start);
+    let mut tail_start = snap_back(units, cut).min(newest).max(head_end);
     if let Some(limit) = tail_limit
         && log.tokens_in(tail_start..log.len()) > limit
     {

@@ -27,8 +27,10 @@ pub mod recap;
 pub mod reduce;
 pub mod repair;
 pub mod replay;
+pub mod survey;
 pub mod tools;
 pub mod unit;
+pub mod verify;
 pub mod view;
 
 pub use counter::{Content, Counter};

@@ -39,13 +39,13 @@ pub enum Repair {
     LoneReasoning,
 }
 
-const NO_RESULT: &str = "[no result was recorded for this call]";
-const EMPTY: &str = "[empty message]";
-const NO_REPLY: &str = "[no reply was recorded]";
-const OPENING: &str = "[start of the conversation]";
-const CONTINUE_USER: &str = "[continue]";
-const CONTINUE_ASSISTANT: &str = "[noted]";
-const NO_REASONING: &str = "[reasoning removed]";
+pub(crate) const NO_RESULT: &str = "[no result was recorded for this call]";
+pub(crate) const EMPTY: &str = "[empty message]";
+pub(crate) const NO_REPLY: &str = "[no reply was recorded]";
+pub(crate) const OPENING: &str = "[start of the conversation]";
+pub(crate) const CONTINUE_USER: &str = "[continue]";
+pub(crate) const CONTINUE_ASSISTANT: &str = "[noted]";
+pub(crate) const NO_REASONING: &str = "[reasoning removed]";
 
 /// The state machine.
 #[derive(Clone)]

@@ -11,6 +11,7 @@ pub mod read;
 pub mod recaps;
 mod render;
 pub mod scan;
+pub mod verify;
 pub mod wrappers;
 
 pub use dialect::DialectKind;

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
 use midfold::core::replay::{Measures, Replay, stateless};
+use midfold::core::verify::{Case, verify};
+use midfold::formats::verify::validator;
 use midfold::formats::{profile, read};
 use midfold::{Budget, Log, Meter, Outcome, PlanError, Policy, Session};
 
@@ -56,12 +58,13 @@ fn every_context_is_valid_and_within_budget() {
         println!("skipped: no corpus");
         return;
     };
-    let (mut checked, mut floors, mut folded) = (0, 0, 0);
+    let (mut checked, mut floors, mut folded, mut verified) = (0, 0, 0, 0);
     let mut failures = Vec::new();
     for (name, conversation) in conversations(&root) {
         let kind = conversation.format.dialect();
         for profile in profile::for_dialect(kind) {
             let log = log(&conversation, *profile, "estimate:openai");
+            let before: Vec<Bytes> = log.events().iter().map(|event| event.bytes.clone()).collect();
             for preset in Policy::preset_names() {
                 let policy = Policy::preset(preset).unwrap();
                 for window in [8_000, 16_000, 32_000, 64_000] {
@@ -84,8 +87,29 @@ fn every_context_is_valid_and_within_budget() {
                             }
                             if let Outcome::Folded(fold) = outcome {
                                 folded += 1;
-                                if !fold.accounts.add_up() {
-                                    failures.push(format!("{case}: {:?}", fold.accounts));
+                                let validate = validator(kind, *profile);
+                                let envelope = &conversation.envelope;
+                                let envelope: Vec<&[u8]> = [&envelope.system, &envelope.tools]
+                                    .into_iter()
+                                    .flatten()
+                                    .map(|part| &part[..])
+                                    .collect();
+                                let what = Case {
+                                    before: &before,
+                                    after: &pieces,
+                                    envelope: &envelope,
+                                    dialect: kind.dialect(),
+                                    counter: &**log.counter(),
+                                    validate: &validate,
+                                    budget: Some(limit),
+                                    fold: Some(&fold),
+                                };
+                                for what in [what, Case { fold: None, ..what }] {
+                                    verified += 1;
+                                    let record = what.fold.map_or("", |_| "with record, ");
+                                    for found in verify(&what).findings.into_iter().take(3) {
+                                        failures.push(format!("{case}: {record}{found}"));
+                                    }
                                 }
                             }
                         }
@@ -94,7 +118,7 @@ fn every_context_is_valid_and_within_budget() {
             }
         }
     }
-    println!("contexts checked: {checked}, folded: {folded}, typed floor errors: {floors}");
+    println!("contexts checked: {checked}, folded: {folded}, verified: {verified}, typed floor errors: {floors}");
     for failure in failures.iter().take(40) {
         println!("{failure}");
     }

@@ -42,7 +42,9 @@ pub struct Composed {
     pub tokens: u64,
     /// How many identifiers of the span it names.
     pub kept: usize,
-    /// Those of the identifiers section, best first.
+    /// The identifiers of the span that the context names: those that its verbatim parts and the
+    /// sections name, then those of the identifiers section, best first. A compound such as
+    /// `db-prod-1:5432` is followed by its parts.
     pub ids: Vec<String>,
     /// How many found no place.
     pub lost: usize,
@@ -91,10 +93,11 @@ pub fn compose(gathered: &Gathered, frame: &Frame<'_>) -> Composed {
     let (text, redacted) = Redactor::shared().redact(&writer.out);
     let text = text.into_owned();
     let owned = |ids: &[Ranked<'_>]| ids.iter().map(|r| r.id.to_owned()).collect::<Vec<_>>();
+    let named_ids = ranked.said.iter().chain(ranked.best[..named].iter().map(|r| &r.id));
     Composed {
         tokens: u64::from(frame.counter.count(&text, Content::Prose)),
-        kept: ranked.said + named,
-        ids: owned(&ranked.best[..named]),
+        kept: ranked.said.len() + named,
+        ids: named_ids.flat_map(|id| with_parts(id)).map(str::to_owned).collect(),
         lost: ranked.best.len() - named + ranked.rest,
         worst: owned(&ranked.best[named..]),
         files: gathered.files.len(),
@@ -382,22 +385,26 @@ struct Ranking<'a> {
     best: Vec<Ranked<'a>>,
     /// How many more there are.
     rest: usize,
-    /// How many stand in the context already.
-    said: usize,
+    /// Those that stand in the context already, best first.
+    said: Vec<&'a str>,
+}
+
+/// The identifier, and its parts where it is a compound of identifiers.
+fn with_parts(id: &str) -> impl Iterator<Item = &str> {
+    let parts = id.split(':').filter(move |part| part.len() < id.len());
+    std::iter::once(id).chain(parts.filter(|part| identifiers(part).next() == Some(*part)))
 }
 
 /// Ranks the identifiers that stand nowhere else. More than `room` (a token each at least) can
 /// never be named, so only that many are put in order.
 fn rank<'a>(gathered: &'a Gathered, frame: &Frame<'_>, said: &FxHashSet<&str>, room: usize) -> Ranking<'a> {
     let newest = gathered.ids.values().map(|used| used.last).max().unwrap_or(1).max(1);
-    let mut already = 0;
+    let mut already: Vec<(Reverse<u64>, u64, &str)> = Vec::new();
     let mut ranked: Vec<(Reverse<u64>, u64, &str)> = Vec::with_capacity(gathered.ids.len());
     for (id, used) in &gathered.ids {
-        if frame.elsewhere.contains(&**id) || said.contains(&**id) {
-            already += 1;
-            continue;
-        }
-        ranked.push((Reverse(score(id, used, newest, frame.focus)), used.first, id));
+        let named = frame.elsewhere.contains(&**id) || said.contains(&**id);
+        let list = if named { &mut already } else { &mut ranked };
+        list.push((Reverse(score(id, used, newest, frame.focus)), used.first, id));
     }
     let keep = room.saturating_add(IdList::SHOWN).min(ranked.len());
     if keep < ranked.len() {
@@ -407,7 +414,8 @@ fn rank<'a>(gathered: &'a Gathered, frame: &Frame<'_>, said: &FxHashSet<&str>, r
     ranked.truncate(keep);
     ranked.sort_unstable();
     let best = ranked.into_iter().map(|(_, _, id)| Ranked { id, class: class_of(id) }).collect();
-    Ranking { best, rest, said: already }
+    already.sort_unstable();
+    Ranking { best, rest, said: already.into_iter().map(|(_, _, id)| id).collect() }
 }
 
 /// Value of an identifier per character that it costs. Who used it counts most: what the agent

@@ -17,6 +17,7 @@ mod window;
 
 pub use middle::{BlockRef, Change, Edited, Middle, ResultRef};
 pub(crate) use salient::{lines as salient_lines, shorten};
+pub(crate) use window::CAPPED;
 
 use crate::policy::{Policy, ReducerName};
 use crate::tools::ToolTable;

@@ -1,0 +1,406 @@
+//! `midfold inspect`.
+
+use midfold::core::fold::Joining;
+use midfold::core::layout::layout;
+use midfold::core::plan::{Plan, plan};
+use midfold::core::survey::{Class, Count, Survey, survey};
+use midfold::formats::read::Conversation;
+use midfold::{Budget, Outcome, PlanError, Policy};
+use serde_json::{Value, json};
+
+use crate::args::Inspect;
+use crate::error::CommandError;
+use crate::input::Input;
+use crate::output::{Color, Output, Style};
+use crate::picture::{Fill, bar, legend};
+use crate::prepare::{self, Prepared, Setup};
+use crate::report::{Note, Page, counted, described, floor, number, window};
+use crate::table::Table;
+
+/// The tools that are listed one by one.
+const SHOWN_TOOLS: usize = 8;
+/// The conversations that are listed one by one.
+const SHOWN_CONVERSATIONS: usize = 50;
+
+pub fn run(args: &Inspect, json: bool, output: &Output) -> Result<(), CommandError> {
+    let from = args.from.as_deref().map(prepare::format).transpose()?;
+    let mut setup = Setup::new(&args.measure, None)?;
+    let policy = prepare::policy(Some(&args.preset), None)?;
+    let input = Input::load(&args.file)?;
+    let found = input.conversations(from)?;
+    let count = found.conversations.len();
+    let notes: Vec<Note> = found.problems.into_iter().map(Note::of_reader).collect();
+    let chosen = chosen(args.only, found.conversations, &input.name)?;
+    // A list of many conversations has room for one forecast each.
+    let forecasts = if json || chosen.len() == 1 { Policy::preset_names() } else { Vec::new() };
+    let mut all = Vec::with_capacity(chosen.len());
+    for (number, conversation) in chosen {
+        let inspected = Inspected::new(setup.prepare(conversation)?, &policy, &forecasts);
+        all.push((number, inspected));
+    }
+    if json {
+        let objects: Vec<_> = all.iter().map(|(at, one)| one.to_json(*at, &notes)).collect();
+        let lines: Result<Vec<String>, _> = objects.iter().map(serde_json::to_string).collect();
+        let lines = lines.map_err(|error| CommandError::failed(error.to_string()))?;
+        return output.stdout(lines.join("\n") + "\n");
+    }
+    let style = output.stdout_style();
+    let mut page = Page { style: &style, text: String::new() };
+    match all.as_slice() {
+        [(at, only)] => {
+            let place = if count == 1 { String::new() } else { format!(", conversation {at} of {count}") };
+            only.show(&mut page, &format!("{}{place}", input.name));
+        }
+        _ => several(&mut page, &input.name, &all),
+    }
+    page.notes(&notes);
+    output.stdout(page.text)
+}
+
+fn chosen(
+    only: Option<usize>,
+    all: Vec<Conversation>,
+    name: &str,
+) -> Result<Vec<(usize, Conversation)>, CommandError> {
+    let count = all.len();
+    let all = (1..).zip(all);
+    let Some(only) = only else { return Ok(all.collect()) };
+    let found: Vec<_> = all.filter(|(at, _)| *at == only).collect();
+    if found.is_empty() {
+        let error = format!("there is no conversation {only} in {name}: it holds {count}");
+        return Err(CommandError::usage(error).hint(format!("--only takes a number from 1 to {count}")));
+    }
+    Ok(found)
+}
+
+/// What a preset would do.
+struct Forecast {
+    name: String,
+    /// Where it fires by itself, in tokens.
+    threshold: u64,
+    outcome: Result<Outcome, PlanError>,
+}
+
+/// A region of the layout.
+struct Region {
+    name: &'static str,
+    fill: Fill,
+    messages: usize,
+    tokens: u64,
+}
+
+/// All that is known about a conversation.
+struct Inspected {
+    prepared: Prepared,
+    survey: Survey,
+    policy: String,
+    regions: [Region; 3],
+    set_by: &'static str,
+    forecasts: Vec<Forecast>,
+}
+
+impl Inspected {
+    fn new(prepared: Prepared, policy: &Policy, presets: &[&str]) -> Self {
+        let log = &prepared.log;
+        let survey = survey(log, policy);
+        let budget = Budget::new(prepared.window).tokens();
+        let budget = budget.saturating_sub(policy.trigger.injection_reserve);
+        let ratio = u64::from(prepared.meter.ratio.0.max(1));
+        let found = layout(log, &log.units(), policy, budget * 10_000 / ratio, None);
+        let region = |name, fill, range: std::ops::Range<usize>, beside| Region {
+            name,
+            fill,
+            messages: range.len(),
+            tokens: beside + log.tokens_in(range),
+        };
+        let regions = [
+            region("head", Fill::Verbatim, 0..found.head_end, log.envelope_tokens()),
+            region("middle", Fill::Folded, found.middle(), 0),
+            region("tail", Fill::Verbatim, found.tail_start..log.len(), 0),
+        ];
+        let presets = presets.iter().filter_map(|name| Policy::preset(name).ok());
+        let mut forecasts: Vec<_> = presets.map(|policy| forecast(&prepared, &policy)).collect();
+        if forecasts.is_empty() {
+            forecasts.push(forecast(&prepared, policy));
+        }
+        let policy = policy.name.clone();
+        Self { survey, policy, regions, set_by: floor(found.floor), forecasts, prepared }
+    }
+
+    fn show(&self, page: &mut Page<'_>, name: &str) {
+        let log = &self.prepared.log;
+        let turns = log.events().last().map_or(0, |last| last.turn);
+        let title = format!("{name} ({})", described(&self.prepared));
+        page.title(Color::Bold, &title);
+        let tokens = log.tokens();
+        let spent = format!(
+            "{} in {} messages, {} turn(s); counted with {}",
+            number(tokens),
+            number(log.len() as u64),
+            number(u64::from(turns)),
+            counted(&self.prepared)
+        );
+        page.field("tokens", &spent);
+        page.calibrated(&self.prepared, &[tokens]);
+        let real = self.prepared.meter.calibrated(tokens);
+        let full = percent(real, self.prepared.window);
+        page.field("window", &format!("{}; {full} full", window(&self.prepared)));
+        self.picture(page);
+        self.classes(page);
+        self.repeated(page);
+        self.presets(page);
+    }
+
+    fn picture(&self, page: &mut Page<'_>) {
+        let style = page.style;
+        let labels = self.regions.iter().map(|region| {
+            let messages = number(region.messages as u64);
+            format!("{:>9} tokens {:>6} messages", number(region.tokens), messages)
+        });
+        let labels: Vec<String> = labels.collect();
+        let room = labels.iter().map(String::len).max().unwrap_or(0);
+        let columns = style.width.saturating_sub(room + 11).max(8);
+        let most = self.regions.iter().map(|region| region.tokens).max().unwrap_or(0);
+        page.section(&format!("Layout of `{}`", self.policy));
+        for (region, label) in self.regions.iter().zip(&labels) {
+            let (bar, cells) = bar(style, &[(region.fill, region.tokens)], most, columns);
+            let space = " ".repeat(columns.saturating_sub(cells));
+            let name = style.paint(Color::Dim, &format!("{:7}", region.name));
+            page.text += &format!("  {name} {bar}{space} {label}\n");
+        }
+        let fills = self.regions.iter().filter(|region| region.tokens > 0).map(|region| region.fill);
+        page.text += &format!("          {}; the tail was set by {}\n", legend(style, fills), self.set_by);
+    }
+
+    fn classes(&self, page: &mut Page<'_>) {
+        page.section("Tokens by class");
+        let whole = self.prepared.log.tokens();
+        let mut table = Table::new(["", "tokens", "share", "parts", ""]).right([1, 2, 3]);
+        let room = page.style.width.saturating_sub(52).max(8);
+        for (class, count) in &self.survey.classes {
+            table.row(row(class.name().to_owned(), *count, whole, room));
+            if *class == Class::Results {
+                let tools = &self.survey.tools;
+                for (tool, count) in tools.iter().take(SHOWN_TOOLS) {
+                    table.row(row(format!("· {}", tool_name(tool)), *count, whole, room));
+                }
+                let rest = tools.iter().skip(SHOWN_TOOLS);
+                let (mut others, mut names) = (Count::default(), 0);
+                for (_, count) in rest {
+                    names += 1;
+                    others.items += count.items;
+                    others.tokens += count.tokens;
+                }
+                if names > 0 {
+                    table.row(row(format!("· {names} more tools"), others, whole, room));
+                }
+            }
+        }
+        page.text += &table.render(page.style, 2);
+    }
+
+    fn repeated(&self, page: &mut Page<'_>) {
+        page.section("Repetition");
+        let whole = self.prepared.log.tokens();
+        let line = |count: Count, what: &str| match count.items {
+            0 => "none".to_owned(),
+            items => format!(
+                "{} {what}; pointing there frees {} tokens ({})",
+                number(items),
+                number(count.tokens),
+                percent(count.tokens, whole)
+            ),
+        };
+        page.field("duplicates", &line(self.survey.duplicates, "results that a later call repeats"));
+        page.field("superseded", &line(self.survey.superseded, "reads that a later read or write made stale"));
+    }
+
+    fn presets(&self, page: &mut Page<'_>) {
+        let title = format!("What `compact` would do at {} tokens", number(self.prepared.window));
+        page.section(&title);
+        let table = Table::new(["preset", "fires at", "tokens", "messages", "what"]);
+        let mut table = table.right([1, 2, 3]).color(0, Color::Bold);
+        for Forecast { name, threshold, outcome } in &self.forecasts {
+            let (tokens, messages, what) = match outcome {
+                Ok(Outcome::Folded(fold)) => {
+                    let what = format!(
+                        "{} compressed, {} edited; tail by {}",
+                        number(u64::from(fold.evicted)),
+                        number(u64::from(fold.accounts.edited)),
+                        floor(fold.layout.floor)
+                    );
+                    (number(fold.tokens_after), number(u64::from(fold.messages_after)), what)
+                }
+                Ok(Outcome::Nothing(reason)) => ("–".into(), "–".into(), format!("nothing: {reason}")),
+                Err(PlanError::Floor(floor)) => {
+                    let what = format!("cannot: at least {} tokens are needed", number(floor.needed));
+                    ("–".into(), "–".into(), what)
+                }
+                Err(error) => ("–".into(), "–".into(), format!("cannot: {error}")),
+            };
+            table.row([name.clone(), number(*threshold), tokens, messages, what]);
+        }
+        page.text += &table.render(page.style, 2);
+    }
+
+    fn to_json(&self, at: usize, notes: &[Note]) -> Value {
+        let prepared = &self.prepared;
+        let log = &prepared.log;
+        let count = |count: &Count| {
+            json!({ "count": count.items, "tokens": count.tokens })
+        };
+        let with_name = |name: &str, found: &Count| {
+            json!({ "name": name, "count": found.items, "tokens": found.tokens })
+        };
+        let regions = self.regions.iter().map(|region| {
+            json!({ "name": region.name, "messages": region.messages, "tokens": region.tokens })
+        });
+        let classes = self.survey.classes.iter().map(|(class, count)| with_name(class.name(), count));
+        let tools = self.survey.tools.iter().map(|(tool, count)| with_name(tool, count));
+        json!({
+            "conversation": at,
+            "id": prepared.source.id,
+            "format": prepared.source.format.name(),
+            "dialect": prepared.kind.name(),
+            "profile": log.profile().name,
+            "model": prepared.source.envelope.model,
+            "messages": log.len(),
+            "turns": log.events().last().map_or(0, |last| last.turn),
+            "tokens": log.tokens(),
+            "counter": log.counter().name(),
+            "meter": prepared.meter,
+            "window": prepared.window,
+            "layout": { "policy": self.policy, "tail_set_by": self.set_by, "regions": regions.collect::<Vec<_>>() },
+            "classes": classes.collect::<Vec<_>>(),
+            "tools": tools.collect::<Vec<_>>(),
+            "duplicates": count(&self.survey.duplicates),
+            "superseded": count(&self.survey.superseded),
+            "presets": self.forecasts.iter().map(Forecast::to_json).collect::<Vec<_>>(),
+            "problems": notes.iter().map(Note::to_json).collect::<Vec<_>>(),
+        })
+    }
+}
+
+impl Forecast {
+    fn to_json(&self) -> Value {
+        let mut value = json!({ "name": self.name, "threshold": self.threshold });
+        match &self.outcome {
+            Ok(Outcome::Folded(fold)) => {
+                value["tokens"] = json!(fold.tokens_after);
+                value["messages"] = json!(fold.messages_after);
+                value["evicted"] = json!(fold.evicted);
+                value["floor"] = json!(fold.layout.floor);
+            }
+            Ok(Outcome::Nothing(reason)) => value["noop"] = json!(reason.to_string()),
+            Err(error) => value["error"] = json!(error.to_string()),
+        }
+        value
+    }
+}
+
+fn forecast(prepared: &Prepared, policy: &Policy) -> Forecast {
+    let budget = Budget::new(prepared.window);
+    let usable = budget.tokens().saturating_sub(policy.trigger.injection_reserve);
+    let outcome = plan(&Plan {
+        log: &prepared.log,
+        prior: None,
+        policy,
+        budget: &budget,
+        meter: prepared.meter,
+        pins: &[],
+        focus: None,
+        joining: Joining::default(),
+        manual: true,
+    });
+    Forecast { name: policy.name.clone(), threshold: policy.trigger.threshold_tokens(usable), outcome }
+}
+
+fn row(name: String, count: Count, whole: u64, room: usize) -> [String; 5] {
+    let cells = usize::try_from(count.tokens * room as u64 / whole.max(1)).unwrap_or(room);
+    let bar = if cells == 0 && count.tokens > 0 { "▏".to_owned() } else { "▇".repeat(cells) };
+    [name, number(count.tokens), percent(count.tokens, whole), number(count.items), bar]
+}
+
+fn tool_name(tool: &str) -> String {
+    const LONGEST: usize = 24;
+    let clean: String = tool.chars().filter(|c| !c.is_control()).collect();
+    match clean.chars().count() {
+        0 => "(tool not named)".to_owned(),
+        n if n > LONGEST => clean.chars().take(LONGEST - 1).collect::<String>() + "…",
+        _ => clean,
+    }
+}
+
+/// `part` of `whole`, with one decimal below ten.
+fn percent(part: u64, whole: u64) -> String {
+    let mille = part.saturating_mul(1_000) / whole.max(1);
+    if mille == 0 && part > 0 {
+        "<0.1 %".to_owned()
+    } else if mille < 100 && mille > 0 {
+        format!("{}.{} %", mille / 10, mille % 10)
+    } else {
+        format!("{} %", mille / 10)
+    }
+}
+
+fn several(page: &mut Page<'_>, name: &str, all: &[(usize, Inspected)]) {
+    let total: u64 = all.iter().map(|(_, one)| one.prepared.log.tokens()).sum();
+    let messages: usize = all.iter().map(|(_, one)| one.prepared.log.len()).sum();
+    let title = format!(
+        "{name}: {} conversations, {} messages, {} tokens",
+        number(all.len() as u64),
+        number(messages as u64),
+        number(total)
+    );
+    page.title(Color::Bold, &title);
+    if let Some((_, first)) = all.first() {
+        page.field("counted", &format!("with {}", counted(&first.prepared)));
+        page.field("window", &window(&first.prepared));
+    }
+    let table = Table::new(["", "tokens", "messages", "head", "middle", "tail", "after", "id"]);
+    let mut table = table.right([0, 1, 2, 3, 4, 5, 6]);
+    for (at, one) in all.iter().take(SHOWN_CONVERSATIONS) {
+        let after = one.forecasts.first().map_or("–".to_owned(), |first| match &first.outcome {
+            Ok(Outcome::Folded(fold)) => number(fold.tokens_after),
+            Ok(Outcome::Nothing(_)) => "–".to_owned(),
+            Err(_) => "floor".to_owned(),
+        });
+        let [head, middle, tail] = &one.regions;
+        let log = &one.prepared.log;
+        table.row([
+            at.to_string(),
+            number(log.tokens()),
+            number(log.len() as u64),
+            number(head.tokens),
+            number(middle.tokens),
+            number(tail.tokens),
+            after,
+            one.prepared.source.id.clone().unwrap_or_default(),
+        ]);
+    }
+    let sum = |at: usize| number(all.iter().map(|(_, one)| one.regions[at].tokens).sum());
+    table.row([
+        "total".to_owned(),
+        number(total),
+        number(messages as u64),
+        sum(0),
+        sum(1),
+        sum(2),
+        String::new(),
+        String::new(),
+    ]);
+    page.text.push('\n');
+    page.text += &table.render(page.style, 2);
+    let more = all.len().saturating_sub(SHOWN_CONVERSATIONS);
+    let more = if more > 0 { format!("{} more are in the total; ", number(more as u64)) } else { String::new() };
+    let preset = all.first().map_or("default", |(_, one)| &one.policy);
+    let hint = format!("\n  {more}--only N shows one; `after` is what `{preset}` would leave\n");
+    page.text += &page.style.paint(Color::Dim, &hint);
+}
+
+impl Page<'_> {
+    fn section(&mut self, title: &str) {
+        let style: &Style = self.style;
+        self.text += &format!("\n{}\n", style.paint(Color::Bold, title));
+    }
+}

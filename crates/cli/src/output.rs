@@ -1,0 +1,172 @@
+//! The only place that writes: standard output, standard error, files, colours, widths.
+
+use std::fs;
+use std::io::{self, ErrorKind, IsTerminal, Write};
+use std::path::Path;
+
+use terminal_size::{Width, terminal_size_of};
+
+use crate::args::When;
+use crate::error::CommandError;
+
+/// Width of a line where nobody tells.
+const WIDTH: usize = 80;
+/// Wider lines are hard to read.
+const WIDEST: usize = 140;
+
+/// How to write to one of the two streams.
+#[derive(Clone, Copy, Debug)]
+pub struct Style {
+    /// Colours.
+    pub color: bool,
+    /// Columns.
+    pub width: usize,
+}
+
+/// The colours that mean something here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Color {
+    Red,
+    Green,
+    Yellow,
+    Magenta,
+    Cyan,
+    Dim,
+    Bold,
+}
+
+impl Color {
+    fn code(self) -> &'static str {
+        match self {
+            Self::Red => "31",
+            Self::Green => "32",
+            Self::Yellow => "33",
+            Self::Magenta => "35",
+            Self::Cyan => "36",
+            Self::Dim => "2",
+            Self::Bold => "1",
+        }
+    }
+}
+
+impl Style {
+    /// `text` in this colour.
+    pub fn paint(&self, color: Color, text: &str) -> String {
+        if self.color && !text.is_empty() {
+            format!("\x1b[{}m{text}\x1b[0m", color.code())
+        } else {
+            text.to_owned()
+        }
+    }
+}
+
+/// Standard output and standard error.
+#[derive(Clone, Copy, Debug)]
+pub struct Output {
+    when: When,
+}
+
+impl Output {
+    pub fn new(when: When) -> Self {
+        Self { when }
+    }
+
+    /// Whether standard output is a terminal.
+    pub fn is_terminal(&self) -> bool {
+        io::stdout().is_terminal()
+    }
+
+    /// How to write to standard output.
+    pub fn stdout_style(&self) -> Style {
+        let out = io::stdout();
+        Style { color: self.color(out.is_terminal()), width: width(terminal_size_of(&out)) }
+    }
+
+    /// How to write to standard error.
+    pub fn stderr_style(&self) -> Style {
+        let err = io::stderr();
+        Style { color: self.color(err.is_terminal()), width: width(terminal_size_of(&err)) }
+    }
+
+    fn color(&self, terminal: bool) -> bool {
+        match self.when {
+            When::Always => true,
+            When::Never => false,
+            When::Auto => {
+                let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+                let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+                terminal && !set("NO_COLOR") && !dumb
+            }
+        }
+    }
+
+    /// Writes to standard output. A reader that left (`| head`) ends the command, silently.
+    pub fn stdout(&self, bytes: impl AsRef<[u8]>) -> Result<(), CommandError> {
+        let mut out = io::stdout().lock();
+        let written = out.write_all(bytes.as_ref()).and_then(|()| out.flush());
+        written.map_err(|error| match error.kind() {
+            ErrorKind::BrokenPipe => CommandError::silent(0),
+            _ => CommandError::failed(format!("standard output cannot be written: {error}")),
+        })
+    }
+
+    /// Writes to standard error. Nobody can be told when that fails.
+    pub fn stderr(&self, text: &str) {
+        let _ = io::stderr().lock().write_all(text.as_bytes());
+    }
+
+    /// Writes a file, whole or not at all: what stood there stays until the new text is complete.
+    pub fn file(&self, path: &Path, bytes: &[u8]) -> Result<(), CommandError> {
+        let special = fs::metadata(path).is_ok_and(|meta| !meta.is_file());
+        let written = if special { fs::write(path, bytes) } else { replace(path, bytes) };
+        written.map_err(|error| {
+            CommandError::failed(format!("{} cannot be written: {}", path.display(), reason(&error)))
+        })
+    }
+
+    /// Writes an error and its hints.
+    pub fn error(&self, error: &CommandError) {
+        if error.message.is_empty() {
+            return;
+        }
+        let style = self.stderr_style();
+        let mut text = format!("{} {}\n", style.paint(Color::Red, "error:"), error.message);
+        for hint in &error.hints {
+            text += &format!("{} {hint}\n", style.paint(Color::Cyan, "hint:"));
+        }
+        self.stderr(&text);
+    }
+}
+
+fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    // A link stays a link: its target is what gets replaced.
+    let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".{}.part", std::process::id()));
+    let part = path.with_file_name(name);
+    let written = fs::write(&part, bytes).and_then(|()| {
+        if let Ok(old) = fs::metadata(path) {
+            fs::set_permissions(&part, old.permissions())?;
+        }
+        fs::rename(&part, path)
+    });
+    if written.is_err() {
+        let _ = fs::remove_file(&part);
+    }
+    written
+}
+
+/// What the system said, without its number.
+pub fn reason(error: &io::Error) -> String {
+    let text = error.to_string();
+    match text.find(" (os error") {
+        Some(at) => text[..at].to_lowercase(),
+        None => text,
+    }
+}
+
+fn width(terminal: Option<(Width, terminal_size::Height)>) -> usize {
+    let told = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    let width = told.or(terminal.map(|(Width(columns), _)| usize::from(columns))).unwrap_or(WIDTH);
+    width.clamp(40, WIDEST)
+}

@@ -1,0 +1,115 @@
+//! Bars of blocks: readable without colour, too.
+
+use midfold::Fate;
+use unicode_width::UnicodeWidthStr;
+
+use crate::compact::Done;
+use crate::output::{Color, Style};
+use crate::report::number;
+
+/// What a stretch of a bar stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fill {
+    /// Carried byte for byte.
+    Verbatim,
+    /// Will be folded.
+    Folded,
+    /// A recap or a marker.
+    Recap,
+    /// Edited, repaired or added.
+    Edited,
+}
+
+impl Fill {
+    fn glyph(self) -> (&'static str, Color) {
+        match self {
+            Self::Verbatim => ("█", Color::Green),
+            Self::Folded => ("░", Color::Yellow),
+            Self::Recap => ("▓", Color::Magenta),
+            Self::Edited => ("▒", Color::Cyan),
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Verbatim => "verbatim",
+            Self::Folded => "folded",
+            Self::Recap => "recap",
+            Self::Edited => "edited",
+        }
+    }
+}
+
+/// A bar on which `columns` stand for `whole` tokens. What is there takes a column at least.
+/// Also tells how many columns it takes.
+pub fn bar(
+    style: &Style,
+    parts: &[(Fill, u64)],
+    whole: u64,
+    columns: usize,
+) -> (String, usize) {
+    let whole = whole.max(1);
+    let mut out = String::new();
+    let (mut sum, mut drawn) = (0u64, 0usize);
+    for (fill, tokens) in parts.iter().filter(|(_, tokens)| *tokens > 0) {
+        sum += tokens;
+        let end = u128::from(sum) * columns as u128 + u128::from(whole) / 2;
+        let end = usize::try_from(end / u128::from(whole)).unwrap_or(columns);
+        let cells = end.saturating_sub(drawn).max(1);
+        drawn += cells;
+        let (glyph, color) = fill.glyph();
+        out += &style.paint(color, &glyph.repeat(cells));
+    }
+    (out, drawn)
+}
+
+/// What the fills mean, for those that occur.
+pub fn legend(style: &Style, fills: impl IntoIterator<Item = Fill>) -> String {
+    let mut seen: Vec<Fill> = Vec::new();
+    for fill in fills {
+        if !seen.contains(&fill) {
+            seen.push(fill);
+        }
+    }
+    let text = |fill: &Fill| {
+        let (glyph, color) = fill.glyph();
+        format!("{} {}", style.paint(color, glyph), fill.name())
+    };
+    seen.iter().map(text).collect::<Vec<_>>().join("   ")
+}
+
+/// Before and after a fold, on one scale; nothing where nothing was folded.
+pub fn folded(style: &Style, done: &Done) -> String {
+    let Some(fold) = done.fold() else { return String::new() };
+    let before = [
+        (Fill::Verbatim, fold.head_tokens),
+        (Fill::Folded, fold.middle_tokens),
+        (Fill::Verbatim, fold.tail_tokens),
+    ];
+    let mut after = vec![(Fill::Verbatim, done.prepared.log.envelope_tokens())];
+    for piece in done.context.pieces() {
+        let fill = match piece.fate {
+            Fate::Verbatim(_) => Fill::Verbatim,
+            Fate::Recap | Fate::Marker => Fill::Recap,
+            Fate::Edited(_) | Fate::Repaired(..) | Fate::Added(_) => Fill::Edited,
+        };
+        match after.last_mut() {
+            Some((last, tokens)) if *last == fill => *tokens += u64::from(piece.tokens),
+            _ => after.push((fill, u64::from(piece.tokens))),
+        }
+    }
+    let labels = [number(fold.tokens_before), number(fold.tokens_after)];
+    let room = labels.iter().map(|label| label.width()).max().unwrap_or(0);
+    let columns = style.width.saturating_sub(room + 13).max(10);
+    let line = |name: &str, parts: &[(Fill, u64)], label: &str| {
+        let (bar, _) = bar(style, parts, fold.tokens_before, columns);
+        format!("  {} {bar} {label}\n", style.paint(Color::Dim, &format!("{name:8}")))
+    };
+    let fills = before.iter().chain(&after).filter(|(_, tokens)| *tokens > 0).map(|(fill, _)| *fill);
+    let legend = legend(style, fills);
+    format!(
+        "\n{}{}           {legend}\n\n",
+        line("before", &before, &labels[0]),
+        line("after", &after, &labels[1])
+    )
+}

@@ -1,0 +1,54 @@
+//! `midfold presets`.
+
+use midfold::Policy;
+use midfold::core::policy::PolicyError;
+
+use crate::args::Presets;
+use crate::error::CommandError;
+use crate::output::{Color, Output};
+use crate::prepare::no_preset;
+use crate::table::Table;
+
+pub fn run(args: &Presets, json: bool, output: &Output) -> Result<(), CommandError> {
+    match &args.name {
+        Some(name) => one(name, json, output),
+        None => all(json, output),
+    }
+}
+
+fn one(name: &str, json: bool, output: &Output) -> Result<(), CommandError> {
+    if !json {
+        return output.stdout(Policy::preset_source(name).map_err(|_| no_preset(name))?);
+    }
+    let policy = Policy::preset(name).map_err(|_| no_preset(name))?;
+    output.stdout(pretty(&policy)?)
+}
+
+fn all(json: bool, output: &Output) -> Result<(), CommandError> {
+    let presets: Result<Vec<Policy>, PolicyError> =
+        Policy::preset_names().into_iter().map(Policy::preset).collect();
+    let presets = presets.map_err(|error| CommandError::failed(error.to_string()))?;
+    if json {
+        let short = |policy: &Policy| {
+            let Policy { name, summary, source, strategy, .. } = policy;
+            serde_json::json!({
+                "name": name, "summary": summary, "source": source, "strategy": strategy,
+            })
+        };
+        return output.stdout(pretty(&presets.iter().map(short).collect::<Vec<_>>())?);
+    }
+    let style = output.stdout_style();
+    let table = Table::new(["name", "summary", "source"]);
+    let mut table = table.color(0, Color::Bold).color(2, Color::Dim);
+    for Policy { name, summary, source, .. } in presets {
+        table.row([name, summary, source]);
+    }
+    let more = "\nmidfold presets NAME prints one, as TOML with its comments\n";
+    output.stdout(table.render(&style, 0) + &style.paint(Color::Dim, more))
+}
+
+/// A value as JSON for people.
+pub fn pretty(value: &impl serde::Serialize) -> Result<String, CommandError> {
+    let text = serde_json::to_string_pretty(value);
+    text.map(|text| text + "\n").map_err(|error| CommandError::failed(error.to_string()))
+}

@@ -1,0 +1,421 @@
+//! What was done, in words and figures: short, aligned, true.
+
+use std::collections::BTreeMap;
+
+use midfold::core::fold::Entry;
+use midfold::core::layout::Floor;
+use midfold::formats::Problem;
+use midfold::{Context, Fate, Fold, Meter};
+use serde_json::{Value, json};
+use unicode_width::UnicodeWidthStr;
+
+use crate::compact::Done;
+use crate::output::{Color, Style};
+use crate::prepare::{Prepared, WindowSource};
+
+/// A problem, and what its place counts.
+pub struct Note {
+    place: Option<(&'static str, usize)>,
+    code: &'static str,
+    detail: String,
+}
+
+impl Note {
+    pub fn of_reader(problem: Problem) -> Self {
+        let place = problem.at.map(|at| ("line", at));
+        Self { place, code: problem.code, detail: problem.detail }
+    }
+
+    pub fn of_conversion(problem: Problem) -> Self {
+        let place = problem.at.map(|at| ("message", at));
+        Self { place, code: problem.code, detail: problem.detail }
+    }
+
+    pub fn to_json(&self) -> Value {
+        let mut value = json!({ "code": self.code, "detail": self.detail });
+        if let Some((name, at)) = self.place {
+            value[name] = json!(at);
+        }
+        value
+    }
+
+    fn text(&self) -> String {
+        let place = self.place.map_or(String::new(), |(name, at)| format!("{name} {at}: "));
+        format!("{place}{} ({})", self.detail, self.code)
+    }
+}
+
+/// The problems that a report shows.
+const SHOWN_PROBLEMS: usize = 3;
+/// The conversations that a report lists one by one.
+const SHOWN_CONVERSATIONS: usize = 20;
+
+/// The report on all conversations of a file.
+pub fn report(style: &Style, name: &str, all: &[Done]) -> String {
+    match all {
+        [only] => single(style, name, only),
+        _ => several(style, name, all),
+    }
+}
+
+fn single(style: &Style, name: &str, done: &Done) -> String {
+    let mut page = Page { style, text: String::new() };
+    let what = format!("{name} ({})", described(&done.prepared));
+    match done.fold() {
+        Some(fold) => folded(&mut page, &what, done, fold),
+        None => unchanged(&mut page, &what, done),
+    }
+    if let Some(target) = done.missed {
+        let text = format!("{} tokens were asked for: what may not be folded is larger", number(target));
+        page.field("target", &text);
+    }
+    page.notes(&done.notes);
+    page.text
+}
+
+/// The format, and what it was converted to.
+pub fn described(prepared: &Prepared) -> String {
+    let format = prepared.source.format.name();
+    if prepared.converted { format!("{format}, as {}", prepared.kind) } else { format.to_owned() }
+}
+
+fn unchanged(page: &mut Page<'_>, what: &str, done: &Done) {
+    page.title(Color::Yellow, &format!("{what}: unchanged"));
+    if let Some(reason) = done.noop() {
+        page.field("why", &reason.to_string());
+    }
+    let log = &done.prepared.log;
+    let tokens = number(done.context.tokens());
+    page.field("tokens", &format!("{tokens}, counted with {}", counted(&done.prepared)));
+    page.calibrated(&done.prepared, &[done.context.tokens()]);
+    page.field("window", &window(&done.prepared));
+    let (before, after) = (log.len(), done.context.len());
+    let count = number(before as u64);
+    let count = if before == after { count } else { format!("{count} → {}", number(after as u64)) };
+    page.field("messages", &count);
+    repairs(page, &done.context);
+}
+
+fn folded(page: &mut Page<'_>, what: &str, done: &Done, fold: &Fold) {
+    let evicted = number(u64::from(fold.evicted));
+    page.title(Color::Green, &format!("{what}: compressed {evicted} middle message(s)"));
+    let (before, after) = (fold.tokens_before, fold.tokens_after);
+    let tokens = format!(
+        "{} → {} ({}), counted with {}",
+        number(before),
+        number(after),
+        less(before, after),
+        counted(&done.prepared)
+    );
+    page.field("tokens", &tokens);
+    page.calibrated(&done.prepared, &[before, after]);
+    page.field("window", &window(&done.prepared));
+    page.field("messages", &message_line(fold));
+    let carried = fold.entries.iter().filter(|entry| {
+        matches!(entry, Entry::Recap { .. } | Entry::Marker { .. })
+    });
+    let stand_in = if fold.fallback.as_deref() == Some("marker") { "marker" } else { "recap" };
+    page.field(
+        "invariant",
+        &format!(
+            "head verbatim {} | tail verbatim {} | middle replaced by {} {stand_in} message(s)",
+            fold.head_verbatim,
+            fold.tail_verbatim,
+            carried.count()
+        ),
+    );
+    layout(page, fold);
+    edits(page, fold);
+    recap(page, fold);
+    repairs(page, &done.context);
+}
+
+fn message_line(fold: &Fold) -> String {
+    let accounts = &fold.accounts;
+    let parts = [
+        (accounts.verbatim, "verbatim"),
+        (accounts.edited, "edited"),
+        (accounts.recap, "covered by the recap"),
+        (accounts.marker, "covered by the marker"),
+    ];
+    let there = parts.iter().filter(|(count, _)| *count > 0);
+    let texts: Vec<_> =
+        there.map(|(count, what)| format!("{} {what}", number(u64::from(*count)))).collect();
+    let [before, after] = [fold.messages_before, fold.messages_after].map(u64::from);
+    format!("{} → {}: {}", number(before), number(after), texts.join(", "))
+}
+
+fn layout(page: &mut Page<'_>, fold: &Fold) {
+    let layout = &fold.layout;
+    let region = |start: u32, end: u32, tokens: u64| {
+        format!("{}, {} tokens", messages(end.saturating_sub(start)), number(tokens))
+    };
+    page.field("head", &region(layout.head.start, layout.head.end, fold.head_tokens));
+    let pinned = match (layout.pinned.len(), layout.carried_user) {
+        (0, _) => "",
+        (1, Some(_)) => ", of which the last user message stays",
+        (_, Some(_)) => ", of which the pinned ones and the last user message stay",
+        (_, None) => ", of which the pinned ones stay",
+    };
+    let middle = region(layout.middle.start, layout.middle.end, fold.middle_tokens);
+    page.field("middle", &format!("{middle}{pinned}"));
+    let tail = region(layout.tail.start, layout.tail.end, fold.tail_tokens);
+    page.field("tail", &format!("{tail}; its start was set by {}", floor(layout.floor)));
+}
+
+/// What set the tail's start, in words.
+pub fn floor(floor: Floor) -> &'static str {
+    match floor {
+        Floor::Tokens => "the token floor",
+        Floor::Messages => "the message floor",
+        Floor::LastUser => "the last user message",
+        Floor::Ceiling => "the soft ceiling",
+        Floor::Budget => "the budget (its floors do not fit)",
+        Floor::Everything => "the head: no shorter tail satisfies the floors",
+    }
+}
+
+fn edits(page: &mut Page<'_>, fold: &Fold) {
+    let mut by_reducer: Vec<(&str, u64, u64)> = Vec::new();
+    for edit in &fold.edits {
+        let saved = u64::from(edit.tokens_before.saturating_sub(edit.tokens_after));
+        match by_reducer.iter_mut().find(|(name, ..)| *name == edit.reducer) {
+            Some((_, count, sum)) => (*count, *sum) = (*count + 1, *sum + saved),
+            None => by_reducer.push((&edit.reducer, 1, saved)),
+        }
+    }
+    let text = |(name, count, saved): &(&str, u64, u64)| {
+        format!("{name} {} (−{} tokens)", number(*count), number(*saved))
+    };
+    let texts: Vec<_> = by_reducer.iter().map(text).collect();
+    if !texts.is_empty() {
+        page.field("edited", &texts.join(", "));
+    }
+}
+
+fn recap(page: &mut Page<'_>, fold: &Fold) {
+    let Some(recap) = &fold.recap else { return };
+    let tokens = number(recap.tokens);
+    let fallback = fold.fallback.as_deref().unwrap_or("computed");
+    page.field("recap", &format!("{tokens} tokens, {fallback}, in the {} role", recap.role));
+    if recap.files > 0 {
+        page.field("files", &format!("{} named in the recap", number(u64::from(recap.files))));
+    }
+    let (kept, lost) = (&fold.kept_ids, &fold.lost_ids);
+    if kept.count + lost.count > 0 {
+        page.list("kept", u64::from(kept.count), "identifiers", &kept.first);
+        page.list("not covered", u64::from(lost.count), "identifiers", &lost.first);
+    }
+    if recap.redacted > 0 {
+        page.field("redacted", &format!("{} secret(s) in the recap", number(u64::from(recap.redacted))));
+    }
+}
+
+/// Of the context that is sent, folded or not.
+fn repairs(page: &mut Page<'_>, context: &Context) {
+    let mut kinds: BTreeMap<String, u64> = BTreeMap::new();
+    for piece in context.pieces() {
+        let (Fate::Repaired(_, why) | Fate::Added(why)) = piece.fate else { continue };
+        let name = serde_json::to_value(why).unwrap_or_default();
+        *kinds.entry(name.as_str().unwrap_or_default().to_owned()).or_default() += 1;
+    }
+    let texts: Vec<_> =
+        kinds.iter().map(|(kind, count)| format!("{} {kind}", number(*count))).collect();
+    if !texts.is_empty() {
+        page.field("repairs", &texts.join(", "));
+    }
+}
+
+fn several(style: &Style, name: &str, all: &[Done]) -> String {
+    let mut page = Page { style, text: String::new() };
+    let folded = all.iter().filter(|done| done.fold().is_some()).count();
+    let evicted: u64 = all.iter().filter_map(Done::fold).map(|fold| u64::from(fold.evicted)).sum();
+    let count = number(all.len() as u64);
+    if folded == 0 {
+        page.title(Color::Yellow, &format!("{name}: {count} conversations, all unchanged"));
+    } else {
+        let (folded, evicted) = (number(folded as u64), number(evicted));
+        let what = format!("{folded} compacted: compressed {evicted} middle message(s)");
+        page.title(Color::Green, &format!("{name}: {count} conversations, {what}"));
+    }
+    for (at, done) in all.iter().take(SHOWN_CONVERSATIONS).enumerate() {
+        page.field(&format!("{}", at + 1), &one_line(done));
+    }
+    let more = all.len().saturating_sub(SHOWN_CONVERSATIONS);
+    if more > 0 {
+        page.field("", &format!("and {} more", number(more as u64)));
+    }
+    let before: u64 = all.iter().map(|d| d.fold().map_or(d.context.tokens(), |f| f.tokens_before)).sum();
+    let after: u64 = all.iter().map(|done| done.context.tokens()).sum();
+    page.field("total", &format!("{} → {} tokens ({})", number(before), number(after), less(before, after)));
+    let [heads, tails] = [
+        all.iter().filter_map(Done::fold).all(|fold| fold.head_verbatim),
+        all.iter().filter_map(Done::fold).all(|fold| fold.tail_verbatim),
+    ];
+    page.field("invariant", &format!("head verbatim {heads} | tail verbatim {tails}, in all of them"));
+    if let Some(first) = all.first() {
+        page.field("counted", &format!("with {}", counted(&first.prepared)));
+        let same = all.iter().all(|done| done.prepared.window == first.prepared.window);
+        let text = if same { window(&first.prepared) } else { "by each one's model".to_owned() };
+        page.field("window", &text);
+    }
+    page.notes(all.iter().flat_map(|done| &done.notes));
+    page.text
+}
+
+fn one_line(done: &Done) -> String {
+    let id = done.prepared.source.id.as_ref().map_or(String::new(), |id| format!(" [{id}]"));
+    match (done.fold(), done.noop()) {
+        (Some(fold), _) => format!(
+            "{} → {} tokens, {} → {} messages{id}",
+            number(fold.tokens_before),
+            number(fold.tokens_after),
+            fold.messages_before,
+            fold.messages_after
+        ),
+        (None, reason) => {
+            let why = reason.map_or(String::new(), |reason| format!(": {reason}"));
+            format!("{} tokens, unchanged{why}{id}", number(done.context.tokens()))
+        }
+    }
+}
+
+/// What counted, and how good that is.
+pub fn counted(prepared: &Prepared) -> String {
+    let counter = prepared.log.counter();
+    let kind = match (counter.is_exact(), prepared.auto_counter, &prepared.source.envelope.model) {
+        (true, true, None) => " (the file names no model)".to_owned(),
+        (true, true, Some(model)) => format!(" (for {model})"),
+        (true, false, _) => " (exact)".to_owned(),
+        (false, _, _) if counter.name().starts_with("estimate") => String::new(),
+        (false, _, _) => " (an estimate)".to_owned(),
+    };
+    let calibrated = if prepared.meter.samples > 0 { "" } else { ", not calibrated" };
+    format!("{}{kind}{calibrated}", counter.name())
+}
+
+/// The window and where it comes from.
+pub fn window(prepared: &Prepared) -> String {
+    let window = number(prepared.window);
+    match &prepared.window_from {
+        WindowSource::Flag => format!("{window}, as given"),
+        WindowSource::Model(model) => format!("{window}, that of {model}"),
+        WindowSource::UnknownModel(model) => {
+            format!("{window}, the default: {model} is not known (set --window)")
+        }
+        WindowSource::NoModel => format!("{window}, the default: the file names no model (set --window)"),
+    }
+}
+
+fn less(before: u64, after: u64) -> String {
+    let part = (before.abs_diff(after) * 100 + before / 2) / before.max(1);
+    if part == 0 { "0 %".to_owned() } else if after > before { format!("+{part} %") } else { format!("−{part} %") }
+}
+
+fn messages(count: u32) -> String {
+    if count == 1 { "1 message".to_owned() } else { format!("{} messages", number(u64::from(count))) }
+}
+
+/// `1234567` as `1,234,567`.
+pub fn number(n: u64) -> String {
+    let digits = n.to_string();
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at) % 3 == 0 {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// Columns of the labels of a report.
+const LABEL: usize = 13;
+
+/// A page of labelled lines.
+pub struct Page<'a> {
+    pub style: &'a Style,
+    pub text: String,
+}
+
+impl Page<'_> {
+    pub fn title(&mut self, color: Color, title: &str) {
+        for line in wrap(title, self.style.width) {
+            self.text += &format!("{}\n", self.style.paint(color, &line));
+        }
+    }
+
+    pub fn field(&mut self, label: &str, text: &str) {
+        for (at, line) in wrap(text, self.style.width.saturating_sub(LABEL + 2)).iter().enumerate() {
+            let label = format!("{:LABEL$}", if at == 0 { label } else { "" });
+            self.text += &format!("  {}{line}\n", self.style.paint(Color::Dim, &label));
+        }
+    }
+
+    /// The provider's own figures, where the transcript taught them.
+    pub fn calibrated(&mut self, prepared: &Prepared, tokens: &[u64]) {
+        let Meter { ratio, samples, .. } = prepared.meter;
+        if samples == 0 {
+            return;
+        }
+        let real: Vec<_> = tokens.iter().map(|n| number(prepared.meter.calibrated(*n))).collect();
+        let text = format!(
+            "{} as the provider counts: ×{:.2}, learned from {} request(s) of the transcript",
+            real.join(" → "),
+            ratio.to_f64(),
+            number(u64::from(samples))
+        );
+        self.field("calibrated", &text);
+    }
+
+    /// The first problems, and how many more there are.
+    pub fn notes<'n>(&mut self, notes: impl IntoIterator<Item = &'n Note>) {
+        let mut notes = notes.into_iter();
+        for (at, note) in notes.by_ref().take(SHOWN_PROBLEMS).enumerate() {
+            self.field(if at == 0 { "problems" } else { "" }, &note.text());
+        }
+        let more = notes.count();
+        if more > 0 {
+            self.field("", &format!("and {} more (all of them with --json)", number(more as u64)));
+        }
+    }
+
+    /// A count and as many of the names as fit the line.
+    fn list(&mut self, label: &str, count: u64, what: &str, names: &[String]) {
+        let mut text = format!("{} {what}", number(count));
+        // Two lines of them; words do not break.
+        let room = 2 * self.style.width.saturating_sub(LABEL + 2) - 10;
+        let mut separator = ": ";
+        let mut shown = 0;
+        for name in names {
+            let clean: String = name.chars().filter(|c| !c.is_control()).collect();
+            if text.width() + separator.len() + clean.width() + 3 > room {
+                break;
+            }
+            text = text + separator + &clean;
+            separator = ", ";
+            shown += 1;
+        }
+        if shown > 0 && shown < count {
+            text += ", …";
+        }
+        self.field(label, &text);
+    }
+}
+
+/// Lines of whole words, at most `width` columns where words allow that.
+pub fn wrap(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let Some(line) = lines.last_mut() else { continue };
+        if line.is_empty() {
+            line.push_str(word);
+        } else if line.width() + 1 + word.width() <= width {
+            line.push(' ');
+            line.push_str(word);
+        } else {
+            lines.push(word.to_owned());
+        }
+    }
+    lines
+}

@@ -1,0 +1,97 @@
+//! Tables in the terminal.
+
+use unicode_width::UnicodeWidthStr;
+
+use crate::output::{Color, Style};
+use crate::report::wrap;
+
+/// Columns between two cells.
+const GAP: usize = 2;
+
+/// Rows of cells under a line of names. Figures are set to the right; where the lines are too
+/// long for the terminal, the widest column of text is wrapped.
+pub struct Table<const N: usize> {
+    names: [&'static str; N],
+    rows: Vec<[String; N]>,
+    right: [bool; N],
+    colors: [Option<Color>; N],
+}
+
+impl<const N: usize> Table<N> {
+    pub fn new(names: [&'static str; N]) -> Self {
+        Self { names, rows: Vec::new(), right: [false; N], colors: [None; N] }
+    }
+
+    /// Sets these columns to the right.
+    pub fn right(mut self, columns: impl IntoIterator<Item = usize>) -> Self {
+        for column in columns {
+            self.right[column] = true;
+        }
+        self
+    }
+
+    /// Paints the cells of a column.
+    pub fn color(mut self, column: usize, color: Color) -> Self {
+        self.colors[column] = Some(color);
+        self
+    }
+
+    pub fn row(&mut self, cells: [String; N]) {
+        self.rows.push(cells);
+    }
+
+    pub fn render(&self, style: &Style, indent: usize) -> String {
+        let widths = self.widths(style.width.saturating_sub(indent));
+        let mut out = String::new();
+        let names = self.names.map(str::to_owned);
+        self.line(style, indent, &names, &widths, [Some(Color::Dim); N], &mut out);
+        for row in &self.rows {
+            self.line(style, indent, row, &widths, self.colors, &mut out);
+        }
+        out
+    }
+
+    fn widths(&self, most: usize) -> [usize; N] {
+        let mut widths = self.names.map(UnicodeWidthStr::width);
+        for row in &self.rows {
+            for (width, cell) in widths.iter_mut().zip(row) {
+                *width = (*width).max(cell.width());
+            }
+        }
+        let over = (widths.iter().sum::<usize>() + GAP * (N - 1)).saturating_sub(most);
+        let widest = (0..N).filter(|at| !self.right[*at]).max_by_key(|at| widths[*at]);
+        if let Some(at) = widest {
+            widths[at] = widths[at].saturating_sub(over).max(16);
+        }
+        widths
+    }
+
+    fn line(
+        &self,
+        style: &Style,
+        indent: usize,
+        cells: &[String; N],
+        widths: &[usize; N],
+        colors: [Option<Color>; N],
+        out: &mut String,
+    ) {
+        let wrapped: Vec<Vec<String>> =
+            cells.iter().zip(widths).map(|(cell, width)| wrap(cell, *width)).collect();
+        let height = wrapped.iter().map(Vec::len).max().unwrap_or(1);
+        for at in 0..height {
+            let mut line = " ".repeat(indent);
+            for (column, cell) in wrapped.iter().enumerate() {
+                let text = cell.get(at).map_or("", String::as_str);
+                let space = " ".repeat(widths[column].saturating_sub(text.width()));
+                let painted = colors[column].map_or(text.to_owned(), |color| style.paint(color, text));
+                let gap = if column == 0 { "" } else { "  " };
+                line += &match self.right[column] {
+                    true => format!("{gap}{space}{painted}"),
+                    false => format!("{gap}{painted}{space}"),
+                };
+            }
+            *out += line.trim_end();
+            out.push('\n');
+        }
+    }
+}

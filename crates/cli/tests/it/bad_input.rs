@@ -1,0 +1,95 @@
+//! One clear error for each thing that can be wrong.
+
+use crate::{folder, midfold, regex_of, sees};
+
+#[test]
+fn files() {
+    let tmp = folder("bad-files");
+    let write = |name: &str, bytes: &[u8]| {
+        std::fs::write(tmp.join(name), bytes).unwrap();
+        tmp.join(name).display().to_string()
+    };
+    let dir = tmp.display().to_string();
+    let session = write("session.jsonl", b"{\"role\":\"user\",\"content\":\"hi\"}\n");
+    sees!("missing", ["compact", &session.replace("session", "sesion")]);
+    sees!("missing-alone", ["inspect", "no/such/folder/file.json"]);
+    sees!("directory", ["compact", &dir]);
+    sees!("empty", ["compact", &write("empty.json", b"")]);
+    sees!("blank", ["compact", &write("blank.json", b" \n\n")]);
+    sees!("binary", ["compact", &write("binary.json", b"\x89PNG\r\n\x1a\n\x00\x00\xff\xfe")]);
+    sees!("truncated", ["compact", "fixtures/truncated.json"]);
+    sees!("not-json", ["compact", &write("notes.json", b"Dear diary,\ntoday I")]);
+    sees!("no-messages", ["compact", &write("package.json", b"{\"name\":\"x\",\"version\":\"1\"}")]);
+    sees!("zero-messages", ["compact", &write("none.json", b"{\"model\":\"gpt-5\",\"messages\":[]}")]);
+    sees!("stdin-empty", ["compact", "-"]);
+}
+
+#[test]
+fn names() {
+    let file = "fixtures/openai-chat.json";
+    sees!("unknown-preset", ["compact", file, "--preset", "defualt"]);
+    sees!("unknown-preset-far", ["presets", "zebra"]);
+    sees!("unknown-format", ["compact", file, "--from", "claude"]);
+    sees!("unknown-profile", ["compact", file, "--profile", "stric"]);
+    sees!("misfit-profile", ["compact", file, "--profile", "anthropic"]);
+    sees!("unknown-dialect", ["compact", file, "--to", "antropic"]);
+    sees!("unsupported-dialect", ["compact", file, "--to", "sharegpt"]);
+    sees!("unknown-tokenizer", ["compact", file, "--tokenizer", "o300k"]);
+    sees!("bad-ratio", ["compact", file, "--tokenizer", "chars:none"]);
+    sees!("missing-tokenizer", ["compact", file, "--tokenizer", "my/tokenizer.json"]);
+    sees!("bad-regex", ["compact", file, "--pin", "a(b"]);
+    sees!("bad-window", ["compact", file, "--window", "big"]);
+    sees!("no-file", ["compact"]);
+    sees!("unknown-flag", ["compact", file, "--windows", "8k"]);
+    sees!("unknown-command", ["compactt", file]);
+    sees!("no-conversation", ["inspect", "fixtures/tau-bench.json", "--only", "7"]);
+}
+
+#[test]
+fn policies() {
+    let tmp = folder("bad-policies");
+    let write = |name: &str, text: &str| {
+        std::fs::write(tmp.join(name), text).unwrap();
+        tmp.join(name).display().to_string()
+    };
+    let file = "fixtures/openai-chat.json";
+    let typo = write("typo.toml", "base = \"default\"\n[tail]\nmin_mesages = 3\n");
+    sees!("policy-typo", ["compact", file, "--policy", &typo]);
+    let broken = write("broken.toml", "base = \"default\n");
+    sees!("policy-broken", ["compact", file, "--policy", &broken]);
+    let base = write("base.toml", "base = \"defautl\"\n");
+    sees!("policy-base", ["compact", file, "--policy", &base]);
+    sees!("policy-and-preset", ["compact", file, "--policy", &base, "--preset", "hermes"]);
+}
+
+#[test]
+fn windows() {
+    let file = "examples/coding-session.jsonl";
+    sees!("floor", ["compact", file, "--window", "300"]);
+    sees!("floor-pins", ["compact", file, "--window", "8k", "--pin", "def "]);
+    sees!("target-above", ["compact", file, "--window", "8k", "--target", "9k"]);
+}
+
+#[test]
+fn outputs() {
+    let tmp = folder("bad-outputs");
+    let inside = tmp.join("no/such/out.json").display().to_string();
+    sees!("output-nowhere", ["compact", "fixtures/openai-chat.json", "-o", &inside]);
+    sees!("preview-output", ["compact", "fixtures/openai-chat.json", "--preview", "-o", "x"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_reader_that_leaves_is_no_error() {
+    use std::process::Stdio;
+    let mut child = midfold(&["compact", "examples/coding-session.jsonl", "--window", "500k"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(0), "{stderr}");
+    assert!(!stderr.contains("error"), "{stderr}");
+}

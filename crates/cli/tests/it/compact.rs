@@ -1,0 +1,211 @@
+//! `midfold compact`.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::{folder, regex_of, root, run, sees, stdout};
+
+const SESSION: &str = "examples/coding-session.jsonl";
+
+fn report(args: &[&str]) -> String {
+    let output = run(args, b"");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stderr).unwrap()
+}
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).unwrap()
+}
+
+#[test]
+fn reports() {
+    sees!("preview", ["compact", SESSION, "--preview"]);
+    sees!("preview-head-tail", ["compact", SESSION, "--preview", "--preset", "head-tail"]);
+    sees!("preview-projection", ["compact", SESSION, "--preview", "--preset", "projection"]);
+    sees!("preview-pins", ["compact", SESSION, "--preview", "--pin", "never touch migrations"]);
+    sees!("preview-keep", ["compact", SESSION, "--preview", "--keep-last", "60"]);
+    sees!("preview-target", ["compact", SESSION, "--preview", "--target", "6k"]);
+    sees!("preview-several", ["compact", "fixtures/tau-bench.json", "--preview"]);
+    sees!("if-needed", ["compact", SESSION, "--preview", "--if-needed", "--window", "400k"]);
+    sees!("small", ["compact", "fixtures/openai-chat.json"]);
+    sees!("problems", ["compact", "fixtures/broken.jsonl"]);
+    sees!("to-anthropic", ["compact", "fixtures/codex.jsonl", "--to", "anthropic"]);
+    sees!("to-openai", ["compact", "fixtures/anthropic.json", "--to", "openai-chat"]);
+    sees!("json-noop", ["compact", "fixtures/openai-chat.json", "--json"]);
+}
+
+#[test]
+fn what_is_carried_is_the_same_bytes() {
+    let out = stdout(&["compact", SESSION], b"");
+    let input = fs::read_to_string(root().join(SESSION)).unwrap();
+    let (input, out): (Vec<_>, Vec<_>) = (input.lines().collect(), out.lines().collect());
+    assert!(out.len() < input.len() / 2);
+    assert_eq!(out[..2], input[..2]);
+    let new: Vec<_> = out.iter().filter(|line| !input.contains(line)).collect();
+    assert_eq!(new.len(), 1, "only the recap is new");
+    assert!(new[0].contains("## Conversation Summary"));
+    assert_eq!(out.last(), input.last());
+}
+
+#[test]
+fn a_second_pass_is_a_noop_that_says_why() {
+    let tmp = folder("twice");
+    let once = tmp.join("once.jsonl").display().to_string();
+    stdout(&["compact", SESSION, "-o", &once], b"");
+    let twice = run(&["compact", &once], b"");
+    let stderr = String::from_utf8(twice.stderr).unwrap();
+    assert!(stderr.contains("unchanged") && stderr.contains("already compacted"), "{stderr}");
+    assert_eq!(twice.stdout, fs::read(&once).unwrap());
+}
+
+/// Every fixture's result can be read again, and reads the same.
+#[test]
+fn every_shape_is_readable_again() {
+    let tmp = folder("shapes");
+    let names = [
+        "openai-chat.json",
+        "openai-chat.jsonl",
+        "openai-responses.json",
+        "anthropic.json",
+        "sharegpt.jsonl",
+        "claude-code.jsonl",
+        "codex.jsonl",
+        "pi.jsonl",
+        "fine-tuning.jsonl",
+        "tau-bench.json",
+        "mini-swe-agent.traj.json",
+        "swe-agent.traj",
+        "hostile.jsonl",
+    ];
+    for name in names {
+        for to in [None, Some("openai-chat"), Some("anthropic")] {
+            let once = tmp.join(format!("{name}.{}", to.unwrap_or("same"))).display().to_string();
+            let fixture = format!("fixtures/{name}");
+            let mut args = vec!["compact", &fixture, "-o", &once];
+            args.extend(to.iter().flat_map(|to| ["--to", *to]));
+            report(&args);
+            let again = stdout(&["compact", &once], b"");
+            assert_eq!(again, fs::read_to_string(&once).unwrap(), "{name} {to:?}");
+        }
+    }
+}
+
+#[test]
+fn a_request_keeps_all_but_its_messages() {
+    let lines = fs::read_to_string(root().join(SESSION)).unwrap();
+    let messages = lines.lines().collect::<Vec<_>>().join(",");
+    let body = format!(
+        "{{ \"temperature\": 1.0,\n  \"big\": 12345678901234567890123,\n  \"messages\": [{messages}],\n  \"model\": \"gpt-4o\" }}"
+    );
+    let out = stdout(&["compact", "-"], body.as_bytes());
+    let [start, end] = ["{ \"temperature\": 1.0,\n  \"big\": 12345678901234567890123,\n  \"messages\": [",
+        "],\n  \"model\": \"gpt-4o\" }\n"];
+    assert!(out.starts_with(start) && out.ends_with(end));
+    assert!(out.len() < body.len() / 2);
+}
+
+#[test]
+fn json_has_messages_fold_and_problems() {
+    let found = json(&stdout(&["compact", SESSION, "--json"], b""));
+    let fold = &found["fold"];
+    assert_eq!(found["messages"].as_array().unwrap().len() as u64, fold["messages_after"].as_u64().unwrap());
+    assert_eq!((&fold["head_verbatim"], &fold["tail_verbatim"]), (&Value::Bool(true), &Value::Bool(true)));
+    assert!(found.get("noop").is_none() && found["problems"].as_array().unwrap().is_empty());
+    let body = json(&stdout(&["compact", "fixtures/anthropic.json", "--json"], b""));
+    assert!(body["fold"].is_null() && body["system"].is_string());
+    assert!(body["noop"].as_str().unwrap().contains("protected"));
+    let tools = br#"{"model":"gpt-5","messages":[{"role":"user","content":"x"}],"tools":[{"type":"function","function":{"name":"f"}}]}"#;
+    assert!(json(&stdout(&["compact", "-", "--json"], tools))["tools"].is_array());
+    let preview = json(&stdout(&["compact", SESSION, "--preview", "--json"], b""));
+    assert!(preview.get("messages").is_none() && preview["fold"]["entries"].is_array());
+}
+
+#[test]
+fn records() {
+    let tmp = folder("records");
+    let [record, out] = ["fold.json", "out.jsonl"].map(|name| tmp.join(name).display().to_string());
+    report(&["compact", SESSION, "--record", &record, "-o", &out]);
+    let text = fs::read_to_string(&record).unwrap();
+    assert!(text.starts_with("{\n"));
+    let fold = json(&text);
+    let lines = fs::read_to_string(&out).unwrap().lines().count() as u64;
+    assert_eq!(fold["messages_after"].as_u64().unwrap(), lines);
+    report(&["compact", "fixtures/openai-chat.json", "--record", &record]);
+    assert_eq!(fs::read_to_string(&record).unwrap(), "null\n");
+    report(&["compact", "fixtures/tau-bench.json", "--record", &record]);
+    assert_eq!(fs::read_to_string(&record).unwrap(), "null\nnull\n");
+}
+
+#[test]
+fn several_conversations_give_a_line_each() {
+    let out = stdout(&["compact", "fixtures/tau-bench.json"], b"");
+    let lines: Vec<_> = out.lines().collect();
+    assert_eq!(lines.len(), 2);
+    for line in lines {
+        assert_eq!(json(line)["traj"].as_array().unwrap().len(), 8);
+    }
+    let pretty = b"[{\"messages\": [\n  {\"role\": \"user\",\n \"content\": \"a\\nb\"}\n]},{\"messages\":[{\"role\":\"user\",\"content\":\"c\"}]}]";
+    let out = stdout(&["compact", "-"], pretty);
+    let first = out.lines().next().unwrap();
+    assert_eq!(first, r#"{"messages": [{"role": "user",  "content": "a\nb"}]}"#);
+}
+
+#[test]
+fn the_window_is_that_of_the_model() {
+    let with = |model: &str| {
+        let body = format!(r#"{{"model":"{model}","messages":[{{"role":"user","content":"hi"}}]}}"#);
+        let output = run(&["compact", "-"], body.as_bytes());
+        String::from_utf8(output.stderr).unwrap()
+    };
+    assert!(with("claude-sonnet-4-5").contains("200,000, that of claude-sonnet-4-5"));
+    assert!(with("in-house-7").contains("128,000, the default: in-house-7 is not known"));
+    let session = report(&["compact", SESSION, "--window", "32_000"]);
+    assert!(session.contains("32,000, as given"), "{session}");
+}
+
+#[test]
+fn usage_in_the_transcript_calibrates_unless_the_tokenizer_is_given() {
+    let mut lines = String::new();
+    for at in 0..12 {
+        let text = "words and words ".repeat(300);
+        lines += &format!("{{\"type\":\"user\",\"uuid\":\"u{at}\",\"sessionId\":\"s\",\"message\":{{\"role\":\"user\",\"content\":\"{text}\"}}}}\n");
+        let prompt = 2_000 * (at + 1);
+        lines += &format!("{{\"type\":\"assistant\",\"uuid\":\"a{at}\",\"sessionId\":\"s\",\"message\":{{\"id\":\"m{at}\",\"role\":\"assistant\",\"model\":\"claude-sonnet-4-5\",\"content\":[{{\"type\":\"text\",\"text\":\"ok\"}}],\"usage\":{{\"input_tokens\":{prompt},\"output_tokens\":3}}}}}}\n");
+    }
+    let auto = String::from_utf8(run(&["compact", "-"], lines.as_bytes()).stderr).unwrap();
+    assert!(auto.contains("learned from 11 request(s)"), "{auto}");
+    let given = run(&["compact", "-", "--tokenizer", "chars:4"], lines.as_bytes());
+    let given = String::from_utf8(given.stderr).unwrap();
+    assert!(given.contains("chars:4 (an estimate), not calibrated"), "{given}");
+}
+
+#[test]
+fn the_target_is_met() {
+    for target in ["4k", "8k", "20k"] {
+        let found = json(&stdout(&["compact", SESSION, "--json", "--target", target], b""));
+        let most = target.trim_end_matches('k').parse::<u64>().unwrap() * 1_000;
+        let after = found["fold"]["tokens_after"].as_u64().unwrap();
+        assert!(after <= most && after >= most / 3, "{target}: {after}");
+    }
+}
+
+#[test]
+fn a_policy_of_ones_own() {
+    let tmp = folder("policy");
+    let path = tmp.join("mine.toml").display().to_string();
+    fs::write(&path, "base = \"head-tail\"\nname = \"mine\"\n[tail]\nmin_messages = 7\n").unwrap();
+    let found = json(&stdout(&["compact", SESSION, "--json", "--policy", &path], b""));
+    assert_eq!((&found["fold"]["policy"], &found["fold"]["strategy"]), (&"mine".into(), &"head-tail".into()));
+}
+
+#[test]
+fn in_place_is_safe() {
+    let tmp = folder("in-place");
+    let path = tmp.join("session.jsonl");
+    fs::copy(root().join(SESSION), &path).unwrap();
+    let name = path.display().to_string();
+    report(&["compact", &name, "-o", &name]);
+    assert!(fs::read_to_string(&path).unwrap().lines().count() < 100);
+    assert_eq!(fs::read_dir(&tmp).unwrap().count(), 1, "no half-written file is left");
+}

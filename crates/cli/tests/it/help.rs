@@ -1,0 +1,45 @@
+//! Help, versions, presets, schemas.
+
+use crate::{regex_of, sees, stdout};
+
+#[test]
+fn every_command_has_help_with_an_example() {
+    sees!("help", ["--help"]);
+    for command in ["compact", "inspect", "verify", "presets", "schema"] {
+        sees!(format!("help-{command}"), [command, "--help"]);
+        let help = stdout(&[command, "--help"], b"");
+        assert!(help.contains(&format!("midfold {command} ")) && help.contains("Example"), "{command}");
+    }
+}
+
+#[test]
+fn version() {
+    assert_eq!(stdout(&["--version"], b""), concat!("midfold ", env!("CARGO_PKG_VERSION"), "\n"));
+}
+
+#[test]
+fn presets() {
+    sees!("presets", ["presets"]);
+    sees!("presets-head-tail", ["presets", "head-tail"]);
+    let list: serde_json::Value = serde_json::from_str(&stdout(&["presets", "--json"], b"")).unwrap();
+    assert_eq!(list[0]["name"], "default");
+    let one = stdout(&["presets", "hermes", "--json"], b"");
+    let one: serde_json::Value = serde_json::from_str(&one).unwrap();
+    assert_eq!(one["trigger"]["floor_tokens"], 64_000);
+}
+
+#[test]
+fn colours_are_only_there_when_asked_for() {
+    assert!(!stdout(&["presets"], b"").contains('\x1b'));
+    assert!(stdout(&["presets", "--color", "always"], b"").contains('\x1b'));
+    assert!(stdout(&["compact", "--help", "--color=always"], b"").contains('\x1b'));
+    assert!(!stdout(&["compact", "--help", "--color=never"], b"").contains('\x1b'));
+}
+
+#[test]
+fn schemas_name_the_fields() {
+    for (of, field) in [("fold", "head_verbatim"), ("policy", "reducers")] {
+        let schema: serde_json::Value = serde_json::from_str(&stdout(&["schema", of], b"")).unwrap();
+        assert!(schema["properties"][field].is_object(), "{of}");
+    }
+}

@@ -1,0 +1,177 @@
+//! A survey of a log: what its tokens are spent on, and what of it repeats itself. Plans nothing.
+
+use rustc_hash::FxHashMap;
+
+use crate::log::Log;
+use crate::policy::{Policy, ReducerName};
+use crate::reduce::{Middle, State, reducer};
+use crate::tools::ToolTable;
+use crate::view::{BlockKind, Origin, Role};
+
+/// How many, and the tokens of all of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Count {
+    /// How many.
+    pub items: u64,
+    /// Their tokens.
+    pub tokens: u64,
+}
+
+impl Count {
+    fn add(&mut self, tokens: u64) {
+        self.items += 1;
+        self.tokens += tokens;
+    }
+}
+
+/// What a piece of a log is, for people.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Class {
+    /// System prompts, and what travels beside the messages.
+    System,
+    /// What the user wrote, or a client in the user's role.
+    User,
+    /// Recaps of earlier compactions.
+    Recap,
+    /// What the model wrote.
+    Assistant,
+    /// The model's reasoning.
+    Reasoning,
+    /// Names and arguments of calls.
+    Arguments,
+    /// Tool results.
+    Results,
+    /// Images, sounds, files.
+    Media,
+    /// Everything else: opaque blocks, the framing of messages.
+    Other,
+}
+
+impl Class {
+    /// All of them, in the order of a report.
+    pub const ALL: [Self; 9] = [
+        Self::System,
+        Self::User,
+        Self::Recap,
+        Self::Assistant,
+        Self::Reasoning,
+        Self::Arguments,
+        Self::Results,
+        Self::Media,
+        Self::Other,
+    ];
+
+    /// A name for people and programs.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::System => "system",
+            Self::User => "user",
+            Self::Recap => "recap",
+            Self::Assistant => "assistant",
+            Self::Reasoning => "reasoning",
+            Self::Arguments => "arguments",
+            Self::Results => "results",
+            Self::Media => "media",
+            Self::Other => "other",
+        }
+    }
+
+    fn of(role: Role, origin: Origin, kind: &BlockKind) -> Self {
+        match kind {
+            BlockKind::Call { .. } => Self::Arguments,
+            BlockKind::Result { .. } => Self::Results,
+            BlockKind::Reasoning { .. } => Self::Reasoning,
+            BlockKind::Media => Self::Media,
+            BlockKind::Opaque => Self::Other,
+            BlockKind::Text | BlockKind::Refusal => match (role, origin) {
+                (_, Origin::Recap) => Self::Recap,
+                (_, Origin::Observation) | (Role::Tool, _) => Self::Results,
+                (Role::System | Role::Developer, _) => Self::System,
+                (Role::User, _) => Self::User,
+                (Role::Assistant, _) => Self::Assistant,
+                (Role::Other, _) => Self::Other,
+            },
+        }
+    }
+}
+
+/// What was found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Survey {
+    /// Blocks and tokens by class, in the order of [`Class::ALL`]; adds up to the whole log.
+    pub classes: Vec<(Class, Count)>,
+    /// Results by tool, the costliest first; empty name where nothing tells the tool.
+    pub tools: Vec<(String, Count)>,
+    /// Results of which a later call returned the same, and what pointing there would free.
+    pub duplicates: Count,
+    /// Reads that a later read or write made stale, and what marking them would free.
+    pub superseded: Count,
+}
+
+/// Surveys a whole log, head and tail included. The tool table is the built-in one with the
+/// policy's; what is too short to matter is the policy's, too.
+#[must_use]
+pub fn survey(log: &Log, policy: &Policy) -> Survey {
+    let table = ToolTable::builtin().extended(&policy.tools);
+    let counter = &**log.counter();
+    let events = log.events();
+    let whole = 0..events.len();
+    let mut all = Middle::new(events, whole, vec![true; events.len()], counter, &table);
+    let tools = by_tool(log, &all);
+    let state = State { policy, tools: &table };
+    for name in [ReducerName::Dedup, ReducerName::Supersede] {
+        if let Some(reducer) = reducer(name) {
+            reducer.reduce(&mut all, 0, &state);
+        }
+    }
+    let mut survey = Survey { classes: by_class(log), tools, ..Survey::default() };
+    for (_, edited) in all.into_edits().into_values().flatten() {
+        let freed = u64::from(edited.tokens_before.saturating_sub(edited.tokens_after));
+        match edited.reducer {
+            ReducerName::Dedup => survey.duplicates.add(freed),
+            _ => survey.superseded.add(freed),
+        }
+    }
+    survey
+}
+
+fn by_class(log: &Log) -> Vec<(Class, Count)> {
+    let mut classes = Class::ALL.map(|class| (class, Count::default()));
+    let mut add = |class: Class, tokens: u64| {
+        if let Some((_, count)) = classes.iter_mut().find(|(known, _)| *known == class) {
+            count.add(tokens);
+        }
+    };
+    if log.envelope_tokens() > 0 {
+        add(Class::System, log.envelope_tokens());
+    }
+    let mut framing = 0;
+    for event in log.events() {
+        let view = &event.view;
+        let mut rest = u64::from(event.tokens.total);
+        for (block, tokens) in view.blocks.iter().zip(&event.tokens.blocks) {
+            rest = rest.saturating_sub(u64::from(*tokens));
+            add(Class::of(view.role, view.origin, &block.kind), u64::from(*tokens));
+        }
+        framing += rest;
+    }
+    if framing > 0 {
+        add(Class::Other, framing);
+    }
+    classes.into_iter().filter(|(_, count)| count.items > 0).collect()
+}
+
+fn by_tool(log: &Log, all: &Middle<'_>) -> Vec<(String, Count)> {
+    let mut tools: FxHashMap<&str, Count> = FxHashMap::default();
+    for result in all.results() {
+        let blocks = &result.event.view.blocks;
+        let at = blocks.iter().position(|block| std::ptr::eq(block, result.view));
+        let event = log.events().get(result.event.seq as usize);
+        let tokens = event.zip(at).and_then(|(event, at)| event.tokens.blocks.get(at));
+        tools.entry(&result.tool).or_default().add(u64::from(tokens.copied().unwrap_or(0)));
+    }
+    let mut tools: Vec<_> = tools.into_iter().map(|(tool, count)| (tool.to_owned(), count)).collect();
+    tools.sort_by(|a, b| b.1.tokens.cmp(&a.1.tokens).then_with(|| a.0.cmp(&b.0)));
+    tools
+}

@@ -1,0 +1,201 @@
+//! The forms that a message of the log may take in a context: edited by a reducer, or rendered
+//! otherwise because a provider would reject it.
+
+use bytes::Bytes;
+
+use super::{Checker, Message};
+use crate::edit::{self, Change};
+use crate::log::content_of;
+use crate::repair::{
+    CONTINUE_ASSISTANT, CONTINUE_USER, EMPTY, NO_REASONING, NO_REPLY, NO_RESULT, OPENING, Repair,
+};
+use crate::view::{Block, BlockKind, Role, TextRef};
+
+/// The changes, by block, that make `after` of `before`; `None` when there are none that do.
+pub(super) fn changes(
+    before: &Message<'_>,
+    after: &Message<'_>,
+) -> Option<Vec<(usize, Change)>> {
+    if before.view.role != after.view.role || after.view.blocks.len() > before.view.blocks.len() {
+        return None;
+    }
+    let mut changes = Vec::new();
+    let mut rest = after.view.blocks.iter().peekable();
+    for (index, block) in before.view.blocks.iter().enumerate() {
+        let Some(other) = rest.next_if(|other| is_same(block, before, other, after)) else {
+            changes.push((index, Change::Remove));
+            continue;
+        };
+        let (old, new) = (block.body.decode(&before.bytes), other.body.decode(&after.bytes));
+        if old != new {
+            changes.push((index, Change::Replace(new.into_owned())));
+        }
+    }
+    if rest.next().is_some() || changes.is_empty() {
+        return None;
+    }
+    (apply(before, &changes) == *after.bytes).then_some(changes)
+}
+
+/// The same block, its body aside. Reasoning is never rewritten: it is the same or it is gone.
+fn is_same(block: &Block, before: &Message<'_>, other: &Block, after: &Message<'_>) -> bool {
+    let text = |part: &Option<TextRef>, bytes: &[u8]| part.map(|p| p.decode(bytes).into_owned());
+    let same = |a: &Option<TextRef>, b: &Option<TextRef>| {
+        text(a, &before.bytes) == text(b, &after.bytes)
+    };
+    match (&block.kind, &other.kind) {
+        (BlockKind::Call { id: a, name: n }, BlockKind::Call { id: b, name: m }) => {
+            same(a, b) && same(n, m)
+        }
+        (
+            BlockKind::Result { id: a, name: n, error: e },
+            BlockKind::Result { id: b, name: m, error: f },
+        ) => same(a, b) && same(n, m) && e == f,
+        (BlockKind::Text, BlockKind::Text) => true,
+        (a, b) => {
+            std::mem::discriminant(a) == std::mem::discriminant(b)
+                && block.outer.of(&before.bytes) == other.outer.of(&after.bytes)
+        }
+    }
+}
+
+fn apply(message: &Message<'_>, changes: &[(usize, Change)]) -> Bytes {
+    let blocks = &message.view.blocks;
+    let changes: Vec<_> =
+        changes.iter().filter_map(|(at, change)| Some((blocks.get(*at)?, change))).collect();
+    edit::apply(&message.bytes, &changes)
+}
+
+fn is_bound(block: &Block) -> bool {
+    matches!(block.kind, BlockKind::Reasoning { bound: true })
+}
+
+fn is_blank(block: &Block, message: &Message<'_>) -> bool {
+    block.kind == BlockKind::Text && block.text(&message.bytes).trim().is_empty()
+}
+
+impl Checker<'_> {
+    /// Whether a change is one that some reducer or repair makes, without a record to ask: results
+    /// and arguments get shorter, reasoning goes, text is only capped as a whole.
+    pub(super) fn is_usual(&self, before: &Message<'_>, changes: &[(usize, Change)]) -> bool {
+        let counter = self.case.counter;
+        changes.iter().all(|(at, change)| {
+            let Some(block) = before.view.blocks.get(*at) else { return false };
+            match (&block.kind, change) {
+                (BlockKind::Reasoning { .. }, Change::Remove) => true,
+                (BlockKind::Call { .. } | BlockKind::Result { .. }, Change::Replace(new)) => {
+                    let content = content_of(before.view.role, &block.kind);
+                    let old = block.text(&before.bytes);
+                    !block.media.is_empty()
+                        || counter.count(new, content) < counter.count(&old, content)
+                }
+                (BlockKind::Text, Change::Replace(new)) => {
+                    new == crate::reduce::CAPPED || new == EMPTY && is_blank(block, before)
+                }
+                _ => false,
+            }
+        })
+    }
+
+    /// The repair that renders `before` as `after`, where there is one.
+    pub(super) fn rendering(&self, before: &Message<'_>, after: &Message<'_>) -> Option<Repair> {
+        let forms = self.renderings(before);
+        if let Some((why, _)) = forms.iter().find(|(_, bytes)| **bytes == *after.bytes) {
+            return Some(*why);
+        }
+        let as_text = |message: &Message<'_>| self.is_as_text(message, after);
+        let dialect = self.case.dialect;
+        let orphan = before.view.has_results()
+            && (as_text(before)
+                || forms.iter().any(|(_, bytes)| as_text(&Message::new(dialect, bytes))));
+        orphan.then_some(Repair::OrphanResult)
+    }
+
+    /// All renderings of a message but those of its results.
+    fn renderings(&self, message: &Message<'_>) -> Vec<(Repair, Bytes)> {
+        let mut forms = Vec::new();
+        let view = &message.view;
+        let dialect = self.case.dialect;
+        if view.role == Role::Other || view.role.is_system() {
+            let text = message.text();
+            let text = if text.trim().is_empty() { EMPTY } else { &text };
+            let why =
+                if view.role == Role::Other { Repair::UnknownRole } else { Repair::SystemInside };
+            forms.push((why, dialect.made_message(Role::User, text)));
+        }
+        let of = |wanted: &dyn Fn(&Block) -> bool| -> Vec<usize> {
+            (0..view.blocks.len()).filter(|at| wanted(&view.blocks[*at])).collect()
+        };
+        let bound = of(&is_bound);
+        if !bound.is_empty() {
+            forms.push(self.without(message, Repair::BoundReasoning, &bound, NO_REASONING));
+        }
+        let blank = of(&|block| is_blank(block, message));
+        if !blank.is_empty() || view.blocks.is_empty() {
+            forms.push(self.without(message, Repair::EmptyMessage, &blank, EMPTY));
+        }
+        if !blank.is_empty() {
+            let changes: Vec<_> =
+                blank.iter().map(|at| (*at, Change::Replace(EMPTY.to_owned()))).collect();
+            forms.push((Repair::EmptyMessage, apply(message, &changes)));
+        }
+        forms
+    }
+
+    /// Without these blocks; a message of this text when they are all it has.
+    fn without(
+        &self,
+        message: &Message<'_>,
+        why: Repair,
+        blocks: &[usize],
+        text: &str,
+    ) -> (Repair, Bytes) {
+        if blocks.len() == message.view.blocks.len() {
+            return (why, self.case.dialect.made_message(message.view.role, text));
+        }
+        let changes: Vec<_> = blocks.iter().map(|at| (*at, Change::Remove)).collect();
+        (why, apply(message, &changes))
+    }
+
+    /// Whether `after` is `before` with some of its results as text.
+    fn is_as_text(&self, before: &Message<'_>, after: &Message<'_>) -> bool {
+        let id = |block: &Block, message: &Message<'_>| match &block.kind {
+            BlockKind::Result { id, .. } => {
+                Some(id.map(|id| id.decode(&message.bytes).into_owned()))
+            }
+            _ => None,
+        };
+        let mut left = after.view.blocks.iter().filter_map(|block| id(block, after)).peekable();
+        let mut orphans = Vec::new();
+        for (at, block) in before.view.blocks.iter().enumerate() {
+            if let Some(id) = id(block, before)
+                && left.next_if_eq(&id).is_none()
+            {
+                orphans.push(at);
+            }
+        }
+        !orphans.is_empty()
+            && self.case.dialect.results_as_text(&before.bytes, &before.view, &orphans)
+                == *after.bytes
+    }
+
+    /// The repair that adds this message, where it is one that a repair makes.
+    pub(super) fn addition(&self, message: &Message<'_>) -> Option<Repair> {
+        let [block] = message.view.blocks.as_slice() else { return None };
+        let text = block.text(&message.bytes);
+        let dialect = self.case.dialect;
+        if let BlockKind::Result { id, name, .. } = &block.kind {
+            let part =
+                |part: &Option<TextRef>| part.map(|p| p.decode(&message.bytes)).unwrap_or_default();
+            let made = dialect.made_result(&part(id), &part(name), NO_RESULT);
+            return (made == *message.bytes).then_some(Repair::UnansweredCall);
+        }
+        let (role, why) = match &*text {
+            NO_REPLY => (Role::Assistant, Repair::LoneReasoning),
+            CONTINUE_ASSISTANT => (Role::Assistant, Repair::Bridge),
+            OPENING | CONTINUE_USER => (Role::User, Repair::Bridge),
+            _ => return None,
+        };
+        (dialect.made_message(role, &text) == *message.bytes).then_some(why)
+    }
+}

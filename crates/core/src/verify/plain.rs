@@ -1,0 +1,237 @@
+//! Without a record: what two lists of messages show by themselves.
+
+use std::collections::HashMap;
+
+use super::{Checker, rule};
+use crate::view::{BlockKind, Role};
+
+/// Where a message of the context comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Source {
+    /// This message of the log, byte for byte.
+    Exact(usize),
+    /// This message of the log, edited.
+    Edited(usize),
+    /// This message of the log, rendered as its provider wants it.
+    Rendered(usize),
+    /// A recap or a marker.
+    StandIn,
+    /// A piece that validity asked for.
+    Added,
+    /// Nobody knows.
+    Unknown,
+}
+
+impl Source {
+    fn event(self) -> Option<usize> {
+        match self {
+            Self::Exact(at) | Self::Edited(at) | Self::Rendered(at) => Some(at),
+            _ => None,
+        }
+    }
+}
+
+impl Checker<'_> {
+    pub(super) fn without_record(&mut self) {
+        let sources = self.sources();
+        self.stand_ins(&sources);
+        self.losses(&sources);
+        self.ends(&sources);
+    }
+
+    /// Finds each message of the context in the log: the earliest place that keeps the order, which
+    /// leaves the most room to those that follow.
+    fn sources(&mut self) -> Vec<Source> {
+        let mut places: HashMap<Vec<u8>, Vec<usize>> = HashMap::with_capacity(self.before.len());
+        for (at, message) in self.before.iter().enumerate() {
+            let name = blake3::hash(&message.bytes).as_bytes().to_vec();
+            places.entry(name).or_default().push(at);
+        }
+        let mut next = 0;
+        let mut sources = Vec::with_capacity(self.after.len());
+        for at in 0..self.after.len() {
+            let hash = blake3::hash(&self.after[at].bytes);
+            let same = places.get(hash.as_bytes().as_slice());
+            let ahead = same.and_then(|same| same.get(same.partition_point(|p| *p < next)));
+            let source = match ahead {
+                Some(found) => Source::Exact(*found),
+                None => self.other_source(at, next, same.is_some()),
+            };
+            if let Some(event) = source.event() {
+                next = event + 1;
+            }
+            sources.push(source);
+        }
+        sources
+    }
+
+    /// The source of a message that is not in the log as it stands, from `next` on.
+    fn other_source(&mut self, at: usize, next: usize, is_behind: bool) -> Source {
+        let message = &self.after[at];
+        if self.addition(message).is_some() {
+            return Source::Added;
+        }
+        if !is_behind && self.is_stand_in(at) {
+            return Source::StandIn;
+        }
+        if is_behind {
+            self.fail(rule::ORDER, Some(at), "stands earlier in the log, or once only".to_owned());
+            return Source::Unknown;
+        }
+        for (event, original) in self.before.iter().enumerate().skip(next) {
+            if let Some(changes) = super::forms::changes(original, message)
+                && self.is_usual(original, &changes)
+            {
+                return Source::Edited(event);
+            }
+            if self.rendering(original, message).is_some() {
+                return Source::Rendered(event);
+            }
+        }
+        if self.is_edited_result_as_text(at) {
+            return Source::Added;
+        }
+        let detail = "no message of the log, nor an edited form of one".to_owned();
+        self.fail(rule::IDENTITY, Some(at), detail);
+        Source::Unknown
+    }
+
+    /// A result that was edited first and became text later can only be told by its label.
+    fn is_edited_result_as_text(&self, at: usize) -> bool {
+        let message = &self.after[at];
+        message.view.role == Role::User && message.text().starts_with("[result of ")
+    }
+
+    fn stand_ins(&mut self, sources: &[Source]) {
+        let made: Vec<usize> =
+            (0..sources.len()).filter(|at| sources[*at] == Source::StandIn).collect();
+        for at in &made {
+            self.stand_in(*at);
+        }
+        self.expect(rule::AUTHORITY, made.len() <= 1, || {
+            format!("{} new recaps or markers, at {made:?}", made.len())
+        });
+        for (at, source) in sources.iter().enumerate() {
+            self.check(rule::IDENTITY);
+            if !matches!(source, Source::Exact(_)) {
+                self.no_new_system(at);
+            }
+        }
+    }
+
+    /// What is missing has to come after what stands before a recap or a marker.
+    fn losses(&mut self, sources: &[Source]) {
+        let mut kept = vec![false; self.before.len()];
+        for event in sources.iter().filter_map(|source| source.event()) {
+            kept[event] = true;
+        }
+        let stand_in = sources.iter().position(|source| *source == Source::StandIn);
+        let covered_from = stand_in.map(|at| {
+            sources[..at].iter().rev().find_map(|source| source.event()).map_or(0, |event| event + 1)
+        });
+        for (event, kept) in kept.into_iter().enumerate() {
+            let fine = kept || covered_from.is_some_and(|from| event >= from);
+            self.expect_at(rule::LOSS, fine, None, || {
+                format!("message {event} of the log is gone, and no recap or marker covers it")
+            });
+        }
+    }
+
+    /// System prompt, first task and newest unit are there.
+    fn ends(&mut self, sources: &[Source]) {
+        let mut place = vec![None; self.before.len()];
+        for (at, source) in sources.iter().enumerate() {
+            if let Source::Exact(event) | Source::Rendered(event) = source {
+                place[*event] = Some(at);
+            }
+        }
+        let leading = self.before.iter().take_while(|m| m.view.role.is_system()).count();
+        for (event, place) in place.iter().enumerate().take(leading) {
+            self.expect_at(rule::HEAD, place.is_some(), None, || {
+                format!("message {event} of the log, a system message, is not verbatim")
+            });
+        }
+        let first = sources.iter().find(|source| {
+            !source.event().is_some_and(|event| event < leading) && **source != Source::Added
+        });
+        // A policy may keep the system prompt alone: then the recap comes first.
+        if self.before.get(leading).is_some_and(|m| m.view.is_real_user())
+            && first != Some(&Source::StandIn)
+        {
+            self.expect_at(rule::HEAD, place[leading].is_some(), None, || {
+                format!("message {leading} of the log, the first task, is not verbatim")
+            });
+        }
+        for event in self.newest_unit()..self.before.len() {
+            self.expect_at(rule::TAIL, place[event].is_some(), None, || {
+                format!("message {event} of the log, in its newest unit, is not verbatim")
+            });
+        }
+        let last = sources.iter().rev().find(|source| **source != Source::Added);
+        let is_last = last.and_then(|source| source.event()) == self.before.len().checked_sub(1);
+        self.expect(rule::TAIL, is_last || self.before.is_empty(), || {
+            "the context does not end as the log does".to_owned()
+        });
+    }
+
+    /// Where the newest unit starts: a call that the last results answer, or the last message.
+    fn newest_unit(&self) -> usize {
+        let results =
+            self.before.iter().rev().take_while(|message| message.view.has_results()).count();
+        let at = self.before.len() - results;
+        match at.checked_sub(1) {
+            Some(call) if results > 0 && self.before[call].view.has_calls() => call,
+            Some(last) if results == 0 => last,
+            _ => at,
+        }
+    }
+
+    /// Every result answers a call before it, and only the newest calls wait.
+    pub(super) fn pairs(&mut self) {
+        let mut open: HashMap<String, Vec<usize>> = HashMap::new();
+        let mut wrong = Vec::new();
+        let mut closed = 0;
+        for (at, message) in self.after.iter().enumerate() {
+            for block in &message.view.blocks {
+                match &block.kind {
+                    BlockKind::Call { id, .. } => {
+                        let id = id.map(|id| id.decode(&message.bytes).into_owned());
+                        open.entry(id.unwrap_or_default()).or_default().push(at);
+                    }
+                    BlockKind::Result { id, .. } => {
+                        let id = id.map(|id| id.decode(&message.bytes).into_owned());
+                        if !take(&mut open, &id.unwrap_or_default()) {
+                            wrong.push((at, "a result without its call"));
+                        }
+                    }
+                    _ => {}
+                }
+            }
+            if message.view.role == Role::User && !message.view.has_results() {
+                closed = at;
+            }
+        }
+        let waiting = open.into_values().flatten().filter(|at| *at < closed);
+        wrong.extend(waiting.map(|at| (at, "a call without its result")));
+        wrong.sort_unstable();
+        self.check(rule::PAIRS);
+        for (at, detail) in wrong {
+            self.fail(rule::PAIRS, Some(at), detail.to_owned());
+        }
+    }
+}
+
+/// Takes the call that a result answers; without an id on one of both sides the order decides.
+fn take(open: &mut HashMap<String, Vec<usize>>, id: &str) -> bool {
+    if open.get_mut(id).is_some_and(|calls| calls.pop().is_some()) {
+        return true;
+    }
+    if id.is_empty() {
+        let oldest = open
+            .values_mut()
+            .filter(|calls| !calls.is_empty())
+            .min_by_key(|calls| calls.first().copied());
+        return oldest.is_some_and(|calls| !calls.is_empty() && { calls.remove(0); true });
+    }
+    open.get_mut("").is_some_and(|calls| calls.pop().is_some())
+}

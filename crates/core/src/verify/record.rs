@@ -1,0 +1,323 @@
+//! With a record: what the fold says is held against what is there.
+
+use std::collections::HashMap;
+
+use super::{Checker, rule};
+use crate::edit::Change;
+use crate::event::Hash;
+use crate::fold::{Accounts, Edit, Entry, Fold, Region, VERSION};
+use crate::log::{content_of, measure};
+use crate::view::Role;
+
+/// What the record makes of one event of the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fate {
+    Verbatim,
+    /// By this entry.
+    Edited(usize),
+    Covered,
+}
+
+/// What the context has to hold, by the record, before repairs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Expected {
+    /// This event of the log.
+    Event(usize),
+    /// This event of the log, as this entry has it.
+    Edited(usize, usize),
+    /// The recap or marker of this entry.
+    StandIn(usize),
+}
+
+impl Checker<'_> {
+    pub(super) fn with_record(&mut self, fold: &Fold) {
+        self.identity_of(fold);
+        let (start, end) = (fold.span.start as usize, fold.span.end as usize);
+        let len = self.before.len();
+        let fits = start <= end && end <= len && fold.accounts.events as usize == len;
+        self.expect(rule::ACCOUNTS, fits, || {
+            let events = fold.accounts.events;
+            format!("the record speaks of {events} messages and a span {start}..{end}, the log has {len}")
+        });
+        if !fits {
+            // Nothing can be held against a log that the record is not about.
+            return self.without_record();
+        }
+        self.chain(fold);
+        let (fates, expected) = self.entries(fold);
+        let seen = self.walk(fold, &expected);
+        self.accounts(fold, &fates, &seen);
+        self.edits(fold, &fates);
+        self.layout(fold);
+        self.pins(fold, &fates, &seen);
+        self.counts(fold);
+        self.recap(fold);
+        self.kept_ids(fold);
+        if fold.fallback.as_deref() == Some("computed") {
+            self.grounding(fold);
+        }
+    }
+
+    fn identity_of(&mut self, fold: &Fold) {
+        self.expect(rule::FOLD_ID, fold.id == fold.compute_id(), || {
+            "the id is not the hash of what the record says".to_owned()
+        });
+        self.expect(rule::FOLD_ID, fold.version == VERSION, || {
+            format!("version {} of the record, this is {VERSION}", fold.version)
+        });
+    }
+
+    /// The hashes of the span, from the bytes.
+    fn chain(&mut self, fold: &Fold) {
+        let (start, end) = (fold.span.start as usize, fold.span.end as usize);
+        let chain = |from: Hash, range: std::ops::Range<usize>| {
+            self.case.before[range].iter().fold(from, |hash, bytes| hash.chain(bytes))
+        };
+        let before = chain(Hash::ROOT, 0..start);
+        let through = chain(before, start..end);
+        self.expect(rule::CHAIN, before == fold.span.before, || {
+            format!("the hash of the {start} messages before the span differs")
+        });
+        self.expect(rule::CHAIN, through == fold.span.through, || {
+            format!("the hash of the {end} messages up to the end of the span differs")
+        });
+    }
+
+    /// Reads the entries: each event of the span has one fate, in order.
+    fn entries(&mut self, fold: &Fold) -> (Vec<Fate>, Vec<Expected>) {
+        let (start, end) = (fold.span.start as usize, fold.span.end as usize);
+        let mut fates = vec![Fate::Verbatim; self.before.len()];
+        fates[start..end].fill(Fate::Covered);
+        let mut expected: Vec<_> = (0..start).map(Expected::Event).collect();
+        let mut next = start;
+        for (index, entry) in fold.entries.iter().enumerate() {
+            let range = match entry {
+                Entry::Recap { .. } | Entry::Marker { .. } => {
+                    self.expect(rule::ENTRIES, index == 0, || {
+                        format!("entry {index}: a recap or marker comes first, and once")
+                    });
+                    expected.push(Expected::StandIn(index));
+                    continue;
+                }
+                Entry::Verbatim { from, to } => *from as usize..*to as usize,
+                Entry::Edited { seq, .. } => *seq as usize..(*seq as usize).saturating_add(1),
+            };
+            let inside = range.start >= next && range.start < range.end && range.end <= end;
+            self.expect(rule::ENTRIES, inside, || {
+                format!("entry {index}: messages {range:?} are out of order or not in the span")
+            });
+            if !inside {
+                continue;
+            }
+            next = range.end;
+            let edited = matches!(entry, Entry::Edited { .. });
+            for event in range {
+                fates[event] = if edited { Fate::Edited(index) } else { Fate::Verbatim };
+                let edited = Expected::Edited(event, index);
+                expected.push(if fates[event] == Fate::Verbatim { Expected::Event(event) } else { edited });
+            }
+        }
+        expected.extend((end..self.before.len()).map(Expected::Event));
+        (fates, expected)
+    }
+
+    /// The accounts, added again.
+    fn accounts(&mut self, fold: &Fold, fates: &[Fate], seen: &super::walk::Seen) {
+        let covered = fates.iter().filter(|fate| **fate == Fate::Covered).count() as u64;
+        let by_marker = matches!(fold.entries.first(), Some(Entry::Marker { .. }));
+        let by_recap = matches!(fold.entries.first(), Some(Entry::Recap { .. }));
+        self.expect(rule::LOSS, covered == 0 || by_marker || by_recap, || {
+            format!("{covered} messages of the span are gone, and no recap or marker covers them")
+        });
+        let Accounts { events, verbatim, edited, recap, marker } = fold.accounts;
+        let sum = [verbatim, edited, recap, marker].map(u64::from).iter().sum::<u64>();
+        self.expect(rule::ACCOUNTS, sum == u64::from(events), || {
+            format!("{verbatim} + {edited} + {recap} + {marker} are not {events}")
+        });
+        let changed = (0..fates.len())
+            .filter(|at| matches!(fates[*at], Fate::Edited(_)) || seen.rendered[*at])
+            .count() as u64;
+        let whole = fates.len() as u64 - covered - changed;
+        let figures = [
+            ("verbatim", verbatim, whole),
+            ("edited", edited, changed),
+            ("covered by a recap", recap, if by_marker { 0 } else { covered }),
+            ("covered by a marker", marker, if by_marker { covered } else { 0 }),
+            ("evicted", fold.evicted, covered),
+            ("messages after", fold.messages_after, self.after.len() as u64),
+        ];
+        for (what, said, is) in figures {
+            self.expect(rule::ACCOUNTS, u64::from(said) == is, || {
+                format!("{what}: the record says {said}, there are {is}")
+            });
+        }
+    }
+
+    /// Each edited event is what its edits make of it, and each edit has its event.
+    fn edits(&mut self, fold: &Fold, fates: &[Fate]) {
+        for edit in &fold.edits {
+            let known = matches!(fates.get(edit.seq as usize), Some(Fate::Edited(_)));
+            self.expect(rule::EDITS, known, || {
+                format!("an edit of message {} of the log, which is not edited", edit.seq)
+            });
+        }
+        let mut by_event: HashMap<usize, Vec<&Edit>> = HashMap::new();
+        for edit in &fold.edits {
+            by_event.entry(edit.seq as usize).or_default().push(edit);
+        }
+        for (event, fate) in fates.iter().enumerate() {
+            let Fate::Edited(index) = *fate else { continue };
+            let Some(Entry::Edited { bytes, .. }) = fold.entries.get(index) else { continue };
+            let edits = by_event.remove(&event).unwrap_or_default();
+            self.edit(event, &edits, bytes);
+        }
+    }
+
+    fn edit(&mut self, event: usize, edits: &[&Edit], bytes: &str) {
+        let case = self.case;
+        let original = &self.before[event];
+        let edited = super::Message::new(case.dialect, bytes.as_bytes());
+        let changes = super::forms::changes(original, &edited).unwrap_or_default();
+        let mut wrong = Vec::new();
+        if changes.is_empty() {
+            wrong.push("is no edited form of itself".to_owned());
+        }
+        if changes.len() != edits.len() {
+            wrong.push(format!("has {} edits on record and {}", edits.len(), changes.len()));
+        }
+        let tokens = measure(case.counter, &original.bytes, &original.view).blocks;
+        for ((block, change), edit) in changes.iter().zip(edits) {
+            let kind = if *change == Change::Remove { "removed" } else { "replaced" };
+            if (*block, kind) != (edit.block as usize, edit.kind.as_str()) {
+                wrong.push(format!("block {block} is {kind}, which is not on record"));
+            }
+            let after = match change {
+                Change::Remove => 0,
+                Change::Replace(text) => {
+                    let kind = &original.view.blocks[*block].kind;
+                    case.counter.count(text, content_of(original.view.role, kind))
+                }
+            };
+            let before = tokens.get(*block).copied().unwrap_or(0);
+            if (edit.tokens_before, edit.tokens_after) != (before, after) {
+                wrong.push(format!("block {block}: {before} -> {after} tokens are not on record"));
+            }
+            if after >= before {
+                wrong.push(format!("block {block}: an edit that frees nothing"));
+            }
+        }
+        self.check(rule::EDITS);
+        for detail in wrong {
+            self.fail(rule::EDITS, None, format!("message {event} of the log {detail}"));
+        }
+    }
+
+    /// The regions, counted again.
+    fn layout(&mut self, fold: &Fold) {
+        let (start, end, len) = (fold.span.start, fold.span.end, fold.accounts.events);
+        let envelope = self.envelope_tokens();
+        let of = |from: u32, to: u32| {
+            self.tokens_of(&self.before[from as usize..to as usize])
+        };
+        let layout = &fold.layout;
+        let regions = [
+            ("head", &layout.head, (0, start), fold.head_tokens, envelope),
+            ("middle", &layout.middle, (start, end), fold.middle_tokens, 0),
+            ("tail", &layout.tail, (end, len), fold.tail_tokens, 0),
+        ]
+        .map(|(name, region, (from, to), tokens, extra)| {
+            let is = Region { start: from, end: to, tokens: of(from, to) };
+            (name, region.clone(), tokens, is.tokens + extra, is)
+        });
+        for (name, said, total, is_total, is) in regions {
+            self.expect(rule::LAYOUT, said == is && total == is_total, || {
+                format!("{name}: the record says {said:?}, {total} tokens; it is {is:?}, {is_total}")
+            });
+        }
+    }
+
+    fn counts(&mut self, fold: &Fold) {
+        let after = self.tokens_of(&self.after) + self.envelope_tokens();
+        self.expect(rule::TOKENS, after == fold.tokens_after, || {
+            format!("after: the record says {}, {} counts {after}", fold.tokens_after, self.case.counter.name())
+        });
+        // A context before that had repairs, or a fold, is not the log itself.
+        let odd = self.before.iter().any(|message| message.view.role == Role::Other);
+        if fold.prev.is_some() || odd || !(self.case.validate)(self.case.before).is_empty() {
+            return;
+        }
+        let before = self.tokens_of(&self.before) + self.envelope_tokens();
+        self.expect(rule::TOKENS, before == fold.tokens_before, || {
+            format!("before: the record says {}, {} counts {before}", fold.tokens_before, self.case.counter.name())
+        });
+        self.expect(rule::ACCOUNTS, self.before.len() as u64 == u64::from(fold.messages_before), || {
+            format!("messages before: the record says {}", fold.messages_before)
+        });
+    }
+
+    /// Pinned events are verbatim, behind the recap, and nothing edits them.
+    fn pins(&mut self, fold: &Fold, fates: &[Fate], seen: &super::walk::Seen) {
+        let layout = &fold.layout;
+        let span = fold.span.start..fold.span.end;
+        let mut last = None;
+        for pin in layout.pinned.iter().chain(&layout.carried_user) {
+            let at = *pin as usize;
+            let known = span.contains(pin) && fates[at] == Fate::Verbatim;
+            let there = known && (seen.place[at].is_some() || seen.rendered[at]);
+            self.expect(rule::PINS, there, || {
+                format!("message {pin} of the log is pinned, and not verbatim in the context")
+            });
+            if let Some(place) = seen.place.get(at).copied().flatten()
+                && layout.carried_user != Some(*pin)
+            {
+                let behind = seen.stand_in.is_none_or(|recap| recap < place);
+                self.expect_at(rule::PINS, behind && last < Some(place), Some(place), || {
+                    format!("message {pin} of the log is pinned, and not behind the recap in order")
+                });
+                last = Some(place);
+            }
+        }
+        if let Some(user) = layout.carried_user {
+            let pinned = layout.pinned.contains(&user);
+            self.expect(rule::PINS, pinned, || format!("the carried message {user} is no pin"));
+        }
+    }
+
+    /// The recap on record is the one that is sent.
+    fn recap(&mut self, fold: &Fold) {
+        let bytes = match fold.entries.first() {
+            Some(Entry::Recap { bytes } | Entry::Marker { bytes }) => Some(bytes),
+            _ => None,
+        };
+        let (Some(recap), Some(bytes)) = (&fold.recap, bytes) else {
+            return self.expect(rule::RECAP, fold.recap.is_none() && bytes.is_none(), || {
+                "a recap on record without one in the entries, or the reverse".to_owned()
+            });
+        };
+        let role = [Role::User, Role::Assistant].into_iter().find(|r| r.name() == recap.role);
+        let made = role.map(|role| self.case.dialect.made_message(role, &recap.text));
+        self.expect(rule::RECAP, made.is_some_and(|made| made == bytes.as_bytes()), || {
+            "the message that is sent is not the text and the role on record".to_owned()
+        });
+        self.expect(rule::RECAP, recap.hash == Hash::ROOT.chain(recap.text.as_bytes()), || {
+            "the hash of the text differs".to_owned()
+        });
+        let tokens = u64::from(self.case.counter.count(&recap.text, crate::Content::Prose));
+        self.expect(rule::TOKENS, recap.tokens == tokens, || {
+            format!("recap: the record says {}, it has {tokens}", recap.tokens)
+        });
+        let fallback = fold.fallback.as_deref();
+        let marker = matches!(fold.entries.first(), Some(Entry::Marker { .. }));
+        self.expect(rule::RECAP, (fallback == Some("marker")) == marker, || {
+            format!("a fallback {fallback:?} that is not what stands there")
+        });
+    }
+}
+
+/// The message that an entry holds.
+pub(super) fn bytes_of(entry: &Entry) -> &[u8] {
+    match entry {
+        Entry::Recap { bytes } | Entry::Marker { bytes } | Entry::Edited { bytes, .. } => bytes.as_bytes(),
+        Entry::Verbatim { .. } => &[],
+    }
+}

@@ -1,0 +1,89 @@
+//! What stands for a covered span: no secret in it, and no text of the log that gained authority.
+
+use super::{Checker, rule};
+use crate::recap::redact::Redactor;
+use crate::recap::{END, NOTE_START, section};
+use crate::view::{Origin, Role};
+
+/// How the lines of a computed recap begin, below its header. What is quoted from the log stands
+/// behind a list mark or is indented, so that it begins no line.
+const LINES: &[&str] = &["- ", "    ", "modified: ", "read: ", "paths: ", "names: ", "values: "];
+/// Lists of paths, one a line (seed 003).
+const BLOCKS: &[(&str, &str)] =
+    &[("<read-files>", "</read-files>"), ("<modified-files>", "</modified-files>")];
+
+impl Checker<'_> {
+    /// Whether a message of the context can be a recap or a marker of ours.
+    pub(super) fn is_stand_in(&self, at: usize) -> bool {
+        let message = &self.after[at];
+        message.view.origin == Origin::Recap
+            || !message.view.role.is_system() && message.text().contains(NOTE_START)
+    }
+
+    /// Holds the message that stands for the span against invariant 12.
+    pub(super) fn stand_in(&mut self, at: usize) {
+        let role = self.after[at].view.role;
+        let text = self.after[at].text().into_owned();
+        self.expect_at(rule::AUTHORITY, matches!(role, Role::User | Role::Assistant), Some(at), || {
+            format!("the recap speaks as {}", role.name())
+        });
+        let secrets = Redactor::shared().find(&text);
+        self.expect_at(rule::SECRET, secrets.is_empty(), Some(at), || {
+            let places: Vec<_> = secrets.iter().map(|secret| secret.start).collect();
+            format!("secrets in the recap, at bytes {places:?} of its text")
+        });
+        if text.contains(NOTE_START) {
+            for detail in structure(&text) {
+                self.fail(rule::AUTHORITY, Some(at), detail);
+            }
+            self.check(rule::AUTHORITY);
+        }
+    }
+
+    /// System messages come from the log alone.
+    pub(super) fn no_new_system(&mut self, at: usize) {
+        let role = self.after[at].view.role;
+        self.expect_at(rule::AUTHORITY, !role.is_system(), Some(at), || {
+            format!("a {} message that is not in the log", role.name())
+        });
+    }
+}
+
+/// What is wrong with the lines of a computed recap.
+fn structure(text: &str) -> Vec<String> {
+    let mut wrong = Vec::new();
+    let once = |mark: &str| text.lines().filter(|line| line.starts_with(mark)).count() == 1;
+    if !once(NOTE_START) {
+        wrong.push("the note below the header does not stand exactly once".to_owned());
+    }
+    if !once(END) || text.lines().last() != Some(END) {
+        wrong.push("the end marker does not stand exactly once, at the end".to_owned());
+    }
+    let lines = text.lines().skip_while(|line| !line.starts_with(NOTE_START)).skip(1);
+    let mut seen: Vec<&str> = Vec::new();
+    let mut block = None;
+    for line in lines {
+        if let Some(close) = block {
+            if line == close {
+                block = None;
+            } else if line.starts_with("#") && line.contains("# ") || line.starts_with(NOTE_START) {
+                wrong.push(format!("a list of paths holds the line {line:?}"));
+            }
+        } else if let Some((open, close)) = BLOCKS.iter().find(|(open, _)| *open == line) {
+            block = Some(*close);
+            seen.push(open);
+        } else if let Some(name) = line.strip_prefix("### ") {
+            seen.push(name);
+            if !section::ALL.contains(&name) {
+                wrong.push(format!("a header that no recap has: {name:?}"));
+            }
+        } else if !(line == END || LINES.iter().any(|start| line.starts_with(start))) {
+            wrong.push(format!("a line that belongs to no section: {line:?}"));
+        }
+    }
+    seen.sort_unstable();
+    if seen.windows(2).any(|pair| pair[0] == pair[1]) {
+        wrong.push("a section stands twice".to_owned());
+    }
+    wrong
+}

@@ -1,0 +1,202 @@
+//! The walk along the context, beside what the record says stands there.
+
+use super::record::{Expected, bytes_of};
+use super::{Checker, Message, one_line, rule};
+use crate::fold::Fold;
+use crate::repair::Repair;
+
+/// What the walk saw.
+pub(super) struct Seen {
+    /// Where each event of the log stands verbatim in the context.
+    pub place: Vec<Option<usize>>,
+    /// Which events of the log a repair rendered otherwise.
+    pub rendered: Vec<bool>,
+    /// Where the recap or marker stands.
+    pub stand_in: Option<usize>,
+}
+
+/// How far ahead the walk looks for the place where context and record agree again.
+const AHEAD: usize = 8;
+
+impl Checker<'_> {
+    /// Walks both, and notes where they differ.
+    pub(super) fn walk(&mut self, fold: &Fold, expected: &[Expected]) -> Seen {
+        let none = vec![None; self.before.len()];
+        let rendered = vec![false; self.before.len()];
+        let mut seen = Seen { place: none, rendered, stand_in: None };
+        let mut repairs = vec![None; self.after.len()];
+        for repair in &fold.repairs {
+            match repairs.get_mut(repair.index as usize) {
+                Some(slot) if slot.is_none() => *slot = Some((repair.seq, repair.why)),
+                _ => self.fail(rule::REPAIRS, None, format!("a repair of nothing: {repair:?}")),
+            }
+        }
+        let (mut at, mut want) = (0, 0);
+        while at < self.after.len() || want < expected.len() {
+            let here = repairs.get(at).copied().flatten();
+            if let Some((None, why)) = here {
+                self.added(at, why);
+                at += 1;
+                continue;
+            }
+            let (Some(next), true) = (expected.get(want), at < self.after.len()) else {
+                self.differs(fold, expected, (at, want), (1, 1));
+                (at, want) = (at + 1, want + 1);
+                continue;
+            };
+            if let Some((Some(seq), why)) = here {
+                self.rendered(fold, at, *next, seq, why, &mut seen);
+            } else if self.agree(fold, at, *next) {
+                self.note(fold, at, *next, &mut seen);
+            } else {
+                let (extra, missing) = self.skip(fold, expected, at, want);
+                self.differs(fold, expected, (at, want), (extra, missing));
+                (at, want) = (at + extra, want + missing);
+                continue;
+            }
+            (at, want) = (at + 1, want + 1);
+        }
+        self.flags(fold, &seen);
+        seen
+    }
+
+    /// Whether the message at `at` is what the record says, byte for byte.
+    fn agree(&self, fold: &Fold, at: usize, expected: Expected) -> bool {
+        let bytes = &self.after[at].bytes;
+        match expected {
+            Expected::Event(event) => self.before[event].bytes == *bytes,
+            Expected::Edited(_, entry) | Expected::StandIn(entry) => {
+                one_line(bytes_of(&fold.entries[entry])) == *bytes
+            }
+        }
+    }
+
+    /// Notes a message that is as the record says.
+    fn note(&mut self, fold: &Fold, at: usize, expected: Expected, seen: &mut Seen) {
+        match expected {
+            Expected::Event(event) => {
+                self.check(self.rule_of(fold, expected));
+                seen.place[event] = Some(at);
+            }
+            Expected::Edited(..) => self.check(rule::ENTRIES),
+            Expected::StandIn(_) => {
+                self.check(rule::ENTRIES);
+                seen.stand_in = Some(at);
+                self.stand_in(at);
+            }
+        }
+    }
+
+    /// The rule that a message falls under by its place.
+    fn rule_of(&self, fold: &Fold, expected: Expected) -> &'static str {
+        match expected {
+            Expected::Event(event) if event < fold.span.start as usize => rule::HEAD,
+            Expected::Event(event) if event >= fold.span.end as usize => rule::TAIL,
+            Expected::Event(event) if is_pin(fold, event) => rule::PINS,
+            _ => rule::ENTRIES,
+        }
+    }
+
+    /// A piece that a repair added.
+    fn added(&mut self, at: usize, why: Repair) {
+        let made = self.addition(&self.after[at]);
+        self.expect_at(rule::REPAIRS, made == Some(why), Some(at), || {
+            format!("not the piece that {why:?} adds")
+        });
+        self.no_new_system(at);
+    }
+
+    /// An event that a repair rendered otherwise.
+    fn rendered(
+        &mut self,
+        fold: &Fold,
+        at: usize,
+        expected: Expected,
+        seq: u32,
+        why: Repair,
+        seen: &mut Seen,
+    ) {
+        let (event, original) = match expected {
+            Expected::Event(event) => (event, None),
+            Expected::Edited(event, entry) => {
+                let bytes = bytes_of(&fold.entries[entry]);
+                (event, Some(Message::new(self.case.dialect, bytes)))
+            }
+            Expected::StandIn(_) => {
+                let detail = format!("a repair of message {seq} where the recap has to stand");
+                return self.fail(rule::REPAIRS, Some(at), detail);
+            }
+        };
+        let original = original.as_ref().unwrap_or(&self.before[event]);
+        let is = self.rendering(original, &self.after[at]);
+        let fine = event == seq as usize && is == Some(why);
+        self.expect_at(rule::REPAIRS, fine, Some(at), || {
+            format!("not what {why:?} makes of message {event} of the log (it is {is:?})")
+        });
+        seen.rendered[event] = true;
+        self.no_new_system(at);
+    }
+
+    /// How many messages of the context and of the record to step over until both agree again.
+    fn skip(&self, fold: &Fold, expected: &[Expected], at: usize, want: usize) -> (usize, usize) {
+        let agree = |extra: usize, missing: usize| {
+            let here = self.after.get(at + extra).and(expected.get(want + missing));
+            here.is_some_and(|next| self.agree(fold, at + extra, *next))
+        };
+        for n in 1..=AHEAD {
+            if agree(0, n) {
+                return (0, n);
+            }
+            if agree(n, 0) {
+                return (n, 0);
+            }
+        }
+        (1, 1)
+    }
+
+    /// Notes what stands in the context and not in the record, and the reverse.
+    fn differs(
+        &mut self,
+        fold: &Fold,
+        expected: &[Expected],
+        (at, want): (usize, usize),
+        (extra, missing): (usize, usize),
+    ) {
+        let here = (at < self.after.len()).then_some(at);
+        for next in expected.iter().skip(want).take(missing) {
+            let rule = self.rule_of(fold, *next);
+            let what = match next {
+                Expected::Event(event) => format!("message {event} of the log"),
+                Expected::Edited(event, _) => format!("the edited message {event} of the log"),
+                Expected::StandIn(_) => "the recap or marker".to_owned(),
+            };
+            let how = if extra == 0 { "is missing" } else { "is not what stands here" };
+            self.fail(rule, here, format!("{what} {how}"));
+        }
+        for at in at..(at + extra).min(self.after.len()) {
+            self.fail(rule::IDENTITY, Some(at), "not what the record says stands here".to_owned());
+            self.no_new_system(at);
+            if self.is_stand_in(at) {
+                self.stand_in(at);
+            }
+        }
+    }
+
+    /// The flags are true to the facts.
+    fn flags(&mut self, fold: &Fold, seen: &Seen) {
+        let (start, end) = (fold.span.start as usize, fold.span.end as usize);
+        let whole = |range: &[Option<usize>]| range.iter().all(Option::is_some);
+        let (head, tail) = (whole(&seen.place[..start]), whole(&seen.place[end..]));
+        self.expect(rule::HEAD, head == fold.head_verbatim, || {
+            format!("head_verbatim is {}, it is {head}", fold.head_verbatim)
+        });
+        self.expect(rule::TAIL, tail == fold.tail_verbatim, || {
+            format!("tail_verbatim is {}, it is {tail}", fold.tail_verbatim)
+        });
+    }
+}
+
+fn is_pin(fold: &Fold, event: usize) -> bool {
+    let event = u32::try_from(event).unwrap_or(u32::MAX);
+    fold.layout.pinned.contains(&event) || fold.layout.carried_user == Some(event)
+}

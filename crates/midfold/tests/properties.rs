@@ -1,0 +1,373 @@
+//! What always holds (DESIGN 3), over sessions as they should be and as they should never be, in
+//! every dialect, under every profile and preset.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use midfold::core::{BlockKind, Role};
+use midfold::core::log::Event;
+use midfold::core::project::project;
+use midfold::core::verify::{Case, verify};
+use midfold::formats::verify::validator;
+use midfold::formats::{convert, profile, read};
+use midfold::{
+    Budget, Context, Counter, DialectKind, Fate, Fold, Log, Meter, NoOp, Outcome, PlanError, Policy,
+    Profile, RawEvent, Session,
+};
+use midfold_testkit::{Rng, emit};
+use proptest::prelude::*;
+
+/// A dialect and one of the profiles that fit it.
+#[derive(Clone, Copy, Debug)]
+struct Wire {
+    kind: DialectKind,
+    profile: Profile,
+}
+
+fn wires() -> Vec<Wire> {
+    let profiles = |kind| profile::for_dialect(kind).iter().map(move |p| Wire { kind, profile: *p });
+    DialectKind::ALL.into_iter().flat_map(profiles).collect()
+}
+
+fn counter() -> Arc<dyn Counter> {
+    midfold::tokens::by_name("chars:3.2").unwrap()
+}
+
+fn log(wire: Wire, messages: &[Bytes]) -> Log {
+    let events = messages.iter().map(|bytes| RawEvent::new(bytes.clone()));
+    Log::of(wire.kind.shared(), wire.profile, counter(), events)
+}
+
+/// A session of a few turns, in a dialect.
+fn session(kind: DialectKind, seed: u64, turns: usize) -> Vec<Bytes> {
+    let messages = midfold_testkit::session(seed, turns);
+    let lines = match kind {
+        DialectKind::OpenAiChat => emit::openai_chat(&messages),
+        DialectKind::Anthropic => emit::anthropic(&messages).1,
+        DialectKind::OpenAiResponses => emit::responses(&messages),
+        DialectKind::ShareGpt => {
+            let row = Bytes::from(emit::sharegpt("row", &messages));
+            let found = read::read(&row, None).unwrap();
+            return found.conversations[0].events.iter().map(|event| event.bytes.clone()).collect();
+        }
+    };
+    lines.into_iter().map(Bytes::from).collect()
+}
+
+/// Broken messages of every kind, written for one dialect and handed to each.
+fn hostile(kind: DialectKind, seed: u64, largest: usize) -> Vec<Bytes> {
+    let chat: Vec<Bytes> =
+        midfold_testkit::hostile(seed, largest).into_iter().map(Bytes::from).collect();
+    if seed.is_multiple_of(3) || kind == DialectKind::OpenAiChat {
+        // To the other dialects these are foreign through and through.
+        return chat;
+    }
+    let from = DialectKind::OpenAiChat;
+    let views: Vec<_> = chat.iter().map(|bytes| from.dialect().view(bytes)).collect();
+    let events: Vec<_> = chat.iter().map(|bytes| &bytes[..]).zip(&views).collect();
+    let messages = convert::convert_all(&events, from, kind).messages;
+    if messages.is_empty() { mangled(kind, seed, 1) } else { messages }
+}
+
+/// A session whose messages were dropped, doubled, moved and given one id.
+fn mangled(kind: DialectKind, seed: u64, turns: usize) -> Vec<Bytes> {
+    let rng = &mut Rng::new(seed);
+    let mut messages = session(kind, seed, turns);
+    for _ in 0..rng.between(2, 12) {
+        let at = rng.below(messages.len());
+        match rng.below(7) {
+            0 => drop(messages.remove(at)),
+            1 => messages.insert(at, messages[at].clone()),
+            2 => {
+                let other = rng.below(messages.len());
+                messages.swap(at, other);
+            }
+            3 => messages[at] = one_id(&messages[at]),
+            4 => messages.insert(at, Bytes::from_static(br#"{"role":"critic","content":"no"}"#)),
+            5 => messages.insert(at, Bytes::from_static(br#"{"from":"gpt","value":""}"#)),
+            _ => messages[at] = Bytes::from_static(b"{}"),
+        }
+        if messages.is_empty() {
+            break;
+        }
+    }
+    messages
+}
+
+/// Every call id becomes `call_0`.
+fn one_id(message: &Bytes) -> Bytes {
+    let text = String::from_utf8(message.to_vec()).unwrap();
+    let mut parts = text.split("\"call_");
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        out.push_str("\"call_0");
+        out.push_str(part.split_once('"').map_or("\"", |(id, _)| &part[id.len()..]));
+    }
+    Bytes::from(out)
+}
+
+/// What to compact.
+#[derive(Clone, Debug)]
+struct Input {
+    wire: Wire,
+    messages: Vec<Bytes>,
+    preset: &'static str,
+    /// Window, in parts per 100 of the conversation.
+    window: u64,
+    pins: Vec<usize>,
+}
+
+fn input() -> impl Strategy<Value = Input> {
+    let all = wires();
+    let presets = Policy::preset_names();
+    (0..all.len(), 0..presets.len(), any::<u64>(), 0..4usize, 15..110u64, 0..3usize).prop_map(
+        move |(wire, preset, seed, kind, window, pins)| {
+            let wire = all[wire];
+            let messages = match kind {
+                0 => hostile(wire.kind, seed, 2_000),
+                1 => session(wire.kind, seed, 1 + (seed % 2) as usize),
+                _ => mangled(wire.kind, seed, 1 + (seed % 2) as usize),
+            };
+            let rng = &mut Rng::new(seed);
+            let pins = (0..pins).map(|_| rng.below(messages.len() + 1)).collect();
+            Input { wire, messages, preset: presets[preset], window, pins }
+        },
+    )
+}
+
+fn budget(log: &Log, window: u64, policy: &Policy) -> Budget {
+    let window = (log.tokens() * window / 100).max(200);
+    Budget::new(window + policy.trigger.injection_reserve)
+}
+
+fn open(input: &Input) -> (Session, Budget) {
+    let log = log(input.wire, &input.messages);
+    let policy = Policy::preset(input.preset).unwrap();
+    let budget = budget(&log, input.window, &policy);
+    let mut session = Session::over("s", log, policy, Meter::exact());
+    input.pins.iter().for_each(|pin| session.pin(*pin as u32));
+    (session, budget)
+}
+
+fn bytes(context: &Context) -> Vec<Bytes> {
+    context.pieces().map(|piece| piece.bytes.clone()).collect()
+}
+
+/// Valid, within budget, and proved from the outside.
+fn prove(input: &Input, session: &Session, budget: &Budget, fold: Option<&Fold>) {
+    let context = session.view();
+    let before: Vec<Bytes> = session.log().events().iter().map(|e| e.bytes.clone()).collect();
+    let after = bytes(&context);
+    let validate = validator(input.wire.kind, input.wire.profile);
+    let policy = Policy::preset(input.preset).unwrap();
+    let counter = counter();
+    let report = verify(&Case {
+        before: &before,
+        after: &after,
+        envelope: &[],
+        dialect: input.wire.kind.dialect(),
+        counter: &*counter,
+        validate: &validate,
+        budget: Some(budget.tokens() - policy.trigger.injection_reserve),
+        fold,
+    });
+    assert!(report.is_clean(), "{:#?}", report.findings);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::default())]
+
+    /// 2, 3, 4, 5, 8, 10, 11, 12: whatever comes in, a fold is proved, or the floor is named.
+    #[test]
+    fn a_fold_is_proved_or_its_floor_is_named(input in input()) {
+        let (mut session, budget) = open(&input);
+        let outcome = match session.compact(&budget, None) {
+            Err(PlanError::Floor(floor)) => {
+                // What was put in as pins, or comes in one piece, may be too large; nothing else.
+                prop_assert!(floor.needed > 0);
+                return Ok(());
+            }
+            other => other.unwrap(),
+        };
+        let Outcome::Folded(fold) = outcome else {
+            prove(&input, &session, &budget, None);
+            return Ok(());
+        };
+        prove(&input, &session, &budget, Some(&fold));
+        same_slices(&session, &fold);
+        only_the_middle(&fold);
+        twice_is_once(&mut session, &budget);
+        let (mut again, _) = open(&input);
+        let Ok(Outcome::Folded(same)) = again.compact(&budget, None) else { panic!("no fold") };
+        prop_assert_eq!(same, fold, "not deterministic");
+    }
+
+    /// 4: units partition the log, and no cut between two of them splits a call from its results.
+    #[test]
+    fn units_never_split(input in input()) {
+        let log = log(input.wire, &input.messages);
+        let units = log.units();
+        let mut next = 0;
+        for unit in &units {
+            prop_assert_eq!(unit.events.start, next);
+            prop_assert!(unit.events.end > next);
+            next = unit.events.end;
+        }
+        prop_assert_eq!(next, log.len());
+        let unit_of = |at: usize| units.partition_point(|unit| unit.events.end <= at);
+        for (call, result) in pairs(log.events(), &input.wire.profile) {
+            prop_assert_eq!(unit_of(call), unit_of(result), "{} and {}", call, result);
+        }
+    }
+
+    /// 6, 7: a context that grows is the one that is built from scratch, and only grows.
+    #[test]
+    fn incremental_is_from_scratch(input in input(), folds in proptest::collection::vec(0..60usize, 0..3)) {
+        let empty = Input { messages: Vec::new(), ..input.clone() };
+        let (mut session, _) = open(&empty);
+        let budget = open(&input).1;
+        let mut before = bytes(&session.view());
+        for (at, message) in input.messages.iter().enumerate() {
+            session.append(RawEvent::new(message.clone()));
+            let grown = bytes(&session.view());
+            prop_assert!(grown.starts_with(&before), "message {}: sent bytes changed", at);
+            before = grown;
+            if folds.contains(&at) && session.compact(&budget, None).is_ok() {
+                before = bytes(&session.view());
+            }
+            if at % 7 == 0 || at + 1 == input.messages.len() {
+                let scratch = project(session.log(), session.folds().last());
+                prop_assert_eq!(&before, &bytes(&scratch));
+                prop_assert_eq!(session.view().tokens(), scratch.tokens());
+            }
+        }
+    }
+
+    /// Results of parallel calls may come in any order.
+    #[test]
+    fn results_come_in_any_order(wire in 0..wires().len(), seed: u64) {
+        let wire = wires()[wire];
+        let mut messages = session(wire.kind, seed, 1);
+        let dialect = wire.kind.dialect();
+        let is_result: Vec<bool> = messages.iter().map(|m| dialect.view(m).has_results()).collect();
+        let rng = &mut Rng::new(seed);
+        for at in 1..messages.len() {
+            if is_result[at] && is_result[at - 1] && rng.chance(50) {
+                messages.swap(at, at - 1);
+            }
+        }
+        let input = Input { wire, messages, preset: "default", window: 60, pins: Vec::new() };
+        let (session, _) = open(&input);
+        let verbatim = session.view().pieces().all(|piece| matches!(piece.fate, Fate::Verbatim(_)));
+        prop_assert!(verbatim, "nothing to repair");
+        let (mut session, budget) = open(&input);
+        if let Ok(Outcome::Folded(fold)) = session.compact(&budget, None) {
+            prove(&input, &session, &budget, Some(&fold));
+        }
+    }
+}
+
+/// Head and tail are the log's own buffers, but for recorded repairs.
+fn same_slices(session: &Session, fold: &Fold) {
+    let events = session.log().events();
+    let mut same = vec![false; events.len()];
+    for piece in session.view().pieces() {
+        if let Fate::Verbatim(seq) = piece.fate {
+            let event = &events[seq as usize].bytes;
+            assert!(std::ptr::eq(event.as_ptr(), piece.bytes.as_ptr()));
+            assert_eq!(event.len(), piece.bytes.len());
+            same[seq as usize] = true;
+        }
+    }
+    let (start, end) = (fold.span.start as usize, fold.span.end as usize);
+    for at in (0..start).chain(end..events.len()) {
+        let repaired = fold.repairs.iter().any(|repair| repair.seq == Some(at as u32));
+        assert!(same[at] || repaired, "message {at}");
+    }
+    assert_eq!(fold.head_verbatim, same[..start].iter().all(|same| *same));
+    assert_eq!(fold.tail_verbatim, same[end..].iter().all(|same| *same));
+}
+
+/// Reducers reach neither head nor tail nor pins.
+fn only_the_middle(fold: &Fold) {
+    for edit in &fold.edits {
+        assert!((fold.span.start..fold.span.end).contains(&edit.seq), "{edit:?}");
+        assert!(!fold.layout.pinned.contains(&edit.seq), "{edit:?}");
+    }
+}
+
+/// A second compaction finds nothing new; so does one of the context alone.
+fn twice_is_once(session: &mut Session, budget: &Budget) {
+    let first = bytes(&session.view());
+    let second = session.compact(budget, None).unwrap();
+    assert_eq!(second, Outcome::Nothing(NoOp::NothingNew));
+    assert_eq!(bytes(&session.view()), first);
+}
+
+/// The rule in other words: a result answers a call of the nearest assistant run before it, with
+/// nothing but results between.
+fn pairs(events: &[Event], profile: &Profile) -> Vec<(usize, usize)> {
+    let joins = profile.merges_roles || profile.has_items;
+    let mut found = Vec::new();
+    for (at, event) in events.iter().enumerate().filter(|(_, event)| event.view.has_results()) {
+        let mut back: VecDeque<usize> = (0..at).rev().collect();
+        while back.front().is_some_and(|at| events[*at].view.has_results()) {
+            back.pop_front();
+        }
+        let run = back.into_iter().take_while(|at| {
+            events[*at].view.role == Role::Assistant && !events[*at].view.has_results()
+        });
+        for call in run.take(if joins { usize::MAX } else { 1 }) {
+            if ids(&events[call], true).iter().any(|id| ids(event, false).contains(id)) {
+                found.push((call, at));
+            }
+        }
+    }
+    found
+}
+
+fn ids(event: &Event, calls: bool) -> Vec<String> {
+    let id = |kind: &BlockKind| match kind {
+        BlockKind::Call { id, .. } if calls => Some(*id),
+        BlockKind::Result { id, .. } if !calls => Some(*id),
+        _ => None,
+    };
+    let text = |id: midfold::core::TextRef| id.decode(&event.bytes).into_owned();
+    let found = event.view.blocks.iter().filter_map(|block| id(&block.kind));
+    found.map(|id| id.map(text).unwrap_or_default()).collect()
+}
+
+/// What comes out of a fold, read as a conversation of its own, is at its target already.
+#[test]
+fn compacting_the_output_again_changes_nothing() {
+    for wire in wires() {
+        for preset in Policy::preset_names() {
+            let messages = session(wire.kind, 5, 3);
+            let input = Input { wire, messages, preset, window: 60, pins: Vec::new() };
+            let (mut first, budget) = open(&input);
+            let Ok(Outcome::Folded(fold)) = first.compact(&budget, None) else { continue };
+            let input = Input { messages: bytes(&first.view()), ..input };
+            let (mut second, _) = open(&input);
+            let outcome = second.compact(&budget, None).unwrap();
+            let case = format!("{preset} {}", wire.profile.name);
+            assert!(matches!(outcome, Outcome::Nothing(_)), "{case}: {} -> {:?}", fold.tokens_after, outcome);
+            assert_eq!(bytes(&second.view()), input.messages, "{case}");
+        }
+    }
+}
+
+/// One message of 5 MB, anywhere, in any dialect.
+#[test]
+fn a_message_of_five_megabytes_is_folded_or_named() {
+    for (seed, wire) in wires().into_iter().enumerate() {
+        let messages = hostile(wire.kind, seed as u64, 5_000_000);
+        let input = Input { wire, messages, preset: "default", window: 10, pins: Vec::new() };
+        let (mut session, budget) = open(&input);
+        match session.compact(&budget, None) {
+            Ok(Outcome::Folded(fold)) => prove(&input, &session, &budget, Some(&fold)),
+            Ok(Outcome::Nothing(_)) => prove(&input, &session, &budget, None),
+            Err(error) => assert!(matches!(error, PlanError::Floor(_)), "{error}"),
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! What the fuzz targets do with their bytes. Whatever panics here is a bug.
+
+use bytes::Bytes;
+use midfold::core::verify::{Case, verify as check};
+use midfold::formats::read::{Conversation, Format, read as read_file};
+use midfold::formats::verify::validator;
+use midfold::formats::{convert, profile};
+use midfold::{Budget, DialectKind, Fold, Log, Meter, Outcome, PlanError, Policy, Profile, Session};
+
+/// Separates the parts of an input of [`verify`].
+pub const SEPARATOR: &[u8] = b"\n-----\n";
+
+/// Conversations of one input that are looked at: a file of thousands teaches nothing more.
+const CONVERSATIONS: usize = 4;
+
+/// Reads, views, converts.
+pub fn read(data: &[u8]) {
+    let data = Bytes::copy_from_slice(data);
+    for from in std::iter::once(None).chain(Format::ALL.map(Some)) {
+        let Ok(found) = read_file(&data, from) else { continue };
+        for conversation in found.conversations.iter().take(CONVERSATIONS) {
+            convert(conversation);
+        }
+    }
+}
+
+fn convert(conversation: &Conversation) {
+    let kind = conversation.format.dialect();
+    let dialect = kind.dialect();
+    let views: Vec<_> = conversation.events.iter().map(|e| dialect.view(&e.bytes)).collect();
+    let events: Vec<_> = conversation.events.iter().map(|e| &e.bytes[..]).zip(&views).collect();
+    for (bytes, view) in &events {
+        let _ = view.text_of(bytes, |_| true);
+    }
+    for to in DialectKind::ALL {
+        let converted = convert::convert_all(&events, kind, to);
+        for message in &converted.messages {
+            to.dialect().view(message);
+        }
+    }
+}
+
+/// Reads, compacts with each preset and profile, proves.
+pub fn compact(data: &[u8]) {
+    let data = Bytes::copy_from_slice(data);
+    let Ok(found) = read_file(&data, None) else { return };
+    for conversation in found.conversations.iter().take(CONVERSATIONS) {
+        let kind = conversation.format.dialect();
+        for profile in profile::for_dialect(kind) {
+            for preset in Policy::preset_names() {
+                fold(conversation, kind, *profile, preset);
+            }
+        }
+    }
+}
+
+fn fold(conversation: &Conversation, kind: DialectKind, profile: Profile, preset: &str) {
+    let counter = midfold::tokens::by_name("chars:3.2").expect("a known counter");
+    let log = Log::of(kind.shared(), profile, counter, conversation.events.iter().cloned());
+    let before: Vec<Bytes> = log.events().iter().map(|event| event.bytes.clone()).collect();
+    let policy = Policy::preset(preset).expect("a known preset");
+    let budget = Budget::new((log.tokens() * 2 / 3).max(300) + policy.trigger.injection_reserve);
+    let limit = budget.tokens() - policy.trigger.injection_reserve;
+    let mut session = Session::over("fuzz", log, policy, Meter::exact());
+    let outcome = match session.compact(&budget, None) {
+        Ok(outcome) => outcome,
+        Err(PlanError::Floor(_)) => return,
+        Err(error) => panic!("{preset} {}: {error}", profile.name),
+    };
+    let context = session.view();
+    assert!(context.tokens() <= limit, "{preset} {}: over budget", profile.name);
+    let after: Vec<Bytes> = context.pieces().map(|piece| piece.bytes.clone()).collect();
+    let fold = match &outcome {
+        Outcome::Folded(fold) => Some(&**fold),
+        Outcome::Nothing(_) => None,
+    };
+    prove(&before, &after, kind, profile, preset, fold);
+}
+
+fn prove(
+    before: &[Bytes],
+    after: &[Bytes],
+    kind: DialectKind,
+    profile: Profile,
+    preset: &str,
+    fold: Option<&Fold>,
+) {
+    let counter = midfold::tokens::by_name("chars:3.2").expect("a known counter");
+    let validate = validator(kind, profile);
+    let dialect = kind.dialect();
+    let case = Case {
+        before,
+        after,
+        envelope: &[],
+        dialect,
+        counter: &*counter,
+        validate: &validate,
+        budget: None,
+        fold,
+    };
+    let findings = check(&case).findings;
+    assert!(findings.is_empty(), "{preset} {}: {findings:#?}", profile.name);
+}
+
+/// Before, after and record, separated by [`SEPARATOR`].
+pub fn verify(data: &[u8]) {
+    let mut parts = split(data);
+    let mut next = || Bytes::copy_from_slice(parts.next().unwrap_or_default());
+    let (before, after, record) = (next(), next(), next());
+    let fold: Option<Fold> = serde_json::from_slice(&record).ok();
+    let Ok(before) = read_file(&before, None) else { return };
+    let Some(before) = before.conversations.first() else { return };
+    let kind = before.format.dialect();
+    let after = read_file(&after, None).unwrap_or_default().conversations;
+    let bytes = |conversation: &Conversation| -> Vec<Bytes> {
+        conversation.events.iter().map(|event| event.bytes.clone()).collect()
+    };
+    let after = after.first().map(bytes).unwrap_or_default();
+    let counter = midfold::tokens::by_name("chars:3.2").expect("a known counter");
+    let validate = validator(kind, profile::for_dialect(kind)[0]);
+    for fold in [None, fold.as_ref()] {
+        let report = check(&Case {
+            before: &bytes(before),
+            after: &after,
+            envelope: &[],
+            dialect: kind.dialect(),
+            counter: &*counter,
+            validate: &validate,
+            budget: Some(1_000),
+            fold,
+        });
+        assert!(report.checked.iter().any(|(_, count)| *count > 0));
+    }
+}
+
+fn split(data: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let mut rest = Some(data);
+    std::iter::from_fn(move || {
+        let all = rest?;
+        let at = all.windows(SEPARATOR.len()).position(|window| window == SEPARATOR);
+        rest = at.map(|at| &all[at + SEPARATOR.len()..]);
+        Some(&all[..at.unwrap_or(all.len())])
+    })
+}
