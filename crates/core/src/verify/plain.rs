@@ -1,6 +1,6 @@
 //! Without a record: what two lists of messages show by themselves.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 use super::{Checker, rule};
 use crate::view::{BlockKind, Role};
@@ -42,7 +42,7 @@ impl Checker<'_> {
     /// Finds each message of the context in the log: the earliest place that keeps the order, which
     /// leaves the most room to those that follow.
     fn sources(&mut self) -> Vec<Source> {
-        let mut places: HashMap<Vec<u8>, Vec<usize>> = HashMap::with_capacity(self.before.len());
+        let mut places: FxHashMap<Vec<u8>, Vec<usize>> = FxHashMap::default();
         for (at, message) in self.before.iter().enumerate() {
             let name = blake3::hash(&message.bytes).as_bytes().to_vec();
             places.entry(name).or_default().push(at);
@@ -152,7 +152,7 @@ impl Checker<'_> {
             });
         }
         let first = sources.iter().find(|source| {
-            !source.event().is_some_and(|event| event < leading) && **source != Source::Added
+            source.event().is_none_or(|event| event >= leading) && **source != Source::Added
         });
         // A policy may keep the system prompt alone: then the recap comes first.
         if self.before.get(leading).is_some_and(|m| m.view.is_real_user())
@@ -162,8 +162,8 @@ impl Checker<'_> {
                 format!("message {leading} of the log, the first task, is not verbatim")
             });
         }
-        for event in self.newest_unit()..self.before.len() {
-            self.expect_at(rule::TAIL, place[event].is_some(), None, || {
+        for (event, place) in place.iter().enumerate().skip(self.newest_unit()) {
+            self.expect_at(rule::TAIL, place.is_some(), None, || {
                 format!("message {event} of the log, in its newest unit, is not verbatim")
             });
         }
@@ -188,7 +188,7 @@ impl Checker<'_> {
 
     /// Every result answers a call before it, and only the newest calls wait.
     pub(super) fn pairs(&mut self) {
-        let mut open: HashMap<String, Vec<usize>> = HashMap::new();
+        let mut open: FxHashMap<String, Vec<usize>> = FxHashMap::default();
         let mut wrong = Vec::new();
         let mut closed = 0;
         for (at, message) in self.after.iter().enumerate() {
@@ -222,7 +222,7 @@ impl Checker<'_> {
 }
 
 /// Takes the call that a result answers; without an id on one of both sides the order decides.
-fn take(open: &mut HashMap<String, Vec<usize>>, id: &str) -> bool {
+fn take(open: &mut FxHashMap<String, Vec<usize>>, id: &str) -> bool {
     if open.get_mut(id).is_some_and(|calls| calls.pop().is_some()) {
         return true;
     }

@@ -1,6 +1,6 @@
 //! With a record: what the fold says is held against what is there.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 use super::{Checker, rule};
 use crate::edit::Change;
@@ -161,7 +161,7 @@ impl Checker<'_> {
                 format!("an edit of message {} of the log, which is not edited", edit.seq)
             });
         }
-        let mut by_event: HashMap<usize, Vec<&Edit>> = HashMap::new();
+        let mut by_event: FxHashMap<usize, Vec<&Edit>> = FxHashMap::default();
         for edit in &fold.edits {
             by_event.entry(edit.seq as usize).or_default().push(edit);
         }
