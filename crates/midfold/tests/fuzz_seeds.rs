@@ -1,4 +1,5 @@
 //! The bodies of the fuzz targets on stable, over their seeds and what fuzzing once broke.
+#![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "helpers of tests")]
 
 #[path = "../../../fuzz/src/bodies.rs"]
 mod bodies;

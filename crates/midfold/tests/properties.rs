@@ -1,5 +1,6 @@
 //! What always holds (DESIGN 3), over sessions as they should be and as they should never be, in
 //! every dialect, under every profile and preset.
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::collections::VecDeque;
 use std::sync::Arc;
