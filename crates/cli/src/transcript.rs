@@ -30,9 +30,11 @@ impl<'a> Transcript<'a> {
                 };
                 [&wrapper.before[..], &list, &wrapper.after, b"\n"].concat()
             }
-            None if self.is_lines() => {
-                self.messages.iter().flat_map(|message| [flat(message), b"\n".to_vec()].concat()).collect()
-            }
+            None if self.is_lines() => self
+                .messages
+                .iter()
+                .flat_map(|message| [flat(message), b"\n".to_vec()].concat())
+                .collect(),
             None => [&self.request(b"\n")[..], b"\n"].concat(),
         }
     }
@@ -92,12 +94,14 @@ impl<'a> Transcript<'a> {
         if !body {
             return list;
         }
-        let model = envelope.model.as_ref().map(|model| {
-            Bytes::from(midfold::core::jsonstr::encode(model).into_bytes())
-        });
+        let model = envelope
+            .model
+            .as_ref()
+            .map(|model| Bytes::from(midfold::core::jsonstr::encode(model).into_bytes()));
         let mut out = vec![b'{'];
         let tools = envelope.tools.as_ref();
-        for (name, value) in [(&b"model"[..], model.as_ref()), (system, beside), (b"tools", tools)] {
+        for (name, value) in [(&b"model"[..], model.as_ref()), (system, beside), (b"tools", tools)]
+        {
             if let Some(value) = value {
                 out.extend_from_slice(&[b"\"", name, b"\":", value, b","].concat());
             }
