@@ -113,8 +113,7 @@ impl Pairs {
         for (index, block) in view.blocks.iter().enumerate() {
             match &block.kind {
                 BlockKind::Result { id, .. } => {
-                    let answers =
-                        !after_text && self.in_step && self.answer(id.as_ref(), bytes);
+                    let answers = !after_text && self.in_step && self.answer(id.as_ref(), bytes);
                     if !answers {
                         found.orphans.push(index);
                         after_text = true;

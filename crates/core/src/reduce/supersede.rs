@@ -67,9 +67,8 @@ fn reason(
         return None;
     }
     let state = |path: &String| later.get(path).copied().unwrap_or_default();
-    let again = |path: &String| {
-        state(path).whole || parts.contains(&(path.clone(), result.facts.range))
-    };
+    let again =
+        |path: &String| state(path).whole || parts.contains(&(path.clone(), result.facts.range));
     if result.facts.reads.iter().all(again) {
         Some("read-later")
     } else if result.facts.reads.iter().all(|path| state(path).written || again(path)) {
