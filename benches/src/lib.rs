@@ -1,6 +1,7 @@
 //! What the benches and the ratios measure: the inputs, and the path from bytes to bytes.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 use bytes::Bytes;
@@ -20,6 +21,22 @@ pub const WINDOW: u64 = 128_000;
 #[must_use]
 pub fn transcript() -> Bytes {
     Bytes::from(midfold_testkit::big_openai(MESSAGES, BYTES))
+}
+
+/// Time that this thread has had a core for: what others do on the machine is not in it (where the
+/// system can tell; else the time of day, from the first call).
+#[must_use]
+pub fn cpu_time() -> Duration {
+    #[cfg(unix)]
+    {
+        let now = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+        Duration::new(now.tv_sec.unsigned_abs(), u32::try_from(now.tv_nsec).unwrap_or(0))
+    }
+    #[cfg(not(unix))]
+    {
+        static START: std::sync::OnceLock<std::time::Instant> = std::sync::OnceLock::new();
+        START.get_or_init(std::time::Instant::now).elapsed()
+    }
 }
 
 /// A counter by its name.

@@ -2,12 +2,13 @@
 //! `cargo run --release -p midfold-benches --bin ratios [-- --json]`.
 //!
 //! Absolute times say more about a machine than about a program. Each cold figure is the best of
-//! several fresh processes, so that nothing is warm that a user's first call would find cold.
+//! several fresh processes, so that nothing is warm that a user's first call would find cold. All
+//! times are processor time of the one thread that works.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 use bytes::Bytes;
@@ -149,9 +150,10 @@ fn held(input: &Bytes) -> Result<Vec<Row>> {
     let context = bench::session(bench::log(input, bench::counter("chars:4")?)?)?.view();
     let mut fastest = f64::INFINITY;
     for _ in 0..20 {
-        let start = Instant::now();
+        let start = bench::cpu_time();
         let bytes = std::hint::black_box(&context).bytes();
-        fastest = fastest.min(start.elapsed().as_secs_f64() / to_f64(bytes.len()));
+        let took = bench::cpu_time().saturating_sub(start);
+        fastest = fastest.min(took.as_secs_f64() / to_f64(bytes.len()));
     }
     rows.push(Row {
         target: Some(1.0),
@@ -174,10 +176,10 @@ fn appends(messages: usize) -> Result<Vec<Duration>> {
         session.append(events[0].clone());
         for event in events {
             let event = event.clone();
-            let start = Instant::now();
+            let start = bench::cpu_time();
             session.append(event);
             let context = session.context(&budget);
-            times.push(start.elapsed());
+            times.push(bench::cpu_time().saturating_sub(start));
             context?;
         }
     }
@@ -237,9 +239,9 @@ fn compact(input: &Bytes, counter: &str) -> Result<()> {
 }
 
 fn timed(work: impl FnOnce() -> Result<()>) -> Result<f64> {
-    let start = Instant::now();
+    let start = bench::cpu_time();
     work()?;
-    Ok(start.elapsed().as_secs_f64())
+    Ok(bench::cpu_time().saturating_sub(start).as_secs_f64())
 }
 
 /// Peak memory of a process so far, in bytes. Linux only; elsewhere the rows are missing.

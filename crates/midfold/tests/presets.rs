@@ -1,4 +1,5 @@
 //! The presets: every exact constant of the seeds, and a worked example from each.
+#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
 use midfold::core::layout::{Floor, layout};
 use midfold::core::policy::{AgeUnit, Cover, Fallback, HeadRule, RecapRole, ReducerName, TailRule};
@@ -289,7 +290,7 @@ fn hermes_tail_edges() {
     // A message of 12,000 characters costs 3,010 by the seed's rule: five fit, a sixth does not.
     let head = [json!({"role": "system", "content": "s"}), user("task"), assistant("a")];
     let message = |n: usize| {
-        if n % 2 == 0 { user(&"x".repeat(12_000)) } else { assistant(&"x".repeat(12_000)) }
+        if n.is_multiple_of(2) { user(&"x".repeat(12_000)) } else { assistant(&"x".repeat(12_000)) }
     };
     let many: Vec<Value> = head.iter().cloned().chain((0..12).map(message)).collect();
     assert_eq!(tail(&many, 64_000), 5);

@@ -1,4 +1,5 @@
 //! What a log is made of.
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 use bytes::Bytes;
 use midfold::core::survey::{Class, Count, Survey, survey};

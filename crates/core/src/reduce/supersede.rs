@@ -2,7 +2,7 @@
 //!
 //! A later *partial* read only supersedes a read of the same part; a write supersedes all.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{Middle, Reducer, ResultRef, State};
 use crate::policy::ReducerName;
@@ -26,7 +26,7 @@ impl Reducer for Supersede {
     fn reduce(&self, middle: &mut Middle<'_>, _budget: u64, state: &State<'_>) {
         let min = state.policy.supersede.min_chars;
         let mut later: FxHashMap<String, Later> = FxHashMap::default();
-        let mut parts: FxHashMap<(String, Option<(u64, u64)>), ()> = FxHashMap::default();
+        let mut parts = Parts::default();
         let mut stale = Vec::new();
         for (index, result) in middle.results().iter().enumerate().rev() {
             if let Some(reason) = reason(result, &later, &parts)
@@ -41,7 +41,7 @@ impl Reducer for Supersede {
             for path in &result.facts.reads {
                 let entry = later.entry(path.clone()).or_default();
                 entry.whole |= result.facts.range.is_none();
-                parts.insert((path.clone(), result.facts.range), ());
+                parts.insert((path.clone(), result.facts.range));
             }
         }
         for (at, index, reason) in stale {
@@ -53,20 +53,22 @@ impl Reducer for Supersede {
     }
 }
 
+/// Paths with the lines that were read of them; `None` is the whole file.
+type Parts = FxHashSet<(String, Option<(u64, u64)>)>;
+
 /// Why a read is stale, if all of its paths are.
 fn reason(
     result: &ResultRef<'_>,
     later: &FxHashMap<String, Later>,
-    parts: &FxHashMap<(String, Option<(u64, u64)>), ()>,
+    parts: &Parts,
 ) -> Option<&'static str> {
     // A command that also wrote is no mere read.
     if result.facts.reads.is_empty() || !result.facts.writes.is_empty() {
         return None;
     }
     let state = |path: &String| later.get(path).copied().unwrap_or_default();
-    let again = |path: &String| {
-        state(path).whole || parts.contains_key(&(path.clone(), result.facts.range))
-    };
+    let again =
+        |path: &String| state(path).whole || parts.contains(&(path.clone(), result.facts.range));
     if result.facts.reads.iter().all(again) {
         Some("read-later")
     } else if result.facts.reads.iter().all(|path| state(path).written || again(path)) {
