@@ -89,19 +89,24 @@ fn emit(
         }
         text += &style.paint(Color::Dim, &how_to_get_it(args));
         output.stdout(text)?;
+        if let Some(path) = &args.record {
+            output.file(path, &records(all)?)?;
+        }
     } else {
         let result = if json { objects(all, true)? } else { transcripts(all) };
-        // The report first: it stands above whatever the reader of a pipe prints.
+        if let Some(path) = &args.record {
+            output.file(path, &records(all)?)?;
+        }
+        let to_file = args.output.as_ref().filter(|path| !is_stdin(path));
+        if let Some(path) = to_file {
+            output.file(path, &result)?;
+        }
         output.stderr(&report(output.stderr_style()));
-        match &args.output {
-            Some(path) if !is_stdin(path) => output.file(path, &result)?,
-            _ => output.stdout(result)?,
+        if to_file.is_none() {
+            output.stdout(result)?;
         }
     }
-    match &args.record {
-        Some(path) => output.file(path, &records(all)?),
-        None => Ok(()),
-    }
+    Ok(())
 }
 
 fn how_to_get_it(args: &Compact) -> String {
@@ -377,7 +382,7 @@ fn parts(floor: &FloorError) -> String {
     parts.sort_by_key(|(_, tokens)| std::cmp::Reverse(*tokens));
     let there = parts.iter().filter(|(_, tokens)| *tokens > 0);
     let texts: Vec<_> = there.map(|(what, tokens)| format!("{what} {}", number(*tokens))).collect();
-    format!("it is {}", texts.join(", "))
+    format!("that is {}", texts.join(", "))
 }
 
 fn messages(count: usize) -> String {

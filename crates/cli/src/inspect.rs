@@ -14,7 +14,7 @@ use crate::input::Input;
 use crate::output::{Color, Output, Style};
 use crate::picture::{Fill, bar, legend};
 use crate::prepare::{self, Prepared, Setup};
-use crate::report::{Note, Page, counted, described, floor, number, window};
+use crate::report::{Note, Page, counted, described, floor, grouped, number, window};
 use crate::table::Table;
 
 /// The tools that are listed one by one.
@@ -231,14 +231,15 @@ impl Inspected {
                     );
                     (number(fold.tokens_after), number(u64::from(fold.messages_after)), what)
                 }
-                Ok(Outcome::Nothing(reason)) => ("–".into(), "–".into(), format!("nothing: {reason}")),
+                Ok(Outcome::Nothing(reason)) => ("–".into(), "–".into(), format!("nothing: {}", grouped(&reason.to_string()))),
                 Err(PlanError::Floor(floor)) => {
                     let what = format!("cannot: at least {} tokens are needed", number(floor.needed));
                     ("–".into(), "–".into(), what)
                 }
-                Err(error) => ("–".into(), "–".into(), format!("cannot: {error}")),
+                Err(error) => ("–".into(), "–".into(), format!("cannot: {}", grouped(&error.to_string()))),
             };
-            table.row([name.clone(), number(*threshold), tokens, messages, what]);
+            let fires = if *threshold > 0 { number(*threshold) } else { "–".to_owned() };
+            table.row([name.clone(), fires, tokens, messages, what]);
         }
         page.text += &table.render(page.style, 2);
     }
@@ -339,7 +340,7 @@ fn percent(part: u64, whole: u64) -> String {
     } else if mille < 100 && mille > 0 {
         format!("{}.{} %", mille / 10, mille % 10)
     } else {
-        format!("{} %", mille / 10)
+        format!("{} %", number(mille / 10))
     }
 }
 

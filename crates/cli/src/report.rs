@@ -82,7 +82,7 @@ pub fn described(prepared: &Prepared) -> String {
 fn unchanged(page: &mut Page<'_>, what: &str, done: &Done) {
     page.title(Color::Yellow, &format!("{what}: unchanged"));
     if let Some(reason) = done.noop() {
-        page.field("why", &reason.to_string());
+        page.field("why", &grouped(&reason.to_string()));
     }
     let log = &done.prepared.log;
     let tokens = number(done.context.tokens());
@@ -171,7 +171,7 @@ pub fn floor(floor: Floor) -> &'static str {
         Floor::LastUser => "the last user message",
         Floor::Ceiling => "the soft ceiling",
         Floor::Budget => "the budget (its floors do not fit)",
-        Floor::Everything => "the head: no shorter tail satisfies the floors",
+        Floor::Everything => "the floors, which reach to the head",
     }
 }
 
@@ -197,7 +197,11 @@ fn recap(page: &mut Page<'_>, fold: &Fold) {
     let Some(recap) = &fold.recap else { return };
     let tokens = number(recap.tokens);
     let fallback = fold.fallback.as_deref().unwrap_or("computed");
-    page.field("recap", &format!("{tokens} tokens, {fallback}, in the {} role", recap.role));
+    let role = format!("in the {} role", recap.role);
+    match fallback {
+        "marker" => page.field("marker", &format!("{tokens} tokens, {role}")),
+        _ => page.field("recap", &format!("{tokens} tokens, {fallback}, {role}")),
+    }
     if recap.files > 0 {
         page.field("files", &format!("{} named in the recap", number(u64::from(recap.files))));
     }
@@ -274,7 +278,7 @@ fn one_line(done: &Done) -> String {
             fold.messages_after
         ),
         (None, reason) => {
-            let why = reason.map_or(String::new(), |reason| format!(": {reason}"));
+            let why = reason.map_or(String::new(), |reason| format!(": {}", grouped(&reason.to_string())));
             format!("{} tokens, unchanged{why}{id}", number(done.context.tokens()))
         }
     }
@@ -308,12 +312,18 @@ pub fn window(prepared: &Prepared) -> String {
 }
 
 fn less(before: u64, after: u64) -> String {
-    let part = (before.abs_diff(after) * 100 + before / 2) / before.max(1);
+    let part = before.abs_diff(after) * 100 / before.max(1);
     if part == 0 { "0 %".to_owned() } else if after > before { format!("+{part} %") } else { format!("−{part} %") }
 }
 
 fn messages(count: u32) -> String {
     if count == 1 { "1 message".to_owned() } else { format!("{} messages", number(u64::from(count))) }
+}
+
+/// A sentence of the engine with its figures as [`number`] writes them.
+pub fn grouped(text: &str) -> String {
+    let figure = |word: &str| word.parse::<u64>().map_or(word.to_owned(), number);
+    text.split(' ').map(figure).collect::<Vec<_>>().join(" ")
 }
 
 /// `1234567` as `1,234,567`.

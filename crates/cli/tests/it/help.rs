@@ -8,7 +8,7 @@ fn every_command_has_help_with_an_example() {
     for command in ["compact", "inspect", "verify", "presets", "schema"] {
         sees!(format!("help-{command}"), [command, "--help"]);
         let help = stdout(&[command, "--help"], b"");
-        assert!(help.contains(&format!("midfold {command} ")) && help.contains("Example"), "{command}");
+        assert!(help.contains(&format!("midfold {command}")) && help.contains("Example"), "{command}");
     }
 }
 

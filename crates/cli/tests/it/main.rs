@@ -5,6 +5,7 @@ mod bad_input;
 mod compact;
 mod help;
 mod inspect;
+mod verify;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
