@@ -26,7 +26,13 @@ pub struct Cli {
     #[arg(long, global = true)]
     pub json: bool,
     /// Colours: auto (on a terminal, unless NO_COLOR is set), always or never
-    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", hide_possible_values = true)]
+    #[arg(
+        long,
+        global = true,
+        value_name = "WHEN",
+        default_value = "auto",
+        hide_possible_values = true
+    )]
     pub color: When,
 }
 

@@ -62,7 +62,11 @@ pub fn run(args: &Compact, json: bool, output: &Output) -> Result<(), CommandErr
     let notes = by_conversation(found.problems, &found.conversations);
     let mut all = Vec::with_capacity(count);
     for (at, (conversation, notes)) in found.conversations.into_iter().zip(notes).enumerate() {
-        let place = if count == 1 { String::new() } else { format!("conversation {} of {count}: ", at + 1) };
+        let place = if count == 1 {
+            String::new()
+        } else {
+            format!("conversation {} of {count}: ", at + 1)
+        };
         let prepared = setup.prepare(conversation)?;
         all.push(wish.compact(prepared, notes, &format!("{}: {place}", input.name))?);
     }
@@ -185,8 +189,9 @@ fn encoded(value: &impl serde::Serialize) -> Result<Vec<u8>, CommandError> {
 
 fn regex(pattern: &str) -> Result<Regex, CommandError> {
     Regex::new(pattern).map_err(|error| {
-        CommandError::usage(format!("--pin: {error}"))
-            .hint("a pin is a regular expression; put a \\ before characters that should be literal")
+        CommandError::usage(format!("--pin: {error}")).hint(
+            "a pin is a regular expression; put a \\ before characters that should be literal",
+        )
     })
 }
 
@@ -333,7 +338,8 @@ impl Wish<'_> {
         }
         let fits = self.fitting_presets(prepared, pins);
         if !fits.is_empty() {
-            failed = failed.hint(format!("or choose --preset {}, which fits this window", fits.join(" or ")));
+            failed = failed
+                .hint(format!("or choose --preset {}, which fits this window", fits.join(" or ")));
         }
         if !pins.is_empty() && floor.pinned > 0 {
             failed = failed.hint("or pin less: --pin matched ".to_owned() + &messages(pins.len()));
@@ -342,7 +348,12 @@ impl Wish<'_> {
     }
 
     /// A window that is known to do, because it was tried.
-    fn smallest_window(&self, prepared: &Prepared, pins: &[u32], floor: &FloorError) -> Option<u64> {
+    fn smallest_window(
+        &self,
+        prepared: &Prepared,
+        pins: &[u32],
+        floor: &FloorError,
+    ) -> Option<u64> {
         let reserve = self.policy.trigger.injection_reserve;
         let meter = prepared.meter.with_margin(self.policy.trigger.margin);
         let rounded = |tokens: u64| (meter.upper(tokens) + reserve).div_ceil(100) * 100;

@@ -43,7 +43,9 @@ impl CommandError {
 /// `name` is not among `known`: says what is, and what was perhaps meant.
 pub fn unknown(what: &str, name: &str, known: &[&str]) -> CommandError {
     CommandError::usage(format!("there is no {what} `{name}`"))
-        .maybe_hint(nearest(name, known.iter().copied()).map(|near| format!("did you mean `{near}`?")))
+        .maybe_hint(
+            nearest(name, known.iter().copied()).map(|near| format!("did you mean `{near}`?")),
+        )
         .hint(format!("there are: {}", known.join(", ")))
 }
 

@@ -19,7 +19,8 @@ pub struct Input {
 impl Input {
     /// Reads a file; `-` is standard input.
     pub fn load(path: &Path) -> Result<Self, CommandError> {
-        let name = if is_stdin(path) { "standard input".to_owned() } else { path.display().to_string() };
+        let name =
+            if is_stdin(path) { "standard input".to_owned() } else { path.display().to_string() };
         let bytes = if is_stdin(path) { read_stdin() } else { fs::read(path) };
         match bytes {
             Ok(bytes) => Ok(Self { name, bytes: bytes.into() }),
@@ -30,9 +31,8 @@ impl Input {
     /// Reads a file of text.
     pub fn text(path: &Path) -> Result<String, CommandError> {
         let input = Self::load(path)?;
-        String::from_utf8(input.bytes.to_vec()).map_err(|_| {
-            CommandError::failed(format!("{} is not text in UTF-8", input.name))
-        })
+        String::from_utf8(input.bytes.to_vec())
+            .map_err(|_| CommandError::failed(format!("{} is not text in UTF-8", input.name)))
     }
 
     /// The conversations in it.
@@ -40,7 +40,9 @@ impl Input {
         let found = read(&self.bytes, from).map_err(|error| self.explain(&error))?;
         if found.conversations.iter().all(|conversation| conversation.events.is_empty()) {
             return Err(CommandError::failed(format!("{}: there is no message in it", self.name))
-                .hint("a session that was opened and never used looks like this; name another file"));
+                .hint(
+                    "a session that was opened and never used looks like this; name another file",
+                ));
         }
         Ok(found)
     }
@@ -96,7 +98,8 @@ fn unreadable(path: &Path, name: &str, error: &std::io::Error) -> CommandError {
 
 /// The first transcript of a directory, by name.
 fn example_in(path: &Path) -> String {
-    let is_transcript = |name: &str| [".jsonl", ".json", ".traj"].iter().any(|end| name.ends_with(end));
+    let is_transcript =
+        |name: &str| [".jsonl", ".json", ".traj"].iter().any(|end| name.ends_with(end));
     let mut names = names_in(path);
     names.retain(|name| is_transcript(name));
     names.sort();

@@ -48,7 +48,8 @@ pub fn run(args: &Inspect, json: bool, output: &Output) -> Result<(), CommandErr
     let mut page = Page { style: &style, text: String::new() };
     match all.as_slice() {
         [(at, only)] => {
-            let place = if count == 1 { String::new() } else { format!(", conversation {at} of {count}") };
+            let place =
+                if count == 1 { String::new() } else { format!(", conversation {at} of {count}") };
             only.show(&mut page, &format!("{}{place}", input.name));
         }
         _ => several(&mut page, &input.name, &all),
@@ -68,7 +69,9 @@ fn chosen(
     let found: Vec<_> = all.filter(|(at, _)| *at == only).collect();
     if found.is_empty() {
         let error = format!("there is no conversation {only} in {name}: it holds {count}");
-        return Err(CommandError::usage(error).hint(format!("--only takes a number from 1 to {count}")));
+        return Err(
+            CommandError::usage(error).hint(format!("--only takes a number from 1 to {count}"))
+        );
     }
     Ok(found)
 }
@@ -168,8 +171,10 @@ impl Inspected {
             let name = style.paint(Color::Dim, &format!("{:7}", region.name));
             page.text += &format!("  {name} {bar}{space} {label}\n");
         }
-        let fills = self.regions.iter().filter(|region| region.tokens > 0).map(|region| region.fill);
-        page.text += &format!("          {}; the tail was set by {}\n", legend(style, fills), self.set_by);
+        let fills =
+            self.regions.iter().filter(|region| region.tokens > 0).map(|region| region.fill);
+        page.text +=
+            &format!("          {}; the tail was set by {}\n", legend(style, fills), self.set_by);
     }
 
     fn classes(&self, page: &mut Page<'_>) {
@@ -211,8 +216,14 @@ impl Inspected {
                 percent(count.tokens, whole)
             ),
         };
-        page.field("duplicates", &line(self.survey.duplicates, "results that a later call repeats"));
-        page.field("superseded", &line(self.survey.superseded, "reads that a later read or write made stale"));
+        page.field(
+            "duplicates",
+            &line(self.survey.duplicates, "results that a later call repeats"),
+        );
+        page.field(
+            "superseded",
+            &line(self.survey.superseded, "reads that a later read or write made stale"),
+        );
     }
 
     fn presets(&self, page: &mut Page<'_>) {
@@ -231,12 +242,17 @@ impl Inspected {
                     );
                     (number(fold.tokens_after), number(u64::from(fold.messages_after)), what)
                 }
-                Ok(Outcome::Nothing(reason)) => ("–".into(), "–".into(), format!("nothing: {}", grouped(&reason.to_string()))),
+                Ok(Outcome::Nothing(reason)) => {
+                    ("–".into(), "–".into(), format!("nothing: {}", grouped(&reason.to_string())))
+                }
                 Err(PlanError::Floor(floor)) => {
-                    let what = format!("cannot: at least {} tokens are needed", number(floor.needed));
+                    let what =
+                        format!("cannot: at least {} tokens are needed", number(floor.needed));
                     ("–".into(), "–".into(), what)
                 }
-                Err(error) => ("–".into(), "–".into(), format!("cannot: {}", grouped(&error.to_string()))),
+                Err(error) => {
+                    ("–".into(), "–".into(), format!("cannot: {}", grouped(&error.to_string())))
+                }
             };
             let fires = if *threshold > 0 { number(*threshold) } else { "–".to_owned() };
             table.row([name.clone(), fires, tokens, messages, what]);
@@ -247,16 +263,13 @@ impl Inspected {
     fn to_json(&self, at: usize, notes: &[Note]) -> Value {
         let prepared = &self.prepared;
         let log = &prepared.log;
-        let count = |count: &Count| {
-            json!({ "count": count.items, "tokens": count.tokens })
-        };
-        let with_name = |name: &str, found: &Count| {
-            json!({ "name": name, "count": found.items, "tokens": found.tokens })
-        };
+        let count = |count: &Count| json!({ "count": count.items, "tokens": count.tokens });
+        let with_name = |name: &str, found: &Count| json!({ "name": name, "count": found.items, "tokens": found.tokens });
         let regions = self.regions.iter().map(|region| {
             json!({ "name": region.name, "messages": region.messages, "tokens": region.tokens })
         });
-        let classes = self.survey.classes.iter().map(|(class, count)| with_name(class.name(), count));
+        let classes =
+            self.survey.classes.iter().map(|(class, count)| with_name(class.name(), count));
         let tools = self.survey.tools.iter().map(|(tool, count)| with_name(tool, count));
         json!({
             "conversation": at,
@@ -313,7 +326,11 @@ fn forecast(prepared: &Prepared, policy: &Policy) -> Forecast {
         joining: Joining::default(),
         manual: true,
     });
-    Forecast { name: policy.name.clone(), threshold: policy.trigger.threshold_tokens(usable), outcome }
+    Forecast {
+        name: policy.name.clone(),
+        threshold: policy.trigger.threshold_tokens(usable),
+        outcome,
+    }
 }
 
 fn row(name: String, count: Count, whole: u64, room: usize) -> [String; 5] {
@@ -393,7 +410,11 @@ fn several(page: &mut Page<'_>, name: &str, all: &[(usize, Inspected)]) {
     page.text.push('\n');
     page.text += &table.render(page.style, 2);
     let more = all.len().saturating_sub(SHOWN_CONVERSATIONS);
-    let more = if more > 0 { format!("{} more are in the total; ", number(more as u64)) } else { String::new() };
+    let more = if more > 0 {
+        format!("{} more are in the total; ", number(more as u64))
+    } else {
+        String::new()
+    };
     let preset = all.first().map_or("default", |(_, one)| &one.policy);
     let hint = format!("\n  {more}--only N shows one; `after` is what `{preset}` would leave\n");
     page.text += &page.style.paint(Color::Dim, &hint);

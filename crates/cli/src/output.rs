@@ -120,7 +120,11 @@ impl Output {
         let special = fs::metadata(path).is_ok_and(|meta| !meta.is_file());
         let written = if special { fs::write(path, bytes) } else { replace(path, bytes) };
         written.map_err(|error| {
-            CommandError::failed(format!("{} cannot be written: {}", path.display(), reason(&error)))
+            CommandError::failed(format!(
+                "{} cannot be written: {}",
+                path.display(),
+                reason(&error)
+            ))
         })
     }
 

@@ -42,12 +42,7 @@ impl Fill {
 
 /// A bar on which `columns` stand for `whole` tokens. What is there takes a column at least.
 /// Also tells how many columns it takes.
-pub fn bar(
-    style: &Style,
-    parts: &[(Fill, u64)],
-    whole: u64,
-    columns: usize,
-) -> (String, usize) {
+pub fn bar(style: &Style, parts: &[(Fill, u64)], whole: u64, columns: usize) -> (String, usize) {
     let whole = whole.max(1);
     let parts: Vec<_> = parts.iter().filter(|(_, tokens)| *tokens > 0).copied().collect();
     if parts.len() > FEW {
@@ -143,7 +138,8 @@ pub fn folded(style: &Style, done: &Done) -> String {
         let (bar, _) = bar(style, parts, fold.tokens_before, columns);
         format!("  {} {bar} {label}\n", style.paint(Color::Dim, &format!("{name:8}")))
     };
-    let fills = before.iter().chain(&after).filter(|(_, tokens)| *tokens > 0).map(|(fill, _)| *fill);
+    let fills =
+        before.iter().chain(&after).filter(|(_, tokens)| *tokens > 0).map(|(fill, _)| *fill);
     let legend = legend(style, fills);
     format!(
         "\n{}{}           {legend}\n\n",

@@ -127,7 +127,8 @@ impl Setup {
         let events = source.events.iter().cloned();
         let mut log = Log::of(kind.shared(), profile, counter.clone(), events);
         let envelope = &source.envelope;
-        let parts: Vec<&Bytes> = [&envelope.system, &envelope.tools].into_iter().flatten().collect();
+        let parts: Vec<&Bytes> =
+            [&envelope.system, &envelope.tools].into_iter().flatten().collect();
         log.set_envelope(parts.iter().map(|part| &part[..]));
         log
     }
@@ -160,7 +161,8 @@ impl Setup {
             return Ok(known.clone());
         }
         let counter = tokens::by_name(name).or_else(|_| tokens::by_name("estimate:openai"));
-        let counter = remembering(counter.map_err(|error| CommandError::failed(error.to_string()))?);
+        let counter =
+            remembering(counter.map_err(|error| CommandError::failed(error.to_string()))?);
         self.counters.insert(name, counter.clone());
         Ok(counter)
     }
@@ -231,22 +233,27 @@ fn tokenizer(name: &str) -> Result<Arc<dyn Counter>, CommandError> {
     };
     let known = tokens::names();
     Err(CommandError::usage(format!("there is no tokenizer `{name}`"))
-        .maybe_hint(nearest(name, known.iter().copied()).map(|near| format!("did you mean `{near}`?")))
+        .maybe_hint(
+            nearest(name, known.iter().copied()).map(|near| format!("did you mean `{near}`?")),
+        )
         .hint(format!("there are: {}, or the path of a tokenizer.json", known.join(", "))))
 }
 
 #[cfg(feature = "hf")]
 fn tokenizer_file(name: &str) -> Result<Arc<dyn Counter>, CommandError> {
     let json = Input::load(Path::new(name))?;
-    tokens::hf_from_bytes(name, &json.bytes).map_err(|error| CommandError::failed(error.to_string()))
+    tokens::hf_from_bytes(name, &json.bytes)
+        .map_err(|error| CommandError::failed(error.to_string()))
 }
 
 #[cfg(not(feature = "hf"))]
 fn tokenizer_file(name: &str) -> Result<Arc<dyn Counter>, CommandError> {
     Input::load(Path::new(name))?;
-    Err(CommandError::failed(format!("{name}: this build of midfold cannot count with tokenizer files"))
-        .hint("build it with them: cargo install midfold-cli --features hf")
-        .hint(format!("or use one of {}", tokens::names().join(", "))))
+    Err(CommandError::failed(format!(
+        "{name}: this build of midfold cannot count with tokenizer files"
+    ))
+    .hint("build it with them: cargo install midfold-cli --features hf")
+    .hint(format!("or use one of {}", tokens::names().join(", "))))
 }
 
 /// An exact count is ten times dearer than remembering it; an estimate is cheaper.
@@ -272,10 +279,10 @@ pub fn policy(preset: Option<&str>, file: Option<&Path>) -> Result<Policy, Comma
             }
             _ => None,
         };
-        error
-            .maybe_hint(near.map(|near| format!("did you mean `{near}`?")))
-            .hint("`midfold presets default` prints a whole policy to start from, \
-                   `midfold schema policy` all keys")
+        error.maybe_hint(near.map(|near| format!("did you mean `{near}`?"))).hint(
+            "`midfold presets default` prints a whole policy to start from, \
+                   `midfold schema policy` all keys",
+        )
     })
 }
 

@@ -66,7 +66,8 @@ fn single(style: &Style, name: &str, done: &Done) -> String {
         None => unchanged(&mut page, &what, done),
     }
     if let Some(target) = done.missed {
-        let text = format!("{} tokens were asked for: what may not be folded is larger", number(target));
+        let text =
+            format!("{} tokens were asked for: what may not be folded is larger", number(target));
         page.field("target", &text);
     }
     page.notes(&done.notes);
@@ -91,7 +92,8 @@ fn unchanged(page: &mut Page<'_>, what: &str, done: &Done) {
     page.field("window", &window(&done.prepared));
     let (before, after) = (log.len(), done.context.len());
     let count = number(before as u64);
-    let count = if before == after { count } else { format!("{count} → {}", number(after as u64)) };
+    let count =
+        if before == after { count } else { format!("{count} → {}", number(after as u64)) };
     page.field("messages", &count);
     repairs(page, &done.context);
 }
@@ -111,9 +113,10 @@ fn folded(page: &mut Page<'_>, what: &str, done: &Done, fold: &Fold) {
     page.calibrated(&done.prepared, &[before, after]);
     page.field("window", &window(&done.prepared));
     page.field("messages", &message_line(fold));
-    let carried = fold.entries.iter().filter(|entry| {
-        matches!(entry, Entry::Recap { .. } | Entry::Marker { .. })
-    });
+    let carried = fold
+        .entries
+        .iter()
+        .filter(|entry| matches!(entry, Entry::Recap { .. } | Entry::Marker { .. }));
     let stand_in = if fold.fallback.as_deref() == Some("marker") { "marker" } else { "recap" };
     page.field(
         "invariant",
@@ -211,7 +214,10 @@ fn recap(page: &mut Page<'_>, fold: &Fold) {
         page.list("not covered", u64::from(lost.count), "identifiers", &lost.first);
     }
     if recap.redacted > 0 {
-        page.field("redacted", &format!("{} secret(s) in the recap", number(u64::from(recap.redacted))));
+        page.field(
+            "redacted",
+            &format!("{} secret(s) in the recap", number(u64::from(recap.redacted))),
+        );
     }
 }
 
@@ -249,14 +255,21 @@ fn several(style: &Style, name: &str, all: &[Done]) -> String {
     if more > 0 {
         page.field("", &format!("and {} more", number(more as u64)));
     }
-    let before: u64 = all.iter().map(|d| d.fold().map_or(d.context.tokens(), |f| f.tokens_before)).sum();
+    let before: u64 =
+        all.iter().map(|d| d.fold().map_or(d.context.tokens(), |f| f.tokens_before)).sum();
     let after: u64 = all.iter().map(|done| done.context.tokens()).sum();
-    page.field("total", &format!("{} → {} tokens ({})", number(before), number(after), less(before, after)));
+    page.field(
+        "total",
+        &format!("{} → {} tokens ({})", number(before), number(after), less(before, after)),
+    );
     let [heads, tails] = [
         all.iter().filter_map(Done::fold).all(|fold| fold.head_verbatim),
         all.iter().filter_map(Done::fold).all(|fold| fold.tail_verbatim),
     ];
-    page.field("invariant", &format!("head verbatim {heads} | tail verbatim {tails}, in all of them"));
+    page.field(
+        "invariant",
+        &format!("head verbatim {heads} | tail verbatim {tails}, in all of them"),
+    );
     if let Some(first) = all.first() {
         page.field("counted", &format!("with {}", counted(&first.prepared)));
         let same = all.iter().all(|done| done.prepared.window == first.prepared.window);
@@ -278,7 +291,8 @@ fn one_line(done: &Done) -> String {
             fold.messages_after
         ),
         (None, reason) => {
-            let why = reason.map_or(String::new(), |reason| format!(": {}", grouped(&reason.to_string())));
+            let why = reason
+                .map_or(String::new(), |reason| format!(": {}", grouped(&reason.to_string())));
             format!("{} tokens, unchanged{why}{id}", number(done.context.tokens()))
         }
     }
@@ -307,17 +321,29 @@ pub fn window(prepared: &Prepared) -> String {
         WindowSource::UnknownModel(model) => {
             format!("{window}, the default: {model} is not known (set --window)")
         }
-        WindowSource::NoModel => format!("{window}, the default: the file names no model (set --window)"),
+        WindowSource::NoModel => {
+            format!("{window}, the default: the file names no model (set --window)")
+        }
     }
 }
 
 fn less(before: u64, after: u64) -> String {
     let part = before.abs_diff(after) * 100 / before.max(1);
-    if part == 0 { "0 %".to_owned() } else if after > before { format!("+{part} %") } else { format!("−{part} %") }
+    if part == 0 {
+        "0 %".to_owned()
+    } else if after > before {
+        format!("+{part} %")
+    } else {
+        format!("−{part} %")
+    }
 }
 
 fn messages(count: u32) -> String {
-    if count == 1 { "1 message".to_owned() } else { format!("{} messages", number(u64::from(count))) }
+    if count == 1 {
+        "1 message".to_owned()
+    } else {
+        format!("{} messages", number(u64::from(count)))
+    }
 }
 
 /// A sentence of the engine with its figures as [`number`] writes them.
@@ -331,7 +357,7 @@ pub fn number(n: u64) -> String {
     let digits = n.to_string();
     let mut out = String::with_capacity(digits.len() + digits.len() / 3);
     for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at) % 3 == 0 {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
             out.push(',');
         }
         out.push(digit);
@@ -356,7 +382,8 @@ impl Page<'_> {
     }
 
     pub fn field(&mut self, label: &str, text: &str) {
-        for (at, line) in wrap(text, self.style.width.saturating_sub(LABEL + 2)).iter().enumerate() {
+        for (at, line) in wrap(text, self.style.width.saturating_sub(LABEL + 2)).iter().enumerate()
+        {
             let label = format!("{:LABEL$}", if at == 0 { label } else { "" });
             self.text += &format!("  {}{line}\n", self.style.paint(Color::Dim, &label));
         }

@@ -83,7 +83,8 @@ impl<const N: usize> Table<N> {
             for (column, cell) in wrapped.iter().enumerate() {
                 let text = cell.get(at).map_or("", String::as_str);
                 let space = " ".repeat(widths[column].saturating_sub(text.width()));
-                let painted = colors[column].map_or(text.to_owned(), |color| style.paint(color, text));
+                let painted =
+                    colors[column].map_or(text.to_owned(), |color| style.paint(color, text));
                 let gap = if column == 0 { "" } else { "  " };
                 line += &match self.right[column] {
                     true => format!("{gap}{space}{painted}"),

@@ -28,9 +28,11 @@ impl<'a> Transcript<'a> {
                 };
                 [&wrapper.before[..], &list, &wrapper.after, b"\n"].concat()
             }
-            None if self.prepared.is_lines && !self.is_body() => {
-                self.messages.iter().flat_map(|message| [flat(message), b"\n".to_vec()].concat()).collect()
-            }
+            None if self.prepared.is_lines && !self.is_body() => self
+                .messages
+                .iter()
+                .flat_map(|message| [flat(message), b"\n".to_vec()].concat())
+                .collect(),
             None => [&self.request(b"\n")[..], b"\n"].concat(),
         }
     }
@@ -62,9 +64,10 @@ impl<'a> Transcript<'a> {
             DialectKind::ShareGpt => (b"system", b"conversations"),
             DialectKind::Anthropic | DialectKind::OpenAiChat => (b"system", b"messages"),
         };
-        let model = envelope.model.as_ref().map(|model| {
-            Bytes::from(midfold::core::jsonstr::encode(model).into_bytes())
-        });
+        let model = envelope
+            .model
+            .as_ref()
+            .map(|model| Bytes::from(midfold::core::jsonstr::encode(model).into_bytes()));
         let mut out = vec![b'{'];
         let beside = [
             (&b"model"[..], model.as_ref()),

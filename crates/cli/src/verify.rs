@@ -29,7 +29,8 @@ pub fn run(args: &Verify, json: bool, output: &Output) -> Result<(), CommandErro
     let mut setup = Setup::new(&measure(args, folds.as_deref()), args.to.as_deref())?;
     let [before, after] = [Input::load(&args.before)?, Input::load(&args.after)?];
     let found = before.conversations(from)?.conversations;
-    let prepared = found.into_iter().map(|one| setup.prepare(one)).collect::<Result<Vec<_>, _>>()?;
+    let prepared =
+        found.into_iter().map(|one| setup.prepare(one)).collect::<Result<Vec<_>, _>>()?;
     // A compacted list need not tell its dialect any more; the original does.
     let format = prepared.first().map(|first| list_format(first.kind));
     let after_all = after.conversations(format)?.conversations;
@@ -134,7 +135,8 @@ fn check(
 /// The most that may be counted so that the real figure is at most `tokens`.
 fn most(meter: &Meter, tokens: u64) -> u64 {
     let scale = |tokens: u64, ratio: u64| u128::from(tokens) * 10_000 / u128::from(ratio.max(1));
-    let counted = scale(tokens, u64::from(meter.ratio.0)) * 10_000 / (10_000 + u128::from(meter.margin.0));
+    let counted =
+        scale(tokens, u64::from(meter.ratio.0)) * 10_000 / (10_000 + u128::from(meter.margin.0));
     let mut counted = u64::try_from(counted).unwrap_or(u64::MAX);
     while counted > 0 && meter.upper(counted) > tokens {
         counted -= 1;
@@ -145,8 +147,10 @@ fn most(meter: &Meter, tokens: u64) -> u64 {
 impl Checked {
     fn to_json(&self) -> Value {
         let findings = self.report.findings.iter();
-        let findings = findings.map(|f| json!({ "rule": f.rule, "message": f.at, "detail": f.detail }));
-        let checked = self.report.checked.iter().map(|(rule, count)| ((*rule).to_owned(), json!(count)));
+        let findings =
+            findings.map(|f| json!({ "rule": f.rule, "message": f.at, "detail": f.detail }));
+        let checked =
+            self.report.checked.iter().map(|(rule, count)| ((*rule).to_owned(), json!(count)));
         json!({
             "conversation": self.number,
             "ok": self.report.is_clean(),
@@ -175,7 +179,8 @@ fn page(all: &[Checked], output: &Output) -> String {
         page.title(Color::Red, &format!("{} violation(s) in {} checks", findings, number(checks)));
     }
     for one in all {
-        let place = if all.len() > 1 { format!("conversation {}, ", one.number) } else { String::new() };
+        let place =
+            if all.len() > 1 { format!("conversation {}, ", one.number) } else { String::new() };
         for found in &one.report.findings {
             let at = found.at.map_or(String::new(), |at| format!("message {at}: "));
             let rule = style.paint(Color::Yellow, found.rule);
@@ -187,7 +192,8 @@ fn page(all: &[Checked], output: &Output) -> String {
     match recorded {
         0 => page.field("record", "none: the fold itself was not checked (give --record)"),
         n if n == all.len() => page.field("record", "checked"),
-        n => page.field("record", &format!("checked for {n} conversations, the others were not folded")),
+        n => page
+            .field("record", &format!("checked for {n} conversations, the others were not folded")),
     }
     match all {
         [Checked { budget: Some(budget), .. }] => {

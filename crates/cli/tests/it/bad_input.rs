@@ -19,8 +19,14 @@ fn files() {
     sees!("binary", ["compact", &write("binary.json", b"\x89PNG\r\n\x1a\n\x00\x00\xff\xfe")]);
     sees!("truncated", ["compact", "fixtures/truncated.json"]);
     sees!("not-json", ["compact", &write("notes.json", b"Dear diary,\ntoday I")]);
-    sees!("no-messages", ["compact", &write("package.json", b"{\"name\":\"x\",\"version\":\"1\"}")]);
-    sees!("zero-messages", ["compact", &write("none.json", b"{\"model\":\"gpt-5\",\"messages\":[]}")]);
+    sees!(
+        "no-messages",
+        ["compact", &write("package.json", b"{\"name\":\"x\",\"version\":\"1\"}")]
+    );
+    sees!(
+        "zero-messages",
+        ["compact", &write("none.json", b"{\"model\":\"gpt-5\",\"messages\":[]}")]
+    );
     sees!("stdin-empty", ["compact", "-"]);
 }
 

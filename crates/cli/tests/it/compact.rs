@@ -82,10 +82,10 @@ fn every_shape_is_readable_again() {
         for to in [None, Some("openai-chat"), Some("anthropic")] {
             let once = tmp.join(format!("{name}.{}", to.unwrap_or("same"))).display().to_string();
             let fixture = format!("fixtures/{name}");
-            let mut args = vec!["compact", &fixture, "-o", &once];
+            let mut args = vec!["compact", &fixture, "-o", &once, "--tokenizer", "chars:4"];
             args.extend(to.iter().flat_map(|to| ["--to", *to]));
             report(&args);
-            let again = stdout(&["compact", &once], b"");
+            let again = stdout(&["compact", &once, "--tokenizer", "chars:4"], b"");
             assert_eq!(again, fs::read_to_string(&once).unwrap(), "{name} {to:?}");
         }
     }
@@ -99,8 +99,10 @@ fn a_request_keeps_all_but_its_messages() {
         "{{ \"temperature\": 1.0,\n  \"big\": 12345678901234567890123,\n  \"messages\": [{messages}],\n  \"model\": \"gpt-4o\" }}"
     );
     let out = stdout(&["compact", "-"], body.as_bytes());
-    let [start, end] = ["{ \"temperature\": 1.0,\n  \"big\": 12345678901234567890123,\n  \"messages\": [",
-        "],\n  \"model\": \"gpt-4o\" }\n"];
+    let [start, end] = [
+        "{ \"temperature\": 1.0,\n  \"big\": 12345678901234567890123,\n  \"messages\": [",
+        "],\n  \"model\": \"gpt-4o\" }\n",
+    ];
     assert!(out.starts_with(start) && out.ends_with(end));
     assert!(out.len() < body.len() / 2);
 }
@@ -109,8 +111,14 @@ fn a_request_keeps_all_but_its_messages() {
 fn json_has_messages_fold_and_problems() {
     let found = json(&stdout(&["compact", SESSION, "--json"], b""));
     let fold = &found["fold"];
-    assert_eq!(found["messages"].as_array().unwrap().len() as u64, fold["messages_after"].as_u64().unwrap());
-    assert_eq!((&fold["head_verbatim"], &fold["tail_verbatim"]), (&Value::Bool(true), &Value::Bool(true)));
+    assert_eq!(
+        found["messages"].as_array().unwrap().len() as u64,
+        fold["messages_after"].as_u64().unwrap()
+    );
+    assert_eq!(
+        (&fold["head_verbatim"], &fold["tail_verbatim"]),
+        (&Value::Bool(true), &Value::Bool(true))
+    );
     assert!(found.get("noop").is_none() && found["problems"].as_array().unwrap().is_empty());
     let body = json(&stdout(&["compact", "fixtures/anthropic.json", "--json"], b""));
     assert!(body["fold"].is_null() && body["system"].is_string());
@@ -154,7 +162,8 @@ fn several_conversations_give_a_line_each() {
 #[test]
 fn the_window_is_that_of_the_model() {
     let with = |model: &str| {
-        let body = format!(r#"{{"model":"{model}","messages":[{{"role":"user","content":"hi"}}]}}"#);
+        let body =
+            format!(r#"{{"model":"{model}","messages":[{{"role":"user","content":"hi"}}]}}"#);
         let output = run(&["compact", "-"], body.as_bytes());
         String::from_utf8(output.stderr).unwrap()
     };
@@ -169,9 +178,13 @@ fn usage_in_the_transcript_calibrates_unless_the_tokenizer_is_given() {
     let mut lines = String::new();
     for at in 0..12 {
         let text = "words and words ".repeat(300);
-        lines += &format!("{{\"type\":\"user\",\"uuid\":\"u{at}\",\"sessionId\":\"s\",\"message\":{{\"role\":\"user\",\"content\":\"{text}\"}}}}\n");
+        lines += &format!(
+            "{{\"type\":\"user\",\"uuid\":\"u{at}\",\"sessionId\":\"s\",\"message\":{{\"role\":\"user\",\"content\":\"{text}\"}}}}\n"
+        );
         let prompt = 2_000 * (at + 1);
-        lines += &format!("{{\"type\":\"assistant\",\"uuid\":\"a{at}\",\"sessionId\":\"s\",\"message\":{{\"id\":\"m{at}\",\"role\":\"assistant\",\"model\":\"claude-sonnet-4-5\",\"content\":[{{\"type\":\"text\",\"text\":\"ok\"}}],\"usage\":{{\"input_tokens\":{prompt},\"output_tokens\":3}}}}}}\n");
+        lines += &format!(
+            "{{\"type\":\"assistant\",\"uuid\":\"a{at}\",\"sessionId\":\"s\",\"message\":{{\"id\":\"m{at}\",\"role\":\"assistant\",\"model\":\"claude-sonnet-4-5\",\"content\":[{{\"type\":\"text\",\"text\":\"ok\"}}],\"usage\":{{\"input_tokens\":{prompt},\"output_tokens\":3}}}}}}\n"
+        );
     }
     let auto = String::from_utf8(run(&["compact", "-"], lines.as_bytes()).stderr).unwrap();
     assert!(auto.contains("learned from 11 request(s)"), "{auto}");
@@ -196,7 +209,10 @@ fn a_policy_of_ones_own() {
     let path = tmp.join("mine.toml").display().to_string();
     fs::write(&path, "base = \"head-tail\"\nname = \"mine\"\n[tail]\nmin_messages = 7\n").unwrap();
     let found = json(&stdout(&["compact", SESSION, "--json", "--policy", &path], b""));
-    assert_eq!((&found["fold"]["policy"], &found["fold"]["strategy"]), (&"mine".into(), &"head-tail".into()));
+    assert_eq!(
+        (&found["fold"]["policy"], &found["fold"]["strategy"]),
+        (&"mine".into(), &"head-tail".into())
+    );
 }
 
 #[test]

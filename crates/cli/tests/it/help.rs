@@ -8,7 +8,10 @@ fn every_command_has_help_with_an_example() {
     for command in ["compact", "inspect", "verify", "presets", "schema"] {
         sees!(format!("help-{command}"), [command, "--help"]);
         let help = stdout(&[command, "--help"], b"");
-        assert!(help.contains(&format!("midfold {command}")) && help.contains("Example"), "{command}");
+        assert!(
+            help.contains(&format!("midfold {command}")) && help.contains("Example"),
+            "{command}"
+        );
     }
 }
 
@@ -21,7 +24,8 @@ fn version() {
 fn presets() {
     sees!("presets", ["presets"]);
     sees!("presets-head-tail", ["presets", "head-tail"]);
-    let list: serde_json::Value = serde_json::from_str(&stdout(&["presets", "--json"], b"")).unwrap();
+    let list: serde_json::Value =
+        serde_json::from_str(&stdout(&["presets", "--json"], b"")).unwrap();
     assert_eq!(list[0]["name"], "default");
     let one = stdout(&["presets", "hermes", "--json"], b"");
     let one: serde_json::Value = serde_json::from_str(&one).unwrap();
@@ -39,7 +43,8 @@ fn colours_are_only_there_when_asked_for() {
 #[test]
 fn schemas_name_the_fields() {
     for (of, field) in [("fold", "head_verbatim"), ("policy", "reducers")] {
-        let schema: serde_json::Value = serde_json::from_str(&stdout(&["schema", of], b"")).unwrap();
+        let schema: serde_json::Value =
+            serde_json::from_str(&stdout(&["schema", of], b"")).unwrap();
         assert!(schema["properties"][field].is_object(), "{of}");
     }
 }
