@@ -83,10 +83,10 @@ impl Setup {
         let auto_counter = self.tokenizer.is_none();
         let converted = kind != from;
         let is_lines = is_lines(&source);
-        let recorded = || Self::log(from, profile, &counter, &source);
         let mut meter = Meter::exact();
-        if auto_counter && source.events.iter().any(|event| event.usage.is_some()) {
-            meter.learn(&recorded());
+        // Converted messages carry no usage: the meter learns from the recorded ones.
+        if auto_counter && converted && source.events.iter().any(|event| event.usage.is_some()) {
+            meter.learn(&Self::log(from, profile, &counter, &source));
         }
         let mut problems = Vec::new();
         if converted {
@@ -103,6 +103,9 @@ impl Setup {
         }
         let log = Self::log(kind, profile, &counter, &source);
         source.events = Vec::new();
+        if auto_counter && !converted {
+            meter.learn(&log);
+        }
         let (window, window_from) = self.window_for(model);
         Ok(Prepared {
             kind,

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use midfold::core::fold::Entry;
 use midfold::core::layout::Floor;
 use midfold::formats::Problem;
+use midfold::formats::read::Conversation;
 use midfold::{Context, Fate, Fold, Meter};
 use serde_json::{Value, json};
 use unicode_width::UnicodeWidthStr;
@@ -21,7 +22,20 @@ pub struct Note {
 }
 
 impl Note {
-    pub fn of_reader(problem: Problem) -> Self {
+    /// What the reader noted, by the conversation that it concerns.
+    pub fn by_conversation(problems: Vec<Problem>, all: &[Conversation]) -> Vec<Vec<Self>> {
+        let mut notes: Vec<Vec<Self>> = all.iter().map(|_| Vec::new()).collect();
+        for problem in problems {
+            let line = problem.at.unwrap_or(0);
+            let at = all.iter().rposition(|found| found.line <= line).unwrap_or(0);
+            if let Some(notes) = notes.get_mut(at) {
+                notes.push(Self::of_reader(problem));
+            }
+        }
+        notes
+    }
+
+    fn of_reader(problem: Problem) -> Self {
         let place = problem.at.map(|at| ("line", at));
         Self { place, code: problem.code, detail: problem.detail }
     }
