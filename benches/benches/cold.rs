@@ -34,7 +34,9 @@ fn cold(c: &mut Criterion) -> anyhow::Result<()> {
         b.iter(|| midfold::formats::scan::value(black_box(&input), 0));
     });
     group.bench_function("JSON scan of serde_json", |b| {
-        b.iter(|| serde_json::from_slice::<&serde_json::value::RawValue>(black_box(&input)).is_ok());
+        b.iter(|| {
+            serde_json::from_slice::<&serde_json::value::RawValue>(black_box(&input)).is_ok()
+        });
     });
     group.finish();
     Ok(())

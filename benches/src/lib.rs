@@ -100,7 +100,7 @@ pub fn appended(count: usize) -> Vec<RawEvent> {
     let source: Vec<char> =
         midfold_testkit::big_messages(400, 400 * 1_700).concat().chars().collect();
     let message = |n: usize| {
-        let role = if n % 2 == 0 { "assistant" } else { "user" };
+        let role = if n.is_multiple_of(2) { "assistant" } else { "user" };
         let from = (n * 977) % (source.len() - 3_800);
         let text: String = source[from..from + 3_800].iter().collect();
         let text = midfold_testkit::quoted(&text.replace('\\', "/"));

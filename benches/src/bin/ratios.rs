@@ -15,7 +15,9 @@ use midfold::Budget;
 use midfold_benches as bench;
 
 /// Fresh processes for each cold figure.
-const ROUNDS: usize = 7;
+const ROUNDS: usize = 9;
+/// What each of them measures.
+const CHILDREN: [&str; 5] = ["compact-exact", "compact-estimated", "tokenizer", "scan", "read"];
 /// Appends measured at each size.
 const APPENDS: usize = 4_000;
 
@@ -64,11 +66,16 @@ fn measure() -> Result<Vec<Row>> {
 }
 
 fn cold(file: &Path, size: usize) -> Result<Vec<Row>> {
-    let exact = best(file, "compact-exact")?;
-    let estimated = best(file, "compact-estimated")?;
-    let tokenizer = best(file, "tokenizer")?;
-    let scan = best(file, "scan")?;
-    let read = best(file, "read")?;
+    // Round by round, so that a busy minute of the machine does not hit one figure alone.
+    let mut best = CHILDREN.map(|_| Figures { seconds: f64::INFINITY, peak: f64::INFINITY });
+    for _ in 0..ROUNDS {
+        for (what, best) in CHILDREN.iter().zip(&mut best) {
+            let now = in_fresh_process(file, what)?;
+            best.seconds = best.seconds.min(now.seconds);
+            best.peak = best.peak.min(now.peak);
+        }
+    }
+    let [exact, estimated, tokenizer, scan, read] = best;
     let mut rows = vec![
         Row::plain("cold_exact_s", "cold compact, exact", exact.seconds, "s"),
         Row::plain("cold_estimated_s", "cold compact, estimated", estimated.seconds, "s"),
@@ -184,31 +191,23 @@ struct Figures {
     peak: f64,
 }
 
-/// The best of several fresh processes.
-fn best(file: &Path, what: &str) -> Result<Figures> {
-    let mut best = Figures { seconds: f64::INFINITY, peak: f64::INFINITY };
-    for _ in 0..ROUNDS {
-        let output = Command::new(std::env::current_exe()?)
-            .args(["--child", what])
-            .arg(file)
-            .stderr(Stdio::inherit())
-            .output()?;
-        let text = String::from_utf8(output.stdout)?;
-        let (seconds, peak) = text.trim().split_once(' ').with_context(|| format!("{what}: {text}"))?;
-        best.seconds = best.seconds.min(seconds.parse()?);
-        best.peak = best.peak.min(peak.parse()?);
-    }
-    Ok(best)
+fn in_fresh_process(file: &Path, what: &str) -> Result<Figures> {
+    let output = Command::new(std::env::current_exe()?)
+        .args(["--child", what])
+        .arg(file)
+        .stderr(Stdio::inherit())
+        .output()?;
+    let text = String::from_utf8(output.stdout)?;
+    let (seconds, peak) = text.trim().split_once(' ').with_context(|| format!("{what}: {text}"))?;
+    Ok(Figures { seconds: seconds.parse()?, peak: peak.parse()? })
 }
 
 /// One measurement in a process of its own. The file is in memory before the clock starts.
 fn child(what: &str, file: &Path) -> Result<()> {
     let input = Bytes::from(std::fs::read(file)?);
     let seconds = match what {
-        "compact-exact" => timed(|| bench::compact(&input, bench::counter("o200k")?).map(drop))?,
-        "compact-estimated" => {
-            timed(|| bench::compact(&input, bench::counter("estimate:openai")?).map(drop))?
-        }
+        "compact-exact" => timed(|| compact(&input, "o200k"))?,
+        "compact-estimated" => timed(|| compact(&input, "estimate:openai"))?,
         "tokenizer" => {
             let texts = bench::texts(&bench::log(&input, bench::counter("chars:4")?)?);
             timed(|| {
@@ -221,11 +220,19 @@ fn child(what: &str, file: &Path) -> Result<()> {
             serde_json::from_slice::<&serde_json::value::RawValue>(&input)?;
             Ok(())
         })?,
-        "read" => timed(|| Ok(drop(midfold::formats::read::read(&input, None)?)))?,
+        "read" => timed(|| {
+            std::hint::black_box(midfold::formats::read::read(&input, None)?);
+            Ok(())
+        })?,
         _ => bail!("unknown measurement {what}"),
     };
     let peak = high_water(std::process::id()).unwrap_or(f64::NAN);
     writeln!(std::io::stdout(), "{seconds} {peak}")?;
+    Ok(())
+}
+
+fn compact(input: &Bytes, counter: &str) -> Result<()> {
+    std::hint::black_box(bench::compact(input, bench::counter(counter)?)?);
     Ok(())
 }
 

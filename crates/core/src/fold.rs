@@ -179,11 +179,11 @@ impl IdList {
     /// How many identifiers a record shows.
     pub const SHOWN: usize = 200;
 
-    /// A list of these identifiers.
+    /// `count` identifiers, of which `best` are known, best first.
     #[must_use]
-    pub fn of(ids: &[String]) -> Self {
-        let count = u32::try_from(ids.len()).unwrap_or(u32::MAX);
-        Self { count, first: ids.iter().take(Self::SHOWN).cloned().collect() }
+    pub fn of(count: usize, best: &[String]) -> Self {
+        let count = u32::try_from(count).unwrap_or(u32::MAX);
+        Self { count, first: best.iter().take(Self::SHOWN).cloned().collect() }
     }
 }
 

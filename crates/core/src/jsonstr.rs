@@ -16,10 +16,11 @@ use std::borrow::Cow;
 #[must_use]
 pub fn decode(token: &[u8]) -> Cow<'_, str> {
     let inner = strip_quotes(token);
-    if memchr::memchr(b'\\', inner).is_none() {
-        return String::from_utf8_lossy(inner);
+    let text = String::from_utf8_lossy(inner);
+    match memchr::memchr(b'\\', text.as_bytes()) {
+        None => text,
+        Some(first) => Cow::Owned(decode_escaped(&text, first)),
     }
-    Cow::Owned(decode_escaped(inner))
 }
 
 fn strip_quotes(token: &[u8]) -> &[u8] {
@@ -29,51 +30,53 @@ fn strip_quotes(token: &[u8]) -> &[u8] {
     }
 }
 
-fn decode_escaped(mut rest: &[u8]) -> String {
-    let mut out = String::with_capacity(rest.len());
-    while let Some(at) = memchr::memchr(b'\\', rest) {
-        push_lossy(&mut out, &rest[..at]);
+/// `first` is the position of the first backslash.
+fn decode_escaped(text: &str, first: usize) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    let mut next = Some(first);
+    while let Some(at) = next {
+        out.push_str(&rest[..at]);
         rest = decode_escape(&rest[at + 1..], &mut out);
+        next = find_backslash(rest.as_bytes());
     }
-    push_lossy(&mut out, rest);
+    out.push_str(rest);
     out
 }
 
-fn push_lossy(out: &mut String, bytes: &[u8]) {
-    match std::str::from_utf8(bytes) {
-        Ok(text) => out.push_str(text),
-        Err(_) => out.push_str(&String::from_utf8_lossy(bytes)),
-    }
+/// Escapes come in lines: the next one is mostly near, where a plain loop beats a search.
+fn find_backslash(bytes: &[u8]) -> Option<usize> {
+    const NEAR: usize = 16;
+    let near = bytes.len().min(NEAR);
+    let found = bytes[..near].iter().position(|byte| *byte == b'\\');
+    found.or_else(|| memchr::memchr(b'\\', &bytes[near..]).map(|at| near + at))
 }
 
 /// Decodes what follows a backslash and returns what is left.
-fn decode_escape<'a>(rest: &'a [u8], out: &mut String) -> &'a [u8] {
-    let Some((&kind, rest)) = rest.split_first() else {
-        out.push(char::REPLACEMENT_CHARACTER);
-        return rest;
-    };
-    match kind {
-        b'n' => out.push('\n'),
-        b't' => out.push('\t'),
-        b'r' => out.push('\r'),
-        b'b' => out.push('\u{8}'),
-        b'f' => out.push('\u{c}'),
-        b'"' | b'\\' | b'/' => out.push(kind as char),
-        b'u' => return decode_unicode(rest, out),
+fn decode_escape<'a>(rest: &'a str, out: &mut String) -> &'a str {
+    let mut chars = rest.chars();
+    match chars.next() {
+        Some('n') => out.push('\n'),
+        Some('t') => out.push('\t'),
+        Some('r') => out.push('\r'),
+        Some('b') => out.push('\u{8}'),
+        Some('f') => out.push('\u{c}'),
+        Some(kind @ ('"' | '\\' | '/')) => out.push(kind),
+        Some('u') => return decode_unicode(chars.as_str(), out),
         _ => out.push(char::REPLACEMENT_CHARACTER),
     }
-    rest
+    chars.as_str()
 }
 
-fn decode_unicode<'a>(rest: &'a [u8], out: &mut String) -> &'a [u8] {
-    let Some(first) = hex4(rest) else {
+fn decode_unicode<'a>(rest: &'a str, out: &mut String) -> &'a str {
+    let Some(first) = hex4(rest.as_bytes()) else {
         out.push(char::REPLACEMENT_CHARACTER);
         return rest;
     };
     let rest = &rest[4..];
     if (0xD800..0xDC00).contains(&first)
-        && let [b'\\', b'u', low @ ..] = rest
-        && let Some(second) = hex4(low)
+        && let Some(low) = rest.strip_prefix("\\u")
+        && let Some(second) = hex4(low.as_bytes())
         && (0xDC00..0xE000).contains(&second)
     {
         let code = 0x1_0000 + ((first - 0xD800) << 10) + (second - 0xDC00);
@@ -131,4 +134,39 @@ pub fn encode(text: &str) -> String {
     let mut out = Vec::new();
     encode_into(text, &mut out);
     String::from_utf8(out).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    proptest::proptest! {
+        #[test]
+        fn decodes_what_it_encodes(text in "[\\PC\n\t\"\\\\\u{0}-\u{1f}é漢🦀]{0,60}") {
+            let token = encode(&text);
+            proptest::prop_assert_eq!(decode(token.as_bytes()), text.as_str());
+            proptest::prop_assert_eq!(serde_json::from_str::<String>(&token).unwrap(), text);
+        }
+
+        #[test]
+        fn decodes_any_bytes(bytes in proptest::collection::vec(proptest::prelude::any::<u8>(), 0..60)) {
+            let _ = decode(&bytes);
+        }
+
+        #[test]
+        fn agrees_with_serde_json(text in "\\PC{0,60}") {
+            let token = serde_json::to_string(&text).unwrap();
+            proptest::prop_assert_eq!(decode(token.as_bytes()), text.as_str());
+        }
+    }
+
+    #[test]
+    fn odd_escapes_are_replaced() {
+        assert_eq!(decode(br#""\ud83e\udd80""#), "🦀");
+        assert_eq!(decode(br#""\ud83e x""#), "\u{FFFD} x");
+        assert_eq!(decode(br#""\ud83e\u0041""#), "\u{FFFD}A");
+        assert_eq!(decode(br#""\q""#), "\u{FFFD}");
+        assert_eq!(decode(br#""a\u12""#), "a\u{FFFD}12");
+        assert_eq!(decode(b"\"a\xff\\n\""), "a\u{FFFD}\n");
+    }
 }

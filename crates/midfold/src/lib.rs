@@ -1,6 +1,31 @@
 //! Context compaction for LLM agents. *Keep the ends, fold the middle.*
 //!
 //! The facade: everything a Rust user needs, re-exported from the crates below it.
+//!
+//! ```
+//! use midfold::formats::{profile, read};
+//! use midfold::{Budget, Log, Meter, Outcome, Policy, Session, tokens};
+//!
+//! # let rows: Vec<String> = midfold_testkit::coding_session(7, 12);
+//! # let input = bytes::Bytes::from(rows.join("\n"));
+//! let conversation = read::read(&input, None)?.conversations.remove(0);
+//! let dialect = conversation.format.dialect();
+//! let rules = profile::for_dialect(dialect)[0];
+//! let log = Log::of(dialect.shared(), rules, tokens::by_name("o200k")?, conversation.events);
+//! let policy = Policy::preset("default").ok_or("no such preset")?;
+//! let mut session = Session::over("my-session", log, policy, Meter::exact());
+//! if let Outcome::Folded(fold) = session.compact(&Budget::new(32_000), None)? {
+//!     println!("{} -> {} tokens", fold.tokens_before, fold.tokens_after);
+//! }
+//! let messages: Vec<u8> = session.view().bytes(); // a JSON array, ready to send
+//! # assert_eq!(session.folds().len(), 1);
+//! # assert!(session.view().tokens() <= 32_000);
+//! # assert!(messages.starts_with(b"[") && messages.len() < input.len());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! A session that is held takes new messages with [`Session::append`] and answers with
+//! [`Session::context`], which folds first when the policy's trigger fires.
 
 pub use midfold_core as core;
 pub use midfold_formats as formats;

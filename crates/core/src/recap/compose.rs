@@ -8,6 +8,7 @@ use std::cmp::Reverse;
 use rustc_hash::FxHashSet;
 
 use crate::counter::{Content, Counter};
+use crate::fold::IdList;
 use crate::ids::{IdClass, class_of, identifiers};
 use crate::recap::escape;
 use crate::recap::gather::{Gathered, IdUse};
@@ -39,10 +40,16 @@ pub struct Composed {
     pub text: String,
     /// Tokens of the text.
     pub tokens: u64,
-    /// Identifiers named, best first.
+    /// How many identifiers of the span it names.
+    pub kept: usize,
+    /// The identifiers of the span that the context names: those that its verbatim parts and the
+    /// sections name, then those of the identifiers section, best first. A compound such as
+    /// `db-prod-1:5432` is followed by its parts.
     pub ids: Vec<String>,
-    /// Identifiers that found no place, best first.
-    pub lost: Vec<String>,
+    /// How many found no place.
+    pub lost: usize,
+    /// The best of them.
+    pub worst: Vec<String>,
     /// Files named.
     pub files: usize,
     /// Secrets that were replaced.
@@ -80,17 +87,19 @@ pub fn compose(gathered: &Gathered, frame: &Frame<'_>) -> Composed {
     }
     let sections = writer.out.clone();
     let said: FxHashSet<&str> = identifiers(&sections).collect();
-    let (said, ranked): (Vec<_>, Vec<_>) =
-        rank(gathered, frame).into_iter().partition(|(id, _)| said.contains(id));
-    let named = writer.identifiers(&ranked);
+    let ranked = rank(gathered, frame, &said, usize::try_from(frame.cap).unwrap_or(usize::MAX));
+    let named = writer.identifiers(&ranked.best);
     writer.out.push_str(END);
     let (text, redacted) = Redactor::shared().redact(&writer.out);
     let text = text.into_owned();
-    let owned = |ids: &[(&str, u64)]| -> Vec<String> { ids.iter().map(|(id, _)| (*id).to_owned()).collect() };
+    let owned = |ids: &[Ranked<'_>]| ids.iter().map(|r| r.id.to_owned()).collect::<Vec<_>>();
+    let named_ids = ranked.said.iter().chain(ranked.best[..named].iter().map(|r| &r.id));
     Composed {
         tokens: u64::from(frame.counter.count(&text, Content::Prose)),
-        ids: [owned(&said), owned(&ranked[..named])].concat(),
-        lost: owned(&ranked[named..]),
+        kept: ranked.said.len() + named,
+        ids: named_ids.flat_map(|id| with_parts(id)).map(str::to_owned).collect(),
+        lost: ranked.best.len() - named + ranked.rest,
+        worst: owned(&ranked.best[named..]),
         files: named_files(gathered, &sections),
         text,
         redacted,
@@ -280,30 +289,54 @@ impl Writer<'_> {
     }
 
     /// Writes as many identifiers as fit, best first, and says how many.
-    fn identifiers(&mut self, ranked: &[(&str, u64)]) -> usize {
-        let text = |n: usize| {
-            let mut text = format!("### {}\n", section::IDENTIFIERS);
-            let classes =
-                [("paths", IdClass::Path), ("names", IdClass::Symbol), ("values", IdClass::Value)];
-            for (label, class) in classes {
-                let ids: Vec<&str> =
-                    ranked[..n].iter().map(|(id, _)| *id).filter(|id| class_of(id) == class).collect();
-                if !ids.is_empty() {
-                    text.push_str(label);
-                    text.push_str(": ");
-                    text.push_str(&ids.join(" "));
-                    text.push('\n');
-                }
+    fn identifiers(&mut self, ranked: &[Ranked<'_>]) -> usize {
+        let mut n = self.fitting(ranked);
+        // The parts were counted apart; the whole decides.
+        while n > 0 {
+            let text = identifier_lines(&ranked[..n]);
+            if self.cost(&text) <= self.left {
+                self.push(&text);
+                return n;
             }
-            text
-        };
-        let n = most(ranked.len(), |n| self.cost(&text(n)) <= self.left);
-        if n > 0 {
-            let text = text(n);
-            self.push(&text);
+            n -= n.div_ceil(50);
+        }
+        0
+    }
+
+    /// About how many identifiers fit: each is counted once, in groups, because single counts
+    /// round up.
+    fn fitting(&self, ranked: &[Ranked<'_>]) -> usize {
+        const GROUP: usize = 16;
+        let mut left = self.left.saturating_sub(self.cost(&identifier_lines(&[])));
+        let mut n = 0;
+        for group in ranked.chunks(GROUP) {
+            let text: String = group.iter().flat_map(|r| [r.id, " "]).collect();
+            let cost = self.cost(&text);
+            if cost > left {
+                return n + usize::try_from(left * group.len() as u64 / cost.max(1)).unwrap_or(0);
+            }
+            left -= cost;
+            n += group.len();
         }
         n
     }
+}
+
+fn identifier_lines(ranked: &[Ranked<'_>]) -> String {
+    let mut text = format!("### {}\n", section::IDENTIFIERS);
+    for (label, class) in [("paths", IdClass::Path), ("names", IdClass::Symbol), ("values", IdClass::Value)] {
+        let mut ids = ranked.iter().filter(|r| r.class == class).map(|r| r.id).peekable();
+        if ids.peek().is_some() {
+            text.push_str(label);
+            text.push(':');
+            for id in ids {
+                text.push(' ');
+                text.push_str(id);
+            }
+            text.push('\n');
+        }
+    }
+    text
 }
 
 /// The largest `n ≤ max` that fits, for a cost that grows with `n`.
@@ -348,17 +381,49 @@ fn paths(gathered: &Gathered, modified: bool) -> Vec<String> {
     found.into_iter().map(|(path, _)| escape::inline(path, 300)).collect()
 }
 
-/// Identifiers that need a place, best first.
-fn rank<'a>(gathered: &'a Gathered, frame: &Frame<'_>) -> Vec<(&'a str, u64)> {
+/// An identifier that needs a place.
+struct Ranked<'a> {
+    id: &'a str,
+    class: IdClass,
+}
+
+/// Identifiers by what they are worth.
+struct Ranking<'a> {
+    /// The best, best first.
+    best: Vec<Ranked<'a>>,
+    /// How many more there are.
+    rest: usize,
+    /// Those that stand in the context already, best first.
+    said: Vec<&'a str>,
+}
+
+/// The identifier, and its parts where it is a compound of identifiers.
+fn with_parts(id: &str) -> impl Iterator<Item = &str> {
+    let parts = id.split(':').filter(move |part| part.len() < id.len());
+    std::iter::once(id).chain(parts.filter(|part| identifiers(part).next() == Some(*part)))
+}
+
+/// Ranks the identifiers that stand nowhere else. More than `room` (a token each at least) can
+/// never be named, so only that many are put in order.
+fn rank<'a>(gathered: &'a Gathered, frame: &Frame<'_>, said: &FxHashSet<&str>, room: usize) -> Ranking<'a> {
     let newest = gathered.ids.values().map(|used| used.last).max().unwrap_or(1).max(1);
-    let mut ranked: Vec<(&str, u64, u64)> = gathered
-        .ids
-        .iter()
-        .filter(|(id, _)| !frame.elsewhere.contains(&***id))
-        .map(|(id, used)| (&**id, score(id, used, newest, frame.focus), used.first))
-        .collect();
-    ranked.sort_unstable_by_key(|(id, score, first)| (Reverse(*score), *first, *id));
-    ranked.into_iter().map(|(id, score, _)| (id, score)).collect()
+    let mut already: Vec<(Reverse<u64>, u64, &str)> = Vec::new();
+    let mut ranked: Vec<(Reverse<u64>, u64, &str)> = Vec::with_capacity(gathered.ids.len());
+    for (id, used) in &gathered.ids {
+        let named = frame.elsewhere.contains(&**id) || said.contains(&**id);
+        let list = if named { &mut already } else { &mut ranked };
+        list.push((Reverse(score(id, used, newest, frame.focus)), used.first, id));
+    }
+    let keep = room.saturating_add(IdList::SHOWN).min(ranked.len());
+    if keep < ranked.len() {
+        ranked.select_nth_unstable(keep);
+    }
+    let rest = ranked.len() - keep;
+    ranked.truncate(keep);
+    ranked.sort_unstable();
+    let best = ranked.into_iter().map(|(_, _, id)| Ranked { id, class: class_of(id) }).collect();
+    already.sort_unstable();
+    Ranking { best, rest, said: already.into_iter().map(|(_, _, id)| id).collect() }
 }
 
 /// Value of an identifier per character that it costs. Who used it counts most: what the agent

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use rustc_hash::FxHashMap;
 
-use crate::calls::Calls;
+use crate::calls::{Calls, ResultSite};
 use crate::ids::identifiers;
 use crate::log::Event;
 use crate::reduce::{salient_lines, shorten};
@@ -83,6 +83,8 @@ pub struct Gathered {
 const COMMAND_CHARS: usize = 160;
 /// Most commands and error lines that are kept while gathering; the newest stay.
 const KEEP: usize = 400;
+/// A result of a tool that runs no command tells an outcome only if it is short, in bytes.
+const OUTCOME_BYTES: usize = 2_000;
 /// Salient lines taken from one result, in characters.
 const RESULT_LINES: usize = 420;
 /// Longest sentence that can be a rule, in characters (measures: 300).
@@ -97,10 +99,22 @@ impl Gathered {
     /// Takes in the events of `range`.
     pub fn add(&mut self, events: &[Event], range: Range<usize>, tools: &ToolTable) {
         let calls = Calls::find(events, range.clone(), tools);
+        let mut results = calls.results.iter().peekable();
         for event in &events[range] {
-            self.add_event(event);
+            self.add_event(event, |gathered, index, text| {
+                // Results come in the order of the events, so the next one is the one wanted.
+                while results.next_if(|r| (r.event.seq, r.index) < (event.seq, index)).is_some() {}
+                if let Some(result) = results.next_if(|r| (r.event.seq, r.index) == (event.seq, index)) {
+                    gathered.add_result(&calls, result, text, tools);
+                }
+            });
         }
-        self.add_calls(&calls, tools);
+        for call in &calls.calls {
+            call.facts.reads.iter().for_each(|path| self.use_file(path, false));
+            call.facts.writes.iter().for_each(|path| self.use_file(path, true));
+        }
+        keep_newest(&mut self.commands);
+        keep_newest(&mut self.errors);
     }
 
     /// A number that grows with every use, to order files and identifiers by.
@@ -109,7 +123,8 @@ impl Gathered {
         self.order
     }
 
-    fn add_event(&mut self, event: &Event) {
+    /// `on_result` is given the index and the text of each result, so that it is decoded once.
+    fn add_event(&mut self, event: &Event, mut on_result: impl FnMut(&mut Self, usize, &str)) {
         let view = &event.view;
         if view.origin == Origin::Recap {
             self.add_recap(&event.text());
@@ -120,13 +135,14 @@ impl Gathered {
             let text = view.text_of(&event.bytes, |kind| matches!(kind, BlockKind::Text));
             self.add_request(event.seq, &text);
         }
-        for block in &view.blocks {
+        for (index, block) in view.blocks.iter().enumerate() {
             if matches!(block.kind, BlockKind::Reasoning { .. } | BlockKind::Opaque) {
                 continue;
             }
-            for part in &block.texts {
-                let text = part.decode(&event.bytes);
-                self.add_ids(&text, view.role, &block.kind);
+            let text = block.text(&event.bytes);
+            self.add_ids(&text, view.role, &block.kind);
+            if block.is_result() {
+                on_result(self, index, &text);
             }
         }
     }
@@ -166,33 +182,24 @@ impl Gathered {
         }
     }
 
-    fn add_calls(&mut self, calls: &Calls<'_>, tools: &ToolTable) {
-        for call in &calls.calls {
-            for path in &call.facts.reads {
-                self.use_file(path, false);
-            }
-            for path in &call.facts.writes {
-                self.use_file(path, true);
-            }
+    fn add_result(&mut self, calls: &Calls<'_>, result: &ResultSite<'_>, text: &str, tools: &ToolTable) {
+        let Some(call) = result.call.map(|call| &calls.calls[call]) else { return };
+        let shell = call.facts.kind == ToolKind::Shell;
+        let flagged = matches!(result.block.kind, BlockKind::Result { error: Some(true), .. });
+        // What is long and comes from no command is content, not an outcome.
+        if !shell && !flagged && text.len() > OUTCOME_BYTES {
+            return;
         }
-        for result in &calls.results {
-            let facts = calls.facts_of(result);
-            let text = result.block.text(&result.event.bytes);
-            let outcome = tools.outcome(facts.kind, &text);
-            let lines = salient_lines(&text, RESULT_LINES);
-            if let (ToolKind::Shell, Some(command)) = (facts.kind, &facts.command) {
-                let first = lines.first().filter(|_| outcome.error || outcome.exit.is_some_and(|c| c != 0));
-                self.commands.push(Command {
-                    text: shorten(command, COMMAND_CHARS),
-                    outcome: describe(outcome.exit, outcome.error, first.map(String::as_str)),
-                });
-            }
-            if outcome.error || outcome.exit.is_some_and(|code| code != 0) {
-                self.errors.extend(lines.into_iter().take(3));
-            }
+        let outcome = tools.outcome(call.facts.kind, text);
+        let failed = flagged || outcome.error || outcome.exit.is_some_and(|code| code != 0);
+        let lines = if failed { salient_lines(text, RESULT_LINES) } else { Vec::new() };
+        if let (true, Some(command)) = (shell, &call.facts.command) {
+            self.commands.push(Command {
+                text: shorten(command, COMMAND_CHARS),
+                outcome: describe(outcome.exit, failed, lines.first().map(String::as_str)),
+            });
         }
-        keep_newest(&mut self.commands);
-        keep_newest(&mut self.errors);
+        self.errors.extend(lines.into_iter().take(3));
     }
 
     pub(crate) fn use_file(&mut self, path: &str, modified: bool) {
