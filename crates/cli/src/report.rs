@@ -280,10 +280,10 @@ fn several(style: &Style, name: &str, all: &[Done]) -> String {
         all.iter().filter_map(Done::fold).all(|fold| fold.head_verbatim),
         all.iter().filter_map(Done::fold).all(|fold| fold.tail_verbatim),
     ];
-    page.field(
-        "invariant",
-        &format!("head verbatim {heads} | tail verbatim {tails}, in all of them"),
-    );
+    if folded > 0 {
+        let text = format!("head verbatim {heads} | tail verbatim {tails}, in all of them");
+        page.field("invariant", &text);
+    }
     if let Some(first) = all.first() {
         page.field("counted", &format!("with {}", counted(&first.prepared)));
         let same = all.iter().all(|done| done.prepared.window == first.prepared.window);

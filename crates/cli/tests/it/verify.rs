@@ -43,8 +43,23 @@ fn every_fixture_proves() {
     for entry in fs::read_dir(root().join("fixtures")).unwrap() {
         let name = format!("fixtures/{}", entry.unwrap().file_name().into_string().unwrap());
         for to in [&[][..], &["--to", "openai-chat"], &["--to", "anthropic"]] {
-            let made =
-                run(&[&["compact", &name, "-o", &after, "--record", &record, "--tokenizer", "chars:4"], to].concat(), b"");
+            let made = run(
+                &[
+                    &[
+                        "compact",
+                        &name,
+                        "-o",
+                        &after,
+                        "--record",
+                        &record,
+                        "--tokenizer",
+                        "chars:4",
+                    ],
+                    to,
+                ]
+                .concat(),
+                b"",
+            );
             if made.status.success() {
                 let files = ["verify", "--before", &name, "--after", &after, "--record", &record];
                 let proof = run(&[&files[..], to].concat(), b"");
