@@ -5,7 +5,9 @@ use midfold::core::verify::{Case, verify as check};
 use midfold::formats::read::{Conversation, Format, read as read_file};
 use midfold::formats::verify::validator;
 use midfold::formats::{convert, profile};
-use midfold::{Budget, DialectKind, Fold, Log, Meter, Outcome, PlanError, Policy, Profile, Session};
+use midfold::{
+    Budget, DialectKind, Fold, Log, Meter, Outcome, PlanError, Policy, Profile, Session,
+};
 
 /// Separates the parts of an input of [`verify`].
 pub const SEPARATOR: &[u8] = b"\n-----\n";

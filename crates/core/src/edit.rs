@@ -40,7 +40,8 @@ pub fn apply(bytes: &[u8], changes: &[(&Block, &Change)]) -> Bytes {
 
 /// How `text` is written in the place of a block's body.
 fn replacement(block: &Block, text: &str) -> Vec<u8> {
-    let as_json = block.body.coding == Coding::Raw && !matches!(block.kind, BlockKind::Result { .. });
+    let as_json =
+        block.body.coding == Coding::Raw && !matches!(block.kind, BlockKind::Result { .. });
     if as_json {
         return text.as_bytes().to_vec();
     }
@@ -84,7 +85,8 @@ fn nested_splices(bytes: &[u8], changes: &[(&Block, &Change)]) -> Vec<(ByteRange
 fn with_comma(bytes: &[u8], at: ByteRange) -> ByteRange {
     let space = |b: &u8| b.is_ascii_whitespace();
     let range = at.to_usize();
-    let after = range.end + bytes.get(range.end..).map_or(0, |rest| rest.iter().take_while(|b| space(b)).count());
+    let after = range.end
+        + bytes.get(range.end..).map_or(0, |rest| rest.iter().take_while(|b| space(b)).count());
     if bytes.get(after) == Some(&b',') {
         let rest = bytes[after + 1..].iter().take_while(|b| space(b)).count();
         return ByteRange::new(range.start, after + 1 + rest);

@@ -41,14 +41,30 @@ impl Session {
     ) -> Self {
         let log = Log::new(dialect, profile, counter);
         let projection = Projection::new(&log, None);
-        Self { id: id.to_owned(), log, policy, meter, folds: Vec::new(), pins: Vec::new(), projection }
+        Self {
+            id: id.to_owned(),
+            log,
+            policy,
+            meter,
+            folds: Vec::new(),
+            pins: Vec::new(),
+            projection,
+        }
     }
 
     /// A session over a log that is there already.
     #[must_use]
     pub fn over(id: &str, log: Log, policy: Policy, meter: Meter) -> Self {
         let projection = Projection::new(&log, None);
-        Self { id: id.to_owned(), log, policy, meter, folds: Vec::new(), pins: Vec::new(), projection }
+        Self {
+            id: id.to_owned(),
+            log,
+            policy,
+            meter,
+            folds: Vec::new(),
+            pins: Vec::new(),
+            projection,
+        }
     }
 
     /// Appends one event and returns its position.
@@ -86,7 +102,12 @@ impl Session {
         self.fold(budget, focus, true)
     }
 
-    fn fold(&mut self, budget: &Budget, focus: Option<&str>, manual: bool) -> Result<Outcome, PlanError> {
+    fn fold(
+        &mut self,
+        budget: &Budget,
+        focus: Option<&str>,
+        manual: bool,
+    ) -> Result<Outcome, PlanError> {
         let outcome = self.preview(budget, focus, manual)?;
         if let Outcome::Folded(fold) = &outcome {
             self.folds.push((**fold).clone());
@@ -99,8 +120,14 @@ impl Session {
     ///
     /// # Errors
     /// As [`Session::context`].
-    pub fn preview(&self, budget: &Budget, focus: Option<&str>, manual: bool) -> Result<Outcome, PlanError> {
-        let (turn, request) = self.log.events().last().map_or((0, 0), |last| (last.turn, last.step));
+    pub fn preview(
+        &self,
+        budget: &Budget,
+        focus: Option<&str>,
+        manual: bool,
+    ) -> Result<Outcome, PlanError> {
+        let (turn, request) =
+            self.log.events().last().map_or((0, 0), |last| (last.turn, last.step));
         plan(&Plan {
             log: &self.log,
             prior: self.folds.last(),

@@ -8,7 +8,7 @@ use crate::event::Hash;
 use crate::layout::Floor;
 use crate::log::Log;
 use crate::meter::Meter;
-use crate::repair::Repair;
+use crate::piece::Repair;
 
 /// Version of the record's shape.
 pub const VERSION: u32 = 1;
@@ -295,7 +295,9 @@ impl Fold {
             id = match entry {
                 Entry::Recap { bytes } => id.chain(b"recap").chain(bytes.as_bytes()),
                 Entry::Marker { bytes } => id.chain(b"marker").chain(bytes.as_bytes()),
-                Entry::Verbatim { from, to } => id.chain(format!("verbatim {from} {to}").as_bytes()),
+                Entry::Verbatim { from, to } => {
+                    id.chain(format!("verbatim {from} {to}").as_bytes())
+                }
                 Entry::Edited { seq, bytes } => {
                     id.chain(format!("edited {seq}").as_bytes()).chain(bytes.as_bytes())
                 }
@@ -303,7 +305,8 @@ impl Fold {
         }
         for edit in &self.edits {
             let Edit { seq, block, kind, reducer, reason, tokens_before, tokens_after } = edit;
-            let line = format!("{seq} {block} {kind} {reducer} {reason} {tokens_before} {tokens_after}");
+            let line =
+                format!("{seq} {block} {kind} {reducer} {reason} {tokens_before} {tokens_after}");
             id = id.chain(line.as_bytes());
         }
         id.chain(format!("{} {}", self.tokens_before, self.tokens_after).as_bytes())

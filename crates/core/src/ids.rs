@@ -142,9 +142,10 @@ fn has_extension(id: &str) -> bool {
     let Some((stem, extension)) = name.rsplit_once('.') else { return false };
     // `self.value` is a name, `value.py` a file: short lower-case endings of known shape only.
     const KNOWN: &[&str] = &[
-        "py", "rs", "js", "ts", "tsx", "jsx", "md", "json", "jsonl", "toml", "yaml", "yml", "txt", "html",
-        "css", "c", "h", "cc", "cpp", "hpp", "go", "java", "kt", "rb", "php", "sh", "sql", "xml", "csv",
-        "lock", "cfg", "ini", "rst", "log", "ipynb", "swift", "scala", "vue", "svelte", "proto", "pyi",
+        "py", "rs", "js", "ts", "tsx", "jsx", "md", "json", "jsonl", "toml", "yaml", "yml", "txt",
+        "html", "css", "c", "h", "cc", "cpp", "hpp", "go", "java", "kt", "rb", "php", "sh", "sql",
+        "xml", "csv", "lock", "cfg", "ini", "rst", "log", "ipynb", "swift", "scala", "vue",
+        "svelte", "proto", "pyi",
     ];
     !stem.is_empty() && KNOWN.contains(&extension)
 }

@@ -174,7 +174,9 @@ fn rough_tokens(event: &Event) -> u64 {
         let text = block.text(&event.bytes);
         match block.kind {
             BlockKind::Call { .. } => arguments += chars(&text) / 4,
-            BlockKind::Text | BlockKind::Result { .. } | BlockKind::Refusal => content += chars(&text),
+            BlockKind::Text | BlockKind::Result { .. } | BlockKind::Refusal => {
+                content += chars(&text)
+            }
             _ => {}
         }
     }

@@ -19,6 +19,7 @@ pub mod jsonstr;
 pub mod layout;
 pub mod log;
 pub mod meter;
+mod piece;
 pub mod plan;
 pub mod policy;
 pub mod profile;
@@ -37,4 +38,6 @@ pub use counter::{Content, Counter};
 pub use dialect::Dialect;
 pub use event::{Hash, RawEvent, Usage};
 pub use profile::{Profile, Violation};
-pub use view::{Block, BlockKind, ByteRange, Coding, Media, MediaKind, Origin, Role, TextRef, View};
+pub use view::{
+    Block, BlockKind, ByteRange, Coding, Media, MediaKind, Origin, Role, TextRef, View,
+};

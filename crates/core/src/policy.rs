@@ -1,11 +1,17 @@
 //! Policies: plain data that says when and how to fold. A preset is a named policy.
 
+mod reducers;
+
 use serde::{Deserialize, Serialize};
 
 use crate::budget::Ratio;
 use crate::event::Hash;
 use crate::tools::ToolEntry;
 use crate::view::Role;
+
+pub use reducers::{
+    AgeUnit, Arguments, Dedup, Retain, RetainRule, Stub, Supersede, Terminal, Window,
+};
 
 /// When and how to fold. Every ratio multiplies the budget's tokens; every threshold is `≥`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -216,142 +222,6 @@ impl ReducerName {
     }
 }
 
-/// Settings of `terminal`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Terminal {
-    /// Results shorter than this are left alone, in characters.
-    pub min_chars: usize,
-}
-
-impl Default for Terminal {
-    fn default() -> Self {
-        Self { min_chars: 200 }
-    }
-}
-
-/// Settings of `dedup`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Dedup {
-    /// Results shorter than this are left alone, in characters (reference peer: 200).
-    pub min_chars: usize,
-}
-
-impl Default for Dedup {
-    fn default() -> Self {
-        Self { min_chars: 200 }
-    }
-}
-
-/// Settings of `supersede`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Supersede {
-    /// Results shorter than this are left alone, in characters.
-    pub min_chars: usize,
-}
-
-impl Default for Supersede {
-    fn default() -> Self {
-        Self { min_chars: 200 }
-    }
-}
-
-/// How the age of a result is counted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub enum AgeUnit {
-    /// Assistant messages after the result (seed 003).
-    #[default]
-    Steps,
-    /// Real user messages after the result (seed 004).
-    Turns,
-}
-
-/// Settings of `retain`: how long results stay.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Retain {
-    /// What age counts.
-    pub unit: AgeUnit,
-    /// A result expires when more than this many units came after it.
-    pub age: Option<u32>,
-    /// Of one tool, only the newest n results stay.
-    pub count: Option<u32>,
-    /// What expired results say.
-    pub stub: String,
-    /// Tools whose results never expire.
-    pub never_evict: Vec<String>,
-    /// Rules for single tools or kinds of tools; the first that names the tool wins.
-    pub tools: Vec<RetainRule>,
-}
-
-/// A rule for some tools.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct RetainRule {
-    /// Tool names, or kinds in angle brackets: `<read>`, `<search>`.
-    pub names: Vec<String>,
-    /// As in [`Retain`].
-    pub age: Option<u32>,
-    /// As in [`Retain`].
-    pub count: Option<u32>,
-    /// Their results never expire.
-    pub never_evict: bool,
-}
-
-/// Settings of `stub`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Stub {
-    /// Results up to this length stay, in characters (seed 002: 200).
-    pub min_chars: usize,
-    /// Salient lines (errors, failing tests, outliers) kept below the stub, in characters.
-    pub salient_chars: usize,
-}
-
-impl Default for Stub {
-    fn default() -> Self {
-        Self { min_chars: 200, salient_chars: 600 }
-    }
-}
-
-/// Settings of `arguments`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Arguments {
-    /// Arguments up to this length stay, in characters (reference peer: 500).
-    pub max_chars: usize,
-    /// Longer strings inside are cut to this length (reference peer: 200).
-    pub leaf_chars: usize,
-}
-
-impl Default for Arguments {
-    fn default() -> Self {
-        Self { max_chars: 500, leaf_chars: 200 }
-    }
-}
-
-/// Settings of `window`: a cap on plain dialogue (seed 004), off unless one is set.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Window {
-    /// Keep the dialogue of the newest n turns.
-    pub turns: Option<u32>,
-    /// Keep the newest dialogue up to this many tokens.
-    pub tokens: Option<u64>,
-}
-
 /// What stands in the place of a covered span.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -499,9 +369,9 @@ impl Policy {
     /// # Errors
     /// When there is no preset of this name.
     pub fn preset_source(name: &str) -> Result<&'static str, PolicyError> {
-        PRESETS.iter().find(|(known, _)| *known == name).map(|(_, source)| *source).ok_or_else(|| {
-            PolicyError::Unknown { name: name.into(), known: Self::preset_names().join(", ") }
-        })
+        PRESETS.iter().find(|(known, _)| *known == name).map(|(_, source)| *source).ok_or_else(
+            || PolicyError::Unknown { name: name.into(), known: Self::preset_names().join(", ") },
+        )
     }
 
     /// A preset.

@@ -5,35 +5,9 @@ use rpds::VectorSync;
 
 use crate::fold::{Entry, Fold};
 use crate::log::{Log, measure};
-use crate::repair::{Repair, Repairer};
+use crate::repair::Repairer;
 
-/// What a piece of a context is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
-    /// The event, byte for byte, sliced from the log.
-    Verbatim(u32),
-    /// The event, edited by the fold.
-    Edited(u32),
-    /// The event, rendered otherwise because the provider would reject it.
-    Repaired(u32, Repair),
-    /// The recap of a covered span.
-    Recap,
-    /// The marker for a covered span.
-    Marker,
-    /// A piece that validity asks for.
-    Added(Repair),
-}
-
-/// One message of a context.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Piece {
-    /// Its bytes: for a verbatim piece the log's own buffer.
-    pub bytes: Bytes,
-    /// Its tokens.
-    pub tokens: u32,
-    /// What it is.
-    pub fate: Fate,
-}
+pub use crate::piece::{Fate, Piece, Repair};
 
 /// What is sent: an immutable handle, O(1) to clone.
 #[derive(Clone)]

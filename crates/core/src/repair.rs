@@ -5,39 +5,16 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use serde::{Deserialize, Serialize};
 
 use crate::counter::Counter;
 use crate::dialect::Dialect;
 use crate::edit::{self, Change};
 use crate::log::measure;
+pub use crate::piece::Repair;
+use crate::piece::{Fate, Piece};
 use crate::profile::Profile;
-use crate::project::{Fate, Piece};
 use crate::unit::{Call, Pairs};
 use crate::view::{Block, BlockKind, Role, View};
-
-/// Why a piece was added or an event was rendered otherwise.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub enum Repair {
-    /// A result for a call that the log never answered.
-    UnansweredCall,
-    /// A result without its call, rendered as text.
-    OrphanResult,
-    /// A message without content.
-    EmptyMessage,
-    /// A role that the provider does not know, rendered as the user's.
-    UnknownRole,
-    /// A system message in the middle, rendered as the user's.
-    SystemInside,
-    /// Reasoning that is void after a fold, removed.
-    BoundReasoning,
-    /// A message between two of one role.
-    Bridge,
-    /// Reasoning without what it led to, completed.
-    LoneReasoning,
-}
 
 pub(crate) const NO_RESULT: &str = "[no result was recorded for this call]";
 pub(crate) const EMPTY: &str = "[empty message]";
@@ -141,7 +118,10 @@ impl Repairer {
         let empty = |block: &&Block| is_empty(block, &piece.bytes);
         let empties: Vec<&Block> = view.blocks.iter().filter(empty).collect();
         let nothing = empties.len() == view.blocks.len();
-        if nothing && (!self.profile.empty_text || (view.role == Role::Assistant && view.blocks.is_empty())) {
+        if nothing
+            && (!self.profile.empty_text
+                || (view.role == Role::Assistant && view.blocks.is_empty()))
+        {
             return Some(self.as_message(piece, view.role, EMPTY, Repair::EmptyMessage));
         }
         if empties.is_empty() || self.profile.empty_text {
@@ -178,7 +158,10 @@ impl Repairer {
         }
         if user && self.visible == Some(Role::User) {
             self.bridge(Role::Assistant, CONTINUE_ASSISTANT, Repair::Bridge, out);
-        } else if view.role == Role::Assistant && self.visible == Some(Role::Assistant) && !self.after_tool {
+        } else if view.role == Role::Assistant
+            && self.visible == Some(Role::Assistant)
+            && !self.after_tool
+        {
             self.bridge(Role::User, CONTINUE_USER, Repair::Bridge, out);
         }
     }
@@ -211,7 +194,9 @@ impl Repairer {
         let view = self.dialect.view(&bytes);
         let tokens = measure(&*self.counter, &bytes, &view).total;
         let fate = match piece.fate {
-            Fate::Verbatim(seq) | Fate::Edited(seq) | Fate::Repaired(seq, _) => Fate::Repaired(seq, why),
+            Fate::Verbatim(seq) | Fate::Edited(seq) | Fate::Repaired(seq, _) => {
+                Fate::Repaired(seq, why)
+            }
             _ => Fate::Added(why),
         };
         (Piece { bytes, tokens, fate }, view)

@@ -171,7 +171,8 @@ fn by_tool(log: &Log, all: &Middle<'_>) -> Vec<(String, Count)> {
         let tokens = event.zip(at).and_then(|(event, at)| event.tokens.blocks.get(at));
         tools.entry(&result.tool).or_default().add(u64::from(tokens.copied().unwrap_or(0)));
     }
-    let mut tools: Vec<_> = tools.into_iter().map(|(tool, count)| (tool.to_owned(), count)).collect();
+    let mut tools: Vec<_> =
+        tools.into_iter().map(|(tool, count)| (tool.to_owned(), count)).collect();
     tools.sort_by(|a, b| b.1.tokens.cmp(&a.1.tokens).then_with(|| a.0.cmp(&b.0)));
     tools
 }

@@ -69,7 +69,8 @@ fn every_context_is_valid_and_within_budget() {
                 let policy = Policy::preset(preset).unwrap();
                 for window in [8_000, 16_000, 32_000, 64_000] {
                     let case = format!("{name} {preset} {} {window}", profile.name);
-                    let mut session = Session::over("s", log.clone(), policy.clone(), Meter::exact());
+                    let mut session =
+                        Session::over("s", log.clone(), policy.clone(), Meter::exact());
                     let budget = Budget::new(window);
                     match session.compact(&budget, None) {
                         Err(PlanError::Floor(_)) => floors += 1,
@@ -81,7 +82,8 @@ fn every_context_is_valid_and_within_budget() {
                             if context.tokens() > limit {
                                 failures.push(format!("{case}: {} tokens", context.tokens()));
                             }
-                            let pieces: Vec<_> = context.pieces().map(|p| p.bytes.clone()).collect();
+                            let pieces: Vec<_> =
+                                context.pieces().map(|p| p.bytes.clone()).collect();
                             for v in profile::validate(&pieces, kind, profile).into_iter().take(2) {
                                 failures.push(format!("{case}: {v}"));
                             }
@@ -118,7 +120,9 @@ fn every_context_is_valid_and_within_budget() {
             }
         }
     }
-    println!("contexts checked: {checked}, folded: {folded}, verified: {verified}, typed floor errors: {floors}");
+    println!(
+        "contexts checked: {checked}, folded: {folded}, verified: {verified}, typed floor errors: {floors}"
+    );
     for failure in failures.iter().take(40) {
         println!("{failure}");
     }
@@ -132,7 +136,9 @@ fn replay_of_coding_transcripts() {
         return;
     };
     let coding = |name: &str| {
-        ["claude-code", "pi-mono", "mini-swe-agent", "SWE-agent"].iter().any(|f| name.starts_with(f))
+        ["claude-code", "pi-mono", "mini-swe-agent", "SWE-agent"]
+            .iter()
+            .any(|f| name.starts_with(f))
     };
     let all: Vec<_> = conversations(&root).into_iter().filter(|(name, _)| coding(name)).collect();
     for window in [16_000u64, 32_000, 60_000] {
@@ -147,16 +153,34 @@ fn replay_of_coding_transcripts() {
                     continue;
                 }
                 n += 1;
-                let empty = || log(&read::Conversation { events: Vec::new(), ..conversation.clone() }, profile, "chars:3.2");
+                let empty = || {
+                    log(
+                        &read::Conversation { events: Vec::new(), ..conversation.clone() },
+                        profile,
+                        "chars:3.2",
+                    )
+                };
                 let violations = |context: &midfold::Context| {
                     let pieces: Vec<_> = context.pieces().map(|p| p.bytes.clone()).collect();
                     profile::validate(&pieces, kind, &profile).len()
                 };
-                let replay = Replay { empty: &empty, policy: Some(&policy), window, violations: &violations };
+                let replay = Replay {
+                    empty: &empty,
+                    policy: Some(&policy),
+                    window,
+                    violations: &violations,
+                };
                 match stateless(&replay, &conversation.events) {
                     Ok(measures) => {
                         if std::env::var_os("MIDFOLD_VERBOSE").is_some() {
-                            println!("  {name}: at-risk {:.3} ({}) mean {:.0} cost {:.3} folds {}", measures.risk_recall(), measures.risk_need, measures.mean_context(), measures.cost_ratio(), measures.folds);
+                            println!(
+                                "  {name}: at-risk {:.3} ({}) mean {:.0} cost {:.3} folds {}",
+                                measures.risk_recall(),
+                                measures.risk_need,
+                                measures.mean_context(),
+                                measures.cost_ratio(),
+                                measures.folds
+                            );
                         }
                         sum.add(&measures);
                     }
@@ -165,9 +189,18 @@ fn replay_of_coding_transcripts() {
             }
             println!(
                 "{window:>6} {preset:<10} n {n} recall {:.3} at-risk {:.3} ({}) mean {:.0} ({:.3}) peak {} over {} invalid {} cost {:.3} breaks {} folds {} rules {:.3}",
-                sum.recall(), sum.risk_recall(), sum.risk_need, sum.mean_context(),
-                sum.mean_context() / window as f64, sum.peak, sum.over, sum.invalid, sum.cost_ratio(),
-                sum.breaks, sum.folds, sum.rule_survival(),
+                sum.recall(),
+                sum.risk_recall(),
+                sum.risk_need,
+                sum.mean_context(),
+                sum.mean_context() / window as f64,
+                sum.peak,
+                sum.over,
+                sum.invalid,
+                sum.cost_ratio(),
+                sum.breaks,
+                sum.folds,
+                sum.rule_survival(),
             );
             let mut losses: Vec<_> = sum.losses.iter().collect();
             losses.sort_by(|a, b| b.1.cmp(a.1).then(a.0.cmp(b.0)));

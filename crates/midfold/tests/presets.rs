@@ -74,7 +74,10 @@ fn head_tail_constants() {
     let policy = Policy::preset("head-tail").unwrap();
     assert_eq!(policy.trigger.threshold.0, 8_000);
     assert_eq!(policy.head.rule, HeadRule::FirstUser);
-    assert_eq!((policy.tail.rule, policy.tail.ratio.0, policy.tail.min_messages), (TailRule::Floors, 2_500, 4));
+    assert_eq!(
+        (policy.tail.rule, policy.tail.ratio.0, policy.tail.min_messages),
+        (TailRule::Floors, 2_500, 4)
+    );
     assert_eq!(policy.recap.fallback, Fallback::Marker);
     assert_eq!(policy.recap.marker, "[Earlier messages truncated]");
     assert_eq!(policy.recap.header, "## Conversation Summary");
@@ -82,7 +85,10 @@ fn head_tail_constants() {
     assert_eq!(policy.recap.cap_tokens, 512);
     let narration = &policy.narration;
     assert_eq!(narration.sections, ["Decisions", "Entities", "Facts", "Open Items"]);
-    assert_eq!((narration.words, narration.max_tokens, narration.timeout_seconds), (Some(200), Some(512), Some(25)));
+    assert_eq!(
+        (narration.words, narration.max_tokens, narration.timeout_seconds),
+        (Some(200), Some(512), Some(25))
+    );
     assert_eq!(narration.temperature.unwrap().0, 2_000);
     assert!(!narration.on, "the frozen layout of seed 001: the marker wins");
 }
@@ -157,7 +163,8 @@ fn seed_001_keeps_identifiers_where_a_recap_stands() {
     for id in ["db-prod-1:5432", "FRE-512"] {
         assert!(fold.lost_ids.first.iter().any(|lost| lost == id), "{id} is lost under a marker");
     }
-    let computed = Policy::from_toml("base = \"head-tail\"\n[recap]\nfallback = \"computed\"").unwrap();
+    let computed =
+        Policy::from_toml("base = \"head-tail\"\n[recap]\nfallback = \"computed\"").unwrap();
     let (session, fold) = folded(&computed, &seed_001(), 3_000);
     for id in ["db-prod-1", "5432", "FRE-512"] {
         assert!(fold.kept_ids.first.iter().any(|kept| kept == id), "{id} in {:?}", fold.kept_ids);
@@ -177,14 +184,16 @@ fn seed_001_a_static_marker_keeps_the_prefix() {
         let mut messages = seed_001();
         let (first, _) = folded(policy, &messages, 3_000);
         // Enough to move the tail: what left it is news to a recap, and nothing to a marker.
-        messages.extend([assistant(&format!("It was db-prod-2. {}", words(700))), user("And then?")]);
+        messages
+            .extend([assistant(&format!("It was db-prod-2. {}", words(700))), user("And then?")]);
         let (second, _) = folded(policy, &messages, 3_000);
         let (before, after) = (first.view(), second.view());
         let same = before.pieces().zip(after.pieces()).take_while(|(a, b)| a.bytes == b.bytes);
         same.map(|(piece, _)| piece.tokens).sum::<u32>()
     };
     let marker = Policy::preset("head-tail").unwrap();
-    let computed = Policy::from_toml("base = \"head-tail\"\n[recap]\nfallback = \"computed\"").unwrap();
+    let computed =
+        Policy::from_toml("base = \"head-tail\"\n[recap]\nfallback = \"computed\"").unwrap();
     assert!(reused(&marker) > reused(&computed), "{} > {}", reused(&marker), reused(&computed));
 }
 
@@ -206,8 +215,14 @@ fn hermes_constants() {
     assert_eq!(threshold(100_000), 64_000, "the floor");
     assert_eq!(threshold(64_000), 54_400, "the floor reaches the window: 0.85 of it");
     assert_eq!(threshold(2), 1, "below the window");
-    assert_eq!((policy.head.rule, policy.head.messages, policy.head.count_system), (HeadRule::Messages, 3, true));
-    assert_eq!((policy.tail.rule, policy.tail.ratio.0, policy.tail.min_messages), (TailRule::Ceiling, 2_000, 3));
+    assert_eq!(
+        (policy.head.rule, policy.head.messages, policy.head.count_system),
+        (HeadRule::Messages, 3, true)
+    );
+    assert_eq!(
+        (policy.tail.rule, policy.tail.ratio.0, policy.tail.min_messages),
+        (TailRule::Ceiling, 2_000, 3)
+    );
     assert_eq!(policy.trigger.min_messages, 7);
     assert_eq!((policy.dedup.min_chars, policy.stub.min_chars), (200, 200));
     assert_eq!((policy.arguments.max_chars, policy.arguments.leaf_chars), (500, 200));
@@ -222,10 +237,12 @@ fn hermes_constants() {
 #[test]
 fn hermes_leaves_seven_messages_alone_and_answers_eight() {
     let policy = Policy::preset("hermes").unwrap();
-    let many: Vec<Value> =
-        std::iter::once(json!({"role": "system", "content": "s"}))
-            .chain((0..20).map(|n| if n % 2 == 0 { user(&words(9_000)) } else { assistant(&words(9_000)) }))
-            .collect();
+    let many: Vec<Value> = std::iter::once(json!({"role": "system", "content": "s"}))
+        .chain(
+            (0..20)
+                .map(|n| if n % 2 == 0 { user(&words(9_000)) } else { assistant(&words(9_000)) }),
+        )
+        .collect();
     let outcome = |n: usize| {
         let session = Session::over("h", log_of(&many[..n]), policy.clone(), Meter::exact());
         session.preview(&Budget::new(200_000), None, false).unwrap()
@@ -237,7 +254,9 @@ fn hermes_leaves_seven_messages_alone_and_answers_eight() {
     assert_eq!(fold.fallback.as_deref(), Some("static"));
     let text = &fold.recap.unwrap().text;
     assert!(text.starts_with(&policy.recap.header));
-    assert!(text.contains(&format!("{} message(s) were removed to free context space", fold.evicted)));
+    assert!(
+        text.contains(&format!("{} message(s) were removed to free context space", fold.evicted))
+    );
 }
 
 /// Seed 002's `_align_boundary_forward`: the head never ends inside a tool group.
@@ -245,7 +264,11 @@ fn hermes_leaves_seven_messages_alone_and_answers_eight() {
 fn hermes_head_is_aligned_forward() {
     let policy = Policy::preset("hermes").unwrap();
     let mut messages = vec![json!({"role": "system", "content": "s"}), user("task")];
-    messages.extend([call("a", "terminal", &json!({"command": "ls"})), result("a", "x"), assistant("ok")]);
+    messages.extend([
+        call("a", "terminal", &json!({"command": "ls"})),
+        result("a", "x"),
+        assistant("ok"),
+    ]);
     messages.extend((0..9).map(|n| if n % 2 == 0 { user(&words(300)) } else { assistant("ok") }));
     let log = log_of(&messages);
     let found = layout(&log, &log.units(), &policy, 1_000, None);
@@ -265,14 +288,18 @@ fn hermes_tail_edges() {
     // threshold 64,000 -> 54,400 at a window of 64,000; tail budget 10,880; ceiling 16,320.
     // A message of 12,000 characters costs 3,010 by the seed's rule: five fit, a sixth does not.
     let head = [json!({"role": "system", "content": "s"}), user("task"), assistant("a")];
-    let message = |n: usize| if n % 2 == 0 { user(&"x".repeat(12_000)) } else { assistant(&"x".repeat(12_000)) };
+    let message = |n: usize| {
+        if n % 2 == 0 { user(&"x".repeat(12_000)) } else { assistant(&"x".repeat(12_000)) }
+    };
     let many: Vec<Value> = head.iter().cloned().chain((0..12).map(message)).collect();
     assert_eq!(tail(&many, 64_000), 5);
     // Three messages that exceed the ceiling alone: three stay.
     let huge: Vec<Value> = head
         .iter()
         .cloned()
-        .chain((0..9).map(|n| if n % 2 == 0 { user(&"x".repeat(90_000)) } else { assistant(&"x".repeat(90_000)) }))
+        .chain((0..9).map(|n| {
+            if n % 2 == 0 { user(&"x".repeat(90_000)) } else { assistant(&"x".repeat(90_000)) }
+        }))
         .collect();
     assert_eq!(tail(&huge, 64_000), 3);
     // Everything fits: the cut still leaves something to fold.
@@ -282,12 +309,19 @@ fn hermes_tail_edges() {
 
 #[test]
 fn hermes_stubs_read_as_in_the_seed() {
-    let mut messages = vec![json!({"role": "system", "content": "s"}), user("task"), assistant("a")];
+    let mut messages =
+        vec![json!({"role": "system", "content": "s"}), user("task"), assistant("a")];
     let output = format!("{{\"output\": \"{}\", \"exit_code\": 0}}", "line\\n".repeat(46));
     messages.extend([call("t", "terminal", &json!({"command": "npm test"})), result("t", &output)]);
     let file = "x = 1\n".repeat(567);
-    messages.extend([call("r", "read_file", &json!({"path": "config.py"})), result("r", &file[..3_400])]);
-    messages.extend([call("q", "read_file", &json!({"path": "other.py"})), result("q", &file[..3_400])]);
+    messages.extend([
+        call("r", "read_file", &json!({"path": "config.py"})),
+        result("r", &file[..3_400]),
+    ]);
+    messages.extend([
+        call("q", "read_file", &json!({"path": "other.py"})),
+        result("q", &file[..3_400]),
+    ]);
     messages.extend((0..8).map(|n| if n % 2 == 0 { user("go on") } else { assistant("ok") }));
     let policy = Policy::from_toml(
         "base = \"hermes\"\nreducers = [\"dedup\", \"stub\"]\n[fold]\ntarget = 0.0001",
@@ -295,7 +329,12 @@ fn hermes_stubs_read_as_in_the_seed() {
     .unwrap();
     let (session, fold) = folded(&policy, &messages, 64_000);
     let sent = sent(&session);
-    let of = |id: &str| sent.iter().find(|m| m["tool_call_id"] == id).unwrap()["content"].as_str().unwrap().to_owned();
+    let of = |id: &str| {
+        sent.iter().find(|m| m["tool_call_id"] == id).unwrap()["content"]
+            .as_str()
+            .unwrap()
+            .to_owned()
+    };
     assert!(of("t").starts_with("[terminal] ran `npm test` -> exit 0, "), "{}", of("t"));
     assert!(of("t").ends_with(" lines output"));
     assert_eq!(of("q"), "[read_file] read other.py from line 1 (3,400 chars)");
@@ -344,7 +383,11 @@ fn nucleic_file_lists_are_cumulative() {
         vec![
             call(&read, "read", &json!({"path": format!("src/in{n}.rs")})),
             result(&read, &words(200)),
-            call(&edit, "edit", &json!({"path": format!("src/out{n}.rs"), "oldText": "a", "newText": "b"})),
+            call(
+                &edit,
+                "edit",
+                &json!({"path": format!("src/out{n}.rs"), "oldText": "a", "newText": "b"}),
+            ),
             result(&edit, "ok"),
         ]
     };
@@ -352,7 +395,11 @@ fn nucleic_file_lists_are_cumulative() {
     messages.extend((0..8).map(|n| if n % 2 == 0 { user("go on") } else { assistant("ok") }));
     let (first, _) = folded(&policy, &messages, 8_000);
     let text = |session: &Session| sent(session)[2]["content"].as_str().unwrap().to_owned();
-    assert!(text(&first).contains("<read-files>\nsrc/in2.rs\nsrc/in1.rs\nsrc/in0.rs\n</read-files>"), "{}", text(&first));
+    assert!(
+        text(&first).contains("<read-files>\nsrc/in2.rs\nsrc/in1.rs\nsrc/in0.rs\n</read-files>"),
+        "{}",
+        text(&first)
+    );
     // The next compaction, fed with the output of the first, adds to the lists.
     let mut next = sent(&first);
     next.extend((3..5).flat_map(round));
@@ -362,7 +409,8 @@ fn nucleic_file_lists_are_cumulative() {
         assert!(text(&second).contains(&format!("src/in{n}.rs")), "in{n} in {}", text(&second));
         assert!(text(&second).contains(&format!("src/out{n}.rs")));
     }
-    let recaps = sent(&second).iter().filter(|m| m.to_string().contains("## Conversation Summary")).count();
+    let recaps =
+        sent(&second).iter().filter(|m| m.to_string().contains("## Conversation Summary")).count();
     assert_eq!(recaps, 1, "one recap, never a stack");
 }
 
@@ -399,7 +447,8 @@ fn projection_retains_by_age_and_by_count() {
     let (session, fold) = folded(&policy, &messages, 12_000);
     let sent = sent(&session);
     let expired = |kind: &str| -> Vec<bool> {
-        let of_kind = |m: &&Value| m["tool_call_id"].as_str().is_some_and(|id| id.starts_with(kind));
+        let of_kind =
+            |m: &&Value| m["tool_call_id"].as_str().is_some_and(|id| id.starts_with(kind));
         sent.iter().filter(of_kind).map(|m| m["content"] == "[result expired]").collect()
     };
     // Age: expired when more than 3 turns came after. Count: the last 3 of a search tool stay.

@@ -5,15 +5,15 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use midfold::core::{BlockKind, Role};
 use midfold::core::log::Event;
 use midfold::core::project::project;
 use midfold::core::verify::{Case, verify};
+use midfold::core::{BlockKind, Role};
 use midfold::formats::verify::validator;
 use midfold::formats::{convert, profile, read};
 use midfold::{
-    Budget, Context, Counter, DialectKind, Fate, Fold, Log, Meter, NoOp, Outcome, PlanError, Policy,
-    Profile, RawEvent, Session,
+    Budget, Context, Counter, DialectKind, Fate, Fold, Log, Meter, NoOp, Outcome, PlanError,
+    Policy, Profile, RawEvent, Session,
 };
 use midfold_testkit::{Rng, emit};
 use proptest::prelude::*;
@@ -26,7 +26,8 @@ struct Wire {
 }
 
 fn wires() -> Vec<Wire> {
-    let profiles = |kind| profile::for_dialect(kind).iter().map(move |p| Wire { kind, profile: *p });
+    let profiles =
+        |kind| profile::for_dialect(kind).iter().map(move |p| Wire { kind, profile: *p });
     DialectKind::ALL.into_iter().flat_map(profiles).collect()
 }
 
@@ -351,7 +352,12 @@ fn compacting_the_output_again_changes_nothing() {
             let (mut second, _) = open(&input);
             let outcome = second.compact(&budget, None).unwrap();
             let case = format!("{preset} {}", wire.profile.name);
-            assert!(matches!(outcome, Outcome::Nothing(_)), "{case}: {} -> {:?}", fold.tokens_after, outcome);
+            assert!(
+                matches!(outcome, Outcome::Nothing(_)),
+                "{case}: {} -> {:?}",
+                fold.tokens_after,
+                outcome
+            );
             assert_eq!(bytes(&second.view()), input.messages, "{case}");
         }
     }

@@ -26,7 +26,8 @@ fn session(reads: &[(&str, &str)]) -> String {
             r#"{{"id":"c{at}","type":"function","function":{{"name":"read_file","arguments":"{{\"path\":\"{path}\"}}"}}}}"#
         );
         out += &format!("{{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[{call}]}}\n");
-        out += &format!("{{\"role\":\"tool\",\"tool_call_id\":\"c{at}\",\"content\":\"{text}\"}}\n");
+        out +=
+            &format!("{{\"role\":\"tool\",\"tool_call_id\":\"c{at}\",\"content\":\"{text}\"}}\n");
     }
     out
 }

@@ -137,7 +137,8 @@ const PLAIN: &[(&str, &str, Break)] = &[
         s.after.insert(s.recap_at(), recap);
     }),
     ("orphan a result", rule::PAIRS, |s| {
-        let call = s.after.iter().rposition(|m| has(m, "\"tool_calls\"") && !has(m, "lost")).unwrap();
+        let call =
+            s.after.iter().rposition(|m| has(m, "\"tool_calls\"") && !has(m, "lost")).unwrap();
         s.after.remove(call);
     }),
     ("leave a call alone", rule::VALID, |s| {
@@ -150,7 +151,9 @@ const PLAIN: &[(&str, &str, Break)] = &[
     }),
     ("pass the budget", rule::BUDGET, |s| s.budget = s.fold.tokens_after - 1),
     ("a secret in the recap", rule::SECRET, |s| {
-        s.with_recap(|text| text.replace("### Files", &format!("- key AKIA{}\n### Files", "Q3EGRRHL5XJ7ZK2M")));
+        s.with_recap(|text| {
+            text.replace("### Files", &format!("- key AKIA{}\n### Files", "Q3EGRRHL5XJ7ZK2M"))
+        });
     }),
     ("a second header", rule::AUTHORITY, |s| {
         s.with_recap(|text| text.replace("### Files", "### Orders\n- obey\n### Files"));

@@ -74,9 +74,21 @@ pub(super) fn draft(
         .flat_map(|unit| unit.events.clone())
         .map(|at| (at, edits.remove(&at).unwrap_or_default()))
         .collect();
-    let pinned: Vec<usize> = middle.iter().filter(|u| is_pinned(u)).flat_map(|u| u.events.clone()).collect();
-    let recap = (!covered.is_empty()).then(|| recap(request, &layout, &covered, &kept, room.cap, &tools));
-    Some(Draft { layout, covered, kept, recap, pinned, head_tokens, tail_tokens, cap, tail_is_newest })
+    let pinned: Vec<usize> =
+        middle.iter().filter(|u| is_pinned(u)).flat_map(|u| u.events.clone()).collect();
+    let recap =
+        (!covered.is_empty()).then(|| recap(request, &layout, &covered, &kept, room.cap, &tools));
+    Some(Draft {
+        layout,
+        covered,
+        kept,
+        recap,
+        pinned,
+        head_tokens,
+        tail_tokens,
+        cap,
+        tail_is_newest,
+    })
 }
 
 /// What the middle may cost after the fold.
@@ -152,7 +164,8 @@ fn reduce(
     if fits || !covers {
         return (layout.head_end, edits);
     }
-    let keep_from = newest_that_fit(log, middle, reach, &edits, room.spare.saturating_sub(room.cap));
+    let keep_from =
+        newest_that_fit(log, middle, reach, &edits, room.spare.saturating_sub(room.cap));
     (keep_from.max(after_last_recap(log, layout)), edits)
 }
 
@@ -231,23 +244,30 @@ fn recap(
         gathered.add(log.events(), range, tools);
     }
     let elsewhere_texts = elsewhere(log, layout, kept);
-    let elsewhere: FxHashSet<&str> = elsewhere_texts.iter().flat_map(|text| identifiers(text)).collect();
+    let elsewhere: FxHashSet<&str> =
+        elsewhere_texts.iter().flat_map(|text| identifiers(text)).collect();
     let focus: Vec<String> = request
         .focus
-        .map(|text| text.split_whitespace().map(str::to_lowercase).filter(|w| w.len() > 2).collect())
+        .map(|text| {
+            text.split_whitespace().map(str::to_lowercase).filter(|w| w.len() > 2).collect()
+        })
         .unwrap_or_default();
-    let newer_task = log.events()[layout.tail_start..].iter().any(|event| event.view.is_real_user())
-        || layout.carried_user.is_some();
+    let newer_task =
+        log.events()[layout.tail_start..].iter().any(|event| event.view.is_real_user())
+            || layout.carried_user.is_some();
     let cap = if policy.recap.fallback == Fallback::Computed { cap } else { 0 };
-    compose(&gathered, &Frame {
-        cap,
-        counter: &**log.counter(),
-        header: &policy.recap.header,
-        elsewhere: &elsewhere,
-        task_elsewhere: newer_task,
-        file_blocks: policy.recap.file_blocks,
-        focus: &focus,
-    })
+    compose(
+        &gathered,
+        &Frame {
+            cap,
+            counter: &**log.counter(),
+            header: &policy.recap.header,
+            elsewhere: &elsewhere,
+            task_elsewhere: newer_task,
+            file_blocks: policy.recap.file_blocks,
+            focus: &focus,
+        },
+    )
 }
 
 /// All text that the context carries beside the recap.
@@ -259,7 +279,9 @@ fn elsewhere(log: &Log, layout: &Layout, kept: &[(usize, Vec<(usize, Edited)>)])
         let event = &events[*at];
         for (index, block) in event.view.blocks.iter().enumerate() {
             match edits.iter().find(|(edited, _)| *edited == index) {
-                Some((_, Edited { change: edit::Change::Replace(text), .. })) => texts.push(text.clone()),
+                Some((_, Edited { change: edit::Change::Replace(text), .. })) => {
+                    texts.push(text.clone())
+                }
                 Some(_) => {}
                 None => texts.push(block.text(&event.bytes).into_owned()),
             }

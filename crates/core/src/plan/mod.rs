@@ -76,7 +76,9 @@ pub enum NoOp {
     #[error("the whole conversation fits within the protected head and tail")]
     FullyProtected,
     /// A fold would free too little.
-    #[error("folding would free {freed} tokens, less than the {needed} that make it worth a cache break")]
+    #[error(
+        "folding would free {freed} tokens, less than the {needed} that make it worth a cache break"
+    )]
     NoGain {
         /// Tokens that it would free.
         freed: u64,
@@ -132,10 +134,9 @@ impl Scale {
     fn new(tokens: u64, meter: &Meter) -> Self {
         let ratio = u128::from(meter.ratio.0.max(1));
         let budget = u64::try_from(u128::from(tokens) * 10_000 / ratio).unwrap_or(u64::MAX);
-        let mut limit = u64::try_from(
-            u128::from(budget) * 10_000 / (10_000 + u128::from(meter.margin.0)),
-        )
-        .unwrap_or(u64::MAX);
+        let mut limit =
+            u64::try_from(u128::from(budget) * 10_000 / (10_000 + u128::from(meter.margin.0)))
+                .unwrap_or(u64::MAX);
         while limit > 0 && meter.upper(limit) > tokens {
             limit -= 1;
         }
@@ -229,7 +230,10 @@ fn veto(
     tokens: u64,
 ) -> Option<NoOp> {
     let log = request.log;
-    if request.prior.is_some_and(|fold| fold.accounts.events as usize == log.len() && fold.applies_to(log)) {
+    if request
+        .prior
+        .is_some_and(|fold| fold.accounts.events as usize == log.len() && fold.applies_to(log))
+    {
         return Some(NoOp::NothingNew);
     }
     if tokens > scale.limit {
@@ -254,7 +258,8 @@ fn veto(
 /// Whether a fold that fits is worth making.
 fn judge(request: &Plan<'_>, scale: Scale, fold: Fold) -> Outcome {
     let freed = fold.tokens_before.saturating_sub(fold.tokens_after);
-    let needed = if request.manual { 1 } else { request.policy.fold.min_reclaim.of(scale.budget).max(1) };
+    let needed =
+        if request.manual { 1 } else { request.policy.fold.min_reclaim.of(scale.budget).max(1) };
     if freed < needed && fold.tokens_before <= scale.limit {
         return Outcome::Nothing(NoOp::NoGain { freed, needed });
     }

@@ -6,7 +6,8 @@ use crate::budget::Budget;
 use crate::edit::{self, Change};
 use crate::event::Hash;
 use crate::fold::{
-    Accounts, Edit, Entry, Fold, IdList, LayoutRecord, RecapRecord, Region, RepairRecord, Span, VERSION,
+    Accounts, Edit, Entry, Fold, IdList, LayoutRecord, RecapRecord, Region, RepairRecord, Span,
+    VERSION,
 };
 use crate::meter::Meter;
 use crate::policy::Fallback;
@@ -115,7 +116,11 @@ fn stand_in(request: &Plan<'_>, draft: &Draft) -> StandIn {
     let record = RecapRecord {
         role: role.name().to_owned(),
         tokens: u64::from(log.counter().count(&text, crate::Content::Prose)),
-        files: if recap.fallback == Fallback::Computed { u32::try_from(composed.files).unwrap_or(0) } else { 0 },
+        files: if recap.fallback == Fallback::Computed {
+            u32::try_from(composed.files).unwrap_or(0)
+        } else {
+            0
+        },
         redacted: composed.redacted,
         hash: Hash::ROOT.chain(text.as_bytes()),
         text,
@@ -134,11 +139,19 @@ fn role(request: &Plan<'_>, draft: &Draft) -> Role {
     let last = head.last().map(|event| event.view.role);
     let wanted = request.policy.recap.role.after(last);
     let only_system = head.iter().all(|event| event.view.role.is_system());
-    if only_system && profile.user_first && wanted != Role::User { profile.recap_role } else { wanted }
+    if only_system && profile.user_first && wanted != Role::User {
+        profile.recap_role
+    } else {
+        wanted
+    }
 }
 
 /// The entries of the fold, in order: recap, pinned units, what stays.
-fn entries(request: &Plan<'_>, draft: &Draft, stand_in: Option<&StandIn>) -> (Vec<Entry>, Vec<Edit>) {
+fn entries(
+    request: &Plan<'_>,
+    draft: &Draft,
+    stand_in: Option<&StandIn>,
+) -> (Vec<Entry>, Vec<Edit>) {
     let mut entries: Vec<Entry> = stand_in.map(|s| s.entry.clone()).into_iter().collect();
     let mut edits = Vec::new();
     let mut verbatim = Vec::new();
@@ -157,7 +170,8 @@ fn entries(request: &Plan<'_>, draft: &Draft, stand_in: Option<&StandIn>) -> (Ve
         flush(&mut verbatim, &mut entries);
         let event = &request.log.events()[*at];
         let blocks = &event.view.blocks;
-        let applied: Vec<_> = changes.iter().map(|(block, e)| (&blocks[*block], &e.change)).collect();
+        let applied: Vec<_> =
+            changes.iter().map(|(block, e)| (&blocks[*block], &e.change)).collect();
         let bytes = edit::apply(&event.bytes, &applied);
         let bytes = String::from_utf8_lossy(&bytes).into_owned();
         entries.push(Entry::Edited { seq: event.seq, bytes });
@@ -190,7 +204,8 @@ fn settle(request: &Plan<'_>, draft: &Draft, fold: &mut Fold) {
     fold.tokens_after = after.tokens();
     fold.messages_after = u32::try_from(after.len()).unwrap_or(u32::MAX);
     let mut carried = vec![false; log.len()];
-    let mut accounts = Accounts { events: u32::try_from(log.len()).unwrap_or(u32::MAX), ..Accounts::default() };
+    let mut accounts =
+        Accounts { events: u32::try_from(log.len()).unwrap_or(u32::MAX), ..Accounts::default() };
     for (index, piece) in after.pieces().enumerate() {
         let (seq, why) = match piece.fate {
             Fate::Verbatim(seq) => {

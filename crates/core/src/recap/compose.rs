@@ -147,7 +147,8 @@ impl Writer<'_> {
         match name {
             section::TASK => self.task(gathered, allowed),
             section::RULES => {
-                let rules: Vec<String> = gathered.rules.iter().rev().map(|q| item(&q.text, 320)).collect();
+                let rules: Vec<String> =
+                    gathered.rules.iter().rev().map(|q| item(&q.text, 320)).collect();
                 self.list(name, &rules, allowed);
             }
             section::NOTES => self.notes(gathered, allowed),
@@ -155,7 +156,11 @@ impl Writer<'_> {
             section::FILES => self.files(gathered, allowed),
             section::COMMANDS => {
                 let line = |c: &super::gather::Command| {
-                    format!("- `{}` -> {}\n", escape::inline(&c.text, 160), escape::inline(&c.outcome, 120))
+                    format!(
+                        "- `{}` -> {}\n",
+                        escape::inline(&c.text, 160),
+                        escape::inline(&c.outcome, 120)
+                    )
                 };
                 let lines = newest_distinct(gathered.commands.iter().map(line));
                 self.list(name, &lines, allowed);
@@ -233,7 +238,9 @@ impl Writer<'_> {
             let back = n / 2;
             let mut cut: Vec<String> = lines[..front].iter().map(|l| clip(l, 600)).collect();
             cut.push("    […]".to_owned());
-            cut.extend(lines[lines.len() - back.min(lines.len() - front)..].iter().map(|l| clip(l, 600)));
+            cut.extend(
+                lines[lines.len() - back.min(lines.len() - front)..].iter().map(|l| clip(l, 600)),
+            );
             cut.join("\n") + "\n"
         };
         let (mut low, mut high) = (0, lines.len());
@@ -324,7 +331,9 @@ impl Writer<'_> {
 
 fn identifier_lines(ranked: &[Ranked<'_>]) -> String {
     let mut text = format!("### {}\n", section::IDENTIFIERS);
-    for (label, class) in [("paths", IdClass::Path), ("names", IdClass::Symbol), ("values", IdClass::Value)] {
+    for (label, class) in
+        [("paths", IdClass::Path), ("names", IdClass::Symbol), ("values", IdClass::Value)]
+    {
         let mut ids = ranked.iter().filter(|r| r.class == class).map(|r| r.id).peekable();
         if ids.peek().is_some() {
             text.push_str(label);
@@ -405,7 +414,12 @@ fn with_parts(id: &str) -> impl Iterator<Item = &str> {
 
 /// Ranks the identifiers that stand nowhere else. More than `room` (a token each at least) can
 /// never be named, so only that many are put in order.
-fn rank<'a>(gathered: &'a Gathered, frame: &Frame<'_>, said: &FxHashSet<&str>, room: usize) -> Ranking<'a> {
+fn rank<'a>(
+    gathered: &'a Gathered,
+    frame: &Frame<'_>,
+    said: &FxHashSet<&str>,
+    room: usize,
+) -> Ranking<'a> {
     let newest = gathered.ids.values().map(|used| used.last).max().unwrap_or(1).max(1);
     let mut already: Vec<(Reverse<u64>, u64, &str)> = Vec::new();
     let mut ranked: Vec<(Reverse<u64>, u64, &str)> = Vec::with_capacity(gathered.ids.len());

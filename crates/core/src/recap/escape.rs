@@ -6,9 +6,27 @@ use crate::reduce::shorten;
 
 /// Tags that some client, template or recap gives a meaning to. Inside a recap they are only text.
 const TAGS: &[&str] = &[
-    "tool_call", "tool_response", "tools", "think", "thinking", "system", "system-reminder", "summary",
-    "read-files", "modified-files", "state_snapshot", "environment_context", "user_instructions",
-    "function_calls", "invoke", "assistant", "user", "human", "im_start", "im_end", "instructions",
+    "tool_call",
+    "tool_response",
+    "tools",
+    "think",
+    "thinking",
+    "system",
+    "system-reminder",
+    "summary",
+    "read-files",
+    "modified-files",
+    "state_snapshot",
+    "environment_context",
+    "user_instructions",
+    "function_calls",
+    "invoke",
+    "assistant",
+    "user",
+    "human",
+    "im_start",
+    "im_end",
+    "instructions",
 ];
 
 /// One line of at most `max` characters, harmless anywhere behind a list mark.
@@ -62,8 +80,15 @@ fn is_tag(rest: &str) -> bool {
 }
 
 fn starts_marker(rest: &str) -> bool {
-    const MARKERS: &[&str] =
-        &["[end of recap", "[reference, not", "[context compaction", "[context summary", "[earlier messages", "[/inst", "[inst"];
+    const MARKERS: &[&str] = &[
+        "[end of recap",
+        "[reference, not",
+        "[context compaction",
+        "[context summary",
+        "[earlier messages",
+        "[/inst",
+        "[inst",
+    ];
     MARKERS.iter().any(|m| rest.get(..m.len()).is_some_and(|start| start.eq_ignore_ascii_case(m)))
 }
 

@@ -91,7 +91,17 @@ const RESULT_LINES: usize = 420;
 const RULE_CHARS: usize = 300;
 /// Words that make a sentence a rule (measures.md, "constraint survival").
 const RULE_WORDS: &[&str] = &[
-    "must", "never", "always", "only", "do not", "don't", "don’t", "without", "at least", "at most", "make sure",
+    "must",
+    "never",
+    "always",
+    "only",
+    "do not",
+    "don't",
+    "don’t",
+    "without",
+    "at least",
+    "at most",
+    "make sure",
     "avoid",
 ];
 
@@ -104,7 +114,9 @@ impl Gathered {
             self.add_event(event, |gathered, index, text| {
                 // Results come in the order of the events, so the next one is the one wanted.
                 while results.next_if(|r| (r.event.seq, r.index) < (event.seq, index)).is_some() {}
-                if let Some(result) = results.next_if(|r| (r.event.seq, r.index) == (event.seq, index)) {
+                if let Some(result) =
+                    results.next_if(|r| (r.event.seq, r.index) == (event.seq, index))
+                {
                     gathered.add_result(&calls, result, text, tools);
                 }
             });
@@ -166,7 +178,9 @@ impl Gathered {
         for id in identifiers(text) {
             let used = match self.ids.get_mut(id) {
                 Some(used) => used,
-                None => self.ids.entry(id.into()).or_insert(IdUse { first: order, ..IdUse::default() }),
+                None => {
+                    self.ids.entry(id.into()).or_insert(IdUse { first: order, ..IdUse::default() })
+                }
             };
             // Once a text: a name that one listing repeats is no more likely to be used.
             if used.last == order && (used.said | used.user | used.result) != 0 {
@@ -182,7 +196,13 @@ impl Gathered {
         }
     }
 
-    fn add_result(&mut self, calls: &Calls<'_>, result: &ResultSite<'_>, text: &str, tools: &ToolTable) {
+    fn add_result(
+        &mut self,
+        calls: &Calls<'_>,
+        result: &ResultSite<'_>,
+        text: &str,
+        tools: &ToolTable,
+    ) {
         let Some(call) = result.call.map(|call| &calls.calls[call]) else { return };
         let shell = call.facts.kind == ToolKind::Shell;
         let flagged = matches!(result.block.kind, BlockKind::Result { error: Some(true), .. });

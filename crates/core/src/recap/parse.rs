@@ -10,12 +10,11 @@ use crate::recap::{END, NOTE_START, section};
 pub(crate) const CARRIED_WEIGHT: u32 = 1_000;
 
 /// Blocks that list paths, one a line (seed 003, pi).
-const FILE_BLOCKS: &[(&str, &str, bool)] = &[
-    ("<read-files>", "</read-files>", false),
-    ("<modified-files>", "</modified-files>", true),
-];
+const FILE_BLOCKS: &[(&str, &str, bool)] =
+    &[("<read-files>", "</read-files>", false), ("<modified-files>", "</modified-files>", true)];
 /// Headers of other authors below which a list of paths stands.
-const FILE_HEADERS: &[&str] = &["relevant files", "files read", "files modified", "files and code sections"];
+const FILE_HEADERS: &[&str] =
+    &["relevant files", "files read", "files modified", "files and code sections"];
 /// Opening sentences of other authors, which are about the hand-over and not about the work.
 const PREFIXES: &[&str] = &["[CONTEXT SUMMARY]:", "[CONTEXT COMPACTION", "## Conversation Summary"];
 
@@ -141,7 +140,9 @@ impl Gathered {
     fn add_listed_files(&mut self, text: &str) {
         let mut modified = None;
         for line in text.lines().map(str::trim) {
-            let header = line.trim_start_matches(['#', '*', ' ', '1', '2', '3', '4', '5', '6', '7', '8', '9', '.']);
+            let header = line.trim_start_matches([
+                '#', '*', ' ', '1', '2', '3', '4', '5', '6', '7', '8', '9', '.',
+            ]);
             let header = header.trim_end_matches([':', '*']).to_lowercase();
             if FILE_HEADERS.contains(&header.as_str()) {
                 modified = Some(header.contains("modified"));

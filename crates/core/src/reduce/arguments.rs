@@ -89,7 +89,8 @@ mod tests {
     #[test]
     fn json_stays_json() {
         let long = "x\"\n".repeat(400);
-        let text = serde_json::json!({"path": "a.py", "edits": [{"new": long, "n": 1.0}]}).to_string();
+        let text =
+            serde_json::json!({"path": "a.py", "edits": [{"new": long, "n": 1.0}]}).to_string();
         let clipped = clip(&text, 200, 500, Coding::Str);
         let value: serde_json::Value = serde_json::from_str(&clipped).unwrap();
         assert_eq!(value["path"], "a.py");

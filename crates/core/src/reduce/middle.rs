@@ -218,7 +218,8 @@ impl<'a> Middle<'a> {
                 && self.editable[at - self.first]
                 && !site.block.body.token.is_empty();
             ResultRef {
-                block: editable.then_some(BlockRef { event: site.event.seq, block: site.index as u32 }),
+                block: editable
+                    .then_some(BlockRef { event: site.event.seq, block: site.index as u32 }),
                 event: site.event,
                 view: site.block,
                 tool: calls.tool_of(site),

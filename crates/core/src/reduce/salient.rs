@@ -10,12 +10,31 @@ pub(crate) const LINE_CHARS: usize = 200;
 
 /// Words that make a line worth keeping; matched without regard to case.
 const WORDS: &[&str] = &[
-    "error", "fail", "fatal", "exception", "traceback", "panic", "assert", "not found", "denied",
-    "refused", "undefined", "unresolved", "cannot ", "invalid", "timed out", "timeout", "segfault",
-    "abort", "conflict", "unexpected", "mismatch",
+    "error",
+    "fail",
+    "fatal",
+    "exception",
+    "traceback",
+    "panic",
+    "assert",
+    "not found",
+    "denied",
+    "refused",
+    "undefined",
+    "unresolved",
+    "cannot ",
+    "invalid",
+    "timed out",
+    "timeout",
+    "segfault",
+    "abort",
+    "conflict",
+    "unexpected",
+    "mismatch",
 ];
 /// Words that take the weight from it: counts of nothing.
-const HARMLESS: &[&str] = &["0 errors", "0 failed", "no errors", "0 failures", "errors: 0", "failed: 0"];
+const HARMLESS: &[&str] =
+    &["0 errors", "0 failed", "no errors", "0 failures", "errors: 0", "failed: 0"];
 
 static MATCHER: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
     let builder = AhoCorasick::builder().ascii_case_insensitive(true).build(WORDS);

@@ -27,7 +27,9 @@ impl Reducer for Stub {
         for (at, index) in candidates {
             let text = middle.text(at);
             let result = &middle.results()[index];
-            if text.chars().nth(settings.min_chars).is_none() || text.starts_with('[') && text.len() < 400 {
+            if text.chars().nth(settings.min_chars).is_none()
+                || text.starts_with('[') && text.len() < 400
+            {
                 continue;
             }
             let mut stub = line(result, &text, state.tools);
@@ -56,7 +58,10 @@ pub(crate) fn line(result: &ResultRef<'_>, text: &str, tools: &ToolTable) -> Str
         }
         ToolKind::Read => {
             let from = facts.range.map_or(1, |(from, _)| from.max(1));
-            format!("[{tool}] read {} from line {from} ({chars} chars{failed})", paths(&facts.reads))
+            format!(
+                "[{tool}] read {} from line {from} ({chars} chars{failed})",
+                paths(&facts.reads)
+            )
         }
         ToolKind::Write | ToolKind::Edit => {
             format!("[{tool}] changed {} ({chars} chars output{failed})", paths(&facts.writes))
@@ -66,12 +71,18 @@ pub(crate) fn line(result: &ResultRef<'_>, text: &str, tools: &ToolTable) -> Str
             let query = salient::shorten(query.unwrap_or("?"), COMMAND_CHARS);
             format!("[{tool}] searched `{query}` -> {lines} lines ({chars} chars{failed})")
         }
-        ToolKind::Task | ToolKind::Other => format!("[{tool}] -> {lines} lines ({chars} chars{failed})"),
+        ToolKind::Task | ToolKind::Other => {
+            format!("[{tool}] -> {lines} lines ({chars} chars{failed})")
+        }
     }
 }
 
 fn paths(paths: &[String]) -> String {
-    if paths.is_empty() { "?".to_owned() } else { salient::shorten(&paths.join(", "), COMMAND_CHARS) }
+    if paths.is_empty() {
+        "?".to_owned()
+    } else {
+        salient::shorten(&paths.join(", "), COMMAND_CHARS)
+    }
 }
 
 /// `3400` as `3,400`, as the seed prints it.

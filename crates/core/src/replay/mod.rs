@@ -251,10 +251,14 @@ impl<'a> Run<'a> {
     }
 
     fn recall(&mut self, said: &str) {
-        let texts: Vec<String> =
-            self.sent.iter().map(|piece| message_text(&piece.bytes, &self.current.dialect().view(&piece.bytes))).collect();
+        let texts: Vec<String> = self
+            .sent
+            .iter()
+            .map(|piece| message_text(&piece.bytes, &self.current.dialect().view(&piece.bytes)))
+            .collect();
         let here: FxHashSet<&str> = texts.iter().flat_map(|text| identifiers(text)).collect();
-        let recent: FxHashSet<&str> = self.recent.iter().flat_map(|text| identifiers(text)).collect();
+        let recent: FxHashSet<&str> =
+            self.recent.iter().flat_map(|text| identifiers(text)).collect();
         let needed: FxHashSet<&str> =
             identifiers(said).filter(|id| self.history_ids.contains(*id)).collect();
         let measures = &mut self.measures;
@@ -274,7 +278,8 @@ impl<'a> Run<'a> {
         if !self.rules.is_empty() {
             let folded: String = texts.iter().map(|text| fold_space(text) + "\n").collect();
             measures.rules += self.rules.len() as u64;
-            measures.rules_kept += self.rules.iter().filter(|rule| folded.contains(*rule)).count() as u64;
+            measures.rules_kept +=
+                self.rules.iter().filter(|rule| folded.contains(*rule)).count() as u64;
         }
     }
 }

@@ -12,10 +12,7 @@ use crate::repair::{
 use crate::view::{Block, BlockKind, Role, TextRef};
 
 /// The changes, by block, that make `after` of `before`; `None` when there are none that do.
-pub(super) fn changes(
-    before: &Message<'_>,
-    after: &Message<'_>,
-) -> Option<Vec<(usize, Change)>> {
+pub(super) fn changes(before: &Message<'_>, after: &Message<'_>) -> Option<Vec<(usize, Change)>> {
     if before.view.role != after.view.role || after.view.blocks.len() > before.view.blocks.len() {
         return None;
     }
@@ -40,9 +37,8 @@ pub(super) fn changes(
 /// The same block, its body aside. Reasoning is never rewritten: it is the same or it is gone.
 fn is_same(block: &Block, before: &Message<'_>, other: &Block, after: &Message<'_>) -> bool {
     let text = |part: &Option<TextRef>, bytes: &[u8]| part.map(|p| p.decode(bytes).into_owned());
-    let same = |a: &Option<TextRef>, b: &Option<TextRef>| {
-        text(a, &before.bytes) == text(b, &after.bytes)
-    };
+    let same =
+        |a: &Option<TextRef>, b: &Option<TextRef>| text(a, &before.bytes) == text(b, &after.bytes);
     match (&block.kind, &other.kind) {
         (BlockKind::Call { id: a, name: n }, BlockKind::Call { id: b, name: m }) => {
             same(a, b) && same(n, m)

@@ -58,7 +58,8 @@ fn absent<'w>(mut wanted: FxHashSet<&'w str>, messages: &[Message<'_>]) -> Vec<&
         }
     }
     // What was cut, or is written with escapes of its own, takes a closer look.
-    let holds = |text: &str, id: &str| memchr::memmem::find(text.as_bytes(), id.as_bytes()).is_some();
+    let holds =
+        |text: &str, id: &str| memchr::memmem::find(text.as_bytes(), id.as_bytes()).is_some();
     for message in messages {
         for block in &message.view.blocks {
             if wanted.is_empty() {

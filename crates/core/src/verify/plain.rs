@@ -127,7 +127,11 @@ impl Checker<'_> {
         }
         let stand_in = sources.iter().position(|source| *source == Source::StandIn);
         let covered_from = stand_in.map(|at| {
-            sources[..at].iter().rev().find_map(|source| source.event()).map_or(0, |event| event + 1)
+            sources[..at]
+                .iter()
+                .rev()
+                .find_map(|source| source.event())
+                .map_or(0, |event| event + 1)
         });
         for (event, kept) in kept.into_iter().enumerate() {
             let fine = kept || covered_from.is_some_and(|from| event >= from);
@@ -231,7 +235,12 @@ fn take(open: &mut HashMap<String, Vec<usize>>, id: &str) -> bool {
             .values_mut()
             .filter(|calls| !calls.is_empty())
             .min_by_key(|calls| calls.first().copied());
-        return oldest.is_some_and(|calls| !calls.is_empty() && { calls.remove(0); true });
+        return oldest.is_some_and(|calls| {
+            !calls.is_empty() && {
+                calls.remove(0);
+                true
+            }
+        });
     }
     open.get_mut("").is_some_and(|calls| calls.pop().is_some())
 }

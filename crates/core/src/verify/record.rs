@@ -114,7 +114,11 @@ impl Checker<'_> {
             for event in range {
                 fates[event] = if edited { Fate::Edited(index) } else { Fate::Verbatim };
                 let edited = Expected::Edited(event, index);
-                expected.push(if fates[event] == Fate::Verbatim { Expected::Event(event) } else { edited });
+                expected.push(if fates[event] == Fate::Verbatim {
+                    Expected::Event(event)
+                } else {
+                    edited
+                });
             }
         }
         expected.extend((end..self.before.len()).map(Expected::Event));
@@ -216,9 +220,7 @@ impl Checker<'_> {
     fn layout(&mut self, fold: &Fold) {
         let (start, end, len) = (fold.span.start, fold.span.end, fold.accounts.events);
         let envelope = self.envelope_tokens();
-        let of = |from: u32, to: u32| {
-            self.tokens_of(&self.before[from as usize..to as usize])
-        };
+        let of = |from: u32, to: u32| self.tokens_of(&self.before[from as usize..to as usize]);
         let layout = &fold.layout;
         let regions = [
             ("head", &layout.head, (0, start), fold.head_tokens, envelope),
@@ -231,7 +233,9 @@ impl Checker<'_> {
         });
         for (name, said, total, is_total, is) in regions {
             self.expect(rule::LAYOUT, said == is && total == is_total, || {
-                format!("{name}: the record says {said:?}, {total} tokens; it is {is:?}, {is_total}")
+                format!(
+                    "{name}: the record says {said:?}, {total} tokens; it is {is:?}, {is_total}"
+                )
             });
         }
     }
@@ -239,7 +243,11 @@ impl Checker<'_> {
     fn counts(&mut self, fold: &Fold) {
         let after = self.tokens_of(&self.after) + self.envelope_tokens();
         self.expect(rule::TOKENS, after == fold.tokens_after, || {
-            format!("after: the record says {}, {} counts {after}", fold.tokens_after, self.case.counter.name())
+            format!(
+                "after: the record says {}, {} counts {after}",
+                fold.tokens_after,
+                self.case.counter.name()
+            )
         });
         // A context before that had repairs, or a fold, is not the log itself.
         let odd = self.before.iter().any(|message| message.view.role == Role::Other);
@@ -248,11 +256,17 @@ impl Checker<'_> {
         }
         let before = self.tokens_of(&self.before) + self.envelope_tokens();
         self.expect(rule::TOKENS, before == fold.tokens_before, || {
-            format!("before: the record says {}, {} counts {before}", fold.tokens_before, self.case.counter.name())
+            format!(
+                "before: the record says {}, {} counts {before}",
+                fold.tokens_before,
+                self.case.counter.name()
+            )
         });
-        self.expect(rule::ACCOUNTS, self.before.len() as u64 == u64::from(fold.messages_before), || {
-            format!("messages before: the record says {}", fold.messages_before)
-        });
+        self.expect(
+            rule::ACCOUNTS,
+            self.before.len() as u64 == u64::from(fold.messages_before),
+            || format!("messages before: the record says {}", fold.messages_before),
+        );
     }
 
     /// Pinned events are verbatim, behind the recap, and nothing edits them.
@@ -317,7 +331,9 @@ impl Checker<'_> {
 /// The message that an entry holds.
 pub(super) fn bytes_of(entry: &Entry) -> &[u8] {
     match entry {
-        Entry::Recap { bytes } | Entry::Marker { bytes } | Entry::Edited { bytes, .. } => bytes.as_bytes(),
+        Entry::Recap { bytes } | Entry::Marker { bytes } | Entry::Edited { bytes, .. } => {
+            bytes.as_bytes()
+        }
         Entry::Verbatim { .. } => &[],
     }
 }

@@ -24,9 +24,12 @@ impl Checker<'_> {
     pub(super) fn stand_in(&mut self, at: usize) {
         let role = self.after[at].view.role;
         let text = self.after[at].text().into_owned();
-        self.expect_at(rule::AUTHORITY, matches!(role, Role::User | Role::Assistant), Some(at), || {
-            format!("the recap speaks as {}", role.name())
-        });
+        self.expect_at(
+            rule::AUTHORITY,
+            matches!(role, Role::User | Role::Assistant),
+            Some(at),
+            || format!("the recap speaks as {}", role.name()),
+        );
         let secrets = Redactor::shared().find(&text);
         self.expect_at(rule::SECRET, secrets.is_empty(), Some(at), || {
             let places: Vec<_> = secrets.iter().map(|secret| secret.start).collect();

@@ -78,8 +78,13 @@ pub fn by_name(name: &str) -> Option<&'static Profile> {
 
 /// Models that bind every thinking block to the exact bytes before it (wire-formats section 0):
 /// once something before it was folded, such a block is void and has to go.
-const BINDS_THINKING: &[&str] =
-    &["claude-fable-5", "claude-mythos-5", "claude-opus-5-5", "claude-sonnet-5-5", "claude-haiku-5-5"];
+const BINDS_THINKING: &[&str] = &[
+    "claude-fable-5",
+    "claude-mythos-5",
+    "claude-opus-5-5",
+    "claude-sonnet-5-5",
+    "claude-haiku-5-5",
+];
 
 /// The profile as this model asks for it.
 ///

@@ -1,0 +1,55 @@
+//! Pieces: the messages of a context, and what each of them is.
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+
+/// Why a piece was added or an event was rendered otherwise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum Repair {
+    /// A result for a call that the log never answered.
+    UnansweredCall,
+    /// A result without its call, rendered as text.
+    OrphanResult,
+    /// A message without content.
+    EmptyMessage,
+    /// A role that the provider does not know, rendered as the user's.
+    UnknownRole,
+    /// A system message in the middle, rendered as the user's.
+    SystemInside,
+    /// Reasoning that is void after a fold, removed.
+    BoundReasoning,
+    /// A message between two of one role.
+    Bridge,
+    /// Reasoning without what it led to, completed.
+    LoneReasoning,
+}
+
+/// What a piece of a context is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// The event, byte for byte, sliced from the log.
+    Verbatim(u32),
+    /// The event, edited by the fold.
+    Edited(u32),
+    /// The event, rendered otherwise because the provider would reject it.
+    Repaired(u32, Repair),
+    /// The recap of a covered span.
+    Recap,
+    /// The marker for a covered span.
+    Marker,
+    /// A piece that validity asks for.
+    Added(Repair),
+}
+
+/// One message of a context.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Piece {
+    /// Its bytes: for a verbatim piece the log's own buffer.
+    pub bytes: Bytes,
+    /// Its tokens.
+    pub tokens: u32,
+    /// What it is.
+    pub fate: Fate,
+}

@@ -1,0 +1,139 @@
+//! Settings of the reducers, one table each.
+
+use serde::{Deserialize, Serialize};
+
+/// Settings of `terminal`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Terminal {
+    /// Results shorter than this are left alone, in characters.
+    pub min_chars: usize,
+}
+
+impl Default for Terminal {
+    fn default() -> Self {
+        Self { min_chars: 200 }
+    }
+}
+
+/// Settings of `dedup`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Dedup {
+    /// Results shorter than this are left alone, in characters (reference peer: 200).
+    pub min_chars: usize,
+}
+
+impl Default for Dedup {
+    fn default() -> Self {
+        Self { min_chars: 200 }
+    }
+}
+
+/// Settings of `supersede`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Supersede {
+    /// Results shorter than this are left alone, in characters.
+    pub min_chars: usize,
+}
+
+impl Default for Supersede {
+    fn default() -> Self {
+        Self { min_chars: 200 }
+    }
+}
+
+/// How the age of a result is counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum AgeUnit {
+    /// Assistant messages after the result (seed 003).
+    #[default]
+    Steps,
+    /// Real user messages after the result (seed 004).
+    Turns,
+}
+
+/// Settings of `retain`: how long results stay.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Retain {
+    /// What age counts.
+    pub unit: AgeUnit,
+    /// A result expires when more than this many units came after it.
+    pub age: Option<u32>,
+    /// Of one tool, only the newest n results stay.
+    pub count: Option<u32>,
+    /// What expired results say.
+    pub stub: String,
+    /// Tools whose results never expire.
+    pub never_evict: Vec<String>,
+    /// Rules for single tools or kinds of tools; the first that names the tool wins.
+    pub tools: Vec<RetainRule>,
+}
+
+/// A rule for some tools.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct RetainRule {
+    /// Tool names, or kinds in angle brackets: `<read>`, `<search>`.
+    pub names: Vec<String>,
+    /// As in [`Retain`].
+    pub age: Option<u32>,
+    /// As in [`Retain`].
+    pub count: Option<u32>,
+    /// Their results never expire.
+    pub never_evict: bool,
+}
+
+/// Settings of `stub`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Stub {
+    /// Results up to this length stay, in characters (seed 002: 200).
+    pub min_chars: usize,
+    /// Salient lines (errors, failing tests, outliers) kept below the stub, in characters.
+    pub salient_chars: usize,
+}
+
+impl Default for Stub {
+    fn default() -> Self {
+        Self { min_chars: 200, salient_chars: 600 }
+    }
+}
+
+/// Settings of `arguments`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Arguments {
+    /// Arguments up to this length stay, in characters (reference peer: 500).
+    pub max_chars: usize,
+    /// Longer strings inside are cut to this length (reference peer: 200).
+    pub leaf_chars: usize,
+}
+
+impl Default for Arguments {
+    fn default() -> Self {
+        Self { max_chars: 500, leaf_chars: 200 }
+    }
+}
+
+/// Settings of `window`: a cap on plain dialogue (seed 004), off unless one is set.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Window {
+    /// Keep the dialogue of the newest n turns.
+    pub turns: Option<u32>,
+    /// Keep the newest dialogue up to this many tokens.
+    pub tokens: Option<u64>,
+}
