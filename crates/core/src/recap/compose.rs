@@ -108,7 +108,8 @@ pub fn compose(gathered: &Gathered, frame: &Frame<'_>) -> Composed {
 
 /// Files that the sections name; the others did not fit.
 fn named_files(gathered: &Gathered, sections: &str) -> usize {
-    let label = |line| ["modified: ", "read: "].iter().find_map(|label| str::strip_prefix(line, label));
+    let label =
+        |line| ["modified: ", "read: "].iter().find_map(|label| str::strip_prefix(line, label));
     let lines = sections.lines().map(|line| label(line).unwrap_or(line));
     let named: FxHashSet<&str> = lines.flat_map(|line| line.split(", ")).collect();
     gathered.files.keys().filter(|path| named.contains(path.as_str())).count()
