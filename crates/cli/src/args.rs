@@ -25,8 +25,14 @@ pub struct Cli {
     /// Print JSON, for programs
     #[arg(long, global = true)]
     pub json: bool,
-    /// When to use colours
-    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    /// Colours: auto (on a terminal, unless NO_COLOR is set), always or never
+    #[arg(
+        long,
+        global = true,
+        value_name = "WHEN",
+        default_value = "auto",
+        hide_possible_values = true
+    )]
     pub color: When,
 }
 
@@ -59,15 +65,15 @@ pub enum Command {
 #[derive(Debug, Args)]
 pub struct Measure {
     /// The window to fit, in tokens [default: that of the model named in the file, else 128,000]
-    #[arg(long, value_name = "N", value_parser = tokens)]
+    #[arg(long, value_name = "N", value_parser = tokens, help_heading = "Measuring")]
     pub window: Option<u64>,
     /// How to count: o200k, cl100k, estimate:claude, chars:3.2, a tokenizer.json, …
     /// [default: what fits the model named in the file]
-    #[arg(long, value_name = "NAME|FILE|chars:R")]
+    #[arg(long, value_name = "NAME|FILE|chars:R", help_heading = "Measuring")]
     pub tokenizer: Option<String>,
     /// The rules of the provider that the result goes to: openai, responses, anthropic, strict,
     /// deepseek, sharegpt [default: the provider of the dialect]
-    #[arg(long, value_name = "PROFILE")]
+    #[arg(long, value_name = "PROFILE", help_heading = "Measuring")]
     pub profile: Option<String>,
 }
 
@@ -79,11 +85,13 @@ Examples:
   midfold compact session.jsonl --preview --preset head-tail
   cat request.json | midfold compact - --if-needed --json | jq .fold.tokens_after
 
-The result goes to standard output, the report to standard error. On a terminal without -o the
-report and a picture of the layout are shown instead of the result. The result is in the dialect
-of the input: a request body keeps everything but its messages, a list of messages or a session
-file becomes a JSON array, one message a line stays one message a line. A file with several
-conversations gives one JSON line each; line breaks outside of strings become spaces there.")]
+The result goes to standard output, the report to standard error. On a terminal without -o the \
+report and a picture of the layout are shown instead of the result.
+
+The result is in the dialect of the input. A request body keeps everything but its messages; a list \
+of messages or a session file becomes a JSON array (or a body, when it has a system prompt or tools); \
+one message a line stays one message a line. A file with several conversations gives one JSON line \
+each; line breaks outside of strings become spaces there.")]
 pub struct Compact {
     /// The transcript; `-` reads standard input
     #[arg(value_name = "FILE")]
@@ -154,7 +162,11 @@ pub struct Inspect {
 #[command(after_help = "\
 Examples:
   midfold verify --before session.jsonl --after smaller.json
-  midfold verify --before session.jsonl --after smaller.json --record fold.json")]
+  midfold verify --before session.jsonl --after smaller.json --record fold.json --json
+
+Without a record: bytes, order, both ends, pairs, the provider's rules, the budget, secrets. With a \
+record also the fold itself: span, entries, edits, accounts, token counts, pins, grounding. Where \
+there is no --window, the budget is that of the record, or the window of the model in the file.")]
 pub struct Verify {
     /// The original transcript
     #[arg(long, value_name = "FILE")]
@@ -162,9 +174,15 @@ pub struct Verify {
     /// The compacted one
     #[arg(long, value_name = "FILE")]
     pub after: PathBuf,
-    /// The record that `compact --record` wrote: checks the fold itself, too
+    /// The record that `compact --record` wrote: the fold itself is checked, too
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
+    /// What --before is written in [default: told by its content]
+    #[arg(long, value_name = "FORMAT", help_heading = "Formats")]
+    pub from: Option<String>,
+    /// The dialect that it was converted to
+    #[arg(long, value_name = "DIALECT", help_heading = "Formats")]
+    pub to: Option<String>,
     #[command(flatten)]
     pub measure: Measure,
 }

@@ -4,8 +4,6 @@ use bytes::Bytes;
 use midfold::core::fold::Joining;
 use midfold::core::plan::{FloorError, Plan, plan};
 use midfold::core::project::project;
-use midfold::formats::Problem;
-use midfold::formats::read::Conversation;
 use midfold::{Budget, Context, Fold, NoOp, Outcome, PlanError, Policy};
 use regex::Regex;
 use serde_json::json;
@@ -59,7 +57,7 @@ pub fn run(args: &Compact, json: bool, output: &Output) -> Result<(), CommandErr
     let found = input.conversations(from)?;
     let wish = Wish { policy, pins, args };
     let count = found.conversations.len();
-    let notes = by_conversation(found.problems, &found.conversations);
+    let notes = Note::by_conversation(found.problems, &found.conversations);
     let mut all = Vec::with_capacity(count);
     for (at, (conversation, notes)) in found.conversations.into_iter().zip(notes).enumerate() {
         let place = if count == 1 {
@@ -93,19 +91,24 @@ fn emit(
         }
         text += &style.paint(Color::Dim, &how_to_get_it(args));
         output.stdout(text)?;
+        if let Some(path) = &args.record {
+            output.file(path, &records(all)?)?;
+        }
     } else {
         let result = if json { objects(all, true)? } else { transcripts(all) };
-        // The report first: it stands above whatever the reader of a pipe prints.
+        if let Some(path) = &args.record {
+            output.file(path, &records(all)?)?;
+        }
+        let to_file = args.output.as_ref().filter(|path| !is_stdin(path));
+        if let Some(path) = to_file {
+            output.file(path, &result)?;
+        }
         output.stderr(&report(output.stderr_style()));
-        match &args.output {
-            Some(path) if !is_stdin(path) => output.file(path, &result)?,
-            _ => output.stdout(result)?,
+        if to_file.is_none() {
+            output.stdout(result)?;
         }
     }
-    match &args.record {
-        Some(path) => output.file(path, &records(all)?),
-        None => Ok(()),
-    }
+    Ok(())
 }
 
 fn how_to_get_it(args: &Compact) -> String {
@@ -188,19 +191,6 @@ fn regex(pattern: &str) -> Result<Regex, CommandError> {
             "a pin is a regular expression; put a \\ before characters that should be literal",
         )
     })
-}
-
-/// What the reader noted, by the conversation that it concerns.
-fn by_conversation(problems: Vec<Problem>, conversations: &[Conversation]) -> Vec<Vec<Note>> {
-    let mut notes: Vec<Vec<Note>> = conversations.iter().map(|_| Vec::new()).collect();
-    for problem in problems {
-        let line = problem.at.unwrap_or(0);
-        let at = conversations.iter().rposition(|found| found.line <= line).unwrap_or(0);
-        if let Some(notes) = notes.get_mut(at) {
-            notes.push(Note::of_reader(problem));
-        }
-    }
-    notes
 }
 
 /// What is to be done to each conversation.
@@ -352,7 +342,7 @@ impl Wish<'_> {
         let reserve = self.policy.trigger.injection_reserve;
         let meter = prepared.meter.with_margin(self.policy.trigger.margin);
         let rounded = |tokens: u64| (meter.upper(tokens) + reserve).div_ceil(100) * 100;
-        let mut window = rounded(floor.needed).max(prepared.window + 100);
+        let mut window = rounded(floor.needed).max(prepared.window + 1);
         for _ in 0..12 {
             match self.fold(prepared, pins, &self.policy, window) {
                 Ok(_) => return Some(window),
@@ -381,14 +371,14 @@ fn parts(floor: &FloorError) -> String {
     let mut parts = [
         ("system prompt and tools beside the messages", floor.envelope),
         ("the head (system messages, first task)", floor.head),
-        ("pinned messages", floor.pinned),
+        ("messages that stay (pins, the last request)", floor.pinned),
         ("the newest step", floor.newest),
         ("the recap", floor.recap),
     ];
     parts.sort_by_key(|(_, tokens)| std::cmp::Reverse(*tokens));
     let there = parts.iter().filter(|(_, tokens)| *tokens > 0);
     let texts: Vec<_> = there.map(|(what, tokens)| format!("{what} {}", number(*tokens))).collect();
-    format!("it is {}", texts.join(", "))
+    format!("that is {}", texts.join(", "))
 }
 
 fn messages(count: usize) -> String {

@@ -26,20 +26,13 @@ pub fn convert(source: &Conversation, to: DialectKind) -> Converted {
     let beside = source.envelope.system.as_deref().map(plain);
     let system = [beside, converted.system].into_iter().flatten().filter(|s| !s.is_empty());
     let system = system.collect::<Vec<_>>().join("\n\n");
-    let mut messages = converted.messages;
-    let mut envelope = Envelope { model: source.envelope.model.clone(), ..Envelope::default() };
-    if !system.is_empty() {
-        if to == DialectKind::Anthropic {
-            envelope.system = Some(jsonstr::encode(&system).into_bytes().into());
-        } else {
-            messages.insert(0, system_message(jsonstr::encode(&system).as_bytes()));
-        }
-    }
+    let system = (!system.is_empty()).then(|| jsonstr::encode(&system).into_bytes().into());
+    let envelope = Envelope { model: source.envelope.model.clone(), system, ..Envelope::default() };
     if source.envelope.tools.is_some() {
         let detail = format!("the tool definitions are {from}'s and were left out; add {to}'s");
         problems.push(Problem::new("tools-left-out", detail));
     }
-    let events = messages.into_iter().map(RawEvent::new).collect();
+    let events = converted.messages.into_iter().map(RawEvent::new).collect();
     Converted { events, envelope, problems }
 }
 

@@ -14,7 +14,7 @@ use crate::input::Input;
 use crate::output::{Color, Output, Style};
 use crate::picture::{Fill, bar, legend};
 use crate::prepare::{self, Prepared, Setup};
-use crate::report::{Note, Page, counted, described, floor, number, window};
+use crate::report::{Note, Page, counted, described, floor, grouped, number, window};
 use crate::table::Table;
 
 /// The tools that are listed one by one.
@@ -29,17 +29,17 @@ pub fn run(args: &Inspect, json: bool, output: &Output) -> Result<(), CommandErr
     let input = Input::load(&args.file)?;
     let found = input.conversations(from)?;
     let count = found.conversations.len();
-    let notes: Vec<Note> = found.problems.into_iter().map(Note::of_reader).collect();
-    let chosen = chosen(args.only, found.conversations, &input.name)?;
+    let notes = Note::by_conversation(found.problems, &found.conversations);
+    let chosen = chosen(args.only, found.conversations, notes, &input.name)?;
     // A list of many conversations has room for one forecast each.
     let forecasts = if json || chosen.len() == 1 { Policy::preset_names() } else { Vec::new() };
     let mut all = Vec::with_capacity(chosen.len());
-    for (number, conversation) in chosen {
-        let inspected = Inspected::new(setup.prepare(conversation)?, &policy, &forecasts);
-        all.push((number, inspected));
+    for (number, (conversation, notes)) in chosen {
+        let prepared = setup.prepare(conversation)?;
+        all.push((number, Inspected::new(prepared, notes, &policy, &forecasts)));
     }
     if json {
-        let objects: Vec<_> = all.iter().map(|(at, one)| one.to_json(*at, &notes)).collect();
+        let objects: Vec<_> = all.iter().map(|(at, one)| one.to_json(*at)).collect();
         let lines: Result<Vec<String>, _> = objects.iter().map(serde_json::to_string).collect();
         let lines = lines.map_err(|error| CommandError::failed(error.to_string()))?;
         return output.stdout(lines.join("\n") + "\n");
@@ -54,17 +54,21 @@ pub fn run(args: &Inspect, json: bool, output: &Output) -> Result<(), CommandErr
         }
         _ => several(&mut page, &input.name, &all),
     }
-    page.notes(&notes);
+    page.notes(all.iter().flat_map(|(_, one)| &one.notes));
     output.stdout(page.text)
 }
+
+/// A conversation, its number and its notes.
+type Numbered = (usize, (Conversation, Vec<Note>));
 
 fn chosen(
     only: Option<usize>,
     all: Vec<Conversation>,
+    notes: Vec<Vec<Note>>,
     name: &str,
-) -> Result<Vec<(usize, Conversation)>, CommandError> {
+) -> Result<Vec<Numbered>, CommandError> {
     let count = all.len();
-    let all = (1..).zip(all);
+    let all = (1..).zip(all.into_iter().zip(notes));
     let Some(only) = only else { return Ok(all.collect()) };
     let found: Vec<_> = all.filter(|(at, _)| *at == only).collect();
     if found.is_empty() {
@@ -95,6 +99,7 @@ struct Region {
 /// All that is known about a conversation.
 struct Inspected {
     prepared: Prepared,
+    notes: Vec<Note>,
     survey: Survey,
     policy: String,
     regions: [Region; 3],
@@ -103,7 +108,7 @@ struct Inspected {
 }
 
 impl Inspected {
-    fn new(prepared: Prepared, policy: &Policy, presets: &[&str]) -> Self {
+    fn new(prepared: Prepared, notes: Vec<Note>, policy: &Policy, presets: &[&str]) -> Self {
         let log = &prepared.log;
         let survey = survey(log, policy);
         let budget = Budget::new(prepared.window).tokens();
@@ -127,7 +132,7 @@ impl Inspected {
             forecasts.push(forecast(&prepared, policy));
         }
         let policy = policy.name.clone();
-        Self { survey, policy, regions, set_by: floor(found.floor), forecasts, prepared }
+        Self { survey, policy, regions, set_by: floor(found.floor), forecasts, prepared, notes }
     }
 
     fn show(&self, page: &mut Page<'_>, name: &str) {
@@ -243,21 +248,24 @@ impl Inspected {
                     (number(fold.tokens_after), number(u64::from(fold.messages_after)), what)
                 }
                 Ok(Outcome::Nothing(reason)) => {
-                    ("–".into(), "–".into(), format!("nothing: {reason}"))
+                    ("–".into(), "–".into(), format!("nothing: {}", grouped(&reason.to_string())))
                 }
                 Err(PlanError::Floor(floor)) => {
                     let what =
                         format!("cannot: at least {} tokens are needed", number(floor.needed));
                     ("–".into(), "–".into(), what)
                 }
-                Err(error) => ("–".into(), "–".into(), format!("cannot: {error}")),
+                Err(error) => {
+                    ("–".into(), "–".into(), format!("cannot: {}", grouped(&error.to_string())))
+                }
             };
-            table.row([name.clone(), number(*threshold), tokens, messages, what]);
+            let fires = if *threshold > 0 { number(*threshold) } else { "–".to_owned() };
+            table.row([name.clone(), fires, tokens, messages, what]);
         }
         page.text += &table.render(page.style, 2);
     }
 
-    fn to_json(&self, at: usize, notes: &[Note]) -> Value {
+    fn to_json(&self, at: usize) -> Value {
         let prepared = &self.prepared;
         let log = &prepared.log;
         let count = |count: &Count| json!({ "count": count.items, "tokens": count.tokens });
@@ -287,7 +295,7 @@ impl Inspected {
             "duplicates": count(&self.survey.duplicates),
             "superseded": count(&self.survey.superseded),
             "presets": self.forecasts.iter().map(Forecast::to_json).collect::<Vec<_>>(),
-            "problems": notes.iter().map(Note::to_json).collect::<Vec<_>>(),
+            "problems": self.notes.iter().map(Note::to_json).collect::<Vec<_>>(),
         })
     }
 }
@@ -354,7 +362,7 @@ fn percent(part: u64, whole: u64) -> String {
     } else if mille < 100 && mille > 0 {
         format!("{}.{} %", mille / 10, mille % 10)
     } else {
-        format!("{} %", mille / 10)
+        format!("{} %", number(mille / 10))
     }
 }
 

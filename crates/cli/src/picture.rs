@@ -34,7 +34,7 @@ impl Fill {
         match self {
             Self::Verbatim => "verbatim",
             Self::Folded => "folded",
-            Self::Recap => "recap",
+            Self::Recap => "recap or marker",
             Self::Edited => "edited",
         }
     }
@@ -44,9 +44,13 @@ impl Fill {
 /// Also tells how many columns it takes.
 pub fn bar(style: &Style, parts: &[(Fill, u64)], whole: u64, columns: usize) -> (String, usize) {
     let whole = whole.max(1);
+    let parts: Vec<_> = parts.iter().filter(|(_, tokens)| *tokens > 0).copied().collect();
+    if parts.len() > FEW {
+        return fine_bar(style, &parts, whole, columns);
+    }
     let mut out = String::new();
     let (mut sum, mut drawn) = (0u64, 0usize);
-    for (fill, tokens) in parts.iter().filter(|(_, tokens)| *tokens > 0) {
+    for (fill, tokens) in parts {
         sum += tokens;
         let end = u128::from(sum) * columns as u128 + u128::from(whole) / 2;
         let end = usize::try_from(end / u128::from(whole)).unwrap_or(columns);
@@ -56,6 +60,40 @@ pub fn bar(style: &Style, parts: &[(Fill, u64)], whole: u64, columns: usize) -> 
         out += &style.paint(color, &glyph.repeat(cells));
     }
     (out, drawn)
+}
+
+/// More parts than this cannot have a column each.
+const FEW: usize = 8;
+
+/// A bar of many small parts: each column shows what most of it is.
+fn fine_bar(style: &Style, parts: &[(Fill, u64)], whole: u64, columns: usize) -> (String, usize) {
+    let scale = |tokens: u64| tokens as f64 * columns as f64 / whole as f64;
+    let total: u64 = parts.iter().map(|(_, tokens)| tokens).sum();
+    let cells = (scale(total).round() as usize).clamp(1, columns);
+    let mut shares: Vec<Vec<(Fill, f64)>> = vec![Vec::new(); cells];
+    let mut from = 0.0;
+    for (fill, tokens) in parts {
+        let to = from + scale(*tokens);
+        for (at, share) in shares.iter_mut().enumerate().skip(from as usize) {
+            let part = to.min(at as f64 + 1.0) - f64::max(from, at as f64);
+            if part <= 0.0 {
+                break;
+            }
+            match share.iter_mut().find(|(known, _)| known == fill) {
+                Some((_, sum)) => *sum += part,
+                None => share.push((*fill, part)),
+            }
+        }
+        from = to;
+    }
+    let most = |share: &Vec<(Fill, f64)>| {
+        share.iter().max_by(|a, b| a.1.total_cmp(&b.1)).map_or(Fill::Verbatim, |(fill, _)| *fill)
+    };
+    let paint = |share| {
+        let (glyph, color) = most(share).glyph();
+        style.paint(color, glyph)
+    };
+    (shares.iter().map(paint).collect(), cells)
 }
 
 /// What the fills mean, for those that occur.

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use midfold::formats::read::{Conversation, Format};
 use midfold::formats::{DialectKind, Problem, profile};
 use midfold::tokens::{self, Memo};
-use midfold::{Counter, Log, Meter, Policy, Profile};
+use midfold::{Counter, Log, Meter, Policy, Profile, RawEvent};
 
 use crate::args::Measure;
 use crate::convert::{self, Converted};
@@ -56,6 +56,8 @@ pub struct Prepared {
     pub converted: bool,
     /// The counter was chosen for the model, not by hand.
     pub auto_counter: bool,
+    /// Bare messages, one on each line: what was read so is written so.
+    pub is_lines: bool,
     /// What could not be converted.
     pub problems: Vec<Problem>,
 }
@@ -80,18 +82,30 @@ impl Setup {
         let counter = self.counter_for(model.as_deref())?;
         let auto_counter = self.tokenizer.is_none();
         let converted = kind != from;
-        let recorded = || Self::log(from, profile, &counter, &source);
+        let is_lines = is_lines(&source);
         let mut meter = Meter::exact();
-        if auto_counter && source.events.iter().any(|event| event.usage.is_some()) {
-            meter.learn(&recorded());
+        // Converted messages carry no usage: the meter learns from the recorded ones.
+        if auto_counter && converted && source.events.iter().any(|event| event.usage.is_some()) {
+            meter.learn(&Self::log(from, profile, &counter, &source));
         }
         let mut problems = Vec::new();
         if converted {
             let Converted { events, envelope, problems: lost } = convert::convert(&source, kind);
             (source.events, source.envelope, problems) = (events, envelope, lost);
         }
+        let envelope = &mut source.envelope;
+        if kind == DialectKind::OpenAiChat
+            && envelope.wrapper.is_none()
+            && let Some(text) = envelope.system.take()
+        {
+            // A session file keeps it beside the messages; a request has it among them.
+            source.events.insert(0, RawEvent::new(convert::system_message(&text)));
+        }
         let log = Self::log(kind, profile, &counter, &source);
         source.events = Vec::new();
+        if auto_counter && !converted {
+            meter.learn(&log);
+        }
         let (window, window_from) = self.window_for(model);
         Ok(Prepared {
             kind,
@@ -102,6 +116,7 @@ impl Setup {
             window_from,
             converted,
             auto_counter,
+            is_lines,
             problems,
         })
     }
@@ -165,6 +180,18 @@ impl Setup {
             (None, None) => (DEFAULT_WINDOW, WindowSource::NoModel),
         }
     }
+}
+
+fn is_lines(source: &Conversation) -> bool {
+    let bare = matches!(
+        source.format,
+        Format::OpenAiChat
+            | Format::OpenAiResponses
+            | Format::Anthropic
+            | Format::ShareGpt
+            | Format::FineTuning
+    );
+    bare && source.envelope.wrapper.is_none()
 }
 
 /// `--from`.
@@ -250,6 +277,9 @@ pub fn policy(preset: Option<&str>, file: Option<&Path>) -> Result<Policy, Comma
         let error = CommandError::usage(format!("{}: {}", path.display(), text.trim_end()));
         let near = match (words.split_first(), text.contains("unknown ")) {
             (Some((wrong, known)), true) => nearest(wrong, known.iter().copied()),
+            (Some((wrong, _)), false) if text.contains("no preset") => {
+                nearest(wrong, Policy::preset_names())
+            }
             _ => None,
         };
         error.maybe_hint(near.map(|near| format!("did you mean `{near}`?"))).hint(

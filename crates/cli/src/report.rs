@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use midfold::core::fold::Entry;
 use midfold::core::layout::Floor;
 use midfold::formats::Problem;
+use midfold::formats::read::Conversation;
 use midfold::{Context, Fate, Fold, Meter};
 use serde_json::{Value, json};
 use unicode_width::UnicodeWidthStr;
@@ -21,7 +22,20 @@ pub struct Note {
 }
 
 impl Note {
-    pub fn of_reader(problem: Problem) -> Self {
+    /// What the reader noted, by the conversation that it concerns.
+    pub fn by_conversation(problems: Vec<Problem>, all: &[Conversation]) -> Vec<Vec<Self>> {
+        let mut notes: Vec<Vec<Self>> = all.iter().map(|_| Vec::new()).collect();
+        for problem in problems {
+            let line = problem.at.unwrap_or(0);
+            let at = all.iter().rposition(|found| found.line <= line).unwrap_or(0);
+            if let Some(notes) = notes.get_mut(at) {
+                notes.push(Self::of_reader(problem));
+            }
+        }
+        notes
+    }
+
+    fn of_reader(problem: Problem) -> Self {
         let place = problem.at.map(|at| ("line", at));
         Self { place, code: problem.code, detail: problem.detail }
     }
@@ -83,7 +97,7 @@ pub fn described(prepared: &Prepared) -> String {
 fn unchanged(page: &mut Page<'_>, what: &str, done: &Done) {
     page.title(Color::Yellow, &format!("{what}: unchanged"));
     if let Some(reason) = done.noop() {
-        page.field("why", &reason.to_string());
+        page.field("why", &grouped(&reason.to_string()));
     }
     let log = &done.prepared.log;
     let tokens = number(done.context.tokens());
@@ -174,7 +188,7 @@ pub fn floor(floor: Floor) -> &'static str {
         Floor::LastUser => "the last user message",
         Floor::Ceiling => "the soft ceiling",
         Floor::Budget => "the budget (its floors do not fit)",
-        Floor::Everything => "the head: no shorter tail satisfies the floors",
+        Floor::Everything => "the floors, which reach to the head",
     }
 }
 
@@ -200,7 +214,11 @@ fn recap(page: &mut Page<'_>, fold: &Fold) {
     let Some(recap) = &fold.recap else { return };
     let tokens = number(recap.tokens);
     let fallback = fold.fallback.as_deref().unwrap_or("computed");
-    page.field("recap", &format!("{tokens} tokens, {fallback}, in the {} role", recap.role));
+    let role = format!("in the {} role", recap.role);
+    match fallback {
+        "marker" => page.field("marker", &format!("{tokens} tokens, {role}")),
+        _ => page.field("recap", &format!("{tokens} tokens, {fallback}, {role}")),
+    }
     if recap.files > 0 {
         page.field("files", &format!("{} named in the recap", number(u64::from(recap.files))));
     }
@@ -262,10 +280,10 @@ fn several(style: &Style, name: &str, all: &[Done]) -> String {
         all.iter().filter_map(Done::fold).all(|fold| fold.head_verbatim),
         all.iter().filter_map(Done::fold).all(|fold| fold.tail_verbatim),
     ];
-    page.field(
-        "invariant",
-        &format!("head verbatim {heads} | tail verbatim {tails}, in all of them"),
-    );
+    if folded > 0 {
+        let text = format!("head verbatim {heads} | tail verbatim {tails}, in all of them");
+        page.field("invariant", &text);
+    }
     if let Some(first) = all.first() {
         page.field("counted", &format!("with {}", counted(&first.prepared)));
         let same = all.iter().all(|done| done.prepared.window == first.prepared.window);
@@ -287,7 +305,8 @@ fn one_line(done: &Done) -> String {
             fold.messages_after
         ),
         (None, reason) => {
-            let why = reason.map_or(String::new(), |reason| format!(": {reason}"));
+            let why = reason
+                .map_or(String::new(), |reason| format!(": {}", grouped(&reason.to_string())));
             format!("{} tokens, unchanged{why}{id}", number(done.context.tokens()))
         }
     }
@@ -323,7 +342,7 @@ pub fn window(prepared: &Prepared) -> String {
 }
 
 fn less(before: u64, after: u64) -> String {
-    let part = (before.abs_diff(after) * 100 + before / 2) / before.max(1);
+    let part = before.abs_diff(after) * 100 / before.max(1);
     if part == 0 {
         "0 %".to_owned()
     } else if after > before {
@@ -339,6 +358,12 @@ fn messages(count: u32) -> String {
     } else {
         format!("{} messages", number(u64::from(count)))
     }
+}
+
+/// A sentence of the engine with its figures as [`number`] writes them.
+pub fn grouped(text: &str) -> String {
+    let figure = |word: &str| word.parse::<u64>().map_or(word.to_owned(), number);
+    text.split(' ').map(figure).collect::<Vec<_>>().join(" ")
 }
 
 /// `1234567` as `1,234,567`.

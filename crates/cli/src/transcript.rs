@@ -1,10 +1,8 @@
 //! The result: a context in the shape that its conversation had.
 
 use bytes::Bytes;
-use midfold::formats::read::Format;
 use midfold::{Context, DialectKind};
 
-use crate::convert::system_message;
 use crate::prepare::Prepared;
 
 /// The messages of a context, with what travels beside them.
@@ -30,7 +28,7 @@ impl<'a> Transcript<'a> {
                 };
                 [&wrapper.before[..], &list, &wrapper.after, b"\n"].concat()
             }
-            None if self.is_lines() => self
+            None if self.prepared.is_lines && !self.is_body() => self
                 .messages
                 .iter()
                 .flat_map(|message| [flat(message), b"\n".to_vec()].concat())
@@ -54,60 +52,41 @@ impl<'a> Transcript<'a> {
         self.list(b"")
     }
 
-    /// Bare messages, one on each line: what was read so is written so.
-    fn is_lines(&self) -> bool {
-        let source = &self.prepared.source;
-        let bare = matches!(
-            source.format,
-            Format::OpenAiChat
-                | Format::OpenAiResponses
-                | Format::Anthropic
-                | Format::ShareGpt
-                | Format::FineTuning
-        );
-        bare && source.envelope.system.is_none() && source.envelope.tools.is_none()
-    }
-
     /// A body with the system prompt and the tools where there are any; else a list, with `space`
     /// between the messages.
     fn request(&self, space: &[u8]) -> Vec<u8> {
         let envelope = &self.prepared.source.envelope;
-        let kind = self.prepared.kind;
-        let (system, messages): (&[u8], &[u8]) = match kind {
+        if !self.is_body() {
+            return self.list(space);
+        }
+        let (system, messages): (&[u8], &[u8]) = match self.prepared.kind {
             DialectKind::OpenAiResponses => (b"instructions", b"input"),
             DialectKind::ShareGpt => (b"system", b"conversations"),
-            DialectKind::Anthropic => (b"system", b"messages"),
-            // Its system prompt is a message.
-            DialectKind::OpenAiChat => (b"", b"messages"),
+            DialectKind::Anthropic | DialectKind::OpenAiChat => (b"system", b"messages"),
         };
-        let beside = envelope.system.as_ref().filter(|_| !system.is_empty());
-        let body = beside.is_some() || envelope.tools.is_some();
-        let space = if body { b"" } else { space };
-        let list = match &envelope.system {
-            Some(text) if system.is_empty() => {
-                let first = std::iter::once(system_message(text));
-                let messages = first.chain(self.messages.iter().cloned()).collect();
-                Self { prepared: self.prepared, messages }.list(space)
-            }
-            _ => self.list(space),
-        };
-        if !body {
-            return list;
-        }
         let model = envelope
             .model
             .as_ref()
             .map(|model| Bytes::from(midfold::core::jsonstr::encode(model).into_bytes()));
         let mut out = vec![b'{'];
-        let tools = envelope.tools.as_ref();
-        for (name, value) in [(&b"model"[..], model.as_ref()), (system, beside), (b"tools", tools)]
-        {
+        let beside = [
+            (&b"model"[..], model.as_ref()),
+            (system, envelope.system.as_ref()),
+            (b"tools", envelope.tools.as_ref()),
+        ];
+        for (name, value) in beside {
             if let Some(value) = value {
                 out.extend_from_slice(&[b"\"", name, b"\":", value, b","].concat());
             }
         }
-        out.extend_from_slice(&[b"\"", messages, b"\":", &list, b"}"].concat());
+        out.extend_from_slice(&[b"\"", messages, b"\":", &self.list(b""), b"}"].concat());
         out
+    }
+
+    /// Something travels beside the messages.
+    fn is_body(&self) -> bool {
+        let envelope = &self.prepared.source.envelope;
+        envelope.system.is_some() || envelope.tools.is_some()
     }
 
     fn list(&self, space: &[u8]) -> Vec<u8> {

@@ -1,9 +1,206 @@
 //! `midfold verify`.
 
-use crate::args::Verify;
-use crate::error::CommandError;
-use crate::output::Output;
+use bytes::Bytes;
+use midfold::core::verify::{Case, Report, verify};
+use midfold::formats::read::Format;
+use midfold::formats::verify::validator;
+use midfold::{DialectKind, Fold, Meter};
+use serde_json::{Value, json};
 
-pub fn run(_: &Verify, _: bool, _: &Output) -> Result<(), CommandError> {
-    Err(CommandError::failed("not wired yet"))
+use crate::args::{Measure, Verify};
+use crate::error::CommandError;
+use crate::input::Input;
+use crate::output::{Color, Output};
+use crate::prepare::{self, Prepared, Setup, WindowSource};
+use crate::report::{Page, number};
+
+/// One conversation, checked.
+struct Checked {
+    number: usize,
+    report: Report,
+    recorded: bool,
+    /// The most that it may count; none where nothing tells a window.
+    budget: Option<u64>,
+}
+
+pub fn run(args: &Verify, json: bool, output: &Output) -> Result<(), CommandError> {
+    let from = args.from.as_deref().map(prepare::format).transpose()?;
+    let folds = args.record.as_deref().map(|path| records(&Input::load(path)?)).transpose()?;
+    let mut setup = Setup::new(&measure(args, folds.as_deref()), args.to.as_deref())?;
+    let [before, after] = [Input::load(&args.before)?, Input::load(&args.after)?];
+    let found = before.conversations(from)?.conversations;
+    let prepared =
+        found.into_iter().map(|one| setup.prepare(one)).collect::<Result<Vec<_>, _>>()?;
+    // A compacted list need not tell its dialect any more; the original does.
+    let format = prepared.first().map(|first| list_format(first.kind));
+    let after_all = after.conversations(format)?.conversations;
+    same_number(&before, prepared.len(), &after, after_all.len())?;
+    if let Some(folds) = &folds {
+        let name = args.record.as_ref().map_or(String::new(), |path| path.display().to_string());
+        same_number(&before, prepared.len(), &Input { name, bytes: Bytes::new() }, folds.len())?;
+    }
+    let mut all = Vec::with_capacity(prepared.len());
+    for (at, (prepared, after)) in prepared.iter().zip(after_all).enumerate() {
+        let fold = folds.as_ref().and_then(|folds| folds.get(at)?.as_ref());
+        let after: Vec<Bytes> = after.events.into_iter().map(|event| event.bytes).collect();
+        all.push(check(at + 1, prepared, &after, fold, args.measure.window));
+    }
+    if json {
+        let lines: Vec<String> = all.iter().map(|one| one.to_json().to_string() + "\n").collect();
+        output.stdout(lines.concat())?;
+    } else {
+        output.stdout(page(&all, output))?;
+    }
+    let findings: usize = all.iter().map(|one| one.report.findings.len()).sum();
+    if findings == 0 { Ok(()) } else { Err(CommandError::silent(1)) }
+}
+
+/// A fold is checked with the counter and the profile that it was made with.
+fn measure(args: &Verify, folds: Option<&[Option<Fold>]>) -> Measure {
+    let fold = folds.into_iter().flatten().flatten().next();
+    let given = &args.measure;
+    Measure {
+        window: given.window,
+        tokenizer: given.tokenizer.clone().or_else(|| fold.map(|fold| fold.counter.clone())),
+        profile: given.profile.clone().or_else(|| fold.map(|fold| fold.profile.clone())),
+    }
+}
+
+/// One record, or one on each line; `null` where nothing was folded.
+fn records(input: &Input) -> Result<Vec<Option<Fold>>, CommandError> {
+    let stream = serde_json::Deserializer::from_slice(&input.bytes).into_iter::<Option<Fold>>();
+    let folds = stream.collect::<Result<Vec<_>, _>>().map_err(|error| {
+        CommandError::failed(format!("{} is no record of a fold: {error}", input.name))
+            .hint("`midfold compact FILE --record RECORD` writes one")
+    })?;
+    if folds.is_empty() {
+        return Err(CommandError::failed(format!("{}: the file is empty", input.name)));
+    }
+    Ok(folds)
+}
+
+fn list_format(kind: DialectKind) -> Format {
+    match kind {
+        DialectKind::OpenAiChat => Format::OpenAiChat,
+        DialectKind::OpenAiResponses => Format::OpenAiResponses,
+        DialectKind::Anthropic => Format::Anthropic,
+        DialectKind::ShareGpt => Format::ShareGpt,
+    }
+}
+
+fn same_number(before: &Input, one: usize, other: &Input, two: usize) -> Result<(), CommandError> {
+    if one == two {
+        return Ok(());
+    }
+    Err(CommandError::failed(format!(
+        "{} has {one} conversation(s) and {} has {two}",
+        before.name, other.name
+    ))
+    .hint("both have to come from one run of `midfold compact`"))
+}
+
+fn check(
+    number: usize,
+    prepared: &Prepared,
+    after: &[Bytes],
+    fold: Option<&Fold>,
+    window: Option<u64>,
+) -> Checked {
+    let log = &prepared.log;
+    let before: Vec<Bytes> = log.events().iter().map(|event| event.bytes.clone()).collect();
+    let envelope = &prepared.source.envelope;
+    let envelope: Vec<&[u8]> =
+        [&envelope.system, &envelope.tools].into_iter().flatten().map(|part| &part[..]).collect();
+    let meter = fold.map_or(prepared.meter, |fold| fold.meter);
+    let known = match &prepared.window_from {
+        WindowSource::Model(_) => Some(prepared.window),
+        _ => None,
+    };
+    let tokens = window.or(fold.map(|fold| fold.budget.tokens())).or(known);
+    let budget = tokens.map(|tokens| most(&meter, tokens));
+    let validate = validator(prepared.kind, *log.profile());
+    let report = verify(&Case {
+        before: &before,
+        after,
+        envelope: &envelope,
+        dialect: prepared.kind.dialect(),
+        counter: &**log.counter(),
+        validate: &validate,
+        budget,
+        fold,
+    });
+    Checked { number, report, recorded: fold.is_some(), budget }
+}
+
+/// The most that may be counted so that the real figure is at most `tokens`.
+fn most(meter: &Meter, tokens: u64) -> u64 {
+    let scale = |tokens: u64, ratio: u64| u128::from(tokens) * 10_000 / u128::from(ratio.max(1));
+    let counted =
+        scale(tokens, u64::from(meter.ratio.0)) * 10_000 / (10_000 + u128::from(meter.margin.0));
+    let mut counted = u64::try_from(counted).unwrap_or(u64::MAX);
+    while counted > 0 && meter.upper(counted) > tokens {
+        counted -= 1;
+    }
+    counted
+}
+
+impl Checked {
+    fn to_json(&self) -> Value {
+        let findings = self.report.findings.iter();
+        let findings =
+            findings.map(|f| json!({ "rule": f.rule, "message": f.at, "detail": f.detail }));
+        let checked =
+            self.report.checked.iter().map(|(rule, count)| ((*rule).to_owned(), json!(count)));
+        json!({
+            "conversation": self.number,
+            "ok": self.report.is_clean(),
+            "record": self.recorded,
+            "budget": self.budget,
+            "violations": findings.collect::<Vec<_>>(),
+            "checked": checked.collect::<serde_json::Map<_, _>>(),
+        })
+    }
+}
+
+fn page(all: &[Checked], output: &Output) -> String {
+    let style = output.stdout_style();
+    let mut page = Page { style: &style, text: String::new() };
+    let findings: usize = all.iter().map(|one| one.report.findings.len()).sum();
+    let checks: u64 = all.iter().flat_map(|one| &one.report.checked).map(|(_, count)| count).sum();
+    let mut rules: Vec<&str> = Vec::new();
+    for (rule, _) in all.iter().flat_map(|one| &one.report.checked) {
+        if !rules.contains(rule) {
+            rules.push(rule);
+        }
+    }
+    if findings == 0 {
+        page.title(Color::Green, &format!("verified: {} checks, no violation", number(checks)));
+    } else {
+        page.title(Color::Red, &format!("{} violation(s) in {} checks", findings, number(checks)));
+    }
+    for one in all {
+        let place =
+            if all.len() > 1 { format!("conversation {}, ", one.number) } else { String::new() };
+        for found in &one.report.findings {
+            let at = found.at.map_or(String::new(), |at| format!("message {at}: "));
+            let rule = style.paint(Color::Yellow, found.rule);
+            page.text += &format!("  {rule}: {place}{at}{}\n", found.detail);
+        }
+    }
+    page.field("rules", &rules.join(", "));
+    let recorded = all.iter().filter(|one| one.recorded).count();
+    match recorded {
+        0 => page.field("record", "none: the fold itself was not checked (give --record)"),
+        n if n == all.len() => page.field("record", "checked"),
+        n => page
+            .field("record", &format!("checked for {n} conversations, the others were not folded")),
+    }
+    match all {
+        [Checked { budget: Some(budget), .. }] => {
+            page.field("budget", &format!("at most {} counted tokens", number(*budget)));
+        }
+        _ if all.iter().all(|one| one.budget.is_some()) => page.field("budget", "checked"),
+        _ => page.field("budget", "not checked: nothing tells the window (give --window)"),
+    }
+    page.text
 }

@@ -71,7 +71,7 @@ fn policies() {
 #[test]
 fn windows() {
     let file = "examples/coding-session.jsonl";
-    sees!("floor", ["compact", file, "--window", "300"]);
+    sees!("floor", ["compact", file, "--window", "150"]);
     sees!("floor-pins", ["compact", file, "--window", "8k", "--pin", "def "]);
     sees!("target-above", ["compact", file, "--window", "8k", "--target", "9k"]);
 }

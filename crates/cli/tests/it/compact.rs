@@ -82,10 +82,10 @@ fn every_shape_is_readable_again() {
         for to in [None, Some("openai-chat"), Some("anthropic")] {
             let once = tmp.join(format!("{name}.{}", to.unwrap_or("same"))).display().to_string();
             let fixture = format!("fixtures/{name}");
-            let mut args = vec!["compact", &fixture, "-o", &once];
+            let mut args = vec!["compact", &fixture, "-o", &once, "--tokenizer", "chars:4"];
             args.extend(to.iter().flat_map(|to| ["--to", *to]));
             report(&args);
-            let again = stdout(&["compact", &once], b"");
+            let again = stdout(&["compact", &once, "--tokenizer", "chars:4"], b"");
             assert_eq!(again, fs::read_to_string(&once).unwrap(), "{name} {to:?}");
         }
     }

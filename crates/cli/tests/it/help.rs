@@ -9,7 +9,7 @@ fn every_command_has_help_with_an_example() {
         sees!(format!("help-{command}"), [command, "--help"]);
         let help = stdout(&[command, "--help"], b"");
         assert!(
-            help.contains(&format!("midfold {command} ")) && help.contains("Example"),
+            help.contains(&format!("midfold {command}")) && help.contains("Example"),
             "{command}"
         );
     }

@@ -100,10 +100,19 @@ pub fn compose(gathered: &Gathered, frame: &Frame<'_>) -> Composed {
         ids: named_ids.flat_map(|id| with_parts(id)).map(str::to_owned).collect(),
         lost: ranked.best.len() - named + ranked.rest,
         worst: owned(&ranked.best[named..]),
-        files: gathered.files.len(),
+        files: named_files(gathered, &sections),
         text,
         redacted,
     }
+}
+
+/// Files that the sections name; the others did not fit.
+fn named_files(gathered: &Gathered, sections: &str) -> usize {
+    let label =
+        |line| ["modified: ", "read: "].iter().find_map(|label| str::strip_prefix(line, label));
+    let lines = sections.lines().map(|line| label(line).unwrap_or(line));
+    let named: FxHashSet<&str> = lines.flat_map(|line| line.split(", ")).collect();
+    gathered.files.keys().filter(|path| named.contains(path.as_str())).count()
 }
 
 fn head_lines(gathered: &Gathered, frame: &Frame<'_>) -> String {
