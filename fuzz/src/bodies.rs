@@ -1,13 +1,12 @@
 //! What the fuzz targets do with their bytes. Whatever panics here is a bug.
 
 use bytes::Bytes;
-use midfold::core::BlockKind;
 use midfold::core::verify::{Case, verify as check};
 use midfold::formats::read::{Conversation, Format, read as read_file};
 use midfold::formats::verify::validator;
 use midfold::formats::{convert, profile};
 use midfold::{
-    Budget, DialectKind, Fold, Log, Meter, Outcome, PlanError, Policy, Profile, RawEvent, Session,
+    Budget, DialectKind, Fold, Log, Meter, Outcome, PlanError, Policy, Profile, Session,
 };
 
 /// Separates the parts of an input of [`verify`].
@@ -59,15 +58,7 @@ pub fn compact(data: &[u8]) {
 
 fn fold(conversation: &Conversation, kind: DialectKind, profile: Profile, preset: &str) {
     let counter = midfold::tokens::by_name("chars:3.2").expect("a known counter");
-    // A Responses log that ends in mid-response, on reasoning, is refused by its provider until the
-    // next item comes, and nothing may be appended that this item would have to follow.
-    let is_thought = |event: &RawEvent| {
-        let view = kind.dialect().view(&event.bytes);
-        profile.has_items
-            && view.blocks.iter().any(|b| matches!(b.kind, BlockKind::Reasoning { .. }))
-    };
-    let thoughts = conversation.events.iter().rev().take_while(|event| is_thought(event)).count();
-    let events = &conversation.events[..conversation.events.len() - thoughts];
+    let events = &conversation.events;
     let log = Log::of(kind.shared(), profile, counter, events.iter().cloned());
     let before: Vec<Bytes> = log.events().iter().map(|event| event.bytes.clone()).collect();
     let policy = Policy::preset(preset).expect("a known preset");

@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use crate::log::Event;
-use crate::view::{BlockKind, Role, TextRef, View};
+use crate::view::{Block, BlockKind, Role, TextRef, View};
 
 /// A unit: a range of events, and whether it may be folded.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -112,12 +112,11 @@ impl Pairs {
         let mut after_text = self.seen_text && self.joins;
         for (index, block) in view.blocks.iter().enumerate() {
             match &block.kind {
-                BlockKind::Result { id, .. } => {
-                    let answers = !after_text && self.in_step && self.answer(id.as_ref(), bytes);
-                    if !answers {
-                        found.orphans.push(index);
-                        after_text = true;
-                    }
+                BlockKind::Result { id, .. }
+                    if after_text || !self.in_step || !self.answer(block, id.as_ref(), bytes) =>
+                {
+                    found.orphans.push(index);
+                    after_text = true;
                 }
                 BlockKind::Text | BlockKind::Media if self.joins => after_text = true,
                 _ => {}
@@ -132,12 +131,14 @@ impl Pairs {
         }
     }
 
-    /// Takes the newest open call with this id; where calls have no ids (ShareGPT), or the result
-    /// has none, the oldest without one.
-    fn answer(&mut self, id: Option<&TextRef>, bytes: &[u8]) -> bool {
+    /// Takes the newest open call with this id, else the oldest without one. Results that stand in
+    /// a string (ShareGPT) pair by order; elsewhere no provider takes a result without an id for
+    /// a call that has one.
+    fn answer(&mut self, block: &Block, id: Option<&TextRef>, bytes: &[u8]) -> bool {
         let id = id.map(|id| id.decode(bytes)).unwrap_or_default();
+        let by_order = id.is_empty() && block.body.nested.is_some();
         let named = self.open.iter().rposition(|call| !id.is_empty() && call.id == *id);
-        let unnamed = || self.open.iter().position(|call| id.is_empty() || call.id.is_empty());
+        let unnamed = || self.open.iter().position(|call| by_order || call.id.is_empty());
         named.or_else(unnamed).map(|at| self.open.remove(at)).is_some()
     }
 

@@ -1,6 +1,6 @@
 //! Every real conversation, every window, every preset, every profile that fits.
 //! Runs where the corpus is (`MIDFOLD_CORPUS`, or `../shared/data` beside the project).
-#![expect(clippy::unwrap_used, reason = "a test over files may fail in its helpers")]
+#![expect(clippy::unwrap_used, reason = "test helpers may fail loudly")]
 
 use std::path::{Path, PathBuf};
 

@@ -1,5 +1,10 @@
 //! The bodies of the fuzz targets on stable, over their seeds and what fuzzing once broke.
-#![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "helpers of tests")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "test helpers may fail loudly"
+)]
 
 #[path = "../../../fuzz/src/bodies.rs"]
 mod bodies;
@@ -53,9 +58,22 @@ fn read_and_compact_hold_on_their_seeds() {
 #[test]
 fn verify_holds_on_its_seeds() {
     let seeds = files("fuzz/seeds/verify");
-    assert!(seeds.len() > 3);
+    assert!(seeds.len() >= 3);
     for (_, seed) in seeds {
         variants(&seed).for_each(|bytes| bodies::verify(&bytes));
+    }
+}
+
+/// Inputs that fuzzing found, each of which broke something once.
+#[test]
+fn what_was_found_stays_fixed() {
+    for (path, bytes) in files("fuzz/seeds/found") {
+        let run = || {
+            bodies::read(&bytes);
+            bodies::compact(&bytes);
+            bodies::verify(&bytes);
+        };
+        assert!(std::panic::catch_unwind(run).is_ok(), "{}", path.display());
     }
 }
 

@@ -1,5 +1,5 @@
 //! `verify` finds what is broken, by the right rule, and nothing else.
-#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "test helpers may fail loudly")]
 
 use std::sync::Arc;
 

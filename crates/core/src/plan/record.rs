@@ -84,7 +84,7 @@ pub(super) fn record(
         messages_after: 0,
         evicted: number(draft.covered.len()),
         fallback: recap.as_ref().map(|_| policy.recap.fallback.as_str().to_owned()),
-        kept_ids: composed.map(|c| IdList::of(c.kept, &c.ids)).unwrap_or_default(),
+        kept_ids: composed.map(|c| IdList::of(c.ids.len(), &c.ids)).unwrap_or_default(),
         lost_ids: composed.map(|c| IdList::of(c.lost, &c.worst)).unwrap_or_default(),
         invented_ids: IdList::default(),
         referenced_later: None,

@@ -40,8 +40,6 @@ pub struct Composed {
     pub text: String,
     /// Tokens of the text.
     pub tokens: u64,
-    /// How many identifiers of the span it names.
-    pub kept: usize,
     /// The identifiers of the span that the context names: those that its verbatim parts and the
     /// sections name, then those of the identifiers section, best first. A compound such as
     /// `db-prod-1:5432` is followed by its parts.
@@ -96,7 +94,6 @@ pub fn compose(gathered: &Gathered, frame: &Frame<'_>) -> Composed {
     let named_ids = ranked.said.iter().chain(ranked.best[..named].iter().map(|r| &r.id));
     Composed {
         tokens: u64::from(frame.counter.count(&text, Content::Prose)),
-        kept: ranked.said.len() + named,
         ids: named_ids.flat_map(|id| with_parts(id)).map(str::to_owned).collect(),
         lost: ranked.best.len() - named + ranked.rest,
         worst: owned(&ranked.best[named..]),

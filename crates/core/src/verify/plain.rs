@@ -79,13 +79,13 @@ impl Checker<'_> {
             return Source::Unknown;
         }
         for (event, original) in self.before.iter().enumerate().skip(next) {
+            if self.rendering(original, message).is_some() {
+                return Source::Rendered(event);
+            }
             if let Some(changes) = super::forms::changes(original, message)
                 && self.is_usual(original, &changes)
             {
                 return Source::Edited(event);
-            }
-            if self.rendering(original, message).is_some() {
-                return Source::Rendered(event);
             }
         }
         if self.is_edited_result_as_text(at) {
@@ -166,16 +166,31 @@ impl Checker<'_> {
                 format!("message {leading} of the log, the first task, is not verbatim")
             });
         }
-        for (event, place) in place.iter().enumerate().skip(self.newest_unit()) {
-            self.expect_at(rule::TAIL, place.is_some(), None, || {
-                format!("message {event} of the log, in its newest unit, is not verbatim")
+        self.newest();
+    }
+
+    /// The context ends with the newest unit, as the log does.
+    fn newest(&mut self) {
+        let mut at = self.after.len();
+        for event in (self.newest_unit()..self.before.len()).rev() {
+            while at > 0
+                && !self.is_at(event, at - 1)
+                && self.addition(&self.after[at - 1]).is_some()
+            {
+                at -= 1;
+            }
+            let there = at > 0 && self.is_at(event, at - 1);
+            at = at.saturating_sub(1);
+            self.expect_at(rule::TAIL, there, Some(at), || {
+                format!("message {event} of the log, in its newest unit, is not here")
             });
         }
-        let last = sources.iter().rev().find(|source| **source != Source::Added);
-        let is_last = last.and_then(|source| source.event()) == self.before.len().checked_sub(1);
-        self.expect(rule::TAIL, is_last || self.before.is_empty(), || {
-            "the context does not end as the log does".to_owned()
-        });
+    }
+
+    /// Whether this message of the context is that of the log, or what its provider makes of it.
+    fn is_at(&self, event: usize, at: usize) -> bool {
+        let (original, message) = (&self.before[event], &self.after[at]);
+        original.bytes == message.bytes || self.rendering(original, message).is_some()
     }
 
     /// Where the newest unit starts: a call that the last results answer, or the last message.

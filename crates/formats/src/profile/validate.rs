@@ -168,12 +168,13 @@ fn check_anthropic_system(context: &[Message<'_>], profile: &Profile, found: &mu
     }
 }
 
-/// Responses: reasoning belongs to the item that follows it.
+/// Responses: reasoning belongs to the item that follows it. At the end of the context it is
+/// still open, as an unanswered call of the newest step is.
 fn check_reasoning(context: &[Message<'_>], profile: &Profile, found: &mut Vec<Violation>) {
     let is_reasoning =
         |view: &View| view.blocks.iter().any(|b| matches!(b.kind, BlockKind::Reasoning { .. }));
     // From the end: whether what follows is the model's own.
-    let mut followed = false;
+    let mut followed = true;
     for (index, (_, view)) in context.iter().enumerate().rev() {
         if !is_reasoning(view) {
             followed = matches!(view.role, Role::Assistant | Role::Other);
