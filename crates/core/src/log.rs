@@ -53,20 +53,31 @@ pub struct Tokens {
 /// Counts one event.
 #[must_use]
 pub fn measure(counter: &dyn Counter, bytes: &[u8], view: &View) -> Tokens {
-    let blocks: SmallVec<[u32; 2]> =
-        view.blocks.iter().map(|block| measure_block(counter, bytes, view.role, block)).collect();
+    measure_with(counter, bytes, view, &mut String::new())
+}
+
+fn measure_with(counter: &dyn Counter, bytes: &[u8], view: &View, scratch: &mut String) -> Tokens {
+    let mut measure = |block| measure_block(counter, bytes, view.role, block, scratch);
+    let blocks: SmallVec<[u32; 2]> = view.blocks.iter().map(&mut measure).collect();
     let total = blocks.iter().fold(counter.per_message(), |sum, n| sum.saturating_add(*n));
     Tokens { total, blocks }
 }
 
-fn measure_block(counter: &dyn Counter, bytes: &[u8], role: Role, block: &Block) -> u32 {
+fn measure_block(
+    counter: &dyn Counter,
+    bytes: &[u8],
+    role: Role,
+    block: &Block,
+    scratch: &mut String,
+) -> u32 {
     let content = content_of(role, &block.kind);
     let mut tokens = 0u32;
     if let BlockKind::Call { name: Some(name), .. } = &block.kind {
         tokens += counter.count(&name.decode(bytes), Content::Arguments);
     }
     for text in &block.texts {
-        tokens = tokens.saturating_add(counter.count(&text.decode(bytes), content));
+        let text = text.decode_with(bytes, scratch);
+        tokens = tokens.saturating_add(counter.count(text, content));
     }
     for media in &block.media {
         tokens = tokens.saturating_add(counter.media(media));
@@ -101,6 +112,8 @@ pub struct Log {
     envelope_tokens: u32,
     steps: StepTracker,
     prefix: Vec<u64>,
+    /// Room to decode texts in, kept so that appending allocates nothing for it.
+    scratch: String,
 }
 
 impl Log {
@@ -115,6 +128,7 @@ impl Log {
             envelope_tokens: 0,
             steps: StepTracker::new(profile.joins_assistant()),
             prefix: vec![0],
+            scratch: String::new(),
         }
     }
 
@@ -146,7 +160,7 @@ impl Log {
             view.origin = origin;
         }
         let place = self.steps.push(&view, &raw.bytes);
-        let tokens = measure(&*self.counter, &raw.bytes, &view);
+        let tokens = measure_with(&*self.counter, &raw.bytes, &view, &mut self.scratch);
         let seq = u32::try_from(self.events.len()).unwrap_or(u32::MAX);
         let hash = self.head_hash().chain(&raw.bytes);
         let sum = self.prefix.last().copied().unwrap_or(0) + u64::from(tokens.total);

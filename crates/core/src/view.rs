@@ -92,6 +92,16 @@ impl TextRef {
         Self { token, coding: Coding::Str, nested: Some((inner, coding)) }
     }
 
+    /// As [`TextRef::decode`], with `scratch` as the place for what has to be decoded.
+    #[must_use]
+    pub fn decode_with<'a>(&self, bytes: &'a [u8], scratch: &'a mut String) -> &'a str {
+        if self.nested.is_none() && self.coding == Coding::Str {
+            return jsonstr::decode_with(self.token.of(bytes), scratch);
+        }
+        *scratch = self.decode(bytes).into_owned();
+        scratch
+    }
+
     /// The text. Total: ranges outside `bytes` read as empty, bad UTF-8 is replaced.
     #[must_use]
     pub fn decode<'a>(&self, bytes: &'a [u8]) -> Cow<'a, str> {
@@ -278,6 +288,16 @@ impl Block {
                 Cow::Owned(parts.join("\n"))
             }
         }
+    }
+
+    /// As [`Block::text`], with `scratch` as the place for what has to be decoded.
+    #[must_use]
+    pub fn text_with<'a>(&self, bytes: &'a [u8], scratch: &'a mut String) -> &'a str {
+        if let [only] = self.texts.as_slice() {
+            return only.decode_with(bytes, scratch);
+        }
+        *scratch = self.text(bytes).into_owned();
+        scratch
     }
 
     /// Whether this is a tool call.

@@ -11,7 +11,8 @@ use crate::counter::{Content, Counter};
 use crate::fold::IdList;
 use crate::ids::{IdClass, class_of, identifiers};
 use crate::recap::escape;
-use crate::recap::gather::{Gathered, IdUse};
+use crate::recap::gather::Gathered;
+use crate::recap::idtable::IdUse;
 use crate::recap::redact::Redactor;
 use crate::recap::{END, NOTE_START, section};
 
@@ -418,11 +419,11 @@ fn rank<'a>(
     said: &FxHashSet<&str>,
     room: usize,
 ) -> Ranking<'a> {
-    let newest = gathered.ids.values().map(|used| used.last).max().unwrap_or(1).max(1);
-    let mut already: Vec<(Reverse<u64>, u64, &str)> = Vec::new();
-    let mut ranked: Vec<(Reverse<u64>, u64, &str)> = Vec::with_capacity(gathered.ids.len());
-    for (id, used) in &gathered.ids {
-        let named = frame.elsewhere.contains(&**id) || said.contains(&**id);
+    let newest = gathered.ids.iter().map(|(_, used)| used.last).max().unwrap_or(1).max(1);
+    let mut already: Vec<(Reverse<u64>, u32, &str)> = Vec::new();
+    let mut ranked: Vec<(Reverse<u64>, u32, &str)> = Vec::with_capacity(gathered.ids.len());
+    for (id, used) in gathered.ids.iter() {
+        let named = frame.elsewhere.contains(id) || said.contains(id);
         let list = if named { &mut already } else { &mut ranked };
         list.push((Reverse(score(id, used, newest, frame.focus)), used.first, id));
     }
@@ -441,10 +442,10 @@ fn rank<'a>(
 /// Value of an identifier per character that it costs. Who used it counts most: what the agent
 /// wrote itself it writes again; then how lately; how often a result shows it says little. The
 /// weights are what replay showed to be best (docs/PRESETS.md); recall is flat around them.
-fn score(id: &str, used: &IdUse, newest: u64, focus: &[String]) -> u64 {
+fn score(id: &str, used: &IdUse, newest: u32, focus: &[String]) -> u64 {
     let mut value = 100 * log2(used.said) + 75 * log2(used.user) + 10 * log2(used.result);
     value += 9 * u64::from(used.carried) / 10;
-    value += 300 * used.last / newest;
+    value += 300 * u64::from(used.last) / u64::from(newest);
     if !focus.is_empty() && focus.iter().any(|word| id.to_lowercase().contains(word)) {
         value += 3_000;
     }

@@ -7,6 +7,7 @@ use rustc_hash::FxHashMap;
 use crate::calls::{Calls, ResultSite};
 use crate::ids::identifiers;
 use crate::log::Event;
+use crate::recap::idtable::IdTable;
 use crate::reduce::{salient_lines, shorten};
 use crate::tools::{ToolKind, ToolTable};
 use crate::view::{BlockKind, Origin, Role};
@@ -28,7 +29,7 @@ pub struct FileUse {
     /// Was written, created or removed.
     pub modified: bool,
     /// Order of the last use.
-    pub last: u64,
+    pub last: u32,
 }
 
 /// A command and its outcome.
@@ -38,23 +39,6 @@ pub struct Command {
     pub text: String,
     /// What came of it: `exit 1: E assert`.
     pub outcome: String,
-}
-
-/// How an identifier was used.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct IdUse {
-    /// By the assistant: in text or in arguments.
-    pub said: u32,
-    /// In user messages.
-    pub user: u32,
-    /// In results.
-    pub result: u32,
-    /// Order of the last use.
-    pub last: u64,
-    /// Order of the first use: breaks ties.
-    pub first: u64,
-    /// Handed on by an earlier recap, with this weight.
-    pub carried: u32,
 }
 
 /// All that a recap may say about a span.
@@ -75,8 +59,8 @@ pub struct Gathered {
     /// Error lines in order.
     pub errors: Vec<String>,
     /// Identifiers.
-    pub ids: FxHashMap<Box<str>, IdUse>,
-    order: u64,
+    pub ids: IdTable,
+    order: u32,
 }
 
 /// Longest command that is kept, in characters.
@@ -110,8 +94,12 @@ impl Gathered {
     pub fn add(&mut self, events: &[Event], range: Range<usize>, tools: &ToolTable) {
         let calls = Calls::find(events, range.clone(), tools);
         let mut results = calls.results.iter().peekable();
+        let mut scratch = String::new();
+        // About one new identifier comes every hundred bytes; growing the table is what costs.
+        let bytes: usize = events[range.clone()].iter().map(|event| event.bytes.len()).sum();
+        self.ids.reserve((bytes / 128).min(1 << 17));
         for event in &events[range] {
-            self.add_event(event, |gathered, index, text| {
+            self.add_event(event, &mut scratch, |gathered, index, text| {
                 // Results come in the order of the events, so the next one is the one wanted.
                 while results.next_if(|r| (r.event.seq, r.index) < (event.seq, index)).is_some() {}
                 if let Some(result) =
@@ -130,13 +118,18 @@ impl Gathered {
     }
 
     /// A number that grows with every use, to order files and identifiers by.
-    pub(crate) fn next_order(&mut self) -> u64 {
+    pub(crate) fn next_order(&mut self) -> u32 {
         self.order += 1;
         self.order
     }
 
     /// `on_result` is given the index and the text of each result, so that it is decoded once.
-    fn add_event(&mut self, event: &Event, mut on_result: impl FnMut(&mut Self, usize, &str)) {
+    fn add_event(
+        &mut self,
+        event: &Event,
+        scratch: &mut String,
+        mut on_result: impl FnMut(&mut Self, usize, &str),
+    ) {
         let view = &event.view;
         if view.origin == Origin::Recap {
             self.add_recap(&event.text());
@@ -151,10 +144,10 @@ impl Gathered {
             if matches!(block.kind, BlockKind::Reasoning { .. } | BlockKind::Opaque) {
                 continue;
             }
-            let text = block.text(&event.bytes);
-            self.add_ids(&text, view.role, &block.kind);
+            let text = block.text_with(&event.bytes, scratch);
+            self.add_ids(text, view.role, &block.kind);
             if block.is_result() {
-                on_result(self, index, &text);
+                on_result(self, index, text);
             }
         }
     }
@@ -176,17 +169,7 @@ impl Gathered {
         self.order += 1;
         let order = self.order;
         for id in identifiers(text) {
-            let used = match self.ids.get_mut(id) {
-                Some(used) => used,
-                None => {
-                    self.ids.entry(id.into()).or_insert(IdUse { first: order, ..IdUse::default() })
-                }
-            };
-            // Once a text: a name that one listing repeats is no more likely to be used.
-            if used.last == order && (used.said | used.user | used.result) != 0 {
-                continue;
-            }
-            used.last = order;
+            let Some(used) = self.ids.once(id, order) else { continue };
             match (role, kind) {
                 (_, BlockKind::Result { .. }) | (Role::Tool, _) => used.result += 1,
                 (Role::Assistant, _) => used.said += 1,

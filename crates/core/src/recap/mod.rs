@@ -6,6 +6,7 @@
 pub mod compose;
 pub mod escape;
 pub mod gather;
+pub mod idtable;
 pub mod parse;
 pub mod redact;
 

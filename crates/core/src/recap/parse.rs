@@ -3,7 +3,7 @@
 //! Files come from list blocks under known headers only, never from prose.
 
 use crate::ids::identifiers;
-use crate::recap::gather::{Command, Gathered, IdUse, Quote};
+use crate::recap::gather::{Command, Gathered, Quote};
 use crate::recap::{END, NOTE_START, section};
 
 /// The weight of an identifier that an earlier recap names first; it falls to 0 at its last.
@@ -108,8 +108,7 @@ impl Gathered {
             let rank = u32::try_from(rank).unwrap_or(u32::MAX);
             let weight = top - top * rank / count;
             let order = self.next_order();
-            let fresh = IdUse { first: order, last: order, ..IdUse::default() };
-            let used = self.ids.entry((*id).into()).or_insert(fresh);
+            let used = self.ids.get_or_new(id, order);
             used.carried = used.carried.max(weight.max(1));
         }
     }

@@ -9,7 +9,7 @@ mod rules;
 
 use std::borrow::Cow;
 use std::ops::Range;
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use regex::Regex;
@@ -47,9 +47,18 @@ pub struct Redactor {
 
 #[derive(Debug)]
 struct Compiled {
-    regex: Regex,
+    pattern: &'static str,
+    regex: OnceLock<Option<Regex>>,
     lead: Lead,
     judge: Judge,
+}
+
+impl Compiled {
+    /// The rule's regex, compiled when its keyword first stands in a text: most never do. The
+    /// table is constant, and a test compiles all of it.
+    fn regex(&self) -> Option<&Regex> {
+        self.regex.get_or_init(|| Regex::new(self.pattern).ok()).as_ref()
+    }
 }
 
 impl Redactor {
@@ -63,13 +72,16 @@ impl Redactor {
     fn new() -> Self {
         let (mut keywords, mut rule_of, mut rules) = (Vec::new(), Vec::new(), Vec::new());
         for rule in RULES {
-            // The table is constant and a test compiles all of it.
-            let Ok(regex) = Regex::new(rule.pattern) else { continue };
             for keyword in rule.keywords {
                 keywords.push(*keyword);
                 rule_of.push(rules.len());
             }
-            rules.push(Compiled { regex, lead: rule.lead, judge: rule.judge });
+            rules.push(Compiled {
+                pattern: rule.pattern,
+                regex: OnceLock::new(),
+                lead: rule.lead,
+                judge: rule.judge,
+            });
         }
         let keywords = AhoCorasick::builder()
             .kind(Some(AhoCorasickKind::DFA))
@@ -116,7 +128,7 @@ impl Compiled {
     /// The secret at a keyword's place.
     fn at(&self, text: &str, hit: Range<usize>) -> Option<Range<usize>> {
         let start = self.lead.start(text, hit.start)?;
-        let captures = self.regex.captures(&text[start..])?;
+        let captures = self.regex()?.captures(&text[start..])?;
         let whole = captures.get(0)?;
         let secret = captures.iter().skip(1).flatten().next().unwrap_or(whole);
         let (mut from, mut to) = (start + secret.start(), start + secret.end());

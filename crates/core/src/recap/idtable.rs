@@ -1,0 +1,116 @@
+//! The table of identifiers: how each was used. The hottest place of a cold compaction, so an
+//! identifier is hashed once, most are stored inline, and one that its text repeats is not looked
+//! up again.
+
+use std::hash::BuildHasher;
+
+use compact_str::CompactString;
+use hashbrown::HashTable;
+use rustc_hash::FxBuildHasher;
+
+/// How an identifier was used. Counts are of texts, not of occurrences: a name that one listing
+/// repeats is no more likely to be used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct IdUse {
+    /// Texts and arguments of the assistant.
+    pub said: u32,
+    /// User messages.
+    pub user: u32,
+    /// Results.
+    pub result: u32,
+    /// Order of the last use.
+    pub last: u32,
+    /// Order of the first use: breaks ties.
+    pub first: u32,
+    /// Handed on by an earlier recap, with this weight.
+    pub carried: u32,
+}
+
+/// Identifiers by name.
+#[derive(Clone, Debug)]
+pub struct IdTable {
+    table: HashTable<(CompactString, IdUse)>,
+    /// The hashes that were seen last, with the text they were seen in.
+    seen: Vec<(u64, u32)>,
+}
+
+/// Places in [`IdTable::seen`]; a power of two.
+const SEEN: usize = 512;
+
+impl Default for IdTable {
+    fn default() -> Self {
+        Self { table: HashTable::new(), seen: vec![(0, 0); SEEN] }
+    }
+}
+
+impl IdTable {
+    /// Makes room for `more` identifiers: growing the table step by step is what costs.
+    pub fn reserve(&mut self, more: usize) {
+        self.table.reserve(more, |(id, _)| hash(id));
+    }
+
+    /// The use of `id` in the text of this `order`, once a text; `None` when the text had it
+    /// already.
+    pub fn once(&mut self, id: &str, order: u32) -> Option<&mut IdUse> {
+        let hash = hash(id);
+        let place = &mut self.seen[usize::try_from(hash & (SEEN as u64 - 1)).unwrap_or(0)];
+        if *place == (hash, order) {
+            return None;
+        }
+        *place = (hash, order);
+        let used = self.entry(id, hash, order);
+        let fresh = used.last != order || (used.said | used.user | used.result) == 0;
+        used.last = order;
+        fresh.then_some(used)
+    }
+
+    /// The use of `id`; made now, at `order`, where it is new.
+    pub fn get_or_new(&mut self, id: &str, order: u32) -> &mut IdUse {
+        self.entry(id, hash(id), order)
+    }
+
+    fn entry(&mut self, id: &str, hash: u64, order: u32) -> &mut IdUse {
+        let fresh = || (id.into(), IdUse { first: order, last: order, ..IdUse::default() });
+        let entry = self.table.entry(hash, |(known, _)| known == id, |(id, _)| self::hash(id));
+        &mut entry.or_insert_with(fresh).into_mut().1
+    }
+
+    /// All of them, in no order.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &IdUse)> {
+        self.table.iter().map(|(id, used)| (id.as_str(), used))
+    }
+
+    /// How many.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.table.len()
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.table.is_empty()
+    }
+}
+
+fn hash(id: &str) -> u64 {
+    FxBuildHasher.hash_one(id)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_once_a_text() {
+        let mut table = IdTable::default();
+        for (id, order) in [("a.rs", 1), ("a.rs", 1), ("b.rs", 1), ("a.rs", 2)] {
+            if let Some(used) = table.once(id, order) {
+                used.said += 1;
+            }
+        }
+        let found: std::collections::BTreeMap<_, _> = table.iter().collect();
+        assert_eq!((found["a.rs"].said, found["a.rs"].first, found["a.rs"].last), (2, 1, 2));
+        assert_eq!((found["b.rs"].said, table.len()), (1, 2));
+    }
+}
