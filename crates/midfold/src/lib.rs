@@ -12,7 +12,7 @@
 //! let dialect = conversation.format.dialect();
 //! let rules = profile::for_dialect(dialect)[0];
 //! let log = Log::of(dialect.shared(), rules, tokens::by_name("o200k")?, conversation.events);
-//! let policy = Policy::preset("default").ok_or("no such preset")?;
+//! let policy = Policy::preset("default")?;
 //! let mut session = Session::over("my-session", log, policy, Meter::exact());
 //! if let Outcome::Folded(fold) = session.compact(&Budget::new(32_000), None)? {
 //!     println!("{} -> {} tokens", fold.tokens_before, fold.tokens_after);
