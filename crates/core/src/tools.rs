@@ -218,8 +218,8 @@ impl ToolTable {
     /// Broken JSON tells what stands before the break.
     #[must_use]
     pub fn facts(&self, name: &str, args: &str) -> CallFacts {
-        let tool = self.lookup(name);
         let arguments = Arguments::read(args);
+        let tool = self.lookup_with(name, &arguments);
         let mut facts = CallFacts { kind: kind_of(tool, &arguments), ..CallFacts::default() };
         facts.query = arguments.first(&tool.query_args);
         let paths = arguments.all(&tool.path_args);
@@ -237,6 +237,17 @@ impl ToolTable {
         dedup(&mut facts.reads);
         dedup(&mut facts.writes);
         facts
+    }
+
+    /// The tool of this name; one that nobody knows and that is given a command runs it.
+    fn lookup_with(&self, name: &str, arguments: &Arguments<'_>) -> &Tool {
+        const COMMAND: [&str; 2] = ["command", "cmd"];
+        let tool = self.lookup(name);
+        let unknown = std::ptr::eq(tool, &self.unknown);
+        if unknown && arguments.first(&COMMAND.map(str::to_owned)).is_some() {
+            return self.lookup("Bash");
+        }
+        tool
     }
 
     fn add_patches(&self, tool: &Tool, arguments: &Arguments<'_>, facts: &mut CallFacts) {

@@ -8,7 +8,7 @@ use crate::calls::{Calls, ResultSite};
 use crate::ids::identifiers;
 use crate::log::Event;
 use crate::recap::idtable::IdTable;
-use crate::reduce::{salient_lines, shorten};
+use crate::reduce::{salient_lines, shorten, verdict};
 use crate::tools::{ToolKind, ToolTable};
 use crate::view::{BlockKind, Origin, Role};
 
@@ -199,7 +199,7 @@ impl Gathered {
         if let (true, Some(command)) = (shell, &call.facts.command) {
             self.commands.push(Command {
                 text: shorten(command, COMMAND_CHARS),
-                outcome: describe(outcome.exit, failed, lines.first().map(String::as_str)),
+                outcome: describe(outcome.exit, failed, verdict(&lines)),
             });
         }
         self.errors.extend(lines.into_iter().take(3));

@@ -16,7 +16,7 @@ mod terminal;
 mod window;
 
 pub use middle::{BlockRef, Change, Edited, Middle, ResultRef};
-pub(crate) use salient::{lines as salient_lines, shorten};
+pub(crate) use salient::{lines as salient_lines, shorten, verdict};
 pub(crate) use window::CAPPED;
 
 use crate::policy::{Policy, ReducerName};

@@ -55,7 +55,7 @@ pub(crate) fn lines(text: &str, cap: usize) -> Vec<String> {
         from = end.min(text.len());
         let line = shorten(text[start..end].trim(), LINE_CHARS);
         let lower = line.to_ascii_lowercase();
-        let harmless = HARMLESS.iter().any(|word| lower.contains(word));
+        let harmless = HARMLESS.iter().any(|word| lower.contains(word)) || is_rule(&line);
         if !harmless && !found.contains(&line) {
             used += line.chars().count() + 1;
             if used > cap {
@@ -68,6 +68,22 @@ pub(crate) fn lines(text: &str, cap: usize) -> Vec<String> {
         }
     }
     found
+}
+
+/// A line that only separates: `===== FAILURES =====`.
+fn is_rule(line: &str) -> bool {
+    let drawn =
+        line.bytes().filter(|b| matches!(b, b'=' | b'-' | b'_' | b'*' | b'#' | b'~')).count();
+    drawn * 2 >= line.len()
+}
+
+/// The line that says best what went wrong, of those that [`lines`] found.
+pub(crate) fn verdict(lines: &[String]) -> Option<&str> {
+    let says = |line: &&String| {
+        line.starts_with("E ")
+            || ["Error:", "error:", "FAILED", "ERROR"].iter().any(|w| line.contains(w))
+    };
+    lines.iter().find(says).or(lines.first()).map(String::as_str)
 }
 
 /// The text on one line, cut to `max` characters with an ellipsis.
@@ -104,6 +120,9 @@ mod tests {
         assert_eq!(lines(text, 500), ["E AssertionError: 1 != 2", "FAILED a.py::t"]);
         assert_eq!(lines(text, 30), ["E AssertionError: 1 != 2"]);
         assert!(lines("", 10).is_empty());
+        let report = lines("===== FAILURES =====\n> assert f() == 2\nE  AssertionError: 1", 500);
+        assert_eq!(report, ["> assert f() == 2", "E AssertionError: 1"]);
+        assert_eq!(verdict(&report), Some("E AssertionError: 1"));
     }
 
     #[test]

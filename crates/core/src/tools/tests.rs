@@ -275,3 +275,11 @@ proptest::proptest! {
         let _ = table.outcome(Shell, &text);
     }
 }
+
+#[test]
+fn an_unknown_tool_with_a_command_runs_it() {
+    let facts = ToolTable::builtin().facts("run_it_for_me", r#"{"command":"cat src/a.rs"}"#);
+    assert_eq!((facts.kind, facts.command.as_deref()), (Shell, Some("cat src/a.rs")));
+    assert_eq!(facts.reads, ["src/a.rs"]);
+    assert_eq!(ToolTable::builtin().facts("mystery", r#"{"x":"cat a"}"#).kind, Other);
+}
