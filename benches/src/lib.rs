@@ -7,13 +7,15 @@ use anyhow::{Context as _, Result, bail};
 use bytes::Bytes;
 use midfold::core::log::content_of;
 use midfold::formats::{profile, read};
-use midfold::tokens::by_name;
+use midfold::tokens::{Memo, by_name};
 use midfold::{Budget, Content, Counter, Log, Meter, Outcome, Policy, RawEvent, Session};
 
 /// Messages of the transcript that the targets speak of.
 pub const MESSAGES: usize = 10_000;
 /// Its size, about.
 pub const BYTES: usize = 17_000_000;
+/// Counts that the command remembers.
+const MEMO: usize = 1 << 15;
 /// The window of a `compact` without `--window`.
 pub const WINDOW: u64 = 128_000;
 
@@ -76,6 +78,9 @@ pub fn session(log: Log) -> Result<Session> {
 /// # Errors
 /// When the input cannot be read, or nothing was folded.
 pub fn compact(input: &Bytes, counter: Arc<dyn Counter>) -> Result<Vec<u8>> {
+    // As the command does: texts that a transcript repeats are counted once.
+    let counter: Arc<dyn Counter> =
+        if counter.is_exact() { Arc::new(Memo::new(counter, MEMO)) } else { counter };
     let mut session = session(log(input, counter)?)?;
     match session.compact(&Budget::new(WINDOW), None)? {
         Outcome::Folded(_) => Ok(session.view().bytes()),
