@@ -2,6 +2,7 @@
 //! recorded edits. One state machine, fed piece by piece, so that a context which grows and one
 //! which is built from scratch are the same.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -89,14 +90,12 @@ impl Repairer {
     fn rewrite(&self, piece: Piece, view: &View) -> (Piece, Option<View>) {
         // Items of other kinds are the provider's own; only whole messages have roles.
         if view.role == Role::Other && !self.profile.has_items {
-            let text = view.text_of(&piece.bytes, |_| true);
-            let text = if text.trim().is_empty() { EMPTY } else { &text };
-            return some(self.as_message(&piece, Role::User, text, Repair::UnknownRole));
+            let text = plain_text(view, &piece.bytes);
+            return some(self.as_message(&piece, Role::User, &text, Repair::UnknownRole));
         }
         if view.role.is_system() && self.started && self.profile.system_leading {
-            let text = view.text_of(&piece.bytes, |_| true);
-            let text = if text.trim().is_empty() { EMPTY } else { &text };
-            return some(self.as_message(&piece, Role::User, text, Repair::SystemInside));
+            let text = plain_text(view, &piece.bytes);
+            return some(self.as_message(&piece, Role::User, &text, Repair::SystemInside));
         }
         if self.strip_bound && self.started && view.blocks.iter().any(is_bound) {
             return some(self.without_bound(&piece, view));
@@ -215,6 +214,16 @@ impl Repairer {
         let tokens = measure(&*self.counter, &bytes, &view).total;
         (Piece { bytes, tokens, fate: Fate::Added(why) }, view)
     }
+}
+
+/// A message as plain text: what can be read of it, or its source where it holds what no view
+/// reads (line breaks, which only format it, as spaces). Nothing is lost by a repair.
+pub(crate) fn plain_text<'a>(view: &View, bytes: &'a [u8]) -> Cow<'a, str> {
+    if view.blocks.iter().any(|block| block.kind == BlockKind::Opaque) {
+        return Cow::Owned(String::from_utf8_lossy(bytes).replace(['\n', '\r'], " "));
+    }
+    let text = view.text_of(bytes, |_| true);
+    if text.trim().is_empty() { Cow::Borrowed(EMPTY) } else { text }
 }
 
 fn some((piece, view): (Piece, View)) -> (Piece, Option<View>) {

@@ -8,6 +8,7 @@ use crate::edit::{self, Change};
 use crate::log::content_of;
 use crate::repair::{
     CONTINUE_ASSISTANT, CONTINUE_USER, EMPTY, NO_REASONING, NO_REPLY, NO_RESULT, OPENING, Repair,
+    plain_text,
 };
 use crate::view::{Block, BlockKind, Role, TextRef};
 
@@ -113,11 +114,10 @@ impl Checker<'_> {
         let view = &message.view;
         let dialect = self.case.dialect;
         if view.role == Role::Other || view.role.is_system() {
-            let text = message.text();
-            let text = if text.trim().is_empty() { EMPTY } else { &text };
+            let text = plain_text(view, &message.bytes);
             let why =
                 if view.role == Role::Other { Repair::UnknownRole } else { Repair::SystemInside };
-            forms.push((why, dialect.made_message(Role::User, text)));
+            forms.push((why, dialect.made_message(Role::User, &text)));
         }
         let of = |wanted: &dyn Fn(&Block) -> bool| -> Vec<usize> {
             (0..view.blocks.len()).filter(|at| wanted(&view.blocks[*at])).collect()

@@ -108,14 +108,11 @@ impl Dialect for ShareGpt {
         let chosen = flags(blocks, view.blocks.len());
         let named = |at: &usize| chosen[*at];
         let results = (0..view.blocks.len()).filter(|&at| view.blocks[at].is_result());
-        if results.clone().all(|at| named(&at)) {
-            let texts: Vec<_> = blocks.iter().map(|&at| result_text(bytes, view, at)).collect();
-            return self.made_message(Role::User, &texts.join("\n"));
-        }
-        // Some results stay: only the others lose their tags, in the same string.
+        let all = results.clone().all(|at| named(&at));
         let Some((_, value)) = read_row(&mut Walk::new(bytes)).value else {
             return Bytes::copy_from_slice(bytes);
         };
+        // The results lose their tags; what stands between them stays, in the same string.
         let token = ByteRange::new(value.start, value.end);
         let text = jsonstr::decode(token.of(bytes));
         let segments = segments(&text, &[Tag::Response]);
@@ -127,6 +124,9 @@ impl Dialect for ShareGpt {
             from = segment.whole.end;
         }
         out.push_str(&text[from..]);
+        if all {
+            return self.made_message(Role::User, &out);
+        }
         Bytes::from(splice(bytes, &[(token, jsonstr::encode(&out).as_bytes())]))
     }
 }
