@@ -39,17 +39,7 @@ impl Session {
         counter: Arc<dyn Counter>,
         meter: Meter,
     ) -> Self {
-        let log = Log::new(dialect, profile, counter);
-        let projection = Projection::new(&log, None);
-        Self {
-            id: id.to_owned(),
-            log,
-            policy,
-            meter,
-            folds: Vec::new(),
-            pins: Vec::new(),
-            projection,
-        }
+        Self::over(id, Log::new(dialect, profile, counter), policy, meter)
     }
 
     /// A session over a log that is there already.
