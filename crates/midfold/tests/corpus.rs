@@ -8,8 +8,9 @@ use bytes::Bytes;
 use common::{conversations, corpus, log};
 use midfold::core::verify::{Case, verify};
 use midfold::formats::profile;
+use midfold::formats::read::{Format, read};
 use midfold::formats::verify::validator;
-use midfold::{Budget, Meter, Outcome, PlanError, Policy, Session};
+use midfold::{Budget, Fate, Meter, Outcome, PlanError, Policy, Session};
 
 #[test]
 fn every_context_is_valid_and_within_budget() {
@@ -113,4 +114,49 @@ fn default_keeps_what_the_agent_needs_next() {
         assert!(ours.cost_ratio() <= marker.cost_ratio());
         assert_eq!((ours.over, ours.invalid), (0, 0));
     }
+}
+
+/// Reading and rendering change no message: what is rendered without a fold is the recorded bytes,
+/// repairs apart, and reads back as what was rendered.
+#[test]
+fn every_message_leaves_as_it_came() {
+    let Some(root) = corpus() else {
+        println!("skipped: no corpus");
+        return;
+    };
+    let (mut verbatim, mut repaired) = (0, 0);
+    for (name, conversation) in conversations(&root) {
+        let kind = conversation.format.dialect();
+        let log = log(&conversation, profile::for_dialect(kind)[0], "chars:4");
+        let context = midfold::core::project::project(&log, None);
+        let mut seen = Vec::new();
+        for piece in context.pieces() {
+            match piece.fate {
+                Fate::Verbatim(seq) => {
+                    assert_eq!(
+                        piece.bytes, conversation.events[seq as usize].bytes,
+                        "{name} {seq}"
+                    );
+                    seen.push(seq as usize);
+                    verbatim += 1;
+                }
+                Fate::Repaired(seq, _) => {
+                    seen.push(seq as usize);
+                    repaired += 1;
+                }
+                _ => {}
+            }
+        }
+        assert!(
+            seen.into_iter().eq(0..conversation.events.len()),
+            "{name}: order, and nothing lost"
+        );
+        let format = Format::from_name(kind.name()).unwrap();
+        let rendered = Bytes::from(context.bytes());
+        let again = read(&rendered, Some(format)).unwrap().conversations;
+        let again = again.iter().flat_map(|c| &c.events).map(|event| &event.bytes);
+        assert!(again.eq(context.pieces().map(|piece| &piece.bytes)), "{name}: reads back");
+    }
+    println!("messages as they came: {verbatim}, repaired: {repaired}");
+    assert!(verbatim > 0);
 }
