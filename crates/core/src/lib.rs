@@ -19,6 +19,7 @@ pub mod jsonstr;
 pub mod layout;
 pub mod log;
 pub mod meter;
+pub mod narrate;
 mod piece;
 pub mod plan;
 pub mod policy;

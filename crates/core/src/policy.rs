@@ -323,6 +323,8 @@ pub struct Narration {
     pub on: bool,
     /// The sections asked for, in order.
     pub sections: Vec<String>,
+    /// How a section is written.
+    pub style: NarrationStyle,
     /// Words asked for (seed 001: 200).
     pub words: Option<u32>,
     /// Hard cap of the reply, in tokens (seed 001: 512).
@@ -331,6 +333,18 @@ pub struct Narration {
     pub temperature: Option<Ratio>,
     /// Timeout, in seconds (seed 001: 25).
     pub timeout_seconds: Option<u32>,
+}
+
+/// How a narrated section is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum NarrationStyle {
+    /// `- **Decisions:** …` (seed 001).
+    #[default]
+    Bullets,
+    /// `## Active Task` (seed 002).
+    Headings,
 }
 
 /// Why a policy cannot be used.

@@ -127,7 +127,8 @@ fn decode_nested(outer: &str, inner: ByteRange, coding: Coding) -> Cow<'_, str> 
 }
 
 /// Who speaks in an event.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Role {
     /// System prompt.
     System,

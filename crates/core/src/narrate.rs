@@ -1,0 +1,227 @@
+//! Asking a model for a narration, as values: the engine never calls one. A driver runs a
+//! [`SummaryRequest`] wherever it likes and tells the engine what came back.
+
+use serde::{Deserialize, Serialize};
+
+use crate::budget::Ratio;
+use crate::event::{Hash, Usage};
+use crate::fold::Span;
+use crate::policy::NarrationStyle;
+use crate::view::Role;
+
+/// One original event, rendered for a summariser: redacted, media noted, its ends kept when long.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Source {
+    /// The event.
+    pub seq: u32,
+    /// Who wrote it.
+    pub role: Role,
+    /// What it says, unfenced: the prompt fences it.
+    pub text: String,
+}
+
+/// What the engine wants written, and from what.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SummaryRequest {
+    /// Names the work: over session, span, policy fingerprint, previous narration and focus. Two
+    /// nodes that want the same thing ask for the same id.
+    pub id: Hash,
+    /// The session.
+    pub session: String,
+    /// What the narration will cover.
+    pub span: Span,
+    /// The first line that the reply must have (seed 001: `## Conversation Summary`).
+    pub header: String,
+    /// The sections that the reply must have, in order.
+    pub sections: Vec<String>,
+    /// How a section is written.
+    pub style: NarrationStyle,
+    /// Words asked for, where the policy asks (seed 001: 200).
+    pub words: Option<u32>,
+    /// Hard cap of the reply, in tokens (seed 001: 512).
+    pub max_tokens: u32,
+    /// Sampling temperature (seed 001: 0.2).
+    pub temperature: Ratio,
+    /// Longest wait for the first byte, in seconds (seed 001: 25).
+    pub timeout_seconds: u32,
+    /// The narration before, to be updated. It covers the span up to the first source.
+    pub previous: Option<String>,
+    /// The originals that the previous narration does not cover, in order.
+    pub sources: Vec<Source>,
+    /// What a person asked to keep.
+    pub focus: Option<String>,
+    /// Today's date (`2026-11-22`), so that "yesterday" can be written as a date; the driver's clock.
+    pub today: Option<String>,
+    /// Tokens of the events that the narration stands for: a longer one is refused.
+    pub replaces: u64,
+}
+
+/// The two messages of one call.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Prompt {
+    /// The system message: rules and schema, nothing from the log.
+    pub system: String,
+    /// The user message: the fenced originals.
+    pub user: String,
+}
+
+/// Why a model stopped writing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Finish {
+    /// It was done.
+    Stop,
+    /// It ran into its cap: the text is cut.
+    Length,
+    /// Anything else: a filter, a tool call, or the stream ended without a reason.
+    Other,
+}
+
+/// What a model wrote.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SummaryReply {
+    /// The text.
+    pub text: String,
+    /// Why it stopped.
+    pub finish: Finish,
+    /// The model that answered, as it names itself.
+    pub model: String,
+    /// Tokens of all calls together, where reported.
+    pub usage: Option<Usage>,
+    /// Calls that it took: chunks and retries.
+    pub calls: u32,
+}
+
+/// Why no text came back.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[error("{class}: {detail}")]
+pub struct SummaryFailure {
+    /// What kind of failure.
+    pub class: FailureClass,
+    /// For people; holds no key and no text of the log.
+    pub detail: String,
+}
+
+/// Kinds of failure of a summariser, by what may be done about them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FailureClass {
+    /// No first byte in time, or the whole call took too long.
+    Timeout,
+    /// 401 or 403: trying again cannot help.
+    Auth,
+    /// 429.
+    RateLimited,
+    /// 5xx.
+    Server,
+    /// The connection failed, or broke in the middle.
+    Network,
+    /// The prompt was too long for the model even in the smallest chunk.
+    Overflow,
+    /// The reply was no reply of the protocol.
+    Garbage,
+    /// Any other refusal of the request.
+    Rejected,
+}
+
+impl FailureClass {
+    /// The code as it stands in records.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Timeout => "timeout",
+            Self::Auth => "auth",
+            Self::RateLimited => "rate-limited",
+            Self::Server => "server",
+            Self::Network => "network",
+            Self::Overflow => "overflow",
+            Self::Garbage => "garbage",
+            Self::Rejected => "rejected",
+        }
+    }
+}
+
+impl std::fmt::Display for FailureClass {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// What was made of a reply. Every reply gets one; only [`Verdict::Accepted`] is ever used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// Passed all checks.
+    Accepted,
+    /// No text.
+    Empty,
+    /// The first line is not the schema's.
+    NoHeader,
+    /// A section is missing, or all of them are empty.
+    MissingSections,
+    /// Cut off by its cap, or by a broken stream.
+    Truncated,
+    /// Longer than the cap.
+    OverCap,
+    /// Not smaller than what it replaces.
+    NotSmaller,
+    /// Names identifiers that no source has, above a small allowance.
+    Ungrounded,
+    /// Attributes to the user what the user never said.
+    FalseQuote,
+    /// Holds a secret.
+    Secret,
+    /// Holds a marker, a fence, a role token or an order to the next model.
+    Injected,
+}
+
+impl Verdict {
+    /// The code as it stands in records.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Accepted => "accepted",
+            Self::Empty => "empty",
+            Self::NoHeader => "no-header",
+            Self::MissingSections => "missing-sections",
+            Self::Truncated => "truncated",
+            Self::OverCap => "over-cap",
+            Self::NotSmaller => "not-smaller",
+            Self::Ungrounded => "ungrounded",
+            Self::FalseQuote => "false-quote",
+            Self::Secret => "secret",
+            Self::Injected => "injected",
+        }
+    }
+}
+
+/// A reply that passed all checks, ready for the next fold that covers its span.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Narrated {
+    /// The request that it answers.
+    pub request: Hash,
+    /// What it covers.
+    pub span: Span,
+    /// Each section's name and its lines, harmless in any place of a recap.
+    pub sections: Vec<(String, String)>,
+    /// The model that wrote it.
+    pub model: String,
+}
+
+impl Narrated {
+    /// The narration as one text, as the next request hands it on.
+    #[must_use]
+    pub fn text(&self, style: NarrationStyle) -> String {
+        let mut out = String::new();
+        for (name, body) in &self.sections {
+            match style {
+                NarrationStyle::Bullets if !body.contains('\n') => {
+                    out.push_str(&format!("- **{name}:** {body}\n"));
+                }
+                NarrationStyle::Bullets => out.push_str(&format!("- **{name}:**\n{body}\n")),
+                NarrationStyle::Headings => out.push_str(&format!("## {name}\n{body}\n")),
+            }
+        }
+        out
+    }
+}

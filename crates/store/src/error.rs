@@ -1,0 +1,59 @@
+//! What can go wrong with a store, in words that say what to do.
+
+use midfold_core::Hash;
+
+/// Why a store did not do it. Nothing was changed.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// There is no such session.
+    #[error("there is no session `{0}`")]
+    NoSession(String),
+    /// The id is taken.
+    #[error("a session `{0}` exists already")]
+    Exists(String),
+    /// Somebody else appended first.
+    #[error(
+        "the session stands at event {actual}, not at {expected}: somebody else appended; read it again"
+    )]
+    Conflict {
+        /// What the append expected.
+        expected: u64,
+        /// Where the session stands.
+        actual: u64,
+    },
+    /// The key was used for something else.
+    #[error("the key `{0}` was used before, for another append")]
+    KeyReused(String),
+    /// Another fold became active first.
+    #[error("another fold became active first")]
+    StaleFold {
+        /// The active fold.
+        actual: Option<Hash>,
+    },
+    /// The state was saved by somebody else first.
+    #[error("the state of the session is at version {actual}, not {expected}")]
+    StaleState {
+        /// What was expected.
+        expected: u64,
+        /// What is there.
+        actual: u64,
+    },
+    /// Another call was recorded first.
+    #[error("another call was recorded first: the ledger stands at {actual}")]
+    StaleCall {
+        /// Calls recorded.
+        actual: u64,
+    },
+    /// The query is no query (a bad regex, an empty text).
+    #[error("{0}")]
+    Query(String),
+    /// The URL names no store.
+    #[error("{0}")]
+    Url(String),
+    /// What is stored is not what was written.
+    #[error("the store is damaged: {0}")]
+    Damaged(String),
+    /// The database failed: disk full, connection lost, locked for too long.
+    #[error("the store failed: {0}")]
+    Backend(String),
+}
