@@ -6,7 +6,10 @@ mod big;
 pub mod emit;
 mod fixtures;
 mod hostile;
+pub mod injections;
 mod message;
+#[cfg(feature = "server")]
+pub mod model_server;
 mod rng;
 mod session;
 pub mod strategies;

@@ -12,7 +12,7 @@ use crate::narrate::{Narrated, SummaryFailure, SummaryReply, SummaryRequest, Ver
 use crate::plan::{Cause, Outcome, Plan, plan};
 use crate::policy::Policy;
 use crate::recap::ground::judge;
-use crate::recap::prompt::sources;
+use crate::recap::sources::{Limits, earlier, sources};
 use crate::trigger::Millis;
 
 /// A narration is asked for when at least this share of the budget would be new in it.
@@ -159,6 +159,8 @@ impl Session {
             .next();
         // What the narration before covered has to be read again where it is not known here.
         let from = if previous.is_some() { from } else { start };
+        // A recap that stands in the log itself is narration too.
+        let previous = previous.or_else(|| earlier(&self.log, start..end));
         Ok(SummaryRequest {
             id: wanted.id,
             session: self.id.clone(),
@@ -171,7 +173,7 @@ impl Session {
             temperature: narration.temperature.unwrap_or(TEMPERATURE),
             timeout_seconds: narration.timeout_seconds.unwrap_or(TIMEOUT_SECONDS),
             previous,
-            sources: sources(&self.log, from..end),
+            sources: sources(&self.log, from..end, &Limits::default()),
             focus: None,
             today: None,
             replaces: self.log.tokens_in(start..end),
