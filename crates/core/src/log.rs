@@ -169,9 +169,16 @@ impl Log {
     /// Goes on at a later place, as if everything up to there were in the log: for a context
     /// that is read through a fold, of a session whose folded events are not loaded. Positions
     /// and seqs differ from then on, so that nothing may be planned over such a log.
-    pub(crate) fn skip_to(&mut self, seq: u32, through: Hash, turn: u32) {
+    pub(crate) fn skip_to(&mut self, seq: u32, through: Hash) {
         self.skipped = Some(Skip { at: self.events.len(), seq, through });
+    }
+
+    /// Sets the turns right after the missing events: the log has `turn` of them in all.
+    pub(crate) fn end_at_turn(&mut self, turn: u32) {
+        let Some(skip) = &self.skipped else { return };
+        let missing = turn.saturating_sub(self.steps.turn());
         self.steps.set_turn(turn);
+        self.events[skip.at..].iter_mut().for_each(|event| event.turn += missing);
     }
 
     fn next_seq(&self) -> u32 {

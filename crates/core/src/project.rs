@@ -34,6 +34,18 @@ impl Context {
         self.pieces.iter()
     }
 
+    /// The first `n` messages, as a context. O(n).
+    #[must_use]
+    pub fn first(&self, n: usize) -> Self {
+        let mut first = Self { pieces: VectorSync::new_sync(), tokens: 0, bytes: 0 };
+        for piece in self.pieces.iter().take(n) {
+            first.tokens += u64::from(piece.tokens);
+            first.bytes += piece.bytes.len();
+            first.pieces.push_back_mut(piece.clone());
+        }
+        first
+    }
+
     /// Number of messages.
     #[must_use]
     pub fn len(&self) -> usize {

@@ -41,6 +41,10 @@ impl StepTracker {
         self.pairs.is_open()
     }
 
+    pub fn turn(&self) -> u32 {
+        self.place.turn
+    }
+
     pub fn set_turn(&mut self, turn: u32) {
         self.place.turn = turn;
     }

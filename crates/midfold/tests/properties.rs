@@ -285,7 +285,7 @@ proptest! {
             events.iter().map(|event| RawEvent::new(event.bytes.clone())).collect()
         };
         let end = u32::try_from(session.log().len()).unwrap();
-        let turn = session.log().events().get((fold.span.end as usize).wrapping_sub(1));
+        let turn = session.log().events().last().map_or(0, |event| event.turn);
         let reading = Reading {
             dialect: session.log().dialect().clone(),
             profile: *session.log().profile(),
@@ -300,7 +300,7 @@ proptest! {
             raw(0..fold.span.start),
             kept_ranges(&fold).into_iter().flat_map(raw).collect(),
             raw(fold.span.end..end),
-            turn.map_or(0, |event| event.turn),
+            turn,
             session.log().head_hash(),
         )
         .unwrap();

@@ -2,13 +2,16 @@
 //! sent. One trait of plain types, three stores behind it, one conformance suite over all.
 
 pub mod error;
+pub mod live;
 pub mod types;
+pub mod worker;
 
 use async_trait::async_trait;
 use midfold_core::Hash;
 use std::ops::Range;
 
 pub use error::StoreError;
+pub use live::{Meta, Sent, Stored, StoredError};
 pub use types::*;
 
 /// Where sessions live. Every method is one transaction; what returned `Ok` is durable.
@@ -78,6 +81,10 @@ pub trait Store: Send + Sync {
         reason: &str,
         retry_at: Option<Millis>,
     ) -> Result<bool, StoreError>;
+    /// The job with this key.
+    async fn job(&self, key: &str) -> Result<Option<Job>, StoreError> {
+        Ok(self.jobs(None, u32::MAX).await?.into_iter().find(|job| job.job.key == key))
+    }
     /// Jobs of a session, oldest first; of all sessions without one.
     async fn jobs(&self, id: Option<&str>, limit: u32) -> Result<Vec<Job>, StoreError>;
 
@@ -88,6 +95,10 @@ pub trait Store: Send + Sync {
     async fn record_call(&self, id: &str, call: &NewCall) -> Result<u64, StoreError>;
     /// Writes down what the provider reported for a call. Once.
     async fn settle_call(&self, id: &str, call: u64, usage: &str) -> Result<(), StoreError>;
+    /// The newest call of a session.
+    async fn last_call(&self, id: &str) -> Result<Option<CallRow>, StoreError> {
+        Ok(self.calls(id).await?.pop())
+    }
     /// Calls of a session, in order.
     async fn calls(&self, id: &str) -> Result<Vec<CallRow>, StoreError>;
 

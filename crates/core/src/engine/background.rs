@@ -116,7 +116,7 @@ impl Session {
     }
 
     /// Nothing new is asked for while an answer is awaited, or one waits for its fold.
-    fn is_asked(&self, now: Millis) -> bool {
+    pub(super) fn is_asked(&self, now: Millis) -> bool {
         let asked = self.narration.asked.as_ref();
         let ready = self.narration.ready.as_ref();
         asked.is_some_and(|asked| now.saturating_sub(asked.at) < FORGOTTEN)
@@ -223,6 +223,20 @@ impl Session {
         };
         self.narration.verdicts.push(verdict.clone());
         Ok(verdict)
+    }
+
+    /// Takes note that a request led to nothing, where somebody else ran and judged it.
+    pub fn refused(&mut self, request: Hash, code: String, detail: String, at: Millis) {
+        self.answered(request);
+        self.gate.cooldown.failed(None, at);
+        self.narration.verdicts.push(VerdictRecord { request, code, detail });
+    }
+
+    /// Takes note that a request was answered elsewhere.
+    pub fn answered(&mut self, request: Hash) {
+        if self.narration.asked.as_ref().is_some_and(|asked| asked.id == request) {
+            self.narration.asked = None;
+        }
     }
 
     /// The fold that covers just the narrated span: what a worker stores, for a session to take

@@ -10,7 +10,7 @@ use crate::counter::Counter;
 use crate::dialect::Dialect;
 use crate::event::{Hash, RawEvent, Usage};
 use crate::fold::{Entry, Fold};
-use crate::log::Log;
+use crate::log::{Event, Log};
 use crate::meter::Meter;
 use crate::policy::Policy;
 use crate::profile::Profile;
@@ -54,8 +54,8 @@ pub struct Brief {
 
 impl Brief {
     /// `head`: the events before the fold's span; `kept`: those of the span that it keeps
-    /// verbatim, in order; `tail`: those after it. `turn` is the number of turns before the tail,
-    /// `head_hash` the chain hash of the whole log.
+    /// verbatim, in order; `tail`: those after it. `turn` is the number of turns of the whole log,
+    /// `head_hash` its chain hash.
     ///
     /// # Errors
     /// When the events are not those that the fold was made of.
@@ -85,12 +85,13 @@ impl Brief {
         // Kept events stand outside of the chain here; the tail's chain proves the span's end.
         let mut given = kept.into_iter();
         for range in kept_ranges(&fold) {
-            log.skip_to(range.start, Hash::ROOT, turn);
+            log.skip_to(range.start, Hash::ROOT);
             append_all(&mut log, given.by_ref().take(range.len()));
         }
         let short = rebased(&fold, &log);
-        log.skip_to(fold.span.end, fold.span.through, turn);
+        log.skip_to(fold.span.end, fold.span.through);
         append_all(&mut log, tail);
+        log.end_at_turn(turn);
         if log.head_hash() != head_hash {
             return Err(BriefError::Chain);
         }
@@ -134,7 +135,7 @@ impl Brief {
     pub fn may_want(&self, budget: &Budget, now: Millis) -> bool {
         let session = &self.session;
         let budget = session.gate.budget(budget, &session.policy);
-        session.gate.wants(&session.policy, &budget, session.load(), now)
+        session.gate.wants(&session.policy, &budget, session.load(), now) && !session.is_asked(now)
     }
 
     /// The provider's count for the last context.
@@ -164,6 +165,26 @@ impl Brief {
     #[must_use]
     pub fn turn(&self) -> u32 {
         self.session.log.events().last().map_or(0, |event| event.turn)
+    }
+
+    /// The newest event that is loaded.
+    #[must_use]
+    pub fn last(&self) -> Option<&Event> {
+        self.session.log.events().last()
+    }
+
+    /// The loaded events from `seq` on.
+    #[must_use]
+    pub fn events_from(&self, seq: u64) -> Vec<RawEvent> {
+        let events = self.session.log.events().iter();
+        let newer = events.rev().take_while(|event| u64::from(event.seq) >= seq);
+        let raw = |event: &Event| RawEvent {
+            usage: event.usage,
+            ..RawEvent::new(event.bytes.clone())
+        };
+        let mut newer: Vec<_> = newer.map(raw).collect();
+        newer.reverse();
+        newer
     }
 
     /// Chain hash of the whole log.

@@ -1,0 +1,542 @@
+//! A stored session: the engine over a store. What was appended is durable before anybody hears
+//! of it, a context is read in O(head + tail), and a fold is one that all nodes agree on.
+
+mod open;
+mod rows;
+
+pub(crate) use rows::new_fold;
+
+use std::sync::Arc;
+
+use midfold_core::budget::Budget;
+use midfold_core::engine::{Brief, Overflow, RecoverError, Session, Status, UndoError, Wanted};
+use midfold_core::event::{RawEvent, Usage};
+use midfold_core::ledger::{Call, CallRecord, Ledger, Settled};
+use midfold_core::fold::Joining;
+use midfold_core::plan::{Outcome, PlanError};
+use midfold_core::project::Context;
+use midfold_core::{Hash, meter::Meter};
+use serde::{Deserialize, Serialize};
+
+use crate::types::{Append, Appended, Millis, NewCall, NewEvent, NewJob, Put, SessionRow};
+use crate::{Store, StoreError};
+
+/// Nodes that fold at once agree in this many rounds, or one of them has to say so.
+const ROUNDS: usize = 4;
+
+/// What a session is made of beside its log.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Meta {
+    /// Its budget.
+    pub budget: Budget,
+    /// What travels beside the messages (system prompt, tools), as it came: counted in the head.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub envelope: Vec<String>,
+    /// The session that it was forked from, and at which event.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<(String, u64)>,
+    /// Where it was imported from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+}
+
+/// Why a stored session did not do it. What was durable before still is.
+#[derive(Debug, thiserror::Error)]
+pub enum StoredError {
+    /// The store did not do it.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// Nothing that fits can be made.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// There is nothing to retry with.
+    #[error(transparent)]
+    Recover(#[from] RecoverError),
+    /// There is no such fold to undo.
+    #[error(transparent)]
+    Undo(#[from] UndoError),
+    /// The session names something that this build does not know.
+    #[error("session `{session}` names the {what} `{name}`, which this build of midfold does not have")]
+    Unknown {
+        /// What kind of thing.
+        what: &'static str,
+        /// Its name.
+        name: String,
+        /// The session.
+        session: String,
+    },
+    /// There is no such event.
+    #[error("session `{session}` has no event {seq}: it has {events} (0 to {})", events.saturating_sub(1))]
+    NoEvent {
+        /// The session.
+        session: String,
+        /// What was asked for.
+        seq: u64,
+        /// How many it has.
+        events: u64,
+    },
+    /// Other nodes changed the session all the time.
+    #[error("session `{0}` is being changed by others: try again")]
+    Busy(String),
+}
+
+/// A session in a store.
+pub struct Stored {
+    store: Arc<dyn Store>,
+    row: SessionRow,
+    meta: Meta,
+    inner: Inner,
+    ledger: Option<Ledger>,
+}
+
+/// As much of the session as was needed so far.
+enum Inner {
+    /// Head, active fold, tail.
+    Brief(Box<Brief>),
+    /// Everything.
+    Whole(Box<Session>),
+}
+
+/// A context that was handed out, and its number in the ledger.
+#[derive(Debug)]
+pub struct Sent {
+    /// The context.
+    pub context: Context,
+    /// The call, where it was recorded.
+    pub call: Option<u64>,
+    /// The fold that was made for it.
+    pub folded: Option<Hash>,
+}
+
+impl Stored {
+    /// Its row.
+    #[must_use]
+    pub fn row(&self) -> &SessionRow {
+        &self.row
+    }
+
+    /// What it is made of beside its log.
+    #[must_use]
+    pub fn meta(&self) -> &Meta {
+        &self.meta
+    }
+
+    /// Appends messages: all of them or none. What is returned is durable. With a key, a retry
+    /// returns the first answer. Where the buffer line is crossed, a span to narrate is queued in
+    /// the same transaction.
+    ///
+    /// # Errors
+    /// When the store fails, or somebody else appended meanwhile: [`Stored::reload`] and retry.
+    pub async fn append(
+        &mut self,
+        events: Vec<RawEvent>,
+        key: Option<String>,
+        now: Millis,
+    ) -> Result<Appended, StoredError> {
+        let expected = self.row.head;
+        let new: Vec<_> = events.into_iter().filter_map(|event| self.push(event)).collect();
+        let wanted = self.wanted(now).await?;
+        let job = wanted.as_ref().map(|wanted| self.job(wanted, now)).transpose()?;
+        let (count, head_hash) = (new.len() as u64, self.head_hash());
+        let append = Append { expected, key, events: new, job, now };
+        let appended = match self.store.append(&self.row.new.id, append).await {
+            Ok(appended) if !appended.repeated => appended,
+            other => {
+                // What was pushed above is not what the store has.
+                self.reload().await?;
+                return Ok(other?);
+            }
+        };
+        self.row.head += count;
+        self.row.head_hash = head_hash;
+        self.row.turn = self.turn();
+        if let Some(wanted) = wanted {
+            self.note_asked(wanted).await?;
+        }
+        Ok(appended)
+    }
+
+    fn push(&mut self, event: RawEvent) -> Option<NewEvent> {
+        match &mut self.inner {
+            Inner::Brief(brief) => {
+                brief.append(event);
+                brief.last().map(rows::new_event)
+            }
+            Inner::Whole(session) => {
+                session.append(event);
+                session.log().events().last().map(rows::new_event)
+            }
+        }
+    }
+
+    fn head_hash(&self) -> Hash {
+        match &self.inner {
+            Inner::Brief(brief) => brief.head_hash(),
+            Inner::Whole(session) => session.log().head_hash(),
+        }
+    }
+
+    fn turn(&self) -> u32 {
+        match &self.inner {
+            Inner::Brief(brief) => brief.turn(),
+            Inner::Whole(session) => session.log().events().last().map_or(0, |event| event.turn),
+        }
+    }
+
+    /// The context to send, folded first where that is due; recorded in the ledger where `record`
+    /// is set. Never waits for a model.
+    ///
+    /// # Errors
+    /// When the store fails, or nothing that fits can be made.
+    pub async fn context(&mut self, record: bool, now: Millis) -> Result<Sent, StoredError> {
+        let before = self.row.active;
+        let context = self.current(now).await?;
+        let call = if record { Some(self.record(&context, now).await?) } else { None };
+        self.save().await?;
+        let folded = self.row.active.filter(|fold| Some(*fold) != before);
+        Ok(Sent { context, call, folded })
+    }
+
+    async fn current(&mut self, now: Millis) -> Result<Context, StoredError> {
+        let budget = self.meta.budget.clone();
+        if let Inner::Brief(brief) = &mut self.inner {
+            if !brief.due(&budget, now).fires() {
+                return Ok(brief.context());
+            }
+            self.hydrate().await?;
+        }
+        self.fold_with(now, |session| Ok(session.context(&budget, now)?)).await
+    }
+
+    /// Runs something that may fold, and makes the fold the one that all nodes see. Where another
+    /// node folded first, its fold stands and the work is done again over it.
+    async fn fold_with<T>(
+        &mut self,
+        now: Millis,
+        mut work: impl FnMut(&mut Session) -> Result<T, StoredError>,
+    ) -> Result<T, StoredError> {
+        for _ in 0..ROUNDS {
+            self.hydrate().await?;
+            let Inner::Whole(session) = &mut self.inner else { continue };
+            let known = session.active().map(|fold| fold.id);
+            let done = work(session)?;
+            let Some(fold) = session.active().filter(|fold| Some(fold.id) != known) else {
+                return Ok(done);
+            };
+            let id = fold.id;
+            let new = rows::new_fold(fold, now)?;
+            // The same span folded alike by another node is the same fold: that one stands.
+            let stored = match self.store.put_fold(&self.row.new.id, &new).await? {
+                Put::New => id,
+                Put::Same(other) => other,
+            };
+            match self.store.activate(&self.row.new.id, self.row.active, Some(stored)).await {
+                Ok(()) if stored != id => self.reload().await?,
+                Ok(()) => {
+                    tracing::info!(session = %self.row.new.id, fold = %id.to_hex(), "folded");
+                    self.row.active = Some(id);
+                    self.ledger = None;
+                    return Ok(done);
+                }
+                Err(StoreError::StaleFold { .. }) => self.reload().await?,
+                Err(error) => {
+                    self.reload().await?;
+                    return Err(error.into());
+                }
+            }
+        }
+        Err(StoredError::Busy(self.row.new.id.clone()))
+    }
+
+    /// Folds now, because a person asked.
+    ///
+    /// # Errors
+    /// As [`Stored::context`].
+    pub async fn compact(
+        &mut self,
+        focus: Option<&str>,
+        now: Millis,
+    ) -> Result<Outcome, StoredError> {
+        let budget = self.meta.budget.clone();
+        let outcome =
+            self.fold_with(now, |session| Ok(session.compact(&budget, focus)?)).await?;
+        self.save().await?;
+        Ok(outcome)
+    }
+
+    /// What a compaction would do, without doing it.
+    ///
+    /// # Errors
+    /// As [`Stored::context`].
+    pub async fn preview(&mut self, focus: Option<&str>) -> Result<Outcome, StoredError> {
+        let budget = self.meta.budget.clone();
+        Ok(self.whole().await?.preview(&budget, focus)?)
+    }
+
+    /// The provider said that the last context is too long: what to send instead, once.
+    ///
+    /// # Errors
+    /// When there is nothing else to send: then the provider's error should be shown.
+    pub async fn recover(
+        &mut self,
+        overflow: Overflow,
+        now: Millis,
+    ) -> Result<Context, StoredError> {
+        let budget = self.meta.budget.clone();
+        let context = self
+            .fold_with(now, |session| Ok(session.recover(&budget, overflow, now)?))
+            .await?;
+        self.save().await?;
+        Ok(context)
+    }
+
+    /// What the provider counted for a call. Anchors the meter, judges the last fold, and queues
+    /// a span to narrate where the buffer line is crossed.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn observe(
+        &mut self,
+        usage: Usage,
+        call: Option<u64>,
+        now: Millis,
+    ) -> Result<(), StoredError> {
+        match &mut self.inner {
+            Inner::Brief(brief) => brief.observe(usage, now),
+            Inner::Whole(session) => session.observe(usage, now),
+        }
+        if let Some(call) = call {
+            let settled = rows::json(&Settled { usage })?;
+            self.store.settle_call(&self.row.new.id, call, &settled).await?;
+        }
+        if let Some(wanted) = self.wanted(now).await? {
+            let job = self.job(&wanted, now)?;
+            if self.store.enqueue(job).await? {
+                self.note_asked(wanted).await?;
+                return Ok(());
+            }
+        }
+        self.save().await
+    }
+
+    /// Takes back a fold, and those after it; without an id the active one.
+    ///
+    /// # Errors
+    /// When there is no such fold, or the store fails.
+    pub async fn undo(&mut self, fold: Option<Hash>) -> Result<(), StoredError> {
+        for _ in 0..ROUNDS {
+            let session = self.whole().await?;
+            session.undo(fold)?;
+            let active = session.active().map(|fold| fold.id);
+            match self.store.activate(&self.row.new.id, self.row.active, active).await {
+                Ok(()) => {
+                    self.row.active = active;
+                    self.ledger = None;
+                    return self.save().await;
+                }
+                Err(StoreError::StaleFold { .. }) => self.reload().await?,
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Err(StoredError::Busy(self.row.new.id.clone()))
+    }
+
+    /// Keeps an event, with its unit, out of every later fold; or lets it go again.
+    ///
+    /// # Errors
+    /// When there is no such event, or the store fails.
+    pub async fn pin(&mut self, seq: u64, pinned: bool) -> Result<(), StoredError> {
+        let missing = || StoredError::NoEvent {
+            session: self.row.new.id.clone(),
+            seq,
+            events: self.row.head,
+        };
+        let number = u32::try_from(seq).ok().filter(|_| seq < self.row.head).ok_or_else(missing)?;
+        for _ in 0..ROUNDS {
+            let session = self.whole().await?;
+            if pinned {
+                session.pin(number);
+            } else {
+                session.unpin(number);
+            }
+            match self.try_save().await {
+                Err(StoredError::Store(StoreError::StaleState { .. })) => self.reload().await?,
+                other => return other,
+            }
+        }
+        Err(StoredError::Busy(self.row.new.id.clone()))
+    }
+
+    /// The model changed, and with it the window.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn update_model(&mut self, model: &str) -> Result<(), StoredError> {
+        self.whole().await?.update_model(model);
+        self.save().await
+    }
+
+    /// What the session is at.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn status(&mut self, now: Millis) -> Result<Status, StoredError> {
+        let budget = self.meta.budget.clone();
+        Ok(self.whole().await?.status(&budget, now))
+    }
+
+    /// The whole session, loaded where it was not.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn whole(&mut self) -> Result<&mut Session, StoredError> {
+        self.hydrate().await?;
+        match &mut self.inner {
+            Inner::Whole(session) => Ok(session),
+            Inner::Brief(_) => Err(StoredError::Busy(self.row.new.id.clone())),
+        }
+    }
+
+    /// The calls of the ledger, with what the provider reported for them.
+    ///
+    /// # Errors
+    /// When the store fails or holds what is no record.
+    pub async fn calls(&self) -> Result<Vec<(CallRecord, Option<Settled>)>, StoredError> {
+        let rows = self.store.calls(&self.row.new.id).await?;
+        rows.iter().map(|row| rows::call(&self.row.new.id, row)).collect()
+    }
+
+    async fn record(&mut self, context: &Context, now: Millis) -> Result<u64, StoredError> {
+        for _ in 0..ROUNDS {
+            self.load_ledger(context).await?;
+            let record = self.ledger_record(context);
+            let call = NewCall {
+                number: record.number,
+                head: record.events.into(),
+                fold: record.fold,
+                hash: record.hash,
+                body: rows::json(&record)?,
+                now,
+            };
+            match self.store.record_call(&self.row.new.id, &call).await {
+                Err(StoreError::StaleCall { .. }) => self.ledger = None,
+                other => return Ok(other?),
+            }
+        }
+        Err(StoredError::Busy(self.row.new.id.clone()))
+    }
+
+    fn ledger_record(&mut self, context: &Context) -> CallRecord {
+        let state = match &self.inner {
+            Inner::Brief(brief) => brief.state(),
+            Inner::Whole(session) => session.state(),
+        };
+        let fold = match &self.inner {
+            Inner::Brief(brief) => Some(brief.fold()),
+            Inner::Whole(session) => session.active(),
+        };
+        let (turn, request) = match &self.inner {
+            Inner::Brief(brief) => (brief.turn(), brief.last().map_or(0, |event| event.step)),
+            Inner::Whole(session) => {
+                session.log().events().last().map_or((0, 0), |event| (event.turn, event.step))
+            }
+        };
+        let joining = Joining { session: self.row.new.id.clone(), turn, request };
+        let meter = state.meter.unwrap_or_else(Meter::exact);
+        let call = Call {
+            joining: &joining,
+            events: u32::try_from(self.row.head).unwrap_or(u32::MAX),
+            head_hash: self.row.head_hash,
+            fold,
+            pins: &state.pins,
+            meter: &meter,
+        };
+        self.ledger.get_or_insert_default().record(context, &call)
+    }
+
+    /// The end of the ledger. The messages of the call before are those that the context starts
+    /// with, unless a fold came between: then the whole log tells.
+    async fn load_ledger(&mut self, context: &Context) -> Result<(), StoredError> {
+        if self.ledger.is_some() {
+            return Ok(());
+        }
+        let Some(last) = self.store.last_call(&self.row.new.id).await? else {
+            self.ledger = Some(Ledger::default());
+            return Ok(());
+        };
+        let (last, _) = rows::call(&self.row.new.id, &last)?;
+        let mut ledger = Ledger::after(&last);
+        if last.fold == self.row.active {
+            ledger.resume(&context.first(last.messages as usize));
+        } else if let Inner::Whole(session) = &self.inner {
+            let fold = session.folds().iter().find(|fold| Some(fold.id) == last.fold);
+            let log = session.log().prefix(last.events as usize);
+            ledger.resume(&midfold_core::project::project(&log, fold));
+        }
+        self.ledger = Some(ledger);
+        Ok(())
+    }
+
+    /// The span that should be narrated now.
+    async fn wanted(&mut self, now: Millis) -> Result<Option<Wanted>, StoredError> {
+        let budget = self.meta.budget.clone();
+        if let Inner::Brief(brief) = &self.inner {
+            if !brief.may_want(&budget, now) {
+                return Ok(None);
+            }
+            // What was pushed and is not stored yet is in the brief alone.
+            let new = brief.events_from(self.row.head);
+            self.hydrate().await?;
+            if let Inner::Whole(session) = &mut self.inner {
+                new.into_iter().for_each(|event| {
+                    session.append(event);
+                });
+            }
+        }
+        match &self.inner {
+            Inner::Whole(session) => Ok(session.wanted(&budget, now)),
+            Inner::Brief(_) => Ok(None),
+        }
+    }
+
+    fn job(&self, wanted: &Wanted, now: Millis) -> Result<NewJob, StoredError> {
+        Ok(NewJob {
+            key: wanted.id.to_hex(),
+            session: self.row.new.id.clone(),
+            start: wanted.span.start.into(),
+            end: wanted.span.end.into(),
+            through: wanted.span.through,
+            body: rows::json(wanted)?,
+            run_at: now,
+        })
+    }
+
+    async fn note_asked(&mut self, wanted: Wanted) -> Result<(), StoredError> {
+        self.whole().await?.asked(wanted);
+        self.save().await
+    }
+
+    /// Saves what is neither log nor fold. Where another node saved first, its state stands: all
+    /// of it is learned again.
+    async fn save(&mut self) -> Result<(), StoredError> {
+        match self.try_save().await {
+            Err(StoredError::Store(StoreError::StaleState { .. })) => self.reload().await,
+            other => other,
+        }
+    }
+
+    async fn try_save(&mut self) -> Result<(), StoredError> {
+        let state = match &self.inner {
+            Inner::Brief(brief) => brief.state(),
+            Inner::Whole(session) => session.state(),
+        };
+        let state = rows::json(&state)?;
+        if state == self.row.state {
+            return Ok(());
+        }
+        let version = self.row.state_version;
+        self.row.state_version = self.store.save_state(&self.row.new.id, version, &state).await?;
+        self.row.state = state;
+        Ok(())
+    }
+}

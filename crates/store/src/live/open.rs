@@ -1,0 +1,226 @@
+//! Making, opening, loading and forking stored sessions.
+
+use std::sync::Arc;
+
+use midfold_core::engine::{Brief, BriefError, Session};
+use midfold_core::fold::Fold;
+use midfold_core::meter::Meter;
+
+use super::{Inner, Meta, Stored, StoredError, rows};
+use crate::types::{Append, Job, JobState, Loaded, Millis, NewEvent, NewSession, SessionRow};
+use crate::{Store, StoreError};
+
+/// Events that are copied at a time.
+const BATCH: u64 = 512;
+
+impl Stored {
+    /// Makes a session.
+    ///
+    /// # Errors
+    /// When the id is taken, a name in it is unknown, or the store fails.
+    pub async fn create(store: Arc<dyn Store>, new: NewSession) -> Result<Self, StoredError> {
+        // Names are checked before anything is stored.
+        let probe = SessionRow { new: new.clone(), ..SessionRow::default() };
+        rows::reading(&probe)?;
+        rows::policy(&probe)?;
+        rows::meta(&probe)?;
+        let id = new.id.clone();
+        store.create(new).await?;
+        Self::open(store, &id).await
+    }
+
+    /// Opens a session: head, active fold and tail are read, nothing else.
+    ///
+    /// # Errors
+    /// When there is no such session, it is damaged, or the store fails.
+    pub async fn open(store: Arc<dyn Store>, id: &str) -> Result<Self, StoredError> {
+        let loaded = store.load(id).await?;
+        let row = loaded.session.clone();
+        let meta = rows::meta(&row)?;
+        let inner = assemble(&meta, loaded)?;
+        let mut stored = Self { store, row, meta, inner, ledger: None };
+        stored.take_answer().await?;
+        Ok(stored)
+    }
+
+    /// Reads the session again.
+    ///
+    /// # Errors
+    /// As [`Stored::open`].
+    pub async fn reload(&mut self) -> Result<(), StoredError> {
+        *self = Self::open(self.store.clone(), &self.row.new.id).await?;
+        Ok(())
+    }
+
+    /// Loads the events that the active fold covers, and all folds.
+    pub(super) async fn hydrate(&mut self) -> Result<(), StoredError> {
+        let Inner::Brief(brief) = &self.inner else { return Ok(()) };
+        let state = brief.state();
+        let id = self.row.new.id.clone();
+        let events = self.store.events(&id, 0..self.row.head).await?;
+        let folds = self.folds().await?;
+        let log = rows::log(rows::reading(&self.row)?, &self.meta, events);
+        if log.head_hash() != self.row.head_hash {
+            return Err(chain(&id));
+        }
+        let meter = state.meter.unwrap_or_else(|| meter(&self.row));
+        let session = Session::over(&id, log, rows::policy(&self.row)?, meter)
+            .with_folds(folds.clone(), self.row.active)
+            .with_state(state);
+        self.inner = Inner::Whole(Box::new(session));
+        self.offer_prepared(folds);
+        Ok(())
+    }
+
+    /// All folds of the session, in the order they came in.
+    ///
+    /// # Errors
+    /// When the store fails or holds what is no fold.
+    pub async fn folds(&self) -> Result<Vec<Fold>, StoredError> {
+        let rows = self.store.folds(&self.row.new.id).await?;
+        rows.iter().map(|row| rows::fold(&self.row.new.id, row)).collect()
+    }
+
+    /// The newest fold that a worker prepared over the active one.
+    fn offer_prepared(&mut self, folds: Vec<Fold>) {
+        let Inner::Whole(session) = &mut self.inner else { return };
+        let prepared = folds.into_iter().rev().find(|fold| {
+            fold.cause == midfold_core::plan::Cause::Prepared
+                && fold.prev == self.row.active
+                && Some(fold.id) != self.row.active
+        });
+        if let Some(fold) = prepared
+            && let Err(error) = session.offer(fold)
+        {
+            tracing::warn!(session = %self.row.new.id, %error, "a prepared fold does not apply");
+        }
+    }
+
+    /// Takes what became of the narration that was asked for: a fold to use, or a verdict.
+    async fn take_answer(&mut self) -> Result<(), StoredError> {
+        let state = match &self.inner {
+            Inner::Brief(brief) => brief.state(),
+            Inner::Whole(session) => session.state(),
+        };
+        let Some(asked) = state.narration.asked else { return Ok(()) };
+        let Some(job) = self.store.job(&asked.id.to_hex()).await? else { return Ok(()) };
+        match job.state {
+            JobState::Ready | JobState::Leased => Ok(()),
+            JobState::Done if job.fold.is_some() => {
+                self.hydrate().await?;
+                let folds = self.folds().await?;
+                self.offer_prepared(folds);
+                if let Inner::Whole(session) = &mut self.inner {
+                    session.answered(asked.id);
+                }
+                Ok(())
+            }
+            JobState::Done | JobState::Dead => {
+                self.hydrate().await?;
+                let (code, detail) = outcome(&job);
+                if let Inner::Whole(session) = &mut self.inner {
+                    session.refused(asked.id, code, detail, asked.at);
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// A session of its own over the first `at` events (all without), with the folds that still
+    /// apply.
+    ///
+    /// # Errors
+    /// When the id is taken, there are not so many events, or the store fails.
+    pub async fn fork(
+        &mut self,
+        id: &str,
+        at: Option<u64>,
+        now: Millis,
+    ) -> Result<Self, StoredError> {
+        let at = at.unwrap_or(self.row.head);
+        if at > self.row.head {
+            let session = self.row.new.id.clone();
+            return Err(StoredError::NoEvent { session, seq: at, events: self.row.head });
+        }
+        let parent = self.row.new.id.clone();
+        let meta = Meta { parent: Some((parent.clone(), at)), ..self.meta.clone() };
+        let new = NewSession {
+            id: id.to_owned(),
+            meta: rows::json(&meta)?,
+            created: now,
+            ..self.row.new.clone()
+        };
+        let position = usize::try_from(at).unwrap_or(usize::MAX);
+        let fork = self.whole().await?.fork(id, position);
+        self.store.create(new).await?;
+        let mut next = 0;
+        while next < at {
+            let rows = self.store.events(&parent, next..at.min(next + BATCH)).await?;
+            let events: Vec<NewEvent> = rows.into_iter().map(|row| row.event).collect();
+            let count = events.len() as u64;
+            let append = Append { expected: next, events, now, ..Append::default() };
+            self.store.append(id, append).await?;
+            next += count;
+            if count == 0 {
+                return Err(chain(&parent));
+            }
+        }
+        for fold in fork.folds() {
+            self.store.put_fold(id, &rows::new_fold(fold, now)?).await?;
+        }
+        let active = fork.active().map(|fold| fold.id);
+        self.store.activate(id, None, active).await?;
+        self.store.save_state(id, 0, &rows::json(&fork.state())?).await?;
+        Self::open(self.store.clone(), id).await
+    }
+}
+
+/// Why a job led to no narration, as a code and a text.
+fn outcome(job: &Job) -> (String, String) {
+    let text = job.outcome.clone().unwrap_or_default();
+    match text.split_once(": ") {
+        Some((code, detail)) => (code.to_owned(), detail.to_owned()),
+        None => (text, String::new()),
+    }
+}
+
+fn assemble(meta: &Meta, loaded: Loaded) -> Result<Inner, StoredError> {
+    let row = loaded.session;
+    let (reading, policy) = (rows::reading(&row)?, rows::policy(&row)?);
+    let mut state = rows::state(&row)?;
+    let id = row.new.id.clone();
+    let Some(fold) = loaded.fold else {
+        let log = rows::log(reading, meta, loaded.tail);
+        if log.head_hash() != row.head_hash {
+            return Err(chain(&id));
+        }
+        let session = Session::over(&id, log, policy, meter(&row)).with_state(state);
+        return Ok(Inner::Whole(Box::new(session)));
+    };
+    state.meter.get_or_insert_with(|| meter(&row));
+    let fold = rows::fold(&id, &fold)?;
+    let take = |rows: Vec<crate::types::EventRow>| rows.into_iter().map(rows::raw).collect();
+    let (head, kept, tail) = (take(loaded.head), take(loaded.kept), take(loaded.tail));
+    let brief =
+        Brief::new(&id, policy, reading, state, fold, head, kept, tail, row.turn, row.head_hash)
+            .map_err(|error| match error {
+                BriefError::Chain => chain(&id),
+                kept @ BriefError::Kept { .. } => {
+                    StoreError::Damaged(format!("session `{id}`: {kept}")).into()
+                }
+            })?;
+    let parts = meta.envelope.iter().map(String::as_bytes);
+    Ok(Inner::Brief(Box::new(brief.with_envelope(parts))))
+}
+
+fn chain(id: &str) -> StoredError {
+    StoreError::Damaged(format!(
+        "the events of session `{id}` do not lead to its chain hash; `store fsck` says where"
+    ))
+    .into()
+}
+
+/// The meter that a session starts with.
+fn meter(row: &SessionRow) -> Meter {
+    if row.new.counter == "chars:4" { Meter::chars_over_four() } else { Meter::exact() }
+}

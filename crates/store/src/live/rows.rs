@@ -1,0 +1,124 @@
+//! Between the engine's values and the store's rows.
+
+use bytes::Bytes;
+use midfold_core::engine::{Reading, State, kept_ranges};
+use midfold_core::event::{RawEvent, Usage};
+use midfold_core::fold::Fold;
+use midfold_core::ledger::{CallRecord, Settled};
+use midfold_core::log::{Event, Log};
+use midfold_core::policy::Policy;
+use midfold_core::{Counter, Hash};
+use midfold_formats::{DialectKind, profile};
+use serde::de::DeserializeOwned;
+use std::sync::Arc;
+
+use super::{Meta, StoredError};
+use crate::types::{CallRow, EventRow, FoldRow, Millis, NewEvent, NewFold, SessionRow};
+use crate::StoreError;
+
+/// How a session's events are read.
+pub(super) fn reading(row: &SessionRow) -> Result<Reading, StoredError> {
+    let unknown = |what: &'static str, name: &str| StoredError::Unknown {
+        what,
+        name: name.to_owned(),
+        session: row.new.id.clone(),
+    };
+    let dialect = DialectKind::from_name(&row.new.dialect)
+        .ok_or_else(|| unknown("dialect", &row.new.dialect))?;
+    let profile =
+        profile::by_name(&row.new.profile).ok_or_else(|| unknown("profile", &row.new.profile))?;
+    let counter: Arc<dyn Counter> = midfold_tokens::by_name(&row.new.counter)
+        .map_err(|_| unknown("counter", &row.new.counter))?;
+    Ok(Reading { dialect: dialect.shared(), profile: *profile, counter })
+}
+
+pub(super) fn policy(row: &SessionRow) -> Result<Policy, StoredError> {
+    Policy::from_toml(&row.new.policy).map_err(|error| damaged(&row.new.id, "policy", &error))
+}
+
+pub(super) fn meta(row: &SessionRow) -> Result<Meta, StoredError> {
+    parse(&row.new.id, "meta", &row.new.meta)
+}
+
+pub(super) fn state(row: &SessionRow) -> Result<State, StoredError> {
+    if row.state.is_empty() {
+        return Ok(State::default());
+    }
+    parse(&row.new.id, "state", &row.state)
+}
+
+pub(super) fn fold(session: &str, row: &FoldRow) -> Result<Fold, StoredError> {
+    parse(session, "fold", &row.fold.body)
+}
+
+/// A call and what the provider reported for it.
+pub(super) fn call(
+    session: &str,
+    row: &CallRow,
+) -> Result<(CallRecord, Option<Settled>), StoredError> {
+    let record = parse(session, "call", &row.call.body)?;
+    let settled = row.usage.as_deref().map(|usage| parse(session, "usage", usage)).transpose()?;
+    Ok((record, settled))
+}
+
+fn parse<T: DeserializeOwned>(session: &str, what: &str, text: &str) -> Result<T, StoredError> {
+    serde_json::from_str(text).map_err(|error| damaged(session, what, &error))
+}
+
+fn damaged(session: &str, what: &str, error: &dyn std::fmt::Display) -> StoredError {
+    StoreError::Damaged(format!("the {what} of session `{session}` cannot be read: {error}")).into()
+}
+
+/// JSON of a value that always has one.
+pub(super) fn json<T: serde::Serialize>(value: &T) -> Result<String, StoredError> {
+    serde_json::to_string(value)
+        .map_err(|error| StoreError::Damaged(format!("cannot be written: {error}")).into())
+}
+
+/// An event as the engine takes it.
+pub(super) fn raw(row: EventRow) -> RawEvent {
+    let usage: Option<Usage> =
+        row.event.usage.as_deref().and_then(|usage| serde_json::from_str(usage).ok());
+    RawEvent { usage, ..RawEvent::new(row.event.bytes) }
+}
+
+/// An event as the store takes it.
+pub(super) fn new_event(event: &Event) -> NewEvent {
+    NewEvent {
+        bytes: Bytes::clone(&event.bytes),
+        hash: event.hash,
+        turn: event.turn,
+        tokens: event.tokens.total,
+        usage: event.usage.as_ref().and_then(|usage| serde_json::to_string(usage).ok()),
+    }
+}
+
+/// A fold as the store takes it.
+pub(crate) fn new_fold(fold: &Fold, now: Millis) -> Result<NewFold, StoredError> {
+    Ok(NewFold {
+        id: fold.id,
+        start: fold.span.start.into(),
+        end: fold.span.end.into(),
+        before: fold.span.before,
+        through: fold.span.through,
+        policy: fold.policy_fingerprint,
+        recap: fold.recap.as_ref().map_or(Hash::ROOT, |recap| recap.hash),
+        kept: kept_ranges(fold)
+            .into_iter()
+            .map(|range| range.start.into()..range.end.into())
+            .collect(),
+        body: json(fold)?,
+        now,
+    })
+}
+
+/// A log of stored events, whole.
+pub(super) fn log(reading: Reading, meta: &Meta, rows: Vec<EventRow>) -> Log {
+    let Reading { dialect, profile, counter } = reading;
+    let mut log = Log::new(dialect, profile, counter);
+    log.set_envelope(meta.envelope.iter().map(String::as_bytes));
+    for row in rows {
+        log.append(raw(row));
+    }
+    log
+}

@@ -1,0 +1,212 @@
+//! Workers: they take spans from the queue, have a model narrate them, and store the fold that
+//! comes of it. A crash at any point costs a repeated call and nothing else.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use midfold_core::engine::Wanted;
+use midfold_core::narrate::{
+    FailureClass, SummaryFailure, SummaryReply, SummaryRequest, Verdict,
+};
+use midfold_core::trigger::LADDER;
+
+use crate::live::{Stored, StoredError};
+use crate::types::{Claim, Done, Job, Millis};
+use crate::{Store, StoreError};
+
+/// A clock: milliseconds since 1970.
+pub type Clock = Arc<dyn Fn() -> Millis + Send + Sync>;
+
+/// Takes jobs from a queue, one at a time.
+#[derive(Clone)]
+pub struct Worker {
+    store: Arc<dyn Store>,
+    clock: Clock,
+    /// Who claims.
+    pub name: String,
+    /// How long a claim holds without a heartbeat. A worker that dies is replaced after it.
+    pub lease: Millis,
+    /// Attempts before a job is given up.
+    pub attempts: u32,
+}
+
+/// What a worker did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Report {
+    /// The job.
+    pub job: u64,
+    /// The session.
+    pub session: String,
+    /// The span's events.
+    pub span: std::ops::Range<u64>,
+    /// The attempt.
+    pub attempt: u32,
+    /// What came of it: a verdict, a failure class, or `stale` or `lost`.
+    pub code: String,
+    /// For people.
+    pub detail: String,
+    /// Whether a fold was stored.
+    pub folded: bool,
+}
+
+impl Worker {
+    /// A worker with the defaults: leases of 60 s, three attempts.
+    #[must_use]
+    pub fn new(store: Arc<dyn Store>, name: &str, clock: Clock) -> Self {
+        Self { store, clock, name: name.to_owned(), lease: 60_000, attempts: 3 }
+    }
+
+    /// Takes one job and sees it through; `None` when nothing is due.
+    ///
+    /// # Errors
+    /// When the store fails. A failing model is not an error: it is in the report.
+    pub async fn step<F, Fut>(&self, summarise: F) -> Result<Option<Report>, StoredError>
+    where
+        F: Fn(SummaryRequest) -> Fut,
+        Fut: Future<Output = Result<SummaryReply, SummaryFailure>>,
+    {
+        let now = (self.clock)();
+        let claim =
+            Claim { worker: self.name.clone(), now, until: now + self.lease, limit: 1 };
+        let Some(job) = self.store.claim(&claim).await?.pop() else { return Ok(None) };
+        tracing::debug!(job = job.id, session = %job.job.session, attempt = job.attempt, "claimed");
+        let report = self.run(&job, summarise).await?;
+        tracing::info!(job = job.id, session = %report.session, code = %report.code, "job ended");
+        Ok(Some(report))
+    }
+
+    async fn run<F, Fut>(&self, job: &Job, summarise: F) -> Result<Report, StoredError>
+    where
+        F: Fn(SummaryRequest) -> Fut,
+        Fut: Future<Output = Result<SummaryReply, SummaryFailure>>,
+    {
+        let (mut stored, request) = match self.request(job).await {
+            Ok(ready) => ready,
+            // It cannot become right by trying again.
+            Err(reason) => return self.end(job, "stale", &reason, None).await,
+        };
+        let answer = self.with_heartbeat(job, summarise(request.clone())).await;
+        let Some(answer) = answer? else {
+            return Ok(report(job, "lost", "the lease ran out: another worker has the job", false));
+        };
+        if let Err(failure) = &answer {
+            return self.failed(job, failure).await;
+        }
+        let now = (self.clock)();
+        let budget = stored.meta().budget.clone();
+        let session = stored.whole().await?;
+        let verdict = match session.complete(&request, answer, now) {
+            Ok(verdict) => verdict,
+            Err(changed) => return self.end(job, "stale", &changed.to_string(), None).await,
+        };
+        let fold = session.prepare(&budget);
+        if verdict.code == Verdict::Accepted.as_str() && fold.is_none() {
+            // Nothing to put it in: the span is pinned, or gains nothing.
+            return self.end(job, "not-smaller", "a fold with it would free nothing", None).await;
+        }
+        self.end(job, &verdict.code, &verdict.detail, fold.as_ref()).await
+    }
+
+    /// The session and the request; or why the job is of no use any more.
+    async fn request(&self, job: &Job) -> Result<(Stored, SummaryRequest), String> {
+        let text = |error: &dyn std::fmt::Display| error.to_string();
+        let wanted: Wanted = serde_json::from_str(&job.job.body).map_err(|e| text(&e))?;
+        let mut stored =
+            Stored::open(self.store.clone(), &job.job.session).await.map_err(|e| text(&e))?;
+        let session = stored.whole().await.map_err(|e| text(&e))?;
+        let mut request = session.request(&wanted).map_err(|e| text(&e))?;
+        request.today = Some(date((self.clock)()));
+        Ok((stored, request))
+    }
+
+    /// Runs the call and keeps the lease. `None` when the lease was lost: then the answer is
+    /// another worker's to give.
+    async fn with_heartbeat<T>(
+        &self,
+        job: &Job,
+        call: impl Future<Output = T>,
+    ) -> Result<Option<T>, StoreError> {
+        let beat = Duration::from_millis((self.lease / 3).max(1));
+        tokio::pin!(call);
+        loop {
+            tokio::select! {
+                answer = &mut call => return Ok(Some(answer)),
+                () = tokio::time::sleep(beat) => {
+                    let until = (self.clock)() + self.lease;
+                    if !self.store.heartbeat(&job.lease(), until).await? {
+                        return Ok(None);
+                    }
+                }
+            }
+        }
+    }
+
+    async fn failed(&self, job: &Job, failure: &SummaryFailure) -> Result<Report, StoredError> {
+        let reason = failure.to_string();
+        // No key and no permission come by waiting, and a refused request stays refused.
+        let hopeless = matches!(failure.class, FailureClass::Auth | FailureClass::Rejected);
+        let rung = (job.attempt.saturating_sub(1) as usize).min(LADDER.len() - 1);
+        let retry = (!hopeless && job.attempt < self.attempts).then(|| (self.clock)() + LADDER[rung]);
+        self.store.fail(&job.lease(), &reason, retry).await?;
+        Ok(report(job, failure.class.as_str(), &failure.detail, false))
+    }
+
+    async fn end(
+        &self,
+        job: &Job,
+        code: &str,
+        detail: &str,
+        fold: Option<&midfold_core::fold::Fold>,
+    ) -> Result<Report, StoredError> {
+        let verdict =
+            if detail.is_empty() { code.to_owned() } else { format!("{code}: {detail}") };
+        let fold = fold.map(|fold| crate::live::new_fold(fold, (self.clock)())).transpose()?;
+        let folded = fold.is_some();
+        let kept = self.store.finish(&job.lease(), &Done { verdict, fold }).await?;
+        if !kept {
+            return Ok(report(job, "lost", "another worker has the job", false));
+        }
+        Ok(report(job, code, detail, folded))
+    }
+}
+
+fn report(job: &Job, code: &str, detail: &str, folded: bool) -> Report {
+    Report {
+        job: job.id,
+        session: job.job.session.clone(),
+        span: job.job.start..job.job.end,
+        attempt: job.attempt,
+        code: code.to_owned(),
+        detail: detail.to_owned(),
+        folded,
+    }
+}
+
+/// The date of a moment, UTC: `2026-11-22`. Days to a civil date by the proleptic calendar.
+#[must_use]
+pub fn date(now: Millis) -> String {
+    let days = i64::try_from(now / 86_400_000).unwrap_or(0) + 719_468;
+    let era = days.div_euclid(146_097);
+    let day_of_era = days.rem_euclid(146_097);
+    let year_of_era =
+        (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * shifted + 2) / 5 + 1;
+    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
+    let year = year_of_era + era * 400 + i64::from(month <= 2);
+    format!("{year:04}-{month:02}-{day:02}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::date;
+
+    #[test]
+    fn dates() {
+        assert_eq!(date(0), "1970-01-01");
+        assert_eq!(date(951_782_400_000), "2000-02-29");
+        assert_eq!(date(1_795_305_600_000), "2026-11-22");
+    }
+}
