@@ -61,7 +61,8 @@ pub struct CallRecord {
     pub tokens_estimated: u64,
     /// What it shares with the call before.
     pub prefix: Prefix,
-    /// Hash over the bytes sent.
+    /// Hash over the context's messages. What hooks added is not in it (each has its own hash), so
+    /// that projecting again proves the rest.
     pub context_hash: Hash,
 }
 
@@ -147,13 +148,16 @@ impl Ledger {
 
     /// Records a context that is sent without injections.
     pub fn record(&mut self, context: &Context, call: &Call<'_>) -> CallRecord {
-        self.write(pieces(context), context.tokens(), &[], call)
+        let record = self.write(pieces(context), context.tokens(), &[], call);
+        self.seal(record)
     }
 
     /// Records a context that is sent with what hooks added. The prefix is measured up to the
     /// injections: they are sent once and replaced, so the next call cannot share them.
     pub fn record_sent(&mut self, sent: &Sent, call: &Call<'_>) -> CallRecord {
-        self.write(sent.messages(), sent.tokens(), sent.injections(), call)
+        let mut record = self.write(sent.messages(), sent.tokens(), sent.injections(), call);
+        record.context_hash = hash_of(&self.sent[..self.sent.len() - sent.added().len()]);
+        self.seal(record)
     }
 
     fn write<'p>(
@@ -166,9 +170,7 @@ impl Ledger {
         let messages = self.read(sent);
         let commas = (messages.len() as u64).saturating_sub(1);
         let bytes = 2 + commas + messages.iter().map(|m| m.bytes.len() as u64).sum::<u64>();
-        let context_hash =
-            messages.iter().fold(Hash::ROOT, |hash, message| hash.chain(&message.hash.0));
-        let mut record = CallRecord {
+        let record = CallRecord {
             version: VERSION,
             number: self.number + 1,
             prev: self.hash,
@@ -185,12 +187,16 @@ impl Ledger {
             tokens_counted: tokens,
             tokens_estimated: call.meter.calibrated(tokens),
             prefix: common(&self.sent, &messages),
-            context_hash,
+            context_hash: hash_of(&messages),
         };
+        self.sent = messages;
+        record
+    }
+
+    fn seal(&mut self, mut record: CallRecord) -> CallRecord {
         record.hash = record.compute_hash();
         self.number = record.number;
         self.hash = record.hash;
-        self.sent = messages;
         record
     }
 
@@ -212,6 +218,10 @@ impl Ledger {
 
 fn pieces(context: &Context) -> impl Iterator<Item = (&Bytes, u32)> {
     context.pieces().map(|piece| (&piece.bytes, piece.tokens))
+}
+
+fn hash_of(messages: &[Message]) -> Hash {
+    messages.iter().fold(Hash::ROOT, |hash, message| hash.chain(&message.hash.0))
 }
 
 fn common(before: &[Message], now: &[Message]) -> Prefix {
