@@ -5,6 +5,7 @@
 
 mod assemble;
 mod check;
+pub mod conformance;
 pub mod error;
 pub mod memory;
 mod text;
