@@ -1,7 +1,14 @@
 //! Durable sessions: the log, its folds, the jobs that narrate them and the ledger of what was
 //! sent. One trait of plain types, three stores behind it, one conformance suite over all.
 
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
+
+mod assemble;
+mod check;
+pub mod conformance;
 pub mod error;
+pub mod memory;
+mod text;
 pub mod types;
 
 use async_trait::async_trait;
@@ -9,6 +16,8 @@ use midfold_core::Hash;
 use std::ops::Range;
 
 pub use error::StoreError;
+pub use memory::MemoryStore;
+pub use text::event_text;
 pub use types::*;
 
 /// Where sessions live. Every method is one transaction; what returned `Ok` is durable.
