@@ -8,6 +8,7 @@ mod check;
 pub mod conformance;
 pub mod error;
 pub mod memory;
+pub mod recall;
 mod text;
 pub mod types;
 

@@ -41,7 +41,7 @@ struct Planted {
     second: u32,
     second_path: u32,
     tail: u32,
-    calls: [u64; 3],
+    calls: [u64; 4],
     folds: [Fold; 2],
 }
 
@@ -63,6 +63,7 @@ fn planted() -> Planted {
     let used_again = talk.say("assistant", "As I recall it was a tangerine, so I go on.");
     let brought_back =
         talk.tool("recall_expand", "{}", "the crate holds one persimmon and no more");
+    let recalling = talk.send();
     let second = talk.say("assistant", "The lantern with the bittern glass is broken.");
     let second_path =
         talk.tool("read_file", r#"{"path":"src/emit/wheatear.rs"}"#, "nothing here either");
@@ -87,7 +88,7 @@ fn planted() -> Planted {
         second,
         second_path,
         tail,
-        calls: [first, between, last],
+        calls: [first, between, recalling, last],
         folds: [fold_one, fold_two],
     }
 }
@@ -96,7 +97,7 @@ fn planted() -> Planted {
 fn facts_one_to_fourteen_under_recaps() {
     let p = planted();
     let [one, two] = &p.folds;
-    let [first, between, last] = p.calls;
+    let [first, between, recalling, last] = p.calls;
 
     // 1, 2: the head.
     for (text, seq) in [("KESTREL-11", p.system), ("heron_task.toml", p.task)] {
@@ -128,7 +129,11 @@ fn facts_one_to_fourteen_under_recaps() {
     assert_eq!((again.seq, again.by, again.after_left), (p.used_again, Role::Assistant, true));
     assert_eq!(of(&found, p.used_again).sight, Sight::NotYet);
 
-    // 6: dropped, then brought back by recall: the newer event carries it.
+    // 6: dropped, then brought back by recall: the newer event carries it, until the next fold.
+    let found = ask(&p.talk, "persimmon", Some(recalling));
+    assert_eq!(found.answer, Answer::Verbatim);
+    assert_eq!(of(&found, p.recalled).sight, RECAP(false));
+    assert_eq!(of(&found, p.brought_back).sight, VERBATIM(Place::Tail));
     let found = ask(&p.talk, "persimmon", Some(last));
     assert_eq!(found.answer, Answer::Verbatim);
     left_with(of(&found, p.recalled), 1, one, "recap");
@@ -276,7 +281,7 @@ fn a_question_without_an_answer_says_why() {
         explain(p.talk.session.log(), p.talk.session.folds(), &p.talk.calls, text, at)
     };
     assert_eq!(ask("  ", None), Err(ExplainError::Empty));
-    assert_eq!(ask("x", Some(9)), Err(ExplainError::NoCall(9, 3)));
+    assert_eq!(ask("x", Some(9)), Err(ExplainError::NoCall(9, 4)));
     let without = explain(p.talk.session.log(), &[], &p.talk.calls, "x", None);
     assert!(matches!(without, Err(ExplainError::NoFold(_))));
 }
