@@ -28,13 +28,13 @@ async fn folded() -> (MemoryStore, Fold, u64, Vec<String>) {
     let planted = 6;
     messages.insert(planted, format!(r#"{{"role":"user","content":"{NEEDLE} é"}}"#));
     let store = MemoryStore::new();
-    let new = NewSession { id: "s1".into(), dialect: "openai-chat".into(), ..NewSession::default() };
+    let new =
+        NewSession { id: "s1".into(), dialect: "openai-chat".into(), ..NewSession::default() };
     store.create(new).await.unwrap();
-    let counter = midfold_tokens::by_name("chars/4").unwrap();
+    let counter = midfold_tokens::by_name("chars:4").unwrap();
     let policy = Policy::preset("head-tail").unwrap();
     let dialect = DialectKind::OpenAiChat.shared();
-    let mut session =
-        Session::new("s1", policy, dialect, profile::OPENAI, counter, Meter::exact());
+    let mut session = Session::new("s1", policy, dialect, profile::OPENAI, counter, Meter::exact());
     for message in &messages {
         session.append(RawEvent::new(Bytes::from(message.clone())));
     }
@@ -240,7 +240,8 @@ fn tools_have_the_shape_of_their_provider() {
 #[tokio::test]
 async fn nothing_folded_nothing_to_recall() {
     let store = MemoryStore::new();
-    let new = NewSession { id: "s1".into(), dialect: "openai-chat".into(), ..NewSession::default() };
+    let new =
+        NewSession { id: "s1".into(), dialect: "openai-chat".into(), ..NewSession::default() };
     store.create(new).await.unwrap();
     let empty = expand(&store, "s1", &What::Event(0), None, 10).await;
     assert!(matches!(empty, Err(RecallError::Empty)));
