@@ -6,8 +6,10 @@
 pub mod compose;
 pub mod escape;
 pub mod gather;
+pub mod ground;
 pub mod idtable;
 pub mod parse;
+pub mod prompt;
 pub mod redact;
 
 /// Names of the sections, as they stand after `### `. Composing writes them, parsing finds them.
