@@ -9,7 +9,7 @@ mod render;
 
 use serde::Serialize;
 
-use crate::event::{Hash, RawEvent};
+use crate::event::Hash;
 use crate::fold::{Entry, Fold};
 use crate::ledger::CallRecord;
 use crate::log::{Event, Log};
@@ -158,7 +158,7 @@ pub enum Answer {
 pub struct Explanation {
     /// What was asked for.
     pub text: String,
-    /// The call that was asked about; none without a ledger.
+    /// The call that was asked about; none for the session as it stands.
     pub call: Option<u64>,
     /// Events that it was made from.
     pub events: u32,
@@ -175,8 +175,19 @@ pub struct Explanation {
     pub occurrences: Vec<Occurrence>,
 }
 
-/// Answers for the call `at_call`, or for the newest one; without calls for the session as it
-/// stands. `folds` are all folds of the session in order; `calls` its ledger.
+/// The moment that is asked about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Moment {
+    /// The call of this number.
+    Call(u64),
+    /// The newest call.
+    Newest,
+    /// The session as it stands, read through its active fold.
+    Now(Option<Hash>),
+}
+
+/// Answers for one moment. `folds` are all folds of the session in order, undone ones included;
+/// `calls` is its ledger.
 ///
 /// Whole words are looked for; where the log holds none, any place inside one.
 ///
@@ -187,22 +198,24 @@ pub fn explain(
     folds: &[Fold],
     calls: &[CallRecord],
     text: &str,
-    at_call: Option<u64>,
+    moment: Moment,
 ) -> Result<Explanation, ExplainError> {
     let text = text.trim();
     if text.is_empty() {
         return Err(ExplainError::Empty);
     }
-    let call = match at_call {
-        Some(number) => {
+    let call = match moment {
+        Moment::Call(number) => {
             let found = calls.iter().find(|call| call.number == number);
             Some(found.ok_or(ExplainError::NoCall(number, calls.len() as u64))?)
         }
-        None => calls.last(),
+        Moment::Newest => Some(calls.last().ok_or(ExplainError::NoCalls)?),
+        Moment::Now(_) => None,
     };
-    let (events, active) = match call {
-        Some(call) => (call.events as usize, call.fold),
-        None => (log.len(), folds.last().map(|fold| fold.id)),
+    let (events, active) = match (call, moment) {
+        (Some(call), _) => (call.events as usize, call.fold),
+        (None, Moment::Now(active)) => (log.len(), active),
+        (None, _) => (log.len(), None),
     };
     let chain = chain(folds, active)?;
     let asked = Question { log, chain: &chain, events, needle: Needle::new(log, text) };
@@ -218,6 +231,9 @@ pub enum ExplainError {
     /// There is no such call.
     #[error("there is no call {0}: the ledger holds {1}")]
     NoCall(u64, u64),
+    /// No call was recorded.
+    #[error("the ledger holds no calls: ask about the session as it stands")]
+    NoCalls,
     /// A fold is missing.
     #[error("the fold {0:?} is not among the folds of the session")]
     NoFold(Hash),
@@ -285,7 +301,7 @@ impl Question<'_> {
         if self.events >= self.log.len() {
             return project(self.log, self.active());
         }
-        project(&prefix(self.log, self.events), self.active())
+        project(&self.log.prefix(self.events), self.active())
     }
 
     fn occurrence(
@@ -390,8 +406,12 @@ impl Question<'_> {
                 _ => {}
             }
         }
-        let reason = fold.fallback.clone().unwrap_or_default();
-        Some((instead.to_owned(), format!("covered: {reason}")))
+        let made = match (&fold.narrated, &fold.fallback) {
+            (Some(_), _) => "narrated",
+            (None, Some(fallback)) => fallback,
+            (None, None) => "nothing stands there",
+        };
+        Some((instead.to_owned(), format!("covered: {made}")))
     }
 
     /// The fold since which neither an event nor the recap names the text.
@@ -425,16 +445,4 @@ fn edit_of(fold: &Fold, seq: u32) -> (String, String) {
     edits
         .max_by_key(|edit| edit.tokens_before.saturating_sub(edit.tokens_after))
         .map_or_else(Default::default, |edit| (edit.reducer.clone(), edit.reason.clone()))
-}
-
-/// The first `n` events as a log of their own.
-pub(crate) fn prefix(log: &Log, n: usize) -> Log {
-    let raw = |event: &Event| RawEvent {
-        bytes: event.bytes.clone(),
-        source: Vec::new(),
-        origin: Some(event.view.origin),
-        usage: event.usage,
-    };
-    let events = log.events().iter().take(n).map(raw);
-    Log::of(log.dialect().clone(), *log.profile(), log.counter().clone(), events)
 }

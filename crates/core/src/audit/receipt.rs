@@ -139,7 +139,10 @@ fn stand_in(log: &Log, fold: &Fold, covered: &[u32]) -> Option<Removed> {
     let at = |seq: &u32| log.tokens_in(*seq as usize..*seq as usize + 1);
     (!covered.is_empty()).then(|| Removed {
         rule: if marker { "marker" } else { "recap" }.to_owned(),
-        reason: fold.fallback.clone().unwrap_or_default(),
+        reason: match fold.narrated {
+            Some(_) => "narrated".to_owned(),
+            None => fold.fallback.clone().unwrap_or_default(),
+        },
         items: u32::try_from(covered.len()).unwrap_or(u32::MAX),
         tokens_before: covered.iter().map(at).sum(),
         tokens_after: fold.recap.as_ref().map_or(0, |recap| recap.tokens),

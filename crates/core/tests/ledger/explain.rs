@@ -1,13 +1,17 @@
 //! Twenty planted facts with known fates, over four sessions.
 
-use midfold_core::explain::{Answer, ExplainError, Explanation, Occurrence, Place, Sight, explain};
+use midfold_core::explain::{
+    Answer, ExplainError, Explanation, Moment, Occurrence, Place, Sight, explain,
+};
 use midfold_core::fold::Fold;
 use midfold_core::view::Role;
 
 use crate::talk::Talk;
 
 fn ask(talk: &Talk, text: &str, at: Option<u64>) -> Explanation {
-    explain(talk.session.log(), talk.session.folds(), &talk.calls, text, at).unwrap()
+    let now = Moment::Now(talk.session.active().map(|fold| fold.id));
+    let moment = at.map_or(now, Moment::Call);
+    explain(talk.session.log(), talk.session.folds(), &talk.calls, text, moment).unwrap()
 }
 
 /// The occurrence in one event; the others are other facts.
@@ -277,13 +281,30 @@ fn whole_words_are_found_before_parts_of_words() {
 #[test]
 fn a_question_without_an_answer_says_why() {
     let p = planted();
-    let ask = |text: &str, at| {
-        explain(p.talk.session.log(), p.talk.session.folds(), &p.talk.calls, text, at)
+    let ask = |text: &str, moment| {
+        explain(p.talk.session.log(), p.talk.session.folds(), &p.talk.calls, text, moment)
     };
-    assert_eq!(ask("  ", None), Err(ExplainError::Empty));
-    assert_eq!(ask("x", Some(9)), Err(ExplainError::NoCall(9, 4)));
-    let without = explain(p.talk.session.log(), &[], &p.talk.calls, "x", None);
+    assert_eq!(ask("  ", Moment::Newest), Err(ExplainError::Empty));
+    assert_eq!(ask("x", Moment::Call(9)), Err(ExplainError::NoCall(9, 4)));
+    assert_eq!(ask("x", Moment::Newest).unwrap().call, Some(4));
+    let (log, calls) = (p.talk.session.log(), &p.talk.calls);
+    let without = explain(log, &[], calls, "x", Moment::Newest);
     assert!(matches!(without, Err(ExplainError::NoFold(_))));
+    assert_eq!(explain(log, &[], &[], "x", Moment::Newest), Err(ExplainError::NoCalls));
+}
+
+/// An undone fold took nothing away: what it covered is there again.
+#[test]
+fn what_an_undone_fold_covered_is_back() {
+    let mut p = planted();
+    p.talk.session.undo(None).unwrap();
+    let found = ask(&p.talk, "bittern", None);
+    assert_eq!(found.answer, Answer::Verbatim);
+    assert_eq!(found.fold.as_ref().unwrap().id, p.folds[0].id);
+    assert_eq!(of(&found, p.second).left, None);
+    assert_eq!(ask(&p.talk, "marmalade", None).answer, Answer::Gone);
+    // The call that was made through it still knows.
+    assert_eq!(ask(&p.talk, "bittern", Some(4)).answer, Answer::Gone);
 }
 
 #[test]

@@ -113,7 +113,7 @@ impl Talk {
                 joining: &Joining { session: "s1".to_owned(), turn: 1, request: 1 },
                 events: u32::try_from(log.len()).unwrap(),
                 head_hash: log.head_hash(),
-                fold: self.session.folds().last(),
+                fold: self.session.active(),
                 pins: &self.pins,
                 meter: &Meter::chars_over_four(),
             },
