@@ -6,6 +6,7 @@
 //! diagnosed by what the conversation says.
 
 use midfold_core::Usage;
+use midfold_core::engine::Overflow;
 
 mod body;
 mod wording;
@@ -61,6 +62,33 @@ impl Diagnosis {
             Self::Overflow { .. } | Self::PayloadTooLarge | Self::Probable => true,
             Self::OutputCap { input, .. } => input.is_some(),
             _ => false,
+        }
+    }
+
+    /// What [`Session::recover`](midfold_core::engine::Session::recover) is told, when compacting
+    /// is what the request needs: its prompt is too long, or leaves less than `reply` tokens of
+    /// what prompt and reply may have together. None for everything else.
+    ///
+    /// ```
+    /// use midfold_core::engine::Overflow;
+    /// use midfold_formats::overflow::Diagnosis;
+    /// let cap = Diagnosis::OutputCap { input: Some(199_000), output: Some(32_000), limit: Some(200_000) };
+    /// assert_eq!(cap.recovery(500), None, "max_tokens = 1,000 is enough");
+    /// let told = Overflow { have: Some(199_000), limit: Some(196_000) };
+    /// assert_eq!(cap.recovery(4_000), Some(told));
+    /// ```
+    #[must_use]
+    pub fn recovery(&self, reply: u64) -> Option<Overflow> {
+        match *self {
+            Self::Overflow { have, limit } => Some(Overflow { have, limit }),
+            Self::PayloadTooLarge | Self::Probable => Some(Overflow::default()),
+            Self::OutputCap { input: Some(input), limit: Some(limit), .. }
+                if limit.saturating_sub(input) < reply =>
+            {
+                let limit = limit.checked_sub(reply);
+                Some(Overflow { have: Some(input), limit })
+            }
+            _ => None,
         }
     }
 
