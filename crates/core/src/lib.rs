@@ -6,6 +6,7 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
+pub mod audit;
 pub mod budget;
 mod calls;
 pub mod counter;
@@ -13,10 +14,13 @@ pub mod dialect;
 pub mod edit;
 pub mod engine;
 pub mod event;
+pub mod explain;
 pub mod fold;
 pub mod ids;
+pub mod inject;
 pub mod jsonstr;
 pub mod layout;
+pub mod ledger;
 pub mod log;
 pub mod meter;
 pub mod narrate;

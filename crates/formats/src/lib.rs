@@ -5,6 +5,7 @@
 pub mod convert;
 pub mod dialect;
 pub mod media;
+pub mod overflow;
 pub mod problem;
 pub mod profile;
 pub mod read;

@@ -8,6 +8,11 @@ pub enum StoreError {
     /// There is no such session.
     #[error("there is no session `{0}`")]
     NoSession(String),
+    /// The id cannot be one.
+    #[error(
+        "`{0}` cannot be the id of a session: 1 to 200 characters, none of them a control character"
+    )]
+    BadId(String),
     /// The id is taken.
     #[error("a session `{0}` exists already")]
     Exists(String),
@@ -30,6 +35,9 @@ pub enum StoreError {
         /// The active fold.
         actual: Option<Hash>,
     },
+    /// The session has no such fold.
+    #[error("the session has no fold {}", .0.to_hex())]
+    NoFold(Hash),
     /// The state was saved by somebody else first.
     #[error("the state of the session is at version {actual}, not {expected}")]
     StaleState {
@@ -44,6 +52,12 @@ pub enum StoreError {
         /// Calls recorded.
         actual: u64,
     },
+    /// No call has this number.
+    #[error("no call {0} is recorded")]
+    NoCall(u64),
+    /// The provider's report on a call is there already, and says something else.
+    #[error("call {0} has its usage already, and another one")]
+    Settled(u64),
     /// The query is no query (a bad regex, an empty text).
     #[error("{0}")]
     Query(String),

@@ -1,8 +1,16 @@
 //! Durable sessions: the log, its folds, the jobs that narrate them and the ledger of what was
 //! sent. One trait of plain types, three stores behind it, one conformance suite over all.
 
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
+
+mod assemble;
+mod check;
+pub mod conformance;
 pub mod error;
 pub mod live;
+pub mod memory;
+pub mod recall;
+mod text;
 pub mod types;
 pub mod worker;
 
@@ -12,6 +20,8 @@ use std::ops::Range;
 
 pub use error::StoreError;
 pub use live::{Meta, Sent, Stored, StoredError};
+pub use memory::MemoryStore;
+pub use text::event_text;
 pub use types::*;
 
 /// Where sessions live. Every method is one transaction; what returned `Ok` is durable.

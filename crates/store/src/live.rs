@@ -11,8 +11,8 @@ use std::sync::Arc;
 use midfold_core::budget::Budget;
 use midfold_core::engine::{Brief, Overflow, RecoverError, Session, Status, UndoError, Wanted};
 use midfold_core::event::{RawEvent, Usage};
-use midfold_core::ledger::{Call, CallRecord, Ledger, Settled};
 use midfold_core::fold::Joining;
+use midfold_core::ledger::{Call, CallRecord, Ledger, Settled};
 use midfold_core::plan::{Outcome, PlanError};
 use midfold_core::project::Context;
 use midfold_core::{Hash, meter::Meter};
@@ -56,7 +56,9 @@ pub enum StoredError {
     #[error(transparent)]
     Undo(#[from] UndoError),
     /// The session names something that this build does not know.
-    #[error("session `{session}` names the {what} `{name}`, which this build of midfold does not have")]
+    #[error(
+        "session `{session}` names the {what} `{name}`, which this build of midfold does not have"
+    )]
     Unknown {
         /// What kind of thing.
         what: &'static str,
@@ -224,7 +226,7 @@ impl Stored {
                 return Ok(done);
             };
             let id = fold.id;
-            let new = rows::new_fold(fold, now)?;
+            let new = new_fold(fold, now)?;
             // The same span folded alike by another node is the same fold: that one stands.
             let stored = match self.store.put_fold(&self.row.new.id, &new).await? {
                 Put::New => id,
@@ -258,8 +260,7 @@ impl Stored {
         now: Millis,
     ) -> Result<Outcome, StoredError> {
         let budget = self.meta.budget.clone();
-        let outcome =
-            self.fold_with(now, |session| Ok(session.compact(&budget, focus)?)).await?;
+        let outcome = self.fold_with(now, |session| Ok(session.compact(&budget, focus)?)).await?;
         self.save().await?;
         Ok(outcome)
     }
@@ -283,9 +284,8 @@ impl Stored {
         now: Millis,
     ) -> Result<Context, StoredError> {
         let budget = self.meta.budget.clone();
-        let context = self
-            .fold_with(now, |session| Ok(session.recover(&budget, overflow, now)?))
-            .await?;
+        let context =
+            self.fold_with(now, |session| Ok(session.recover(&budget, overflow, now)?)).await?;
         self.save().await?;
         Ok(context)
     }

@@ -45,6 +45,16 @@ pub struct SessionRow {
     pub state_version: u64,
 }
 
+impl SessionRow {
+    /// Bytes of its contents, as [`Reads`] counts them.
+    #[must_use]
+    pub fn content_len(&self) -> usize {
+        let NewSession { id, dialect, profile, counter, policy, meta, .. } = &self.new;
+        let texts = [id, dialect, profile, counter, policy, meta, &self.state];
+        texts.iter().map(|text| text.len()).sum()
+    }
+}
+
 /// An event to append. The caller computed its place in the chain from the head it expects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewEvent {

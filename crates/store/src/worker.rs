@@ -6,9 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use midfold_core::engine::Wanted;
-use midfold_core::narrate::{
-    FailureClass, SummaryFailure, SummaryReply, SummaryRequest, Verdict,
-};
+use midfold_core::narrate::{FailureClass, SummaryFailure, SummaryReply, SummaryRequest, Verdict};
 use midfold_core::trigger::LADDER;
 
 use crate::live::{Stored, StoredError};
@@ -67,8 +65,7 @@ impl Worker {
         Fut: Future<Output = Result<SummaryReply, SummaryFailure>>,
     {
         let now = (self.clock)();
-        let claim =
-            Claim { worker: self.name.clone(), now, until: now + self.lease, limit: 1 };
+        let claim = Claim { worker: self.name.clone(), now, until: now + self.lease, limit: 1 };
         let Some(job) = self.store.claim(&claim).await?.pop() else { return Ok(None) };
         tracing::debug!(job = job.id, session = %job.job.session, attempt = job.attempt, "claimed");
         let report = self.run(&job, summarise).await?;
@@ -147,7 +144,8 @@ impl Worker {
         // No key and no permission come by waiting, and a refused request stays refused.
         let hopeless = matches!(failure.class, FailureClass::Auth | FailureClass::Rejected);
         let rung = (job.attempt.saturating_sub(1) as usize).min(LADDER.len() - 1);
-        let retry = (!hopeless && job.attempt < self.attempts).then(|| (self.clock)() + LADDER[rung]);
+        let retry =
+            (!hopeless && job.attempt < self.attempts).then(|| (self.clock)() + LADDER[rung]);
         self.store.fail(&job.lease(), &reason, retry).await?;
         Ok(report(job, failure.class.as_str(), &failure.detail, false))
     }
@@ -159,8 +157,7 @@ impl Worker {
         detail: &str,
         fold: Option<&midfold_core::fold::Fold>,
     ) -> Result<Report, StoredError> {
-        let verdict =
-            if detail.is_empty() { code.to_owned() } else { format!("{code}: {detail}") };
+        let verdict = if detail.is_empty() { code.to_owned() } else { format!("{code}: {detail}") };
         let fold = fold.map(|fold| crate::live::new_fold(fold, (self.clock)())).transpose()?;
         let folded = fold.is_some();
         let kept = self.store.finish(&job.lease(), &Done { verdict, fold }).await?;

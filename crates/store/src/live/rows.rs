@@ -13,8 +13,8 @@ use serde::de::DeserializeOwned;
 use std::sync::Arc;
 
 use super::{Meta, StoredError};
-use crate::types::{CallRow, EventRow, FoldRow, Millis, NewEvent, NewFold, SessionRow};
 use crate::StoreError;
+use crate::types::{CallRow, EventRow, FoldRow, Millis, NewEvent, NewFold, SessionRow};
 
 /// How a session's events are read.
 pub(super) fn reading(row: &SessionRow) -> Result<Reading, StoredError> {

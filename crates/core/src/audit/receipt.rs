@@ -1,0 +1,150 @@
+//! The loss receipt of a fold: what left the context, by which rule, and what came back for it.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::explain::FoldRef;
+use crate::fold::{Entry, Fold};
+use crate::log::Log;
+
+/// Identifiers that a receipt lists; the record has more.
+const LISTED: usize = 10;
+
+/// What one rule took out.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Removed {
+    /// The rule: `recap`, `marker`, or a reducer.
+    pub rule: String,
+    /// The reducer's reason code; what the stand-in was made of.
+    pub reason: String,
+    /// Events, or blocks of events.
+    pub items: u32,
+    /// Their tokens before.
+    pub tokens_before: u64,
+    /// Tokens of what stands there now.
+    pub tokens_after: u64,
+}
+
+/// What one fold lost, and kept.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Receipt {
+    /// The fold.
+    pub fold: FoldRef,
+    /// Its policy.
+    pub policy: String,
+    /// First event of the span.
+    pub start: u32,
+    /// One past its last.
+    pub end: u32,
+    /// Tokens of the context before.
+    pub tokens_before: u64,
+    /// Tokens of the context after.
+    pub tokens_after: u64,
+    /// Messages of the context before.
+    pub messages_before: u32,
+    /// Messages of the context after.
+    pub messages_after: u32,
+    /// What left, by rule; the costliest first.
+    pub removed: Vec<Removed>,
+    /// Events of the span that are not sent as they were: recall returns each of them.
+    pub recallable: Vec<u32>,
+    /// Whether the log still holds those, byte for byte.
+    pub intact: bool,
+    /// Pinned events of the span, sent as they were.
+    pub pins: Vec<u32>,
+    /// Whether the head is the log's own.
+    pub head_verbatim: bool,
+    /// Whether the tail is the log's own.
+    pub tail_verbatim: bool,
+    /// Identifiers that the context still names: how many, and the best of them.
+    pub kept_ids: (u32, Vec<String>),
+    /// Identifiers that it does not.
+    pub lost_ids: (u32, Vec<String>),
+}
+
+impl Receipt {
+    pub(super) fn of(log: &Log, number: u32, fold: &Fold) -> Self {
+        let ids = |list: &crate::fold::IdList| {
+            (list.count, list.first.iter().take(LISTED).cloned().collect())
+        };
+        let (covered, edited) = gone(fold);
+        let mut removed = edits(fold);
+        removed.extend(stand_in(log, fold, &covered));
+        removed.sort_by(|a, b| {
+            let freed = |r: &Removed| r.tokens_before.saturating_sub(r.tokens_after);
+            freed(b).cmp(&freed(a)).then_with(|| (&a.rule, &a.reason).cmp(&(&b.rule, &b.reason)))
+        });
+        let mut recallable = [covered, edited].concat();
+        recallable.sort_unstable();
+        Self {
+            fold: FoldRef { number, id: fold.id, events: fold.accounts.events },
+            policy: fold.policy.clone(),
+            start: fold.span.start,
+            end: fold.span.end,
+            tokens_before: fold.tokens_before,
+            tokens_after: fold.tokens_after,
+            messages_before: fold.messages_before,
+            messages_after: fold.messages_after,
+            removed,
+            recallable,
+            intact: fold.applies_to(log),
+            pins: fold.layout.pinned.clone(),
+            head_verbatim: fold.head_verbatim,
+            tail_verbatim: fold.tail_verbatim,
+            kept_ids: ids(&fold.kept_ids),
+            lost_ids: ids(&fold.lost_ids),
+        }
+    }
+}
+
+/// Events of the span that the fold covers, and those that it edits.
+fn gone(fold: &Fold) -> (Vec<u32>, Vec<u32>) {
+    let (mut kept, mut edited) = (Vec::new(), Vec::new());
+    for entry in &fold.entries {
+        match entry {
+            Entry::Verbatim { from, to } => kept.push(*from..*to),
+            Entry::Edited { seq, .. } => edited.push(*seq),
+            _ => {}
+        }
+    }
+    // Entries stand in the order of the log, so each event is looked up by its neighbours.
+    let is_kept = |seq: u32| {
+        let at = kept.partition_point(|run| run.end <= seq);
+        kept.get(at).is_some_and(|run| run.contains(&seq))
+    };
+    let span = fold.span.start..fold.span.end.max(fold.span.start).min(fold.accounts.events);
+    let covered = span.filter(|seq| !is_kept(*seq) && edited.binary_search(seq).is_err()).collect();
+    (covered, edited)
+}
+
+fn edits(fold: &Fold) -> Vec<Removed> {
+    let mut by_rule: BTreeMap<(&str, &str), Removed> = BTreeMap::new();
+    for edit in &fold.edits {
+        let removed = by_rule.entry((&edit.reducer, &edit.reason)).or_default();
+        removed.items += 1;
+        removed.tokens_before += u64::from(edit.tokens_before);
+        removed.tokens_after += u64::from(edit.tokens_after);
+    }
+    let named = |((rule, reason), removed): ((&str, &str), Removed)| Removed {
+        rule: rule.to_owned(),
+        reason: reason.to_owned(),
+        ..removed
+    };
+    by_rule.into_iter().map(named).collect()
+}
+
+fn stand_in(log: &Log, fold: &Fold, covered: &[u32]) -> Option<Removed> {
+    let marker = fold.entries.iter().any(|entry| matches!(entry, Entry::Marker { .. }));
+    let at = |seq: &u32| log.tokens_in(*seq as usize..*seq as usize + 1);
+    (!covered.is_empty()).then(|| Removed {
+        rule: if marker { "marker" } else { "recap" }.to_owned(),
+        reason: match fold.narrated {
+            Some(_) => "narrated".to_owned(),
+            None => fold.fallback.clone().unwrap_or_default(),
+        },
+        items: u32::try_from(covered.len()).unwrap_or(u32::MAX),
+        tokens_before: covered.iter().map(at).sum(),
+        tokens_after: fold.recap.as_ref().map_or(0, |recap| recap.tokens),
+    })
+}

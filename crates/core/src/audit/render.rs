@@ -1,0 +1,76 @@
+//! The audit for people.
+
+use std::fmt::{Display, Formatter, Result};
+
+use super::{Audit, Finding, Receipt, Removed};
+
+impl Display for Audit {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        let outcome = match self.findings.len() {
+            0 => "everything holds".to_owned(),
+            1 => "1 thing does not hold".to_owned(),
+            many => format!("{many} things do not hold"),
+        };
+        writeln!(f, "{} folds, {} calls: {outcome}", self.folds, self.calls)?;
+        for finding in &self.findings {
+            writeln!(f, "  {finding}")?;
+        }
+        for receipt in &self.receipts {
+            write!(f, "{receipt}")?;
+        }
+        Ok(())
+    }
+}
+
+impl Display for Finding {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        write!(f, "{} [{}]: {}", self.at, self.rule, self.detail)
+    }
+}
+
+impl Display for Receipt {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        writeln!(
+            f,
+            "{}, policy {}, events {} to {}: {} → {} tokens, {} → {} messages",
+            self.fold,
+            self.policy,
+            self.start,
+            self.end.saturating_sub(1),
+            self.tokens_before,
+            self.tokens_after,
+            self.messages_before,
+            self.messages_after
+        )?;
+        for removed in &self.removed {
+            writeln!(f, "  left by {removed}")?;
+        }
+        if !self.pins.is_empty() {
+            writeln!(f, "  kept, pinned: events {:?}", self.pins)?;
+        }
+        list(f, "still named", &self.kept_ids)?;
+        list(f, "no longer named", &self.lost_ids)?;
+        let can = if self.intact {
+            "can be brought back"
+        } else {
+            "CANNOT all be brought back: the log differs"
+        };
+        writeln!(f, "  {} events {can}", self.recallable.len())
+    }
+}
+
+impl Display for Removed {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        let Removed { rule, reason, items, tokens_before, tokens_after } = self;
+        write!(f, "{rule} ({reason}): {items} items, {tokens_before} → {tokens_after} tokens")
+    }
+}
+
+fn list(f: &mut Formatter<'_>, what: &str, (count, first): &(u32, Vec<String>)) -> Result {
+    if *count == 0 {
+        return Ok(());
+    }
+    let more = (*count as usize).saturating_sub(first.len());
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    writeln!(f, "  {what}: {}{more}", first.join(", "))
+}

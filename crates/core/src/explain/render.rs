@@ -1,0 +1,102 @@
+//! The answer for people: one screen, plain words.
+
+use std::fmt::{Display, Formatter, Result};
+
+use super::{Answer, Explanation, FoldRef, Left, Occurrence, Place, Sight, Use};
+
+/// Events that a rendering lists; the rest are counted.
+const LISTED: usize = 6;
+
+impl Display for FoldRef {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        write!(f, "fold {} ({:?})", self.number, self.id)
+    }
+}
+
+impl Display for Explanation {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        let at = match self.call {
+            Some(call) => format!("at call {call}"),
+            None => "now".to_owned(),
+        };
+        let answer = match self.answer {
+            Answer::NeverSaid => "no message of this session says it".to_owned(),
+            Answer::NotYet => format!("it had not been said {at}"),
+            Answer::Verbatim => format!("the model saw it {at}, word for word"),
+            Answer::Edited => format!("the model saw it {at}, in a shortened message"),
+            Answer::InRecap => format!("the model saw it {at}, in the recap only"),
+            Answer::Gone => format!("the model did not see it {at}"),
+        };
+        writeln!(f, "\"{}\": {answer}", self.text)?;
+        if let Some(fold) = &self.lost_with {
+            writeln!(
+                f,
+                "  it left with {fold}, made when the session had {} messages",
+                fold.events
+            )?;
+        }
+        for occurrence in self.occurrences.iter().take(LISTED) {
+            write!(f, "{occurrence}")?;
+        }
+        let more = self.occurrences.len().saturating_sub(LISTED);
+        if more > 0 {
+            writeln!(f, "  and {more} more messages that say it")?;
+        }
+        Ok(())
+    }
+}
+
+impl Display for Occurrence {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        writeln!(f, "  message {} ({}): {}", self.seq, self.role.name(), self.sight)?;
+        writeln!(f, "    … {} …", self.snippet)?;
+        if let Some(left) = &self.left {
+            writeln!(f, "    {left}")?;
+        }
+        if let Some(used) = &self.used {
+            writeln!(f, "    {used}")?;
+        }
+        if self.recall && !matches!(self.sight, Sight::Verbatim { .. }) {
+            writeln!(f, "    recall can bring it back: expand event {}", self.seq)?;
+        }
+        Ok(())
+    }
+}
+
+impl Display for Sight {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        let still =
+            |named: &bool| if *named { "which still says it" } else { "which no longer says it" };
+        match self {
+            Self::NotYet => write!(f, "came later"),
+            Self::Verbatim { place: Place::Head } => write!(f, "sent as it is, in the head"),
+            Self::Verbatim { place: Place::Pinned } => write!(f, "sent as it is, pinned"),
+            Self::Verbatim { place: Place::Kept } => write!(f, "sent as it is, between edits"),
+            Self::Verbatim { place: Place::Tail } => write!(f, "sent as it is, in the tail"),
+            Self::Edited { named, reducer, reason } => {
+                write!(f, "sent as edited by {reducer} ({reason}), {}", still(named))
+            }
+            Self::Repaired { named, why } => {
+                write!(f, "sent otherwise to be valid ({why:?}), {}", still(named))
+            }
+            Self::Recap { named: true } => write!(f, "replaced by the recap, which still says it"),
+            Self::Recap { named: false } => {
+                write!(f, "replaced by the recap, which does not say it")
+            }
+            Self::Marker => write!(f, "replaced by a marker, which says nothing of it"),
+        }
+    }
+}
+
+impl Display for Left {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        write!(f, "left with {}, rule {}, {}", self.fold, self.rule, self.reason)
+    }
+}
+
+impl Display for Use {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        let when = if self.after_left { "after it had left" } else { "while it was there" };
+        write!(f, "used again in message {} by the {}, {when}", self.seq, self.by.name())
+    }
+}

@@ -1,0 +1,265 @@
+//! The injection seam: what hooks add to a context, after compaction and apart from it.
+//!
+//! Injected text goes at the very end, beside the user's message, so that it never breaks the
+//! cache of what stands before it. Hooks and folds share the budget and nothing else: what comes
+//! out is a [`Sent`], which no fold can be made from, so compaction is never entered again.
+
+use bytes::Bytes;
+use rustc_hash::FxHashSet;
+use serde::{Deserialize, Serialize};
+
+use crate::event::Hash;
+use crate::log::{Log, measure};
+use crate::meter::Meter;
+use crate::piece::{Fate, Piece, Repair};
+use crate::project::Context;
+use crate::repair::Repairer;
+use crate::view::{Role, View};
+
+/// Something that may add text to every request.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hook {
+    /// Its name, for errors and records.
+    pub name: String,
+    /// Most tokens that it may add, as the provider counts them, framing included.
+    pub reserve: u64,
+}
+
+/// The registered hooks, in the order in which their texts stand.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Injections {
+    hooks: Vec<Hook>,
+}
+
+/// What one hook added to one request.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Injection {
+    /// The hook.
+    pub hook: String,
+    /// What it took of its reserve.
+    pub tokens: u64,
+    /// A hash of its text: the ledger holds no content.
+    pub hash: Hash,
+}
+
+/// Why nothing was injected.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum InjectError {
+    /// A hook added more than its reserve.
+    #[error("the hook `{hook}` added {size} tokens, its reserve is {reserve}")]
+    Overrun {
+        /// The hook.
+        hook: String,
+        /// Its reserve.
+        reserve: u64,
+        /// What it added, upper estimate.
+        size: u64,
+    },
+    /// Nobody registered a hook of this name, so nothing is reserved for it.
+    #[error("the hook `{0}` is not registered: register it with a reserve first")]
+    Unknown(String),
+    /// Two hooks of one name.
+    #[error("a hook `{0}` is registered already")]
+    Twice(String),
+    /// A hook gave two texts for one request.
+    #[error("the hook `{0}` gave more than one text for one request")]
+    Repeated(String),
+    /// The context ends in a call that waits for its result: nothing may stand between the two.
+    #[error("a tool call waits for its result: inject once the result is there")]
+    OpenCall,
+}
+
+/// How messages are read, written and counted, and what a count is worth.
+#[derive(Clone, Copy)]
+pub struct Rules<'a> {
+    /// The session's log: its dialect, profile and counter.
+    pub log: &'a Log,
+    /// Turns counted tokens into what the provider counts.
+    pub meter: &'a Meter,
+}
+
+impl Injections {
+    /// Registers a hook.
+    ///
+    /// # Errors
+    /// When a hook of this name is there already.
+    pub fn register(&mut self, name: &str, reserve: u64) -> Result<(), InjectError> {
+        if self.hooks.iter().any(|hook| hook.name == name) {
+            return Err(InjectError::Twice(name.to_owned()));
+        }
+        self.hooks.push(Hook { name: name.to_owned(), reserve });
+        Ok(())
+    }
+
+    /// The hooks.
+    #[must_use]
+    pub fn hooks(&self) -> &[Hook] {
+        &self.hooks
+    }
+
+    /// All reserves together: what [`crate::budget::Budget::injection_reserve`] has to be.
+    #[must_use]
+    pub fn reserve(&self) -> u64 {
+        self.hooks.iter().fold(0, |sum, hook| sum.saturating_add(hook.reserve))
+    }
+
+    /// Adds what hooks have to say to a context. An empty text adds nothing; the texts of all
+    /// hooks are one user message, in the order of registration, whatever the order of `outputs`.
+    ///
+    /// # Errors
+    /// When a hook overruns its reserve, is not registered or speaks twice, or a call is open.
+    pub fn apply(
+        &self,
+        context: &Context,
+        outputs: &[(&str, &str)],
+        rules: &Rules<'_>,
+    ) -> Result<Sent, InjectError> {
+        let mut seen = FxHashSet::default();
+        for (name, _) in outputs {
+            if !self.hooks.iter().any(|hook| hook.name == *name) {
+                return Err(InjectError::Unknown((*name).to_owned()));
+            }
+            if !seen.insert(*name) {
+                return Err(InjectError::Repeated((*name).to_owned()));
+            }
+        }
+        let mut end = End::of(context, rules.log);
+        let (mut texts, mut injections) = (Vec::new(), Vec::new());
+        for hook in &self.hooks {
+            let text = outputs.iter().find(|(name, _)| *name == hook.name).map(|(_, text)| *text);
+            let Some(text) = text.filter(|text| !text.trim().is_empty()) else { continue };
+            // Each is charged as if it stood alone, bridge and framing included: whether a hook
+            // keeps its reserve must not depend on the others.
+            let alone = end.clone().push(text)?;
+            let size = rules.meter.upper(alone.iter().map(|added| u64::from(added.tokens)).sum());
+            if size > hook.reserve {
+                let (hook, reserve) = (hook.name.clone(), hook.reserve);
+                return Err(InjectError::Overrun { hook, reserve, size });
+            }
+            let hash = Hash::ROOT.chain(text.as_bytes());
+            injections.push(Injection { hook: hook.name.clone(), tokens: size, hash });
+            texts.push(text);
+        }
+        let added = if texts.is_empty() { Vec::new() } else { end.push(&texts.join("\n\n"))? };
+        Ok(Sent { history: context.clone(), added, injections })
+    }
+}
+
+/// The end of a context: what the next message has to fit to.
+#[derive(Clone)]
+struct End<'a> {
+    log: &'a Log,
+    repairer: Repairer,
+}
+
+impl<'a> End<'a> {
+    /// Reads back to the last message that settles the state: the user's own words.
+    fn of(context: &Context, log: &'a Log) -> Self {
+        let dialect = log.dialect();
+        let mut repairer =
+            Repairer::new(*log.profile(), dialect.clone(), log.counter().clone(), false);
+        let mut newest: Vec<(&Piece, View)> = Vec::new();
+        let pieces: Vec<&Piece> = context.pieces().collect();
+        for piece in pieces.into_iter().rev() {
+            let view = dialect.view(&piece.bytes);
+            let settles = view.role == Role::User && !view.has_results();
+            newest.push((piece, view));
+            if settles {
+                break;
+            }
+        }
+        let mut valid = Vec::new();
+        for (piece, view) in newest.into_iter().rev() {
+            repairer.push(piece.clone(), &view, &mut valid);
+            valid.clear();
+        }
+        Self { log, repairer }
+    }
+
+    /// One more user message, with the bridges that the profile asks for.
+    fn push(&mut self, text: &str) -> Result<Vec<Added>, InjectError> {
+        let bytes = self.log.dialect().made_message(Role::User, text);
+        let view = self.log.dialect().view(&bytes);
+        let tokens = measure(&**self.log.counter(), &bytes, &view).total;
+        let mut pieces = Vec::new();
+        let fate = Fate::Added(Repair::Bridge);
+        self.repairer.push(Piece { bytes, tokens, fate }, &view, &mut pieces);
+        if pieces.iter().any(|piece| piece.fate == Fate::Added(Repair::UnansweredCall)) {
+            return Err(InjectError::OpenCall);
+        }
+        let last = pieces.len().saturating_sub(1);
+        let added = |(at, piece): (usize, Piece)| Added {
+            bytes: piece.bytes,
+            tokens: piece.tokens,
+            injected: at == last,
+        };
+        Ok(pieces.into_iter().enumerate().map(added).collect())
+    }
+}
+
+/// A message behind the history.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Added {
+    /// Its bytes.
+    pub bytes: Bytes,
+    /// Its tokens.
+    pub tokens: u32,
+    /// What hooks said; otherwise a bridge before it.
+    pub injected: bool,
+}
+
+/// What goes to the provider: a context and, behind it, what hooks added. Nothing folds it.
+#[derive(Clone)]
+pub struct Sent {
+    history: Context,
+    added: Vec<Added>,
+    injections: Vec<Injection>,
+}
+
+impl Sent {
+    /// The context, untouched.
+    #[must_use]
+    pub fn history(&self) -> &Context {
+        &self.history
+    }
+
+    /// The messages behind it: bridges where the profile asks for one, and the injected one.
+    #[must_use]
+    pub fn added(&self) -> &[Added] {
+        &self.added
+    }
+
+    /// What each hook added.
+    #[must_use]
+    pub fn injections(&self) -> &[Injection] {
+        &self.injections
+    }
+
+    /// Messages as sent, with the tokens of each.
+    pub fn messages(&self) -> impl Iterator<Item = (&Bytes, u32)> {
+        let history = self.history.pieces().map(|piece| (&piece.bytes, piece.tokens));
+        history.chain(self.added.iter().map(|added| (&added.bytes, added.tokens)))
+    }
+
+    /// Counted tokens, the envelope's included.
+    #[must_use]
+    pub fn tokens(&self) -> u64 {
+        let added: u64 = self.added.iter().map(|added| u64::from(added.tokens)).sum();
+        self.history.tokens() + added
+    }
+
+    /// The messages as one JSON array.
+    #[must_use]
+    pub fn bytes(&self) -> Vec<u8> {
+        let mut out = self.history.bytes();
+        for added in &self.added {
+            out.pop();
+            if out.len() > 1 {
+                out.push(b',');
+            }
+            out.extend_from_slice(&added.bytes);
+            out.push(b']');
+        }
+        out
+    }
+}

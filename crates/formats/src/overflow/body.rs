@@ -1,0 +1,189 @@
+//! The fields of an error body that hold its own words.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use midfold_core::jsonstr;
+
+use crate::scan;
+
+/// Of a longer text only the ends are read: errors say what is wrong first or last, and what
+/// stands between is an echo of the request.
+const HEAD: usize = 8 * 1024;
+const TAIL: usize = 2 * 1024;
+/// Error objects are a few levels deep (a gateway wraps a gateway wraps a provider).
+const DEPTH: usize = 8;
+/// Elements of a list of errors that are read.
+const ELEMENTS: usize = 8;
+/// Lines of a stream that are read.
+const LINES: usize = 64;
+
+/// What an error says.
+#[derive(Debug, Default)]
+pub(super) struct Body {
+    /// Its messages, one a line.
+    pub text: String,
+    /// Its codes and types, in lower case.
+    pub codes: Vec<String>,
+    /// `n_prompt_tokens` (llama.cpp).
+    pub have: Option<u64>,
+    /// `n_ctx` (llama.cpp).
+    pub limit: Option<u64>,
+    /// A stop reason says that the window was full.
+    pub stopped_by_window: bool,
+    /// There is an error object, or the event is one.
+    pub is_error: bool,
+}
+
+impl Body {
+    pub fn read(bytes: &[u8]) -> Self {
+        let mut body = Self::default();
+        body.document(bytes, 0);
+        body
+    }
+
+    pub fn has_code(&self, codes: &[&str]) -> bool {
+        self.codes.iter().any(|code| codes.contains(&code.as_str()))
+    }
+
+    /// JSON, lines of server-sent events, or plain text.
+    fn document(&mut self, bytes: &[u8], depth: usize) {
+        let start = scan::skip_space(bytes, 0);
+        match bytes.get(start) {
+            Some(b'{' | b'[') => match scan::value(bytes, start) {
+                Some(range) => self.value(bytes, range, depth),
+                None => self.say(&String::from_utf8_lossy(ends(bytes).as_ref())),
+            },
+            Some(_) if is_stream(&bytes[start..]) => self.stream(&bytes[start..], depth),
+            Some(_) => self.say(&String::from_utf8_lossy(ends(&bytes[start..]).as_ref())),
+            None => {}
+        }
+    }
+
+    fn stream(&mut self, bytes: &[u8], depth: usize) {
+        for line in bytes.split(|byte| *byte == b'\n').take(LINES) {
+            if let Some(data) = line.strip_prefix(b"data:")
+                && depth < DEPTH
+            {
+                self.document(data, depth + 1);
+            }
+        }
+    }
+
+    fn value(&mut self, bytes: &[u8], range: Range<usize>, depth: usize) {
+        if depth >= DEPTH {
+            return;
+        }
+        match bytes.get(range.start) {
+            Some(b'{') => {
+                for member in scan::members(bytes, range) {
+                    let Some(key) = bytes.get(member.key.start + 1..member.key.end - 1) else {
+                        continue;
+                    };
+                    self.member(bytes, key, member.value, depth);
+                }
+            }
+            Some(b'[') => {
+                for element in scan::elements(bytes, range).take(ELEMENTS) {
+                    self.value(bytes, element, depth + 1);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn member(&mut self, bytes: &[u8], key: &[u8], value: Range<usize>, depth: usize) {
+        match key {
+            b"error" | b"errors" if bytes[value.clone()] != *b"null" => {
+                self.is_error = true;
+                self.told(bytes, value, depth);
+            }
+            b"message" | b"Message" | b"msg" | b"detail" | b"details" | b"error_description"
+            | b"error_message" | b"raw" | b"reason" | b"base_resp" | b"status_msg" => {
+                self.told(bytes, value, depth);
+            }
+            b"response"
+            | b"metadata"
+            | b"body"
+            | b"cause"
+            | b"delta"
+            | b"choices"
+            | b"data"
+            | b"incomplete_details" => self.value(bytes, value, depth + 1),
+            b"code" | b"type" | b"__type" | b"status" | b"error_type" => self.code(bytes, value),
+            b"stop_reason" | b"stopReason" | b"finish_reason" => {
+                let reason = text(bytes, value);
+                self.stopped_by_window |= reason.contains("context_window_exceeded");
+            }
+            b"n_prompt_tokens" => self.have = number(bytes, value),
+            b"n_ctx" => self.limit = number(bytes, value),
+            _ => {}
+        }
+    }
+
+    /// A text, a wrapped document (a gateway's quotation of the provider's answer), or an object.
+    fn told(&mut self, bytes: &[u8], value: Range<usize>, depth: usize) {
+        if bytes.get(value.start) != Some(&b'"') {
+            self.value(bytes, value, depth + 1);
+            return;
+        }
+        let told = text(bytes, value);
+        let inner = told.trim_start();
+        if inner.starts_with('{') && depth < DEPTH && scan::value(inner.as_bytes(), 0).is_some() {
+            self.document(inner.as_bytes(), depth + 1);
+        } else {
+            self.say(&told);
+        }
+    }
+
+    fn say(&mut self, text: &str) {
+        let text = ends(text.as_bytes());
+        if !self.text.is_empty() {
+            self.text.push('\n');
+        }
+        self.text.push_str(&String::from_utf8_lossy(&text));
+    }
+
+    fn code(&mut self, bytes: &[u8], value: Range<usize>) {
+        if value.len() > 120 {
+            return;
+        }
+        let code = text(bytes, value).to_ascii_lowercase();
+        // AWS names its types with a namespace before and an address behind.
+        let code = code.rsplit('#').next().unwrap_or_default();
+        let code = code.split(':').next().unwrap_or_default();
+        if matches!(code, "response.failed" | "error") {
+            self.is_error = true;
+        }
+        // Every error has these; they say nothing.
+        if !matches!(code, "" | "null" | "error" | "400" | "413") {
+            self.codes.push(code.to_owned());
+        }
+    }
+}
+
+fn is_stream(bytes: &[u8]) -> bool {
+    bytes.starts_with(b"data:") || bytes.starts_with(b"event:")
+}
+
+/// The text of a string token, the source of anything else.
+fn text(bytes: &[u8], value: Range<usize>) -> Cow<'_, str> {
+    let source = &bytes[value];
+    if source.first() == Some(&b'"') {
+        jsonstr::decode(source)
+    } else {
+        String::from_utf8_lossy(source)
+    }
+}
+
+fn number(bytes: &[u8], value: Range<usize>) -> Option<u64> {
+    text(bytes, value).parse().ok()
+}
+
+/// The ends of a long text, with a line break between them.
+fn ends(text: &[u8]) -> Cow<'_, [u8]> {
+    if text.len() <= HEAD + TAIL {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned([&text[..HEAD], b"\n", &text[text.len() - TAIL..]].concat())
+}

@@ -1,0 +1,294 @@
+//! The wordings, as data: what each provider writes, and where its numbers stand.
+
+use std::sync::LazyLock;
+
+use regex::{Captures, Regex};
+
+use super::Diagnosis;
+use super::body::Body;
+
+/// Smallest and largest number that can be a window (hermes section 2, 16): anything else in an
+/// error text is a code, a version, or a date.
+const SANE: std::ops::RangeInclusive<u64> = 1_024..=10_000_000;
+
+/// A number, with or without separators of thousands.
+const NUMBER: &str = r"\d+(?:[,_]\d{3})*";
+
+/// Wordings of an overflow, the most telling first. `have` is the prompt, `limit` what it takes,
+/// `total` prompt and reply together, `input` and `output` the two apart. `<h>`, `<l>`, `<t>`,
+/// `<i>`, `<o>` stand for those groups.
+const OVERFLOWS: &[&str] = &[
+    // Fireworks: before Anthropic, whose first words it shares
+    r"prompt is too long: <h>, model maximum context length: <l>",
+    // Anthropic
+    r"prompt is too long(?:: <h> tokens > <l>)?",
+    r"input length and .?max_tokens.? exceed context limit(?:: <i> \+ <o> > <l>)?",
+    // vLLM, new
+    r"passed <i> input tokens.{0,40}requested <o> output tokens.{0,80}context length is (?:only )?<l>",
+    r"is too large: <o>.{0,60}maximum context length is <l> tokens and your request has <i> input",
+    // SGLang
+    r"maximum context length of <l> tokens.{0,40}requested a total of <t> tokens: <i> tokens from the input.{0,40} <o> tokens for",
+    r"\(<h> tokens\) is longer than the model's context length \(<l> tokens\)",
+    // OpenAI (old), vLLM (old), OpenRouter: prompt and reply apart
+    r"maximum context length (?:is|of) <l> tokens.{0,60}requested (?:about )?<t> tokens \(<i> (?:in the messages|in your prompt|of text input).{0,80}?<o> (?:in|for) the (?:completion|output)",
+    // OpenAI, and most that copy it
+    r"maximum context length (?:is|of) <l> tokens.{0,60}(?:resulted in|requested|request has|contains?) (?:about )?<h>",
+    r"exceed the configured limit of <l> tokens.{0,40}resulted in <h>",
+    r"maximum context length (?:is|of) <l>",
+    // Gemini
+    r"input token count \(?<h>\)? exceeds the maximum number of tokens allowed \(?<l>",
+    // llama.cpp
+    r"request \(<h> tokens\) exceeds the available context size \(<l>",
+    r"exceeds the available context size",
+    // xAI
+    r"maximum prompt length is <l> but the request contains <h>",
+    // Mistral
+    r"prompt contains <h> tokens.{0,60}too large for model with <l> maximum context",
+    // Kimi
+    r"exceeded model token limit: <l> \(requested: <h>\)",
+    // Copilot
+    r"prompt token count of <h> exceeds the limit of <l>",
+    // Together, Fireworks
+    r"input length <h> exceeds the maximum allowed (?:input )?length of <l>",
+    r"tokens \+ .?max_new_tokens.? must be <= <l>\. given: <i> .{0,20}and <o>",
+    // Cerebras, Groq
+    r"current length is <h> while limit is <l>",
+    r"reduce the length of (?:the|your) (?:messages|prompt|input)",
+    // Bedrock
+    r"max(?:imum)? input tokens: <l>.{0,20}input token count: <h>",
+    r"input is too long for (?:the )?requested model",
+    r"too many input tokens",
+    // DashScope
+    r"range of input length should be \[\d+, ?<l>\]",
+    // Cohere: by how much it is over, and the limit
+    r"too many tokens: size limit exceeded by <x> tokens.{0,160}limit for this model is <l>",
+    r"too many tokens",
+    // LM Studio: the first number is what it would keep, not what it has
+    r"loaded with context length of (?:only )?<l>",
+    // Ollama
+    r"prompt too long; exceeded (?:max )?context length by",
+    // GLM
+    r"tokens in request more than max tokens allowed",
+    r"prompt exceeds max length",
+    // Codes of gateways in a text
+    r"contextwindowexceedederror|context_length_exceeded|model_context_window_exceeded",
+    // A word for the window, and one for too much, in one sentence
+    r"(?:context (?:window|length|size|limit)|maximum context|context_length)[^.\n]{0,60}(?:exceed|too (?:long|large)|overflow)",
+    r"(?:exceed|greater than|longer than|larger than|too (?:long|large) for|overflow)[^.\n]{0,60}(?:context (?:window|length|size|limit)|maximum context|context_length)",
+];
+
+/// Wordings of a reply's cap alone: the model cannot write that much, whatever the prompt.
+const CAPS: &[&str] = &[
+    r"max(?:_completion)?_tokens.{0,20}is too large: <o>.{0,40}supports at most <l>",
+    r"max_tokens: <o> > <l>, which is the maximum allowed number of output tokens",
+    r"range of max_tokens should be \[\d+, ?<l>\]",
+    r"max(?:_completion|_output)?_tokens.{0,60}(?:must be less than or equal to|at most|maximum value (?:of|is)) .?<l>",
+    r"maximum tokens you requested (?:\(<o>\) )?exceeds the model limit of <l>",
+];
+
+static OVERFLOW: LazyLock<Vec<Regex>> = LazyLock::new(|| compile(OVERFLOWS));
+static CAP: LazyLock<Vec<Regex>> = LazyLock::new(|| compile(CAPS));
+
+fn compile(patterns: &[&str]) -> Vec<Regex> {
+    let groups =
+        [("<h>", "h"), ("<l>", "l"), ("<t>", "t"), ("<i>", "i"), ("<o>", "o"), ("<x>", "x")];
+    let expand = |pattern: &&str| {
+        let spelled = groups.iter().fold((*pattern).to_owned(), |text, (mark, name)| {
+            text.replace(mark, &format!("(?P<{name}>{NUMBER})"))
+        });
+        Regex::new(&format!("(?is){spelled}")).ok()
+    };
+    patterns.iter().filter_map(expand).collect()
+}
+
+/// The overflow (or the cap) that the body speaks of.
+pub(super) fn overflow(body: &Body) -> Option<Diagnosis> {
+    let first =
+        |all: &[Regex]| all.iter().find_map(|pattern| pattern.captures(&body.text).map(read));
+    if let Some(cap) = first(&CAP) {
+        return Some(Diagnosis::OutputCap { input: None, output: cap.output, limit: cap.limit });
+    }
+    let found = first(&OVERFLOW);
+    if found.is_none() && !body.has_code(&super::CONTEXT_CODES) {
+        return None;
+    }
+    let found = found.unwrap_or_default();
+    let told = |own: Option<u64>, field: Option<u64>| field.filter(|n| SANE.contains(n)).or(own);
+    let limit = told(found.limit, body.limit);
+    // Two parts, of which the prompt alone would fit: the reply has to give way first.
+    if let (Some(input), Some(output), Some(limit)) = (found.input, found.output, limit)
+        && input < limit
+    {
+        let (input, output) = (Some(input), Some(output));
+        return Some(Diagnosis::OutputCap { input, output, limit: Some(limit) });
+    }
+    if found.input_and_output && found.limit.is_none() {
+        return Some(Diagnosis::OutputCap { input: None, output: None, limit: None });
+    }
+    let own = found.have.or(found.input).or(found.total);
+    Some(Diagnosis::Overflow { have: told(own, body.have), limit })
+}
+
+/// Numbers of one match, by meaning.
+#[derive(Clone, Copy, Debug, Default)]
+struct Numbers {
+    have: Option<u64>,
+    limit: Option<u64>,
+    total: Option<u64>,
+    input: Option<u64>,
+    output: Option<u64>,
+    input_and_output: bool,
+}
+
+fn read(found: Captures<'_>) -> Numbers {
+    let number = |name: &str| -> Option<u64> {
+        let digits: String =
+            found.name(name)?.as_str().chars().filter(char::is_ascii_digit).collect();
+        digits.parse().ok()
+    };
+    let sane = |name: &str| number(name).filter(|n| SANE.contains(n));
+    let limit = sane("l");
+    let over = number("x").zip(limit).map(|(over, limit)| limit.saturating_add(over));
+    let text = found.get(0).map_or("", |whole| whole.as_str());
+    Numbers {
+        have: sane("h").or(over.filter(|n| SANE.contains(n))),
+        limit,
+        total: sane("t"),
+        input: sane("i"),
+        // A reply may be asked to be short.
+        output: number("o").filter(|n| n <= SANE.end()),
+        input_and_output: text.to_ascii_lowercase().starts_with("input length and"),
+    }
+}
+
+/// Whether any of `needles` stands in `text`, whatever the case.
+fn any(text: &str, needles: &[&str]) -> bool {
+    let text = text.to_ascii_lowercase();
+    needles.iter().any(|needle| text.contains(needle))
+}
+
+pub(super) fn content_policy(text: &str) -> bool {
+    any(
+        text,
+        &[
+            "content policy",
+            "content management policy",
+            "safety system",
+            "usage policy",
+            "usage policies",
+        ],
+    )
+}
+
+pub(super) fn bound_reasoning(text: &str) -> bool {
+    let thinking = any(text, &["thinking", "reasoning", "thought"]);
+    thinking && any(text, &["signature", "cannot be modified", "must start with a thinking block"])
+}
+
+/// Anthropic's long context as an extra: 429 "extra usage is required for long context requests".
+pub(super) fn tier_gate(text: &str) -> bool {
+    any(text, &["long context", "long-context"])
+        && any(text, &["extra usage", "subscription", "tier", "not yet available", "not available"])
+}
+
+pub(super) fn rate_limit(text: &str) -> bool {
+    any(
+        text,
+        &[
+            "throttl",
+            "rate limit",
+            "rate_limit",
+            "rate-limit",
+            "tokens per min",
+            "requests per min",
+            "tokens per day",
+            "(tpm)",
+            "(rpm)",
+            "quota",
+            "too many requests",
+            "resource exhausted",
+            "resource has been exhausted",
+            "please wait before trying again",
+            "overloaded",
+        ],
+    )
+}
+
+pub(super) fn unsupported(text: &str) -> bool {
+    let refused = any(
+        text,
+        &[
+            "unsupported",
+            "not supported",
+            "unrecognized",
+            "unknown parameter",
+            "unexpected keyword",
+            "extra inputs are not permitted",
+        ],
+    );
+    refused && any(text, &["parameter", "argument", "field", "max_tokens", "inputs"])
+}
+
+pub(super) fn malformed(text: &str) -> bool {
+    any(
+        text,
+        &[
+            "non-empty content",
+            "must not be empty",
+            "must be non-empty",
+            "cannot be empty",
+            "at least one message is required",
+            "did not have response messages",
+            "unexpected `tool_use_id`",
+            "without `tool_result` blocks",
+            "must be a response to a preceding",
+            "roles must alternate",
+            "conversation roles",
+            "invalid json",
+            "could not parse",
+            "we could not process your request",
+            "string too long",
+        ],
+    )
+}
+
+/// Advice about an empty reply names `max_tokens`; it says nothing about the prompt.
+pub(super) fn empty_reply(text: &str) -> bool {
+    any(
+        text,
+        &["empty response", "empty reply", "returned no content", "no content in the response"],
+    )
+}
+
+pub(super) fn payload(text: &str) -> bool {
+    any(
+        text,
+        &[
+            "payload size exceeds",
+            "payload too large",
+            "request entity too large",
+            "exceeds the maximum allowed number of bytes",
+            "request exceeds the maximum size",
+            "request body too large",
+            "content too large",
+        ],
+    )
+}
+
+/// A status in words is no word about the cause.
+pub(super) fn says_nothing(text: &str) -> bool {
+    let text = text.trim().trim_end_matches('.').to_ascii_lowercase();
+    matches!(text.as_str(), "" | "bad request" | "error" | "400 bad request" | "unknown error")
+        || text.ends_with("status code (no body)")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_pattern_compiles() {
+        assert_eq!(compile(OVERFLOWS).len(), OVERFLOWS.len());
+        assert_eq!(compile(CAPS).len(), CAPS.len());
+    }
+}

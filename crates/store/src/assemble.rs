@@ -1,0 +1,38 @@
+//! What a load reads, and how it is handed over: the same for all stores.
+
+use std::ops::Range;
+
+use crate::types::{EventRow, FoldRow, Loaded, SessionRow};
+
+/// The runs of events that rendering needs, in order and apart: head, kept, tail.
+pub(crate) fn runs(session: &SessionRow, fold: Option<&FoldRow>) -> Vec<Range<u64>> {
+    let Some(FoldRow { fold, .. }) = fold else {
+        return std::iter::once(0..session.head).collect();
+    };
+    let mut runs = Vec::with_capacity(fold.kept.len() + 2);
+    runs.push(0..fold.start);
+    let mut from = fold.start;
+    // Out-of-order or overlapping runs would hand an event out twice.
+    for run in &fold.kept {
+        let run = run.start.max(from)..run.end.min(fold.end);
+        if run.start < run.end {
+            from = run.end;
+            runs.push(run);
+        }
+    }
+    runs.push(fold.end..session.head);
+    runs.retain(|run| run.start < run.end);
+    runs
+}
+
+/// Events of [`runs`], in order, put where they belong.
+pub(crate) fn loaded(
+    session: SessionRow,
+    fold: Option<FoldRow>,
+    mut events: Vec<EventRow>,
+) -> Loaded {
+    let (start, end) = fold.as_ref().map_or((0, 0), |row| (row.fold.start, row.fold.end));
+    let tail = events.split_off(events.partition_point(|row| row.seq < end));
+    let kept = events.split_off(events.partition_point(|row| row.seq < start));
+    Loaded { session, fold, head: events, kept, tail }
+}

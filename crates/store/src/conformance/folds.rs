@@ -1,0 +1,179 @@
+//! Folds and loads.
+
+use std::sync::Arc;
+
+use midfold_core::Hash;
+
+use super::{Outcome, Writer, ensure, equal, fold, new_session, refused, said};
+use crate::Store;
+use crate::error::StoreError;
+use crate::types::{NewFold, Put, Reads};
+
+pub(super) async fn a_fold_is_there_once(store: Arc<dyn Store>) -> Outcome {
+    store.create(new_session("s")).await.map_err(said)?;
+    let kept = vec![3..5, 7..8];
+    let first = NewFold { kept, ..fold(2, 9, "first") };
+    equal!(store.put_fold("s", &first).await.map_err(said)?, Put::New, "a new fold");
+    equal!(store.put_fold("s", &first).await.map_err(said)?, Put::Same(first.id), "once more");
+    let id = Hash::ROOT.chain(b"another node's id");
+    let alike = NewFold { id, now: 10, body: "{}".to_owned(), ..first.clone() };
+    equal!(store.put_fold("s", &alike).await.map_err(said)?, Put::Same(first.id), "one alike");
+    // Each part of the identity counts.
+    let other = Hash::ROOT.chain(b"other");
+    let others = [
+        NewFold { before: other, ..first.clone() },
+        NewFold { through: other, ..first.clone() },
+        NewFold { policy: other, ..first.clone() },
+        NewFold { recap: other, ..first.clone() },
+    ];
+    for (at, fold) in others.into_iter().enumerate() {
+        let fold = NewFold { id: Hash::ROOT.chain(format!("other {at}").as_bytes()), ..fold };
+        equal!(store.put_fold("s", &fold).await.map_err(said)?, Put::New, format!("other {at}"));
+    }
+    let rows = store.folds("s").await.map_err(said)?;
+    let numbers: Vec<u64> = rows.iter().map(|row| row.number).collect();
+    equal!(numbers, [1, 2, 3, 4, 5], "the numbers");
+    equal!(rows.first().map(|row| &row.fold), Some(&first), "the first fold read back");
+    Ok(())
+}
+
+pub(super) async fn concurrent_nodes_end_with_one_fold(store: Arc<dyn Store>) -> Outcome {
+    store.create(new_session("s")).await.map_err(said)?;
+    for round in 0..4 {
+        let alike = |node: u64| {
+            let (store, mut fold) = (store.clone(), fold(0, 5, &format!("round {round}")));
+            fold.id = Hash::ROOT.chain(format!("{round} {node}").as_bytes());
+            let other = super::fold(0, 5, &format!("round {round} node {node}"));
+            tokio::spawn(async move {
+                // Another fold beside it, so that the numbers are contended too.
+                store.put_fold("s", &other).await?;
+                Ok::<_, StoreError>((fold.id, store.put_fold("s", &fold).await?))
+            })
+        };
+        let (mut new, mut same) = (Vec::new(), Vec::new());
+        for task in (0..5).map(alike).collect::<Vec<_>>() {
+            match task.await.map_err(|error| error.to_string())?.map_err(said)? {
+                (id, Put::New) => new.push(id),
+                (_, Put::Same(id)) => same.push(id),
+            }
+        }
+        equal!(new.len(), 1, "nodes whose fold was new");
+        ensure!(same.iter().all(|id| *id == new[0]), "the others were sent to another fold");
+    }
+    let numbers: Vec<u64> =
+        store.folds("s").await.map_err(said)?.iter().map(|row| row.number).collect();
+    equal!(numbers, (1..=24).collect::<Vec<u64>>(), "the numbers");
+    Ok(())
+}
+
+pub(super) async fn the_active_fold_is_compare_and_swap(store: Arc<dyn Store>) -> Outcome {
+    store.create(new_session("s")).await.map_err(said)?;
+    let (a, b) = (fold(0, 3, "a"), fold(0, 6, "b"));
+    refused!(
+        store.activate("s", None, Some(a.id)).await,
+        StoreError::NoFold(id) if id == a.id,
+        "a fold that is not there"
+    );
+    for fold in [&a, &b] {
+        store.put_fold("s", fold).await.map_err(said)?;
+    }
+    equal!(store.session("s").await.map_err(said)?.active, None, "put alone activates");
+    store.activate("s", None, Some(a.id)).await.map_err(said)?;
+    refused!(
+        store.activate("s", None, Some(b.id)).await,
+        StoreError::StaleFold { actual: Some(id) } if id == a.id,
+        "from none"
+    );
+    refused!(
+        store.activate("s", Some(b.id), Some(b.id)).await,
+        StoreError::StaleFold { actual: Some(id) } if id == a.id,
+        "from another"
+    );
+    store.activate("s", Some(a.id), Some(b.id)).await.map_err(said)?;
+    equal!(store.session("s").await.map_err(said)?.active, Some(b.id), "the active fold");
+    store.activate("s", Some(b.id), None).await.map_err(said)?;
+    refused!(
+        store.activate("s", Some(b.id), None).await,
+        StoreError::StaleFold { actual: None },
+        "undone twice"
+    );
+    let race = |fold: NewFold| {
+        let store = store.clone();
+        tokio::spawn(async move { store.activate("s", None, Some(fold.id)).await.is_ok() })
+    };
+    let mut won = 0;
+    for task in [a.clone(), b.clone(), a, b].map(race) {
+        won += u32::from(task.await.map_err(|error| error.to_string())?);
+    }
+    equal!(won, 1, "nodes that won");
+    Ok(())
+}
+
+/// Head, tail and kept events of the flatness test.
+const HEAD: u64 = 2;
+const TAIL: u64 = 20;
+
+async fn load_of(store: &Arc<dyn Store>, id: &str, events: u64) -> Result<Reads, String> {
+    let mut writer = Writer::new(store, id).await?;
+    writer.fill(usize::try_from(events).unwrap_or(usize::MAX)).await?;
+    // Records have the same size whatever the numbers in them.
+    let span = HEAD..events - TAIL;
+    let kept = std::iter::once(10..14).collect();
+    let fold = NewFold { body: "x".repeat(4_000), kept, ..fold(span.start, span.end, "f") };
+    store.put_fold(id, &fold).await.map_err(said)?;
+    store.activate(id, None, Some(fold.id)).await.map_err(said)?;
+    let before = store.reads();
+    let loaded = store.load(id).await.map_err(said)?;
+    let after = store.reads();
+    equal!(loaded.session.head, events, "the head");
+    let seqs = |rows: &[crate::EventRow]| rows.iter().map(|row| row.seq).collect::<Vec<_>>();
+    equal!(seqs(&loaded.head), (0..HEAD).collect::<Vec<_>>(), "the head's events");
+    equal!(seqs(&loaded.kept), (10..14).collect::<Vec<_>>(), "the kept events");
+    equal!(seqs(&loaded.tail), (events - TAIL..events).collect::<Vec<_>>(), "the tail's events");
+    Ok(Reads { rows: after.rows - before.rows, bytes: after.bytes - before.bytes })
+}
+
+pub(super) async fn loading_reads_head_and_tail_only(store: Arc<dyn Store>) -> Outcome {
+    let short = load_of(&store, "a", 100).await?;
+    let long = load_of(&store, "b", 10_000).await?;
+    equal!(long, short, "reads of a load at 10,000 events and at 100");
+    ensure!(
+        (HEAD + TAIL + 4..=HEAD + TAIL + 4 + 4).contains(&short.rows),
+        "{} rows read for {} events",
+        short.rows,
+        HEAD + TAIL + 4
+    );
+    let least = 4_000 + (HEAD + TAIL + 4) * super::user("event 00000000").len() as u64;
+    ensure!(short.bytes >= least, "{} bytes counted, at least {least} were read", short.bytes);
+    Ok(())
+}
+
+pub(super) async fn loading_hands_out_what_the_fold_keeps(store: Arc<dyn Store>) -> Outcome {
+    let mut writer = Writer::new(&store, "s").await?;
+    let empty = store.load("s").await.map_err(said)?;
+    ensure!(empty.tail.is_empty() && empty.fold.is_none(), "an empty session loads events");
+    writer.fill(12).await?;
+    let whole = store.load("s").await.map_err(said)?;
+    equal!((whole.head.len(), whole.kept.len(), whole.tail.len()), (0, 0, 12), "without a fold");
+    let folds = [
+        (NewFold { kept: vec![2..3, 4..6, 8..9], ..fold(2, 9, "many") }, 2, vec![2, 4, 5, 8], 3),
+        (fold(0, 12, "all"), 0, vec![], 0),
+        (
+            NewFold { kept: std::iter::once(0..12).collect(), ..fold(0, 12, "none") },
+            0,
+            (0..12).collect(),
+            0,
+        ),
+    ];
+    let mut active = None;
+    for (fold, head, kept, tail) in folds {
+        store.put_fold("s", &fold).await.map_err(said)?;
+        store.activate("s", active, Some(fold.id)).await.map_err(said)?;
+        active = Some(fold.id);
+        let loaded = store.load("s").await.map_err(said)?;
+        equal!(loaded.fold.as_ref().map(|row| &row.fold), Some(&fold), "the fold");
+        equal!((loaded.head.len(), loaded.tail.len()), (head, tail), "around the span");
+        equal!(loaded.kept.iter().map(|row| row.seq).collect::<Vec<_>>(), kept, "the kept ones");
+    }
+    Ok(())
+}

@@ -1,0 +1,301 @@
+//! Jobs: queued with the append, leased, fenced, done with their fold. And the ledger.
+
+use std::sync::Arc;
+
+use midfold_core::Hash;
+
+use super::{Outcome, Writer, chain, ensure, equal, fold, job, new_session, refused, said, user};
+use crate::Store;
+use crate::error::StoreError;
+use crate::types::{Append, Claim, Done, Job, JobState, Lease, NewCall, Put};
+
+/// A claim of one job at a time, leased for 100 ms.
+fn claim(worker: &str, now: u64) -> Claim {
+    Claim { worker: worker.to_owned(), now, until: now + 100, limit: 1 }
+}
+
+async fn claim_one(store: &Arc<dyn Store>, worker: &str, now: u64) -> Result<Job, String> {
+    let mut jobs = store.claim(&claim(worker, now)).await.map_err(said)?;
+    equal!(jobs.len(), 1, format!("jobs that {worker} got at {now}"));
+    jobs.pop().ok_or_else(String::new)
+}
+
+async fn only_job(store: &Arc<dyn Store>, id: &str) -> Result<Job, String> {
+    let mut jobs = store.jobs(Some(id), 9).await.map_err(said)?;
+    equal!(jobs.len(), 1, "jobs of the session");
+    jobs.pop().ok_or_else(String::new)
+}
+
+pub(super) async fn a_job_is_there_iff_its_append_is(store: Arc<dyn Store>) -> Outcome {
+    let mut writer = Writer::new(&store, "s").await?;
+    let wanted = job("s", "k", 3);
+    let late = Append {
+        expected: 7,
+        events: writer.chained([user("late")]),
+        job: Some(wanted.clone()),
+        ..Append::default()
+    };
+    refused!(store.append("s", late).await, StoreError::Conflict { .. }, "a late append");
+    equal!(store.jobs(Some("s"), 9).await.map_err(said)?.len(), 0, "jobs of a refused append");
+    let foreign = Append { job: Some(job("t", "k", 3)), ..Append::default() };
+    refused!(store.append("s", foreign).await, StoreError::Query(_), "the job of another session");
+
+    writer.append_with([user("one")], Some("key"), Some(wanted.clone())).await?;
+    let found = only_job(&store, "s").await?;
+    equal!(found.job, wanted, "the job");
+    equal!((found.state, found.attempt, found.fold), (JobState::Ready, 0, None), "its state");
+    // A retry queues nothing more, and a job that cannot be queued does not fail its append.
+    let retry = Append {
+        expected: 0,
+        key: Some("key".to_owned()),
+        events: chain(Hash::ROOT, [user("one")]),
+        job: Some(job("s", "another", 3)),
+        now: 6,
+    };
+    ensure!(store.append("s", retry).await.map_err(said)?.repeated, "the retry was no retry");
+    writer.append_with([user("two")], None, Some(wanted)).await?;
+    writer.append_with([user("three")], None, Some(job("s", "another", 3))).await?;
+    only_job(&store, "s").await?;
+    equal!(store.session("s").await.map_err(said)?.head, 3, "the head");
+    Ok(())
+}
+
+pub(super) async fn one_live_job_a_session(store: Arc<dyn Store>) -> Outcome {
+    for id in ["s", "t"] {
+        store.create(new_session(id)).await.map_err(said)?;
+    }
+    ensure!(store.enqueue(job("s", "a", 0)).await.map_err(said)?, "the first job");
+    ensure!(!store.enqueue(job("s", "a", 0)).await.map_err(said)?, "its key again");
+    ensure!(!store.enqueue(job("s", "b", 0)).await.map_err(said)?, "a second live job");
+    ensure!(store.enqueue(job("t", "a", 0)).await.map_err(said)?, "another session's");
+    let got = claim_one(&store, "w", 1).await?;
+    ensure!(!store.enqueue(job("s", "b", 0)).await.map_err(said)?, "beside a leased job");
+    let done = Done { verdict: "garbage".to_owned(), fold: None };
+    ensure!(store.finish(&got.lease(), &done).await.map_err(said)?, "the end of a job");
+    ensure!(!store.enqueue(job("s", "a", 0)).await.map_err(said)?, "the key of a done job");
+    ensure!(store.enqueue(job("s", "b", 0)).await.map_err(said)?, "after a done job");
+
+    let race = |at: u64| {
+        let store = store.clone();
+        tokio::spawn(async move { store.enqueue(job("u", &format!("k{at}"), 0)).await })
+    };
+    store.create(new_session("u")).await.map_err(said)?;
+    let mut queued = 0;
+    for task in (0..6).map(race).collect::<Vec<_>>() {
+        let outcome = task.await.map_err(|error| error.to_string())?;
+        queued += u32::from(outcome.map_err(said)?);
+    }
+    equal!(queued, 1, "jobs queued by a race");
+    Ok(())
+}
+
+pub(super) async fn leases_expire_and_fence(store: Arc<dyn Store>) -> Outcome {
+    for id in ["s", "t"] {
+        store.create(new_session(id)).await.map_err(said)?;
+    }
+    store.enqueue(job("s", "a", 50)).await.map_err(said)?;
+    equal!(store.claim(&claim("w", 49)).await.map_err(said)?.len(), 0, "before its time");
+    let first = claim_one(&store, "w", 50).await?;
+    equal!((first.state, first.attempt), (JobState::Leased, 1), "the claimed job");
+    equal!(
+        (first.worker.as_deref(), first.lease_until, first.job.body.as_str()),
+        (Some("w"), Some(150), "{\"for\":\"a\"}"),
+        "the lease"
+    );
+    equal!(store.claim(&claim("x", 149)).await.map_err(said)?.len(), 0, "while it is leased");
+    ensure!(store.heartbeat(&first.lease(), 300).await.map_err(said)?, "a heartbeat");
+    equal!(store.claim(&claim("x", 299)).await.map_err(said)?.len(), 0, "after a heartbeat");
+    let second = claim_one(&store, "x", 300).await?;
+    equal!((second.id, second.attempt), (first.id, 2), "the job claimed again");
+
+    let old = first.lease();
+    let done = Done { verdict: "accepted".to_owned(), fold: Some(fold(0, 4, "stale")) };
+    ensure!(!store.heartbeat(&old, 900).await.map_err(said)?, "a heartbeat of a lost lease");
+    ensure!(!store.finish(&old, &done).await.map_err(said)?, "the end of a lost lease");
+    ensure!(!store.fail(&old, "x", None).await.map_err(said)?, "the failure of a lost lease");
+    equal!(store.folds("s").await.map_err(said)?.len(), 0, "folds of a lost lease");
+    let nobody = Lease { job: 987_654, attempt: 1 };
+    ensure!(!store.heartbeat(&nobody, 900).await.map_err(said)?, "a heartbeat of no job");
+    let now = only_job(&store, "s").await?;
+    equal!(
+        (now.state, now.worker.as_deref(), now.lease_until),
+        (JobState::Leased, Some("x"), Some(400)),
+        "the job after all that"
+    );
+    // Oldest first, and no more than asked for.
+    store.enqueue(job("t", "b", 60)).await.map_err(said)?;
+    let both = Claim { limit: 5, ..claim("y", 400) };
+    let got = store.claim(&both).await.map_err(said)?;
+    let keys: Vec<&str> = got.iter().map(|job| job.job.key.as_str()).collect();
+    equal!(keys, ["a", "b"], "an expired and a new job");
+    Ok(())
+}
+
+pub(super) async fn failures_wait_or_die_with_the_reason(store: Arc<dyn Store>) -> Outcome {
+    store.create(new_session("s")).await.map_err(said)?;
+    store.enqueue(job("s", "a", 0)).await.map_err(said)?;
+    let first = claim_one(&store, "w", 1).await?;
+    ensure!(
+        store.fail(&first.lease(), "timeout: 25 s", Some(60)).await.map_err(said)?,
+        "a failure"
+    );
+    let waiting = only_job(&store, "s").await?;
+    equal!(
+        (waiting.state, waiting.job.run_at, waiting.outcome.as_deref(), waiting.lease_until),
+        (JobState::Ready, 60, Some("timeout: 25 s"), None),
+        "the job that waits"
+    );
+    ensure!(!store.heartbeat(&first.lease(), 99).await.map_err(said)?, "a lease given back");
+    equal!(store.claim(&claim("w", 59)).await.map_err(said)?.len(), 0, "before the retry");
+    let second = claim_one(&store, "w", 60).await?;
+    equal!(second.attempt, 2, "the attempt");
+    ensure!(
+        store.fail(&second.lease(), "auth: 401", None).await.map_err(said)?,
+        "the last failure"
+    );
+    let dead = only_job(&store, "s").await?;
+    equal!(
+        (dead.state, dead.outcome.as_deref(), dead.attempt),
+        (JobState::Dead, Some("auth: 401"), 2),
+        "the dead letter"
+    );
+    equal!(store.claim(&claim("w", 1_000_000)).await.map_err(said)?.len(), 0, "the dead are due");
+    ensure!(store.enqueue(job("s", "b", 0)).await.map_err(said)?, "a job after a dead one");
+    Ok(())
+}
+
+pub(super) async fn a_fold_comes_with_its_completion(store: Arc<dyn Store>) -> Outcome {
+    store.create(new_session("s")).await.map_err(said)?;
+    store.enqueue(job("s", "a", 0)).await.map_err(said)?;
+    let got = claim_one(&store, "w", 1).await?;
+    let made = fold(0, 4, "made");
+    let done = Done { verdict: "accepted".to_owned(), fold: Some(made.clone()) };
+    ensure!(store.finish(&got.lease(), &done).await.map_err(said)?, "the end of the job");
+    ensure!(!store.finish(&got.lease(), &done).await.map_err(said)?, "its end once more");
+    let ended = only_job(&store, "s").await?;
+    equal!(
+        (ended.state, ended.outcome.as_deref(), ended.fold),
+        (JobState::Done, Some("accepted"), Some(made.id)),
+        "the job"
+    );
+    let rows = store.folds("s").await.map_err(said)?;
+    equal!(rows.iter().map(|row| &row.fold).collect::<Vec<_>>(), [&made], "the folds");
+    equal!(store.session("s").await.map_err(said)?.active, None, "a worker activates");
+    // A fold that is there already under another id: the job points to that one.
+    store.enqueue(job("s", "b", 0)).await.map_err(said)?;
+    let got = claim_one(&store, "w", 1).await?;
+    let mut alike = made.clone();
+    alike.id = Hash::ROOT.chain(b"alike");
+    let done = Done { verdict: "accepted".to_owned(), fold: Some(alike) };
+    ensure!(store.finish(&got.lease(), &done).await.map_err(said)?, "the end of the second");
+    let jobs = store.jobs(Some("s"), 9).await.map_err(said)?;
+    equal!(jobs.last().and_then(|job| job.fold), Some(made.id), "the fold of the second");
+    equal!(store.folds("s").await.map_err(said)?.len(), 1, "the number of folds");
+    Ok(())
+}
+
+pub(super) async fn four_workers_do_each_span_once(store: Arc<dyn Store>) -> Outcome {
+    workers_share_a_queue(store, 200, 4).await
+}
+
+/// `spans` sessions with a span to narrate each, and workers that claim at random sizes, lose some
+/// leases and finish late: every span ends with exactly one fold.
+///
+/// # Errors
+/// What the store did wrong.
+pub async fn workers_share_a_queue(store: Arc<dyn Store>, spans: u32, workers: u32) -> Outcome {
+    for at in 0..spans {
+        let id = format!("span {at:06}");
+        store.create(new_session(&id)).await.map_err(said)?;
+        store.enqueue(job(&id, "k", 0)).await.map_err(said)?;
+    }
+    let tasks: Vec<_> = (0..workers).map(|name| tokio::spawn(work(store.clone(), name))).collect();
+    let mut finished = 0;
+    for task in tasks {
+        finished += task.await.map_err(|error| error.to_string())??;
+    }
+    equal!(finished, spans, "jobs that ended once");
+    let jobs = store.jobs(None, spans + 1).await.map_err(said)?;
+    equal!(jobs.len() as u64, u64::from(spans), "jobs");
+    ensure!(jobs.windows(2).all(|pair| pair[0].id < pair[1].id), "jobs are not oldest first");
+    for job in &jobs {
+        let folds = store.folds(&job.job.session).await.map_err(said)?;
+        let ids: Vec<Hash> = folds.iter().map(|row| row.fold.id).collect();
+        equal!(job.state, JobState::Done, format!("the job of {}", job.job.session));
+        equal!(ids, job.fold.into_iter().collect::<Vec<_>>(), format!("{}", job.job.session));
+    }
+    Ok(())
+}
+
+/// One worker, until nothing is due any more at the end of its time. Every seventh job it loses
+/// to itself: the lease expires before it is done, and the late end has to be refused.
+async fn work(store: Arc<dyn Store>, name: u32) -> Result<u32, String> {
+    let (mut now, mut finished, mut idle) = (10u64, 0, 0);
+    while idle < 3 {
+        let limit = 1 + (finished + name) % 3;
+        let claim = Claim { worker: format!("w{name}"), now, until: now + 1, limit };
+        let jobs = store.claim(&claim).await.map_err(said)?;
+        idle = if jobs.is_empty() { idle + 1 } else { 0 };
+        for job in jobs {
+            let made = fold(0, 4, &format!("{} attempt {}", job.job.session, job.attempt));
+            let done = Done { verdict: "accepted".to_owned(), fold: Some(made) };
+            if job.id % 7 == 3 && job.attempt == 1 {
+                // Too slow: by now the lease is over, and whoever claims at this time has it.
+                now += 5;
+                let again = Claim { now, until: now + 1_000_000, limit: 1_000, ..claim.clone() };
+                for other in store.claim(&again).await.map_err(said)? {
+                    let made = fold(0, 4, &format!("{} {}", other.job.session, other.attempt));
+                    let done = Done { verdict: "accepted".to_owned(), fold: Some(made) };
+                    finished += u32::from(store.finish(&other.lease(), &done).await.map_err(said)?);
+                }
+            }
+            finished += u32::from(store.finish(&job.lease(), &done).await.map_err(said)?);
+        }
+        now += 5;
+        tokio::task::yield_now().await;
+    }
+    Ok(finished)
+}
+
+fn call(number: u64, before: Hash) -> NewCall {
+    let body = format!("{{\"call\":{number},\"why\":\"it is 'due'\"}}");
+    let hash = before.chain(body.as_bytes());
+    NewCall { number, head: 4, fold: Some(Hash::ROOT.chain(b"fold")), hash, body, now: 8 }
+}
+
+pub(super) async fn calls_are_a_chain_and_settle_once(store: Arc<dyn Store>) -> Outcome {
+    store.create(new_session("s")).await.map_err(said)?;
+    let one = call(1, Hash::ROOT);
+    let two = NewCall { fold: None, ..call(2, one.hash) };
+    refused!(store.record_call("s", &two).await, StoreError::StaleCall { actual: 0 }, "too early");
+    equal!(store.record_call("s", &one).await.map_err(said)?, 1, "the first call");
+    refused!(store.record_call("s", &one).await, StoreError::StaleCall { actual: 1 }, "again");
+    equal!(store.record_call("s", &two).await.map_err(said)?, 2, "the second call");
+
+    store.settle_call("s", 1, "{\"prompt\":9}").await.map_err(said)?;
+    store.settle_call("s", 1, "{\"prompt\":9}").await.map_err(said)?;
+    let other = store.settle_call("s", 1, "{\"prompt\":10}").await;
+    refused!(other, StoreError::Settled(1), "another report");
+    refused!(store.settle_call("s", 7, "{}").await, StoreError::NoCall(7), "no call");
+    let rows = store.calls("s").await.map_err(said)?;
+    equal!(rows.iter().map(|row| &row.call).collect::<Vec<_>>(), [&one, &two], "the calls");
+    let usage: Vec<Option<&str>> = rows.iter().map(|row| row.usage.as_deref()).collect();
+    equal!(usage, [Some("{\"prompt\":9}"), None], "the reports");
+
+    let race = |_| {
+        let (store, three) = (store.clone(), call(3, two.hash));
+        tokio::spawn(async move { store.record_call("s", &three).await })
+    };
+    let mut won = 0;
+    for task in (0..6).map(race).collect::<Vec<_>>() {
+        match task.await.map_err(|error| error.to_string())? {
+            Ok(_) => won += 1,
+            Err(StoreError::StaleCall { actual: 3 }) => {}
+            Err(error) => return Err(format!("a racing call: {error}")),
+        }
+    }
+    equal!(won, 1, "racing calls that won");
+    // An unused fold keeps the ledger apart from the folds: any fold may be named.
+    equal!(store.put_fold("s", &fold(0, 2, "f")).await.map_err(said)?, Put::New, "a fold");
+    Ok(())
+}

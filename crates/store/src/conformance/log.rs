@@ -1,0 +1,315 @@
+//! Sessions, appends, retries, concurrency.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use midfold_core::Hash;
+
+use super::{Outcome, Writer, chain, ensure, equal, fold, job, new_session, refused, said, user};
+use crate::Store;
+use crate::error::StoreError;
+use crate::types::{Append, Appended, NewSession};
+
+pub(super) async fn sessions_are_made_once_and_listed_in_order(store: Arc<dyn Store>) -> Outcome {
+    // The order is that of the bytes, whatever the collation of a database.
+    let ids = ["B", "a", "a b/c:d", "a-b", "b'; drop table sessions; --", "ä"];
+    for id in ids.iter().rev() {
+        let made = store.create(new_session(id)).await.map_err(said)?;
+        equal!(made.new, new_session(id), "a new session");
+        equal!((made.head, made.head_hash, made.turn), (0, Hash::ROOT, 0), "a new head");
+        equal!(store.session(id).await.map_err(said)?, made, "the session read back");
+    }
+    refused!(store.create(new_session("a")).await, StoreError::Exists(id) if id == "a", "again");
+    let all = store.sessions(None, 100).await.map_err(said)?;
+    let found: Vec<&str> = all.iter().map(|row| row.new.id.as_str()).collect();
+    equal!(found, ids, "all sessions");
+    let page = store.sessions(Some("a"), 2).await.map_err(said)?;
+    let found: Vec<&str> = page.iter().map(|row| row.new.id.as_str()).collect();
+    equal!(found, ["a b/c:d", "a-b"], "a page of sessions");
+    for id in ["", "a\nb", "nul\0", &"x".repeat(201)] {
+        let refused = store.create(NewSession { id: id.to_owned(), ..new_session("") }).await;
+        refused!(refused, StoreError::BadId(_), format!("the id {id:?}"));
+    }
+    store.create(new_session(&"ä".repeat(200))).await.map_err(said)?;
+    Ok(())
+}
+
+pub(super) async fn what_is_not_there_is_said_so(store: Arc<dyn Store>) -> Outcome {
+    let id = "nobody";
+    let append = Append { events: chain(Hash::ROOT, [user("x")]), ..Append::default() };
+    let keyed = Append { key: Some("k".to_owned()), ..append.clone() };
+    let empty = Append::default();
+    for append in [append, keyed, empty] {
+        refused!(store.append(id, append).await, StoreError::NoSession(_), "append");
+    }
+    refused!(store.session(id).await, StoreError::NoSession(_), "session");
+    refused!(store.save_state(id, 0, "{}").await, StoreError::NoSession(_), "save_state");
+    refused!(store.events(id, 0..9).await, StoreError::NoSession(_), "events");
+    refused!(store.load(id).await, StoreError::NoSession(_), "load");
+    refused!(store.put_fold(id, &fold(0, 1, "x")).await, StoreError::NoSession(_), "put_fold");
+    refused!(store.activate(id, None, None).await, StoreError::NoSession(_), "activate");
+    refused!(store.folds(id).await, StoreError::NoSession(_), "folds");
+    refused!(store.enqueue(job(id, "k", 0)).await, StoreError::NoSession(_), "enqueue");
+    refused!(store.jobs(Some(id), 9).await, StoreError::NoSession(_), "jobs");
+    refused!(store.calls(id).await, StoreError::NoSession(_), "calls");
+    refused!(store.settle_call(id, 1, "{}").await, StoreError::NoSession(_), "settle_call");
+    let search = crate::Search { query: "x".to_owned(), limit: 5, ..crate::Search::default() };
+    refused!(store.search(id, &search).await, StoreError::NoSession(_), "search");
+    equal!(store.jobs(None, 9).await.map_err(said)?.len(), 0, "jobs of nobody");
+    Ok(())
+}
+
+pub(super) async fn an_append_is_compare_and_set(store: Arc<dyn Store>) -> Outcome {
+    let mut writer = Writer::new(&store, "s").await?;
+    let first = writer.append([user("one"), user("two")]).await?;
+    equal!(first, Appended { first: 0, count: 2, repeated: false }, "the first append");
+    let second = writer.append([user("three")]).await?;
+    equal!(second, Appended { first: 2, count: 1, repeated: false }, "the second append");
+
+    // Behind the head, at an old place, and past it: all conflicts, and nothing is written.
+    for expected in [0, 2, 4, 1_000_000] {
+        let events = writer.chained([user("late")]);
+        let key = (expected == 2).then(|| "a key that is not used up".to_owned());
+        let append = Append { expected, events, key, ..Append::default() };
+        refused!(
+            store.append("s", append).await,
+            StoreError::Conflict { expected: e, actual: 3 } if e == expected,
+            format!("an append at {expected} of 3")
+        );
+    }
+    let empty = Append { expected: 1, ..Append::default() };
+    refused!(
+        store.append("s", empty).await,
+        StoreError::Conflict { expected: 1, actual: 3 },
+        "an empty append at an old head"
+    );
+    equal!(writer.append(Vec::<Bytes>::new()).await?.count, 0, "an empty append");
+    let key = Some("a key that is not used up");
+    let again = writer.append_with([user("four")], key, None).await?;
+    equal!(again, Appended { first: 3, count: 1, repeated: false }, "after conflicts");
+
+    let row = store.session("s").await.map_err(said)?;
+    equal!((row.head, row.head_hash, row.turn), (4, writer.hash, 1), "the head");
+    let rows = store.events("s", 0..u64::MAX).await.map_err(said)?;
+    equal!(rows.iter().map(|row| row.seq).collect::<Vec<_>>(), [0, 1, 2, 3], "the seqs");
+    let rows = store.events("s", 1..3).await.map_err(said)?;
+    equal!(rows.iter().map(|row| row.seq).collect::<Vec<_>>(), [1, 2], "a range");
+    equal!(store.events("s", 3..3).await.map_err(said)?.len(), 0, "an empty range");
+    equal!(store.events("s", 9..u64::MAX).await.map_err(said)?.len(), 0, "a range past the head");
+    Ok(())
+}
+
+pub(super) async fn a_retry_gets_the_first_answer(store: Arc<dyn Store>) -> Outcome {
+    let mut writer = Writer::new(&store, "s").await?;
+    writer.append([user("zero")]).await?;
+    let events = writer.chained([user("one"), user("two")]);
+    let append = Append { expected: 1, key: Some("k".to_owned()), events, ..Append::default() };
+    let answer = store.append("s", append.clone()).await.map_err(said)?;
+    equal!(answer, Appended { first: 1, count: 2, repeated: false }, "the append");
+    let repeated = Appended { repeated: true, ..answer };
+    equal!(store.append("s", append.clone()).await.map_err(said)?, repeated, "the retry");
+
+    // A client that crashed before it saw the answer has read the session again since.
+    let row = store.session("s").await.map_err(said)?;
+    let later = chain(row.head_hash, [user("three")]);
+    let later = Append { expected: row.head, events: later, ..Append::default() };
+    store.append("s", later).await.map_err(said)?;
+    let row = store.session("s").await.map_err(said)?;
+    let rechained = Append {
+        expected: row.head,
+        events: chain(row.head_hash, [user("one"), user("two")]),
+        ..append.clone()
+    };
+    equal!(store.append("s", append.clone()).await.map_err(said)?, repeated, "a late retry");
+    equal!(store.append("s", rechained).await.map_err(said)?, repeated, "a retry from a new head");
+
+    let other = Append { events: chain(Hash::ROOT, [user("another")]), ..append.clone() };
+    refused!(store.append("s", other).await, StoreError::KeyReused(k) if k == "k", "other events");
+    let fewer = Append { events: append.events[..1].to_vec(), ..append.clone() };
+    refused!(store.append("s", fewer).await, StoreError::KeyReused(_), "fewer events");
+    equal!(store.session("s").await.map_err(said)?.head, 4, "the head after all retries");
+
+    Writer::new(&store, "other").await?;
+    let elsewhere = Append { expected: 0, ..append };
+    let answer = store.append("other", elsewhere).await.map_err(said)?;
+    ensure!(!answer.repeated, "a key of one session counts in another");
+    Ok(())
+}
+
+pub(super) async fn bytes_come_back_identical(store: Arc<dyn Store>) -> Outcome {
+    let mut writer = Writer::new(&store, "s").await?;
+    let all: Vec<Bytes> = vec![
+        Bytes::from_static(b""),
+        Bytes::from_static(b"\0\x01\xff\xfe'\"\\; \x80"),
+        Bytes::from_static("{ \"role\" : \"user\",\t\"content\":\"\u{e4}\u{1f600}\" }".as_bytes()),
+        Bytes::from((0..=255u8).cycle().take(70_000).collect::<Vec<u8>>()),
+        Bytes::from(
+            (0..5_000_000u32)
+                .map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8)
+                .collect::<Vec<u8>>(),
+        ),
+    ];
+    let mut events = writer.chained(all.clone());
+    events[1].usage = Some("{\"prompt\":12,\"output\":3}".to_owned());
+    events[2].turn = 4_000_000_000;
+    events[2].tokens = u32::MAX;
+    let append = Append { events: events.clone(), now: 77, ..Append::default() };
+    writer.store.append("s", append).await.map_err(said)?;
+    let rows = store.events("s", 0..9).await.map_err(said)?;
+    equal!(rows.len(), all.len(), "the number of events");
+    for (row, event) in rows.iter().zip(&events) {
+        ensure!(row.event.bytes == event.bytes, "the bytes of event {} differ", row.seq);
+        ensure!(row.event == *event, "event {} differs in its columns", row.seq);
+    }
+    let hash = rows.iter().fold(Hash::ROOT, |hash, row| hash.chain(&row.event.bytes));
+    equal!(store.session("s").await.map_err(said)?.head_hash, hash, "the chain over what was read");
+    writer.head = 5;
+    writer.hash = hash;
+    writer.append([user("after")]).await?;
+    Ok(())
+}
+
+pub(super) async fn a_large_batch_is_one_append(store: Arc<dyn Store>) -> Outcome {
+    let mut writer = Writer::new(&store, "s").await?;
+    writer.append([user("first")]).await?;
+    let many = (0..2_345).map(|at| user(&format!("part {at}")));
+    let answer = writer.append(many).await?;
+    equal!((answer.first, answer.count), (1, 2_345), "the answer");
+    let rows = store.events("s", 0..u64::MAX).await.map_err(said)?;
+    equal!(rows.len(), 2_346, "the number of events");
+    ensure!(rows.iter().zip(0..).all(|(row, seq)| row.seq == seq), "the seqs have a gap");
+    let hash = rows.iter().fold(Hash::ROOT, |hash, row| hash.chain(&row.event.bytes));
+    equal!(hash, writer.hash, "the chain");
+    // The same at an old head: not even the first of them is there.
+    let events = writer.chained((0..2_345).map(|at| user(&format!("part {at}"))));
+    let late = Append { expected: 9, events, ..Append::default() };
+    refused!(store.append("s", late).await, StoreError::Conflict { .. }, "a late batch");
+    equal!(store.session("s").await.map_err(said)?.head, 2_346, "the head");
+    Ok(())
+}
+
+/// Writers and events each writes in the test of concurrency.
+const WRITERS: u64 = 8;
+const EACH: u64 = 20;
+
+pub(super) async fn concurrent_writers_make_one_chain(store: Arc<dyn Store>) -> Outcome {
+    store.create(new_session("s")).await.map_err(said)?;
+    let write = |store: Arc<dyn Store>, name: u64| async move {
+        let mut won = Vec::new();
+        while won.len() < EACH as usize {
+            let row = store.session("s").await.map_err(said)?;
+            let text = user(&format!("writer {name} event {}", won.len()));
+            let events = chain(row.head_hash, [text]);
+            match store
+                .append("s", Append { expected: row.head, events, ..Append::default() })
+                .await
+            {
+                Ok(answer) => won.push(answer.first),
+                Err(StoreError::Conflict { .. }) => tokio::task::yield_now().await,
+                Err(error) => return Err(format!("writer {name}: {error}")),
+            }
+        }
+        Ok(won)
+    };
+    let tasks: Vec<_> = (0..WRITERS).map(|name| tokio::spawn(write(store.clone(), name))).collect();
+    let mut won = Vec::new();
+    for task in tasks {
+        won.extend(task.await.map_err(|error| error.to_string())??);
+    }
+    won.sort_unstable();
+    equal!(won, (0..WRITERS * EACH).collect::<Vec<_>>(), "the seqs that were won");
+    let rows = store.events("s", 0..u64::MAX).await.map_err(said)?;
+    let mut hash = Hash::ROOT;
+    for row in &rows {
+        hash = hash.chain(&row.event.bytes);
+        ensure!(row.event.hash == hash, "event {} is off the chain", row.seq);
+    }
+    let mut texts: Vec<_> = rows.iter().map(|row| &row.event.bytes).collect();
+    texts.sort_unstable();
+    texts.dedup();
+    equal!(texts.len() as u64, WRITERS * EACH, "the number of different events");
+    Ok(())
+}
+
+pub(super) async fn concurrent_retries_append_once(store: Arc<dyn Store>) -> Outcome {
+    store.create(new_session("s")).await.map_err(said)?;
+    for round in 0..6u64 {
+        let row = store.session("s").await.map_err(said)?;
+        let append = Append {
+            expected: row.head,
+            key: Some(format!("round {round}")),
+            events: chain(row.head_hash, [user(&format!("round {round}"))]),
+            ..Append::default()
+        };
+        let retry = |_| {
+            let (store, append) = (store.clone(), append.clone());
+            tokio::spawn(async move { store.append("s", append).await })
+        };
+        let tasks: Vec<_> = (0..6).map(retry).collect();
+        let mut first = 0;
+        for task in tasks {
+            let answer = task.await.map_err(|error| error.to_string())?.map_err(said)?;
+            equal!((answer.first, answer.count), (round, 1), "the answer to a retry");
+            first += u32::from(!answer.repeated);
+        }
+        equal!(first, 1, "answers that were the first");
+    }
+    equal!(store.session("s").await.map_err(said)?.head, 6, "the head");
+    Ok(())
+}
+
+pub(super) async fn state_is_compare_and_swap(store: Arc<dyn Store>) -> Outcome {
+    store.create(new_session("s")).await.map_err(said)?;
+    equal!(store.save_state("s", 0, "{\"a\":1}").await.map_err(said)?, 1, "the first version");
+    refused!(
+        store.save_state("s", 0, "{\"a\":2}").await,
+        StoreError::StaleState { expected: 0, actual: 1 },
+        "an old version"
+    );
+    equal!(store.save_state("s", 1, "{\"a\":3}").await.map_err(said)?, 2, "the second version");
+    let row = store.session("s").await.map_err(said)?;
+    equal!((row.state.as_str(), row.state_version), ("{\"a\":3}", 2), "the state");
+    let swap = |_| {
+        let store = store.clone();
+        tokio::spawn(async move { store.save_state("s", 2, "{}").await.is_ok() })
+    };
+    let mut won = 0;
+    for task in (0..6).map(swap).collect::<Vec<_>>() {
+        won += u32::from(task.await.map_err(|error| error.to_string())?);
+    }
+    equal!(won, 1, "savers that won");
+    Ok(())
+}
+
+pub(super) async fn sessions_are_apart(store: Arc<dyn Store>) -> Outcome {
+    let mut one = Writer::new(&store, "one").await?;
+    let mut two = Writer::new(&store, "two").await?;
+    for at in 0..3 {
+        one.append([user(&format!("alpha {at}"))]).await?;
+        two.append([user(&format!("beta {at}"))]).await?;
+    }
+    let same = fold(0, 2, "same");
+    for id in ["one", "two"] {
+        equal!(store.put_fold(id, &same).await.map_err(said)?, crate::Put::New, "the fold");
+        ensure!(store.enqueue(job(id, "same", 0)).await.map_err(said)?, "the job of {id}");
+    }
+    store.activate("one", None, Some(same.id)).await.map_err(said)?;
+    store.save_state("one", 0, "mine").await.map_err(said)?;
+    let row = store.session("two").await.map_err(said)?;
+    equal!((row.active, row.state.as_str(), row.head), (None, "", 3), "the other session");
+    for (id, word) in [("one", "alpha"), ("two", "beta")] {
+        let rows = store.events(id, 0..9).await.map_err(said)?;
+        let all = |row: &crate::EventRow| {
+            row.event.bytes.windows(word.len()).any(|at| at == word.as_bytes())
+        };
+        ensure!(rows.len() == 3 && rows.iter().all(all), "{id} holds events of another session");
+        for query in ["alpha", "beta"] {
+            for mode in [crate::SearchMode::Text, crate::SearchMode::Literal] {
+                let search = crate::Search { query: query.to_owned(), mode, limit: 9, range: None };
+                let hits = store.search(id, &search).await.map_err(said)?.len();
+                equal!(hits, if query == word { 3 } else { 0 }, format!("{query} in {id}"));
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,164 @@
+//! Search in the original log.
+
+use std::sync::Arc;
+
+use super::{Outcome, Writer, ensure, equal, refused, said, user};
+use crate::Store;
+use crate::error::StoreError;
+use crate::types::{Hit, Search, SearchMode};
+
+fn search(query: &str, mode: SearchMode) -> Search {
+    Search { query: query.to_owned(), mode, range: None, limit: 10 }
+}
+
+async fn hits(store: &Arc<dyn Store>, search: &Search) -> Result<Vec<Hit>, String> {
+    store.search("s", search).await.map_err(said)
+}
+
+async fn seqs(store: &Arc<dyn Store>, query: &str, mode: SearchMode) -> Result<Vec<u64>, String> {
+    Ok(hits(store, &search(query, mode)).await?.iter().map(|hit| hit.seq).collect())
+}
+
+async fn sorted(store: &Arc<dyn Store>, query: &str) -> Result<Vec<u64>, String> {
+    let mut found = seqs(store, query, SearchMode::Text).await?;
+    found.sort_unstable();
+    Ok(found)
+}
+
+/// A session about a build that fails.
+async fn conversation(store: &Arc<dyn Store>) -> Result<Writer, String> {
+    let mut writer = Writer::new(store, "s").await?;
+    let long =
+        format!("{} the needle stands here {}", "hay ".repeat(5_000), "stack ".repeat(5_000));
+    let events = [
+        user("Please find out why the deployment to staging fails"),
+        r#"{"role":"assistant","content":null,"tool_calls":[{"id":"c1","type":"function","function":{"name":"run","arguments":"{\"command\":\"cargo build --package ledger_core\"}"}}]}"#.to_owned(),
+        r#"{"role":"tool","tool_call_id":"c1","content":"error[E0432]: unresolved import\n --> src/retry/budget.rs:17:5\nwarning: build failed"}"#.to_owned(),
+        user("Der Ärger mit der Größe: 東京 タワー ist zu groß, \u{1f680} naïve"),
+        user("The staging database is at db-7.example:5432"),
+        user(&long),
+    ];
+    writer.append(events).await?;
+    Ok(writer)
+}
+
+pub(super) async fn words_are_found_wherever_they_stand(store: Arc<dyn Store>) -> Outcome {
+    conversation(&store).await?;
+    equal!(sorted(&store, "staging").await?, [0, 4], "a word of two events");
+    equal!(sorted(&store, "STAGING").await?, [0, 4], "in capitals");
+    equal!(sorted(&store, "unresolved").await?, [2], "a word in a tool's result");
+    equal!(sorted(&store, "ledger_core").await?, [1], "a word in a call's arguments");
+    equal!(sorted(&store, "src/retry/budget.rs:17").await?, [2], "a path");
+    equal!(sorted(&store, "ärger").await?, [3], "an umlaut, lower case");
+    equal!(sorted(&store, "GRÖSSE").await?, [] as [u64; 0], "no folding of ß");
+    equal!(sorted(&store, "東京").await?, [3], "a script without spaces");
+    equal!(sorted(&store, "needle").await?, [5], "a word of a long event");
+    equal!(sorted(&store, "stag").await?, [] as [u64; 0], "a part of a word");
+    equal!(sorted(&store, "role").await?, [] as [u64; 0], "a word of the wire format");
+    // Those with more, and rarer, of the words come first.
+    let ranked = seqs(&store, "staging deployment", SearchMode::Text).await?;
+    equal!(ranked, [0, 4], "the order of two hits");
+    let ranked = seqs(&store, "the staging database", SearchMode::Text).await?;
+    equal!(ranked.first(), Some(&4), "the best of several hits");
+    // A question is no expression of an index: nothing in it is an operator.
+    for query in [
+        "staging AND",
+        "NOT (staging",
+        "\"staging",
+        "staging*",
+        "a:staging ' OR 1=1",
+        "{staging} ^ &|!<->",
+    ] {
+        let found = sorted(&store, query).await?;
+        ensure!(found.contains(&0) && found.contains(&4), "{query}: found {found:?}");
+    }
+    let one = Search { limit: 1, ..search("staging", SearchMode::Text) };
+    equal!(hits(&store, &one).await?.len(), 1, "hits at a limit of one");
+    let part = Search { range: Some(1..5), ..search("staging", SearchMode::Text) };
+    equal!(
+        hits(&store, &part).await?.iter().map(|hit| hit.seq).collect::<Vec<_>>(),
+        [4],
+        "a range"
+    );
+    snippets(&store).await
+}
+
+async fn snippets(store: &Arc<dyn Store>) -> Outcome {
+    for (query, mode) in [
+        ("needle", SearchMode::Text),
+        ("the needle", SearchMode::Literal),
+        ("n[e]+dle", SearchMode::Regex),
+    ] {
+        let found = hits(store, &search(query, mode)).await?;
+        let snippet = found.first().map(|hit| hit.snippet.as_str()).unwrap_or_default();
+        ensure!(snippet.contains("needle stands here"), "{mode:?}: the snippet is {snippet:?}");
+        ensure!(snippet.chars().count() <= 310, "{mode:?}: a snippet of {}", snippet.len());
+    }
+    Ok(())
+}
+
+pub(super) async fn literals_and_regexes_scan_newest_first(store: Arc<dyn Store>) -> Outcome {
+    conversation(&store).await?;
+    use SearchMode::{Literal, Regex};
+    equal!(seqs(&store, "staging", Literal).await?, [4, 0], "a substring");
+    equal!(seqs(&store, "Staging", Literal).await?, [] as [u64; 0], "case counts");
+    equal!(seqs(&store, "import\n -->", Literal).await?, [2], "over a line break");
+    equal!(seqs(&store, "\"command\":\"cargo", Literal).await?, [1], "decoded arguments");
+    equal!(seqs(&store, "100%_", Literal).await?, [] as [u64; 0], "no wildcards");
+    equal!(seqs(&store, "\u{1f680}", Literal).await?, [3], "a pictogram");
+    equal!(seqs(&store, r"E\d{4}", Regex).await?, [2], "a class");
+    equal!(seqs(&store, r"(?i)^the STAGING\b", Regex).await?, [4], "flags and anchors");
+    equal!(seqs(&store, r"st(aging|ack)", Regex).await?, [5, 4, 0], "an alternative");
+    let one = Search { limit: 1, ..search("staging", Literal) };
+    equal!(hits(&store, &one).await?.iter().map(|hit| hit.seq).collect::<Vec<_>>(), [4], "one");
+    let part = Search { range: Some(0..4), ..search("staging", Regex) };
+    equal!(
+        hits(&store, &part).await?.iter().map(|hit| hit.seq).collect::<Vec<_>>(),
+        [0],
+        "a range"
+    );
+    Ok(())
+}
+
+pub(super) async fn bad_queries_are_said_to_be_bad(store: Arc<dyn Store>) -> Outcome {
+    Writer::new(&store, "s").await?;
+    for (query, mode) in [
+        ("(unclosed", SearchMode::Regex),
+        ("(a{1000}){1000}", SearchMode::Regex),
+        ("", SearchMode::Text),
+        ("  ", SearchMode::Literal),
+        ("?!", SearchMode::Text),
+    ] {
+        let outcome = store.search("s", &search(query, mode)).await;
+        refused!(outcome, StoreError::Query(_), format!("{query:?} as {mode:?}"));
+    }
+    equal!(hits(&store, &search("x", SearchMode::Text)).await?.len(), 0, "in an empty session");
+    Ok(())
+}
+
+pub(super) async fn what_came_later_is_found_too(store: Arc<dyn Store>) -> Outcome {
+    let mut writer = conversation(&store).await?;
+    for round in 0..4u64 {
+        writer.append([user(&format!("round {round} of zebras"))]).await?;
+        let wanted: Vec<u64> = (6..=6 + round).collect();
+        equal!(sorted(&store, "zebras").await?, wanted, format!("after round {round}"));
+    }
+    writer.fill(1_500).await?;
+    writer.append([user("the last zebras")]).await?;
+    equal!(sorted(&store, "zebras").await?, [6, 7, 8, 9, 1_510], "after many events");
+    let many = Search { limit: 5_000, ..search("event", SearchMode::Literal) };
+    equal!(hits(&store, &many).await?.len(), 1_500, "all hits of a scan");
+    // A search in two sessions at once, both behind with their index.
+    let mut other = Writer::new(&store, "t").await?;
+    other.append([user("zebras elsewhere")]).await?;
+    writer.append([user("more zebras")]).await?;
+    let ask = |id: &'static str| {
+        let store = store.clone();
+        tokio::spawn(async move { store.search(id, &search("zebras", SearchMode::Text)).await })
+    };
+    for (task, wanted) in [(ask("s"), 6), (ask("t"), 1), (ask("s"), 6)] {
+        let found = task.await.map_err(|error| error.to_string())?.map_err(said)?;
+        equal!(found.len(), wanted, "hits of concurrent searches");
+    }
+    Ok(())
+}

@@ -1,0 +1,446 @@
+//! The store that forgets: everything in one process's memory, behind one lock. Tests use it, and
+//! programs that keep no history.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use async_trait::async_trait;
+use midfold_core::Hash;
+
+use crate::check;
+use crate::error::StoreError;
+use crate::text::{Matcher, Postings, Ranking, event_text, words};
+use crate::types::{
+    Append, Appended, CallRow, Claim, Done, EventRow, FoldRow, Hit, Job, JobState, Lease, Loaded,
+    Millis, NewCall, NewFold, NewJob, NewSession, Put, Reads, Search, SessionRow,
+};
+use crate::{Store, assemble};
+
+/// Sessions in memory. Cheap to make; gone when dropped.
+#[derive(Default)]
+pub struct MemoryStore {
+    inner: Mutex<Inner>,
+    rows: AtomicU64,
+    bytes: AtomicU64,
+}
+
+#[derive(Default)]
+struct Inner {
+    sessions: BTreeMap<String, Kept>,
+    /// The job `n` has the id `n + 1`.
+    jobs: Vec<Job>,
+    /// Ids of the jobs that are ready or leased.
+    live: BTreeSet<u64>,
+}
+
+#[derive(Default)]
+struct Kept {
+    row: SessionRow,
+    events: Vec<EventRow>,
+    keys: HashMap<String, (Hash, Appended)>,
+    folds: Vec<FoldRow>,
+    calls: Vec<CallRow>,
+    /// Keys of all its jobs.
+    job_keys: HashSet<String>,
+    /// Whether one of its jobs is ready or leased.
+    live: bool,
+}
+
+impl MemoryStore {
+    /// An empty store.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Nothing in here panics half-way through a change, so a poisoned lock is still good.
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn count(&self, rows: usize, bytes: usize) {
+        self.rows.fetch_add(rows as u64, Ordering::Relaxed);
+        self.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+
+    fn count_events(&self, events: &[EventRow]) {
+        self.count(events.len(), events.iter().map(|row| row.event.bytes.len()).sum());
+    }
+}
+
+impl Inner {
+    fn kept(&self, id: &str) -> Result<&Kept, StoreError> {
+        self.sessions.get(id).ok_or_else(|| StoreError::NoSession(id.to_owned()))
+    }
+
+    fn kept_mut(&mut self, id: &str) -> Result<&mut Kept, StoreError> {
+        self.sessions.get_mut(id).ok_or_else(|| StoreError::NoSession(id.to_owned()))
+    }
+
+    fn enqueue(&mut self, job: NewJob) -> bool {
+        let Some(kept) = self.sessions.get_mut(&job.session) else { return false };
+        if kept.live || !kept.job_keys.insert(job.key.clone()) {
+            return false;
+        }
+        kept.live = true;
+        let id = self.jobs.len() as u64 + 1;
+        self.live.insert(id);
+        self.jobs.push(Job {
+            id,
+            job,
+            state: JobState::Ready,
+            attempt: 0,
+            worker: None,
+            lease_until: None,
+            outcome: None,
+            fold: None,
+        });
+        true
+    }
+
+    /// The job of a lease, while the lease holds.
+    fn leased(&mut self, lease: &Lease) -> Option<&mut Job> {
+        let at = usize::try_from(lease.job.checked_sub(1)?).ok()?;
+        let job = self.jobs.get_mut(at)?;
+        (job.state == JobState::Leased && job.attempt == lease.attempt).then_some(job)
+    }
+}
+
+impl Kept {
+    fn put(&mut self, fold: &NewFold) -> Put {
+        let same = |row: &&FoldRow| {
+            let other = &row.fold;
+            other.id == fold.id
+                || (other.start, other.before, other.through)
+                    == (fold.start, fold.before, fold.through)
+                    && (other.policy, other.recap) == (fold.policy, fold.recap)
+        };
+        if let Some(found) = self.folds.iter().find(same) {
+            return Put::Same(found.fold.id);
+        }
+        let number = self.folds.len() as u64 + 1;
+        self.folds.push(FoldRow { number, fold: fold.clone() });
+        Put::New
+    }
+
+    fn slice(&self, range: &Range<u64>) -> &[EventRow] {
+        let clamp = |at: u64| usize::try_from(at).unwrap_or(usize::MAX).min(self.events.len());
+        let (from, to) = (clamp(range.start), clamp(range.end));
+        self.events.get(from..to).unwrap_or_default()
+    }
+}
+
+#[async_trait]
+impl Store for MemoryStore {
+    fn place(&self) -> String {
+        "memory".to_owned()
+    }
+
+    async fn create(&self, new: NewSession) -> Result<SessionRow, StoreError> {
+        check::session(&new)?;
+        let mut inner = self.lock();
+        if inner.sessions.contains_key(&new.id) {
+            return Err(StoreError::Exists(new.id));
+        }
+        let id = new.id.clone();
+        let row = SessionRow { new, ..SessionRow::default() };
+        inner.sessions.insert(id, Kept { row: row.clone(), ..Kept::default() });
+        Ok(row)
+    }
+
+    async fn session(&self, id: &str) -> Result<SessionRow, StoreError> {
+        let row = self.lock().kept(id)?.row.clone();
+        self.count(1, row.content_len());
+        Ok(row)
+    }
+
+    async fn sessions(
+        &self,
+        after: Option<&str>,
+        limit: u32,
+    ) -> Result<Vec<SessionRow>, StoreError> {
+        use std::ops::Bound;
+        let from = after.map_or(Bound::Unbounded, Bound::Excluded);
+        let rows: Vec<SessionRow> = self
+            .lock()
+            .sessions
+            .range::<str, _>((from, Bound::Unbounded))
+            .take(limit as usize)
+            .map(|(_, kept)| kept.row.clone())
+            .collect();
+        self.count(rows.len(), rows.iter().map(SessionRow::content_len).sum());
+        Ok(rows)
+    }
+
+    async fn save_state(&self, id: &str, expected: u64, state: &str) -> Result<u64, StoreError> {
+        let mut inner = self.lock();
+        let row = &mut inner.kept_mut(id)?.row;
+        if row.state_version != expected {
+            return Err(StoreError::StaleState { expected, actual: row.state_version });
+        }
+        row.state = state.to_owned();
+        row.state_version += 1;
+        Ok(row.state_version)
+    }
+
+    async fn append(&self, id: &str, append: Append) -> Result<Appended, StoreError> {
+        check::append(id, &append)?;
+        let mut inner = self.lock();
+        let kept = inner.kept_mut(id)?;
+        let fingerprint = append.key.as_ref().map(|_| check::fingerprint(&append.events));
+        if let Some(key) = &append.key
+            && let Some((before, answer)) = kept.keys.get(key)
+        {
+            if Some(*before) != fingerprint {
+                return Err(StoreError::KeyReused(key.clone()));
+            }
+            return Ok(Appended { repeated: true, ..*answer });
+        }
+        if kept.row.head != append.expected {
+            return Err(StoreError::Conflict { expected: append.expected, actual: kept.row.head });
+        }
+        let count = append.events.len() as u64;
+        let answer = Appended { first: append.expected, count, repeated: false };
+        for (seq, event) in (append.expected..).zip(append.events) {
+            kept.row.head_hash = event.hash;
+            kept.row.turn = event.turn;
+            kept.events.push(EventRow { seq, event });
+        }
+        kept.row.head += count;
+        if let (Some(key), Some(fingerprint)) = (append.key, fingerprint) {
+            kept.keys.insert(key, (fingerprint, answer));
+        }
+        if let Some(job) = append.job {
+            inner.enqueue(job);
+        }
+        Ok(answer)
+    }
+
+    async fn events(&self, id: &str, range: Range<u64>) -> Result<Vec<EventRow>, StoreError> {
+        let found = self.lock().kept(id)?.slice(&range).to_vec();
+        self.count_events(&found);
+        Ok(found)
+    }
+
+    async fn load(&self, id: &str) -> Result<Loaded, StoreError> {
+        let inner = self.lock();
+        let kept = inner.kept(id)?;
+        let fold = match kept.row.active {
+            Some(active) => kept.folds.iter().find(|row| row.fold.id == active).cloned(),
+            None => None,
+        };
+        let session = kept.row.clone();
+        let runs = assemble::runs(&session, fold.as_ref());
+        let events: Vec<EventRow> = runs.iter().flat_map(|run| kept.slice(run)).cloned().collect();
+        self.count(1, session.content_len());
+        self.count(usize::from(fold.is_some()), fold.as_ref().map_or(0, |row| row.fold.body.len()));
+        self.count_events(&events);
+        Ok(assemble::loaded(session, fold, events))
+    }
+
+    async fn put_fold(&self, id: &str, fold: &NewFold) -> Result<Put, StoreError> {
+        Ok(self.lock().kept_mut(id)?.put(fold))
+    }
+
+    async fn activate(
+        &self,
+        id: &str,
+        expected: Option<Hash>,
+        fold: Option<Hash>,
+    ) -> Result<(), StoreError> {
+        let mut inner = self.lock();
+        let kept = inner.kept_mut(id)?;
+        if let Some(wanted) = fold
+            && !kept.folds.iter().any(|row| row.fold.id == wanted)
+        {
+            return Err(StoreError::NoFold(wanted));
+        }
+        if kept.row.active != expected {
+            return Err(StoreError::StaleFold { actual: kept.row.active });
+        }
+        kept.row.active = fold;
+        Ok(())
+    }
+
+    async fn folds(&self, id: &str) -> Result<Vec<FoldRow>, StoreError> {
+        let found = self.lock().kept(id)?.folds.clone();
+        self.count(found.len(), found.iter().map(|row| row.fold.body.len()).sum());
+        Ok(found)
+    }
+
+    async fn enqueue(&self, job: NewJob) -> Result<bool, StoreError> {
+        let mut inner = self.lock();
+        inner.kept(&job.session)?;
+        Ok(inner.enqueue(job))
+    }
+
+    async fn claim(&self, claim: &Claim) -> Result<Vec<Job>, StoreError> {
+        let mut inner = self.lock();
+        let Inner { jobs, live, .. } = &mut *inner;
+        let mut claimed = Vec::new();
+        for id in live.iter() {
+            if claimed.len() >= claim.limit as usize {
+                break;
+            }
+            let Some(job) = usize::try_from(id - 1).ok().and_then(|at| jobs.get_mut(at)) else {
+                continue;
+            };
+            let due = match job.state {
+                JobState::Ready => job.job.run_at <= claim.now,
+                _ => job.lease_until.is_some_and(|until| until <= claim.now),
+            };
+            if due {
+                job.state = JobState::Leased;
+                job.attempt += 1;
+                job.worker = Some(claim.worker.clone());
+                job.lease_until = Some(claim.until);
+                claimed.push(job.clone());
+            }
+        }
+        Ok(claimed)
+    }
+
+    async fn heartbeat(&self, lease: &Lease, until: Millis) -> Result<bool, StoreError> {
+        let mut inner = self.lock();
+        let Some(job) = inner.leased(lease) else { return Ok(false) };
+        job.lease_until = Some(until);
+        Ok(true)
+    }
+
+    async fn finish(&self, lease: &Lease, done: &Done) -> Result<bool, StoreError> {
+        let mut inner = self.lock();
+        let Some(session) = inner.leased(lease).map(|job| job.job.session.clone()) else {
+            return Ok(false);
+        };
+        let kept = inner.kept_mut(&session)?;
+        kept.live = false;
+        let fold = done.fold.as_ref().map(|fold| match kept.put(fold) {
+            Put::New => fold.id,
+            Put::Same(id) => id,
+        });
+        if let Some(job) = inner.leased(lease) {
+            job.state = JobState::Done;
+            job.outcome = Some(done.verdict.clone());
+            job.lease_until = None;
+            job.fold = fold;
+        }
+        inner.live.remove(&lease.job);
+        Ok(true)
+    }
+
+    async fn fail(
+        &self,
+        lease: &Lease,
+        reason: &str,
+        retry_at: Option<Millis>,
+    ) -> Result<bool, StoreError> {
+        let mut inner = self.lock();
+        let Some(job) = inner.leased(lease) else { return Ok(false) };
+        job.outcome = Some(check::plain(reason).into_owned());
+        job.lease_until = None;
+        match retry_at {
+            Some(at) => {
+                job.state = JobState::Ready;
+                job.job.run_at = at;
+            }
+            None => {
+                job.state = JobState::Dead;
+                let session = job.job.session.clone();
+                inner.kept_mut(&session)?.live = false;
+                inner.live.remove(&lease.job);
+            }
+        }
+        Ok(true)
+    }
+
+    async fn jobs(&self, id: Option<&str>, limit: u32) -> Result<Vec<Job>, StoreError> {
+        let inner = self.lock();
+        if let Some(id) = id {
+            inner.kept(id)?;
+        }
+        let of = |job: &&Job| id.is_none_or(|id| job.job.session == id);
+        Ok(inner.jobs.iter().filter(of).take(limit as usize).cloned().collect())
+    }
+
+    async fn record_call(&self, id: &str, call: &NewCall) -> Result<u64, StoreError> {
+        let mut inner = self.lock();
+        let calls = &mut inner.kept_mut(id)?.calls;
+        let actual = calls.len() as u64;
+        if call.number != actual + 1 {
+            return Err(StoreError::StaleCall { actual });
+        }
+        calls.push(CallRow { call: call.clone(), usage: None });
+        Ok(call.number)
+    }
+
+    async fn settle_call(&self, id: &str, call: u64, usage: &str) -> Result<(), StoreError> {
+        let mut inner = self.lock();
+        let calls = &mut inner.kept_mut(id)?.calls;
+        let found = calls.iter_mut().find(|row| row.call.number == call);
+        let row = found.ok_or(StoreError::NoCall(call))?;
+        match &row.usage {
+            Some(before) if before != usage => Err(StoreError::Settled(call)),
+            _ => {
+                row.usage = Some(usage.to_owned());
+                Ok(())
+            }
+        }
+    }
+
+    async fn calls(&self, id: &str) -> Result<Vec<CallRow>, StoreError> {
+        let found = self.lock().kept(id)?.calls.clone();
+        self.count(found.len(), found.iter().map(|row| row.call.body.len()).sum());
+        Ok(found)
+    }
+
+    async fn search(&self, id: &str, query: &Search) -> Result<Vec<Hit>, StoreError> {
+        let matcher = Matcher::new(query)?;
+        let (events, dialect) = {
+            let inner = self.lock();
+            let kept = inner.kept(id)?;
+            let range = query.range.clone().unwrap_or(0..u64::MAX);
+            (kept.slice(&range).to_vec(), kept.row.new.dialect.clone())
+        };
+        self.count_events(&events);
+        let text = |row: &EventRow| event_text(&dialect, &row.event.bytes).into_owned();
+        let Matcher::Words(wanted, phrase) = &matcher else {
+            let newest = events.iter().rev().filter_map(|row| matcher.scan(row.seq, &text(row)));
+            return Ok(newest.take(query.limit as usize).collect());
+        };
+        let postings = postings(&events, &text, wanted);
+        let mut ranking = Ranking::new(wanted, phrase, &postings);
+        for seq in postings.best() {
+            if let Ok(at) = events.binary_search_by_key(&seq, |row| row.seq) {
+                ranking.push(seq, &text(&events[at]));
+            }
+        }
+        Ok(ranking.finish(query.limit))
+    }
+
+    fn reads(&self) -> Reads {
+        Reads { rows: self.rows.load(Ordering::Relaxed), bytes: self.bytes.load(Ordering::Relaxed) }
+    }
+}
+
+/// What an index would say, from a pass over the texts.
+fn postings(
+    events: &[EventRow],
+    text: &impl Fn(&EventRow) -> String,
+    wanted: &[String],
+) -> Postings {
+    let mut lists = vec![Vec::new(); wanted.len()];
+    for row in events {
+        for word in words(&text(row)) {
+            if let Some(at) = wanted.iter().position(|wanted| *wanted == word)
+                && lists[at].last() != Some(&row.seq)
+            {
+                lists[at].push(row.seq);
+            }
+        }
+    }
+    let mut postings = Postings::new(events.len() as u64);
+    lists.into_iter().for_each(|list| postings.push(list));
+    postings
+}

@@ -1,0 +1,281 @@
+//! What a search sees of an event, and how hits are ranked: one rule for all stores, so that the
+//! same query finds the same events wherever they live. A store's index only finds candidates.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use midfold_formats::DialectKind;
+use regex::{Regex, RegexBuilder};
+
+use crate::error::StoreError;
+use crate::types::{Hit, Search, SearchMode};
+
+/// Longest word that is indexed, in characters: longer ones are cut, in texts and in queries.
+const WORD: usize = 64;
+/// Most words of a query that count.
+const QUERY_WORDS: usize = 32;
+/// Characters of a snippet.
+const SNIPPET: usize = 300;
+/// Candidates whose texts are read to rank them.
+pub(crate) const RANKED: usize = 200;
+/// Memory that a compiled regex may take.
+const REGEX_BYTES: usize = 1 << 20;
+
+/// The readable text of an event: messages, reasoning, arguments and results, decoded.
+///
+/// ```
+/// let text = midfold_store::event_text("openai-chat", br#"{"role":"tool","content":"a\nb"}"#);
+/// assert_eq!(text, "a\nb");
+/// ```
+#[must_use]
+pub fn event_text<'a>(dialect: &str, bytes: &'a [u8]) -> Cow<'a, str> {
+    let Some(kind) = DialectKind::from_name(dialect) else { return String::from_utf8_lossy(bytes) };
+    kind.dialect().view(bytes).text_of(bytes, |_| true)
+}
+
+/// The words of a text, lower case, in order: runs of letters and digits; scripts that are written
+/// without spaces go one character a word.
+pub(crate) fn words(text: &str) -> impl Iterator<Item = String> + '_ {
+    let mut rest = text.char_indices().peekable();
+    std::iter::from_fn(move || {
+        while rest.next_if(|(_, c)| !c.is_alphanumeric()).is_some() {}
+        let (_, first) = rest.next()?;
+        let mut word: String = first.to_lowercase().collect();
+        if is_unspaced(first) {
+            return Some(word);
+        }
+        let mut length = 1;
+        while let Some((_, c)) = rest.next_if(|(_, c)| c.is_alphanumeric() && !is_unspaced(*c)) {
+            length += 1;
+            if length <= WORD {
+                word.extend(c.to_lowercase());
+            }
+        }
+        Some(word)
+    })
+}
+
+/// Han, kana, Thai, Lao, Khmer and Myanmar.
+fn is_unspaced(c: char) -> bool {
+    matches!(u32::from(c),
+        0x0e00..=0x0eff | 0x1000..=0x109f | 0x1780..=0x17ff | 0x3040..=0x30ff
+        | 0x3400..=0x4dbf | 0x4e00..=0x9fff | 0xf900..=0xfaff | 0x2_0000..=0x3_ffff)
+}
+
+/// The different words of a text, sorted.
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
+pub(crate) fn distinct_words(text: &str) -> Vec<String> {
+    let mut all: Vec<String> = words(text).collect();
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+/// A query, ready to be asked.
+#[derive(Debug)]
+pub(crate) enum Matcher {
+    /// The query's words, and the query itself in lower case.
+    Words(Vec<String>, String),
+    Literal(String),
+    Regex(Regex),
+}
+
+impl Matcher {
+    /// [`StoreError::Query`] for an empty query, one without words, and a bad regex.
+    pub(crate) fn new(search: &Search) -> Result<Self, StoreError> {
+        if search.query.trim().is_empty() {
+            return Err(StoreError::Query("the query is empty".to_owned()));
+        }
+        match search.mode {
+            SearchMode::Literal => Ok(Self::Literal(search.query.clone())),
+            SearchMode::Regex => RegexBuilder::new(&search.query)
+                .size_limit(REGEX_BYTES)
+                .build()
+                .map(Self::Regex)
+                .map_err(|error| StoreError::Query(format!("not a regular expression: {error}"))),
+            SearchMode::Text => {
+                let mut found: Vec<String> = Vec::new();
+                for word in words(&search.query) {
+                    if !found.contains(&word) && found.len() < QUERY_WORDS {
+                        found.push(word);
+                    }
+                }
+                if found.is_empty() {
+                    let hint = "the query has no words; search for it with `literal`";
+                    return Err(StoreError::Query(hint.to_owned()));
+                }
+                Ok(Self::Words(found, search.query.trim().to_lowercase()))
+            }
+        }
+    }
+
+    /// The hit in this text, for the modes that scan.
+    pub(crate) fn scan(&self, seq: u64, text: &str) -> Option<Hit> {
+        let at = match self {
+            Self::Words(..) => return None,
+            Self::Literal(needle) => text.find(needle.as_str())?,
+            Self::Regex(regex) => regex.find(text)?.start(),
+        };
+        Some(Hit { seq, snippet: snippet(text, at) })
+    }
+}
+
+/// Which events have which word of a query: the outcome of a look in an index.
+#[derive(Default)]
+pub(crate) struct Postings {
+    lists: Vec<Vec<u64>>,
+    total: u64,
+}
+
+impl Postings {
+    /// Of a session (or range of it) with `total` events.
+    pub(crate) fn new(total: u64) -> Self {
+        Self { lists: Vec::new(), total }
+    }
+
+    /// The seqs of the events that have the next word of the query.
+    pub(crate) fn push(&mut self, seqs: Vec<u64>) {
+        self.lists.push(seqs);
+    }
+
+    /// How much a word says: rare ones say more. Never negative.
+    fn weights(&self) -> Vec<f64> {
+        let weight = |list: &Vec<u64>| {
+            let (n, df) = (self.total as f64, list.len() as f64);
+            (1.0 + (n - df + 0.5).max(0.5) / (df + 0.5)).ln()
+        };
+        self.lists.iter().map(weight).collect()
+    }
+
+    /// The best candidates: those with the most and the rarest of the words, newest first among
+    /// equals; at most [`RANKED`].
+    pub(crate) fn best(&self) -> Vec<u64> {
+        let weights = self.weights();
+        let mut scores: HashMap<u64, f64> = HashMap::new();
+        for (list, weight) in self.lists.iter().zip(&weights) {
+            for seq in list {
+                *scores.entry(*seq).or_default() += weight;
+            }
+        }
+        let mut all: Vec<(u64, f64)> = scores.into_iter().collect();
+        all.sort_unstable_by(|a, b| b.1.total_cmp(&a.1).then(b.0.cmp(&a.0)));
+        all.truncate(RANKED);
+        all.into_iter().map(|(seq, _)| seq).collect()
+    }
+}
+
+/// Ranks candidates by their texts: BM25 over the session's own frequencies, and half as much
+/// again for a text that has the query as it was written. Newest first among equals.
+pub(crate) struct Ranking<'a> {
+    words: &'a [String],
+    phrase: &'a str,
+    weights: Vec<f64>,
+    scored: Vec<(f64, Hit, f64)>,
+}
+
+impl<'a> Ranking<'a> {
+    pub(crate) fn new(words: &'a [String], phrase: &'a str, postings: &Postings) -> Self {
+        Self { words, phrase, weights: postings.weights(), scored: Vec::new() }
+    }
+
+    /// Takes a candidate in.
+    pub(crate) fn push(&mut self, seq: u64, text: &str) {
+        let mut counts = vec![0u32; self.words.len()];
+        let mut length = 0u32;
+        for word in words(text) {
+            length += 1;
+            if let Some(at) = self.words.iter().position(|wanted| *wanted == word) {
+                counts[at] += 1;
+            }
+        }
+        // Saturates, and is damped for long texts, as BM25 with k1 = 1.2 and b = 0.3 around 200
+        // words: results of tools are long, and length says little about them.
+        let damp = 1.2 * (0.7 + 0.3 * f64::from(length) / 200.0).min(4.0);
+        let gain = |(count, weight): (&u32, &f64)| {
+            let count = f64::from(*count);
+            weight * count * 2.2 / (count + damp)
+        };
+        let mut score: f64 = counts.iter().zip(&self.weights).map(gain).sum();
+        let at = find_folded(text, self.phrase);
+        if at.is_some() && self.words.len() > 1 {
+            score *= 1.5;
+        }
+        if score > 0.0 {
+            let at = at.or_else(|| self.first_word(text)).unwrap_or(0);
+            self.scored.push((score, Hit { seq, snippet: snippet(text, at) }, 0.0));
+        }
+    }
+
+    /// Where the rarest word of the query stands first.
+    fn first_word(&self, text: &str) -> Option<usize> {
+        let mut order: Vec<usize> = (0..self.words.len()).collect();
+        order.sort_by(|a, b| self.weights[*b].total_cmp(&self.weights[*a]));
+        order.into_iter().find_map(|at| find_folded(text, &self.words[at]))
+    }
+
+    /// The best `limit` hits.
+    pub(crate) fn finish(mut self, limit: u32) -> Vec<Hit> {
+        self.scored.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(b.1.seq.cmp(&a.1.seq)));
+        self.scored.truncate(limit as usize);
+        self.scored.into_iter().map(|(_, hit, _)| hit).collect()
+    }
+}
+
+/// Where `needle` (lower case) stands in `text`, whatever its case.
+fn find_folded(text: &str, needle: &str) -> Option<usize> {
+    if needle.is_empty() {
+        return None;
+    }
+    if text.is_ascii() && needle.is_ascii() {
+        let first = needle.as_bytes()[0];
+        return text.as_bytes().windows(needle.len()).position(|window| {
+            window[0].eq_ignore_ascii_case(&first) && window.eq_ignore_ascii_case(needle.as_bytes())
+        });
+    }
+    text.char_indices().map(|(at, _)| at).find(|at| {
+        let mut folded = text[*at..].chars().flat_map(char::to_lowercase);
+        needle.chars().all(|wanted| folded.next() == Some(wanted))
+    })
+}
+
+/// About [`SNIPPET`] characters around a place, on one line, with `…` where it was cut.
+fn snippet(text: &str, at: usize) -> String {
+    let before = text[..at].char_indices().rev().nth(SNIPPET / 4 - 1).map_or(0, |(from, _)| from);
+    let mut out = String::new();
+    if before > 0 {
+        out.push('…');
+    }
+    let mut rest = text[before..].chars();
+    out.extend(rest.by_ref().take(SNIPPET - 2).map(|c| if c.is_control() { ' ' } else { c }));
+    if rest.next().is_some() {
+        out.push('…');
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_split_at_punctuation_fold_case_and_take_unspaced_scripts_one_by_one() {
+        let found: Vec<String> = words("Foo_bar.rs: ÄRGER-42 東京").collect();
+        assert_eq!(found, ["foo", "bar", "rs", "ärger", "42", "東", "京"]);
+        assert_eq!(words(&"x".repeat(500)).next().map(|word| word.len()), Some(WORD));
+    }
+
+    #[test]
+    fn snippets_are_bounded_and_cut_between_characters() {
+        let text = "ä".repeat(1000);
+        let found = snippet(&text, 1000);
+        assert!(found.chars().count() <= SNIPPET && found.starts_with('…') && found.ends_with('…'));
+        assert_eq!(snippet("short\ntext", 6), "short text");
+    }
+
+    #[test]
+    fn folded_find_works_on_any_script() {
+        assert_eq!(find_folded("The ÄRGER", "ärger"), Some(4));
+        assert_eq!(find_folded("Some TEXT", "text"), Some(5));
+        assert_eq!(find_folded("abc", "abcd"), None);
+    }
+}

@@ -1,0 +1,247 @@
+//! Recall over a session that the engine folded: what left the context comes back, page by page.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
+
+use bytes::Bytes;
+use midfold_core::budget::Budget;
+use midfold_core::engine::Session;
+use midfold_core::fold::{Entry, Fold};
+use midfold_core::meter::Meter;
+use midfold_core::plan::Outcome;
+use midfold_core::policy::Policy;
+use midfold_core::{Hash, RawEvent};
+use midfold_formats::{DialectKind, profile};
+use midfold_store::recall::{
+    MAX_PAGE_CHARS, Page, RecallError, Shape, What, describe, dispatch, expand, grep, tools,
+};
+use midfold_store::{
+    Append, MemoryStore, NewEvent, NewFold, NewSession, SearchMode, Store, StoreError, event_text,
+};
+use midfold_testkit::coding_session;
+use serde_json::Value;
+
+const NEEDLE: &str = "the heron_lock of bay-7 opens with marmalade";
+
+/// A coding session with one planted line, folded once; the seq of the line.
+async fn folded() -> (MemoryStore, Fold, u64, Vec<String>) {
+    let mut messages = coding_session(7, 12);
+    let planted = 6;
+    messages.insert(planted, format!(r#"{{"role":"user","content":"{NEEDLE} é"}}"#));
+    let store = MemoryStore::new();
+    let new =
+        NewSession { id: "s1".into(), dialect: "openai-chat".into(), ..NewSession::default() };
+    store.create(new).await.unwrap();
+    let counter = midfold_tokens::by_name("chars:4").unwrap();
+    let policy = Policy::preset("head-tail").unwrap();
+    let dialect = DialectKind::OpenAiChat.shared();
+    let mut session = Session::new("s1", policy, dialect, profile::OPENAI, counter, Meter::exact());
+    for message in &messages {
+        session.append(RawEvent::new(Bytes::from(message.clone())));
+    }
+    let event = |event: &midfold_core::log::Event| NewEvent {
+        bytes: event.bytes.clone(),
+        hash: event.hash,
+        turn: event.turn,
+        tokens: event.tokens.total,
+        usage: None,
+    };
+    let events = session.log().events().iter().map(event).collect();
+    store.append("s1", Append { events, ..Append::default() }).await.unwrap();
+    let budget = Budget::new(session.log().tokens() / 2);
+    let Outcome::Folded(fold) = session.compact(&budget, None).unwrap() else { unreachable!() };
+    store.put_fold("s1", &row(&fold)).await.unwrap();
+    store.activate("s1", None, Some(fold.id)).await.unwrap();
+    (store, *fold, planted as u64, messages)
+}
+
+fn row(fold: &Fold) -> NewFold {
+    let kept = |entry: &Entry| match entry {
+        Entry::Verbatim { from, to } => Some(u64::from(*from)..u64::from(*to)),
+        _ => None,
+    };
+    NewFold {
+        id: fold.id,
+        start: fold.span.start.into(),
+        end: fold.span.end.into(),
+        before: fold.span.before,
+        through: fold.span.through,
+        policy: fold.policy_fingerprint,
+        recap: fold.recap.as_ref().map_or(Hash::ROOT, |recap| recap.hash),
+        kept: fold.entries.iter().filter_map(kept).collect(),
+        body: serde_json::to_string(fold).unwrap(),
+        now: 0,
+    }
+}
+
+#[tokio::test]
+async fn grep_finds_what_the_marker_hides() {
+    let (store, _, planted, _) = folded().await;
+    for (mode, query) in [
+        (SearchMode::Text, "marmalade heron_lock"),
+        (SearchMode::Literal, "bay-7 opens"),
+        (SearchMode::Regex, r"bay-\d opens"),
+    ] {
+        let found = grep(&store, "s1", query, mode, 5).await.unwrap();
+        assert_eq!(found[0].event, planted);
+        assert_eq!(found[0].role.name(), "user");
+        assert!(found[0].snippet.contains("marmalade"));
+    }
+    let bad = grep(&store, "s1", "(", SearchMode::Regex, 5).await;
+    assert!(matches!(bad, Err(RecallError::Store(StoreError::Query(_)))));
+}
+
+#[tokio::test]
+async fn pages_together_are_the_originals() {
+    let (store, fold, _, messages) = folded().await;
+    let what = What::parse("[Earlier messages truncated]").unwrap();
+    let id = What::parse(&fold.id.to_hex()).unwrap();
+    let (mut whole, mut pages, mut cursor) = (Vec::<(u64, String)>::new(), 0, None);
+    loop {
+        let Page { originals, next } =
+            expand(&store, "s1", &what, cursor.as_deref(), 700).await.unwrap();
+        let chars: usize = originals.iter().map(|part| part.text.chars().count()).sum();
+        assert!(chars <= 700);
+        for part in originals {
+            match whole.last_mut() {
+                Some((event, text)) if *event == part.event => {
+                    assert_eq!(part.offset, text.len());
+                    text.push_str(&part.text);
+                }
+                _ => whole.push((part.event, part.text)),
+            }
+        }
+        pages += 1;
+        let Some(next) = next else { break };
+        assert_ne!(cursor.as_ref(), Some(&next), "pages go on");
+        cursor = Some(next);
+    }
+    assert!(pages > 5, "{pages}");
+    let span = fold.span.start..fold.span.end;
+    let kept = row(&fold).kept;
+    let covered: Vec<_> =
+        span.map(u64::from).filter(|seq| !kept.iter().any(|run| run.contains(seq))).collect();
+    assert_eq!(whole.iter().map(|(event, _)| *event).collect::<Vec<_>>(), covered);
+    for (event, text) in &whole {
+        assert_eq!(*text, event_text("openai-chat", messages[*event as usize].as_bytes()));
+    }
+    let page = expand(&store, "s1", &id, None, MAX_PAGE_CHARS).await.unwrap();
+    assert_eq!(page.originals[0].event, covered[0]);
+}
+
+#[tokio::test]
+async fn an_event_comes_back_from_any_place() {
+    let (store, _, planted, _) = folded().await;
+    let what = What::Event(planted);
+    let page = expand(&store, "s1", &what, None, 10).await.unwrap();
+    assert_eq!((page.originals[0].text.as_str(), page.originals[0].cut), ("the heron_", true));
+    let page = expand(&store, "s1", &what, page.next.as_deref(), 1_000).await.unwrap();
+    assert_eq!(page.originals[0].text, format!("{} é", &NEEDLE[10..]));
+    assert_eq!(page.next, None);
+    // A cursor that was made up, in the middle of a letter and past the end.
+    let inside = format!("{planted}:{}", NEEDLE.len() + 2);
+    let page = expand(&store, "s1", &what, Some(&inside), 10).await.unwrap();
+    assert_eq!(page.originals[0].text, "é");
+    let past = format!("{planted}:{}", usize::MAX);
+    let page = expand(&store, "s1", &what, Some(&past), 10).await.unwrap();
+    assert_eq!(page.originals[0].text, "");
+    let range = What::parse(&format!("{}-{}", planted - 1, u64::from(u32::MAX))).unwrap();
+    let page = expand(&store, "s1", &range, None, 100_000).await.unwrap();
+    assert_eq!(page.originals[1].event, planted);
+}
+
+#[tokio::test]
+async fn describe_says_what_a_fold_covers() {
+    let (store, fold, planted, _) = folded().await;
+    let found = describe(&store, "s1", "active").await.unwrap();
+    assert_eq!((found.id.as_str(), found.number, found.active), (&*fold.id.to_hex(), 1, true));
+    assert!(found.covered.iter().any(|(first, last)| (*first..=*last).contains(&planted)));
+    assert_eq!(found.stand_in.as_deref(), Some("marker"));
+    assert_eq!(found.tokens_after, fold.tokens_after);
+    assert_eq!(describe(&store, "s1", &fold.id.to_hex()[..10]).await.unwrap(), found);
+    let none = describe(&store, "s1", "ffffffff").await;
+    assert!(matches!(none, Err(RecallError::NoFold(_))));
+}
+
+async fn call(store: &dyn Store, name: &str, arguments: &str) -> Value {
+    serde_json::from_str(&dispatch(store, "s1", name, arguments).await).unwrap()
+}
+
+#[tokio::test]
+async fn an_agent_finds_and_expands() {
+    let (store, _, planted, _) = folded().await;
+    let found = call(&store, "recall_grep", r#"{"query":"marmalade"}"#).await;
+    assert_eq!(found["found"][0]["event"], planted);
+    assert!(found["note"].as_str().unwrap().contains("not instructions"));
+    let arguments = format!(r#"{{"what":{planted},"max_chars":"10"}}"#);
+    let page = call(&store, "recall_expand", &arguments).await;
+    assert_eq!(page["originals"][0]["text"], "the heron_");
+    let arguments = format!(r#"{{"what":"{planted}","cursor":{}}}"#, page["next"]);
+    let page = call(&store, "recall_expand", &arguments).await;
+    assert!(page["originals"][0]["text"].as_str().unwrap().ends_with("marmalade é"));
+    assert_eq!(page.get("next"), None);
+    let fold = call(&store, "recall_describe", "").await;
+    assert_eq!(fold["fold"]["active"], true);
+    let nothing = call(&store, "recall_grep", r#"{"query":"zzyzx"}"#).await;
+    assert!(nothing["do"].is_string() && nothing["found"].as_array().unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn bad_calls_are_answered_with_what_to_do() {
+    let (store, ..) = folded().await;
+    for (name, arguments) in [
+        ("recall_grep", "{"),
+        ("recall_grep", "[1]"),
+        ("recall_grep", "{}"),
+        ("recall_grep", r#"{"query":" "}"#),
+        ("recall_grep", r#"{"query":{"a":1}}"#),
+        ("recall_grep", r#"{"query":"(","mode":"regex"}"#),
+        ("recall_grep", r#"{"query":"x","mode":"magic"}"#),
+        ("recall_grep", r#"{"query":"x","limit":-1}"#),
+        ("recall_expand", r#"{}"#),
+        ("recall_expand", r#"{"what":"the file"}"#),
+        ("recall_expand", r#"{"what":"99999999"}"#),
+        ("recall_expand", r#"{"what":"20-10"}"#),
+        ("recall_expand", r#"{"what":"18446744073709551615"}"#),
+        ("recall_expand", r#"{"what":"0-18446744073709551615"}"#),
+        ("recall_expand", r#"{"what":"1","cursor":"next"}"#),
+        ("recall_expand", r#"{"what":"1","max_chars":0}"#),
+        ("recall_expand", r#"{"what":"deadbeef"}"#),
+        ("recall_describe", r#"{"fold":"everything"}"#),
+        ("rm", r#"{}"#),
+        ("", "\u{0}"),
+    ] {
+        let answer = call(&store, name, arguments).await;
+        assert!(answer["error"].is_string(), "{name} {arguments} {answer}");
+        assert!(answer["do"].as_str().is_some_and(|advice| advice.ends_with('.')), "{answer}");
+    }
+    let answer = dispatch(&store, "elsewhere", "recall_describe", "{}").await;
+    assert!(answer.contains("there is no session `elsewhere`"), "{answer}");
+}
+
+#[test]
+fn tools_have_the_shape_of_their_provider() {
+    let openai: Value = serde_json::from_str(&tools(Shape::OpenAi)).unwrap();
+    let anthropic: Value = serde_json::from_str(&tools(Shape::Anthropic)).unwrap();
+    for (a, b) in openai.as_array().unwrap().iter().zip(anthropic.as_array().unwrap()) {
+        assert_eq!(a["type"], "function");
+        assert_eq!(a["function"]["name"], b["name"]);
+        assert_eq!(a["function"]["parameters"], b["input_schema"]);
+        let properties = b["input_schema"]["properties"].as_object().unwrap();
+        let required = b["input_schema"]["required"].as_array().unwrap();
+        assert!(required.iter().all(|key| properties.contains_key(key.as_str().unwrap())));
+        assert!(b["description"].as_str().unwrap().len() > 40);
+    }
+    assert_eq!(openai.as_array().unwrap().len(), 3);
+}
+
+/// What a session without folds and one without events say.
+#[tokio::test]
+async fn nothing_folded_nothing_to_recall() {
+    let store = MemoryStore::new();
+    let new =
+        NewSession { id: "s1".into(), dialect: "openai-chat".into(), ..NewSession::default() };
+    store.create(new).await.unwrap();
+    let empty = expand(&store, "s1", &What::Event(0), None, 10).await;
+    assert!(matches!(empty, Err(RecallError::Empty)));
+    assert!(matches!(describe(&store, "s1", "").await, Err(RecallError::Unfolded)));
+}
