@@ -8,6 +8,9 @@ mod check;
 pub mod conformance;
 pub mod error;
 pub mod memory;
+mod open;
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
+mod sql;
 mod text;
 pub mod types;
 
@@ -17,6 +20,11 @@ use std::ops::Range;
 
 pub use error::StoreError;
 pub use memory::MemoryStore;
+pub use open::{mask, open};
+#[cfg(feature = "postgres")]
+pub use sql::postgres::PostgresStore;
+#[cfg(feature = "sqlite")]
+pub use sql::sqlite::SqliteStore;
 pub use text::event_text;
 pub use types::*;
 

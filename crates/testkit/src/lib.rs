@@ -7,6 +7,7 @@ pub mod emit;
 mod fixtures;
 mod hostile;
 mod message;
+pub mod postgres;
 mod rng;
 mod session;
 pub mod strategies;
