@@ -1,4 +1,4 @@
-//! The conformance suite on PostgreSQL: a throw-away server, a database for each case.
+//! The conformance suite on PostgreSQL: a throw-away server, a schema for each case.
 #![cfg(feature = "postgres")]
 
 use midfold_store::conformance;
@@ -12,10 +12,10 @@ async fn postgres_passes_the_conformance_suite() {
     };
     let mut failed = Vec::new();
     for case in conformance::cases() {
-        let url = cluster.database().unwrap();
+        let url = cluster.schema().unwrap();
         let store = midfold_store::open(&url).await.unwrap();
         failed.extend(case.run(store).await.err());
-        cluster.drop_database(&url);
+        cluster.drop_schema(&url);
     }
     assert!(failed.is_empty(), "{}", failed.join("\n"));
 }

@@ -100,5 +100,5 @@ CREATE TABLE calls (
 
 -- The rowid is session_no << 32 | seq. Texts come in as words, cut and folded by midfold.
 CREATE VIRTUAL TABLE words USING fts5(
-    words, content = '', detail = 'none', columnsize = 0, tokenize = 'ascii'
+    text, content = '', detail = 'none', columnsize = 0, tokenize = 'ascii'
 );

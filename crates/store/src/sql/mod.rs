@@ -93,6 +93,15 @@ fn failed(error: sqlx::Error) -> StoreError {
     StoreError::Backend(format!("{text}{hint}"))
 }
 
+/// The error of an open, with the place.
+fn at(place: &str, error: StoreError) -> StoreError {
+    match error {
+        StoreError::Backend(text) => StoreError::Backend(format!("{place}: {text}")),
+        StoreError::Url(text) => StoreError::Url(format!("{place}: {text}")),
+        other => other,
+    }
+}
+
 /// Whether the key of `table` refused a row: `UNIQUE constraint failed: events.…` (`SQLite`),
 /// `duplicate key … "events_pkey"` (`PostgreSQL`).
 fn is_taken(error: &sqlx::Error, table: &str) -> bool {

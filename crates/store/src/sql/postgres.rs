@@ -54,7 +54,7 @@ impl PostgresStore {
             .map_err(|error| StoreError::Url(format!("not a PostgreSQL URL: {error}")))?
             .disable_statement_logging();
         let place = place_of(&options);
-        let at = |error: StoreError| StoreError::Backend(format!("{place}: {error}"));
+        let at = |error: StoreError| super::at(&place, error);
         let pool = PgPoolOptions::new()
             .max_connections(CONNECTIONS)
             .acquire_timeout(WAIT)

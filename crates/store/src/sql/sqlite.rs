@@ -57,7 +57,7 @@ impl SqliteStore {
     /// a newer midfold.
     pub async fn open(path: &Path) -> Result<Self, StoreError> {
         let place = format!("sqlite:{}", path.display());
-        let at = |error: StoreError| StoreError::Backend(format!("{place}: {error}"));
+        let at = |error: StoreError| super::at(&place, error);
         if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
             std::fs::create_dir_all(folder).map_err(|error| {
                 StoreError::Backend(format!("{place}: cannot make the folder: {error}"))
@@ -218,7 +218,7 @@ async fn insert_words(
     seq: u64,
     words: &[String],
 ) -> Result<(), StoreError> {
-    sqlx::query("INSERT INTO words (rowid, words) VALUES ($1, $2)")
+    sqlx::query("INSERT INTO words (rowid, text) VALUES ($1, $2)")
         .bind(rowid(no, seq))
         .bind(words.join(" "))
         .execute(db)
