@@ -7,11 +7,13 @@ mod assemble;
 mod check;
 pub mod conformance;
 pub mod error;
+pub mod fsck;
 pub mod memory;
 mod open;
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
 mod sql;
 mod text;
+pub mod transfer;
 pub mod types;
 
 use async_trait::async_trait;
@@ -19,6 +21,7 @@ use midfold_core::Hash;
 use std::ops::Range;
 
 pub use error::StoreError;
+pub use fsck::fsck;
 pub use memory::MemoryStore;
 pub use open::{mask, open};
 #[cfg(feature = "postgres")]
