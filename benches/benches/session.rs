@@ -26,7 +26,7 @@ fn append(c: &mut Criterion) -> anyhow::Result<()> {
                     let event = event.clone();
                     let start = Instant::now();
                     session.append(event);
-                    let context = black_box(session.context(&budget));
+                    let context = black_box(session.context(&budget, 0));
                     total += start.elapsed();
                     assert!(context.is_ok(), "append {n} found no context");
                 }

@@ -178,7 +178,7 @@ fn appends(messages: usize) -> Result<Vec<Duration>> {
             let event = event.clone();
             let start = bench::cpu_time();
             session.append(event);
-            let context = session.context(&budget);
+            let context = session.context(&budget, 0);
             times.push(bench::cpu_time().saturating_sub(start));
             context?;
         }

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use midfold::core::fold::Joining;
-use midfold::core::plan::{FloorError, Plan, plan};
+use midfold::core::plan::{Cause, FloorError, Plan, plan};
 use midfold::core::project::project;
 use midfold::{Budget, Context, Fold, NoOp, Outcome, PlanError, Policy};
 use regex::Regex;
@@ -235,12 +235,8 @@ impl Wish<'_> {
         window: u64,
     ) -> Result<Outcome, PlanError> {
         let last = prepared.log.events().last();
+        let budget = Budget::new(window);
         plan(&Plan {
-            log: &prepared.log,
-            prior: None,
-            policy,
-            budget: &Budget::new(window),
-            meter: prepared.meter,
             pins,
             focus: self.args.focus.as_deref(),
             joining: Joining {
@@ -248,7 +244,8 @@ impl Wish<'_> {
                 turn: last.map_or(0, |last| last.turn),
                 request: last.map_or(0, |last| last.step),
             },
-            manual: !self.args.if_needed,
+            cause: if self.args.if_needed { Cause::Check } else { Cause::Manual },
+            ..Plan::new(&prepared.log, policy, &budget, prepared.meter)
         })
     }
 
@@ -349,7 +346,7 @@ impl Wish<'_> {
                 Err(PlanError::Floor(floor)) => {
                     window = rounded(floor.needed).max(window + window / 10).div_ceil(100) * 100;
                 }
-                Err(PlanError::Budget(_)) => window *= 2,
+                Err(PlanError::Budget(_) | PlanError::Off { .. }) => window *= 2,
             }
         }
         None

@@ -1,8 +1,7 @@
 //! `midfold inspect`.
 
-use midfold::core::fold::Joining;
 use midfold::core::layout::layout;
-use midfold::core::plan::{Plan, plan};
+use midfold::core::plan::{Cause, Plan, plan};
 use midfold::core::survey::{Class, Count, Survey, survey};
 use midfold::formats::read::Conversation;
 use midfold::{Budget, Outcome, PlanError, Policy};
@@ -321,21 +320,10 @@ fn forecast(prepared: &Prepared, policy: &Policy) -> Forecast {
     let budget = Budget::new(prepared.window);
     let usable = budget.tokens().saturating_sub(policy.trigger.injection_reserve);
     let outcome = plan(&Plan {
-        log: &prepared.log,
-        prior: None,
-        policy,
-        budget: &budget,
-        meter: prepared.meter,
-        pins: &[],
-        focus: None,
-        joining: Joining::default(),
-        manual: true,
+        cause: Cause::Manual,
+        ..Plan::new(&prepared.log, policy, &budget, prepared.meter)
     });
-    Forecast {
-        name: policy.name.clone(),
-        threshold: policy.trigger.threshold_tokens(usable),
-        outcome,
-    }
+    Forecast { name: policy.name.clone(), threshold: policy.trigger.line(usable).tokens, outcome }
 }
 
 fn row(name: String, count: Count, whole: u64, room: usize) -> [String; 5] {

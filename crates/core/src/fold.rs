@@ -8,7 +8,9 @@ use crate::event::Hash;
 use crate::layout::Floor;
 use crate::log::Log;
 use crate::meter::Meter;
+use crate::narrate::Narrated;
 use crate::piece::Repair;
+use crate::plan::Cause;
 
 /// Version of the record's shape.
 pub const VERSION: u32 = 1;
@@ -199,6 +201,19 @@ pub struct Joining {
     pub request: u32,
 }
 
+/// What became of one request to a model.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct VerdictRecord {
+    /// The request.
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
+    pub request: Hash,
+    /// `accepted`, why the text was refused, or why there is none.
+    pub code: String,
+    /// For people; holds no key and no text of the log.
+    pub detail: String,
+}
+
 /// The record of one compaction pass.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -263,6 +278,15 @@ pub struct Fold {
     /// The fallback that stands for a narrated recap: `computed`, `marker`, `static`; none when
     /// nothing was covered.
     pub fallback: Option<String>,
+    /// Why the fold was made.
+    #[serde(default)]
+    pub cause: Cause,
+    /// The narration that stands in the recap, where a model wrote one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub narrated: Option<Narrated>,
+    /// What became of the model's replies since the fold before.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub verdicts: Vec<VerdictRecord>,
     /// Identifiers of the covered span that the context still names.
     pub kept_ids: IdList,
     /// Identifiers of the covered span that it does not.

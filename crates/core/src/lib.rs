@@ -31,6 +31,7 @@ pub mod repair;
 pub mod replay;
 pub mod survey;
 pub mod tools;
+pub mod trigger;
 pub mod unit;
 pub mod verify;
 pub mod view;

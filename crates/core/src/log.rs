@@ -114,6 +114,18 @@ pub struct Log {
     prefix: Vec<u64>,
     /// Room to decode texts in, kept so that appending allocates nothing for it.
     scratch: String,
+    skipped: Option<Skip>,
+}
+
+/// A place where events are missing.
+#[derive(Clone, Debug)]
+struct Skip {
+    /// Events before it.
+    at: usize,
+    /// Seq of the first event after it.
+    seq: u32,
+    /// Chain hash before that event.
+    through: Hash,
 }
 
 impl Log {
@@ -129,6 +141,7 @@ impl Log {
             steps: StepTracker::new(profile.joins_assistant()),
             prefix: vec![0],
             scratch: String::new(),
+            skipped: None,
         }
     }
 
@@ -153,6 +166,22 @@ impl Log {
         self.envelope_tokens = parts.into_iter().map(count).sum();
     }
 
+    /// Goes on at a later place, as if everything up to there were in the log: for a context
+    /// that is read through a fold, of a session whose folded events are not loaded. Positions
+    /// and seqs differ from then on, so that nothing may be planned over such a log.
+    pub(crate) fn skip_to(&mut self, seq: u32, through: Hash, turn: u32) {
+        self.skipped = Some(Skip { at: self.events.len(), seq, through });
+        self.steps.set_turn(turn);
+    }
+
+    fn next_seq(&self) -> u32 {
+        let len = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+        match &self.skipped {
+            Some(skip) => skip.seq.saturating_add(len(self.events.len() - skip.at)),
+            None => len(self.events.len()),
+        }
+    }
+
     /// Appends one event and returns its position.
     pub fn append(&mut self, raw: RawEvent) -> u32 {
         let mut view = self.dialect.view(&raw.bytes);
@@ -161,7 +190,7 @@ impl Log {
         }
         let place = self.steps.push(&view, &raw.bytes);
         let tokens = measure_with(&*self.counter, &raw.bytes, &view, &mut self.scratch);
-        let seq = u32::try_from(self.events.len()).unwrap_or(u32::MAX);
+        let seq = self.next_seq();
         let hash = self.head_hash().chain(&raw.bytes);
         let sum = self.prefix.last().copied().unwrap_or(0) + u64::from(tokens.total);
         self.prefix.push(sum);
@@ -199,7 +228,10 @@ impl Log {
     /// The chain hash of the whole log.
     #[must_use]
     pub fn head_hash(&self) -> Hash {
-        self.events.last().map_or(Hash::ROOT, |event| event.hash)
+        match &self.skipped {
+            Some(skip) if skip.at == self.events.len() => skip.through,
+            _ => self.events.last().map_or(Hash::ROOT, |event| event.hash),
+        }
     }
 
     /// The chain hash of the first `n` events.
@@ -249,6 +281,25 @@ impl Log {
     #[must_use]
     pub fn counter(&self) -> &Arc<dyn Counter> {
         &self.counter
+    }
+
+    /// Whether a call of the newest step waits for its result.
+    #[must_use]
+    pub fn has_open_call(&self) -> bool {
+        self.steps.is_open()
+    }
+
+    /// A log of the first `n` events. Bytes are shared.
+    #[must_use]
+    pub fn prefix(&self, n: usize) -> Self {
+        let mut log = Self::new(self.dialect.clone(), self.profile, self.counter.clone());
+        log.envelope_tokens = self.envelope_tokens;
+        for event in self.events.iter().take(n) {
+            log.steps.push(&event.view, &event.bytes);
+            log.prefix.push(log.tokens_in(0..log.len()) + u64::from(event.tokens.total));
+            log.events.push(event.clone());
+        }
+        log
     }
 
     /// Whether a recap of an earlier compaction stands in the log.

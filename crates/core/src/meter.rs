@@ -19,6 +19,15 @@ pub struct Meter {
     pub samples: u32,
     /// Added on top where a limit must not be passed.
     pub margin: Ratio,
+    /// Tokens of every request that the log does not hold: tools and system prompts that a host
+    /// keeps to itself. Anchors the figure on the provider's last count.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unseen: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
+fn is_zero(n: &u64) -> bool {
+    *n == 0
 }
 
 /// A sample moves the ratio by at most a fifth of its distance: one odd request must not.
@@ -34,14 +43,14 @@ impl Meter {
     /// agreement.
     #[must_use]
     pub fn exact() -> Self {
-        Self { ratio: Ratio::ONE, samples: 0, margin: Ratio(0) }
+        Self { ratio: Ratio::ONE, samples: 0, margin: Ratio(0), unseen: 0 }
     }
 
     /// The cold start for a counter that is `chars/4` (DESIGN 9: it undercounts by a quarter to a
     /// third on agent traffic).
     #[must_use]
     pub fn chars_over_four() -> Self {
-        Self { ratio: Ratio(13_500), samples: 0, margin: Ratio(500) }
+        Self { ratio: Ratio(13_500), samples: 0, margin: Ratio(500), unseen: 0 }
     }
 
     /// A meter with this safety margin.
@@ -53,7 +62,7 @@ impl Meter {
     /// What `counted` tokens really are, by what was learned.
     #[must_use]
     pub fn calibrated(&self, counted: u64) -> u64 {
-        self.ratio.of(counted)
+        self.ratio.of(counted).saturating_add(self.unseen)
     }
 
     /// The figure that limits are held against: calibrated, plus the margin.
@@ -74,6 +83,21 @@ impl Meter {
         let step = if self.samples == 0 { seen - now } else { (seen - now) / GAIN };
         self.ratio = Ratio(u32::try_from(now + step).unwrap_or(self.ratio.0));
         self.samples = self.samples.saturating_add(1);
+    }
+
+    /// Takes what the provider counted for a whole request of `counted` tokens. What is more than
+    /// expected was not in the log; where it is less, the counter was too high.
+    pub fn anchor(&mut self, counted: u64, real: u64) {
+        if counted == 0 || real == 0 {
+            return;
+        }
+        self.unseen = real.saturating_sub(self.ratio.of(counted));
+        if self.unseen == 0 {
+            let seen = u128::from(real) * 10_000 / u128::from(counted);
+            let seen = u32::try_from(seen).unwrap_or(u32::MAX);
+            self.ratio = Ratio(seen.clamp(BOUNDS.0, BOUNDS.1));
+            self.samples = self.samples.saturating_add(1);
+        }
     }
 
     /// Learns from all usage that the log recorded: the growth of the prompt between two requests

@@ -197,8 +197,10 @@ impl Verdict {
 
 /// A reply that passed all checks, ready for the next fold that covers its span.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Narrated {
     /// The request that it answers.
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub request: Hash,
     /// What it covers.
     pub span: Span,

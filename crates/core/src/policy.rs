@@ -1,6 +1,7 @@
 //! Policies: plain data that says when and how to fold. A preset is a named policy.
 
 mod reducers;
+mod trigger;
 
 use serde::{Deserialize, Serialize};
 
@@ -8,6 +9,8 @@ use crate::budget::Ratio;
 use crate::event::Hash;
 use crate::tools::ToolEntry;
 use crate::view::Role;
+
+pub use trigger::{ModelTrigger, Trigger};
 
 pub use reducers::{
     AgeUnit, Arguments, Dedup, Retain, RetainRule, Stub, Supersede, Terminal, Window,
@@ -26,6 +29,9 @@ pub struct Policy {
     pub source: String,
     /// `strategy` in fold records (seed 000: `head-tail`, seed 001: `summarize`).
     pub strategy: String,
+    /// Which engine: `midfold`, or `passthrough`, which changes nothing.
+    #[serde(default)]
+    pub engine: EngineName,
     /// When to fold.
     pub trigger: Trigger,
     /// What stays verbatim at the front.
@@ -67,44 +73,16 @@ pub struct Policy {
     pub tools: Vec<ToolEntry>,
 }
 
-/// When to fold.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+/// An engine, by name (seed 002: engines are pluggable and chosen by configuration).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Trigger {
-    /// Fires at this share of the budget.
-    pub threshold: Ratio,
-    /// The threshold is at least this many tokens (seed 002: 64,000) …
-    #[serde(default)]
-    pub floor_tokens: u64,
-    /// … and where that reaches the window, this share of it instead, below the window
-    /// (reference peer: `min(0.85 × window, window − 1)`).
-    #[serde(default)]
-    pub floored_share: Option<Ratio>,
-    /// Added to every estimate that a limit is held against (seed 004: 10 %).
-    #[serde(default)]
-    pub margin: Ratio,
-    /// Kept free for what hooks inject (seed 004: 2,000 tokens).
-    #[serde(default)]
-    pub injection_reserve: u64,
-    /// Conversations of at most this many messages are left alone (seed 002: 7).
-    #[serde(default)]
-    pub min_messages: usize,
-}
-
-impl Trigger {
-    /// The threshold in tokens for a budget of `tokens`.
-    ///
-    /// Seed 002: `max(0.50 × window, 64,000)`, and where the floor reaches the window
-    /// `min(0.85 × window, window − 1)`.
-    #[must_use]
-    pub fn threshold_tokens(&self, tokens: u64) -> u64 {
-        let wanted = self.threshold.of(tokens).max(self.floor_tokens);
-        match self.floored_share {
-            Some(share) if wanted >= tokens => share.of(tokens).min(tokens.saturating_sub(1)),
-            _ => wanted.min(tokens),
-        }
-    }
+pub enum EngineName {
+    /// The built-in one.
+    #[default]
+    Midfold,
+    /// Sends everything, always.
+    Passthrough,
 }
 
 /// What stays verbatim at the front. A cut snaps forward to a unit boundary.

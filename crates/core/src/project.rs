@@ -17,6 +17,17 @@ pub struct Context {
     bytes: usize,
 }
 
+impl std::fmt::Debug for Context {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // Not the pieces: they are a conversation.
+        f.debug_struct("Context")
+            .field("messages", &self.len())
+            .field("tokens", &self.tokens)
+            .field("bytes", &self.bytes)
+            .finish()
+    }
+}
+
 impl Context {
     /// The pieces, in order.
     pub fn pieces(&self) -> impl Iterator<Item = &Piece> {

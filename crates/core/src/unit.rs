@@ -37,6 +37,14 @@ impl StepTracker {
         Self { pairs: Pairs::new(joins), place: Place { turn: 0, step: 0 } }
     }
 
+    pub fn is_open(&self) -> bool {
+        self.pairs.is_open()
+    }
+
+    pub fn set_turn(&mut self, turn: u32) {
+        self.place.turn = turn;
+    }
+
     pub fn push(&mut self, view: &View, bytes: &[u8]) -> Place {
         if view.is_real_user() {
             self.place.turn += 1;

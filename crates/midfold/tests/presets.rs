@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
 use midfold::core::layout::{Floor, layout};
+use midfold::core::plan::{Plan, plan};
 use midfold::core::policy::{AgeUnit, Cover, Fallback, HeadRule, RecapRole, ReducerName, TailRule};
 use midfold::formats::profile;
 use midfold::{Budget, DialectKind, Fold, Log, Meter, NoOp, Outcome, Policy, RawEvent, Session};
@@ -246,7 +247,8 @@ fn hermes_leaves_seven_messages_alone_and_answers_eight() {
         .collect();
     let outcome = |n: usize| {
         let session = Session::over("h", log_of(&many[..n]), policy.clone(), Meter::exact());
-        session.preview(&Budget::new(200_000), None, false).unwrap()
+        plan(&Plan::new(session.log(), session.policy(), &Budget::new(200_000), Meter::exact()))
+            .unwrap()
     };
     assert_eq!(outcome(7), Outcome::Nothing(NoOp::TooFewMessages { messages: 7, floor: 7 }));
     assert!(matches!(outcome(8), Outcome::Nothing(NoOp::UnderThreshold { .. })));

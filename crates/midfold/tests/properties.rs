@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use midfold::core::engine::{Brief, Reading, kept_ranges};
 use midfold::core::log::Event;
 use midfold::core::project::project;
 use midfold::core::verify::{Case, verify};
@@ -267,6 +268,55 @@ proptest! {
                 prop_assert_eq!(session.view().tokens(), scratch.tokens());
             }
         }
+    }
+
+    /// What a store loads in O(tail) renders to the bytes of the whole session, and goes on alike.
+    #[test]
+    fn brief_is_whole(input in input(), cut in 0..60usize) {
+        let empty = Input { messages: Vec::new(), ..input.clone() };
+        let (mut session, budget) = open(&empty);
+        let cut = cut.min(input.messages.len());
+        for message in &input.messages[..cut] {
+            session.append(RawEvent::new(message.clone()));
+        }
+        let Ok(Outcome::Folded(fold)) = session.compact(&budget, None) else { return Ok(()) };
+        let raw = |range: std::ops::Range<u32>| -> Vec<RawEvent> {
+            let events = &session.log().events()[range.start as usize..range.end as usize];
+            events.iter().map(|event| RawEvent::new(event.bytes.clone())).collect()
+        };
+        let end = u32::try_from(session.log().len()).unwrap();
+        let turn = session.log().events().get((fold.span.end as usize).wrapping_sub(1));
+        let reading = Reading {
+            dialect: session.log().dialect().clone(),
+            profile: *session.log().profile(),
+            counter: session.log().counter().clone(),
+        };
+        let mut brief = Brief::new(
+            session.id(),
+            session.policy().clone(),
+            reading,
+            session.state(),
+            (*fold).clone(),
+            raw(0..fold.span.start),
+            kept_ranges(&fold).into_iter().flat_map(raw).collect(),
+            raw(fold.span.end..end),
+            turn.map_or(0, |event| event.turn),
+            session.log().head_hash(),
+        )
+        .unwrap();
+        prop_assert_eq!(bytes(&brief.context()), bytes(&session.view()));
+        for message in &input.messages[cut..] {
+            let seq = session.append(RawEvent::new(message.clone()));
+            prop_assert_eq!(brief.append(RawEvent::new(message.clone())), seq);
+        }
+        let (context, whole) = (brief.context(), session.view());
+        prop_assert_eq!(bytes(&context), bytes(&whole));
+        prop_assert_eq!(context.tokens(), whole.tokens());
+        let fates = |context: &Context| context.pieces().map(|p| p.fate).collect::<Vec<_>>();
+        prop_assert_eq!(fates(&context), fates(&whole));
+        prop_assert_eq!(brief.head_hash(), session.log().head_hash());
+        prop_assert_eq!(brief.turn(), session.log().events().last().map_or(0, |event| event.turn));
+        prop_assert_eq!(brief.due(&budget, 0), session.due(&budget, 0));
     }
 
     /// Results of parallel calls may come in any order.

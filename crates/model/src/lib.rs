@@ -1,2 +1,33 @@
 //! The summariser client: executes the engine's requests over HTTP, and never lets a failure
 //! become anybody's wait.
+//!
+//! The engine says what it wants written ([`midfold_core::narrate::SummaryRequest`]), a [`Client`]
+//! has it written by a model, [`midfold_core::recap::ground::judge`] decides what of it may be
+//! used. Nothing here blocks a turn: a driver runs it beside the session and tells the session
+//! what came of it.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use midfold_model::{Client, Config, Secret};
+//!
+//! let counter = Arc::new(midfold_tokens::Chars::new("3")?);
+//! let mut config = Config::new("http://127.0.0.1:8080", "small", counter);
+//! config.key = Some(Secret::new("sk-of-the-service"));
+//! config.window_tokens = Some(8_192);
+//! let client = Client::new(config)?;
+//! assert!(!format!("{client:?}").contains("sk-of"));
+//! // let reply = client.summarise(&request).await?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
+
+mod client;
+mod config;
+mod http;
+mod overflow;
+mod retry;
+mod wire;
+
+pub use client::{Client, Pause};
+pub use config::{Attempts, Config, ConfigError, Secret};
+pub use wire::Wire;

@@ -6,7 +6,10 @@ mod big;
 pub mod emit;
 mod fixtures;
 mod hostile;
+pub mod injections;
 mod message;
+#[cfg(feature = "server")]
+pub mod model_server;
 pub mod postgres;
 mod rng;
 mod session;

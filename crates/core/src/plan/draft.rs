@@ -4,11 +4,12 @@ use std::ops::Range;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::{FloorError, Limits, Plan, Scale};
+use super::{Cause, FloorError, Limits, Plan, Scale};
 use crate::edit;
 use crate::ids::identifiers;
 use crate::layout::{Layout, layout};
 use crate::log::Log;
+use crate::narrate::Narrated;
 use crate::policy::{Cover, Fallback, ReducerName};
 use crate::recap::compose::{Composed, Frame, compose};
 use crate::recap::gather::Gathered;
@@ -25,6 +26,8 @@ pub(super) struct Draft {
     /// Events of the middle that stay, in order, with their edits.
     pub kept: Vec<(usize, Vec<(usize, Edited)>)>,
     pub recap: Option<Composed>,
+    /// The narration that stands in the recap.
+    pub narrated: Option<Narrated>,
     pub pinned: Vec<usize>,
     pub head_tokens: u64,
     pub tail_tokens: u64,
@@ -57,13 +60,17 @@ pub(super) fn draft(
     let head_tokens = log.envelope_tokens() + log.tokens_in(0..layout.head_end);
     let tail_tokens = log.tokens_in(layout.tail_start..log.len());
     let mut target = request.policy.fold.target.of(scale.budget).min(scale.limit);
-    if request.manual {
+    if !matches!(request.cause, Cause::Check | Cause::Threshold) {
         // Who asks for a compaction wants one, even of a short conversation.
         target = target.min(before / 2);
     }
     let cap = cap(request, scale).min(limits.recap.unwrap_or(u64::MAX));
     let room = Room { spare: target.saturating_sub(head_tokens + tail_tokens), cap };
-    let (keep_from, edits) = reduce(request, &layout, &middle, &is_pinned, room, &tools);
+    let (keep_from, edits) = match limits.through {
+        Some(through) if through <= layout.tail_start => (through, FxHashMap::default()),
+        Some(_) => return None,
+        None => reduce(request, &layout, &middle, &is_pinned, room, &tools),
+    };
     let stays = |unit: &Unit| unit.events.start >= keep_from || is_pinned(unit);
     let covered: Vec<usize> =
         middle.iter().filter(|unit| !stays(unit)).flat_map(|unit| unit.events.clone()).collect();
@@ -76,13 +83,15 @@ pub(super) fn draft(
         .collect();
     let pinned: Vec<usize> =
         middle.iter().filter(|u| is_pinned(u)).flat_map(|u| u.events.clone()).collect();
-    let recap =
-        (!covered.is_empty()).then(|| recap(request, &layout, &covered, &kept, room.cap, &tools));
+    let narrated = request.narrated.filter(|narrated| stands(log, &layout, keep_from, narrated));
+    let composing = Composing { request, layout: &layout, narrated, cap: room.cap, tools: &tools };
+    let recap = (!covered.is_empty()).then(|| composing.recap(&covered, &kept));
     Some(Draft {
         layout,
         covered,
         kept,
         recap,
+        narrated: narrated.cloned(),
         pinned,
         head_tokens,
         tail_tokens,
@@ -228,46 +237,69 @@ fn after_last_recap(log: &Log, layout: &Layout) -> usize {
     last.map_or(layout.head_end, |at| layout.head_end + at + 1)
 }
 
-/// Gathers the covered span and composes its recap, within `cap`.
-fn recap(
-    request: &Plan<'_>,
-    layout: &Layout,
-    covered: &[usize],
-    kept: &[(usize, Vec<(usize, Edited)>)],
+/// Whether a narration is still of this log, and of nothing but what the recap covers.
+fn stands(log: &Log, layout: &Layout, keep_from: usize, narrated: &Narrated) -> bool {
+    let span = &narrated.span;
+    let end = span.end as usize;
+    span.start as usize == layout.head_end
+        && end <= keep_from
+        && log.hash_before(layout.head_end) == span.before
+        && log.hash_before(end) == span.through
+}
+
+/// A narration as sections of a computed recap.
+fn narrated_sections(narrated: &Narrated) -> String {
+    let sections = narrated.sections.iter().filter(|(_, body)| !body.trim().is_empty());
+    sections.map(|(name, body)| format!("### {name}\n{}\n", body.trim_end())).collect()
+}
+
+/// What a recap is composed from.
+struct Composing<'a> {
+    request: &'a Plan<'a>,
+    layout: &'a Layout,
+    narrated: Option<&'a Narrated>,
     cap: u64,
-    tools: &ToolTable,
-) -> Composed {
-    let log = request.log;
-    let policy = request.policy;
-    let mut gathered = Gathered::default();
-    for range in runs(covered) {
-        gathered.add(log.events(), range, tools);
+    tools: &'a ToolTable,
+}
+
+impl Composing<'_> {
+    /// Gathers the covered span and composes its recap, within the cap.
+    fn recap(&self, covered: &[usize], kept: &[(usize, Vec<(usize, Edited)>)]) -> Composed {
+        let Self { request, layout, narrated, cap, tools } = *self;
+        let log = request.log;
+        let policy = request.policy;
+        let mut gathered = Gathered::default();
+        for range in runs(covered) {
+            gathered.add(log.events(), range, tools);
+        }
+        let elsewhere_texts = elsewhere(log, layout, kept);
+        let elsewhere: FxHashSet<&str> =
+            elsewhere_texts.iter().flat_map(|text| identifiers(text)).collect();
+        let focus: Vec<String> = request
+            .focus
+            .map(|text| {
+                text.split_whitespace().map(str::to_lowercase).filter(|w| w.len() > 2).collect()
+            })
+            .unwrap_or_default();
+        let newer_task =
+            log.events()[layout.tail_start..].iter().any(|event| event.view.is_real_user())
+                || layout.carried_user.is_some();
+        let cap = if policy.recap.fallback == Fallback::Computed { cap } else { 0 };
+        let narration = narrated.map(narrated_sections).unwrap_or_default();
+        compose(
+            &gathered,
+            &Frame {
+                cap,
+                narration: &narration,
+                counter: &**log.counter(),
+                header: &policy.recap.header,
+                elsewhere: &elsewhere,
+                task_elsewhere: newer_task,
+                file_blocks: policy.recap.file_blocks,
+                focus: &focus,
+            },
+        )
     }
-    let elsewhere_texts = elsewhere(log, layout, kept);
-    let elsewhere: FxHashSet<&str> =
-        elsewhere_texts.iter().flat_map(|text| identifiers(text)).collect();
-    let focus: Vec<String> = request
-        .focus
-        .map(|text| {
-            text.split_whitespace().map(str::to_lowercase).filter(|w| w.len() > 2).collect()
-        })
-        .unwrap_or_default();
-    let newer_task =
-        log.events()[layout.tail_start..].iter().any(|event| event.view.is_real_user())
-            || layout.carried_user.is_some();
-    let cap = if policy.recap.fallback == Fallback::Computed { cap } else { 0 };
-    compose(
-        &gathered,
-        &Frame {
-            cap,
-            counter: &**log.counter(),
-            header: &policy.recap.header,
-            elsewhere: &elsewhere,
-            task_elsewhere: newer_task,
-            file_blocks: policy.recap.file_blocks,
-            focus: &focus,
-        },
-    )
 }
 
 /// All text that the context carries beside the recap.

@@ -4,12 +4,15 @@
 mod draft;
 mod record;
 
+use serde::{Deserialize, Serialize};
+
 use crate::budget::{Budget, BudgetError};
-use crate::fold::{Fold, Joining};
+use crate::fold::{Fold, Joining, VerdictRecord};
 use crate::log::Log;
 use crate::meter::Meter;
+use crate::narrate::Narrated;
 use crate::policy::Policy;
-use crate::project::project;
+use crate::project::{Context, project};
 
 /// What to plan for.
 pub struct Plan<'a> {
@@ -17,6 +20,8 @@ pub struct Plan<'a> {
     pub log: &'a Log,
     /// The active fold.
     pub prior: Option<&'a Fold>,
+    /// The context as it stands, where the caller has it: `project(log, prior)`.
+    pub before: Option<Context>,
     /// The policy.
     pub policy: &'a Policy,
     /// The budget.
@@ -29,8 +34,62 @@ pub struct Plan<'a> {
     pub focus: Option<&'a str>,
     /// Joins the fold to a request.
     pub joining: Joining,
+    /// Why there should be a fold.
+    pub cause: Cause,
+    /// A narration that a model wrote of the oldest part of the middle.
+    pub narrated: Option<&'a Narrated>,
+    /// What became of the model's replies since the fold before: a record says why it stands
+    /// without a narration.
+    pub verdicts: &'a [VerdictRecord],
+    /// Cover the narrated span and nothing more: the fold that a worker prepares.
+    pub narrated_only: bool,
+}
+
+impl<'a> Plan<'a> {
+    /// A plan over a log without folds, narration or pins.
+    #[must_use]
+    pub fn new(log: &'a Log, policy: &'a Policy, budget: &'a Budget, meter: Meter) -> Self {
+        Self {
+            log,
+            prior: None,
+            before: None,
+            policy,
+            budget,
+            meter,
+            pins: &[],
+            focus: None,
+            joining: Joining::default(),
+            cause: Cause::Check,
+            narrated: None,
+            verdicts: &[],
+            narrated_only: false,
+        }
+    }
+}
+
+/// Why there should be a fold.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum Cause {
+    /// Nobody has looked at the threshold yet: planning does.
+    Check,
+    /// The line was crossed.
+    #[default]
+    Threshold,
     /// A person asked: threshold, minimum reclaim and message floor do not apply.
-    pub manual: bool,
+    Manual,
+    /// The provider said that the request was too long: the same.
+    Overflow,
+    /// A narration came back: a fold to take when the line is crossed.
+    Prepared,
+}
+
+impl Cause {
+    /// Whether vetoes of economy apply.
+    fn is_free(self) -> bool {
+        matches!(self, Self::Check | Self::Threshold)
+    }
 }
 
 /// What planning came to.
@@ -96,6 +155,17 @@ pub enum PlanError {
     /// What may not be folded is larger than the budget.
     #[error(transparent)]
     Floor(#[from] FloorError),
+    /// The context does not fit, and the policy does not let it be folded.
+    #[error(
+        "{tokens} tokens do not fit into the budget of {limit}, and folding is switched off \
+         (trigger.on = false): compact by hand, or switch it on"
+    )]
+    Off {
+        /// Upper estimate of the context.
+        tokens: u64,
+        /// The budget.
+        limit: u64,
+    },
 }
 
 /// The floor that cannot be folded.
@@ -133,11 +203,13 @@ pub(crate) struct Scale {
 impl Scale {
     fn new(tokens: u64, meter: &Meter) -> Self {
         let ratio = u128::from(meter.ratio.0.max(1));
+        let whole = tokens;
+        let tokens = tokens.saturating_sub(meter.unseen);
         let budget = u64::try_from(u128::from(tokens) * 10_000 / ratio).unwrap_or(u64::MAX);
         let mut limit =
             u64::try_from(u128::from(budget) * 10_000 / (10_000 + u128::from(meter.margin.0)))
                 .unwrap_or(u64::MAX);
-        while limit > 0 && meter.upper(limit) > tokens {
+        while limit > 0 && meter.upper(limit) > whole {
             limit -= 1;
         }
         Self { budget, limit }
@@ -159,9 +231,15 @@ pub fn plan(request: &Plan<'_>) -> Result<Outcome, PlanError> {
     budget.check()?;
     let meter = request.meter.with_margin(policy.trigger.margin);
     let scale = Scale::new(budget.tokens(), &meter);
-    let before = project(request.log, request.prior);
+    let before = request.before.clone().unwrap_or_else(|| project(request.log, request.prior));
     if let Some(reason) = veto(request, &budget, &meter, scale, before.tokens()) {
         return Ok(Outcome::Nothing(reason));
+    }
+    if let Some(fold) = narrated_span(request, &budget, meter, scale, &before) {
+        return Ok(judge(request, scale, fold));
+    }
+    if request.narrated_only {
+        return Ok(Outcome::Nothing(NoOp::FullyProtected));
     }
     let mut limits = Limits::default();
     for _ in 0..ROUNDS {
@@ -190,6 +268,24 @@ pub fn plan(request: &Plan<'_>) -> Result<Outcome, PlanError> {
     Err(draft::floor(request, scale).into())
 }
 
+/// The fold that covers what the narration covers and leaves the rest verbatim, where that
+/// reaches the target.
+fn narrated_span(
+    request: &Plan<'_>,
+    budget: &Budget,
+    meter: Meter,
+    scale: Scale,
+    before: &Context,
+) -> Option<Fold> {
+    let narrated = request.narrated?;
+    let limits = Limits { through: Some(narrated.span.end as usize), ..Limits::default() };
+    let draft = draft::draft(request, scale, before.tokens(), limits)?;
+    draft.narrated.as_ref()?;
+    let fold = record::record(request, budget, meter, before, draft);
+    let target = request.policy.fold.target.of(scale.budget).min(scale.limit);
+    (request.narrated_only || fold.tokens_after <= target).then_some(fold)
+}
+
 /// What a draft has to stay below, where the policy's own floors would pass the budget.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Limits {
@@ -197,6 +293,8 @@ pub(crate) struct Limits {
     pub tail: Option<u64>,
     /// Most tokens of the recap.
     pub recap: Option<u64>,
+    /// Cover nothing from this event on.
+    pub through: Option<usize>,
 }
 
 /// A recap below this says nothing, in tokens.
@@ -243,14 +341,17 @@ fn veto(
     if request.prior.is_none() && log.holds_recap() && tokens <= target {
         return Some(NoOp::AtTarget { tokens, target });
     }
-    if request.manual {
+    if !request.cause.is_free() {
         return None;
     }
     let floor = request.policy.trigger.min_messages;
     if log.len() <= floor {
         return Some(NoOp::TooFewMessages { messages: log.len(), floor });
     }
-    let threshold = request.policy.trigger.threshold_tokens(budget.tokens());
+    if request.cause == Cause::Threshold {
+        return None;
+    }
+    let threshold = request.policy.trigger.line(budget.tokens()).tokens;
     let tokens = meter.calibrated(tokens);
     (tokens < threshold).then_some(NoOp::UnderThreshold { tokens, threshold })
 }
@@ -258,8 +359,11 @@ fn veto(
 /// Whether a fold that fits is worth making.
 fn judge(request: &Plan<'_>, scale: Scale, fold: Fold) -> Outcome {
     let freed = fold.tokens_before.saturating_sub(fold.tokens_after);
-    let needed =
-        if request.manual { 1 } else { request.policy.fold.min_reclaim.of(scale.budget).max(1) };
+    let needed = if !request.cause.is_free() {
+        1
+    } else {
+        request.policy.fold.min_reclaim.of(scale.budget).max(1)
+    };
     if freed < needed && fold.tokens_before <= scale.limit {
         return Outcome::Nothing(NoOp::NoGain { freed, needed });
     }

@@ -83,7 +83,11 @@ pub(super) fn record(
         messages_before: number(before.len()),
         messages_after: 0,
         evicted: number(draft.covered.len()),
-        fallback: recap.as_ref().map(|_| policy.recap.fallback.as_str().to_owned()),
+        fallback: (recap.is_some() && draft.narrated.is_none())
+            .then(|| policy.recap.fallback.as_str().to_owned()),
+        cause: request.cause,
+        narrated: draft.narrated.clone(),
+        verdicts: request.verdicts.to_vec(),
         kept_ids: composed.map(|c| IdList::of(c.ids.len(), &c.ids)).unwrap_or_default(),
         lost_ids: composed.map(|c| IdList::of(c.lost, &c.worst)).unwrap_or_default(),
         invented_ids: IdList::default(),
@@ -93,6 +97,11 @@ pub(super) fn record(
     };
     settle(request, &draft, &mut fold);
     fold
+}
+
+/// Whether the covered span is stood for by the fixed marker.
+fn is_marker(request: &Plan<'_>, draft: &Draft) -> bool {
+    request.policy.recap.fallback == Fallback::Marker && draft.narrated.is_none()
 }
 
 /// What stands for the covered span.
@@ -105,10 +114,14 @@ fn stand_in(request: &Plan<'_>, draft: &Draft) -> StandIn {
     let log = request.log;
     let recap = &request.policy.recap;
     let composed = draft.recap.clone().unwrap_or_default();
-    let text = match recap.fallback {
-        Fallback::Computed => composed.text,
-        Fallback::Marker => recap.marker.clone(),
-        Fallback::Static => static_text(&recap.header, draft.covered.len()),
+    // Where the fallback is no recap of its own, a narration is the whole recap (seeds 001, 002).
+    let text = match (recap.fallback, &draft.narrated) {
+        (Fallback::Computed, _) => composed.text,
+        (_, Some(narrated)) => {
+            format!("{}\n{}", recap.header, narrated.text(request.policy.narration.style))
+        }
+        (Fallback::Marker, None) => recap.marker.clone(),
+        (Fallback::Static, None) => static_text(&recap.header, draft.covered.len()),
     };
     let role = role(request, draft);
     let bytes = log.dialect().made_message(role, &text);
@@ -125,10 +138,8 @@ fn stand_in(request: &Plan<'_>, draft: &Draft) -> StandIn {
         hash: Hash::ROOT.chain(text.as_bytes()),
         text,
     };
-    let entry = match recap.fallback {
-        Fallback::Marker => Entry::Marker { bytes },
-        Fallback::Computed | Fallback::Static => Entry::Recap { bytes },
-    };
+    let entry =
+        if is_marker(request, draft) { Entry::Marker { bytes } } else { Entry::Recap { bytes } };
     StandIn { entry, record }
 }
 
@@ -231,9 +242,10 @@ fn settle(request: &Plan<'_>, draft: &Draft, fold: &mut Fold) {
         fold.repairs.push(RepairRecord { index, seq, why });
     }
     let covered = u32::try_from(draft.covered.len()).unwrap_or(u32::MAX);
-    match request.policy.recap.fallback {
-        Fallback::Marker => accounts.marker = covered,
-        Fallback::Computed | Fallback::Static => accounts.recap = covered,
+    if is_marker(request, draft) {
+        accounts.marker = covered;
+    } else {
+        accounts.recap = covered;
     }
     fold.accounts = accounts;
     fold.head_verbatim = carried[..draft.layout.head_end].iter().all(|same| *same);

@@ -20,6 +20,8 @@ use crate::recap::{END, NOTE_START, section};
 pub struct Frame<'a> {
     /// The most the recap may cost, in counted tokens.
     pub cap: u64,
+    /// Sections that a model wrote; they stand after the task. Empty without one.
+    pub narration: &'a str,
     /// Counts tokens.
     pub counter: &'a dyn Counter,
     /// The schema's first line.
@@ -83,6 +85,9 @@ pub fn compose(gathered: &Gathered, frame: &Frame<'_>) -> Composed {
         let before = writer.left;
         writer.section(name, gathered, allowed);
         spare = allowed.saturating_sub(before - writer.left);
+        if name == section::TASK {
+            writer.narration();
+        }
     }
     let sections = writer.out.clone();
     let said: FxHashSet<&str> = identifiers(&sections).collect();
@@ -137,6 +142,14 @@ impl Writer<'_> {
     fn push(&mut self, text: &str) {
         self.left = self.left.saturating_sub(self.cost(text));
         self.out.push_str(text);
+    }
+
+    /// A narration that would take more than half of what is left says too much for this cap.
+    fn narration(&mut self) {
+        let text = self.frame.narration;
+        if !text.is_empty() && self.cost(text) * 2 <= self.left {
+            self.push(text);
+        }
     }
 
     fn section(&mut self, name: &str, gathered: &Gathered, allowed: u64) {

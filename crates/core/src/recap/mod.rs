@@ -3,12 +3,19 @@
 //! The computed part is grounded by construction: every word of it is copied from the log, ranked
 //! and cut by code. Text from the log is quoted, escaped and redacted; it gains no authority.
 
+mod attribution;
 pub mod compose;
 pub mod escape;
 pub mod gather;
+pub mod ground;
+mod guard;
 pub mod idtable;
 pub mod parse;
+pub mod prompt;
+mod quote;
 pub mod redact;
+mod reply;
+pub mod sources;
 
 /// Names of the sections, as they stand after `### `. Composing writes them, parsing finds them.
 pub(crate) mod section {

@@ -7,7 +7,6 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::budget::Budget;
 use crate::event::RawEvent;
-use crate::fold::Joining;
 use crate::ids::identifiers;
 use crate::log::Log;
 use crate::meter::Meter;
@@ -228,17 +227,7 @@ impl<'a> Run<'a> {
     fn context(&mut self) -> Result<Context, PlanError> {
         let Some(policy) = self.replay.policy else { return Ok(project(&self.current, None)) };
         let budget = Budget::new(self.replay.window);
-        let outcome = plan(&Plan {
-            log: &self.current,
-            prior: None,
-            policy,
-            budget: &budget,
-            meter: Meter::exact(),
-            pins: &[],
-            focus: None,
-            joining: Joining::default(),
-            manual: false,
-        })?;
+        let outcome = plan(&Plan::new(&self.current, policy, &budget, Meter::exact()))?;
         let Outcome::Folded(fold) = outcome else { return Ok(project(&self.current, None)) };
         self.measures.folds += 1;
         let context = project(&self.current, Some(&fold));

@@ -1,0 +1,207 @@
+//! A session without its folded events: what a store loads to render, in O(head + tail). It can
+//! be appended to and read; to fold or to narrate, the whole log has to be loaded.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::{Session, State, Status};
+use crate::budget::Budget;
+use crate::counter::Counter;
+use crate::dialect::Dialect;
+use crate::event::{Hash, RawEvent, Usage};
+use crate::fold::{Entry, Fold};
+use crate::log::Log;
+use crate::meter::Meter;
+use crate::policy::Policy;
+use crate::profile::Profile;
+use crate::project::Context;
+use crate::trigger::{Due, Millis};
+
+/// How the events of a brief session are read.
+#[derive(Clone)]
+pub struct Reading {
+    /// The wire format.
+    pub dialect: Arc<dyn Dialect>,
+    /// The validity rules.
+    pub profile: Profile,
+    /// What counts tokens.
+    pub counter: Arc<dyn Counter>,
+}
+
+/// Why no brief session can be made.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BriefError {
+    /// The fold keeps other events than were handed over.
+    #[error("the fold keeps {wanted} events of its span and {given} were loaded")]
+    Kept {
+        /// Events that the fold keeps.
+        wanted: usize,
+        /// Events that came.
+        given: usize,
+    },
+    /// The events do not lead to the chain hash that the session has.
+    #[error("the loaded events do not fit the chain of the session")]
+    Chain,
+}
+
+/// A session that is read through a fold whose events are not there.
+#[derive(Clone)]
+pub struct Brief {
+    session: Session,
+    /// The fold as recorded.
+    fold: Fold,
+}
+
+impl Brief {
+    /// `head`: the events before the fold's span; `kept`: those of the span that it keeps
+    /// verbatim, in order; `tail`: those after it. `turn` is the number of turns before the tail,
+    /// `head_hash` the chain hash of the whole log.
+    ///
+    /// # Errors
+    /// When the events are not those that the fold was made of.
+    #[expect(clippy::too_many_arguments, reason = "what one query loads, by name")]
+    pub fn new(
+        id: &str,
+        policy: Policy,
+        reading: Reading,
+        state: State,
+        fold: Fold,
+        head: Vec<RawEvent>,
+        kept: Vec<RawEvent>,
+        tail: Vec<RawEvent>,
+        turn: u32,
+        head_hash: Hash,
+    ) -> Result<Self, BriefError> {
+        let wanted = kept_ranges(&fold).iter().map(|range| range.len()).sum();
+        if kept.len() != wanted || head.len() != fold.span.start as usize {
+            return Err(BriefError::Kept { wanted, given: kept.len() });
+        }
+        let Reading { dialect, profile, counter } = reading;
+        let mut log = Log::new(dialect, profile, counter);
+        append_all(&mut log, head);
+        if log.head_hash() != fold.span.before {
+            return Err(BriefError::Chain);
+        }
+        // Kept events stand outside of the chain here; the tail's chain proves the span's end.
+        let mut given = kept.into_iter();
+        for range in kept_ranges(&fold) {
+            log.skip_to(range.start, Hash::ROOT, turn);
+            append_all(&mut log, given.by_ref().take(range.len()));
+        }
+        let short = rebased(&fold, &log);
+        log.skip_to(fold.span.end, fold.span.through, turn);
+        append_all(&mut log, tail);
+        if log.head_hash() != head_hash {
+            return Err(BriefError::Chain);
+        }
+        let meter = state.meter.unwrap_or_else(Meter::exact);
+        let id_of = short.id;
+        let session = Session::over(id, log, policy, meter)
+            .with_folds(vec![short], Some(id_of))
+            .with_state(state);
+        Ok(Self { session, fold })
+    }
+
+    /// Counts what travels beside the messages.
+    #[must_use]
+    pub fn with_envelope<'a>(mut self, parts: impl IntoIterator<Item = &'a [u8]>) -> Self {
+        self.session.log.set_envelope(parts);
+        let id = self.fold.id;
+        self.session.set_active(Some(id));
+        self
+    }
+
+    /// Appends one event and returns its position.
+    pub fn append(&mut self, event: RawEvent) -> u32 {
+        self.session.append(event);
+        self.session.log.events().last().map_or(0, |event| event.seq)
+    }
+
+    /// The context as it stands, and notes that it is sent.
+    pub fn context(&mut self) -> Context {
+        self.session.sent = Some(self.session.sending());
+        self.session.view()
+    }
+
+    /// Whether a fold is due: then the whole session has to be loaded.
+    #[must_use]
+    pub fn due(&self, budget: &Budget, now: Millis) -> Due {
+        self.session.due(budget, now)
+    }
+
+    /// Whether a narration may be wanted: then too.
+    #[must_use]
+    pub fn may_want(&self, budget: &Budget, now: Millis) -> bool {
+        let session = &self.session;
+        let budget = session.gate.budget(budget, &session.policy);
+        session.gate.wants(&session.policy, &budget, session.load(), now)
+    }
+
+    /// The provider's count for the last context.
+    pub fn observe(&mut self, usage: Usage, now: Millis) {
+        self.session.observe(usage, now);
+    }
+
+    /// What the session is at. Events and log tokens are those that are loaded.
+    #[must_use]
+    pub fn status(&self, budget: &Budget, now: Millis) -> Status {
+        self.session.status(budget, now)
+    }
+
+    /// What a store keeps beside log and folds.
+    #[must_use]
+    pub fn state(&self) -> State {
+        self.session.state()
+    }
+
+    /// The active fold.
+    #[must_use]
+    pub fn fold(&self) -> &Fold {
+        &self.fold
+    }
+
+    /// Turns so far.
+    #[must_use]
+    pub fn turn(&self) -> u32 {
+        self.session.log.events().last().map_or(0, |event| event.turn)
+    }
+
+    /// Chain hash of the whole log.
+    #[must_use]
+    pub fn head_hash(&self) -> Hash {
+        self.session.log.head_hash()
+    }
+}
+
+fn append_all(log: &mut Log, events: impl IntoIterator<Item = RawEvent>) {
+    for event in events {
+        log.append(event);
+    }
+}
+
+/// The runs of its span that a fold keeps verbatim.
+#[must_use]
+pub fn kept_ranges(fold: &Fold) -> Vec<Range<u32>> {
+    let kept = fold.entries.iter().filter_map(|entry| match entry {
+        Entry::Verbatim { from, to } => Some(*from..*to),
+        _ => None,
+    });
+    kept.collect()
+}
+
+/// The same fold over the short log: positions instead of seqs.
+fn rebased(fold: &Fold, log: &Log) -> Fold {
+    let mut short = fold.clone();
+    let number = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+    let mut at = fold.span.start;
+    for entry in &mut short.entries {
+        if let Entry::Verbatim { from, to } = entry {
+            let len = *to - *from;
+            (*from, *to) = (at, at + len);
+            at += len;
+        }
+    }
+    short.span.end = number(log.len());
+    short.span.through = log.hash_before(log.len());
+    short
+}

@@ -1,0 +1,190 @@
+//! The engine contract of seed 002: what a host may ask of any context engine. Engines are
+//! pluggable and chosen by the policy; `midfold` is the built-in one, `passthrough` the second.
+
+use super::{Session, Status, UndoError};
+use crate::budget::Budget;
+use crate::event::{Hash, RawEvent, Usage};
+use crate::plan::{NoOp, Outcome, PlanError};
+use crate::policy::EngineName;
+use crate::project::Context;
+use crate::trigger::{Due, Hold, Millis};
+
+/// A context engine. A host appends what happens, asks for the context to send, and tells what
+/// the provider counted.
+///
+/// The methods of the seed's contract, by their names there: `update_from_response` is
+/// [`observe`](Engine::observe), `should_compress` is [`should_compact`](Engine::should_compact),
+/// `compress` is [`compact`](Engine::compact), `has_content_to_compress` is
+/// [`has_content`](Engine::has_content), `get_status` is [`status`](Engine::status): it has all
+/// attributes that hosts read by name.
+pub trait Engine: Send {
+    /// Short identifier.
+    fn name(&self) -> &'static str;
+
+    /// Takes in one message.
+    fn append(&mut self, event: RawEvent) -> u32;
+
+    /// The context to send.
+    ///
+    /// # Errors
+    /// When nothing that fits can be made.
+    fn context(&mut self, now: Millis) -> Result<Context, PlanError>;
+
+    /// The provider's count for the last context.
+    fn observe(&mut self, usage: Usage, now: Millis);
+
+    /// Whether a fold is due; `prompt_tokens` is the host's own figure where it has one.
+    fn should_compact(&self, prompt_tokens: Option<u64>, now: Millis) -> Due;
+
+    /// Folds now: a person asked.
+    ///
+    /// # Errors
+    /// As [`Engine::context`].
+    fn compact(&mut self, focus: Option<&str>) -> Result<Outcome, PlanError>;
+
+    /// Whether there is anything that a compaction could fold, without doing it.
+    fn has_content(&self) -> bool;
+
+    /// The model or its window changed.
+    fn update_model(&mut self, model: &str, window: u64);
+
+    /// What the engine is at.
+    fn status(&self, now: Millis) -> Status;
+
+    /// A conversation begins, or goes on after a restart.
+    fn start(&mut self, _session: &str) {}
+
+    /// A conversation ends for good; not called per turn.
+    fn end(&mut self) {}
+
+    /// A new conversation in the same place: forgets what was learned.
+    fn reset(&mut self);
+}
+
+/// The built-in engine: a session and the budget of its model.
+#[derive(Clone)]
+pub struct Midfold {
+    /// The session.
+    pub session: Session,
+    /// The budget of the model in use.
+    pub budget: Budget,
+}
+
+impl Midfold {
+    /// Takes back a fold.
+    ///
+    /// # Errors
+    /// As [`Session::undo`].
+    pub fn undo(&mut self, fold: Option<Hash>) -> Result<(), UndoError> {
+        self.session.undo(fold)
+    }
+}
+
+impl Engine for Midfold {
+    fn name(&self) -> &'static str {
+        "midfold"
+    }
+
+    fn append(&mut self, event: RawEvent) -> u32 {
+        self.session.append(event)
+    }
+
+    fn context(&mut self, now: Millis) -> Result<Context, PlanError> {
+        self.session.context(&self.budget, now)
+    }
+
+    fn observe(&mut self, usage: Usage, now: Millis) {
+        self.session.observe(usage, now);
+    }
+
+    fn should_compact(&self, prompt_tokens: Option<u64>, now: Millis) -> Due {
+        let gate = self.session.gate();
+        let budget = gate.budget(&self.budget, self.session.policy());
+        let mut load = self.session.load();
+        if let Some(tokens) = prompt_tokens {
+            load.estimate = tokens;
+            load.upper = load.upper.max(tokens);
+        }
+        gate.due(&self.session.policy().trigger, &budget, load, now)
+    }
+
+    fn compact(&mut self, focus: Option<&str>) -> Result<Outcome, PlanError> {
+        self.session.compact(&self.budget, focus)
+    }
+
+    fn has_content(&self) -> bool {
+        matches!(self.session.preview(&self.budget, None), Ok(Outcome::Folded(_)))
+    }
+
+    fn update_model(&mut self, model: &str, window: u64) {
+        self.session.update_model(model);
+        self.budget.window = window;
+    }
+
+    fn status(&self, now: Millis) -> Status {
+        self.session.status(&self.budget, now)
+    }
+
+    fn reset(&mut self) {
+        self.session.reset();
+    }
+}
+
+/// Sends everything, always: what a conversation costs without compaction, and the off switch of
+/// a host that can only name an engine.
+#[derive(Clone)]
+pub struct Passthrough(Midfold);
+
+impl Engine for Passthrough {
+    fn name(&self) -> &'static str {
+        "passthrough"
+    }
+
+    fn append(&mut self, event: RawEvent) -> u32 {
+        self.0.append(event)
+    }
+
+    fn context(&mut self, _now: Millis) -> Result<Context, PlanError> {
+        Ok(self.0.session.view())
+    }
+
+    fn observe(&mut self, usage: Usage, now: Millis) {
+        self.0.observe(usage, now);
+    }
+
+    fn should_compact(&self, _prompt_tokens: Option<u64>, _now: Millis) -> Due {
+        Due::Held(Hold::Off)
+    }
+
+    fn compact(&mut self, _focus: Option<&str>) -> Result<Outcome, PlanError> {
+        Ok(Outcome::Nothing(NoOp::FullyProtected))
+    }
+
+    fn has_content(&self) -> bool {
+        false
+    }
+
+    fn update_model(&mut self, model: &str, window: u64) {
+        self.0.update_model(model, window);
+    }
+
+    fn status(&self, now: Millis) -> Status {
+        let due = self.should_compact(None, now);
+        Status { engine: self.name(), due, ..self.0.status(now) }
+    }
+
+    fn reset(&mut self) {
+        self.0.reset();
+    }
+}
+
+/// The engine that the session's policy names.
+#[must_use]
+pub fn engine(session: Session, budget: Budget) -> Box<dyn Engine> {
+    let name = session.policy().engine;
+    let midfold = Midfold { session, budget };
+    match name {
+        EngineName::Midfold => Box::new(midfold),
+        EngineName::Passthrough => Box::new(Passthrough(midfold)),
+    }
+}

@@ -1,0 +1,433 @@
+//! The state machine over all of it: a session. Sans-IO: it is told, it never asks anybody. Time
+//! comes in as a value, a model's reply too.
+
+mod background;
+mod brief;
+mod contract;
+mod overflow;
+mod status;
+
+use std::sync::Arc;
+
+use crate::budget::Budget;
+use crate::counter::Counter;
+use crate::dialect::Dialect;
+use crate::event::{Hash, RawEvent, Usage};
+use crate::fold::{Fold, Joining};
+use crate::log::Log;
+use crate::meter::Meter;
+use crate::plan::{Cause, NoOp, Outcome, Plan, PlanError, plan};
+use crate::policy::{Policy, Trigger};
+use crate::profile::Profile;
+use crate::project::{Context, Projection};
+use crate::trigger::{Due, Gate, Hold, Load, Millis};
+
+pub use background::{CompleteError, Narration, Wanted};
+pub use brief::{Brief, BriefError, Reading, kept_ranges};
+pub use contract::{Engine, Midfold, Passthrough, engine};
+pub use overflow::{Overflow, RecoverError};
+pub use status::{State, Status};
+
+/// One conversation: its log, its folds, its meter.
+///
+/// Appending costs O(new event), a context is an O(1) handle, and only a fold costs more.
+///
+/// ```
+/// # use midfold_core::{engine::Session, budget::Budget, policy::Policy, meter::Meter, log::Log};
+/// fn next_request(session: &mut Session, budget: &Budget, now: u64) -> Vec<u8> {
+///     match session.context(budget, now) {
+///         Ok(context) => context.bytes(), // a JSON array, ready to send
+///         Err(floor) => panic!("{floor}"), // names what cannot be folded
+///     }
+/// }
+/// ```
+#[derive(Clone)]
+pub struct Session {
+    id: String,
+    log: Log,
+    policy: Policy,
+    /// The policy's trigger before a model's own rules were laid over it.
+    trigger: Trigger,
+    model: String,
+    meter: Meter,
+    gate: Gate,
+    /// Every fold that was made, in order; which one is read is `active`.
+    folds: Vec<Fold>,
+    active: Option<usize>,
+    pins: Vec<u32>,
+    projection: Projection,
+    sent: Option<Sent>,
+    /// The last context whose cost is known, and that cost.
+    settled: Option<(Sent, u64)>,
+    usage: Usage,
+    narration: Narration,
+}
+
+/// What the last context was made of, until the provider says what it cost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Sent {
+    /// Counted tokens.
+    pub counted: u64,
+    /// Events of the log.
+    pub events: u32,
+    /// The fold that it was read through.
+    pub fold: Option<Hash>,
+}
+
+/// Why a fold cannot be undone.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum UndoError {
+    /// Nothing is folded.
+    #[error("nothing is folded")]
+    Nothing,
+    /// The fold is not one of those that the context is read through.
+    #[error("no fold `{0}` is in use")]
+    Unknown(String),
+}
+
+impl Session {
+    /// An empty session.
+    #[must_use]
+    pub fn new(
+        id: &str,
+        policy: Policy,
+        dialect: Arc<dyn Dialect>,
+        profile: Profile,
+        counter: Arc<dyn Counter>,
+        meter: Meter,
+    ) -> Self {
+        Self::over(id, Log::new(dialect, profile, counter), policy, meter)
+    }
+
+    /// A session over a log that is there already.
+    #[must_use]
+    pub fn over(id: &str, log: Log, policy: Policy, meter: Meter) -> Self {
+        let projection = Projection::new(&log, None);
+        Self {
+            id: id.to_owned(),
+            log,
+            trigger: policy.trigger.clone(),
+            policy,
+            model: String::new(),
+            meter,
+            gate: Gate::default(),
+            folds: Vec::new(),
+            active: None,
+            pins: Vec::new(),
+            projection,
+            sent: None,
+            settled: None,
+            usage: Usage::default(),
+            narration: Narration::default(),
+        }
+    }
+
+    /// Takes up the folds of a stored session: all of them, in order, and the id of the active
+    /// one. A fold whose span is not in the log is never read.
+    #[must_use]
+    pub fn with_folds(mut self, folds: Vec<Fold>, active: Option<Hash>) -> Self {
+        self.folds = folds;
+        self.set_active(active);
+        self
+    }
+
+    /// Appends one event and returns its position.
+    pub fn append(&mut self, event: RawEvent) -> u32 {
+        let seq = self.log.append(event);
+        self.projection.extend(&self.log);
+        seq
+    }
+
+    /// The context as it stands: all events, read through the active fold. O(1), never fails.
+    #[must_use]
+    pub fn view(&self) -> Context {
+        self.projection.context()
+    }
+
+    /// The context to send: folded first where the policy's trigger fires. Never waits, and never
+    /// fails because of a model.
+    ///
+    /// # Errors
+    /// When what may not be folded is larger than the budget, or folding is switched off and the
+    /// context does not fit.
+    pub fn context(&mut self, budget: &Budget, now: Millis) -> Result<Context, PlanError> {
+        let budget = self.gate.budget(budget, &self.policy);
+        budget.check()?;
+        match self.due(&budget, now) {
+            Due::Threshold(_) | Due::HardWindow { .. } => {
+                self.gate.probe(now);
+                self.fold(&budget, None, Cause::Threshold)?;
+            }
+            Due::Held(Hold::Off) if self.load().upper > budget.tokens() => {
+                return Err(PlanError::Off { tokens: self.load().upper, limit: budget.tokens() });
+            }
+            Due::Below(_) | Due::Held(_) => {}
+        }
+        self.sent = Some(self.sending());
+        Ok(self.view())
+    }
+
+    fn sending(&self) -> Sent {
+        Sent {
+            counted: self.projection.context().tokens(),
+            events: u32::try_from(self.log.len()).unwrap_or(u32::MAX),
+            fold: self.active().map(|fold| fold.id),
+        }
+    }
+
+    /// Whether a fold is due.
+    #[must_use]
+    pub fn due(&self, budget: &Budget, now: Millis) -> Due {
+        let budget = self.gate.budget(budget, &self.policy);
+        self.gate.due(&self.policy.trigger, &budget, self.load(), now)
+    }
+
+    /// What the context costs now.
+    #[must_use]
+    pub fn load(&self) -> Load {
+        let counted = self.projection.context().tokens();
+        Load {
+            counted,
+            estimate: self.meter.calibrated(counted),
+            upper: self.meter.with_margin(self.policy.trigger.margin).upper(counted),
+            open_call: self.log.has_open_call(),
+        }
+    }
+
+    /// Folds now, because a person asked. Threshold, breaker, cooldown and minimum reclaim do not
+    /// apply.
+    ///
+    /// # Errors
+    /// As [`Session::context`].
+    pub fn compact(&mut self, budget: &Budget, focus: Option<&str>) -> Result<Outcome, PlanError> {
+        let budget = self.gate.budget(budget, &self.policy);
+        self.fold(&budget, focus, Cause::Manual)
+    }
+
+    /// What a manual compaction would do, without doing it.
+    ///
+    /// # Errors
+    /// As [`Session::context`].
+    pub fn preview(&self, budget: &Budget, focus: Option<&str>) -> Result<Outcome, PlanError> {
+        let budget = self.gate.budget(budget, &self.policy);
+        self.plan(&budget, focus, Cause::Manual)
+    }
+
+    fn fold(
+        &mut self,
+        budget: &Budget,
+        focus: Option<&str>,
+        cause: Cause,
+    ) -> Result<Outcome, PlanError> {
+        let load = self.load();
+        let outcome = match self.take_prepared(budget, focus, cause) {
+            Some(fold) => Outcome::Folded(Box::new(fold)),
+            None => self.plan(budget, focus, cause)?,
+        };
+        match &outcome {
+            Outcome::Folded(fold) => {
+                self.gate.folded(load.estimate);
+                self.adopt((**fold).clone());
+            }
+            Outcome::Nothing(reason) if cause == Cause::Threshold => {
+                self.gate.declined = Some((load.counted, worth_asking(load, reason, budget)));
+            }
+            Outcome::Nothing(_) => {}
+        }
+        Ok(outcome)
+    }
+
+    fn plan(
+        &self,
+        budget: &Budget,
+        focus: Option<&str>,
+        cause: Cause,
+    ) -> Result<Outcome, PlanError> {
+        plan(&Plan {
+            prior: self.active(),
+            before: Some(self.view()),
+            pins: &self.pins,
+            focus,
+            joining: self.joining(),
+            cause,
+            narrated: self.narrated(),
+            verdicts: &self.narration.verdicts,
+            ..Plan::new(&self.log, &self.policy, budget, self.meter)
+        })
+    }
+
+    fn joining(&self) -> Joining {
+        let (turn, request) =
+            self.log.events().last().map_or((0, 0), |last| (last.turn, last.step));
+        Joining { session: self.id.clone(), turn, request }
+    }
+
+    /// Makes a fold the active one.
+    fn adopt(&mut self, fold: Fold) {
+        self.narration.folded(&fold);
+        self.folds.push(fold);
+        self.active = Some(self.folds.len() - 1);
+        self.projection = Projection::new(&self.log, self.folds.last());
+    }
+
+    /// Takes back a fold, and what was folded after it; without an id the active one. The record
+    /// stays in the ledger. Nothing folds by itself again before the window is full.
+    ///
+    /// # Errors
+    /// When nothing is folded, or the fold is not one that the context is read through.
+    pub fn undo(&mut self, fold: Option<Hash>) -> Result<(), UndoError> {
+        let mut at = self.active().ok_or(UndoError::Nothing)?;
+        if let Some(wanted) = fold {
+            while at.id != wanted {
+                let before = at.prev.and_then(|prev| self.by_id(prev));
+                at = before.ok_or_else(|| UndoError::Unknown(wanted.to_hex()))?;
+            }
+        }
+        let before = at.prev;
+        self.set_active(before);
+        self.gate.held = true;
+        Ok(())
+    }
+
+    fn by_id(&self, id: Hash) -> Option<&Fold> {
+        self.folds.iter().rev().find(|fold| fold.id == id)
+    }
+
+    fn set_active(&mut self, id: Option<Hash>) {
+        self.active = id.and_then(|id| self.folds.iter().rposition(|fold| fold.id == id));
+        self.projection = Projection::new(&self.log, self.active());
+    }
+
+    /// A session of its own over the first `at` events, with the folds that still apply. Shares
+    /// bytes with this one; neither sees what happens to the other.
+    #[must_use]
+    pub fn fork(&self, id: &str, at: usize) -> Self {
+        let mut fork = Self::over(id, self.log.prefix(at), self.policy.clone(), self.meter);
+        fork.trigger = self.trigger.clone();
+        fork.model.clone_from(&self.model);
+        let known =
+            |fold: &&Fold| fold.accounts.events as usize <= at && fold.applies_to(&fork.log);
+        fork.folds = self.folds.iter().filter(known).cloned().collect();
+        let mut active = self.active();
+        while let Some(fold) = active
+            && !fork.folds.iter().any(|known| known.id == fold.id)
+        {
+            active = fold.prev.and_then(|prev| self.by_id(prev));
+        }
+        fork.set_active(active.map(|fold| fold.id));
+        fork.pins = self.pins.iter().copied().filter(|pin| (*pin as usize) < at).collect();
+        fork
+    }
+
+    /// Keeps an event, with its unit, out of every later fold.
+    pub fn pin(&mut self, seq: u32) {
+        if let Err(place) = self.pins.binary_search(&seq) {
+            self.pins.insert(place, seq);
+        }
+    }
+
+    /// Lets a pinned event go. False when it was not pinned.
+    pub fn unpin(&mut self, seq: u32) -> bool {
+        let found = self.pins.binary_search(&seq);
+        found.map(|place| self.pins.remove(place)).is_ok()
+    }
+
+    /// The provider's count for the last context: anchors the meter and judges the last fold.
+    pub fn observe(&mut self, usage: Usage, now: Millis) {
+        self.usage = usage;
+        if usage.prompt == 0 {
+            return;
+        }
+        let sent = self.sent.unwrap_or_else(|| self.sending());
+        if let Some((before, prompt)) = self.settled
+            && before.fold == sent.fold
+            && usage.prompt > prompt
+        {
+            self.meter.observe(sent.counted.saturating_sub(before.counted), usage.prompt - prompt);
+        }
+        self.settled = Some((sent, usage.prompt));
+        self.meter.anchor(sent.counted, usage.prompt);
+        self.gate.recovering = false;
+        self.gate.breaker.judge(usage.prompt, now);
+    }
+
+    /// The model changed: its own trigger rules hold from now on, and what was learned of the
+    /// other one's counting and limits is forgotten.
+    pub fn update_model(&mut self, model: &str) {
+        model.clone_into(&mut self.model);
+        self.policy.trigger = self.trigger.for_model(model);
+        self.meter.unseen = 0;
+        self.gate.learned_window = None;
+        self.gate.breaker = crate::trigger::Breaker::default();
+        self.gate.declined = None;
+        self.settled = None;
+    }
+
+    /// Forgets what was learned and what is under way; log, folds and pins stay.
+    pub fn reset(&mut self) {
+        self.gate = Gate::default();
+        self.usage = Usage::default();
+        self.sent = None;
+        self.settled = None;
+        self.meter.unseen = 0;
+        self.narration = Narration::default();
+    }
+
+    /// Its id.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// The log.
+    #[must_use]
+    pub fn log(&self) -> &Log {
+        &self.log
+    }
+
+    /// The policy, with the model's own trigger rules.
+    #[must_use]
+    pub fn policy(&self) -> &Policy {
+        &self.policy
+    }
+
+    /// All folds that were made, oldest first.
+    #[must_use]
+    pub fn folds(&self) -> &[Fold] {
+        &self.folds
+    }
+
+    /// The fold that the context is read through.
+    #[must_use]
+    pub fn active(&self) -> Option<&Fold> {
+        self.active.and_then(|at| self.folds.get(at))
+    }
+
+    /// The pinned events.
+    #[must_use]
+    pub fn pins(&self) -> &[u32] {
+        &self.pins
+    }
+
+    /// The meter.
+    #[must_use]
+    pub fn meter(&self) -> &Meter {
+        &self.meter
+    }
+
+    /// What holds folding back.
+    #[must_use]
+    pub fn gate(&self) -> &Gate {
+        &self.gate
+    }
+}
+
+/// At how many counted tokens planning may find something after it found nothing.
+fn worth_asking(load: Load, reason: &NoOp, budget: &Budget) -> u64 {
+    let missing = match reason {
+        NoOp::NoGain { freed, needed } => needed.saturating_sub(*freed),
+        // One more message can change the layout; a hundredth of the window is about that.
+        _ => budget.tokens() / 100,
+    };
+    load.counted + missing.max(1)
+}

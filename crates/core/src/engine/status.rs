@@ -1,0 +1,150 @@
+//! What a session is at: for people, for hosts that read an engine's attributes, and for a store
+//! that keeps it over a restart.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Narration, Sent, Session};
+use crate::budget::Budget;
+use crate::event::{Hash, Usage};
+use crate::meter::Meter;
+use crate::trigger::{Due, Gate, Line, Millis};
+
+/// What a session is at. Serialises to what `midfold session status --json` prints.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Status {
+    /// The session.
+    pub session: String,
+    /// The engine.
+    pub engine: &'static str,
+    /// The model, where one was named.
+    pub model: String,
+    /// Events of the log.
+    pub events: u64,
+    /// Messages of the context.
+    pub messages: u64,
+    /// Counted tokens of the whole log.
+    pub log_tokens: u64,
+    /// What the provider will count for the context.
+    pub context_tokens: u64,
+    /// The window, as far as the provider let know.
+    pub context_length: u64,
+    /// What a context may cost: the window without reserves.
+    pub budget_tokens: u64,
+    /// Where folding starts, and by which rule.
+    pub threshold: Line,
+    /// Percent of the window in use.
+    pub usage_percent: u64,
+    /// Whether a fold is due, and what holds it back.
+    pub due: Due,
+    /// The provider's count of the last prompt.
+    pub last_prompt_tokens: u64,
+    /// The provider's count of the last reply.
+    pub last_completion_tokens: u64,
+    /// Both.
+    pub last_total_tokens: u64,
+    /// Folds that were made.
+    pub compaction_count: u64,
+    /// The active fold.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub active_fold: Option<Hash>,
+    /// Pinned events.
+    pub pins: Vec<u32>,
+    /// Folds in a row that freed too little.
+    pub strikes: u8,
+    /// Seconds until a model is asked again.
+    pub cooldown_seconds: u64,
+    /// A narration is being written.
+    pub narration_asked: bool,
+    /// A narration waits for its fold.
+    pub narration_ready: bool,
+    /// The meter.
+    pub meter: Meter,
+}
+
+/// All of a session that is neither log nor fold: small, and enough to go on after a restart.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct State {
+    /// The model.
+    pub model: String,
+    /// The meter, once it was set.
+    pub meter: Option<Meter>,
+    /// Breaker, cooldown and holds.
+    pub gate: Gate,
+    /// Pinned events.
+    pub pins: Vec<u32>,
+    /// The last usage.
+    pub usage: Usage,
+    /// What was sent last.
+    pub sent: Option<Sent>,
+    /// The last context whose cost is known, and that cost.
+    pub settled: Option<(Sent, u64)>,
+    /// Narration under way.
+    pub narration: Narration,
+}
+
+impl Session {
+    /// What the session is at.
+    #[must_use]
+    pub fn status(&self, budget: &Budget, now: Millis) -> Status {
+        let budget = self.gate.budget(budget, &self.policy);
+        let load = self.load();
+        let ready = self.narration.ready.as_ref();
+        Status {
+            session: self.id.clone(),
+            engine: "midfold",
+            model: self.model.clone(),
+            events: self.log.len() as u64,
+            messages: self.view().len() as u64,
+            log_tokens: self.log.tokens(),
+            context_tokens: load.estimate,
+            context_length: budget.window,
+            budget_tokens: budget.tokens(),
+            threshold: self.policy.trigger.line(budget.tokens()),
+            usage_percent: (load.estimate * 100).checked_div(budget.window).unwrap_or(0).min(100),
+            due: self.gate.due(&self.policy.trigger, &budget, load, now),
+            last_prompt_tokens: self.usage.prompt,
+            last_completion_tokens: self.usage.output,
+            last_total_tokens: self.usage.prompt + self.usage.output,
+            compaction_count: self.folds.len() as u64,
+            active_fold: self.active().map(|fold| fold.id),
+            pins: self.pins.clone(),
+            strikes: self.gate.breaker.strikes,
+            cooldown_seconds: self.gate.cooldown.left(now).div_ceil(1_000),
+            narration_asked: self.narration.asked.is_some(),
+            narration_ready: ready.is_some(),
+            meter: self.meter,
+        }
+    }
+
+    /// What a store keeps beside log and folds.
+    #[must_use]
+    pub fn state(&self) -> State {
+        State {
+            model: self.model.clone(),
+            meter: Some(self.meter),
+            gate: self.gate,
+            pins: self.pins.clone(),
+            usage: self.usage,
+            sent: self.sent,
+            settled: self.settled,
+            narration: self.narration.clone(),
+        }
+    }
+
+    /// Goes on from a kept state.
+    #[must_use]
+    pub fn with_state(mut self, state: State) -> Self {
+        if !state.model.is_empty() {
+            self.update_model(&state.model);
+        }
+        self.meter = state.meter.unwrap_or(self.meter);
+        self.gate = state.gate;
+        self.pins = state.pins;
+        self.usage = state.usage;
+        self.sent = state.sent;
+        self.settled = state.settled;
+        self.narration = state.narration;
+        self
+    }
+}

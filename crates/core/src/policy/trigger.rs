@@ -1,0 +1,92 @@
+//! When to fold, as policy data. What is made of it: [`crate::trigger`].
+
+use serde::{Deserialize, Serialize};
+
+use crate::budget::Ratio;
+
+/// When to fold.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Trigger {
+    /// Off: nothing folds by itself, not even at the window; a person still can.
+    #[serde(default = "yes")]
+    pub on: bool,
+    /// Fires at this share of the budget.
+    pub threshold: Ratio,
+    /// And at this many tokens, where that is less (0: no such rule).
+    #[serde(default)]
+    pub tokens: u64,
+    /// And where fewer than this many tokens of the budget are left (0: no such rule).
+    #[serde(default)]
+    pub reserve: u64,
+    /// Prompt sizes above which a model charges more for the whole prompt: folding starts 5 %
+    /// below the lowest.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cliffs: Vec<u64>,
+    /// Other rules for single models.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub models: Vec<ModelTrigger>,
+    /// A model is asked to narrate from this share of the budget on, so that the narration is
+    /// there when the trigger fires.
+    #[serde(default = "buffer")]
+    pub buffer: Ratio,
+    /// The threshold is at least this many tokens (seed 002: 64,000) …
+    #[serde(default)]
+    pub floor_tokens: u64,
+    /// … and where that reaches the window, this share of it instead, below the window
+    /// (reference peer: `min(0.85 × window, window − 1)`).
+    #[serde(default)]
+    pub floored_share: Option<Ratio>,
+    /// Added to every estimate that a limit is held against (seed 004: 10 %).
+    #[serde(default)]
+    pub margin: Ratio,
+    /// Kept free for what hooks inject (seed 004: 2,000 tokens).
+    #[serde(default)]
+    pub injection_reserve: u64,
+    /// Conversations of at most this many messages are left alone (seed 002: 7).
+    #[serde(default)]
+    pub min_messages: usize,
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// Seed 001 fires its summary in the background before the threshold is reached.
+fn buffer() -> Ratio {
+    Ratio(6_000)
+}
+
+/// Trigger rules for models whose name contains `name`; the longest such name counts. What is not
+/// said stays.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ModelTrigger {
+    /// Part of the model's name; case does not matter.
+    pub name: String,
+    /// Share of the budget.
+    pub threshold: Option<Ratio>,
+    /// Absolute number of tokens.
+    pub tokens: Option<u64>,
+    /// Tokens to leave free.
+    pub reserve: Option<u64>,
+    /// Price cliffs.
+    pub cliffs: Option<Vec<u64>>,
+}
+
+impl Trigger {
+    /// The threshold in tokens for a budget of `tokens`.
+    ///
+    /// Seed 002: `max(0.50 × window, 64,000)`, and where the floor reaches the window
+    /// `min(0.85 × window, window − 1)`.
+    #[must_use]
+    pub fn threshold_tokens(&self, tokens: u64) -> u64 {
+        let wanted = self.threshold.of(tokens).max(self.floor_tokens);
+        match self.floored_share {
+            Some(share) if wanted >= tokens => share.of(tokens).min(tokens.saturating_sub(1)),
+            _ => wanted.min(tokens),
+        }
+    }
+}

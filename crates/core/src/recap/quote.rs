@@ -1,0 +1,110 @@
+//! Quotations in prose: where they stand, and prose without them.
+
+use std::ops::Range;
+
+/// Opening and closing marks. Single quotes are apostrophes too often to be marks.
+const MARKS: &[(char, &[char])] = &[
+    ('"', &['"']),
+    ('“', &['”', '"']),
+    ('„', &['“', '”', '"']),
+    ('«', &['»']),
+    ('»', &['«']),
+    ('「', &['」']),
+    ('『', &['』']),
+];
+
+/// Longest quotation, in bytes: a stray mark must not swallow a page.
+const LONGEST: usize = 1_200;
+
+/// The quotations of a text, marks included, in order. None reaches over a line.
+pub(crate) fn ranges(text: &str) -> Vec<Range<usize>> {
+    find(text, |c| MARKS.iter().find(|(open, _)| *open == c).map(|(_, close)| *close))
+}
+
+/// The code spans of a text (between backticks).
+fn code(text: &str) -> Vec<Range<usize>> {
+    find(text, |c| (c == '`').then_some(&['`'][..]))
+}
+
+fn find(text: &str, closes: impl Fn(char) -> Option<&'static [char]>) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    let mut from = 0;
+    while let Some((at, c)) = text[from..].char_indices().find(|(_, c)| closes(*c).is_some()) {
+        let start = from + at;
+        let body = start + c.len_utf8();
+        let line = text[body..].find('\n').map_or(text.len(), |at| body + at);
+        let limit = text.floor_char_boundary((body + LONGEST).min(line));
+        from = body;
+        let Some(close) = closes(c) else { continue };
+        if let Some(at) = text[body..limit].find(close) {
+            let end = body + at;
+            let width = text[end..].chars().next().map_or(0, char::len_utf8);
+            found.push(start..end + width);
+            from = end + width;
+        }
+    }
+    found
+}
+
+/// What a quotation says, without its marks.
+pub(crate) fn inner<'a>(text: &'a str, range: &Range<usize>) -> &'a str {
+    let mut chars = text[range.clone()].chars();
+    chars.next();
+    chars.next_back();
+    chars.as_str()
+}
+
+/// The text without its quotations and code spans; a `…` stands in the place of each.
+pub(crate) fn without(text: &str) -> String {
+    let text = cut(text, &ranges(text));
+    cut(&text, &code(&text))
+}
+
+/// The text without its code spans.
+pub(crate) fn without_code(text: &str) -> String {
+    cut(text, &code(text))
+}
+
+/// The text without these ranges.
+pub(crate) fn cut(text: &str, ranges: &[Range<usize>]) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut from = 0;
+    for range in ranges {
+        out.push_str(&text[from..range.start]);
+        out.push('…');
+        from = range.end;
+    }
+    out.push_str(&text[from..]);
+    out
+}
+
+/// Lower case, white space folded, typographic apostrophes made plain: what two quotations are
+/// compared by.
+pub(crate) fn fold(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for word in text.split_whitespace() {
+        if !out.is_empty() {
+            out.push(' ');
+        }
+        for c in word.chars() {
+            match c {
+                '’' | '‘' => out.push('\''),
+                c => out.extend(c.to_lowercase()),
+            }
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn finds_quotations_of_several_habits() {
+        let text = "He said \"a b\", „c d“ and «e»; 「你好」 but \"never closed\nhere\"";
+        let found: Vec<_> = ranges(text).iter().map(|range| inner(text, range)).collect();
+        assert_eq!(found, ["a b", "c d", "e", "你好"]);
+        assert_eq!(without("run `x` as \"y\""), "run … as …");
+    }
+}

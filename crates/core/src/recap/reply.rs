@@ -1,0 +1,177 @@
+//! Reading a reply: its header, and its sections in whatever form the model wrote them.
+
+use crate::narrate::SummaryRequest;
+use crate::recap::guard::starts;
+
+/// What is wrong with the form of a reply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Malformed {
+    /// It does not start as the schema does.
+    NoHeader,
+    /// These many of the sections are missing.
+    Missing(usize),
+    /// Text stands before the first section.
+    Stray,
+    /// Every section is empty.
+    Hollow,
+}
+
+/// A reply without what wraps it: white space, a code fence around all of it, thinking aloud
+/// before it.
+pub(crate) fn unwrap(text: &str) -> &str {
+    let mut text = text.trim();
+    if let Some(rest) = text.strip_prefix("<think>")
+        && let Some(end) = rest.find("</think>")
+    {
+        text = rest[end + "</think>".len()..].trim();
+    }
+    if let Some(rest) = text.strip_prefix("```")
+        && let Some(rest) = rest.strip_suffix("```")
+        && let Some((_, body)) = rest.split_once('\n')
+    {
+        text = body.trim();
+    }
+    text
+}
+
+/// The reply below its header. Where the header is ours (see `asks_header`), one that the model
+/// repeated is taken off, and the first line has to be a section.
+pub(crate) fn body<'a>(request: &SummaryRequest, text: &'a str) -> Result<&'a str, Malformed> {
+    let header = request.header.trim();
+    if request.asks_header() {
+        let rest = text.strip_prefix(header).ok_or(Malformed::NoHeader)?;
+        let ends = rest.is_empty() || rest.starts_with('\n') || rest.starts_with('\r');
+        // `## Conversation Summary:` and trailing blanks are the same line to any reader.
+        let (line, below) = rest.split_once('\n').unwrap_or((rest, ""));
+        if !ends && !line.trim_matches([' ', ':', '*', '\t', '\r']).is_empty() {
+            return Err(Malformed::NoHeader);
+        }
+        return Ok(below);
+    }
+    let text = if header.is_empty() { text } else { text.strip_prefix(header).unwrap_or(text) };
+    let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+    match section_start(first, &request.sections) {
+        Some(_) => Ok(text),
+        None => Err(Malformed::NoHeader),
+    }
+}
+
+/// The lines of each section, in the request's order. Every section has to be there, in any order,
+/// and one at least has to say something.
+pub(crate) fn sections(
+    request: &SummaryRequest,
+    body: &str,
+) -> Result<Vec<(String, Vec<String>)>, Malformed> {
+    let mut found: Vec<Option<Vec<String>>> = vec![None; request.sections.len()];
+    let mut current = None;
+    for line in body.lines() {
+        if let Some((section, rest)) = section_start(line, &request.sections) {
+            let lines = found[section].get_or_insert_with(Vec::new);
+            lines.extend((!rest.is_empty()).then(|| rest.to_owned()));
+            current = Some(section);
+        } else if line.trim().is_empty() {
+        } else if let Some(lines) = current.and_then(|at: usize| found[at].as_mut()) {
+            lines.push(line.trim_end().to_owned());
+        } else {
+            return Err(Malformed::Stray);
+        }
+    }
+    let missing = found.iter().filter(|lines| lines.is_none()).count();
+    if missing > 0 || found.is_empty() {
+        return Err(Malformed::Missing(missing));
+    }
+    let lines = found.into_iter().map(Option::unwrap_or_default);
+    let out: Vec<_> = request.sections.iter().cloned().zip(lines).collect();
+    if out.iter().all(|(_, lines)| lines.iter().all(|line| is_nothing(line))) {
+        return Err(Malformed::Hollow);
+    }
+    Ok(out)
+}
+
+/// The section that a line opens and what stands behind its name: `- **Facts:** x`, `* Facts: x`,
+/// `## Facts`, `### 3. Facts`, `**Facts**`.
+fn section_start<'a>(line: &'a str, names: &[String]) -> Option<(usize, &'a str)> {
+    let indent = line.len() - line.trim_start().len();
+    if indent > 3 {
+        return None;
+    }
+    let text = line.trim();
+    let heading = text.trim_start_matches('#');
+    let mut marked = heading.len() < text.len();
+    let mut rest = heading.trim_start();
+    for mark in ["- ", "* ", "• ", "+ "] {
+        rest = rest.strip_prefix(mark).unwrap_or(rest);
+    }
+    if marked {
+        rest = rest.trim_start_matches(|c: char| c.is_ascii_digit()).trim_start_matches(['.', ' ']);
+    }
+    if let Some(bold) = rest.strip_prefix("**").or_else(|| rest.strip_prefix("__")) {
+        (rest, marked) = (bold, true);
+    }
+    // The longest name: one may start another.
+    let fits = |name: &&(usize, &String)| starts(rest, name.1);
+    let (at, name) = names.iter().enumerate().filter(|n| fits(&n)).max_by_key(|n| n.1.len())?;
+    let after = &rest[name.len()..];
+    let tail = after.trim_start_matches(['*', '_', ':', ' ', '：']);
+    let colon = after[..after.len() - tail.len()].contains([':', '：']);
+    let closed = after.starts_with("**") || after.starts_with("__");
+    let ends = tail.is_empty();
+    let opens = colon || (marked && (ends || closed));
+    opens.then(|| (at, tail.trim()))
+}
+
+/// What models write where there is nothing to write.
+fn is_nothing(line: &str) -> bool {
+    let text = line.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
+    matches!(
+        text.as_str(),
+        "" | "none"
+            | "n/a"
+            | "na"
+            | "nothing"
+            | "keine"
+            | "keiner"
+            | "aucun"
+            | "aucune"
+            | "ninguno"
+            | "ninguna"
+            | "无"
+            | "無"
+            | "なし"
+            | "нет"
+            | "none yet"
+            | "not applicable"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names() -> Vec<String> {
+        ["Decisions", "Open Items", "Open"].map(str::to_owned).to_vec()
+    }
+
+    #[test]
+    fn sections_are_found_in_the_forms_that_models_write() {
+        for (line, wanted) in [
+            ("- **Decisions:** use it", Some((0, "use it"))),
+            ("* **Decisions**: use it", Some((0, "use it"))),
+            ("**Open Items**", Some((1, ""))),
+            ("## 2. Open Items", Some((1, ""))),
+            ("Open items: x", Some((1, "x"))),
+            ("- Decisions were made", None),
+            ("      - **Decisions:** quoted", None),
+            ("Opening it", None),
+        ] {
+            assert_eq!(section_start(line, &names()), wanted, "{line}");
+        }
+    }
+
+    #[test]
+    fn wrapping_is_taken_off() {
+        assert_eq!(unwrap("\n```markdown\n## S\n- x\n```\n"), "## S\n- x");
+        assert_eq!(unwrap("<think>hm\n## no</think>\n## S"), "## S");
+        assert_eq!(unwrap("```js\ncode"), "```js\ncode");
+    }
+}

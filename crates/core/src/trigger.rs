@@ -1,0 +1,324 @@
+//! When to fold: the line that fires, and what may hold it back. Plain numbers in, an answer out;
+//! time comes in as a value.
+
+use serde::{Deserialize, Serialize};
+
+use crate::budget::Budget;
+use crate::narrate::FailureClass;
+use crate::policy::{Policy, Trigger};
+
+/// Milliseconds since 1970-01-01 UTC, from the driver's clock.
+pub type Millis = u64;
+
+/// Where folding starts, and which rule says so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Line {
+    /// Fires at this many tokens.
+    pub tokens: u64,
+    /// The rule that set it: the lowest of those that a policy names.
+    pub rule: LineRule,
+}
+
+/// The forms in which a policy can say when to fold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LineRule {
+    /// `threshold`: a share of the budget.
+    Share,
+    /// `floor_tokens`: the share, raised (seed 002).
+    Floor,
+    /// `tokens`: an absolute number.
+    Tokens,
+    /// `reserve`: so many tokens are to stay free.
+    Reserve,
+    /// `cliffs`: the price of the whole prompt rises there.
+    Cliff,
+}
+
+impl std::fmt::Display for LineRule {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Share => "trigger.threshold",
+            Self::Floor => "trigger.floor_tokens",
+            Self::Tokens => "trigger.tokens",
+            Self::Reserve => "trigger.reserve",
+            Self::Cliff => "trigger.cliffs",
+        })
+    }
+}
+
+/// Folding starts this far below a price cliff: one more step must not pass it.
+const CLIFF_MARGIN: u64 = 20;
+
+impl Trigger {
+    /// Where folding starts for a budget of `tokens`: the lowest of the rules that are set, and
+    /// never at nothing.
+    #[must_use]
+    pub fn line(&self, tokens: u64) -> Line {
+        let share = self.threshold_tokens(tokens);
+        let rule =
+            if share > self.threshold.of(tokens) { LineRule::Floor } else { LineRule::Share };
+        let mut line = Line { tokens: share, rule };
+        let mut lower = |tokens: u64, rule: LineRule| {
+            if tokens < line.tokens {
+                line = Line { tokens, rule };
+            }
+        };
+        if self.tokens > 0 {
+            lower(self.tokens, LineRule::Tokens);
+        }
+        if self.reserve > 0 {
+            lower(tokens.saturating_sub(self.reserve), LineRule::Reserve);
+        }
+        if let Some(cliff) = self.cliffs.iter().copied().filter(|cliff| *cliff > 0).min() {
+            lower(cliff - cliff / CLIFF_MARGIN, LineRule::Cliff);
+        }
+        line.tokens = line.tokens.max(u64::from(tokens > 0));
+        line
+    }
+
+    /// The trigger for a model: the override with the longest name that the model's name
+    /// contains, over the rest.
+    #[must_use]
+    pub fn for_model(&self, model: &str) -> Self {
+        let model = model.to_lowercase();
+        let named = self.models.iter().filter(|over| model.contains(&over.name.to_lowercase()));
+        let mut trigger = self.clone();
+        // Of two names of one length the first one counts.
+        let Some(over) = named.rev().max_by_key(|over| over.name.len()) else { return trigger };
+        trigger.threshold = over.threshold.unwrap_or(trigger.threshold);
+        trigger.tokens = over.tokens.unwrap_or(trigger.tokens);
+        trigger.reserve = over.reserve.unwrap_or(trigger.reserve);
+        if let Some(cliffs) = &over.cliffs {
+            trigger.cliffs.clone_from(cliffs);
+        }
+        trigger
+    }
+}
+
+/// Folds in a row that freed too little before the breaker trips (seed 002).
+pub const STRIKES: u8 = 2;
+/// A fold that frees less than this share of what was there is a strike (seed 002: 10 %).
+const WORTH_PERCENT: u64 = 10;
+/// A tripped breaker lets one fold through after this long: "blocked for ever" is worse than one
+/// wasted fold (reference peer: 300 s).
+pub const PROBE_AFTER: Millis = 300_000;
+
+/// Stops folding that does not help. Judged by what the provider counts next, not by estimates.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Breaker {
+    /// Folds in a row that freed too little.
+    pub strikes: u8,
+    /// When the last strike fell.
+    pub since: Millis,
+    /// Real tokens before the last fold, until it is judged.
+    pub waiting: Option<u64>,
+}
+
+impl Breaker {
+    /// A fold was made of a context of `before` tokens.
+    pub fn folded(&mut self, before: u64) {
+        self.waiting = Some(before);
+    }
+
+    /// The next request cost `after` tokens, what came after the fold taken off.
+    pub fn judge(&mut self, after: u64, now: Millis) {
+        let Some(before) = self.waiting.take() else { return };
+        if before.saturating_sub(after) * 100 < before * WORTH_PERCENT {
+            self.strikes = self.strikes.saturating_add(1).min(STRIKES);
+            self.since = now;
+        } else {
+            self.strikes = 0;
+        }
+    }
+
+    /// Whether folding is held back now.
+    #[must_use]
+    pub fn blocks(&self, now: Millis) -> bool {
+        self.strikes >= STRIKES && now.saturating_sub(self.since) < PROBE_AFTER
+    }
+
+    /// A tripped breaker lets a probe through: one more strike trips it again.
+    fn probe(&mut self, now: Millis) {
+        if self.strikes >= STRIKES && !self.blocks(now) {
+            self.strikes = STRIKES - 1;
+        }
+    }
+}
+
+/// How long no model is asked after 1, 2, 3 and more failures in a row (seed 002 and the reference
+/// peer: 60 → 300 → 900 s).
+pub const LADDER: [Millis; 3] = [60_000, 300_000, 900_000];
+
+/// Keeps a failing model from being asked again and again. Folding goes on without it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cooldown {
+    /// Failures in a row.
+    pub failures: u8,
+    /// No model is asked before this.
+    pub until: Millis,
+    /// The last failure, where it was one of the call and not of the text.
+    pub class: Option<FailureClass>,
+}
+
+impl Cooldown {
+    /// The model failed, or what it wrote was refused.
+    pub fn failed(&mut self, class: Option<FailureClass>, now: Millis) {
+        let rung = usize::from(self.failures).min(LADDER.len() - 1);
+        self.until = now.saturating_add(LADDER[rung]);
+        self.failures = self.failures.saturating_add(1);
+        self.class = class;
+    }
+
+    /// The model wrote something usable.
+    pub fn succeeded(&mut self) {
+        *self = Self::default();
+    }
+
+    /// Milliseconds until a model may be asked again.
+    #[must_use]
+    pub fn left(&self, now: Millis) -> Millis {
+        self.until.saturating_sub(now)
+    }
+}
+
+/// What holds folding back or lets it through, kept from request to request and across restarts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Gate {
+    /// Stops folding that does not help.
+    pub breaker: Breaker,
+    /// Keeps a failing model from being asked.
+    pub cooldown: Cooldown,
+    /// A person undid a fold: nothing folds by itself before the window is full.
+    pub held: bool,
+    /// The provider's own limit, learned from an overflow error.
+    pub learned_window: Option<u64>,
+    /// A request was rejected as too long and its context compacted: a second one in a row is
+    /// given up.
+    pub recovering: bool,
+    /// Planning found nothing worth folding at this many counted tokens: it is not asked again
+    /// before the second number.
+    pub declined: Option<(u64, u64)>,
+}
+
+/// Whether a fold is due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "state", rename_all = "kebab-case")]
+pub enum Due {
+    /// Below the line.
+    Below(Line),
+    /// The line is crossed.
+    Threshold(Line),
+    /// The window is full: no veto counts.
+    HardWindow {
+        /// What fits.
+        limit: u64,
+    },
+    /// The line is crossed, but …
+    Held(Hold),
+}
+
+impl Due {
+    /// Whether to fold.
+    #[must_use]
+    pub fn fires(self) -> bool {
+        matches!(self, Self::Threshold(_) | Self::HardWindow { .. })
+    }
+}
+
+/// Why a crossed line does not fire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Hold {
+    /// The policy's off switch.
+    Off,
+    /// A call of the newest step waits for its result.
+    OpenCall,
+    /// Two folds in a row freed too little.
+    Breaker,
+    /// A fold was undone.
+    Undone,
+    /// Planning found nothing worth folding, and little came since.
+    NothingToGain,
+}
+
+impl std::fmt::Display for Hold {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Off => "the policy is switched off (trigger.on = false)",
+            Self::OpenCall => "a tool call waits for its result",
+            Self::Breaker => "the last two folds freed less than 10 % each",
+            Self::Undone => {
+                "a fold was undone; the next comes when the window is full, or when asked for"
+            }
+            Self::NothingToGain => "there is not enough to gain yet",
+        })
+    }
+}
+
+/// What a context costs now.
+#[derive(Clone, Copy, Debug)]
+pub struct Load {
+    /// Counted tokens.
+    pub counted: u64,
+    /// What the provider will count, as far as known.
+    pub estimate: u64,
+    /// The same with the safety margin: what limits are held against.
+    pub upper: u64,
+    /// A call of the newest step waits for its result.
+    pub open_call: bool,
+}
+
+impl Gate {
+    /// The budget as it really is: the provider's own limit wins where it is lower.
+    #[must_use]
+    pub fn budget(&self, budget: &Budget, policy: &Policy) -> Budget {
+        let mut budget = budget.clone();
+        budget.window = budget.window.min(self.learned_window.unwrap_or(u64::MAX));
+        budget.injection_reserve = budget.injection_reserve.max(policy.trigger.injection_reserve);
+        budget
+    }
+
+    /// Whether a fold is due for `load` in `budget` (from [`Gate::budget`]).
+    #[must_use]
+    pub fn due(&self, trigger: &Trigger, budget: &Budget, load: Load, now: Millis) -> Due {
+        let limit = budget.tokens();
+        if load.upper > limit {
+            // The window wins over every veto but the switch.
+            return if trigger.on { Due::HardWindow { limit } } else { Due::Held(Hold::Off) };
+        }
+        let line = trigger.line(limit);
+        let declined = self.declined.is_some_and(|(at, until)| (at..until).contains(&load.counted));
+        match () {
+            () if load.estimate < line.tokens => Due::Below(line),
+            () if !trigger.on => Due::Held(Hold::Off),
+            () if load.open_call => Due::Held(Hold::OpenCall),
+            () if self.held => Due::Held(Hold::Undone),
+            () if self.breaker.blocks(now) => Due::Held(Hold::Breaker),
+            () if declined => Due::Held(Hold::NothingToGain),
+            () => Due::Threshold(line),
+        }
+    }
+
+    /// A tripped breaker lets a probe through after [`PROBE_AFTER`].
+    pub fn probe(&mut self, now: Millis) {
+        self.breaker.probe(now);
+    }
+
+    /// A fold was made: of `before` real tokens as far as known.
+    pub fn folded(&mut self, before: u64) {
+        self.breaker.folded(before);
+        self.declined = None;
+        self.held = false;
+    }
+
+    /// Whether the buffer line is crossed, and a model may be asked.
+    #[must_use]
+    pub fn wants(&self, policy: &Policy, budget: &Budget, load: Load, now: Millis) -> bool {
+        policy.trigger.on
+            && policy.narration.on
+            && self.cooldown.left(now) == 0
+            && load.estimate >= policy.trigger.buffer.of(budget.tokens())
+    }
+}

@@ -1,0 +1,278 @@
+//! The client: one piece of work at a time for each request, in chunks, with retries.
+
+use std::collections::HashMap;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
+
+use midfold_core::narrate::{FailureClass, Finish, SummaryFailure, SummaryReply, SummaryRequest};
+use midfold_core::recap::redact::Redactor;
+use midfold_core::{Hash, Usage};
+use tokio::sync::OnceCell;
+use tokio::time::{Instant, timeout_at};
+
+use crate::config::{Config, ConfigError};
+use crate::http::{Http, Limits};
+use crate::retry;
+use crate::wire::{Ask, Refusal, Said, Wire, Without};
+
+/// Part of the window that is kept free for the error of counting: one in this many.
+const WINDOW_MARGIN: u64 = 10;
+/// How often a prompt is made smaller before the work is given up.
+const SHRINKS: u32 = 6;
+/// The smallest prompt that is tried, in tokens: less than the rules and the schema take.
+const SMALLEST_ROOM: u64 = 256;
+
+/// Waits between tries. The clock's own by default; tests wait without waiting.
+pub type Pause = Arc<dyn Fn(Duration) -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync>;
+
+type Outcome = Result<SummaryReply, SummaryFailure>;
+
+/// A summariser at one address. Cheap to share: one client keeps one pool of connections.
+pub struct Client {
+    config: Config,
+    wire: Wire,
+    http: Http,
+    pause: Pause,
+    /// Work under way, by request. An entry whose callers are all gone is dead.
+    running: Mutex<HashMap<Hash, Weak<OnceCell<Outcome>>>>,
+}
+
+impl std::fmt::Debug for Client {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Client")
+            .field("config", &self.config)
+            .field("wire", &self.wire)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Client {
+    /// A client. Does not connect yet.
+    ///
+    /// # Errors
+    /// When the address or the key cannot be used, or TLS cannot be set up.
+    pub fn new(config: Config) -> Result<Self, ConfigError> {
+        Self::with_pause(config, Arc::new(|time| Box::pin(tokio::time::sleep(time))))
+    }
+
+    /// A client that waits its own way between tries.
+    ///
+    /// # Errors
+    /// As [`Client::new`].
+    pub fn with_pause(config: Config, pause: Pause) -> Result<Self, ConfigError> {
+        let wire = Wire::default();
+        let http = Http::new(&config, wire)?;
+        Ok(Self { config, wire, http, pause, running: Mutex::default() })
+    }
+
+    /// The settings.
+    #[must_use]
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// Has a narration written. Callers that want the same request at the same time share one
+    /// piece of work; where the one that does it is dropped, the next one takes over.
+    ///
+    /// The reply is not judged here: that needs the log ([`midfold_core::recap::ground::judge`]).
+    ///
+    /// # Errors
+    /// When no text came back, by class. Nothing of the prompt, the key or the address is in it.
+    pub async fn summarise(
+        &self,
+        request: &SummaryRequest,
+    ) -> Result<SummaryReply, SummaryFailure> {
+        let cell = self.join(request.id);
+        let outcome = cell.get_or_init(|| self.run(request)).await.clone();
+        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        // Done: who asks again, after a failure say, starts again.
+        if running.get(&request.id).is_some_and(|known| known.as_ptr() == Arc::as_ptr(&cell)) {
+            running.remove(&request.id);
+        }
+        outcome
+    }
+
+    fn join(&self, id: Hash) -> Arc<OnceCell<Outcome>> {
+        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(cell) = running.get(&id).and_then(Weak::upgrade) {
+            return cell;
+        }
+        running.retain(|_, cell| cell.strong_count() > 0);
+        let cell = Arc::new(OnceCell::new());
+        running.insert(id, Arc::downgrade(&cell));
+        cell
+    }
+
+    async fn run(&self, request: &SummaryRequest) -> Outcome {
+        let mut work = Work::new(self, request);
+        let end = Instant::now().checked_add(self.config.ceiling);
+        let done = match end {
+            Some(end) => timeout_at(end, work.run()).await.unwrap_or_else(|_| {
+                Err(Refusal::new(FailureClass::Timeout, "the whole work took too long"))
+            }),
+            None => work.run().await,
+        };
+        let (id, calls) = (request.id, work.calls);
+        match done {
+            Ok(reply) => {
+                tracing::info!(?id, calls, finish = ?reply.finish, "narration written");
+                Ok(reply)
+            }
+            Err(Refusal { class, detail, .. }) => {
+                tracing::warn!(?id, calls, %class, detail, "no narration");
+                Err(SummaryFailure { class, detail })
+            }
+        }
+    }
+}
+
+/// The work on one request.
+struct Work<'a> {
+    client: &'a Client,
+    request: &'a SummaryRequest,
+    limits: Limits,
+    without: Without,
+    calls: u32,
+    usage: Option<Usage>,
+}
+
+impl<'a> Work<'a> {
+    fn new(client: &'a Client, request: &'a SummaryRequest) -> Self {
+        let asked = Duration::from_secs(u64::from(request.timeout_seconds));
+        let config = &client.config;
+        Self {
+            client,
+            request,
+            limits: Limits {
+                first_byte: config.first_byte.unwrap_or(asked),
+                answer: config.answer_ceiling,
+            },
+            without: Without::default(),
+            calls: 0,
+            usage: None,
+        }
+    }
+
+    fn cap(&self) -> u32 {
+        self.client.config.max_tokens.unwrap_or(self.request.max_tokens)
+    }
+
+    /// All chunks in order, each continuing the narration of those before it.
+    async fn run(&mut self) -> Result<SummaryReply, Refusal> {
+        let request = self.request;
+        let counter = &*self.client.config.counter;
+        let mut room =
+            self.client.config.window_tokens.map(|window| {
+                (window - window / WINDOW_MARGIN).saturating_sub(u64::from(self.cap()))
+            });
+        let mut previous = request.previous.clone();
+        let (mut next, mut shrinks) = (0, 0);
+        loop {
+            let planned = room.unwrap_or(u64::MAX);
+            let chunks = request.chunks_from(next, previous.as_deref(), planned, counter);
+            let Some(chunk) = chunks.into_iter().next() else {
+                return Err(Refusal::new(FailureClass::Rejected, "there is nothing to narrate"));
+            };
+            let prompt = request.prompt(&chunk.sources, previous.as_deref());
+            tracing::debug!(id = ?request.id, from = chunk.range.start, to = chunk.range.end, "asking");
+            match self.ask(&prompt).await {
+                Ok(said) => {
+                    next = chunk.range.end;
+                    // A part that was cut off or is empty is no base for the next one.
+                    let whole = said.finish == Finish::Stop && !said.text.trim().is_empty();
+                    if next >= request.sources.len() || !whole {
+                        return Ok(self.reply(said));
+                    }
+                    previous = Some(Redactor::shared().redact(&said.text).0.into_owned());
+                }
+                Err(refusal) if refusal.class == FailureClass::Overflow => {
+                    shrinks += 1;
+                    let sent = counted(counter, &prompt);
+                    let smaller = self.smaller(sent, planned, refusal.limit);
+                    if shrinks > SHRINKS || smaller < SMALLEST_ROOM {
+                        return Err(refusal);
+                    }
+                    tracing::debug!(id = ?request.id, sent, smaller, "prompt too long, cutting");
+                    room = Some(smaller);
+                }
+                Err(refusal) => return Err(refusal),
+            }
+        }
+    }
+
+    /// The room of the next try: half of what was sent, or what the server says that it takes,
+    /// where that is less than was tried.
+    fn smaller(&self, sent: u64, planned: u64, limit: Option<u64>) -> u64 {
+        let tried = sent.min(planned);
+        let named = limit
+            .map(|limit| (limit - limit / WINDOW_MARGIN).saturating_sub(u64::from(self.cap())));
+        named.filter(|room| *room < tried && *room >= SMALLEST_ROOM).unwrap_or(tried / 2)
+    }
+
+    /// One prompt, tried as often as its failures allow.
+    async fn ask(&mut self, prompt: &midfold_core::narrate::Prompt) -> Result<Said, Refusal> {
+        let client = self.client;
+        let mut failed: HashMap<FailureClass, u32> = HashMap::new();
+        loop {
+            let body = client.wire.body(&Ask {
+                model: &client.config.model,
+                prompt,
+                temperature: self.request.temperature.to_f64(),
+                max_tokens: self.cap(),
+                without: self.without,
+            });
+            self.calls += 1;
+            let (refusal, retry_after) = match client.http.post(body, self.limits).await {
+                Ok(said) => {
+                    self.count(said.usage);
+                    return Ok(said);
+                }
+                Err(failed) => failed,
+            };
+            let class = refusal.class;
+            tracing::debug!(id = ?self.request.id, call = self.calls, %class, detail = refusal.detail, "call failed");
+            if let Some(without) = refusal.without.filter(|new| !self.knows(*new)) {
+                self.without = self.without.and(without);
+                continue;
+            }
+            let tried = failed.entry(class).or_default();
+            *tried += 1;
+            let id = self.request.id;
+            match retry::pause(&client.config, id, class, *tried, retry_after) {
+                Some(time) => (client.pause)(time).await,
+                None => return Err(refusal),
+            }
+        }
+    }
+
+    fn knows(&self, new: Without) -> bool {
+        self.without.and(new) == self.without
+    }
+
+    fn count(&mut self, usage: Option<Usage>) {
+        if let Some(usage) = usage {
+            let sum = self.usage.get_or_insert_with(Usage::default);
+            sum.prompt += usage.prompt;
+            sum.output += usage.output;
+            sum.cache_read += usage.cache_read;
+            sum.cache_write += usage.cache_write;
+        }
+    }
+
+    fn reply(&self, said: Said) -> SummaryReply {
+        SummaryReply {
+            text: said.text,
+            finish: said.finish,
+            model: said.model.unwrap_or_else(|| self.client.config.model.clone()),
+            usage: self.usage,
+            calls: self.calls,
+        }
+    }
+}
+
+fn counted(counter: &dyn midfold_core::Counter, prompt: &midfold_core::narrate::Prompt) -> u64 {
+    let count = |text| u64::from(counter.count(text, midfold_core::Content::Prose));
+    count(&prompt.system) + count(&prompt.user)
+}

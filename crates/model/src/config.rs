@@ -1,0 +1,188 @@
+//! Settings of a client. Values only: who reads them from a file or the environment is the
+//! command line.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use midfold_core::Counter;
+use reqwest::Url;
+
+/// A key. It is written nowhere: not by `Debug`, not into errors, not into records.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(String);
+
+impl Secret {
+    /// A key, without white space around it: files end with a line break.
+    #[must_use]
+    pub fn new(key: &str) -> Self {
+        Self(key.trim().to_owned())
+    }
+
+    /// The key itself, for the one header that carries it.
+    pub(crate) fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret(***)")
+    }
+}
+
+/// How often a call is tried, by what went wrong: the first try counts. A refused key is never
+/// tried again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Attempts {
+    /// 429.
+    pub rate_limited: u32,
+    /// 5xx.
+    pub server: u32,
+    /// The connection failed or broke.
+    pub network: u32,
+    /// No answer in time.
+    pub timeout: u32,
+    /// An answer that is none of the protocol.
+    pub garbage: u32,
+}
+
+impl Default for Attempts {
+    fn default() -> Self {
+        Self { rate_limited: 4, server: 3, network: 3, timeout: 1, garbage: 1 }
+    }
+}
+
+/// Where a model is and how it is asked.
+#[derive(Clone)]
+pub struct Config {
+    /// The service: `https://api.openai.com/v1`, `http://127.0.0.1:8080`. With or without `/v1`,
+    /// or the whole address of the chat endpoint.
+    pub base_url: String,
+    /// The model's name there.
+    pub model: String,
+    /// The key; `None` for servers that want none.
+    pub key: Option<Secret>,
+    /// The model's context window, in tokens. `None`: nothing is cut into chunks before the
+    /// server says that a prompt was too long.
+    pub window_tokens: Option<u64>,
+    /// Counts prompts. An estimate will do: a tenth of the window is kept free for its error.
+    pub counter: Arc<dyn Counter>,
+    /// Longest wait for the first byte of an answer's body; the request's own
+    /// `timeout_seconds` where `None`.
+    pub first_byte: Option<Duration>,
+    /// Longest time of one answer, from its request to its end.
+    pub answer_ceiling: Duration,
+    /// Longest time of the whole work: all chunks, retries and pauses.
+    pub ceiling: Duration,
+    /// How often a call is tried.
+    pub attempts: Attempts,
+    /// First pause between tries; it doubles with each.
+    pub backoff: Duration,
+    /// Longest pause between tries. A server that asks for a longer one is not asked again.
+    pub longest_pause: Duration,
+    /// Asked of the model in place of the request's cap: models that think aloud need more than
+    /// they write. The reply is judged by the request's cap all the same.
+    pub max_tokens: Option<u32>,
+}
+
+/// Longest wait between tries, by default.
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+
+impl Config {
+    /// Settings with the defaults: the request's timeout (25 s by seed 001) to the first byte,
+    /// 2 minutes an answer, 10 minutes in all.
+    #[must_use]
+    pub fn new(base_url: &str, model: &str, counter: Arc<dyn Counter>) -> Self {
+        Self {
+            base_url: base_url.to_owned(),
+            model: model.to_owned(),
+            key: None,
+            window_tokens: None,
+            counter,
+            first_byte: None,
+            answer_ceiling: Duration::from_secs(120),
+            ceiling: Duration::from_secs(600),
+            attempts: Attempts::default(),
+            backoff: Duration::from_secs(1),
+            longest_pause: LONGEST_PAUSE,
+            max_tokens: None,
+        }
+    }
+}
+
+impl fmt::Debug for Config {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Config")
+            .field("base_url", &masked(&self.base_url))
+            .field("model", &self.model)
+            .field("key", &self.key)
+            .field("window_tokens", &self.window_tokens)
+            .field("counter", &self.counter.name())
+            .field("first_byte", &self.first_byte)
+            .field("answer_ceiling", &self.answer_ceiling)
+            .field("ceiling", &self.ceiling)
+            .field("attempts", &self.attempts)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Why a client cannot be made.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ConfigError {
+    /// The address cannot be used. Holds none of it: it may carry a password.
+    #[error("the base URL of the model is not usable: {0}")]
+    Address(&'static str),
+    /// The key cannot be sent.
+    #[error("the key of the model holds characters that no header may hold")]
+    Key,
+    /// TLS or the connection pool could not be set up.
+    #[error("the HTTP client could not be set up: {0}")]
+    Client(String),
+}
+
+/// An address without its credentials and without its query, which may be one.
+pub(crate) fn masked(address: &str) -> String {
+    match Url::parse(address) {
+        Ok(mut url) => {
+            let had = !url.username().is_empty() || url.password().is_some();
+            let _ = (url.set_username(""), url.set_password(None));
+            if url.query().is_some() {
+                url.set_query(Some("***"));
+            }
+            let text = url.to_string();
+            if had { text.replacen("://", "://***@", 1) } else { text }
+        }
+        Err(_) => "(not a URL)".to_owned(),
+    }
+}
+
+/// Whether the host is this machine.
+pub(crate) fn is_loopback(url: &Url) -> bool {
+    let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
+    host == "localhost"
+        || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_shown_without_credentials() {
+        assert_eq!(masked("https://joe:pw@host/v1"), "https://***@host/v1");
+        assert_eq!(masked("https://host/v1?api-key=abc"), "https://host/v1?***");
+        assert_eq!(masked("joe:pw"), "joe:pw".replace("joe:pw", &masked("joe:pw")));
+        assert_eq!(masked("not one"), "(not a URL)");
+        assert_eq!(format!("{:?}", Secret::new("sk-1")), "Secret(***)");
+    }
+
+    #[test]
+    fn loopback_is_known() {
+        for (url, wanted) in
+            [("http://localhost:1", true), ("http://[::1]:1", true), ("http://10.0.0.1", false)]
+        {
+            assert_eq!(Url::parse(url).is_ok_and(|url| is_loopback(&url)), wanted, "{url}");
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! One call over HTTP: bounded in time and in size.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::BytesMut;
+use midfold_core::narrate::FailureClass;
+use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
+use reqwest::redirect::Policy;
+use reqwest::{Response, Url};
+use rustls_platform_verifier::BuilderVerifierExt;
+use tokio::time::{Instant, timeout_at};
+
+use crate::config::{Config, ConfigError, is_loopback};
+use crate::retry;
+use crate::wire::{Refusal, Said, Wire};
+
+/// Longest answer that is read, in bytes: a thousand times what a recap may have.
+const LONGEST_ANSWER: usize = 4 << 20;
+
+/// A connection pool to one endpoint, and the right to use it.
+pub(crate) struct Http {
+    client: reqwest::Client,
+    endpoint: Url,
+    /// `None` where the server wants none. Marked as sensitive.
+    authorization: Option<HeaderValue>,
+    wire: Wire,
+}
+
+/// Time limits of one call.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    pub first_byte: Duration,
+    pub answer: Duration,
+}
+
+/// A refusal and how long the server wants to be left alone.
+pub(crate) type Failed = (Refusal, Option<Duration>);
+
+impl Http {
+    pub(crate) fn new(config: &Config, wire: Wire) -> Result<Self, ConfigError> {
+        let mut base =
+            Url::parse(&config.base_url).map_err(|_| ConfigError::Address("it does not parse"))?;
+        if !matches!(base.scheme(), "http" | "https") || !base.has_host() {
+            return Err(ConfigError::Address("it has to be http:// or https://"));
+        }
+        let authorization = authorization(config, &base)?;
+        // What stays in the address would come up in errors and logs.
+        let _ = (base.set_username(""), base.set_password(None));
+        let mut builder =
+            reqwest::Client::builder().redirect(Policy::none()).tls_backend_preconfigured(tls()?);
+        if is_loopback(&base) {
+            builder = builder.no_proxy();
+        }
+        let client = builder.build().map_err(client_error)?;
+        Ok(Self { client, endpoint: wire.endpoint(&base), authorization, wire })
+    }
+
+    /// Posts a body and reads the answer.
+    pub(crate) async fn post(&self, body: Vec<u8>, limits: Limits) -> Result<Said, Failed> {
+        let start = Instant::now();
+        let by = |wait: Duration| start.checked_add(wait).unwrap_or(start);
+        let first_byte = by(limits.first_byte.min(limits.answer));
+        let mut request = self
+            .client
+            .post(self.endpoint.clone())
+            .header(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        if let Some(authorization) = &self.authorization {
+            request = request.header(AUTHORIZATION, authorization.clone());
+        }
+        let response = timeout_at(first_byte, request.body(body).send())
+            .await
+            .map_err(|_| late("no answer in time"))?
+            .map_err(|error| (broken(&error), None))?;
+        let status = response.status();
+        let retry_after = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok());
+        let retry_after = retry_after.and_then(retry::retry_after);
+        let kind = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+        let kind = kind.unwrap_or_default().to_owned();
+        let body = self.collect(response, first_byte, by(limits.answer)).await?;
+        if !status.is_success() {
+            return Err((self.wire.refusal(status.as_u16(), &body), retry_after));
+        }
+        self.wire.read(&kind, &body).map_err(|refusal| (refusal, None))
+    }
+
+    async fn collect(
+        &self,
+        mut response: Response,
+        first_byte: Instant,
+        end: Instant,
+    ) -> Result<BytesMut, Failed> {
+        let mut body = BytesMut::new();
+        let mut until = first_byte;
+        loop {
+            let chunk = timeout_at(until, response.chunk())
+                .await
+                .map_err(|_| late("the answer stopped in the middle"))?
+                .map_err(|error| (broken(&error), None))?;
+            let Some(chunk) = chunk else { return Ok(body) };
+            until = end;
+            if body.len() + chunk.len() > LONGEST_ANSWER {
+                let refusal = Refusal::new(FailureClass::Garbage, "the answer has no end");
+                return Err((refusal, None));
+            }
+            body.extend_from_slice(&chunk);
+            if self.wire.is_complete(&body) {
+                return Ok(body);
+            }
+        }
+    }
+}
+
+/// The header that carries the key, or the credentials of the address.
+fn authorization(config: &Config, base: &Url) -> Result<Option<HeaderValue>, ConfigError> {
+    let text = match (&config.key, base.password()) {
+        (Some(key), _) => format!("Bearer {}", key.reveal()),
+        (None, Some(password)) => {
+            format!("Basic {}", base64(format!("{}:{password}", base.username()).as_bytes()))
+        }
+        (None, None) => return Ok(None),
+    };
+    let mut value = HeaderValue::from_str(&text).map_err(|_| ConfigError::Key)?;
+    value.set_sensitive(true);
+    Ok(Some(value))
+}
+
+/// Base64 with padding, for the one header that needs it.
+fn base64(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut out = String::new();
+    for group in bytes.chunks(3) {
+        let word = group.iter().fold(0_u32, |word, b| word << 8 | u32::from(*b))
+            << (8 * (3 - group.len()));
+        for digit in 0..4 {
+            let index = (word >> (18 - 6 * digit) & 63) as usize;
+            out.push(if digit > group.len() { '=' } else { char::from(DIGITS[index]) });
+        }
+    }
+    out
+}
+
+/// TLS with ring, for this client alone: a library does not set a process-wide provider.
+fn tls() -> Result<rustls::ClientConfig, ConfigError> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let builder = rustls::ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .and_then(BuilderVerifierExt::with_platform_verifier)
+        .map_err(client_error)?;
+    Ok(builder.with_no_client_auth())
+}
+
+fn client_error(error: impl std::fmt::Display) -> ConfigError {
+    ConfigError::Client(error.to_string())
+}
+
+fn late(detail: &str) -> Failed {
+    (Refusal::new(FailureClass::Timeout, detail), None)
+}
+
+/// A failure below HTTP. Its own words may hold the address, so it is told in ours.
+fn broken(error: &reqwest::Error) -> Refusal {
+    if error.is_timeout() {
+        return Refusal::new(FailureClass::Timeout, "the connection timed out");
+    }
+    // What is no HTTP at all is an answer, if a bad one.
+    let mut cause = std::error::Error::source(error);
+    while let Some(inner) = cause {
+        let text = inner.to_string();
+        if text.contains("invalid HTTP") || text.contains("parse") {
+            return Refusal::new(FailureClass::Garbage, "the answer is no HTTP");
+        }
+        cause = inner.source();
+    }
+    let detail = if error.is_connect() { "no connection" } else { "the connection broke" };
+    Refusal::new(FailureClass::Network, detail)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::base64;
+
+    #[test]
+    fn base64_is_that_of_rfc_4648() {
+        for (text, wanted) in
+            [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foobar", "Zm9vYmFy")]
+        {
+            assert_eq!(base64(text.as_bytes()), wanted);
+        }
+    }
+}

@@ -1,0 +1,337 @@
+//! How a service is spoken to. One wire now; another is another variant with the same four
+//! functions.
+
+use midfold_core::Usage;
+use midfold_core::narrate::{FailureClass, Finish, Prompt};
+use reqwest::Url;
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::overflow;
+
+/// A protocol.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Wire {
+    /// `POST …/chat/completions`, as `OpenAI` and nearly every server has it.
+    #[default]
+    OpenAiChat,
+}
+
+/// What is asked in one call.
+#[derive(Clone, Debug)]
+pub(crate) struct Ask<'a> {
+    pub model: &'a str,
+    pub prompt: &'a Prompt,
+    pub temperature: f64,
+    pub max_tokens: u32,
+    /// What this server does not take, as far as it said so.
+    pub without: Without,
+}
+
+/// Parameters that newer models refuse or want under another name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Without {
+    pub temperature: bool,
+    /// `max_completion_tokens` is wanted instead.
+    pub max_tokens: bool,
+    pub stream_options: bool,
+}
+
+impl Without {
+    /// Without what either is without.
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            temperature: self.temperature | other.temperature,
+            max_tokens: self.max_tokens | other.max_tokens,
+            stream_options: self.stream_options | other.stream_options,
+        }
+    }
+}
+
+/// What one call gave.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Said {
+    pub text: String,
+    pub finish: Finish,
+    pub model: Option<String>,
+    pub usage: Option<Usage>,
+}
+
+/// Why one call gave nothing. The detail holds no text of the body: servers echo prompts and keys.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Refusal {
+    pub class: FailureClass,
+    pub detail: String,
+    /// The prompt's limit, where the server named it.
+    pub limit: Option<u64>,
+    /// A parameter that should be left out next time.
+    pub without: Option<Without>,
+}
+
+impl Refusal {
+    pub fn new(class: FailureClass, detail: impl Into<String>) -> Self {
+        Self { class, detail: detail.into(), limit: None, without: None }
+    }
+}
+
+impl Wire {
+    /// The address that is posted to.
+    pub(crate) fn endpoint(self, base: &Url) -> Url {
+        let mut url = base.clone();
+        let path = base.path().trim_end_matches('/');
+        let path = match path {
+            "" => "/v1/chat/completions".to_owned(),
+            whole if whole.ends_with("/chat/completions") => whole.to_owned(),
+            part => format!("{part}/chat/completions"),
+        };
+        url.set_path(&path);
+        url
+    }
+
+    /// The body of a request: two messages, no tools, a stream.
+    pub(crate) fn body(self, ask: &Ask<'_>) -> Vec<u8> {
+        let mut body = json!({
+            "model": ask.model,
+            "messages": [
+                {"role": "system", "content": ask.prompt.system},
+                {"role": "user", "content": ask.prompt.user},
+            ],
+            // Streamed, so that the wait for the first byte is not the wait for the last one.
+            "stream": true,
+        });
+        let cap = if ask.without.max_tokens { "max_completion_tokens" } else { "max_tokens" };
+        body[cap] = json!(ask.max_tokens);
+        if !ask.without.temperature {
+            body["temperature"] = json!(ask.temperature);
+        }
+        if !ask.without.stream_options {
+            body["stream_options"] = json!({"include_usage": true});
+        }
+        body.to_string().into_bytes()
+    }
+
+    /// Reads a successful answer. A stream is read as one, whole JSON too: not every server
+    /// streams when asked to.
+    pub(crate) fn read(self, kind: &str, body: &[u8]) -> Result<Said, Refusal> {
+        let kind = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+        match kind.as_str() {
+            "text/event-stream" => read_stream(&String::from_utf8_lossy(body)),
+            "application/json" => read_part(body).map(Parts::of_one),
+            _ => {
+                Err(Refusal::new(FailureClass::Garbage, "the answer is neither JSON nor a stream"))
+            }
+        }
+        .and_then(Parts::into_said)
+    }
+
+    /// Whether a stream is complete, so that nobody waits for the connection to close.
+    pub(crate) fn is_complete(self, body: &[u8]) -> bool {
+        let tail = &body[body.len().saturating_sub(24)..];
+        String::from_utf8_lossy(tail).trim_end().ends_with("data: [DONE]")
+    }
+
+    /// Reads a refusal.
+    pub(crate) fn refusal(self, status: u16, body: &[u8]) -> Refusal {
+        let error = read_part(body).ok().and_then(|part| part.error);
+        let message = error.as_ref().map_or_else(String::new, Error::message);
+        let code = error.as_ref().and_then(Error::code);
+        let named = code.as_deref().map_or_else(String::new, |code| format!(", {code}"));
+        let detail = format!("HTTP {status}{named}");
+        let text =
+            if error.is_some() { message } else { String::from_utf8_lossy(body).into_owned() };
+        let class = match status {
+            401 | 403 => FailureClass::Auth,
+            429 => FailureClass::RateLimited,
+            _ if overflow::is_overflow(status, code.as_deref(), &text) => FailureClass::Overflow,
+            408 | 504 => FailureClass::Timeout,
+            500.. => FailureClass::Server,
+            _ => FailureClass::Rejected,
+        };
+        let mut refusal = Refusal::new(class, detail);
+        match class {
+            FailureClass::Overflow => refusal.limit = overflow::limit(&text),
+            FailureClass::Rejected => refusal.without = unsupported(&text),
+            _ => {}
+        }
+        refusal
+    }
+}
+
+/// The parameter of ours that a server says it does not take.
+fn unsupported(text: &str) -> Option<Without> {
+    let text = text.to_ascii_lowercase();
+    let refuses = ["unsupported", "not supported", "unrecognized", "unknown", "extra inputs"];
+    if !refuses.iter().any(|word| text.contains(word)) {
+        return None;
+    }
+    let without = Without {
+        temperature: text.contains("temperature"),
+        max_tokens: text.contains("max_tokens"),
+        stream_options: text.contains("stream_options"),
+    };
+    (without != Without::default()).then_some(without)
+}
+
+/// A chunk of a stream, or a whole answer: the fields that we read.
+#[derive(Debug, Default, Deserialize)]
+struct Part {
+    #[serde(default)]
+    choices: Vec<Choice>,
+    model: Option<String>,
+    usage: Option<Counts>,
+    error: Option<Error>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Choice {
+    #[serde(alias = "delta")]
+    message: Option<Message>,
+    finish_reason: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Message {
+    content: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Counts {
+    #[serde(default)]
+    prompt_tokens: u64,
+    #[serde(default)]
+    completion_tokens: u64,
+    prompt_tokens_details: Option<Details>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Details {
+    cached_tokens: Option<u64>,
+}
+
+/// `{"message": …}` as most have it, or a bare text.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Error {
+    Object { message: Option<String>, code: Option<serde_json::Value>, r#type: Option<String> },
+    Text(String),
+}
+
+impl Error {
+    fn message(&self) -> String {
+        match self {
+            Self::Object { message, .. } => message.clone().unwrap_or_default(),
+            Self::Text(text) => text.clone(),
+        }
+    }
+
+    /// A code that looks like one: anything longer may be an echo.
+    fn code(&self) -> Option<String> {
+        let Self::Object { code, r#type, .. } = self else { return None };
+        let named = code.as_ref().and_then(|code| code.as_str().map(str::to_owned));
+        named.or_else(|| r#type.clone()).filter(|code| {
+            code.len() <= 40 && code.bytes().all(|b| b.is_ascii_lowercase() || b == b'_')
+        })
+    }
+}
+
+fn read_part(body: &[u8]) -> Result<Part, Refusal> {
+    serde_json::from_slice(body)
+        .map_err(|_| Refusal::new(FailureClass::Garbage, "the answer is not the protocol's JSON"))
+}
+
+/// A reply in the making.
+#[derive(Debug, Default)]
+struct Parts {
+    any: bool,
+    text: String,
+    finish: Option<String>,
+    model: Option<String>,
+    usage: Option<Usage>,
+    failed: bool,
+}
+
+impl Parts {
+    fn of_one(part: Part) -> Self {
+        let mut parts = Self::default();
+        parts.add(part);
+        parts
+    }
+
+    fn add(&mut self, part: Part) {
+        self.failed |= part.error.is_some();
+        self.model = self.model.take().or(part.model);
+        if let Some(counts) = part.usage {
+            let cached = counts.prompt_tokens_details.and_then(|details| details.cached_tokens);
+            self.usage = Some(Usage {
+                prompt: counts.prompt_tokens,
+                output: counts.completion_tokens,
+                cache_read: cached.unwrap_or(0),
+                cache_write: 0,
+            });
+        }
+        if let Some(choice) = part.choices.into_iter().next() {
+            self.any = true;
+            self.finish = choice.finish_reason.or(self.finish.take());
+            self.text.extend(choice.message.and_then(|message| message.content));
+        }
+    }
+
+    fn into_said(self) -> Result<Said, Refusal> {
+        if self.failed {
+            return Err(Refusal::new(FailureClass::Server, "an error inside of the answer"));
+        }
+        if !self.any {
+            return Err(Refusal::new(FailureClass::Garbage, "the answer holds no choice"));
+        }
+        let finish = match self.finish.as_deref() {
+            Some("stop" | "eos" | "end_turn" | "stop_sequence" | "complete") => Finish::Stop,
+            Some("length" | "max_tokens") => Finish::Length,
+            _ => Finish::Other,
+        };
+        Ok(Said { text: self.text, finish, model: self.model, usage: self.usage })
+    }
+}
+
+fn read_stream(body: &str) -> Result<Parts, Refusal> {
+    let mut parts = Parts::default();
+    for line in body.lines() {
+        // Comments, event names and ids carry nothing that is read here.
+        let Some(data) = line.strip_prefix("data:").map(str::trim) else { continue };
+        if data == "[DONE]" {
+            break;
+        }
+        if !data.is_empty() {
+            parts.add(read_part(data.as_bytes())?);
+        }
+    }
+    Ok(parts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn endpoints_are_found_from_any_base() {
+        for (base, wanted) in [
+            ("http://h:1", "http://h:1/v1/chat/completions"),
+            ("http://h/v1/", "http://h/v1/chat/completions"),
+            ("https://h/api/openai", "https://h/api/openai/chat/completions"),
+            (
+                "https://h/x/chat/completions?api-version=1",
+                "https://h/x/chat/completions?api-version=1",
+            ),
+        ] {
+            let base = Url::parse(base).unwrap();
+            assert_eq!(Wire::OpenAiChat.endpoint(&base).as_str(), wanted);
+        }
+    }
+
+    #[test]
+    fn details_hold_nothing_that_a_server_echoes() {
+        let body = br#"{"error":{"message":"Incorrect API key provided: sk-abc","type":"invalid_request_error","code":"invalid_api_key"}}"#;
+        let refusal = Wire::OpenAiChat.refusal(401, body);
+        assert_eq!(refusal.class, FailureClass::Auth);
+        assert_eq!(refusal.detail, "HTTP 401, invalid_api_key");
+    }
+}
