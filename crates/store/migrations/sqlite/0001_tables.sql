@@ -17,7 +17,8 @@ CREATE TABLE sessions (
 ) STRICT;
 
 -- Clustered: the events of a session lie side by side. The head of a session is its last event,
--- and stands nowhere else. `bytes` comes last: a head is read without touching them.
+-- and stands nowhere else: the key refuses a seq that is taken, the append a gap. A trigger would
+-- do that too, at half the speed of a batch. `bytes` comes last: a head is read without touching them.
 CREATE TABLE events (
     session_no INTEGER NOT NULL,
     seq        INTEGER NOT NULL,
@@ -28,14 +29,6 @@ CREATE TABLE events (
     bytes      BLOB    NOT NULL,
     PRIMARY KEY (session_no, seq)
 ) STRICT, WITHOUT ROWID;
-
--- An append is one statement: the key refuses a seq that is taken, this one a gap.
-CREATE TRIGGER events_follow BEFORE INSERT ON events
-WHEN NEW.seq > 0 AND NOT EXISTS
-    (SELECT 1 FROM events WHERE session_no = NEW.session_no AND seq = NEW.seq - 1)
-BEGIN
-    SELECT RAISE(ABORT, 'midfold: gap');
-END;
 
 CREATE TABLE append_keys (
     session_no  INTEGER NOT NULL,

@@ -1,7 +1,8 @@
 //! Sessions in one `SQLite` file: the default. WAL, `synchronous=FULL`, one writer.
 //!
-//! An append of up to [`AT_ONCE`] events without key or job is one autocommitted insert; a trigger
-//! refuses gaps and the primary key refuses seqs that are taken. The full-text index (FTS5,
+//! An append of one event without key or job is one autocommitted insert that asks for the event
+//! before it; the primary key refuses a seq that is taken. More is one transaction with a look at
+//! the event before and one insert for every [`ROWS`] events. The full-text index (FTS5,
 //! without contents) is filled when somebody searches, so that an append writes the log alone;
 //! the first search in a session pays for its events once.
 
@@ -32,8 +33,11 @@ super::statements::statements!(
 const MIGRATIONS: [&str; 1] = [include_str!("../../migrations/sqlite/0001_tables.sql")];
 /// Marks the file as midfold's: `mfld`.
 const APPLICATION: i64 = 0x6d66_6c64;
+/// Events of an append that is no transaction of more statements. A batch in one statement would
+/// read the table that it writes, so SQLite would copy the batch to a temporary one first.
+const AT_ONCE: usize = 1;
 /// Events of one insert. Seven variables each, of 32,766.
-const AT_ONCE: usize = 128;
+const ROWS: usize = 128;
 /// One event of 2 KB a page would be a third of the file, and reads four times as slow.
 const PAGE_SIZE: u32 = 16_384;
 /// How long a writer waits for another process.
@@ -145,7 +149,7 @@ async fn migrate(db: &mut SqliteConnection) -> Result<(), StoreError> {
 const INSERT: &str =
     "INSERT INTO events (session_no, seq, turn, tokens, hash, usage, bytes) VALUES ";
 
-/// False when they do not follow the head. More than [`AT_ONCE`] only inside a transaction.
+/// False when they do not follow the head. More than one only inside a transaction.
 async fn insert_events(
     db: &mut SqliteConnection,
     no: i64,
@@ -153,12 +157,21 @@ async fn insert_events(
     events: &[NewEvent],
 ) -> Result<bool, StoreError> {
     let mut seq = signed(expected);
-    for some in events.chunks(AT_ONCE) {
-        let mut query = if some.len() == 1 {
-            sqlx::query(concat!(
-                "INSERT INTO events (session_no, seq, turn, tokens, hash, usage, bytes) ",
-                "VALUES (?, ?, ?, ?, ?, ?, ?)"
-            ))
+    if events.len() > 1 && seq > 0 {
+        let before = sqlx::query("SELECT 1 FROM events WHERE session_no = $1 AND seq = $2 - 1")
+            .bind(no)
+            .bind(seq);
+        if before.fetch_optional(&mut *db).await.map_err(failed)?.is_none() {
+            return Ok(false);
+        }
+    }
+    for some in events.chunks(ROWS) {
+        let mut query = if events.len() == 1 {
+            sqlx::query(
+                "INSERT INTO events (session_no, seq, turn, tokens, hash, usage, bytes) \
+                 SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7 WHERE ?2 = 0 OR EXISTS \
+                 (SELECT 1 FROM events WHERE session_no = ?1 AND seq = ?2 - 1)",
+            )
         } else {
             let rows = vec!["(?, ?, ?, ?, ?, ?, ?)"; some.len()].join(", ");
             sqlx::query(AssertSqlSafe(format!("{INSERT}{rows}")))
@@ -175,16 +188,13 @@ async fn insert_events(
             seq = seq.saturating_add(1);
         }
         match query.execute(&mut *db).await {
-            Ok(_) => {}
-            Err(error) if is_taken(&error, "events") || is_gap(&error) => return Ok(false),
+            Ok(done) if done.rows_affected() == some.len() as u64 => {}
+            Ok(_) => return Ok(false),
+            Err(error) if is_taken(&error, "events") => return Ok(false),
             Err(error) => return Err(failed(error)),
         }
     }
     Ok(true)
-}
-
-fn is_gap(error: &sqlx::Error) -> bool {
-    error.as_database_error().is_some_and(|error| error.message() == "midfold: gap")
 }
 
 /// The events of some runs, in order.
