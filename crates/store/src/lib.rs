@@ -7,10 +7,15 @@ mod assemble;
 mod check;
 pub mod conformance;
 pub mod error;
+pub mod fsck;
 pub mod live;
 pub mod memory;
+mod open;
 pub mod recall;
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
+mod sql;
 mod text;
+pub mod transfer;
 pub mod types;
 pub mod worker;
 
@@ -19,8 +24,14 @@ use midfold_core::Hash;
 use std::ops::Range;
 
 pub use error::StoreError;
+pub use fsck::fsck;
 pub use live::{Meta, Sent, Stored, StoredError};
 pub use memory::MemoryStore;
+pub use open::{mask, open};
+#[cfg(feature = "postgres")]
+pub use sql::postgres::PostgresStore;
+#[cfg(feature = "sqlite")]
+pub use sql::sqlite::SqliteStore;
 pub use text::event_text;
 pub use types::*;
 

@@ -146,6 +146,32 @@ pub struct NewFold {
     pub now: Millis,
 }
 
+impl NewFold {
+    /// The row of a record.
+    ///
+    /// # Errors
+    /// When the record cannot be written as JSON.
+    pub fn of(fold: &midfold_core::fold::Fold, now: Millis) -> Result<Self, serde_json::Error> {
+        use midfold_core::fold::Entry;
+        let kept = |entry: &Entry| match entry {
+            Entry::Verbatim { from, to } => Some(u64::from(*from)..u64::from(*to)),
+            _ => None,
+        };
+        Ok(Self {
+            id: fold.id,
+            start: fold.span.start.into(),
+            end: fold.span.end.into(),
+            before: fold.span.before,
+            through: fold.span.through,
+            policy: fold.policy_fingerprint,
+            recap: fold.recap.as_ref().map_or(Hash::ROOT, |recap| recap.hash),
+            kept: fold.entries.iter().filter_map(kept).collect(),
+            body: serde_json::to_string(fold)?,
+            now,
+        })
+    }
+}
+
 /// A stored fold.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FoldRow {

@@ -10,6 +10,7 @@ pub mod injections;
 mod message;
 #[cfg(feature = "server")]
 pub mod model_server;
+pub mod postgres;
 mod rng;
 mod session;
 pub mod strategies;

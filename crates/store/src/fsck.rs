@@ -1,0 +1,325 @@
+//! Re-computes everything that can be: every hash chain, every place, every fold's accounts.
+//!
+//! Events stream by in pages. Only a session with folds keeps its log in memory while it is
+//! checked, because a fold's figures come from projecting it over the log as it was.
+
+use std::collections::HashMap;
+
+use midfold_core::fold::Fold;
+use midfold_core::log::Log;
+use midfold_core::project::{Fate, project};
+use midfold_core::{Hash, RawEvent};
+use midfold_formats::{DialectKind, profile};
+use serde::Serialize;
+
+use crate::Store;
+use crate::error::StoreError;
+use crate::types::{EventRow, FoldRow, Job, JobState, SessionRow};
+
+/// Events that are read at once.
+const PAGE: u64 = 64;
+/// Sessions that are read at once.
+const SESSIONS: u32 = 256;
+
+/// Something that is not as it should be.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// The session.
+    pub session: String,
+    /// Where in it: `event 12`, `fold 3f2a…`, `job 7`, `call 2`.
+    pub place: String,
+    /// What is wrong.
+    pub problem: String,
+    /// What to do about it.
+    pub advice: &'static str,
+}
+
+impl std::fmt::Display for Finding {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { session, place, problem, advice } = self;
+        write!(f, "session `{session}`, {place}: {problem}; {advice}")
+    }
+}
+
+/// What was looked at, and what was found.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Report {
+    /// Sessions.
+    pub sessions: u64,
+    /// Events.
+    pub events: u64,
+    /// Folds.
+    pub folds: u64,
+    /// Folds whose figures were computed again: those whose dialect, profile and counter this
+    /// build knows.
+    pub projected: u64,
+    /// Jobs.
+    pub jobs: u64,
+    /// Model calls.
+    pub calls: u64,
+    /// What is wrong. Empty when all is well.
+    pub findings: Vec<Finding>,
+}
+
+impl Report {
+    /// Whether all is well.
+    #[must_use]
+    pub fn is_clean(&self) -> bool {
+        self.findings.is_empty()
+    }
+}
+
+const RESTORE: &str = "restore the session from an export or a backup";
+const REFOLD: &str = "no event is lost: undo to no fold, and compact again";
+const REQUEUE: &str = "no event is lost: the next turn queues the span again";
+
+/// Checks every session of a store. Reads only.
+///
+/// # Errors
+/// When the store cannot be read at all; damage to what it holds is a finding.
+pub async fn fsck(store: &dyn Store) -> Result<Report, StoreError> {
+    let mut report = Report::default();
+    let mut after: Option<String> = None;
+    loop {
+        let page = store.sessions(after.as_deref(), SESSIONS).await?;
+        let Some(last) = page.last() else { return Ok(report) };
+        after = Some(last.new.id.clone());
+        for row in &page {
+            report.sessions += 1;
+            let mut check = Check { store, row, report: &mut report };
+            match check.session().await {
+                Ok(()) => {}
+                Err(StoreError::Damaged(problem)) => check.found("rows".into(), problem, RESTORE),
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}
+
+struct Check<'a> {
+    store: &'a dyn Store,
+    row: &'a SessionRow,
+    report: &'a mut Report,
+}
+
+impl Check<'_> {
+    fn found(&mut self, place: String, problem: impl Into<String>, advice: &'static str) {
+        let (session, problem) = (self.row.new.id.clone(), problem.into());
+        self.report.findings.push(Finding { session, place, problem, advice });
+    }
+
+    async fn session(&mut self) -> Result<(), StoreError> {
+        let id = &self.row.new.id;
+        let rows = self.store.folds(id).await?;
+        let jobs = self.store.jobs(Some(id), u32::MAX).await?;
+        let folds = self.parse(&rows);
+        let hashes = self.events(&folds).await?;
+        for (row, fold) in &folds {
+            self.fold(row, fold, &folds, &hashes);
+        }
+        if let Some(active) = self.row.active
+            && !rows.iter().any(|row| row.fold.id == active)
+        {
+            let problem = format!("the active fold {active:?} is not there");
+            self.found("session".into(), problem, REFOLD);
+        }
+        for job in &jobs {
+            self.job(job, &rows);
+        }
+        self.calls().await
+    }
+
+    /// The records of the folds that can be read.
+    fn parse<'r>(&mut self, rows: &'r [FoldRow]) -> Vec<(&'r FoldRow, Fold)> {
+        let mut folds = Vec::with_capacity(rows.len());
+        self.report.folds += rows.len() as u64;
+        for (row, number) in rows.iter().zip(1u64..) {
+            let place = || format!("fold {:?}", row.fold.id);
+            if row.number != number {
+                self.found(place(), format!("its number is {}, not {number}", row.number), REFOLD);
+            }
+            match serde_json::from_str::<Fold>(&row.fold.body) {
+                Ok(fold) => folds.push((row, fold)),
+                Err(error) => self.found(place(), format!("no record of a fold: {error}"), REFOLD),
+            }
+        }
+        folds
+    }
+
+    /// Goes through the events: the chain, the places, and the figures of each fold at the length
+    /// that the log had then. Returns the chain hashes at the ends of the folds' spans.
+    async fn events(
+        &mut self,
+        folds: &[(&FoldRow, Fold)],
+    ) -> Result<HashMap<u64, Hash>, StoreError> {
+        let mut wanted: HashMap<u64, Hash> = folds
+            .iter()
+            .flat_map(|(row, _)| [row.fold.start, row.fold.end])
+            .map(|at| (at, Hash::ROOT))
+            .collect();
+        let mut replay = if folds.is_empty() { None } else { empty_log(self.row) };
+        let (mut seq, mut hash, mut turn) = (0u64, Hash::ROOT, 0);
+        while seq < self.row.head {
+            let to = self.row.head.min(seq + PAGE);
+            let page = self.store.events(&self.row.new.id, seq..to).await?;
+            if page.len() as u64 != to - seq {
+                let problem = format!("{} of {} events are there", page.len(), to - seq);
+                self.found(format!("events {seq} to {}", to - 1), problem, RESTORE);
+                return Ok(wanted);
+            }
+            for row in &page {
+                self.report.events += 1;
+                self.event(row, seq, &mut hash);
+                turn = row.event.turn;
+                seq += 1;
+                wanted.entry(seq).and_modify(|at| *at = hash);
+                if let Some(log) = &mut replay {
+                    log.append(RawEvent::new(row.event.bytes.clone()));
+                    for (row, fold) in folds {
+                        if u64::from(fold.accounts.events) == seq {
+                            self.figures(row, fold, log);
+                        }
+                    }
+                }
+            }
+        }
+        if (hash, turn) != (self.row.head_hash, self.row.turn) {
+            self.found("session".into(), "its head is not its last event", RESTORE);
+        }
+        Ok(wanted)
+    }
+
+    fn event(&mut self, row: &EventRow, seq: u64, hash: &mut Hash) {
+        let place = || format!("event {}", row.seq);
+        if row.seq != seq {
+            self.found(place(), format!("it stands where {seq} should"), RESTORE);
+        }
+        *hash = hash.chain(&row.event.bytes);
+        if row.event.hash != *hash {
+            self.found(place(), "its bytes are not those of its hash", RESTORE);
+            // One finding for one damaged event, not one for all that follow.
+            *hash = row.event.hash;
+        }
+    }
+
+    fn fold(
+        &mut self,
+        row: &FoldRow,
+        fold: &Fold,
+        folds: &[(&FoldRow, Fold)],
+        hashes: &HashMap<u64, Hash>,
+    ) {
+        let place = format!("fold {:?}", row.fold.id);
+        let at = |seq: u64| hashes.get(&seq).copied().unwrap_or_default();
+        let span = (u64::from(fold.span.start), u64::from(fold.span.end));
+        let known = |id: Hash| folds.iter().any(|(other, _)| other.fold.id == id);
+        let recap = fold.recap.as_ref().map_or(Hash::ROOT, |recap| recap.hash);
+        let checks = [
+            (fold.id == row.fold.id, "its record is that of another fold"),
+            (fold.compute_id() == fold.id, "its hash is not that of its record"),
+            (fold.accounts.add_up(), "its accounts do not add up"),
+            (span == (row.fold.start, row.fold.end), "its span is not that of its record"),
+            (span.0 <= span.1 && span.1 <= self.row.head, "its span is not in the log"),
+            (
+                (fold.span.before, fold.span.through) == (row.fold.before, row.fold.through)
+                    && at(span.0) == row.fold.before
+                    && at(span.1) == row.fold.through,
+                "its span's hashes are not on the chain of the log",
+            ),
+            (
+                fold.policy_fingerprint == row.fold.policy && recap == row.fold.recap,
+                "its policy or recap is not that of its record",
+            ),
+            (fold.prev.is_none_or(known), "the fold before it is not there"),
+        ];
+        for (holds, problem) in checks {
+            if !holds {
+                self.found(place.clone(), problem, REFOLD);
+            }
+        }
+    }
+
+    /// Projects a fold over the log as it was when the fold was made.
+    fn figures(&mut self, row: &FoldRow, fold: &Fold, log: &Log) {
+        if fold.counter != self.row.new.counter || !fold.applies_to(log) {
+            return;
+        }
+        self.report.projected += 1;
+        let context = project(log, Some(fold));
+        let (mut verbatim, mut edited) = (0, 0);
+        for piece in context.pieces() {
+            match piece.fate {
+                Fate::Verbatim(_) => verbatim += 1,
+                Fate::Edited(_) | Fate::Repaired(..) => edited += 1,
+                _ => {}
+            }
+        }
+        // The envelope is part of the head; the store does not know it.
+        let head = fold.layout.head.start as usize..fold.layout.head.end as usize;
+        let envelope = fold.head_tokens.saturating_sub(log.tokens_in(head));
+        let figures = [
+            ("tokens after", fold.tokens_after, context.tokens() + envelope),
+            ("messages after", u64::from(fold.messages_after), context.len() as u64),
+            ("events verbatim", u64::from(fold.accounts.verbatim), verbatim),
+            ("events edited", u64::from(fold.accounts.edited), edited),
+        ];
+        for (name, says, is) in figures {
+            if says != is {
+                let problem = format!("{name}: its record says {says}, the log says {is}");
+                self.found(format!("fold {:?}", row.fold.id), problem, REFOLD);
+            }
+        }
+    }
+
+    fn job(&mut self, job: &Job, folds: &[FoldRow]) {
+        self.report.jobs += 1;
+        let there = |id: &Hash| folds.iter().any(|row| row.fold.id == *id);
+        let leased = job.state == JobState::Leased;
+        let ended = matches!(job.state, JobState::Done | JobState::Dead);
+        let checks = [
+            (job.fold.as_ref().is_none_or(there), "the fold that it led to is not there"),
+            (job.fold.is_none() || job.state == JobState::Done, "it led to a fold and is not done"),
+            (
+                !leased || (job.worker.is_some() && job.lease_until.is_some() && job.attempt > 0),
+                "it is leased to nobody",
+            ),
+            (leased || job.lease_until.is_none(), "it has a lease and is not leased"),
+            (!ended || job.outcome.is_some(), "it ended without a verdict or a reason"),
+            (job.job.end <= self.row.head, "its span is not in the log"),
+        ];
+        for (holds, problem) in checks {
+            if !holds {
+                self.found(format!("job {}", job.id), problem, REQUEUE);
+            }
+        }
+    }
+
+    async fn calls(&mut self) -> Result<(), StoreError> {
+        let mut before = Hash::ROOT;
+        let calls = self.store.calls(&self.row.new.id).await?;
+        for (row, number) in calls.iter().zip(1u64..) {
+            self.report.calls += 1;
+            let advice = "the ledger was changed after the fact: compare it with a backup";
+            let place = || format!("call {}", row.call.number);
+            if row.call.number != number {
+                self.found(place(), format!("it stands where {number} should"), advice);
+            }
+            if before.chain(row.call.body.as_bytes()) != row.call.hash {
+                self.found(place(), "its record is not that of its hash", advice);
+            }
+            before = row.call.hash;
+            if row.call.head > self.row.head {
+                self.found(place(), "it saw more events than there are", RESTORE);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A log that counts as the session does, where this build knows how.
+fn empty_log(row: &SessionRow) -> Option<Log> {
+    let dialect = DialectKind::from_name(&row.new.dialect)?.shared();
+    let profile = *profile::by_name(&row.new.profile)?;
+    let counter = midfold_tokens::by_name(&row.new.counter).ok()?;
+    Some(Log::new(dialect, profile, counter))
+}

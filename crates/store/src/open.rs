@@ -1,0 +1,100 @@
+//! From a URL to a store.
+
+use std::sync::Arc;
+
+use crate::Store;
+use crate::error::StoreError;
+use crate::memory::MemoryStore;
+
+/// What a URL of a store looks like.
+const FORMS: &str = "`memory`, `sqlite:PATH` or `postgres://user:password@host/database`";
+
+/// Opens the store of a URL: `memory`, `sqlite:PATH` (`sqlite://PATH` too; the file and its folder
+/// are made), `postgres://…` or `postgresql://…`.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// assert_eq!(midfold_store::open("memory").await.unwrap().place(), "memory");
+/// let error = midfold_store::open("mysql://root:secret@db/x").await.map(drop).unwrap_err();
+/// assert!(!error.to_string().contains("secret"));
+/// # }
+/// ```
+///
+/// # Errors
+/// [`StoreError::Url`] when it is none, or of a kind that this build has not; else what the
+/// database said. No message holds a password.
+pub async fn open(url: &str) -> Result<Arc<dyn Store>, StoreError> {
+    let (scheme, rest) = url.split_once(':').unwrap_or((url, ""));
+    match scheme {
+        "memory" if rest.trim_matches('/').is_empty() => Ok(Arc::new(MemoryStore::new())),
+        "sqlite" => sqlite(rest.strip_prefix("//").unwrap_or(rest)).await,
+        "postgres" | "postgresql" => postgres(url).await,
+        _ => {
+            let masked = mask(url);
+            Err(StoreError::Url(format!("`{masked}` names no store; write {FORMS}")))
+        }
+    }
+}
+
+#[cfg(feature = "sqlite")]
+async fn sqlite(path: &str) -> Result<Arc<dyn Store>, StoreError> {
+    if path.is_empty() || path.starts_with(":memory:") {
+        let hint = "a SQLite store needs a path: `sqlite:/folder/file.db`; for none, `memory`";
+        return Err(StoreError::Url(hint.to_owned()));
+    }
+    let store = crate::sql::sqlite::SqliteStore::open(std::path::Path::new(path)).await?;
+    Ok(Arc::new(store))
+}
+
+#[cfg(not(feature = "sqlite"))]
+async fn sqlite(_: &str) -> Result<Arc<dyn Store>, StoreError> {
+    Err(not_built("SQLite", "sqlite"))
+}
+
+#[cfg(feature = "postgres")]
+async fn postgres(url: &str) -> Result<Arc<dyn Store>, StoreError> {
+    Ok(Arc::new(crate::sql::postgres::PostgresStore::open(url).await?))
+}
+
+#[cfg(not(feature = "postgres"))]
+async fn postgres(_: &str) -> Result<Arc<dyn Store>, StoreError> {
+    Err(not_built("PostgreSQL", "postgres"))
+}
+
+#[cfg(not(all(feature = "sqlite", feature = "postgres")))]
+fn not_built(name: &str, feature: &str) -> StoreError {
+    StoreError::Url(format!("this build has no {name}: build midfold with the feature `{feature}`"))
+}
+
+/// A URL as it may be shown: `***` in the place of a password.
+#[must_use]
+pub fn mask(url: &str) -> String {
+    let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
+    let (authority, query) = rest.split_once('?').unwrap_or((rest, ""));
+    let authority = match authority.rsplit_once('@') {
+        Some((user, host)) => match user.split_once(':') {
+            Some((name, _)) => format!("{name}:***@{host}"),
+            None => authority.to_owned(),
+        },
+        None => authority.to_owned(),
+    };
+    let hidden = |pair: &str| match pair.split_once('=') {
+        Some((name, _)) if name.contains("password") => format!("{name}=***"),
+        _ => pair.to_owned(),
+    };
+    let query: Vec<String> = query.split('&').map(hidden).collect();
+    let mark = if rest.contains('?') { "?" } else { "" };
+    format!("{scheme}://{authority}{mark}{}", query.join("&"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_password_is_shown() {
+        assert_eq!(mask("postgres://me:pa:s@s@host/db"), "postgres://me:***@host/db");
+        assert_eq!(mask("x://h/d?password=abc&a=b"), "x://h/d?password=***&a=b");
+        assert_eq!(mask("sqlite:/a/b"), "sqlite:/a/b");
+    }
+}

@@ -1,0 +1,112 @@
+//! What the two databases have in common: the rows, and (in `statements`) all SQL that both of
+//! them read. They differ in how events are inserted, how words are indexed, and in who may write.
+
+mod rows;
+mod statements;
+mod store_impl;
+
+#[cfg(feature = "postgres")]
+pub mod postgres;
+#[cfg(feature = "sqlite")]
+pub mod sqlite;
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use crate::error::StoreError;
+use crate::types::{EventRow, JobState, Reads};
+
+/// Sessions whose numbers are remembered.
+const NUMBERS: usize = 65_536;
+/// Events that are read at once where a whole session is gone through: they can be 5 MB each.
+const PAGE: i64 = 64;
+/// Candidates whose texts are held at once.
+const RANKED_AT_ONCE: usize = 16;
+
+/// What a store remembers beside its database.
+#[derive(Default)]
+struct Notes {
+    rows: AtomicU64,
+    bytes: AtomicU64,
+    /// A session keeps its number for ever.
+    numbers: Mutex<HashMap<String, i64>>,
+}
+
+impl Notes {
+    fn count(&self, rows: usize, bytes: usize) {
+        self.rows.fetch_add(rows as u64, Ordering::Relaxed);
+        self.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+
+    fn count_events(&self, events: &[EventRow]) {
+        self.count(events.len(), events.iter().map(|row| row.event.bytes.len()).sum());
+    }
+
+    fn reads(&self) -> Reads {
+        Reads { rows: self.rows.load(Ordering::Relaxed), bytes: self.bytes.load(Ordering::Relaxed) }
+    }
+
+    fn number(&self, id: &str) -> Option<i64> {
+        self.numbers.lock().unwrap_or_else(PoisonError::into_inner).get(id).copied()
+    }
+
+    fn remember(&self, id: &str, number: i64) {
+        let mut numbers = self.numbers.lock().unwrap_or_else(PoisonError::into_inner);
+        if numbers.len() >= NUMBERS {
+            numbers.clear();
+        }
+        numbers.insert(id.to_owned(), number);
+    }
+}
+
+/// Databases count in signed numbers.
+fn signed(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+fn state_name(state: JobState) -> &'static str {
+    match state {
+        JobState::Ready => "ready",
+        JobState::Leased => "leased",
+        JobState::Done => "done",
+        JobState::Dead => "dead",
+    }
+}
+
+/// A failure of the database, with what can be done about it.
+fn failed(error: sqlx::Error) -> StoreError {
+    let text = match &error {
+        sqlx::Error::Database(inner) => inner.message().to_owned(),
+        sqlx::Error::PoolTimedOut => "no connection became free in time".to_owned(),
+        other => other.to_string(),
+    };
+    let hint = if text.contains("disk is full") || text.contains("No space left") {
+        ": nothing was written; free some space and try again"
+    } else if text.contains("is locked") {
+        ": another process has been writing for too long; try again"
+    } else if text.contains("not a database") {
+        ": the file is something else"
+    } else {
+        ""
+    };
+    StoreError::Backend(format!("{text}{hint}"))
+}
+
+/// The error of an open, with the place.
+fn at(place: &str, error: StoreError) -> StoreError {
+    match error {
+        StoreError::Backend(text) => StoreError::Backend(format!("{place}: {text}")),
+        StoreError::Url(text) => StoreError::Url(format!("{place}: {text}")),
+        other => other,
+    }
+}
+
+/// Whether the key of `table` refused a row: `UNIQUE constraint failed: events.…` (`SQLite`),
+/// `duplicate key … "events_pkey"` (`PostgreSQL`).
+fn is_taken(error: &sqlx::Error, table: &str) -> bool {
+    error.as_database_error().is_some_and(|error| {
+        error.is_unique_violation()
+            && error.table().map_or_else(|| error.message().contains(table), |name| name == table)
+    })
+}

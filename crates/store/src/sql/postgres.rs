@@ -1,0 +1,238 @@
+//! Sessions in PostgreSQL, for many stateless nodes: no session state, no advisory locks beside
+//! the migration's, no `LISTEN`, so that a pooler may stand between. READ COMMITTED is enough.
+//!
+//! An append of events is one statement: a multi-row insert that asks for the event before its
+//! first. Of two at the same place the primary key lets one through, and the other one is told.
+
+use std::ops::Range;
+use std::str::FromStr;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use sqlx::pool::PoolConnection;
+use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions, PgRow};
+use sqlx::{ConnectOptions, PgConnection, Postgres};
+
+use super::store_impl::store_impl;
+use super::{Notes, is_taken};
+use crate::text::{Matcher, Postings, Ranking};
+use crate::types::{Hit, Loaded, Reads, Search};
+use crate::{Store, assemble, check};
+
+super::statements::statements!(
+    Postgres, PgConnection, PgRow, begin: "BEGIN", skip: " FOR UPDATE SKIP LOCKED"
+);
+
+/// Migrations, in order: the table `midfold_schema` counts those that the database has seen.
+const MIGRATIONS: [&str; 1] = [include_str!("../../migrations/postgres/0001_tables.sql")];
+/// Nodes that start at once migrate one after the other: `mfld`.
+const LOCK: i64 = 0x6d66_6c64;
+/// Events of one insert outside a transaction.
+const AT_ONCE: usize = 10_000;
+/// Connections of one node.
+const CONNECTIONS: u32 = 16;
+/// How long a call waits for one of them.
+const WAIT: Duration = Duration::from_secs(20);
+/// Bytes of words in one `tsvector`, which holds 1 MB with what it adds to each.
+const PART: usize = 400_000;
+
+/// A PostgreSQL database.
+pub struct PostgresStore {
+    place: String,
+    pool: PgPool,
+    notes: Notes,
+}
+
+impl PostgresStore {
+    /// Connects to `postgres://user:password@host/database`; unix sockets as
+    /// `postgres:///database?host=/folder`. Makes the tables where they are not there.
+    ///
+    /// # Errors
+    /// When the URL is none, nobody answers, or the tables were made by a newer midfold.
+    pub async fn open(url: &str) -> Result<Self, StoreError> {
+        let options = PgConnectOptions::from_str(url)
+            .map_err(|error| StoreError::Url(format!("not a PostgreSQL URL: {error}")))?
+            .disable_statement_logging();
+        let place = place_of(&options);
+        let at = |error: StoreError| super::at(&place, error);
+        let pool = PgPoolOptions::new()
+            .max_connections(CONNECTIONS)
+            .acquire_timeout(WAIT)
+            .test_before_acquire(false)
+            .connect_with(options)
+            .await
+            .map_err(|error| at(failed(error)))?;
+        let mut db = pool.acquire().await.map_err(|error| at(failed(error)))?;
+        migrate(&mut db).await.map_err(at)?;
+        drop(db);
+        Ok(Self { place, pool, notes: Notes::default() })
+    }
+
+    async fn writer(&self) -> Result<PoolConnection<Postgres>, StoreError> {
+        self.pool.acquire().await.map_err(failed)
+    }
+
+    async fn reader(&self) -> Result<PoolConnection<Postgres>, StoreError> {
+        self.writer().await
+    }
+}
+
+/// Where it is, without the password.
+fn place_of(options: &PgConnectOptions) -> String {
+    let database = options.get_database().unwrap_or_else(|| options.get_username());
+    let (user, port) = (options.get_username(), options.get_port());
+    match options.get_socket() {
+        Some(folder) => format!("postgres://{user}@/{database}?host={}", folder.display()),
+        None => format!("postgres://{user}@{}:{port}/{database}", options.get_host()),
+    }
+}
+
+async fn migrate(db: &mut PgConnection) -> Result<(), StoreError> {
+    let mut tx = db.begin_with(BEGIN).await.map_err(failed)?;
+    sqlx::query("SELECT pg_advisory_xact_lock($1)")
+        .bind(LOCK)
+        .execute(&mut *tx)
+        .await
+        .map_err(failed)?;
+    sqlx::raw_sql("CREATE TABLE IF NOT EXISTS midfold_schema (version BIGINT PRIMARY KEY)")
+        .execute(&mut *tx)
+        .await
+        .map_err(failed)?;
+    let row = sqlx::query("SELECT coalesce(max(version), 0) FROM midfold_schema");
+    let version: i64 =
+        row.fetch_one(&mut *tx).await.and_then(|row| row.try_get(0)).map_err(failed)?;
+    let latest = MIGRATIONS.len() as i64;
+    if version > latest {
+        return Err(StoreError::Url(format!(
+            "the tables have version {version}, this midfold knows up to {latest}: update midfold"
+        )));
+    }
+    for (migration, seen) in MIGRATIONS.iter().zip(1i64..) {
+        if seen > version {
+            sqlx::raw_sql(*migration).execute(&mut *tx).await.map_err(failed)?;
+            sqlx::query("INSERT INTO midfold_schema (version) VALUES ($1)")
+                .bind(seen)
+                .execute(&mut *tx)
+                .await
+                .map_err(failed)?;
+        }
+    }
+    tx.commit().await.map_err(failed)
+}
+
+/// False when they do not follow the head.
+async fn insert_events(
+    db: &mut PgConnection,
+    no: i64,
+    expected: u64,
+    events: &[NewEvent],
+) -> Result<bool, StoreError> {
+    let numbers = |of: fn(&NewEvent) -> u32| -> Vec<i64> {
+        events.iter().map(|event| i64::from(of(event))).collect()
+    };
+    let hashes: Vec<&[u8]> = events.iter().map(|event| &event.hash.0[..]).collect();
+    let usages: Vec<Option<&str>> = events.iter().map(|event| event.usage.as_deref()).collect();
+    let bytes: Vec<&[u8]> = events.iter().map(|event| &event.bytes[..]).collect();
+    let outcome = sqlx::query(
+        "INSERT INTO events (session_no, seq, turn, tokens, hash, usage, bytes) \
+         SELECT $1, $2 + n - 1, turn, tokens, hash, usage, bytes \
+         FROM unnest($3::bigint[], $4::bigint[], $5::bytea[], $6::text[], $7::bytea[]) \
+         WITH ORDINALITY AS new (turn, tokens, hash, usage, bytes, n) \
+         WHERE $2 = 0 OR EXISTS (SELECT 1 FROM events WHERE session_no = $1 AND seq = $2 - 1)",
+    )
+    .bind(no)
+    .bind(signed(expected))
+    .bind(numbers(|event| event.turn))
+    .bind(numbers(|event| event.tokens))
+    .bind(hashes)
+    .bind(usages)
+    .bind(bytes)
+    .execute(db)
+    .await;
+    match outcome {
+        Ok(done) => Ok(done.rows_affected() == events.len() as u64),
+        Err(error) if is_taken(&error, "events") => Ok(false),
+        Err(error) => Err(failed(error)),
+    }
+}
+
+/// The events of some runs, in order.
+async fn run_events(
+    db: &mut PgConnection,
+    no: i64,
+    runs: &[Range<u64>],
+) -> Result<Vec<EventRow>, StoreError> {
+    let ends = |of: fn(&Range<u64>) -> u64| -> Vec<i64> {
+        runs.iter().map(|run| signed(of(run))).collect()
+    };
+    let all = sqlx::query(concat!(
+        "SELECT ",
+        event_columns!(),
+        " FROM unnest($2::bigint[], $3::bigint[]) AS run (first, past) CROSS JOIN LATERAL \
+         (SELECT * FROM events WHERE session_no = $1 AND seq >= first AND seq < past \
+         ORDER BY seq OFFSET 0) AS e ORDER BY e.seq"
+    ))
+    .bind(no)
+    .bind(ends(|run| run.start))
+    .bind(ends(|run| run.end))
+    .fetch_all(db)
+    .await
+    .map_err(failed)?;
+    all.iter().map(event_row).collect()
+}
+
+async fn insert_words(
+    db: &mut PgConnection,
+    no: i64,
+    seq: u64,
+    words: &[String],
+) -> Result<(), StoreError> {
+    let mut from = 0;
+    for part in 0i64.. {
+        let mut bytes = 0;
+        let fits = |word: &&String| {
+            bytes += word.len() + 8;
+            bytes <= PART
+        };
+        let to = from + words[from..].iter().take_while(fits).count();
+        sqlx::query(
+            "INSERT INTO words (session_no, seq, part, words) \
+             VALUES ($1, $2, $3, array_to_tsvector($4::text[]))",
+        )
+        .bind(no)
+        .bind(signed(seq))
+        .bind(part)
+        .bind(&words[from..to])
+        .execute(&mut *db)
+        .await
+        .map_err(failed)?;
+        if to >= words.len() {
+            break;
+        }
+        from = to;
+    }
+    Ok(())
+}
+
+/// The events of a range that have a word, in order.
+async fn posting(
+    db: &mut PgConnection,
+    no: i64,
+    range: &Range<u64>,
+    word: &str,
+) -> Result<Vec<u64>, StoreError> {
+    let all = sqlx::query(
+        "SELECT seq FROM words WHERE session_no = $1 AND seq >= $2 AND seq < $3 \
+         AND words @@ $4::tsquery ORDER BY seq",
+    )
+    .bind(no)
+    .bind(signed(range.start))
+    .bind(signed(range.end))
+    .bind(format!("'{word}'"))
+    .fetch_all(db)
+    .await
+    .map_err(failed)?;
+    all.iter().map(|row| number_of(row, 0)).collect()
+}
+
+store_impl!(PostgresStore);

@@ -1,0 +1,260 @@
+//! Sessions in one `SQLite` file: the default. WAL, `synchronous=FULL`, one writer.
+//!
+//! An append of one event without key or job is one autocommitted insert that asks for the event
+//! before it; the primary key refuses a seq that is taken. More is one transaction with a look at
+//! the event before and one insert for every [`ROWS`] events. The full-text index (FTS5,
+//! without contents) is filled when somebody searches, so that an append writes the log alone;
+//! the first search in a session pays for its events once.
+
+use std::ops::Range;
+use std::path::Path;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use sqlx::pool::PoolConnection;
+use sqlx::sqlite::{
+    SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteRow,
+    SqliteSynchronous,
+};
+use sqlx::{AssertSqlSafe, ConnectOptions, Sqlite, SqliteConnection};
+use tokio::sync::{Mutex, MutexGuard};
+
+use super::store_impl::store_impl;
+use super::{Notes, is_taken};
+use crate::text::{Matcher, Postings, Ranking};
+use crate::types::{Hit, Loaded, Reads, Search};
+use crate::{Store, assemble, check};
+
+super::statements::statements!(
+    Sqlite, SqliteConnection, SqliteRow, begin: "BEGIN IMMEDIATE", skip: ""
+);
+
+/// Migrations, in order: the file's `user_version` counts those that it has seen.
+const MIGRATIONS: [&str; 1] = [include_str!("../../migrations/sqlite/0001_tables.sql")];
+/// Marks the file as midfold's: `mfld`.
+const APPLICATION: i64 = 0x6d66_6c64;
+/// Events of an append that is no transaction of more statements. A batch in one statement would
+/// read the table that it writes, so SQLite would copy the batch to a temporary one first.
+const AT_ONCE: usize = 1;
+/// Events of one insert. Seven variables each, of 32,766.
+const ROWS: usize = 128;
+/// One event of 2 KB a page would be a third of the file, and reads four times as slow.
+const PAGE_SIZE: u32 = 16_384;
+/// How long a writer waits for another process.
+const BUSY: Duration = Duration::from_secs(20);
+/// Connections that read at once.
+const READERS: u32 = 4;
+
+/// A `SQLite` file.
+pub struct SqliteStore {
+    place: String,
+    writer: Mutex<SqliteConnection>,
+    readers: SqlitePool,
+    notes: Notes,
+}
+
+impl SqliteStore {
+    /// Opens a file, and makes it, with its folder, where it is not there.
+    ///
+    /// # Errors
+    /// When it cannot be made, is no `SQLite` file, belongs to another program, or was written by
+    /// a newer midfold.
+    pub async fn open(path: &Path) -> Result<Self, StoreError> {
+        let place = format!("sqlite:{}", path.display());
+        let at = |error: StoreError| super::at(&place, error);
+        if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+            std::fs::create_dir_all(folder).map_err(|error| {
+                StoreError::Backend(format!("{place}: cannot make the folder: {error}"))
+            })?;
+        }
+        let options = SqliteConnectOptions::new()
+            .filename(path)
+            .create_if_missing(true)
+            .page_size(PAGE_SIZE)
+            .journal_mode(SqliteJournalMode::Wal)
+            .synchronous(SqliteSynchronous::Full)
+            .busy_timeout(BUSY)
+            .statement_cache_capacity(256)
+            .pragma("cache_size", "-16000")
+            // Events are nobody's business in a log of statements.
+            .disable_statement_logging();
+        let mut writer = connect(&options).await.map_err(at)?;
+        migrate(&mut writer).await.map_err(at)?;
+        let readers = SqlitePoolOptions::new()
+            .max_connections(READERS)
+            .test_before_acquire(false)
+            .connect_lazy_with(options.create_if_missing(false).pragma("query_only", "on"));
+        Ok(Self { place, writer: Mutex::new(writer), readers, notes: Notes::default() })
+    }
+
+    async fn writer(&self) -> Result<MutexGuard<'_, SqliteConnection>, StoreError> {
+        Ok(self.writer.lock().await)
+    }
+
+    async fn reader(&self) -> Result<PoolConnection<Sqlite>, StoreError> {
+        self.readers.acquire().await.map_err(failed)
+    }
+}
+
+/// Two processes that make one file at once: the switch to WAL heeds no busy timeout.
+async fn connect(options: &SqliteConnectOptions) -> Result<SqliteConnection, StoreError> {
+    let mut tries = 0;
+    loop {
+        match options.connect().await {
+            Ok(connection) => return Ok(connection),
+            Err(error) if tries < 40 && error.to_string().contains("locked") => {
+                tries += 1;
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+            Err(error) => return Err(failed(error)),
+        }
+    }
+}
+
+async fn pragma(db: &mut SqliteConnection, query: &'static str) -> Result<i64, StoreError> {
+    let row = sqlx::query(query).fetch_one(db).await.map_err(failed)?;
+    row.try_get(0).map_err(failed)
+}
+
+async fn migrate(db: &mut SqliteConnection) -> Result<(), StoreError> {
+    let latest = MIGRATIONS.len() as i64;
+    if pragma(db, "PRAGMA user_version").await? == latest
+        && pragma(db, "PRAGMA application_id").await? == APPLICATION
+    {
+        return Ok(());
+    }
+    let mut tx = db.begin_with(BEGIN).await.map_err(failed)?;
+    let version = pragma(&mut tx, "PRAGMA user_version").await?;
+    let application = pragma(&mut tx, "PRAGMA application_id").await?;
+    let tables = pragma(&mut tx, "SELECT count(*) FROM sqlite_master").await?;
+    if application != APPLICATION && (tables > 0 || version != 0) {
+        let why = "the file is a database of another program; choose another path";
+        return Err(StoreError::Url(why.to_owned()));
+    }
+    if version > latest {
+        return Err(StoreError::Url(format!(
+            "the file has version {version}, this midfold knows up to {latest}: update midfold"
+        )));
+    }
+    for (migration, seen) in MIGRATIONS.iter().zip(1i64..) {
+        if seen > version {
+            sqlx::raw_sql(*migration).execute(&mut *tx).await.map_err(failed)?;
+        }
+    }
+    let marks = format!("PRAGMA user_version = {latest}; PRAGMA application_id = {APPLICATION}");
+    sqlx::raw_sql(AssertSqlSafe(marks)).execute(&mut *tx).await.map_err(failed)?;
+    tx.commit().await.map_err(failed)
+}
+
+const INSERT: &str =
+    "INSERT INTO events (session_no, seq, turn, tokens, hash, usage, bytes) VALUES ";
+
+/// False when they do not follow the head. More than one only inside a transaction.
+async fn insert_events(
+    db: &mut SqliteConnection,
+    no: i64,
+    expected: u64,
+    events: &[NewEvent],
+) -> Result<bool, StoreError> {
+    let mut seq = signed(expected);
+    if events.len() > 1 && seq > 0 {
+        let before = sqlx::query("SELECT 1 FROM events WHERE session_no = $1 AND seq = $2 - 1")
+            .bind(no)
+            .bind(seq);
+        if before.fetch_optional(&mut *db).await.map_err(failed)?.is_none() {
+            return Ok(false);
+        }
+    }
+    for some in events.chunks(ROWS) {
+        let mut query = if events.len() == 1 {
+            sqlx::query(
+                "INSERT INTO events (session_no, seq, turn, tokens, hash, usage, bytes) \
+                 SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7 WHERE ?2 = 0 OR EXISTS \
+                 (SELECT 1 FROM events WHERE session_no = ?1 AND seq = ?2 - 1)",
+            )
+        } else {
+            let rows = vec!["(?, ?, ?, ?, ?, ?, ?)"; some.len()].join(", ");
+            sqlx::query(AssertSqlSafe(format!("{INSERT}{rows}")))
+        };
+        for event in some {
+            query = query
+                .bind(no)
+                .bind(seq)
+                .bind(i64::from(event.turn))
+                .bind(i64::from(event.tokens))
+                .bind(&event.hash.0[..])
+                .bind(event.usage.as_deref())
+                .bind(&event.bytes[..]);
+            seq = seq.saturating_add(1);
+        }
+        match query.execute(&mut *db).await {
+            Ok(done) if done.rows_affected() == some.len() as u64 => {}
+            Ok(_) => return Ok(false),
+            Err(error) if is_taken(&error, "events") => return Ok(false),
+            Err(error) => return Err(failed(error)),
+        }
+    }
+    Ok(true)
+}
+
+/// The events of some runs, in order.
+async fn run_events(
+    db: &mut SqliteConnection,
+    no: i64,
+    runs: &[Range<u64>],
+) -> Result<Vec<EventRow>, StoreError> {
+    let all = sqlx::query(concat!(
+        "SELECT ",
+        event_columns!(),
+        " FROM json_each($2) r CROSS JOIN events e WHERE e.session_no = $1 \
+         AND e.seq >= r.value ->> 0 AND e.seq < r.value ->> 1 ORDER BY r.key, e.seq"
+    ))
+    .bind(no)
+    .bind(rows::runs_text(runs))
+    .fetch_all(db)
+    .await
+    .map_err(failed)?;
+    all.iter().map(event_row).collect()
+}
+
+/// The index knows an event by session and seq in one number.
+fn rowid(no: i64, seq: u64) -> i64 {
+    (no << 32) | signed(seq.min(u64::from(u32::MAX)))
+}
+
+async fn insert_words(
+    db: &mut SqliteConnection,
+    no: i64,
+    seq: u64,
+    words: &[String],
+) -> Result<(), StoreError> {
+    sqlx::query("INSERT INTO words (rowid, text) VALUES ($1, $2)")
+        .bind(rowid(no, seq))
+        .bind(words.join(" "))
+        .execute(db)
+        .await
+        .map(drop)
+        .map_err(failed)
+}
+
+/// The events of a range that have a word, in order.
+async fn posting(
+    db: &mut SqliteConnection,
+    no: i64,
+    range: &Range<u64>,
+    word: &str,
+) -> Result<Vec<u64>, StoreError> {
+    let all = sqlx::query(
+        "SELECT rowid FROM words WHERE words MATCH $1 AND rowid >= $2 AND rowid < $3 \
+         ORDER BY rowid",
+    )
+    .bind(format!("\"{word}\""))
+    .bind(rowid(no, range.start))
+    .bind(rowid(no, range.end))
+    .fetch_all(db)
+    .await
+    .map_err(failed)?;
+    all.iter().map(|row| Ok(number_of(row, 0)? & u64::from(u32::MAX))).collect()
+}
+
+store_impl!(SqliteStore);

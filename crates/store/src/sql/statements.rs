@@ -1,0 +1,727 @@
+//! The SQL that both databases read, as functions over a connection. A macro makes them once for
+//! each, because sqlx's types differ; the text of every statement stands here once.
+//!
+//! Each is one statement, so each is right under READ COMMITTED: what it decides on is what it
+//! locks. Where a unique key may be taken by a concurrent writer, `ON CONFLICT DO NOTHING` waits
+//! for that writer, and the next statement sees its row.
+
+macro_rules! statements {
+    ($Db:ty, $Connection:ty, $Row:ty, begin: $begin:literal, skip: $skip:literal) => {
+        use midfold_core::Hash;
+        use sqlx::{Connection as _, Row as _};
+
+        use $crate::error::StoreError;
+        use $crate::sql::rows::{self, event_columns, fold_columns, job_columns};
+        use $crate::sql::{failed, signed, state_name};
+        use $crate::types::{
+            Append, Appended, CallRow, Claim, Done, EventRow, FoldRow, Job, JobState, Lease,
+            Millis, NewCall, NewEvent, NewFold, NewJob, NewSession, Put, SessionRow,
+        };
+
+        /// How a transaction that writes begins.
+        const BEGIN: &str = $begin;
+
+        fn hash_of(row: &$Row, at: usize) -> Result<Hash, StoreError> {
+            rows::hash(row.try_get::<&[u8], _>(at).map_err(failed)?)
+        }
+
+        fn hash_or_none(row: &$Row, at: usize) -> Result<Option<Hash>, StoreError> {
+            row.try_get::<Option<&[u8]>, _>(at).map_err(failed)?.map(rows::hash).transpose()
+        }
+
+        fn number_of(row: &$Row, at: usize) -> Result<u64, StoreError> {
+            row.try_get::<i64, _>(at).map(rows::unsigned).map_err(failed)
+        }
+
+        fn text_of(row: &$Row, at: usize) -> Result<String, StoreError> {
+            row.try_get(at).map_err(failed)
+        }
+
+        fn text_or_none(row: &$Row, at: usize) -> Result<Option<String>, StoreError> {
+            row.try_get(at).map_err(failed)
+        }
+
+        // Sessions.
+
+        macro_rules! select_session {
+            ($rest:literal) => {
+                concat!(
+                    "SELECT s.id, s.dialect, s.profile, s.counter, s.policy, s.meta, s.created, \
+                     s.active, s.state, s.state_version, e.seq, e.hash, e.turn \
+                     FROM sessions s LEFT JOIN events e ON e.session_no = s.no AND e.seq = \
+                     (SELECT max(seq) FROM events WHERE session_no = s.no) ",
+                    $rest
+                )
+            };
+        }
+
+        fn session_row(row: &$Row) -> Result<SessionRow, StoreError> {
+            let last: Option<i64> = row.try_get(10).map_err(failed)?;
+            let turn: Option<i64> = row.try_get(12).map_err(failed)?;
+            Ok(SessionRow {
+                new: NewSession {
+                    id: text_of(row, 0)?,
+                    dialect: text_of(row, 1)?,
+                    profile: text_of(row, 2)?,
+                    counter: text_of(row, 3)?,
+                    policy: text_of(row, 4)?,
+                    meta: text_of(row, 5)?,
+                    created: number_of(row, 6)?,
+                },
+                head: last.map_or(0, |last| rows::unsigned(last) + 1),
+                head_hash: hash_or_none(row, 11)?.unwrap_or(Hash::ROOT),
+                turn: turn.map_or(0, rows::small),
+                active: hash_or_none(row, 7)?,
+                state: text_of(row, 8)?,
+                state_version: number_of(row, 9)?,
+            })
+        }
+
+        async fn create(db: &mut $Connection, new: &NewSession) -> Result<bool, StoreError> {
+            let done = sqlx::query(
+                "INSERT INTO sessions (id, dialect, profile, counter, policy, meta, created) \
+                 VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING",
+            )
+            .bind(&new.id)
+            .bind(&new.dialect)
+            .bind(&new.profile)
+            .bind(&new.counter)
+            .bind(&new.policy)
+            .bind(&new.meta)
+            .bind(signed(new.created))
+            .execute(db)
+            .await
+            .map_err(failed)?;
+            Ok(done.rows_affected() == 1)
+        }
+
+        async fn find_number(db: &mut $Connection, id: &str) -> Result<i64, StoreError> {
+            // PostgreSQL cannot even be asked about such an id.
+            let found = match id.contains('\0') {
+                true => None,
+                false => sqlx::query("SELECT no FROM sessions WHERE id = $1")
+                    .bind(id)
+                    .fetch_optional(db)
+                    .await
+                    .map_err(failed)?,
+            };
+            let row = found.ok_or_else(|| StoreError::NoSession(id.to_owned()))?;
+            row.try_get(0).map_err(failed)
+        }
+
+        async fn session(db: &mut $Connection, no: i64) -> Result<SessionRow, StoreError> {
+            let row = sqlx::query(select_session!("WHERE s.no = $1")).bind(no);
+            session_row(&row.fetch_one(db).await.map_err(failed)?)
+        }
+
+        async fn sessions(
+            db: &mut $Connection,
+            after: &str,
+            limit: u32,
+        ) -> Result<Vec<SessionRow>, StoreError> {
+            let all = sqlx::query(select_session!("WHERE s.id > $1 ORDER BY s.id LIMIT $2"))
+                .bind(after)
+                .bind(i64::from(limit))
+                .fetch_all(db)
+                .await
+                .map_err(failed)?;
+            all.iter().map(session_row).collect()
+        }
+
+        async fn save_state(
+            db: &mut $Connection,
+            no: i64,
+            expected: u64,
+            state: &str,
+        ) -> Result<bool, StoreError> {
+            let done = sqlx::query(
+                "UPDATE sessions SET state = $3, state_version = state_version + 1 \
+                 WHERE no = $1 AND state_version = $2",
+            )
+            .bind(no)
+            .bind(signed(expected))
+            .bind(state)
+            .execute(db)
+            .await
+            .map_err(failed)?;
+            Ok(done.rows_affected() == 1)
+        }
+
+        // Events.
+
+        fn event_row(row: &$Row) -> Result<EventRow, StoreError> {
+            Ok(EventRow {
+                seq: number_of(row, 0)?,
+                event: NewEvent {
+                    turn: rows::small(row.try_get(1).map_err(failed)?),
+                    tokens: rows::small(row.try_get(2).map_err(failed)?),
+                    hash: hash_of(row, 3)?,
+                    usage: text_or_none(row, 4)?,
+                    bytes: row.try_get::<Vec<u8>, _>(5).map_err(failed)?.into(),
+                },
+            })
+        }
+
+        async fn events(
+            db: &mut $Connection,
+            no: i64,
+            range: &std::ops::Range<u64>,
+        ) -> Result<Vec<EventRow>, StoreError> {
+            let all = sqlx::query(concat!(
+                "SELECT ",
+                event_columns!(),
+                " FROM events e WHERE session_no = $1 AND seq >= $2 AND seq < $3 ORDER BY seq"
+            ))
+            .bind(no)
+            .bind(signed(range.start))
+            .bind(signed(range.end))
+            .fetch_all(db)
+            .await
+            .map_err(failed)?;
+            all.iter().map(event_row).collect()
+        }
+
+        /// The newest events of a range, newest first.
+        async fn newest(
+            db: &mut $Connection,
+            no: i64,
+            range: &std::ops::Range<u64>,
+        ) -> Result<Vec<EventRow>, StoreError> {
+            let all = sqlx::query(concat!(
+                "SELECT ",
+                event_columns!(),
+                " FROM events e WHERE session_no = $1 AND seq >= $2 AND seq < $3 \
+                 ORDER BY seq DESC LIMIT $4"
+            ))
+            .bind(no)
+            .bind(signed(range.start))
+            .bind(signed(range.end))
+            .bind($crate::sql::PAGE)
+            .fetch_all(db)
+            .await
+            .map_err(failed)?;
+            all.iter().map(event_row).collect()
+        }
+
+        /// The answer of an earlier append with this key, and what that one was.
+        async fn answer(
+            db: &mut $Connection,
+            no: i64,
+            key: &str,
+        ) -> Result<Option<(Hash, Appended)>, StoreError> {
+            let found = sqlx::query(
+                "SELECT fingerprint, first, count FROM append_keys \
+                 WHERE session_no = $1 AND key = $2",
+            )
+            .bind(no)
+            .bind(key)
+            .fetch_optional(db)
+            .await
+            .map_err(failed)?;
+            let Some(row) = found else { return Ok(None) };
+            let (first, count) = (number_of(&row, 1)?, number_of(&row, 2)?);
+            Ok(Some((hash_of(&row, 0)?, Appended { first, count, repeated: true })))
+        }
+
+        /// Takes a key for an append. False when it is taken.
+        async fn take_key(
+            db: &mut $Connection,
+            no: i64,
+            key: &str,
+            fingerprint: Hash,
+            answer: Appended,
+        ) -> Result<bool, StoreError> {
+            let done = sqlx::query(
+                "INSERT INTO append_keys (session_no, key, fingerprint, first, count) \
+                 VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING",
+            )
+            .bind(no)
+            .bind(key)
+            .bind(&fingerprint.0[..])
+            .bind(signed(answer.first))
+            .bind(signed(answer.count))
+            .execute(db)
+            .await
+            .map_err(failed)?;
+            Ok(done.rows_affected() == 1)
+        }
+
+        async fn head(db: &mut $Connection, no: i64) -> Result<u64, StoreError> {
+            let row = sqlx::query("SELECT max(seq) FROM events WHERE session_no = $1").bind(no);
+            let row = row.fetch_one(db).await.map_err(failed)?;
+            let last: Option<i64> = row.try_get(0).map_err(failed)?;
+            Ok(last.map_or(0, |last| rows::unsigned(last) + 1))
+        }
+
+        /// An append that is more than one insert. `None` on a conflict; nothing is changed then.
+        async fn append_all(
+            db: &mut $Connection,
+            no: i64,
+            append: &Append,
+        ) -> Result<Option<Appended>, StoreError> {
+            let mut tx = db.begin_with(BEGIN).await.map_err(failed)?;
+            let count = append.events.len() as u64;
+            let fresh = Appended { first: append.expected, count, repeated: false };
+            if let Some(key) = &append.key {
+                let fingerprint = $crate::check::fingerprint(&append.events);
+                if !take_key(&mut tx, no, key, fingerprint, fresh).await? {
+                    return match answer(&mut tx, no, key).await? {
+                        Some((before, answer)) if before == fingerprint => Ok(Some(answer)),
+                        Some(_) => Err(StoreError::KeyReused(key.clone())),
+                        None => Err(StoreError::Damaged(format!("the key `{key}` is gone"))),
+                    };
+                }
+            }
+            let done = match append.events.is_empty() {
+                true => head(&mut tx, no).await? == append.expected,
+                false => insert_events(&mut tx, no, append.expected, &append.events).await?,
+            };
+            if !done {
+                tx.rollback().await.map_err(failed)?;
+                return Ok(None);
+            }
+            if let Some(job) = &append.job {
+                enqueue(&mut tx, no, job).await?;
+            }
+            tx.commit().await.map_err(failed)?;
+            Ok(Some(fresh))
+        }
+
+        // Folds.
+
+        fn fold_row(row: &$Row) -> Result<FoldRow, StoreError> {
+            let fold = NewFold {
+                id: hash_of(row, 1)?,
+                start: number_of(row, 2)?,
+                end: number_of(row, 3)?,
+                before: hash_of(row, 4)?,
+                through: hash_of(row, 5)?,
+                policy: hash_of(row, 6)?,
+                recap: hash_of(row, 7)?,
+                kept: rows::runs(row.try_get(8).map_err(failed)?)?,
+                now: number_of(row, 9)?,
+                body: text_of(row, 10)?,
+            };
+            Ok(FoldRow { number: number_of(row, 0)?, fold })
+        }
+
+        async fn folds(db: &mut $Connection, no: i64) -> Result<Vec<FoldRow>, StoreError> {
+            let all = sqlx::query(concat!(
+                "SELECT ",
+                fold_columns!(),
+                " FROM folds WHERE session_no = $1 ORDER BY number"
+            ))
+            .bind(no)
+            .fetch_all(db)
+            .await
+            .map_err(failed)?;
+            all.iter().map(fold_row).collect()
+        }
+
+        async fn fold(
+            db: &mut $Connection,
+            no: i64,
+            id: Hash,
+        ) -> Result<Option<FoldRow>, StoreError> {
+            let found = sqlx::query(concat!(
+                "SELECT ",
+                fold_columns!(),
+                " FROM folds WHERE session_no = $1 AND id = $2"
+            ))
+            .bind(no)
+            .bind(&id.0[..])
+            .fetch_optional(db)
+            .await
+            .map_err(failed)?;
+            found.as_ref().map(fold_row).transpose()
+        }
+
+        /// The fold that is there in the place of this one.
+        async fn same_fold(
+            db: &mut $Connection,
+            no: i64,
+            fold: &NewFold,
+        ) -> Result<Option<Hash>, StoreError> {
+            let found = sqlx::query(
+                "SELECT id FROM folds WHERE session_no = $1 AND (id = $2 OR (span_start = $3 \
+                 AND span_end = $4 AND hash_before = $5 AND hash_end = $6 AND policy = $7 \
+                 AND recap = $8)) ORDER BY number LIMIT 1",
+            )
+            .bind(no)
+            .bind(&fold.id.0[..])
+            .bind(signed(fold.start))
+            .bind(signed(fold.end))
+            .bind(&fold.before.0[..])
+            .bind(&fold.through.0[..])
+            .bind(&fold.policy.0[..])
+            .bind(&fold.recap.0[..])
+            .fetch_optional(db)
+            .await
+            .map_err(failed)?;
+            found.as_ref().map(|row| hash_of(row, 0)).transpose()
+        }
+
+        async fn put_fold(
+            db: &mut $Connection,
+            no: i64,
+            fold: &NewFold,
+        ) -> Result<Put, StoreError> {
+            // A turn is lost only to another fold that took the number: so somebody moves on.
+            loop {
+                let done = sqlx::query(concat!(
+                    "INSERT INTO folds (session_no, ",
+                    fold_columns!(),
+                    ") SELECT $1, coalesce(max(number), 0) + 1, \
+                     $2, $3, $4, $5, $6, $7, $8, $9, $10, $11 FROM folds WHERE session_no = $1 \
+                     ON CONFLICT DO NOTHING"
+                ))
+                .bind(no)
+                .bind(&fold.id.0[..])
+                .bind(signed(fold.start))
+                .bind(signed(fold.end))
+                .bind(&fold.before.0[..])
+                .bind(&fold.through.0[..])
+                .bind(&fold.policy.0[..])
+                .bind(&fold.recap.0[..])
+                .bind(rows::runs_text(&fold.kept))
+                .bind(signed(fold.now))
+                .bind(&fold.body)
+                .execute(&mut *db)
+                .await
+                .map_err(failed)?;
+                if done.rows_affected() == 1 {
+                    return Ok(Put::New);
+                }
+                if let Some(id) = same_fold(db, no, fold).await? {
+                    return Ok(Put::Same(id));
+                }
+            }
+        }
+
+        async fn activate(
+            db: &mut $Connection,
+            no: i64,
+            expected: Option<Hash>,
+            wanted: Option<Hash>,
+        ) -> Result<(), StoreError> {
+            if let Some(id) = wanted
+                && fold(db, no, id).await?.is_none()
+            {
+                return Err(StoreError::NoFold(id));
+            }
+            let done = sqlx::query(
+                "UPDATE sessions SET active = $2 \
+                 WHERE no = $1 AND active IS NOT DISTINCT FROM $3",
+            )
+            .bind(no)
+            .bind(wanted.as_ref().map(|id| &id.0[..]))
+            .bind(expected.as_ref().map(|id| &id.0[..]))
+            .execute(&mut *db)
+            .await
+            .map_err(failed)?;
+            if done.rows_affected() == 1 {
+                return Ok(());
+            }
+            let row = sqlx::query("SELECT active FROM sessions WHERE no = $1").bind(no);
+            let row = row.fetch_one(db).await.map_err(failed)?;
+            Err(StoreError::StaleFold { actual: hash_or_none(&row, 0)? })
+        }
+
+        // Jobs.
+
+        fn job_row(row: &$Row) -> Result<Job, StoreError> {
+            Ok(Job {
+                id: number_of(row, 0)?,
+                job: NewJob {
+                    key: text_of(row, 1)?,
+                    session: text_of(row, 2)?,
+                    start: number_of(row, 3)?,
+                    end: number_of(row, 4)?,
+                    through: hash_of(row, 5)?,
+                    body: text_of(row, 6)?,
+                    run_at: number_of(row, 7)?,
+                },
+                state: rows::state(row.try_get(8).map_err(failed)?)?,
+                attempt: rows::small(row.try_get(9).map_err(failed)?),
+                worker: text_or_none(row, 10)?,
+                lease_until: row
+                    .try_get::<Option<i64>, _>(11)
+                    .map_err(failed)?
+                    .map(rows::unsigned),
+                outcome: text_or_none(row, 12)?,
+                fold: hash_or_none(row, 13)?,
+            })
+        }
+
+        async fn enqueue(
+            db: &mut $Connection,
+            no: i64,
+            job: &NewJob,
+        ) -> Result<bool, StoreError> {
+            let done = sqlx::query(
+                "INSERT INTO jobs (session_no, key, span_start, span_end, hash_end, body, run_at) \
+                 VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING",
+            )
+            .bind(no)
+            .bind(&job.key)
+            .bind(signed(job.start))
+            .bind(signed(job.end))
+            .bind(&job.through.0[..])
+            .bind(&job.body)
+            .bind(signed(job.run_at))
+            .execute(db)
+            .await
+            .map_err(failed)?;
+            Ok(done.rows_affected() == 1)
+        }
+
+        async fn claim(db: &mut $Connection, claim: &Claim) -> Result<Vec<Job>, StoreError> {
+            let rows = sqlx::query(concat!(
+                "WITH due AS MATERIALIZED (SELECT id AS due_id FROM jobs \
+                 WHERE state IN ('ready', 'leased') \
+                 AND ((state = 'ready' AND run_at <= $1) OR (state = 'leased' AND lease_until <= $1)) \
+                 ORDER BY id LIMIT $2",
+                $skip,
+                ") UPDATE jobs SET state = 'leased', attempt = attempt + 1, worker = $3, \
+                 lease_until = $4 FROM due WHERE jobs.id = due_id RETURNING ",
+                job_columns!()
+            ))
+            .bind(signed(claim.now))
+            .bind(i64::from(claim.limit))
+            .bind(&claim.worker)
+            .bind(signed(claim.until))
+            .fetch_all(db)
+            .await
+            .map_err(failed)?;
+            let mut jobs: Vec<Job> = rows.iter().map(job_row).collect::<Result<_, _>>()?;
+            jobs.sort_unstable_by_key(|job| job.id);
+            Ok(jobs)
+        }
+
+        async fn heartbeat(
+            db: &mut $Connection,
+            lease: &Lease,
+            until: Millis,
+        ) -> Result<bool, StoreError> {
+            let done = sqlx::query(
+                "UPDATE jobs SET lease_until = $3 \
+                 WHERE id = $1 AND attempt = $2 AND state = 'leased'",
+            )
+            .bind(signed(lease.job))
+            .bind(i64::from(lease.attempt))
+            .bind(signed(until))
+            .execute(db)
+            .await
+            .map_err(failed)?;
+            Ok(done.rows_affected() == 1)
+        }
+
+        async fn finish(
+            db: &mut $Connection,
+            lease: &Lease,
+            done: &Done,
+        ) -> Result<bool, StoreError> {
+            let mut tx = db.begin_with(BEGIN).await.map_err(failed)?;
+            // First the fence: a lease that was lost stores nothing.
+            let ended = sqlx::query(
+                "UPDATE jobs SET state = 'done', outcome = $3, lease_until = NULL \
+                 WHERE id = $1 AND attempt = $2 AND state = 'leased' RETURNING session_no",
+            )
+            .bind(signed(lease.job))
+            .bind(i64::from(lease.attempt))
+            .bind(&done.verdict)
+            .fetch_optional(&mut *tx)
+            .await
+            .map_err(failed)?;
+            let Some(row) = ended else {
+                tx.rollback().await.map_err(failed)?;
+                return Ok(false);
+            };
+            if let Some(fold) = &done.fold {
+                let no: i64 = row.try_get(0).map_err(failed)?;
+                let id = match put_fold(&mut tx, no, fold).await? {
+                    Put::New => fold.id,
+                    Put::Same(id) => id,
+                };
+                sqlx::query("UPDATE jobs SET fold = $2 WHERE id = $1")
+                    .bind(signed(lease.job))
+                    .bind(&id.0[..])
+                    .execute(&mut *tx)
+                    .await
+                    .map_err(failed)?;
+            }
+            tx.commit().await.map_err(failed)?;
+            Ok(true)
+        }
+
+        async fn fail(
+            db: &mut $Connection,
+            lease: &Lease,
+            reason: &str,
+            retry_at: Option<Millis>,
+        ) -> Result<bool, StoreError> {
+            let state = if retry_at.is_some() { JobState::Ready } else { JobState::Dead };
+            let done = sqlx::query(
+                "UPDATE jobs SET state = $3, outcome = $4, lease_until = NULL, \
+                 run_at = coalesce($5, run_at) \
+                 WHERE id = $1 AND attempt = $2 AND state = 'leased'",
+            )
+            .bind(signed(lease.job))
+            .bind(i64::from(lease.attempt))
+            .bind(state_name(state))
+            .bind($crate::check::plain(reason).into_owned())
+            .bind(retry_at.map(signed))
+            .execute(db)
+            .await
+            .map_err(failed)?;
+            Ok(done.rows_affected() == 1)
+        }
+
+        async fn jobs(
+            db: &mut $Connection,
+            no: Option<i64>,
+            limit: u32,
+        ) -> Result<Vec<Job>, StoreError> {
+            let query = match no {
+                Some(no) => sqlx::query(concat!(
+                    "SELECT ",
+                    job_columns!(),
+                    " FROM jobs WHERE session_no = $2 ORDER BY jobs.id LIMIT $1"
+                ))
+                .bind(i64::from(limit))
+                .bind(no),
+                None => sqlx::query(concat!(
+                    "SELECT ",
+                    job_columns!(),
+                    " FROM jobs ORDER BY jobs.id LIMIT $1"
+                ))
+                .bind(i64::from(limit)),
+            };
+            query.fetch_all(db).await.map_err(failed)?.iter().map(job_row).collect()
+        }
+
+        // Ledger.
+
+        /// False when the number is not the next one.
+        async fn record_call(
+            db: &mut $Connection,
+            no: i64,
+            call: &NewCall,
+        ) -> Result<bool, StoreError> {
+            let done = sqlx::query(
+                "INSERT INTO calls (session_no, number, head, fold, hash, made, body) \
+                 SELECT $1, $2, $3, $4, $5, $6, $7 WHERE $2 = \
+                 (SELECT coalesce(max(number), 0) + 1 FROM calls WHERE session_no = $1) \
+                 ON CONFLICT DO NOTHING",
+            )
+            .bind(no)
+            .bind(signed(call.number))
+            .bind(signed(call.head))
+            .bind(call.fold.as_ref().map(|id| &id.0[..]))
+            .bind(&call.hash.0[..])
+            .bind(signed(call.now))
+            .bind(&call.body)
+            .execute(db)
+            .await
+            .map_err(failed)?;
+            Ok(done.rows_affected() == 1)
+        }
+
+        async fn last_call(db: &mut $Connection, no: i64) -> Result<u64, StoreError> {
+            let row = sqlx::query("SELECT coalesce(max(number), 0) FROM calls WHERE session_no = $1")
+                .bind(no);
+            number_of(&row.fetch_one(db).await.map_err(failed)?, 0)
+        }
+
+        async fn settle_call(
+            db: &mut $Connection,
+            no: i64,
+            call: u64,
+            usage: &str,
+        ) -> Result<(), StoreError> {
+            let done = sqlx::query(
+                "UPDATE calls SET usage = $3 WHERE session_no = $1 AND number = $2 \
+                 AND (usage IS NULL OR usage = $3)",
+            )
+            .bind(no)
+            .bind(signed(call))
+            .bind(usage)
+            .execute(&mut *db)
+            .await
+            .map_err(failed)?;
+            if done.rows_affected() == 1 {
+                return Ok(());
+            }
+            let found = sqlx::query("SELECT 1 FROM calls WHERE session_no = $1 AND number = $2")
+                .bind(no)
+                .bind(signed(call))
+                .fetch_optional(db)
+                .await
+                .map_err(failed)?;
+            Err(found.map_or(StoreError::NoCall(call), |_| StoreError::Settled(call)))
+        }
+
+        async fn calls(db: &mut $Connection, no: i64) -> Result<Vec<CallRow>, StoreError> {
+            let all = sqlx::query(
+                "SELECT number, head, fold, hash, made, usage, body FROM calls \
+                 WHERE session_no = $1 ORDER BY number",
+            )
+            .bind(no)
+            .fetch_all(db)
+            .await
+            .map_err(failed)?;
+            let read = |row: &$Row| {
+                let call = NewCall {
+                    number: number_of(row, 0)?,
+                    head: number_of(row, 1)?,
+                    fold: hash_or_none(row, 2)?,
+                    hash: hash_of(row, 3)?,
+                    now: number_of(row, 4)?,
+                    body: text_of(row, 6)?,
+                };
+                Ok(CallRow { call, usage: text_or_none(row, 5)? })
+            };
+            all.iter().map(read).collect()
+        }
+
+        // The index.
+
+        /// Where the index of a session ends, and where its log does.
+        async fn indexed(db: &mut $Connection, no: i64) -> Result<(u64, u64), StoreError> {
+            let row = sqlx::query("SELECT indexed FROM sessions WHERE no = $1").bind(no);
+            let row = row.fetch_one(&mut *db).await.map_err(failed)?;
+            Ok((number_of(&row, 0)?, head(db, no).await?))
+        }
+
+        /// Adds the words of events to the index, if it still ends where it did.
+        async fn index(
+            db: &mut $Connection,
+            no: i64,
+            from: u64,
+            texts: &[(u64, Vec<String>)],
+        ) -> Result<(), StoreError> {
+            let Some((last, _)) = texts.last() else { return Ok(()) };
+            let mut tx = db.begin_with(BEGIN).await.map_err(failed)?;
+            let moved = sqlx::query(
+                "UPDATE sessions SET indexed = $3 WHERE no = $1 AND indexed = $2",
+            )
+            .bind(no)
+            .bind(signed(from))
+            .bind(signed(last + 1))
+            .execute(&mut *tx)
+            .await
+            .map_err(failed)?;
+            if moved.rows_affected() == 0 {
+                // Another search was faster.
+                return tx.rollback().await.map_err(failed);
+            }
+            for (seq, words) in texts {
+                insert_words(&mut tx, no, *seq, words).await?;
+            }
+            tx.commit().await.map_err(failed)
+        }
+    };
+}
+
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
+pub(super) use statements;

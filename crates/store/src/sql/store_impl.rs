@@ -1,0 +1,297 @@
+//! The trait over the statements: the same for both databases, which bring `reader`, `writer`,
+//! `notes`, and the functions `insert_events`, `run_events`, `insert_words` and `posting`.
+
+macro_rules! store_impl {
+    ($Store:ty) => {
+        impl $Store {
+            /// The number of a session.
+            async fn number(&self, id: &str) -> Result<i64, StoreError> {
+                if let Some(no) = self.notes.number(id) {
+                    return Ok(no);
+                }
+                let no = find_number(&mut *self.reader().await?, id).await?;
+                self.notes.remember(id, no);
+                Ok(no)
+            }
+
+            /// Takes into the index what was appended since the last search.
+            async fn catch_up(&self, no: i64, dialect: &str) -> Result<(), StoreError> {
+                loop {
+                    let (from, head) = indexed(&mut *self.reader().await?, no).await?;
+                    if from >= head {
+                        return Ok(());
+                    }
+                    let page = from..head.min(from + $crate::sql::PAGE as u64);
+                    let events = events(&mut *self.reader().await?, no, &page).await?;
+                    self.notes.count_events(&events);
+                    let words = |row: &EventRow| {
+                        let text = $crate::text::event_text(dialect, &row.event.bytes);
+                        (row.seq, $crate::text::distinct_words(&text))
+                    };
+                    let texts: Vec<_> = events.iter().map(words).collect();
+                    index(&mut *self.writer().await?, no, from, &texts).await?;
+                }
+            }
+
+            async fn search_words(
+                &self,
+                no: i64,
+                dialect: &str,
+                range: &Range<u64>,
+                (words, phrase): (&[String], &str),
+                limit: u32,
+            ) -> Result<Vec<Hit>, StoreError> {
+                self.catch_up(no, dialect).await?;
+                let mut postings = Postings::new(range.end.saturating_sub(range.start));
+                for word in words {
+                    postings.push(posting(&mut *self.reader().await?, no, range, word).await?);
+                }
+                let mut ranking = Ranking::new(words, phrase, &postings);
+                let mut best = postings.best();
+                // One pass over the log's pages, whatever the order of the scores.
+                best.sort_unstable();
+                for some in best.chunks($crate::sql::RANKED_AT_ONCE) {
+                    let runs: Vec<_> = some.iter().map(|seq| *seq..*seq + 1).collect();
+                    let events = run_events(&mut *self.reader().await?, no, &runs).await?;
+                    self.notes.count_events(&events);
+                    for row in &events {
+                        let text = $crate::text::event_text(dialect, &row.event.bytes);
+                        ranking.push(row.seq, &text);
+                    }
+                }
+                Ok(ranking.finish(limit))
+            }
+
+            async fn scan(
+                &self,
+                no: i64,
+                dialect: &str,
+                mut range: Range<u64>,
+                matcher: &Matcher,
+                limit: u32,
+            ) -> Result<Vec<Hit>, StoreError> {
+                let mut hits = Vec::new();
+                while range.start < range.end && hits.len() < limit as usize {
+                    let page = newest(&mut *self.reader().await?, no, &range).await?;
+                    self.notes.count_events(&page);
+                    let Some(last) = page.last() else { break };
+                    range.end = last.seq;
+                    let found = page.iter().filter_map(|row| {
+                        let text = $crate::text::event_text(dialect, &row.event.bytes);
+                        matcher.scan(row.seq, &text)
+                    });
+                    hits.extend(found.take(limit as usize - hits.len()));
+                }
+                Ok(hits)
+            }
+        }
+
+        #[async_trait]
+        impl Store for $Store {
+            fn place(&self) -> String {
+                self.place.clone()
+            }
+
+            async fn create(&self, new: NewSession) -> Result<SessionRow, StoreError> {
+                check::session(&new)?;
+                if !create(&mut *self.writer().await?, &new).await? {
+                    return Err(StoreError::Exists(new.id));
+                }
+                Ok(SessionRow { new, ..SessionRow::default() })
+            }
+
+            async fn session(&self, id: &str) -> Result<SessionRow, StoreError> {
+                let no = self.number(id).await?;
+                let row = session(&mut *self.reader().await?, no).await?;
+                self.notes.count(1, row.content_len());
+                Ok(row)
+            }
+
+            async fn sessions(
+                &self,
+                after: Option<&str>,
+                limit: u32,
+            ) -> Result<Vec<SessionRow>, StoreError> {
+                // No id is empty.
+                let after = after.unwrap_or_default();
+                let all = sessions(&mut *self.reader().await?, after, limit).await?;
+                self.notes.count(all.len(), all.iter().map(SessionRow::content_len).sum());
+                Ok(all)
+            }
+
+            async fn save_state(
+                &self,
+                id: &str,
+                expected: u64,
+                state: &str,
+            ) -> Result<u64, StoreError> {
+                let no = self.number(id).await?;
+                let mut db = self.writer().await?;
+                if save_state(&mut db, no, expected, state).await? {
+                    return Ok(expected + 1);
+                }
+                let actual = session(&mut db, no).await?.state_version;
+                Err(StoreError::StaleState { expected, actual })
+            }
+
+            async fn append(&self, id: &str, append: Append) -> Result<Appended, StoreError> {
+                check::append(id, &append)?;
+                let no = self.number(id).await?;
+                let Append { expected, events, key, job, .. } = &append;
+                let count = events.len() as u64;
+                let mut db = self.writer().await?;
+                let one = key.is_none() && job.is_none() && (1..=AT_ONCE).contains(&events.len());
+                let answer = match one {
+                    true => insert_events(&mut db, no, *expected, events)
+                        .await?
+                        .then_some(Appended { first: *expected, count, repeated: false }),
+                    false => append_all(&mut db, no, &append).await?,
+                };
+                match answer {
+                    Some(answer) => Ok(answer),
+                    None => {
+                        let actual = head(&mut db, no).await?;
+                        Err(StoreError::Conflict { expected: *expected, actual })
+                    }
+                }
+            }
+
+            async fn events(
+                &self,
+                id: &str,
+                range: Range<u64>,
+            ) -> Result<Vec<EventRow>, StoreError> {
+                let no = self.number(id).await?;
+                let found = events(&mut *self.reader().await?, no, &range).await?;
+                self.notes.count_events(&found);
+                Ok(found)
+            }
+
+            async fn load(&self, id: &str) -> Result<Loaded, StoreError> {
+                let no = self.number(id).await?;
+                let mut db = self.reader().await?;
+                // Events and folds never change: the session's row alone is the snapshot.
+                let session = session(&mut db, no).await?;
+                self.notes.count(1, session.content_len());
+                let fold = match session.active {
+                    Some(active) => fold(&mut db, no, active).await?,
+                    None => None,
+                };
+                if let Some(row) = &fold {
+                    self.notes.count(1, row.fold.body.len());
+                }
+                let runs = assemble::runs(&session, fold.as_ref());
+                let events = run_events(&mut db, no, &runs).await?;
+                self.notes.count_events(&events);
+                Ok(assemble::loaded(session, fold, events))
+            }
+
+            async fn put_fold(&self, id: &str, fold: &NewFold) -> Result<Put, StoreError> {
+                let no = self.number(id).await?;
+                put_fold(&mut *self.writer().await?, no, fold).await
+            }
+
+            async fn activate(
+                &self,
+                id: &str,
+                expected: Option<Hash>,
+                fold: Option<Hash>,
+            ) -> Result<(), StoreError> {
+                let no = self.number(id).await?;
+                activate(&mut *self.writer().await?, no, expected, fold).await
+            }
+
+            async fn folds(&self, id: &str) -> Result<Vec<FoldRow>, StoreError> {
+                let no = self.number(id).await?;
+                let found = folds(&mut *self.reader().await?, no).await?;
+                let bytes = found.iter().map(|row| row.fold.body.len()).sum();
+                self.notes.count(found.len(), bytes);
+                Ok(found)
+            }
+
+            async fn enqueue(&self, job: NewJob) -> Result<bool, StoreError> {
+                let no = self.number(&job.session).await?;
+                enqueue(&mut *self.writer().await?, no, &job).await
+            }
+
+            async fn claim(&self, wanted: &Claim) -> Result<Vec<Job>, StoreError> {
+                claim(&mut *self.writer().await?, wanted).await
+            }
+
+            async fn heartbeat(&self, lease: &Lease, until: Millis) -> Result<bool, StoreError> {
+                heartbeat(&mut *self.writer().await?, lease, until).await
+            }
+
+            async fn finish(&self, lease: &Lease, done: &Done) -> Result<bool, StoreError> {
+                finish(&mut *self.writer().await?, lease, done).await
+            }
+
+            async fn fail(
+                &self,
+                lease: &Lease,
+                reason: &str,
+                retry_at: Option<Millis>,
+            ) -> Result<bool, StoreError> {
+                fail(&mut *self.writer().await?, lease, reason, retry_at).await
+            }
+
+            async fn jobs(&self, id: Option<&str>, limit: u32) -> Result<Vec<Job>, StoreError> {
+                let no = match id {
+                    Some(id) => Some(self.number(id).await?),
+                    None => None,
+                };
+                jobs(&mut *self.reader().await?, no, limit).await
+            }
+
+            async fn record_call(&self, id: &str, call: &NewCall) -> Result<u64, StoreError> {
+                let no = self.number(id).await?;
+                let mut db = self.writer().await?;
+                match record_call(&mut db, no, call).await? {
+                    true => Ok(call.number),
+                    false => Err(StoreError::StaleCall { actual: last_call(&mut db, no).await? }),
+                }
+            }
+
+            async fn settle_call(
+                &self,
+                id: &str,
+                call: u64,
+                usage: &str,
+            ) -> Result<(), StoreError> {
+                let no = self.number(id).await?;
+                settle_call(&mut *self.writer().await?, no, call, usage).await
+            }
+
+            async fn calls(&self, id: &str) -> Result<Vec<CallRow>, StoreError> {
+                let no = self.number(id).await?;
+                let found = calls(&mut *self.reader().await?, no).await?;
+                let bytes = found.iter().map(|row| row.call.body.len()).sum();
+                self.notes.count(found.len(), bytes);
+                Ok(found)
+            }
+
+            async fn search(&self, id: &str, query: &Search) -> Result<Vec<Hit>, StoreError> {
+                let matcher = Matcher::new(query)?;
+                let no = self.number(id).await?;
+                let row = session(&mut *self.reader().await?, no).await?;
+                let asked = query.range.clone().unwrap_or(0..row.head);
+                let range = asked.start..asked.end.min(row.head);
+                let dialect = &row.new.dialect;
+                match &matcher {
+                    Matcher::Words(words, phrase) => {
+                        let wanted = (words.as_slice(), phrase.as_str());
+                        self.search_words(no, dialect, &range, wanted, query.limit).await
+                    }
+                    _ => self.scan(no, dialect, range, &matcher, query.limit).await,
+                }
+            }
+
+            fn reads(&self) -> Reads {
+                self.notes.reads()
+            }
+        }
+    };
+}
+
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
+pub(super) use store_impl;

@@ -1,0 +1,186 @@
+//! A throw-away PostgreSQL cluster: a private data directory, a unix socket and no TCP, gone when
+//! dropped. Debian's packages are enough; where there are none, [`Cluster::start`] says so.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// Names a running server for tests, so that a test script starts one for all of them:
+/// `postgres:///postgres?host=/folder&user=postgres`. Tests make schemas of their own there.
+pub const VARIABLE: &str = "MIDFOLD_POSTGRES";
+
+/// A running server for tests.
+pub struct Cluster {
+    /// Folder of a server of our own: data, socket and log.
+    own: Option<Own>,
+    admin: String,
+}
+
+struct Own {
+    folder: PathBuf,
+    bin: PathBuf,
+}
+
+static NAMES: AtomicU32 = AtomicU32::new(0);
+
+impl Cluster {
+    /// The server that [`VARIABLE`] names, else a new one.
+    ///
+    /// # Errors
+    /// Why there is none: no binaries (a test then prints `skipped: …`), or no start.
+    pub fn start() -> Result<Self, String> {
+        match std::env::var(VARIABLE) {
+            Ok(admin) if !admin.is_empty() => Ok(Self { own: None, admin }),
+            _ => Self::start_own(),
+        }
+    }
+
+    /// A new server, whatever the environment says.
+    ///
+    /// # Errors
+    /// As [`Cluster::start`].
+    pub fn start_own() -> Result<Self, String> {
+        let bin = binaries().ok_or("no PostgreSQL server is installed (Debian: postgresql)")?;
+        let name = NAMES.fetch_add(1, Ordering::Relaxed);
+        // Short: the path of a unix socket has at most 107 bytes.
+        let folder = PathBuf::from(format!("/tmp/midfold-pg-{}-{name}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&folder);
+        std::fs::create_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+        // From here on it is removed on every way out.
+        let own = Own { folder, bin };
+        let folder = own.folder.display().to_string();
+        if is_root() {
+            run(Command::new("chown").args(["postgres", &folder]))?;
+        }
+        let data = format!("{folder}/data");
+        let sure = ["-A", "trust", "-U", "postgres", "-E", "UTF8", "--locale=C", "--no-sync", "-D"];
+        run(own.command("initdb").args(sure).arg(&data))?;
+        let options = format!("-c listen_addresses= -c unix_socket_directories={folder}");
+        let log = format!("{folder}/log");
+        let start = ["-w", "-t", "60", "-l", &log, "-o", &options, "-D", &data, "start"];
+        run(own.command("pg_ctl").args(start))?;
+        let admin = format!("postgres:///postgres?host={folder}&user=postgres");
+        Ok(Self { own: Some(own), admin })
+    }
+
+    /// URL of the server's own database: schemas are made there.
+    #[must_use]
+    pub fn admin_url(&self) -> &str {
+        &self.admin
+    }
+
+    /// Makes an empty schema (a database of its own would cost half a second), and returns the URL
+    /// that leads there.
+    ///
+    /// # Errors
+    /// What `psql` said.
+    pub fn schema(&self) -> Result<String, String> {
+        let number = NAMES.fetch_add(1, Ordering::Relaxed);
+        let name = format!("midfold_test_{}_{number}", std::process::id());
+        self.sql(&self.admin, &format!("CREATE SCHEMA {name}"))?;
+        let mark = if self.admin.contains('?') { '&' } else { '?' };
+        Ok(format!("{}{mark}options=-csearch_path%3D{name}", self.admin))
+    }
+
+    /// Removes a schema that [`Cluster::schema`] made. One on our own server needs no removal.
+    pub fn drop_schema(&self, url: &str) {
+        if let Some((_, name)) = url.rsplit_once("%3D") {
+            let _ = self.sql(&self.admin, &format!("DROP SCHEMA IF EXISTS {name} CASCADE"));
+        }
+    }
+
+    /// Runs SQL by `psql`, and returns what it printed.
+    ///
+    /// # Errors
+    /// What `psql` said.
+    pub fn sql(&self, url: &str, sql: &str) -> Result<String, String> {
+        let psql = binaries().map_or_else(|| PathBuf::from("psql"), |bin| bin.join("psql"));
+        let mut command = Command::new(psql);
+        command.args(["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-c", sql, url]);
+        let output = run(&mut command)?;
+        Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+    }
+
+    /// Kills the server as a crash of the machine would, and starts it again.
+    ///
+    /// # Errors
+    /// For a server that is not our own, and when it does not start again.
+    pub fn crash(&self) -> Result<(), String> {
+        let own = self.own.as_ref().ok_or("only a server of our own is crashed")?;
+        let data = own.folder.join("data");
+        own.stop("immediate")?;
+        let log = own.folder.join("log");
+        let options =
+            format!("-c listen_addresses= -c unix_socket_directories={}", own.folder.display());
+        let mut start = own.command("pg_ctl");
+        start.args(["-w", "-t", "60", "-o", &options]).arg("-l").arg(log).arg("-D").arg(data);
+        run(start.arg("start")).map(drop)
+    }
+}
+
+impl Own {
+    /// A server's program; as `postgres` when we are root, whom the server refuses.
+    fn command(&self, name: &str) -> Command {
+        let program = self.bin.join(name);
+        let mut command = if is_root() {
+            let mut command = Command::new("runuser");
+            command.args(["-u", "postgres", "--"]).arg(program);
+            command
+        } else {
+            Command::new(program)
+        };
+        command.current_dir(&self.folder);
+        command
+    }
+
+    fn stop(&self, mode: &str) -> Result<Output, String> {
+        let data = self.folder.join("data");
+        run(self.command("pg_ctl").args(["-w", "-m", mode, "-D"]).arg(data).arg("stop"))
+    }
+}
+
+impl Drop for Own {
+    fn drop(&mut self) {
+        if self.folder.join("data/postmaster.pid").exists() {
+            let _ = self.stop("immediate");
+        }
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// Where the server's programs are: the newest version that is installed.
+fn binaries() -> Option<PathBuf> {
+    let version = |path: &Path| -> u32 {
+        let name = path.parent().and_then(Path::file_name).and_then(OsStr::to_str);
+        name.and_then(|name| name.parse().ok()).unwrap_or(0)
+    };
+    let debian = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
+    let mut found: Vec<PathBuf> = debian.map(|entry| entry.path().join("bin")).collect();
+    found.extend(["/usr/local/pgsql/bin", "/usr/local/bin", "/usr/bin"].map(PathBuf::from));
+    found.retain(|bin| bin.join("initdb").exists() && bin.join("pg_ctl").exists());
+    found.into_iter().max_by_key(|bin| version(bin))
+}
+
+fn is_root() -> bool {
+    run(Command::new("id").arg("-u")).is_ok_and(|output| output.stdout.starts_with(b"0\n"))
+}
+
+/// Runs a command to its end, with its output kept for the error. A server that it starts must
+/// not hold our pipes open, so `pg_ctl` writes to a file of its own.
+fn run(command: &mut Command) -> Result<Output, String> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let starts = command.get_args().any(|arg| arg == "start");
+    let pipe = || if starts { Stdio::null() } else { Stdio::piped() };
+    let output = command
+        .stdin(Stdio::null())
+        .stdout(pipe())
+        .stderr(pipe())
+        .output()
+        .map_err(|error| format!("{name}: {error}"))?;
+    if output.status.success() {
+        return Ok(output);
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    Err(format!("{name} failed ({}): {}", output.status, said.trim()))
+}
