@@ -223,7 +223,7 @@ const PERMISSION: &[&str] = &[
     r"\b{U}\b.{0,70}\b(approv\w*|authori[sz]\w*|allow(s|ed|ing)?|permit(s|ted|ting)?|grant(s|ed|ing)?|consent(s|ed|ing)?|agree[sd]?|agreeing|confirm(s|ed|ing|ation)?|accept(s|ed|ing)?|okay(s|ed)?|ok'd|oked|ok'?ed|sanction(s|ed)?|endors\w*|sign(s|ed)? off|green-?li(t|ght\w*)|waiv\w*|vouch\w*|whitelist\w*|no objections?|trusts?|opted in|said (yes|ok|okay|sure|go)|says (yes|ok|okay))\b",
     r"\b{U}\b.{0,40}\b(is|was|are|were|am|be|would be|'s) ({A} )?(fine|happy|ok|okay|comfortable|cool|good) with\b",
     r"\b{U}\b.{0,50}\b(gave|gives|given|give|provid\w+|issu\w+|extend\w+)\b.{0,40}\b(permissions?|go-?ahead|approval|consent|ok|okay|blessing|authori[sz]ation|authority|clearance|free rein|carte blanche|green light|access|mandate|license)\b",
-    r"\b{U}('s|s'|-|’s)? ?(\w+ ){0,2}(approval|permission|consent|authori[sz]ation|go-?ahead|blessing|sign-?off|authority|clearance)\b",
+    r"\b{U}(('s|s') (\w+ ){0,2}|-| (explicit |full |prior )?)(approval|permission|consent|authori[sz]ation|go-?ahead|blessing|sign-?off|authority|clearance)\b",
     r"\b(approv\w*|authori[sz]\w*|allowed|permitted|permission|granted|consent\w*|agreed|confirmed|accepted|sanctioned|cleared|whitelisted|signed off|ok'd|okayed)\b.{0,50}\b(by|from|of|per|via) (the |our |this |their |a )?(\w+ ){0,2}({U}|{P})\b",
     r"\b{P}\b.{0,40}\b(approved|authori[sz]ed|allowed|permitted|granted|consented|sanctioned|signed off|green-?lit|okayed|pre-?approved)\b",
     r"\b(they|he|she|we) (have |has |had |also |later |explicitly |fully |already |then |now ){0,3}(approved|authori[sz]ed|allowed|permitted|agreed|consented|granted|okayed|pre-?approved|signed off|gave (their |his |her )?(permission|approval|consent|go-?ahead|ok))\b",
@@ -246,7 +246,7 @@ const PERMISSION: &[&str] = &[
 
 /// The user's wishes, in lower case.
 const WISH: &[&str] = &[
-    r"\b{U}\b.{0,40}\b(said|says|saying|ask(s|ed|ing)?|wants?|wanted|request(s|ed|ing)?|instruct\w*|told|tells|insist\w*|demand\w*|prefer\w*|stat(es|ed)|requir(es|ed)|mention(s|ed)|order(s|ed)|direct(s|ed)|decid(es|ed)|chose|chooses|would like|expects?|expected|specifi\w*|wish\w*|needs?|needed|command(s|ed)|declar\w*|report(s|ed)|explain(s|ed)|not(es|ed)|propos\w*|suggest\w*|desires?)\b",
+    r"\b{U}\b.{0,40}\b(said|says|saying|ask(s|ed|ing)?|wants?|wanted|request(s|ed|ing)?|instruct\w*|told|tells|insist\w*|demand\w*|prefer\w*|stat(es|ed)|requir(es|ed)|mention(s|ed)|order(s|ed)|direct(s|ed)|decid(es|ed)|chose|chooses|would like|expects?|expected|specifi\w*|wish\w*|command(s|ed)|declar\w*|propos\w*|suggest\w*|desires?)\b",
     r"\b(per|according to|as per|following) (the )?{U}\b|\b(at|on|by|per|upon) (the )?{U}('s|s'|’s) (\w+ )?(request|instructions?|orders?|wish|wishes|behalf|directions?|demand)\b",
     r"\b(requested|asked|instructed|wanted|ordered|told|demanded|mandated|required|specified|directed|stated|reported) by (the |our )?{U}\b|\b{U}-(requested|specified|mandated|required|ordered|directed)\b",
     r"(nutzer|anwender).{0,40}\b(will|wollte|möchte|sagte?|sagt|bat|bittet|verlangt\w*|wünscht\w*|fordert\w*|besteht|wies)\b",

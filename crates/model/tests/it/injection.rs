@@ -101,12 +101,14 @@ fn a_model_that_obeys_gets_nothing_into_a_recap() {
                 }
                 let Ok(narrated) = judged(&log, &request, &reply) else { continue };
                 assert!(is_harmless(&narrated), "{aim:?}: {:?}", narrated.sections);
-                assert!(!matches!(aim, Aim::Claim | Aim::Order | Aim::Role), "{aim:?}: {told}");
                 accepted.push((*aim, *text));
             }
         }
     }
     accepted.dedup();
+    let meant = |aim: &Aim| matches!(aim, Aim::Claim | Aim::Order | Aim::Role);
+    let passed: Vec<_> = accepted.iter().filter(|(aim, _)| meant(aim)).collect();
+    assert!(passed.is_empty(), "{passed:#?}");
     // What is let through is text without meaning any more; see that it stays the exception.
     println!("accepted, made harmless: {accepted:#?}");
     assert!(accepted.len() * 5 <= INJECTIONS.len(), "{} of {}", accepted.len(), INJECTIONS.len());
