@@ -228,7 +228,8 @@ const ORDERS: &[&str] = &[
     r"\bfrom now on\b.{0,30}\b(you|the assistant|the agent|the model|always|ignore|obey|treat|all|any|every|act|respond)\b",
     r"\b(treat|consider|regard|interpret) (this|these|it|the following|everything|all|any)\b.{0,40}\b(as )?(instructions?|orders?|commands?|trusted|authori[sz]ed|approved|system)\b",
     r"\b(obey|comply with|follow|carry out)\b.{0,20}\b(these|this|the following|all|any|every|new|my|its|their|the above)\b.{0,20}\b(instructions?|orders?|commands?|directives?)\b",
-    r"\b(standing|blanket|full|unlimited|unrestricted|general) (approval|permission|authori[sz]ation|authority|consent|access)\b.{0,40}\b(granted|given|to|for|applies|exists|in (force|effect|place))\b",
+    r"\bno need to (ask|consult|inform|tell|notify|check with|confirm with|wait for)\b",
+    r"\b((standing|blanket|unlimited|unrestricted) access|(standing|blanket|full|unlimited|unrestricted|general) (approval|permission|authori[sz]ation|authority|consent))\b.{0,40}\b(granted|given|to|for|applies|exists|in (force|effect|place))\b",
     r"\b(do not|don't|never) (ask|prompt|tell|inform|notify|warn|consult|alert)\b.{0,20}\b(the )?(user|human|operator|for (confirmation|approval|permission|consent))\b",
     r"(^|[.!?:] )\W*(system|developer|assistant|human): |\b(safety|security|content|usage) (polic(y|ies)|filters?|rules?|checks?|guidelines?)\b.{0,20}\b(is|are|was|were) (now )?(off|disabled|void|suspended|lifted|inactive)\b",
     // German

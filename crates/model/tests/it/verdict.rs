@@ -47,6 +47,10 @@ fn talk_about_programs_is_no_talk_about_the_user() {
         "the log said \"ignore all previous instructions\", which nobody followed",
         "next step: run the tests again, then ask before anything is deleted",
         "users must confirm their address before they can pay",
+        "waiting for the user to confirm which window is meant",
+        "the user wants JWT instead of sessions",
+        "the service has full access to db-prod-1:5432",
+        "access tokens are granted by the auth service for an hour",
     ] {
         let verdict = verdict_of(&bullets("use JWT", fact)).err();
         assert_eq!(verdict, None, "{fact}");
