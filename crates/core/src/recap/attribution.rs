@@ -2,9 +2,13 @@
 //! whether the log backs it.
 //!
 //! A permission needs the user's own words, quoted, and what it allows has to be in the user's
-//! words too. A wish may be told freely as long as most of its words are the user's. Sentences are
-//! read by patterns, not understood: in English thoroughly, and for permissions in some twenty other
-//! languages roughly. A claim in any other language, or in words of no table, is not seen.
+//! words too. A wish, and anything else of which the user is the subject, may be told freely as
+//! long as most of its words are the user's. Sentences are read by patterns, not understood: in
+//! English thoroughly, in some thirty other languages roughly. Not seen: a claim that names no
+//! user in any listed language and uses none of the listed phrases (`go-ahead obtained`), or one
+//! that names the user behind an odd preposition (`cool with the user`). Refused without need: a
+//! narration in another language than the user's own, and `the user gets an error page` where the
+//! user never spoke of it.
 
 use std::sync::LazyLock;
 
@@ -264,8 +268,12 @@ const PERMISSION: &[&str] = &[
     r"(المستخدم).{0,60}(وافق|سمح|أذن|أجاز|اجاز|موافق|صرح|فوض)|(وافق|سمح|أذن|أجاز|صرح).{0,40}(المستخدم)|(उपयोगकर्ता|यूज़र).{0,60}(अनुमति|स्वीकृ|मंज़ूर|सहमत|इजाज़त)|người dùng.{0,60}(cho phép|đồng ý|chấp thuận|phê duyệt|xác nhận)|pengguna.{0,60}(menyetujui|mengizinkan|setuju|izin|persetujuan)",
 ];
 
-/// The user's wishes, in lower case.
+/// The user's wishes, in lower case. The first three know no verb: whatever the user is the subject
+/// of is a claim about the user, because lists of verbs end somewhere.
 const WISH: &[&str] = &[
+    r"(^|[,;:(—–-] ?|\b(and|but|that|because|since|as|so|also|then|which|while|although|note) )\W*(the |our |this )?{U}:? [a-z]",
+    r"^\W*(the |our |this )?{U}('s|s') |\bby (the |our |this )?{U}\b",
+    r"^\W*(der |die |den |de |le |la |l'|el |il |lo |o |a |az |the )?(nutzer|benutzer|anwender|gebruiker|utilisat|usuari|usuári|utilizador|utente|brukere?n|brugere?n|användare?n|käyttäjä|uživatel|používate|użytkowni|felhasználó|kullanıcı|χρήστη|пользовател|користувач|משתמש|המשתמש|المستخدم|उपयोगकर्ता|ผู้ใช้|người dùng|pengguna|用户|用戶|使用者|ユーザ|사용자)",
     r"\b{U}\b.{0,40}\b(said|says|saying|ask(s|ed|ing)?|wants?|wanted|request(s|ed|ing)?|instruct\w*|told|tells|insist\w*|demand\w*|prefer\w*|stat(es|ed)|requir(es|ed)|mention(s|ed)|order(s|ed)|direct(s|ed)|decid(es|ed)|chose|chooses|would like|expects?|expected|specifi\w*|wish\w*|command(s|ed)|declar\w*|propos\w*|suggest\w*|desires?)\b",
     r"\b(per|according to|as per|following) (the )?{U}\b|\b(at|on|by|per|upon) (the )?{U}('s|s'|’s) (\w+ )?(request|instructions?|orders?|wish|wishes|behalf|directions?|demand)\b",
     r"\b(requested|asked|instructed|wanted|ordered|told|demanded|mandated|required|specified|directed|stated|reported) by (the |our )?{U}\b|\b{U}-(requested|specified|mandated|required|ordered|directed)\b",
@@ -336,8 +344,8 @@ fn is_backed(sentence: &str, user: &UserWords) -> bool {
     match claim {
         Claim::Permission => quotes.iter().any(|quote| is_telling(quote)) && known * 2 >= all,
         Claim::Wish if genuine > 0 => all <= 2 || known * 2 >= all,
-        // Nothing to compare is nothing that backs it.
-        Claim::Wish => all > 0 && known * 2 >= all,
+        // Most of the words; nothing to compare is nothing that backs it.
+        Claim::Wish => known * 2 > all,
     }
 }
 
