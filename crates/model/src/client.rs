@@ -171,10 +171,7 @@ impl<'a> Work<'a> {
         let (mut next, mut shrinks) = (0, 0);
         loop {
             let planned = room.unwrap_or(u64::MAX);
-            let chunks = request.chunks_from(next, previous.as_deref(), planned, counter);
-            let Some(chunk) = chunks.into_iter().next() else {
-                return Err(Refusal::new(FailureClass::Rejected, "there is nothing to narrate"));
-            };
+            let chunk = request.next_chunk(next, previous.as_deref(), planned, counter);
             let prompt = request.prompt(&chunk.sources, previous.as_deref());
             tracing::debug!(id = ?request.id, from = chunk.range.start, to = chunk.range.end, "asking");
             match self.ask(&prompt).await {

@@ -46,10 +46,11 @@ pub fn judge(
     let body = reply::body(request, &text).map_err(malformed)?;
     let sections = reply::sections(request, body).map_err(malformed)?;
     check_size(&text, request, counter)?;
-    check_harm(body, request)?;
+    let prose = prose(&sections);
+    check_harm(body, &sections, &prose, request)?;
     let end = (request.span.end as usize).min(log.len());
     check_identifiers(log, end, request, body)?;
-    check_claims(log, end, body)?;
+    check_claims(log, end, &prose)?;
     let bounded = |(name, lines): (String, Vec<String>)| {
         let lines: Vec<String> = lines.iter().map(|line| guard::harmless(line)).collect();
         (name, lines.join("\n"))
@@ -109,22 +110,54 @@ fn check_size(
     Ok(())
 }
 
-fn check_harm(body: &str, request: &SummaryRequest) -> Result<(), (Verdict, String)> {
+/// The sections as they are read: a sentence that was broken over lines is one line again. List
+/// items stay apart, unless a colon announces them.
+fn prose(sections: &[(String, Vec<String>)]) -> String {
+    let mut out = String::new();
+    for (_, lines) in sections {
+        let mut announced = true;
+        for line in lines {
+            let text = line.trim();
+            let item = text.starts_with(['-', '*', '•', '+'])
+                || text.starts_with(|c: char| c.is_ascii_digit());
+            out.push_str(if item && !announced { "\n" } else { " " });
+            out.push_str(if announced {
+                text.trim_start_matches(['-', '*', '•', '+'])
+            } else {
+                text
+            });
+            announced = text.ends_with(':');
+        }
+        out.push('\n');
+    }
+    out
+}
+
+fn check_harm(
+    body: &str,
+    sections: &[(String, Vec<String>)],
+    prose: &str,
+    request: &SummaryRequest,
+) -> Result<(), (Verdict, String)> {
     let secrets = Redactor::shared().find(body).len();
     if secrets > 0 {
         return refused(Verdict::Secret, format!("{secrets} secrets"));
     }
-    if let Some(what) = guard::forgery(body, &request.header) {
+    // What stands behind a section's name is the start of a line to some readers.
+    let mut lines = sections.iter().flat_map(|(_, lines)| lines);
+    let forged = guard::forgery(body, &request.header)
+        .or_else(|| lines.find_map(|line| guard::forgery(line, &request.header)));
+    if let Some(what) = forged {
         return refused(Verdict::Injected, what);
     }
-    if guard::orders(body) {
+    if guard::orders(prose) {
         return refused(Verdict::Injected, "an order to the next model");
     }
     Ok(())
 }
 
-fn check_claims(log: &Log, end: usize, body: &str) -> Result<(), (Verdict, String)> {
-    match unbacked(body, &UserWords::of(log, end)) {
+fn check_claims(log: &Log, end: usize, prose: &str) -> Result<(), (Verdict, String)> {
+    match unbacked(prose, &UserWords::of(log, end)) {
         0 => Ok(()),
         n => refused(
             Verdict::FalseQuote,

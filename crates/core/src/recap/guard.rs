@@ -185,6 +185,10 @@ pub(crate) fn forgery(body: &str, header: &str) -> Option<&'static str> {
     {
         return Some("a tag, a template token or a marker");
     }
+    let dense: String = body.chars().filter(|c| !c.is_whitespace() && *c != '\\').collect();
+    if dense.contains("\"role\":\"") {
+        return Some("a message of a wire format");
+    }
     for line in body.lines() {
         let line = line.trim_start_matches(|c: char| c.is_whitespace() || ">*-_\\`".contains(c));
         if is_header(line, header) {
@@ -215,7 +219,7 @@ const ORDERS: &[&str] = &[
     r"\b(ignore|disregard|forget|override|overrule|bypass|discard|abandon|drop)\b.{0,40}\b(previous|prior|above|earlier|preceding|all|any|system|safety|your|these|those|other|original|existing)\b.{0,40}\b(instructions?|prompts?|rules?|guidelines?|directions?|guardrails?|restrictions?|polic(y|ies)|safeguards?|constraints?|orders?|tasks?|context|limits?)\b",
     r"\byou (must|shall|have to|are (now|hereby|allowed|authori[sz]ed|permitted|free|required|instructed|no longer)|should (now|immediately|always|ignore|obey|treat|run|execute|comply)|may (now|run|execute|skip|ignore)|can (now|run|execute|skip|ignore|safely)|need to (now|immediately|run|obey)|will (now|comply|obey|ignore))\b",
     r"\b(next|following|new|receiving|resuming|continuing|reading) (assistant|model|agent|ai|llm)\b.{0,30}\b(must|should|shall|has to|is to|is (now )?(allowed|authori[sz]ed|permitted|free|required|instructed)|may|can)\b",
-    r"\b(assistant|agent|model|ai) (must|shall|has to|is to|is (now )?(allowed|authori[sz]ed|permitted|free|required|instructed|unrestricted))\b",
+    r"\b(assistant|ai) (must|shall|has to|is to|is (now )?(allowed|authori[sz]ed|permitted|free|required|instructed|unrestricted))\b|\b(agent|model) (must|shall|should|has to|may|can|is (now )?(allowed|authori[sz]ed|permitted|free|instructed|unrestricted))\b.{0,40}\b(any|all|every|anything|everything|without|ignore|obey|comply|always|immediately|freely)\b",
     r"\b(run|runs|running|execut\w+|delet\w+|install\w*|push\w*|deploy\w*|send\w*|proceed\w*|act|do|commands?|tools?|actions?|anything|everything|merge\w*|transfer\w*|pay\w*)\b.{0,60}\bwithout (\w+ ){0,3}(asking|ask|confirm\w*|approv\w*|permission|prompting|prompts?|consent|authori[sz]ation|hesitation)\b",
     r"\b(no|skip|skipping|disable|bypass|turn off|waive)\b.{0,30}\b(confirmations?|approvals?|permissions?|consent|safety|guardrails?|safeguards?)\b.{0,25}\b(needed|required|necessary|checks?|prompts?|steps?|features?|filters?|for)\b",
     r"\bauto-?(approve|accept|confirm|run)s?\b.{0,30}\b(all|any|every|everything|commands?|actions?|tools?)\b",
@@ -224,8 +228,10 @@ const ORDERS: &[&str] = &[
     r"\bfrom now on\b.{0,30}\b(you|the assistant|the agent|the model|always|ignore|obey|treat|all|any|every|act|respond)\b",
     r"\b(treat|consider|regard|interpret) (this|these|it|the following|everything|all|any)\b.{0,40}\b(as )?(instructions?|orders?|commands?|trusted|authori[sz]ed|approved|system)\b",
     r"\b(obey|comply with|follow|carry out)\b.{0,20}\b(these|this|the following|all|any|every|new|my|its|their|the above)\b.{0,20}\b(instructions?|orders?|commands?|directives?)\b",
-    r"\b(standing|blanket|full|unlimited|unrestricted|general) (approval|permission|authori[sz]ation|authority|consent|access)\b.{0,40}\b(granted|given|to|for|applies|exists|in (force|effect|place))\b",
+    r"\bno need to (ask|consult|inform|tell|notify|check with|confirm with|wait for)\b",
+    r"\b((standing|blanket|unlimited|unrestricted) access|(standing|blanket|full|unlimited|unrestricted|general) (approval|permission|authori[sz]ation|authority|consent))\b.{0,40}\b(granted|given|to|for|applies|exists|in (force|effect|place))\b",
     r"\b(do not|don't|never) (ask|prompt|tell|inform|notify|warn|consult|alert)\b.{0,20}\b(the )?(user|human|operator|for (confirmation|approval|permission|consent))\b",
+    r"(^|[.!?:] )\W*(system|developer|assistant|human): |\b(safety|security|content|usage) (polic(y|ies)|filters?|rules?|checks?|guidelines?)\b.{0,20}\b(is|are|was|were) (now )?(off|disabled|void|suspended|lifted|inactive)\b",
     // German
     r"\b(ignorier\w*|vergiss|vergesst|missachte\w*|übergeh\w*)\b.{0,50}(anweisung|befehl|regel|vorgabe|instruktion|prompt)",
     r"\b(du|ihr|sie) (musst|müsst|müssen|sollst|sollt|darfst|dürft|dürfen) (ab sofort|jetzt|nun|alle|jeden|jede|immer|sofort|ohne)\b",

@@ -72,25 +72,34 @@ impl SummaryRequest {
         Prompt { system: self.system(), user: self.user(sources, previous) }
     }
 
-    /// All sources in chunks whose prompts have at most `room_tokens` tokens each, in order: see
-    /// [`SummaryRequest::chunks_from`].
+    /// All sources in chunks whose prompts have at most `room_tokens` tokens each, in order and
+    /// without gaps: see [`SummaryRequest::next_chunk`].
     #[must_use]
     pub fn chunks(&self, room_tokens: u64, counter: &dyn Counter) -> Vec<Chunk<'_>> {
-        self.chunks_from(0, self.previous.as_deref(), room_tokens, counter)
+        let mut out: Vec<Chunk<'_>> = Vec::new();
+        let mut from = 0;
+        loop {
+            let chunk = self.next_chunk(from, self.previous.as_deref(), room_tokens, counter);
+            from = chunk.range.end;
+            out.push(chunk);
+            if from >= self.sources.len() {
+                return out;
+            }
+        }
     }
 
-    /// The sources from number `from` on, in chunks whose prompts have at most `room_tokens`
-    /// tokens each. A source that is too large on its own is a chunk of its own with its middle
-    /// cut out; none is left out. Room for the narration that a chunk continues is kept: the
-    /// longer of `previous` and the request's cap.
+    /// As many sources from number `from` on as a prompt of `room_tokens` tokens holds. At least
+    /// one: where it is too large on its own, its middle is cut out. Room for the narration that
+    /// the chunk continues is kept: the longer of `previous` and the request's cap. Empty only
+    /// where no sources are left.
     #[must_use]
-    pub fn chunks_from(
+    pub fn next_chunk(
         &self,
         from: usize,
         previous: Option<&str>,
         room_tokens: u64,
         counter: &dyn Counter,
-    ) -> Vec<Chunk<'_>> {
+    ) -> Chunk<'_> {
         let cost = |text: &str| u64::from(counter.count(text, Content::Prose));
         let frame = self.prompt(&[], None);
         // Two messages, and the lines around a previous narration.
@@ -98,26 +107,21 @@ impl SummaryRequest {
         let carried = previous.map_or(0, cost).max(u64::from(self.max_tokens)) + 24;
         let room = room_tokens.saturating_sub(fixed + carried).max(MIN_ROOM);
 
-        let mut out = Vec::new();
-        let (mut start, mut used) = (from, 0);
-        for (at, source) in self.sources.iter().enumerate().skip(from) {
+        let from = from.min(self.sources.len());
+        let (mut end, mut used) = (from, 0);
+        for source in &self.sources[from..] {
             let tokens = cost(&self.piece(source));
-            if used + tokens > room && start < at {
-                out.push(self.chunk(start..at));
-                (start, used) = (at, 0);
-            }
-            if tokens > room {
+            if tokens > room && end == from {
                 let cut = vec![self.shrink(source, room, &cost)];
-                out.push(Chunk { range: at..at + 1, sources: Cow::Owned(cut) });
-                start = at + 1;
-            } else {
-                used += tokens;
+                return Chunk { range: from..from + 1, sources: Cow::Owned(cut) };
             }
+            if used + tokens > room {
+                break;
+            }
+            used += tokens;
+            end += 1;
         }
-        if start < self.sources.len() || out.is_empty() {
-            out.push(self.chunk(start.min(self.sources.len())..self.sources.len()));
-        }
-        out
+        self.chunk(from..end)
     }
 
     fn chunk(&self, range: Range<usize>) -> Chunk<'_> {

@@ -1,0 +1,131 @@
+//! Everything that a model or its server can do wrong: each has its class or its verdict, and
+//! nobody waits longer than they said they would.
+
+use std::time::Duration;
+
+use midfold_core::narrate::{FailureClass, Finish, SummaryFailure, SummaryReply};
+use midfold_model::Client;
+use midfold_testkit::model_server::{Answer, ModelServer};
+
+use crate::client::{a_request, config, recorded};
+
+async fn run(answer: Answer) -> (Result<SummaryReply, SummaryFailure>, usize) {
+    let server = ModelServer::always(answer).await.unwrap();
+    let mut config = config(&server);
+    config.first_byte = Some(Duration::from_millis(80));
+    config.answer_ceiling = Duration::from_millis(200);
+    let client = Client::with_pause(config, recorded().0).unwrap();
+    let outcome = client.summarise(&a_request()).await;
+    (outcome, server.seen().len())
+}
+
+#[tokio::test]
+async fn every_fault_has_its_class_and_its_tries() {
+    let html = Answer::Body { kind: "text/html".to_owned(), body: b"<html>login</html>".to_vec() };
+    let json = |body: &str| Answer::Body { kind: "application/json".to_owned(), body: body.into() };
+    for (name, answer, class, tries) in [
+        ("hang", Answer::Hang, FailureClass::Timeout, 1),
+        ("hang in the middle", Answer::HangAfter("## Conv".to_owned()), FailureClass::Timeout, 1),
+        ("401", Answer::refusal(401, "invalid_api_key", "no"), FailureClass::Auth, 1),
+        ("403", Answer::refusal(403, "forbidden", "no"), FailureClass::Auth, 1),
+        ("429", Answer::slow_down("0"), FailureClass::RateLimited, 4),
+        ("500", Answer::refusal(500, "server_error", "oops"), FailureClass::Server, 3),
+        ("503", Answer::refusal(503, "overloaded", "oops"), FailureClass::Server, 3),
+        ("404", Answer::refusal(404, "model_not_found", "no"), FailureClass::Rejected, 1),
+        (
+            "302",
+            Answer::Status {
+                code: 302,
+                headers: vec!["location: http://127.0.0.1:1/".to_owned()],
+                body: String::new(),
+            },
+            FailureClass::Rejected,
+            1,
+        ),
+        ("reset", Answer::Reset, FailureClass::Network, 3),
+        ("broken stream", Answer::Broken("## Conv".to_owned()), FailureClass::Network, 3),
+        (
+            "garbage",
+            Answer::Bytes(b"\x00\xff\x17garbage\r\n\r\n".to_vec()),
+            FailureClass::Garbage,
+            1,
+        ),
+        ("wrong type", html, FailureClass::Garbage, 1),
+        ("no JSON", json("{\"choices\":"), FailureClass::Garbage, 1),
+        ("no choice", json("{\"choices\":[]}"), FailureClass::Garbage, 1),
+        ("error in a 200", json("{\"error\":\"overloaded\"}"), FailureClass::Server, 3),
+    ] {
+        let (outcome, calls) = run(answer).await;
+        let failure = outcome.expect_err(name);
+        assert_eq!((failure.class, calls), (class, tries), "{name}: {failure}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_a_reply_comes_back_however_bad_it_is() {
+    for (answer, text, finish) in [
+        (Answer::text(""), "", Finish::Stop),
+        (Answer::text("## Conversation Summary"), "## Conversation Summary", Finish::Stop),
+        (Answer::Unfinished("## Conv".to_owned()), "## Conv", Finish::Other),
+        (Answer::finished("## Conv", "length"), "## Conv", Finish::Length),
+        (Answer::finished("", "content_filter"), "", Finish::Other),
+    ] {
+        let (outcome, calls) = run(answer).await;
+        let reply = outcome.unwrap();
+        assert_eq!((&*reply.text, reply.finish, calls), (text, finish, 1));
+    }
+}
+
+#[tokio::test]
+async fn a_server_is_left_alone_for_as_long_as_it_asks() {
+    let server = ModelServer::start([
+        Answer::slow_down("7"),
+        Answer::refusal(500, "server_error", "oops"),
+        Answer::Reset,
+        Answer::text("ok"),
+    ])
+    .await
+    .unwrap();
+    let (pause, pauses) = recorded();
+    let client = Client::with_pause(config(&server), pause).unwrap();
+    let reply = client.summarise(&a_request()).await.unwrap();
+    assert_eq!((&*reply.text, reply.calls), ("ok", 4));
+    let pauses = pauses.lock().unwrap().clone();
+    assert_eq!(pauses.len(), 3);
+    assert_eq!(pauses[0], Duration::from_secs(7));
+    assert!(pauses[1] >= Duration::from_secs(1) && pauses[1] < Duration::from_millis(1_500));
+
+    // Longer than anybody wants to wait: given up at once, and said so.
+    let server = ModelServer::always(Answer::slow_down("86400")).await.unwrap();
+    let (pause, pauses) = recorded();
+    let client = Client::with_pause(config(&server), pause).unwrap();
+    let failure = client.summarise(&a_request()).await.unwrap_err();
+    assert_eq!((failure.class, server.seen().len()), (FailureClass::RateLimited, 1));
+    assert!(pauses.lock().unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn the_whole_work_has_a_ceiling() {
+    let server = ModelServer::always(Answer::Hang).await.unwrap();
+    let mut config = config(&server);
+    config.attempts.timeout = 1_000;
+    config.first_byte = Some(Duration::from_millis(20));
+    config.ceiling = Duration::from_millis(150);
+    let client = Client::with_pause(config, recorded().0).unwrap();
+    let failure = client.summarise(&a_request()).await.unwrap_err();
+    assert_eq!(failure.class, FailureClass::Timeout);
+}
+
+#[tokio::test]
+async fn nobody_listens() {
+    let server = ModelServer::start([]).await.unwrap();
+    let config = config(&server);
+    drop(server);
+    // The port is closed once the task is gone.
+    for _ in 0..10 {
+        tokio::task::yield_now().await;
+    }
+    let client = Client::with_pause(config, recorded().0).unwrap();
+    let failure = client.summarise(&a_request()).await.unwrap_err();
+    assert_eq!(failure.class, FailureClass::Network);
+}
