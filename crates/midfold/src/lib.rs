@@ -29,6 +29,10 @@
 
 pub use midfold_core as core;
 pub use midfold_formats as formats;
+#[cfg(feature = "model")]
+pub use midfold_model as model;
+#[cfg(feature = "store")]
+pub use midfold_store as store;
 pub use midfold_tokens as tokens;
 
 pub use midfold_core::budget::Budget;
