@@ -1,5 +1,7 @@
 //! A process that appends, folds and completes jobs is killed at random moments. Whatever it said
 //! was done is there afterwards, once, and fsck finds nothing. `MIDFOLD_CRASHES` says how often.
+#![cfg(any(feature = "sqlite", feature = "postgres"))]
+#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a test, and a driver that talks")]
 
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
@@ -38,7 +40,7 @@ async fn driver() {
 /// One event with its job, the job's fold now and then, and word of it once it is durable.
 async fn step(store: &dyn Store, session: &mut Session) {
     let at = session.log().len() as u64;
-    let role = if at % 2 == 0 { "user" } else { "assistant" };
+    let role = if at.is_multiple_of(2) { "user" } else { "assistant" };
     let text = format!(r#"{{"role":"{role}","content":"{at} {}"}}"#, "word ".repeat(60));
     session.append(RawEvent::new(Bytes::from(text)));
     let last = session.log().events().last().unwrap();

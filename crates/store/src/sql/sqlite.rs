@@ -26,9 +26,8 @@ use crate::text::{Matcher, Postings, Ranking};
 use crate::types::{Hit, Loaded, Reads, Search};
 use crate::{Store, assemble, check};
 
-super::statements::statements!(
-    Sqlite, SqliteConnection, SqliteRow, begin: "BEGIN IMMEDIATE", skip: ""
-);
+super::statements::statements!(SqliteConnection, SqliteRow, begin: "BEGIN IMMEDIATE");
+super::work::work_statements!(SqliteConnection, SqliteRow, skip: "");
 
 /// Migrations, in order: the file's `user_version` counts those that it has seen.
 const MIGRATIONS: [&str; 1] = [include_str!("../../migrations/sqlite/0001_tables.sql")];
