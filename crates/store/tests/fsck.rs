@@ -1,6 +1,7 @@
 //! Real folds in a real file: fsck finds what was changed behind its back, and an export goes
 //! through another store without losing a byte.
 #![cfg(feature = "sqlite")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
 use std::sync::Arc;
 
