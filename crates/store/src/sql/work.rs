@@ -175,6 +175,20 @@ macro_rules! work_statements {
             query.fetch_all(db).await.map_err(failed)?.iter().map(job_row).collect()
         }
 
+        async fn job(
+            db: &mut $Connection,
+            no: i64,
+            key: &str,
+        ) -> Result<Option<Job>, StoreError> {
+            let query = concat!(
+                "SELECT ",
+                job_columns!(),
+                " FROM jobs WHERE session_no = $1 AND key = $2"
+            );
+            let row = sqlx::query(query).bind(no).bind(key).fetch_optional(db).await;
+            row.map_err(failed)?.as_ref().map(job_row).transpose()
+        }
+
         // Ledger.
 
         /// False when the number is not the next one.
@@ -236,6 +250,30 @@ macro_rules! work_statements {
             Err(found.map_or(StoreError::NoCall(call), |_| StoreError::Settled(call)))
         }
 
+        fn call_row(row: &$Row) -> Result<CallRow, StoreError> {
+            let call = NewCall {
+                number: number_of(row, 0)?,
+                head: number_of(row, 1)?,
+                fold: hash_or_none(row, 2)?,
+                hash: hash_of(row, 3)?,
+                now: number_of(row, 4)?,
+                body: text_of(row, 6)?,
+            };
+            Ok(CallRow { call, usage: text_or_none(row, 5)? })
+        }
+
+        async fn newest_call(
+            db: &mut $Connection,
+            no: i64,
+        ) -> Result<Option<CallRow>, StoreError> {
+            let newest = sqlx::query(
+                "SELECT number, head, fold, hash, made, usage, body FROM calls \
+                 WHERE session_no = $1 ORDER BY number DESC LIMIT 1",
+            );
+            let row = newest.bind(no).fetch_optional(db).await.map_err(failed)?;
+            row.as_ref().map(call_row).transpose()
+        }
+
         async fn calls(db: &mut $Connection, no: i64) -> Result<Vec<CallRow>, StoreError> {
             let all = sqlx::query(
                 "SELECT number, head, fold, hash, made, usage, body FROM calls \
@@ -245,18 +283,7 @@ macro_rules! work_statements {
             .fetch_all(db)
             .await
             .map_err(failed)?;
-            let read = |row: &$Row| {
-                let call = NewCall {
-                    number: number_of(row, 0)?,
-                    head: number_of(row, 1)?,
-                    fold: hash_or_none(row, 2)?,
-                    hash: hash_of(row, 3)?,
-                    now: number_of(row, 4)?,
-                    body: text_of(row, 6)?,
-                };
-                Ok(CallRow { call, usage: text_or_none(row, 5)? })
-            };
-            all.iter().map(read).collect()
+            all.iter().map(call_row).collect()
         }
 
         // The index.
