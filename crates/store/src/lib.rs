@@ -25,7 +25,7 @@ use std::ops::Range;
 
 pub use error::StoreError;
 pub use fsck::fsck;
-pub use live::{Meta, Sent, Stored, StoredError};
+pub use live::{Injected, Meta, Sent, Stored, StoredError};
 pub use memory::MemoryStore;
 pub use open::{mask, open};
 #[cfg(feature = "postgres")]

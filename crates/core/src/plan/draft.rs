@@ -88,6 +88,9 @@ pub(super) fn draft(
     let narrated = request.narrated.filter(|narrated| stands(log, &layout, keep_from, narrated));
     let composing = Composing { request, layout: &layout, narrated, cap: room.cap, tools: &tools };
     let recap = (!covered.is_empty()).then(|| composing.recap(&covered, &kept));
+    // A computed recap may have had no room for it.
+    let computed = request.policy.recap.fallback == Fallback::Computed;
+    let narrated = narrated.filter(|_| !computed || recap.as_ref().is_some_and(|r| r.narrated));
     Some(Draft {
         layout,
         covered,
