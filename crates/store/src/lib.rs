@@ -1,7 +1,6 @@
 //! Durable sessions: the log, its folds, the jobs that narrate them and the ledger of what was
 //! sent. One trait of plain types, three stores behind it, one conformance suite over all.
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
-
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 mod assemble;
