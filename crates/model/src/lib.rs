@@ -24,7 +24,6 @@
 mod client;
 mod config;
 mod http;
-mod overflow;
 mod retry;
 mod wire;
 

@@ -1,0 +1,3 @@
+//! x
+#[tokio::test]
+async fn x() { let _ = midfold::store::MemoryStore::new(); }
