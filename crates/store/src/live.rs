@@ -218,6 +218,7 @@ impl Stored {
         mut work: impl FnMut(&mut Session) -> Result<T, StoredError>,
     ) -> Result<T, StoredError> {
         for _ in 0..ROUNDS {
+            self.learn(now).await?;
             self.hydrate().await?;
             let Inner::Whole(session) = &mut self.inner else { continue };
             let known = session.active().map(|fold| fold.id);
@@ -309,6 +310,7 @@ impl Stored {
             let settled = rows::json(&Settled { usage })?;
             self.store.settle_call(&self.row.new.id, call, &settled).await?;
         }
+        self.learn(now).await?;
         if let Some(wanted) = self.wanted(now).await? {
             let job = self.job(&wanted, now)?;
             if self.store.enqueue(job).await? {
@@ -382,6 +384,9 @@ impl Stored {
     /// When the store fails.
     pub async fn status(&mut self, now: Millis) -> Result<Status, StoredError> {
         let budget = self.meta.budget.clone();
+        // When it was learned counts for how long a model is left alone: it is kept.
+        self.learn(now).await?;
+        self.save().await?;
         Ok(self.whole().await?.status(&budget, now))
     }
 

@@ -5,9 +5,11 @@ use std::sync::Arc;
 use midfold_core::engine::{Brief, BriefError, Session};
 use midfold_core::fold::Fold;
 use midfold_core::meter::Meter;
+use midfold_core::narrate::FailureClass;
 
 use super::{Inner, Meta, Stored, StoredError, rows};
 use crate::types::{Append, Job, JobState, Loaded, Millis, NewEvent, NewSession, SessionRow};
+use crate::worker::STALE;
 use crate::{Store, StoreError};
 
 /// Events that are copied at a time.
@@ -38,9 +40,7 @@ impl Stored {
         let row = loaded.session.clone();
         let meta = rows::meta(&row)?;
         let inner = assemble(&meta, loaded)?;
-        let mut stored = Self { store, row, meta, inner, ledger: None };
-        stored.take_answer().await?;
-        Ok(stored)
+        Ok(Self { store, row, meta, inner, ledger: None })
     }
 
     /// Reads the session again.
@@ -96,34 +96,48 @@ impl Stored {
         }
     }
 
-    /// Takes what became of the narration that was asked for: a fold to use, or a verdict.
-    async fn take_answer(&mut self) -> Result<(), StoredError> {
-        let state = match &self.inner {
-            Inner::Brief(brief) => brief.state(),
-            Inner::Whole(session) => session.state(),
+    /// Takes what became of the narration that was asked for: failed attempts, a fold to use, or
+    /// a verdict. Costs one look-up while an answer is awaited, and nothing else.
+    pub(super) async fn learn(&mut self, now: Millis) -> Result<(), StoredError> {
+        let narration = match &self.inner {
+            Inner::Brief(brief) => brief.state().narration,
+            Inner::Whole(session) => session.state().narration,
         };
-        let Some(asked) = state.narration.asked else { return Ok(()) };
-        let Some(job) = self.store.job(&asked.id.to_hex()).await? else { return Ok(()) };
-        match job.state {
-            JobState::Ready | JobState::Leased => Ok(()),
-            JobState::Done if job.fold.is_some() => {
-                self.hydrate().await?;
-                let folds = self.folds().await?;
-                self.offer_prepared(folds);
-                if let Inner::Whole(session) = &mut self.inner {
-                    session.answered(asked.id);
-                }
-                Ok(())
-            }
-            JobState::Done | JobState::Dead => {
-                self.hydrate().await?;
-                let (code, detail) = outcome(&job);
-                if let Inner::Whole(session) = &mut self.inner {
-                    session.refused(asked.id, code, detail, asked.at);
-                }
-                Ok(())
-            }
+        let Some(asked) = narration.asked else { return Ok(()) };
+        let (id, key) = (&self.row.new.id, asked.id.to_hex());
+        let jobs = self.store.jobs(Some(id), u32::MAX).await?;
+        let Some(job) = jobs.into_iter().find(|job| job.job.key == key) else { return Ok(()) };
+        let done = job.state == JobState::Done;
+        let over = done || job.state == JobState::Dead;
+        // An attempt that is under way, or that led to a reply, has not failed.
+        let running = done || job.state == JobState::Leased;
+        let failed = job.attempt.saturating_sub(u32::from(running));
+        if !over && failed <= narration.attempts {
+            return Ok(());
         }
+        self.hydrate().await?;
+        let prepared = match job.fold {
+            Some(id) => self.folds().await?.into_iter().find(|fold| fold.id == id),
+            None => None,
+        };
+        let Inner::Whole(session) = &mut self.inner else { return Ok(()) };
+        let (code, detail) = outcome(&job);
+        let again = (!over).then_some(job.job.run_at);
+        session.attempted(asked.id, failed, FailureClass::from_code(&code), again, now);
+        if !over {
+            return Ok(());
+        }
+        // What became of no use is nobody's failure; a refused reply is one of the model.
+        if done && job.fold.is_none() && code != STALE {
+            session.attempted(asked.id, job.attempt, None, None, now);
+        }
+        session.judged(asked.id, &code, detail);
+        if let Some(fold) = prepared
+            && let Err(error) = session.offer(fold)
+        {
+            tracing::warn!(session = %self.row.new.id, %error, "a prepared fold does not apply");
+        }
+        Ok(())
     }
 
     /// A session of its own over the first `at` events (all without), with the folds that still
