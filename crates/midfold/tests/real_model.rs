@@ -19,9 +19,11 @@ use tokio::net::TcpStream;
 
 const COUNTER: &str = "chars:3.2";
 const WINDOW: u64 = 1_200;
-const TURNS: usize = 22;
+const TURNS: usize = 34;
 /// Prompts of the summariser stay below this, in the model's own tokens.
 const LONGEST_PROMPT: u64 = 700;
+/// Between turns, in milliseconds: a model that is of no use is asked less and less.
+const STEP: u64 = 100_000;
 /// Tokens by which the cached part may differ: the template's start of a reply, and the last token
 /// of a prompt, which is always computed.
 const TOLERANCE: u64 = 12;
@@ -53,7 +55,7 @@ async fn between_folds_the_whole_prompt_is_reused_and_after_one_the_head() {
 
     stored.append(vec![system(), message("user", TASK)], None, 1).await.unwrap();
     for turn in 0..TURNS {
-        let now = time.fetch_add(1_000_000, Ordering::SeqCst) + 1_000_000;
+        let now = time.fetch_add(STEP, Ordering::SeqCst) + STEP;
         let sent = stored.context(true, now).await.unwrap();
         let row = ask(&url, &sent.context.bytes(), stored.row().active).await;
         let usage = Usage { prompt: row.prompt, output: 1, cache_read: row.cached, cache_write: 0 };
@@ -186,7 +188,7 @@ async fn post(url: &str, path: &str, body: &Value) -> Value {
 fn client(url: &str) -> Client {
     let mut config = Config::new(url, "smollm2", tokens::by_name(COUNTER).unwrap());
     // Small enough that it takes several chunks, each below the longest prompt.
-    config.window_tokens = Some(900);
+    config.window_tokens = Some(1_000);
     config.first_byte = Some(Duration::from_secs(120));
     Client::new(config).unwrap()
 }
@@ -194,8 +196,8 @@ fn client(url: &str) -> Client {
 fn new_session() -> NewSession {
     let mut policy = Policy::preset("default").unwrap();
     policy.narration.on = true;
-    policy.narration.words = Some(50);
-    policy.narration.max_tokens = Some(96);
+    policy.narration.words = Some(30);
+    policy.narration.max_tokens = Some(200);
     let meta =
         Meta { budget: Budget::new(WINDOW), envelope: Vec::new(), parent: None, source: None };
     NewSession {

@@ -9,7 +9,9 @@ pub(crate) use rows::new_fold;
 use std::sync::Arc;
 
 use midfold_core::budget::Budget;
-use midfold_core::engine::{Brief, Overflow, RecoverError, Session, Status, UndoError, Wanted};
+use midfold_core::engine::{
+    Brief, Narration, Overflow, RecoverError, Session, Status, UndoError, Wanted,
+};
 use midfold_core::event::{RawEvent, Usage};
 use midfold_core::fold::Joining;
 use midfold_core::ledger::{Call, CallRecord, Ledger, Settled};
@@ -135,6 +137,10 @@ impl Stored {
         key: Option<String>,
         now: Millis,
     ) -> Result<Appended, StoredError> {
+        if self.narration().is_overdue(now) {
+            // Before it is asked for again, what became of it is learned.
+            self.learn(now).await?;
+        }
         let expected = self.row.head;
         let new: Vec<_> = events.into_iter().filter_map(|event| self.push(event)).collect();
         let wanted = self.wanted(now).await?;
@@ -168,6 +174,13 @@ impl Stored {
                 session.append(event);
                 session.log().events().last().map(rows::new_event)
             }
+        }
+    }
+
+    fn narration(&self) -> Narration {
+        match &self.inner {
+            Inner::Brief(brief) => brief.state().narration,
+            Inner::Whole(session) => session.state().narration,
         }
     }
 

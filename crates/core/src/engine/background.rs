@@ -67,6 +67,12 @@ fn is_zero(number: &u32) -> bool {
 }
 
 impl Narration {
+    /// Whether an answer is awaited for so long that it would be asked for again.
+    #[must_use]
+    pub fn is_overdue(&self, now: Millis) -> bool {
+        self.asked.as_ref().is_some_and(|asked| now.saturating_sub(asked.at) >= FORGOTTEN)
+    }
+
     /// The answer to this request is here, whatever it is.
     fn answered(&mut self, request: Hash) {
         if self.asked.as_ref().is_some_and(|asked| asked.id == request) {
@@ -135,9 +141,8 @@ impl Session {
 
     /// Nothing new is asked for while an answer is awaited, or one waits for its fold.
     pub(super) fn is_asked(&self, now: Millis) -> bool {
-        let asked = self.narration.asked.as_ref();
         let ready = self.narration.ready.as_ref();
-        asked.is_some_and(|asked| now.saturating_sub(asked.at) < FORGOTTEN)
+        (self.narration.asked.is_some() && !self.narration.is_overdue(now))
             || ready.is_some_and(|ready| {
                 self.active().is_none_or(|fold| fold.span.end < ready.span.end)
             })
@@ -240,6 +245,13 @@ impl Session {
         };
         self.narration.verdicts.push(verdict.clone());
         Ok(verdict)
+    }
+
+    /// Takes note that what was asked for is still being worked on: it is not asked for again.
+    pub fn awaited(&mut self, now: Millis) {
+        if let Some(asked) = &mut self.narration.asked {
+            asked.at = now;
+        }
     }
 
     /// Takes note of failed attempts at what was asked for, where somebody else runs it: so many

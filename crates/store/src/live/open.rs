@@ -99,11 +99,8 @@ impl Stored {
     /// Takes what became of the narration that was asked for: failed attempts, a fold to use, or
     /// a verdict. Costs one look-up while an answer is awaited, and nothing else.
     pub(super) async fn learn(&mut self, now: Millis) -> Result<(), StoredError> {
-        let narration = match &self.inner {
-            Inner::Brief(brief) => brief.state().narration,
-            Inner::Whole(session) => session.state().narration,
-        };
-        let Some(asked) = narration.asked else { return Ok(()) };
+        let narration = self.narration();
+        let Some(asked) = narration.asked.clone() else { return Ok(()) };
         let (id, key) = (&self.row.new.id, asked.id.to_hex());
         let jobs = self.store.jobs(Some(id), u32::MAX).await?;
         let Some(job) = jobs.into_iter().find(|job| job.job.key == key) else { return Ok(()) };
@@ -112,7 +109,8 @@ impl Stored {
         // An attempt that is under way, or that led to a reply, has not failed.
         let running = done || job.state == JobState::Leased;
         let failed = job.attempt.saturating_sub(u32::from(running));
-        if !over && failed <= narration.attempts {
+        let overdue = narration.is_overdue(now);
+        if !over && failed <= narration.attempts && !overdue {
             return Ok(());
         }
         self.hydrate().await?;
@@ -125,6 +123,7 @@ impl Stored {
         let again = (!over).then_some(job.job.run_at);
         session.attempted(asked.id, failed, FailureClass::from_code(&code), again, now);
         if !over {
+            session.awaited(now);
             return Ok(());
         }
         // What became of no use is nobody's failure; a refused reply is one of the model.
