@@ -2,6 +2,11 @@
 //! count of cached tokens shows that a fold is the only cache break.
 //!
 //! Runs when `MIDFOLD_REAL_MODEL` names a server (see `tools/real-model`).
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "helpers of tests; says what it measured"
+)]
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};

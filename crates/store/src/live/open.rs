@@ -4,12 +4,11 @@ use std::sync::Arc;
 
 use midfold_core::engine::{Brief, BriefError, Session};
 use midfold_core::fold::Fold;
+use midfold_core::inject::Injections;
 use midfold_core::meter::Meter;
-use midfold_core::narrate::FailureClass;
 
 use super::{Inner, Meta, Stored, StoredError, rows};
-use crate::types::{Append, Job, JobState, Loaded, Millis, NewEvent, NewSession, SessionRow};
-use crate::worker::STALE;
+use crate::types::{Append, Loaded, Millis, NewEvent, NewFold, NewSession, SessionRow};
 use crate::{Store, StoreError};
 
 /// Events that are copied at a time.
@@ -40,7 +39,7 @@ impl Stored {
         let row = loaded.session.clone();
         let meta = rows::meta(&row)?;
         let inner = assemble(&meta, loaded)?;
-        Ok(Self { store, row, meta, inner, ledger: None })
+        Ok(Self { store, row, meta, inner, ledger: None, injections: Injections::default() })
     }
 
     /// Reads the session again.
@@ -48,7 +47,9 @@ impl Stored {
     /// # Errors
     /// As [`Stored::open`].
     pub async fn reload(&mut self) -> Result<(), StoredError> {
+        let injections = std::mem::take(&mut self.injections);
         *self = Self::open(self.store.clone(), &self.row.new.id).await?;
+        self.injections = injections;
         Ok(())
     }
 
@@ -96,49 +97,6 @@ impl Stored {
         }
     }
 
-    /// Takes what became of the narration that was asked for: failed attempts, a fold to use, or
-    /// a verdict. Costs one look-up while an answer is awaited, and nothing else.
-    pub(super) async fn learn(&mut self, now: Millis) -> Result<(), StoredError> {
-        let narration = self.narration();
-        let Some(asked) = narration.asked.clone() else { return Ok(()) };
-        let (id, key) = (&self.row.new.id, asked.id.to_hex());
-        let jobs = self.store.jobs(Some(id), u32::MAX).await?;
-        let Some(job) = jobs.into_iter().find(|job| job.job.key == key) else { return Ok(()) };
-        let done = job.state == JobState::Done;
-        let over = done || job.state == JobState::Dead;
-        // An attempt that is under way, or that led to a reply, has not failed.
-        let running = done || job.state == JobState::Leased;
-        let failed = job.attempt.saturating_sub(u32::from(running));
-        let overdue = narration.is_overdue(now);
-        if !over && failed <= narration.attempts && !overdue {
-            return Ok(());
-        }
-        self.hydrate().await?;
-        let prepared = match job.fold {
-            Some(id) => self.folds().await?.into_iter().find(|fold| fold.id == id),
-            None => None,
-        };
-        let Inner::Whole(session) = &mut self.inner else { return Ok(()) };
-        let (code, detail) = outcome(&job);
-        let again = (!over).then_some(job.job.run_at);
-        session.attempted(asked.id, failed, FailureClass::from_code(&code), again, now);
-        if !over {
-            session.awaited(now);
-            return Ok(());
-        }
-        // What became of no use is nobody's failure; a refused reply is one of the model.
-        if done && job.fold.is_none() && code != STALE {
-            session.attempted(asked.id, job.attempt, None, None, now);
-        }
-        session.judged(asked.id, &code, detail);
-        if let Some(fold) = prepared
-            && let Err(error) = session.offer(fold)
-        {
-            tracing::warn!(session = %self.row.new.id, %error, "a prepared fold does not apply");
-        }
-        Ok(())
-    }
-
     /// A session of its own over the first `at` events (all without), with the folds that still
     /// apply.
     ///
@@ -179,21 +137,12 @@ impl Stored {
             }
         }
         for fold in fork.folds() {
-            self.store.put_fold(id, &rows::new_fold(fold, now)?).await?;
+            self.store.put_fold(id, &NewFold::of(fold, now)?).await?;
         }
         let active = fork.active().map(|fold| fold.id);
         self.store.activate(id, None, active).await?;
         self.store.save_state(id, 0, &rows::json(&fork.state())?).await?;
         Self::open(self.store.clone(), id).await
-    }
-}
-
-/// Why a job led to no narration, as a code and a text.
-fn outcome(job: &Job) -> (String, String) {
-    let text = job.outcome.clone().unwrap_or_default();
-    match text.split_once(": ") {
-        Some((code, detail)) => (code.to_owned(), detail.to_owned()),
-        None => (text, String::new()),
     }
 }
 
