@@ -85,9 +85,9 @@ async fn between_folds_the_whole_prompt_is_reused_and_after_one_the_head() {
     check(&rows);
 
     // The wire: each reply came over a stream, with a reason to end and with its usage.
-    let replies = replies.lock().unwrap();
+    let replies = std::mem::take(&mut *replies.lock().unwrap());
     assert!(!replies.is_empty(), "nothing was asked");
-    for outcome in replies.iter() {
+    for outcome in &replies {
         let reply = outcome.as_ref().unwrap();
         let usage = reply.usage.unwrap();
         println!(
