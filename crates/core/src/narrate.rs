@@ -139,6 +139,23 @@ impl FailureClass {
             Self::Rejected => "rejected",
         }
     }
+
+    /// The class with this code.
+    #[must_use]
+    pub fn from_code(code: &str) -> Option<Self> {
+        [
+            Self::Timeout,
+            Self::Auth,
+            Self::RateLimited,
+            Self::Server,
+            Self::Network,
+            Self::Overflow,
+            Self::Garbage,
+            Self::Rejected,
+        ]
+        .into_iter()
+        .find(|class| class.as_str() == code)
+    }
 }
 
 impl std::fmt::Display for FailureClass {

@@ -150,6 +150,12 @@ impl Breaker {
 /// peer: 60 → 300 → 900 s).
 pub const LADDER: [Millis; 3] = [60_000, 300_000, 900_000];
 
+/// The pause after a failure that came after so many others in a row.
+#[must_use]
+pub fn rung(failures: u32) -> Millis {
+    LADDER[(failures as usize).min(LADDER.len() - 1)]
+}
+
 /// Keeps a failing model from being asked again and again. Folding goes on without it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cooldown {
@@ -164,8 +170,7 @@ pub struct Cooldown {
 impl Cooldown {
     /// The model failed, or what it wrote was refused.
     pub fn failed(&mut self, class: Option<FailureClass>, now: Millis) {
-        let rung = usize::from(self.failures).min(LADDER.len() - 1);
-        self.until = now.saturating_add(LADDER[rung]);
+        self.until = now.saturating_add(rung(self.failures.into()));
         self.failures = self.failures.saturating_add(1);
         self.class = class;
     }

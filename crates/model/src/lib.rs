@@ -25,7 +25,6 @@
 mod client;
 mod config;
 mod http;
-mod overflow;
 mod retry;
 mod wire;
 

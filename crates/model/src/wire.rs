@@ -3,11 +3,10 @@
 
 use midfold_core::Usage;
 use midfold_core::narrate::{FailureClass, Finish, Prompt};
+use midfold_formats::overflow::{Diagnosis, classify};
 use reqwest::Url;
 use serde::Deserialize;
 use serde_json::json;
-
-use crate::overflow;
 
 /// A protocol.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -139,21 +138,31 @@ impl Wire {
         let detail = format!("HTTP {status}{named}");
         let text =
             if error.is_some() { message } else { String::from_utf8_lossy(body).into_owned() };
-        let class = match status {
-            401 | 403 => FailureClass::Auth,
-            429 => FailureClass::RateLimited,
-            _ if overflow::is_overflow(status, code.as_deref(), &text) => FailureClass::Overflow,
-            408 | 504 => FailureClass::Timeout,
-            500.. => FailureClass::Server,
+        let diagnosis = classify(Some(status), body);
+        let class = match (status, diagnosis) {
+            (401 | 403, _) => FailureClass::Auth,
+            // What is too long stays too long, whatever the status: waiting does not help.
+            (_, found) if found.exceeds_window() => FailureClass::Overflow,
+            (429, _) | (400..500, Diagnosis::RateLimit) => FailureClass::RateLimited,
+            (408 | 504, _) => FailureClass::Timeout,
+            (500.., _) => FailureClass::Server,
             _ => FailureClass::Rejected,
         };
         let mut refusal = Refusal::new(class, detail);
         match class {
-            FailureClass::Overflow => refusal.limit = overflow::limit(&text),
+            FailureClass::Overflow => refusal.limit = limit(diagnosis),
             FailureClass::Rejected => refusal.without = unsupported(&text),
             _ => {}
         }
         refusal
+    }
+}
+
+/// Tokens that prompt and reply may have together, where the server named them.
+fn limit(found: Diagnosis) -> Option<u64> {
+    match found {
+        Diagnosis::Overflow { limit, .. } | Diagnosis::OutputCap { limit, .. } => limit,
+        _ => None,
     }
 }
 

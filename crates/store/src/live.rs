@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use midfold_core::Hash;
 use midfold_core::budget::Budget;
-use midfold_core::engine::{Brief, Overflow, RecoverError, Session, Status, UndoError};
+use midfold_core::engine::{Brief, Narration, Overflow, RecoverError, Session, Status, UndoError};
 use midfold_core::event::{RawEvent, Usage};
 use midfold_core::inject::{InjectError, Injections};
 use midfold_core::ledger::{Ledger, Settled};
@@ -156,6 +156,10 @@ impl Stored {
         key: Option<String>,
         now: Millis,
     ) -> Result<Appended, StoredError> {
+        if self.narration().is_overdue(now) {
+            // Before it is asked for again, what became of it is learned.
+            self.learn(now).await?;
+        }
         let expected = self.row.head;
         let new: Vec<_> = events.into_iter().filter_map(|event| self.push(event)).collect();
         let wanted = self.wanted(now).await?;
@@ -189,6 +193,13 @@ impl Stored {
                 session.append(event);
                 session.log().events().last().map(rows::new_event)
             }
+        }
+    }
+
+    fn narration(&self) -> Narration {
+        match &self.inner {
+            Inner::Brief(brief) => brief.state().narration,
+            Inner::Whole(session) => session.state().narration,
         }
     }
 
@@ -239,6 +250,7 @@ impl Stored {
         mut work: impl FnMut(&mut Session) -> Result<T, StoredError>,
     ) -> Result<T, StoredError> {
         for _ in 0..ROUNDS {
+            self.learn(now).await?;
             self.hydrate().await?;
             let Inner::Whole(session) = &mut self.inner else { continue };
             let known = session.active().map(|fold| fold.id);
@@ -330,6 +342,7 @@ impl Stored {
             let settled = rows::json(&Settled { usage })?;
             self.store.settle_call(&self.row.new.id, call, &settled).await?;
         }
+        self.learn(now).await?;
         if let Some(wanted) = self.wanted(now).await? {
             let job = self.job(&wanted, now)?;
             if self.store.enqueue(job).await? {
@@ -403,6 +416,9 @@ impl Stored {
     /// When the store fails.
     pub async fn status(&mut self, now: Millis) -> Result<Status, StoredError> {
         let budget = self.budget();
+        // When it was learned counts for how long a model is left alone: it is kept.
+        self.learn(now).await?;
+        self.save().await?;
         Ok(self.whole().await?.status(&budget, now))
     }
 

@@ -7,11 +7,13 @@ use std::time::Duration;
 
 use midfold_core::engine::Wanted;
 use midfold_core::narrate::{FailureClass, SummaryFailure, SummaryReply, SummaryRequest, Verdict};
-use midfold_core::trigger::LADDER;
 
 use crate::live::{Stored, StoredError};
 use crate::types::{Claim, Done, Job, Millis, NewFold};
 use crate::{Store, StoreError};
+
+/// What a job came to whose span is not in the log any more, or cannot be read.
+pub(crate) const STALE: &str = "stale";
 
 /// A clock: milliseconds since 1970.
 pub type Clock = Arc<dyn Fn() -> Millis + Send + Sync>;
@@ -81,21 +83,22 @@ impl Worker {
         let (mut stored, request) = match self.request(job).await {
             Ok(ready) => ready,
             // It cannot become right by trying again.
-            Err(reason) => return self.end(job, "stale", &reason, None).await,
+            Err(reason) => return self.end(job, STALE, &reason, None).await,
         };
         let answer = self.with_heartbeat(job, summarise(request.clone())).await;
         let Some(answer) = answer? else {
             return Ok(report(job, "lost", "the lease ran out: another worker has the job", false));
         };
         if let Err(failure) = &answer {
-            return self.failed(job, failure).await;
+            let pause = stored.whole().await?.pause_after(request.id, job.attempt);
+            return self.failed(job, failure, pause).await;
         }
         let now = (self.clock)();
         let budget = stored.meta().budget.clone();
         let session = stored.whole().await?;
         let verdict = match session.complete(&request, answer, now) {
             Ok(verdict) => verdict,
-            Err(changed) => return self.end(job, "stale", &changed.to_string(), None).await,
+            Err(changed) => return self.end(job, STALE, &changed.to_string(), None).await,
         };
         let fold = session.prepare(&budget);
         if verdict.code == Verdict::Accepted.as_str() && fold.is_none() {
@@ -139,13 +142,17 @@ impl Worker {
         }
     }
 
-    async fn failed(&self, job: &Job, failure: &SummaryFailure) -> Result<Report, StoredError> {
+    async fn failed(
+        &self,
+        job: &Job,
+        failure: &SummaryFailure,
+        pause: Millis,
+    ) -> Result<Report, StoredError> {
         let reason = failure.to_string();
         // No key and no permission come by waiting, and a refused request stays refused.
         let hopeless = matches!(failure.class, FailureClass::Auth | FailureClass::Rejected);
-        let rung = (job.attempt.saturating_sub(1) as usize).min(LADDER.len() - 1);
-        let retry =
-            (!hopeless && job.attempt < self.attempts).then(|| (self.clock)() + LADDER[rung]);
+        let again = !hopeless && job.attempt < self.attempts;
+        let retry = again.then(|| (self.clock)() + pause);
         self.store.fail(&job.lease(), &reason, retry).await?;
         Ok(report(job, failure.class.as_str(), &failure.detail, false))
     }

@@ -8,7 +8,9 @@ use crate::budget::Budget;
 use crate::event::Hash;
 use crate::fold::{Fold, Span, VerdictRecord};
 use crate::layout::layout;
-use crate::narrate::{Narrated, SummaryFailure, SummaryReply, SummaryRequest, Verdict};
+use crate::narrate::{
+    FailureClass, Narrated, SummaryFailure, SummaryReply, SummaryRequest, Verdict,
+};
 use crate::plan::{Cause, Outcome, Plan, plan};
 use crate::policy::Policy;
 use crate::recap::ground::judge;
@@ -32,6 +34,9 @@ const TIMEOUT_SECONDS: u32 = 25;
 pub struct Narration {
     /// What was asked for last and is not answered.
     pub asked: Option<Wanted>,
+    /// Failed attempts at it that the ladder has counted.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub attempts: u32,
     /// An accepted narration for the next fold.
     pub ready: Option<Narrated>,
     /// A fold that was prepared with it.
@@ -56,7 +61,26 @@ pub struct Wanted {
     pub at: Millis,
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out references")]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
 impl Narration {
+    /// Whether an answer is awaited for so long that it would be asked for again.
+    #[must_use]
+    pub fn is_overdue(&self, now: Millis) -> bool {
+        self.asked.as_ref().is_some_and(|asked| now.saturating_sub(asked.at) >= FORGOTTEN)
+    }
+
+    /// The answer to this request is here, whatever it is.
+    fn answered(&mut self, request: Hash) {
+        if self.asked.as_ref().is_some_and(|asked| asked.id == request) {
+            self.asked = None;
+            self.attempts = 0;
+        }
+    }
+
     /// A fold was made: its record has the verdicts, and what it used is used.
     pub(super) fn folded(&mut self, fold: &Fold) {
         self.verdicts.clear();
@@ -117,9 +141,8 @@ impl Session {
 
     /// Nothing new is asked for while an answer is awaited, or one waits for its fold.
     pub(super) fn is_asked(&self, now: Millis) -> bool {
-        let asked = self.narration.asked.as_ref();
         let ready = self.narration.ready.as_ref();
-        asked.is_some_and(|asked| now.saturating_sub(asked.at) < FORGOTTEN)
+        (self.narration.asked.is_some() && !self.narration.is_overdue(now))
             || ready.is_some_and(|ready| {
                 self.active().is_none_or(|fold| fold.span.end < ready.span.end)
             })
@@ -130,13 +153,14 @@ impl Session {
     pub fn wants(&mut self, budget: &Budget, now: Millis) -> Option<SummaryRequest> {
         let wanted = self.wanted(budget, now)?;
         let request = self.request(&wanted).ok()?;
-        self.narration.asked = Some(wanted);
+        self.asked(wanted);
         Some(request)
     }
 
     /// Notes that a span was handed to a queue.
     pub fn asked(&mut self, wanted: Wanted) {
         self.narration.asked = Some(wanted);
+        self.narration.attempts = 0;
     }
 
     /// The request for a span, from the original events.
@@ -196,9 +220,7 @@ impl Session {
         if end > self.log.len() || self.log.hash_before(end) != request.span.through {
             return Err(CompleteError::Changed);
         }
-        if self.narration.asked.as_ref().is_some_and(|asked| asked.id == request.id) {
-            self.narration.asked = None;
-        }
+        self.narration.answered(request.id);
         let record = |code: &str, detail: String| VerdictRecord {
             request: request.id,
             code: code.to_owned(),
@@ -226,18 +248,50 @@ impl Session {
         Ok(verdict)
     }
 
-    /// Takes note that a request led to nothing, where somebody else ran and judged it.
-    pub fn refused(&mut self, request: Hash, code: String, detail: String, at: Millis) {
-        self.answered(request);
-        self.gate.cooldown.failed(None, at);
-        self.narration.verdicts.push(VerdictRecord { request, code, detail });
+    /// Takes note that what was asked for is still being worked on: it is not asked for again.
+    pub fn awaited(&mut self, now: Millis) {
+        if let Some(asked) = &mut self.narration.asked {
+            asked.at = now;
+        }
     }
 
-    /// Takes note that a request was answered elsewhere.
-    pub fn answered(&mut self, request: Hash) {
-        if self.narration.asked.as_ref().is_some_and(|asked| asked.id == request) {
-            self.narration.asked = None;
+    /// Takes note of failed attempts at what was asked for, where somebody else runs it: so many
+    /// so far, tried again at `again`, or not. Each is a rung of the ladder, once.
+    pub fn attempted(
+        &mut self,
+        request: Hash,
+        attempts: u32,
+        class: Option<FailureClass>,
+        again: Option<Millis>,
+        now: Millis,
+    ) {
+        if self.narration.asked.as_ref().is_none_or(|asked| asked.id != request) {
+            return;
         }
+        for _ in self.narration.attempts..attempts {
+            self.gate.cooldown.failed(class, now);
+            self.gate.cooldown.until = again.unwrap_or(self.gate.cooldown.until);
+        }
+        self.narration.attempts = attempts.max(self.narration.attempts);
+    }
+
+    /// How long to leave a model alone after so many failed attempts at a request, counting the
+    /// failures before it: the pause of whoever runs it.
+    #[must_use]
+    pub fn pause_after(&self, request: Hash, attempts: u32) -> Millis {
+        let asked = self.narration.asked.as_ref().is_some_and(|asked| asked.id == request);
+        let counted = if asked { self.narration.attempts } else { 0 };
+        let before = u32::from(self.gate.cooldown.failures).saturating_sub(counted);
+        crate::trigger::rung(before.saturating_add(attempts.saturating_sub(1)))
+    }
+
+    /// Takes note of a verdict on what was asked for, where somebody else ran and judged it.
+    pub fn judged(&mut self, request: Hash, code: &str, detail: String) {
+        self.narration.answered(request);
+        if code == Verdict::Accepted.as_str() {
+            self.gate.cooldown.succeeded();
+        }
+        self.narration.verdicts.push(VerdictRecord { request, code: code.to_owned(), detail });
     }
 
     /// The fold that covers just the narrated span: what a worker stores, for a session to take
@@ -272,9 +326,8 @@ impl Session {
         if !fold.applies_to(&self.log) {
             return Err(CompleteError::Changed);
         }
-        let asked = self.narration.asked.as_ref().map(|asked| asked.id);
-        if asked.is_some() && asked == fold.narrated.as_ref().map(|narrated| narrated.request) {
-            self.narration.asked = None;
+        if let Some(narrated) = &fold.narrated {
+            self.narration.answered(narrated.request);
         }
         self.narration.ready.clone_from(&fold.narrated);
         self.narration.prepared = Some(fold);

@@ -375,6 +375,10 @@ fn veto(
 
 /// Whether a fold that fits is worth making.
 fn judge(request: &Plan<'_>, scale: Scale, fold: Fold) -> Outcome {
+    if request.narrated_only {
+        // What it frees is known when it is taken; a reply that came late serves a later fold.
+        return Outcome::Folded(Box::new(fold));
+    }
     let freed = fold.tokens_before.saturating_sub(fold.tokens_after);
     let needed = if !request.cause.is_free() {
         1

@@ -1,9 +1,12 @@
-//! Queueing spans to narrate, with the append that crossed the line.
+//! Queueing spans to narrate, with the append that crossed the line, and learning what became of
+//! them.
 
 use midfold_core::engine::Wanted;
+use midfold_core::narrate::FailureClass;
 
 use super::{Inner, Stored, StoredError, rows};
-use crate::types::{Millis, NewJob};
+use crate::types::{Job, JobState, Millis, NewJob};
+use crate::worker::STALE;
 
 impl Stored {
     /// The span that should be narrated now.
@@ -43,5 +46,57 @@ impl Stored {
     pub(super) async fn note_asked(&mut self, wanted: Wanted) -> Result<(), StoredError> {
         self.whole().await?.asked(wanted);
         self.save().await
+    }
+
+    /// Takes what became of the narration that was asked for: failed attempts, a fold to use, or
+    /// a verdict. Costs one look-up while an answer is awaited, and nothing else.
+    pub(super) async fn learn(&mut self, now: Millis) -> Result<(), StoredError> {
+        let narration = self.narration();
+        let Some(asked) = narration.asked.clone() else { return Ok(()) };
+        let Some(job) = self.store.job(&self.row.new.id, &asked.id.to_hex()).await? else {
+            return Ok(());
+        };
+        let done = job.state == JobState::Done;
+        let over = done || job.state == JobState::Dead;
+        // An attempt that is under way, or that led to a reply, has not failed.
+        let running = done || job.state == JobState::Leased;
+        let failed = job.attempt.saturating_sub(u32::from(running));
+        let overdue = narration.is_overdue(now);
+        if !over && failed <= narration.attempts && !overdue {
+            return Ok(());
+        }
+        self.hydrate().await?;
+        let prepared = match job.fold {
+            Some(id) => self.folds().await?.into_iter().find(|fold| fold.id == id),
+            None => None,
+        };
+        let Inner::Whole(session) = &mut self.inner else { return Ok(()) };
+        let (code, detail) = outcome(&job);
+        let again = (!over).then_some(job.job.run_at);
+        session.attempted(asked.id, failed, FailureClass::from_code(&code), again, now);
+        if !over {
+            session.awaited(now);
+            return Ok(());
+        }
+        // What became of no use is nobody's failure; a refused reply is one of the model.
+        if done && job.fold.is_none() && code != STALE {
+            session.attempted(asked.id, job.attempt, None, None, now);
+        }
+        session.judged(asked.id, &code, detail);
+        if let Some(fold) = prepared
+            && let Err(error) = session.offer(fold)
+        {
+            tracing::warn!(session = %self.row.new.id, %error, "a prepared fold does not apply");
+        }
+        Ok(())
+    }
+}
+
+/// Why a job led to no narration, as a code and a text.
+fn outcome(job: &Job) -> (String, String) {
+    let text = job.outcome.clone().unwrap_or_default();
+    match text.split_once(": ") {
+        Some((code, detail)) => (code.to_owned(), detail.to_owned()),
+        None => (text, String::new()),
     }
 }

@@ -8,9 +8,7 @@ use midfold_core::inject::Injections;
 use midfold_core::meter::Meter;
 
 use super::{Inner, Meta, Stored, StoredError, rows};
-use crate::types::{
-    Append, Job, JobState, Loaded, Millis, NewEvent, NewFold, NewSession, SessionRow,
-};
+use crate::types::{Append, Loaded, Millis, NewEvent, NewFold, NewSession, SessionRow};
 use crate::{Store, StoreError};
 
 /// Events that are copied at a time.
@@ -41,10 +39,7 @@ impl Stored {
         let row = loaded.session.clone();
         let meta = rows::meta(&row)?;
         let inner = assemble(&meta, loaded)?;
-        let mut stored =
-            Self { store, row, meta, inner, ledger: None, injections: Injections::default() };
-        stored.take_answer().await?;
-        Ok(stored)
+        Ok(Self { store, row, meta, inner, ledger: None, injections: Injections::default() })
     }
 
     /// Reads the session again.
@@ -102,38 +97,6 @@ impl Stored {
         }
     }
 
-    /// Takes what became of the narration that was asked for: a fold to use, or a verdict.
-    async fn take_answer(&mut self) -> Result<(), StoredError> {
-        let state = match &self.inner {
-            Inner::Brief(brief) => brief.state(),
-            Inner::Whole(session) => session.state(),
-        };
-        let Some(asked) = state.narration.asked else { return Ok(()) };
-        let Some(job) = self.store.job(&self.row.new.id, &asked.id.to_hex()).await? else {
-            return Ok(());
-        };
-        match job.state {
-            JobState::Ready | JobState::Leased => Ok(()),
-            JobState::Done if job.fold.is_some() => {
-                self.hydrate().await?;
-                let folds = self.folds().await?;
-                self.offer_prepared(folds);
-                if let Inner::Whole(session) = &mut self.inner {
-                    session.answered(asked.id);
-                }
-                Ok(())
-            }
-            JobState::Done | JobState::Dead => {
-                self.hydrate().await?;
-                let (code, detail) = outcome(&job);
-                if let Inner::Whole(session) = &mut self.inner {
-                    session.refused(asked.id, code, detail, asked.at);
-                }
-                Ok(())
-            }
-        }
-    }
-
     /// A session of its own over the first `at` events (all without), with the folds that still
     /// apply.
     ///
@@ -180,15 +143,6 @@ impl Stored {
         self.store.activate(id, None, active).await?;
         self.store.save_state(id, 0, &rows::json(&fork.state())?).await?;
         Self::open(self.store.clone(), id).await
-    }
-}
-
-/// Why a job led to no narration, as a code and a text.
-fn outcome(job: &Job) -> (String, String) {
-    let text = job.outcome.clone().unwrap_or_default();
-    match text.split_once(": ") {
-        Some((code, detail)) => (code.to_owned(), detail.to_owned()),
-        None => (text, String::new()),
     }
 }
 
