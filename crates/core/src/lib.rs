@@ -16,6 +16,7 @@ pub mod engine;
 pub mod event;
 pub mod explain;
 pub mod fold;
+pub mod hooks;
 pub mod ids;
 pub mod inject;
 pub mod jsonstr;

@@ -1,14 +1,18 @@
 //! The state machine: when it folds, what holds it back, what it learns, and how it goes on.
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use midfold::core::Usage;
 use midfold::core::engine::{Overflow, RecoverError, State, UndoError, engine};
+use midfold::core::hooks::{Decision, Hooks};
 use midfold::core::plan::Cause;
 use midfold::core::policy::{EngineName, ModelTrigger};
 use midfold::core::trigger::{Due, Hold, LADDER, LineRule, PROBE_AFTER};
 use midfold::formats::profile;
 use midfold::{
-    Budget, DialectKind, Log, Meter, NoOp, Outcome, PlanError, Policy, RawEvent, Session,
+    Budget, DialectKind, Fold, Log, Meter, NoOp, Outcome, PlanError, Policy, RawEvent, Session,
 };
 use midfold_testkit::emit;
 
@@ -324,4 +328,67 @@ fn the_ladder_of_cooldowns() {
     assert_eq!(LADDER, [60_000, 300_000, 900_000]);
     cooldown.succeeded();
     assert_eq!((cooldown.failures, cooldown.left(0)), (0, 0));
+}
+
+/// Answers the first question with this, and counts what it hears.
+struct Host {
+    decision: Decision,
+    asked: AtomicUsize,
+    folded: AtomicUsize,
+    declined: AtomicUsize,
+}
+
+impl Host {
+    fn of(decision: Decision) -> Arc<Self> {
+        let zero = || AtomicUsize::new(0);
+        Arc::new(Self { decision, asked: zero(), folded: zero(), declined: zero() })
+    }
+}
+
+impl Hooks for Host {
+    fn before_fold(&self, _: &Log, _: &Fold) -> Decision {
+        self.asked.fetch_add(1, Ordering::Relaxed);
+        self.decision.clone()
+    }
+
+    fn after_fold(&self, _: &Log, fold: &Fold) {
+        assert!(fold.accounts.add_up());
+        self.folded.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn declined(&self, _: &NoOp) {
+        self.declined.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn hooks_cancel_preserve_and_replace() {
+    let heard = |host: &Host| {
+        [&host.asked, &host.folded, &host.declined].map(|n| n.load(Ordering::Relaxed))
+    };
+    let host = Host::of(Decision::Cancel);
+    let mut cancelled = session(default(), 12).with_hooks(host.clone());
+    let budget = window(&cancelled, 90);
+    cancelled.context(&budget, 0).unwrap();
+    assert_eq!((cancelled.folds().len(), heard(&host)), (0, [1, 0, 1]));
+    let full = window(&cancelled, 120);
+    cancelled.context(&full, 0).unwrap();
+    assert_eq!(cancelled.folds().len(), 1, "a full window folds nevertheless");
+
+    let host = Host::of(Decision::Preserve(vec![6]));
+    let mut preserved = session(default(), 12).with_hooks(host.clone());
+    let event = preserved.log().events()[6].bytes.clone();
+    preserved.context(&budget, 0).unwrap();
+    assert!(preserved.view().pieces().any(|piece| piece.bytes == event));
+    assert_eq!(heard(&host), [2, 1, 0]);
+    assert!(preserved.pins().is_empty(), "for this fold only");
+
+    let secret = "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGH";
+    let own = format!("## Handover\nall is well, the key is {secret}");
+    let host = Host::of(Decision::Recap(own));
+    let mut replaced = session(default(), 12).with_hooks(host);
+    replaced.context(&budget, 0).unwrap();
+    let text = String::from_utf8(replaced.view().bytes()).unwrap();
+    assert!(text.contains("all is well") && !text.contains(secret));
+    assert_eq!(replaced.active().unwrap().fallback.as_deref(), Some("host"));
 }

@@ -67,6 +67,9 @@ pub enum StoreError {
     /// What is stored is not what was written.
     #[error("the store is damaged: {0}")]
     Damaged(String),
+    /// A record cannot be written as JSON.
+    #[error("a record cannot be written: {0}")]
+    Json(#[from] serde_json::Error),
     /// The database failed: disk full, connection lost, locked for too long.
     #[error("the store failed: {0}")]
     Backend(String),

@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 
 use midfold_core::fold::Fold;
+use midfold_core::ledger::CallRecord;
 use midfold_core::log::Log;
 use midfold_core::project::{Fate, project};
 use midfold_core::{Hash, RawEvent};
@@ -304,7 +305,13 @@ impl Check<'_> {
             if row.call.number != number {
                 self.found(place(), format!("it stands where {number} should"), advice);
             }
-            if before.chain(row.call.body.as_bytes()) != row.call.hash {
+            let record: Option<CallRecord> = serde_json::from_str(&row.call.body).ok();
+            let holds = record.is_some_and(|record| {
+                record.prev == before
+                    && record.hash == row.call.hash
+                    && record.compute_hash() == record.hash
+            });
+            if !holds {
                 self.found(place(), "its record is not that of its hash", advice);
             }
             before = row.call.hash;

@@ -102,10 +102,8 @@ pub trait Store: Send + Sync {
         reason: &str,
         retry_at: Option<Millis>,
     ) -> Result<bool, StoreError>;
-    /// The job with this key.
-    async fn job(&self, key: &str) -> Result<Option<Job>, StoreError> {
-        Ok(self.jobs(None, u32::MAX).await?.into_iter().find(|job| job.job.key == key))
-    }
+    /// The job of a session with this key.
+    async fn job(&self, id: &str, key: &str) -> Result<Option<Job>, StoreError>;
     /// Jobs of a session, oldest first; of all sessions without one.
     async fn jobs(&self, id: Option<&str>, limit: u32) -> Result<Vec<Job>, StoreError>;
 
@@ -117,9 +115,7 @@ pub trait Store: Send + Sync {
     /// Writes down what the provider reported for a call. Once.
     async fn settle_call(&self, id: &str, call: u64, usage: &str) -> Result<(), StoreError>;
     /// The newest call of a session.
-    async fn last_call(&self, id: &str) -> Result<Option<CallRow>, StoreError> {
-        Ok(self.calls(id).await?.pop())
-    }
+    async fn last_call(&self, id: &str) -> Result<Option<CallRow>, StoreError>;
     /// Calls of a session, in order.
     async fn calls(&self, id: &str) -> Result<Vec<CallRow>, StoreError>;
 

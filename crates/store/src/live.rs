@@ -4,8 +4,6 @@
 mod open;
 mod rows;
 
-pub(crate) use rows::new_fold;
-
 use std::sync::Arc;
 
 use midfold_core::budget::Budget;
@@ -18,7 +16,7 @@ use midfold_core::project::Context;
 use midfold_core::{Hash, meter::Meter};
 use serde::{Deserialize, Serialize};
 
-use crate::types::{Append, Appended, Millis, NewCall, NewEvent, NewJob, Put, SessionRow};
+use crate::types::{Append, Appended, Millis, NewCall, NewEvent, NewFold, NewJob, Put, SessionRow};
 use crate::{Store, StoreError};
 
 /// Nodes that fold at once agree in this many rounds, or one of them has to say so.
@@ -226,7 +224,7 @@ impl Stored {
                 return Ok(done);
             };
             let id = fold.id;
-            let new = new_fold(fold, now)?;
+            let new = NewFold::of(fold, now)?;
             // The same span folded alike by another node is the same fold: that one stands.
             let stored = match self.store.put_fold(&self.row.new.id, &new).await? {
                 Put::New => id,

@@ -364,6 +364,12 @@ impl Store for MemoryStore {
         Ok(inner.jobs.iter().filter(of).take(limit as usize).cloned().collect())
     }
 
+    async fn job(&self, id: &str, key: &str) -> Result<Option<Job>, StoreError> {
+        let inner = self.lock();
+        inner.kept(id)?;
+        Ok(inner.jobs.iter().find(|job| job.job.session == id && job.job.key == key).cloned())
+    }
+
     async fn record_call(&self, id: &str, call: &NewCall) -> Result<u64, StoreError> {
         let mut inner = self.lock();
         let calls = &mut inner.kept_mut(id)?.calls;
@@ -387,6 +393,15 @@ impl Store for MemoryStore {
                 Ok(())
             }
         }
+    }
+
+    async fn last_call(&self, id: &str) -> Result<Option<CallRow>, StoreError> {
+        let found = self.lock().kept(id)?.calls.last().cloned();
+        self.count(
+            usize::from(found.is_some()),
+            found.as_ref().map_or(0, |row| row.call.body.len()),
+        );
+        Ok(found)
     }
 
     async fn calls(&self, id: &str) -> Result<Vec<CallRow>, StoreError> {

@@ -151,7 +151,7 @@ impl NewFold {
     ///
     /// # Errors
     /// When the record cannot be written as JSON.
-    pub fn of(fold: &midfold_core::fold::Fold, now: Millis) -> Result<Self, serde_json::Error> {
+    pub fn of(fold: &midfold_core::fold::Fold, now: Millis) -> Result<Self, crate::StoreError> {
         use midfold_core::fold::Entry;
         let kept = |entry: &Entry| match entry {
             Entry::Verbatim { from, to } => Some(u64::from(*from)..u64::from(*to)),

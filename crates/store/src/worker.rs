@@ -10,7 +10,7 @@ use midfold_core::narrate::{FailureClass, SummaryFailure, SummaryReply, SummaryR
 use midfold_core::trigger::LADDER;
 
 use crate::live::{Stored, StoredError};
-use crate::types::{Claim, Done, Job, Millis};
+use crate::types::{Claim, Done, Job, Millis, NewFold};
 use crate::{Store, StoreError};
 
 /// A clock: milliseconds since 1970.
@@ -158,7 +158,7 @@ impl Worker {
         fold: Option<&midfold_core::fold::Fold>,
     ) -> Result<Report, StoredError> {
         let verdict = if detail.is_empty() { code.to_owned() } else { format!("{code}: {detail}") };
-        let fold = fold.map(|fold| crate::live::new_fold(fold, (self.clock)())).transpose()?;
+        let fold = fold.map(|fold| NewFold::of(fold, (self.clock)())).transpose()?;
         let folded = fold.is_some();
         let kept = self.store.finish(&job.lease(), &Done { verdict, fold }).await?;
         if !kept {

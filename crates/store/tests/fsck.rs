@@ -1,12 +1,15 @@
 //! Real folds in a real file: fsck finds what was changed behind its back, and an export goes
 //! through another store without losing a byte.
 #![cfg(feature = "sqlite")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
 use std::sync::Arc;
 
 use bytes::Bytes;
 use midfold_core::budget::Budget;
 use midfold_core::engine::Session;
+use midfold_core::fold::Joining;
+use midfold_core::ledger::{Call, Ledger};
 use midfold_core::meter::Meter;
 use midfold_core::plan::Outcome;
 use midfold_core::policy::Policy;
@@ -76,11 +79,20 @@ async fn fill(store: &dyn Store) {
         store.activate("s", active, Some(fold.id)).await.unwrap();
         active = Some(fold.id);
     }
-    let mut hash = Hash::ROOT;
+    let mut ledger = Ledger::default();
+    let meter = Meter::exact();
     for number in 1..3 {
-        let body = format!("{{\"call\":{number}}}");
-        hash = hash.chain(body.as_bytes());
-        let call = NewCall { number, head: 5, fold: active, hash, body, now: 3 };
+        let call = Call {
+            joining: &Joining::default(),
+            events: 5,
+            head_hash: Hash::ROOT,
+            fold: None,
+            pins: &[],
+            meter: &meter,
+        };
+        let record = ledger.record(&session.view(), &call);
+        let body = serde_json::to_string(&record).unwrap();
+        let call = NewCall { number, head: 5, fold: active, hash: record.hash, body, now: 3 };
         store.record_call("s", &call).await.unwrap();
     }
     store.settle_call("s", 1, "{\"prompt\":1}").await.unwrap();

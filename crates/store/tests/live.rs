@@ -1,6 +1,8 @@
 //! Stored sessions: durable before acknowledged, read in O(tail), one fold for all nodes, and a
 //! model that may fail in any way without anybody waiting.
 
+#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 

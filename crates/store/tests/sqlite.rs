@@ -44,3 +44,66 @@ async fn urls_that_name_no_store_say_what_does() {
         assert!(text.contains(says) && !text.contains("secret"), "{url}: {text}");
     }
 }
+
+/// A disk that is full in the middle of a session: the error says so, nothing is half-written, and
+/// the same store goes on as soon as there is room again.
+#[tokio::test]
+async fn a_full_disk_loses_nothing_and_is_over_when_it_is_over() {
+    use midfold_core::Hash;
+    use midfold_store::{Append, NewEvent, NewJob, NewSession, Store, fsck};
+    use sqlx::Connection;
+
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("full.db");
+    let store = midfold_store::SqliteStore::open(&path).await.unwrap();
+    store.create(NewSession { id: "s".to_owned(), ..NewSession::default() }).await.unwrap();
+    let (mut head, mut hash) = (0u64, Hash::ROOT);
+    store.limit_pages(Some(64)).await.unwrap();
+    let mut refused = 0;
+    for round in 0..60u64 {
+        // One event, a batch, a keyed append with a job, and a batch of several statements.
+        let count = [1, 20, 3, 150][(round % 4) as usize];
+        let mut end = hash;
+        let event = |at: u64| {
+            let bytes = format!("{:>4000}", at + head).into_bytes();
+            end = end.chain(&bytes);
+            NewEvent { bytes: bytes.into(), hash: end, turn: 0, tokens: 1, usage: None }
+        };
+        let events: Vec<NewEvent> = (0..count).map(event).collect();
+        let keyed = round % 4 == 2;
+        let job = keyed.then(|| NewJob {
+            key: format!("job {round}"),
+            session: "s".to_owned(),
+            start: 0,
+            end: 1,
+            through: Hash::ROOT,
+            body: "{}".to_owned(),
+            run_at: 0,
+        });
+        let key = keyed.then(|| format!("key {round}"));
+        let append = Append { expected: head, key, events, job, now: 0 };
+        match store.append("s", append).await {
+            Ok(answer) => {
+                head += answer.count;
+                hash = end;
+            }
+            Err(StoreError::Backend(why)) => {
+                assert!(why.contains("disk is full"), "{why}");
+                refused += 1;
+            }
+            Err(other) => panic!("{other}"),
+        }
+        let row = store.session("s").await.unwrap();
+        assert_eq!((row.head, row.head_hash), (head, hash), "after round {round}");
+        if round == 40 {
+            store.limit_pages(None).await.unwrap();
+        }
+    }
+    assert!(refused > 3, "only {refused} appends met the full disk");
+    assert!(head > 500, "{head} events: nothing was written after the disk had room again");
+    let report = fsck(&store).await.unwrap();
+    assert!(report.is_clean(), "{:?}", report.findings);
+    let mut db = sqlx::SqliteConnection::connect(&store.place()).await.unwrap();
+    let ok: String = sqlx::query_scalar("PRAGMA integrity_check").fetch_one(&mut db).await.unwrap();
+    assert_eq!(ok, "ok");
+}

@@ -221,6 +221,7 @@ impl Session {
                 }
             },
         };
+        self.hooks.answered(&verdict);
         self.narration.verdicts.push(verdict.clone());
         Ok(verdict)
     }

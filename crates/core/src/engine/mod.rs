@@ -14,6 +14,7 @@ use crate::counter::Counter;
 use crate::dialect::Dialect;
 use crate::event::{Hash, RawEvent, Usage};
 use crate::fold::{Fold, Joining};
+use crate::hooks::{Decision, Hooks, NoHooks};
 use crate::log::Log;
 use crate::meter::Meter;
 use crate::plan::{Cause, NoOp, Outcome, Plan, PlanError, plan};
@@ -61,6 +62,7 @@ pub struct Session {
     settled: Option<(Sent, u64)>,
     usage: Usage,
     narration: Narration,
+    hooks: Arc<dyn Hooks>,
 }
 
 /// What the last context was made of, until the provider says what it cost.
@@ -119,7 +121,15 @@ impl Session {
             settled: None,
             usage: Usage::default(),
             narration: Narration::default(),
+            hooks: Arc::new(NoHooks),
         }
+    }
+
+    /// Lets a host look at every fold.
+    #[must_use]
+    pub fn with_hooks(mut self, hooks: Arc<dyn Hooks>) -> Self {
+        self.hooks = hooks;
+        self
     }
 
     /// Takes up the folds of a stored session: all of them, in order, and the id of the active
@@ -210,7 +220,7 @@ impl Session {
     /// As [`Session::context`].
     pub fn preview(&self, budget: &Budget, focus: Option<&str>) -> Result<Outcome, PlanError> {
         let budget = self.gate.budget(budget, &self.policy);
-        self.plan(&budget, focus, Cause::Manual)
+        self.plan(&budget, focus, Cause::Manual, &Wish::default())
     }
 
     fn fold(
@@ -222,17 +232,43 @@ impl Session {
         let load = self.load();
         let outcome = match self.take_prepared(budget, focus, cause) {
             Some(fold) => Outcome::Folded(Box::new(fold)),
-            None => self.plan(budget, focus, cause)?,
+            None => self.plan(budget, focus, cause, &Wish::default())?,
         };
+        let outcome = self.ask_hooks(outcome, budget, focus, cause)?;
         match &outcome {
             Outcome::Folded(fold) => {
                 self.gate.folded(load.estimate);
                 self.adopt((**fold).clone());
+                self.hooks.after_fold(&self.log, fold);
             }
             Outcome::Nothing(reason) if cause == Cause::Threshold => {
                 self.gate.declined = Some((load.counted, worth_asking(load, reason, budget)));
+                self.hooks.declined(reason);
             }
             Outcome::Nothing(_) => {}
+        }
+        Ok(outcome)
+    }
+
+    /// What hooks want goes through planning again; the second time they can only say no.
+    fn ask_hooks(
+        &self,
+        outcome: Outcome,
+        budget: &Budget,
+        focus: Option<&str>,
+        cause: Cause,
+    ) -> Result<Outcome, PlanError> {
+        let must = cause == Cause::Overflow || self.load().upper > budget.tokens();
+        let mut outcome = outcome;
+        for round in 0..2 {
+            let Outcome::Folded(fold) = &outcome else { return Ok(outcome) };
+            let wish = match self.hooks.before_fold(&self.log, fold) {
+                Decision::Cancel if !must => return Ok(Outcome::Nothing(NoOp::Cancelled)),
+                Decision::Preserve(pins) if round == 0 => Wish { pins, recap: None },
+                Decision::Recap(text) if round == 0 => Wish { pins: Vec::new(), recap: Some(text) },
+                _ => return Ok(outcome),
+            };
+            outcome = self.plan(budget, focus, cause, &wish)?;
         }
         Ok(outcome)
     }
@@ -242,11 +278,14 @@ impl Session {
         budget: &Budget,
         focus: Option<&str>,
         cause: Cause,
+        wish: &Wish,
     ) -> Result<Outcome, PlanError> {
+        let pins: Vec<u32> = self.pins.iter().chain(&wish.pins).copied().collect();
         plan(&Plan {
             prior: self.active(),
             before: Some(self.view()),
-            pins: &self.pins,
+            pins: &pins,
+            recap: wish.recap.as_deref(),
             focus,
             joining: self.joining(),
             cause,
@@ -420,6 +459,13 @@ impl Session {
     pub fn gate(&self) -> &Gate {
         &self.gate
     }
+}
+
+/// What a hook asked for.
+#[derive(Default)]
+struct Wish {
+    pins: Vec<u32>,
+    recap: Option<String>,
 }
 
 /// At how many counted tokens planning may find something after it found nothing.

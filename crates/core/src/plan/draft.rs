@@ -5,6 +5,7 @@ use std::ops::Range;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{Cause, FloorError, Limits, Plan, Scale};
+use crate::counter::Content;
 use crate::edit;
 use crate::ids::identifiers;
 use crate::layout::{Layout, layout};
@@ -13,6 +14,7 @@ use crate::narrate::Narrated;
 use crate::policy::{Cover, Fallback, ReducerName};
 use crate::recap::compose::{Composed, Frame, compose};
 use crate::recap::gather::Gathered;
+use crate::recap::redact::Redactor;
 use crate::reduce::{Edited, Middle, State, reducer};
 use crate::tools::ToolTable;
 use crate::unit::Unit;
@@ -245,6 +247,18 @@ fn stands(log: &Log, layout: &Layout, keep_from: usize, narrated: &Narrated) -> 
         && end <= keep_from
         && log.hash_before(layout.head_end) == span.before
         && log.hash_before(end) == span.through
+}
+
+/// The host's own recap: without secrets, and cut to the cap.
+pub(super) fn host_recap(request: &Plan<'_>, cap: u64) -> String {
+    let counter = request.log.counter();
+    let (text, _) = Redactor::shared().redact(request.recap.unwrap_or_default());
+    let fits = |text: &str| u64::from(counter.count(text, Content::Prose)) <= cap;
+    let mut end = text.len();
+    while end > 0 && !fits(&text[..end]) {
+        end = text.floor_char_boundary(end * 9 / 10);
+    }
+    text[..end].to_owned()
 }
 
 /// A narration as sections of a computed recap.

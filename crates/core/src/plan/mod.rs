@@ -43,6 +43,8 @@ pub struct Plan<'a> {
     pub verdicts: &'a [VerdictRecord],
     /// Cover the narrated span and nothing more: the fold that a worker prepares.
     pub narrated_only: bool,
+    /// A recap that the host wrote: it stands instead of ours.
+    pub recap: Option<&'a str>,
 }
 
 impl<'a> Plan<'a> {
@@ -63,6 +65,7 @@ impl<'a> Plan<'a> {
             narrated: None,
             verdicts: &[],
             narrated_only: false,
+            recap: None,
         }
     }
 }
@@ -112,6 +115,9 @@ pub enum NoOp {
         /// The threshold.
         threshold: u64,
     },
+    /// A hook said no.
+    #[error("a hook of the host did not want it")]
+    Cancelled,
     /// Nothing came after the last fold.
     #[error("nothing new since the last compaction")]
     NothingNew,

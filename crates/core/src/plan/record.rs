@@ -1,7 +1,7 @@
 //! From a draft to the fold: final bytes, final counts, accounts.
 
 use super::Plan;
-use super::draft::{Draft, runs};
+use super::draft::{self, Draft, runs};
 use crate::budget::Budget;
 use crate::edit::{self, Change};
 use crate::event::Hash;
@@ -83,8 +83,7 @@ pub(super) fn record(
         messages_before: number(before.len()),
         messages_after: 0,
         evicted: number(draft.covered.len()),
-        fallback: (recap.is_some() && draft.narrated.is_none())
-            .then(|| policy.recap.fallback.as_str().to_owned()),
+        fallback: fallback(request, &draft),
         cause: request.cause,
         narrated: draft.narrated.clone(),
         verdicts: request.verdicts.to_vec(),
@@ -101,7 +100,20 @@ pub(super) fn record(
 
 /// Whether the covered span is stood for by the fixed marker.
 fn is_marker(request: &Plan<'_>, draft: &Draft) -> bool {
-    request.policy.recap.fallback == Fallback::Marker && draft.narrated.is_none()
+    request.policy.recap.fallback == Fallback::Marker
+        && draft.narrated.is_none()
+        && request.recap.is_none()
+}
+
+/// What stands where no model narrated; none when one did, or nothing is covered.
+fn fallback(request: &Plan<'_>, draft: &Draft) -> Option<String> {
+    let name = match (&draft.recap, &draft.narrated) {
+        (None, _) => return None,
+        (Some(_), _) if request.recap.is_some() => "host",
+        (Some(_), Some(_)) => return None,
+        (Some(_), None) => request.policy.recap.fallback.as_str(),
+    };
+    Some(name.to_owned())
 }
 
 /// What stands for the covered span.
@@ -116,6 +128,7 @@ fn stand_in(request: &Plan<'_>, draft: &Draft) -> StandIn {
     let composed = draft.recap.clone().unwrap_or_default();
     // Where the fallback is no recap of its own, a narration is the whole recap (seeds 001, 002).
     let text = match (recap.fallback, &draft.narrated) {
+        _ if request.recap.is_some() => draft::host_recap(request, draft.cap),
         (Fallback::Computed, _) => composed.text,
         (_, Some(narrated)) => {
             format!("{}\n{}", recap.header, narrated.text(request.policy.narration.style))

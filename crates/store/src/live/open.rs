@@ -7,7 +7,9 @@ use midfold_core::fold::Fold;
 use midfold_core::meter::Meter;
 
 use super::{Inner, Meta, Stored, StoredError, rows};
-use crate::types::{Append, Job, JobState, Loaded, Millis, NewEvent, NewSession, SessionRow};
+use crate::types::{
+    Append, Job, JobState, Loaded, Millis, NewEvent, NewFold, NewSession, SessionRow,
+};
 use crate::{Store, StoreError};
 
 /// Events that are copied at a time.
@@ -103,7 +105,9 @@ impl Stored {
             Inner::Whole(session) => session.state(),
         };
         let Some(asked) = state.narration.asked else { return Ok(()) };
-        let Some(job) = self.store.job(&asked.id.to_hex()).await? else { return Ok(()) };
+        let Some(job) = self.store.job(&self.row.new.id, &asked.id.to_hex()).await? else {
+            return Ok(());
+        };
         match job.state {
             JobState::Ready | JobState::Leased => Ok(()),
             JobState::Done if job.fold.is_some() => {
@@ -166,7 +170,7 @@ impl Stored {
             }
         }
         for fold in fork.folds() {
-            self.store.put_fold(id, &rows::new_fold(fold, now)?).await?;
+            self.store.put_fold(id, &NewFold::of(fold, now)?).await?;
         }
         let active = fork.active().map(|fold| fold.id);
         self.store.activate(id, None, active).await?;

@@ -1,20 +1,20 @@
 //! Between the engine's values and the store's rows.
 
 use bytes::Bytes;
-use midfold_core::engine::{Reading, State, kept_ranges};
+use midfold_core::Counter;
+use midfold_core::engine::{Reading, State};
 use midfold_core::event::{RawEvent, Usage};
 use midfold_core::fold::Fold;
 use midfold_core::ledger::{CallRecord, Settled};
 use midfold_core::log::{Event, Log};
 use midfold_core::policy::Policy;
-use midfold_core::{Counter, Hash};
 use midfold_formats::{DialectKind, profile};
 use serde::de::DeserializeOwned;
 use std::sync::Arc;
 
 use super::{Meta, StoredError};
 use crate::StoreError;
-use crate::types::{CallRow, EventRow, FoldRow, Millis, NewEvent, NewFold, SessionRow};
+use crate::types::{CallRow, EventRow, FoldRow, NewEvent, SessionRow};
 
 /// How a session's events are read.
 pub(super) fn reading(row: &SessionRow) -> Result<Reading, StoredError> {
@@ -71,8 +71,7 @@ fn damaged(session: &str, what: &str, error: &dyn std::fmt::Display) -> StoredEr
 
 /// JSON of a value that always has one.
 pub(super) fn json<T: serde::Serialize>(value: &T) -> Result<String, StoredError> {
-    serde_json::to_string(value)
-        .map_err(|error| StoreError::Damaged(format!("cannot be written: {error}")).into())
+    Ok(serde_json::to_string(value).map_err(StoreError::from)?)
 }
 
 /// An event as the engine takes it.
@@ -91,25 +90,6 @@ pub(super) fn new_event(event: &Event) -> NewEvent {
         tokens: event.tokens.total,
         usage: event.usage.as_ref().and_then(|usage| serde_json::to_string(usage).ok()),
     }
-}
-
-/// A fold as the store takes it.
-pub(crate) fn new_fold(fold: &Fold, now: Millis) -> Result<NewFold, StoredError> {
-    Ok(NewFold {
-        id: fold.id,
-        start: fold.span.start.into(),
-        end: fold.span.end.into(),
-        before: fold.span.before,
-        through: fold.span.through,
-        policy: fold.policy_fingerprint,
-        recap: fold.recap.as_ref().map_or(Hash::ROOT, |recap| recap.hash),
-        kept: kept_ranges(fold)
-            .into_iter()
-            .map(|range| range.start.into()..range.end.into())
-            .collect(),
-        body: json(fold)?,
-        now,
-    })
 }
 
 /// A log of stored events, whole.

@@ -4,6 +4,7 @@
 mod rows;
 mod statements;
 mod store_impl;
+mod work;
 
 #[cfg(feature = "postgres")]
 pub mod postgres;

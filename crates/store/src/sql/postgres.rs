@@ -19,9 +19,8 @@ use crate::text::{Matcher, Postings, Ranking};
 use crate::types::{Hit, Loaded, Reads, Search};
 use crate::{Store, assemble, check};
 
-super::statements::statements!(
-    Postgres, PgConnection, PgRow, begin: "BEGIN", skip: " FOR UPDATE SKIP LOCKED"
-);
+super::statements::statements!(PgConnection, PgRow, begin: "BEGIN");
+super::work::work_statements!(PgConnection, PgRow, skip: " FOR UPDATE SKIP LOCKED");
 
 /// Migrations, in order: the table `midfold_schema` counts those that the database has seen.
 const MIGRATIONS: [&str; 1] = [include_str!("../../migrations/postgres/0001_tables.sql")];

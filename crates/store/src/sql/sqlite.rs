@@ -1,13 +1,14 @@
 //! Sessions in one `SQLite` file: the default. WAL, `synchronous=FULL`, one writer.
 //!
-//! An append of one event without key or job is one autocommitted insert that asks for the event
-//! before it; the primary key refuses a seq that is taken. More is one transaction with a look at
-//! the event before and one insert for every [`ROWS`] events. The full-text index (FTS5,
-//! without contents) is filled when somebody searches, so that an append writes the log alone;
-//! the first search in a session pays for its events once.
+//! An append without key or job is one autocommitted insert. The primary key refuses a seq that is
+//! taken; that the event before is there is asked in the insert (one event) or just before it
+//! (more): it never goes away again. The full-text index (FTS5, without contents) is filled when
+//! somebody searches, so that an append writes the log alone; the first search in a session pays
+//! for its events once.
 
 use std::ops::Range;
 use std::path::Path;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -25,21 +26,19 @@ use crate::text::{Matcher, Postings, Ranking};
 use crate::types::{Hit, Loaded, Reads, Search};
 use crate::{Store, assemble, check};
 
-super::statements::statements!(
-    Sqlite, SqliteConnection, SqliteRow, begin: "BEGIN IMMEDIATE", skip: ""
-);
+super::statements::statements!(SqliteConnection, SqliteRow, begin: "BEGIN IMMEDIATE");
+super::work::work_statements!(SqliteConnection, SqliteRow, skip: "");
 
 /// Migrations, in order: the file's `user_version` counts those that it has seen.
 const MIGRATIONS: [&str; 1] = [include_str!("../../migrations/sqlite/0001_tables.sql")];
 /// Marks the file as midfold's: `mfld`.
 const APPLICATION: i64 = 0x6d66_6c64;
-/// Events of an append that is no transaction of more statements. A batch in one statement would
-/// read the table that it writes, so SQLite would copy the batch to a temporary one first.
-const AT_ONCE: usize = 1;
-/// Events of one insert. Seven variables each, of 32,766.
-const ROWS: usize = 128;
+/// Events of one insert, seven variables each, of 32,766. A longer append is a transaction.
+const AT_ONCE: usize = 128;
 /// One event of 2 KB a page would be a third of the file, and reads four times as slow.
 const PAGE_SIZE: u32 = 16_384;
+/// The most pages that `SQLite` knows.
+const MOST_PAGES: u32 = 4_294_967_294;
 /// How long a writer waits for another process.
 const BUSY: Duration = Duration::from_secs(20);
 /// Connections that read at once.
@@ -51,6 +50,9 @@ pub struct SqliteStore {
     writer: Mutex<SqliteConnection>,
     readers: SqlitePool,
     notes: Notes,
+    options: SqliteConnectOptions,
+    /// Pages that the file may have.
+    pages: AtomicU32,
 }
 
 impl SqliteStore {
@@ -83,17 +85,56 @@ impl SqliteStore {
         let readers = SqlitePoolOptions::new()
             .max_connections(READERS)
             .test_before_acquire(false)
-            .connect_lazy_with(options.create_if_missing(false).pragma("query_only", "on"));
-        Ok(Self { place, writer: Mutex::new(writer), readers, notes: Notes::default() })
+            .connect_lazy_with(options.clone().create_if_missing(false).pragma("query_only", "on"));
+        Ok(Self {
+            place,
+            writer: Mutex::new(writer),
+            readers,
+            notes: Notes::default(),
+            options,
+            pages: AtomicU32::new(MOST_PAGES),
+        })
+    }
+
+    /// Lets the file grow to so many pages of 16 KB and no further (none: as far as it can): a quota,
+    /// and what a full disk looks like in a test.
+    ///
+    /// # Errors
+    /// When the database refuses.
+    pub async fn limit_pages(&self, pages: Option<u32>) -> Result<(), StoreError> {
+        let pages = pages.unwrap_or(MOST_PAGES);
+        self.pages.store(pages, Ordering::Relaxed);
+        limit(&mut *self.writer().await?, pages).await
+    }
+
+    /// Ends a transaction that was left open. Usually its rollback is on its way; but when the disk
+    /// is full `SQLite` rolls back on its own, and sqlx, whose rollback then fails, believes for
+    /// ever that it is inside: so that connection is replaced.
+    async fn settle(&self, db: &mut SqliteConnection) -> Result<(), StoreError> {
+        let pinged = db.ping().await;
+        if pinged.is_err() || db.is_in_transaction() {
+            *db = connect(&self.options).await?;
+            limit(db, self.pages.load(Ordering::Relaxed)).await?;
+        }
+        Ok(())
     }
 
     async fn writer(&self) -> Result<MutexGuard<'_, SqliteConnection>, StoreError> {
-        Ok(self.writer.lock().await)
+        let mut db = self.writer.lock().await;
+        if db.is_in_transaction() {
+            self.settle(&mut db).await?;
+        }
+        Ok(db)
     }
 
     async fn reader(&self) -> Result<PoolConnection<Sqlite>, StoreError> {
         self.readers.acquire().await.map_err(failed)
     }
+}
+
+async fn limit(db: &mut SqliteConnection, pages: u32) -> Result<(), StoreError> {
+    let text = format!("PRAGMA max_page_count = {pages}");
+    sqlx::raw_sql(AssertSqlSafe(text)).execute(db).await.map(drop).map_err(failed)
 }
 
 /// Two processes that make one file at once: the switch to WAL heeds no busy timeout.
@@ -146,16 +187,19 @@ async fn migrate(db: &mut SqliteConnection) -> Result<(), StoreError> {
     tx.commit().await.map_err(failed)
 }
 
-const INSERT: &str =
-    "INSERT INTO events (session_no, seq, turn, tokens, hash, usage, bytes) VALUES ";
+const COLUMNS: &str = "(session_no, seq, turn, tokens, hash, usage, bytes)";
 
-/// False when they do not follow the head. More than one only inside a transaction.
+/// False when they do not follow the head. More than [`AT_ONCE`] only inside a transaction, which
+/// is then rolled back.
 async fn insert_events(
     db: &mut SqliteConnection,
     no: i64,
     expected: u64,
     events: &[NewEvent],
 ) -> Result<bool, StoreError> {
+    // A statement that may leave a part behind needs no copy of the pages that it changes: inside
+    // a transaction that is right, because the whole of it is rolled back.
+    let verb = if db.is_in_transaction() { "INSERT OR FAIL" } else { "INSERT" };
     let mut seq = signed(expected);
     if events.len() > 1 && seq > 0 {
         let before = sqlx::query("SELECT 1 FROM events WHERE session_no = $1 AND seq = $2 - 1")
@@ -165,7 +209,7 @@ async fn insert_events(
             return Ok(false);
         }
     }
-    for some in events.chunks(ROWS) {
+    for some in events.chunks(AT_ONCE) {
         let mut query = if events.len() == 1 {
             sqlx::query(
                 "INSERT INTO events (session_no, seq, turn, tokens, hash, usage, bytes) \
@@ -174,7 +218,7 @@ async fn insert_events(
             )
         } else {
             let rows = vec!["(?, ?, ?, ?, ?, ?, ?)"; some.len()].join(", ");
-            sqlx::query(AssertSqlSafe(format!("{INSERT}{rows}")))
+            sqlx::query(AssertSqlSafe(format!("{verb} INTO events {COLUMNS} VALUES {rows}")))
         };
         for event in some {
             query = query

@@ -243,6 +243,11 @@ macro_rules! store_impl {
                 jobs(&mut *self.reader().await?, no, limit).await
             }
 
+            async fn job(&self, id: &str, key: &str) -> Result<Option<Job>, StoreError> {
+                let no = self.number(id).await?;
+                job(&mut *self.reader().await?, no, key).await
+            }
+
             async fn record_call(&self, id: &str, call: &NewCall) -> Result<u64, StoreError> {
                 let no = self.number(id).await?;
                 let mut db = self.writer().await?;
@@ -260,6 +265,16 @@ macro_rules! store_impl {
             ) -> Result<(), StoreError> {
                 let no = self.number(id).await?;
                 settle_call(&mut *self.writer().await?, no, call, usage).await
+            }
+
+            async fn last_call(&self, id: &str) -> Result<Option<CallRow>, StoreError> {
+                let no = self.number(id).await?;
+                let found = newest_call(&mut *self.reader().await?, no).await?;
+                self.notes.count(
+                    usize::from(found.is_some()),
+                    found.as_ref().map_or(0, |row| row.call.body.len()),
+                );
+                Ok(found)
             }
 
             async fn calls(&self, id: &str) -> Result<Vec<CallRow>, StoreError> {
