@@ -8,9 +8,9 @@ use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub use live::{
-    Append, Audit, Compaction, Context, Describe, Expand, Explain, Export, Fork, Grep, Import, List,
-    Load, Log, New, Observe, Pin, Recall, RecallCommand, Recover, Session, SessionCommand, Start,
-    Status, StoreAt, StoreCommand, StoreCommands, Tools, ToolsShape, Undo, Worker,
+    Append, Audit, Compaction, Context, Describe, Expand, Explain, Export, Fork, Grep, Import,
+    List, Load, Log, New, Observe, Pin, Recall, RecallCommand, Recover, Session, SessionCommand,
+    Start, Status, StoreAt, StoreCommand, StoreCommands, Tools, ToolsShape, Undo, Worker,
 };
 
 const STYLES: Styles = Styles::styled()

@@ -108,7 +108,9 @@ async fn one(host: &Host, id: &str) -> Result<Audit, CommandError> {
 
 fn value(id: &str, audit: &Audit) -> Value {
     let mut value = json!({ "session": id, "ok": audit.is_clean() });
-    if let (Value::Object(value), Ok(Value::Object(more))) = (&mut value, serde_json::to_value(audit)) {
+    if let (Value::Object(value), Ok(Value::Object(more))) =
+        (&mut value, serde_json::to_value(audit))
+    {
         value.extend(more);
     }
     value
@@ -146,17 +148,43 @@ fn text(id: &str, audit: &Audit, alone: bool, style: &Style) -> String {
 
 fn receipt(page: &mut Page<'_>, lost: &Receipt) {
     let wide = |n: u32| number(u64::from(n));
-    let title = format!("\n  fold {} ({}), policy {}", wide(lost.fold.number), short(lost.fold.id), lost.policy);
+    let title = format!(
+        "\n  fold {} ({}), policy {}",
+        wide(lost.fold.number),
+        short(lost.fold.id),
+        lost.policy
+    );
     page.text += &format!("{}\n", page.style.paint(Color::Bold, &title));
-    page.field("span", &format!("messages {} to {} of {}", wide(lost.start), wide(lost.end.saturating_sub(1)), wide(lost.fold.events)));
-    page.field("messages", &format!("{} → {}", wide(lost.messages_before), wide(lost.messages_after)));
-    page.field("tokens", &format!("{} → {}", number(lost.tokens_before), number(lost.tokens_after)));
+    page.field(
+        "span",
+        &format!(
+            "messages {} to {} of {}",
+            wide(lost.start),
+            wide(lost.end.saturating_sub(1)),
+            wide(lost.fold.events)
+        ),
+    );
+    page.field(
+        "messages",
+        &format!("{} → {}", wide(lost.messages_before), wide(lost.messages_after)),
+    );
+    page.field(
+        "tokens",
+        &format!("{} → {}", number(lost.tokens_before), number(lost.tokens_after)),
+    );
     for (at, removed) in lost.removed.iter().enumerate() {
-        let label = if at == 0 { "shortened" } else { "" };
-        let reason = if removed.reason.is_empty() { String::new() } else { format!(" ({})", removed.reason) };
+        let label = if at == 0 { "taken out" } else { "" };
+        let reason = if removed.reason.is_empty() {
+            String::new()
+        } else {
+            format!(" ({})", removed.reason)
+        };
         let text = format!(
             "{} by {}{reason}: {} → {} tokens",
-            plural(u64::from(removed.items), if is_stand_in(&removed.rule) { "message" } else { "block" }),
+            plural(
+                u64::from(removed.items),
+                if is_stand_in(&removed.rule) { "message" } else { "block" }
+            ),
             removed.rule,
             number(removed.tokens_before),
             number(removed.tokens_after)
@@ -165,17 +193,24 @@ fn receipt(page: &mut Page<'_>, lost: &Receipt) {
     }
     if !lost.pins.is_empty() {
         let pins: Vec<_> = lost.pins.iter().map(|pin| wide(*pin)).collect();
-        page.field("pinned", &format!("messages {} stayed as they were", pins.join(", ")));
+        let what = if pins.len() == 1 { "message" } else { "messages" };
+        page.field("pinned", &format!("{what} {}, as they were", pins.join(", ")));
     }
     ids(page, "still named", &lost.kept_ids);
     ids(page, "not named", &lost.lost_ids);
-    let whole = if lost.head_verbatim && lost.tail_verbatim { "byte for byte" } else { "NOT byte for byte" };
+    let whole = if lost.head_verbatim && lost.tail_verbatim {
+        "byte for byte"
+    } else {
+        "NOT byte for byte"
+    };
     page.field("ends", &format!("head and tail {whole}"));
     let count = lost.recallable.len() as u64;
     let can = match (lost.intact, count) {
         (true, 0) => "nothing to bring back".to_owned(),
         (true, count) => format!("{} can be brought back as they were", plural(count, "message")),
-        (false, _) => "NOT all can be brought back: the log differs from what was folded".to_owned(),
+        (false, _) => {
+            "NOT all can be brought back: the log differs from what was folded".to_owned()
+        }
     };
     page.field("originals", &can);
 }
@@ -191,5 +226,8 @@ fn ids(page: &mut Page<'_>, label: &str, (count, first): &(u32, Vec<String>)) {
     }
     let shown: Vec<_> = first.iter().take(IDS).map(|id| crate::words::line(id, 60)).collect();
     let more = if (*count as usize) > shown.len() { ", …" } else { "" };
-    page.field(label, &format!("{}: {}{more}", plural(u64::from(*count), "identifier"), shown.join(", ")));
+    page.field(
+        label,
+        &format!("{}: {}{more}", plural(u64::from(*count), "identifier"), shown.join(", ")),
+    );
 }

@@ -1,6 +1,8 @@
 //! `midfold explain`.
 
-use midfold::core::explain::{Answer, ExplainError, Explanation, FoldRef, Moment, Occurrence, Sight, explain};
+use midfold::core::explain::{
+    Answer, ExplainError, Explanation, FoldRef, Moment, Occurrence, Sight, explain,
+};
 use midfold::core::ledger::CallRecord;
 
 use crate::args::Explain;
@@ -41,8 +43,12 @@ pub fn run(args: &Explain, json: bool, output: &Output) -> Result<(), CommandErr
 
 fn failed(error: &ExplainError) -> CommandError {
     let hint = match error {
-        ExplainError::NoCall(_, 0) => "`midfold session context` records calls; without --call the session as it stands is asked",
-        ExplainError::NoCall(..) => "calls are numbered from 1; without --call the session as it stands is asked",
+        ExplainError::NoCall(_, 0) => {
+            "`midfold session context` records calls; without --call the session as it stands is asked"
+        }
+        ExplainError::NoCall(..) => {
+            "calls are numbered from 1; without --call the session as it stands is asked"
+        }
         ExplainError::Empty => "name a file, a word, an identifier",
         _ => "`midfold audit` checks the session",
     };
@@ -60,10 +66,16 @@ fn text(found: &Explanation, session: &str, style: &Style) -> String {
         Answer::InRecap => (Color::Green, format!("the model sees it {at}, in the recap only")),
         Answer::Gone => (Color::Red, format!("the model does not see it {at}")),
     };
-    let answer = if found.call.is_some() { answer.replace("sees", "saw").replace("does not see", "did not see") } else { answer };
+    let answer = if found.call.is_some() {
+        answer.replace("sees", "saw").replace("does not see", "did not see")
+    } else {
+        answer
+    };
     page.title(color, &format!("\"{}\": {answer}", line(&found.text, 200)));
     let read = match &found.fold {
-        Some(fold) => format!("{} through {}", plural(u64::from(found.events), "message"), name(fold)),
+        Some(fold) => {
+            format!("{} through {}", plural(u64::from(found.events), "message"), name(fold))
+        }
         None => format!("{}, nothing folded", plural(u64::from(found.events), "message")),
     };
     page.field("asked of", &read);
@@ -76,7 +88,10 @@ fn text(found: &Explanation, session: &str, style: &Style) -> String {
     }
     let more = found.occurrences.len().saturating_sub(SHOWN) as u64;
     if more > 0 {
-        page.text += &style.paint(Color::Dim, &format!("\n  and {} (all of them with --json)\n", plural(more, "more message")));
+        page.text += &style.paint(
+            Color::Dim,
+            &format!("\n  and {} (all of them with --json)\n", plural(more, "more message")),
+        );
     }
     page.text
 }
@@ -84,7 +99,8 @@ fn text(found: &Explanation, session: &str, style: &Style) -> String {
 fn one(page: &mut Page<'_>, occurrence: &Occurrence, session: &str) {
     page.text.push('\n');
     let seq = u64::from(occurrence.seq);
-    let head = format!("  message {} ({}): {}", number(seq), occurrence.role.name(), occurrence.sight);
+    let head =
+        format!("  message {} ({}): {}", number(seq), occurrence.role.name(), occurrence.sight);
     page.text += &format!("{}\n", page.style.paint(Color::Bold, &head));
     let quote = line(&occurrence.snippet, 300);
     let width = page.style.width.saturating_sub(8).max(20);
@@ -92,11 +108,23 @@ fn one(page: &mut Page<'_>, occurrence: &Occurrence, session: &str) {
         page.text += &format!("    {} {text}\n", page.style.paint(Color::Dim, "│"));
     }
     if let Some(left) = &occurrence.left {
-        detail(page, "left", &format!("with {}, by the rule {} ({})", name(&left.fold), left.rule, left.reason));
+        detail(
+            page,
+            "left",
+            &format!("with {}, by the rule {} ({})", name(&left.fold), left.rule, left.reason),
+        );
     }
     if let Some(used) = &occurrence.used {
         let when = if used.after_left { "after it had left" } else { "while it was there" };
-        detail(page, "used again", &format!("in message {} by the {}, {when}", number(u64::from(used.seq)), used.by.name()));
+        detail(
+            page,
+            "used again",
+            &format!(
+                "in message {} by the {}, {when}",
+                number(u64::from(used.seq)),
+                used.by.name()
+            ),
+        );
     }
     if occurrence.recall && !matches!(occurrence.sight, Sight::Verbatim { .. }) {
         detail(page, "original", &format!("midfold recall expand {session} {seq}"));

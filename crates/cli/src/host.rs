@@ -56,8 +56,9 @@ impl Host {
         match error {
             StoredError::Store(error) => self.store_failed(error).await,
             StoredError::Plan(error) => plan_failed(&error),
-            StoredError::Unknown { .. } => CommandError::failed(error.to_string())
-                .hint("it was made by another build; update midfold, or build it with that feature"),
+            StoredError::Unknown { .. } => CommandError::failed(error.to_string()).hint(
+                "it was made by another build; update midfold, or build it with that feature",
+            ),
             StoredError::NoEvent { session, seq, events } => {
                 let have = match events {
                     0 => "it has none yet".to_owned(),
@@ -76,11 +77,11 @@ impl Host {
         let text = error.to_string();
         match error {
             StoreError::NoSession(id) => self.no_session(&id).await,
-            StoreError::Exists(id) => CommandError::failed(text)
-                .hint(format!("choose another --id, or go on with it: midfold session status {id}")),
-            StoreError::Conflict { .. } => {
-                CommandError::failed(text).hint("nothing was appended; without --expect it would be")
-            }
+            StoreError::Exists(id) => CommandError::failed(text).hint(format!(
+                "choose another --id, or go on with it: midfold session status {id}"
+            )),
+            StoreError::Conflict { .. } => CommandError::failed(text)
+                .hint("nothing was appended; without --expect it would be"),
             StoreError::KeyReused(_) => CommandError::failed(text)
                 .hint("nothing was appended; a key names one append for ever: use a new one"),
             StoreError::Damaged(_) => CommandError::failed(text)
@@ -93,10 +94,8 @@ impl Host {
     }
 
     async fn no_session(&self, id: &str) -> CommandError {
-        let error = CommandError::failed(format!(
-            "there is no session `{id}` in {}",
-            self.store.place()
-        ));
+        let error =
+            CommandError::failed(format!("there is no session `{id}` in {}", self.store.place()));
         if self.is_memory {
             return error.hint("a store in memory is empty at every command: use sqlite:PATH");
         }
@@ -115,9 +114,8 @@ impl Host {
 fn plan_failed(error: &PlanError) -> CommandError {
     let failed = CommandError::failed(grouped(&error.to_string()));
     match error {
-        PlanError::Floor(_) => {
-            failed.hint("import or fork it into a session with a larger --window, or unpin messages")
-        }
+        PlanError::Floor(_) => failed
+            .hint("import or fork it into a session with a larger --window, or unpin messages"),
         PlanError::Off { .. } => failed.hint("`midfold session compact ID` folds all the same"),
         PlanError::Budget(_) => failed.hint("raise --window or lower --output-reserve"),
     }
@@ -143,8 +141,9 @@ fn unopened(url: &str, error: &StoreError) -> CommandError {
     }
     let shown = mask(url);
     if url.starts_with("postgres") {
-        return CommandError::failed(text)
-            .hint(format!("asked for {shown}: is the server up, and are name and password right?"));
+        return CommandError::failed(text).hint(format!(
+            "asked for {shown}: is the server up, and are name and password right?"
+        ));
     }
     if text.contains("not a database") || text.contains("unsupported file format") {
         return CommandError::failed(text).hint("name another file with --store sqlite:PATH");
@@ -188,8 +187,11 @@ fn sqlite_path(url: &str) -> Option<PathBuf> {
 fn check(path: &Path, make: Make) -> Result<(), CommandError> {
     if path.is_dir() {
         let inside = path.join("midfold.db");
-        return Err(CommandError::failed(format!("{} is a directory, not a store", path.display()))
-            .hint(format!("name a file in it: --store sqlite:{}", inside.display())));
+        return Err(CommandError::failed(format!(
+            "{} is a directory, not a store",
+            path.display()
+        ))
+        .hint(format!("name a file in it: --store sqlite:{}", inside.display())));
     }
     if make == Make::No && !path.as_os_str().is_empty() && !path.exists() {
         return Err(CommandError::failed(format!("there is no store at {}", path.display()))
@@ -201,7 +203,8 @@ fn check(path: &Path, make: Make) -> Result<(), CommandError> {
 /// Runs a command that waits for a store. Made here and for one command only: those without a
 /// store start without a runtime.
 pub fn block_on<T>(work: impl Future<Output = Result<T, CommandError>>) -> Result<T, CommandError> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     let runtime = runtime
         .map_err(|error| CommandError::failed(format!("no thread can be started: {error}")))?;
     let done = runtime.block_on(work);

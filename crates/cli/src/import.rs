@@ -52,11 +52,8 @@ pub fn run(args: &Import, json: bool, output: &Output) -> Result<(), CommandErro
     let notes = Note::by_conversation(std::mem::take(&mut found.problems), &found.conversations);
     let count = found.conversations.len();
     if let Some(only) = args.only.filter(|only| *only == 0 || *only > count) {
-        return Err(CommandError::usage(format!(
-            "{} has no conversation {only}",
-            input.name
-        ))
-        .hint(format!("it has {count}, numbered from 1")));
+        return Err(CommandError::usage(format!("{} has no conversation {only}", input.name))
+            .hint(format!("it has {count}, numbered from 1")));
     }
     let mut ids = Ids::new(args, &input.name, count);
     let mut wanted = Vec::new();
@@ -181,8 +178,10 @@ async fn same(
             Err(error) => return Err(host.store_failed(error).await),
         };
         for row in &rows {
-            let file: Option<&Bytes> =
-                usize::try_from(row.seq).ok().and_then(|at| events.get(at)).map(|event| &event.bytes);
+            let file: Option<&Bytes> = usize::try_from(row.seq)
+                .ok()
+                .and_then(|at| events.get(at))
+                .map(|event| &event.bytes);
             if file != Some(&row.event.bytes) {
                 return Err(CommandError::failed(format!(
                     "session `{id}` exists and holds another conversation: message {} differs",

@@ -1,6 +1,8 @@
 //! `midfold recall`: what a fold took out, brought back from the log.
 
-use midfold::store::recall::{self, Described, Found, MAX_HITS, Page as Originals, RecallError, Shape, What};
+use midfold::store::recall::{
+    self, Described, Found, MAX_HITS, Page as Originals, RecallError, Shape, What,
+};
 use midfold::store::{SearchMode, StoreError};
 use serde_json::json;
 
@@ -39,9 +41,12 @@ async fn failed(host: &Host, id: &str, error: RecallError) -> CommandError {
             .hint("`midfold recall grep` finds messages and prints their numbers"),
         RecallError::NoFold(_) | RecallError::Ambiguous(_) => CommandError::failed(text)
             .hint(format!("`midfold audit {id}` lists the folds with their ids")),
-        RecallError::Unfolded => CommandError::failed(text)
-            .hint(format!("all of it is there: midfold session log {id}")),
-        RecallError::Cursor(_) => CommandError::usage(text).hint("leave --from out to start at the beginning"),
+        RecallError::Unfolded => {
+            CommandError::failed(text).hint(format!("all of it is there: midfold session log {id}"))
+        }
+        RecallError::Cursor(_) => {
+            CommandError::usage(text).hint("leave --from out to start at the beginning")
+        }
         RecallError::NoEvent(..) | RecallError::Empty => {
             CommandError::failed(text).hint(format!("`midfold session log {id}` lists them"))
         }
@@ -50,7 +55,8 @@ async fn failed(host: &Host, id: &str, error: RecallError) -> CommandError {
 
 async fn grep(args: &Grep, host: &Host, json: bool, output: &Output) -> Result<(), CommandError> {
     if args.query.trim().is_empty() {
-        return Err(CommandError::usage("there is nothing to look for").hint("give a word or a part of a name"));
+        return Err(CommandError::usage("there is nothing to look for")
+            .hint("give a word or a part of a name"));
     }
     let mode = match (args.literal, args.regex) {
         (true, _) => SearchMode::Literal,
@@ -86,7 +92,12 @@ fn hits(found: &[Found], style: &Style) -> String {
     let mut out = String::new();
     let width = style.width.saturating_sub(4).max(20);
     for Found { event, role, turn, snippet } in found {
-        let head = format!("message {} ({}, turn {})", number(*event), role.name(), number(u64::from(*turn)));
+        let head = format!(
+            "message {} ({}, turn {})",
+            number(*event),
+            role.name(),
+            number(u64::from(*turn))
+        );
         out += &format!("{}\n", style.paint(Color::Bold, &head));
         for text in wrap(&line(snippet, 400), width) {
             out += &format!("  {} {text}\n", style.paint(Color::Dim, "│"));
@@ -95,7 +106,12 @@ fn hits(found: &[Found], style: &Style) -> String {
     out
 }
 
-async fn expand(args: &Expand, host: &Host, json: bool, output: &Output) -> Result<(), CommandError> {
+async fn expand(
+    args: &Expand,
+    host: &Host,
+    json: bool,
+    output: &Output,
+) -> Result<(), CommandError> {
     let done = async {
         let what = What::parse(&args.what)?;
         recall::expand(&*host.store, &args.id, &what, args.from.as_deref(), args.max_chars).await
@@ -110,23 +126,39 @@ async fn expand(args: &Expand, host: &Host, json: bool, output: &Output) -> Resu
     let style = output.stdout_style();
     let mut text = String::new();
     for original in &page.originals {
-        let place = if original.offset > 0 { format!(", from byte {}", number(original.offset as u64)) } else { String::new() };
+        let place = if original.offset > 0 {
+            format!(", from byte {}", number(original.offset as u64))
+        } else {
+            String::new()
+        };
         let head = format!(
             "── message {} ({}, turn {}{place})",
             number(original.event),
             original.role.name(),
             number(u64::from(original.turn))
         );
-        text += &format!("{}\n{}\n", style.paint(Color::Bold, &head), printable(original.text.trim_end()));
+        text += &format!(
+            "{}\n{}\n",
+            style.paint(Color::Bold, &head),
+            printable(original.text.trim_end())
+        );
     }
     output.stdout(text)?;
     if let Some(next) = &page.next {
-        output.stderr(&format!("there is more: midfold recall expand {} {} --from {next}\n", args.id, args.what));
+        output.stderr(&format!(
+            "there is more: midfold recall expand {} {} --from {next}\n",
+            args.id, args.what
+        ));
     }
     Ok(())
 }
 
-async fn describe(args: &Describe, host: &Host, json: bool, output: &Output) -> Result<(), CommandError> {
+async fn describe(
+    args: &Describe,
+    host: &Host,
+    json: bool,
+    output: &Output,
+) -> Result<(), CommandError> {
     let name = match &args.fold {
         // Numbers are what the other commands print; the library knows ids alone.
         Some(name) if name != "active" => {
@@ -162,10 +194,16 @@ fn described(found: &Described, session: &str, style: &Style) -> String {
     let count: u64 = found.covered.iter().map(|(from, to)| to - from + 1).sum();
     page.field("covers", &format!("{}: {}{more}", plural(count, "message"), runs(&found.covered)));
     if !found.edited.is_empty() {
-        page.field("", &format!("{} of them are sent shortened", number(found.edited.len() as u64)));
+        page.field(
+            "",
+            &format!("{} of them are sent shortened", number(found.edited.len() as u64)),
+        );
     }
     page.field("kept", &format!("{} between them, as they are", plural(found.kept, "message")));
-    page.field("tokens", &format!("{} → {}", number(found.tokens_before), number(found.tokens_after)));
+    page.field(
+        "tokens",
+        &format!("{} → {}", number(found.tokens_before), number(found.tokens_after)),
+    );
     page.field("policy", &found.policy);
     if !found.lost_ids.is_empty() {
         let ids: Vec<_> = found.lost_ids.iter().map(|id| line(id, 60)).collect();

@@ -32,8 +32,11 @@ pub fn run(args: &StoreCommands, json: bool, output: &Output) -> Result<(), Comm
             let file = File::open(&load.file).and_then(|file| file.metadata());
             let meta = file.map_err(|error| unreadable(&load.file, &error))?;
             if meta.is_dir() {
-                return Err(CommandError::failed(format!("{} is a directory", load.file.display()))
-                    .hint("name the file that `midfold store export` wrote"));
+                return Err(CommandError::failed(format!(
+                    "{} is a directory",
+                    load.file.display()
+                ))
+                .hint("name the file that `midfold store export` wrote"));
             }
             block_on(async {
                 let host = Host::open(&args.at, Make::Yes).await?;
@@ -51,7 +54,9 @@ async fn check(host: &Host, json: bool, output: &Output) -> Result<(), CommandEr
     let clean = report.is_clean();
     if json {
         let mut value = json!({ "ok": clean, "store": host.store.place() });
-        if let (Value::Object(value), Ok(Value::Object(more))) = (&mut value, serde_json::to_value(&report)) {
+        if let (Value::Object(value), Ok(Value::Object(more))) =
+            (&mut value, serde_json::to_value(&report))
+        {
             value.extend(more);
         }
         output.stdout(pretty(&value)?)?;
@@ -78,7 +83,10 @@ async fn check(host: &Host, json: bool, output: &Output) -> Result<(), CommandEr
             page.field("", &format!("the figures of {} could not be computed again: this build does not know their counter or format", plural(unknown, "fold")));
         }
         for finding in &report.findings {
-            page.field("WRONG", &format!("session {}, {}: {}", finding.session, finding.place, finding.problem));
+            page.field(
+                "WRONG",
+                &format!("session {}, {}: {}", finding.session, finding.place, finding.problem),
+            );
             page.field("", &format!("→ {}", finding.advice));
         }
         output.stdout(page.text)?;
@@ -86,7 +94,12 @@ async fn check(host: &Host, json: bool, output: &Output) -> Result<(), CommandEr
     if clean { Ok(()) } else { Err(CommandError::silent(1)) }
 }
 
-async fn write(args: &Export, host: &Host, json: bool, output: &Output) -> Result<(), CommandError> {
+async fn write(
+    args: &Export,
+    host: &Host,
+    json: bool,
+    output: &Output,
+) -> Result<(), CommandError> {
     let only = args.session.as_deref();
     if let Some(id) = only
         && let Err(error) = host.store.session(id).await
@@ -106,7 +119,11 @@ async fn write(args: &Export, host: &Host, json: bool, output: &Output) -> Resul
         }
         Err(error) => return Err(failed(host, &args.file, error).await),
     };
-    let to = if is_stdin(&args.file) { "standard output".to_owned() } else { args.file.display().to_string() };
+    let to = if is_stdin(&args.file) {
+        "standard output".to_owned()
+    } else {
+        args.file.display().to_string()
+    };
     tell(&moved, &format!("written to {to}"), json && !is_stdin(&args.file), output)
 }
 
@@ -155,7 +172,8 @@ async fn failed(host: &Host, file: &Path, error: TransferError) -> CommandError 
 }
 
 fn unreadable(file: &Path, error: &std::io::Error) -> CommandError {
-    let error = CommandError::failed(format!("{} cannot be read: {}", file.display(), reason(error)));
+    let error =
+        CommandError::failed(format!("{} cannot be read: {}", file.display(), reason(error)));
     error.maybe_hint(is_stdin(file).then(|| "the file is read twice: give it a name".to_owned()))
 }
 
@@ -165,6 +183,9 @@ fn tell(moved: &Moved, what: &str, json: bool, output: &Output) -> Result<(), Co
     }
     let Moved { sessions, events, folds, calls } = moved;
     let counts = [(*sessions, "session"), (*events, "message"), (*folds, "fold"), (*calls, "call")];
-    output.stderr(&format!("{} {what}\n", counts.map(|(count, what)| plural(count, what)).join(", ")));
+    output.stderr(&format!(
+        "{} {what}\n",
+        counts.map(|(count, what)| plural(count, what)).join(", ")
+    ));
     Ok(())
 }

@@ -44,7 +44,14 @@ pub fn run(args: &Args, json: bool, output: &Output) -> Result<(), CommandError>
         let host = Host::open(&args.at, Make::Yes).await?;
         let (stop, stopped) = watch::channel(false);
         let signals = tokio::spawn(signals(stop));
-        let shared = Arc::new(Shared { client, json, output: *output, once: args.once, poll: Duration::from_millis(args.poll), counts: Counts::default() });
+        let shared = Arc::new(Shared {
+            client,
+            json,
+            output: *output,
+            once: args.once,
+            poll: Duration::from_millis(args.poll),
+            counts: Counts::default(),
+        });
         if !json && !args.once {
             let place = host.store.place();
             output.stderr(&format!("waiting for jobs in {place}; ctrl-c ends\n"));
@@ -77,7 +84,8 @@ fn client(args: &Args) -> Result<Client, CommandError> {
     config.key = key(args)?;
     config.window_tokens = args.window.or_else(|| tokens::window_of(&args.model));
     Client::new(config).map_err(|error| {
-        CommandError::usage(error.to_string()).hint("--base-url looks like https://api.openai.com/v1 or http://127.0.0.1:8080")
+        CommandError::usage(error.to_string())
+            .hint("--base-url looks like https://api.openai.com/v1 or http://127.0.0.1:8080")
     })
 }
 
@@ -140,7 +148,11 @@ struct Shared {
 
 impl Shared {
     /// Jobs one after the other, until told to stop; with `--once` until none is due.
-    async fn work(self: Arc<Self>, worker: Worker, mut stopped: watch::Receiver<bool>) -> Result<(), StoredError> {
+    async fn work(
+        self: Arc<Self>,
+        worker: Worker,
+        mut stopped: watch::Receiver<bool>,
+    ) -> Result<(), StoredError> {
         while !*stopped.borrow() {
             let step = worker.step(|request| {
                 let (client, stopped) = (Arc::clone(&self.client), stopped.clone());
@@ -160,7 +172,8 @@ impl Shared {
                 Ok(None) => pause(self.poll, &mut stopped).await,
                 Err(error) if self.once => return Err(error),
                 Err(error) => {
-                    self.output.stderr(&format!("{}  the store failed: {error}\n", time(host::now())));
+                    self.output
+                        .stderr(&format!("{}  the store failed: {error}\n", time(host::now())));
                     pause(PAUSE, &mut stopped).await;
                 }
             }
@@ -189,7 +202,11 @@ impl Shared {
             (true, false) => ", no fold came of it",
             (false, _) => "",
         };
-        let detail = if report.detail.is_empty() { String::new() } else { format!(": {}", line(&report.detail, 200)) };
+        let detail = if report.detail.is_empty() {
+            String::new()
+        } else {
+            format!(": {}", line(&report.detail, 200))
+        };
         self.output.stderr(&format!(
             "{}  job {}  {}  messages {} to {}  attempt {}  {}{fold}{detail}\n",
             time(host::now()),
@@ -208,7 +225,11 @@ impl Shared {
         if !self.json {
             let text = match jobs {
                 0 => "no job was due\n".to_owned(),
-                _ => format!("{}: {} ready, {failed} failed\n", plural(jobs, "job"), plural(folded, "fold")),
+                _ => format!(
+                    "{}: {} ready, {failed} failed\n",
+                    plural(jobs, "job"),
+                    plural(folded, "fold")
+                ),
             };
             self.output.stderr(&text);
         }

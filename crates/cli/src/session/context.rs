@@ -160,15 +160,34 @@ fn told(found: &Diagnosis, tokens: u64) -> String {
 fn no_overflow(found: &Diagnosis) -> CommandError {
     let (what, advice) = match found {
         Diagnosis::OutputCap { .. } => ("the room asked for the reply is too large", None),
-        Diagnosis::RateLimit => ("a limit of requests or tokens in a time, or a busy server", Some("wait, then send the same request again")),
-        Diagnosis::TierGate => ("long prompts are not part of the plan that pays for it", Some("use another model, or a session with a smaller --window")),
-        Diagnosis::Unsupported => ("a parameter that the model does not know", Some("leave that parameter out")),
-        Diagnosis::BoundReasoning => ("reasoning that belongs to another model or was changed", Some("send the messages without their reasoning")),
+        Diagnosis::RateLimit => (
+            "a limit of requests or tokens in a time, or a busy server",
+            Some("wait, then send the same request again"),
+        ),
+        Diagnosis::TierGate => (
+            "long prompts are not part of the plan that pays for it",
+            Some("use another model, or a session with a smaller --window"),
+        ),
+        Diagnosis::Unsupported => {
+            ("a parameter that the model does not know", Some("leave that parameter out"))
+        }
+        Diagnosis::BoundReasoning => (
+            "reasoning that belongs to another model or was changed",
+            Some("send the messages without their reasoning"),
+        ),
         Diagnosis::ContentPolicy => ("the provider refused what the request says", None),
-        Diagnosis::Malformed => ("the request breaks a rule of the wire format", Some("read the provider's message: a smaller context would be refused as well")),
-        _ => ("nothing in it says that the request was too long", Some("show the provider's error to whoever asked")),
+        Diagnosis::Malformed => (
+            "the request breaks a rule of the wire format",
+            Some("read the provider's message: a smaller context would be refused as well"),
+        ),
+        _ => (
+            "nothing in it says that the request was too long",
+            Some("show the provider's error to whoever asked"),
+        ),
     };
-    let room = found.room_for_reply().map(|room| format!("send it again with at most {} tokens for the reply (max_tokens)", number(room)));
+    let room = found.room_for_reply().map(|room| {
+        format!("send it again with at most {} tokens for the reply (max_tokens)", number(room))
+    });
     CommandError::failed(format!("this is not an overflow: {what}; nothing was compacted"))
         .maybe_hint(room)
         .maybe_hint(advice.map(str::to_owned))

@@ -71,8 +71,10 @@ impl Feedback<'_> {
         let what = if self.preview { "Nothing would change" } else { "Nothing changed" };
         page.title(Color::Yellow, &format!("{what}: {messages}"));
         page.field("why", &grouped(&reason.to_string()));
-        let tokens = about(self.before.context_tokens, self.counter.1);
-        page.field("tokens", &format!("{tokens} (unchanged), {}", self.how()));
+        let real = self.before.last_prompt_tokens > 0 || self.before.meter.samples > 0;
+        let tokens = about(self.before.context_tokens, self.counter.1 && !real);
+        let how = if real { "after the provider's own counts".to_owned() } else { self.how() };
+        page.field("tokens", &format!("{tokens} (unchanged), {how}"));
     }
 
     fn folded(&self, page: &mut Page<'_>, fold: &Fold) {

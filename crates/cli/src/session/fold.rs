@@ -133,17 +133,18 @@ pub fn find<'a>(
     if let Some(place) = place {
         return Ok((place as u64, &folds[place - 1]));
     }
-    let starts = |fold: &&Fold| name.len() >= 4 && fold.id.to_hex().starts_with(&name.to_lowercase());
+    let starts =
+        |fold: &&Fold| name.len() >= 4 && fold.id.to_hex().starts_with(&name.to_lowercase());
     let mut found = folds.iter().filter(starts);
     match (found.next(), found.next()) {
         (Some(fold), None) => {
             let at = folds.iter().position(|known| known.id == fold.id).unwrap_or(0);
             Ok((at as u64 + 1, fold))
         }
-        (Some(_), Some(_)) => {
-            Err(CommandError::failed(format!("more than one fold has an id that starts with `{name}`"))
-                .hint("give more of it, or its number"))
-        }
+        (Some(_), Some(_)) => Err(CommandError::failed(format!(
+            "more than one fold has an id that starts with `{name}`"
+        ))
+        .hint("give more of it, or its number")),
         (None, _) => {
             let error = CommandError::failed(format!("session `{session}` has no fold `{name}`"));
             Err(match folds.len() as u64 {

@@ -69,7 +69,9 @@ pub fn run(args: &Session, json: bool, output: &Output) -> Result<(), CommandErr
         SessionCommand::List(args) => {
             work.open(async |host| show::list(args, host, json, output).await)
         }
-        SessionCommand::Log(args) => work.open(async |host| log::run(args, host, json, output).await),
+        SessionCommand::Log(args) => {
+            work.open(async |host| log::run(args, host, json, output).await)
+        }
     }
 }
 
@@ -78,7 +80,10 @@ struct Work<'a> {
 }
 
 impl Work<'_> {
-    fn open(&self, work: impl AsyncFnOnce(&Host) -> Result<(), CommandError>) -> Result<(), CommandError> {
+    fn open(
+        &self,
+        work: impl AsyncFnOnce(&Host) -> Result<(), CommandError>,
+    ) -> Result<(), CommandError> {
         self.with(Make::No, work)
     }
 

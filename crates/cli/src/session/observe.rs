@@ -127,12 +127,25 @@ mod tests {
     #[test]
     fn usage_is_read_as_providers_write_it() {
         let cases = [
-            (json!({"prompt_tokens": 10, "completion_tokens": 2, "prompt_tokens_details": {"cached_tokens": 4}}), (10, 2, 4, 0)),
-            (json!({"usage": {"input_tokens": 10, "output_tokens": 2, "input_tokens_details": {"cached_tokens": 4}}}), (10, 2, 4, 0)),
-            (json!({"usage": {"input_tokens": 3, "cache_read_input_tokens": 5, "cache_creation_input_tokens": 2, "output_tokens": 1}}), (10, 1, 5, 2)),
+            (
+                json!({"prompt_tokens": 10, "completion_tokens": 2, "prompt_tokens_details": {"cached_tokens": 4}}),
+                (10, 2, 4, 0),
+            ),
+            (
+                json!({"usage": {"input_tokens": 10, "output_tokens": 2, "input_tokens_details": {"cached_tokens": 4}}}),
+                (10, 2, 4, 0),
+            ),
+            (
+                json!({"usage": {"input_tokens": 3, "cache_read_input_tokens": 5, "cache_creation_input_tokens": 2, "output_tokens": 1}}),
+                (10, 1, 5, 2),
+            ),
         ];
         for (value, (prompt, output, cache_read, cache_write)) in cases {
-            assert_eq!(read(&value), Some(Usage { prompt, output, cache_read, cache_write }), "{value}");
+            assert_eq!(
+                read(&value),
+                Some(Usage { prompt, output, cache_read, cache_write }),
+                "{value}"
+            );
         }
         assert_eq!(read(&json!({"id": 1})), None);
     }

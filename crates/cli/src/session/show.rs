@@ -50,8 +50,14 @@ pub async fn status(
     page.field("next fold", &due(&status));
     let named = |id| folds.iter().position(|fold| fold.id == id).map_or(0, |at| at as u64 + 1);
     let folded = match status.active_fold {
-        Some(id) => format!("{}; read through {}", number(status.compaction_count), words::fold(named(id), id)),
-        None if status.compaction_count > 0 => format!("{}, none of them active", number(status.compaction_count)),
+        Some(id) => format!(
+            "{}; read through {}",
+            number(status.compaction_count),
+            words::fold(named(id), id)
+        ),
+        None if status.compaction_count > 0 => {
+            format!("{}, none of them active", number(status.compaction_count))
+        }
         None => "none".to_owned(),
     };
     page.field("folds", &folded);
@@ -84,12 +90,16 @@ fn context(page: &mut Page<'_>, stored: &Stored, status: &Status, exact: bool) {
     let text = format!(
         "{}, {} tokens: {} % of the window",
         plural(status.messages, "message"),
-        about(status.context_tokens, exact && status.last_prompt_tokens == 0 && status.meter.samples == 0),
-        status.usage_percent
+        about(
+            status.context_tokens,
+            exact && status.last_prompt_tokens == 0 && status.meter.samples == 0
+        ),
+        (status.context_tokens * 100).checked_div(status.context_length).unwrap_or(0)
     );
     page.field("context", &text);
     let reserve = status.context_length.saturating_sub(status.budget_tokens);
-    let kept = if reserve > 0 { format!(", {} of them reserved", number(reserve)) } else { String::new() };
+    let kept =
+        if reserve > 0 { format!(", {} of them reserved", number(reserve)) } else { String::new() };
     page.field("window", &format!("{} tokens{kept}", number(status.context_length)));
 }
 
@@ -103,9 +113,13 @@ fn due(status: &Status) -> String {
         Due::Threshold(line) => {
             format!("due: the line of {} tokens ({}) is crossed", number(line.tokens), line.rule)
         }
-        Due::HardWindow { limit } => format!("due: more than the {} tokens that fit", number(limit)),
+        Due::HardWindow { limit } => {
+            format!("due: more than the {} tokens that fit", number(limit))
+        }
         Due::Held(hold @ (Hold::Breaker | Hold::NothingToGain)) => {
-            format!("held back at the line of {line} tokens: {hold}; `midfold session compact` folds all the same")
+            format!(
+                "held back at the line of {line} tokens: {hold}; `midfold session compact` folds all the same"
+            )
         }
         Due::Held(hold) => format!("held back at the line of {line} tokens: {hold}"),
     }
@@ -124,7 +138,11 @@ fn narration(page: &mut Page<'_>, status: &Status, jobs: &[JobState]) {
         .filter(|(count, _)| *count > 0)
         .map(|(count, what)| format!("{} {what}", number(*count)))
         .collect();
-    let mut text = if there.is_empty() { "no jobs yet".to_owned() } else { format!("jobs: {}", there.join(", ")) };
+    let mut text = if there.is_empty() {
+        "no jobs yet".to_owned()
+    } else {
+        format!("jobs: {}", there.join(", "))
+    };
     if status.narration_ready {
         text += "; one is ready for the next fold";
     }
@@ -137,7 +155,10 @@ fn narration(page: &mut Page<'_>, status: &Status, jobs: &[JobState]) {
 fn made(page: &mut Page<'_>, stored: &Stored) {
     let new = &stored.row().new;
     let meta = stored.meta();
-    page.field("format", &format!("{}, rules of {}, counted with {}", new.dialect, new.profile, new.counter));
+    page.field(
+        "format",
+        &format!("{}, rules of {}, counted with {}", new.dialect, new.profile, new.counter),
+    );
     let mut text = words::time(new.created);
     if let Some((parent, at)) = &meta.parent {
         text += &format!(", forked from {parent} at {}", plural(*at, "message"));
