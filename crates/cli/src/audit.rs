@@ -194,7 +194,7 @@ fn receipt(page: &mut Page<'_>, lost: &Receipt) {
     if !lost.pins.is_empty() {
         let pins: Vec<_> = lost.pins.iter().map(|pin| wide(*pin)).collect();
         let what = if pins.len() == 1 { "message" } else { "messages" };
-        page.field("pinned", &format!("{what} {}, as they were", pins.join(", ")));
+        page.field("untouched", &format!("{what} {}", pins.join(", ")));
     }
     ids(page, "still named", &lost.kept_ids);
     ids(page, "not named", &lost.lost_ids);

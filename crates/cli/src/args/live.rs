@@ -71,6 +71,9 @@ pub struct Start {
     /// A policy of your own, as TOML; `base = "default"` starts from a preset
     #[arg(long, value_name = "FILE", help_heading = "Folding")]
     pub policy: Option<PathBuf>,
+    /// Have spans narrated by the model of a `midfold worker`, whatever the policy says
+    #[arg(long, help_heading = "Folding")]
+    pub narrate: bool,
     /// Tokens of the window that stay free for the reply [default: 0]
     #[arg(long, value_name = "N", value_parser = tokens, help_heading = "Measuring")]
     pub output_reserve: Option<u64>,

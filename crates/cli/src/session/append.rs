@@ -41,14 +41,17 @@ pub fn input(path: &Path) -> Result<Messages, CommandError> {
         }
         error
     })?;
-    let lost = ["bad-json", "unrecognised-record", "odd-message", "no-messages"];
-    if let Some(problem) = found.problems.iter().find(|problem| lost.contains(&problem.code)) {
-        let line = problem.at.map_or(String::new(), |line| format!(" at line {line}"));
-        return Err(CommandError::failed(format!(
-            "{name}: what stands{line} is no message: {}",
-            problem.detail
-        ))
-        .hint("nothing was appended; take it out, or `midfold import` the file"));
+    // A mark at the start is no message; anything else that was noted is a message that would be
+    // left out or changed.
+    if let Some(problem) = found.problems.iter().find(|problem| problem.code != "byte-order-mark") {
+        let place = problem.at.map_or(String::new(), |line| format!(", line {line}"));
+        let what = match problem.code {
+            "odd-message" => "not a message: it is no JSON object",
+            _ => &problem.detail,
+        };
+        return Err(CommandError::failed(format!("{name}{place}: {what}"))
+            .hint("nothing was appended: all of it has to be messages, as they are to be sent")
+            .hint("`midfold import` takes what can be read of a file, and says what it left out"));
     }
     let count = found.conversations.len();
     let (1, Some(conversation)) = (count, found.conversations.pop()) else {

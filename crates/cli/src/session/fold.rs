@@ -198,6 +198,16 @@ pub async fn fork(
     let now = host::now();
     let fresh = || host::new_id(now, [host::random(), host::random()]);
     let id = args.new.clone().unwrap_or_else(fresh);
+    let head = stored.row().head;
+    if let Some(at) = args.at.filter(|at| *at > head) {
+        return Err(CommandError::failed(format!(
+            "session `{}` has {}, not {}",
+            args.id,
+            plural(head, "message"),
+            number(at)
+        ))
+        .hint("--at is a number of messages; without it all of them are taken"));
+    }
     let fork = match stored.fork(&id, args.at, now).await {
         Ok(fork) => fork,
         Err(error) => return Err(host.failed(error).await),

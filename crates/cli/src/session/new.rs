@@ -91,7 +91,8 @@ pub async fn create(
     prepared: &Prepared,
     source: Option<String>,
 ) -> Result<Stored, CommandError> {
-    let policy = prepare::policy(start.preset.as_deref(), start.policy.as_deref())?;
+    let mut policy = prepare::policy(start.preset.as_deref(), start.policy.as_deref())?;
+    policy.narration.on |= start.narrate;
     let counter = prepared.log.counter().name().to_owned();
     if tokens::by_name(&counter).is_err() {
         return Err(CommandError::usage(format!(

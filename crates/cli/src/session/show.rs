@@ -33,6 +33,10 @@ pub async fn status(
     if json {
         return output.stdout(pretty(&status)?);
     }
+    let narrates = match stored.whole().await {
+        Ok(session) => session.policy().narration.on,
+        Err(error) => return Err(host.failed(error).await),
+    };
     let jobs = match host.store.jobs(Some(&args.id), u32::MAX).await {
         Ok(jobs) => jobs,
         Err(error) => return Err(host.store_failed(error).await),
@@ -74,7 +78,7 @@ pub async fn status(
         ),
     };
     page.field("calls", &format!("{} recorded; {last}", number(calls)));
-    narration(&mut page, &status, &jobs.iter().map(|job| job.state).collect::<Vec<_>>());
+    narration(&mut page, narrates, &status, &jobs.iter().map(|job| job.state).collect::<Vec<_>>());
     made(&mut page, &stored);
     output.stdout(page.text)
 }
@@ -125,7 +129,14 @@ fn due(status: &Status) -> String {
     }
 }
 
-fn narration(page: &mut Page<'_>, status: &Status, jobs: &[JobState]) {
+fn narration(page: &mut Page<'_>, on: bool, status: &Status, jobs: &[JobState]) {
+    if !on && jobs.is_empty() {
+        page.field(
+            "narration",
+            "off: recaps are computed (`session new --narrate` has a model write them)",
+        );
+        return;
+    }
     let count = |state| jobs.iter().filter(|job| **job == state).count() as u64;
     let parts = [
         (count(JobState::Ready), "waiting"),

@@ -13,7 +13,7 @@ const SESSION: &str = "examples/coding-session.jsonl";
 fn waiting(name: &str) -> String {
     let store = store(name);
     let text = std::fs::read_to_string(crate::root().join(SESSION)).unwrap();
-    ok(&store, &["session", "new", "--id", "s", "--window", "64k"], b"");
+    ok(&store, &["session", "new", "--id", "s", "--window", "64k", "--narrate"], b"");
     // Above the line for a narration (60 %), below that for a fold (80 %).
     let mut lines = text.lines();
     loop {
