@@ -136,7 +136,13 @@ fn unopened(url: &str, error: &StoreError) -> CommandError {
     if let StoreError::Url(_) = error {
         let looks_like_path = !url.contains("://") && !url.starts_with("sqlite:");
         let bare = looks_like_path && (url.contains('/') || Path::new(url).extension().is_some());
-        let error = CommandError::usage(text);
+        // The URL names a store that is there, and of no use: another program's, a newer one's.
+        let known = url.starts_with("sqlite:") || url.starts_with("postgres");
+        let error = if known && text.contains("the file ") || text.contains("the tables ") {
+            CommandError::failed(text)
+        } else {
+            CommandError::usage(text)
+        };
         return error.maybe_hint(bare.then(|| format!("for a file: --store sqlite:{url}")));
     }
     let shown = mask(url);

@@ -47,7 +47,7 @@ pub fn input(path: &Path) -> Result<Messages, CommandError> {
         let place = problem.at.map_or(String::new(), |line| format!(", line {line}"));
         let what = match problem.code {
             "odd-message" => "not a message: it is no JSON object",
-            _ => &problem.detail,
+            _ => problem.detail.trim_start_matches("left out, ").trim_start_matches("left out "),
         };
         return Err(CommandError::failed(format!("{name}{place}: {what}"))
             .hint("nothing was appended: all of it has to be messages, as they are to be sent")

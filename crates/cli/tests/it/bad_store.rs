@@ -15,6 +15,12 @@ fn stores() {
     fs::write(tmp.join("notes.db"), "Dear diary, this is long enough to be looked at. ".repeat(40))
         .unwrap();
     shown!("store-no-database", &url("notes.db"), new);
+    // The version in the file's header: as a later midfold would leave it.
+    assert!(at(&url("later.db"), &new, b"").status.success());
+    let mut bytes = fs::read(tmp.join("later.db")).unwrap();
+    bytes[60..64].copy_from_slice(&99u32.to_be_bytes());
+    fs::write(tmp.join("later.db"), bytes).unwrap();
+    shown!("store-later", &url("later.db"), new);
     shown!("store-path", "./sessions.db", new);
     shown!("store-scheme", "mysql://root:secret@db/x", new);
     shown!("store-memory", "memory", ["session", "status", "x"]);
