@@ -1,16 +1,20 @@
 //! What can be asked on the command line.
 
-mod live;
+mod session;
+mod stores;
 
 use std::path::PathBuf;
 
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-pub use live::{
-    Append, Audit, Compaction, Context, Describe, Expand, Explain, Export, Fork, Grep, Import,
-    List, Load, Log, New, Observe, Pin, Recall, RecallCommand, Recover, Session, SessionCommand,
-    Start, Status, StoreAt, StoreCommand, StoreCommands, Tools, ToolsShape, Undo, Worker,
+pub use session::{
+    Append, Compaction, Context, Fork, List, Log, New, Observe, Pin, Recover, Session,
+    SessionCommand, Start, Status, StoreAt, Undo,
+};
+pub use stores::{
+    Audit, Describe, Expand, Explain, Export, Grep, Import, Load, Recall, RecallCommand,
+    StoreCommand, StoreCommands, Tools, ToolsShape, Worker,
 };
 
 const STYLES: Styles = Styles::styled()

@@ -242,3 +242,26 @@ fn the_default_store_lies_in_the_data_folder() {
     let output = midfold(&["session", "list"]).env("MIDFOLD_STORE", &url).output().unwrap();
     assert!(String::from_utf8(output.stdout).unwrap().contains(&id));
 }
+
+#[test]
+fn postgres_does_the_same() {
+    let cluster = match midfold_testkit::postgres::Cluster::start() {
+        Ok(cluster) => cluster,
+        Err(why) => return eprintln!("skipped: {why}"),
+    };
+    let url = cluster.schema().unwrap();
+    let sqlite = store("same");
+    let contexts = [&url, &sqlite].map(|store| {
+        ok(store, &["session", "new", "--id", "s", "--window", "40k"], b"");
+        ok(store, &["session", "append", "s", SESSION], b"");
+        let context = ok(store, &["session", "context", "s"], b"");
+        ok(store, &["session", "observe", "s", "--prompt", "12k"], b"");
+        let found = ok(store, &["recall", "grep", "s", "LED-4101", "--json"], b"");
+        ok(store, &["audit", "s"], b"");
+        ok(store, &["session", "undo", "s"], b"");
+        ok(store, &["store", "fsck"], b"");
+        (context, found, ok(store, &["session", "log", "s", "--json"], b""))
+    });
+    assert_eq!(contexts[0], contexts[1]);
+    cluster.drop_schema(&url);
+}
