@@ -15,11 +15,7 @@ fn stores() {
     fs::write(tmp.join("notes.db"), "Dear diary, this is long enough to be looked at. ".repeat(40))
         .unwrap();
     shown!("store-no-database", &url("notes.db"), new);
-    // The version in the file's header: as a later midfold would leave it.
-    assert!(at(&url("later.db"), &new, b"").status.success());
-    let mut bytes = fs::read(tmp.join("later.db")).unwrap();
-    bytes[60..64].copy_from_slice(&99u32.to_be_bytes());
-    fs::write(tmp.join("later.db"), bytes).unwrap();
+    fs::write(tmp.join("later.db"), of_version(99)).unwrap();
     shown!("store-later", &url("later.db"), new);
     shown!("store-path", "./sessions.db", new);
     shown!("store-scheme", "mysql://root:secret@db/x", new);
@@ -84,4 +80,20 @@ fn messages() {
     shown!("append-nothing", store, ["session", "log", "s", "--json"]);
     let plain = br#"{"role":"user","content":"hi"}"#;
     assert_eq!(ok(store, &["session", "append", "claude", "-"], plain), "0\n");
+}
+
+/// An empty SQLite file of midfold's (`mfld`), as a later version would leave it: a header, and a
+/// page without a table.
+fn of_version(version: u32) -> Vec<u8> {
+    let mut page = vec![0; 4096];
+    page[..24].copy_from_slice(b"SQLite format 3\0\x10\0\x01\x01\0\x40\x20\x20");
+    for (at, value) in
+        [(24, 1), (28, 1), (44, 4), (56, 1), (60, version), (68, 0x6d66_6c64), (92, 1)]
+    {
+        page[at..at + 4].copy_from_slice(&value.to_be_bytes());
+    }
+    // A leaf without cells, whose contents start at the end of the page.
+    page[100] = 13;
+    page[105..107].copy_from_slice(&4096u16.to_be_bytes());
+    page
 }

@@ -135,7 +135,7 @@ fn messages_come_back_as_the_bytes_that_went_in() {
 #[test]
 fn eight_processes_append_to_one_session() {
     let store = &store("concurrent");
-    ok(store, &["session", "new", "--id", "s"], b"");
+    ok(store, &["session", "new", "--id", "s", "--tokenizer", "chars:4"], b"");
     let script = r#"for i in 0 1 2 3 4 5 6 7 8 9; do
         echo "{\"role\":\"user\",\"content\":\"$2-$i\"}" | "$0" session append s - --store "$1" || exit 1
     done"#;

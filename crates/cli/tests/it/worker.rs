@@ -13,11 +13,16 @@ const SESSION: &str = "examples/coding-session.jsonl";
 fn waiting(name: &str) -> String {
     let store = store(name);
     let text = std::fs::read_to_string(crate::root().join(SESSION)).unwrap();
-    ok(&store, &["session", "new", "--id", "s", "--window", "64k", "--narrate"], b"");
+    ok(
+        &store,
+        &["session", "new", "--id", "s", "--window", "64k", "--narrate", "--tokenizer", "chars:4"],
+        b"",
+    );
     // Above the line for a narration (60 %), below that for a fold (80 %).
     let mut lines = text.lines();
+    let mut size = 54;
     loop {
-        let page: Vec<_> = lines.by_ref().take(6).collect();
+        let page: Vec<_> = lines.by_ref().take(std::mem::replace(&mut size, 6)).collect();
         assert!(!page.is_empty(), "no narration was asked for");
         ok(&store, &["session", "append", "s", "-"], page.join("\n").as_bytes());
         let status = parsed(&ok(&store, &["session", "status", "s", "--json"], b""));
