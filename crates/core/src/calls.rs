@@ -9,6 +9,8 @@ use crate::view::{Block, BlockKind, TextRef};
 /// A tool call in the log.
 #[derive(Clone, Debug)]
 pub(crate) struct CallSite {
+    /// The event that makes the call.
+    pub seq: u32,
     pub tool: String,
     pub facts: CallFacts,
 }
@@ -48,7 +50,7 @@ impl<'a> Calls<'a> {
                         open.push((text(id, event), found.calls.len()));
                         let tool = text(name, event);
                         let facts = tools.facts(&tool, &block.text(&event.bytes));
-                        found.calls.push(CallSite { tool, facts });
+                        found.calls.push(CallSite { seq: event.seq, tool, facts });
                     }
                     BlockKind::Result { id, name, .. } => {
                         let call = take(&mut open, &text(id, event));

@@ -209,7 +209,7 @@ pub struct Added {
 }
 
 /// What goes to the provider: a context and, behind it, what hooks added. Nothing folds it.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Sent {
     history: Context,
     added: Vec<Added>,

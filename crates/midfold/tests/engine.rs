@@ -312,6 +312,9 @@ fn engines_are_chosen_by_policy() {
     assert!(midfold.should_compact(Some(budget.tokens()), 0).fires());
     midfold.update_model("small", budget.window / 2);
     assert!(midfold.context(0).unwrap().tokens() <= budget.window / 2);
+    assert_eq!((status.protect_first_n, status.protect_last_n), (0, 2));
+    assert_eq!(midfold.tools(), "[]");
+    assert!(midfold.call_tool("grep", "{}").contains("no tool `grep`"));
     midfold.reset();
     midfold.start("s");
     midfold.end();

@@ -319,6 +319,26 @@ proptest! {
         prop_assert_eq!(brief.due(&budget, 0), session.due(&budget, 0));
     }
 
+    /// A second fold, which goes on from what the first one gathered, is the fold that a session
+    /// which never folded in this process makes.
+    #[test]
+    fn a_later_fold_does_not_depend_on_memory(input in input(), cut in 4..60usize) {
+        let (mut warm, budget) = open(&Input { messages: Vec::new(), ..input.clone() });
+        let cut = cut.min(input.messages.len());
+        for (at, message) in input.messages.iter().enumerate() {
+            warm.append(RawEvent::new(message.clone()));
+            if at == cut / 2 || at == cut {
+                let _ = warm.compact(&budget, None);
+            }
+        }
+        let mut cold = Session::over(
+            warm.id(), warm.log().clone(), warm.policy().clone(), *warm.meter(),
+        )
+        .with_folds(warm.folds().to_vec(), warm.active().map(|fold| fold.id))
+        .with_state(warm.state());
+        prop_assert_eq!(warm.compact(&budget, None), cold.compact(&budget, None));
+    }
+
     /// Results of parallel calls may come in any order.
     #[test]
     fn results_come_in_any_order(wire in 0..wires().len(), seed: u64) {

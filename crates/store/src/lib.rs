@@ -1,6 +1,6 @@
 //! Durable sessions: the log, its folds, the jobs that narrate them and the ledger of what was
 //! sent. One trait of plain types, three stores behind it, one conformance suite over all.
-
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 mod assemble;
@@ -25,7 +25,7 @@ use std::ops::Range;
 
 pub use error::StoreError;
 pub use fsck::fsck;
-pub use live::{Meta, Sent, Stored, StoredError};
+pub use live::{Injected, Meta, Sent, Stored, StoredError};
 pub use memory::MemoryStore;
 pub use open::{mask, open};
 #[cfg(feature = "postgres")]

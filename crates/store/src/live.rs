@@ -1,22 +1,26 @@
 //! A stored session: the engine over a store. What was appended is durable before anybody hears
 //! of it, a context is read in O(head + tail), and a fold is one that all nodes agree on.
 
+mod ledger;
+mod narrate;
 mod open;
 mod rows;
 
 use std::sync::Arc;
 
+use midfold_core::Hash;
 use midfold_core::budget::Budget;
-use midfold_core::engine::{Brief, Overflow, RecoverError, Session, Status, UndoError, Wanted};
+use midfold_core::engine::{Brief, Overflow, RecoverError, Session, Status, UndoError};
 use midfold_core::event::{RawEvent, Usage};
-use midfold_core::fold::Joining;
-use midfold_core::ledger::{Call, CallRecord, Ledger, Settled};
+use midfold_core::inject::{InjectError, Injections};
+use midfold_core::ledger::{Ledger, Settled};
 use midfold_core::plan::{Outcome, PlanError};
 use midfold_core::project::Context;
-use midfold_core::{Hash, meter::Meter};
 use serde::{Deserialize, Serialize};
 
-use crate::types::{Append, Appended, Millis, NewCall, NewEvent, NewFold, NewJob, Put, SessionRow};
+pub use ledger::Injected;
+
+use crate::types::{Append, Appended, Millis, NewEvent, NewFold, Put, SessionRow};
 use crate::{Store, StoreError};
 
 /// Nodes that fold at once agree in this many rounds, or one of them has to say so.
@@ -65,6 +69,9 @@ pub enum StoredError {
         /// The session.
         session: String,
     },
+    /// A hook overran its reserve, or is none.
+    #[error(transparent)]
+    Inject(#[from] InjectError),
     /// There is no such event.
     #[error("session `{session}` has no event {seq}: it has {events} (0 to {})", events.saturating_sub(1))]
     NoEvent {
@@ -87,6 +94,7 @@ pub struct Stored {
     meta: Meta,
     inner: Inner,
     ledger: Option<Ledger>,
+    injections: Injections,
 }
 
 /// As much of the session as was needed so far.
@@ -119,6 +127,21 @@ impl Stored {
     #[must_use]
     pub fn meta(&self) -> &Meta {
         &self.meta
+    }
+
+    /// Keeps room for what these hooks add at the end of a request.
+    #[must_use]
+    pub fn with_injections(mut self, injections: Injections) -> Self {
+        self.injections = injections;
+        self
+    }
+
+    /// The session's budget, with room for its hooks.
+    #[must_use]
+    pub fn budget(&self) -> Budget {
+        let mut budget = self.meta.budget.clone();
+        budget.injection_reserve = budget.injection_reserve.max(self.injections.reserve());
+        budget
     }
 
     /// Appends messages: all of them or none. What is returned is durable. With a key, a retry
@@ -191,14 +214,14 @@ impl Stored {
     pub async fn context(&mut self, record: bool, now: Millis) -> Result<Sent, StoredError> {
         let before = self.row.active;
         let context = self.current(now).await?;
-        let call = if record { Some(self.record(&context, now).await?) } else { None };
+        let call = if record { Some(self.record(&context, None, now).await?) } else { None };
         self.save().await?;
         let folded = self.row.active.filter(|fold| Some(*fold) != before);
         Ok(Sent { context, call, folded })
     }
 
     async fn current(&mut self, now: Millis) -> Result<Context, StoredError> {
-        let budget = self.meta.budget.clone();
+        let budget = self.budget();
         if let Inner::Brief(brief) = &mut self.inner {
             if !brief.due(&budget, now).fires() {
                 return Ok(brief.context());
@@ -257,7 +280,7 @@ impl Stored {
         focus: Option<&str>,
         now: Millis,
     ) -> Result<Outcome, StoredError> {
-        let budget = self.meta.budget.clone();
+        let budget = self.budget();
         let outcome = self.fold_with(now, |session| Ok(session.compact(&budget, focus)?)).await?;
         self.save().await?;
         Ok(outcome)
@@ -268,7 +291,7 @@ impl Stored {
     /// # Errors
     /// As [`Stored::context`].
     pub async fn preview(&mut self, focus: Option<&str>) -> Result<Outcome, StoredError> {
-        let budget = self.meta.budget.clone();
+        let budget = self.budget();
         Ok(self.whole().await?.preview(&budget, focus)?)
     }
 
@@ -281,7 +304,7 @@ impl Stored {
         overflow: Overflow,
         now: Millis,
     ) -> Result<Context, StoredError> {
-        let budget = self.meta.budget.clone();
+        let budget = self.budget();
         let context =
             self.fold_with(now, |session| Ok(session.recover(&budget, overflow, now)?)).await?;
         self.save().await?;
@@ -379,7 +402,7 @@ impl Stored {
     /// # Errors
     /// When the store fails.
     pub async fn status(&mut self, now: Millis) -> Result<Status, StoredError> {
-        let budget = self.meta.budget.clone();
+        let budget = self.budget();
         Ok(self.whole().await?.status(&budget, now))
     }
 
@@ -393,125 +416,6 @@ impl Stored {
             Inner::Whole(session) => Ok(session),
             Inner::Brief(_) => Err(StoredError::Busy(self.row.new.id.clone())),
         }
-    }
-
-    /// The calls of the ledger, with what the provider reported for them.
-    ///
-    /// # Errors
-    /// When the store fails or holds what is no record.
-    pub async fn calls(&self) -> Result<Vec<(CallRecord, Option<Settled>)>, StoredError> {
-        let rows = self.store.calls(&self.row.new.id).await?;
-        rows.iter().map(|row| rows::call(&self.row.new.id, row)).collect()
-    }
-
-    async fn record(&mut self, context: &Context, now: Millis) -> Result<u64, StoredError> {
-        for _ in 0..ROUNDS {
-            self.load_ledger(context).await?;
-            let record = self.ledger_record(context);
-            let call = NewCall {
-                number: record.number,
-                head: record.events.into(),
-                fold: record.fold,
-                hash: record.hash,
-                body: rows::json(&record)?,
-                now,
-            };
-            match self.store.record_call(&self.row.new.id, &call).await {
-                Err(StoreError::StaleCall { .. }) => self.ledger = None,
-                other => return Ok(other?),
-            }
-        }
-        Err(StoredError::Busy(self.row.new.id.clone()))
-    }
-
-    fn ledger_record(&mut self, context: &Context) -> CallRecord {
-        let state = match &self.inner {
-            Inner::Brief(brief) => brief.state(),
-            Inner::Whole(session) => session.state(),
-        };
-        let fold = match &self.inner {
-            Inner::Brief(brief) => Some(brief.fold()),
-            Inner::Whole(session) => session.active(),
-        };
-        let (turn, request) = match &self.inner {
-            Inner::Brief(brief) => (brief.turn(), brief.last().map_or(0, |event| event.step)),
-            Inner::Whole(session) => {
-                session.log().events().last().map_or((0, 0), |event| (event.turn, event.step))
-            }
-        };
-        let joining = Joining { session: self.row.new.id.clone(), turn, request };
-        let meter = state.meter.unwrap_or_else(Meter::exact);
-        let call = Call {
-            joining: &joining,
-            events: u32::try_from(self.row.head).unwrap_or(u32::MAX),
-            head_hash: self.row.head_hash,
-            fold,
-            pins: &state.pins,
-            meter: &meter,
-        };
-        self.ledger.get_or_insert_default().record(context, &call)
-    }
-
-    /// The end of the ledger. The messages of the call before are those that the context starts
-    /// with, unless a fold came between: then the whole log tells.
-    async fn load_ledger(&mut self, context: &Context) -> Result<(), StoredError> {
-        if self.ledger.is_some() {
-            return Ok(());
-        }
-        let Some(last) = self.store.last_call(&self.row.new.id).await? else {
-            self.ledger = Some(Ledger::default());
-            return Ok(());
-        };
-        let (last, _) = rows::call(&self.row.new.id, &last)?;
-        let mut ledger = Ledger::after(&last);
-        if last.fold == self.row.active {
-            ledger.resume(&context.first(last.messages as usize));
-        } else if let Inner::Whole(session) = &self.inner {
-            let fold = session.folds().iter().find(|fold| Some(fold.id) == last.fold);
-            let log = session.log().prefix(last.events as usize);
-            ledger.resume(&midfold_core::project::project(&log, fold));
-        }
-        self.ledger = Some(ledger);
-        Ok(())
-    }
-
-    /// The span that should be narrated now.
-    async fn wanted(&mut self, now: Millis) -> Result<Option<Wanted>, StoredError> {
-        let budget = self.meta.budget.clone();
-        if let Inner::Brief(brief) = &self.inner {
-            if !brief.may_want(&budget, now) {
-                return Ok(None);
-            }
-            // What was pushed and is not stored yet is in the brief alone.
-            let new = brief.events_from(self.row.head);
-            self.hydrate().await?;
-            if let Inner::Whole(session) = &mut self.inner {
-                new.into_iter().for_each(|event| {
-                    session.append(event);
-                });
-            }
-        }
-        match &self.inner {
-            Inner::Whole(session) => Ok(session.wanted(&budget, now)),
-            Inner::Brief(_) => Ok(None),
-        }
-    }
-
-    fn job(&self, wanted: &Wanted, now: Millis) -> Result<NewJob, StoredError> {
-        Ok(NewJob {
-            key: wanted.id.to_hex(),
-            session: self.row.new.id.clone(),
-            start: wanted.span.start.into(),
-            end: wanted.span.end.into(),
-            through: wanted.span.through,
-            body: rows::json(wanted)?,
-            run_at: now,
-        })
-    }
-
-    async fn note_asked(&mut self, wanted: Wanted) -> Result<(), StoredError> {
-        self.whole().await?.asked(wanted);
-        self.save().await
     }
 
     /// Saves what is neither log nor fold. Where another node saved first, its state stands: all

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use midfold_core::Usage;
 use midfold_core::budget::Budget;
 use midfold_core::event::RawEvent;
+use midfold_core::inject::Injections;
 use midfold_core::meter::Meter;
 use midfold_core::narrate::{FailureClass, Finish, SummaryFailure, SummaryReply, SummaryRequest};
 use midfold_core::policy::Policy;
@@ -264,4 +265,26 @@ async fn undo_pin_fork_and_restart() {
     assert_eq!(fork.context(false, 5).await.unwrap().context.bytes(), folded.context.bytes());
     after.pin(5, false).await.unwrap();
     assert!(after.status(5).await.unwrap().pins.is_empty());
+}
+
+#[tokio::test]
+async fn hooks_speak_last_and_within_their_reserve() {
+    let (store, mut stored) = make("s", false).await;
+    fill(&mut stored, 3, 70).await;
+    let mut injections = Injections::default();
+    injections.register("memory", 1_000).unwrap();
+    let mut stored = Stored::open(store, "s").await.unwrap().with_injections(injections);
+    assert_eq!(stored.budget().tokens(), WINDOW - 1_000);
+    let plain = stored.context(false, 3).await.unwrap().context;
+    let with = stored.context_with(&[("memory", "It rains.")], true, 3).await.unwrap();
+    let (plain, with) = (plain.bytes(), (with.sent.bytes(), with.call));
+    assert_eq!(with.1, Some(1));
+    assert!(with.0.starts_with(&plain[..plain.len() - 1]), "history stays a byte-stable prefix");
+    assert!(String::from_utf8(with.0).unwrap().ends_with("It rains.\"}]"));
+    let long = "rain ".repeat(2_000);
+    let overrun = stored.context_with(&[("memory", &long)], true, 3).await.unwrap_err();
+    let text = overrun.to_string();
+    assert!(text.contains("memory") && text.contains("1000"), "{text}");
+    assert_eq!(stored.calls().await.unwrap().len(), 1, "what was not sent is not recorded");
+    assert_eq!(stored.calls().await.unwrap()[0].0.injections[0].hook, "memory");
 }

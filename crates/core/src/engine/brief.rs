@@ -10,6 +10,7 @@ use crate::counter::Counter;
 use crate::dialect::Dialect;
 use crate::event::{Hash, RawEvent, Usage};
 use crate::fold::{Entry, Fold};
+use crate::inject::Rules;
 use crate::log::{Event, Log};
 use crate::meter::Meter;
 use crate::policy::Policy;
@@ -153,6 +154,12 @@ impl Brief {
     #[must_use]
     pub fn state(&self) -> State {
         self.session.state()
+    }
+
+    /// How hooks' texts are read, written and counted.
+    #[must_use]
+    pub fn rules(&self) -> Rules<'_> {
+        Rules { log: &self.session.log, meter: &self.session.meter }
     }
 
     /// The active fold.

@@ -15,7 +15,8 @@ use crate::trigger::{Due, Hold, Millis};
 /// The methods of the seed's contract, by their names there: `update_from_response` is
 /// [`observe`](Engine::observe), `should_compress` is [`should_compact`](Engine::should_compact),
 /// `compress` is [`compact`](Engine::compact), `has_content_to_compress` is
-/// [`has_content`](Engine::has_content), `get_status` is [`status`](Engine::status): it has all
+/// [`has_content`](Engine::has_content), `get_tool_schemas` is [`tools`](Engine::tools),
+/// `handle_tool_call` is [`call_tool`](Engine::call_tool), `get_status` is [`status`](Engine::status): it has all
 /// attributes that hosts read by name.
 pub trait Engine: Send {
     /// Short identifier.
@@ -50,6 +51,17 @@ pub trait Engine: Send {
 
     /// What the engine is at.
     fn status(&self, now: Millis) -> Status;
+
+    /// Tools that the engine gives the agent, as a JSON array; none by default. Engines over a
+    /// store give those of recall.
+    fn tools(&self) -> String {
+        "[]".to_owned()
+    }
+
+    /// Answers a call of one of [`tools`](Engine::tools) with a JSON text.
+    fn call_tool(&mut self, name: &str, _arguments: &str) -> String {
+        format!("{{\"error\":\"this engine has no tool `{}`\"}}", name.escape_default())
+    }
 
     /// A conversation begins, or goes on after a restart.
     fn start(&mut self, _session: &str) {}

@@ -17,10 +17,11 @@ use crate::fold::{Fold, Joining};
 use crate::hooks::{Decision, Hooks, NoHooks};
 use crate::log::Log;
 use crate::meter::Meter;
-use crate::plan::{Cause, NoOp, Outcome, Plan, PlanError, plan};
+use crate::plan::{Cause, NoOp, Outcome, Plan, PlanError, plan_from};
 use crate::policy::{Policy, Trigger};
 use crate::profile::Profile;
 use crate::project::{Context, Projection};
+use crate::recap::gather::Gathered;
 use crate::trigger::{Due, Gate, Hold, Load, Millis};
 
 pub use background::{CompleteError, Narration, Wanted};
@@ -62,6 +63,8 @@ pub struct Session {
     settled: Option<(Sent, u64)>,
     usage: Usage,
     narration: Narration,
+    /// What the last fold gathered: the next one goes on from there.
+    gathered: Option<Gathered>,
     hooks: Arc<dyn Hooks>,
 }
 
@@ -121,6 +124,7 @@ impl Session {
             settled: None,
             usage: Usage::default(),
             narration: Narration::default(),
+            gathered: None,
             hooks: Arc::new(NoHooks),
         }
     }
@@ -220,7 +224,7 @@ impl Session {
     /// As [`Session::context`].
     pub fn preview(&self, budget: &Budget, focus: Option<&str>) -> Result<Outcome, PlanError> {
         let budget = self.gate.budget(budget, &self.policy);
-        self.plan(&budget, focus, Cause::Manual, &Wish::default())
+        self.plan(&budget, focus, Cause::Manual, &Wish::default(), &mut self.gathered.clone())
     }
 
     fn fold(
@@ -230,11 +234,13 @@ impl Session {
         cause: Cause,
     ) -> Result<Outcome, PlanError> {
         let load = self.load();
+        let mut memo = self.gathered.take();
         let outcome = match self.take_prepared(budget, focus, cause) {
             Some(fold) => Outcome::Folded(Box::new(fold)),
-            None => self.plan(budget, focus, cause, &Wish::default())?,
+            None => self.plan(budget, focus, cause, &Wish::default(), &mut memo)?,
         };
-        let outcome = self.ask_hooks(outcome, budget, focus, cause)?;
+        let outcome = self.ask_hooks(outcome, budget, focus, cause, &mut memo)?;
+        self.gathered = memo;
         match &outcome {
             Outcome::Folded(fold) => {
                 self.gate.folded(load.estimate);
@@ -257,6 +263,7 @@ impl Session {
         budget: &Budget,
         focus: Option<&str>,
         cause: Cause,
+        memo: &mut Option<Gathered>,
     ) -> Result<Outcome, PlanError> {
         let must = cause == Cause::Overflow || self.load().upper > budget.tokens();
         let mut outcome = outcome;
@@ -268,7 +275,7 @@ impl Session {
                 Decision::Recap(text) if round == 0 => Wish { pins: Vec::new(), recap: Some(text) },
                 _ => return Ok(outcome),
             };
-            outcome = self.plan(budget, focus, cause, &wish)?;
+            outcome = self.plan(budget, focus, cause, &wish, memo)?;
         }
         Ok(outcome)
     }
@@ -279,9 +286,10 @@ impl Session {
         focus: Option<&str>,
         cause: Cause,
         wish: &Wish,
+        memo: &mut Option<Gathered>,
     ) -> Result<Outcome, PlanError> {
         let pins: Vec<u32> = self.pins.iter().chain(&wish.pins).copied().collect();
-        plan(&Plan {
+        let request = Plan {
             prior: self.active(),
             before: Some(self.view()),
             pins: &pins,
@@ -292,7 +300,8 @@ impl Session {
             narrated: self.narrated(),
             verdicts: &self.narration.verdicts,
             ..Plan::new(&self.log, &self.policy, budget, self.meter)
-        })
+        };
+        plan_from(&request, memo)
     }
 
     fn joining(&self) -> Joining {

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Narration, Sent, Session};
-use crate::budget::Budget;
+use crate::budget::{Budget, Ratio};
 use crate::event::{Hash, Usage};
 use crate::meter::Meter;
 use crate::trigger::{Due, Gate, Line, Millis};
@@ -32,6 +32,12 @@ pub struct Status {
     pub budget_tokens: u64,
     /// Where folding starts, and by which rule.
     pub threshold: Line,
+    /// The share of the budget in the policy.
+    pub threshold_percent: Ratio,
+    /// Messages that the policy keeps at the front, beside what its rule finds.
+    pub protect_first_n: u64,
+    /// Messages that the policy keeps at the end at least.
+    pub protect_last_n: u64,
     /// Percent of the window in use.
     pub usage_percent: u64,
     /// Whether a fold is due, and what holds it back.
@@ -101,6 +107,9 @@ impl Session {
             context_length: budget.window,
             budget_tokens: budget.tokens(),
             threshold: self.policy.trigger.line(budget.tokens()),
+            threshold_percent: self.policy.trigger.threshold,
+            protect_first_n: self.policy.head.messages as u64,
+            protect_last_n: self.policy.tail.min_messages as u64,
             usage_percent: (load.estimate * 100).checked_div(budget.window).unwrap_or(0).min(100),
             due: self.gate.due(&self.policy.trigger, &budget, load, now),
             last_prompt_tokens: self.usage.prompt,

@@ -45,6 +45,7 @@ pub(super) fn draft(
     scale: Scale,
     before: u64,
     limits: Limits,
+    memo: &mut Option<Gathered>,
 ) -> Option<Draft> {
     let log = request.log;
     let units = log.units();
@@ -87,7 +88,10 @@ pub(super) fn draft(
         middle.iter().filter(|u| is_pinned(u)).flat_map(|u| u.events.clone()).collect();
     let narrated = request.narrated.filter(|narrated| stands(log, &layout, keep_from, narrated));
     let composing = Composing { request, layout: &layout, narrated, cap: room.cap, tools: &tools };
-    let recap = (!covered.is_empty()).then(|| composing.recap(&covered, &kept));
+    let recap = (!covered.is_empty()).then(|| composing.recap(&covered, &kept, memo));
+    // A computed recap may have had no room for it.
+    let computed = request.policy.recap.fallback == Fallback::Computed;
+    let narrated = narrated.filter(|_| !computed || recap.as_ref().is_some_and(|r| r.narrated));
     Some(Draft {
         layout,
         covered,
@@ -278,14 +282,16 @@ struct Composing<'a> {
 
 impl Composing<'_> {
     /// Gathers the covered span and composes its recap, within the cap.
-    fn recap(&self, covered: &[usize], kept: &[(usize, Vec<(usize, Edited)>)]) -> Composed {
+    fn recap(
+        &self,
+        covered: &[usize],
+        kept: &[(usize, Vec<(usize, Edited)>)],
+        memo: &mut Option<Gathered>,
+    ) -> Composed {
         let Self { request, layout, narrated, cap, tools } = *self;
         let log = request.log;
         let policy = request.policy;
-        let mut gathered = Gathered::default();
-        for range in runs(covered) {
-            gathered.add(log.events(), range, tools);
-        }
+        let gathered = Gathered::over(memo.take(), log.events(), &runs(covered), tools);
         let elsewhere_texts = elsewhere(log, layout, kept);
         let elsewhere: FxHashSet<&str> =
             elsewhere_texts.iter().flat_map(|text| identifiers(text)).collect();
@@ -300,7 +306,7 @@ impl Composing<'_> {
                 || layout.carried_user.is_some();
         let cap = if policy.recap.fallback == Fallback::Computed { cap } else { 0 };
         let narration = narrated.map(narrated_sections).unwrap_or_default();
-        compose(
+        let composed = compose(
             &gathered,
             &Frame {
                 cap,
@@ -312,7 +318,9 @@ impl Composing<'_> {
                 file_blocks: policy.recap.file_blocks,
                 focus: &focus,
             },
-        )
+        );
+        *memo = Some(gathered);
+        composed
     }
 }
 

@@ -13,6 +13,7 @@ use crate::meter::Meter;
 use crate::narrate::Narrated;
 use crate::policy::Policy;
 use crate::project::{Context, project};
+use crate::recap::gather::Gathered;
 
 /// What to plan for.
 pub struct Plan<'a> {
@@ -231,6 +232,15 @@ const ROUNDS: usize = 12;
 /// # Errors
 /// When the budget is unusable, or what may not be folded is larger than it.
 pub fn plan(request: &Plan<'_>) -> Result<Outcome, PlanError> {
+    plan_from(request, &mut None)
+}
+
+/// The same, with what was gathered for the fold before: identifiers are scanned once. The
+/// outcome does not depend on it.
+pub(crate) fn plan_from(
+    request: &Plan<'_>,
+    memo: &mut Option<Gathered>,
+) -> Result<Outcome, PlanError> {
     let policy = request.policy;
     let mut budget = request.budget.clone();
     budget.injection_reserve = budget.injection_reserve.max(policy.trigger.injection_reserve);
@@ -241,7 +251,7 @@ pub fn plan(request: &Plan<'_>) -> Result<Outcome, PlanError> {
     if let Some(reason) = veto(request, &budget, &meter, scale, before.tokens()) {
         return Ok(Outcome::Nothing(reason));
     }
-    if let Some(fold) = narrated_span(request, &budget, meter, scale, &before) {
+    if let Some(fold) = narrated_span(request, &budget, meter, scale, &before, memo) {
         return Ok(judge(request, scale, fold));
     }
     if request.narrated_only {
@@ -249,7 +259,7 @@ pub fn plan(request: &Plan<'_>) -> Result<Outcome, PlanError> {
     }
     let mut limits = Limits::default();
     for _ in 0..ROUNDS {
-        let Some(draft) = draft::draft(request, scale, before.tokens(), limits) else {
+        let Some(draft) = draft::draft(request, scale, before.tokens(), limits, memo) else {
             // Nothing between head and tail: shorten the tail, if the budget asks for it.
             if before.tokens() <= scale.limit {
                 return Ok(Outcome::Nothing(NoOp::FullyProtected));
@@ -282,10 +292,11 @@ fn narrated_span(
     meter: Meter,
     scale: Scale,
     before: &Context,
+    memo: &mut Option<Gathered>,
 ) -> Option<Fold> {
     let narrated = request.narrated?;
     let limits = Limits { through: Some(narrated.span.end as usize), ..Limits::default() };
-    let draft = draft::draft(request, scale, before.tokens(), limits)?;
+    let draft = draft::draft(request, scale, before.tokens(), limits, memo)?;
     draft.narrated.as_ref()?;
     let fold = record::record(request, budget, meter, before, draft);
     let target = request.policy.fold.target.of(scale.budget).min(scale.limit);

@@ -55,6 +55,8 @@ pub struct Composed {
     pub files: usize,
     /// Secrets that were replaced.
     pub redacted: u32,
+    /// The narration found room.
+    pub narrated: bool,
 }
 
 /// Shares of the cap, in parts per 100, in the order of the sections. What is not used moves on.
@@ -80,13 +82,14 @@ pub fn compose(gathered: &Gathered, frame: &Frame<'_>) -> Composed {
     writer.left = writer.left.saturating_sub(end_cost);
     let body = writer.left;
     let mut spare = 0;
+    let mut narrated = false;
     for (name, share) in SHARES {
         let allowed = (body * share / 100 + spare).min(writer.left);
         let before = writer.left;
         writer.section(name, gathered, allowed);
         spare = allowed.saturating_sub(before - writer.left);
         if name == section::TASK {
-            writer.narration();
+            narrated = writer.narration();
         }
     }
     let sections = writer.out.clone();
@@ -106,6 +109,7 @@ pub fn compose(gathered: &Gathered, frame: &Frame<'_>) -> Composed {
         files: named_files(gathered, &sections),
         text,
         redacted,
+        narrated,
     }
 }
 
@@ -145,11 +149,14 @@ impl Writer<'_> {
     }
 
     /// A narration that would take more than half of what is left says too much for this cap.
-    fn narration(&mut self) {
+    /// True when it stands.
+    fn narration(&mut self) -> bool {
         let text = self.frame.narration;
-        if !text.is_empty() && self.cost(text) * 2 <= self.left {
+        let fits = !text.is_empty() && self.cost(text) * 2 <= self.left;
+        if fits {
             self.push(text);
         }
+        fits
     }
 
     fn section(&mut self, name: &str, gathered: &Gathered, allowed: u64) {

@@ -61,6 +61,10 @@ pub struct Gathered {
     /// Identifiers.
     pub ids: IdTable,
     order: u32,
+    /// Files have an order of their own, so that what identifiers are worth does not depend on it.
+    file_order: u32,
+    /// What was taken in.
+    runs: Vec<Range<usize>>,
 }
 
 /// Longest command that is kept, in characters.
@@ -90,6 +94,36 @@ const RULE_WORDS: &[&str] = &[
 ];
 
 impl Gathered {
+    /// What these runs of events say. Goes on from what was gathered before where that is a part
+    /// of it from the start; the answer is the same as that of gathering anew.
+    #[must_use]
+    pub fn over(
+        before: Option<Self>,
+        events: &[Event],
+        runs: &[Range<usize>],
+        tools: &ToolTable,
+    ) -> Self {
+        let mut gathered = before.filter(|before| before.starts(runs)).unwrap_or_default();
+        let done = gathered.runs.clone();
+        for (at, run) in runs.iter().enumerate() {
+            let from = done.get(at).map_or(run.start, |done| done.end);
+            if from < run.end {
+                gathered.add(events, from..run.end, tools);
+            }
+        }
+        gathered.runs = runs.to_vec();
+        gathered
+    }
+
+    /// Whether what was taken in is the beginning of these runs.
+    fn starts(&self, runs: &[Range<usize>]) -> bool {
+        let last = self.runs.len().saturating_sub(1);
+        let begins = |(at, (own, run)): (usize, (&Range<usize>, &Range<usize>))| {
+            own.start == run.start && (own.end == run.end || (at == last && own.end < run.end))
+        };
+        self.runs.len() <= runs.len() && self.runs.iter().zip(runs).enumerate().all(begins)
+    }
+
     /// Takes in the events of `range`.
     pub fn add(&mut self, events: &[Event], range: Range<usize>, tools: &ToolTable) {
         let calls = Calls::find(events, range.clone(), tools);
@@ -98,6 +132,7 @@ impl Gathered {
         // About one new identifier comes every hundred bytes; growing the table is what costs.
         let bytes: usize = events[range.clone()].iter().map(|event| event.bytes.len()).sum();
         self.ids.reserve((bytes / 128).min(1 << 17));
+        let mut made = calls.calls.iter().peekable();
         for event in &events[range] {
             self.add_event(event, &mut scratch, |gathered, index, text| {
                 // Results come in the order of the events, so the next one is the one wanted.
@@ -108,10 +143,10 @@ impl Gathered {
                     gathered.add_result(&calls, result, text, tools);
                 }
             });
-        }
-        for call in &calls.calls {
-            call.facts.reads.iter().for_each(|path| self.use_file(path, false));
-            call.facts.writes.iter().for_each(|path| self.use_file(path, true));
+            while let Some(call) = made.next_if(|call| call.seq <= event.seq) {
+                call.facts.reads.iter().for_each(|path| self.use_file(path, false));
+                call.facts.writes.iter().for_each(|path| self.use_file(path, true));
+            }
         }
         keep_newest(&mut self.commands);
         keep_newest(&mut self.errors);
@@ -209,7 +244,8 @@ impl Gathered {
         if path.is_empty() || path.len() > 300 {
             return;
         }
-        let order = self.next_order();
+        self.file_order += 1;
+        let order = self.file_order;
         let file = self.files.entry(path.to_owned()).or_default();
         file.last = order;
         if modified {

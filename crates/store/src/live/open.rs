@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use midfold_core::engine::{Brief, BriefError, Session};
 use midfold_core::fold::Fold;
+use midfold_core::inject::Injections;
 use midfold_core::meter::Meter;
 
 use super::{Inner, Meta, Stored, StoredError, rows};
@@ -40,7 +41,8 @@ impl Stored {
         let row = loaded.session.clone();
         let meta = rows::meta(&row)?;
         let inner = assemble(&meta, loaded)?;
-        let mut stored = Self { store, row, meta, inner, ledger: None };
+        let mut stored =
+            Self { store, row, meta, inner, ledger: None, injections: Injections::default() };
         stored.take_answer().await?;
         Ok(stored)
     }
@@ -50,7 +52,9 @@ impl Stored {
     /// # Errors
     /// As [`Stored::open`].
     pub async fn reload(&mut self) -> Result<(), StoredError> {
+        let injections = std::mem::take(&mut self.injections);
         *self = Self::open(self.store.clone(), &self.row.new.id).await?;
+        self.injections = injections;
         Ok(())
     }
 

@@ -1,0 +1,134 @@
+//! The ledger of a stored session: what was sent when, chained, and what it cost.
+
+use midfold_core::fold::Joining;
+use midfold_core::inject;
+use midfold_core::ledger::{Call, CallRecord, Ledger, Settled};
+use midfold_core::meter::Meter;
+use midfold_core::project::{Context, project};
+
+use super::{Inner, ROUNDS, Stored, StoredError, rows};
+use crate::StoreError;
+use crate::types::{Millis, NewCall};
+
+/// A request with what hooks added, and its number in the ledger.
+#[derive(Debug)]
+pub struct Injected {
+    /// What to send.
+    pub sent: inject::Sent,
+    /// The call, where it was recorded.
+    pub call: Option<u64>,
+}
+
+impl Stored {
+    /// The context to send, as [`Stored::context`], with what hooks add at its very end. Room for
+    /// them was kept when it was folded; nothing is folded after they spoke.
+    ///
+    /// # Errors
+    /// As [`Stored::context`]; and when a hook overruns its reserve, with its name and size.
+    pub async fn context_with(
+        &mut self,
+        outputs: &[(&str, &str)],
+        record: bool,
+        now: Millis,
+    ) -> Result<Injected, StoredError> {
+        let context = self.context(false, now).await?.context;
+        let sent = match &self.inner {
+            Inner::Brief(brief) => self.injections.apply(&context, outputs, &brief.rules()),
+            Inner::Whole(session) => {
+                let rules = inject::Rules { log: session.log(), meter: session.meter() };
+                self.injections.apply(&context, outputs, &rules)
+            }
+        }?;
+        let call = if record { Some(self.record(&context, Some(&sent), now).await?) } else { None };
+        Ok(Injected { sent, call })
+    }
+
+    /// The calls of the ledger, with what the provider reported for them.
+    ///
+    /// # Errors
+    /// When the store fails or holds what is no record.
+    pub async fn calls(&self) -> Result<Vec<(CallRecord, Option<Settled>)>, StoredError> {
+        let rows = self.store.calls(&self.row.new.id).await?;
+        rows.iter().map(|row| rows::call(&self.row.new.id, row)).collect()
+    }
+
+    pub(super) async fn record(
+        &mut self,
+        context: &Context,
+        injected: Option<&inject::Sent>,
+        now: Millis,
+    ) -> Result<u64, StoredError> {
+        for _ in 0..ROUNDS {
+            self.load_ledger(context).await?;
+            let record = self.ledger_record(context, injected);
+            let call = NewCall {
+                number: record.number,
+                head: record.events.into(),
+                fold: record.fold,
+                hash: record.hash,
+                body: rows::json(&record)?,
+                now,
+            };
+            match self.store.record_call(&self.row.new.id, &call).await {
+                Err(StoreError::StaleCall { .. }) => self.ledger = None,
+                other => return Ok(other?),
+            }
+        }
+        Err(StoredError::Busy(self.row.new.id.clone()))
+    }
+
+    fn ledger_record(&mut self, context: &Context, sent: Option<&inject::Sent>) -> CallRecord {
+        let state = match &self.inner {
+            Inner::Brief(brief) => brief.state(),
+            Inner::Whole(session) => session.state(),
+        };
+        let fold = match &self.inner {
+            Inner::Brief(brief) => Some(brief.fold()),
+            Inner::Whole(session) => session.active(),
+        };
+        let (turn, request) = match &self.inner {
+            Inner::Brief(brief) => (brief.turn(), brief.last().map_or(0, |event| event.step)),
+            Inner::Whole(session) => {
+                session.log().events().last().map_or((0, 0), |event| (event.turn, event.step))
+            }
+        };
+        let joining = Joining { session: self.row.new.id.clone(), turn, request };
+        let meter = state.meter.unwrap_or_else(Meter::exact);
+        let call = Call {
+            joining: &joining,
+            events: u32::try_from(self.row.head).unwrap_or(u32::MAX),
+            head_hash: self.row.head_hash,
+            fold,
+            pins: &state.pins,
+            meter: &meter,
+        };
+        let ledger = self.ledger.get_or_insert_default();
+        match sent {
+            Some(sent) => ledger.record_sent(sent, &call),
+            None => ledger.record(context, &call),
+        }
+    }
+
+    /// The end of the ledger. The messages of the call before are those that the context starts
+    /// with, unless a fold came between: then the whole log tells.
+    async fn load_ledger(&mut self, context: &Context) -> Result<(), StoredError> {
+        if self.ledger.is_some() {
+            return Ok(());
+        }
+        let Some(last) = self.store.last_call(&self.row.new.id).await? else {
+            self.ledger = Some(Ledger::default());
+            return Ok(());
+        };
+        let (last, _) = rows::call(&self.row.new.id, &last)?;
+        let mut ledger = Ledger::after(&last);
+        if last.fold == self.row.active {
+            ledger.resume(&context.first(last.messages as usize));
+        } else if let Inner::Whole(session) = &self.inner {
+            let fold = session.folds().iter().find(|fold| Some(fold.id) == last.fold);
+            let log = session.log().prefix(last.events as usize);
+            ledger.resume(&project(&log, fold));
+        }
+        self.ledger = Some(ledger);
+        Ok(())
+    }
+}
