@@ -224,7 +224,8 @@ impl Shared {
             .map(|count| count.load(Ordering::Relaxed));
         if !self.json {
             let text = match jobs {
-                0 => "no job was due\n".to_owned(),
+                0 if self.once => "no job was due\n".to_owned(),
+                0 => "stopped; no job came\n".to_owned(),
                 _ => format!(
                     "{}: {} ready, {failed} failed\n",
                     plural(jobs, "job"),
