@@ -1,9 +1,21 @@
 //! What can be asked on the command line.
 
+mod session;
+mod stores;
+
 use std::path::PathBuf;
 
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+
+pub use session::{
+    Append, Compaction, Context, Fork, List, Log, New, Observe, Pin, Recover, Session,
+    SessionCommand, Start, Status, StoreAt, Undo,
+};
+pub use stores::{
+    Audit, Describe, Expand, Explain, Export, Grep, Import, Load, Recall, RecallCommand,
+    StoreCommand, StoreCommands, Tools, ToolsShape, Worker,
+};
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())
@@ -15,8 +27,9 @@ const STYLES: Styles = Styles::styled()
 #[derive(Debug, Parser)]
 #[command(name = "midfold", version, styles = STYLES, max_term_width = 100)]
 #[command(after_help = "\
-Example:
+Examples:
   midfold compact session.jsonl -o smaller.json
+  midfold session new --window 128k
 
 Exit codes: 0 done, 1 a failed check or an input that cannot be used, 2 wrong usage.")]
 pub struct Cli {
@@ -55,6 +68,20 @@ pub enum Command {
     Inspect(Inspect),
     /// Check a compacted transcript against the original
     Verify(Verify),
+    /// Keep a conversation in a store: append, get the context to send, compact, undo
+    Session(Box<Session>),
+    /// Load the conversations of a transcript into the store
+    Import(Box<Import>),
+    /// Say whether the model saw a text, and if not, when it left and why
+    Explain(Explain),
+    /// Check the folds and calls of a session against its log, and print what each fold lost
+    Audit(Audit),
+    /// Bring back what a fold took out of the context
+    Recall(Recall),
+    /// Have a model narrate what waits in the queue
+    Worker(Box<Worker>),
+    /// Check, export and import a whole store
+    Store(StoreCommands),
     /// List the presets, or print one
     Presets(Presets),
     /// Print the JSON schema of a fold record or of a policy
@@ -218,7 +245,7 @@ pub enum SchemaOf {
 }
 
 /// `32000`, `32_000`, `32,000`, `32k` or `1m`.
-fn tokens(text: &str) -> Result<u64, String> {
+pub(crate) fn tokens(text: &str) -> Result<u64, String> {
     let digits = text.replace(['_', ','], "").to_ascii_lowercase();
     let (digits, unit) = match digits.strip_suffix('k') {
         Some(rest) => (rest, 1_000),

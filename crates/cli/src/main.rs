@@ -1,20 +1,30 @@
 //! The `midfold` command: arguments, files and the terminal around the engine.
 
 mod args;
+mod audit;
 mod compact;
 mod convert;
 mod error;
+mod explain;
+mod fates;
+mod host;
+mod import;
 mod input;
 mod inspect;
 mod output;
 mod picture;
 mod prepare;
 mod presets;
+mod recall;
 mod report;
 mod schema;
+mod session;
+mod store;
 mod table;
 mod transcript;
 mod verify;
+mod words;
+mod worker;
 
 use std::process::ExitCode;
 
@@ -55,6 +65,13 @@ fn run(cli: &Cli, output: &Output) -> Result<(), CommandError> {
         Command::Compact(args) => compact::run(args, cli.json, output),
         Command::Inspect(args) => inspect::run(args, cli.json, output),
         Command::Verify(args) => verify::run(args, cli.json, output),
+        Command::Session(args) => session::run(args, cli.json, output),
+        Command::Import(args) => import::run(args, cli.json, output),
+        Command::Explain(args) => explain::run(args, cli.json, output),
+        Command::Audit(args) => audit::run(args, cli.json, output),
+        Command::Recall(args) => recall::run(args, cli.json, output),
+        Command::Worker(args) => worker::run(args, cli.json, output),
+        Command::Store(args) => store::run(args, cli.json, output),
         Command::Presets(args) => presets::run(args, cli.json, output),
         Command::Schema(args) => schema::run(args, output),
     }

@@ -53,7 +53,7 @@ impl Note {
         value
     }
 
-    fn text(&self) -> String {
+    pub fn text(&self) -> String {
         let place = self.place.map_or(String::new(), |(name, at)| format!("{name} {at}: "));
         format!("{place}{} ({})", self.detail, self.code)
     }

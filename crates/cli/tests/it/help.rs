@@ -5,7 +5,8 @@ use crate::{regex_of, sees, stdout};
 #[test]
 fn every_command_has_help_with_an_example() {
     sees!("help", ["--help"]);
-    for command in ["compact", "inspect", "verify", "presets", "schema"] {
+    let alone = ["import", "explain", "audit", "worker", "session", "recall", "store"];
+    for command in ["compact", "inspect", "verify", "presets", "schema"].into_iter().chain(alone) {
         sees!(format!("help-{command}"), [command, "--help"]);
         let help = stdout(&[command, "--help"], b"");
         assert!(
@@ -13,6 +14,30 @@ fn every_command_has_help_with_an_example() {
             "{command}"
         );
     }
+}
+
+#[test]
+fn every_subcommand_has_help_with_an_example() {
+    for (group, commands) in [
+        (
+            "session",
+            &[
+                "new", "append", "context", "observe", "compact", "preview", "recover", "status",
+                "list", "log", "undo", "pin", "unpin", "fork",
+            ][..],
+        ),
+        ("recall", &["grep", "expand", "describe", "tools"]),
+        ("store", &["export", "import"]),
+    ] {
+        for command in commands {
+            let help = stdout(&[group, command, "--help"], b"");
+            assert!(
+                help.contains("Example") && help.contains("--store"),
+                "{group} {command}: {help}"
+            );
+        }
+    }
+    sees!("help-session-append", ["session", "append", "--help"]);
 }
 
 #[test]

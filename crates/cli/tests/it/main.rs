@@ -2,10 +2,13 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stderr)]
 
 mod bad_input;
+mod bad_store;
 mod compact;
 mod help;
 mod inspect;
+mod session;
 mod verify;
+mod worker;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};

@@ -54,16 +54,17 @@ impl PostgresStore {
             .disable_statement_logging();
         let place = place_of(&options);
         let at = |error: StoreError| super::at(&place, error);
+        // A pool tries a server that refuses again and again: one look at it tells at once.
+        let first = tokio::time::timeout(WAIT, options.connect()).await;
+        let first = first.map_err(|_| at(failed(sqlx::Error::PoolTimedOut)))?;
+        let mut db = first.map_err(|error| at(failed(error)))?;
+        migrate(&mut db).await.map_err(at)?;
+        let _ = db.close().await;
         let pool = PgPoolOptions::new()
             .max_connections(CONNECTIONS)
             .acquire_timeout(WAIT)
             .test_before_acquire(false)
-            .connect_with(options)
-            .await
-            .map_err(|error| at(failed(error)))?;
-        let mut db = pool.acquire().await.map_err(|error| at(failed(error)))?;
-        migrate(&mut db).await.map_err(at)?;
-        drop(db);
+            .connect_lazy_with(options);
         Ok(Self { place, pool, notes: Notes::default() })
     }
 

@@ -1,0 +1,260 @@
+//! What can be asked of a store beside its sessions: import, explain, audit, recall, narrate.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+
+use super::session::{Start, StoreAt};
+use super::tokens;
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  midfold import session.jsonl
+  midfold import session.jsonl --id tuesday --window 200k
+
+Imports every conversation of the file as a session. A session that is there already gets the \
+messages that are new to it: importing a file twice changes nothing.")]
+pub struct Import {
+    #[command(flatten)]
+    pub at: StoreAt,
+    /// The transcript; `-` reads standard input
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// The id of the session; of several conversations, what their ids start with
+    /// [default: the id in the file, else its name]
+    #[arg(long, value_name = "ID")]
+    pub id: Option<String>,
+    /// What the file is written in [default: told by its content]
+    #[arg(long, value_name = "FORMAT", help_heading = "Formats")]
+    pub from: Option<String>,
+    /// Convert to this dialect: openai-chat or anthropic
+    #[arg(long, value_name = "DIALECT", help_heading = "Formats")]
+    pub to: Option<String>,
+    /// Of several conversations, only number N (from 1)
+    #[arg(long, value_name = "N")]
+    pub only: Option<usize>,
+    #[command(flatten)]
+    pub start: Start,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  midfold explain $id 'src/retry.rs'
+  midfold explain $id 8471 --call 12")]
+pub struct Explain {
+    #[command(flatten)]
+    pub at: StoreAt,
+    /// The session
+    #[arg(value_name = "ID")]
+    pub id: String,
+    /// What to look for
+    #[arg(value_name = "TEXT")]
+    pub text: String,
+    /// At this call of the ledger [default: the session as it stands]
+    #[arg(long, value_name = "N")]
+    pub call: Option<u64>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  midfold audit $id
+  midfold audit --all --json
+
+Ends with 1 when something does not hold.")]
+pub struct Audit {
+    #[command(flatten)]
+    pub at: StoreAt,
+    /// The session
+    #[arg(value_name = "ID", required_unless_present = "all")]
+    pub id: Option<String>,
+    /// All sessions of the store
+    #[arg(long, conflicts_with = "id")]
+    pub all: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  midfold recall grep $id 'connection refused'
+  midfold recall expand $id 12-20
+  midfold recall tools --shape anthropic")]
+pub struct Recall {
+    #[command(flatten)]
+    pub at: StoreAt,
+    #[command(subcommand)]
+    pub command: RecallCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum RecallCommand {
+    /// Find original messages by what they say
+    Grep(Grep),
+    /// Print originals in full, a page at a time
+    Expand(Expand),
+    /// Say what a fold covers, and what it no longer names
+    Describe(Describe),
+    /// Print these three as tools that an agent can be given
+    Tools(Tools),
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  midfold recall grep $id 'retry budget'
+  midfold recall grep $id --regex 'E[0-9]{4}'")]
+pub struct Grep {
+    /// The session
+    #[arg(value_name = "ID")]
+    pub id: String,
+    /// What to look for: words, the best match first
+    #[arg(value_name = "QUERY")]
+    pub query: String,
+    /// Exactly this text, the newest first
+    #[arg(long, conflicts_with = "regex")]
+    pub literal: bool,
+    /// A regular expression, the newest first
+    #[arg(long)]
+    pub regex: bool,
+    /// At most this many (up to 50)
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub limit: u32,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  midfold recall expand $id 12
+  midfold recall expand $id active --max-chars 2000")]
+pub struct Expand {
+    /// The session
+    #[arg(value_name = "ID")]
+    pub id: String,
+    /// A message (12), a range (12-20), `active` for all that the recap stands for, or a fold's id
+    #[arg(value_name = "WHAT")]
+    pub what: String,
+    /// Where the page before ended
+    #[arg(long, value_name = "CURSOR")]
+    pub from: Option<String>,
+    /// Characters of a page
+    #[arg(long, value_name = "N", default_value_t = 8_000)]
+    pub max_chars: usize,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  midfold recall describe $id")]
+pub struct Describe {
+    /// The session
+    #[arg(value_name = "ID")]
+    pub id: String,
+    /// The fold: its number, or the start of its id [default: the active one]
+    #[arg(value_name = "FOLD")]
+    pub fold: Option<String>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  midfold recall tools --shape anthropic")]
+pub struct Tools {
+    /// How the provider wants them
+    #[arg(long, value_name = "SHAPE", default_value = "openai")]
+    pub shape: ToolsShape,
+}
+
+/// How a provider wants tools to be described.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ToolsShape {
+    /// Chat Completions
+    Openai,
+    /// Messages
+    Anthropic,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  midfold worker --base-url http://127.0.0.1:8080 --model small
+  midfold worker --base-url https://api.openai.com/v1 --model gpt-5-mini --key-env OPENAI_API_KEY --once
+
+Any service that speaks Chat Completions will do. Runs until it is told to stop (ctrl-c, SIGTERM): \
+the job at hand is finished, or given back after a few seconds. Several workers may share a store.")]
+pub struct Worker {
+    #[command(flatten)]
+    pub at: StoreAt,
+    /// Where the model is
+    #[arg(long, value_name = "URL")]
+    pub base_url: String,
+    /// Its name there
+    #[arg(long, value_name = "NAME")]
+    pub model: String,
+    /// The environment variable that holds the key
+    #[arg(long, value_name = "NAME", conflicts_with = "key_file")]
+    pub key_env: Option<String>,
+    /// The file that holds the key
+    #[arg(long, value_name = "FILE")]
+    pub key_file: Option<PathBuf>,
+    /// The model's window, in tokens: longer spans are sent in parts
+    /// [default: that of the model, where it is known]
+    #[arg(long, value_name = "N", value_parser = tokens)]
+    pub window: Option<u64>,
+    /// Do what is due, then end; with 1 where a job failed
+    #[arg(long)]
+    pub once: bool,
+    /// Jobs at a time
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
+    pub concurrency: u16,
+    /// Milliseconds between two looks at an empty queue
+    #[arg(long, value_name = "MS", default_value_t = 1_000, value_parser = clap::value_parser!(u64).range(10..))]
+    pub poll: u64,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  midfold store fsck
+  midfold store export backup.jsonl
+  midfold store import backup.jsonl --store postgres://me@db/midfold")]
+pub struct StoreCommands {
+    #[command(flatten)]
+    pub at: StoreAt,
+    #[command(subcommand)]
+    pub command: StoreCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum StoreCommand {
+    /// Compute every hash chain and account again; ends with 1 when something is wrong
+    Fsck,
+    /// Write sessions to a file, one record a line
+    Export(Export),
+    /// Read what `export` wrote; all or nothing where the file is damaged
+    Import(Load),
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  midfold store export backup.jsonl")]
+pub struct Export {
+    /// The file; `-` writes to standard output
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Only this session
+    #[arg(long, value_name = "ID")]
+    pub session: Option<String>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  midfold store import backup.jsonl")]
+pub struct Load {
+    /// The file
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+}

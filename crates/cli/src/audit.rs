@@ -1,0 +1,233 @@
+//! `midfold audit`: every record held against the log, and what each fold lost.
+
+use midfold::core::audit::{Audit, Receipt, audit};
+use midfold::core::ledger::CallRecord;
+use midfold::store::StoredError;
+use serde_json::{Value, json};
+
+use crate::args::Audit as Args;
+use crate::error::CommandError;
+use crate::host::{Host, Make, block_on};
+use crate::output::{Color, Output, Style};
+use crate::presets::pretty;
+use crate::report::{Page, number};
+use crate::session::short;
+use crate::words::plural;
+
+/// Sessions that are read at once.
+const AT_ONCE: u32 = 256;
+/// Identifiers that a receipt shows.
+const IDS: usize = 6;
+
+pub fn run(args: &Args, json: bool, output: &Output) -> Result<(), CommandError> {
+    block_on(async {
+        let host = Host::open(&args.at, Make::No).await?;
+        let mut totals = Totals::default();
+        if let Some(id) = &args.id {
+            let audit = one(&host, id).await?;
+            totals.add(&audit);
+            if json {
+                output.stdout(pretty(&value(id, &audit))?)?;
+            } else {
+                output.stdout(text(id, &audit, true, &output.stdout_style()))?;
+            }
+        } else {
+            every(&host, json, output, &mut totals).await?;
+        }
+        if totals.findings == 0 { Ok(()) } else { Err(CommandError::silent(1)) }
+    })
+}
+
+#[derive(Default)]
+struct Totals {
+    sessions: u64,
+    folds: u64,
+    calls: u64,
+    findings: u64,
+}
+
+impl Totals {
+    fn add(&mut self, audit: &Audit) {
+        self.sessions += 1;
+        self.folds += u64::from(audit.folds);
+        self.calls += u64::from(audit.calls);
+        self.findings += audit.findings.len() as u64;
+    }
+}
+
+/// All sessions: a line each with `--json`, else those with folds or findings, and a sum.
+async fn every(
+    host: &Host,
+    json: bool,
+    output: &Output,
+    totals: &mut Totals,
+) -> Result<(), CommandError> {
+    let style = output.stdout_style();
+    let mut after: Option<String> = None;
+    loop {
+        let rows = match host.store.sessions(after.as_deref(), AT_ONCE).await {
+            Ok(rows) => rows,
+            Err(error) => return Err(host.store_failed(error).await),
+        };
+        let Some(last) = rows.last() else { break };
+        after = Some(last.new.id.clone());
+        for row in &rows {
+            let id = &row.new.id;
+            let audit = one(host, id).await?;
+            totals.add(&audit);
+            if json {
+                output.stdout(format!("{}\n", value(id, &audit)))?;
+            } else if !audit.is_clean() || audit.folds > 0 {
+                output.stdout(text(id, &audit, false, &style))?;
+            }
+        }
+    }
+    if !json {
+        let Totals { sessions, folds, calls, findings } = totals;
+        let (color, outcome) = outcome(*findings);
+        let sum = [(*sessions, "session"), (*folds, "fold"), (*calls, "call")];
+        let sum = sum.map(|(count, what)| plural(count, what)).join(", ");
+        output.stdout(format!("{}\n", style.paint(color, &format!("{sum}: {outcome}"))))?;
+    }
+    Ok(())
+}
+
+async fn one(host: &Host, id: &str) -> Result<Audit, CommandError> {
+    let mut stored = host.session(id).await?;
+    let read = async {
+        let folds = stored.folds().await?;
+        let calls = stored.calls().await?;
+        let calls: Vec<CallRecord> = calls.into_iter().map(|(call, _)| call).collect();
+        Ok::<_, StoredError>(audit(stored.whole().await?.log(), &folds, &calls))
+    };
+    match read.await {
+        Ok(audit) => Ok(audit),
+        Err(error) => Err(host.failed(error).await),
+    }
+}
+
+fn value(id: &str, audit: &Audit) -> Value {
+    let mut value = json!({ "session": id, "ok": audit.is_clean() });
+    if let (Value::Object(value), Ok(Value::Object(more))) =
+        (&mut value, serde_json::to_value(audit))
+    {
+        value.extend(more);
+    }
+    value
+}
+
+fn outcome(findings: u64) -> (Color, String) {
+    match findings {
+        0 => (Color::Green, "everything holds".to_owned()),
+        1 => (Color::Red, "1 thing does not hold".to_owned()),
+        many => (Color::Red, format!("{} things do not hold", number(many))),
+    }
+}
+
+fn text(id: &str, audit: &Audit, alone: bool, style: &Style) -> String {
+    let mut page = Page { style, text: String::new() };
+    let (color, outcome) = outcome(audit.findings.len() as u64);
+    let checked = [(audit.folds, "fold"), (audit.calls, "call")]
+        .map(|(count, what)| plural(u64::from(count), what))
+        .join(", ");
+    page.title(color, &format!("{id}: {checked}: {outcome}"));
+    for finding in &audit.findings {
+        page.field("WRONG", &finding.to_string());
+    }
+    if alone && audit.folds == 0 {
+        page.field("lost", "nothing: it was never folded");
+    }
+    for lost in &audit.receipts {
+        receipt(&mut page, lost);
+    }
+    if !alone {
+        page.text.push('\n');
+    }
+    page.text
+}
+
+fn receipt(page: &mut Page<'_>, lost: &Receipt) {
+    let wide = |n: u32| number(u64::from(n));
+    let title = format!(
+        "\n  fold {} ({}), policy {}",
+        wide(lost.fold.number),
+        short(lost.fold.id),
+        lost.policy
+    );
+    page.text += &format!("{}\n", page.style.paint(Color::Bold, &title));
+    page.field(
+        "span",
+        &format!(
+            "messages {} to {} of {}",
+            wide(lost.start),
+            wide(lost.end.saturating_sub(1)),
+            wide(lost.fold.events)
+        ),
+    );
+    page.field(
+        "messages",
+        &format!("{} → {}", wide(lost.messages_before), wide(lost.messages_after)),
+    );
+    page.field(
+        "tokens",
+        &format!("{} → {}", number(lost.tokens_before), number(lost.tokens_after)),
+    );
+    for (at, removed) in lost.removed.iter().enumerate() {
+        let label = if at == 0 { "taken out" } else { "" };
+        let reason = if removed.reason.is_empty() {
+            String::new()
+        } else {
+            format!(" ({})", removed.reason)
+        };
+        let text = format!(
+            "{} by {}{reason}: {} → {} tokens",
+            plural(
+                u64::from(removed.items),
+                if is_stand_in(&removed.rule) { "message" } else { "block" }
+            ),
+            removed.rule,
+            number(removed.tokens_before),
+            number(removed.tokens_after)
+        );
+        page.field(label, &text);
+    }
+    if !lost.pins.is_empty() {
+        let pins: Vec<_> = lost.pins.iter().map(|pin| wide(*pin)).collect();
+        let what = if pins.len() == 1 { "message" } else { "messages" };
+        page.field("untouched", &format!("{what} {}", pins.join(", ")));
+    }
+    ids(page, "still named", &lost.kept_ids);
+    ids(page, "not named", &lost.lost_ids);
+    let whole = if lost.head_verbatim && lost.tail_verbatim {
+        "byte for byte"
+    } else {
+        "NOT byte for byte"
+    };
+    page.field("ends", &format!("head and tail {whole}"));
+    let count = lost.recallable.len() as u64;
+    let can = match (lost.intact, count) {
+        (true, 0) => "nothing to bring back".to_owned(),
+        (true, count) => format!("{} can be brought back as they were", plural(count, "message")),
+        (false, _) => {
+            "NOT all can be brought back: the log differs from what was folded".to_owned()
+        }
+    };
+    page.field("originals", &can);
+}
+
+/// What replaces whole messages; reducers shorten parts of them.
+fn is_stand_in(rule: &str) -> bool {
+    matches!(rule, "recap" | "marker")
+}
+
+fn ids(page: &mut Page<'_>, label: &str, (count, first): &(u32, Vec<String>)) {
+    if *count == 0 {
+        return;
+    }
+    let shown: Vec<_> = first.iter().take(IDS).map(|id| crate::words::line(id, 60)).collect();
+    let more = if (*count as usize) > shown.len() { ", …" } else { "" };
+    page.field(
+        label,
+        &format!("{}: {}{more}", plural(u64::from(*count), "identifier"), shown.join(", ")),
+    );
+}

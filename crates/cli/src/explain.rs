@@ -1,0 +1,140 @@
+//! `midfold explain`.
+
+use midfold::core::explain::{
+    Answer, ExplainError, Explanation, FoldRef, Moment, Occurrence, Sight, explain,
+};
+use midfold::core::ledger::CallRecord;
+
+use crate::args::Explain;
+use crate::error::CommandError;
+use crate::host::{Host, Make, block_on};
+use crate::output::{Color, Output, Style};
+use crate::presets::pretty;
+use crate::report::{Page, number, wrap};
+use crate::session::short;
+use crate::words::{line, plural};
+
+/// Messages that are shown one by one.
+const SHOWN: usize = 6;
+
+pub fn run(args: &Explain, json: bool, output: &Output) -> Result<(), CommandError> {
+    let found = block_on(async {
+        let host = Host::open(&args.at, Make::No).await?;
+        let mut stored = host.session(&args.id).await?;
+        let read = async {
+            let folds = stored.folds().await?;
+            let calls = stored.calls().await?;
+            let calls: Vec<CallRecord> = calls.into_iter().map(|(call, _)| call).collect();
+            let active = stored.row().active;
+            Ok((stored.whole().await?.log().clone(), folds, calls, active))
+        };
+        let (log, folds, calls, active) = match read.await {
+            Ok(read) => read,
+            Err(error) => return Err(host.failed(error).await),
+        };
+        let moment = args.call.map_or(Moment::Now(active), Moment::Call);
+        explain(&log, &folds, &calls, &args.text, moment).map_err(|error| failed(&error))
+    })?;
+    match json {
+        true => output.stdout(pretty(&found)?),
+        false => output.stdout(text(&found, &args.id, &output.stdout_style())),
+    }
+}
+
+fn failed(error: &ExplainError) -> CommandError {
+    let hint = match error {
+        ExplainError::NoCall(_, 0) => {
+            "`midfold session context` records calls; without --call the session as it stands is asked"
+        }
+        ExplainError::NoCall(..) => {
+            "calls are numbered from 1; without --call the session as it stands is asked"
+        }
+        ExplainError::Empty => "name a file, a word, an identifier",
+        _ => "`midfold audit` checks the session",
+    };
+    CommandError::usage(error.to_string()).hint(hint)
+}
+
+fn text(found: &Explanation, session: &str, style: &Style) -> String {
+    let mut page = Page { style, text: String::new() };
+    let at = found.call.map_or("now".to_owned(), |call| format!("at call {}", number(call)));
+    let (color, answer) = match found.answer {
+        Answer::NeverSaid => (Color::Yellow, "no message of this session says it".to_owned()),
+        Answer::NotYet => (Color::Yellow, format!("it had not been said {at}")),
+        Answer::Verbatim => (Color::Green, format!("the model sees it {at}, word for word")),
+        Answer::Edited => (Color::Green, format!("the model sees it {at}, in a shortened message")),
+        Answer::InRecap => (Color::Green, format!("the model sees it {at}, in the recap only")),
+        Answer::Gone => (Color::Red, format!("the model does not see it {at}")),
+    };
+    let answer = if found.call.is_some() {
+        answer.replace("sees", "saw").replace("does not see", "did not see")
+    } else {
+        answer
+    };
+    page.title(color, &format!("\"{}\": {answer}", line(&found.text, 200)));
+    let read = match &found.fold {
+        Some(fold) => {
+            format!("{} through {}", plural(u64::from(found.events), "message"), name(fold))
+        }
+        None => format!("{}, nothing folded", plural(u64::from(found.events), "message")),
+    };
+    page.field("asked of", &read);
+    if let Some(fold) = &found.lost_with {
+        let when = plural(u64::from(fold.events), "message");
+        page.field("lost with", &format!("{}, made when the session had {when}", name(fold)));
+    }
+    for occurrence in found.occurrences.iter().take(SHOWN) {
+        one(&mut page, occurrence, session);
+    }
+    let more = found.occurrences.len().saturating_sub(SHOWN) as u64;
+    if more > 0 {
+        page.text += &style.paint(
+            Color::Dim,
+            &format!("\n  and {} (all of them with --json)\n", plural(more, "more message")),
+        );
+    }
+    page.text
+}
+
+fn one(page: &mut Page<'_>, occurrence: &Occurrence, session: &str) {
+    page.text.push('\n');
+    let seq = u64::from(occurrence.seq);
+    let head =
+        format!("  message {} ({}): {}", number(seq), occurrence.role.name(), occurrence.sight);
+    page.text += &format!("{}\n", page.style.paint(Color::Bold, &head));
+    let quote = line(&occurrence.snippet, 300);
+    let width = page.style.width.saturating_sub(8).max(20);
+    for text in wrap(&quote, width) {
+        page.text += &format!("    {} {text}\n", page.style.paint(Color::Dim, "│"));
+    }
+    if let Some(left) = &occurrence.left {
+        detail(
+            page,
+            "left",
+            &format!("with {}, by the rule {} ({})", name(&left.fold), left.rule, left.reason),
+        );
+    }
+    if let Some(used) = &occurrence.used {
+        let when = if used.after_left { "after it had left" } else { "while it was there" };
+        detail(
+            page,
+            "used again",
+            &format!(
+                "in message {} by the {}, {when}",
+                number(u64::from(used.seq)),
+                used.by.name()
+            ),
+        );
+    }
+    if occurrence.recall && !matches!(occurrence.sight, Sight::Verbatim { .. }) {
+        detail(page, "original", &format!("midfold recall expand {session} {seq}"));
+    }
+}
+
+fn detail(page: &mut Page<'_>, label: &str, text: &str) {
+    page.text += &format!("    {} {text}\n", page.style.paint(Color::Dim, &format!("{label:10}")));
+}
+
+fn name(fold: &FoldRef) -> String {
+    format!("fold {} ({})", number(u64::from(fold.number)), short(fold.id))
+}

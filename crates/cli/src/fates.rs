@@ -1,0 +1,44 @@
+//! What the active fold does to each message, in a word.
+
+use midfold::Fold;
+use midfold::core::fold::Entry;
+
+/// The fates of the messages of a session.
+pub struct Fates<'a> {
+    fold: Option<&'a Fold>,
+    edited: Vec<u64>,
+    marker: bool,
+}
+
+impl<'a> Fates<'a> {
+    pub fn new(fold: Option<&'a Fold>) -> Self {
+        let entries = fold.map(|fold| &fold.entries[..]).unwrap_or_default();
+        let edited = entries.iter().filter_map(|entry| match entry {
+            Entry::Edited { seq, .. } => Some(u64::from(*seq)),
+            _ => None,
+        });
+        let marker = entries.iter().any(|entry| matches!(entry, Entry::Marker { .. }));
+        Self { fold, edited: edited.collect(), marker }
+    }
+
+    /// How the message of this place is sent.
+    pub fn of(&self, seq: u64) -> &'static str {
+        let Some(fold) = self.fold else { return "as is" };
+        let span = u64::from(fold.span.start)..u64::from(fold.span.end);
+        if !span.contains(&seq) {
+            return "as is";
+        }
+        if self.edited.binary_search(&seq).is_ok() {
+            return "shortened";
+        }
+        let kept = |entry: &Entry| match entry {
+            Entry::Verbatim { from, to } => (u64::from(*from)..u64::from(*to)).contains(&seq),
+            _ => false,
+        };
+        match (fold.entries.iter().any(kept), self.marker) {
+            (true, _) => "as is",
+            (false, true) => "marker",
+            (false, false) => "recap",
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! What a person is told about a compaction that was asked for. Most of all in the two cases that
+//! puzzle: nothing changed, or the tokens went up.
+
+use midfold::core::engine::Status;
+use midfold::core::fold::Entry;
+use midfold::{Fold, NoOp, Outcome};
+use serde_json::{Value, json};
+
+use crate::output::{Color, Style};
+use crate::report::{Page, grouped, number};
+use crate::words::{about, plural};
+
+/// A compaction that was done, or would be.
+pub struct Feedback<'a> {
+    pub session: &'a str,
+    pub outcome: &'a Outcome,
+    /// The session before.
+    pub before: &'a Status,
+    /// What counts its tokens, and whether that is a vocabulary.
+    pub counter: (&'a str, bool),
+    /// Nothing was done.
+    pub preview: bool,
+    /// The fold's number.
+    pub number: u64,
+}
+
+impl Feedback<'_> {
+    pub fn to_json(&self) -> Value {
+        let (counter, exact) = self.counter;
+        let mut value = json!({
+            "session": self.session,
+            "preview": self.preview,
+            "counter": counter,
+            "estimate": !exact,
+        });
+        let more = match self.outcome {
+            Outcome::Folded(fold) => json!({
+                "changed": !self.preview,
+                "messages_before": fold.messages_before,
+                "messages_after": fold.messages_after,
+                "tokens_before": fold.tokens_before,
+                "tokens_after": fold.tokens_after,
+                "fold": fold.id,
+                "number": self.number,
+                "note": note(fold),
+            }),
+            Outcome::Nothing(reason) => json!({
+                "changed": false,
+                "messages_before": self.before.messages,
+                "messages_after": self.before.messages,
+                "reason": reason.to_string(),
+            }),
+        };
+        if let (Value::Object(value), Value::Object(more)) = (&mut value, more) {
+            value.extend(more);
+        }
+        value
+    }
+
+    pub fn text(&self, style: &Style) -> String {
+        let mut page = Page { style, text: String::new() };
+        match self.outcome {
+            Outcome::Nothing(reason) => self.nothing(&mut page, reason),
+            Outcome::Folded(fold) => self.folded(&mut page, fold),
+        }
+        page.text
+    }
+
+    fn nothing(&self, page: &mut Page<'_>, reason: &NoOp) {
+        let messages = plural(self.before.messages, "message");
+        let what = if self.preview { "Nothing would change" } else { "Nothing changed" };
+        page.title(Color::Yellow, &format!("{what}: {messages}"));
+        page.field("why", &grouped(&reason.to_string()));
+        let real = self.before.last_prompt_tokens > 0 || self.before.meter.samples > 0;
+        let tokens = about(self.before.context_tokens, self.counter.1 && !real);
+        let how = if real { "after the provider's own counts".to_owned() } else { self.how() };
+        page.field("tokens", &format!("{tokens} (unchanged), {how}"));
+    }
+
+    fn folded(&self, page: &mut Page<'_>, fold: &Fold) {
+        let [before, after] = [fold.messages_before, fold.messages_after].map(u64::from);
+        let what = if self.preview { "Would compact" } else { "Compacted" };
+        page.title(
+            Color::Green,
+            &format!("{what}: {} → {}", number(before), plural(after, "message")),
+        );
+        let (before, after) = (fold.tokens_before, fold.tokens_after);
+        let part = before.abs_diff(after) * 100 / before.max(1);
+        let change = if after > before { format!("+{part} %") } else { format!("−{part} %") };
+        let [first, second] = [before, after].map(|tokens| about(tokens, self.counter.1));
+        page.field("tokens", &format!("{first} → {second} ({change}), {}", self.how()));
+        if let Some(note) = note(fold) {
+            page.field("note", &note);
+        }
+        page.field("kept", &kept(fold));
+        let role = |name: &str| format!("{name}, {} tokens", number(stand_in(fold)));
+        let instead = match fold.fallback.as_deref() {
+            Some("marker") => "a marker, which says that messages are missing".to_owned(),
+            _ if fold.narrated.is_some() => role("a recap, written by a model"),
+            _ if fold.recap.is_some() => role("a recap, computed from the log"),
+            _ => "nothing: messages were shortened in their place".to_owned(),
+        };
+        page.field("instead", &instead);
+        if self.preview {
+            page.field("fold", "none was made: this is a preview");
+        } else {
+            page.field("fold", &format!("{} ({:?})", self.number, fold.id));
+            page.field("undo", &format!("midfold session undo {}", self.session));
+        }
+    }
+
+    fn how(&self) -> String {
+        match self.counter {
+            (name, true) => format!("counted with {name}"),
+            (name, false) => format!("an estimate ({name})"),
+        }
+    }
+}
+
+fn stand_in(fold: &Fold) -> u64 {
+    fold.recap.as_ref().map_or(0, |recap| recap.tokens)
+}
+
+fn kept(fold: &Fold) -> String {
+    let accounts = &fold.accounts;
+    let parts = [
+        (accounts.verbatim, "verbatim"),
+        (accounts.edited, "shortened"),
+        (accounts.recap, "in the recap"),
+        (accounts.marker, "behind the marker"),
+    ];
+    let there = parts.iter().filter(|(count, _)| *count > 0);
+    let texts: Vec<_> =
+        there.map(|(count, what)| format!("{} {what}", number(u64::from(*count)))).collect();
+    let pinned = match fold.layout.pinned.len() as u64 {
+        0 => String::new(),
+        count => format!("; {} pinned", number(count)),
+    };
+    format!("of {} messages {}{pinned}", number(u64::from(accounts.events)), texts.join(", "))
+}
+
+/// Fewer messages and yet more tokens: it happens, and should not look like a mistake.
+fn note(fold: &Fold) -> Option<String> {
+    if fold.tokens_after <= fold.tokens_before {
+        return None;
+    }
+    let recap = fold.entries.iter().any(|entry| matches!(entry, Entry::Recap { .. }));
+    let fewer = fold.messages_after < fold.messages_before;
+    Some(match (fewer, recap) {
+        (true, true) => {
+            "there are fewer messages but more tokens: the recap is denser than what it replaces"
+        }
+        (true, false) => "there are fewer messages but more tokens",
+        (false, _) => "there are more tokens than before",
+    }
+    .to_owned())
+}

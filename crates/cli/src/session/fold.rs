@@ -1,0 +1,223 @@
+//! `midfold session compact`, `preview`, `undo`, `pin`, `unpin` and `fork`.
+
+use midfold::store::Stored;
+use midfold::{Fold, Outcome};
+use serde_json::json;
+
+use super::context::counts_exactly;
+use super::feedback::Feedback;
+use crate::args::{Compaction, Fork, Pin, Undo};
+use crate::error::CommandError;
+use crate::host::{self, Host};
+use crate::output::Output;
+use crate::report::number;
+use crate::words::{self, plural};
+
+pub async fn compact(
+    args: &Compaction,
+    host: &Host,
+    json: bool,
+    output: &Output,
+) -> Result<(), CommandError> {
+    folded(args, false, host, json, output).await
+}
+
+pub async fn preview(
+    args: &Compaction,
+    host: &Host,
+    json: bool,
+    output: &Output,
+) -> Result<(), CommandError> {
+    folded(args, true, host, json, output).await
+}
+
+async fn folded(
+    args: &Compaction,
+    preview: bool,
+    host: &Host,
+    json: bool,
+    output: &Output,
+) -> Result<(), CommandError> {
+    let mut stored = host.session(&args.id).await?;
+    let now = host::now();
+    let focus = args.focus.as_deref();
+    let done = async {
+        let before = stored.status(now).await?;
+        let outcome = match preview {
+            true => stored.preview(focus).await?,
+            false => stored.compact(focus, now).await?,
+        };
+        let folds = stored.folds().await?;
+        Ok((before, outcome, folds))
+    };
+    let (before, outcome, folds) = match done.await {
+        Ok(done) => done,
+        Err(error) => return Err(host.failed(error).await),
+    };
+    let id = match &outcome {
+        Outcome::Folded(fold) => Some(fold.id),
+        Outcome::Nothing(_) => None,
+    };
+    let place = folds.iter().position(|fold| Some(fold.id) == id).unwrap_or(folds.len());
+    let feedback = Feedback {
+        session: &args.id,
+        outcome: &outcome,
+        before: &before,
+        counter: (&stored.row().new.counter, counts_exactly(&stored)),
+        preview,
+        number: place as u64 + 1,
+    };
+    match json {
+        true => output.stdout(format!("{}\n", feedback.to_json())),
+        false => output.stdout(feedback.text(&output.stdout_style())),
+    }
+}
+
+pub async fn undo(
+    args: &Undo,
+    host: &Host,
+    json: bool,
+    output: &Output,
+) -> Result<(), CommandError> {
+    let mut stored = host.session(&args.id).await?;
+    let folds = folds_of(host, &stored).await?;
+    let active = stored.row().active;
+    let target = match &args.fold {
+        Some(name) => Some(find(&folds, name, &args.id)?.1.id),
+        None => active,
+    };
+    let Some(target) = target else {
+        return Err(CommandError::failed(format!("session `{}` is not folded", args.id))
+            .hint("there is nothing to take back: its context is the whole log"));
+    };
+    if let Err(error) = stored.undo(Some(target)).await {
+        let error = host.failed(error).await;
+        return Err(error.hint("only a fold that the context is read through can be taken back: `midfold session status` names it"));
+    }
+    let status = match stored.status(host::now()).await {
+        Ok(status) => status,
+        Err(error) => return Err(host.failed(error).await),
+    };
+    if json {
+        let value = json!({ "undone": target, "active": stored.row().active, "messages": status.messages, "tokens": status.context_tokens });
+        return output.stdout(format!("{value}\n"));
+    }
+    let named = |id| folds.iter().position(|fold| fold.id == id).map_or(0, |at| at as u64 + 1);
+    let through = match stored.row().active {
+        Some(id) => format!("it is read through {} again", words::fold(named(id), id)),
+        None => "it is the whole log again".to_owned(),
+    };
+    output.stdout(format!(
+        "Took back {}\n  context      {}, {} tokens: {through}\n  next fold    when the window is full, or when you ask for one\n",
+        words::fold(named(target), target),
+        plural(status.messages, "message"),
+        words::about(status.context_tokens, counts_exactly(&stored)),
+    ))
+}
+
+/// All folds of a session.
+pub async fn folds_of(host: &Host, stored: &Stored) -> Result<Vec<Fold>, CommandError> {
+    match stored.folds().await {
+        Ok(folds) => Ok(folds),
+        Err(error) => Err(host.failed(error).await),
+    }
+}
+
+/// The fold of this number, or whose id starts so; with its number.
+pub fn find<'a>(
+    folds: &'a [Fold],
+    name: &str,
+    session: &str,
+) -> Result<(u64, &'a Fold), CommandError> {
+    let place = name.parse::<usize>().ok().filter(|place| (1..=folds.len()).contains(place));
+    if let Some(place) = place {
+        return Ok((place as u64, &folds[place - 1]));
+    }
+    let starts =
+        |fold: &&Fold| name.len() >= 4 && fold.id.to_hex().starts_with(&name.to_lowercase());
+    let mut found = folds.iter().filter(starts);
+    match (found.next(), found.next()) {
+        (Some(fold), None) => {
+            let at = folds.iter().position(|known| known.id == fold.id).unwrap_or(0);
+            Ok((at as u64 + 1, fold))
+        }
+        (Some(_), Some(_)) => Err(CommandError::failed(format!(
+            "more than one fold has an id that starts with `{name}`"
+        ))
+        .hint("give more of it, or its number")),
+        (None, _) => {
+            let error = CommandError::failed(format!("session `{session}` has no fold `{name}`"));
+            Err(match folds.len() as u64 {
+                0 => error.hint("nothing was folded in it yet"),
+                1 => error.hint("it has one: 1"),
+                many => error.hint(format!("it has {}: 1 to {many}", number(many))),
+            })
+        }
+    }
+}
+
+pub async fn pin(
+    args: &Pin,
+    pinned: bool,
+    host: &Host,
+    json: bool,
+    output: &Output,
+) -> Result<(), CommandError> {
+    let mut stored = host.session(&args.id).await?;
+    let mut before = Vec::new();
+    let done = async {
+        before = stored.whole().await?.pins().to_vec();
+        stored.pin(args.seq, pinned).await?;
+        Ok(stored.whole().await?.pins().to_vec())
+    };
+    let pins: Vec<u32> = match done.await {
+        Ok(pins) => pins,
+        Err(error) => return Err(host.failed(error).await),
+    };
+    if json {
+        return output.stdout(format!("{}\n", json!({ "pins": pins, "changed": pins != before })));
+    }
+    let list: Vec<_> = pins.iter().map(|pin| number(u64::from(*pin))).collect();
+    let all = if list.is_empty() { "none".to_owned() } else { list.join(", ") };
+    let what = match (pinned, pins == before) {
+        (true, false) => "Pinned message",
+        (true, true) => "Nothing changed: pinned already is message",
+        (false, false) => "Unpinned message",
+        (false, true) => "Nothing changed: not pinned was message",
+    };
+    output.stdout(format!("{what} {}; pinned now: {all}\n", number(args.seq)))
+}
+
+pub async fn fork(
+    args: &Fork,
+    host: &Host,
+    json: bool,
+    output: &Output,
+) -> Result<(), CommandError> {
+    let mut stored = host.session(&args.id).await?;
+    let now = host::now();
+    let fresh = || host::new_id(now, [host::random(), host::random()]);
+    let id = args.new.clone().unwrap_or_else(fresh);
+    let head = stored.row().head;
+    if let Some(at) = args.at.filter(|at| *at > head) {
+        return Err(CommandError::failed(format!(
+            "session `{}` has {}, not {}",
+            args.id,
+            plural(head, "message"),
+            number(at)
+        ))
+        .hint("--at is a number of messages; without it all of them are taken"));
+    }
+    let fork = match stored.fork(&id, args.at, now).await {
+        Ok(fork) => fork,
+        Err(error) => return Err(host.failed(error).await),
+    };
+    let row = fork.row();
+    if json {
+        let value = json!({ "id": id, "parent": args.id, "events": row.head, "fold": row.active });
+        return output.stdout(format!("{value}\n"));
+    }
+    let folded = if row.active.is_some() { ", with its fold" } else { "" };
+    output.stderr(&format!("{} of {}{folded}\n", plural(row.head, "message"), args.id));
+    output.stdout(format!("{id}\n"))
+}

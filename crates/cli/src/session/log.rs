@@ -1,0 +1,74 @@
+//! `midfold session log`: the original messages, whatever was folded.
+
+use midfold::formats::DialectKind;
+use midfold::store::{EventRow, event_text};
+
+use super::fold::folds_of;
+use super::join;
+use crate::args::Log;
+use crate::error::CommandError;
+use crate::fates::Fates;
+use crate::host::Host;
+use crate::output::{Color, Output};
+use crate::report::number;
+use crate::table::Table;
+use crate::words::{line, plural};
+
+/// Events that are read at once.
+const AT_ONCE: u64 = 256;
+
+pub async fn run(args: &Log, host: &Host, json: bool, output: &Output) -> Result<(), CommandError> {
+    let stored = host.session(&args.id).await?;
+    let head = stored.row().head;
+    let to = args.to.map_or(head, |to| to.saturating_add(1).min(head));
+    if args.to.is_some_and(|to| to < args.from) {
+        return Err(CommandError::usage("--to lies before --from"));
+    }
+    if args.from > 0 && args.from >= head {
+        return Err(CommandError::failed(format!(
+            "session `{}` has no message {}: it has {}",
+            args.id,
+            number(args.from),
+            plural(head, "message")
+        )));
+    }
+    let mut rows: Vec<EventRow> = Vec::new();
+    let mut next = args.from;
+    while next < to {
+        match host.store.events(&args.id, next..to.min(next + AT_ONCE)).await {
+            Ok(page) if page.is_empty() => break,
+            Ok(page) => rows.extend(page),
+            Err(error) => return Err(host.store_failed(error).await),
+        }
+        next += AT_ONCE;
+    }
+    if json {
+        return output.stdout(join(rows.iter().map(|row| &row.event.bytes)));
+    }
+    if rows.is_empty() {
+        output.stderr("there are no messages yet\n");
+        return Ok(());
+    }
+    let folds = folds_of(host, &stored).await?;
+    let active = folds.iter().find(|fold| Some(fold.id) == stored.row().active);
+    let fates = Fates::new(active);
+    let style = output.stdout_style();
+    let dialect = &stored.row().new.dialect;
+    let kind = DialectKind::from_name(dialect);
+    let table = Table::new(["no.", "turn", "role", "tokens", "sent", "text"]).right([0, 1, 3]);
+    let mut table = table.color(4, Color::Dim);
+    // What is left of a line beside the other columns.
+    let room = style.width.saturating_sub(46).max(24);
+    for EventRow { seq, event } in &rows {
+        let role = kind.map_or("", |kind| kind.dialect().view(&event.bytes).role.name());
+        table.row([
+            number(*seq),
+            number(u64::from(event.turn)),
+            role.to_owned(),
+            number(u64::from(event.tokens)),
+            fates.of(*seq).to_owned(),
+            line(&event_text(dialect, &event.bytes), room),
+        ]);
+    }
+    output.stdout(table.render(&style, 0))
+}

@@ -1,0 +1,121 @@
+//! `midfold session`.
+
+mod append;
+mod context;
+mod feedback;
+mod fold;
+mod log;
+mod new;
+mod observe;
+mod show;
+
+use bytes::Bytes;
+use midfold::Context;
+use midfold::core::Hash;
+
+use crate::args::{Session, SessionCommand};
+use crate::error::CommandError;
+use crate::host::{Host, Make, block_on};
+use crate::output::Output;
+
+pub use append::{appended, each};
+pub use fold::{find, folds_of};
+pub use new::create;
+
+pub fn run(args: &Session, json: bool, output: &Output) -> Result<(), CommandError> {
+    // Input that cannot be used is no reason to open, or make, a store.
+    let work = Work { args };
+    match &args.command {
+        SessionCommand::New(new) => {
+            let prepared = new::prepare(new)?;
+            work.with(Make::Yes, async |host| new::run(new, prepared, host, json, output).await)
+        }
+        SessionCommand::Append(append) => {
+            let input = append::input(&append.file)?;
+            work.open(async |host| append::run(append, &input, host, json, output).await)
+        }
+        SessionCommand::Observe(observe) => {
+            let usage = observe::usage(observe)?;
+            work.open(async |host| observe::run(observe, usage, host, json, output).await)
+        }
+        SessionCommand::Recover(recover) => {
+            let body = context::body(&recover.body)?;
+            work.open(async |host| context::recover(recover, &body, host, json, output).await)
+        }
+        SessionCommand::Context(args) => {
+            work.open(async |host| context::run(args, host, json, output).await)
+        }
+        SessionCommand::Compact(args) => {
+            work.open(async |host| fold::compact(args, host, json, output).await)
+        }
+        SessionCommand::Preview(args) => {
+            work.open(async |host| fold::preview(args, host, json, output).await)
+        }
+        SessionCommand::Undo(args) => {
+            work.open(async |host| fold::undo(args, host, json, output).await)
+        }
+        SessionCommand::Pin(args) => {
+            work.open(async |host| fold::pin(args, true, host, json, output).await)
+        }
+        SessionCommand::Unpin(args) => {
+            work.open(async |host| fold::pin(args, false, host, json, output).await)
+        }
+        SessionCommand::Fork(args) => {
+            work.open(async |host| fold::fork(args, host, json, output).await)
+        }
+        SessionCommand::Status(args) => {
+            work.open(async |host| show::status(args, host, json, output).await)
+        }
+        SessionCommand::List(args) => {
+            work.open(async |host| show::list(args, host, json, output).await)
+        }
+        SessionCommand::Log(args) => {
+            work.open(async |host| log::run(args, host, json, output).await)
+        }
+    }
+}
+
+struct Work<'a> {
+    args: &'a Session,
+}
+
+impl Work<'_> {
+    fn open(
+        &self,
+        work: impl AsyncFnOnce(&Host) -> Result<(), CommandError>,
+    ) -> Result<(), CommandError> {
+        self.with(Make::No, work)
+    }
+
+    fn with(
+        &self,
+        make: Make,
+        work: impl AsyncFnOnce(&Host) -> Result<(), CommandError>,
+    ) -> Result<(), CommandError> {
+        block_on(async {
+            let host = Host::open(&self.args.at, make).await?;
+            work(&host).await
+        })
+    }
+}
+
+/// The start of a hash: what people read and type.
+pub fn short(id: Hash) -> String {
+    id.to_hex()[..12].to_owned()
+}
+
+/// The messages of a context as a JSON list, one on each line.
+pub fn list(context: &Context) -> Vec<u8> {
+    join(context.pieces().map(|piece| &piece.bytes))
+}
+
+/// Messages as a JSON list, byte for byte, one after each line break.
+pub fn join<'a>(messages: impl Iterator<Item = &'a Bytes>) -> Vec<u8> {
+    let mut out = vec![b'['];
+    for (at, message) in messages.enumerate() {
+        out.extend_from_slice(if at == 0 { b"\n" } else { b",\n" });
+        out.extend_from_slice(message);
+    }
+    out.extend_from_slice(if out.len() == 1 { b"]\n" } else { b"\n]\n" });
+    out
+}

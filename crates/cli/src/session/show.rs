@@ -1,0 +1,236 @@
+//! `midfold session status` and `list`.
+
+use midfold::core::engine::Status;
+use midfold::core::trigger::{Due, Hold};
+use midfold::store::{JobState, SessionRow, Stored};
+use serde_json::json;
+
+use super::context::counts_exactly;
+use super::fold::folds_of;
+use crate::args::{List, Status as Args};
+use crate::error::CommandError;
+use crate::host::{self, Host};
+use crate::output::{Color, Output};
+use crate::presets::pretty;
+use crate::report::{Page, number};
+use crate::table::Table;
+use crate::words::{self, about, plural};
+
+/// Sessions that are read at once.
+const AT_ONCE: u32 = 1_000;
+
+pub async fn status(
+    args: &Args,
+    host: &Host,
+    json: bool,
+    output: &Output,
+) -> Result<(), CommandError> {
+    let mut stored = host.session(&args.id).await?;
+    let status = match stored.status(host::now()).await {
+        Ok(status) => status,
+        Err(error) => return Err(host.failed(error).await),
+    };
+    if json {
+        return output.stdout(pretty(&status)?);
+    }
+    let narrates = match stored.whole().await {
+        Ok(session) => session.policy().narration.on,
+        Err(error) => return Err(host.failed(error).await),
+    };
+    let jobs = match host.store.jobs(Some(&args.id), u32::MAX).await {
+        Ok(jobs) => jobs,
+        Err(error) => return Err(host.store_failed(error).await),
+    };
+    let calls = match stored.calls().await {
+        Ok(calls) => calls.len() as u64,
+        Err(error) => return Err(host.failed(error).await),
+    };
+    let folds = folds_of(host, &stored).await?;
+    let style = output.stdout_style();
+    let mut page = Page { style: &style, text: String::new() };
+    page.title(Color::Bold, &args.id);
+    let exact = counts_exactly(&stored);
+    context(&mut page, &stored, &status, exact);
+    page.field("next fold", &due(&status));
+    let named = |id| folds.iter().position(|fold| fold.id == id).map_or(0, |at| at as u64 + 1);
+    let folded = match status.active_fold {
+        Some(id) => format!(
+            "{}; read through {}",
+            number(status.compaction_count),
+            words::fold(named(id), id)
+        ),
+        None if status.compaction_count > 0 => {
+            format!("{}, none of them active", number(status.compaction_count))
+        }
+        None => "none".to_owned(),
+    };
+    page.field("folds", &folded);
+    if !status.pins.is_empty() {
+        let pins: Vec<_> = status.pins.iter().map(|pin| number(u64::from(*pin))).collect();
+        page.field("pinned", &pins.join(", "));
+    }
+    let last = match status.last_prompt_tokens {
+        0 => "no figures of the provider yet".to_owned(),
+        prompt => format!(
+            "{} tokens in the last prompt, {} in the reply, as the provider counted",
+            number(prompt),
+            number(status.last_completion_tokens)
+        ),
+    };
+    page.field("calls", &format!("{} recorded; {last}", number(calls)));
+    narration(&mut page, narrates, &status, &jobs.iter().map(|job| job.state).collect::<Vec<_>>());
+    made(&mut page, &stored);
+    output.stdout(page.text)
+}
+
+fn context(page: &mut Page<'_>, stored: &Stored, status: &Status, exact: bool) {
+    let log = format!(
+        "{} in {}, {} tokens",
+        plural(status.events, "message"),
+        plural(u64::from(stored.row().turn), "turn"),
+        about(status.log_tokens, exact)
+    );
+    page.field("log", &log);
+    let text = format!(
+        "{}, {} tokens: {} % of the window",
+        plural(status.messages, "message"),
+        about(
+            status.context_tokens,
+            exact && status.last_prompt_tokens == 0 && status.meter.samples == 0
+        ),
+        (status.context_tokens * 100).checked_div(status.context_length).unwrap_or(0)
+    );
+    page.field("context", &text);
+    let reserve = status.context_length.saturating_sub(status.budget_tokens);
+    let kept =
+        if reserve > 0 { format!(", {} of them reserved", number(reserve)) } else { String::new() };
+    page.field("window", &format!("{} tokens{kept}", number(status.context_length)));
+}
+
+fn due(status: &Status) -> String {
+    let line = number(status.threshold.tokens);
+    match status.due {
+        Due::Below(line) => {
+            let left = line.tokens.saturating_sub(status.context_tokens);
+            format!("at {} tokens ({}), {} to go", number(line.tokens), line.rule, number(left))
+        }
+        Due::Threshold(line) => {
+            format!("due: the line of {} tokens ({}) is crossed", number(line.tokens), line.rule)
+        }
+        Due::HardWindow { limit } => {
+            format!("due: more than the {} tokens that fit", number(limit))
+        }
+        Due::Held(hold @ (Hold::Breaker | Hold::NothingToGain)) => {
+            format!(
+                "held back at the line of {line} tokens: {hold}; `midfold session compact` folds all the same"
+            )
+        }
+        Due::Held(hold) => format!("held back at the line of {line} tokens: {hold}"),
+    }
+}
+
+fn narration(page: &mut Page<'_>, on: bool, status: &Status, jobs: &[JobState]) {
+    if !on && jobs.is_empty() {
+        page.field(
+            "narration",
+            "off: recaps are computed (`session new --narrate` has a model write them)",
+        );
+        return;
+    }
+    let count = |state| jobs.iter().filter(|job| **job == state).count() as u64;
+    let parts = [
+        (count(JobState::Ready), "waiting"),
+        (count(JobState::Leased), "being written"),
+        (count(JobState::Done), "done"),
+        (count(JobState::Dead), "given up"),
+    ];
+    let there: Vec<_> = parts
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, what)| format!("{} {what}", number(*count)))
+        .collect();
+    let mut text = if there.is_empty() {
+        "no jobs yet".to_owned()
+    } else {
+        format!("jobs: {}", there.join(", "))
+    };
+    if status.narration_ready {
+        text += "; one is ready for the next fold";
+    }
+    if status.cooldown_seconds > 0 {
+        text += &format!("; no model is asked for {} s", number(status.cooldown_seconds));
+    }
+    page.field("narration", &text);
+}
+
+fn made(page: &mut Page<'_>, stored: &Stored) {
+    let new = &stored.row().new;
+    let meta = stored.meta();
+    page.field(
+        "format",
+        &format!("{}, rules of {}, counted with {}", new.dialect, new.profile, new.counter),
+    );
+    let mut text = words::time(new.created);
+    if let Some((parent, at)) = &meta.parent {
+        text += &format!(", forked from {parent} at {}", plural(*at, "message"));
+    }
+    if let Some(source) = &meta.source {
+        text += &format!(", from {source}");
+    }
+    page.field("made", &text);
+}
+
+pub async fn list(
+    args: &List,
+    host: &Host,
+    json: bool,
+    output: &Output,
+) -> Result<(), CommandError> {
+    let mut rows: Vec<SessionRow> = Vec::new();
+    let mut count = 0_u64;
+    loop {
+        let after = rows.last().map(|row| row.new.id.clone());
+        let page = match host.store.sessions(after.as_deref(), AT_ONCE).await {
+            Ok(page) => page,
+            Err(error) => return Err(host.store_failed(error).await),
+        };
+        let more = page.len() as u32 == AT_ONCE;
+        count += page.len() as u64;
+        rows.extend(page);
+        rows.drain(..rows.len().saturating_sub(args.limit.max(1)));
+        if !more {
+            break;
+        }
+    }
+    if json {
+        let value = |row: &SessionRow| {
+            json!({
+                "id": row.new.id, "events": row.head, "turns": row.turn, "fold": row.active,
+                "dialect": row.new.dialect, "created": row.new.created,
+            })
+        };
+        return output.stdout(pretty(&rows.iter().map(value).collect::<Vec<_>>())?);
+    }
+    if rows.is_empty() {
+        return output.stdout(format!("no sessions in {}\n", host.store.place()));
+    }
+    let style = output.stdout_style();
+    let table = Table::new(["id", "messages", "turns", "fold", "format", "made"]).right([1, 2]);
+    let mut table = table.color(0, Color::Bold).color(5, Color::Dim);
+    for row in &rows {
+        table.row([
+            row.new.id.clone(),
+            number(row.head),
+            number(u64::from(row.turn)),
+            row.active.map_or("–".to_owned(), |id| format!("{id:?}")),
+            row.new.dialect.clone(),
+            words::time(row.new.created),
+        ]);
+    }
+    let mut text = table.render(&style, 0);
+    let left = count - rows.len() as u64;
+    if left > 0 {
+        text += &style.paint(Color::Dim, &format!("and {} before them (--limit)\n", number(left)));
+    }
+    output.stdout(text)
+}

@@ -1,0 +1,191 @@
+//! `midfold store`: a whole store checked, written out and read in.
+
+use std::fs::File;
+use std::io::{BufReader, BufWriter, Write};
+use std::path::Path;
+
+use midfold::store::transfer::{self, Moved, TransferError};
+use midfold::store::{StoreError, fsck};
+use serde_json::{Value, json};
+
+use crate::args::{Export, Load, StoreCommand, StoreCommands};
+use crate::error::CommandError;
+use crate::host::{Host, Make, block_on};
+use crate::input::is_stdin;
+use crate::output::{Color, Output, reason};
+use crate::presets::pretty;
+use crate::report::Page;
+use crate::words::plural;
+
+pub fn run(args: &StoreCommands, json: bool, output: &Output) -> Result<(), CommandError> {
+    match &args.command {
+        StoreCommand::Fsck => block_on(async {
+            let host = Host::open(&args.at, Make::No).await?;
+            check(&host, json, output).await
+        }),
+        StoreCommand::Export(export) => block_on(async {
+            let host = Host::open(&args.at, Make::No).await?;
+            write(export, &host, json, output).await
+        }),
+        StoreCommand::Import(load) => {
+            // Looked at first: a name with a slip must not make a store.
+            let file = File::open(&load.file).and_then(|file| file.metadata());
+            let meta = file.map_err(|error| unreadable(&load.file, &error))?;
+            if meta.is_dir() {
+                return Err(CommandError::failed(format!(
+                    "{} is a directory",
+                    load.file.display()
+                ))
+                .hint("name the file that `midfold store export` wrote"));
+            }
+            block_on(async {
+                let host = Host::open(&args.at, Make::Yes).await?;
+                read(load, &host, json, output).await
+            })
+        }
+    }
+}
+
+async fn check(host: &Host, json: bool, output: &Output) -> Result<(), CommandError> {
+    let report = match fsck(&*host.store).await {
+        Ok(report) => report,
+        Err(error) => return Err(host.store_failed(error).await),
+    };
+    let clean = report.is_clean();
+    if json {
+        let mut value = json!({ "ok": clean, "store": host.store.place() });
+        if let (Value::Object(value), Ok(Value::Object(more))) =
+            (&mut value, serde_json::to_value(&report))
+        {
+            value.extend(more);
+        }
+        output.stdout(pretty(&value)?)?;
+    } else {
+        let style = output.stdout_style();
+        let mut page = Page { style: &style, text: String::new() };
+        let count = report.findings.len() as u64;
+        let (color, outcome) = match count {
+            0 => (Color::Green, "all is well".to_owned()),
+            1 => (Color::Red, "1 thing is wrong".to_owned()),
+            many => (Color::Red, format!("{} things are wrong", crate::report::number(many))),
+        };
+        page.title(color, &format!("{}: {outcome}", host.store.place()));
+        let checked = [
+            (report.sessions, "session"),
+            (report.events, "message"),
+            (report.folds, "fold"),
+            (report.calls, "call"),
+            (report.jobs, "job"),
+        ];
+        page.field("checked", &checked.map(|(count, what)| plural(count, what)).join(", "));
+        let unknown = report.folds - report.projected.min(report.folds);
+        if unknown > 0 && clean {
+            page.field("", &format!("the figures of {} could not be computed again: this build does not know their counter or format", plural(unknown, "fold")));
+        }
+        for finding in &report.findings {
+            page.field(
+                "WRONG",
+                &format!("session {}, {}: {}", finding.session, finding.place, finding.problem),
+            );
+            page.field("", &format!("→ {}", finding.advice));
+        }
+        output.stdout(page.text)?;
+    }
+    if clean { Ok(()) } else { Err(CommandError::silent(1)) }
+}
+
+async fn write(
+    args: &Export,
+    host: &Host,
+    json: bool,
+    output: &Output,
+) -> Result<(), CommandError> {
+    let only = args.session.as_deref();
+    if let Some(id) = only
+        && let Err(error) = host.store.session(id).await
+    {
+        return Err(host.store_failed(error).await);
+    }
+    let moved = if is_stdin(&args.file) {
+        let mut out = BufWriter::new(std::io::stdout());
+        transfer::export(&*host.store, only, &mut out).await
+    } else {
+        whole(args, host, only).await
+    };
+    let moved = match moved {
+        Ok(moved) => moved,
+        Err(TransferError::Io(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => {
+            return Err(CommandError::silent(0));
+        }
+        Err(error) => return Err(failed(host, &args.file, error).await),
+    };
+    let to = if is_stdin(&args.file) {
+        "standard output".to_owned()
+    } else {
+        args.file.display().to_string()
+    };
+    tell(&moved, &format!("written to {to}"), json && !is_stdin(&args.file), output)
+}
+
+/// Writes beside the file and puts it in its place when it is whole.
+async fn whole(args: &Export, host: &Host, only: Option<&str>) -> Result<Moved, TransferError> {
+    let mut name = args.file.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".{}.part", std::process::id()));
+    let part = args.file.with_file_name(name);
+    let work = async {
+        let mut out = BufWriter::new(File::create(&part)?);
+        let moved = transfer::export(&*host.store, only, &mut out).await?;
+        out.flush()?;
+        out.get_ref().sync_all()?;
+        std::fs::rename(&part, &args.file)?;
+        Ok(moved)
+    };
+    let done = work.await;
+    if done.is_err() {
+        let _ = std::fs::remove_file(&part);
+    }
+    done
+}
+
+async fn read(args: &Load, host: &Host, json: bool, output: &Output) -> Result<(), CommandError> {
+    let open = || File::open(&args.file).map(BufReader::new);
+    match transfer::import(&*host.store, open).await {
+        Ok(moved) => tell(&moved, &format!("read into {}", host.store.place()), json, output),
+        Err(error) => Err(failed(host, &args.file, error).await),
+    }
+}
+
+async fn failed(host: &Host, file: &Path, error: TransferError) -> CommandError {
+    match error {
+        TransferError::Store(StoreError::Exists(id)) => CommandError::failed(format!(
+            "a session `{id}` exists already in {}",
+            host.store.place()
+        ))
+        .hint("sessions of an export have to be new to the store; those before it were imported"),
+        TransferError::Store(error) => host.store_failed(error).await,
+        TransferError::Io(error) => CommandError::failed(format!("{}: {}", file.display(), reason(&error))),
+        TransferError::Line { line, problem } => {
+            CommandError::failed(format!("{}, line {line}: {problem}", file.display()))
+                .hint("name a file that `midfold store export` wrote; for transcripts there is `midfold import`")
+        }
+    }
+}
+
+fn unreadable(file: &Path, error: &std::io::Error) -> CommandError {
+    let error =
+        CommandError::failed(format!("{} cannot be read: {}", file.display(), reason(error)));
+    error.maybe_hint(is_stdin(file).then(|| "the file is read twice: give it a name".to_owned()))
+}
+
+fn tell(moved: &Moved, what: &str, json: bool, output: &Output) -> Result<(), CommandError> {
+    if json {
+        return output.stdout(format!("{}\n", serde_json::to_value(moved).unwrap_or_default()));
+    }
+    let Moved { sessions, events, folds, calls } = moved;
+    let counts = [(*sessions, "session"), (*events, "message"), (*folds, "fold"), (*calls, "call")];
+    output.stderr(&format!(
+        "{} {what}\n",
+        counts.map(|(count, what)| plural(count, what)).join(", ")
+    ));
+    Ok(())
+}

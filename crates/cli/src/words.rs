@@ -1,0 +1,87 @@
+//! Small words for people: counts, times, estimates.
+
+use midfold::core::Hash;
+use midfold::store::Millis;
+use midfold::store::worker::date;
+
+use crate::report::number;
+
+/// `1 message`, `2,000 messages`.
+pub fn plural(count: u64, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{} {what}s", number(count)) }
+}
+
+/// A count of tokens; an estimate says that it is one.
+pub fn about(tokens: u64, exact: bool) -> String {
+    if exact { number(tokens) } else { format!("about {}", number(tokens)) }
+}
+
+/// `2026-11-22 02:40:11 UTC`.
+pub fn time(at: Millis) -> String {
+    let seconds = at / 1_000 % 86_400;
+    let (hours, minutes) = (seconds / 3_600, seconds / 60 % 60);
+    format!("{} {hours:02}:{minutes:02}:{:02} UTC", date(at), seconds % 60)
+}
+
+/// How one fold is named: `fold 2 (1a2b3c4d5e6f)`.
+pub fn fold(number: u64, id: Hash) -> String {
+    format!("fold {number} ({id:?})")
+}
+
+/// The text without the codes that colour it and move the cursor.
+fn plain(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find("\x1b[") {
+        out.push_str(&rest[..at]);
+        let code = &rest[at + 2..];
+        let end = code.find(|c: char| !matches!(c, '0'..='9' | ';' | '?'));
+        rest = end.map_or("", |end| code[end..].get(1..).unwrap_or(&code[end..]));
+    }
+    out.push_str(rest);
+    out
+}
+
+/// A text on one line, at most `most` characters, without anything that moves the cursor.
+pub fn line(text: &str, most: usize) -> String {
+    let text = &plain(text);
+    let flat: String =
+        text.chars().take(most * 8).map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let words = flat.split_whitespace().collect::<Vec<_>>().join(" ");
+    if words.chars().count() <= most && text.chars().count() <= most * 8 {
+        return words;
+    }
+    let short: String = words.chars().take(most.saturating_sub(1)).collect();
+    format!("{}…", short.trim_end())
+}
+
+/// The same text, safe to print: line breaks and tabs stay, escapes do not.
+pub fn printable(text: &str) -> String {
+    let safe = |c: char| if c.is_control() && !matches!(c, '\n' | '\t') { '\u{fffd}' } else { c };
+    plain(text).chars().map(safe).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_printed_moves_no_cursor() {
+        assert_eq!(
+            printable("a\x1b[31;1mred\x1b[0m\tb\nc\x07\x1b]0;t"),
+            "ared\tb\nc\u{fffd}\u{fffd}]0;t"
+        );
+        assert_eq!(line("  a\r\n  b\x1b[2Kc é", 20), "a bc é");
+        assert_eq!(line("one two three", 8), "one two…");
+        assert_eq!(line("\x1b[é", 8), "é");
+    }
+
+    #[test]
+    fn times_and_counts() {
+        assert_eq!(time(1_795_315_211_999), "2026-11-22 02:40:11 UTC");
+        assert_eq!(
+            (plural(1, "fold"), plural(1_200, "fold")),
+            ("1 fold".into(), "1,200 folds".into())
+        );
+    }
+}

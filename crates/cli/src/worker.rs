@@ -1,0 +1,252 @@
+//! `midfold worker`: takes spans from the queue and has a model narrate them.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use midfold::core::narrate::{FailureClass, SummaryFailure, Verdict};
+use midfold::model::{Client, Config, Secret};
+use midfold::store::StoredError;
+use midfold::store::worker::{Report, Worker};
+use midfold::tokens;
+use serde_json::json;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+use crate::args::Worker as Args;
+use crate::error::CommandError;
+use crate::host::{self, Host, Make, block_on};
+use crate::input::Input;
+use crate::output::Output;
+use crate::report::number;
+use crate::words::{line, plural, time};
+
+/// How long a call may go on after the worker was told to stop.
+const GRACE: Duration = Duration::from_secs(5);
+/// A store that fails is asked again after this long, if not told to end.
+const PAUSE: Duration = Duration::from_secs(5);
+
+/// What a report may say where no text came back.
+const FAILURES: [FailureClass; 8] = [
+    FailureClass::Timeout,
+    FailureClass::Auth,
+    FailureClass::RateLimited,
+    FailureClass::Server,
+    FailureClass::Network,
+    FailureClass::Overflow,
+    FailureClass::Garbage,
+    FailureClass::Rejected,
+];
+
+pub fn run(args: &Args, json: bool, output: &Output) -> Result<(), CommandError> {
+    let client = Arc::new(client(args)?);
+    block_on(async {
+        let host = Host::open(&args.at, Make::Yes).await?;
+        let (stop, stopped) = watch::channel(false);
+        let signals = tokio::spawn(signals(stop));
+        let shared = Arc::new(Shared {
+            client,
+            json,
+            output: *output,
+            once: args.once,
+            poll: Duration::from_millis(args.poll),
+            counts: Counts::default(),
+        });
+        if !json && !args.once {
+            let place = host.store.place();
+            output.stderr(&format!("waiting for jobs in {place}; ctrl-c ends\n"));
+        }
+        let mut all = JoinSet::new();
+        for number in 1..=args.concurrency {
+            let name = format!("midfold-{}-{number}", std::process::id());
+            let worker = Worker::new(host.store.clone(), &name, Arc::new(host::now));
+            all.spawn(Arc::clone(&shared).work(worker, stopped.clone()));
+        }
+        let mut failed = None;
+        while let Some(done) = all.join_next().await {
+            if let Ok(Err(error)) = done {
+                failed = Some(error);
+            }
+        }
+        signals.abort();
+        if let Some(error) = failed {
+            return Err(host.failed(error).await);
+        }
+        shared.end()
+    })
+}
+
+fn client(args: &Args) -> Result<Client, CommandError> {
+    let counter = tokens::by_name(tokens::for_model(&args.model))
+        .or_else(|_| tokens::by_name("estimate:openai"))
+        .map_err(|error| CommandError::failed(error.to_string()))?;
+    let mut config = Config::new(&args.base_url, &args.model, counter);
+    config.key = key(args)?;
+    config.window_tokens = args.window.or_else(|| tokens::window_of(&args.model));
+    Client::new(config).map_err(|error| {
+        CommandError::usage(error.to_string())
+            .hint("--base-url looks like https://api.openai.com/v1 or http://127.0.0.1:8080")
+    })
+}
+
+/// The key, from where it was named. It is never an argument: those are seen by everybody.
+fn key(args: &Args) -> Result<Option<Secret>, CommandError> {
+    if let Some(name) = &args.key_env {
+        return match std::env::var(name) {
+            Ok(key) if !key.trim().is_empty() => Ok(Some(Secret::new(&key))),
+            _ => Err(CommandError::usage(format!("the environment has no key in {name}"))
+                .hint("--key-env takes the name of a variable, not the key")),
+        };
+    }
+    let Some(path) = &args.key_file else { return Ok(None) };
+    let key = Input::text(path)?;
+    if key.trim().is_empty() {
+        return Err(CommandError::failed(format!("{} holds no key", path.display())));
+    }
+    Ok(Some(Secret::new(&key)))
+}
+
+/// Says when to stop: ctrl-c, or SIGTERM where there is one.
+async fn signals(stop: watch::Sender<bool>) {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        let (Ok(mut term), Ok(mut int)) =
+            (signal(SignalKind::terminate()), signal(SignalKind::interrupt()))
+        else {
+            // Without handlers the signals end the process; leases run out.
+            return std::future::pending().await;
+        };
+        tokio::select! {
+            _ = term.recv() => {}
+            _ = int.recv() => {}
+        }
+    }
+    #[cfg(not(unix))]
+    if tokio::signal::ctrl_c().await.is_err() {
+        return std::future::pending().await;
+    }
+    let _ = stop.send(true);
+    std::future::pending().await
+}
+
+#[derive(Default)]
+struct Counts {
+    jobs: AtomicU64,
+    folded: AtomicU64,
+    failed: AtomicU64,
+}
+
+struct Shared {
+    client: Arc<Client>,
+    json: bool,
+    output: Output,
+    once: bool,
+    poll: Duration,
+    counts: Counts,
+}
+
+impl Shared {
+    /// Jobs one after the other, until told to stop; with `--once` until none is due.
+    async fn work(
+        self: Arc<Self>,
+        worker: Worker,
+        mut stopped: watch::Receiver<bool>,
+    ) -> Result<(), StoredError> {
+        while !*stopped.borrow() {
+            let step = worker.step(|request| {
+                let (client, stopped) = (Arc::clone(&self.client), stopped.clone());
+                async move {
+                    tokio::select! {
+                        answer = client.summarise(&request) => answer,
+                        () = after(stopped) => Err(SummaryFailure {
+                            class: FailureClass::Network,
+                            detail: "the worker was told to stop; the job was given back".to_owned(),
+                        }),
+                    }
+                }
+            });
+            match step.await {
+                Ok(Some(report)) => self.tell(&report),
+                Ok(None) if self.once => return Ok(()),
+                Ok(None) => pause(self.poll, &mut stopped).await,
+                Err(error) if self.once => return Err(error),
+                Err(error) => {
+                    self.output
+                        .stderr(&format!("{}  the store failed: {error}\n", time(host::now())));
+                    pause(PAUSE, &mut stopped).await;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn tell(&self, report: &Report) {
+        let accepted = report.code == Verdict::Accepted.as_str();
+        let is_failure = FAILURES.iter().any(|class| class.as_str() == report.code);
+        self.counts.jobs.fetch_add(1, Ordering::Relaxed);
+        self.counts.folded.fetch_add(u64::from(report.folded), Ordering::Relaxed);
+        self.counts.failed.fetch_add(u64::from(is_failure), Ordering::Relaxed);
+        if self.json {
+            let value = json!({
+                "time": host::now(), "job": report.job, "session": report.session,
+                "from": report.span.start, "to": report.span.end.saturating_sub(1),
+                "attempt": report.attempt, "code": report.code, "detail": report.detail,
+                "folded": report.folded, "failed": is_failure,
+            });
+            let _ = self.output.stdout(format!("{value}\n"));
+            return;
+        }
+        let fold = match (accepted, report.folded) {
+            (_, true) => ", a fold is ready",
+            (true, false) => ", no fold came of it",
+            (false, _) => "",
+        };
+        let detail = if report.detail.is_empty() {
+            String::new()
+        } else {
+            format!(": {}", line(&report.detail, 200))
+        };
+        self.output.stderr(&format!(
+            "{}  job {}  {}  messages {} to {}  attempt {}  {}{fold}{detail}\n",
+            time(host::now()),
+            report.job,
+            report.session,
+            number(report.span.start),
+            number(report.span.end.saturating_sub(1)),
+            report.attempt,
+            report.code,
+        ));
+    }
+
+    fn end(&self) -> Result<(), CommandError> {
+        let [jobs, folded, failed] = [&self.counts.jobs, &self.counts.folded, &self.counts.failed]
+            .map(|count| count.load(Ordering::Relaxed));
+        if !self.json {
+            let text = match jobs {
+                0 if self.once => "no job was due\n".to_owned(),
+                0 => "stopped; no job came\n".to_owned(),
+                _ => format!(
+                    "{}: {} ready, {failed} failed\n",
+                    plural(jobs, "job"),
+                    plural(folded, "fold")
+                ),
+            };
+            self.output.stderr(&text);
+        }
+        if self.once && failed > 0 { Err(CommandError::silent(1)) } else { Ok(()) }
+    }
+}
+
+/// The end of the grace after a stop.
+async fn after(mut stopped: watch::Receiver<bool>) {
+    let _ = stopped.wait_for(|stop| *stop).await;
+    tokio::time::sleep(GRACE).await;
+}
+
+async fn pause(time: Duration, stopped: &mut watch::Receiver<bool>) {
+    tokio::select! {
+        () = tokio::time::sleep(time) => {}
+        _ = stopped.wait_for(|stop| *stop) => {}
+    }
+}

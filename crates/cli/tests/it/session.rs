@@ -1,0 +1,267 @@
+//! Stored sessions, from a new one to a checked export.
+
+use std::fs;
+use std::process::{Command, Output, Stdio};
+
+use crate::{folder, midfold, regex_of, root, run, seen, stdout};
+
+const SESSION: &str = "examples/coding-session.jsonl";
+
+/// A store of one test.
+pub fn store(name: &str) -> String {
+    format!("sqlite:{}", folder(name).join("store.db").display())
+}
+
+/// Runs a command on a store.
+pub fn at(store: &str, args: &[&str], stdin: &[u8]) -> Output {
+    run(&[args, &["--store", store]].concat(), stdin)
+}
+
+/// The same, where it has to succeed.
+pub fn ok(store: &str, args: &[&str], stdin: &[u8]) -> String {
+    stdout(&[args, &["--store", store]].concat(), stdin)
+}
+
+pub fn parsed(text: &str) -> serde_json::Value {
+    serde_json::from_str(text).unwrap()
+}
+
+/// What a person sees, without times and hashes.
+macro_rules! shown {
+    ($name:expr, $store:expr, $args:expr) => {
+        shown!($name, $store, $args, b"")
+    };
+    ($name:expr, $store:expr, $args:expr, $stdin:expr) => {{
+        let output = at($store, &$args, $stdin);
+        let mut settings = insta::Settings::clone_current();
+        settings.add_filter(&regex_of(env!("CARGO_TARGET_TMPDIR")), "[TMP]");
+        settings.add_filter(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC", "[TIME]");
+        settings.add_filter(r"\b[0-9a-f]{12}\b", "[HASH]");
+        // Which identifiers come first is the engine's business, and tested there.
+        settings.add_filter(r"(still named|not named) .*(\n {15}.*)*", "$1 …");
+        settings.set_omit_expression(true);
+        settings.set_prepend_module_to_snapshot(false);
+        settings.bind(|| insta::assert_snapshot!($name, seen(&output)));
+    }};
+}
+pub(crate) use shown;
+
+#[test]
+fn from_new_to_a_checked_export() {
+    let store = &store("flow");
+    shown!(
+        "session-new",
+        store,
+        ["session", "new", "--id", "demo", "--window", "64k", "--model", "gpt-5"]
+    );
+    shown!("session-empty", store, ["session", "status", "demo"]);
+    let text = fs::read(root().join(SESSION)).unwrap();
+    let lines: Vec<&[u8]> = text.split(|byte| *byte == b'\n').filter(|l| !l.is_empty()).collect();
+    let first = lines[..40].join(&b'\n');
+    assert_eq!(ok(store, &["session", "append", "demo", "-"], &first).lines().count(), 40);
+    shown!("session-small", store, ["session", "compact", "demo"]);
+    let next = ok(store, &["session", "append", "demo", "--json"], lines[40]);
+    assert_eq!(parsed(&next), serde_json::json!({ "seqs": [40], "repeated": false }));
+    ok(store, &["session", "append", "demo", "-"], &lines[41..100].join(&b'\n'));
+    shown!("session-pin", store, ["session", "pin", "demo", "4"]);
+    shown!("session-preview", store, ["session", "preview", "demo"]);
+    shown!("session-compact", store, ["session", "compact", "demo", "--focus", "retry"]);
+    shown!("session-again", store, ["session", "compact", "demo"]);
+    let context = ok(store, &["session", "context", "demo"], b"");
+    let count = parsed(&context).as_array().unwrap().len();
+    shown!(
+        "session-observe",
+        store,
+        ["session", "observe", "demo", "--prompt", "20k", "--cache-read", "500"]
+    );
+    shown!("session-status", store, ["session", "status", "demo"]);
+    let log = ["session", "log", "demo", "--from", "0", "--to", "7"];
+    shown!("session-log", store, log);
+    shown!("explain", store, ["explain", "demo", "LED-4101"]);
+    shown!("explain-call", store, ["explain", "demo", "LED-4100", "--call", "1"]);
+    shown!("explain-nothing", store, ["explain", "demo", "zebra"]);
+    shown!("audit", store, ["audit", "demo"]);
+    shown!("recall-grep", store, ["recall", "grep", "demo", "LED-4101"]);
+    shown!("recall-expand", store, ["recall", "expand", "demo", "6-9", "--max-chars", "300"]);
+    let described = ok(store, &["recall", "describe", "demo", "1"], b"");
+    assert!(described.starts_with("fold 1 (") && described.contains("## Conversation Summary"));
+    shown!("session-fork", store, ["session", "fork", "demo", "--at", "12", "--id", "other"]);
+    shown!("session-undo", store, ["session", "undo", "demo"]);
+    shown!("session-undone", store, ["session", "undo", "demo"]);
+    let whole = parsed(&ok(store, &["session", "context", "demo", "--json"], b""));
+    assert!(whole["count"].as_u64().unwrap() > count as u64, "{count}");
+    assert_eq!((&whole["call"], &whole["fold"]), (&2.into(), &serde_json::Value::Null));
+    shown!("session-list", store, ["session", "list"]);
+    shown!("audit-all", store, ["audit", "--all"]);
+    let file = folder("flow-export").join("all.jsonl").display().to_string();
+    shown!("store-export", store, ["store", "export", &file]);
+    shown!("store-fsck", store, ["store", "fsck"]);
+    let copy = &self::store("flow-copy");
+    shown!("store-import", copy, ["store", "import", &file]);
+    shown!("store-import-again", copy, ["store", "import", &file]);
+    let log = |store: &str| ok(store, &["session", "log", "demo", "--json"], b"");
+    assert_eq!(log(store), log(copy));
+    assert!(at(copy, &["audit", "--all"], b"").status.success());
+}
+
+#[test]
+fn messages_come_back_as_the_bytes_that_went_in() {
+    let store = &store("bytes");
+    ok(store, &["session", "new", "--id", "s"], b"");
+    // Order, duplicates, escapes, spaces and large numbers: all of it is the sender's.
+    let odd = [
+        r#"{ "role" : "user", "content":"\u00e9 é \/ x", "n":1e400, "n": 12345678901234567890 }"#,
+        r#"{"content":null,"role":"assistant","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{ }"}}]}"#,
+        r#"{"role":"tool","tool_call_id":"lost","content":"a result without its call"}"#,
+    ];
+    let list = format!("[{}]", odd[1..].join(" ,\n"));
+    assert_eq!(ok(store, &["session", "append", "s", "-"], odd[0].as_bytes()), "0\n");
+    assert_eq!(ok(store, &["session", "append", "s", "-"], list.as_bytes()), "1\n2\n");
+    let log = ok(store, &["session", "log", "s", "--json"], b"");
+    assert_eq!(log, format!("[\n{}\n]\n", odd.join(",\n")));
+    let part = ok(store, &["session", "log", "s", "--json", "--from", "1", "--to", "1"], b"");
+    assert_eq!(part, format!("[\n{}\n]\n", odd[1]));
+    // The context is valid all the same, and what it carries verbatim is the same bytes.
+    let context = ok(store, &["session", "context", "s", "--no-record"], b"");
+    assert!(context.contains(odd[0]) && context.contains(odd[1]));
+
+    ok(store, &["import", SESSION, "--id", "whole"], b"");
+    let log = ok(store, &["session", "log", "whole", "--json"], b"");
+    let input = fs::read_to_string(root().join(SESSION)).unwrap();
+    let lines: Vec<_> = input.lines().collect();
+    assert_eq!(log, format!("[\n{}\n]\n", lines.join(",\n")));
+}
+
+#[test]
+fn eight_processes_append_to_one_session() {
+    let store = &store("concurrent");
+    ok(store, &["session", "new", "--id", "s", "--tokenizer", "chars:4"], b"");
+    let script = r#"for i in 0 1 2 3 4 5 6 7 8 9; do
+        echo "{\"role\":\"user\",\"content\":\"$2-$i\"}" | "$0" session append s - --store "$1" || exit 1
+    done"#;
+    let spawn = |writer: usize| {
+        Command::new("sh")
+            .args(["-c", script, env!("CARGO_BIN_EXE_midfold"), store, &writer.to_string()])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap()
+    };
+    let children: Vec<_> = (0..8).map(spawn).collect();
+    let mut seqs = Vec::new();
+    for child in children {
+        let output = child.wait_with_output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let own: Vec<u64> =
+            String::from_utf8(output.stdout).unwrap().lines().map(|l| l.parse().unwrap()).collect();
+        assert!(own.len() == 10 && own.is_sorted(), "{own:?}");
+        seqs.extend(own);
+    }
+    seqs.sort_unstable();
+    assert_eq!(seqs, (0..80).collect::<Vec<u64>>());
+    let log = parsed(&ok(store, &["session", "log", "s", "--json"], b""));
+    let mut texts: Vec<_> =
+        log.as_array().unwrap().iter().map(|m| m["content"].to_string()).collect();
+    texts.sort();
+    texts.dedup();
+    assert_eq!(texts.len(), 80);
+    assert!(at(store, &["store", "fsck"], b"").status.success());
+}
+
+#[test]
+fn keys_and_places_guard_an_append() {
+    let store = &store("keys");
+    ok(store, &["session", "new", "--id", "s"], b"");
+    let message = |text: &str| format!("{{\"role\":\"user\",\"content\":\"{text}\"}}").into_bytes();
+    let keyed = ["session", "append", "s", "-", "--key", "k1"];
+    assert_eq!(ok(store, &keyed, &message("one")), "0\n");
+    assert_eq!(ok(store, &["session", "append", "s", "-"], &message("two")), "1\n");
+    assert_eq!(ok(store, &keyed, &message("one")), "0\n");
+    shown!("append-key-reused", store, keyed, &message("three"));
+    shown!(
+        "append-conflict",
+        store,
+        ["session", "append", "s", "-", "--expect", "1"],
+        &message("x")
+    );
+    assert_eq!(ok(store, &["session", "append", "s", "-", "--expect", "2"], &message("x")), "2\n");
+}
+
+#[test]
+fn an_import_is_done_once_and_goes_on() {
+    let store = &store("import");
+    let text = fs::read_to_string(root().join(SESSION)).unwrap();
+    let path = folder("import-file").join("run.jsonl");
+    let lines: Vec<_> = text.lines().collect();
+    fs::write(&path, lines[..50].join("\n")).unwrap();
+    let file = path.display().to_string();
+    shown!("import", store, ["import", &file]);
+    shown!("import-again", store, ["import", &file]);
+    fs::write(&path, lines[..60].join("\n")).unwrap();
+    shown!("import-more", store, ["import", &file]);
+    shown!("import-other", store, ["import", "fixtures/openai-chat.json", "--id", "run"]);
+    shown!("import-several", store, ["import", "fixtures/tau-bench.json"]);
+    let ids =
+        parsed(&ok(store, &["import", "fixtures/claude-code.jsonl", "--json", "--id", "c"], b""));
+    assert_eq!((&ids[0]["id"], &ids[0]["dialect"]), (&"c".into(), &"anthropic".into()));
+    assert!(at(store, &["store", "fsck"], b"").status.success());
+}
+
+#[test]
+fn a_refused_request_is_recovered_once() {
+    let store = &store("recover");
+    ok(store, &["import", SESSION, "--id", "s", "--window", "400k"], b"");
+    ok(store, &["session", "context", "s"], b"");
+    let recover = ["session", "recover", "s", "--status", "400", "--body", "-"];
+    let busy = br#"{"error":{"message":"Rate limit reached","type":"rate_limit_error"}}"#;
+    shown!("recover-busy", store, recover, busy);
+    let long = br#"{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 213462 tokens > 200000 maximum"}}"#;
+    let before = ok(store, &["session", "context", "s", "--no-record"], b"").len();
+    let output = at(store, &recover, long);
+    assert!(output.status.success(), "{}", seen(&output));
+    let note = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        note.starts_with("too long: 213,462 tokens, and 200,000 are allowed; compacted\n"),
+        "{note}"
+    );
+    assert!(output.stdout.len() < before);
+    shown!("recover-twice", store, recover, long);
+    assert!(at(store, &["audit", "s"], b"").status.success());
+}
+
+#[test]
+fn the_default_store_lies_in_the_data_folder() {
+    let data = folder("data");
+    let output =
+        midfold(&["session", "new", "--json"]).env("XDG_DATA_HOME", &data).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let id = parsed(&text)["id"].as_str().unwrap().to_owned();
+    assert!(id.len() == 26 && text.lines().count() == 1, "{text}");
+    assert!(data.join("midfold/midfold.db").is_file());
+    let url = format!("sqlite:{}", data.join("midfold/midfold.db").display());
+    let output = midfold(&["session", "list"]).env("MIDFOLD_STORE", &url).output().unwrap();
+    assert!(String::from_utf8(output.stdout).unwrap().contains(&id));
+}
+
+#[test]
+fn postgres_does_the_same() {
+    let cluster = match midfold_testkit::postgres::Cluster::start() {
+        Ok(cluster) => cluster,
+        Err(why) => return eprintln!("skipped: {why}"),
+    };
+    let url = cluster.schema().unwrap();
+    let sqlite = store("same");
+    let contexts = [&url, &sqlite].map(|store| {
+        ok(store, &["session", "new", "--id", "s", "--window", "40k"], b"");
+        ok(store, &["session", "append", "s", SESSION], b"");
+        let context = ok(store, &["session", "context", "s"], b"");
+        ok(store, &["session", "observe", "s", "--prompt", "12k"], b"");
+        let found = ok(store, &["recall", "grep", "s", "LED-4101", "--json"], b"");
+        ok(store, &["audit", "s"], b"");
+        ok(store, &["session", "undo", "s"], b"");
+        ok(store, &["store", "fsck"], b"");
+        (context, found, ok(store, &["session", "log", "s", "--json"], b""))
+    });
+    assert_eq!(contexts[0], contexts[1]);
+    cluster.drop_schema(&url);
+}
