@@ -131,7 +131,11 @@ fn stand_in(request: &Plan<'_>, draft: &Draft) -> StandIn {
         _ if request.recap.is_some() => draft::host_recap(request, draft.cap),
         (Fallback::Computed, _) => composed.text,
         (_, Some(narrated)) => {
-            format!("{}\n{}", recap.header, narrated.text(request.policy.narration.style))
+            let text = narrated.text(request.policy.narration.style);
+            // What came after the narrated part is under this recap too, and nothing else says so.
+            let whole = draft.covered.last().is_none_or(|at| *at < narrated.span.end as usize);
+            let rest = if whole { "" } else { recap.marker.as_str() };
+            format!("{}\n{text}{rest}", recap.header)
         }
         (Fallback::Marker, None) => recap.marker.clone(),
         (Fallback::Static, None) => static_text(&recap.header, draft.covered.len()),
