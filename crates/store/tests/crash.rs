@@ -1,156 +1,256 @@
-//! A process that appends, folds and completes jobs is killed at random moments. Whatever it said
-//! was done is there afterwards, once, and fsck finds nothing. `MIDFOLD_CRASHES` says how often.
+//! A process that appends, completes jobs and renders contexts is killed at random moments.
+//! Whatever it said was done is there afterwards, once; nothing is there by half; and the next
+//! context is that of a run that nobody disturbed. `MIDFOLD_CRASHES` says how often.
 #![cfg(any(feature = "sqlite", feature = "postgres"))]
-#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a test, and a driver that talks")]
+#![expect(clippy::unwrap_used, clippy::panic, clippy::print_stdout, reason = "a test that talks")]
 
+mod common;
+
+use std::collections::HashMap;
 use std::io::{BufRead, BufReader};
+use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
-use midfold_core::budget::Budget;
-use midfold_core::engine::Session;
-use midfold_core::meter::Meter;
-use midfold_core::plan::Outcome;
-use midfold_core::policy::Policy;
-use midfold_core::{Hash, RawEvent};
-use midfold_formats::{DialectKind, profile};
-use midfold_store::{Append, Claim, Done, NewEvent, NewFold, NewJob, NewSession, Store, fsck};
+use common::{ID, Said, Script};
+use midfold_core::project::project;
+use midfold_store::worker::Worker;
+use midfold_store::{JobState, MemoryStore, Store, Stored, fsck};
 use midfold_testkit::Rng;
 
 const URL: &str = "MIDFOLD_CRASH_URL";
+const SEED: &str = "MIDFOLD_CRASH_SEED";
+const LIFE: &str = "MIDFOLD_CRASH_LIFE";
+/// Kills that one session has to survive.
+const A_SESSION: u64 = 10;
+/// Turns of the script: more than a session's processes get through.
+const TURNS: usize = 30;
+
+fn number(variable: &str, default: u64) -> u64 {
+    std::env::var(variable).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
+}
 
 /// The process that is killed; does nothing when it is run as a test.
 #[tokio::test]
 async fn driver() {
     let Ok(url) = std::env::var(URL) else { return };
+    let script = Script::new(number(SEED, 0), TURNS);
     let store = midfold_store::open(&url).await.unwrap();
-    let counter = midfold_tokens::by_name("chars:4").unwrap();
-    let (policy, dialect) = (Policy::preset("default").unwrap(), DialectKind::OpenAiChat.shared());
-    let meter = Meter::chars_over_four();
-    let mut session = Session::new("s", policy, dialect, profile::OPENAI, counter, meter);
-    for row in store.events("s", 0..u64::MAX).await.unwrap() {
-        session.append(RawEvent::new(row.event.bytes));
+    let worker = common::worker(store.clone(), number(LIFE, 0));
+    let mut stored = Stored::open(store, ID).await.unwrap();
+    let next = script.next(stored.row().head);
+    // The answer may have been lost on the way: a retry gets it again.
+    if let Some(last) = next.checked_sub(1)
+        && let Some(key) = script.key(last)
+    {
+        let again = stored.append(script.step_events(last), Some(key), 0).await.unwrap();
+        assert!(again.repeated && again.first + again.count == script.end(last), "{again:?}");
     }
-    loop {
-        step(&*store, &mut session).await;
+    for step in next..script.steps() {
+        common::append(&mut stored, &script, step).await.unwrap();
+        say(Said::Append { step });
+        common::after_append(&mut stored, &worker, &script, step, say).await.unwrap();
+    }
+    panic!("the script is too short");
+}
+
+/// A whole line or nothing: what follows `ack` is durable.
+fn say(said: Said) {
+    match said {
+        Said::Append { step } => println!("ack append {step}"),
+        Said::Call { number } => println!("ack call {number}"),
+        Said::Fold { id } => println!("ack fold {id}"),
+        Said::Observed => println!("ack observed"),
+        Said::Job { id, code, folded } => println!("ack job {id} {code} {folded}"),
     }
 }
 
-/// One event with its job, the job's fold now and then, and word of it once it is durable.
-async fn step(store: &dyn Store, session: &mut Session) {
-    let at = session.log().len() as u64;
-    let role = if at.is_multiple_of(2) { "user" } else { "assistant" };
-    let text = format!(r#"{{"role":"{role}","content":"{at} {}"}}"#, "word ".repeat(60));
-    session.append(RawEvent::new(Bytes::from(text)));
-    let last = session.log().events().last().unwrap();
-    let event = NewEvent {
-        bytes: last.bytes.clone(),
-        hash: last.hash,
-        turn: last.turn,
-        tokens: last.tokens.total,
-        usage: None,
-    };
-    let job = NewJob {
-        key: format!("job {at}"),
-        session: "s".to_owned(),
-        start: 0,
-        end: at,
-        through: Hash::ROOT,
-        body: "{}".to_owned(),
-        run_at: 0,
-    };
-    let append = Append {
-        expected: at,
-        key: Some(format!("event {at}")),
-        events: vec![event],
-        job: (at % 8 == 7).then_some(job),
-        now: at,
-    };
-    store.append("s", append).await.unwrap();
-    println!("ack event {at}");
-    let claim = Claim { worker: "w".to_owned(), now: at * 10, until: at * 10 + 5, limit: 1 };
-    for job in store.claim(&claim).await.unwrap() {
-        let budget = Budget::new(session.log().tokens() / 2);
-        let made = session.preview(&budget, None).unwrap();
-        let fold = match made {
-            Outcome::Folded(fold) => Some(NewFold::of(&fold, at).unwrap()),
-            Outcome::Nothing(_) => None,
-        };
-        let done = Done { verdict: "accepted".to_owned(), fold };
-        if store.finish(&job.lease(), &done).await.unwrap() {
-            println!("ack job {}", job.job.key);
-        }
-    }
-}
-
-/// Runs the driver until it is killed; returns what it acknowledged.
-fn run_and_kill(url: &str, after: Duration) -> Vec<String> {
+/// Runs the driver until it has said so many things and a moment longer; returns all it said.
+fn run_and_kill(url: &str, seed: u64, life: u64, lines: usize, wait: Duration) -> Vec<String> {
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "driver", "--nocapture", "--test-threads", "1"])
         .env(URL, url)
+        .env(SEED, seed.to_string())
+        .env(LIFE, life.to_string())
         .stdout(Stdio::piped())
-        .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    let lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    let reader = std::thread::spawn(move || {
-        // A killed process may leave half a line: only whole ones were said, and `ack` may stand
-        // behind what the test harness printed.
-        lines
-            .map_while(Result::ok)
-            .filter_map(|line| line.split_once("ack ").map(|(_, said)| said.to_owned()))
-            .collect::<Vec<_>>()
-    });
-    std::thread::sleep(after);
+    // `ack` may stand behind what the test harness printed. A kill may leave half a line, which
+    // was never said.
+    let mut output = BufReader::new(child.stdout.take().unwrap());
+    let mut said = Vec::new();
+    let mut next = || {
+        let mut line = String::new();
+        output.read_line(&mut line).unwrap();
+        let whole = line.strip_suffix('\n')?;
+        Some(whole.split_once("ack ").map(|(_, said)| said.to_owned()))
+    };
+    while said.len() < lines
+        && let Some(line) = next()
+    {
+        said.extend(line);
+    }
+    std::thread::sleep(wait);
     child.kill().unwrap();
-    child.wait().unwrap();
-    reader.join().unwrap()
+    while let Some(line) = next() {
+        said.extend(line);
+    }
+    let status = child.wait().unwrap();
+    assert_eq!(status.signal(), Some(9), "the driver ended by itself: {status}");
+    said
 }
 
-async fn survive(url: &str, seed: u64) {
-    let store = midfold_store::open(url).await.unwrap();
-    let new = NewSession {
-        id: "s".to_owned(),
-        dialect: "openai-chat".to_owned(),
-        profile: profile::OPENAI.name.to_owned(),
-        counter: "chars:4".to_owned(),
-        ..NewSession::default()
-    };
-    store.create(new).await.unwrap();
-    let crashes = std::env::var("MIDFOLD_CRASHES").ok().and_then(|n| n.parse().ok()).unwrap_or(10);
-    let (mut rng, mut events, mut jobs) = (Rng::new(seed), 0u64, Vec::new());
-    for crash in 0..crashes {
-        let after = Duration::from_millis(rng.between(60, 260) as u64);
-        for said in run_and_kill(url, after) {
-            match said.split_once(' ') {
-                Some(("event", at)) => events = events.max(at.parse::<u64>().unwrap() + 1),
-                Some(("job", key)) => jobs.push(key.to_owned()),
-                _ => {}
-            }
-        }
-        let rows = store.events("s", 0..u64::MAX).await.unwrap();
-        assert!(rows.len() as u64 >= events, "crash {crash}: {} of {events}", rows.len());
-        for (row, at) in rows.iter().zip(0..) {
-            let text = String::from_utf8_lossy(&row.event.bytes).into_owned();
-            assert!(text.contains(&format!("\"{at} ")), "crash {crash}: event {at} is {text}");
-        }
-        let known = store.jobs(Some("s"), u32::MAX).await.unwrap();
-        for key in &jobs {
-            let job = known.iter().find(|job| job.job.key == *key).unwrap();
-            assert_eq!(job.outcome.as_deref(), Some("accepted"), "crash {crash}: {key}");
-        }
-        let report = fsck(&*store).await.unwrap();
-        assert!(report.is_clean(), "crash {crash}: {:?}", report.findings);
+/// The run that nobody disturbs.
+struct Undisturbed {
+    stored: Stored,
+    worker: Worker,
+    next: usize,
+    /// Each step's context.
+    contexts: HashMap<usize, Vec<u8>>,
+}
+
+impl Undisturbed {
+    async fn new() -> Self {
+        let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+        let stored = Stored::create(store.clone(), common::new_session()).await.unwrap();
+        Self { stored, worker: common::worker(store, 0), next: 0, contexts: HashMap::new() }
     }
-    assert!(events > 0 && !jobs.is_empty(), "the driver did {events} events, {} jobs", jobs.len());
+
+    async fn context(&mut self, script: &Script, step: usize) -> &[u8] {
+        while self.next <= step {
+            let step = self.next;
+            common::append(&mut self.stored, script, step).await.unwrap();
+            let (stored, worker) = (&mut self.stored, &self.worker);
+            let sent = common::after_append(stored, worker, script, step, drop).await.unwrap();
+            self.contexts.insert(step, sent.context.bytes());
+            self.next += 1;
+        }
+        &self.contexts[&step]
+    }
+}
+
+/// What a store has to show for itself.
+#[derive(Default)]
+struct Tally {
+    events: u64,
+    folds: usize,
+    accepted: usize,
+    refused: usize,
+}
+
+/// Everything that was said to be done, against the store.
+async fn check(store: &dyn Store, script: &Script, said: &[String], tally: &mut Tally) {
+    let report = fsck(store).await.unwrap();
+    assert!(report.is_clean(), "{:?}", report.findings);
+    let rows = store.events(ID, 0..u64::MAX).await.unwrap();
+    for (row, at) in rows.iter().zip(0..) {
+        assert_eq!(row.seq, at as u64, "the seqs have no gap");
+        assert_eq!(row.event.bytes, script.event(at).bytes, "event {at}");
+    }
+    let (row, folds) = (store.session(ID).await.unwrap(), store.folds(ID).await.unwrap());
+    assert_eq!(row.head, rows.len() as u64);
+    script.next(row.head);
+    let jobs = store.jobs(Some(ID), u32::MAX).await.unwrap();
+    let calls = store.calls(ID).await.unwrap();
+    for line in said {
+        let words: Vec<&str> = line.split(' ').collect();
+        match words[..] {
+            ["append", step] => assert!(script.end(step.parse().unwrap()) <= row.head, "{line}"),
+            ["call", call] => assert!(calls.len() >= call.parse().unwrap(), "{line}"),
+            ["fold", id] => {
+                assert!(folds.iter().any(|row| row.fold.id.to_hex() == id), "{line} is not there");
+            }
+            ["job", id, code, folded] => {
+                let job = jobs.iter().find(|job| job.id.to_string() == id).unwrap();
+                assert_eq!(job.state, JobState::Done, "{line}");
+                assert!(job.outcome.as_ref().unwrap().starts_with(code), "{line}: {job:?}");
+                assert_eq!(job.fold.is_some(), folded == "true", "{line}: {job:?}");
+            }
+            ["observed"] => {}
+            _ => panic!("the driver said {line}"),
+        }
+    }
+    let outcome = |prefix: &str| {
+        let of = |job: &&midfold_store::Job| {
+            job.outcome.as_ref().is_some_and(|outcome| outcome.starts_with(prefix))
+        };
+        jobs.iter().filter(of).collect::<Vec<_>>()
+    };
+    let accepted = outcome("accepted");
+    for job in &accepted {
+        let made = folds.iter().find(|row| Some(row.fold.id) == job.fold);
+        assert!(made.is_some(), "{job:?} was accepted and has no fold");
+    }
+    tally.events = row.head;
+    tally.folds = folds.len();
+    tally.accepted = accepted.len();
+    tally.refused = outcome("ungrounded").len();
+}
+
+/// The context of the newest step: as the store leads to it, as computed from the log alone, and
+/// as a run has it that nobody disturbed.
+async fn compare(store: &Arc<dyn Store>, script: &Script, calm: &mut Undisturbed, life: u64) {
+    let mut stored = Stored::open(store.clone(), ID).await.unwrap();
+    let Some(step) = script.next(stored.row().head).checked_sub(1) else { return };
+    let worker = common::worker(store.clone(), life);
+    let sent = common::after_append(&mut stored, &worker, script, step, drop).await.unwrap();
+    let session = stored.whole().await.unwrap();
+    if let Some(fold) = session.active() {
+        assert!(fold.applies_to(session.log()), "the active fold applies");
+    }
+    let scratch = project(session.log(), session.active());
+    assert!(sent.context.bytes() == scratch.bytes(), "step {step}: not what its log leads to");
+    let expected = calm.context(script, step).await;
+    assert!(sent.context.bytes() == expected, "step {step}: not that of an undisturbed run");
+}
+
+/// One session and its kills.
+async fn survive(url: &str, seed: u64, kills: u64) -> Tally {
+    let script = Script::new(seed, TURNS);
+    let store = midfold_store::open(url).await.unwrap();
+    store.create(common::new_session()).await.unwrap();
+    let (mut rng, mut calm) = (Rng::new(seed), Undisturbed::new().await);
+    let (mut tally, mut said) = (Tally::default(), Vec::new());
+    for kill in 0..kills {
+        let (lines, wait) = (rng.below(60), Duration::from_micros(rng.below(4_000) as u64));
+        println!("seed {seed}, kill {kill}: after {lines} lines and {wait:?}");
+        said.extend(run_and_kill(url, seed, 2 * kill, lines, wait));
+        // As after a restart: nothing of what this process remembers is used.
+        let store = midfold_store::open(url).await.unwrap();
+        check(&*store, &script, &said, &mut tally).await;
+        compare(&store, &script, &mut calm, 2 * kill + 1).await;
+    }
+    tally
+}
+
+async fn all_kills(mut url: impl FnMut() -> String, mut seed: u64) {
+    let (mut left, mut sum) = (number("MIDFOLD_CRASHES", 50), Tally::default());
+    while left > 0 {
+        let kills = left.min(A_SESSION);
+        let tally = survive(&url(), seed, kills).await;
+        sum.events += tally.events;
+        sum.folds += tally.folds;
+        sum.accepted += tally.accepted;
+        sum.refused += tally.refused;
+        left -= kills;
+        seed += 1;
+    }
+    let Tally { events, folds, accepted, refused } = sum;
+    println!("{events} events, {folds} folds; {accepted} narrations accepted, {refused} refused");
+    assert!(events > 0 && folds > 0 && accepted > 0 && refused > 0, "too little was done");
 }
 
 #[cfg(feature = "sqlite")]
 #[tokio::test]
 async fn sqlite_survives_kills() {
     let folder = tempfile::tempdir().unwrap();
-    survive(&format!("sqlite:{}", folder.path().join("crash.db").display()), 11).await;
+    let mut files = 0;
+    let url = || {
+        files += 1;
+        format!("sqlite:{}", folder.path().join(format!("{files}.db")).display())
+    };
+    all_kills(url, 1_100).await;
 }
 
 #[cfg(feature = "postgres")]
@@ -160,7 +260,12 @@ async fn postgres_survives_kills() {
         Ok(cluster) => cluster,
         Err(why) => return println!("skipped: {why}"),
     };
-    let url = cluster.schema().unwrap();
-    survive(&url, 12).await;
-    cluster.drop_schema(&url);
+    let mut urls = Vec::new();
+    let url = || {
+        let url = cluster.schema().unwrap();
+        urls.push(url.clone());
+        url
+    };
+    all_kills(url, 2_200).await;
+    urls.iter().for_each(|url| cluster.drop_schema(url));
 }
