@@ -47,6 +47,7 @@ impl Faulty {
 
     async fn write<T: Send>(
         &self,
+        what: &str,
         work: impl Future<Output = Result<T, StoreError>> + Send,
     ) -> Result<T, StoreError> {
         let number = self.writes.fetch_add(1, Ordering::SeqCst);
@@ -57,7 +58,7 @@ impl Faulty {
             // A write that is refused anyway says so; one that is done is not heard of.
             work.await?;
         }
-        Err(StoreError::Backend(format!("the disk is full (write {number})")))
+        Err(StoreError::Backend(format!("the disk is full (write {number}: {what})")))
     }
 }
 
@@ -68,7 +69,7 @@ impl Store for Faulty {
     }
 
     async fn create(&self, new: NewSession) -> Result<SessionRow, StoreError> {
-        self.write(self.inner.create(new)).await
+        self.write("create", self.inner.create(new)).await
     }
 
     async fn session(&self, id: &str) -> Result<SessionRow, StoreError> {
@@ -84,11 +85,11 @@ impl Store for Faulty {
     }
 
     async fn save_state(&self, id: &str, expected: u64, state: &str) -> Result<u64, StoreError> {
-        self.write(self.inner.save_state(id, expected, state)).await
+        self.write("save_state", self.inner.save_state(id, expected, state)).await
     }
 
     async fn append(&self, id: &str, append: Append) -> Result<Appended, StoreError> {
-        self.write(self.inner.append(id, append)).await
+        self.write("append", self.inner.append(id, append)).await
     }
 
     async fn events(&self, id: &str, range: Range<u64>) -> Result<Vec<EventRow>, StoreError> {
@@ -100,7 +101,7 @@ impl Store for Faulty {
     }
 
     async fn put_fold(&self, id: &str, fold: &NewFold) -> Result<Put, StoreError> {
-        self.write(self.inner.put_fold(id, fold)).await
+        self.write("put_fold", self.inner.put_fold(id, fold)).await
     }
 
     async fn activate(
@@ -109,7 +110,7 @@ impl Store for Faulty {
         expected: Option<Hash>,
         fold: Option<Hash>,
     ) -> Result<(), StoreError> {
-        self.write(self.inner.activate(id, expected, fold)).await
+        self.write("activate", self.inner.activate(id, expected, fold)).await
     }
 
     async fn folds(&self, id: &str) -> Result<Vec<FoldRow>, StoreError> {
@@ -117,19 +118,19 @@ impl Store for Faulty {
     }
 
     async fn enqueue(&self, job: NewJob) -> Result<bool, StoreError> {
-        self.write(self.inner.enqueue(job)).await
+        self.write("enqueue", self.inner.enqueue(job)).await
     }
 
     async fn claim(&self, claim: &Claim) -> Result<Vec<Job>, StoreError> {
-        self.write(self.inner.claim(claim)).await
+        self.write("claim", self.inner.claim(claim)).await
     }
 
     async fn heartbeat(&self, lease: &Lease, until: Millis) -> Result<bool, StoreError> {
-        self.write(self.inner.heartbeat(lease, until)).await
+        self.write("heartbeat", self.inner.heartbeat(lease, until)).await
     }
 
     async fn finish(&self, lease: &Lease, done: &Done) -> Result<bool, StoreError> {
-        self.write(self.inner.finish(lease, done)).await
+        self.write("finish", self.inner.finish(lease, done)).await
     }
 
     async fn fail(
@@ -138,7 +139,7 @@ impl Store for Faulty {
         reason: &str,
         retry_at: Option<Millis>,
     ) -> Result<bool, StoreError> {
-        self.write(self.inner.fail(lease, reason, retry_at)).await
+        self.write("fail", self.inner.fail(lease, reason, retry_at)).await
     }
 
     async fn job(&self, id: &str, key: &str) -> Result<Option<Job>, StoreError> {
@@ -150,11 +151,11 @@ impl Store for Faulty {
     }
 
     async fn record_call(&self, id: &str, call: &NewCall) -> Result<u64, StoreError> {
-        self.write(self.inner.record_call(id, call)).await
+        self.write("record_call", self.inner.record_call(id, call)).await
     }
 
     async fn settle_call(&self, id: &str, call: u64, usage: &str) -> Result<(), StoreError> {
-        self.write(self.inner.settle_call(id, call, usage)).await
+        self.write("settle_call", self.inner.settle_call(id, call, usage)).await
     }
 
     async fn last_call(&self, id: &str) -> Result<Option<CallRow>, StoreError> {

@@ -309,7 +309,11 @@ impl Stored {
         }
         if let Some(wanted) = self.wanted(now).await? {
             let job = self.job(&wanted, now)?;
-            if self.store.enqueue(job).await? {
+            let key = job.key.clone();
+            // Queued before, and not noted: that is where somebody was interrupted.
+            if self.store.enqueue(job).await?
+                || self.store.job(&self.row.new.id, &key).await?.is_some()
+            {
                 self.note_asked(wanted).await?;
                 return Ok(());
             }

@@ -1,7 +1,7 @@
 //! The n-th write of a run fails, for every n: before it was done, or after it was and nobody
 //! hears of it. The error surfaces, the same handle goes on, and the run ends as if nothing had
 //! happened.
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test")]
+#![expect(clippy::unwrap_used, clippy::panic, clippy::print_stdout, reason = "a test")]
 
 mod common;
 
@@ -46,6 +46,7 @@ async fn run(failure: Failure, fails: Range<u64>) -> (End, u64, usize) {
                 Ok(()) => {}
                 Err(error) => {
                     is_full(&error);
+                    println!("step {step}: {error}");
                     errors += 1;
                     // What the handle says is what the store has: all of the append or nothing.
                     let head = inner.session(ID).await.unwrap().head;
@@ -70,6 +71,7 @@ async fn run(failure: Failure, fails: Range<u64>) -> (End, u64, usize) {
                 Ok(sent) => break contexts.push(sent.context.bytes()),
                 Err(error) => {
                     is_full(&error);
+                    println!("step {step}: {error}");
                     errors += 1;
                     // The lease of a worker that failed runs out.
                     life += 1;

@@ -125,11 +125,7 @@ pub enum Said {
 }
 
 /// Appends a step, unless the log has it.
-pub async fn append(
-    stored: &mut Stored,
-    script: &Script,
-    step: usize,
-) -> Result<(), StoredError> {
+pub async fn append(stored: &mut Stored, script: &Script, step: usize) -> Result<(), StoredError> {
     let (events, key) = (script.step_events(step), script.key(step));
     stored.append(events, key, script.now(step)).await.map(drop)
 }
