@@ -226,9 +226,14 @@ impl Stored {
             let id = fold.id;
             let new = NewFold::of(fold, now)?;
             // The same span folded alike by another node is the same fold: that one stands.
-            let stored = match self.store.put_fold(&self.row.new.id, &new).await? {
-                Put::New => id,
-                Put::Same(other) => other,
+            let stored = match self.store.put_fold(&self.row.new.id, &new).await {
+                Ok(Put::New) => id,
+                Ok(Put::Same(other)) => other,
+                Err(error) => {
+                    // The fold that was made is in memory alone.
+                    self.reload().await?;
+                    return Err(error.into());
+                }
             };
             match self.store.activate(&self.row.new.id, self.row.active, Some(stored)).await {
                 Ok(()) if stored != id => self.reload().await?,
