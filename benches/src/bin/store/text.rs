@@ -48,7 +48,7 @@ impl Vocabulary {
             if rng.chance(15) {
                 text.push_str(&rng.hex(16));
             } else {
-                text.push_str(rng.pick(&self.0));
+                text.push_str(rng.pick::<String>(&self.0));
             }
             text.push(' ');
         }
