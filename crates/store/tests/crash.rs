@@ -269,3 +269,45 @@ async fn postgres_survives_kills() {
     all_kills(url, 2_200).await;
     urls.iter().for_each(|url| cluster.drop_schema(url));
 }
+
+/// The server itself is killed in the middle of appends: what it said was durable is.
+#[cfg(feature = "postgres")]
+#[tokio::test(flavor = "multi_thread")]
+async fn postgres_keeps_what_it_said_when_it_is_killed() {
+    let cluster = match midfold_testkit::postgres::Cluster::start_own() {
+        Ok(cluster) => cluster,
+        Err(why) => return println!("skipped: {why}"),
+    };
+    let url = cluster.schema().unwrap();
+    let (script, mut rng) = (Script::new(33, 400), Rng::new(33));
+    let store = midfold_store::open(&url).await.unwrap();
+    let mut stored = Stored::create(store.clone(), common::new_session()).await.unwrap();
+    for crash in 0..number("MIDFOLD_SERVER_CRASHES", 3) {
+        let first = script.next(stored.row().head);
+        let writer = tokio::spawn(async move {
+            let script = Script::new(33, 400);
+            let mut durable = first;
+            while common::append(&mut stored, &script, durable).await.is_ok() {
+                durable += 1;
+            }
+            (stored, durable)
+        });
+        tokio::time::sleep(Duration::from_millis(rng.between(50, 300) as u64)).await;
+        tokio::task::block_in_place(|| cluster.crash()).unwrap();
+        let (mut handle, durable) = writer.await.unwrap();
+        assert!(durable > first, "nothing was appended before crash {crash}");
+        // The connections of before are dead; each says so once, and then the same handle goes on.
+        let mut tries = 0;
+        while let Err(error) = handle.reload().await {
+            tries += 1;
+            assert!(tries < 40, "crash {crash}: the handle does not come back: {error}");
+        }
+        let head = handle.row().head;
+        assert!(head >= script.end(durable - 1), "crash {crash}: an acknowledged event is gone");
+        // At most the append that was under way came through without an answer.
+        assert!(head <= script.end(durable), "crash {crash}: more than was asked for");
+        let fresh = midfold_store::open(&url).await.unwrap();
+        check(&*fresh, &script, &[], &mut Tally::default()).await;
+        stored = handle;
+    }
+}
