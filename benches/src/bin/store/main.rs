@@ -6,7 +6,7 @@
 //! ```
 //!
 //! Fills a store round-robin (the worst locality), and a plain table with the same rows; then lets
-//! both take turns, block by block, so that a busy moment of the machine falls on both. Ratios are
+//! both take turns, one by one, so that a busy moment of the machine falls on both. Ratios are
 //! medians over the rounds. `--postgres` starts a server of its own and removes it afterwards. The
 //! SQLite file must not be there yet, and is removed afterwards.
 
@@ -98,8 +98,10 @@ async fn measure(url: &str, options: &Options) -> Result<()> {
     let questions = bench.fill(options.events).await?;
     bench.fold().await?;
     println!("{} events in {} sessions, load {}", options.events, options.sessions, load());
-    let (a, b, c, d, e) = ("p50 µs", "p99 µs", "events/s", "bare p50", "bare p99");
-    println!("{:<14} {a:>9} {b:>9} {c:>9} {d:>9} {e:>9}   p50 by p50, median of rounds", "");
+    let names = ["", "p50 µs", "p99 µs", "a second", "bare p50", "bare p99", "a second"];
+    let [name, columns @ ..] = names;
+    let columns: String = columns.iter().map(|name| format!(" {name:>9}")).collect();
+    println!("{name:<14}{columns}   p50 by p50, median of rounds");
     bench.loads(options.rounds).await?;
     for batch in [1, 20, 100] {
         bench.appends(batch, options.rounds).await?;
@@ -278,21 +280,17 @@ impl Bench {
     async fn appends(&mut self, batch: usize, rounds: usize) -> Result<()> {
         let name = format!("append {batch}");
         let mut pairs = Pairs::new(&name, batch);
-        let each = if batch == 1 { 50 } else { 10 };
+        let each = if batch == 1 { 400 } else { 80 };
         for _ in 0..rounds {
-            for block in 0..10 {
-                let mut some = Vec::with_capacity(each);
-                for _ in 0..each {
-                    let session = self.rng.below(self.places.len());
-                    some.push(self.work(session, batch, None));
-                }
+            for at in 0..each {
+                let session = self.rng.below(self.places.len());
+                let work = self.work(session, batch, None);
+                // One by one, and each of them first every other time.
                 for turn in 0..2 {
-                    for work in &some {
-                        if turn == block % 2 {
-                            pairs.ours(self.ours(work).await?);
-                        } else {
-                            pairs.theirs(self.theirs(work).await?);
-                        }
+                    if turn == at % 2 {
+                        pairs.ours(self.ours(&work).await?);
+                    } else {
+                        pairs.theirs(self.theirs(&work).await?);
                     }
                 }
             }
@@ -366,14 +364,17 @@ impl<'a> Pairs<'a> {
         self.ratios.sort_unstable_by(f64::total_cmp);
         let ratio = self.ratios[self.ratios.len() / 2];
         let [ours, theirs] = &mut self.all;
-        let total: Duration = ours.iter().sum();
-        let rate = (ours.len() * self.count) as f64 / total.as_secs_f64();
+        let count = self.count;
+        let rate = |all: &[Duration]| {
+            (all.len() * count) as f64 / all.iter().sum::<Duration>().as_secs_f64()
+        };
+        let (rate, bare_rate) = (rate(ours), rate(theirs));
         let (p50, p99) = (percentile(ours, 50), percentile(ours, 99));
         let (bare50, bare99) = (percentile(theirs, 50), percentile(theirs, 99));
         let name = self.name;
         println!(
-            "{name:<14} {p50:>9.0} {p99:>9.0} {rate:>9.0} {bare50:>9.0} {bare99:>9.0}   \
-             {ratio:.2} ({aim})"
+            "{name:<14} {p50:>9.0} {p99:>9.0} {rate:>9.0} {bare50:>9.0} {bare99:>9.0} \
+             {bare_rate:>9.0}   {ratio:.2} ({aim})"
         );
     }
 }
