@@ -1,7 +1,6 @@
 //! Four workers on one queue, some of which die: each span is folded exactly once. `MIDFOLD_SPANS`
 //! says how many spans.
 #![cfg(any(feature = "sqlite", feature = "postgres"))]
-#![expect(clippy::unwrap_used, reason = "a test")]
 
 use midfold_store::conformance::workers_share_a_queue;
 

@@ -1,6 +1,5 @@
 //! A scripted agent over a stored session. What it does depends on nothing but the script and how
 //! far the log is, so that a run that was disturbed can be compared with one that was not.
-#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
 use std::sync::Arc;
 
@@ -124,7 +123,7 @@ pub enum Said {
     Job { id: u64, code: String, folded: bool },
 }
 
-/// Appends a step, unless the log has it.
+/// Appends a step.
 pub async fn append(stored: &mut Stored, script: &Script, step: usize) -> Result<(), StoredError> {
     let (events, key) = (script.step_events(step), script.key(step));
     stored.append(events, key, script.now(step)).await.map(drop)

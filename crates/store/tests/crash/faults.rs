@@ -1,14 +1,11 @@
 //! The n-th write of a run fails, for every n: before it was done, or after it was and nobody
 //! hears of it. The error surfaces, the same handle goes on, and the run ends as if nothing had
 //! happened.
-#![expect(clippy::unwrap_used, clippy::panic, clippy::print_stdout, reason = "a test")]
-
-mod common;
 
 use std::ops::Range;
 use std::sync::Arc;
 
-use common::{ID, Script};
+use crate::script::{self, ID, Script};
 use midfold_store::faulty::{Failure, Faulty};
 use midfold_store::{MemoryStore, Store, StoreError, Stored, StoredError, fsck};
 
@@ -32,17 +29,17 @@ fn is_full(error: &StoredError) {
 /// and how many errors surfaced.
 async fn run(failure: Failure, fails: Range<u64>) -> (End, u64, usize) {
     let inner: Arc<dyn Store> = Arc::new(MemoryStore::new());
-    inner.create(common::new_session()).await.unwrap();
+    inner.create(script::new_session()).await.unwrap();
     let faulty = Arc::new(Faulty::new(inner.clone(), failure, fails));
     let script = Script::new(77, 12);
     let mut life = 0;
-    let mut worker = common::worker(faulty.clone(), life);
+    let mut worker = script::worker(faulty.clone(), life);
     let mut stored = Stored::open(faulty.clone(), ID).await.unwrap();
     let (mut contexts, mut errors) = (Vec::new(), 0);
     for step in 0..STEPS {
         while stored.row().head < script.end(step) {
             let before = stored.row().head;
-            match common::append(&mut stored, &script, step).await {
+            match script::append(&mut stored, &script, step).await {
                 Ok(()) => {}
                 Err(error) => {
                     is_full(&error);
@@ -67,7 +64,7 @@ async fn run(failure: Failure, fails: Range<u64>) -> (End, u64, usize) {
             }
         }
         loop {
-            match common::after_append(&mut stored, &worker, &script, step, drop).await {
+            match script::after_append(&mut stored, &worker, &script, step, drop).await {
                 Ok(sent) => break contexts.push(sent.context.bytes()),
                 Err(error) => {
                     is_full(&error);
@@ -75,7 +72,7 @@ async fn run(failure: Failure, fails: Range<u64>) -> (End, u64, usize) {
                     errors += 1;
                     // The lease of a worker that failed runs out.
                     life += 1;
-                    worker = common::worker(faulty.clone(), life);
+                    worker = script::worker(faulty.clone(), life);
                 }
             }
         }

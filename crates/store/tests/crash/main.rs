@@ -4,7 +4,8 @@
 #![cfg(any(feature = "sqlite", feature = "postgres"))]
 #![expect(clippy::unwrap_used, clippy::panic, clippy::print_stdout, reason = "a test that talks")]
 
-mod common;
+mod faults;
+mod script;
 
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader};
@@ -13,11 +14,11 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
-use common::{ID, Said, Script};
 use midfold_core::project::project;
 use midfold_store::worker::Worker;
 use midfold_store::{JobState, MemoryStore, Store, Stored, fsck};
 use midfold_testkit::Rng;
+use script::{ID, Said, Script};
 
 const URL: &str = "MIDFOLD_CRASH_URL";
 const SEED: &str = "MIDFOLD_CRASH_SEED";
@@ -37,7 +38,7 @@ async fn driver() {
     let Ok(url) = std::env::var(URL) else { return };
     let script = Script::new(number(SEED, 0), TURNS);
     let store = midfold_store::open(&url).await.unwrap();
-    let worker = common::worker(store.clone(), number(LIFE, 0));
+    let worker = script::worker(store.clone(), number(LIFE, 0));
     let mut stored = Stored::open(store, ID).await.unwrap();
     let next = script.next(stored.row().head);
     // The answer may have been lost on the way: a retry gets it again.
@@ -48,9 +49,9 @@ async fn driver() {
         assert!(again.repeated && again.first + again.count == script.end(last), "{again:?}");
     }
     for step in next..script.steps() {
-        common::append(&mut stored, &script, step).await.unwrap();
+        script::append(&mut stored, &script, step).await.unwrap();
         say(Said::Append { step });
-        common::after_append(&mut stored, &worker, &script, step, say).await.unwrap();
+        script::after_append(&mut stored, &worker, &script, step, say).await.unwrap();
     }
     panic!("the script is too short");
 }
@@ -113,16 +114,16 @@ struct Undisturbed {
 impl Undisturbed {
     async fn new() -> Self {
         let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
-        let stored = Stored::create(store.clone(), common::new_session()).await.unwrap();
-        Self { stored, worker: common::worker(store, 0), next: 0, contexts: HashMap::new() }
+        let stored = Stored::create(store.clone(), script::new_session()).await.unwrap();
+        Self { stored, worker: script::worker(store, 0), next: 0, contexts: HashMap::new() }
     }
 
     async fn context(&mut self, script: &Script, step: usize) -> &[u8] {
         while self.next <= step {
             let step = self.next;
-            common::append(&mut self.stored, script, step).await.unwrap();
+            script::append(&mut self.stored, script, step).await.unwrap();
             let (stored, worker) = (&mut self.stored, &self.worker);
-            let sent = common::after_append(stored, worker, script, step, drop).await.unwrap();
+            let sent = script::after_append(stored, worker, script, step, drop).await.unwrap();
             self.contexts.insert(step, sent.context.bytes());
             self.next += 1;
         }
@@ -193,8 +194,8 @@ async fn check(store: &dyn Store, script: &Script, said: &[String], tally: &mut 
 async fn compare(store: &Arc<dyn Store>, script: &Script, calm: &mut Undisturbed, life: u64) {
     let mut stored = Stored::open(store.clone(), ID).await.unwrap();
     let Some(step) = script.next(stored.row().head).checked_sub(1) else { return };
-    let worker = common::worker(store.clone(), life);
-    let sent = common::after_append(&mut stored, &worker, script, step, drop).await.unwrap();
+    let worker = script::worker(store.clone(), life);
+    let sent = script::after_append(&mut stored, &worker, script, step, drop).await.unwrap();
     let session = stored.whole().await.unwrap();
     if let Some(fold) = session.active() {
         assert!(fold.applies_to(session.log()), "the active fold applies");
@@ -209,7 +210,7 @@ async fn compare(store: &Arc<dyn Store>, script: &Script, calm: &mut Undisturbed
 async fn survive(url: &str, seed: u64, kills: u64) -> Tally {
     let script = Script::new(seed, TURNS);
     let store = midfold_store::open(url).await.unwrap();
-    store.create(common::new_session()).await.unwrap();
+    store.create(script::new_session()).await.unwrap();
     let (mut rng, mut calm) = (Rng::new(seed), Undisturbed::new().await);
     let (mut tally, mut said) = (Tally::default(), Vec::new());
     for kill in 0..kills {
@@ -281,14 +282,14 @@ async fn postgres_keeps_what_it_said_when_it_is_killed() {
     let url = cluster.schema().unwrap();
     let (script, mut rng) = (Arc::new(Script::new(33, 200)), Rng::new(33));
     let store = midfold_store::open(&url).await.unwrap();
-    let mut stored = Stored::create(store.clone(), common::new_session()).await.unwrap();
+    let mut stored = Stored::create(store.clone(), script::new_session()).await.unwrap();
     for crash in 0..number("MIDFOLD_SERVER_CRASHES", 3) {
         let first = script.next(stored.row().head);
         let (durable, seen) = tokio::sync::watch::channel(first);
         let text = script.clone();
         let writer = tokio::spawn(async move {
             let mut next = first;
-            while common::append(&mut stored, &text, next).await.is_ok() {
+            while script::append(&mut stored, &text, next).await.is_ok() {
                 next += 1;
                 let _ = durable.send(next);
             }
