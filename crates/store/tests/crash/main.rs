@@ -67,8 +67,17 @@ fn say(said: Said) {
     }
 }
 
+/// What a server calls the driver's connections.
+fn driver_name() -> String {
+    format!("midfold-driver-{}", std::process::id())
+}
+
 /// Runs the driver until it has said so many things and a moment longer; returns all it said.
 fn run_and_kill(url: &str, seed: u64, life: u64, lines: usize, wait: Duration) -> Vec<String> {
+    let url = match url.starts_with("postgres") {
+        true => format!("{url}&application_name={}", driver_name()),
+        false => url.to_owned(),
+    };
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "driver", "--nocapture", "--test-threads", "1"])
         .env(URL, url)
@@ -207,7 +216,7 @@ async fn compare(store: &Arc<dyn Store>, script: &Script, calm: &mut Undisturbed
 }
 
 /// One session and its kills.
-async fn survive(url: &str, seed: u64, kills: u64) -> Tally {
+async fn survive(url: &str, seed: u64, kills: u64, gone: &dyn Fn()) -> Tally {
     let script = Script::new(seed, TURNS);
     let store = midfold_store::open(url).await.unwrap();
     store.create(script::new_session()).await.unwrap();
@@ -217,6 +226,7 @@ async fn survive(url: &str, seed: u64, kills: u64) -> Tally {
         let (lines, wait) = (rng.below(60), Duration::from_micros(rng.below(4_000) as u64));
         println!("seed {seed}, kill {kill}: after {lines} lines and {wait:?}");
         said.extend(run_and_kill(url, seed, 2 * kill, lines, wait));
+        gone();
         // As after a restart: nothing of what this process remembers is used.
         let store = midfold_store::open(url).await.unwrap();
         check(&*store, &script, &said, &mut tally).await;
@@ -225,11 +235,12 @@ async fn survive(url: &str, seed: u64, kills: u64) -> Tally {
     tally
 }
 
-async fn all_kills(mut url: impl FnMut() -> String, mut seed: u64) {
+/// `gone` waits until nothing of a killed driver is under way any more.
+async fn all_kills(mut url: impl FnMut() -> String, mut seed: u64, gone: &dyn Fn()) {
     let (mut left, mut sum) = (number("MIDFOLD_CRASHES", 50), Tally::default());
     while left > 0 {
         let kills = left.min(A_SESSION);
-        let tally = survive(&url(), seed, kills).await;
+        let tally = survive(&url(), seed, kills, gone).await;
         sum.events += tally.events;
         sum.folds += tally.folds;
         sum.accepted += tally.accepted;
@@ -251,7 +262,7 @@ async fn sqlite_survives_kills() {
         files += 1;
         format!("sqlite:{}", folder.path().join(format!("{files}.db")).display())
     };
-    all_kills(url, 1_100).await;
+    all_kills(url, 1_100, &|| {}).await;
 }
 
 #[cfg(feature = "postgres")]
@@ -267,7 +278,17 @@ async fn postgres_survives_kills() {
         urls.push(url.clone());
         url
     };
-    all_kills(url, 2_200).await;
+    // A statement that was sent is carried out, whatever became of its sender.
+    let left = format!(
+        "SELECT count(*) FROM pg_stat_activity WHERE application_name = '{}'",
+        driver_name()
+    );
+    let gone = || {
+        while cluster.sql(cluster.admin_url(), &left).unwrap() != "0" {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    };
+    all_kills(url, 2_200, &gone).await;
     urls.iter().for_each(|url| cluster.drop_schema(url));
 }
 
