@@ -7,6 +7,8 @@ mod assemble;
 mod check;
 pub mod conformance;
 pub mod error;
+#[doc(hidden)]
+pub mod faulty;
 pub mod fsck;
 pub mod live;
 pub mod memory;

@@ -261,9 +261,14 @@ impl Stored {
             let id = fold.id;
             let new = NewFold::of(fold, now)?;
             // The same span folded alike by another node is the same fold: that one stands.
-            let stored = match self.store.put_fold(&self.row.new.id, &new).await? {
-                Put::New => id,
-                Put::Same(other) => other,
+            let stored = match self.store.put_fold(&self.row.new.id, &new).await {
+                Ok(Put::New) => id,
+                Ok(Put::Same(other)) => other,
+                Err(error) => {
+                    // The fold that was made is in memory alone.
+                    self.reload().await?;
+                    return Err(error.into());
+                }
             };
             match self.store.activate(&self.row.new.id, self.row.active, Some(stored)).await {
                 Ok(()) if stored != id => self.reload().await?,
@@ -345,7 +350,11 @@ impl Stored {
         self.learn(now).await?;
         if let Some(wanted) = self.wanted(now).await? {
             let job = self.job(&wanted, now)?;
-            if self.store.enqueue(job).await? {
+            let key = job.key.clone();
+            // Queued before, and not noted: that is where somebody was interrupted.
+            if self.store.enqueue(job).await?
+                || self.store.job(&self.row.new.id, &key).await?.is_some()
+            {
                 self.note_asked(wanted).await?;
                 return Ok(());
             }

@@ -102,27 +102,49 @@ impl Cluster {
         Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
     }
 
-    /// Kills the server as a crash of the machine would, and starts it again.
+    /// Kills the server and all its processes (`SIGKILL`), and starts it again.
     ///
     /// # Errors
     /// For a server that is not our own, and when it does not start again.
     pub fn crash(&self) -> Result<(), String> {
         let own = self.own.as_ref().ok_or("only a server of our own is crashed")?;
         let data = own.folder.join("data");
-        own.stop("immediate")?;
+        let pid_file = data.join("postmaster.pid");
+        let text = std::fs::read_to_string(&pid_file)
+            .map_err(|error| format!("{}: {error}", pid_file.display()))?;
+        let server = text.lines().next().unwrap_or_default().trim().to_owned();
+        let children = std::fs::read_to_string(format!("/proc/{server}/task/{server}/children"));
+        // The server first: it would start recovery when a child dies before it.
+        let mut kill = own.command("kill");
+        kill.args(["-KILL", &server]);
+        kill.args(children.unwrap_or_default().split_whitespace());
+        // A child may end on its own before its turn.
+        let _ = run(&mut kill);
+        while Path::new("/proc").join(&server).join("exe").exists() {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
         let log = own.folder.join("log");
         let options =
             format!("-c listen_addresses= -c unix_socket_directories={}", own.folder.display());
-        let mut start = own.command("pg_ctl");
-        start.args(["-w", "-t", "60", "-o", &options]).arg("-l").arg(log).arg("-D").arg(data);
-        run(start.arg("start")).map(drop)
+        // While an orphan still holds the shared memory, a new server refuses to start.
+        let mut outcome = Ok(());
+        for _ in 0..40 {
+            let mut start = own.command("pg_ctl");
+            start.args(["-w", "-t", "60", "-o", &options]).arg("-l").arg(&log).arg("-D");
+            outcome = run(start.arg(&data).arg("start")).map(drop);
+            if outcome.is_ok() {
+                break;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(50));
+        }
+        outcome
     }
 }
 
 impl Own {
     /// A server's program; as `postgres` when we are root, whom the server refuses.
     fn command(&self, name: &str) -> Command {
-        let program = self.bin.join(name);
+        let program = if name == "kill" { name.into() } else { self.bin.join(name) };
         let mut command = if is_root() {
             let mut command = Command::new("runuser");
             command.args(["-u", "postgres", "--"]).arg(program);

@@ -17,8 +17,8 @@ CREATE TABLE sessions (
 ) STRICT;
 
 -- Clustered: the events of a session lie side by side. The head of a session is its last event,
--- and stands nowhere else: the key refuses a seq that is taken, the append a gap. A trigger would
--- do that too, at half the speed of a batch. `bytes` comes last: a head is read without touching them.
+-- and stands nowhere else: the key refuses a seq that is taken, the append a gap. `bytes` comes
+-- last: a head is read without touching them.
 CREATE TABLE events (
     session_no INTEGER NOT NULL,
     seq        INTEGER NOT NULL,

@@ -68,6 +68,11 @@ pub(super) async fn one_live_job_a_session(store: Arc<dyn Store>) -> Outcome {
     ensure!(!store.enqueue(job("s", "a", 0)).await.map_err(said)?, "its key again");
     ensure!(!store.enqueue(job("s", "b", 0)).await.map_err(said)?, "a second live job");
     ensure!(store.enqueue(job("t", "a", 0)).await.map_err(said)?, "another session's");
+    // By its key, in its session.
+    let by_key = store.job("t", "a").await.map_err(said)?;
+    equal!(by_key.map(|job| job.job), Some(job("t", "a", 0)), "the job of a session and key");
+    equal!(store.job("t", "b").await.map_err(said)?, None, "a key that no job has");
+    refused!(store.job("none", "a").await, StoreError::NoSession(_), "a job of no session");
     let got = claim_one(&store, "w", 1).await?;
     ensure!(!store.enqueue(job("s", "b", 0)).await.map_err(said)?, "beside a leased job");
     let done = Done { verdict: "garbage".to_owned(), fold: None };
@@ -228,7 +233,8 @@ pub async fn workers_share_a_queue(store: Arc<dyn Store>, spans: u32, workers: u
 }
 
 /// One worker, until nothing is due any more at the end of its time. Every seventh job it loses
-/// to itself: the lease expires before it is done, and the late end has to be refused.
+/// to itself: the lease expires before it is done, and the late end has to be refused. At every
+/// eleventh it dies.
 async fn work(store: Arc<dyn Store>, name: u32) -> Result<u32, String> {
     let (mut now, mut finished, mut idle) = (10u64, 0, 0);
     while idle < 3 {
@@ -239,6 +245,11 @@ async fn work(store: Arc<dyn Store>, name: u32) -> Result<u32, String> {
         for job in jobs {
             let made = fold(0, 4, &format!("{} attempt {}", job.job.session, job.attempt));
             let done = Done { verdict: "accepted".to_owned(), fold: Some(made) };
+            if job.id % 11 == 5 && job.attempt == 1 {
+                // It dies with all that it holds; the one that takes its place has to wait for
+                // the leases to run out.
+                break;
+            }
             if job.id % 7 == 3 && job.attempt == 1 {
                 // Too slow: by now the lease is over, and whoever claims at this time has it.
                 now += 5;
@@ -265,6 +276,8 @@ fn call(number: u64, before: Hash) -> NewCall {
 
 pub(super) async fn calls_are_a_chain_and_settle_once(store: Arc<dyn Store>) -> Outcome {
     store.create(new_session("s")).await.map_err(said)?;
+    equal!(store.last_call("s").await.map_err(said)?, None, "the newest of no calls");
+    refused!(store.last_call("t").await, StoreError::NoSession(_), "a call of no session");
     let one = call(1, Hash::ROOT);
     let two = NewCall { fold: None, ..call(2, one.hash) };
     refused!(store.record_call("s", &two).await, StoreError::StaleCall { actual: 0 }, "too early");
@@ -277,6 +290,8 @@ pub(super) async fn calls_are_a_chain_and_settle_once(store: Arc<dyn Store>) -> 
     let other = store.settle_call("s", 1, "{\"prompt\":10}").await;
     refused!(other, StoreError::Settled(1), "another report");
     refused!(store.settle_call("s", 7, "{}").await, StoreError::NoCall(7), "no call");
+    let newest = store.last_call("s").await.map_err(said)?;
+    equal!(newest.map(|row| (row.call, row.usage)), Some((two.clone(), None)), "the newest call");
     let rows = store.calls("s").await.map_err(said)?;
     equal!(rows.iter().map(|row| &row.call).collect::<Vec<_>>(), [&one, &two], "the calls");
     let usage: Vec<Option<&str>> = rows.iter().map(|row| row.usage.as_deref()).collect();

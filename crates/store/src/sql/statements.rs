@@ -290,19 +290,47 @@ macro_rules! statements {
         // Folds.
 
         fn fold_row(row: &$Row) -> Result<FoldRow, StoreError> {
+            fold_from(row, 0)
+        }
+
+        /// A fold whose columns start at this one.
+        fn fold_from(row: &$Row, at: usize) -> Result<FoldRow, StoreError> {
             let fold = NewFold {
-                id: hash_of(row, 1)?,
-                start: number_of(row, 2)?,
-                end: number_of(row, 3)?,
-                before: hash_of(row, 4)?,
-                through: hash_of(row, 5)?,
-                policy: hash_of(row, 6)?,
-                recap: hash_of(row, 7)?,
-                kept: rows::runs(row.try_get(8).map_err(failed)?)?,
-                now: number_of(row, 9)?,
-                body: text_of(row, 10)?,
+                id: hash_of(row, at + 1)?,
+                start: number_of(row, at + 2)?,
+                end: number_of(row, at + 3)?,
+                before: hash_of(row, at + 4)?,
+                through: hash_of(row, at + 5)?,
+                policy: hash_of(row, at + 6)?,
+                recap: hash_of(row, at + 7)?,
+                kept: rows::runs(row.try_get(at + 8).map_err(failed)?)?,
+                now: number_of(row, at + 9)?,
+                body: text_of(row, at + 10)?,
             };
-            Ok(FoldRow { number: number_of(row, 0)?, fold })
+            Ok(FoldRow { number: number_of(row, at)?, fold })
+        }
+
+        /// A session and its active fold.
+        async fn session_and_fold(
+            db: &mut $Connection,
+            no: i64,
+        ) -> Result<(SessionRow, Option<FoldRow>), StoreError> {
+            let found = sqlx::query(
+                "SELECT s.id, s.dialect, s.profile, s.counter, s.policy, s.meta, s.created, \
+                 s.active, s.state, s.state_version, e.seq, e.hash, e.turn, f.number, f.id, \
+                 f.span_start, f.span_end, f.hash_before, f.hash_end, f.policy, f.recap, f.kept, \
+                 f.made, f.body FROM sessions s \
+                 LEFT JOIN events e ON e.session_no = s.no AND e.seq = \
+                 (SELECT max(seq) FROM events WHERE session_no = s.no) \
+                 LEFT JOIN folds f ON f.session_no = s.no AND f.id = s.active WHERE s.no = $1",
+            )
+            .bind(no)
+            .fetch_one(db)
+            .await
+            .map_err(failed)?;
+            let there: Option<i64> = found.try_get(13).map_err(failed)?;
+            let fold = there.map(|_| fold_from(&found, 13)).transpose()?;
+            Ok((session_row(&found)?, fold))
         }
 
         async fn folds(db: &mut $Connection, no: i64) -> Result<Vec<FoldRow>, StoreError> {

@@ -171,12 +171,8 @@ macro_rules! store_impl {
                 let no = self.number(id).await?;
                 let mut db = self.reader().await?;
                 // Events and folds never change: the session's row alone is the snapshot.
-                let session = session(&mut db, no).await?;
+                let (session, fold) = session_and_fold(&mut db, no).await?;
                 self.notes.count(1, session.content_len());
-                let fold = match session.active {
-                    Some(active) => fold(&mut db, no, active).await?,
-                    None => None,
-                };
                 if let Some(row) = &fold {
                     self.notes.count(1, row.fold.body.len());
                 }

@@ -1,0 +1,176 @@
+//! A store that fails when it is told to: what a full disk or a lost connection looks like from
+//! above. For tests of what stands on a store.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use async_trait::async_trait;
+use midfold_core::Hash;
+
+use crate::types::{
+    Append, Appended, CallRow, Claim, Done, EventRow, FoldRow, Hit, Job, Lease, Loaded, Millis,
+    NewCall, NewFold, NewJob, NewSession, Put, Reads, Search, SessionRow,
+};
+use crate::{Store, StoreError};
+
+/// Whether a write that fails was done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// Nothing was written.
+    Before,
+    /// It was written, and the answer got lost.
+    After,
+}
+
+/// A store around another one, whose writes fail from one of them on.
+pub struct Faulty {
+    inner: Arc<dyn Store>,
+    failure: Failure,
+    /// The first write that fails, from 0, and one past the last.
+    fails: Range<u64>,
+    writes: AtomicU64,
+}
+
+impl Faulty {
+    /// Lets the writes of these numbers (from 0) fail. An empty range: none.
+    #[must_use]
+    pub fn new(inner: Arc<dyn Store>, failure: Failure, fails: Range<u64>) -> Self {
+        Self { inner, failure, fails, writes: AtomicU64::new(0) }
+    }
+
+    /// Writes so far, failed ones included.
+    #[must_use]
+    pub fn writes(&self) -> u64 {
+        self.writes.load(Ordering::SeqCst)
+    }
+
+    async fn write<T: Send>(
+        &self,
+        what: &str,
+        work: impl Future<Output = Result<T, StoreError>> + Send,
+    ) -> Result<T, StoreError> {
+        let number = self.writes.fetch_add(1, Ordering::SeqCst);
+        if !self.fails.contains(&number) {
+            return work.await;
+        }
+        if self.failure == Failure::After {
+            // A write that is refused anyway says so; one that is done is not heard of.
+            work.await?;
+        }
+        Err(StoreError::Backend(format!("the disk is full (write {number}: {what})")))
+    }
+}
+
+#[async_trait]
+impl Store for Faulty {
+    fn place(&self) -> String {
+        format!("faulty {}", self.inner.place())
+    }
+
+    async fn create(&self, new: NewSession) -> Result<SessionRow, StoreError> {
+        self.write("create", self.inner.create(new)).await
+    }
+
+    async fn session(&self, id: &str) -> Result<SessionRow, StoreError> {
+        self.inner.session(id).await
+    }
+
+    async fn sessions(
+        &self,
+        after: Option<&str>,
+        limit: u32,
+    ) -> Result<Vec<SessionRow>, StoreError> {
+        self.inner.sessions(after, limit).await
+    }
+
+    async fn save_state(&self, id: &str, expected: u64, state: &str) -> Result<u64, StoreError> {
+        self.write("save_state", self.inner.save_state(id, expected, state)).await
+    }
+
+    async fn append(&self, id: &str, append: Append) -> Result<Appended, StoreError> {
+        self.write("append", self.inner.append(id, append)).await
+    }
+
+    async fn events(&self, id: &str, range: Range<u64>) -> Result<Vec<EventRow>, StoreError> {
+        self.inner.events(id, range).await
+    }
+
+    async fn load(&self, id: &str) -> Result<Loaded, StoreError> {
+        self.inner.load(id).await
+    }
+
+    async fn put_fold(&self, id: &str, fold: &NewFold) -> Result<Put, StoreError> {
+        self.write("put_fold", self.inner.put_fold(id, fold)).await
+    }
+
+    async fn activate(
+        &self,
+        id: &str,
+        expected: Option<Hash>,
+        fold: Option<Hash>,
+    ) -> Result<(), StoreError> {
+        self.write("activate", self.inner.activate(id, expected, fold)).await
+    }
+
+    async fn folds(&self, id: &str) -> Result<Vec<FoldRow>, StoreError> {
+        self.inner.folds(id).await
+    }
+
+    async fn enqueue(&self, job: NewJob) -> Result<bool, StoreError> {
+        self.write("enqueue", self.inner.enqueue(job)).await
+    }
+
+    async fn claim(&self, claim: &Claim) -> Result<Vec<Job>, StoreError> {
+        self.write("claim", self.inner.claim(claim)).await
+    }
+
+    async fn heartbeat(&self, lease: &Lease, until: Millis) -> Result<bool, StoreError> {
+        self.write("heartbeat", self.inner.heartbeat(lease, until)).await
+    }
+
+    async fn finish(&self, lease: &Lease, done: &Done) -> Result<bool, StoreError> {
+        self.write("finish", self.inner.finish(lease, done)).await
+    }
+
+    async fn fail(
+        &self,
+        lease: &Lease,
+        reason: &str,
+        retry_at: Option<Millis>,
+    ) -> Result<bool, StoreError> {
+        self.write("fail", self.inner.fail(lease, reason, retry_at)).await
+    }
+
+    async fn job(&self, id: &str, key: &str) -> Result<Option<Job>, StoreError> {
+        self.inner.job(id, key).await
+    }
+
+    async fn jobs(&self, id: Option<&str>, limit: u32) -> Result<Vec<Job>, StoreError> {
+        self.inner.jobs(id, limit).await
+    }
+
+    async fn record_call(&self, id: &str, call: &NewCall) -> Result<u64, StoreError> {
+        self.write("record_call", self.inner.record_call(id, call)).await
+    }
+
+    async fn settle_call(&self, id: &str, call: u64, usage: &str) -> Result<(), StoreError> {
+        self.write("settle_call", self.inner.settle_call(id, call, usage)).await
+    }
+
+    async fn last_call(&self, id: &str) -> Result<Option<CallRow>, StoreError> {
+        self.inner.last_call(id).await
+    }
+
+    async fn calls(&self, id: &str) -> Result<Vec<CallRow>, StoreError> {
+        self.inner.calls(id).await
+    }
+
+    async fn search(&self, id: &str, query: &Search) -> Result<Vec<Hit>, StoreError> {
+        self.inner.search(id, query).await
+    }
+
+    fn reads(&self) -> Reads {
+        self.inner.reads()
+    }
+}
