@@ -177,8 +177,11 @@ impl Stored {
         self.row.head += count;
         self.row.head_hash = head_hash;
         self.row.turn = self.turn();
-        if let Some(wanted) = wanted {
-            self.note_asked(wanted).await?;
+        if let Some(wanted) = wanted
+            && let Err(error) = self.note_asked(wanted).await
+        {
+            // The events are durable, and that is what was asked. The job is noted next time.
+            tracing::warn!(session = %self.row.new.id, %error, "a queued span is not noted yet");
         }
         Ok(appended)
     }
