@@ -182,6 +182,8 @@ impl Stored {
         {
             // The events are durable, and that is what was asked. The job is noted next time.
             tracing::warn!(session = %self.row.new.id, %error, "a queued span is not noted yet");
+            // Nobody knows whether it was: what the store has counts, now or at the next conflict.
+            let _ = self.reload().await;
         }
         Ok(appended)
     }
