@@ -1,7 +1,7 @@
 //! What the store costs beside a bare insert and a bare select, in one run on one database:
 //!
 //! ```text
-//! cargo run --release -p midfold-benches --bin store -- [--events N] [--sessions N] [--rounds N]
+//! cargo run --release -p midfold-benches --bin store -- [--events N] [--sessions N] [--rounds N] [--index-all]
 //!     (sqlite:PATH | postgres://… | --postgres)
 //! ```
 //!
@@ -40,11 +40,13 @@ struct Options {
     events: usize,
     sessions: usize,
     rounds: usize,
+    index: bool,
     url: Option<String>,
 }
 
 fn options() -> Result<Options> {
-    let mut options = Options { events: 1_000_000, sessions: 10_000, rounds: 5, url: None };
+    let mut options =
+        Options { events: 1_000_000, sessions: 10_000, rounds: 5, index: false, url: None };
     let mut arguments = std::env::args().skip(1);
     let mut postgres = false;
     while let Some(argument) = arguments.next() {
@@ -55,6 +57,7 @@ fn options() -> Result<Options> {
             "--events" => options.events = number()?,
             "--sessions" => options.sessions = number()?,
             "--rounds" => options.rounds = number()?.max(1),
+            "--index-all" => options.index = true,
             "--postgres" => postgres = true,
             url => options.url = Some(url.to_owned()),
         }
@@ -105,6 +108,9 @@ async fn measure(url: &str, options: &Options) -> Result<()> {
     bench.loads(options.rounds).await?;
     for batch in [1, 20, 100] {
         bench.appends(batch, options.rounds).await?;
+    }
+    if options.index {
+        bench.index_all().await?;
     }
     bench.questions(&questions).await?;
     println!("load {}", load());
@@ -300,6 +306,17 @@ impl Bench {
             1 => "at most 1.3",
             _ => "SQLite at most 1.15; PostgreSQL at least 0.7 of its rows a second: 1.43",
         });
+        Ok(())
+    }
+
+    /// One search in every session, so that all events are in the full-text index.
+    async fn index_all(&self) -> Result<()> {
+        let start = Instant::now();
+        for place in &self.places {
+            let search = Search { query: "settlement".to_owned(), limit: 1, ..Search::default() };
+            self.store.search(&place.id, &search).await?;
+        }
+        println!("all sessions indexed in {:.0} s", start.elapsed().as_secs_f64());
         Ok(())
     }
 
