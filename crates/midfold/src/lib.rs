@@ -26,6 +26,39 @@
 //!
 //! A session that is held takes new messages with [`Session::append`] and answers with
 //! [`Session::context`], which folds first when the policy's trigger fires.
+//!
+//! A session that outlives its process is a [`store::Stored`] one (feature `sqlite` or
+//! `postgres`):
+//!
+//! ```
+//! # #[cfg(feature = "sqlite")]
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! use midfold::store::{Meta, NewSession, Stored};
+//! use midfold::{Budget, Policy, RawEvent};
+//!
+//! let store = midfold::store::open("memory").await?; // or sqlite:PATH, or postgres://…
+//! let meta = Meta { budget: Budget::new(128_000), envelope: vec![], parent: None, source: None };
+//! let new = NewSession {
+//!     id: "my-session".into(),
+//!     dialect: "openai-chat".into(),
+//!     profile: "openai".into(),
+//!     counter: "o200k".into(),
+//!     policy: Policy::preset("default")?.to_toml(),
+//!     meta: serde_json::to_string(&meta)?,
+//!     created: 0,
+//! };
+//! let now = 0; // milliseconds since 1970, from your clock
+//! let mut session = Stored::create(store, new).await?;
+//! let message = RawEvent::new(r#"{"role":"user","content":"hi"}"#.into());
+//! session.append(vec![message], Some("request-1".into()), now).await?; // durable from here on
+//! let sent = session.context(true, now).await?;
+//! assert_eq!(sent.context.bytes(), br#"[{"role":"user","content":"hi"}]"#);
+//! # Ok(())
+//! # }
+//! # #[cfg(not(feature = "sqlite"))]
+//! # fn main() {}
+//! ```
 
 pub use midfold_core as core;
 pub use midfold_formats as formats;
