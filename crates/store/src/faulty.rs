@@ -146,6 +146,10 @@ impl Store for Faulty {
         self.inner.job(id, key).await
     }
 
+    async fn newest_job(&self, id: &str) -> Result<Option<Job>, StoreError> {
+        self.inner.newest_job(id).await
+    }
+
     async fn jobs(&self, id: Option<&str>, limit: u32) -> Result<Vec<Job>, StoreError> {
         self.inner.jobs(id, limit).await
     }

@@ -106,6 +106,8 @@ pub trait Store: Send + Sync {
     ) -> Result<bool, StoreError>;
     /// The job of a session with this key.
     async fn job(&self, id: &str, key: &str) -> Result<Option<Job>, StoreError>;
+    /// The job of a session that was queued last.
+    async fn newest_job(&self, id: &str) -> Result<Option<Job>, StoreError>;
     /// Jobs of a session, oldest first; of all sessions without one.
     async fn jobs(&self, id: Option<&str>, limit: u32) -> Result<Vec<Job>, StoreError>;
 

@@ -370,6 +370,12 @@ impl Store for MemoryStore {
         Ok(inner.jobs.iter().find(|job| job.job.session == id && job.job.key == key).cloned())
     }
 
+    async fn newest_job(&self, id: &str) -> Result<Option<Job>, StoreError> {
+        let inner = self.lock();
+        inner.kept(id)?;
+        Ok(inner.jobs.iter().rev().find(|job| job.job.session == id).cloned())
+    }
+
     async fn record_call(&self, id: &str, call: &NewCall) -> Result<u64, StoreError> {
         let mut inner = self.lock();
         let calls = &mut inner.kept_mut(id)?.calls;

@@ -37,6 +37,9 @@ pub struct Narration {
     /// Failed attempts at it that the ladder has counted.
     #[serde(skip_serializing_if = "is_zero")]
     pub attempts: u32,
+    /// The request that was answered last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub handled: Option<Hash>,
     /// An accepted narration for the next fold.
     pub ready: Option<Narrated>,
     /// A fold that was prepared with it.
@@ -78,6 +81,7 @@ impl Narration {
         if self.asked.as_ref().is_some_and(|asked| asked.id == request) {
             self.asked = None;
             self.attempts = 0;
+            self.handled = Some(request);
         }
     }
 

@@ -4,7 +4,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::{Session, State, Status};
+use super::{Session, State, Status, Wanted};
 use crate::budget::Budget;
 use crate::counter::Counter;
 use crate::dialect::Dialect;
@@ -154,6 +154,17 @@ impl Brief {
     #[must_use]
     pub fn state(&self) -> State {
         self.session.state()
+    }
+
+    /// Notes that a span was handed to a queue.
+    pub fn asked(&mut self, wanted: Wanted) {
+        self.session.asked(wanted);
+    }
+
+    /// Whether a model is to narrate at all.
+    #[must_use]
+    pub fn narrates(&self) -> bool {
+        self.session.policy.narration.on
     }
 
     /// How hooks' texts are read, written and counted.

@@ -48,6 +48,28 @@ impl Stored {
         self.save().await
     }
 
+    /// Notes a span that was queued and not noted: a process ended between the two.
+    pub(super) async fn note_queued(&mut self) -> Result<(), StoredError> {
+        let narration = self.narration();
+        let narrates = match &self.inner {
+            Inner::Brief(brief) => brief.narrates(),
+            Inner::Whole(session) => session.policy().narration.on,
+        };
+        if narration.asked.is_some() || !narrates {
+            return Ok(());
+        }
+        let Some(job) = self.store.newest_job(&self.row.new.id).await? else { return Ok(()) };
+        let handled = narration.handled.map(midfold_core::Hash::to_hex);
+        let wanted: Option<Wanted> = serde_json::from_str(&job.job.body).ok();
+        if let Some(wanted) = wanted.filter(|_| handled.as_ref() != Some(&job.job.key)) {
+            match &mut self.inner {
+                Inner::Brief(brief) => brief.asked(wanted),
+                Inner::Whole(session) => session.asked(wanted),
+            }
+        }
+        Ok(())
+    }
+
     /// Takes what became of the narration that was asked for: failed attempts, a fold to use, or
     /// a verdict. Costs one look-up while an answer is awaited, and nothing else.
     pub(super) async fn learn(&mut self, now: Millis) -> Result<(), StoredError> {

@@ -39,7 +39,10 @@ impl Stored {
         let row = loaded.session.clone();
         let meta = rows::meta(&row)?;
         let inner = assemble(&meta, loaded)?;
-        Ok(Self { store, row, meta, inner, ledger: None, injections: Injections::default() })
+        let injections = Injections::default();
+        let mut stored = Self { store, row, meta, inner, ledger: None, injections };
+        stored.note_queued().await?;
+        Ok(stored)
     }
 
     /// Reads the session again.

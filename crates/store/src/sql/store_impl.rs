@@ -244,6 +244,11 @@ macro_rules! store_impl {
                 job(&mut *self.reader().await?, no, key).await
             }
 
+            async fn newest_job(&self, id: &str) -> Result<Option<Job>, StoreError> {
+                let no = self.number(id).await?;
+                newest_job(&mut *self.reader().await?, no).await
+            }
+
             async fn record_call(&self, id: &str, call: &NewCall) -> Result<u64, StoreError> {
                 let no = self.number(id).await?;
                 let mut db = self.writer().await?;

@@ -189,6 +189,16 @@ macro_rules! work_statements {
             row.map_err(failed)?.as_ref().map(job_row).transpose()
         }
 
+        async fn newest_job(db: &mut $Connection, no: i64) -> Result<Option<Job>, StoreError> {
+            let query = concat!(
+                "SELECT ",
+                job_columns!(),
+                " FROM jobs WHERE session_no = $1 ORDER BY jobs.id DESC LIMIT 1"
+            );
+            let row = sqlx::query(query).bind(no).fetch_optional(db).await;
+            row.map_err(failed)?.as_ref().map(job_row).transpose()
+        }
+
         // Ledger.
 
         /// False when the number is not the next one.
