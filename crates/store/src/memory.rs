@@ -92,6 +92,7 @@ impl Inner {
             job,
             state: JobState::Ready,
             attempt: 0,
+            failures: 0,
             worker: None,
             lease_until: None,
             outcome: None,
@@ -340,6 +341,7 @@ impl Store for MemoryStore {
         let Some(job) = inner.leased(lease) else { return Ok(false) };
         job.outcome = Some(check::plain(reason).into_owned());
         job.lease_until = None;
+        job.failures += 1;
         match retry_at {
             Some(at) => {
                 job.state = JobState::Ready;

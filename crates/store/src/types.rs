@@ -234,6 +234,8 @@ pub struct Job {
     pub state: JobState,
     /// Times that it was claimed.
     pub attempt: u32,
+    /// Times that it was given back with a reason. A worker that died gave none.
+    pub failures: u32,
     /// The worker that has it, or had it last.
     pub worker: Option<String>,
     /// Until when.

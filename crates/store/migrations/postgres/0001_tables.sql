@@ -68,6 +68,7 @@ CREATE TABLE jobs (
     run_at      BIGINT  NOT NULL,
     state       TEXT    NOT NULL DEFAULT 'ready' CHECK (state IN ('ready', 'leased', 'done', 'dead')),
     attempt     BIGINT  NOT NULL DEFAULT 0,
+    failures    BIGINT  NOT NULL DEFAULT 0,
     worker      TEXT,
     lease_until BIGINT ,
     outcome     TEXT,

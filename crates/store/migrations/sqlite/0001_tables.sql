@@ -68,6 +68,7 @@ CREATE TABLE jobs (
     run_at      INTEGER NOT NULL,
     state       TEXT    NOT NULL DEFAULT 'ready' CHECK (state IN ('ready', 'leased', 'done', 'dead')),
     attempt     INTEGER NOT NULL DEFAULT 0,
+    failures    INTEGER NOT NULL DEFAULT 0,
     worker      TEXT,
     lease_until INTEGER,
     outcome     TEXT,

@@ -80,9 +80,8 @@ impl Stored {
         };
         let done = job.state == JobState::Done;
         let over = done || job.state == JobState::Dead;
-        // An attempt that is under way, or that led to a reply, has not failed.
-        let running = done || job.state == JobState::Leased;
-        let failed = job.attempt.saturating_sub(u32::from(running));
+        // A worker that died is no failure of the model.
+        let failed = job.failures;
         let overdue = narration.is_overdue(now);
         if !over && failed <= narration.attempts && !overdue {
             return Ok(());
@@ -102,7 +101,7 @@ impl Stored {
         }
         // What became of no use is nobody's failure; a refused reply is one of the model.
         if done && job.fold.is_none() && code != STALE {
-            session.attempted(asked.id, job.attempt, None, None, now);
+            session.attempted(asked.id, failed + 1, None, None, now);
         }
         session.judged(asked.id, &code, detail);
         if let Some(fold) = prepared

@@ -26,7 +26,8 @@ macro_rules! job_columns {
     () => {
         "jobs.id, jobs.key, (SELECT s.id FROM sessions s WHERE s.no = jobs.session_no), \
          jobs.span_start, jobs.span_end, jobs.hash_end, jobs.body, jobs.run_at, jobs.state, \
-         jobs.attempt, jobs.worker, jobs.lease_until, jobs.outcome, jobs.fold"
+         jobs.attempt, jobs.worker, jobs.lease_until, jobs.outcome, jobs.fold, \
+         jobs.failures"
     };
 }
 

@@ -25,6 +25,7 @@ macro_rules! work_statements {
                     .map(rows::unsigned),
                 outcome: text_or_none(row, 12)?,
                 fold: hash_or_none(row, 13)?,
+                failures: rows::small(row.try_get(14).map_err(failed)?),
             })
         }
 
@@ -137,7 +138,7 @@ macro_rules! work_statements {
         ) -> Result<bool, StoreError> {
             let state = if retry_at.is_some() { JobState::Ready } else { JobState::Dead };
             let done = sqlx::query(
-                "UPDATE jobs SET state = $3, outcome = $4, lease_until = NULL, \
+                "UPDATE jobs SET state = $3, outcome = $4, lease_until = NULL, failures = failures + 1, \
                  run_at = coalesce($5, run_at) \
                  WHERE id = $1 AND attempt = $2 AND state = 'leased'",
             )
