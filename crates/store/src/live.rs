@@ -201,7 +201,7 @@ impl Stored {
         }
     }
 
-    fn narration(&self) -> Narration {
+    pub(super) fn narration(&self) -> Narration {
         match &self.inner {
             Inner::Brief(brief) => brief.state().narration,
             Inner::Whole(session) => session.state().narration,

@@ -42,6 +42,11 @@ impl Stored {
         let injections = Injections::default();
         let mut stored = Self { store, row, meta, inner, ledger: None, injections };
         stored.note_queued().await?;
+        if matches!(&stored.inner, Inner::Whole(_)) && stored.narration().ready.is_some() {
+            // A fold that was prepared is taken by any process alike.
+            let folds = stored.folds().await?;
+            stored.offer_prepared(folds);
+        }
         Ok(stored)
     }
 

@@ -151,7 +151,9 @@ pub async fn after_append(
     while let Some(report) = worker.step(answer).await? {
         say(Said::Job { id: report.job, code: report.code, folded: report.folded });
     }
-    // What a worker did is learned when a session is read.
+    // What a worker did is learned in this step, whether or not it is done twice: a cooldown
+    // starts when a session hears of a failure.
     stored.reload().await?;
+    stored.status(now).await?;
     Ok(sent)
 }
