@@ -12,6 +12,8 @@ use crate::live::{Stored, StoredError};
 use crate::types::{Claim, Done, Job, Millis, NewFold};
 use crate::{Store, StoreError};
 
+/// What a job came to whose narration was accepted and found no place in a recap.
+const NO_ROOM: &str = "no-room";
 /// What a job came to whose span is not in the log any more, or cannot be read.
 pub(crate) const STALE: &str = "stale";
 
@@ -102,8 +104,9 @@ impl Worker {
         };
         let fold = session.prepare(&budget);
         if verdict.code == Verdict::Accepted.as_str() && fold.is_none() {
-            // Nothing to put it in: the span is pinned, or gains nothing.
-            return self.end(job, "not-smaller", "a fold with it would free nothing", None).await;
+            // Asking again at once would come to the same: it counts as a failure.
+            let why = "the cap of the recap leaves no room for it, or its span is pinned";
+            return self.end(job, NO_ROOM, why, None).await;
         }
         self.end(job, &verdict.code, &verdict.detail, fold.as_ref()).await
     }
