@@ -23,7 +23,7 @@ pub struct Source {
 /// What the engine wants written, and from what.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SummaryRequest {
-    /// Names the work: over session, span, policy fingerprint, previous narration and focus. Two
+    /// Names the work: over session, span, policy fingerprint and previous narration. Two
     /// nodes that want the same thing ask for the same id.
     pub id: Hash,
     /// The session.

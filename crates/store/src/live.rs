@@ -10,7 +10,9 @@ use std::sync::Arc;
 
 use midfold_core::Hash;
 use midfold_core::budget::Budget;
-use midfold_core::engine::{Brief, Narration, Overflow, RecoverError, Session, Status, UndoError};
+use midfold_core::engine::{
+    Brief, Narration, Overflow, RecoverError, Session, State, Status, UndoError,
+};
 use midfold_core::event::{RawEvent, Usage};
 use midfold_core::inject::{InjectError, Injections};
 use midfold_core::ledger::{Ledger, Settled};
@@ -201,10 +203,18 @@ impl Stored {
         }
     }
 
-    pub(super) fn narration(&self) -> Narration {
+    pub(super) fn narration(&self) -> &Narration {
         match &self.inner {
-            Inner::Brief(brief) => brief.state().narration,
-            Inner::Whole(session) => session.state().narration,
+            Inner::Brief(brief) => brief.narration(),
+            Inner::Whole(session) => session.narration(),
+        }
+    }
+
+    /// All of the session that is neither log nor fold.
+    pub(super) fn state(&self) -> State {
+        match &self.inner {
+            Inner::Brief(brief) => brief.state(),
+            Inner::Whole(session) => session.state(),
         }
     }
 
@@ -458,11 +468,7 @@ impl Stored {
     }
 
     async fn try_save(&mut self) -> Result<(), StoredError> {
-        let state = match &self.inner {
-            Inner::Brief(brief) => brief.state(),
-            Inner::Whole(session) => session.state(),
-        };
-        let state = rows::json(&state)?;
+        let state = rows::json(&self.state())?;
         if state == self.row.state {
             return Ok(());
         }

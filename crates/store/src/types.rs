@@ -152,11 +152,7 @@ impl NewFold {
     /// # Errors
     /// When the record cannot be written as JSON.
     pub fn of(fold: &midfold_core::fold::Fold, now: Millis) -> Result<Self, crate::StoreError> {
-        use midfold_core::fold::Entry;
-        let kept = |entry: &Entry| match entry {
-            Entry::Verbatim { from, to } => Some(u64::from(*from)..u64::from(*to)),
-            _ => None,
-        };
+        let kept = midfold_core::engine::kept_ranges(fold).into_iter();
         Ok(Self {
             id: fold.id,
             start: fold.span.start.into(),
@@ -165,7 +161,7 @@ impl NewFold {
             through: fold.span.through,
             policy: fold.policy_fingerprint,
             recap: fold.recap.as_ref().map_or(Hash::ROOT, |recap| recap.hash),
-            kept: fold.entries.iter().filter_map(kept).collect(),
+            kept: kept.map(|run| run.start.into()..run.end.into()).collect(),
             body: serde_json::to_string(fold)?,
             now,
         })

@@ -23,7 +23,7 @@ const WORTH_ASKING: u64 = 20;
 const FORGOTTEN: Millis = 600_000;
 /// Cap of a reply where the policy has none (the seed's own).
 const MAX_TOKENS: u32 = 512;
-/// Tenths of a ratio where the policy has none (the seed's own: 0.2).
+/// Sampling temperature where the policy has none (the seed's own: 0.2).
 const TEMPERATURE: crate::budget::Ratio = crate::budget::Ratio(2_000);
 /// Wait for the first byte where the policy has none, in seconds (the seed's own).
 const TIMEOUT_SECONDS: u32 = 25;
@@ -139,7 +139,7 @@ impl Session {
             through: self.log.hash_before(middle.end),
         };
         let previous = before.map(|before| before.request);
-        let id = request_id(&self.id, &self.policy, &span, previous, None);
+        let id = request_id(&self.id, &self.policy, &span, previous);
         Some(Wanted { id, span, from: number(from), previous, at: now })
     }
 
@@ -363,18 +363,11 @@ impl Session {
 }
 
 /// Names the work, so that two nodes that want the same thing ask for the same id.
-fn request_id(
-    session: &str,
-    policy: &Policy,
-    span: &Span,
-    previous: Option<Hash>,
-    focus: Option<&str>,
-) -> Hash {
+fn request_id(session: &str, policy: &Policy, span: &Span, previous: Option<Hash>) -> Hash {
     Hash::ROOT
         .chain(session.as_bytes())
         .chain(&span.before.0)
         .chain(&span.through.0)
         .chain(&policy.fingerprint().0)
         .chain(&previous.unwrap_or(Hash::ROOT).0)
-        .chain(focus.unwrap_or_default().as_bytes())
 }

@@ -4,7 +4,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::{Session, State, Status, Wanted};
+use super::{Narration, Session, State, Status, Wanted};
 use crate::budget::Budget;
 use crate::counter::Counter;
 use crate::dialect::Dialect;
@@ -148,6 +148,12 @@ impl Brief {
     #[must_use]
     pub fn status(&self, budget: &Budget, now: Millis) -> Status {
         self.session.status(budget, now)
+    }
+
+    /// The narration that is under way or ready.
+    #[must_use]
+    pub fn narration(&self) -> &Narration {
+        &self.session.narration
     }
 
     /// What a store keeps beside log and folds.

@@ -140,9 +140,14 @@ impl Session {
     /// one. A fold whose span is not in the log is never read.
     #[must_use]
     pub fn with_folds(mut self, folds: Vec<Fold>, active: Option<Hash>) -> Self {
+        self.set_folds(folds, active);
+        self
+    }
+
+    /// As [`Session::with_folds`].
+    pub fn set_folds(&mut self, folds: Vec<Fold>, active: Option<Hash>) {
         self.folds = folds;
         self.set_active(active);
-        self
     }
 
     /// Appends one event and returns its position.

@@ -126,6 +126,12 @@ impl Session {
         }
     }
 
+    /// The narration that is under way or ready.
+    #[must_use]
+    pub fn narration(&self) -> &Narration {
+        &self.narration
+    }
+
     /// What a store keeps beside log and folds.
     #[must_use]
     pub fn state(&self) -> State {

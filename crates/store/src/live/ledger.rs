@@ -78,10 +78,7 @@ impl Stored {
     }
 
     fn ledger_record(&mut self, context: &Context, sent: Option<&inject::Sent>) -> CallRecord {
-        let state = match &self.inner {
-            Inner::Brief(brief) => brief.state(),
-            Inner::Whole(session) => session.state(),
-        };
+        let state = self.state();
         let fold = match &self.inner {
             Inner::Brief(brief) => Some(brief.fold()),
             Inner::Whole(session) => session.active(),

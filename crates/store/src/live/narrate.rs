@@ -50,16 +50,15 @@ impl Stored {
 
     /// Notes a span that was queued and not noted: a process ended between the two.
     pub(super) async fn note_queued(&mut self) -> Result<(), StoredError> {
-        let narration = self.narration();
         let narrates = match &self.inner {
             Inner::Brief(brief) => brief.narrates(),
             Inner::Whole(session) => session.policy().narration.on,
         };
-        if narration.asked.is_some() || !narrates {
+        if self.narration().asked.is_some() || !narrates {
             return Ok(());
         }
         let Some(job) = self.store.newest_job(&self.row.new.id).await? else { return Ok(()) };
-        let handled = narration.handled.map(midfold_core::Hash::to_hex);
+        let handled = self.narration().handled.map(midfold_core::Hash::to_hex);
         let wanted: Option<Wanted> = serde_json::from_str(&job.job.body).ok();
         if let Some(wanted) = wanted.filter(|_| handled.as_ref() != Some(&job.job.key)) {
             match &mut self.inner {
@@ -73,8 +72,7 @@ impl Stored {
     /// Takes what became of the narration that was asked for: failed attempts, a fold to use, or
     /// a verdict. Costs one look-up while an answer is awaited, and nothing else.
     pub(super) async fn learn(&mut self, now: Millis) -> Result<(), StoredError> {
-        let narration = self.narration();
-        let Some(asked) = narration.asked.clone() else { return Ok(()) };
+        let Some(asked) = self.narration().asked.clone() else { return Ok(()) };
         let Some(job) = self.store.job(&self.row.new.id, &asked.id.to_hex()).await? else {
             return Ok(());
         };
@@ -82,8 +80,8 @@ impl Stored {
         let over = done || job.state == JobState::Dead;
         // A worker that died is no failure of the model.
         let failed = job.failures;
-        let overdue = narration.is_overdue(now);
-        if !over && failed <= narration.attempts && !overdue {
+        let narration = self.narration();
+        if !over && failed <= narration.attempts && !narration.is_overdue(now) {
             return Ok(());
         }
         self.hydrate().await?;

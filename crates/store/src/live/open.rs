@@ -6,6 +6,7 @@ use midfold_core::engine::{Brief, BriefError, Session};
 use midfold_core::fold::Fold;
 use midfold_core::inject::Injections;
 use midfold_core::meter::Meter;
+use midfold_core::plan::Cause;
 
 use super::{Inner, Meta, Stored, StoredError, rows};
 use crate::types::{Append, Loaded, Millis, NewEvent, NewFold, NewSession, SessionRow};
@@ -41,11 +42,14 @@ impl Stored {
         let inner = assemble(&meta, loaded)?;
         let injections = Injections::default();
         let mut stored = Self { store, row, meta, inner, ledger: None, injections };
+        let folds = match &stored.inner {
+            Inner::Whole(_) => stored.folds().await?,
+            Inner::Brief(_) => Vec::new(),
+        };
         stored.note_queued().await?;
-        if matches!(&stored.inner, Inner::Whole(_)) && stored.narration().ready.is_some() {
-            // A fold that was prepared is taken by any process alike.
-            let folds = stored.folds().await?;
-            stored.offer_prepared(folds);
+        if let Inner::Whole(session) = &mut stored.inner {
+            session.set_folds(folds, None);
+            stored.offer_prepared();
         }
         Ok(stored)
     }
@@ -74,10 +78,10 @@ impl Stored {
         }
         let meter = state.meter.unwrap_or_else(|| meter(&self.row));
         let session = Session::over(&id, log, rows::policy(&self.row)?, meter)
-            .with_folds(folds.clone(), self.row.active)
+            .with_folds(folds, self.row.active)
             .with_state(state);
         self.inner = Inner::Whole(Box::new(session));
-        self.offer_prepared(folds);
+        self.offer_prepared();
         Ok(())
     }
 
@@ -90,15 +94,18 @@ impl Stored {
         rows.iter().map(|row| rows::fold(&self.row.new.id, row)).collect()
     }
 
-    /// The newest fold that a worker prepared over the active one.
-    fn offer_prepared(&mut self, folds: Vec<Fold>) {
+    /// The fold that was prepared with the narration that is ready: any process takes it alike.
+    fn offer_prepared(&mut self) {
         let Inner::Whole(session) = &mut self.inner else { return };
-        let prepared = folds.into_iter().rev().find(|fold| {
-            fold.cause == midfold_core::plan::Cause::Prepared
+        let Some(ready) = session.narration().ready.as_ref().map(|ready| ready.request) else {
+            return;
+        };
+        let prepared = session.folds().iter().rev().find(|fold| {
+            fold.cause == Cause::Prepared
                 && fold.prev == self.row.active
-                && Some(fold.id) != self.row.active
+                && fold.narrated.as_ref().is_some_and(|narrated| narrated.request == ready)
         });
-        if let Some(fold) = prepared
+        if let Some(fold) = prepared.cloned()
             && let Err(error) = session.offer(fold)
         {
             tracing::warn!(session = %self.row.new.id, %error, "a prepared fold does not apply");
