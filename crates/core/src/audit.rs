@@ -9,7 +9,7 @@ mod render;
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 
-use crate::event::{Hash, RawEvent};
+use crate::event::Hash;
 use crate::fold::Fold;
 use crate::ledger::{Call, CallRecord, Ledger};
 use crate::log::Log;
@@ -127,14 +127,7 @@ impl<'a> Auditor<'a> {
         if self.past.len() > events {
             self.past = empty(self.log);
         }
-        for event in self.log.events().iter().take(events).skip(self.past.len()) {
-            self.past.append(RawEvent {
-                bytes: event.bytes.clone(),
-                source: Vec::new(),
-                origin: Some(event.view.origin),
-                usage: event.usage,
-            });
-        }
+        self.past.grow_to(events, self.log);
         &self.past
     }
 

@@ -301,12 +301,18 @@ impl Log {
     pub fn prefix(&self, n: usize) -> Self {
         let mut log = Self::new(self.dialect.clone(), self.profile, self.counter.clone());
         log.envelope_tokens = self.envelope_tokens;
-        for event in self.events.iter().take(n) {
-            log.steps.push(&event.view, &event.bytes);
-            log.prefix.push(log.tokens_in(0..log.len()) + u64::from(event.tokens.total));
-            log.events.push(event.clone());
-        }
+        log.grow_to(n, self);
         log
+    }
+
+    /// Takes over events of a log that this one is the beginning of, up to `n` of them in all:
+    /// nothing is read or counted again.
+    pub(crate) fn grow_to(&mut self, n: usize, whole: &Self) {
+        for event in whole.events.iter().take(n).skip(self.len()) {
+            self.steps.push(&event.view, &event.bytes);
+            self.prefix.push(self.tokens_in(0..self.len()) + u64::from(event.tokens.total));
+            self.events.push(event.clone());
+        }
     }
 
     /// Whether a recap of an earlier compaction stands in the log.

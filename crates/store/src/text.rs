@@ -170,7 +170,7 @@ pub(crate) struct Ranking<'a> {
     words: &'a [String],
     phrase: &'a str,
     weights: Vec<f64>,
-    scored: Vec<(f64, Hit, f64)>,
+    scored: Vec<(f64, Hit)>,
 }
 
 impl<'a> Ranking<'a> {
@@ -202,7 +202,7 @@ impl<'a> Ranking<'a> {
         }
         if score > 0.0 {
             let at = at.or_else(|| self.first_word(text)).unwrap_or(0);
-            self.scored.push((score, Hit { seq, snippet: snippet(text, at) }, 0.0));
+            self.scored.push((score, Hit { seq, snippet: snippet(text, at) }));
         }
     }
 
@@ -217,7 +217,7 @@ impl<'a> Ranking<'a> {
     pub(crate) fn finish(mut self, limit: u32) -> Vec<Hit> {
         self.scored.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(b.1.seq.cmp(&a.1.seq)));
         self.scored.truncate(limit as usize);
-        self.scored.into_iter().map(|(_, hit, _)| hit).collect()
+        self.scored.into_iter().map(|(_, hit)| hit).collect()
     }
 }
 
