@@ -1,0 +1,229 @@
+// The fabric: one row a fold, one cell an event, coloured by what became of the event in that fold.
+
+import { FATES, foldLength } from "./data.js";
+import { el, note, onScheme, onWidth, segments } from "./dom.js";
+import { count, many, short } from "./format.js";
+import { hideTip, showTip } from "./tip.js";
+
+const LANE = 12;
+const AXIS = 20;
+
+export function fabric({ talk, part, strategy }) {
+  const folds = part.folds.filter((fold) => fold.fates.length > 0);
+  if (part.folds.length === 0) return note(`${strategy} never folded this conversation: every request carries the whole history, or what the strategy leaves of it without a fold.`);
+  if (folds.length === 0) return note("The folds of this run carry no fates, so there is nothing to weave.");
+  const events = talk?.events ?? [];
+  const size = Math.max(events.length, ...folds.map(foldLength));
+  const state = { equal: true, zoom: 1, lit: null, row: folds.length - 1, seq: 0, width: 0 };
+  const rowHeight = Math.max(13, Math.min(26, Math.floor(430 / folds.length)));
+  const letters = folds.map((fold) => spread(fold));
+  const canvas = el("canvas", { tabindex: 0, role: "application", "aria-label": `Fabric of ${strategy}: ${folds.length} folds over ${size} events. Arrow keys move between events and folds, Enter shows the recap.` });
+  const scroll = el("div", { class: "scroll" }, canvas);
+  const panel = el("div");
+  const buttons = folds.map((fold, row) => el("button", {
+    type: "button", style: `height:${rowHeight}px`, "aria-pressed": "false", title: `Fold ${fold.number + 1}, before message ${count(fold.at)}: ${count(fold.before)} to ${count(fold.after)} tokens`,
+    onclick: () => select(row),
+  }, el("b", {}, String(fold.number + 1)), el("span", { class: "wide" }, `${short(fold.before)} → ${short(fold.after)}`)));
+  const lane = el("div", { class: "lane", style: `height:${LANE + 4}px` }, "role");
+  const grid = el("div", { class: "fabric" }, el("div", { class: "rows" }, lane, buttons), scroll);
+
+  const starts = { equal: prefix(Array.from({ length: size }, () => 1)), tokens: prefix(Array.from({ length: size }, (_, seq) => Math.max(1, Number(events[seq]?.[1]) || 1))) };
+  const edges = () => (state.equal ? starts.equal : starts.tokens);
+  const place = (seq) => (edges()[seq] / edges()[size]) * state.width * state.zoom;
+
+  function draw() {
+    const width = Math.round(state.width * state.zoom);
+    const height = LANE + 4 + folds.length * rowHeight + AXIS;
+    // A canvas of more than 16,384 device pixels is refused by some browsers.
+    const ratio = Math.min(window.devicePixelRatio || 1, 16384 / width);
+    canvas.width = Math.round(width * ratio);
+    canvas.height = Math.round(height * ratio);
+    canvas.style.width = `${width}px`;
+    canvas.style.height = `${height}px`;
+    const ink = canvas.getContext("2d");
+    ink.scale(ratio, ratio);
+    const style = getComputedStyle(document.documentElement);
+    const colour = (name) => style.getPropertyValue(name).trim();
+    drawRoles(ink, colour);
+    folds.forEach((fold, row) => drawRow(ink, row, colour, ratio));
+    drawAxis(ink, width, height, colour);
+    drawFrame(ink, colour);
+  }
+
+  function drawRoles(ink, colour) {
+    runsOf(Array.from({ length: events.length }, (_, seq) => laneOf(events[seq]?.[0]))).forEach(([name, from, to]) => {
+      ink.fillStyle = colour(`--role-${name}`);
+      const x = place(from);
+      ink.fillRect(x, name === "user" ? 0 : 3, Math.max(name === "user" ? 1.5 : 0, place(to) - x), name === "user" ? LANE : LANE - 6);
+    });
+  }
+
+  function drawRow(ink, row, colour, ratio) {
+    const top = LANE + 4 + row * rowHeight;
+    const runs = runsOf(letters[row]);
+    // Rare fates last and at least a pixel wide, so that one pinned message among a thousand is seen.
+    const rare = (fate) => (fate === "p" || fate === "x" ? 1 : 0);
+    runs.sort((a, b) => rare(a[0]) - rare(b[0]));
+    for (const [fate, from, to] of runs) {
+      const x = place(from);
+      const least = rare(fate) && runs.length < 4000 ? 1.5 : 1 / ratio;
+      ink.globalAlpha = state.lit && state.lit !== fate ? 0.12 : 1;
+      ink.fillStyle = colour(`--fate-${FATES[fate] ? fate : "x"}`);
+      ink.fillRect(x, top + 1, Math.max(least, place(to) - x), rowHeight - 2);
+    }
+    ink.globalAlpha = 1;
+  }
+
+  function drawAxis(ink, width, height, colour) {
+    const step = nice((size / (width / 90)));
+    ink.fillStyle = colour("--quiet");
+    ink.font = "11px system-ui, sans-serif";
+    ink.textBaseline = "bottom";
+    let free = -Infinity;
+    for (let seq = 0; seq < size; seq += step) {
+      const text = count(seq);
+      const half = ink.measureText(text).width / 2;
+      const x = Math.max(half, Math.min(width - half, place(seq)));
+      if (x - half < free) continue;
+      ink.fillRect(place(seq), height - AXIS + 1, 1, 4);
+      ink.textAlign = "center";
+      ink.fillText(text, x, height);
+      free = x + half + 8;
+    }
+  }
+
+  function drawFrame(ink, colour) {
+    const top = LANE + 4 + state.row * rowHeight;
+    ink.strokeStyle = colour("--ink");
+    ink.lineWidth = 1;
+    ink.strokeRect(0.5, top + 0.5, Math.max(2, place(letters[state.row].length) - 1), rowHeight - 1);
+  }
+
+  function select(row) {
+    state.row = row;
+    buttons.forEach((button, index) => button.setAttribute("aria-pressed", String(index === row)));
+    draw();
+    panel.replaceChildren(recap(folds[row], strategy));
+  }
+
+  function find(event) {
+    const box = canvas.getBoundingClientRect();
+    const row = Math.floor((event.clientY - box.top - LANE - 4) / rowHeight);
+    const share = ((event.clientX - box.left) / box.width) * edges()[size];
+    const list = edges();
+    let [low, high] = [0, size - 1];
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if (list[middle] <= share) low = middle;
+      else high = middle - 1;
+    }
+    return { row, seq: low };
+  }
+
+  function describe(row, seq, x, y) {
+    const [role, tokens, first, tool] = events[seq] ?? [];
+    const fold = folds[row];
+    const fate = fold ? letters[row][seq] : undefined;
+    if (fold && fate === undefined) {
+      return showTip(x, y, { title: `Fold ${fold.number + 1} ends at message ${count(letters[row].length)}`, note: "This event came later." });
+    }
+    showTip(x, y, {
+      title: `#${seq} · ${[role, tool].filter(Boolean).join(" · ") || "event"}`,
+      rows: [["tokens", count(tokens)], ...(fold ? [[`fold ${fold.number + 1}`, fateText(fate)]] : [])],
+      quote: first || null, note: fold ? fold.why[seq] : "",
+    });
+  }
+  const fateText = (fate) => el("span", {}, el("i", { class: "swatch", style: `background:var(--fate-${FATES[fate] ? fate : "x"});margin-right:6px;width:9px;height:9px` }), FATES[fate]?.name ?? String(fate));
+
+  canvas.addEventListener("pointermove", (event) => {
+    const { row, seq } = find(event);
+    if (row >= folds.length) return hideTip();
+    describe(row, seq, event.clientX, event.clientY);
+  });
+  canvas.addEventListener("pointerleave", (event) => event.pointerType === "mouse" && hideTip());
+  canvas.addEventListener("blur", hideTip);
+  canvas.addEventListener("click", (event) => {
+    const { row, seq } = find(event);
+    state.seq = seq;
+    if (row >= 0 && row < folds.length) select(row);
+    if (row < folds.length) describe(row, seq, event.clientX, event.clientY);
+  });
+  canvas.addEventListener("keydown", (event) => {
+    const move = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0], PageUp: [0, -25], PageDown: [0, 25] }[event.key];
+    if (event.key === "Enter") panel.querySelector(".body")?.focus();
+    if (!move) return;
+    event.preventDefault();
+    const row = Math.max(0, Math.min(folds.length - 1, state.row + move[0]));
+    state.seq = Math.max(0, Math.min(letters[row].length - 1, state.seq + move[1]));
+    if (row !== state.row) select(row);
+    const x = (place(state.seq) + place(state.seq + 1)) / 2;
+    if (x < scroll.scrollLeft || x > scroll.scrollLeft + state.width) scroll.scrollLeft = x - state.width / 2;
+    const box = canvas.getBoundingClientRect();
+    describe(row, state.seq, box.left + x, box.top + LANE + 4 + (row + 1) * rowHeight - 8);
+  });
+
+  const counts = {};
+  letters.forEach((list) => list.forEach((fate) => { counts[fate] = (counts[fate] ?? 0) + 1; }));
+  const chips = Object.entries(FATES).filter(([fate]) => counts[fate]).map(([fate, { name, text }]) => {
+    const chip = el("button", { type: "button", class: "chip", title: text, "aria-pressed": "false", onclick: () => {
+      state.lit = state.lit === fate ? null : fate;
+      chips.forEach((other) => other.setAttribute("aria-pressed", String(other === chip && state.lit === fate)));
+      draw();
+    } }, el("i", { class: "swatch", style: `background:var(--fate-${fate})` }), name);
+    return chip;
+  });
+  const node = el("div", {},
+    el("div", { class: "controls" },
+      el("div", { class: "field" }, el("span", { class: "label" }, "What became of it (press to single out)"), el("div", { class: "chips", role: "group", "aria-label": "Fates" }, chips)),
+      segments("Cell width", [[true, "Equal"], [false, "By tokens"]], true, (equal) => { state.equal = equal; draw(); }),
+      segments("Zoom", [[1, "Fit"], [3, "3×"], [8, "8×"]], 1, (zoom) => { state.zoom = zoom; draw(); })),
+    folds.length > 40 ? el("div", { class: "tall" }, grid) : grid, panel);
+  onWidth(scroll, (width) => { state.width = width; draw(); });
+  onScheme(draw);
+  select(state.row);
+  return node;
+}
+
+const laneOf = (role) => (role === "user" || role === "assistant" ? role : "tool");
+
+function prefix(widths) {
+  const starts = [0];
+  widths.forEach((width) => starts.push(starts[starts.length - 1] + width));
+  return starts;
+}
+
+/** The fates of a fold, one letter an event. */
+function spread(fold) {
+  return fold.fates.flatMap(([fate, length]) => Array(Math.max(0, Math.min(2e6, Number(length) || 0))).fill(fate));
+}
+
+/** Equal neighbours together: [value, from, to]. */
+function runsOf(list) {
+  const runs = [];
+  list.forEach((value, index) => {
+    const last = runs[runs.length - 1];
+    if (last && last[0] === value) last[2] = index + 1;
+    else runs.push([value, index, index + 1]);
+  });
+  return runs;
+}
+
+function nice(step) {
+  const power = 10 ** Math.floor(Math.log10(Math.max(1, step)));
+  return Math.max(1, [1, 2, 5, 10].find((digit) => digit * power >= step) * power);
+}
+
+/** The recap of a fold, line by line, as text. */
+function recap(fold, strategy) {
+  const before = Number.isFinite(fold.before) ? `${count(fold.before)} → ${count(fold.after)} tokens` : "";
+  const head = el("header", {}, el("h3", {}, `Fold ${fold.number + 1}, before message ${count(fold.at)}`),
+    el("span", {}, [before, fold.recap ? `recap of ${many(fold.recap_tokens ?? 0, "token")}` : ""].filter(Boolean).join(", ")));
+  if (!fold.recap) return el("div", { class: "recap" }, head, el("p", { class: "note" }, `This fold of ${strategy} put no recap into the context.`));
+  const lines = String(fold.recap).split("\n").map((line) => {
+    const title = /^#{1,6}\s+(.*)$/.exec(line);
+    if (title) return el("div", { class: "head" }, title[1]);
+    return el("div", { class: /^\s*[-*•] /.test(line) ? "item" : null }, line);
+  });
+  return el("div", { class: "recap" }, head, el("div", { class: "body", tabindex: 0, role: "region", "aria-label": `Recap of fold ${fold.number + 1}` }, lines));
+}
+
