@@ -12,6 +12,8 @@ mod import;
 mod input;
 mod inspect;
 mod output;
+#[cfg_attr(not(test), expect(dead_code, reason = "the replay command writes it"))]
+mod page;
 mod picture;
 mod prepare;
 mod presets;

@@ -1,8 +1,8 @@
 // Context size over the requests of one conversation: raw history, the context, the window, folds and cache breaks.
 
 import * as Plot from "@observablehq/plot";
-import { el, note, onWidth, segments } from "./dom.js";
-import { count, many, short } from "./format.js";
+import { el, mark, note, onWidth, segments } from "./dom.js";
+import { count, many, short, tick } from "./format.js";
 import { hideTip, showTip } from "./tip.js";
 
 const OTHERS = ["var(--other-1)", "var(--other-2)", "var(--other-3)"];
@@ -78,17 +78,17 @@ function draw({ strategy, requests, folds, window, shown, scale, width }) {
   const svg = Plot.plot({
     ...frame, marks: [
       Plot.gridY({ ticks: 5 }),
-      Plot.axisY({ ticks: 5, tickSize: 0, tickFormat: short, label: "↑ tokens", color: "var(--quiet)" }),
+      Plot.axisY({ ticks: 5, tickSize: 0, tickFormat: tick, label: "↑ tokens", color: "var(--quiet)" }),
       Plot.axisX({ ticks: width < 500 ? 5 : 10, tickSize: 0, tickFormat: count, label: "message →", labelAnchor: "right", labelOffset: 38, tickPadding: 12, color: "var(--quiet)" }),
-      Plot.line(requests, { x: row(0), y: row(1), stroke: "var(--raw)", strokeWidth: 1.25, clip: true, ariaLabel: "raw" }),
-      window && window <= top ? Plot.ruleY([window], { stroke: "var(--warn)", strokeDasharray: "5 4", ariaLabel: "window" }) : null,
-      shown.map((other, index) => Plot.line(other.part.requests, { x: row(0), y: row(2), stroke: OTHERS[index], strokeWidth: 1.4, strokeDasharray: DASHES[index], clip: true, ariaLabel: `over-${index}` })),
+      Plot.line(requests, { x: row(0), y: row(1), stroke: "var(--raw)", strokeWidth: 1.25, clip: true, ...mark("raw") }),
+      window && window <= top ? Plot.ruleY([window], { stroke: "var(--warn)", strokeDasharray: "5 4", ...mark("window") }) : null,
+      shown.map((other, index) => Plot.line(other.part.requests, { x: row(0), y: row(2), stroke: OTHERS[index], strokeWidth: 1.4, strokeDasharray: DASHES[index], clip: true, ...mark(`over-${index}`) })),
       Plot.areaY(requests, { x: row(0), y: row(2), fill: "var(--accent)", fillOpacity: 0.1, clip: true }),
-      Plot.line(requests, { x: row(0), y: row(2), stroke: "var(--accent)", strokeWidth: 2, clip: true, ariaLabel: "context" }),
+      Plot.line(requests, { x: row(0), y: row(2), stroke: "var(--accent)", strokeWidth: 2, clip: true, ...mark("context") }),
       Plot.dot(requests.filter((each) => each[4] >= 0), {
-        x: row(0), y: (each) => folds[each[4]]?.before ?? each[2], symbol: "triangle2", r: 4.5, dy: -9, fill: "var(--accent)", stroke: "var(--ground)", clip: false, ariaLabel: "folds",
+        x: row(0), y: (each) => folds[each[4]]?.before ?? each[2], symbol: "triangle2", r: 4.5, rotate: 180, dy: -9, fill: "var(--accent)", stroke: "var(--ground)", clip: false, ...mark("folds"),
       }),
-      Plot.tickX(requests.filter((each) => each[5]), { x: row(0), stroke: "var(--warn)", strokeWidth: 1.25, insetTop: height - 66 - 2, insetBottom: -8, ariaLabel: "breaks" }),
+      Plot.tickX(requests.filter((each) => each[5]), { x: row(0), stroke: "var(--warn)", strokeWidth: 1.25, insetTop: height - 66 - 2, insetBottom: -8, ...mark("breaks") }),
       scale === "window" && raw > top ? Plot.text([`raw history runs on to ${short(raw)}`], { frameAnchor: "top-left", dx: labelX(requests, top, width) + 8, dy: 3, textAnchor: "start", fill: "var(--quiet)", stroke: "var(--ground)", strokeWidth: 3 }) : null,
     ],
   });

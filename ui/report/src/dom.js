@@ -51,6 +51,15 @@ export function onWidth(box, draw) {
   look();
 }
 
+/** Options that give a mark of a chart a name, so that it can be found: `[data-mark=name]`. */
+export const mark = (name) => ({
+  render(index, scales, values, dimensions, context, next) {
+    const group = next(index, scales, values, dimensions, context);
+    group?.setAttribute("data-mark", name);
+    return group;
+  },
+});
+
 const dark = matchMedia("(prefers-color-scheme: dark)");
 /** Calls `draw` when the page changes between light and dark. */
 export const onScheme = (draw) => dark.addEventListener("change", draw);

@@ -24,7 +24,7 @@ export function fabric({ talk, part, strategy }) {
     type: "button", style: `height:${rowHeight}px`, "aria-pressed": "false", title: `Fold ${fold.number + 1}, before message ${count(fold.at)}: ${count(fold.before)} to ${count(fold.after)} tokens`,
     onclick: () => select(row),
   }, el("b", {}, String(fold.number + 1)), el("span", { class: "wide" }, `${short(fold.before)} → ${short(fold.after)}`)));
-  const lane = el("div", { class: "lane", style: `height:${LANE + 4}px` }, "role");
+  const lane = el("div", { class: "lane", style: `height:${LANE + 4}px` }, el("span", {}, "user", el("span", { class: "wide" }, " messages")));
   const grid = el("div", { class: "fabric" }, el("div", { class: "rows" }, lane, buttons), scroll);
 
   const starts = { equal: prefix(Array.from({ length: size }, () => 1)), tokens: prefix(Array.from({ length: size }, (_, seq) => Math.max(1, Number(events[seq]?.[1]) || 1))) };
@@ -44,17 +44,18 @@ export function fabric({ talk, part, strategy }) {
     ink.scale(ratio, ratio);
     const style = getComputedStyle(document.documentElement);
     const colour = (name) => style.getPropertyValue(name).trim();
-    drawRoles(ink, colour);
+    drawTurns(ink, colour);
     folds.forEach((fold, row) => drawRow(ink, row, colour, ratio));
     drawAxis(ink, width, height, colour);
     drawFrame(ink, colour);
   }
 
-  function drawRoles(ink, colour) {
-    runsOf(Array.from({ length: events.length }, (_, seq) => laneOf(events[seq]?.[0]))).forEach(([name, from, to]) => {
-      ink.fillStyle = colour(`--role-${name}`);
-      const x = place(from);
-      ink.fillRect(x, name === "user" ? 0 : 3, Math.max(name === "user" ? 1.5 : 0, place(to) - x), name === "user" ? LANE : LANE - 6);
+  function drawTurns(ink, colour) {
+    ink.fillStyle = colour("--line");
+    ink.fillRect(0, LANE - 1, place(size), 1);
+    ink.fillStyle = colour("--ink");
+    events.forEach((event, seq) => {
+      if (event?.[0] === "user") ink.fillRect(place(seq), 2, Math.max(2, place(seq + 1) - place(seq)), LANE - 2);
     });
   }
 
@@ -183,8 +184,6 @@ export function fabric({ talk, part, strategy }) {
   select(state.row);
   return node;
 }
-
-const laneOf = (role) => (role === "user" || role === "assistant" ? role : "tool");
 
 function prefix(widths) {
   const starts = [0];

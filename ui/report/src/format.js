@@ -14,8 +14,11 @@ export function short(value) {
   if (Math.abs(value) < 1000) return String(Math.round(value));
   const [unit, name] = Math.abs(value) < 999500 ? [1e3, "k"] : Math.abs(value) < 999.5e6 ? [1e6, "M"] : [1e9, "G"];
   const scaled = value / unit;
-  return `${scaled < 99.95 ? scaled.toFixed(1).replace(/\.0$/, "") : Math.round(scaled)}${name}`;
+  return `${scaled < 99.95 ? scaled.toFixed(1) : Math.round(scaled)}${name}`;
 }
+
+/** Likewise for the round figures of an axis: 20k. */
+export const tick = (value) => short(value).replace(/\.0(?=\D|$)/, "");
 
 /** A share as a percentage without its sign: 97.1. Only a whole is 100. */
 export function percent(share) {

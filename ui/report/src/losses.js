@@ -17,14 +17,14 @@ export function losses({ run, part, data }) {
   const event = (seq) => (Number.isFinite(seq) ? `#${count(seq)}` : NONE);
   const columns = [
     { name: "Identifier", head: true, kind: "text", wrap: true, value: (row) => row.id, text: (row) => el("span", { class: "mono" }, row.id) },
+    { name: "times", title: "How often in all", value: (row) => row.times, text: (row) => count(row.times) },
+    { name: "recall\nfinds it", kind: "text", title: "Whether one search over the log brings it back", value: (row) => (row.recalled === undefined ? undefined : row.recalled ? "yes" : "no"), text: (row) => (row.recalled === undefined ? NONE : row.recalled ? "yes" : "no"), bad: (row) => row.recalled === false },
     { name: "class", kind: "text", value: (row) => row.class, text: (row) => row.class ?? NONE },
     { name: "last seen", title: "The event where it stood last before it was needed", value: (row) => row.seen, text: (row) => event(row.seen) },
     { name: "needed", title: "The first request at which the agent used it and the context did not hold it", value: (row) => row.at, text: (row) => event(row.at) },
     { name: "apart", title: "Messages between", value: (row) => row.at - row.seen, text: (row) => count(row.at - row.seen) },
-    { name: "times", title: "How often in all", value: (row) => row.times, text: (row) => count(row.times) },
-    { name: "recall\nfinds it", kind: "text", title: "Whether one search over the log brings it back", value: (row) => (row.recalled === undefined ? undefined : row.recalled ? "yes" : "no"), text: (row) => (row.recalled === undefined ? NONE : row.recalled ? "yes" : "no"), bad: (row) => row.recalled === false },
   ];
-  const grid = table(columns, { label: "Losses", sort: [5, false], limit: 50 });
+  const grid = table(columns, { label: "Losses", sort: [1, false], limit: 50 });
   const told = el("p", { class: "note", role: "status", id: "losses-count" });
   const kinds = [...new Set(run.conversations.flatMap((piece) => piece.losses.map((loss) => loss.class)).filter(Boolean))].sort();
   const search = el("input", { type: "search", id: "losses-search", placeholder: "src/…, an id, a host", autocomplete: "off", spellcheck: "false", oninput: () => { text = search.value.trim().toLowerCase(); show(); } });
@@ -45,5 +45,5 @@ export function losses({ run, part, data }) {
       el("div", { class: "field" }, el("label", { for: "losses-search" }, "Search"), search),
       kinds.length > 1 ? el("div", { class: "field" }, el("label", { for: "losses-class" }, "Class"), pick) : null,
       every ? el("div", { class: "field" }, el("label", { for: "losses-where" }, "Of"), where) : null),
-    grid.node, told);
+    el("div", { class: "long" }, grid.node), told);
 }

@@ -1,8 +1,8 @@
 // What the contexts are made of: tokens a request, by where they come from.
 
 import * as Plot from "@observablehq/plot";
-import { el, onWidth } from "./dom.js";
-import { count, percentSign, short } from "./format.js";
+import { el, mark, onWidth } from "./dom.js";
+import { count, percentSign, short, tick } from "./format.js";
 import { hideTip, showTip } from "./tip.js";
 
 const PARTS = [
@@ -37,17 +37,17 @@ function draw(bars, rows, window, width) {
   const edge = Math.min(most, Math.max(window || most, 1) * 1.25);
   const x = { domain: [0, Math.max(edge, window * 1.02 || 0)], clamp: true };
   const svg = Plot.plot({
-    width, height: rows.length * 22 + 46, marginLeft: Math.round(longest * 6.9 + 12), marginRight: 44, marginTop: 6, marginBottom: 30, style: { background: "none" },
+    width, height: rows.length * 22 + 46, marginLeft: Math.round(longest * 6.9 + 12), marginRight: 56, marginTop: 6, marginBottom: 30, style: { background: "none" },
     ariaLabel: "What the contexts are made of", x, y: { domain: rows.map((run) => run.strategy), label: null, padding: 0.28 },
     marks: [
-      Plot.axisX({ tickSize: 0, ticks: width < 500 ? 4 : 8, tickFormat: short, label: null, color: "var(--quiet)" }),
+      Plot.axisX({ tickSize: 0, ticks: width < 500 ? 4 : 8, tickFormat: tick, label: null, color: "var(--quiet)" }),
       Plot.axisY({ tickSize: 0, label: null, color: "var(--ink)", tickFormat: (name) => (name.length > 22 ? `${name.slice(0, 21)}…` : name) }),
-      Plot.barX(bars, { x1: "from", x2: "to", y: "strategy", fill: "fill", ariaLabel: "bars", insetLeft: 0.5 }),
+      Plot.barX(bars, { x1: "from", x2: "to", y: "strategy", fill: "fill", ...mark("bars"), insetLeft: 0.5 }),
       window ? Plot.ruleX([window], { stroke: "var(--ink)", strokeDasharray: "4 3" }) : null,
       Plot.text(rows.filter((run) => run.totals.mean > edge), { x: () => x.domain[1], y: "strategy", text: (run) => `→ ${short(run.totals.mean)}`, textAnchor: "start", dx: 5, fill: "var(--quiet)" }),
     ],
   });
-  svg.querySelectorAll('[aria-label="bars"] rect').forEach((rect) => {
+  svg.querySelectorAll('[data-mark="bars"] rect').forEach((rect) => {
     const bar = bars[rect.__data__];
     rect.addEventListener("pointermove", (event) => showTip(event.clientX, event.clientY, { title: `${bar.strategy}: ${bar.name}`, swatch: bar.fill, rows: [["a request", `${count(bar.tokens)} tokens`], ["share", percentSign(bar.share)]] }));
     rect.addEventListener("pointerleave", hideTip);

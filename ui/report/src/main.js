@@ -1,6 +1,6 @@
 // The page: reads the replay that stands in it, keeps what is chosen, draws the sections.
 
-import { byClass, comparison, providerUsage } from "./compare.js";
+import { byClass, comparison, mechanics, providerUsage } from "./compare.js";
 import { contextChart } from "./context.js";
 import { partOf, placed, read, runOf, runsOf, sendable } from "./data.js";
 import { definitions } from "./definitions.js";
@@ -76,7 +76,8 @@ const below = ["bar", "context", "fabric", "losses"];
 
 const draw = {
   tradeoff(data, state, update) {
-    const runs = runsOf(data, state.window, state.form);
+    const kept = (run) => run.totals.at_risk ?? -1;
+    const runs = runsOf(data, state.window, state.form).sort((a, b) => kept(b) - kept(a));
     const all = data.runs.filter((run) => run.form === state.form);
     const domain = domains(all);
     const choose = (strategy) => update({ strategy });
@@ -95,6 +96,7 @@ const draw = {
         comparison(runs, data, state.strategy, choose), providerUsage(runs)),
       block(byClass(runs, state.strategy)),
       block(madeOf(runs, state.window)),
+      block(mechanics(runs, state.strategy)),
     ];
   },
   bar(data, state, update) {

@@ -2,7 +2,7 @@
 
 import * as Plot from "@observablehq/plot";
 import { pareto, placed, sendable } from "./data.js";
-import { el, note, onWidth } from "./dom.js";
+import { el, mark, note, onWidth } from "./dom.js";
 import { cost, costSign, count, many, percent, percentSign } from "./format.js";
 import { hideTip, showTip } from "./tip.js";
 
@@ -52,18 +52,24 @@ function draw(points, width, chosen, choose, domain) {
   const scales = Plot.plot({ ...frame, marks: [Plot.dot(points, { x: (run) => run.totals.cost, y: (run) => run.totals.at_risk })] });
   const [x, y] = [scales.scale("x").apply, scales.scale("y").apply];
   const at = points.map((run) => ({ run, x: x(run.totals.cost), y: y(run.totals.at_risk) }));
-  const labels = placeLabels(at, { left: 44, right: width, top: 2, bottom: height - 42 });
   const stairs = front.map((run) => [run.totals.cost, run.totals.at_risk]);
   if (stairs.length) stairs.push([domain.x[1], stairs[stairs.length - 1][1]]);
+  const steps = stairs.flatMap(([cost, recall], index) => {
+    const next = stairs[index + 1];
+    if (!next) return [];
+    const [x0, x1, y0, y1] = [x(cost), x(next[0]), y(recall), y(next[1])];
+    return [{ x0, x1, y0: y0 - 2, y1: y0 + 2 }, { x0: x1 - 2, x1: x1 + 2, y0: y1, y1: y0 }];
+  });
+  const labels = placeLabels(at, steps, { left: 44, right: width, top: 2, bottom: height - 42 });
   const svg = Plot.plot({
     ...frame, ariaLabel: "Recall against cost", marks: [
       ...base,
       Plot.axisX({ label: frame.x.label, labelAnchor: "right", tickSize: 0, tickFormat: frame.x.tickFormat, ticks: frame.x.ticks, color: "var(--quiet)" }),
       Plot.axisY({ label: frame.y.label, tickSize: 0, tickFormat: frame.y.tickFormat, ticks: 6, color: "var(--quiet)" }),
-      Plot.line(stairs, { x: "0", y: "1", curve: "step-after", stroke: "var(--accent)", strokeWidth: 1.5, strokeOpacity: 0.55, ariaLabel: "pareto" }),
+      Plot.line(stairs, { x: "0", y: "1", curve: "step-after", stroke: "var(--accent)", strokeWidth: 1.5, strokeOpacity: 0.55, ...mark("pareto") }),
       Plot.dot(points, {
-        x: (run) => run.totals.cost, y: (run) => run.totals.at_risk, r: (run) => (run.strategy === chosen ? 6.5 : 5), symbol: { value: symbol, scale: null },
-        fill: (run) => (sendable(run) ? colour(run, front) : "var(--ground)"), stroke: (run) => (sendable(run) ? "var(--ground)" : "var(--warn)"), strokeWidth: (run) => (sendable(run) ? 1 : 1.75), ariaLabel: "points",
+        x: (run) => run.totals.cost, y: (run) => run.totals.at_risk, r: (run) => (run.strategy === chosen ? 6.5 : 5), symbol,
+        fill: (run) => (sendable(run) ? colour(run, front) : "var(--ground)"), stroke: (run) => (sendable(run) ? "var(--ground)" : "var(--warn)"), strokeWidth: (run) => (sendable(run) ? 1 : 1.75), ...mark("points"),
       }),
     ],
     r: { type: "identity" },
@@ -130,9 +136,9 @@ function make(name, attributes, text) {
 
 const cut = (text) => (text.length > 26 ? `${text.slice(0, 25)}…` : text);
 
-/** Greedy: each label takes the first place beside its point that is free of points and of labels. */
-function placeLabels(at, frame) {
-  const taken = at.map((point) => ({ x0: point.x - 6, x1: point.x + 6, y0: point.y - 6, y1: point.y + 6 }));
+/** Greedy: each label takes the first place beside its point that is free of points, of labels and of the line. */
+function placeLabels(at, lines, frame) {
+  const taken = lines.concat(at.map((point) => ({ x0: point.x - 6, x1: point.x + 6, y0: point.y - 6, y1: point.y + 6 })));
   const hit = (box) => taken.reduce((sum, other) => sum + Math.max(0, Math.min(box.x1, other.x1) - Math.max(box.x0, other.x0)) * Math.max(0, Math.min(box.y1, other.y1) - Math.max(box.y0, other.y0)), 0);
   const out = (box) => Math.max(0, frame.left - box.x0) + Math.max(0, box.x1 - frame.right) + Math.max(0, frame.top - box.y0) + Math.max(0, box.y1 - frame.bottom);
   return at.slice().sort((a, b) => a.y - b.y || a.x - b.x).map(({ run, x, y }) => {

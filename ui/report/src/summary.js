@@ -14,14 +14,13 @@ export function summary(data) {
     answers(data),
     el("dl", { class: "facts" }, facts(data).map(([name, value, more]) =>
       el("div", {}, el("dt", {}, name), el("dd", {}, value, more ? el("small", {}, more) : null)))),
-    files(conversations));
+    files(conversations), failures(data));
 }
 
 function facts(data) {
   const total = (key) => data.conversations.reduce((sum, talk) => sum + (Number(talk[key]) || 0), 0);
   const talks = data.conversations;
   const runs = data.runs;
-  const failed = runs.reduce((sum, run) => sum + run.conversations.filter((part) => part.error).length, 0);
   const engines = new Set(runs.filter((run) => run.engine).map((run) => run.strategy)).size;
   const dialects = [...new Set(talks.map((talk) => talk.dialect).filter(Boolean))];
   return [
@@ -31,8 +30,15 @@ function facts(data) {
     [data.windows.length === 1 ? "Window" : "Windows", data.windows.length ? list(data.windows.map(count)) : NONE, "tokens"],
     ["Strategies", count(data.strategies.length), [engines ? `${engines} external` : "", data.forms.length > 1 ? data.forms.join(" and ") : data.forms[0]].filter(Boolean).join(", ")],
     ["Prices", data.prices.name ?? NONE, priceText(data.prices)],
-    ...(failed ? [["Not replayed", many(failed, "conversation"), "strategy by strategy; see below"]] : []),
   ];
+}
+
+function failures(data) {
+  const parts = data.runs.flatMap((run) => run.conversations.filter((part) => part.error).map((part) => ({ run, part })));
+  if (parts.length === 0) return null;
+  return el("details", { class: "files failed" }, el("summary", {}, `${many(parts.length, "replay")} could not be done; the figures are of the rest`),
+    el("ul", {}, parts.map(({ run, part }) => el("li", {}, el("span", {},
+      `${run.strategy} at ${count(run.window)}, ${data.conversations[part.conversation]?.name ?? "?"}: ${part.error}`)))));
 }
 
 function priceText(prices) {

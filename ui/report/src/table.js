@@ -60,7 +60,7 @@ function groupRow(columns) {
 
 function cell(column, row, best) {
   const value = column.value(row);
-  const extra = column.bad?.(row) ? "bad" : best !== undefined && value === best ? "best" : value === undefined ? "dim" : null;
+  const extra = column.bad?.(row) ? "bad" : best !== undefined && value === best && (column.fair?.(row) ?? true) ? "best" : value === undefined ? "dim" : null;
   return el(column.head ? "th" : "td", { class: cellClass(column, extra), scope: column.head ? "row" : null }, column.text(row));
 }
 
@@ -71,7 +71,9 @@ function bestOf(column, rows) {
   if (values.length < 2) return undefined;
   const [low, high] = [Math.min(...values), Math.max(...values)];
   if (low === high) return undefined;
-  return column.best === "high" ? high : low;
+  const best = column.best === "high" ? high : low;
+  // What most strategies reach is no distinction.
+  return values.filter((value) => value === best).length * 2 > values.length ? undefined : best;
 }
 
 function compare(a, b, up) {
