@@ -32,8 +32,15 @@ function grid(runs, columns, label, chosen) {
 function named(choose) {
   return {
     name: "Strategy", head: true, kind: "text", wrap: true, value: (run) => run.strategy,
-    text: (run) => [el("button", { type: "button", class: "link", title: "Show this strategy below", onclick: () => choose(run.strategy) }, run.strategy), run.engine ? el("span", { class: "tag" }, "external") : null],
+    text: (run) => [el("button", { type: "button", class: "link", title: "Show this strategy below", onclick: () => choose(run.strategy) }, run.strategy), run.engine ? el("span", { class: "tag" }, "external") : null, partial(run)],
   };
+}
+
+/** Says beside the name when the figures are not of all conversations. */
+function partial(run) {
+  const done = run.conversations.filter((part) => !part.error).length;
+  if (done === run.conversations.length) return null;
+  return el("span", { class: "tag", title: "The other conversations could not be replayed; see the top of the page" }, `${done} of ${run.conversations.length}`);
 }
 
 const column = (key, name, title, format, more = {}) => ({

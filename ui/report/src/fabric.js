@@ -20,6 +20,7 @@ export function fabric({ talk, part, strategy }) {
   const canvas = el("canvas", { tabindex: 0, role: "application", "aria-label": `Fabric of ${strategy}: ${folds.length} folds over ${size} events. Arrow keys move between events and folds, Enter shows the recap.` });
   const scroll = el("div", { class: "scroll" }, canvas);
   const panel = el("div");
+  const hint = el("p", { class: "note" });
   const buttons = folds.map((fold, row) => el("button", {
     type: "button", style: `height:${rowHeight}px`, "aria-pressed": "false", title: `Fold ${fold.number + 1}, before message ${count(fold.at)}: ${count(fold.before)} to ${count(fold.after)} tokens`,
     onclick: () => select(row),
@@ -48,6 +49,8 @@ export function fabric({ talk, part, strategy }) {
     folds.forEach((fold, row) => drawRow(ink, row, colour, ratio));
     drawAxis(ink, width, height, colour);
     drawFrame(ink, colour);
+    const crowd = size / (width * ratio);
+    hint.textContent = crowd > 1 ? `Events are narrower than a pixel here (${crowd.toFixed(1)} a column): each column shows the fate that most of its events have. Zoom in for single cells.` : "";
   }
 
   function drawTurns(ink, colour) {
@@ -61,18 +64,45 @@ export function fabric({ talk, part, strategy }) {
 
   function drawRow(ink, row, colour, ratio) {
     const top = LANE + 4 + row * rowHeight;
-    const runs = runsOf(letters[row]);
-    // Rare fates last and at least a pixel wide, so that one pinned message among a thousand is seen.
-    const rare = (fate) => (fate === "p" || fate === "x" ? 1 : 0);
-    runs.sort((a, b) => rare(a[0]) - rare(b[0]));
-    for (const [fate, from, to] of runs) {
-      const x = place(from);
-      const least = rare(fate) && runs.length < 4000 ? 1.5 : 1 / ratio;
+    const total = letters[row].length;
+    const counts = tally(letters[row]);
+    const paint = (fate, x, width) => {
       ink.globalAlpha = state.lit && state.lit !== fate ? 0.12 : 1;
       ink.fillStyle = colour(`--fate-${FATES[fate] ? fate : "x"}`);
-      ink.fillRect(x, top + 1, Math.max(least, place(to) - x), rowHeight - 2);
+      ink.fillRect(x, top + 1, width, rowHeight - 2);
+    };
+    for (const [fate, from, to] of runsOf(columns(letters[row], counts, ratio))) paint(fate, from / ratio, (to - from) / ratio);
+    // What is rare is two pixels wide at least, so that one pinned message among a thousand is seen.
+    for (const [fate, from, to] of runsOf(letters[row])) {
+      if ((fate === "p" || fate === "x") && counts[fate] < total / 8) paint(fate, Math.floor(place(from) * ratio) / ratio, Math.max(2 / ratio, place(to) - place(from)));
     }
     ink.globalAlpha = 1;
+  }
+
+  /**
+   * The fate that each column of device pixels shows: the one with the most of it, and of equals the rarer. Pure
+   * colours; letting the canvas mix the fates of narrow cells would make colours that stand for nothing.
+   */
+  function columns(fates, counts, ratio) {
+    const list = edges();
+    const unit = list[size] / (Math.round(state.width * state.zoom) * ratio);
+    const shown = [];
+    let seq = 0;
+    for (let left = 0; left < list[fates.length] - unit / 2; left += unit) {
+      const right = left + unit;
+      while (seq < fates.length - 1 && list[seq + 1] <= left) seq += 1;
+      let best = fates[seq];
+      if (list[seq + 1] < right) {
+        const held = {};
+        for (let at = seq; at < fates.length && list[at] < right; at += 1) held[fates[at]] = (held[fates[at]] ?? 0) + Math.min(right, list[at + 1]) - Math.max(left, list[at]);
+        for (const fate of Object.keys(held)) {
+          const more = held[fate] - held[best];
+          if (more > 1e-9 || (more > -1e-9 && counts[fate] < counts[best])) best = fate;
+        }
+      }
+      shown.push(best);
+    }
+    return shown;
   }
 
   function drawAxis(ink, width, height, colour) {
@@ -163,9 +193,8 @@ export function fabric({ talk, part, strategy }) {
     describe(row, state.seq, box.left + x, box.top + LANE + 4 + (row + 1) * rowHeight - 8);
   });
 
-  const counts = {};
-  letters.forEach((list) => list.forEach((fate) => { counts[fate] = (counts[fate] ?? 0) + 1; }));
-  const chips = Object.entries(FATES).filter(([fate]) => counts[fate]).map(([fate, { name, text }]) => {
+  const there = new Set(folds.flatMap((fold) => fold.fates.filter(([, length]) => length > 0).map(([fate]) => fate)));
+  const chips = Object.entries(FATES).filter(([fate]) => there.has(fate)).map(([fate, { name, text }]) => {
     const chip = el("button", { type: "button", class: "chip", title: text, "aria-pressed": "false", onclick: () => {
       state.lit = state.lit === fate ? null : fate;
       chips.forEach((other) => other.setAttribute("aria-pressed", String(other === chip && state.lit === fate)));
@@ -178,11 +207,17 @@ export function fabric({ talk, part, strategy }) {
       el("div", { class: "field" }, el("span", { class: "label" }, "What became of it (press to single out)"), el("div", { class: "chips", role: "group", "aria-label": "Fates" }, chips)),
       segments("Cell width", [[true, "Equal"], [false, "By tokens"]], true, (equal) => { state.equal = equal; draw(); }),
       segments("Zoom", [[1, "Fit"], [3, "3×"], [8, "8×"]], 1, (zoom) => { state.zoom = zoom; draw(); })),
-    folds.length > 40 ? el("div", { class: "tall" }, grid) : grid, panel);
+    folds.length > 40 ? el("div", { class: "tall" }, grid) : grid, hint, panel);
   onWidth(scroll, (width) => { state.width = width; draw(); });
   onScheme(draw);
   select(state.row);
   return node;
+}
+
+function tally(fates) {
+  const counts = {};
+  for (const fate of fates) counts[fate] = (counts[fate] ?? 0) + 1;
+  return counts;
 }
 
 function prefix(widths) {

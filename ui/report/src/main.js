@@ -6,7 +6,7 @@ import { partOf, placed, read, runOf, runsOf, sendable } from "./data.js";
 import { definitions } from "./definitions.js";
 import { el, note, picker, segments } from "./dom.js";
 import { fabric } from "./fabric.js";
-import { count } from "./format.js";
+import { count, many } from "./format.js";
 import { losses } from "./losses.js";
 import { madeOf } from "./made.js";
 import { domains, scatter } from "./scatter.js";
@@ -89,8 +89,8 @@ const draw = {
     });
     return [
       data.forms.length > 1 ? el("div", { class: "controls" }, segments("Form", data.forms.map((form) => [form, form]), state.form, (form) => update({ form }))) : null,
-      scatterKey(all),
-      el("div", { class: "multiples" }, pictures),
+      placed(all).length ? scatterKey(all) : null,
+      el("div", { class: data.windows.length > 1 ? "multiples" : "multiples one" }, pictures),
       el("div", { class: "block" }, el("h3", {}, data.windows.length > 1 ? "The strategies compared" : `The strategies compared at ${windowName(state.window)}`),
         data.windows.length > 1 ? el("div", { class: "controls" }, segments("Window", data.windows.map((window) => [window, count(window)]), state.window, (window) => update({ window }))) : el("div", { style: "height:10px" }),
         comparison(runs, data, state.strategy, choose), providerUsage(runs)),
@@ -121,8 +121,10 @@ const draw = {
 const block = (node) => (node ? el("div", { class: "block" }, node) : null);
 
 function needText(runs) {
-  const need = Math.max(...runs.map((run) => run.totals.at_risk_need ?? 0));
-  return need > 0 ? `${count(need)} identifiers at risk` : "nothing was at risk";
+  const needs = runs.map((run) => run.totals.at_risk_need).filter(Number.isFinite);
+  if (needs.length === 0) return "";
+  const most = Math.max(...needs);
+  return most > 0 ? `${many(most, "identifier")} at risk` : "nothing was at risk";
 }
 
 function scatterKey(runs) {

@@ -27,7 +27,7 @@ function facts(data) {
     ["Conversations", count(talks.length), dialects.join(", ")],
     ["Messages", count(total("messages")), talks.length > 1 ? `longest ${count(Math.max(...talks.map((talk) => talk.messages || 0)))}` : ""],
     ["Tokens", count(total("tokens")), data.tokenizer ? `counted with ${data.tokenizer}` : ""],
-    [data.windows.length === 1 ? "Window" : "Windows", data.windows.length ? list(data.windows.map(count)) : NONE, "tokens"],
+    [data.windows.length === 1 ? "Window" : "Windows", data.windows.length ? list(data.windows.map(count)) : NONE, data.windows.length ? "tokens" : ""],
     ["Strategies", count(data.strategies.length), [engines ? `${engines} external` : "", data.forms.length > 1 ? data.forms.join(" and ") : data.forms[0]].filter(Boolean).join(", ")],
     ["Prices", data.prices.name ?? NONE, priceText(data.prices)],
   ];
@@ -64,7 +64,8 @@ function answers(data) {
 }
 
 function answer(runs, window, data) {
-  const start = data.windows.length > 1 ? `At ${count(window)} tokens, ` : "";
+  const form = data.forms.length > 1 ? ` in the ${data.forms[0]} form` : "";
+  const start = data.windows.length > 1 || form ? `At ${count(window)} tokens${form}, ` : "";
   const upper = (text) => (start ? text : text[0].toUpperCase() + text.slice(1));
   const all = placed(runs);
   const fair = all.filter(sendable);
@@ -85,7 +86,13 @@ function answer(runs, window, data) {
     const rest = same ? "; between them nothing is decided." : [": of those that tie, ", name(best), " is the cheapest."];
     return [start, joined(top.map(name)), top.length === 2 ? " both keep " : " all keep ", keeps, same ? "" : " at the least", rest];
   }
-  return [start, name(best), " keeps most: ", keeps, rivals(best, field, name)];
+  return [start, name(best), " keeps most: ", keeps, rivals(best, field, name), gap(best)];
+}
+
+/** What the figures of a run leave out. */
+function gap(run) {
+  const failed = run.conversations.filter((part) => part.error).length;
+  return failed ? ` It could not replay ${failed} of ${many(run.conversations.length, "conversation")}.` : "";
 }
 
 function rivals(best, field, name) {
