@@ -91,6 +91,15 @@ await test("scatter: labels stand on no other label", async () => {
   }
 });
 
+await test("scatter: a frame near the best leaves the others out and says so", async () => {
+  const frame = page.getByRole("group", { name: "Frame" });
+  await frame.getByRole("button", { name: "Near the best" }).click();
+  const labels = await page.locator(".scatter").nth(1).locator('[aria-label="labels"] text').allTextContents();
+  if (!labels.includes("default") || labels.includes("sliding")) throw new Error(labels.join());
+  holds(await page.locator(".multiples .note").nth(1).innerText(), "sliding");
+  await page.getByRole("group", { name: "Frame" }).getByRole("button", { name: "All" }).click();
+});
+
 await test("scatter: hover and keyboard focus give the figures of the point", async () => {
   const target = page.locator(".scatter").nth(1).locator('.hit[aria-label^="default:"]');
   await target.hover();

@@ -4,7 +4,7 @@ import { FATES } from "./data.js";
 import { el } from "./dom.js";
 
 const MEASURES = [
-  ["Replay", "For each message that the agent really wrote, the context that the strategy would have sent is built from the history before it, and is checked against what the agent then wrote; no model is called."],
+  ["Replay", "For each message that the agent really wrote, the context that the strategy would have sent is built from the history before it, and is checked against what the agent then wrote; no model is called, unless one was named for the recaps."],
   ["Recall", "Of the identifiers in the agent's next message that the history holds, the share that the context holds too, from the first request whose raw history exceeds 0.8 of the window."],
   ["At-risk recall", "The same without identifiers that stand in the newest 12,000 characters of history: what a strategy could really lose."],
   ["Rare", "At-risk recall by a second, independent extractor: every token that occurs fewer than five times in the history before."],

@@ -9,7 +9,7 @@ import { fabric } from "./fabric.js";
 import { count, many } from "./format.js";
 import { losses } from "./losses.js";
 import { madeOf } from "./made.js";
-import { domains, scatter } from "./scatter.js";
+import { domains, near, scatter } from "./scatter.js";
 import { summary } from "./summary.js";
 
 function start() {
@@ -62,7 +62,7 @@ function first(data) {
   const runs = runsOf(data, window, form);
   const best = placed(runs).filter((run) => sendable(run) && run.strategy !== "raw").sort((a, b) => b.totals.at_risk - a.totals.at_risk || a.totals.cost - b.totals.cost)[0];
   const longest = data.conversations.reduce((top, talk) => ((talk.messages || 0) > (top?.messages || 0) ? talk : top), data.conversations[0]);
-  return { window, form, strategy: (best ?? runs[0] ?? data.runs[0])?.strategy, conversation: longest?.index ?? 0, compared: new Set() };
+  return { window, form, strategy: (best ?? runs[0] ?? data.runs[0])?.strategy, conversation: longest?.index ?? 0, compared: new Set(), close: false };
 }
 
 /** Not every strategy ran at every window and form: falls back to one that did. */
@@ -79,7 +79,11 @@ const draw = {
     const kept = (run) => run.totals.at_risk ?? -1;
     const runs = runsOf(data, state.window, state.form).sort((a, b) => kept(b) - kept(a));
     const all = data.runs.filter((run) => run.form === state.form);
-    const domain = domains(all);
+    const close = data.windows.flatMap((window) => near(runsOf(data, window, state.form)));
+    const domain = domains(state.close && close.length > 1 ? close : all, state.close);
+    const choices = [["all", "All"], ["close", "Near the best"]];
+    const frame = close.length > 1 && close.length < placed(all).length
+      ? segments("Frame", choices, state.close ? "close" : "all", (value) => update({ close: value === "close" }, ["tradeoff"])) : null;
     const choose = (strategy) => update({ strategy });
     const pictures = data.windows.map((window) => {
       const here = runsOf(data, window, state.form);
@@ -88,7 +92,7 @@ const draw = {
         scatter(here, { chosen: state.strategy, choose: (strategy) => update({ strategy, window }), domain }));
     });
     return [
-      data.forms.length > 1 ? el("div", { class: "controls" }, segments("Form", data.forms.map((form) => [form, form]), state.form, (form) => update({ form }))) : null,
+      data.forms.length > 1 || frame ? el("div", { class: "controls" }, frame, data.forms.length > 1 ? segments("Form", data.forms.map((form) => [form, form]), state.form, (form) => update({ form })) : null) : null,
       placed(all).length ? scatterKey(all) : null,
       el("div", { class: data.windows.length > 1 ? "multiples" : "multiples one" }, pictures),
       el("div", { class: "block" }, el("h3", {}, data.windows.length > 1 ? "The strategies compared" : `The strategies compared at ${windowName(state.window)}`),

@@ -3,22 +3,35 @@
 import * as Plot from "@observablehq/plot";
 import { pareto, placed, sendable } from "./data.js";
 import { el, mark, note, onWidth } from "./dom.js";
-import { cost, costSign, count, many, percent, percentSign } from "./format.js";
+import { cost, costSign, count, list, many, percentSign } from "./format.js";
 import { hideTip, showTip } from "./tip.js";
 
 export function scatter(runs, { chosen, choose, domain }) {
-  const points = placed(runs);
-  if (points.length === 0) return note("No run here has both a recall and a cost, so there is nothing to draw.");
+  const all = placed(runs);
+  if (all.length === 0) return note("No run here has both a recall and a cost, so there is nothing to draw.");
+  const points = all.filter((run) => inside(run, domain));
+  const outside = all.filter((run) => !points.includes(run)).map((run) => run.strategy);
   const box = el("div", { class: "chart scatter" });
   onWidth(box, (width) => {
     hideTip();
-    box.replaceChildren(draw(points, width, chosen, choose, domain));
+    box.replaceChildren(draw(points, pareto(all.filter(sendable)), width, chosen, choose, domain));
   });
-  return box;
+  return outside.length ? el("div", {}, box, el("p", { class: "note" }, `Outside this frame: ${list(outside)}.`)) : box;
+}
+
+const inside = (run, { x, y }) => run.totals.cost >= x[0] && run.totals.cost <= x[1] && run.totals.at_risk >= y[0] && run.totals.at_risk <= y[1];
+
+/** The runs that a choice is really between: near the best recall, and not many times dearer than the cheapest such. */
+export function near(runs) {
+  const fair = placed(runs).filter(sendable);
+  const best = Math.max(...fair.map((run) => run.totals.at_risk));
+  const good = fair.filter((run) => run.totals.at_risk >= best - 0.15);
+  const least = Math.min(...good.map((run) => run.totals.cost));
+  return good.filter((run) => run.totals.cost <= 2.5 * least);
 }
 
 /** Axes that hold the points of all windows, so that the pictures can be compared. */
-export function domains(runs) {
+export function domains(runs, close = false) {
   const points = placed(runs);
   if (points.length === 0) return {};
   const costs = points.map((run) => run.totals.cost);
@@ -29,7 +42,7 @@ export function domains(runs) {
   const log = least > 0 && most / least > 8;
   return {
     log,
-    x: log ? [least / 1.35, most * 1.6] : [0, Math.max(most * 1.12, 0.2)],
+    x: log ? [least / 1.35, most * 1.6] : [close ? Math.max(0, least - (most - least) * 0.25 - 0.01) : 0, Math.max(most + (most - least) * 0.3, most * 1.12)],
     y: [Math.max(0, Math.floor((low - step / 3) / step + 1e-9) * step), 1],
   };
 }
@@ -37,9 +50,8 @@ export function domains(runs) {
 const colour = (run, front) => (!sendable(run) ? "var(--warn)" : front.includes(run) ? "var(--accent)" : "var(--raw)");
 const symbol = (run) => (run.engine ? "diamond" : "circle");
 
-function draw(points, width, chosen, choose, domain) {
+function draw(points, front, width, chosen, choose, domain) {
   const height = Math.round(Math.min(400, Math.max(300, width * 0.72)));
-  const front = pareto(points.filter(sendable));
   const frame = {
     width, height, marginLeft: 42, marginRight: 18, marginTop: 24, marginBottom: 40, style: { background: "none" },
     x: {
@@ -60,13 +72,14 @@ function draw(points, width, chosen, choose, domain) {
     const [x0, x1, y0, y1] = [x(cost), x(next[0]), y(recall), y(next[1])];
     return [{ x0, x1, y0: y0 - 2, y1: y0 + 2 }, { x0: x1 - 2, x1: x1 + 2, y0: y1, y1: y0 }];
   });
+  steps.push({ x0: 0, x1: 140, y0: 0, y1: 17 });
   const labels = placeLabels(at, steps, { left: 44, right: width, top: 2, bottom: height - 42 });
   const svg = Plot.plot({
     ...frame, ariaLabel: "Recall against cost", marks: [
       ...base,
       Plot.axisX({ label: frame.x.label, labelAnchor: "right", tickSize: 0, tickFormat: frame.x.tickFormat, ticks: frame.x.ticks, color: "var(--quiet)" }),
       Plot.axisY({ label: frame.y.label, tickSize: 0, tickFormat: frame.y.tickFormat, ticks: 6, color: "var(--quiet)" }),
-      Plot.line(stairs, { x: "0", y: "1", curve: "step-after", stroke: "var(--accent)", strokeWidth: 1.5, strokeOpacity: 0.55, ...mark("pareto") }),
+      Plot.line(stairs, { x: "0", y: "1", curve: "step-after", stroke: "var(--accent)", strokeWidth: 1.5, strokeOpacity: 0.55, clip: true, ...mark("pareto") }),
       Plot.dot(points, {
         x: (run) => run.totals.cost, y: (run) => run.totals.at_risk, r: (run) => (run.strategy === chosen ? 6.5 : 5), symbol,
         fill: (run) => (sendable(run) ? colour(run, front) : "var(--ground)"), stroke: (run) => (sendable(run) ? "var(--ground)" : "var(--warn)"), strokeWidth: (run) => (sendable(run) ? 1 : 1.75), ...mark("points"),
