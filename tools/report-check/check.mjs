@@ -16,6 +16,12 @@ mkdirSync(out, { recursive: true });
 
 let passed = 0;
 let failed = 0;
+// What breaks outside of a test is a failure too, and the last line stays what it is.
+process.on("uncaughtException", (error) => {
+  console.log(`FAIL  the check itself\n      ${String(error.message ?? error)}`);
+  console.log(`${passed} passed, ${failed + 1} failed`);
+  process.exit(1);
+});
 async function test(name, body) {
   try {
     await body();
@@ -27,7 +33,8 @@ async function test(name, body) {
   }
 }
 function same(found, wanted, what) {
-  if (JSON.stringify(found) !== JSON.stringify(wanted)) throw new Error(`${what}: found ${JSON.stringify(found)}, wanted ${JSON.stringify(wanted)}`);
+  const [a, b] = [JSON.stringify(found), JSON.stringify(wanted)];
+  if (a !== b) throw new Error(`${what}: found ${a.slice(0, 600)}, wanted ${b.slice(0, 600)}`);
 }
 function holds(text, part) {
   if (!String(text).includes(part)) throw new Error(`${JSON.stringify(part)} is not in ${JSON.stringify(text)}`);

@@ -24,6 +24,7 @@ export const launch = () => chromium.launch({
 /** Opens a file and keeps what it says on the console and what it asks the network for. */
 export async function open(browser, file, { width, height, hasTouch = false }, colorScheme = "light") {
   const context = await browser.newContext({ viewport: { width, height }, deviceScaleFactor: hasTouch ? 2 : 1, hasTouch, isMobile: hasTouch, colorScheme, reducedMotion: "reduce", locale: "en-GB" });
+  context.setDefaultTimeout(15000);
   const page = await context.newPage();
   const faults = [];
   const requests = [];
