@@ -72,7 +72,11 @@ mod tests {
             assert!(page.starts_with(before) && page.ends_with(after), "{text}");
             let written = data(&page);
             assert!(!written.contains('<'), "{text}");
-            assert_eq!(serde_json::from_str::<serde_json::Value>(written).unwrap(), value, "{text}");
+            assert_eq!(
+                serde_json::from_str::<serde_json::Value>(written).unwrap(),
+                value,
+                "{text}"
+            );
         }
     }
 
