@@ -1,5 +1,6 @@
 //! What can be asked on the command line.
 
+mod replay;
 mod session;
 mod stores;
 
@@ -8,6 +9,7 @@ use std::path::PathBuf;
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub use replay::{Form, Replay, ReplayMeasure};
 pub use session::{
     Append, Compaction, Context, Fork, List, Log, New, Observe, Pin, Recover, Session,
     SessionCommand, Start, Status, StoreAt, Undo,
@@ -82,6 +84,8 @@ pub enum Command {
     Worker(Box<Worker>),
     /// Check, export and import a whole store
     Store(StoreCommands),
+    /// Replay recorded conversations under several strategies: what is kept, at which cost
+    Replay(Box<Replay>),
     /// List the presets, or print one
     Presets(Presets),
     /// Print the JSON schema of a fold record or of a policy

@@ -12,12 +12,12 @@ mod import;
 mod input;
 mod inspect;
 mod output;
-#[cfg_attr(not(test), expect(dead_code, reason = "the replay command writes it"))]
 mod page;
 mod picture;
 mod prepare;
 mod presets;
 mod recall;
+mod replay;
 mod report;
 mod schema;
 mod session;
@@ -74,6 +74,7 @@ fn run(cli: &Cli, output: &Output) -> Result<(), CommandError> {
         Command::Recall(args) => recall::run(args, cli.json, output),
         Command::Worker(args) => worker::run(args, cli.json, output),
         Command::Store(args) => store::run(args, cli.json, output),
+        Command::Replay(args) => replay::run(args, cli.json, output),
         Command::Presets(args) => presets::run(args, cli.json, output),
         Command::Schema(args) => schema::run(args, output),
     }

@@ -195,22 +195,24 @@ impl Log {
         if let Some(origin) = raw.origin {
             view.origin = origin;
         }
-        let place = self.steps.push(&view, &raw.bytes);
         let tokens = measure_with(&*self.counter, &raw.bytes, &view, &mut self.scratch);
+        self.place(raw.bytes, view, tokens, raw.usage)
+    }
+
+    /// Appends an event of another log with the same rules: it is neither read nor counted again.
+    pub(crate) fn adopt(&mut self, event: &Event) -> u32 {
+        let (view, tokens) = (event.view.clone(), event.tokens.clone());
+        self.place(event.bytes.clone(), view, tokens, event.usage)
+    }
+
+    fn place(&mut self, bytes: Bytes, view: View, tokens: Tokens, usage: Option<Usage>) -> u32 {
+        let place = self.steps.push(&view, &bytes);
         let seq = self.next_seq();
-        let hash = self.head_hash().chain(&raw.bytes);
+        let hash = self.head_hash().chain(&bytes);
         let sum = self.prefix.last().copied().unwrap_or(0) + u64::from(tokens.total);
         self.prefix.push(sum);
-        self.events.push(Event {
-            seq,
-            bytes: raw.bytes,
-            view,
-            hash,
-            turn: place.turn,
-            step: place.step,
-            tokens,
-            usage: raw.usage,
-        });
+        let (turn, step) = (place.turn, place.step);
+        self.events.push(Event { seq, bytes, view, hash, turn, step, tokens, usage });
         seq
     }
 

@@ -349,7 +349,21 @@ const PRESETS: &[(&str, &str)] = &[
     ("projection", include_str!("../presets/projection.toml")),
 ];
 
+/// What others do, as policies: to compare against, not to use.
+const BASELINES: &[(&str, &str)] = &[
+    ("sliding", include_str!("../presets/baselines/sliding.toml")),
+    ("mask", include_str!("../presets/baselines/mask.toml")),
+    ("clear", include_str!("../presets/baselines/clear.toml")),
+];
+
 impl Policy {
+    /// The names of the baselines: common rules to compare against, which [`Policy::preset`] knows,
+    /// too.
+    #[must_use]
+    pub fn baseline_names() -> Vec<&'static str> {
+        BASELINES.iter().map(|(name, _)| *name).collect()
+    }
+
     /// The names of the presets, `default` first.
     #[must_use]
     pub fn preset_names() -> Vec<&'static str> {
@@ -361,9 +375,11 @@ impl Policy {
     /// # Errors
     /// When there is no preset of this name.
     pub fn preset_source(name: &str) -> Result<&'static str, PolicyError> {
-        PRESETS.iter().find(|(known, _)| *known == name).map(|(_, source)| *source).ok_or_else(
-            || PolicyError::Unknown { name: name.into(), known: Self::preset_names().join(", ") },
-        )
+        let known = PRESETS.iter().chain(BASELINES).find(|(known, _)| *known == name);
+        known.map(|(_, source)| *source).ok_or_else(|| PolicyError::Unknown {
+            name: name.into(),
+            known: Self::preset_names().join(", "),
+        })
     }
 
     /// A preset.

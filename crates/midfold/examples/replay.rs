@@ -28,15 +28,22 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             } else {
                 Policy::preset(name)?
             };
+            let mut losses = std::collections::BTreeMap::<String, u32>::new();
             let (sum, n) =
                 common::replay(&sessions, &policy, window, |session, measures| match measures {
-                    Ok(m) if verbose => println!("  {}", common::line(window, session, 1, m)),
-                    Ok(_) => {}
+                    Ok(found) => {
+                        if verbose {
+                            println!("  {}", common::line(window, session, 1, &found.measures));
+                        }
+                        for loss in &found.losses {
+                            *losses.entry(loss.id.clone()).or_default() += loss.times;
+                        }
+                    }
                     Err(error) => println!("  {session}: {error}"),
                 });
             println!("{}", common::line(window, name, n, &sum));
             if verbose {
-                let mut losses: Vec<_> = sum.losses.iter().collect();
+                let mut losses: Vec<_> = losses.iter().collect();
                 losses.sort_by(|a, b| b.1.cmp(a.1).then(a.0.cmp(b.0)));
                 losses.iter().take(100).for_each(|(id, times)| println!("    {times} {id}"));
             }

@@ -100,8 +100,8 @@ fn default_keeps_what_the_agent_needs_next() {
     for (window, at_risk) in [(16_000, 0.95), (32_000, 0.98)] {
         let run = |preset: &str| {
             let policy = Policy::preset(preset).unwrap();
-            let (sum, n) = common::replay(&sessions, &policy, window, |name, measures| {
-                if let Err(error) = measures {
+            let (sum, n) = common::replay(&sessions, &policy, window, |name, found| {
+                if let Err(error) = found {
                     println!("  {name}: {error}");
                 }
             });
@@ -109,7 +109,7 @@ fn default_keeps_what_the_agent_needs_next() {
             sum
         };
         let (marker, ours) = (run("head-tail"), run("default"));
-        assert!(ours.risk_recall() >= at_risk, "{}", ours.risk_recall());
+        assert!(ours.at_risk.ratio() >= at_risk, "{}", ours.at_risk.ratio());
         assert!(common::mean(&ours, window) <= 0.55);
         assert!(ours.cost_ratio() <= marker.cost_ratio());
         assert_eq!((ours.over, ours.invalid), (0, 0));

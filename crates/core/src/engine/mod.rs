@@ -157,6 +157,12 @@ impl Session {
         seq
     }
 
+    /// Takes over events of a log that the session's is the beginning of, up to `n` in all.
+    pub(crate) fn grow_to(&mut self, n: usize, whole: &Log) {
+        self.log.grow_to(n, whole);
+        self.projection.extend(&self.log);
+    }
+
     /// The context as it stands: all events, read through the active fold. O(1), never fails.
     #[must_use]
     pub fn view(&self) -> Context {

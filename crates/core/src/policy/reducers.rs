@@ -70,6 +70,8 @@ pub struct Retain {
     pub age: Option<u32>,
     /// Of one tool, only the newest n results stay.
     pub count: Option<u32>,
+    /// Counts the results of all tools together.
+    pub across: bool,
     /// What expired results say.
     pub stub: String,
     /// Tools whose results never expire.

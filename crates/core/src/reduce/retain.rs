@@ -25,7 +25,8 @@ impl Reducer for Retain {
         let mut seen: FxHashMap<String, u32> = FxHashMap::default();
         let mut newer = vec![0u32; middle.results().len()];
         for (index, result) in middle.results().iter().enumerate().rev() {
-            let count = seen.entry(result.tool.clone()).or_default();
+            let tool = if settings.across { String::new() } else { result.tool.clone() };
+            let count = seen.entry(tool).or_default();
             newer[index] = *count;
             *count += 1;
         }

@@ -1,288 +1,379 @@
 //! Replay: a recorded conversation, request by request, against what the agent really did next.
-//! No model is called. Definitions: docs/MEASURES.md.
+//! No model is called unless a host brings one. Definitions: docs/MEASURES.md.
+//!
+//! A [`Recording`] is read once; [`replay`] drives one engine through it, in one window and one
+//! form, and costs a fraction of reading.
 
+mod artifacts;
+mod class;
+mod drive;
+mod fabric;
+mod judge;
+mod measures;
+mod names;
+mod prices;
+mod recording;
 mod texts;
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use bytes::Bytes;
+use rustc_hash::FxHashMap;
 
-use crate::budget::Budget;
-use crate::event::RawEvent;
-use crate::ids::identifiers;
-use crate::log::Log;
-use crate::meter::Meter;
-use crate::plan::{Outcome, Plan, PlanError, plan};
+use crate::plan::PlanError;
 use crate::policy::Policy;
-use crate::project::{Context, Piece, project};
-use crate::recap::gather::rules;
-use crate::view::Role;
+use crate::replay::drive::{Driver, Sent};
+use crate::replay::fabric::Fabric;
+use crate::replay::judge::{Held, Step};
+use crate::replay::recording::Request;
+use crate::view::{Role, View};
 
+pub use class::NameClass;
+pub use fabric::{Cell, FoldRow};
+pub use measures::{Measures, Share, TokensBy, percentile};
+pub use prices::{Cliff, Prices};
+pub use recording::Recording;
 pub use texts::message_text;
 
-/// How to replay.
-pub struct Replay<'a> {
-    /// Makes an empty log: dialect, profile, counter.
-    pub empty: &'a dyn Fn() -> Log,
-    /// The policy; `None` sends the raw history.
-    pub policy: Option<&'a Policy>,
+/// Which engine is replayed.
+pub enum Strategy<'a> {
+    /// The history as it is.
+    Raw,
+    /// A policy: its own output and what came since, as repeated `midfold compact` would. The
+    /// normative form.
+    Stateless(&'a Policy),
+    /// A policy, in a session that holds the whole history.
+    Session(&'a Policy),
+    /// An engine outside, asked when what it holds exceeds 0.8 windows.
+    Outside(&'a mut dyn Outside),
+}
+
+/// An engine outside of this library.
+pub trait Outside {
+    /// Makes messages fit a window. What it does not change it gives back as it was.
+    ///
+    /// # Errors
+    /// What it says, for people.
+    fn compact(&mut self, messages: &[Bytes], window: u64) -> Result<Vec<Bytes>, String>;
+}
+
+/// Counts violations of a context.
+pub type Violations<'a> = &'a dyn Fn(&[(&[u8], &View)]) -> usize;
+/// One search over the first events of the log, for the newest user and tool text: what comes
+/// back, as text.
+pub type Search<'a> = &'a dyn Fn(usize, &str) -> String;
+
+/// What a host brings.
+pub struct Settings<'a> {
     /// The window, in counted tokens.
     pub window: u64,
     /// Counts violations of a context.
-    pub violations: &'a dyn Fn(&Context) -> usize,
+    pub violations: Violations<'a>,
+    /// Searches the log, for what is reachable.
+    pub search: Option<Search<'a>>,
+    /// What requests cost, beside the reference.
+    pub prices: &'a Prices,
+    /// A clock, in nanoseconds from anywhere.
+    pub clock: Option<&'a dyn Fn() -> u64>,
 }
 
-/// What was measured, summed over requests. Add several with [`Measures::add`].
+/// What one replay of one conversation found.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Measures {
-    /// Requests.
-    pub requests: u64,
-    /// Requests at which the raw history exceeded 0.8 windows: recall is counted from there on.
-    pub counted: u64,
-    /// Identifiers needed next that history holds.
-    pub need: u64,
-    /// Of them, in the context.
-    pub have: u64,
-    /// Needed, and not in the newest 12,000 characters of history.
-    pub risk_need: u64,
-    /// Of them, in the context.
-    pub risk_have: u64,
-    /// Tokens over all requests.
+pub struct Replayed {
+    /// The sums.
+    pub measures: Measures,
+    /// Every request.
+    pub requests: Vec<RequestRow>,
+    /// Every fold, and what events had become.
+    pub folds: Vec<FoldRow>,
+    /// What was not there when it was needed, the worst first.
+    pub losses: Vec<Loss>,
+}
+
+/// One request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RequestRow {
+    /// The message that answered it.
+    pub at: usize,
+    /// Tokens of the raw history.
+    pub raw: u64,
+    /// Tokens that were sent.
     pub tokens: u64,
-    /// Largest context.
-    pub peak: u64,
-    /// Requests above the window.
-    pub over: u64,
-    /// Violations.
-    pub invalid: u64,
-    /// Cache-priced cost, in hundredths of a token.
-    pub cost: u64,
-    /// The same for the raw history.
-    pub raw_cost: u64,
-    /// Requests whose prefix is shorter than the request before.
-    pub breaks: u64,
-    /// Folds.
-    pub folds: u64,
-    /// Rules that the user stated, summed over counted requests.
-    pub rules: u64,
-    /// Of them, verbatim in the context.
-    pub rules_kept: u64,
-    /// Identifiers lost when needed, with how often.
-    pub losses: FxHashMap<String, u32>,
+    /// Tokens at the front that were the same as in the request before.
+    pub prefix: u64,
+    /// The fold that was made for it, by its place in [`Replayed::folds`].
+    pub fold: Option<usize>,
+    /// The request before was not the beginning of this one.
+    pub broke: bool,
+    /// Identifiers at risk that its answer needed; 0 before recall is counted.
+    pub at_risk: Share,
 }
 
-impl Measures {
-    /// Adds another conversation's figures.
-    pub fn add(&mut self, other: &Self) {
-        self.requests += other.requests;
-        self.counted += other.counted;
-        self.need += other.need;
-        self.have += other.have;
-        self.risk_need += other.risk_need;
-        self.risk_have += other.risk_have;
-        self.tokens += other.tokens;
-        self.peak = self.peak.max(other.peak);
-        self.over += other.over;
-        self.invalid += other.invalid;
-        self.cost += other.cost;
-        self.raw_cost += other.raw_cost;
-        self.breaks += other.breaks;
-        self.folds += other.folds;
-        self.rules += other.rules;
-        self.rules_kept += other.rules_kept;
-        for (id, count) in &other.losses {
-            *self.losses.entry(id.clone()).or_default() += count;
-        }
-    }
-
-    /// Share of needed identifiers that the context held.
-    #[must_use]
-    pub fn recall(&self) -> f64 {
-        ratio(self.have, self.need)
-    }
-
-    /// The same for those at risk.
-    #[must_use]
-    pub fn risk_recall(&self) -> f64 {
-        ratio(self.risk_have, self.risk_need)
-    }
-
-    /// Mean context, in tokens.
-    #[must_use]
-    pub fn mean_context(&self) -> f64 {
-        ratio(self.tokens, self.requests)
-    }
-
-    /// Cost against the raw history.
-    #[must_use]
-    pub fn cost_ratio(&self) -> f64 {
-        ratio(self.cost, self.raw_cost)
-    }
-
-    /// Share of the user's rules that stood verbatim in the context.
-    #[must_use]
-    pub fn rule_survival(&self) -> f64 {
-        ratio(self.rules_kept, self.rules)
-    }
+/// An identifier that was needed and not there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Loss {
+    /// The identifier.
+    pub id: String,
+    /// What kind of name it is.
+    pub class: NameClass,
+    /// The first message that used it while it was not in the context.
+    pub at: usize,
+    /// The message that mentioned it last before.
+    pub seen: usize,
+    /// How many messages used it while it was not in the context.
+    pub times: u32,
+    /// One search over the log brings it back, every time.
+    pub recalled: bool,
 }
 
-#[expect(clippy::cast_precision_loss, reason = "figures for people")]
-fn ratio(part: u64, whole: u64) -> f64 {
-    if whole == 0 { 1.0 } else { part as f64 / whole as f64 }
+/// Why a conversation could not be replayed.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum ReplayError {
+    /// What may not be folded is larger than the window.
+    #[error(transparent)]
+    Plan(PlanError),
+    /// An engine outside failed.
+    #[error("the engine failed: {0}")]
+    Outside(String),
 }
 
-/// The newest messages of history that together reach this many characters are not at risk.
-const RECENT_CHARS: usize = 12_000;
-
-/// Replays one conversation in the stateless form: the engine's own previous output plus the new
-/// messages, compacted when it exceeds the trigger.
+/// Replays one conversation.
 ///
 /// # Errors
-/// When what may not be folded is larger than the window.
-pub fn stateless(replay: &Replay<'_>, events: &[RawEvent]) -> Result<Measures, PlanError> {
-    let mut run = Run::new(replay);
-    for event in events {
-        run.step(event)?;
+/// When what may not be folded is larger than the window, or an engine outside fails.
+pub fn replay(
+    recording: &Recording,
+    strategy: Strategy<'_>,
+    settings: &Settings<'_>,
+) -> Result<Replayed, ReplayError> {
+    let window = settings.window;
+    let driver = match strategy {
+        Strategy::Raw => Driver::raw(recording),
+        Strategy::Stateless(policy) => {
+            Driver::stateless(recording, drive::Engine::Policy(policy), window)
+        }
+        Strategy::Session(policy) => Driver::session(recording, policy, window),
+        Strategy::Outside(engine) => {
+            Driver::stateless(recording, drive::Engine::Outside(engine), window)
+        }
+    };
+    let mut run = Run {
+        recording,
+        settings,
+        driver,
+        held: Held::default(),
+        fabric: Fabric::default(),
+        found: Replayed::default(),
+        losses: FxHashMap::default(),
+        artifacts: std::collections::BTreeSet::new(),
+        raw_sent: 0,
+    };
+    for request in &recording.requests {
+        run.request(request)?;
     }
-    Ok(run.measures)
+    Ok(run.finish())
 }
 
 struct Run<'a> {
-    replay: &'a Replay<'a>,
-    /// What the engine holds: its last output and what came since.
-    current: Log,
-    /// What really happened.
-    raw: Log,
-    measures: Measures,
-    sent: Vec<Piece>,
+    recording: &'a Recording,
+    settings: &'a Settings<'a>,
+    driver: Driver<'a>,
+    held: Held,
+    fabric: Fabric,
+    found: Replayed,
+    losses: FxHashMap<u32, Loss>,
+    /// Files that were used before the newest fold, and whether they were changed.
+    artifacts: std::collections::BTreeSet<(u32, bool)>,
+    /// Events of the raw request before.
     raw_sent: usize,
-    history_ids: FxHashSet<String>,
-    rules: Vec<String>,
-    recent: std::collections::VecDeque<String>,
 }
 
-impl<'a> Run<'a> {
-    fn new(replay: &'a Replay<'a>) -> Self {
-        Self {
-            replay,
-            current: (replay.empty)(),
-            raw: (replay.empty)(),
-            measures: Measures::default(),
-            sent: Vec::new(),
-            raw_sent: 0,
-            history_ids: FxHashSet::default(),
-            rules: Vec::new(),
-            recent: std::collections::VecDeque::new(),
-        }
-    }
-
-    fn step(&mut self, event: &RawEvent) -> Result<(), PlanError> {
-        let at = self.raw.append(event.clone()) as usize;
-        let view = self.raw.events()[at].view.clone();
-        let text = message_text(&event.bytes, &view);
-        if view.role == Role::Assistant && at > 0 && !view.has_results() {
-            self.request(&text, at)?;
-        }
-        self.current.append(event.clone());
-        for id in identifiers(&text) {
-            if !self.history_ids.contains(id) {
-                self.history_ids.insert(id.to_owned());
-            }
-        }
-        if view.is_real_user() {
-            self.rules.extend(rules(&text).into_iter().map(|rule| fold_space(&rule)));
-        }
-        self.recent.push_back(text);
-        let chars = |texts: &std::collections::VecDeque<String>| -> usize {
-            texts.iter().skip(1).map(|t| t.chars().count()).sum()
+impl Run<'_> {
+    fn request(&mut self, request: &Request) -> Result<(), ReplayError> {
+        let recording = self.recording;
+        let begun = self.settings.clock.map(|clock| clock());
+        let sent = self.driver.send(recording, request.at)?;
+        let time =
+            self.settings.clock.zip(begun).map(|(clock, begun)| clock().saturating_sub(begun));
+        let folded = self.folded(request.at, &sent);
+        let tokens = sent.tokens;
+        let envelope = recording.log.envelope_tokens();
+        let step = self.held.take(recording, sent);
+        // What travels beside the messages stands at the front, and is the same every time.
+        let prefix = if self.found.requests.is_empty() { 0 } else { envelope + step.prefix };
+        let raw = envelope + recording.log.tokens_in(0..request.at);
+        self.count(tokens, prefix, raw, &step, time.map(|time| (time, folded.is_some())));
+        let at_risk = if recording.log.tokens_in(0..request.at) * 10 > self.settings.window * 8 {
+            self.recall(request)
+        } else {
+            Share::default()
         };
-        while self.recent.len() > 1 && chars(&self.recent) >= RECENT_CHARS {
-            self.recent.pop_front();
-        }
+        self.artifacts(request.at);
+        self.found.requests.push(RequestRow {
+            at: request.at,
+            raw,
+            tokens,
+            prefix,
+            fold: folded,
+            broke: step.broke,
+            at_risk,
+        });
+        self.raw_sent = request.at;
         Ok(())
     }
 
-    /// The request that message `at` answered: what would have been sent?
-    fn request(&mut self, said: &str, at: usize) -> Result<(), PlanError> {
-        let context = self.context()?;
-        let pieces: Vec<Piece> = context.pieces().cloned().collect();
-        let measures = &mut self.measures;
+    fn folded(&mut self, at: usize, sent: &Sent) -> Option<usize> {
+        let folded = sent.folded.as_ref()?;
+        let uses = self.recording.uses.iter().take_while(|used| used.event < at);
+        self.artifacts = uses.map(|used| (used.path, used.modified)).collect();
+        let row = self.fabric.fold(at, &sent.items, folded);
+        self.found.folds.push(row);
+        self.found.measures.folds += 1;
+        Some(self.found.folds.len() - 1)
+    }
+
+    fn count(
+        &mut self,
+        tokens: u64,
+        prefix: u64,
+        raw: u64,
+        step: &Step,
+        time: Option<(u64, bool)>,
+    ) {
+        let recording = self.recording;
+        let measures = &mut self.found.measures;
         measures.requests += 1;
-        measures.tokens += context.tokens();
-        measures.peak = measures.peak.max(context.tokens());
-        measures.over += u64::from(context.tokens() > self.replay.window);
-        measures.invalid += (self.replay.violations)(&context) as u64;
-        let (cost, broke) = price(&self.sent, &pieces);
-        measures.cost += cost;
-        measures.breaks += u64::from(broke);
-        let raw_tokens = self.raw.tokens_in(0..at);
-        let raw_prefix = self.raw.tokens_in(0..self.raw_sent);
-        measures.raw_cost += 10 * raw_prefix + 125 * (raw_tokens - raw_prefix);
-        self.raw_sent = at;
-        self.sent = pieces;
-        if raw_tokens * 10 > self.replay.window * 8 {
-            self.recall(said);
+        measures.tokens += tokens;
+        measures.tokens_by.add(&self.held.by);
+        measures.tokens_by.system += recording.log.envelope_tokens();
+        measures.peak = measures.peak.max(tokens);
+        measures.over += u64::from(tokens > self.settings.window);
+        measures.invalid += (self.settings.violations)(&self.held.views(recording)) as u64;
+        measures.breaks += u64::from(step.broke);
+        // The reference prices messages alone: what travels beside them is the same for everyone.
+        let envelope = recording.log.envelope_tokens();
+        let priced = |prefix: u64, tokens: u64| 10 * prefix + 125 * (tokens - prefix);
+        measures.cost += priced(step.prefix, tokens - envelope);
+        let raw_prefix = recording.log.tokens_in(0..self.raw_sent);
+        measures.raw_cost += priced(raw_prefix, raw - envelope);
+        let (price, cached) = self.settings.prices.prompt(prefix, tokens);
+        measures.price += price;
+        measures.cached += cached;
+        let raw_prefix = if measures.requests == 1 { 0 } else { envelope + raw_prefix };
+        measures.raw_price += self.settings.prices.prompt(raw_prefix, raw).0;
+        match time {
+            Some((time, true)) => measures.fold_time.push(time),
+            Some((time, false)) => measures.context_time.push(time),
+            None => {}
         }
-        Ok(())
     }
 
-    fn context(&mut self) -> Result<Context, PlanError> {
-        let Some(policy) = self.replay.policy else { return Ok(project(&self.current, None)) };
-        let budget = Budget::new(self.replay.window);
-        let outcome = plan(&Plan::new(&self.current, policy, &budget, Meter::exact()))?;
-        let Outcome::Folded(fold) = outcome else { return Ok(project(&self.current, None)) };
-        self.measures.folds += 1;
-        let context = project(&self.current, Some(&fold));
-        let mut next = (self.replay.empty)();
-        for piece in context.pieces() {
-            next.append(RawEvent::new(piece.bytes.clone()));
-        }
-        self.current = next;
-        Ok(context)
-    }
-
-    fn recall(&mut self, said: &str) {
-        let texts: Vec<String> = self
-            .sent
-            .iter()
-            .map(|piece| message_text(&piece.bytes, &self.current.dialect().view(&piece.bytes)))
-            .collect();
-        let here: FxHashSet<&str> = texts.iter().flat_map(|text| identifiers(text)).collect();
-        let recent: FxHashSet<&str> =
-            self.recent.iter().flat_map(|text| identifiers(text)).collect();
-        let needed: FxHashSet<&str> =
-            identifiers(said).filter(|id| self.history_ids.contains(*id)).collect();
-        let measures = &mut self.measures;
+    fn recall(&mut self, request: &Request) -> Share {
+        let recording = self.recording;
+        let mut at_risk = Share::default();
+        let mut missing = Vec::new();
+        let measures = &mut self.found.measures;
         measures.counted += 1;
-        for id in needed {
-            let have = u64::from(here.contains(id));
-            measures.need += 1;
-            measures.have += have;
-            if !recent.contains(id) {
-                measures.risk_need += 1;
-                measures.risk_have += have;
-                if have == 0 {
-                    *measures.losses.entry(id.to_owned()).or_default() += 1;
+        for need in &request.need {
+            let have = self.held.ids.has(need.id);
+            measures.recall.take(have);
+            if need.at_risk {
+                at_risk.take(have);
+                let class = NameClass::of(recording.ids.text(need.id));
+                measures.classes[class as usize].take(have);
+                if !have {
+                    missing.push(*need);
                 }
             }
         }
-        if !self.rules.is_empty() {
-            let folded: String = texts.iter().map(|text| fold_space(text) + "\n").collect();
-            measures.rules += self.rules.len() as u64;
-            measures.rules_kept +=
-                self.rules.iter().filter(|rule| folded.contains(*rule)).count() as u64;
+        measures.at_risk.need += at_risk.need;
+        measures.at_risk.have += at_risk.have;
+        request.rare.iter().for_each(|word| measures.rare.take(self.held.words.has(*word)));
+        let quotes = &mut measures.classes[NameClass::Quote as usize];
+        request.quotes.iter().for_each(|quote| quotes.take(self.held.quotes(recording, *quote)));
+        let stated = &recording.stated[..request.stated];
+        stated.iter().for_each(|rule| measures.rules.take(self.held.rules.has(*rule)));
+        self.lose(request, &missing);
+        at_risk
+    }
+
+    fn lose(&mut self, request: &Request, missing: &[recording::Need]) {
+        if missing.is_empty() {
+            return;
         }
+        let back = self.settings.search.map(|search| {
+            let text = search(request.at, &newest(self.recording, request.at));
+            crate::ids::identifiers(&text)
+                .map(str::to_owned)
+                .collect::<std::collections::HashSet<_>>()
+        });
+        for need in missing {
+            let id = self.recording.ids.text(need.id);
+            let recalled = back.as_ref().is_some_and(|back| back.contains(id));
+            if back.is_some() {
+                self.found.measures.reachable.take(recalled);
+            }
+            let loss = self.losses.entry(need.id).or_insert_with(|| Loss {
+                id: id.to_owned(),
+                class: NameClass::of(id),
+                at: request.at,
+                seen: need.seen as usize,
+                times: 0,
+                recalled: true,
+            });
+            loss.times += 1;
+            loss.recalled &= recalled;
+        }
+    }
+
+    /// Files that calls used before the newest fold, and what this request's answer reads again.
+    fn artifacts(&mut self, at: usize) {
+        let Some(fold) = self.found.folds.last() else { return };
+        let recording = self.recording;
+        let measures = &mut self.found.measures;
+        for (path, modified) in &self.artifacts {
+            let written = self.held.writes.has(*path);
+            if *modified {
+                measures.modified.take(written);
+            } else {
+                measures.read.take(written || self.held.reads.has(*path));
+            }
+        }
+        let uses = &recording.uses;
+        let from = uses.partition_point(|used| used.event < at);
+        let again = uses[from..].iter().take_while(|used| used.event == at);
+        for read in again.filter(|used| !used.modified) {
+            let earlier = uses[..from].iter().rev().find(|u| u.path == read.path && !u.modified);
+            let gone = |event: usize| !self.held.events.has(u32::try_from(event).unwrap_or(0));
+            if earlier.is_some_and(|used| used.event < fold.at && gone(used.event)) {
+                measures.rereads += 1;
+            }
+        }
+    }
+
+    fn finish(mut self) -> Replayed {
+        let mut losses: Vec<Loss> = self.losses.into_values().collect();
+        losses.sort_by(|a, b| b.times.cmp(&a.times).then(a.at.cmp(&b.at)).then(a.id.cmp(&b.id)));
+        self.found.losses = losses;
+        let measures = &mut self.found.measures;
+        for usage in self.recording.log.events().iter().filter_map(|event| event.usage) {
+            measures.usages += 1;
+            measures.usage.prompt += usage.prompt;
+            measures.usage.output += usage.output;
+            measures.usage.cache_read += usage.cache_read;
+            measures.usage.cache_write += usage.cache_write;
+        }
+        self.found
     }
 }
 
-/// White space folded, so that line breaks do not matter.
-fn fold_space(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-/// Cost of a request after the one before it, in hundredths of a token: 0.1 for the prefix that
-/// is the same, 1.25 for the rest; and whether the prefix broke.
-fn price(before: &[Piece], now: &[Piece]) -> (u64, bool) {
-    let same = before.iter().zip(now).take_while(|(a, b)| a.bytes == b.bytes).count();
-    let prefix: u64 = now[..same].iter().map(|piece| u64::from(piece.tokens)).sum();
-    let rest: u64 = now[same..].iter().map(|piece| u64::from(piece.tokens)).sum();
-    (10 * prefix + 125 * rest, same < before.len())
+/// The newest user and tool text of a history: all that a search may be built from.
+fn newest(recording: &Recording, at: usize) -> String {
+    let events = &recording.log.events()[..at];
+    let results = events.iter().rev().take_while(|event| event.view.role != Role::Assistant);
+    let user = events.iter().rev().find(|event| event.view.is_real_user());
+    let mut texts: Vec<String> =
+        results.map(|event| message_text(&event.bytes, &event.view)).collect();
+    if let Some(user) = user {
+        texts.push(message_text(&user.bytes, &user.view));
+    }
+    texts.join("\n")
 }

@@ -4,9 +4,11 @@
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
-use midfold::core::replay::{Measures, Replay, stateless};
+use midfold::core::replay::{
+    Measures, Prices, Recording, Replayed, Settings, Strategy, replay as drive,
+};
 use midfold::formats::{profile, read};
-use midfold::{Context, Log, Policy};
+use midfold::{Log, Policy};
 
 /// The folder of recorded transcripts, where there is one.
 pub fn corpus() -> Option<PathBuf> {
@@ -65,29 +67,33 @@ pub fn replay(
     sessions: &[(String, read::Conversation)],
     policy: &Policy,
     window: u64,
-    mut each: impl FnMut(&str, Result<&Measures, String>),
+    mut each: impl FnMut(&str, Result<&Replayed, String>),
 ) -> (Measures, usize) {
     const COUNTER: &str = "chars:3.2";
     let (mut sum, mut n) = (Measures::default(), 0);
     for (name, session) in sessions {
         let kind = session.format.dialect();
         let profile = profile::for_dialect(kind)[0];
-        if log(session, profile, COUNTER).tokens() * 10 <= window * 12 {
+        let recording = Recording::new(log(session, profile, COUNTER));
+        if recording.log().tokens() * 10 <= window * 12 {
             continue;
         }
         n += 1;
-        let nothing = read::Conversation { events: Vec::new(), ..session.clone() };
-        let empty = || log(&nothing, profile, COUNTER);
-        let violations = |context: &Context| {
-            let pieces: Vec<_> = context.pieces().map(|piece| piece.bytes.clone()).collect();
-            profile::validate(&pieces, kind, &profile).len()
+        let violations = |context: &[(&[u8], &midfold::core::View)]| {
+            profile::validate_views(context, &profile).len()
         };
-        let replay =
-            Replay { empty: &empty, policy: Some(policy), window, violations: &violations };
-        match stateless(&replay, &session.events) {
-            Ok(measures) => {
-                each(name, Ok(&measures));
-                sum.add(&measures);
+        let prices = Prices::reference();
+        let settings = Settings {
+            window,
+            violations: &violations,
+            search: None,
+            prices: &prices,
+            clock: None,
+        };
+        match drive(&recording, Strategy::Stateless(policy), &settings) {
+            Ok(replayed) => {
+                each(name, Ok(&replayed));
+                sum.add(&replayed.measures);
             }
             Err(error) => each(name, Err(error.to_string())),
         }
@@ -99,17 +105,23 @@ pub fn replay(
 pub fn line(window: u64, policy: &str, n: usize, sum: &Measures) -> String {
     format!(
         "{window:>6} {policy:<12} n {n:>2} recall {:.3} at-risk {:.4} ({}) mean {:.3} over {} \
-         invalid {} cost {:.4} breaks {} folds {} rules {:.3}",
-        sum.recall(),
-        sum.risk_recall(),
-        sum.risk_need,
+         invalid {} cost {:.4} breaks {} folds {} rules {:.3} rare {:.4} ({}) modified {:.3} read {:.3} \
+         rereads {}",
+        sum.recall.ratio(),
+        sum.at_risk.ratio(),
+        sum.at_risk.need,
         mean(sum, window),
         sum.over,
         sum.invalid,
         sum.cost_ratio(),
         sum.breaks,
         sum.folds,
-        sum.rule_survival(),
+        sum.rules.ratio(),
+        sum.rare.ratio(),
+        sum.rare.need,
+        sum.modified.ratio(),
+        sum.read.ratio(),
+        sum.rereads,
     )
 }
 

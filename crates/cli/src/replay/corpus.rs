@@ -1,0 +1,144 @@
+//! The conversations to replay, read one after the other.
+
+use std::path::{Path, PathBuf};
+
+use midfold::core::replay::Recording;
+use midfold::formats::read::{Conversation, Format};
+use midfold::{DialectKind, Profile};
+
+use crate::args::{Measure, ReplayMeasure};
+use crate::error::CommandError;
+use crate::input::{Input, is_stdin};
+use crate::prepare::{self, Setup};
+
+/// A conversation that is long enough.
+pub struct Recorded {
+    /// Its file, and its number where a file has several.
+    pub name: String,
+    pub dialect: DialectKind,
+    pub profile: Profile,
+    pub tokens: u64,
+    pub recording: Recording,
+}
+
+/// Reads files as they are needed: a folder of thousands fits into little memory.
+pub struct Corpus {
+    files: std::vec::IntoIter<(PathBuf, String)>,
+    open: std::vec::IntoIter<(String, Conversation)>,
+    setup: Setup,
+    from: Option<Format>,
+    /// A file that cannot be read is an error when it was named, a note when a folder was.
+    strict: bool,
+    /// At least this many tokens.
+    least: u64,
+    pub skipped: Skipped,
+}
+
+/// What was left out.
+#[derive(Default)]
+pub struct Skipped {
+    /// Conversations that are too short.
+    pub short: usize,
+    /// Tokens of the longest of them.
+    pub longest: u64,
+    /// Files that hold no transcript, and why.
+    pub unreadable: Vec<String>,
+}
+
+impl Corpus {
+    pub fn new(files: &[PathBuf], measure: &ReplayMeasure) -> Result<Self, CommandError> {
+        let mut found = Vec::new();
+        for path in files {
+            if !is_stdin(path) && path.is_dir() {
+                let before = found.len();
+                collect(path, path, &mut found);
+                if found.len() == before {
+                    return Err(CommandError::failed(format!(
+                        "{}: there is no transcript in this folder",
+                        path.display()
+                    ))
+                    .hint("files that end in .jsonl, .json or .traj are looked at"));
+                }
+            } else {
+                let name = path.file_name().unwrap_or(path.as_os_str());
+                found.push((path.clone(), name.to_string_lossy().into_owned()));
+            }
+        }
+        let setup = Measure {
+            window: None,
+            tokenizer: Some(measure.tokenizer.clone()),
+            profile: measure.profile.clone(),
+        };
+        let smallest = measure.window.iter().copied().min().unwrap_or(0);
+        Ok(Self {
+            strict: found.len() == files.len(),
+            files: found.into_iter(),
+            open: Vec::new().into_iter(),
+            setup: Setup::new(&setup, None)?,
+            from: measure.from.as_deref().map(prepare::format).transpose()?,
+            least: (smallest as f64 * measure.longer_than) as u64,
+            skipped: Skipped::default(),
+        })
+    }
+
+    /// The next conversation that is long enough for a window.
+    pub fn next(&mut self) -> Result<Option<Recorded>, CommandError> {
+        loop {
+            let Some((name, conversation)) = self.open.next() else {
+                if !self.next_file()? {
+                    return Ok(None);
+                }
+                continue;
+            };
+            if conversation.events.is_empty() {
+                continue;
+            }
+            let prepared = self.setup.prepare(conversation)?;
+            let tokens = prepared.log.tokens();
+            if tokens <= self.least {
+                self.skipped.short += 1;
+                self.skipped.longest = self.skipped.longest.max(tokens);
+                continue;
+            }
+            let profile = *prepared.log.profile();
+            let recording = Recording::new(prepared.log);
+            return Ok(Some(Recorded { name, dialect: prepared.kind, profile, tokens, recording }));
+        }
+    }
+
+    /// Opens the next file. False when there is none.
+    fn next_file(&mut self) -> Result<bool, CommandError> {
+        let Some((path, name)) = self.files.next() else { return Ok(false) };
+        let found = Input::load(&path).and_then(|input| input.conversations(self.from));
+        match found {
+            Ok(found) => {
+                let several = found.conversations.len() > 1;
+                let named = |(at, conversation)| match several {
+                    true => (format!("{name}#{}", at + 1), conversation),
+                    false => (name.clone(), conversation),
+                };
+                let all: Vec<_> = found.conversations.into_iter().enumerate().map(named).collect();
+                self.open = all.into_iter();
+            }
+            Err(error) if self.strict => return Err(error),
+            Err(error) => self.skipped.unreadable.push(error.message),
+        }
+        Ok(true)
+    }
+}
+
+/// The transcripts of a folder, by name.
+fn collect(root: &Path, folder: &Path, found: &mut Vec<(PathBuf, String)>) {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    paths.sort();
+    for path in paths {
+        let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
+        if path.is_dir() {
+            collect(root, &path, found);
+        } else if ["jsonl", "json", "traj"].contains(&ending) {
+            let name = path.strip_prefix(root).unwrap_or(&path).display().to_string();
+            found.push((path, name));
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! An engine outside: a process that reads and writes one JSON line a fold.
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::{Mutex, PoisonError};
+
+use bytes::Bytes;
+use midfold::DialectKind;
+use midfold::core::replay::Outside;
+use midfold::formats::read::{Format, read};
+use serde_json::Value;
+
+use crate::error::CommandError;
+use crate::output::reason;
+
+/// A running engine. Ends when its input ends.
+pub struct Process {
+    name: String,
+    child: Child,
+    input: Option<ChildStdin>,
+    output: BufReader<ChildStdout>,
+}
+
+impl Process {
+    /// Starts a command line. Words are split at spaces; quotes keep a word together.
+    pub fn start(command: &str) -> Result<Self, CommandError> {
+        let words = split(command);
+        let (program, rest) = words
+            .split_first()
+            .ok_or_else(|| CommandError::usage("--engine is given no command"))?;
+        let mut child = Command::new(program)
+            .args(rest)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .map_err(|error| {
+                let text = format!("the engine `{program}` cannot be started: {}", reason(&error));
+                CommandError::failed(text).hint("--engine takes a command line: 'python engine.py'")
+            })?;
+        let (input, output) = (child.stdin.take(), child.stdout.take());
+        let Some(output) = output else {
+            return Err(CommandError::failed(format!("the engine `{program}` has no output")));
+        };
+        let name = words.iter().rev().find(|word| !word.starts_with('-')).unwrap_or(program);
+        let name = std::path::Path::new(name).file_stem().unwrap_or(name.as_ref());
+        Ok(Self {
+            name: name.to_string_lossy().into_owned(),
+            child,
+            input,
+            output: BufReader::new(output),
+        })
+    }
+
+    /// What it is called in tables: its script or program.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn ask(&mut self, request: &[u8]) -> Result<Vec<u8>, String> {
+        let gone = |error: std::io::Error| format!("it does not read: {}", reason(&error));
+        let input = self.input.as_mut().ok_or("it has ended")?;
+        input.write_all(request).and_then(|()| input.flush()).map_err(gone)?;
+        let mut line = Vec::new();
+        let read = self.output.read_until(b'\n', &mut line);
+        match read.map_err(|error| format!("it does not write: {}", reason(&error)))? {
+            0 => Err("it ended without an answer".to_owned()),
+            _ => Ok(line),
+        }
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        drop(self.input.take());
+        // An engine that does not end with its input is ended.
+        if !matches!(self.child.try_wait(), Ok(Some(_))) {
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+        }
+    }
+}
+
+/// One replay's hold on the process.
+pub struct Asking<'a> {
+    process: &'a Mutex<Process>,
+    dialect: DialectKind,
+}
+
+impl<'a> Asking<'a> {
+    pub fn new(process: &'a Mutex<Process>, dialect: DialectKind) -> Self {
+        Self { process, dialect }
+    }
+}
+
+impl Outside for Asking<'_> {
+    fn compact(&mut self, messages: &[Bytes], window: u64) -> Result<Vec<Bytes>, String> {
+        let mut request = b"{\"messages\":[".to_vec();
+        for (at, message) in messages.iter().enumerate() {
+            if at > 0 {
+                request.push(b',');
+            }
+            request.extend(crate::transcript::flat(message));
+        }
+        request.extend(format!("],\"window\":{window}}}\n").into_bytes());
+        // Whoever panicked while holding it left the process as it was between two lines.
+        let answer = self.process.lock().unwrap_or_else(PoisonError::into_inner).ask(&request)?;
+        answered(&Bytes::from(answer), messages, self.dialect)
+    }
+}
+
+/// The messages of an answer. Those that say the same as one that was sent are that one, byte for
+/// byte: an engine may write JSON otherwise.
+fn answered(line: &Bytes, sent: &[Bytes], dialect: DialectKind) -> Result<Vec<Bytes>, String> {
+    let start = String::from_utf8_lossy(&line[..line.len().min(120)]).into_owned();
+    let value: Value = serde_json::from_slice(line)
+        .map_err(|error| format!("its answer is not JSON ({error}): {start}"))?;
+    if let Some(error) = value.get("error") {
+        return Err(error.as_str().map_or_else(|| error.to_string(), str::to_owned));
+    }
+    let Some(messages) = value.get("messages").and_then(Value::as_array) else {
+        return Err(format!("its answer has no list `messages`: {start}"));
+    };
+    let known: Vec<Option<Value>> =
+        sent.iter().map(|bytes| serde_json::from_slice(bytes).ok()).collect();
+    let list = Bytes::from(serde_json::to_vec(messages).unwrap_or_default());
+    let format = Format::from_name(dialect.name());
+    let written = read(&list, format).map_err(|error| format!("its messages: {error}"))?;
+    let written = written.conversations.into_iter().flat_map(|c| c.events);
+    let mut at = 0;
+    Ok(written
+        .zip(messages)
+        .map(|(event, value)| {
+            let same = |known: &Option<Value>| known.as_ref() == Some(value);
+            match known[at..].iter().position(same) {
+                Some(skip) => {
+                    at += skip + 1;
+                    sent[at - 1].clone()
+                }
+                None => event.bytes,
+            }
+        })
+        .collect())
+}
+
+fn split(command: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let (mut word, mut quote, mut open) = (String::new(), None, false);
+    for c in command.chars() {
+        match (quote, c) {
+            (Some(mark), c) if c == mark => quote = None,
+            (None, '"' | '\'') => (quote, open) = (Some(c), true),
+            (None, c) if c.is_whitespace() => {
+                if open || !word.is_empty() {
+                    words.push(std::mem::take(&mut word));
+                }
+                open = false;
+            }
+            (_, c) => word.push(c),
+        }
+    }
+    if open || !word.is_empty() {
+        words.push(word);
+    }
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_line_is_split_as_a_shell_would() {
+        assert_eq!(
+            split("python 'my engine.py'  --fast \"\""),
+            ["python", "my engine.py", "--fast", ""]
+        );
+    }
+
+    #[test]
+    fn messages_that_say_the_same_are_those_that_were_sent() {
+        let sent = [r#"{"role":"user","content":"a"}"#, r#"{"content":"b","role":"assistant"}"#];
+        let sent = sent.map(|text| Bytes::from_static(text.as_bytes()));
+        let line =
+            br#"{"messages":[{"content":"new","role":"user"},{"role":"assistant","content":"b"}]}"#;
+        let found = answered(&Bytes::from_static(line), &sent, DialectKind::OpenAiChat).unwrap();
+        assert_eq!(found.len(), 2);
+        assert_eq!(found[1], sent[1]);
+        let error = answered(&Bytes::from_static(b"oops\n"), &sent, DialectKind::OpenAiChat);
+        assert!(error.unwrap_err().contains("not JSON"));
+    }
+}

@@ -1,0 +1,115 @@
+//! `midfold replay`: recorded conversations against what the agent really did next.
+
+mod corpus;
+mod engine;
+pub mod json;
+mod progress;
+mod strategies;
+mod table;
+mod work;
+
+use std::path::Path;
+
+use midfold::core::replay::Prices;
+
+use crate::args::{Replay, ReplayMeasure};
+use crate::error::{CommandError, unknown};
+use crate::input::Input;
+use crate::output::{Color, Output};
+use crate::report::number;
+
+pub use corpus::{Corpus, Skipped};
+pub use progress::Progress;
+pub use work::{Outcome, Task, work};
+
+pub fn run(args: &Replay, json: bool, output: &Output) -> Result<(), CommandError> {
+    let prices = prices(&args.measure.prices)?;
+    let runs = strategies::runs(args)?;
+    let corpus = Corpus::new(&args.files, &args.measure)?;
+    let progress = Progress::new(json);
+    let task = Task {
+        runs: &runs,
+        prices: &prices,
+        longer_than: args.measure.longer_than,
+        details: json || args.output.is_some(),
+        jobs: jobs(&args.measure),
+    };
+    let outcome = work(&task, corpus, &progress);
+    progress.end();
+    let outcome = outcome?;
+    enough(&outcome, &args.measure)?;
+    if !json {
+        let style = output.stdout_style();
+        output
+            .stdout(table::report(&style, &runs, &outcome) + &left_out(&style, &outcome.skipped))?;
+    }
+    if task.details {
+        let document = json::document(&outcome, &runs, &prices, &args.measure.tokenizer);
+        let text = document.to_string();
+        if let Some(path) = &args.output {
+            let mut page = Vec::with_capacity(text.len() * 2);
+            crate::page::write(&text, &mut page)
+                .map_err(|error| CommandError::failed(format!("the page: {error}")))?;
+            output.file(path, &page)?;
+            output.stderr(&format!("wrote {}\n", path.display()));
+        }
+        if json {
+            output.stdout(text + "\n")?;
+        }
+    }
+    Ok(())
+}
+
+/// Conversations at once.
+pub fn jobs(measure: &ReplayMeasure) -> usize {
+    let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    measure.jobs.unwrap_or_else(cores).max(1)
+}
+
+/// `--prices`.
+pub fn prices(name: &str) -> Result<Prices, CommandError> {
+    if let Some(known) = Prices::named(name) {
+        return Ok(known);
+    }
+    let path = Path::new(name);
+    if name.ends_with(".toml") || path.is_file() {
+        return Prices::from_toml(&Input::text(path)?)
+            .map_err(|error| CommandError::usage(format!("{name}: {error}")));
+    }
+    let all = Prices::all();
+    let known: Vec<&str> = all.iter().map(|prices| prices.name.as_str()).collect();
+    Err(unknown("price table", name, &known).hint("or the path of a TOML file with one"))
+}
+
+/// At least one conversation was replayed.
+pub fn enough(outcome: &Outcome, measure: &ReplayMeasure) -> Result<(), CommandError> {
+    if !outcome.conversations.is_empty() {
+        return Ok(());
+    }
+    let (skipped, window) = (&outcome.skipped, measure.window.iter().min().copied().unwrap_or(0));
+    if skipped.short == 0 {
+        let error = CommandError::failed("there is no conversation in these files");
+        return Err(skipped.unreadable.iter().take(3).fold(error, |e, text| e.hint(text.clone())));
+    }
+    Err(CommandError::failed(format!(
+        "no conversation is longer than {} windows of {}: the longest has {} tokens",
+        measure.longer_than,
+        number(window),
+        number(skipped.longest)
+    ))
+    .hint(format!("try --window {}", skipped.longest / 3))
+    .hint("or --longer-than 0.8: below that nothing folds, and there is nothing to measure"))
+}
+
+/// What was left out, in a line each.
+pub fn left_out(style: &crate::output::Style, skipped: &Skipped) -> String {
+    let mut out = String::new();
+    if skipped.short > 0 {
+        out += &format!("\n  {} conversations are too short\n", number(skipped.short as u64));
+    }
+    if let Some(first) = skipped.unreadable.first() {
+        let count = number(skipped.unreadable.len() as u64);
+        out += &format!("\n  {count} files could not be read, the first: {first}\n");
+    }
+    style.paint(Color::Dim, &out)
+}

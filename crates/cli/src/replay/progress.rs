@@ -1,0 +1,32 @@
+//! How far the work is, on a terminal.
+
+use std::io::{IsTerminal, Write, stderr};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// A line that is written over; nothing where nobody looks.
+pub struct Progress {
+    shown: bool,
+    done: AtomicUsize,
+}
+
+impl Progress {
+    pub fn new(json: bool) -> Self {
+        Self { shown: !json && stderr().is_terminal(), done: AtomicUsize::new(0) }
+    }
+
+    /// One replay of a conversation is done.
+    pub fn step(&self, name: &str) {
+        let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
+        if self.shown {
+            let name: String = name.chars().take(60).collect();
+            let _ = write!(stderr().lock(), "\r\x1b[2K{done} replays, {name}");
+        }
+    }
+
+    /// Clears the line.
+    pub fn end(&self) {
+        if self.shown {
+            let _ = write!(stderr().lock(), "\r\x1b[2K");
+        }
+    }
+}

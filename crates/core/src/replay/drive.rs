@@ -1,0 +1,320 @@
+//! Driving an engine through a recording: request by request, what it would send.
+
+use bytes::Bytes;
+
+use crate::budget::Budget;
+use crate::engine::Session;
+use crate::event::RawEvent;
+use crate::fold::Fold;
+use crate::log::Log;
+use crate::meter::Meter;
+use crate::plan::{Outcome, Plan, PlanError, plan};
+use crate::policy::Policy;
+use crate::project::{Context, Fate, Projection};
+use crate::replay::recording::Recording;
+use crate::replay::{Outside, ReplayError};
+use crate::view::Role;
+
+/// One message that is sent, and which message of the recording it is.
+#[derive(Clone, Debug)]
+pub(super) struct Item {
+    pub bytes: Bytes,
+    pub tokens: u32,
+    /// The recorded event that it is, or was made of.
+    pub event: Option<u32>,
+    /// It is that event, byte for byte.
+    pub verbatim: bool,
+    /// Stands for events that are not here: a recap or a marker.
+    pub stands_in: bool,
+}
+
+/// What is sent now.
+pub(super) struct Sent {
+    /// Tokens of all of it, the envelope's included.
+    pub tokens: u64,
+    /// So many messages are the same as in the request before, as far as is known.
+    pub same: usize,
+    /// The messages after them.
+    pub items: Vec<Item>,
+    /// What was done to come here.
+    pub folded: Option<Folded>,
+}
+
+/// A fold, as the recording sees it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Folded {
+    pub before: u64,
+    pub after: u64,
+    /// The text that stands for what left, and its tokens.
+    pub recap: Option<(String, u64)>,
+    /// Events that stay because they were asked to.
+    pub pinned: Vec<u32>,
+    /// What was done to an event beside covering it: `(event, reducer, reason)`.
+    pub edits: Vec<(u32, String, String)>,
+}
+
+/// An engine under replay.
+pub(super) enum Driver<'a> {
+    /// Sends the history.
+    Raw(Box<Raw>),
+    /// Compacts what it made of the history before, and what came since.
+    Stateless(Box<Stateless<'a>>),
+    /// Holds the whole history.
+    Session { session: Box<Session>, budget: Budget, sent: usize, folds: usize },
+}
+
+impl<'a> Driver<'a> {
+    pub fn raw(recording: &Recording) -> Self {
+        let log = recording.log.prefix(0);
+        Self::Raw(Box::new(Raw { projection: Projection::new(&log, None), log, sent: 0 }))
+    }
+
+    pub fn stateless(recording: &Recording, engine: Engine<'a>, window: u64) -> Self {
+        let log = recording.log.prefix(0);
+        let projection = Projection::new(&log, None);
+        Self::Stateless(Box::new(Stateless {
+            engine,
+            window,
+            log,
+            projection,
+            origins: Vec::new(),
+            fed: 0,
+            sent: 0,
+            rebuilt: false,
+        }))
+    }
+
+    pub fn session(recording: &Recording, policy: &Policy, window: u64) -> Self {
+        let log = recording.log.prefix(0);
+        let session = Session::over("replay", log, policy.clone(), Meter::exact());
+        Self::Session { session: Box::new(session), budget: Budget::new(window), sent: 0, folds: 0 }
+    }
+
+    /// What is sent when history is the first `upto` events.
+    pub fn send(&mut self, recording: &Recording, upto: usize) -> Result<Sent, ReplayError> {
+        match self {
+            Self::Raw(raw) => Ok(raw.send(recording, upto)),
+            Self::Stateless(run) => run.send(recording, upto),
+            Self::Session { session, budget, sent, folds } => {
+                session.grow_to(upto, &recording.log);
+                let before = session.view().tokens();
+                let context = session.context(budget, 0)?;
+                let new = session.folds().len() > *folds;
+                *folds = session.folds().len();
+                let from = if new { 0 } else { *sent };
+                *sent = context.len();
+                let folded = session.active().filter(|_| new);
+                let folded = folded.map(|fold| describe(fold, before, &context, &|seq| Some(seq)));
+                let items = items(&context, from, &|seq| (Some(seq), true));
+                Ok(Sent { tokens: context.tokens(), same: from, items, folded })
+            }
+        }
+    }
+}
+
+/// The history as it is, with the repairs that its profile asks for.
+pub(super) struct Raw {
+    log: Log,
+    projection: Projection,
+    sent: usize,
+}
+
+impl Raw {
+    fn send(&mut self, recording: &Recording, upto: usize) -> Sent {
+        self.log.grow_to(upto, &recording.log);
+        self.projection.extend(&self.log);
+        let context = self.projection.context();
+        let items = items(&context, self.sent, &|seq| (Some(seq), true));
+        let same = std::mem::replace(&mut self.sent, context.len());
+        Sent { tokens: context.tokens(), same, items, folded: None }
+    }
+}
+
+/// Who compacts.
+pub(super) enum Engine<'a> {
+    Policy(&'a Policy),
+    Outside(&'a mut dyn Outside),
+}
+
+/// Where a message that the engine holds comes from.
+#[derive(Clone, Copy, Debug)]
+struct Origin {
+    event: Option<u32>,
+    verbatim: bool,
+    stands_in: bool,
+}
+
+/// The normative form: the engine's own last output and what came since, compacted when that is
+/// too long, as repeated calls of `midfold compact` would.
+pub(super) struct Stateless<'a> {
+    engine: Engine<'a>,
+    window: u64,
+    /// What the engine holds.
+    log: Log,
+    projection: Projection,
+    origins: Vec<Origin>,
+    /// Events of the recording that it was given.
+    fed: usize,
+    sent: usize,
+    /// The log was made anew since the last request.
+    rebuilt: bool,
+}
+
+impl Stateless<'_> {
+    fn send(&mut self, recording: &Recording, upto: usize) -> Result<Sent, ReplayError> {
+        for event in &recording.log.events()[self.fed..upto] {
+            self.log.adopt(event);
+            self.origins.push(Origin { event: Some(event.seq), verbatim: true, stands_in: false });
+        }
+        self.fed = upto;
+        self.projection.extend(&self.log);
+        let context = self.projection.context();
+        if let Some((context, folded)) = self.compact(&context)? {
+            let items = items_of(&context, 0, &self.origins);
+            self.restart(recording, &context, &items);
+            (self.sent, self.rebuilt) = (0, true);
+            return Ok(Sent { tokens: context.tokens(), same: 0, items, folded: Some(folded) });
+        }
+        let from = if std::mem::take(&mut self.rebuilt) { 0 } else { self.sent };
+        self.sent = context.len();
+        let items = items_of(&context, from, &self.origins);
+        Ok(Sent { tokens: context.tokens(), same: from, items, folded: None })
+    }
+
+    fn compact(&mut self, context: &Context) -> Result<Option<(Context, Folded)>, ReplayError> {
+        match &mut self.engine {
+            Engine::Policy(policy) => {
+                let budget = Budget::new(self.window);
+                let request = Plan {
+                    before: Some(context.clone()),
+                    ..Plan::new(&self.log, policy, &budget, Meter::exact())
+                };
+                let Outcome::Folded(fold) = plan(&request)? else { return Ok(None) };
+                let after = Projection::new(&self.log, Some(&fold)).context();
+                let origin = |seq: u32| self.origins.get(seq as usize).and_then(|o| o.event);
+                let folded = describe(&fold, context.tokens(), &after, &origin);
+                Ok(Some((after, folded)))
+            }
+            Engine::Outside(engine) => {
+                if context.tokens() * 10 <= self.window * 8 {
+                    return Ok(None);
+                }
+                let messages: Vec<Bytes> = context.pieces().map(|p| p.bytes.clone()).collect();
+                let answer =
+                    engine.compact(&messages, self.window).map_err(ReplayError::Outside)?;
+                if answer == messages {
+                    return Ok(None);
+                }
+                Ok(Some(self.take_over(context, answer)))
+            }
+        }
+    }
+
+    /// What an engine outside answered, as a context: its messages that are ours are found again.
+    fn take_over(&mut self, before: &Context, answer: Vec<Bytes>) -> (Context, Folded) {
+        let mut next = self.log.prefix(0);
+        let mut origins = Vec::with_capacity(answer.len());
+        let (mut at, mut recap) = (0, None);
+        for bytes in answer {
+            let found = self.log.events()[at..].iter().position(|event| event.bytes == bytes);
+            match found {
+                Some(skip) => {
+                    origins.push(self.origins[at + skip]);
+                    next.adopt(&self.log.events()[at + skip]);
+                    at += skip + 1;
+                }
+                None => {
+                    let seq = next.append(RawEvent::new(bytes));
+                    let event = &next.events()[seq as usize];
+                    let text = event.text().into_owned();
+                    recap.get_or_insert((text, u64::from(event.tokens.total)));
+                    origins.push(Origin { event: None, verbatim: false, stands_in: true });
+                }
+            }
+        }
+        self.log = next;
+        self.origins = origins;
+        self.projection = Projection::new(&self.log, None);
+        let context = self.projection.context();
+        let (before, after) = (before.tokens(), context.tokens());
+        (context, Folded { before, after, recap, ..Folded::default() })
+    }
+
+    /// Goes on from a context as if it had been read from a file.
+    fn restart(&mut self, recording: &Recording, context: &Context, items: &[Item]) {
+        if matches!(self.engine, Engine::Outside(_)) {
+            return;
+        }
+        let mut next = recording.log.prefix(0);
+        self.origins.clear();
+        for (piece, item) in context.pieces().zip(items) {
+            let known = match piece.fate {
+                Fate::Verbatim(seq) => self.log.events().get(seq as usize),
+                _ => None,
+            };
+            // Whose words a user's message are is told anew: a file does not say what a reader knew.
+            match known.filter(|event| event.view.role != Role::User) {
+                Some(event) => next.adopt(event),
+                None => next.append(RawEvent::new(piece.bytes.clone())),
+            };
+            self.origins.push(Origin {
+                event: item.event,
+                verbatim: item.verbatim,
+                stands_in: item.stands_in,
+            });
+        }
+        self.log = next;
+        self.projection = Projection::new(&self.log, None);
+    }
+}
+
+fn items_of(context: &Context, from: usize, origins: &[Origin]) -> Vec<Item> {
+    let mut items = items(context, from, &|seq| {
+        origins.get(seq as usize).map_or((None, false), |origin| (origin.event, origin.verbatim))
+    });
+    for (item, piece) in items.iter_mut().zip(context.pieces().skip(from)) {
+        if let Fate::Verbatim(seq) | Fate::Edited(seq) | Fate::Repaired(seq, _) = piece.fate {
+            item.stands_in |= origins.get(seq as usize).is_some_and(|origin| origin.stands_in);
+        }
+    }
+    items
+}
+
+fn items(context: &Context, from: usize, origin: &dyn Fn(u32) -> (Option<u32>, bool)) -> Vec<Item> {
+    let item = |piece: &crate::project::Piece| {
+        let (event, verbatim) = match piece.fate {
+            Fate::Verbatim(seq) => origin(seq),
+            Fate::Edited(seq) | Fate::Repaired(seq, _) => (origin(seq).0, false),
+            Fate::Recap | Fate::Marker | Fate::Added(_) => (None, false),
+        };
+        let stands_in = matches!(piece.fate, Fate::Recap | Fate::Marker);
+        Item { bytes: piece.bytes.clone(), tokens: piece.tokens, event, verbatim, stands_in }
+    };
+    context.pieces().skip(from).map(item).collect()
+}
+
+fn describe(
+    fold: &Fold,
+    before: u64,
+    after: &Context,
+    origin: &dyn Fn(u32) -> Option<u32>,
+) -> Folded {
+    let pinned = fold.layout.pinned.iter().chain(&fold.layout.carried_user);
+    let edits = fold
+        .edits
+        .iter()
+        .filter_map(|edit| Some((origin(edit.seq)?, edit.reducer.clone(), edit.reason.clone())));
+    Folded {
+        before,
+        after: after.tokens(),
+        recap: fold.recap.as_ref().map(|recap| (recap.text.clone(), recap.tokens)),
+        pinned: pinned.filter_map(|seq| origin(*seq)).collect(),
+        edits: edits.collect(),
+    }
+}
+
+impl From<PlanError> for ReplayError {
+    fn from(error: PlanError) -> Self {
+        Self::Plan(error)
+    }
+}

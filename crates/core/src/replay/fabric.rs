@@ -1,0 +1,133 @@
+//! The fabric: what became of every event, fold by fold.
+
+use std::collections::BTreeMap;
+
+use crate::replay::drive::{Folded, Item};
+
+/// What became of an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cell {
+    /// It is sent as it is.
+    Verbatim,
+    /// A line that says what it was.
+    Stub,
+    /// Shortened.
+    Clipped,
+    /// In the recap.
+    Recap,
+    /// Behind a marker.
+    Marker,
+    /// Sent as it is because it was pinned, or is the user's last word.
+    Pinned,
+    /// Rendered otherwise, for the provider's sake.
+    Repaired,
+}
+
+impl Cell {
+    /// One letter, for tables.
+    #[must_use]
+    pub fn letter(self) -> char {
+        match self {
+            Self::Verbatim => 'v',
+            Self::Stub => 's',
+            Self::Clipped => 'c',
+            Self::Recap => 'r',
+            Self::Marker => 'm',
+            Self::Pinned => 'p',
+            Self::Repaired => 'x',
+        }
+    }
+
+    fn left(self) -> bool {
+        matches!(self, Self::Recap | Self::Marker)
+    }
+}
+
+/// One fold and what every event before it had become.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FoldRow {
+    /// Events of history when it was made.
+    pub at: usize,
+    /// Tokens of the context before and after.
+    pub before: u64,
+    /// After.
+    pub after: u64,
+    /// One a run of events, in order: what they became and how many.
+    pub fates: Vec<(Cell, u32)>,
+    /// Why, where there is more to say than the fate.
+    pub why: BTreeMap<u32, String>,
+    /// The text that stands for what left.
+    pub recap: Option<String>,
+    /// Its tokens.
+    pub recap_tokens: u64,
+}
+
+/// What has become of every event so far.
+#[derive(Default)]
+pub(super) struct Fabric {
+    cells: Vec<Cell>,
+    why: BTreeMap<u32, String>,
+}
+
+impl Fabric {
+    pub fn fold(&mut self, at: usize, items: &[Item], folded: &Folded) -> FoldRow {
+        let gone = if folded.recap.is_some() { Cell::Recap } else { Cell::Marker };
+        self.cells.resize(at, Cell::Verbatim);
+        for (seq, reducer, reason) in &folded.edits {
+            self.why.insert(*seq, format!("{reducer}: {reason}"));
+        }
+        let mut now = vec![None; at];
+        for item in items {
+            let Some(seq) = item.event else { continue };
+            let Some(cell) = now.get_mut(seq as usize) else { continue };
+            *cell = Some(match (item.verbatim, self.edit(seq, folded)) {
+                (true, _) if folded.pinned.contains(&seq) => Cell::Pinned,
+                (true, _) => Cell::Verbatim,
+                (false, Some(edit)) => edit,
+                (false, None) => Cell::Repaired,
+            });
+        }
+        for (cell, now) in self.cells.iter_mut().zip(now) {
+            *cell = match now {
+                Some(now) => now,
+                None if cell.left() => *cell,
+                None => gone,
+            };
+        }
+        FoldRow {
+            at,
+            before: folded.before,
+            after: folded.after,
+            fates: runs(&self.cells),
+            why: self.why.clone(),
+            recap: folded.recap.as_ref().map(|(text, _)| text.clone()),
+            recap_tokens: folded.recap.as_ref().map_or(0, |(_, tokens)| *tokens),
+        }
+    }
+
+    fn edit(&self, seq: u32, folded: &Folded) -> Option<Cell> {
+        let now = folded.edits.iter().find(|(at, ..)| *at == seq);
+        match now {
+            Some((_, reducer, _)) if reducer == "arguments" || reducer == "terminal" => {
+                Some(Cell::Clipped)
+            }
+            Some(_) => Some(Cell::Stub),
+            // Edited by an earlier fold: what it became stays.
+            None => {
+                let before = self.cells.get(seq as usize).copied();
+                before.filter(|cell| matches!(cell, Cell::Stub | Cell::Clipped))
+            }
+        }
+    }
+}
+
+fn runs(cells: &[Cell]) -> Vec<(Cell, u32)> {
+    let mut runs: Vec<(Cell, u32)> = Vec::new();
+    for cell in cells {
+        match runs.last_mut() {
+            Some((last, count)) if last == cell => *count += 1,
+            _ => runs.push((*cell, 1)),
+        }
+    }
+    runs
+}

@@ -1,0 +1,199 @@
+//! Judging what was sent against what was needed. Work is done once a message that comes or goes,
+//! not once a request.
+
+use bytes::Bytes;
+
+use crate::replay::artifacts::{Named, named};
+use crate::replay::drive::{Item, Sent};
+use crate::replay::measures::TokensBy;
+use crate::replay::names::{Counts, Names};
+use crate::replay::recording::{Mentions, Recording};
+use crate::replay::texts::{fold_space, message_text, quoted, words};
+use crate::view::{BlockKind, Role, View};
+
+/// The context as it was last sent, and what it mentions.
+#[derive(Default)]
+pub(super) struct Held {
+    messages: Vec<Message>,
+    tokens: u64,
+    pub ids: Counts,
+    pub words: Counts,
+    quotes: Counts,
+    pub rules: Counts,
+    pub reads: Counts,
+    pub writes: Counts,
+    /// Tokens by what they are, without the envelope.
+    pub by: TokensBy,
+    /// Which events are here, byte for byte.
+    pub events: Counts,
+}
+
+/// One message of it.
+struct Message {
+    item: Item,
+    /// What it says, where it is none of the recording.
+    made: Option<Box<Made>>,
+    by: TokensBy,
+}
+
+struct Made {
+    view: View,
+    /// Its text, white space folded.
+    text: String,
+    mentions: Mentions,
+}
+
+/// How the new context follows the one before.
+pub(super) struct Step {
+    /// Tokens of the messages at the front that are the same.
+    pub prefix: u64,
+    /// The context before is not the beginning of this one.
+    pub broke: bool,
+}
+
+impl Held {
+    /// Takes over what is sent now.
+    pub fn take(&mut self, recording: &Recording, sent: Sent) -> Step {
+        let before = self.messages.len();
+        let more = self.messages[sent.same.min(before)..].iter().zip(&sent.items);
+        let more = more.take_while(|(old, new)| same_bytes(&old.item.bytes, &new.bytes)).count();
+        let same = sent.same + more;
+        for message in self.messages.split_off(same) {
+            self.count(recording, &message, Counts::take);
+            self.by.take(&message.by);
+            self.tokens -= u64::from(message.item.tokens);
+        }
+        let prefix = self.tokens;
+        for item in sent.items.into_iter().skip(more) {
+            let message = Message::new(recording, item);
+            self.count(recording, &message, Counts::add);
+            self.by.add(&message.by);
+            self.tokens += u64::from(message.item.tokens);
+            self.messages.push(message);
+        }
+        Step { prefix, broke: same < before }
+    }
+
+    fn count(&mut self, recording: &Recording, message: &Message, change: fn(&mut Counts, &[u32])) {
+        let mentions = match (&message.made, message.item.event) {
+            (Some(made), _) => &made.mentions,
+            (None, Some(event)) => {
+                change(&mut self.events, &[event]);
+                &recording.mentions[event as usize]
+            }
+            (None, None) => return,
+        };
+        change(&mut self.ids, &mentions.ids);
+        change(&mut self.words, &mentions.words);
+        change(&mut self.quotes, &mentions.quotes);
+        change(&mut self.rules, &mentions.rules);
+        change(&mut self.reads, &mentions.reads);
+        change(&mut self.writes, &mentions.writes);
+    }
+
+    /// Whether a quoted string is here: in quotes, or in a text that was made for the context.
+    pub fn quotes(&self, recording: &Recording, quote: u32) -> bool {
+        let text = recording.quotes.text(quote);
+        self.quotes.has(quote)
+            || self.messages.iter().filter_map(|m| m.made.as_ref()).any(|m| m.text.contains(text))
+    }
+
+    /// The messages with their views, for a validator.
+    pub fn views<'a>(&'a self, recording: &'a Recording) -> Vec<(&'a [u8], &'a View)> {
+        let view = |message: &'a Message| -> Option<(&'a [u8], &'a View)> {
+            let view = match (&message.made, message.item.event) {
+                (Some(made), _) => &made.view,
+                (None, event) => &recording.log.events()[event? as usize].view,
+            };
+            Some((&message.item.bytes[..], view))
+        };
+        self.messages.iter().filter_map(view).collect()
+    }
+}
+
+/// Equal, told in most cases by where they are.
+fn same_bytes(a: &Bytes, b: &Bytes) -> bool {
+    a.len() == b.len() && (std::ptr::eq(a.as_ptr(), b.as_ptr()) || a == b)
+}
+
+impl Message {
+    fn new(recording: &Recording, item: Item) -> Self {
+        if let Some(event) = item.event.filter(|_| item.verbatim) {
+            let event = &recording.log.events()[event as usize];
+            let by = by(&event.view, &event.tokens.blocks, event.tokens.total, false);
+            return Self { item, made: None, by };
+        }
+        let log = &recording.log;
+        let view = log.dialect().view(&item.bytes);
+        let text = message_text(&item.bytes, &view);
+        let folded = fold_space(&text);
+        let mentions = mention(recording, &text, &folded);
+        let tokens = crate::log::measure(&**log.counter(), &item.bytes, &view);
+        let by = by(&view, &tokens.blocks, item.tokens, item.stands_in);
+        Self { item, made: Some(Box::new(Made { view, text: folded, mentions })), by }
+    }
+}
+
+/// What a text that is not of the recording mentions, of what the recording knows.
+fn mention(recording: &Recording, text: &str, folded: &str) -> Mentions {
+    let numbers = |names: &Names, found: &mut dyn Iterator<Item = &str>| {
+        let mut numbers: Vec<u32> = found.filter_map(|text| names.get(text)).collect();
+        numbers.sort_unstable();
+        numbers.dedup();
+        numbers.into_boxed_slice()
+    };
+    let held = |names: &Names| -> Box<[u32]> {
+        names
+            .iter()
+            .filter(|(_, known)| folded.contains(*known))
+            .map(|(number, _)| number)
+            .collect()
+    };
+    let uses: Vec<(u32, Named)> =
+        recording.paths.iter().map(|(number, path)| (number, named(text, path))).collect();
+    let of = |how: fn(&Named) -> bool| -> Box<[u32]> {
+        uses.iter().filter(|(_, named)| how(named)).map(|(number, _)| *number).collect()
+    };
+    Mentions {
+        ids: numbers(&recording.ids, &mut crate::ids::identifiers(text)),
+        words: numbers(&recording.words, &mut words(text)),
+        quotes: numbers(&recording.quotes, &mut quoted(text)),
+        rules: held(&recording.rules),
+        reads: of(|named| named.read),
+        writes: of(|named| named.modified),
+    }
+}
+
+/// The tokens of a message by what they are; what no block has goes with the role.
+fn by(view: &View, blocks: &[u32], total: u32, stands_in: bool) -> TokensBy {
+    let mut by = TokensBy::default();
+    let mut rest = u64::from(total);
+    if stands_in {
+        by.recap = rest;
+        return by;
+    }
+    for (block, tokens) in view.blocks.iter().zip(blocks) {
+        let tokens = u64::from(*tokens).min(rest);
+        rest -= tokens;
+        *match &block.kind {
+            BlockKind::Call { .. } => &mut by.call,
+            BlockKind::Result { .. } => &mut by.result,
+            _ => by_role(&mut by, view.role),
+        } += tokens;
+    }
+    *by_role_rest(&mut by, view) += rest;
+    by
+}
+
+fn by_role(by: &mut TokensBy, role: Role) -> &mut u64 {
+    match role {
+        Role::Assistant => &mut by.assistant,
+        Role::Tool => &mut by.result,
+        role if role.is_system() => &mut by.system,
+        _ => &mut by.user,
+    }
+}
+
+fn by_role_rest<'a>(by: &'a mut TokensBy, view: &View) -> &'a mut u64 {
+    if view.has_results() { &mut by.result } else { by_role(by, view.role) }
+}

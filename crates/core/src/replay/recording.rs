@@ -1,0 +1,251 @@
+//! A recorded conversation, read once for all strategies and windows: what each message mentions,
+//! and what each request needed.
+
+use std::collections::VecDeque;
+
+use rustc_hash::FxHashSet;
+
+use crate::ids::identifiers;
+use crate::log::Log;
+use crate::replay::names::{Counts, Names};
+use crate::replay::texts::{message_text, quoted, stated_rules, words};
+use crate::tools::ToolTable;
+use crate::view::{BlockKind, Role};
+
+/// The newest messages of history that together reach this many characters are not at risk.
+const RECENT_CHARS: usize = 12_000;
+/// A word that history holds fewer times than this is rare (the second extractor).
+const RARE: u32 = 5;
+
+/// A conversation, ready to be replayed.
+pub struct Recording {
+    pub(super) log: Log,
+    pub(super) ids: Names,
+    pub(super) words: Names,
+    pub(super) quotes: Names,
+    pub(super) rules: Names,
+    pub(super) paths: Names,
+    /// What each event says.
+    pub(super) mentions: Vec<Mentions>,
+    pub(super) requests: Vec<Request>,
+    /// Rules in the order in which users stated them, repetitions included.
+    pub(super) stated: Vec<u32>,
+    /// Files that calls used, in order.
+    pub(super) uses: Vec<FileUse>,
+}
+
+/// What the text of one message mentions, each once, by number.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Mentions {
+    pub ids: Box<[u32]>,
+    pub words: Box<[u32]>,
+    pub quotes: Box<[u32]>,
+    pub rules: Box<[u32]>,
+    /// Paths that its calls read.
+    pub reads: Box<[u32]>,
+    /// Paths that its calls changed.
+    pub writes: Box<[u32]>,
+}
+
+/// A request, and what the message that answered it needed.
+#[derive(Clone, Debug)]
+pub(super) struct Request {
+    /// The message that answered it: history is what stands before.
+    pub at: usize,
+    /// Identifiers that it uses and history holds.
+    pub need: Vec<Need>,
+    /// Rare words at risk, by number.
+    pub rare: Box<[u32]>,
+    /// Quoted strings at risk, by number.
+    pub quotes: Box<[u32]>,
+    /// How many of [`Recording::stated`] stand before.
+    pub stated: usize,
+}
+
+/// An identifier that was needed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Need {
+    pub id: u32,
+    /// Not in the newest messages.
+    pub at_risk: bool,
+    /// The event that mentioned it last.
+    pub seen: u32,
+}
+
+/// A file that a call used.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FileUse {
+    pub event: usize,
+    pub path: u32,
+    pub modified: bool,
+}
+
+impl Recording {
+    /// Reads a log. O(log), once.
+    #[must_use]
+    pub fn new(log: Log) -> Self {
+        let mut reader = Reader::default();
+        for (at, event) in log.events().iter().enumerate() {
+            let view = &event.view;
+            let text = message_text(&event.bytes, view);
+            if view.role == Role::Assistant && at > 0 && !view.has_results() {
+                reader.request(at, &text);
+            }
+            let mut mentions = reader.mention(&text);
+            if view.is_real_user() {
+                mentions.rules = reader.rules(&text);
+            }
+            for block in &view.blocks {
+                if let BlockKind::Call { name, .. } = &block.kind {
+                    let name = name.map(|name| name.decode(&event.bytes).into_owned());
+                    let name = name.unwrap_or_default();
+                    reader.call(at, &name, &block.text(&event.bytes), &mut mentions);
+                }
+            }
+            reader.take_in(at, text.chars().count(), mentions);
+        }
+        let Reader { ids, words, quotes, rules, paths, mentions, requests, stated, uses, .. } =
+            reader;
+        Self { log, ids, words, quotes, rules, paths, mentions, requests, stated, uses }
+    }
+
+    /// The log.
+    #[must_use]
+    pub fn log(&self) -> &Log {
+        &self.log
+    }
+
+    /// Number of requests.
+    #[must_use]
+    pub fn requests(&self) -> usize {
+        self.requests.len()
+    }
+}
+
+#[derive(Default)]
+struct Reader {
+    ids: Names,
+    words: Names,
+    quotes: Names,
+    rules: Names,
+    paths: Names,
+    mentions: Vec<Mentions>,
+    requests: Vec<Request>,
+    uses: Vec<FileUse>,
+    /// The event that mentioned each identifier last.
+    seen: Vec<u32>,
+    /// How often each word occurred.
+    times: Vec<u32>,
+    stated: Vec<u32>,
+    recent: Recent,
+}
+
+/// The newest messages of history: what they mention is not at risk.
+#[derive(Default)]
+struct Recent {
+    /// Event and characters, oldest first.
+    messages: VecDeque<(usize, usize)>,
+    chars: usize,
+    ids: Counts,
+    words: Counts,
+    quotes: Counts,
+}
+
+impl Recent {
+    fn add(&mut self, mentions: &Mentions) {
+        self.ids.add(&mentions.ids);
+        self.words.add(&mentions.words);
+        self.quotes.add(&mentions.quotes);
+    }
+
+    fn take(&mut self, mentions: &Mentions) {
+        self.ids.take(&mentions.ids);
+        self.words.take(&mentions.words);
+        self.quotes.take(&mentions.quotes);
+    }
+}
+
+impl Reader {
+    fn request(&mut self, at: usize, said: &str) {
+        let need = numbers(identifiers(said).filter_map(|id| self.ids.get(id)));
+        let need = need.iter().map(|id| Need {
+            id: *id,
+            at_risk: !self.recent.ids.has(*id),
+            seen: self.seen[*id as usize],
+        });
+        let need: Vec<_> = need.collect();
+        let rare = words(said).filter_map(|word| self.words.get(word));
+        let rare = numbers(
+            rare.filter(|word| self.times[*word as usize] < RARE && !self.recent.words.has(*word)),
+        );
+        let used = quoted(said).filter_map(|quote| self.quotes.get(quote));
+        let used = numbers(used.filter(|quote| !self.recent.quotes.has(*quote)));
+        self.requests.push(Request { at, need, rare, quotes: used, stated: self.stated.len() });
+    }
+
+    fn mention(&mut self, text: &str) -> Mentions {
+        let ids = numbers(identifiers(text).map(|id| self.ids.number(id)));
+        let mut all = Vec::new();
+        for word in words(text) {
+            let number = self.words.number(word);
+            if self.times.len() <= number as usize {
+                self.times.push(0);
+            }
+            self.times[number as usize] += 1;
+            all.push(number);
+        }
+        let words = numbers(all);
+        let quotes = numbers(quoted(text).map(|quote| self.quotes.number(quote)));
+        Mentions { ids, words, quotes, ..Mentions::default() }
+    }
+
+    fn rules(&mut self, text: &str) -> Box<[u32]> {
+        let stated = stated_rules(text);
+        let stated: Vec<u32> = stated.iter().map(|rule| self.rules.number(rule)).collect();
+        self.stated.extend(&stated);
+        numbers(stated)
+    }
+
+    fn call(&mut self, at: usize, name: &str, args: &str, mentions: &mut Mentions) {
+        let facts = ToolTable::builtin().facts(name, args);
+        let mut used = |paths: &[String], modified| {
+            let numbers = numbers(paths.iter().map(|path| self.paths.number(path)));
+            let uses = numbers.iter().map(|path| FileUse { event: at, path: *path, modified });
+            self.uses.extend(uses);
+            numbers
+        };
+        let (reads, writes) = (used(&facts.reads, false), used(&facts.writes, true));
+        mentions.reads = join(&mentions.reads, &reads);
+        mentions.writes = join(&mentions.writes, &writes);
+    }
+
+    fn take_in(&mut self, at: usize, chars: usize, mentions: Mentions) {
+        self.seen.resize(self.ids.len(), 0);
+        for id in &mentions.ids {
+            self.seen[*id as usize] = u32::try_from(at).unwrap_or(u32::MAX);
+        }
+        let recent = &mut self.recent;
+        recent.add(&mentions);
+        self.mentions.push(mentions);
+        recent.messages.push_back((at, chars));
+        recent.chars += chars;
+        while let Some((oldest, its)) = recent.messages.front().copied()
+            && recent.messages.len() > 1
+            && recent.chars - its >= RECENT_CHARS
+        {
+            recent.chars -= its;
+            recent.messages.pop_front();
+            recent.take(&self.mentions[oldest]);
+        }
+    }
+}
+
+/// Each number once, in the order in which they came.
+fn numbers(all: impl IntoIterator<Item = u32>) -> Box<[u32]> {
+    let mut seen = FxHashSet::default();
+    all.into_iter().filter(|number| seen.insert(*number)).collect()
+}
+
+fn join(a: &[u32], b: &[u32]) -> Box<[u32]> {
+    numbers(a.iter().chain(b).copied())
+}
