@@ -106,8 +106,13 @@ impl Ask<'_> {
         let policy = Policy::preset(self.preset)?;
         let mut session =
             Session::new("bench", policy, kind.shared(), profile, counter, Meter::exact());
-        for event in conversation.events {
+        let budget = Budget::new(self.window);
+        for (at, event) in conversation.events.into_iter().enumerate() {
             session.append(event);
+            if at == 0 {
+                // The budget is known to the session of a host; nothing is folded yet.
+                session.context(&budget, 0)?;
+            }
         }
         Ok(session)
     }
@@ -124,6 +129,10 @@ impl Ask<'_> {
 /// A session that holds the events, each appended when it came, none folded so far. Measured:
 /// planning the fold, and the bytes of the new context.
 fn fold(input: &Bytes, ask: &Ask<'_>) -> Result<Figures> {
+    // The peer is warm, too: what a process makes once (tables of patterns) is there.
+    let rows = midfold_testkit::big_messages(400, 400 * READ_BYTES);
+    let warm = Bytes::from(midfold_testkit::emit::openai_request(&rows));
+    ask.fold(&mut ask.held(&warm)?)?;
     let mut session = ask.held(input)?;
     let before = black_box(session.view());
     let start = bench::process_time();

@@ -9,7 +9,7 @@ use super::Session;
 use crate::budget::Budget;
 use crate::layout::layout;
 use crate::log::Event;
-use crate::policy::{Cover, Policy, ReducerName};
+use crate::policy::{Cover, Policy, ReducerName, TailRule};
 use crate::tools::ToolTable;
 use crate::unit::starts_unit;
 
@@ -34,8 +34,12 @@ pub(super) struct Ahead {
 impl Ahead {
     /// Stays clear of the tail that a fold for this budget would keep.
     pub(super) fn keep_for(&mut self, policy: &Policy, budget: &Budget) {
+        let of = match policy.tail.rule {
+            TailRule::Floors => budget.tokens(),
+            TailRule::Ceiling => policy.trigger.threshold_tokens(budget.tokens()),
+        };
         // Twice, for what aligning the cut and keeping the last turn add to a tail.
-        self.keep = policy.tail.ratio.of(budget.tokens()).saturating_mul(2).max(1);
+        self.keep = policy.tail.ratio.of(of).saturating_mul(2).max(1);
     }
 
     fn keep(&self) -> u64 {
