@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """One measurement of hermes-agent's compressor, in a process of its own; prints one JSON object.
 
-    measure_hermes.py compress|call FILE WINDOW [--first]
+    measure_hermes.py compress|rest|call FILE WINDOW [--first]
 
 Processor time (user and system, `time.process_time`) and peak memory of the process. The peer is
 given its best case:
@@ -70,7 +70,6 @@ def main():
         after = json.dumps(hermes_peer.on_the_wire(context), ensure_ascii=False).encode()
         took = time.process_time() - start
     else:
-        size = len(text)
         messages = json.loads(text)["messages"]
         del text
         tokens = module.estimate_messages_tokens_rough(messages)
@@ -79,7 +78,6 @@ def main():
         start = time.process_time()
         context = compressor.compress(messages, current_tokens=tokens)
         took = time.process_time() - start
-        text = b" " * 0
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     if not compressor._last_summary_fallback_used or len(context) >= len(messages):
         sys.exit("the peer compacted nothing: the figure would say nothing")

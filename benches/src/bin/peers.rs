@@ -3,8 +3,8 @@
 //!
 //! ```text
 //! peers generate DIR coding|reads N…         DIR/SHAPE-N.json: a Chat Completions request body
-//! peers measure fold|cold|read FILE COUNTER PRESET WINDOW
-//! peers limits FILE                          what this machine does with the same bytes at best
+//! peers measure fold|cold FILE COUNTER PRESET WINDOW
+//! peers limits FILE                     what this machine does with the same bytes at best
 //! ```
 //!
 //! A measurement prints one JSON object. Times are processor time (user and system) of the whole
