@@ -72,7 +72,7 @@ impl Session {
                 let real_user = |event: &Event| event.view.is_real_user();
                 self.ahead.user = self.log.events().iter().rposition(real_user);
                 let layout = layout(&self.log, &self.log.units(), &self.policy, 0, Some(0));
-                Vec::from([layout.head_end..layout.head_end])
+                std::iter::once(layout.head_end..layout.head_end).collect()
             }
             runs => runs.to_vec(),
         };
