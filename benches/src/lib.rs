@@ -41,6 +41,27 @@ pub fn cpu_time() -> Duration {
     }
 }
 
+/// Processor time of the whole process, user and system: what others do on the machine is not in it.
+#[must_use]
+pub fn process_time() -> Duration {
+    #[cfg(unix)]
+    {
+        let now = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+        Duration::new(now.tv_sec.unsigned_abs(), u32::try_from(now.tv_nsec).unwrap_or(0))
+    }
+    #[cfg(not(unix))]
+    cpu_time()
+}
+
+/// Peak memory of a process so far, in bytes. Linux only; elsewhere it is not known.
+#[must_use]
+pub fn high_water(process: u32) -> Option<f64> {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kilobytes: f64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kilobytes * 1024.0)
+}
+
 /// A counter by its name.
 ///
 /// # Errors

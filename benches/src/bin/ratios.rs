@@ -228,7 +228,7 @@ fn child(what: &str, file: &Path) -> Result<()> {
         })?,
         _ => bail!("unknown measurement {what}"),
     };
-    let peak = high_water(std::process::id()).unwrap_or(f64::NAN);
+    let peak = bench::high_water(std::process::id()).unwrap_or(f64::NAN);
     writeln!(std::io::stdout(), "{seconds} {peak}")?;
     Ok(())
 }
@@ -244,20 +244,12 @@ fn timed(work: impl FnOnce() -> Result<()>) -> Result<f64> {
     Ok(bench::cpu_time().saturating_sub(start).as_secs_f64())
 }
 
-/// Peak memory of a process so far, in bytes. Linux only; elsewhere the rows are missing.
-fn high_water(process: u32) -> Option<f64> {
-    let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-    let kilobytes: f64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
-    Some(kilobytes * 1024.0)
-}
-
 /// Peak memory of a command: its high-water mark, asked for until it ends.
 fn peak_of(command: &mut Command) -> Result<Option<f64>> {
     let mut process = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
     let mut peak = None;
     let status = loop {
-        peak = high_water(process.id()).or(peak);
+        peak = bench::high_water(process.id()).or(peak);
         if let Some(status) = process.try_wait()? {
             break status;
         }

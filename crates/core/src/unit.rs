@@ -180,17 +180,28 @@ pub(crate) fn units(events: &[Event]) -> Vec<Unit> {
     let mut units: Vec<Unit> = Vec::new();
     let mut last_step = None;
     for (at, event) in events.iter().enumerate() {
-        let in_step = event.view.role == Role::Assistant || event.view.has_results();
+        let step = step_of(event);
         match units.last_mut() {
-            Some(unit) if in_step && last_step == Some(event.step) => unit.events.end = at + 1,
+            Some(unit) if step.is_some() && last_step == step => unit.events.end = at + 1,
             _ => units.push(Unit { events: at..at + 1, closed: true }),
         }
-        last_step = in_step.then_some(event.step);
+        last_step = step;
     }
     if let Some(newest) = units.last_mut() {
         newest.closed = !is_open(&events[newest.events.clone()]);
     }
     units
+}
+
+/// Whether a unit starts at `at`: what [`units`] says, for one place.
+pub(crate) fn starts_unit(events: &[Event], at: usize) -> bool {
+    let step = |at: usize| events.get(at).and_then(step_of);
+    at.checked_sub(1).is_none_or(|before| step(at).is_none() || step(before) != step(at))
+}
+
+/// The step of an event that is a part of one.
+fn step_of(event: &Event) -> Option<u32> {
+    (event.view.role == Role::Assistant || event.view.has_results()).then_some(event.step)
 }
 
 fn is_open(events: &[Event]) -> bool {

@@ -1,6 +1,7 @@
 //! The state machine over all of it: a session. Sans-IO: it is told, it never asks anybody. Time
 //! comes in as a value, a model's reply too.
 
+mod ahead;
 mod background;
 mod brief;
 mod contract;
@@ -17,13 +18,13 @@ use crate::fold::{Fold, Joining};
 use crate::hooks::{Decision, Hooks, NoHooks};
 use crate::log::Log;
 use crate::meter::Meter;
-use crate::plan::{Cause, NoOp, Outcome, Plan, PlanError, plan_from};
+use crate::plan::{Cause, Memo, NoOp, Outcome, Plan, PlanError, plan_from};
 use crate::policy::{Policy, Trigger};
 use crate::profile::Profile;
 use crate::project::{Context, Projection};
-use crate::recap::gather::Gathered;
 use crate::trigger::{Due, Gate, Hold, Load, Millis};
 
+use ahead::Ahead;
 pub use background::{CompleteError, Narration, Wanted};
 pub use brief::{Brief, BriefError, Reading, kept_ranges};
 pub use contract::{Engine, Midfold, Passthrough, engine};
@@ -63,8 +64,9 @@ pub struct Session {
     settled: Option<(Sent, u64)>,
     usage: Usage,
     narration: Narration,
-    /// What the last fold gathered: the next one goes on from there.
-    gathered: Option<Gathered>,
+    /// What the last fold gathered, and what was gathered since: the next one goes on from there.
+    gathered: Memo,
+    ahead: Ahead,
     hooks: Arc<dyn Hooks>,
 }
 
@@ -124,7 +126,8 @@ impl Session {
             settled: None,
             usage: Usage::default(),
             narration: Narration::default(),
-            gathered: None,
+            gathered: Memo::default(),
+            ahead: Ahead::default(),
             hooks: Arc::new(NoHooks),
         }
     }
@@ -154,6 +157,7 @@ impl Session {
     pub fn append(&mut self, event: RawEvent) -> u32 {
         let seq = self.log.append(event);
         self.projection.extend(&self.log);
+        self.gather_ahead();
         seq
     }
 
@@ -178,6 +182,7 @@ impl Session {
     pub fn context(&mut self, budget: &Budget, now: Millis) -> Result<Context, PlanError> {
         let budget = self.gate.budget(budget, &self.policy);
         budget.check()?;
+        self.ahead.keep_for(&self.policy, &budget);
         match self.due(&budget, now) {
             Due::Threshold(_) | Due::HardWindow { .. } => {
                 self.gate.probe(now);
@@ -245,7 +250,7 @@ impl Session {
         cause: Cause,
     ) -> Result<Outcome, PlanError> {
         let load = self.load();
-        let mut memo = self.gathered.take();
+        let mut memo = std::mem::take(&mut self.gathered);
         let outcome = match self.take_prepared(budget, focus, cause) {
             Some(fold) => Outcome::Folded(Box::new(fold)),
             None => self.plan(budget, focus, cause, &Wish::default(), &mut memo)?,
@@ -274,7 +279,7 @@ impl Session {
         budget: &Budget,
         focus: Option<&str>,
         cause: Cause,
-        memo: &mut Option<Gathered>,
+        memo: &mut Memo,
     ) -> Result<Outcome, PlanError> {
         let must = cause == Cause::Overflow || self.load().upper > budget.tokens();
         let mut outcome = outcome;
@@ -297,7 +302,7 @@ impl Session {
         focus: Option<&str>,
         cause: Cause,
         wish: &Wish,
-        memo: &mut Option<Gathered>,
+        memo: &mut Memo,
     ) -> Result<Outcome, PlanError> {
         let pins: Vec<u32> = self.pins.iter().chain(&wish.pins).copied().collect();
         let request = Plan {

@@ -9,7 +9,7 @@ use crate::counter::Content;
 use crate::edit;
 use crate::ids::identifiers;
 use crate::layout::{Layout, layout};
-use crate::log::Log;
+use crate::log::{Event, Log};
 use crate::narrate::Narrated;
 use crate::policy::{Cover, Fallback, ReducerName};
 use crate::recap::compose::{Composed, Frame, compose};
@@ -39,13 +39,34 @@ pub(super) struct Draft {
     pub tail_is_newest: bool,
 }
 
+/// What was gathered, and of which events: gathering goes on from there. No fold depends on it, only
+/// how long planning one takes.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Memo {
+    gathered: Option<Gathered>,
+    runs: Vec<Range<usize>>,
+}
+
+impl Memo {
+    /// Takes in these runs of events: what is new in them, where they begin with what is held.
+    pub fn extend(&mut self, events: &[Event], runs: Vec<Range<usize>>, tools: &ToolTable) {
+        self.gathered = Some(Gathered::over(self.gathered.take(), events, &runs, tools));
+        self.runs = runs;
+    }
+
+    /// The runs of events that were gathered.
+    pub fn runs(&self) -> &[Range<usize>] {
+        &self.runs
+    }
+}
+
 /// Drafts a fold; `None` when nothing lies between head and tail that may go.
 pub(super) fn draft(
     request: &Plan<'_>,
     scale: Scale,
     before: u64,
     limits: Limits,
-    memo: &mut Option<Gathered>,
+    memo: &mut Memo,
 ) -> Option<Draft> {
     let log = request.log;
     let units = log.units();
@@ -286,12 +307,13 @@ impl Composing<'_> {
         &self,
         covered: &[usize],
         kept: &[(usize, Vec<(usize, Edited)>)],
-        memo: &mut Option<Gathered>,
+        memo: &mut Memo,
     ) -> Composed {
         let Self { request, layout, narrated, cap, tools } = *self;
         let log = request.log;
         let policy = request.policy;
-        let gathered = Gathered::over(memo.take(), log.events(), &runs(covered), tools);
+        memo.extend(log.events(), runs(covered), tools);
+        let gathered = memo.gathered.get_or_insert_default();
         let elsewhere_texts = elsewhere(log, layout, kept);
         let elsewhere: FxHashSet<&str> =
             elsewhere_texts.iter().flat_map(|text| identifiers(text)).collect();
@@ -306,8 +328,8 @@ impl Composing<'_> {
                 || layout.carried_user.is_some();
         let cap = if policy.recap.fallback == Fallback::Computed { cap } else { 0 };
         let narration = narrated.map(narrated_sections).unwrap_or_default();
-        let composed = compose(
-            &gathered,
+        compose(
+            gathered,
             &Frame {
                 cap,
                 narration: &narration,
@@ -318,9 +340,7 @@ impl Composing<'_> {
                 file_blocks: policy.recap.file_blocks,
                 focus: &focus,
             },
-        );
-        *memo = Some(gathered);
-        composed
+        )
     }
 }
 

@@ -6,6 +6,8 @@ mod record;
 
 use serde::{Deserialize, Serialize};
 
+pub(crate) use self::draft::Memo;
+
 use crate::budget::{Budget, BudgetError};
 use crate::fold::{Fold, Joining, VerdictRecord};
 use crate::log::Log;
@@ -13,7 +15,6 @@ use crate::meter::Meter;
 use crate::narrate::Narrated;
 use crate::policy::Policy;
 use crate::project::{Context, project};
-use crate::recap::gather::Gathered;
 
 /// What to plan for.
 pub struct Plan<'a> {
@@ -232,15 +233,12 @@ const ROUNDS: usize = 12;
 /// # Errors
 /// When the budget is unusable, or what may not be folded is larger than it.
 pub fn plan(request: &Plan<'_>) -> Result<Outcome, PlanError> {
-    plan_from(request, &mut None)
+    plan_from(request, &mut Memo::default())
 }
 
 /// The same, with what was gathered for the fold before: identifiers are scanned once. The
 /// outcome does not depend on it.
-pub(crate) fn plan_from(
-    request: &Plan<'_>,
-    memo: &mut Option<Gathered>,
-) -> Result<Outcome, PlanError> {
+pub(crate) fn plan_from(request: &Plan<'_>, memo: &mut Memo) -> Result<Outcome, PlanError> {
     let policy = request.policy;
     let mut budget = request.budget.clone();
     budget.injection_reserve = budget.injection_reserve.max(policy.trigger.injection_reserve);
@@ -292,7 +290,7 @@ fn narrated_span(
     meter: Meter,
     scale: Scale,
     before: &Context,
-    memo: &mut Option<Gathered>,
+    memo: &mut Memo,
 ) -> Option<Fold> {
     let narrated = request.narrated?;
     let limits = Limits { through: Some(narrated.span.end as usize), ..Limits::default() };
