@@ -1,5 +1,7 @@
 //! What a session gathers while events come in changes how long a fold takes, and nothing else.
 
+#![expect(clippy::unwrap_used, reason = "test helpers may fail loudly")]
+
 use bytes::Bytes;
 use midfold::formats::{DialectKind, profile};
 use midfold::{Budget, Log, Meter, Outcome, Policy, RawEvent, Session, tokens};
