@@ -53,7 +53,8 @@ impl Gathered {
             // What a section named was worth a place, and may lose it there.
             lines
                 .iter()
-                .flat_map(|line| identifiers(line))
+                .flat_map(|line| line.split(", "))
+                .flat_map(|entry| identifiers(file_entry(entry).0))
                 .for_each(|id| self.carry(&[id], CARRIED_WEIGHT));
         }
         match name {

@@ -186,8 +186,7 @@ mod tests {
 
     #[test]
     fn a_hit_of_a_search_is_known_by_its_line_number() {
-        for (id, hit) in
-            [("12:def", true), ("24-bit", false), ("00ff00", false), ("v1.2-3", false)]
+        for (id, hit) in [("12:def", true), ("24-bit", false), ("00ff00", false), ("v1.2-3", false)]
         {
             assert_eq!(is_hit(id), hit, "{id}");
         }
