@@ -201,7 +201,7 @@ struct Wish<'a> {
 }
 
 /// Rounds of narrowing for `--target`: each takes off what was over.
-const ROUNDS: usize = 5;
+const ROUNDS: usize = 8;
 
 impl Wish<'_> {
     fn compact(
