@@ -18,9 +18,9 @@ use crate::input::Input;
 use crate::output::{Color, Output};
 use crate::report::number;
 
-pub use corpus::{Corpus, Skipped};
+pub use corpus::{Corpus, Recorded, Skipped};
 pub use progress::Progress;
-pub use work::{Outcome, Task, work};
+pub use work::{About, Outcome, Task, work};
 
 pub fn run(args: &Replay, json: bool, output: &Output) -> Result<(), CommandError> {
     let prices = prices(&args.measure.prices)?;
