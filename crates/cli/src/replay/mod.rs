@@ -20,7 +20,7 @@ use crate::report::number;
 
 pub use corpus::{Corpus, Recorded, Skipped};
 pub use progress::Progress;
-pub use work::{About, Outcome, Task, work};
+pub use work::{Outcome, Task, work};
 
 pub fn run(args: &Replay, json: bool, output: &Output) -> Result<(), CommandError> {
     let prices = prices(&args.measure.prices)?;

@@ -235,11 +235,12 @@ fn picture(style: &Style, tuned: &Tuned<'_>, listed: &[usize]) -> String {
             _ => "     ".to_owned(),
         };
         let line: String = line.iter().collect();
-        out +=
-            &format!("  {} {}\n", style.paint(Color::Dim, &format!("{scale} │")), line.trim_end());
+        let line = format!("  {} {line}", style.paint(Color::Dim, &format!("{scale} │")));
+        out += line.trim_end();
+        out.push('\n');
     }
     let axis = format!("        └{}", "─".repeat(width + 1));
-    let scale = format!("          {left:<.3}{right:>1$.3}", 0, width.saturating_sub(5));
+    let scale = format!("         {left:<.3}{right:>room$.3}", room = width.saturating_sub(4));
     let about = "          up: at-risk recall, right: cost; D `default`, · other policies";
     out + &style.paint(Color::Dim, &format!("{axis}\n{scale}\n{about}\n"))
 }

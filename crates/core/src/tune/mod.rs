@@ -256,8 +256,9 @@ pub fn judge(plan: &Plan<'_>, found: &Found, held: Option<Pair<'_>>) -> Verdict 
 }
 
 /// Splits conversations into those to search on and those held out, half and half, so that both
-/// halves have long and short ones of every kind: in the order of kind and length every second pair
-/// changes sides. `(kind, tokens)` each; `true` is held out. Of one conversation nothing is.
+/// halves have long and short ones of every kind: in the order of kind and length the sides are
+/// dealt as a, b, b, a. `(kind, tokens)` each; `true` is held out. The odd one is searched on, so
+/// that of one conversation nothing is held out.
 #[must_use]
 pub fn hold_out(conversations: &[(&str, u64)]) -> Vec<bool> {
     let mut order: Vec<usize> = (0..conversations.len()).collect();
@@ -267,7 +268,8 @@ pub fn hold_out(conversations: &[(&str, u64)]) -> Vec<bool> {
     });
     let mut held = vec![false; conversations.len()];
     for (place, at) in order.into_iter().enumerate() {
-        held[at] = matches!(place % 4, 1 | 2);
+        let odd = place + 1 == conversations.len() && place.is_multiple_of(2);
+        held[at] = matches!(place % 4, 1 | 2) && !odd;
     }
     held
 }

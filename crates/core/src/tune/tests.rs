@@ -131,6 +131,11 @@ fn losing_rules_rare_words_or_files_is_not_fit() {
 fn halves_have_as_many_of_each_kind_and_both_have_long_ones() {
     assert_eq!(hold_out(&[("a", 5)]), [false]);
     assert_eq!(hold_out(&[("a", 5), ("a", 9)]), [true, false]);
+    for n in 1..20u64 {
+        let list: Vec<(&str, u64)> = (0..n).map(|tokens| ("a", tokens)).collect();
+        let held = hold_out(&list).into_iter().filter(|held| *held).count() as u64;
+        assert_eq!(held, n / 2);
+    }
     let list: Vec<(&str, u64)> = (0..16).map(|n| (["a", "b"][n % 2], n as u64)).collect();
     let held = hold_out(&list);
     for kind in ["a", "b"] {
