@@ -146,7 +146,8 @@ pub fn front(points: &[(usize, Point)]) -> Vec<usize> {
 pub struct Gain {
     /// Larger is better.
     pub by: f64,
-    /// The standard error over conversations, and at least [`FLOOR`].
+    /// What chance reaches once in twenty times: [`SURE`] standard errors over conversations, and
+    /// at least [`FLOOR`].
     pub noise: f64,
 }
 
@@ -154,6 +155,9 @@ pub struct Gain {
 pub const FLOOR: f64 = 0.002;
 /// The same where there is one conversation, and no error can be told.
 pub const FLOOR_ALONE: f64 = 0.01;
+/// Standard errors that a gain has to be: 95 % of a normal distribution lie below. A gain that one
+/// conversation alone has made is one standard error.
+pub const SURE: f64 = 1.645;
 
 impl Gain {
     /// More than noise.
@@ -187,7 +191,7 @@ fn gain(base: &[Part], other: &[Part], worth: impl Fn(&Point) -> f64) -> Gain {
     let n = without.len() as f64;
     let mean = without.iter().sum::<f64>() / n;
     let spread: f64 = without.iter().map(|d| (d - mean) * (d - mean)).sum();
-    Gain { by, noise: ((n - 1.0) / n * spread).sqrt().max(FLOOR) }
+    Gain { by, noise: (SURE * ((n - 1.0) / n * spread).sqrt()).max(FLOOR) }
 }
 
 /// What a policy gains over the base on the axis that is wanted, and on the one that is guarded.

@@ -11,7 +11,7 @@ use crate::event::Hash;
 use crate::policy::Policy;
 use crate::replay::Measures;
 
-pub use front::{FLOOR, FLOOR_ALONE, Gain, Part, Point, Prefer, front, gains};
+pub use front::{FLOOR, FLOOR_ALONE, Gain, Part, Point, Prefer, SURE, front, gains};
 pub use space::{Change, KNOBS, Knob, changes, overlay, seeds};
 
 /// Policies that are measured at once. Fixed, so that the number of cores changes no result.

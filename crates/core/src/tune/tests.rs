@@ -108,7 +108,7 @@ fn what_does_not_hold_is_not_better() {
     over[0].over = 1;
     assert!(matches!(held(Some(&over)), Verdict::NotHeld { .. }), "over the window there");
     let mut dear = theirs.clone();
-    dear.iter_mut().for_each(|m| m.cost += 500);
+    dear.iter_mut().for_each(|m| m.cost += 2_000);
     assert!(matches!(held(Some(&dear)), Verdict::NotHeld { .. }), "it costs more there");
     let alone = search(&Plan { tries: 1, ..plan }, |policies| {
         policies.iter().map(|policy| world(policy, 1)).collect()
