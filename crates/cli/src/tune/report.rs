@@ -24,9 +24,10 @@ pub fn report(style: &Style, tuned: &Tuned<'_>) -> String {
     out += &chosen(style, tuned, &listed);
     out += &held(style, tuned);
     out += &verdict(style, tuned);
-    for text in &tuned.left_out {
-        out +=
-            &lines(style, Color::Yellow, &format!("left out, `{BASE}` cannot replay it: {text}"));
+    if let Some(first) = tuned.left_out.first() {
+        let count = number(tuned.left_out.len() as u64);
+        let text = format!("{count} left out, `{BASE}` cannot replay it: {first}");
+        out += &format!("\n{}", lines(style, Color::Yellow, &text));
     }
     out + &crate::replay::left_out(style, &tuned.bench.skipped)
 }
@@ -58,7 +59,10 @@ pub fn halves(tuned: &Tuned<'_>) -> String {
 
 fn head(style: &Style, tuned: &Tuned<'_>) -> String {
     let title = format!("{}: {}", windows(tuned.bench.windows), halves(tuned));
-    let tries = plural(tuned.found.trials.len() as u64, "policy").replace("policys", "policies");
+    let tries = match tuned.found.trials.len() {
+        1 => "1 policy".to_owned(),
+        count => format!("{} policies", number(count as u64)),
+    };
     let fit = tuned.found.trials.iter().filter(|trial| trial.fit).count();
     let unfit = tuned.found.trials.len() - fit;
     let mut about = format!("{tries} tried; wanted: {}.", wish(tuned.prefer));
@@ -154,7 +158,7 @@ fn value(value: &toml::Value) -> String {
 }
 
 fn front(style: &Style, tuned: &Tuned<'_>, listed: &[usize]) -> String {
-    let title = match tuned.held.is_empty() {
+    let title = match tuned.searched.len() == 1 {
         true => "Front, on the conversation it was searched on".to_owned(),
         false => format!(
             "Front, on the {} it was searched on",

@@ -25,13 +25,13 @@ fn json(args: &[&str]) -> Value {
 fn reports() {
     let tmp = corpus("tune-reports", 5);
     let one = Path::new(&tmp).join("1.jsonl").display().to_string();
-    let small = ["--window", "6k", "--tries", "12"];
+    let small = ["--window", "12k", "--tries", "12"];
     sees!("tune", [&["tune", &tmp][..], &small].concat());
     sees!("tune-cost", [&["tune", &tmp, "--prefer", "cost"][..], &small].concat());
     sees!("tune-one", [&["tune", &one, "--prefer", "balance"][..], &small].concat());
-    sees!("tune-base-only", ["tune", &one, "--window", "6k", "--tries", "1"]);
+    sees!("tune-base-only", ["tune", &one, "--window", "12k", "--tries", "1"]);
     sees!("tune-short", ["tune", &one, "--window", "900k"]);
-    sees!("tune-no-tries", ["tune", &one, "--window", "6k", "--tries", "0"]);
+    sees!("tune-no-tries", ["tune", &one, "--window", "12k", "--tries", "0"]);
 }
 
 #[test]
@@ -40,7 +40,7 @@ fn the_file_replays_as_the_search_said() {
     let out = folder("tune-out");
     let policy = out.join("policy.toml").display().to_string();
     let found = json(&[
-        "tune", &tmp, "--window", "6k", "--tries", "16", "--prefer", "balance", "--json", "-o",
+        "tune", &tmp, "--window", "12k", "--tries", "16", "--prefer", "balance", "--json", "-o",
         &policy,
     ]);
     assert_eq!(found["verdict"]["is"], "better", "{}", found["verdict"]);
@@ -58,7 +58,7 @@ fn the_file_replays_as_the_search_said() {
         let names = found[half].as_array().unwrap().iter().map(|name| name.as_str().unwrap());
         let files: Vec<String> = names.map(|name| format!("{tmp}/{name}")).collect();
         assert_eq!(files.len(), 2);
-        let mut args = vec!["replay", "--window", "6k", "--policy", &policy, "--json"];
+        let mut args = vec!["replay", "--window", "12k", "--policy", &policy, "--json"];
         args.extend(files.iter().map(String::as_str));
         let again = json(&args);
         let again = &again["runs"][0]["totals"];
@@ -75,7 +75,7 @@ fn the_file_replays_as_the_search_said() {
 #[test]
 fn a_search_is_the_same_every_time_and_on_any_number_of_cores() {
     let tmp = corpus("tune-same", 3);
-    let args = ["tune", &tmp, "--window", "6k,8k", "--tries", "9", "--json", "--jobs"];
+    let args = ["tune", &tmp, "--window", "10k,12k", "--tries", "9", "--json", "--jobs"];
     let runs = ["1", "3"].map(|jobs| stdout(&[&args[..], &[jobs]].concat(), b""));
     assert_eq!(runs[0], runs[1]);
     let found: Value = serde_json::from_str(&runs[0]).unwrap();
@@ -88,7 +88,7 @@ fn a_search_is_the_same_every_time_and_on_any_number_of_cores() {
 fn a_policy_that_is_no_better_is_not_written_over_default() {
     let tmp = corpus("tune-keep", 2);
     let policy = Path::new(&tmp).join("policy.toml").display().to_string();
-    let output = run(&["tune", &tmp, "--window", "6k", "--tries", "1", "-o", &policy], b"");
+    let output = run(&["tune", &tmp, "--window", "12k", "--tries", "1", "-o", &policy], b"");
     assert!(output.status.success());
     assert!(String::from_utf8_lossy(&output.stderr).contains("it says `default`"));
     let text = fs::read_to_string(&policy).unwrap();
