@@ -421,6 +421,12 @@ pub fn sentence(tuned: &Tuned<'_>) -> String {
              ({}). Keep `{BASE}`.",
             gained(gain)
         ),
+        Verdict::NotHeld { gain } if gain.is_real() => format!(
+            "No better than `{BASE}`: on the conversations held out it gains, too ({}), but pays \
+             for it there: more than noise on the other axis, a context that is over the window or \
+             invalid, or rules, rare words or files. Keep `{BASE}`.",
+            gained(gain)
+        ),
         Verdict::NotHeld { gain } => format!(
             "No better than `{BASE}`: what was gained where the search looked does not hold on the \
              conversations held out ({} there). Keep `{BASE}`.",
