@@ -163,7 +163,9 @@ impl Search<'_> {
                 let turn = self.moves[at];
                 self.moves[at] += 1;
                 let knob = (first + turn / 2) % KNOBS.len();
-                let Some(policy) = KNOBS[knob].step(&trial.policy, turn % 2 == 0) else { continue };
+                let Some(policy) = KNOBS[knob].step(&trial.policy, turn.is_multiple_of(2)) else {
+                    continue;
+                };
                 if self.known.insert(policy.fingerprint()) {
                     return Some(Step { policy, from: Some((at, knob)) });
                 }
