@@ -37,6 +37,7 @@ pub mod replay;
 pub mod survey;
 pub mod tools;
 pub mod trigger;
+pub mod tune;
 pub mod unit;
 pub mod verify;
 pub mod view;

@@ -18,7 +18,7 @@ use crate::input::Input;
 use crate::output::{Color, Output};
 use crate::report::number;
 
-pub use corpus::{Corpus, Skipped};
+pub use corpus::{Corpus, Recorded, Skipped};
 pub use progress::Progress;
 pub use work::{Outcome, Task, work};
 

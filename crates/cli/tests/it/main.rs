@@ -7,6 +7,7 @@ mod compact;
 mod help;
 mod inspect;
 mod session;
+mod tune;
 mod verify;
 mod worker;
 
