@@ -20,7 +20,7 @@ export function read(text) {
         const it = object(part);
         return {
           ...it, totals: object(it.totals), requests: array(it.requests),
-          folds: array(it.folds).map((fold, number) => ({ ...object(fold), number, fates: array(fold?.fates), why: object(fold?.why) })),
+          folds: withReasons(array(it.folds)),
           losses: array(it.losses),
         };
       }),
@@ -33,6 +33,15 @@ export function read(text) {
     forms: unique(runs.map((run) => run.form)),
     strategies: unique(runs.map((run) => run.strategy)),
   };
+}
+
+/** A fold says only the reasons that are new: those of the folds before stand. */
+function withReasons(folds) {
+  let why = {};
+  return folds.map((fold, number) => {
+    why = { ...why, ...object(fold?.why) };
+    return { ...object(fold), number, fates: array(fold?.fates), why };
+  });
 }
 
 export const runsOf = (data, window, form) => data.runs.filter((run) => run.window === window && run.form === form);
