@@ -98,10 +98,13 @@ impl Running {
     /// It closed its output: how it ended, where it did.
     fn ended(&mut self) -> String {
         drop(self.input.take());
-        match self.child.wait() {
-            Ok(status) => format!("it ended without an answer ({status})"),
-            Err(_) => "it ended without an answer".to_owned(),
+        for _ in 0..50 {
+            if let Ok(Some(status)) = self.child.try_wait() {
+                return format!("it ended without an answer ({status})");
+            }
+            std::thread::sleep(std::time::Duration::from_millis(20));
         }
+        "it closed its output without an answer".to_owned()
     }
 }
 
