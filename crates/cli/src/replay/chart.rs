@@ -81,10 +81,19 @@ pub fn picture(style: &Style, lines: &[Line<'_>]) -> String {
         canvas.cells[y][x] = if line.front { '◆' } else { '○' };
     }
     let mut nameless = Vec::new();
+    let mut named: Vec<(usize, usize)> = Vec::new();
     for line in &shown {
         let (x, y) = point(line);
-        if !canvas.name(x, y, &line.label()) {
-            nameless.push(line.label());
+        if named.contains(&(x, y)) {
+            continue;
+        }
+        named.push((x, y));
+        // What stands in one place has one name, or that of the first where there is no room.
+        let here = shown.iter().filter(|other| point(other) == (x, y)).map(|other| other.label());
+        let here: Vec<String> = here.collect();
+        if !canvas.name(x, y, &here.join(", ")) {
+            let first = canvas.name(x, y, &here[0]);
+            nameless.extend(here.into_iter().skip(usize::from(first)));
         }
     }
     let mut out = String::from("\n");

@@ -221,7 +221,7 @@ fn an_engine_outside_is_asked_above_the_line_and_its_messages_are_known_again() 
     assert_eq!(found.folds[0].recap.as_deref(), Some("a recap"));
     let last = found.folds[1].fates.iter().map(|(cell, n)| (cell.letter(), *n));
     assert_eq!(last.collect::<Vec<_>>(), [('r', 3), ('v', 2)]);
-    assert_eq!(found.measures.at_risk, share(1, 1), "message 3 holds the name");
+    assert_eq!(found.measures.recall, share(3, 1), "message 3 holds the name at last");
 }
 
 #[test]
