@@ -47,8 +47,12 @@ writeFileSync(file, fill(JSON.stringify(data)));
 const [desktop, phone] = VIEWS;
 const browser = await launch();
 
+// What a page says where something was not there. A real transcript may say so itself.
+const BROKEN = ["could not be drawn"];
+const BAD = [...BROKEN, "undefined", "NaN", "[object"];
+
 /** Whether a page opens without a word of complaint, a request or a part that could not be drawn. */
-async function sound(path, view, scheme, look = async () => {}) {
+async function sound(path, view, scheme, look = async () => {}, bad = BAD) {
   const { page, faults, requests, dialogs, close } = await open(browser, path, view, scheme);
   await look(page);
   same(faults, [], "console");
@@ -57,7 +61,7 @@ async function sound(path, view, scheme, look = async () => {}) {
   const room = await page.evaluate(() => [document.documentElement.scrollWidth, document.documentElement.clientWidth]);
   if (room[0] > room[1]) throw new Error(`the page is ${room[0]} wide in a window of ${room[1]}`);
   const text = await page.locator("main").innerText();
-  for (const bad of ["could not be drawn", "undefined", "NaN", "[object"]) if (text.includes(bad)) throw new Error(`the page says "${bad}"`);
+  for (const word of bad) if (text.includes(word)) throw new Error(`the page says "${word}"`);
   await close();
 }
 
@@ -312,7 +316,7 @@ await test("pictures are kept", async () => {
 });
 
 if (given) {
-  for (const view of VIEWS) await test(`${given}, ${view.name}: sound`, () => sound(given, view, "light"));
+  for (const view of VIEWS) await test(`${given}, ${view.name}: sound`, () => sound(given, view, "light", undefined, BROKEN));
   await test(`${given}: pictures are kept`, async () => same((await pictures(browser, given, out, "report")).length, 4, "pictures"));
 }
 

@@ -82,11 +82,17 @@ impl Running {
     }
 
     fn ask(&mut self, request: &[u8]) -> Result<Vec<u8>, String> {
-        let input = self.input.as_mut().ok_or("it has ended")?;
-        // One that died says so by its missing answer, whether or not it took the question.
-        let written = input.write_all(request).and_then(|()| input.flush());
+        let (input, output) = (self.input.as_mut().ok_or("it has ended")?, &mut self.output);
         let mut line = Vec::new();
-        let read = self.output.read_until(b'\n', &mut line);
+        // Written beside reading: an engine may answer before it has read the whole question, and
+        // both would wait for each other with full pipes.
+        let (written, read) = std::thread::scope(|scope| {
+            let writer = scope.spawn(|| input.write_all(request).and_then(|()| input.flush()));
+            let read = output.read_until(b'\n', &mut line);
+            (writer.join(), read)
+        });
+        // One that died says so by its missing answer, whether or not it took the question.
+        let written = written.unwrap_or(Ok(()));
         match (read, written) {
             (Err(error), _) => Err(format!("it does not write: {}", reason(&error))),
             (Ok(0), _) => Err(self.ended()),
