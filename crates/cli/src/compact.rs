@@ -281,8 +281,11 @@ impl Wish<'_> {
             let (room, now) = (target.saturating_sub(fixed), after.saturating_sub(fixed).max(1));
             // A little more than asked for: cuts fall between units.
             let scale = |part: u32| ratio(u64::from(part) * room, now * 10_000) / 20 * 19;
-            policy.tail.ratio.0 = scale(policy.tail.ratio.0);
-            policy.recap.cap.0 = scale(policy.recap.cap.0);
+            // What they took may be less than what they were allowed.
+            let took = |tokens: u64, most: u32| most.min(ratio(tokens, budget).max(1));
+            let recap = fold.recap.as_ref().map_or(0, |recap| recap.tokens);
+            policy.tail.ratio.0 = scale(took(fold.tail_tokens, policy.tail.ratio.0));
+            policy.recap.cap.0 = scale(took(recap, policy.recap.cap.0));
         }
         let outcome = outcome.map_err(|error| self.explain(prepared, pins, &error, place))?;
         let missed = matches!(outcome, Outcome::Folded(_)).then_some(target);

@@ -227,9 +227,11 @@ fn find_folded(text: &str, needle: &str) -> Option<usize> {
         return None;
     }
     if text.is_ascii() && needle.is_ascii() {
-        let first = needle.as_bytes()[0];
-        return text.as_bytes().windows(needle.len()).position(|window| {
-            window[0].eq_ignore_ascii_case(&first) && window.eq_ignore_ascii_case(needle.as_bytes())
+        let (text, needle) = (text.as_bytes(), needle.as_bytes());
+        let (lower, upper) = (needle[0].to_ascii_lowercase(), needle[0].to_ascii_uppercase());
+        return memchr::memchr2_iter(lower, upper, text).find(|at| {
+            let end = at + needle.len();
+            text.get(*at..end).is_some_and(|found| found.eq_ignore_ascii_case(needle))
         });
     }
     text.char_indices().map(|(at, _)| at).find(|at| {

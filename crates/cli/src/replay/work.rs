@@ -1,11 +1,10 @@
 //! The work, on all cores: one conversation is read once for all strategies.
 
-use std::cell::OnceCell;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use midfold::core::View;
-use midfold::core::replay::{Measures, Prices, Recording, Replayed, Settings, message_text};
+use midfold::core::replay::{Measures, Prices, Replayed, Settings, message_text};
 use midfold::formats::profile::validate_views;
 use midfold::store::Finder;
 
@@ -160,8 +159,7 @@ const BACK: usize = 2_000;
 fn one(task: &Task<'_>, recorded: &Recorded, run: &Run) -> Result<Replayed, String> {
     let recording = &recorded.recording;
     let violations = |context: &[(&[u8], &View)]| validate_views(context, &recorded.profile).len();
-    let finder = OnceCell::new();
-    let search = |upto: usize, text: &str| back(&finder, recording, upto, text);
+    let search = |upto: usize, text: &str| back(recorded, upto, text);
     let begun = Instant::now();
     let clock = || u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
     let settings = Settings {
@@ -175,9 +173,9 @@ fn one(task: &Task<'_>, recorded: &Recorded, run: &Run) -> Result<Replayed, Stri
 }
 
 /// What one search brings back: the rarest names of the newest text are looked for.
-fn back(finder: &OnceCell<Finder>, recording: &Recording, upto: usize, text: &str) -> String {
-    let events = recording.log().events();
-    let finder = finder.get_or_init(|| {
+fn back(recorded: &Recorded, upto: usize, text: &str) -> String {
+    let events = recorded.recording.log().events();
+    let finder = recorded.finder.get_or_init(|| {
         Finder::new(events.iter().map(|event| message_text(&event.bytes, &event.view)))
     });
     let query = query(text);

@@ -11,7 +11,7 @@ use crate::ids::identifiers;
 use crate::layout::{Layout, layout};
 use crate::log::{Event, Log};
 use crate::narrate::Narrated;
-use crate::policy::{Cover, Fallback, ReducerName};
+use crate::policy::{Cover, Fallback, Policy, ReducerName};
 use crate::recap::compose::{Composed, Frame, compose};
 use crate::recap::gather::Gathered;
 use crate::recap::redact::Redactor;
@@ -35,8 +35,19 @@ pub(super) struct Draft {
     pub tail_tokens: u64,
     /// The recap's cap.
     pub cap: u64,
+    /// What it was to cost with head and tail.
+    pub target: u64,
     /// The tail is the newest unit alone: it cannot be shortened.
     pub tail_is_newest: bool,
+}
+
+impl Draft {
+    /// Whether more of the middle could go behind the recap, by this policy.
+    pub fn can_cover_more(&self, policy: &Policy) -> bool {
+        policy.reducers.contains(&ReducerName::Recap)
+            && policy.recap.cover == Cover::Overflow
+            && self.kept.len() > self.pinned.len()
+    }
 }
 
 /// What was gathered, and of which events: gathering goes on from there. No fold depends on it, only
@@ -88,6 +99,7 @@ pub(super) fn draft(
         // Who asks for a compaction wants one, even of a short conversation.
         target = target.min(before / 2);
     }
+    target = target.min(limits.target.unwrap_or(u64::MAX));
     let cap = cap(request, scale).min(limits.recap.unwrap_or(u64::MAX));
     let room = Room { spare: target.saturating_sub(head_tokens + tail_tokens), cap };
     let (keep_from, edits) = match limits.through {
@@ -123,6 +135,7 @@ pub(super) fn draft(
         head_tokens,
         tail_tokens,
         cap,
+        target,
         tail_is_newest,
     })
 }

@@ -269,11 +269,16 @@ pub(crate) fn plan_from(request: &Plan<'_>, memo: &mut Memo) -> Result<Outcome, 
             continue;
         };
         let (tail, cap, shortest) = (draft.tail_tokens, draft.cap, draft.tail_is_newest);
+        let (target, more) = (draft.target, draft.can_cover_more(request.policy));
         let fold = record::record(request, &budget, meter, &before, draft);
         if fold.tokens_after <= scale.limit {
             return Ok(judge(request, scale, fold));
         }
         let over = fold.tokens_after - scale.limit;
+        if more && target > over {
+            limits.target = Some(target - over);
+            continue;
+        }
         let shorter = !shortest && limits.shorten_tail(tail.saturating_sub(over));
         if !shorter && !limits.shorten_recap(cap, over) {
             break;
@@ -308,6 +313,9 @@ pub(crate) struct Limits {
     pub tail: Option<u64>,
     /// Most tokens of the recap.
     pub recap: Option<u64>,
+    /// Most tokens of everything, where the draft before was over: what validity adds is known
+    /// only then.
+    pub target: Option<u64>,
     /// Cover nothing from this event on.
     pub through: Option<usize>,
 }

@@ -3,16 +3,14 @@
 //! Each section has a share of the cap and shrinks by rank inside it; no section is dropped
 //! whole, and what one leaves unused goes to the next. Identifiers come last and take the rest.
 
-use std::cmp::Reverse;
-
 use rustc_hash::FxHashSet;
 
 use crate::counter::{Content, Counter};
-use crate::fold::IdList;
-use crate::ids::{IdClass, class_of, identifiers};
+use crate::ids::{IdClass, identifiers};
 use crate::recap::escape;
-use crate::recap::gather::Gathered;
-use crate::recap::idtable::IdUse;
+use crate::recap::gather::{FileUse, Gathered};
+use crate::recap::parse::file_entry;
+use crate::recap::rank::{Ranked, rank, with_parts};
 use crate::recap::redact::Redactor;
 use crate::recap::{END, NOTE_START, section};
 
@@ -59,15 +57,26 @@ pub struct Composed {
     pub narrated: bool,
 }
 
-/// Shares of the cap, in parts per 100, in the order of the sections. What is not used moves on.
-const SHARES: [(&str, u64); 6] = [
-    (section::TASK, 8),
-    (section::RULES, 8),
-    (section::NOTES, 4),
-    (section::FILES, 12),
-    (section::COMMANDS, 5),
-    (section::ERRORS, 3),
+/// Shares of the cap, in parts per 100, in the order of the sections. What the first of them leave
+/// unused goes to the next; lists that would always fill what they get keep to their own share,
+/// and what is left is for identifiers. Shares and weights are what replay showed to be best.
+const SHARES: [(&str, u64, Spare); 7] = [
+    (section::TASK, 8, Spare::Taken),
+    (section::RULES, 8, Spare::Taken),
+    (section::NOTES, 4, Spare::Taken),
+    (section::FILES, 12, Spare::Taken),
+    (section::STEPS, 8, Spare::Left),
+    (section::COMMANDS, 5, Spare::Left),
+    (section::ERRORS, 2, Spare::Left),
 ];
+
+/// Whether a section takes what the sections before it left.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Spare {
+    Taken,
+    Left,
+}
+
 /// Earlier requests are quoted up to this length, in characters.
 const REQUEST_CHARS: usize = 160;
 /// Below this a section is not worth its header, in tokens.
@@ -83,8 +92,9 @@ pub fn compose(gathered: &Gathered, frame: &Frame<'_>) -> Composed {
     let body = writer.left;
     let mut spare = 0;
     let mut narrated = false;
-    for (name, share) in SHARES {
-        let allowed = (body * share / 100 + spare).min(writer.left);
+    for (name, share, takes) in SHARES {
+        let more = if takes == Spare::Taken { spare } else { 0 };
+        let allowed = (body * share / 100 + more).min(writer.left);
         let before = writer.left;
         writer.section(name, gathered, allowed);
         spare = allowed.saturating_sub(before - writer.left);
@@ -118,7 +128,8 @@ fn named_files(gathered: &Gathered, sections: &str) -> usize {
     let label =
         |line| ["modified: ", "read: "].iter().find_map(|label| str::strip_prefix(line, label));
     let lines = sections.lines().map(|line| label(line).unwrap_or(line));
-    let named: FxHashSet<&str> = lines.flat_map(|line| line.split(", ")).collect();
+    let named: FxHashSet<&str> =
+        lines.flat_map(|line| line.split(", ")).map(|entry| file_entry(entry).0).collect();
     gathered.files.keys().filter(|path| named.contains(path.as_str())).count()
 }
 
@@ -127,6 +138,7 @@ fn head_lines(gathered: &Gathered, frame: &Frame<'_>) -> String {
     let s = if count == 1 { "" } else { "s" };
     format!(
         "{}\n{NOTE_START} {count} earlier message{s} folded into this recap; the newest follow verbatim. \
+         @n: last used in the nth of them. \
          Not covered here: file contents, full outputs, reasoning. Read again what you need.]\n",
         frame.header
     )
@@ -173,7 +185,13 @@ impl Writer<'_> {
             section::NOTES => self.notes(gathered, allowed),
             section::FILES if self.frame.file_blocks => self.file_blocks(gathered, allowed),
             section::FILES => self.files(gathered, allowed),
+            section::STEPS => {
+                let lines = newest_distinct(gathered.steps.iter().map(|line| item(line, 200)));
+                self.list(name, &lines, allowed);
+            }
             section::COMMANDS => {
+                let mut seen = FxHashSet::default();
+                let newest = gathered.commands.iter().rev().filter(|c| seen.insert(&c.text));
                 let line = |c: &super::gather::Command| {
                     format!(
                         "- `{}` -> {}\n",
@@ -181,7 +199,7 @@ impl Writer<'_> {
                         escape::inline(&c.outcome, 120)
                     )
                 };
-                let lines = newest_distinct(gathered.commands.iter().map(line));
+                let lines: Vec<String> = newest.map(line).collect();
                 self.list(name, &lines, allowed);
             }
             _ => {
@@ -287,7 +305,11 @@ impl Writer<'_> {
         let mut left = allowed.saturating_sub(self.cost(&text));
         let mut any = false;
         for (label, modified) in [("modified", true), ("read", false)] {
-            let paths = paths(gathered, modified);
+            let entry = |(path, used): (String, &FileUse)| match used.message {
+                0 => path,
+                message => format!("{path} @{message}"),
+            };
+            let paths: Vec<String> = files(gathered, modified).into_iter().map(entry).collect();
             let line = |n: usize| format!("{label}: {}\n", paths[..n].join(", "));
             let n = most(paths.len(), |n| self.cost(&line(n)) <= left);
             if n > 0 {
@@ -304,7 +326,8 @@ impl Writer<'_> {
     fn file_blocks(&mut self, gathered: &Gathered, allowed: u64) {
         let mut left = allowed;
         for (label, modified) in [("modified-files", true), ("read-files", false)] {
-            let paths = paths(gathered, modified);
+            let paths: Vec<_> =
+                files(gathered, modified).into_iter().map(|(path, _)| path).collect();
             let block = |n: usize| format!("<{label}>\n{}\n</{label}>\n", paths[..n].join("\n"));
             let n = most(paths.len(), |n| self.cost(&block(n)) <= left);
             if n > 0 {
@@ -398,85 +421,13 @@ fn newest_distinct(lines: impl DoubleEndedIterator<Item = String>) -> Vec<String
     lines.rev().filter(|line| seen.insert(line.clone())).collect()
 }
 
-/// Paths, newest use first. A file that was changed is listed as changed alone.
-fn paths(gathered: &Gathered, modified: bool) -> Vec<String> {
+/// Files, newest use first. A file that was changed is listed as changed alone.
+fn files(gathered: &Gathered, modified: bool) -> Vec<(String, &FileUse)> {
     let mut found: Vec<_> = gathered
         .files
         .iter()
         .filter(|(_, used)| if modified { used.modified } else { used.read && !used.modified })
         .collect();
     found.sort_by(|a, b| b.1.last.cmp(&a.1.last).then_with(|| a.0.cmp(b.0)));
-    found.into_iter().map(|(path, _)| escape::inline(path, 300)).collect()
-}
-
-/// An identifier that needs a place.
-struct Ranked<'a> {
-    id: &'a str,
-    class: IdClass,
-}
-
-/// Identifiers by what they are worth.
-struct Ranking<'a> {
-    /// The best, best first.
-    best: Vec<Ranked<'a>>,
-    /// How many more there are.
-    rest: usize,
-    /// Those that stand in the context already, best first.
-    said: Vec<&'a str>,
-}
-
-/// The identifier, and its parts where it is a compound of identifiers.
-fn with_parts(id: &str) -> impl Iterator<Item = &str> {
-    let parts = id.split(':').filter(move |part| part.len() < id.len());
-    std::iter::once(id).chain(parts.filter(|part| identifiers(part).next() == Some(*part)))
-}
-
-/// Ranks the identifiers that stand nowhere else. More than `room` (a token each at least) can
-/// never be named, so only that many are put in order.
-fn rank<'a>(
-    gathered: &'a Gathered,
-    frame: &Frame<'_>,
-    said: &FxHashSet<&str>,
-    room: usize,
-) -> Ranking<'a> {
-    let newest = gathered.ids.iter().map(|(_, used)| used.last).max().unwrap_or(1).max(1);
-    let mut already: Vec<(Reverse<u64>, u32, &str)> = Vec::new();
-    let mut ranked: Vec<(Reverse<u64>, u32, &str)> = Vec::with_capacity(gathered.ids.len());
-    for (id, used) in gathered.ids.iter() {
-        let named = frame.elsewhere.contains(id) || said.contains(id);
-        let list = if named { &mut already } else { &mut ranked };
-        list.push((Reverse(score(id, used, newest, frame.focus)), used.first, id));
-    }
-    let keep = room.saturating_add(IdList::SHOWN).min(ranked.len());
-    if keep < ranked.len() {
-        ranked.select_nth_unstable(keep);
-    }
-    let rest = ranked.len() - keep;
-    ranked.truncate(keep);
-    ranked.sort_unstable();
-    let best = ranked.into_iter().map(|(_, _, id)| Ranked { id, class: class_of(id) }).collect();
-    already.sort_unstable();
-    Ranking { best, rest, said: already.into_iter().map(|(_, _, id)| id).collect() }
-}
-
-/// Value of an identifier per character that it costs. Who used it counts most: what the agent
-/// wrote itself it writes again; then how lately; how often a result shows it says little. The
-/// weights are what replay showed to be best (docs/PRESETS.md); recall is flat around them.
-fn score(id: &str, used: &IdUse, newest: u32, focus: &[String]) -> u64 {
-    let mut value = 100 * log2(used.said) + 75 * log2(used.user) + 10 * log2(used.result);
-    value += 9 * u64::from(used.carried) / 10;
-    value += 300 * u64::from(used.last) / u64::from(newest);
-    if !focus.is_empty() && focus.iter().any(|word| id.to_lowercase().contains(word)) {
-        value += 3_000;
-    }
-    // A name costs its length and a space; the constant keeps the shortest from always winning.
-    value * 64 / (id.len() as u64 + 40)
-}
-
-/// `4 × log2(1 + n)`, linear between powers of two.
-fn log2(n: u32) -> u64 {
-    let n = u64::from(n) + 1;
-    let whole = u64::from(n.ilog2());
-    let base = 1u64 << whole;
-    4 * whole + 4 * (n - base) / base
+    found.into_iter().map(|(path, used)| (escape::inline(path, 300), used)).collect()
 }

@@ -30,6 +30,8 @@ pub struct FileUse {
     pub modified: bool,
     /// Order of the last use.
     pub last: u32,
+    /// Number of the folded message that used it last, from 1; 0 where nothing tells.
+    pub message: u32,
 }
 
 /// A command and its outcome.
@@ -52,6 +54,8 @@ pub struct Gathered {
     pub rules: Vec<Quote>,
     /// Text of earlier recaps that no section of ours claims.
     pub notes: Vec<String>,
+    /// What the assistant said about its steps: the first words of its messages, in order.
+    pub steps: Vec<String>,
     /// Files by path.
     pub files: FxHashMap<String, FileUse>,
     /// Commands in order.
@@ -69,7 +73,11 @@ pub struct Gathered {
 
 /// Longest command that is kept, in characters.
 const COMMAND_CHARS: usize = 160;
-/// Most commands and error lines that are kept while gathering; the newest stay.
+/// Longest words about a step that are kept, in characters.
+const STEP_CHARS: usize = 140;
+/// Words about a step have more than one word: `Perfect!` tells nothing.
+const STEP_WORDS: usize = 3;
+/// Most steps, commands and error lines that are kept while gathering; the newest stay.
 const KEEP: usize = 400;
 /// A result of a tool that runs no command tells an outcome only if it is short, in bytes.
 const OUTCOME_BYTES: usize = 2_000;
@@ -144,10 +152,12 @@ impl Gathered {
                 }
             });
             while let Some(call) = made.next_if(|call| call.seq <= event.seq) {
-                call.facts.reads.iter().for_each(|path| self.use_file(path, false));
-                call.facts.writes.iter().for_each(|path| self.use_file(path, true));
+                let message = u32::try_from(self.messages).unwrap_or(u32::MAX);
+                call.facts.reads.iter().for_each(|path| self.use_file(path, false, message));
+                call.facts.writes.iter().for_each(|path| self.use_file(path, true, message));
             }
         }
+        keep_newest(&mut self.steps);
         keep_newest(&mut self.commands);
         keep_newest(&mut self.errors);
     }
@@ -181,6 +191,13 @@ impl Gathered {
             }
             let text = block.text_with(&event.bytes, scratch);
             self.add_ids(text, view.role, &block.kind);
+            match &block.kind {
+                BlockKind::Text if view.role == Role::Assistant => self.steps.extend(step(text)),
+                BlockKind::Call { name: Some(name), .. } => {
+                    self.add_ids(&name.decode(&event.bytes), view.role, &block.kind);
+                }
+                _ => {}
+            }
             if block.is_result() {
                 on_result(self, index, text);
             }
@@ -231,16 +248,18 @@ impl Gathered {
         let outcome = tools.outcome(call.facts.kind, text);
         let failed = flagged || outcome.error || outcome.exit.is_some_and(|code| code != 0);
         let lines = if failed { salient_lines(text, RESULT_LINES) } else { Vec::new() };
-        if let (true, Some(command)) = (shell, &call.facts.command) {
+        // A look at files that worked stands in the list of files.
+        let looked = call.facts.writes.is_empty() && !call.facts.reads.is_empty();
+        if let (true, Some(command)) = (shell && (failed || !looked), &call.facts.command) {
             self.commands.push(Command {
-                text: shorten(command, COMMAND_CHARS),
+                text: first_line(command),
                 outcome: describe(outcome.exit, failed, verdict(&lines)),
             });
         }
-        self.errors.extend(lines.into_iter().take(3));
+        self.errors.extend(lines.into_iter().filter(|line| tells(line)).take(3));
     }
 
-    pub(crate) fn use_file(&mut self, path: &str, modified: bool) {
+    pub(crate) fn use_file(&mut self, path: &str, modified: bool, message: u32) {
         if path.is_empty() || path.len() > 300 {
             return;
         }
@@ -248,6 +267,7 @@ impl Gathered {
         let order = self.file_order;
         let file = self.files.entry(path.to_owned()).or_default();
         file.last = order;
+        file.message = message;
         if modified {
             file.modified = true;
         } else {
@@ -259,6 +279,32 @@ impl Gathered {
 fn keep_newest<T>(list: &mut Vec<T>) {
     if list.len() > KEEP {
         list.drain(..list.len() - KEEP);
+    }
+}
+
+/// Whether a line says what went wrong, not only that or where.
+fn tells(line: &str) -> bool {
+    const OPENINGS: [&str; 4] = ["Traceback (most", "raise ", "def ", "\"\"\""];
+    let line = line.trim_start();
+    !OPENINGS.iter().any(|opening| line.starts_with(opening))
+}
+
+/// The first line of a text that says something, shortened.
+fn step(text: &str) -> Option<String> {
+    let says = |line: &&str| line.split_whitespace().nth(STEP_WORDS - 1).is_some();
+    let line = text.lines().find(says)?;
+    Some(shorten(line.trim_start_matches(['#', '*', '-', ' ']), STEP_CHARS))
+}
+
+/// A command on one line. What follows its first line is data more often than not: the body of a
+/// script or of a file.
+fn first_line(command: &str) -> String {
+    let command = command.trim();
+    match command.split_once('\n') {
+        Some((first, _)) if first.len() < command.len() => {
+            shorten(first, COMMAND_CHARS - 2).trim_end_matches('…').to_owned() + " …"
+        }
+        _ => shorten(command, COMMAND_CHARS),
     }
 }
 
@@ -327,11 +373,33 @@ fn has_word(text: &str, word: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::rules;
+    use super::{first_line, rules, step, tells};
 
     #[test]
     fn finds_rules() {
         let text = "Fix it. Never touch migrations/, always run ruff. Thanks!\n```\nmust(x)\n```\nIt is lonely.";
         assert_eq!(rules(text), ["Never touch migrations/, always run ruff."]);
+    }
+
+    #[test]
+    fn a_step_is_told_by_its_first_line_that_says_something() {
+        assert_eq!(
+            step("Perfect!\n\n## Now run the tests\nmore").as_deref(),
+            Some("Now run the tests")
+        );
+        assert_eq!(step("Done."), None);
+    }
+
+    #[test]
+    fn a_command_stands_on_one_line_without_the_data_that_follows_it() {
+        assert_eq!(first_line("cat > a.py << 'EOF'\nimport os\nEOF"), "cat > a.py << 'EOF' …");
+        assert_eq!(first_line(" cargo test\n"), "cargo test");
+    }
+
+    #[test]
+    fn an_error_line_says_what_went_wrong() {
+        assert!(tells("E   AssertionError: 1 != 2"));
+        assert!(!tells("Traceback (most recent call last):"));
+        assert!(!tells("    raise ValueError("));
     }
 }

@@ -13,6 +13,7 @@ pub mod idtable;
 pub mod parse;
 pub mod prompt;
 mod quote;
+mod rank;
 pub mod redact;
 mod reply;
 pub mod sources;
@@ -22,11 +23,12 @@ pub(crate) mod section {
     pub const TASK: &str = "Task";
     pub const RULES: &str = "Rules the user stated";
     pub const NOTES: &str = "Notes from before";
+    pub const STEPS: &str = "Steps the assistant stated";
     pub const FILES: &str = "Files";
     pub const COMMANDS: &str = "Commands";
     pub const ERRORS: &str = "Errors";
     pub const IDENTIFIERS: &str = "Identifiers";
-    pub const ALL: &[&str] = &[TASK, RULES, NOTES, FILES, COMMANDS, ERRORS, IDENTIFIERS];
+    pub const ALL: &[&str] = &[TASK, RULES, NOTES, STEPS, FILES, COMMANDS, ERRORS, IDENTIFIERS];
 }
 
 /// The last line of every computed recap.

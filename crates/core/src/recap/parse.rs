@@ -49,6 +49,14 @@ impl Gathered {
 
     fn add_section(&mut self, name: &str, lines: &[&str]) {
         let items = || lines.iter().filter_map(|line| line.strip_prefix("- "));
+        if name != section::IDENTIFIERS {
+            // What a section named was worth a place, and may lose it there.
+            lines
+                .iter()
+                .flat_map(|line| line.split(", "))
+                .flat_map(|entry| identifiers(file_entry(entry).0))
+                .for_each(|id| self.carry(&[id], CARRIED_WEIGHT));
+        }
         match name {
             section::TASK => {
                 self.requests.extend(items().map(carried));
@@ -70,6 +78,7 @@ impl Gathered {
                     self.notes.push(notes);
                 }
             }
+            section::STEPS => self.steps.extend(items().map(str::to_owned)),
             section::FILES => self.add_file_lines(lines),
             section::COMMANDS => self.commands.extend(items().filter_map(command)),
             section::ERRORS => self.errors.extend(items().map(str::to_owned)),
@@ -87,8 +96,9 @@ impl Gathered {
                 _ => continue,
             };
             // The newest stands first; uses are numbered in the order they come in.
-            for path in paths.split(", ").collect::<Vec<_>>().into_iter().rev() {
-                self.use_file(path, modified);
+            for entry in paths.split(", ").collect::<Vec<_>>().into_iter().rev() {
+                let (path, message) = file_entry(entry);
+                self.use_file(path, modified, message);
             }
         }
     }
@@ -130,7 +140,7 @@ impl Gathered {
             let Some(start) = text.find(open).map(|at| at + open.len()) else { continue };
             let Some(end) = text[start..].find(close) else { continue };
             for path in text[start..start + end].lines().map(str::trim) {
-                self.use_file(path.trim_start_matches("- "), *modified);
+                self.use_file(path.trim_start_matches("- "), *modified, 0);
             }
         }
     }
@@ -151,10 +161,16 @@ impl Gathered {
                 && let Some(item) = line.strip_prefix("- ").or_else(|| line.strip_prefix("* "))
                 && let Some(path) = identifiers(item).next().filter(|id| id.contains(['/', '.']))
             {
-                self.use_file(path, modified);
+                self.use_file(path, modified, 0);
             }
         }
     }
+}
+
+/// The path of an entry of the files section and the message that used it last: `src/a.rs @12`.
+pub(crate) fn file_entry(entry: &str) -> (&str, u32) {
+    let parts = entry.rsplit_once(" @").and_then(|(path, at)| Some((path, at.parse().ok()?)));
+    parts.unwrap_or((entry, 0))
 }
 
 fn carried(text: &str) -> Quote {
@@ -184,5 +200,36 @@ fn strip_prefix_line(text: &str) -> &str {
         text.split_once('\n').map_or("", |(_, rest)| rest)
     } else {
         text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_entry_of_the_files_section_may_tell_its_last_message() {
+        assert_eq!(file_entry("src/a b.rs @12"), ("src/a b.rs", 12));
+        assert_eq!(file_entry("pkg@1.2/index.js"), ("pkg@1.2/index.js", 0));
+        assert_eq!(file_entry("a @b"), ("a @b", 0));
+    }
+
+    #[test]
+    fn what_a_section_named_is_handed_on_as_an_identifier() {
+        let text = format!(
+            "## Conversation Summary\n{NOTE_START} 4 earlier messages]\n### Files\nmodified: src/a.rs @3\n\
+             ### Steps the assistant stated\n- I changed parse_header now.\n### Commands\n\
+             - `cargo test -p core_x` -> exit 101: test t_1 failed\n{END}"
+        );
+        let mut gathered = Gathered::default();
+        gathered.add_recap(&text);
+        for id in ["src/a.rs", "parse_header", "core_x", "t_1"] {
+            let expected = id.len() >= 4;
+            assert_eq!(gathered.ids.iter().any(|(known, _)| known == id), expected, "{id}");
+        }
+        let file = &gathered.files["src/a.rs"];
+        assert!(file.modified && file.message == 3);
+        assert_eq!(gathered.steps, ["I changed parse_header now."]);
+        assert_eq!(gathered.commands.len(), 1);
     }
 }

@@ -7,7 +7,9 @@ use super::{Checker, Message, rule};
 use crate::fold::Fold;
 use crate::ids::identifiers;
 use crate::jsonstr;
+use crate::recap::parse::file_entry;
 use crate::recap::{END, NOTE_START};
+use crate::view::BlockKind;
 
 impl Checker<'_> {
     /// Identifiers that were kept stand in the context.
@@ -35,7 +37,7 @@ impl Checker<'_> {
             .skip_while(|line| !line.starts_with(NOTE_START))
             .skip(1)
             .filter(|line| *line != END && !line.starts_with("### "))
-            .flat_map(|line| [line, "\n"])
+            .map(|line| without_messages(line) + "\n")
             .collect();
         let named: FxHashSet<&str> = identifiers(&body).collect();
         let invented = absent(named, &self.before);
@@ -43,6 +45,16 @@ impl Checker<'_> {
             format!("named, and nowhere in the log: {}", invented.join(", "))
         });
     }
+}
+
+/// A line of the files section without the numbers of messages, which no log holds; any other line
+/// as it is.
+fn without_messages(line: &str) -> String {
+    if !["modified: ", "read: "].iter().any(|label| line.starts_with(label)) {
+        return line.to_owned();
+    }
+    let paths: Vec<&str> = line.split(", ").map(|entry| file_entry(entry).0).collect();
+    paths.join(", ")
 }
 
 /// Those of `wanted` that stand in no message, sorted.
@@ -55,6 +67,11 @@ fn absent<'w>(mut wanted: FxHashSet<&'w str>, messages: &[Message<'_>]) -> Vec<&
             let text = block.text(&message.bytes);
             for id in identifiers(&text) {
                 wanted.remove(id);
+            }
+            if let BlockKind::Call { name: Some(name), .. } = &block.kind {
+                for id in identifiers(&name.decode(&message.bytes)) {
+                    wanted.remove(id);
+                }
             }
         }
     }

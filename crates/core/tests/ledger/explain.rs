@@ -53,7 +53,8 @@ fn planted() -> Planted {
     let mut talk = Talk::new("base = \"default\"\nname = \"planted\"\n", 6_000);
     let system = talk.say("system", "You are the keeper of KESTREL-11.");
     let task = talk.say("user", "Make heron_task.toml valid again.");
-    let dropped = talk.say("assistant", "The jar of marmalade stands behind the door.");
+    let dropped = talk
+        .say("assistant", "I looked into the house.\nThe jar of marmalade stands behind the door.");
     let used = talk.tool("survey", "{}", "somewhere in there was a tangerine among the rest");
     let recalled = talk.tool("survey", "{}", "the crate holds one persimmon and no more");
     let path = talk.tool("read_file", r#"{"path":"src/parser/lexer.rs"}"#, "nothing to see here");
@@ -68,7 +69,8 @@ fn planted() -> Planted {
     let brought_back =
         talk.tool("recall_expand", "{}", "the crate holds one persimmon and no more");
     let recalling = talk.send();
-    let second = talk.say("assistant", "The lantern with the bittern glass is broken.");
+    let second = talk
+        .say("assistant", "I looked at the lamps.\nThe lantern with the bittern glass is broken.");
     let second_path =
         talk.tool("read_file", r#"{"path":"src/emit/wheatear.rs"}"#, "nothing here either");
     (0..8).for_each(|_| talk.filler(500));

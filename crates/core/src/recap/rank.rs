@@ -1,0 +1,194 @@
+//! Which identifiers of a span are worth a place: how likely each is used again, against what its
+//! place costs.
+
+use std::cmp::Reverse;
+
+use rustc_hash::FxHashSet;
+
+use crate::fold::IdList;
+use crate::ids::{IdClass, class_of, identifiers};
+use crate::recap::compose::Frame;
+use crate::recap::gather::Gathered;
+use crate::recap::idtable::IdUse;
+use crate::recap::parse::CARRIED_WEIGHT;
+
+/// An identifier that needs a place.
+pub(super) struct Ranked<'a> {
+    pub id: &'a str,
+    pub class: IdClass,
+}
+
+/// Identifiers by what they are worth.
+pub(super) struct Ranking<'a> {
+    /// The best, best first.
+    pub best: Vec<Ranked<'a>>,
+    /// How many more there are.
+    pub rest: usize,
+    /// Those that stand in the context already, best first.
+    pub said: Vec<&'a str>,
+}
+
+/// The identifier, and its parts where it is a compound of identifiers.
+pub(super) fn with_parts(id: &str) -> impl Iterator<Item = &str> {
+    let parts = id.split(':').filter(move |part| part.len() < id.len());
+    std::iter::once(id).chain(parts.filter(|part| identifiers(part).next() == Some(*part)))
+}
+
+/// Ranks the identifiers that stand nowhere else. More than `room` (a token each at least) can
+/// never be named, so only that many are put in order.
+pub(super) fn rank<'a>(
+    gathered: &'a Gathered,
+    frame: &Frame<'_>,
+    said: &FxHashSet<&str>,
+    room: usize,
+) -> Ranking<'a> {
+    let mut hopeless = 0;
+    let mut already: Vec<(Reverse<i64>, u32, &str)> = Vec::new();
+    let mut ranked: Vec<(Reverse<i64>, u32, &str)> = Vec::with_capacity(gathered.ids.len());
+    for (id, used) in gathered.ids.iter() {
+        let named = frame.elsewhere.contains(id) || said.contains(id);
+        let hope = hope(id, used, frame.focus);
+        let list = match named {
+            true => &mut already,
+            false if hope < LEAST_HOPE => {
+                hopeless += 1;
+                continue;
+            }
+            false => &mut ranked,
+        };
+        list.push((Reverse(worth(id, hope)), used.first, id));
+    }
+    let keep = room.saturating_add(IdList::SHOWN).min(ranked.len());
+    if keep < ranked.len() {
+        ranked.select_nth_unstable(keep);
+    }
+    let rest = ranked.len() - keep + hopeless;
+    ranked.truncate(keep);
+    ranked.sort_unstable();
+    let best = ranked.into_iter().map(|(_, _, id)| Ranked { id, class: class_of(id) }).collect();
+    already.sort_unstable();
+    Ranking { best, rest, said: already.into_iter().map(|(_, _, id)| id).collect() }
+}
+
+/// What tells whether an identifier will be used again: a logistic regression over replayed
+/// sessions, its weights then varied in replay (docs/PRESETS.md). All in hundredths of a natural
+/// logarithm of the odds; an identifier that one result showed has 24, which is odds of 1 to 16.
+mod weight {
+    /// The assistant used it at all; what it used it uses again.
+    pub const SAID: i64 = 70;
+    /// For each doubling of the texts of the assistant that hold it, four times.
+    pub const OFTEN_SAID: i64 = 10;
+    /// The same for the user's.
+    pub const OFTEN_USER: i64 = 10;
+    /// The same for results: how often a result shows it says little.
+    pub const OFTEN_RESULT: i64 = 6;
+    /// It comes from an earlier recap: from its end …
+    pub const CARRIED: i64 = -80;
+    /// … and what the beginning is above that.
+    pub const CARRIED_FIRST: i64 = 300;
+    /// A number that the assistant never used: line numbers, sizes, measurements.
+    pub const NUMBER: i64 = -110;
+    /// A compound with a colon, whose parts stand alone more often than not.
+    pub const COMPOUND: i64 = -80;
+    /// A line number and what the line begins with, which only a result has: the hit of a search.
+    pub const HIT: i64 = -100;
+    /// A manual compaction asked for it.
+    pub const FOCUS: i64 = 1_000;
+    /// For each doubling of the length, four times: less than proportional, because the odds of
+    /// the short are no better known than those of the long.
+    pub const LENGTH: i64 = -13;
+}
+
+/// Odds of about one in a hundred: what has less gets no place even where there is one.
+const LEAST_HOPE: i64 = -170;
+
+/// How likely an identifier is used again.
+fn hope(id: &str, used: &IdUse, focus: &[String]) -> i64 {
+    let mut hope = weight::OFTEN_SAID * log2(used.said)
+        + weight::OFTEN_USER * log2(used.user)
+        + weight::OFTEN_RESULT * log2(used.result);
+    if used.said > 0 {
+        hope += weight::SAID;
+    } else if !id.bytes().any(|c| c.is_ascii_alphabetic() || c == b'_') {
+        hope += weight::NUMBER;
+    } else if is_hit(id) {
+        hope += weight::HIT;
+    }
+    if used.carried > 0 {
+        let rank = weight::CARRIED_FIRST * i64::from(used.carried) / i64::from(CARRIED_WEIGHT);
+        hope += weight::CARRIED + rank;
+    }
+    if id.contains(':') && !id.contains("://") {
+        hope += weight::COMPOUND;
+    }
+    if !focus.is_empty() && focus.iter().any(|word| id.to_lowercase().contains(word)) {
+        hope += weight::FOCUS;
+    }
+    hope
+}
+
+/// `12:def`.
+fn is_hit(id: &str) -> bool {
+    let rest = id.trim_start_matches(|c: char| c.is_ascii_digit());
+    rest.len() < id.len() && rest.starts_with(':')
+}
+
+/// The same against what a place costs.
+fn worth(id: &str, hope: i64) -> i64 {
+    /// Keeps the shortest from always winning.
+    const SHORTEST: usize = 8;
+    hope + weight::LENGTH * log2(u32::try_from(id.len() + SHORTEST).unwrap_or(u32::MAX))
+}
+
+/// `4 × log2(1 + n)`, linear between powers of two.
+fn log2(n: u32) -> i64 {
+    let n = i64::from(n) + 1;
+    let whole = i64::from(n.ilog2());
+    let base = 1i64 << whole;
+    4 * whole + 4 * (n - base) / base
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn order(uses: &[(&'static str, IdUse)]) -> Vec<&'static str> {
+        let mut ids: Vec<_> = uses.iter().collect();
+        ids.sort_by_key(|(id, used)| Reverse(worth(id, hope(id, used, &[]))));
+        ids.into_iter().map(|(id, _)| *id).collect()
+    }
+
+    #[test]
+    fn what_the_assistant_used_comes_before_what_it_was_shown() {
+        let said = IdUse { said: 1, ..IdUse::default() };
+        let shown = IdUse { result: 1, ..IdUse::default() };
+        let often = IdUse { result: 3, ..IdUse::default() };
+        let uses = [("shown_1", shown), ("often_1", often), ("said_a1", said)];
+        assert_eq!(order(&uses), ["said_a1", "often_1", "shown_1"]);
+    }
+
+    #[test]
+    fn an_earlier_index_hands_on_its_order() {
+        let carried = |carried| IdUse { carried, ..IdUse::default() };
+        let uses =
+            [("last_id", carried(1)), ("middle_", carried(500)), ("first_1", carried(1_000))];
+        assert_eq!(order(&uses), ["first_1", "middle_", "last_id"]);
+    }
+
+    #[test]
+    fn numbers_that_only_results_showed_run_out_of_hope() {
+        let old = IdUse { carried: 1, ..IdUse::default() };
+        assert!(hope("75.92555", &old, &[]) < LEAST_HOPE);
+        assert!(hope("term3_err", &old, &[]) >= LEAST_HOPE);
+        let said = IdUse { said: 1, ..IdUse::default() };
+        assert!(hope("5432", &said, &[]) > 0);
+    }
+
+    #[test]
+    fn a_hit_of_a_search_is_known_by_its_line_number() {
+        for (id, hit) in [("12:def", true), ("24-bit", false), ("00ff00", false), ("v1.2-3", false)]
+        {
+            assert_eq!(is_hit(id), hit, "{id}");
+        }
+    }
+}
