@@ -157,7 +157,8 @@ fn strip(style: &Style, cells: &[Cell], events: usize, columns: usize) -> String
     let mut out = String::new();
     for column in 0..columns {
         let (from, to) = (column * events / columns, (column + 1) * events / columns);
-        let Some(here) = cells.get(from..to.min(cells.len())).filter(|here| !here.is_empty()) else {
+        let Some(here) = cells.get(from..to.min(cells.len())).filter(|here| !here.is_empty())
+        else {
             break;
         };
         let count = |cell: Cell| here.iter().filter(|other| **other == cell).count();

@@ -66,15 +66,15 @@ pub fn report(style: &Style, runs: &[Run], outcome: &Outcome, prices: &Prices) -
     let mut out = String::new();
     let mut windows: Vec<u64> = runs.iter().map(|run| run.window).collect();
     windows.dedup();
-    let mut shown = 0;
+    let (mut shown, mut columns) = (0, Vec::new());
     for window in &windows {
         let all = runs.iter().zip(&outcome.results).filter(|(run, _)| run.window == *window);
         let lines = lines(all);
         shown += usize::from(lines.iter().any(|line| line.ran.conversations > 0));
-        out += &one_window(style, *window, &lines, prices);
+        out += &one_window(style, *window, &lines, prices, &mut columns);
     }
     if shown > 0 {
-        out += &legend(style, prices);
+        out += &legend(style, prices, &columns);
     }
     out
 }
@@ -92,9 +92,8 @@ fn lines<'a>(all: impl Iterator<Item = (&'a Run, &'a Ran)>) -> Vec<Line<'a>> {
     let fair: Vec<(f64, f64)> = lines.iter().filter(|line| line.fair).map(figures).collect();
     for line in &mut lines {
         let (recall, cost) = figures(line);
-        let beaten = fair.iter().any(|(r, c)| {
-            *r >= recall && *c <= cost && (*r > recall || *c < cost)
-        });
+        let beaten =
+            fair.iter().any(|(r, c)| *r >= recall && *c <= cost && (*r > recall || *c < cost));
         line.front = line.fair && !beaten;
     }
     let key = |line: &Line<'_>| if line.sum().requests > 0 { figures(line).0 } else { -1.0 };
@@ -102,7 +101,14 @@ fn lines<'a>(all: impl Iterator<Item = (&'a Run, &'a Ran)>) -> Vec<Line<'a>> {
     lines
 }
 
-fn one_window(style: &Style, window: u64, lines: &[Line<'_>], prices: &Prices) -> String {
+/// `shown` takes the names of the columns that there was room for.
+fn one_window(
+    style: &Style,
+    window: u64,
+    lines: &[Line<'_>],
+    prices: &Prices,
+    shown: &mut Vec<&'static str>,
+) -> String {
     let conversations = lines.iter().map(|line| line.ran.conversations).max().unwrap_or(0);
     let requests = lines.iter().map(|line| line.sum().requests).max().unwrap_or(0);
     let title = format!(
@@ -115,9 +121,9 @@ fn one_window(style: &Style, window: u64, lines: &[Line<'_>], prices: &Prices) -
     if conversations == 0 {
         return out + "  no conversation is long enough for this window\n";
     }
-    out += &grid(style, lines, judged(window, prices));
+    out += &grid(style, lines, judged(window, prices), shown);
     out += "\n";
-    out += &grid(style, lines, details());
+    out += &grid(style, lines, details(), shown);
     for line in lines {
         let failed = line.failed().count() as u64;
         if let Some(first) = line.failed().next() {
@@ -215,14 +221,23 @@ fn details() -> Vec<Column<'static>> {
         column("breaks", Best::Low, 0, |m| Some(m.breaks as f64), whole),
         column("cached", Best::High, 4, |m| Some(m.hit_share()), three),
         column("peak", Best::None, 5, |m| Some(m.peak as f64), whole),
-        column("fold ms", Best::None, 0, |m| {
-            percentile(&m.fold_time, 0.5).map(|nanos| nanos as f64 / 1e6)
-        }, one),
+        column(
+            "fold ms",
+            Best::None,
+            0,
+            |m| percentile(&m.fold_time, 0.5).map(|nanos| nanos as f64 / 1e6),
+            one,
+        ),
     ]
 }
 
 /// A table that fits: columns that are not needed most give way.
-fn grid(style: &Style, lines: &[Line<'_>], mut columns: Vec<Column<'_>>) -> String {
+fn grid(
+    style: &Style,
+    lines: &[Line<'_>],
+    mut columns: Vec<Column<'_>>,
+    shown: &mut Vec<&'static str>,
+) -> String {
     let names: Vec<String> = lines.iter().map(Line::label).collect();
     let first = names.iter().map(|name| name.width()).max().unwrap_or(0);
     let width = |column: &Column<'_>| {
@@ -236,6 +251,7 @@ fn grid(style: &Style, lines: &[Line<'_>], mut columns: Vec<Column<'_>>) -> Stri
         };
         columns.retain(|column| column.spare != spare);
     }
+    shown.extend(columns.iter().map(|column| column.name));
     let widths: Vec<usize> = columns.iter().map(width).collect();
     let mut head = format!("    {}", " ".repeat(first));
     for (column, width) in columns.iter().zip(&widths) {
@@ -294,9 +310,12 @@ fn best_is(column: &Column<'_>, line: &Line<'_>, best: f64) -> bool {
 }
 
 /// What the columns mean, once, below all windows.
-fn legend(style: &Style, prices: &Prices) -> String {
+fn legend(style: &Style, prices: &Prices, shown: &[&str]) -> String {
     let mut meanings = vec![
-        ("at risk", "of the names (paths, symbols, ids, numbers …) that the agent used next and that are not in the newest 12,000 characters, the share that the context held"),
+        (
+            "at risk",
+            "of the names (paths, symbols, ids, numbers …) that the agent used next and that are not in the newest 12,000 characters, the share that the context held",
+        ),
         ("recall", "the same of all names of the history"),
         ("rare", "at risk by a second reader: words that occurred fewer than 5 times"),
         ("rules", "what the user said must, never, always … be done, held word for word"),
@@ -311,12 +330,16 @@ fn legend(style: &Style, prices: &Prices) -> String {
         ("over", "requests above the window"),
         ("invalid", "requests that a provider would refuse"),
         ("in reach", "at risk, with one search over the log"),
-        ("changed, read", "files of calls before the fold that the context names so"),
+        ("changed", "files that calls changed before the fold and the context names so"),
+        ("read", "the same of files that they read"),
         ("re-reads", "reads of a file whose contents a fold took"),
+        ("folds", "contexts that were made anew"),
         ("breaks", "requests that do not begin with the one before"),
         ("cached", "share of all tokens that a cache serves"),
+        ("peak", "tokens of the largest context"),
         ("fold ms", "median time of a fold"),
     ]);
+    meanings.retain(|(name, _)| shown.contains(name));
     let text: Vec<String> = meanings.iter().map(|(name, text)| format!("{name}: {text}")).collect();
     let mut out = "\n".to_owned();
     out += &paragraph(style, Color::Dim, &(text.join("; ") + "."));

@@ -70,7 +70,11 @@ fn what_cannot_be_done_is_said_with_a_way_out() {
     fs::write(empty.join("notes.md"), "# Notes\n").unwrap();
     let [broken, empty, none] = [broken, empty, none].map(|path| path.display().to_string());
     let with = |more: &[&'static str]| [&["replay", "FILE", "--window", "8k"], more].concat();
-    let at = |args: Vec<&str>| args.into_iter().map(|a| if a == "FILE" { &file[..] } else { a }.to_owned()).collect::<Vec<_>>();
+    let at = |args: Vec<&str>| {
+        args.into_iter()
+            .map(|a| if a == "FILE" { &file[..] } else { a }.to_owned())
+            .collect::<Vec<_>>()
+    };
     let seen = |name: &str, args: Vec<String>| {
         let args: Vec<&str> = args.iter().map(String::as_str).collect();
         snapshot(name, &args, "90");
@@ -83,7 +87,19 @@ fn what_cannot_be_done_is_said_with_a_way_out() {
     seen("replay-missing", owned(&["replay", &none, "--window", "8k"]));
     seen("replay-no-engine", at(with(&["--engine", "no-such-engine --fast"])));
     seen("replay-no-window", owned(&["replay", &file]));
-    seen("replay-nowhere", owned(&["replay", &file, "--window", "8k", "--preset", "raw", "-o", "/no/such/folder/r.html"]));
+    seen(
+        "replay-nowhere",
+        owned(&[
+            "replay",
+            &file,
+            "--window",
+            "8k",
+            "--preset",
+            "raw",
+            "-o",
+            "/no/such/folder/r.html",
+        ]),
+    );
 }
 
 /// The hint of the error leads to a table.
@@ -210,7 +226,11 @@ fn an_engine_that_fails_is_left_out_with_its_words() {
         ("engine-gone", "false", "ended without an answer (exit status: 1)"),
         ("engine-garbage", "sh -c 'while read -r line; do echo oops; done'", "not JSON"),
         ("engine-list", "sh -c 'while read -r line; do echo []; done'", "no list `messages`"),
-        ("engine-says", r#"sh -c 'while read -r line; do echo "{\"error\":\"no room\"}"; done'"#, "no room"),
+        (
+            "engine-says",
+            r#"sh -c 'while read -r line; do echo "{\"error\":\"no room\"}"; done'"#,
+            "no room",
+        ),
     ] {
         let (run, text) = engine(test, command);
         let error = run["conversations"][0]["error"].as_str().unwrap();

@@ -89,11 +89,7 @@ impl<F: FnMut(&[Bytes], u64) -> Result<Vec<Bytes>, String>> Outside for Does<F> 
 }
 
 /// Replays with an engine that a test writes.
-pub fn outside(
-    talk: &Talk,
-    window: u64,
-    engine: impl FnMut(&[Bytes]) -> Vec<Bytes>,
-) -> Replayed {
+pub fn outside(talk: &Talk, window: u64, engine: impl FnMut(&[Bytes]) -> Vec<Bytes>) -> Replayed {
     let mut engine = engine;
     let mut engine = Does(|messages: &[Bytes], _| Ok(engine(messages)));
     run(&talk.recording(), Strategy::Outside(&mut engine), window).unwrap()
@@ -115,8 +111,7 @@ pub fn with(
     search: Option<midfold_core::replay::Search<'_>>,
 ) -> Result<Replayed, ReplayError> {
     let rules = *recording.log().profile();
-    let violations =
-        |context: &[(&[u8], &View)]| profile::validate_views(context, &rules).len();
+    let violations = |context: &[(&[u8], &View)]| profile::validate_views(context, &rules).len();
     let settings = Settings { window, violations: &violations, search, prices, clock: None };
     replay(recording, strategy, &settings)
 }

@@ -126,11 +126,13 @@ fn files_count_as_known_where_the_context_says_how_they_were_used() {
 
 #[test]
 fn a_read_counts_as_repeated_when_its_result_is_gone() {
-    let rereads = |engine: fn(&[Bytes]) -> Vec<Bytes>| {
-        outside(&files(), 2_000, engine).measures.rereads
-    };
+    let rereads =
+        |engine: fn(&[Bytes]) -> Vec<Bytes>| outside(&files(), 2_000, engine).measures.rereads;
     assert_eq!(rereads(|messages| vec![messages[0].clone(), messages[5].clone()]), 1);
-    assert_eq!(rereads(|messages| messages[..3].iter().chain(&messages[5..]).cloned().collect()), 0);
+    assert_eq!(
+        rereads(|messages| messages[..3].iter().chain(&messages[5..]).cloned().collect()),
+        0
+    );
     let stub = |messages: &[Bytes]| {
         let stub = Talk::default().result("c1", "[cleared]").0.remove(0);
         let mut all = messages.to_vec();
