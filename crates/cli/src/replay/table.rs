@@ -51,11 +51,14 @@ enum Best {
     None,
 }
 
+/// The figure of a strategy; nothing where there is none.
+type Figure<'a> = Box<dyn Fn(&Line<'_>) -> Option<f64> + 'a>;
+
 /// A column: its name, its best end, and what the figure of a strategy is.
 struct Column<'a> {
     name: &'static str,
     best: Best,
-    value: Box<dyn Fn(&Line<'_>) -> Option<f64> + 'a>,
+    value: Figure<'a>,
     text: fn(f64) -> String,
     /// Columns of higher numbers give way first on narrow terminals.
     spare: u8,
