@@ -191,6 +191,15 @@ pub struct Inspect {
     /// Of several conversations, only number N (from 1)
     #[arg(long, value_name = "N")]
     pub only: Option<usize>,
+    /// Draw what became of every message, fold by fold; with =N tell what fold N did
+    #[arg(
+        long,
+        value_name = "N",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "0"
+    )]
+    pub fold: Option<usize>,
 }
 
 #[derive(Debug, Args)]

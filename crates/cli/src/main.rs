@@ -6,6 +6,7 @@ mod compact;
 mod convert;
 mod error;
 mod explain;
+mod fabric;
 mod fates;
 mod host;
 mod import;

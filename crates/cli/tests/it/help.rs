@@ -5,8 +5,9 @@ use crate::{regex_of, sees, stdout};
 #[test]
 fn every_command_has_help_with_an_example() {
     sees!("help", ["--help"]);
-    let alone = ["import", "explain", "audit", "worker", "session", "recall", "store", "tune"];
-    for command in ["compact", "inspect", "verify", "presets", "schema"].into_iter().chain(alone) {
+    let alone = ["import", "explain", "audit", "worker", "session", "recall", "store"];
+    let with_examples = ["compact", "inspect", "verify", "replay", "tune", "presets", "schema"];
+    for command in with_examples.into_iter().chain(alone) {
         sees!(format!("help-{command}"), [command, "--help"]);
         let help = stdout(&[command, "--help"], b"");
         assert!(

@@ -6,6 +6,7 @@ mod bad_store;
 mod compact;
 mod help;
 mod inspect;
+mod replay;
 mod session;
 mod tune;
 mod verify;
