@@ -56,8 +56,9 @@ pub fn show(
 ) -> Result<(), CommandError> {
     let log = &prepared.log;
     let found = replayed(prepared, policy)?;
+    let file = std::path::Path::new(name).file_name().map_or(name.into(), |n| n.to_string_lossy());
     let title = format!(
-        "{name}: {} of `{}` at {} tokens",
+        "{file}: {} of `{}` at {} tokens",
         plural(found.folds.len() as u64, "fold"),
         policy.name,
         number(prepared.window)
