@@ -23,6 +23,7 @@ mod report;
 mod schema;
 mod session;
 mod store;
+mod summariser;
 mod table;
 mod transcript;
 mod tune;

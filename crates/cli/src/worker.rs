@@ -5,10 +5,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use midfold::core::narrate::{FailureClass, SummaryFailure, Verdict};
-use midfold::model::{Client, Config, Secret};
+use midfold::model::Client;
 use midfold::store::StoredError;
 use midfold::store::worker::{Report, Worker};
-use midfold::tokens;
 use serde_json::json;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -16,9 +15,9 @@ use tokio::task::JoinSet;
 use crate::args::Worker as Args;
 use crate::error::CommandError;
 use crate::host::{self, Host, Make, block_on};
-use crate::input::Input;
 use crate::output::Output;
 use crate::report::number;
+use crate::summariser::Model;
 use crate::words::{line, plural, time};
 
 /// How long a call may go on after the worker was told to stop.
@@ -39,7 +38,15 @@ const FAILURES: [FailureClass; 8] = [
 ];
 
 pub fn run(args: &Args, json: bool, output: &Output) -> Result<(), CommandError> {
-    let client = Arc::new(client(args)?);
+    let model = Model {
+        url: &args.base_url,
+        name: &args.model,
+        key_env: args.key_env.as_deref(),
+        key_file: args.key_file.as_deref(),
+        window: args.window,
+        option: "--base-url",
+    };
+    let client = Arc::new(model.client()?);
     block_on(async {
         let host = Host::open(&args.at, Make::Yes).await?;
         let (stop, stopped) = watch::channel(false);
@@ -74,36 +81,6 @@ pub fn run(args: &Args, json: bool, output: &Output) -> Result<(), CommandError>
         }
         shared.end()
     })
-}
-
-fn client(args: &Args) -> Result<Client, CommandError> {
-    let counter = tokens::by_name(tokens::for_model(&args.model))
-        .or_else(|_| tokens::by_name("estimate:openai"))
-        .map_err(|error| CommandError::failed(error.to_string()))?;
-    let mut config = Config::new(&args.base_url, &args.model, counter);
-    config.key = key(args)?;
-    config.window_tokens = args.window.or_else(|| tokens::window_of(&args.model));
-    Client::new(config).map_err(|error| {
-        CommandError::usage(error.to_string())
-            .hint("--base-url looks like https://api.openai.com/v1 or http://127.0.0.1:8080")
-    })
-}
-
-/// The key, from where it was named. It is never an argument: those are seen by everybody.
-fn key(args: &Args) -> Result<Option<Secret>, CommandError> {
-    if let Some(name) = &args.key_env {
-        return match std::env::var(name) {
-            Ok(key) if !key.trim().is_empty() => Ok(Some(Secret::new(&key))),
-            _ => Err(CommandError::usage(format!("the environment has no key in {name}"))
-                .hint("--key-env takes the name of a variable, not the key")),
-        };
-    }
-    let Some(path) = &args.key_file else { return Ok(None) };
-    let key = Input::text(path)?;
-    if key.trim().is_empty() {
-        return Err(CommandError::failed(format!("{} holds no key", path.display())));
-    }
-    Ok(Some(Secret::new(&key)))
 }
 
 /// Says when to stop: ctrl-c, or SIGTERM where there is one.

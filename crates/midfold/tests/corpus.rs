@@ -112,7 +112,7 @@ fn default_keeps_what_the_agent_needs_next() {
         assert!(ours.at_risk.ratio() >= at_risk, "{}", ours.at_risk.ratio());
         assert!(common::mean(&ours, window) <= 0.55);
         assert!(ours.cost_ratio() <= 0.95 * marker.cost_ratio());
-        assert!(ours.rule_survival() >= 0.98, "{}", ours.rule_survival());
+        assert!(ours.rules.ratio() >= 0.98, "{}", ours.rules.ratio());
         assert_eq!((ours.over, ours.invalid), (0, 0));
     }
 }

@@ -38,6 +38,16 @@ pub struct Replay {
     /// after the other
     #[arg(long, value_name = "FORM", default_value = "stateless", help_heading = "Strategies")]
     pub form: Form,
+    /// Have this model narrate, beside what is computed: an OpenAI-compatible service. Adds a run in
+    /// session form for each policy; narrations cost what their prompts and replies cost
+    #[arg(long, value_name = "URL", help_heading = "Narration")]
+    pub model: Option<String>,
+    /// The model's name there
+    #[arg(long, value_name = "NAME", default_value = "default", help_heading = "Narration")]
+    pub model_name: String,
+    /// The environment variable that holds the key
+    #[arg(long, value_name = "NAME", help_heading = "Narration")]
+    pub key_env: Option<String>,
     /// Write a page with pictures to this file
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub output: Option<PathBuf>,

@@ -173,6 +173,10 @@ pub fn totals(sum: &Measures, window: u64) -> Value {
         "hit_share": four(sum.hit_share()),
         "context_us": times(&sum.context_time), "fold_us": times(&sum.fold_time),
     });
+    if sum.summaries > 0 {
+        value["summaries"] = json!(sum.summaries);
+        value["accepted"] = json!(sum.accepted);
+    }
     if sum.usages > 0 {
         value["usage"] = json!({
             "calls": sum.usages, "input": sum.usage.prompt, "output": sum.usage.output,

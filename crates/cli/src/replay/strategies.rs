@@ -1,15 +1,20 @@
 //! The strategies that are compared.
 
 use std::path::Path;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use midfold::Policy;
-use midfold::core::replay::{Recording, ReplayError, Replayed, Settings, Strategy, replay};
+use midfold::core::narrate::{SummaryFailure, SummaryReply, SummaryRequest};
+use midfold::core::replay::{
+    Narrator, Recording, ReplayError, Replayed, Settings, Strategy, replay,
+};
+use midfold::model::Client;
 
 use crate::args::{Form, Replay};
 use crate::error::{CommandError, unknown};
 use crate::prepare;
 use crate::replay::engine::{Asking, Process};
+use crate::summariser;
 
 /// One strategy in one window and form.
 pub struct Run {
@@ -25,6 +30,8 @@ pub enum Kind {
     Raw,
     Stateless(Box<Policy>),
     Session(Box<Policy>),
+    /// The same, with a model that narrates.
+    Narrated(Box<Policy>, Arc<Model>),
     /// An engine outside: one process for all conversations.
     Engine(Mutex<Process>),
 }
@@ -45,11 +52,46 @@ impl Run {
             Kind::Raw => replay(recording, Strategy::Raw, settings),
             Kind::Stateless(policy) => replay(recording, Strategy::Stateless(policy), settings),
             Kind::Session(policy) => replay(recording, Strategy::Session(policy), settings),
+            Kind::Narrated(policy, model) => {
+                replay(recording, Strategy::Narrated(policy, &**model), settings)
+            }
             Kind::Engine(process) => {
                 let mut asking = Asking::new(process, dialect);
                 replay(recording, Strategy::Outside(&mut asking), settings)
             }
         }
+    }
+}
+
+/// A model behind a URL, asked from any thread.
+pub struct Model {
+    client: Client,
+    runtime: tokio::runtime::Runtime,
+}
+
+impl Model {
+    fn new(args: &Replay, url: &str) -> Result<Self, CommandError> {
+        let client = summariser::Model {
+            url,
+            name: &args.model_name,
+            key_env: args.key_env.as_deref(),
+            key_file: None,
+            window: None,
+            option: "--model",
+        }
+        .client()?;
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .enable_all()
+            .build()
+            .map_err(|error| CommandError::failed(format!("no thread can be started: {error}")))?;
+        Ok(Self { client, runtime })
+    }
+}
+
+impl Narrator for Model {
+    fn narrate(&self, request: &SummaryRequest) -> Result<SummaryReply, SummaryFailure> {
+        self.runtime.block_on(self.client.summarise(request))
     }
 }
 
@@ -67,6 +109,7 @@ pub fn runs(args: &Replay) -> Result<Vec<Run>, CommandError> {
     for path in &args.policy {
         named.push((file_name(path), Some(prepare::policy(None, Some(path))?)));
     }
+    let model = args.model.as_deref().map(|url| Model::new(args, url)).transpose()?.map(Arc::new);
     let mut runs = Vec::new();
     for window in &args.measure.window {
         for (name, policy) in &named {
@@ -75,6 +118,15 @@ pub fn runs(args: &Replay) -> Result<Vec<Run>, CommandError> {
                 window: *window,
                 form,
                 kind,
+            }));
+        }
+        if let Some(model) = &model {
+            runs.extend(named.iter().filter_map(|(name, policy)| {
+                let mut policy = policy.clone()?;
+                policy.narration.on = true;
+                let kind = Kind::Narrated(Box::new(policy), Arc::clone(model));
+                let name = format!("{name} + model");
+                Some(Run { name, window: *window, form: "session", kind })
             }));
         }
         for command in &args.engine {

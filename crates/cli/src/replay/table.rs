@@ -127,6 +127,17 @@ fn one_window(
     out += &grid(style, lines, judged(window, prices), shown);
     out += "\n";
     out += &grid(style, lines, details(), shown);
+    for line in lines.iter().filter(|line| line.ran.totals.summaries > 0) {
+        let sum = &line.ran.totals;
+        let text = format!(
+            "{}: {} asked for, {} accepted; what they cost is in its cost",
+            line.label(),
+            plural(sum.summaries, "narration"),
+            number(sum.accepted)
+        );
+        out += "\n";
+        out += &paragraph(style, Color::Dim, &text);
+    }
     for line in lines {
         let failed = line.failed().count() as u64;
         if let Some(first) = line.failed().next() {

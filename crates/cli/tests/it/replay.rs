@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use midfold_testkit::model_server::{Answer, ModelServer};
 use serde_json::Value;
 
 use crate::{folder, midfold, regex_of, run, seen, stdout};
@@ -318,4 +319,30 @@ fn the_fabric_has_a_row_a_fold() {
     snapshot("inspect-fold-several", &["inspect", "fixtures/tau-bench.json", "--fold"], "80");
     let coloured = stdout(&with(&["clear", "--fold", "--color", "always"]), b"");
     assert!(coloured.contains("\u{1b}[32m"));
+}
+
+/// A model beside what is computed: its narrations are judged and paid for, and one that fails
+/// changes nothing.
+#[test]
+fn a_model_narrates_in_replay() {
+    let file = session("replay-model");
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    let text = "## Conversation Summary\n- **Decisions:** none yet\n- **Entities:** the ledger\n\
+                - **Facts:** tests were run\n- **Open Items:** none\n";
+    let totals = |answer: Answer| {
+        let server = runtime.block_on(ModelServer::always(answer)).unwrap();
+        let args = ["replay", &file, "--window", "8k", "--preset", "default", "--form", "session"];
+        let found = json(&[&args[..], &["--json", "--model", server.url()]].concat());
+        let runs = found["runs"].as_array().unwrap();
+        assert_eq!((&runs[1]["strategy"], runs.len()), (&"default + model".into(), 2));
+        (runs[0]["totals"].clone(), runs[1]["totals"].clone())
+    };
+    let (alone, with) = totals(Answer::text(text));
+    assert!(with["summaries"].as_u64() > Some(0), "{with}");
+    assert!(with["accepted"].as_u64() > Some(0), "{with}");
+    assert!(with["cost"].as_f64() > alone["cost"].as_f64());
+    let (alone, with) = totals(Answer::refusal(401, "auth", "no"));
+    assert!(with["summaries"].as_u64() > Some(0) && with["accepted"] == 0, "{with}");
+    assert_eq!(with["at_risk"], alone["at_risk"]);
+    assert_eq!(with["folds"], alone["folds"]);
 }

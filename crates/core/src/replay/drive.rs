@@ -3,16 +3,18 @@
 use bytes::Bytes;
 
 use crate::budget::Budget;
+use crate::counter::Content;
 use crate::engine::Session;
 use crate::event::RawEvent;
 use crate::fold::{Entry, Fold};
 use crate::log::{Event, Log};
 use crate::meter::Meter;
+use crate::narrate::Verdict;
 use crate::plan::{Outcome, Plan, PlanError, plan};
 use crate::policy::Policy;
 use crate::project::{Context, Fate, Projection};
 use crate::replay::recording::Recording;
-use crate::replay::{Outside, ReplayError};
+use crate::replay::{Narrator, Outside, ReplayError};
 use crate::view::Role;
 
 /// One message that is sent, and which message of the recording it is.
@@ -55,6 +57,20 @@ pub(super) struct Folded {
     pub edits: Vec<(u32, String, String)>,
 }
 
+/// A model was asked for a narration.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Asked {
+    /// Tokens of the prompts.
+    pub prompt: u64,
+    /// Tokens of the replies.
+    pub output: u64,
+    /// The narration was accepted.
+    pub accepted: bool,
+}
+
+/// Time between two requests, for what rests after a model failed, in milliseconds.
+const PACE: u64 = 60_000;
+
 /// An engine under replay.
 pub(super) enum Driver<'a> {
     /// Sends the history.
@@ -62,7 +78,7 @@ pub(super) enum Driver<'a> {
     /// Compacts what it made of the history before, and what came since.
     Stateless(Box<Stateless<'a>>),
     /// Holds the whole history.
-    Session { session: Box<Session>, budget: Budget, sent: usize, folds: usize },
+    Session(Box<Held<'a>>),
 }
 
 impl<'a> Driver<'a> {
@@ -87,10 +103,22 @@ impl<'a> Driver<'a> {
         }))
     }
 
-    pub fn session(recording: &Recording, policy: &Policy, window: u64) -> Self {
+    pub fn session(
+        recording: &Recording,
+        policy: &Policy,
+        window: u64,
+        narrator: Option<&'a dyn Narrator>,
+    ) -> Self {
         let log = recording.log.prefix(0);
         let session = Session::over("replay", log, policy.clone(), Meter::exact());
-        Self::Session { session: Box::new(session), budget: Budget::new(window), sent: 0, folds: 0 }
+        Self::Session(Box::new(Held {
+            session,
+            narrator,
+            budget: Budget::new(window),
+            now: 0,
+            sent: 0,
+            folds: 0,
+        }))
     }
 
     /// What is sent when history is the first `upto` events.
@@ -98,20 +126,60 @@ impl<'a> Driver<'a> {
         match self {
             Self::Raw(raw) => Ok(raw.send(recording, upto)),
             Self::Stateless(run) => run.send(recording, upto),
-            Self::Session { session, budget, sent, folds } => {
-                session.grow_to(upto, &recording.log);
-                let before = session.view().tokens();
-                let context = session.context(budget, 0)?;
-                let new = session.folds().len() > *folds;
-                *folds = session.folds().len();
-                let from = if new { 0 } else { *sent };
-                *sent = context.len();
-                let folded = session.active().filter(|_| new);
-                let folded = folded.map(|fold| describe(fold, before, &context, &|seq| Some(seq)));
-                let items = items(&context, from, &|seq| (Some(seq), true));
-                Ok(Sent { tokens: context.tokens(), same: from, items, folded, faulty: false })
-            }
+            Self::Session(held) => held.send(recording, upto),
         }
+    }
+
+    /// Asks the model what a session wants written, if there is a model and anything is wanted.
+    pub fn ask(&mut self) -> Option<Asked> {
+        match self {
+            Self::Session(held) => held.ask(),
+            Self::Raw(_) | Self::Stateless(_) => None,
+        }
+    }
+}
+
+/// A session that holds the whole history.
+pub(super) struct Held<'a> {
+    session: Session,
+    narrator: Option<&'a dyn Narrator>,
+    budget: Budget,
+    now: u64,
+    sent: usize,
+    folds: usize,
+}
+
+impl Held<'_> {
+    fn send(&mut self, recording: &Recording, upto: usize) -> Result<Sent, ReplayError> {
+        let Self { session, budget, .. } = self;
+        session.grow_to(upto, &recording.log);
+        let before = session.view().tokens();
+        let context = session.context(budget, self.now)?;
+        let new = session.folds().len() > self.folds;
+        self.folds = session.folds().len();
+        let from = if new { 0 } else { self.sent };
+        self.sent = context.len();
+        let folded = session.active().filter(|_| new);
+        let folded = folded.map(|fold| describe(fold, before, &context, &|seq| Some(seq)));
+        let items = items(&context, from, &|seq| (Some(seq), true));
+        self.now += PACE;
+        Ok(Sent { tokens: context.tokens(), same: from, items, folded, faulty: false })
+    }
+
+    /// The answer is there before the next request, as it is where a worker is quick enough.
+    fn ask(&mut self) -> Option<Asked> {
+        let narrator = self.narrator?;
+        let request = self.session.wants(&self.budget, self.now)?;
+        let answer = narrator.narrate(&request);
+        let counter = self.session.log().counter();
+        let count = |text: &str| u64::from(counter.count(text, Content::Prose));
+        let prompt = request.sources.iter().map(|source| count(&source.text)).sum();
+        let output = answer.as_ref().map_or(0, |reply| count(&reply.text));
+        let usage = answer.as_ref().ok().and_then(|reply| reply.usage);
+        let (prompt, output) = usage.map_or((prompt, output), |u| (u.prompt, u.output));
+        let verdict = self.session.complete(&request, answer, self.now);
+        let accepted = verdict.is_ok_and(|verdict| verdict.code == Verdict::Accepted.as_str());
+        Some(Asked { prompt, output, accepted })
     }
 }
 

@@ -131,8 +131,11 @@ pub struct Measures {
     pub breaks: u64,
     /// Folds.
     pub folds: u64,
-    /// Calls of a model for narration.
+    /// Narrations that a model was asked for; their cost is in [`Measures::cost`] and
+    /// [`Measures::price`].
     pub summaries: u64,
+    /// Those that were accepted.
+    pub accepted: u64,
     /// What the provider itself counted, over requests that say so.
     pub usage: Usage,
     /// Requests that say so.
@@ -170,6 +173,7 @@ impl Measures {
         self.breaks += other.breaks;
         self.folds += other.folds;
         self.summaries += other.summaries;
+        self.accepted += other.accepted;
         self.usage.prompt += other.usage.prompt;
         self.usage.output += other.usage.output;
         self.usage.cache_read += other.usage.cache_read;

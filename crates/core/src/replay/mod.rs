@@ -18,9 +18,10 @@ mod texts;
 use bytes::Bytes;
 use rustc_hash::FxHashMap;
 
+use crate::narrate::{SummaryFailure, SummaryReply, SummaryRequest};
 use crate::plan::PlanError;
 use crate::policy::Policy;
-use crate::replay::drive::{Driver, Sent};
+use crate::replay::drive::{Asked, Driver, Sent};
 use crate::replay::fabric::Fabric;
 use crate::replay::judge::{Held, Step};
 use crate::replay::recording::Request;
@@ -42,8 +43,19 @@ pub enum Strategy<'a> {
     Stateless(&'a Policy),
     /// A policy, in a session that holds the whole history.
     Session(&'a Policy),
+    /// The same, with a model that narrates where the policy asks for it.
+    Narrated(&'a Policy, &'a dyn Narrator),
     /// An engine outside, asked when what it holds exceeds 0.8 windows.
     Outside(&'a mut dyn Outside),
+}
+
+/// A model that narrates.
+pub trait Narrator: Sync {
+    /// Writes what is asked for.
+    ///
+    /// # Errors
+    /// Why there is no text.
+    fn narrate(&self, request: &SummaryRequest) -> Result<SummaryReply, SummaryFailure>;
 }
 
 /// An engine outside of this library.
@@ -150,7 +162,10 @@ pub fn replay(
         Strategy::Stateless(policy) => {
             Driver::stateless(recording, drive::Engine::Policy(policy), window)
         }
-        Strategy::Session(policy) => Driver::session(recording, policy, window),
+        Strategy::Session(policy) => Driver::session(recording, policy, window, None),
+        Strategy::Narrated(policy, narrator) => {
+            Driver::session(recording, policy, window, Some(narrator))
+        }
         Strategy::Outside(engine) => {
             Driver::stateless(recording, drive::Engine::Outside(engine), window)
         }
@@ -193,6 +208,9 @@ impl Run<'_> {
         let sent = self.driver.send(recording, request.at)?;
         let time =
             self.settings.clock.zip(begun).map(|(clock, begun)| clock().saturating_sub(begun));
+        if let Some(asked) = self.driver.ask() {
+            self.asked(asked);
+        }
         let folded = self.folded(request.at, &sent);
         let (tokens, faulty) = (sent.tokens, sent.faulty);
         let envelope = recording.log.envelope_tokens();
@@ -219,6 +237,19 @@ impl Run<'_> {
         });
         self.raw_sent = request.at;
         Ok(())
+    }
+
+    /// A narration is paid for at the price of a prompt that nothing was cached of.
+    fn asked(&mut self, asked: Asked) {
+        let measures = &mut self.found.measures;
+        measures.summaries += 1;
+        measures.accepted += u64::from(asked.accepted);
+        let reference = Prices::reference();
+        let cost = reference.prompt(0, asked.prompt).0 + reference.reply(0, asked.output);
+        measures.cost += (cost * 100.0) as u64;
+        let prices = self.settings.prices;
+        measures.price +=
+            prices.prompt(0, asked.prompt).0 + prices.reply(asked.prompt, asked.output);
     }
 
     fn folded(&mut self, at: usize, sent: &Sent) -> Option<usize> {

@@ -1,0 +1,55 @@
+//! The client of a model that writes summaries, from what the command line says.
+
+use std::path::Path;
+
+use midfold::model::{Client, Config, Secret};
+use midfold::tokens;
+
+use crate::error::CommandError;
+use crate::input::Input;
+
+/// Which model, and how to reach it.
+pub struct Model<'a> {
+    pub url: &'a str,
+    pub name: &'a str,
+    pub key_env: Option<&'a str>,
+    pub key_file: Option<&'a Path>,
+    /// Its window; known ones are known.
+    pub window: Option<u64>,
+    /// The option that gives the URL.
+    pub option: &'static str,
+}
+
+impl Model<'_> {
+    pub fn client(&self) -> Result<Client, CommandError> {
+        let counter = tokens::by_name(tokens::for_model(self.name))
+            .or_else(|_| tokens::by_name("estimate:openai"))
+            .map_err(|error| CommandError::failed(error.to_string()))?;
+        let mut config = Config::new(self.url, self.name, counter);
+        config.key = self.key()?;
+        config.window_tokens = self.window.or_else(|| tokens::window_of(self.name));
+        Client::new(config).map_err(|error| {
+            CommandError::usage(error.to_string()).hint(format!(
+                "{} looks like https://api.openai.com/v1 or http://127.0.0.1:8080",
+                self.option
+            ))
+        })
+    }
+
+    /// The key, from where it was named. It is never an argument: those are seen by everybody.
+    fn key(&self) -> Result<Option<Secret>, CommandError> {
+        if let Some(name) = self.key_env {
+            return match std::env::var(name) {
+                Ok(key) if !key.trim().is_empty() => Ok(Some(Secret::new(&key))),
+                _ => Err(CommandError::usage(format!("the environment has no key in {name}"))
+                    .hint("--key-env takes the name of a variable, not the key")),
+            };
+        }
+        let Some(path) = self.key_file else { return Ok(None) };
+        let key = Input::text(path)?;
+        if key.trim().is_empty() {
+            return Err(CommandError::failed(format!("{} holds no key", path.display())));
+        }
+        Ok(Some(Secret::new(&key)))
+    }
+}
