@@ -270,7 +270,8 @@ mod tests {
             let span = Span { start: 4, end: 7 };
             if n % 3 == 0 { metrics.folded(span, n * 70, 8, 5_000) } else { metrics }
         };
-        let (mut all, mut odd, mut even) = (Totals::default(), Totals::default(), Totals::default());
+        let (mut all, mut odd, mut even) =
+            (Totals::default(), Totals::default(), Totals::default());
         for n in 1..=100 {
             all.add(&row(n));
             if n % 2 == 0 { even.add(&row(n)) } else { odd.add(&row(n)) }

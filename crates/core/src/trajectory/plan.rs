@@ -165,8 +165,7 @@ pub fn plan(turns: &[Turn], envelope: u64, limits: &Limits) -> Decision {
     if total <= limits.target && limits.skip_under_target {
         return Decision::UnderTarget;
     }
-    let none =
-        if total <= limits.target { Decision::UnderTarget } else { Decision::NothingToFold };
+    let none = if total <= limits.target { Decision::UnderTarget } else { Decision::NothingToFold };
     let middle = middle(turns, limits);
     let Some(start) = middle.clone().find(|&at| starts(turns, at, limits.placement)) else {
         return none;
@@ -243,10 +242,7 @@ mod tests {
     /// `s h g t`, each with 100 tokens.
     fn turns(text: &str) -> Vec<Turn> {
         let role = |c| ROLES[['s', 'h', 'g', 't'].iter().position(|known| *known == c).unwrap()];
-        text.chars()
-            .filter(|c| *c != ' ')
-            .map(|c| Turn { role: role(c), tokens: 100 })
-            .collect()
+        text.chars().filter(|c| *c != ' ').map(|c| Turn { role: role(c), tokens: 100 }).collect()
     }
 
     fn limits(target: u64, summary: u64) -> Limits {
@@ -289,19 +285,15 @@ mod tests {
     #[test]
     fn a_first_result_in_the_second_half_ends_the_middle() {
         assert_eq!(plan(&turns("shg hghghghg t ghgh"), 0, &limits(10, 50)), fold(3, 10));
-        let free = Limits {
-            protect: Protect { tool: false, ..Protect::default() },
-            ..limits(10, 50)
-        };
+        let free =
+            Limits { protect: Protect { tool: false, ..Protect::default() }, ..limits(10, 50) };
         assert_eq!(plan(&turns("shg hghghghg t ghgh"), 0, &free), fold(3, 12));
     }
 
     #[test]
     fn a_merged_summary_leaves_the_alternation_as_it_was() {
-        let merged = Limits {
-            placement: Placement::MergeIntoPreviousObservation,
-            ..limits(10, 50)
-        };
+        let merged =
+            Limits { placement: Placement::MergeIntoPreviousObservation, ..limits(10, 50) };
         // The user asks again in the middle: no cut between gpt and human.
         assert_eq!(plan(&turns("shgt g hgt gt ghgh"), 0, &merged), fold(4, 10));
         let less = Limits { target: 1_150, ..merged.clone() };

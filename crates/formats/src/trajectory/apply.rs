@@ -197,8 +197,7 @@ fn measured(
     let new = Row::read(bytes)?;
     let target = settings.limits.target;
     let kept = |at: &usize| map.get(*at).is_some() && !changed.contains(at);
-    let same: u64 =
-        (0..weights.turns.len()).filter(kept).map(|at| weights.turns[at].tokens).sum();
+    let same: u64 = (0..weights.turns.len()).filter(kept).map(|at| weights.turns[at].tokens).sum();
     let others = changed.iter().filter_map(|&at| map.get(at)).chain(map.summary());
     let others: u64 = others.map(|at| turn_tokens(&new, at, counter)).sum();
     let before = Metrics::unchanged(weights.total(), weights.turns.len(), target);
@@ -209,8 +208,7 @@ fn measured(
 /// The row with a member `compression_metrics`, at its end or in the place of an earlier one.
 fn with_metrics(bytes: Vec<u8>, metrics: &Metrics) -> Result<Vec<u8>, RowError> {
     const NAME: &str = "compression_metrics";
-    let json =
-        serde_json::to_vec(metrics).map_err(|error| RowError::NotJson(error.to_string()))?;
+    let json = serde_json::to_vec(metrics).map_err(|error| RowError::NotJson(error.to_string()))?;
     let earlier = crate::scan::get(&bytes, 0..bytes.len(), NAME);
     let edit = match earlier {
         Some(value) => (value, json),

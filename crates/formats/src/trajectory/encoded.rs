@@ -47,7 +47,8 @@ mod tests {
     fn every_place_decodes_to_what_stands_before_it() {
         let token = br#""ab\n\"x\u00e9 \ud83e\udd80 \ud83e z\u0041""#;
         let text = jsonstr::decode(token).into_owned();
-        let offsets: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
+        let offsets: Vec<usize> =
+            text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
         for (offset, place) in offsets.iter().zip(places(token, &offsets)) {
             assert_eq!(jsonstr::decode(&token[1..place]), &text[..*offset], "{offset}");
         }

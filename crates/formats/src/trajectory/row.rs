@@ -244,11 +244,7 @@ impl List {
 }
 
 /// A list that is written as JSON in a string.
-fn encoded<'a>(
-    row: Row<'a>,
-    token: Range<usize>,
-    name: &'static str,
-) -> Result<Row<'a>, RowError> {
+fn encoded<'a>(row: Row<'a>, token: Range<usize>, name: &'static str) -> Result<Row<'a>, RowError> {
     let text = jsonstr::decode(&row.bytes[token.clone()]).into_owned().into_bytes();
     if check(&text).is_err() {
         return Err(RowError::NotAList(name));
