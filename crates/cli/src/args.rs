@@ -3,6 +3,7 @@
 mod replay;
 mod session;
 mod stores;
+mod trajectories;
 
 use std::path::PathBuf;
 
@@ -18,6 +19,7 @@ pub use stores::{
     Audit, Describe, Expand, Explain, Export, Grep, Import, Load, Recall, RecallCommand,
     StoreCommand, StoreCommands, Tools, ToolsShape, Worker,
 };
+pub use trajectories::Trajectories;
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())
@@ -86,6 +88,8 @@ pub enum Command {
     Store(StoreCommands),
     /// Replay recorded conversations under several strategies: what is kept, at which cost
     Replay(Box<Replay>),
+    /// Make rows of training sets fit, with one summary in each that is too long
+    Trajectories(Box<Trajectories>),
     /// List the presets, or print one
     Presets(Presets),
     /// Print the JSON schema of a fold record or of a policy

@@ -23,6 +23,7 @@ mod schema;
 mod session;
 mod store;
 mod table;
+mod trajectories;
 mod transcript;
 mod verify;
 mod words;
@@ -75,6 +76,7 @@ fn run(cli: &Cli, output: &Output) -> Result<(), CommandError> {
         Command::Worker(args) => worker::run(args, cli.json, output),
         Command::Store(args) => store::run(args, cli.json, output),
         Command::Replay(args) => replay::run(args, cli.json, output),
+        Command::Trajectories(args) => trajectories::run(args, cli.json, output),
         Command::Presets(args) => presets::run(args, cli.json, output),
         Command::Schema(args) => schema::run(args, output),
     }

@@ -7,6 +7,7 @@ mod compact;
 mod help;
 mod inspect;
 mod session;
+mod trajectories;
 mod verify;
 mod worker;
 
