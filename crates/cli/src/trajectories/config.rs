@@ -33,9 +33,10 @@ pub struct Config {
     pub notes: Vec<String>,
 }
 
-/// The sections of the file and their keys; the flag says whether the key does something here.
+/// The sections of the file and their keys; the flag says whether a user would miss what the key
+/// does there. (No tokenizer runs code here: there is nothing to trust.)
 const KEYS: &[(&str, &[(&str, bool)])] = &[
-    ("tokenizer", &[("name", true), ("trust_remote_code", false)]),
+    ("tokenizer", &[("name", true), ("trust_remote_code", true)]),
     ("compression", &[("target_max_tokens", true), ("summary_target_tokens", true)]),
     (
         "protected_turns",

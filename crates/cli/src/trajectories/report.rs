@@ -180,8 +180,8 @@ pub fn text(
     let totals = &manifest.totals;
     let rows = number(totals.trajectories);
     let title = format!(
-        "{} rows, {} with a summary, {} as they were",
-        rows,
+        "{rows} row{}, {} with a summary, {} as before",
+        if totals.trajectories == 1 { "" } else { "s" },
         number(totals.compressed),
         number(totals.trajectories - totals.compressed)
     );

@@ -32,6 +32,7 @@ mod aligned;
 mod apply;
 mod compress;
 mod encoded;
+mod quick;
 mod row;
 mod summary;
 mod trainer;

@@ -1,4 +1,4 @@
-//! Reading a row: where its turns are. One scan over checked JSON, nothing is copied.
+//! Reading a row: where its turns are. Nothing is copied.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -107,6 +107,14 @@ impl<'a> Row<'a> {
     /// # Errors
     /// [`RowError`]: no JSON, no object, turns that are none.
     pub fn read(bytes: &'a [u8]) -> Result<Self, RowError> {
+        match super::quick::read(bytes) {
+            Some(row) => Ok(row),
+            None => Self::read_slowly(bytes),
+        }
+    }
+
+    /// In two passes: one to check, one to find.
+    pub(super) fn read_slowly(bytes: &'a [u8]) -> Result<Self, RowError> {
         check(bytes)?;
         let mut lists: [Option<Found>; 2] = [None, None];
         let mut tools = None;
@@ -255,7 +263,7 @@ fn encoded<'a>(row: Row<'a>, token: Range<usize>, name: &'static str) -> Result<
     list.finish(Row { text: Cow::Owned(text), token: Some(token), ..row })
 }
 
-fn role(name: &[u8]) -> Role {
+pub(super) fn role(name: &[u8]) -> Role {
     match name {
         b"system" => Role::System,
         b"developer" => Role::Developer,
