@@ -81,11 +81,11 @@ fn llama_factory_takes(row: &[u8]) -> bool {
         turns.remove(0);
     }
     let fits = |(at, from): (usize, &String)| match from.as_str() {
-        "human" | "tool" => at % 2 == 0,
+        "human" | "tool" => at.is_multiple_of(2),
         "gpt" => at % 2 == 1,
         _ => false,
     };
-    turns.len() % 2 == 0 && turns.iter().enumerate().all(fits)
+    turns.len().is_multiple_of(2) && turns.iter().enumerate().all(fits)
 }
 
 #[test]

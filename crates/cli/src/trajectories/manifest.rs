@@ -2,7 +2,7 @@
 //! goes on. A run that is killed between two of them cuts its files back to the last one.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -138,8 +138,8 @@ impl Manifest {
 
 /// A file of an earlier run, without what was written after the last record of it.
 fn cut(path: &Path, length: u64) -> Result<File, CommandError> {
-    let opened = OpenOptions::new().write(true).append(true).open(path);
-    let file = opened
+    let opened = OpenOptions::new().write(true).open(path);
+    let mut file = opened
         .map_err(|error| unwritable(path, &error).hint("without --resume the run starts over"))?;
     let there = file.metadata().map_err(|error| unreadable(path, &error))?.len();
     if there < length {
@@ -149,7 +149,8 @@ fn cut(path: &Path, length: u64) -> Result<File, CommandError> {
         ))
         .hint("without --resume the run starts over"));
     }
-    file.set_len(length).map_err(|error| unwritable(path, &error))?;
+    let cut = file.set_len(length).and_then(|()| file.seek(SeekFrom::Start(length)));
+    cut.map_err(|error| unwritable(path, &error))?;
     Ok(file)
 }
 

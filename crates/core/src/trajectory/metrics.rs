@@ -268,13 +268,13 @@ mod tests {
         let row = |n: u64| {
             let metrics = Metrics::unchanged(n * 100, 10, 5_000);
             let span = Span { start: 4, end: 7 };
-            if n % 3 == 0 { metrics.folded(span, n * 70, 8, 5_000) } else { metrics }
+            if n.is_multiple_of(3) { metrics.folded(span, n * 70, 8, 5_000) } else { metrics }
         };
         let (mut all, mut odd, mut even) =
             (Totals::default(), Totals::default(), Totals::default());
         for n in 1..=100 {
             all.add(&row(n));
-            if n % 2 == 0 { even.add(&row(n)) } else { odd.add(&row(n)) }
+            if n.is_multiple_of(2) { even.add(&row(n)) } else { odd.add(&row(n)) }
         }
         odd.merge(&even);
         assert_eq!(odd, all);

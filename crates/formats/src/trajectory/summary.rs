@@ -27,7 +27,8 @@ pub fn summarise(row: &Row<'_>, span: Span, cap: u64, counter: &dyn Counter) -> 
     let events = span.range().map(|at| RawEvent::new(Bytes::copy_from_slice(row.turn_bytes(at))));
     let log = Log::of(kind.shared(), profile, Arc::new(Bytes4), events);
     let tools = ToolTable::builtin();
-    let gathered = Gathered::over(None, log.events(), &[0..log.len()], tools);
+    let mut gathered = Gathered::default();
+    gathered.add(log.events(), 0..log.len(), tools);
     let later = row.turns().get(span.end..).unwrap_or_default();
     let frame = Frame {
         cap,
