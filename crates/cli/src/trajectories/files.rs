@@ -142,6 +142,8 @@ impl Paths {
     /// Nothing is left to go on with.
     pub fn clear(&self) {
         let _ = fs::remove_file(&self.manifest);
+        // Of a run that was killed while it wrote it.
+        let _ = fs::remove_file(self.manifest.with_extension("json.new"));
     }
 }
 

@@ -311,7 +311,59 @@ mod tests {
         assert_eq!(plan(&turns("shgt"), 0, &all), Decision::UnderTarget);
     }
 
+    /// The rule of Hermes' compressor (0.20.0), stated again: turn by turn, both ends moved off a
+    /// tool's turn, forward where they can.
+    fn peer(turns: &[Turn], limits: &Limits) -> Option<Span> {
+        let len = turns.len();
+        let total: u64 = turns.iter().map(|turn| turn.tokens).sum();
+        let firsts = ROLES.map(|role| turns.iter().position(|turn| turn.role == role));
+        let mut kept: Vec<usize> = firsts.into_iter().flatten().collect();
+        kept.extend(len.saturating_sub(limits.keep_last)..len);
+        let start = kept.iter().filter(|at| **at < len / 2).max().map_or(0, |at| at + 1);
+        let end = kept.iter().copied().filter(|at| *at >= len / 2).min().unwrap_or(len);
+        let clean = |at: usize| at >= len || turns[at].role != Role::Tool;
+        let snap = |at: usize, low: usize, high: usize| {
+            let forward = (at..=high.max(at)).find(|at| clean(*at));
+            forward.or_else(|| (low..=at).rev().find(|at| clean(*at))).unwrap_or(low)
+        };
+        let start = snap(start, start, end);
+        if total <= limits.target || start >= end {
+            return None;
+        }
+        let (mut taken, mut until) = (0, start);
+        while until < end && taken < total - limits.target + limits.summary {
+            taken += turns[until].tokens;
+            until += 1;
+        }
+        let until = snap(until.max(start + 1), start, end);
+        let gained: u64 = turns[start..until.max(start)].iter().map(|turn| turn.tokens).sum();
+        (until > start && gained > limits.summary).then_some(Span { start, end: until })
+    }
+
     proptest! {
+        #[test]
+        fn a_turn_of_its_own_replaces_what_the_peer_would_replace(
+            kinds in proptest::collection::vec((0usize..7, 1u64..300), 0..40),
+            target in 0u64..4_000,
+            summary in 0u64..400,
+        ) {
+            // A tool's turn follows an assistant's, as the peer takes for granted.
+            let mut row = Vec::new();
+            for (kind, tokens) in kinds {
+                let role = ROLES[[0, 1, 2, 2, 3, 3, 3][kind]];
+                if role == Role::Tool {
+                    row.push(Turn { role: Role::Assistant, tokens: 30 });
+                }
+                row.push(Turn { role, tokens });
+            }
+            let limits = limits(target, summary);
+            let ours = match plan(&row, 0, &limits) {
+                Decision::Fold(span) => Some(span),
+                _ => None,
+            };
+            prop_assert_eq!(ours, peer(&row, &limits));
+        }
+
         #[test]
         fn a_span_splits_nothing_and_spares_both_ends(
             kinds in proptest::collection::vec((0usize..4, 0u64..300), 0..40),
