@@ -4,6 +4,7 @@ mod replay;
 mod session;
 mod stores;
 mod trajectories;
+mod tune;
 
 use std::path::PathBuf;
 
@@ -20,6 +21,7 @@ pub use stores::{
     StoreCommand, StoreCommands, Tools, ToolsShape, Worker,
 };
 pub use trajectories::Trajectories;
+pub use tune::{Tune, Wish};
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())
@@ -90,6 +92,8 @@ pub enum Command {
     Replay(Box<Replay>),
     /// Make rows of training sets fit, with one summary in each that is too long
     Trajectories(Box<Trajectories>),
+    /// Search for a policy that suits your own conversations better than `default`
+    Tune(Box<Tune>),
     /// List the presets, or print one
     Presets(Presets),
     /// Print the JSON schema of a fold record or of a policy
@@ -191,6 +195,15 @@ pub struct Inspect {
     /// Of several conversations, only number N (from 1)
     #[arg(long, value_name = "N")]
     pub only: Option<usize>,
+    /// Draw what became of every message, fold by fold; with =N tell what fold N did
+    #[arg(
+        long,
+        value_name = "N",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "0"
+    )]
+    pub fold: Option<usize>,
 }
 
 #[derive(Debug, Args)]

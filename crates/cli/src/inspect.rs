@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use crate::args::Inspect;
 use crate::error::CommandError;
+use crate::fabric;
 use crate::input::Input;
 use crate::output::{Color, Output, Style};
 use crate::picture::{Fill, bar, legend};
@@ -30,6 +31,9 @@ pub fn run(args: &Inspect, json: bool, output: &Output) -> Result<(), CommandErr
     let count = found.conversations.len();
     let notes = Note::by_conversation(found.problems, &found.conversations);
     let chosen = chosen(args.only, found.conversations, notes, &input.name)?;
+    if let Some(fold) = args.fold {
+        return folds(chosen, setup, &policy, fold, &input.name, output);
+    }
     // A list of many conversations has room for one forecast each.
     let forecasts = if json || chosen.len() == 1 { Policy::preset_names() } else { Vec::new() };
     let mut all = Vec::with_capacity(chosen.len());
@@ -54,6 +58,27 @@ pub fn run(args: &Inspect, json: bool, output: &Output) -> Result<(), CommandErr
         _ => several(&mut page, &input.name, &all),
     }
     page.notes(all.iter().flat_map(|(_, one)| &one.notes));
+    output.stdout(page.text)
+}
+
+/// The folds of one conversation: all (0), or one.
+fn folds(
+    chosen: Vec<Numbered>,
+    mut setup: Setup,
+    policy: &Policy,
+    fold: usize,
+    name: &str,
+    output: &Output,
+) -> Result<(), CommandError> {
+    let count = chosen.len();
+    let Ok([(_, (conversation, _))]) = <[Numbered; 1]>::try_from(chosen) else {
+        let error = format!("{name} holds {count} conversations, and --fold draws one");
+        return Err(CommandError::usage(error).hint("--only N chooses one"));
+    };
+    let prepared = setup.prepare(conversation)?;
+    let style = output.stdout_style();
+    let mut page = Page { style: &style, text: String::new() };
+    fabric::show(&mut page, name, &prepared, policy, Some(fold).filter(|fold| *fold > 0))?;
     output.stdout(page.text)
 }
 
@@ -414,7 +439,7 @@ fn several(page: &mut Page<'_>, name: &str, all: &[(usize, Inspected)]) {
 }
 
 impl Page<'_> {
-    fn section(&mut self, title: &str) {
+    pub fn section(&mut self, title: &str) {
         let style: &Style = self.style;
         self.text += &format!("\n{}\n", style.paint(Color::Bold, title));
     }

@@ -6,6 +6,7 @@ mod compact;
 mod convert;
 mod error;
 mod explain;
+mod fabric;
 mod fates;
 mod host;
 mod import;
@@ -25,6 +26,7 @@ mod store;
 mod table;
 mod trajectories;
 mod transcript;
+mod tune;
 mod verify;
 mod words;
 mod worker;
@@ -77,6 +79,7 @@ fn run(cli: &Cli, output: &Output) -> Result<(), CommandError> {
         Command::Store(args) => store::run(args, cli.json, output),
         Command::Replay(args) => replay::run(args, cli.json, output),
         Command::Trajectories(args) => trajectories::run(args, cli.json, output),
+        Command::Tune(args) => tune::run(args, cli.json, output),
         Command::Presets(args) => presets::run(args, cli.json, output),
         Command::Schema(args) => schema::run(args, output),
     }

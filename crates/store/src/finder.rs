@@ -36,6 +36,13 @@ impl Finder {
         Self { texts, postings }
     }
 
+    /// How many of the first `upto` events have the rarest word of a name; 0 for a name without words.
+    #[must_use]
+    pub fn events_with(&self, name: &str, upto: u64) -> usize {
+        let seqs = words(name).filter_map(|word| self.postings.get(&word));
+        seqs.map(|seqs| seqs.partition_point(|seq| *seq < upto)).min().unwrap_or(0)
+    }
+
     /// The best `limit` of the first `upto` events for a query of words.
     ///
     /// # Errors

@@ -1,6 +1,6 @@
 // The comparison tables: what each strategy keeps, what it costs, and where it fails.
 
-import { sendable } from "./data.js";
+import { fair } from "./data.js";
 import { el, note } from "./dom.js";
 import { cost, count, many, micros, NONE, percent, price, short } from "./format.js";
 import { table } from "./table.js";
@@ -11,7 +11,7 @@ export function comparison(runs, data, chosen, choose) {
   if (runs.length === 0) return note("No run for this window.");
   return el("div", {}, grid(runs, [named(choose), ...measures(data)], "The strategies compared", chosen),
     el("p", { class: "note" }, "Everything under “Kept” but re-reads, and “of window”, in percent; cost in times the raw history; k is a thousand tokens. "
-      + "A dot marks the best of a column among strategies that stayed within the window with valid contexts."));
+      + "A dot marks the best of a column among strategies that replayed every conversation within the window, with valid contexts."));
 }
 
 /** How the contexts behave: folds, the cache, and the time that it takes. */
@@ -44,13 +44,13 @@ function partial(run) {
 }
 
 const column = (key, name, title, format, more = {}) => ({
-  key, name, title, value: (run) => number(run.totals[key]), text: (run) => format(number(run.totals[key])), fair: sendable, ...more,
+  key, name, title, value: (run) => number(run.totals[key]), text: (run) => format(number(run.totals[key])), fair, ...more,
 });
 
 /** A share of something needed; where nothing was needed there is no share. */
 function share(key, name, title, need) {
   const value = (run) => (need && run.totals[need] === 0 ? undefined : number(run.totals[key]));
-  return { key, name, title, group: "Kept", best: "high", fair: sendable, value, text: (run) => percent(value(run)) };
+  return { key, name, title, group: "Kept", best: "high", fair, value, text: (run) => percent(value(run)) };
 }
 
 function measures(data) {
@@ -59,7 +59,7 @@ function measures(data) {
     share("at_risk", "at-risk\nrecall", "Of the identifiers that the agent used next and that are not in the newest 12,000 characters, the share that the context held", "at_risk_need"),
     share("recall", "recall", "The same over all identifiers of the history"),
     share("rare", "rare", "At-risk recall by a second, independent extractor: tokens that occur fewer than five times", "rare_need"),
-    share("reachable", "reach-\nable", "Of what was not in the context, the share that one search over the log brings back", "reachable_need"),
+    share("within_reach", "in\nreach", "At-risk recall if the agent had searched the log once for what was not in the context", "at_risk_need"),
     share("rules", "rules", "Sentences of the user that state a rule and stand verbatim in the context", "rules_need"),
     share("modified", "modi-\nfied", "Modified files that the context names", "modified_need"),
     share("read", "read", "Read files that the context names", "read_need"),
@@ -76,7 +76,7 @@ function measures(data) {
 
 function running() {
   const pair = (key, name, title, index) => ({
-    key, name, title, fair: sendable, best: "low", value: (run) => number(run.totals[key]?.[index]), text: (run) => micros(number(run.totals[key]?.[index])),
+    key, name, title, fair, best: "low", value: (run) => number(run.totals[key]?.[index]), text: (run) => micros(number(run.totals[key]?.[index])),
   });
   return [
     column("requests", "requests", "Requests replayed", count),
@@ -105,7 +105,7 @@ export function byClass(runs, chosen) {
         return need > 0 ? have / need : undefined;
       };
       const most = Math.max(...runs.map((run) => run.totals.classes?.[kind]?.[0] ?? 0));
-      return { name: `${kind}\n${count(most)}`, title: `${count(most)} identifiers of this class were needed`, value: share, text: (run) => percent(share(run)), best: "high", fair: sendable };
+      return { name: `${kind}\n${count(most)}`, title: `${count(most)} identifiers of this class were needed`, value: share, text: (run) => percent(share(run)), best: "high", fair };
     }),
   ];
   return el("div", {}, el("h3", {}, "At-risk recall by class of identifier"),

@@ -15,12 +15,12 @@ export function read(text) {
     return {
       ...own, index,
       strategy: String(own.strategy ?? "unnamed"), window: Number(own.window) || 0, form: String(own.form ?? "stateless"),
-      totals: object(own.totals),
+      totals: withReach(object(own.totals)),
       conversations: array(own.conversations).map((part) => {
         const it = object(part);
         return {
           ...it, totals: object(it.totals), requests: array(it.requests),
-          folds: array(it.folds).map((fold, number) => ({ ...object(fold), number, fates: array(fold?.fates), why: object(fold?.why) })),
+          folds: withReasons(array(it.folds)),
           losses: array(it.losses),
         };
       }),
@@ -33,6 +33,22 @@ export function read(text) {
     forms: unique(runs.map((run) => run.form)),
     strategies: unique(runs.map((run) => run.strategy)),
   };
+}
+
+/** What was in the context, or one search away. */
+function withReach(totals) {
+  const { at_risk: held, reachable: back } = totals;
+  const both = Number.isFinite(held) && Number.isFinite(back) ? { within_reach: held + (1 - held) * back } : {};
+  return { ...both, ...totals };
+}
+
+/** A fold says only the reasons that are new: those of the folds before stand. */
+function withReasons(folds) {
+  let why = {};
+  return folds.map((fold, number) => {
+    why = { ...why, ...object(fold?.why) };
+    return { ...object(fold), number, fates: array(fold?.fates), why };
+  });
 }
 
 export const runsOf = (data, window, form) => data.runs.filter((run) => run.window === window && run.form === form);
@@ -48,6 +64,9 @@ export const placed = (runs) =>
 
 /** Whether every context of the run could really have been sent. */
 export const sendable = (run) => !(run.totals.over > 0) && !(run.totals.invalid > 0);
+
+/** Whether a run may be the best: what it left out, others had to replay. */
+export const fair = (run) => sendable(run) && run.conversations.every((part) => !part.error);
 
 /** The runs that no other run beats on one axis without being worse on the other, cheapest first. */
 export function pareto(runs) {

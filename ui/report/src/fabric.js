@@ -161,7 +161,7 @@ export function fabric({ talk, part, strategy }) {
     showTip(x, y, {
       title: `#${seq} · ${[role, tool].filter(Boolean).join(" · ") || "event"}`,
       rows: [["tokens", count(tokens)], ...(fold ? [[`fold ${fold.number + 1}`, fateText(fate)]] : [])],
-      quote: first || null, note: fold ? fold.why[seq] : "",
+      quote: first || null, note: fold && !"vrm".includes(fate) ? fold.why[seq] : "",
     });
   }
   const fateText = (fate) => el("span", {}, el("i", { class: "swatch", style: `background:var(--fate-${FATES[fate] ? fate : "x"});margin-right:6px;width:9px;height:9px` }), FATES[fate]?.name ?? String(fate));

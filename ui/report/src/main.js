@@ -2,7 +2,7 @@
 
 import { byClass, comparison, mechanics, providerUsage } from "./compare.js";
 import { contextChart } from "./context.js";
-import { partOf, placed, read, runOf, runsOf, sendable } from "./data.js";
+import { partOf, placed, read, runOf, runsOf, fair, sendable } from "./data.js";
 import { definitions } from "./definitions.js";
 import { el, note, picker, segments } from "./dom.js";
 import { fabric } from "./fabric.js";
@@ -60,7 +60,7 @@ function first(data) {
   const window = data.windows[data.windows.length - 1];
   const form = data.forms[0];
   const runs = runsOf(data, window, form);
-  const best = placed(runs).filter((run) => sendable(run) && run.strategy !== "raw").sort((a, b) => b.totals.at_risk - a.totals.at_risk || a.totals.cost - b.totals.cost)[0];
+  const best = placed(runs).filter((run) => fair(run) && run.strategy !== "raw").sort((a, b) => b.totals.at_risk - a.totals.at_risk || a.totals.cost - b.totals.cost)[0];
   const longest = data.conversations.reduce((top, talk) => ((talk.messages || 0) > (top?.messages || 0) ? talk : top), data.conversations[0]);
   return { window, form, strategy: (best ?? runs[0] ?? data.runs[0])?.strategy, conversation: longest?.index ?? 0, compared: new Set(), close: false };
 }

@@ -1,7 +1,7 @@
 // Recall against cost: one point a strategy, one picture a window, the Pareto line through what no other beats.
 
 import * as Plot from "@observablehq/plot";
-import { pareto, placed, sendable } from "./data.js";
+import { fair, pareto, placed, sendable } from "./data.js";
 import { el, mark, note, onWidth } from "./dom.js";
 import { cost, costSign, count, list, many, percentSign } from "./format.js";
 import { hideTip, showTip } from "./tip.js";
@@ -14,7 +14,7 @@ export function scatter(runs, { chosen, choose, domain }) {
   const box = el("div", { class: "chart scatter" });
   onWidth(box, (width) => {
     hideTip();
-    box.replaceChildren(draw(points, pareto(all.filter(sendable)), width, chosen, choose, domain));
+    box.replaceChildren(draw(points, pareto(all.filter(fair)), width, chosen, choose, domain));
   });
   return outside.length ? el("div", {}, box, el("p", { class: "note" }, `Outside this frame: ${list(outside)}.`)) : box;
 }
@@ -23,9 +23,9 @@ const inside = (run, { x, y }) => run.totals.cost >= x[0] && run.totals.cost <= 
 
 /** The runs that a choice is really between: near the best recall, and not many times dearer than the cheapest such. */
 export function near(runs) {
-  const fair = placed(runs).filter(sendable);
-  const best = Math.max(...fair.map((run) => run.totals.at_risk));
-  const good = fair.filter((run) => run.totals.at_risk >= best - 0.15);
+  const able = placed(runs).filter(fair);
+  const best = Math.max(...able.map((run) => run.totals.at_risk));
+  const good = able.filter((run) => run.totals.at_risk >= best - 0.15);
   const least = Math.min(...good.map((run) => run.totals.cost));
   return good.filter((run) => run.totals.cost <= 2.5 * least);
 }

@@ -1,6 +1,6 @@
 // The head of the page: what was replayed, and the answer in a sentence.
 
-import { placed, pareto, runsOf, sendable } from "./data.js";
+import { placed, pareto, runsOf, fair, sendable } from "./data.js";
 import { el } from "./dom.js";
 import { cost, count, list, many, NONE, percent, short } from "./format.js";
 
@@ -68,8 +68,10 @@ function answer(runs, window, data) {
   const start = data.windows.length > 1 || form ? `At ${count(window)} tokens${form}, ` : "";
   const upper = (text) => (start ? text : text[0].toUpperCase() + text.slice(1));
   const all = placed(runs);
-  const fair = all.filter(sendable);
-  const field = fair.some((run) => run.strategy !== "raw") ? fair.filter((run) => run.strategy !== "raw") : fair;
+  // Where each left something out, what could be sent is compared all the same.
+  const whole = all.filter(fair);
+  const able = whole.length ? whole : all.filter(sendable);
+  const field = able.some((run) => run.strategy !== "raw") ? able.filter((run) => run.strategy !== "raw") : able;
   if (all.length === 0) return [start, upper("no strategy has both a recall and a cost here.")];
   if (field.length === 0) return [start, upper("no strategy stayed within the window with valid contexts in every request.")];
   const shown = (run) => percent(run.totals.at_risk);

@@ -73,6 +73,9 @@ pub struct ReplayMeasure {
     /// What the files are written in [default: told by their content]
     #[arg(long, value_name = "FORMAT", help_heading = "Measuring")]
     pub from: Option<String>,
+    /// Convert to this dialect before: openai-chat or anthropic (an engine outside may know one only)
+    #[arg(long, value_name = "DIALECT", help_heading = "Measuring")]
+    pub to: Option<String>,
     /// Prices: the name of a built-in table, or a TOML file
     #[arg(long, value_name = "NAME|FILE", default_value = "reference", help_heading = "Measuring")]
     pub prices: String,

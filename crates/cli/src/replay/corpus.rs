@@ -78,7 +78,7 @@ impl Corpus {
             strict: found.len() == files.len(),
             files: found.into_iter(),
             open: Vec::new().into_iter(),
-            setup: Setup::new(&setup, None)?,
+            setup: Setup::new(&setup, measure.to.as_deref())?,
             from: measure.from.as_deref().map(prepare::format).transpose()?,
             least: (smallest as f64 * measure.longer_than) as u64,
             skipped: Skipped::default(),

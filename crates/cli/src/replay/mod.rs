@@ -1,5 +1,6 @@
 //! `midfold replay`: recorded conversations against what the agent really did next.
 
+mod chart;
 mod corpus;
 mod engine;
 pub mod json;
@@ -17,8 +18,9 @@ use crate::error::{CommandError, unknown};
 use crate::input::Input;
 use crate::output::{Color, Output};
 use crate::report::number;
+use crate::words::plural;
 
-pub use corpus::{Corpus, Skipped};
+pub use corpus::{Corpus, Recorded, Skipped};
 pub use progress::Progress;
 pub use work::{Outcome, Task, work};
 
@@ -40,8 +42,8 @@ pub fn run(args: &Replay, json: bool, output: &Output) -> Result<(), CommandErro
     enough(&outcome, &args.measure)?;
     if !json {
         let style = output.stdout_style();
-        output
-            .stdout(table::report(&style, &runs, &outcome) + &left_out(&style, &outcome.skipped))?;
+        let report = table::report(&style, &runs, &outcome, &prices);
+        output.stdout(report + &left_out(&style, &outcome.skipped))?;
     }
     if task.details {
         let document = json::document(&outcome, &runs, &prices, &args.measure.tokenizer);
@@ -105,11 +107,13 @@ pub fn enough(outcome: &Outcome, measure: &ReplayMeasure) -> Result<(), CommandE
 pub fn left_out(style: &crate::output::Style, skipped: &Skipped) -> String {
     let mut out = String::new();
     if skipped.short > 0 {
-        out += &format!("\n  {} conversations are too short\n", number(skipped.short as u64));
+        let short = skipped.short as u64;
+        let are = if short == 1 { "is" } else { "are" };
+        out += &format!("\n  {} {are} too short\n", plural(short, "conversation"));
     }
     if let Some(first) = skipped.unreadable.first() {
-        let count = number(skipped.unreadable.len() as u64);
-        out += &format!("\n  {count} files could not be read, the first: {first}\n");
+        let count = plural(skipped.unreadable.len() as u64, "file");
+        out += &format!("\n  {count} could not be read, the first: {first}\n");
     }
     style.paint(Color::Dim, &out)
 }

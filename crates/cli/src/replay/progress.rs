@@ -23,6 +23,13 @@ impl Progress {
         }
     }
 
+    /// Something else that is under way.
+    pub fn say(&self, text: &str) {
+        if self.shown {
+            let _ = write!(stderr().lock(), "\r\x1b[2K{text}");
+        }
+    }
+
     /// Clears the line.
     pub fn end(&self) {
         if self.shown {

@@ -1,143 +1,356 @@
-//! The comparison in the terminal: one line a strategy, and a small picture.
+//! The comparison in the terminal: what was kept and what it costs, one line a strategy.
 
-use midfold::core::replay::percentile;
+use midfold::core::replay::{Measures, Prices, Share, percentile};
+use unicode_width::UnicodeWidthStr;
 
 use crate::output::{Color, Style};
+use crate::replay::chart;
 use crate::replay::strategies::Run;
 use crate::replay::work::{Outcome, Ran};
-use crate::report::number;
-use crate::table::Table;
+use crate::report::{grouped, number, wrap};
+use crate::words::plural;
+
+/// Columns between two cells; the mark of the best stands in the first of them.
+const GAP: usize = 2;
+/// Stands where there is no figure.
+const NOTHING: &str = "–";
+
+/// One strategy as it is shown.
+pub struct Line<'a> {
+    pub run: &'a Run,
+    pub ran: &'a Ran,
+    /// Stayed within the window, valid, in every conversation: may win.
+    pub fair: bool,
+    /// No other fair one is better at one of recall and cost, and not worse at the other.
+    pub front: bool,
+}
+
+impl Line<'_> {
+    pub fn sum(&self) -> &Measures {
+        &self.ran.totals
+    }
+
+    fn failed(&self) -> impl Iterator<Item = &String> {
+        self.ran.each.iter().filter_map(|(_, found)| found.as_ref().err())
+    }
+
+    /// Its name, and its form where that is not the usual one.
+    pub fn label(&self) -> String {
+        match self.run.form {
+            "stateless" => self.run.name.clone(),
+            form => format!("{} ({form})", self.run.name),
+        }
+    }
+}
+
+/// Which end of a column is the best.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Best {
+    High,
+    Low,
+    None,
+}
+
+/// The figure of a strategy; nothing where there is none.
+type Figure<'a> = Box<dyn Fn(&Line<'_>) -> Option<f64> + 'a>;
+
+/// A column: its name, its best end, and what the figure of a strategy is.
+struct Column<'a> {
+    name: &'static str,
+    best: Best,
+    value: Figure<'a>,
+    text: fn(f64) -> String,
+    /// Columns of higher numbers give way first on narrow terminals.
+    spare: u8,
+}
 
 /// All windows, one after the other.
-pub fn report(style: &Style, runs: &[Run], outcome: &Outcome) -> String {
+pub fn report(style: &Style, runs: &[Run], outcome: &Outcome, prices: &Prices) -> String {
     let mut out = String::new();
     let mut windows: Vec<u64> = runs.iter().map(|run| run.window).collect();
     windows.dedup();
-    for window in windows {
-        let ran = runs.iter().zip(&outcome.results).filter(|(run, _)| run.window == window);
-        let ran: Vec<_> = ran.collect();
-        out += &one_window(style, window, &ran);
+    let (mut shown, mut columns) = (0, Vec::new());
+    for window in &windows {
+        let all = runs.iter().zip(&outcome.results).filter(|(run, _)| run.window == *window);
+        let lines = lines(all);
+        shown += usize::from(lines.iter().any(|line| line.ran.conversations > 0));
+        out += &one_window(style, *window, &lines, prices, &mut columns);
+    }
+    if shown > 0 {
+        out += &legend(style, prices, &columns);
     }
     out
 }
 
-fn one_window(style: &Style, window: u64, ran: &[(&Run, &Ran)]) -> String {
-    let conversations = ran.iter().map(|(_, ran)| ran.conversations).max().unwrap_or(0);
-    let requests = ran.iter().map(|(_, ran)| ran.totals.requests).max().unwrap_or(0);
+/// Sorted by at-risk recall; those that are marked are known.
+fn lines<'a>(all: impl Iterator<Item = (&'a Run, &'a Ran)>) -> Vec<Line<'a>> {
+    let line = |(run, ran): (&'a Run, &'a Ran)| {
+        let sum = &ran.totals;
+        let whole = ran.each.iter().all(|(_, found)| found.is_ok());
+        let fair = sum.requests > 0 && sum.over == 0 && sum.invalid == 0 && whole;
+        Line { run, ran, fair, front: false }
+    };
+    let mut lines: Vec<Line<'a>> = all.map(line).collect();
+    let figures = |line: &Line<'_>| (line.sum().at_risk.ratio(), line.sum().cost_ratio());
+    let fair: Vec<(f64, f64)> = lines.iter().filter(|line| line.fair).map(figures).collect();
+    for line in &mut lines {
+        let (recall, cost) = figures(line);
+        let beaten =
+            fair.iter().any(|(r, c)| *r >= recall && *c <= cost && (*r > recall || *c < cost));
+        line.front = line.fair && !beaten;
+    }
+    let key = |line: &Line<'_>| if line.sum().requests > 0 { figures(line).0 } else { -1.0 };
+    lines.sort_by(|a, b| key(b).total_cmp(&key(a)));
+    lines
+}
+
+/// `shown` takes the names of the columns that there was room for.
+fn one_window(
+    style: &Style,
+    window: u64,
+    lines: &[Line<'_>],
+    prices: &Prices,
+    shown: &mut Vec<&'static str>,
+) -> String {
+    let conversations = lines.iter().map(|line| line.ran.conversations).max().unwrap_or(0);
+    let requests = lines.iter().map(|line| line.sum().requests).max().unwrap_or(0);
     let title = format!(
-        "window {}: {} conversations, {} requests",
+        "window {}: {}, {}",
         number(window),
-        number(conversations as u64),
-        number(requests)
+        plural(conversations as u64, "conversation"),
+        plural(requests, "request")
     );
-    let mut out = format!("\n{}\n", style.paint(Color::Bold, &title));
+    let mut out = format!("\n{}\n\n", style.paint(Color::Bold, &title));
     if conversations == 0 {
-        return out + "  no conversation is long enough\n";
+        return out + "  no conversation is long enough for this window\n";
     }
-    let names = [
-        "", "at risk", "recall", "rare", "rules", "changed", "read", "mean", "cost", "breaks",
-        "over", "invalid", "fold ms",
-    ];
-    let mut table = Table::new(names).right(1..13).color(0, Color::Bold);
-    for (run, ran) in ran {
-        table.row(row(run, ran));
-    }
-    out += &table.render(style, 2);
-    out += &picture(style, ran);
-    for (run, ran) in ran {
-        let failed: Vec<&String> = ran.each.iter().filter_map(|(_, r)| r.as_ref().err()).collect();
-        if let Some(first) = failed.first() {
-            let text = format!("  {}: {} left out: {first}\n", run.name, failed.len());
-            out += &style.paint(Color::Yellow, &text);
+    out += &grid(style, lines, judged(window, prices), shown);
+    out += "\n";
+    out += &grid(style, lines, details(), shown);
+    for line in lines {
+        let failed = line.failed().count() as u64;
+        if let Some(first) = line.failed().next() {
+            let text = format!(
+                "{}: {} of {} left out, and not in its figures: {}",
+                line.label(),
+                failed,
+                plural(conversations as u64, "conversation"),
+                grouped(first)
+            );
+            out += "\n";
+            out += &paragraph(style, Color::Yellow, &text);
         }
     }
-    out
+    out + &chart::picture(style, lines)
 }
 
-fn row(run: &Run, ran: &Ran) -> [String; 13] {
-    let sum = &ran.totals;
-    let three = |ratio: f64| format!("{ratio:.3}");
-    let of = |share: midfold::core::replay::Share| match share.need {
-        0 => "–".to_owned(),
-        _ => three(share.ratio()),
+/// Text over the whole width, under the table.
+fn paragraph(style: &Style, color: Color, text: &str) -> String {
+    let lines = wrap(text, style.width.saturating_sub(4));
+    lines.iter().map(|line| format!("  {}\n", style.paint(color, line))).collect()
+}
+
+fn three(value: f64) -> String {
+    format!("{value:.3}")
+}
+
+fn whole(value: f64) -> String {
+    number(value as u64)
+}
+
+fn one(value: f64) -> String {
+    format!("{value:.1}")
+}
+
+fn dear(value: f64) -> String {
+    if value < 100.0 { format!("{value:.3}") } else { number(value as u64) }
+}
+
+/// A share, where something was needed.
+fn of(share: Share) -> Option<f64> {
+    (share.need > 0).then(|| share.ratio())
+}
+
+/// What one chooses by.
+fn judged(window: u64, prices: &Prices) -> Vec<Column<'static>> {
+    let column = |name, best, value: fn(&Measures) -> Option<f64>, text| Column {
+        name,
+        best,
+        value: Box::new(move |line| value(line.sum())),
+        text,
+        spare: 0,
     };
-    let fold = percentile(&sum.fold_time, 0.5);
-    [
-        label(run),
-        of(sum.at_risk),
-        of(sum.recall),
-        of(sum.rare),
-        of(sum.rules),
-        of(sum.modified),
-        of(sum.read),
-        three(sum.mean_context() / run.window as f64),
-        three(sum.cost_ratio()),
-        number(sum.breaks),
-        number(sum.over),
-        number(sum.invalid),
-        fold.map_or("–".to_owned(), |nanos| format!("{:.1}", nanos as f64 / 1e6)),
+    let mut columns = vec![
+        column("at risk", Best::High, |m| of(m.at_risk), three),
+        column("recall", Best::High, |m| of(m.recall), three),
+        column("rare", Best::High, |m| of(m.rare), three),
+        column("rules", Best::High, |m| of(m.rules), three),
+        Column {
+            name: "mean",
+            best: Best::None,
+            value: Box::new(move |line| Some(line.sum().mean_context() / window as f64)),
+            text: three,
+            spare: 0,
+        },
+        column("cost", Best::Low, |m| (m.raw_cost > 0).then(|| m.cost_ratio()), three),
+    ];
+    if prices.unit != "tokens" {
+        columns.push(column("USD", Best::Low, |m| Some(m.price), dear));
+    }
+    columns.push(column("over", Best::None, |m| Some(m.over as f64), whole));
+    columns.push(column("invalid", Best::None, |m| Some(m.invalid as f64), whole));
+    columns
+}
+
+/// What explains it.
+fn details() -> Vec<Column<'static>> {
+    let column = |name, best, spare, value: fn(&Measures) -> Option<f64>, text| Column {
+        name,
+        best,
+        value: Box::new(move |line| value(line.sum())),
+        text,
+        spare,
+    };
+    let reach = |m: &Measures| {
+        let searched = m.reachable.need > 0 || m.at_risk.have == m.at_risk.need;
+        (m.at_risk.need > 0 && searched).then(|| m.within_reach())
+    };
+    vec![
+        column("in reach", Best::High, 1, reach, three),
+        column("changed", Best::High, 0, |m| of(m.modified), three),
+        column("read", Best::High, 0, |m| of(m.read), three),
+        column("re-reads", Best::Low, 2, |m| (m.folds > 0).then_some(m.rereads as f64), whole),
+        column("folds", Best::None, 3, |m| Some(m.folds as f64), whole),
+        column("breaks", Best::Low, 0, |m| Some(m.breaks as f64), whole),
+        column("cached", Best::High, 4, |m| Some(m.hit_share()), three),
+        column("peak", Best::None, 5, |m| Some(m.peak as f64), whole),
+        column(
+            "fold ms",
+            Best::None,
+            0,
+            |m| percentile(&m.fold_time, 0.5).map(|nanos| nanos as f64 / 1e6),
+            one,
+        ),
     ]
 }
 
-/// Its name, and its form where that is not the usual one.
-pub fn label(run: &Run) -> String {
-    match run.form {
-        "stateless" => run.name.clone(),
-        form => format!("{} ({form})", run.name),
-    }
-}
-
-/// Rows of the picture.
-const HEIGHT: usize = 10;
-
-/// At-risk recall (up) against cost (right), one letter a strategy.
-fn picture(style: &Style, ran: &[(&Run, &Ran)]) -> String {
-    let points: Vec<(usize, f64, f64)> = ran
-        .iter()
-        .enumerate()
-        .filter(|(_, (_, ran))| ran.totals.at_risk.need > 0 && ran.totals.cost > 0)
-        .map(|(at, (_, ran))| (at, ran.totals.cost_ratio(), ran.totals.at_risk.ratio()))
-        .collect();
-    if points.len() < 2 {
-        return String::new();
-    }
-    let width = style.width.saturating_sub(40).clamp(20, 60);
-    let (low, high) = range(points.iter().map(|(_, cost, _)| *cost));
-    let mut cells = vec![vec![' '; width]; HEIGHT];
-    for (at, cost, recall) in &points {
-        let x = ((cost - low) / (high - low) * (width - 1) as f64).round() as usize;
-        let y = ((1.0 - recall) * (HEIGHT - 1) as f64).round() as usize;
-        let (x, y) = (x.min(width - 1), y.min(HEIGHT - 1));
-        // Where two meet, the next free place to the right says so.
-        let x = (x..width).find(|x| cells[y][*x] == ' ').unwrap_or(x);
-        cells[y][x] = letter(*at);
-    }
-    let mut legend = points.iter().map(|(at, ..)| format!("{} {}", letter(*at), label(ran[*at].0)));
-    let mut out = String::from("\n");
-    for (at, line) in cells.iter().enumerate() {
-        let scale = match at {
-            0 => "1.0",
-            at if at == HEIGHT - 1 => "0.0",
-            _ => "   ",
+/// A table that fits: columns that are not needed most give way.
+fn grid(
+    style: &Style,
+    lines: &[Line<'_>],
+    mut columns: Vec<Column<'_>>,
+    shown: &mut Vec<&'static str>,
+) -> String {
+    let names: Vec<String> = lines.iter().map(Line::label).collect();
+    let first = names.iter().map(|name| name.width()).max().unwrap_or(0);
+    let width = |column: &Column<'_>| {
+        let cells = lines.iter().map(|line| cell(column, line).width());
+        cells.max().unwrap_or(0).max(column.name.width()) + GAP
+    };
+    let room = style.width.saturating_sub(first + 5);
+    while columns.iter().map(width).sum::<usize>() > room {
+        let Some(spare) = columns.iter().map(|c| c.spare).max().filter(|spare| *spare > 0) else {
+            break;
         };
-        let line: String = line.iter().collect();
-        let names = legend.next().unwrap_or_default();
-        out += &format!("  {} {line}  {names}\n", style.paint(Color::Dim, &format!("{scale} │")));
+        columns.retain(|column| column.spare != spare);
     }
-    for rest in legend {
-        out += &format!("  {}  {rest}\n", " ".repeat(width + 6));
+    shown.extend(columns.iter().map(|column| column.name));
+    let widths: Vec<usize> = columns.iter().map(width).collect();
+    let mut head = format!("    {}", " ".repeat(first));
+    for (column, width) in columns.iter().zip(&widths) {
+        head += &format!("{:>1$} ", column.name, width - 1);
     }
-    let axis = format!("      └{}", "─".repeat(width));
-    let scale = format!("       {low:<.2}{:>1$.2}", high, width.saturating_sub(4));
-    let about = "       up: at-risk recall; right: cost, 1 is the raw history";
-    out + &style.paint(Color::Dim, &format!("{axis}\n{scale}\n{about}\n"))
+    let mut out = style.paint(Color::Dim, head.trim_end()) + "\n";
+    let best: Vec<Option<f64>> = columns.iter().map(|column| best(column, lines)).collect();
+    for (line, name) in lines.iter().zip(&names) {
+        let mark = if line.front { "◆" } else { " " };
+        let space = " ".repeat(first - name.width());
+        let mut row = format!(
+            "  {} {}{space}",
+            style.paint(Color::Green, mark),
+            style.paint(Color::Bold, name)
+        );
+        for ((column, width), best) in columns.iter().zip(&widths).zip(&best) {
+            let text = cell(column, line);
+            let space = " ".repeat((width - 1).saturating_sub(text.width()));
+            let wins = line.fair && best.is_some_and(|best| best_is(column, line, best));
+            let bad = ["over", "invalid"].contains(&column.name) && text != "0" && text != NOTHING;
+            row += &space;
+            row += &match (wins, bad) {
+                (true, _) => style.paint(Color::Green, &text) + "*",
+                (false, true) => style.paint(Color::Red, &text) + " ",
+                (false, false) => text + " ",
+            };
+        }
+        out += row.trim_end();
+        out.push('\n');
+    }
+    out
 }
 
-fn letter(at: usize) -> char {
-    (b'a'..=b'z').chain(b'A'..=b'Z').nth(at).map_or('*', char::from)
+fn cell(column: &Column<'_>, line: &Line<'_>) -> String {
+    let value = (column.value)(line).filter(|_| line.sum().requests > 0);
+    value.map_or(NOTHING.to_owned(), |value| (column.text)(value))
 }
 
-fn range(values: impl Iterator<Item = f64>) -> (f64, f64) {
-    let (low, high) = values.fold((f64::MAX, f64::MIN), |(a, b), v| (a.min(v), b.max(v)));
-    if high - low < 1e-9 { (low - 0.01, high + 0.01) } else { (low, high) }
+/// The best figure of a column among those that may win; none where all are the same.
+fn best(column: &Column<'_>, lines: &[Line<'_>]) -> Option<f64> {
+    let fair = lines.iter().filter(|line| line.fair);
+    let values: Vec<f64> = fair.filter_map(|line| (column.value)(line)).collect();
+    let least = values.iter().copied().reduce(f64::min)?;
+    let most = values.iter().copied().reduce(f64::max)?;
+    let found = match column.best {
+        Best::High => most,
+        Best::Low => least,
+        Best::None => return None,
+    };
+    ((column.text)(least) != (column.text)(most)).then_some(found)
+}
+
+/// As good as the best, as far as one sees.
+fn best_is(column: &Column<'_>, line: &Line<'_>, best: f64) -> bool {
+    (column.value)(line).is_some_and(|value| (column.text)(value) == (column.text)(best))
+}
+
+/// What the columns mean, once, below all windows.
+fn legend(style: &Style, prices: &Prices, shown: &[&str]) -> String {
+    let mut meanings = vec![
+        (
+            "at risk",
+            "of the names (paths, symbols, ids, numbers …) that the agent used next and that are not in the newest 12,000 characters, the share that the context held",
+        ),
+        ("recall", "the same of all names of the history"),
+        ("rare", "at risk by a second reader: words that occurred fewer than 5 times"),
+        ("rules", "what the user said must, never, always … be done, held word for word"),
+        ("mean", "context, in windows"),
+        ("cost", "with a prompt cache, in times the raw history"),
+    ];
+    let usd = format!("all prompts by the prices of {}", prices.name);
+    if prices.unit != "tokens" {
+        meanings.push(("USD", &usd));
+    }
+    meanings.extend([
+        ("over", "requests above the window"),
+        ("invalid", "requests that a provider would refuse"),
+        ("in reach", "at risk, with one search over the log"),
+        ("changed", "files that calls changed before the fold and the context names so"),
+        ("read", "the same of files that they read"),
+        ("re-reads", "reads of a file whose contents a fold took"),
+        ("folds", "contexts that were made anew"),
+        ("breaks", "requests that do not begin with the one before"),
+        ("cached", "share of all tokens that a cache serves"),
+        ("peak", "tokens of the largest context"),
+        ("fold ms", "median time of a fold"),
+    ]);
+    meanings.retain(|(name, _)| shown.contains(name));
+    let text: Vec<String> = meanings.iter().map(|(name, text)| format!("{name}: {text}")).collect();
+    let mut out = "\n".to_owned();
+    out += &paragraph(style, Color::Dim, &(text.join("; ") + "."));
+    out += &paragraph(
+        style,
+        Color::Dim,
+        "* best of its column; ◆ no other is better at one of at risk and cost and as good at the \
+         other. Both among strategies with every conversation, none over the window, none invalid.",
+    );
+    out
 }

@@ -178,7 +178,7 @@ fn back(recorded: &Recorded, upto: usize, text: &str) -> String {
     let finder = recorded.finder.get_or_init(|| {
         Finder::new(events.iter().map(|event| message_text(&event.bytes, &event.view)))
     });
-    let query = query(text);
+    let query = query(finder, upto as u64, text);
     let hits = finder.find(&query, upto as u64, 8).unwrap_or_default();
     let text: String = hits.into_iter().map(|hit| hit.snippet + "\n").collect();
     text.chars().take(BACK).collect()
@@ -187,15 +187,16 @@ fn back(recorded: &Recorded, upto: usize, text: &str) -> String {
 /// Most names that are looked for.
 const NAMES: usize = 16;
 
-fn query(text: &str) -> String {
-    let mut names: Vec<&str> = Vec::new();
+/// The rarest names of the newest text that history has elsewhere, too.
+fn query(finder: &Finder, upto: u64, text: &str) -> String {
+    let mut names: Vec<(usize, &str)> = Vec::new();
     for name in midfold::core::ids::identifiers(text) {
-        if !names.contains(&name) {
-            names.push(name);
-        }
-        if names.len() == NAMES {
-            break;
+        if !names.iter().any(|(_, known)| *known == name) {
+            names.push((finder.events_with(name, upto), name));
         }
     }
-    names.join(" ")
+    names.retain(|(events, _)| *events > 1);
+    names.sort_by_key(|(events, _)| *events);
+    names.truncate(NAMES);
+    names.into_iter().map(|(_, name)| name).collect::<Vec<_>>().join(" ")
 }

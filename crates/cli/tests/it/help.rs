@@ -6,7 +6,8 @@ use crate::{regex_of, sees, stdout};
 fn every_command_has_help_with_an_example() {
     sees!("help", ["--help"]);
     let alone = ["import", "explain", "audit", "worker", "session", "recall", "store"];
-    for command in ["compact", "inspect", "verify", "presets", "schema"].into_iter().chain(alone) {
+    let with_examples = ["compact", "inspect", "verify", "replay", "tune", "presets", "schema"];
+    for command in with_examples.into_iter().chain(alone) {
         sees!(format!("help-{command}"), [command, "--help"]);
         let help = stdout(&[command, "--help"], b"");
         assert!(

@@ -6,8 +6,10 @@ mod bad_store;
 mod compact;
 mod help;
 mod inspect;
+mod replay;
 mod session;
 mod trajectories;
+mod tune;
 mod verify;
 mod worker;
 

@@ -5,8 +5,8 @@ use bytes::Bytes;
 use crate::budget::Budget;
 use crate::engine::Session;
 use crate::event::RawEvent;
-use crate::fold::Fold;
-use crate::log::Log;
+use crate::fold::{Entry, Fold};
+use crate::log::{Event, Log};
 use crate::meter::Meter;
 use crate::plan::{Outcome, Plan, PlanError, plan};
 use crate::policy::Policy;
@@ -38,6 +38,8 @@ pub(super) struct Sent {
     pub items: Vec<Item>,
     /// What was done to come here.
     pub folded: Option<Folded>,
+    /// No provider would take it as the engine made it.
+    pub faulty: bool,
 }
 
 /// A fold, as the recording sees it.
@@ -81,6 +83,7 @@ impl<'a> Driver<'a> {
             fed: 0,
             sent: 0,
             rebuilt: false,
+            faulty: false,
         }))
     }
 
@@ -106,7 +109,7 @@ impl<'a> Driver<'a> {
                 let folded = session.active().filter(|_| new);
                 let folded = folded.map(|fold| describe(fold, before, &context, &|seq| Some(seq)));
                 let items = items(&context, from, &|seq| (Some(seq), true));
-                Ok(Sent { tokens: context.tokens(), same: from, items, folded })
+                Ok(Sent { tokens: context.tokens(), same: from, items, folded, faulty: false })
             }
         }
     }
@@ -126,7 +129,7 @@ impl Raw {
         let context = self.projection.context();
         let items = items(&context, self.sent, &|seq| (Some(seq), true));
         let same = std::mem::replace(&mut self.sent, context.len());
-        Sent { tokens: context.tokens(), same, items, folded: None }
+        Sent { tokens: context.tokens(), same, items, folded: None, faulty: false }
     }
 }
 
@@ -158,6 +161,8 @@ pub(super) struct Stateless<'a> {
     sent: usize,
     /// The log was made anew since the last request.
     rebuilt: bool,
+    /// The last answer of an engine outside had to be repaired before it could be sent.
+    faulty: bool,
 }
 
 impl Stateless<'_> {
@@ -173,12 +178,14 @@ impl Stateless<'_> {
             let items = items_of(&context, 0, &self.origins);
             self.restart(recording, &context, &items);
             (self.sent, self.rebuilt) = (0, true);
-            return Ok(Sent { tokens: context.tokens(), same: 0, items, folded: Some(folded) });
+            let (tokens, faulty) = (context.tokens(), self.faulty);
+            return Ok(Sent { tokens, same: 0, items, folded: Some(folded), faulty });
         }
         let from = if std::mem::take(&mut self.rebuilt) { 0 } else { self.sent };
         self.sent = context.len();
         let items = items_of(&context, from, &self.origins);
-        Ok(Sent { tokens: context.tokens(), same: from, items, folded: None })
+        let (tokens, faulty) = (context.tokens(), self.faulty);
+        Ok(Sent { tokens, same: from, items, folded: None, faulty })
     }
 
     fn compact(&mut self, context: &Context) -> Result<Option<(Context, Folded)>, ReplayError> {
@@ -219,15 +226,18 @@ impl Stateless<'_> {
             let found = self.log.events()[at..].iter().position(|event| event.bytes == bytes);
             match found {
                 Some(skip) => {
-                    origins.push(self.origins[at + skip]);
-                    next.adopt(&self.log.events()[at + skip]);
+                    let (event, origin) = (&self.log.events()[at + skip], self.origins[at + skip]);
+                    if origin.stands_in {
+                        recap.get_or_insert_with(|| stands_for(event));
+                    }
+                    origins.push(origin);
+                    next.adopt(event);
                     at += skip + 1;
                 }
                 None => {
                     let seq = next.append(RawEvent::new(bytes));
                     let event = &next.events()[seq as usize];
-                    let text = event.text().into_owned();
-                    recap.get_or_insert((text, u64::from(event.tokens.total)));
+                    recap.get_or_insert_with(|| stands_for(event));
                     origins.push(Origin { event: None, verbatim: false, stands_in: true });
                 }
             }
@@ -236,6 +246,8 @@ impl Stateless<'_> {
         self.origins = origins;
         self.projection = Projection::new(&self.log, None);
         let context = self.projection.context();
+        let kept = |fate: &Fate| matches!(fate, Fate::Verbatim(_));
+        self.faulty = context.len() != self.log.len() || !context.pieces().all(|p| kept(&p.fate));
         let (before, after) = (before.tokens(), context.tokens());
         (context, Folded { before, after, recap, ..Folded::default() })
     }
@@ -266,6 +278,11 @@ impl Stateless<'_> {
         self.log = next;
         self.projection = Projection::new(&self.log, None);
     }
+}
+
+/// The text and the tokens of a message that an engine made.
+fn stands_for(event: &Event) -> (String, u64) {
+    (event.text().into_owned(), u64::from(event.tokens.total))
 }
 
 fn items_of(context: &Context, from: usize, origins: &[Origin]) -> Vec<Item> {
@@ -304,10 +321,13 @@ fn describe(
         .edits
         .iter()
         .filter_map(|edit| Some((origin(edit.seq)?, edit.reducer.clone(), edit.reason.clone())));
+    // A marker says nothing of what it stands for.
+    let marker = fold.entries.iter().any(|entry| matches!(entry, Entry::Marker { .. }));
+    let recap = fold.recap.as_ref().filter(|_| !marker);
     Folded {
         before,
         after: after.tokens(),
-        recap: fold.recap.as_ref().map(|recap| (recap.text.clone(), recap.tokens)),
+        recap: recap.map(|recap| (recap.text.clone(), recap.tokens)),
         pinned: pinned.filter_map(|seq| origin(*seq)).collect(),
         edits: edits.collect(),
     }

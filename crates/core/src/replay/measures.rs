@@ -115,7 +115,7 @@ pub struct Measures {
     pub peak: u64,
     /// Requests above the window.
     pub over: u64,
-    /// Violations of the profile.
+    /// Contexts that violate the profile.
     pub invalid: u64,
     /// Cost by the reference prices, in hundredths of a token.
     pub cost: u64,

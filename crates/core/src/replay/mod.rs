@@ -194,13 +194,14 @@ impl Run<'_> {
         let time =
             self.settings.clock.zip(begun).map(|(clock, begun)| clock().saturating_sub(begun));
         let folded = self.folded(request.at, &sent);
-        let tokens = sent.tokens;
+        let (tokens, faulty) = (sent.tokens, sent.faulty);
         let envelope = recording.log.envelope_tokens();
         let step = self.held.take(recording, sent);
         // What travels beside the messages stands at the front, and is the same every time.
         let prefix = if self.found.requests.is_empty() { 0 } else { envelope + step.prefix };
         let raw = envelope + recording.log.tokens_in(0..request.at);
         self.count(tokens, prefix, raw, &step, time.map(|time| (time, folded.is_some())));
+        self.invalid(faulty);
         let at_risk = if recording.log.tokens_in(0..request.at) * 10 > self.settings.window * 8 {
             self.recall(request)
         } else {
@@ -246,7 +247,6 @@ impl Run<'_> {
         measures.tokens_by.system += recording.log.envelope_tokens();
         measures.peak = measures.peak.max(tokens);
         measures.over += u64::from(tokens > self.settings.window);
-        measures.invalid += (self.settings.violations)(&self.held.views(recording)) as u64;
         measures.breaks += u64::from(step.broke);
         // The reference prices messages alone: what travels beside them is the same for everyone.
         let envelope = recording.log.envelope_tokens();
@@ -264,6 +264,12 @@ impl Run<'_> {
             Some((time, false)) => measures.context_time.push(time),
             None => {}
         }
+    }
+
+    /// `faulty`: it was repaired before it was sent.
+    fn invalid(&mut self, faulty: bool) {
+        let violations = (self.settings.violations)(&self.held.views(self.recording));
+        self.found.measures.invalid += u64::from(faulty || violations > 0);
     }
 
     fn recall(&mut self, request: &Request) -> Share {
@@ -340,12 +346,11 @@ impl Run<'_> {
         let uses = &recording.uses;
         let from = uses.partition_point(|used| used.event < at);
         let again = uses[from..].iter().take_while(|used| used.event == at);
-        for read in again.filter(|used| !used.modified) {
-            let earlier = uses[..from].iter().rev().find(|u| u.path == read.path && !u.modified);
-            let gone = |event: usize| !self.held.events.has(u32::try_from(event).unwrap_or(0));
-            if earlier.is_some_and(|used| used.event < fold.at && gone(used.event)) {
-                measures.rereads += 1;
-            }
+        for earlier in again.filter_map(|read| uses.get(read.before?)) {
+            // What the reader got counts, not that it asked.
+            let got = u32::try_from(earlier.answer.unwrap_or(earlier.event));
+            let gone = got.is_ok_and(|event| !self.held.events.has(event));
+            measures.rereads += u64::from(earlier.event < fold.at && gone);
         }
     }
 

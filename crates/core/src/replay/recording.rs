@@ -3,14 +3,14 @@
 
 use std::collections::VecDeque;
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::ids::identifiers;
 use crate::log::Log;
 use crate::replay::names::{Counts, Names};
 use crate::replay::texts::{message_text, quoted, stated_rules, words};
 use crate::tools::ToolTable;
-use crate::view::{BlockKind, Role};
+use crate::view::{BlockKind, Origin, Role, View};
 
 /// The newest messages of history that together reach this many characters are not at risk.
 const RECENT_CHARS: usize = 12_000;
@@ -78,6 +78,10 @@ pub(super) struct FileUse {
     pub event: usize,
     pub path: u32,
     pub modified: bool,
+    /// The event that answered the call: what a reader of the file got.
+    pub answer: Option<usize>,
+    /// The read of the same file before this one, by its place in [`Recording::uses`].
+    pub before: Option<usize>,
 }
 
 impl Recording {
@@ -91,15 +95,21 @@ impl Recording {
             if view.role == Role::Assistant && at > 0 && !view.has_results() {
                 reader.request(at, &text);
             }
+            reader.answer(at, &event.bytes, view);
             let mut mentions = reader.mention(&text);
             if view.is_real_user() {
                 mentions.rules = reader.rules(&text);
             }
             for block in &view.blocks {
-                if let BlockKind::Call { name, .. } = &block.kind {
-                    let name = name.map(|name| name.decode(&event.bytes).into_owned());
-                    let name = name.unwrap_or_default();
+                if let BlockKind::Call { id, name } = &block.kind {
+                    let [id, name] = [id, name].map(|text| {
+                        text.map(|text| text.decode(&event.bytes).into_owned()).unwrap_or_default()
+                    });
+                    let from = reader.uses.len();
                     reader.call(at, &name, &block.text(&event.bytes), &mut mentions);
+                    if reader.uses.len() > from {
+                        reader.open.insert(id, from..reader.uses.len());
+                    }
                 }
             }
             reader.take_in(at, text.chars().count(), mentions);
@@ -132,6 +142,10 @@ struct Reader {
     mentions: Vec<Mentions>,
     requests: Vec<Request>,
     uses: Vec<FileUse>,
+    /// File uses of calls that wait for their result, by the id of the call; without one: "".
+    open: FxHashMap<String, std::ops::Range<usize>>,
+    /// The newest read of each path, by its place in `uses`.
+    last_read: FxHashMap<u32, usize>,
     /// The event that mentioned each identifier last.
     seen: Vec<u32>,
     /// How often each word occurred.
@@ -208,15 +222,39 @@ impl Reader {
 
     fn call(&mut self, at: usize, name: &str, args: &str, mentions: &mut Mentions) {
         let facts = ToolTable::builtin().facts(name, args);
-        let mut used = |paths: &[String], modified| {
+        let mut used = |paths: &[String], modified: bool| {
             let numbers = numbers(paths.iter().map(|path| self.paths.number(path)));
-            let uses = numbers.iter().map(|path| FileUse { event: at, path: *path, modified });
-            self.uses.extend(uses);
+            for path in numbers.iter().copied() {
+                let place = self.uses.len();
+                let before = match modified {
+                    true => None,
+                    false => self.last_read.insert(path, place),
+                };
+                self.uses.push(FileUse { event: at, path, modified, answer: None, before });
+            }
             numbers
         };
         let (reads, writes) = (used(&facts.reads, false), used(&facts.writes, true));
         mentions.reads = join(&mentions.reads, &reads);
         mentions.writes = join(&mentions.writes, &writes);
+    }
+
+    /// Which calls an event answers. Results without an id, and those that were flattened to text,
+    /// answer the newest call without one.
+    fn answer(&mut self, at: usize, bytes: &[u8], view: &View) {
+        let flat = view.origin == Origin::Observation;
+        let results = view.blocks.iter().filter_map(|block| match &block.kind {
+            BlockKind::Result { id, .. } => {
+                Some(id.map(|id| id.decode(bytes).into_owned()).unwrap_or_default())
+            }
+            _ if flat => Some(String::new()),
+            _ => None,
+        });
+        for id in results {
+            for place in self.open.remove(&id).into_iter().flatten() {
+                self.uses[place].answer = Some(at);
+            }
+        }
     }
 
     fn take_in(&mut self, at: usize, chars: usize, mentions: Mentions) {

@@ -1,0 +1,59 @@
+//! How fast a replay is: megabytes of transcript JSON a minute on one core, for reading a recording
+//! once and for each strategy and window on top of it.
+//!
+//! `cargo run --release -p midfold-benches --no-default-features --bin replay -- [FILE]`
+//!
+//! Without a file: the generated transcript of 10,000 messages. Counts are exact (o200k).
+#![expect(clippy::print_stdout, reason = "a program for the terminal")]
+
+use std::time::Duration;
+
+use anyhow::Result;
+use bytes::Bytes;
+use midfold::Policy;
+use midfold::core::replay::{Prices, Recording, Settings, Strategy, replay};
+use midfold::formats::profile;
+use midfold_benches::{counter, cpu_time, log, transcript};
+
+const WINDOWS: [u64; 3] = [16_000, 32_000, 128_000];
+const ROUNDS: usize = 3;
+
+fn main() -> Result<()> {
+    let input = match std::env::args().nth(1) {
+        Some(file) => Bytes::from(std::fs::read(file)?),
+        None => transcript(),
+    };
+    let begun = cpu_time();
+    let recording = Recording::new(log(&input, counter("o200k")?)?);
+    let mb = input.len() as f64 / 1e6;
+    println!("{mb:.1} MB, {} requests; megabytes a minute, best of {ROUNDS}", recording.requests());
+    println!("reading, counting, mentions (once): {:.0}", rate(mb, cpu_time() - begun));
+    let rules = *recording.log().profile();
+    let violations =
+        |context: &[(&[u8], &midfold::core::View)]| profile::validate_views(context, &rules).len();
+    let prices = Prices::reference();
+    for window in WINDOWS {
+        for name in Policy::preset_names().into_iter().chain(Policy::baseline_names()) {
+            let policy = Policy::preset(name)?;
+            let settings = Settings {
+                window,
+                violations: &violations,
+                search: None,
+                prices: &prices,
+                clock: None,
+            };
+            let mut best = Duration::MAX;
+            for _ in 0..ROUNDS {
+                let begun = cpu_time();
+                replay(&recording, Strategy::Stateless(&policy), &settings)?;
+                best = best.min(cpu_time() - begun);
+            }
+            println!("{window:>7} {name:<12} {:>7.0}", rate(mb, best));
+        }
+    }
+    Ok(())
+}
+
+fn rate(mb: f64, time: Duration) -> f64 {
+    mb / time.as_secs_f64() * 60.0
+}

@@ -1,0 +1,285 @@
+//! `midfold inspect --fold`: the fabric in the terminal, one row a fold, and one fold by itself.
+
+use std::collections::BTreeMap;
+
+use midfold::core::replay::{
+    Cell, FoldRow, Prices, Recording, Replayed, Settings, Strategy, message_text, replay,
+};
+use midfold::formats::profile::validate_views;
+use midfold::{Log, Policy};
+use unicode_width::UnicodeWidthStr;
+
+use crate::error::CommandError;
+use crate::output::{Color, Style};
+use crate::prepare::Prepared;
+use crate::report::{Page, counted, grouped, number, window};
+use crate::words::plural;
+
+/// The folds that have a row: the newest.
+const ROWS: usize = 40;
+/// Lines of a recap that are shown.
+const RECAP_LINES: usize = 12;
+/// Messages that are listed of one fate.
+const LISTED: usize = 6;
+
+/// How a fate is drawn: no two glyphs are the same without colour either.
+fn glyph(cell: Cell) -> (char, Color, &'static str) {
+    match cell {
+        Cell::Verbatim => ('█', Color::Green, "verbatim"),
+        Cell::Pinned => ('◆', Color::Red, "pinned"),
+        Cell::Stub => ('▒', Color::Cyan, "stub"),
+        Cell::Clipped => ('▓', Color::Cyan, "clipped"),
+        Cell::Recap => ('░', Color::Magenta, "in the recap"),
+        Cell::Marker => ('·', Color::Yellow, "behind the marker"),
+        Cell::Repaired => ('×', Color::Yellow, "repaired"),
+    }
+}
+
+/// All fates, in the order of the legend; of equal shares of a column the later one is drawn.
+const ALL: [Cell; 7] = [
+    Cell::Verbatim,
+    Cell::Recap,
+    Cell::Marker,
+    Cell::Stub,
+    Cell::Clipped,
+    Cell::Repaired,
+    Cell::Pinned,
+];
+
+/// Draws all folds, or tells one (from 1).
+pub fn show(
+    page: &mut Page<'_>,
+    name: &str,
+    prepared: &Prepared,
+    policy: &Policy,
+    fold: Option<usize>,
+) -> Result<(), CommandError> {
+    let log = &prepared.log;
+    let found = replayed(prepared, policy)?;
+    let file = std::path::Path::new(name).file_name().map_or(name.into(), |n| n.to_string_lossy());
+    let title = format!(
+        "{file}: {} of `{}` at {} tokens",
+        plural(found.folds.len() as u64, "fold"),
+        policy.name,
+        number(prepared.window)
+    );
+    page.title(Color::Bold, &title);
+    page.field("tokens", &format!("{}; counted with {}", number(log.tokens()), counted(prepared)));
+    page.field("window", &window(prepared));
+    page.field("form", "a session that holds the whole history, replayed request by request");
+    let Some(last) = found.folds.last() else {
+        let peak = number(found.measures.peak);
+        page.text += &format!(
+            "\nNothing folds: the largest context has {peak} of {} tokens. Try --window {}.\n",
+            number(prepared.window),
+            found.measures.peak / 3
+        );
+        return Ok(());
+    };
+    match fold {
+        None => {
+            rows(page, &found.folds, last.at);
+            Ok(())
+        }
+        Some(number) => {
+            let row = number.checked_sub(1).and_then(|at| found.folds.get(at));
+            let Some(row) = row else {
+                let count = found.folds.len();
+                let error = format!("there is no fold {number} in {name}: there are {count}");
+                return Err(CommandError::usage(error)
+                    .hint(format!("--fold takes a number from 1 to {count}, or nothing")));
+            };
+            one(page, log, row, number);
+            Ok(())
+        }
+    }
+}
+
+fn replayed(prepared: &Prepared, policy: &Policy) -> Result<Replayed, CommandError> {
+    let recording = Recording::new(prepared.log.prefix(prepared.log.len()));
+    let profile = *prepared.log.profile();
+    let violations =
+        |context: &[(&[u8], &midfold::core::View)]| validate_views(context, &profile).len();
+    let prices = Prices::reference();
+    let settings = Settings {
+        window: prepared.window,
+        violations: &violations,
+        search: None,
+        prices: &prices,
+        clock: None,
+    };
+    replay(&recording, Strategy::Session(policy), &settings)
+        .map_err(|error| CommandError::failed(grouped(&error.to_string())))
+}
+
+/// The fate of every event.
+fn cells(row: &FoldRow) -> Vec<Cell> {
+    row.fates.iter().flat_map(|(cell, count)| vec![*cell; *count as usize]).collect()
+}
+
+fn rows(page: &mut Page<'_>, folds: &[FoldRow], events: usize) {
+    let style = page.style;
+    let from = folds.len().saturating_sub(ROWS);
+    let label = |at: usize, row: &FoldRow| {
+        format!("{:>4} {:>8} → {:<8}", at + 1, number(row.before), number(row.after))
+    };
+    let labels: Vec<String> =
+        folds.iter().enumerate().skip(from).map(|(at, row)| label(at, row)).collect();
+    let room = labels.iter().map(|text| text.width()).max().unwrap_or(0);
+    let columns = style.width.saturating_sub(room + 5).clamp(8, events.max(8));
+    let head = format!("  {:>4} {:>8}   {:<8}", "fold", "tokens", "after");
+    let space = " ".repeat((room + 4).saturating_sub(head.width()));
+    let last = number(events.saturating_sub(1) as u64);
+    let drawn = events.min(columns);
+    let axis = format!("#0{}#{last}", " ".repeat(drawn.saturating_sub(last.len() + 3)));
+    page.text += &format!("\n{}\n", style.paint(Color::Dim, &format!("{head}{space}{axis}")));
+    if from > 0 {
+        page.text += &format!("  … {} before\n", plural(from as u64, "fold"));
+    }
+    for (row, label) in folds[from..].iter().zip(&labels) {
+        let space = " ".repeat(room - label.width());
+        let text = strip(style, &cells(row), events, columns);
+        page.text += &format!("  {label}{space}  {text}\n");
+    }
+    page.text.push('\n');
+    page.text += &legend(style, folds);
+    let per = events.div_ceil(columns);
+    let scale = match per {
+        0 | 1 => "one column a message".to_owned(),
+        per => format!("a column is up to {per} messages and shows what became of most of them"),
+    };
+    let hint = format!("  {scale}; --fold=N tells what fold N did\n");
+    page.text += &style.paint(Color::Dim, &hint);
+}
+
+/// The events of one fold in so many columns.
+fn strip(style: &Style, cells: &[Cell], events: usize, columns: usize) -> String {
+    let columns = columns.min(events).max(1);
+    let mut out = String::new();
+    for column in 0..columns {
+        let (from, to) = (column * events / columns, (column + 1) * events / columns);
+        let Some(here) = cells.get(from..to.min(cells.len())).filter(|here| !here.is_empty())
+        else {
+            break;
+        };
+        let count = |cell: Cell| here.iter().filter(|other| **other == cell).count();
+        // A pin among a hundred messages is what one looks for.
+        let shown = if here.contains(&Cell::Pinned) {
+            Cell::Pinned
+        } else {
+            ALL.into_iter().max_by_key(|cell| count(*cell)).unwrap_or(Cell::Verbatim)
+        };
+        let (glyph, color, _) = glyph(shown);
+        out += &style.paint(color, &glyph.to_string());
+    }
+    out
+}
+
+fn legend(style: &Style, folds: &[FoldRow]) -> String {
+    let there = |cell: &Cell| folds.iter().any(|row| row.fates.iter().any(|(c, _)| c == cell));
+    let names = ALL.into_iter().filter(there).map(|cell| {
+        let (glyph, color, name) = glyph(cell);
+        format!("{} {name}", style.paint(color, &glyph.to_string()))
+    });
+    format!("  {}\n", names.collect::<Vec<_>>().join("   "))
+}
+
+fn one(page: &mut Page<'_>, log: &Log, row: &FoldRow, fold: usize) {
+    let style = page.style;
+    let cells = cells(row);
+    page.section(&format!("Fold {fold}, before message #{}", row.at));
+    page.field("context", &format!("{} → {} tokens", number(row.before), number(row.after)));
+    let columns = style.width.saturating_sub(4).clamp(8, cells.len().max(8));
+    page.text += &format!("\n  {}\n\n", strip(style, &cells, cells.len(), columns));
+    for cell in ALL {
+        let all: Vec<usize> = (0..cells.len()).filter(|at| cells[*at] == cell).collect();
+        if all.is_empty() {
+            continue;
+        }
+        let tokens: u64 = all.iter().map(|at| log.tokens_in(*at..*at + 1)).sum();
+        let (glyph, color, name) = glyph(cell);
+        page.text += &format!(
+            "  {} {name}: {} of {} tokens, {}\n",
+            style.paint(color, &glyph.to_string()),
+            plural(all.len() as u64, "message"),
+            number(tokens),
+            ranges(&all)
+        );
+        if matches!(cell, Cell::Stub | Cell::Clipped) {
+            reasons(page, row, &all);
+        }
+        if matches!(cell, Cell::Pinned | Cell::Repaired) {
+            first_lines(page, log, &all);
+        }
+    }
+    if let Some(recap) = &row.recap {
+        page.section(&format!("Recap, {} tokens", number(row.recap_tokens)));
+        let lines: Vec<&str> = recap.lines().filter(|line| !line.trim().is_empty()).collect();
+        for line in lines.iter().take(RECAP_LINES) {
+            page.text += &format!("  {}\n", cut(line, style.width.saturating_sub(4)));
+        }
+        let more = lines.len().saturating_sub(RECAP_LINES) as u64;
+        if more > 0 {
+            let more = format!("  … {} more\n", plural(more, "line"));
+            page.text += &style.paint(Color::Dim, &more);
+        }
+    }
+}
+
+/// `#2–#134, #140`.
+fn ranges(all: &[usize]) -> String {
+    let mut runs: Vec<(usize, usize)> = Vec::new();
+    for at in all {
+        match runs.last_mut() {
+            Some((_, end)) if *end + 1 == *at => *end = *at,
+            _ => runs.push((*at, *at)),
+        }
+    }
+    let text = |(from, to): &(usize, usize)| match from == to {
+        true => format!("#{from}"),
+        false => format!("#{from}–#{to}"),
+    };
+    let mut out: Vec<String> = runs.iter().take(LISTED).map(text).collect();
+    if runs.len() > LISTED {
+        out.push(format!("… {} more", plural((runs.len() - LISTED) as u64, "place")));
+    }
+    out.join(", ")
+}
+
+/// How many were edited for which reason.
+fn reasons(page: &mut Page<'_>, row: &FoldRow, all: &[usize]) {
+    let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
+    for at in all {
+        let why = u32::try_from(*at).ok().and_then(|seq| row.why.get(&seq));
+        *counts.entry(why.map_or("by an earlier fold", String::as_str)).or_default() += 1;
+    }
+    for (why, count) in counts {
+        page.text += &format!("      {:>5}  {why}\n", number(count));
+    }
+}
+
+fn first_lines(page: &mut Page<'_>, log: &Log, all: &[usize]) {
+    for at in all.iter().take(LISTED) {
+        let Some(event) = log.events().get(*at) else { continue };
+        let text = message_text(&event.bytes, &event.view);
+        let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+        let line = cut(line.trim(), page.style.width.saturating_sub(24));
+        page.text += &format!("      #{at:<5} {} {line}\n", event.view.role.name());
+    }
+}
+
+/// At most so many columns; without what would move the cursor.
+fn cut(text: &str, width: usize) -> String {
+    let clean: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    if clean.width() <= width {
+        return clean;
+    }
+    let mut out = String::new();
+    for c in clean.chars() {
+        if out.width() + 2 > width {
+            break;
+        }
+        out.push(c);
+    }
+    out + "…"
+}

@@ -1,0 +1,151 @@
+//! Measuring policies on conversations that are held in memory, on all cores.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use midfold::Policy;
+use midfold::core::View;
+use midfold::core::replay::{Measures, Prices, Settings, Strategy, replay};
+use midfold::core::tune::{self, Evaluated};
+use midfold::formats::profile::validate_views;
+
+use crate::error::CommandError;
+use crate::replay::{Corpus, Progress, Recorded, Skipped};
+
+/// The conversations and how they are measured.
+pub struct Bench<'a> {
+    pub conversations: Vec<Recorded>,
+    pub skipped: Skipped,
+    pub windows: &'a [u64],
+    pub longer_than: f64,
+    pub prices: &'a Prices,
+    pub jobs: usize,
+}
+
+/// Half of the conversations, by number.
+pub type Half = Vec<usize>;
+
+impl<'a> Bench<'a> {
+    /// Reads and counts every conversation, once.
+    pub fn read(
+        mut corpus: Corpus,
+        measure: &'a crate::args::ReplayMeasure,
+        prices: &'a Prices,
+        progress: &Progress,
+    ) -> Result<Self, CommandError> {
+        let mut conversations = Vec::new();
+        while let Some(recorded) = corpus.next()? {
+            conversations.push(recorded);
+            progress.say(&format!("reading: {} conversations", conversations.len()));
+        }
+        Ok(Self {
+            conversations,
+            skipped: corpus.skipped,
+            windows: &measure.window,
+            longer_than: measure.longer_than,
+            prices,
+            jobs: crate::replay::jobs(measure),
+        })
+    }
+
+    /// Takes out those that a policy cannot replay: nothing could be held against it there.
+    /// Returns their names, and why.
+    pub fn leave_out(&mut self, policy: &Policy) -> Vec<String> {
+        let all: Half = (0..self.conversations.len()).collect();
+        let each = self.each(std::slice::from_ref(policy), &all, &|| {});
+        let mut left_out = Vec::new();
+        let mut kept = Vec::new();
+        let each = each.into_iter().flatten();
+        for (recorded, found) in std::mem::take(&mut self.conversations).into_iter().zip(each) {
+            match found {
+                Ok(_) => kept.push(recorded),
+                Err(error) => left_out.push(format!("{}: {error}", recorded.name)),
+            }
+        }
+        self.conversations = kept;
+        left_out
+    }
+
+    /// The two halves: to search on, and held out.
+    pub fn halves(&self) -> (Half, Half) {
+        let list: Vec<_> =
+            self.conversations.iter().map(|one| (one.dialect.name(), one.tokens)).collect();
+        let held = tune::hold_out(&list);
+        (0..held.len()).partition(|at| !held[*at])
+    }
+
+    /// Tokens that there would be if every request filled its window.
+    pub fn room(&self, half: &Half) -> f64 {
+        let of = |recorded: &Recorded| {
+            let windows = self.windows.iter().filter(|window| self.is_long(recorded, **window));
+            windows.sum::<u64>() as f64 * recorded.recording.requests() as f64
+        };
+        half.iter().map(|at| of(&self.conversations[*at])).sum()
+    }
+
+    fn is_long(&self, recorded: &Recorded, window: u64) -> bool {
+        recorded.tokens as f64 > window as f64 * self.longer_than
+    }
+
+    /// What policies come to on some conversations.
+    pub fn measure(
+        &self,
+        policies: &[Policy],
+        half: &Half,
+        step: &(dyn Fn() + Sync),
+    ) -> Vec<Evaluated> {
+        let each = self.each(policies, half, step);
+        each.into_iter().map(|each| each.into_iter().collect::<Result<_, _>>().ok()).collect()
+    }
+
+    /// By policy, then by conversation.
+    fn each(
+        &self,
+        policies: &[Policy],
+        half: &Half,
+        step: &(dyn Fn() + Sync),
+    ) -> Vec<Vec<Result<Measures, String>>> {
+        let blank = || half.iter().map(|_| Ok(Measures::default())).collect();
+        let results: Mutex<Vec<Vec<_>>> = Mutex::new(policies.iter().map(|_| blank()).collect());
+        // The longest first, so that no core waits for one at the end.
+        let mut order: Vec<(usize, usize)> =
+            (0..policies.len()).flat_map(|p| (0..half.len()).map(move |c| (p, c))).collect();
+        order.sort_by_key(|(_, c)| std::cmp::Reverse(self.conversations[half[*c]].tokens));
+        let next = AtomicUsize::new(0);
+        std::thread::scope(|scope| {
+            for _ in 0..self.jobs.min(order.len()) {
+                scope.spawn(|| {
+                    while let Some((p, c)) = order.get(next.fetch_add(1, Ordering::Relaxed)) {
+                        let found = self.one(&policies[*p], &self.conversations[half[*c]]);
+                        let mut results = results.lock().unwrap_or_else(PoisonError::into_inner);
+                        results[*p][*c] = found;
+                        step();
+                    }
+                });
+            }
+        });
+        results.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// One conversation in every window that it is long enough for.
+    fn one(&self, policy: &Policy, recorded: &Recorded) -> Result<Measures, String> {
+        let violations =
+            |context: &[(&[u8], &View)]| validate_views(context, &recorded.profile).len();
+        let mut sum = Measures::default();
+        for window in self.windows {
+            if !self.is_long(recorded, *window) {
+                continue;
+            }
+            let settings = Settings {
+                window: *window,
+                violations: &violations,
+                search: None,
+                prices: self.prices,
+                clock: None,
+            };
+            let found = replay(&recorded.recording, Strategy::Stateless(policy), &settings);
+            sum.add(&found.map_err(|error| error.to_string())?.measures);
+        }
+        Ok(sum)
+    }
+}

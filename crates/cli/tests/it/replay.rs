@@ -1,0 +1,321 @@
+//! `midfold replay` and `midfold inspect --fold`.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::{folder, midfold, regex_of, run, seen, stdout};
+
+/// Strategies that stay as they are: snapshots are of the command, not of a preset.
+const FIXED: &str = "raw,sliding,head-tail,clear";
+
+/// A generated coding session of some 30,000 tokens, in a folder of the test.
+fn session(test: &str) -> String {
+    let path = folder(test).join("session.jsonl");
+    fs::write(&path, midfold_testkit::coding_session(7, 6).join("\n")).unwrap();
+    path.display().to_string()
+}
+
+/// Compares what a user sees; times are left out.
+fn snapshot(name: &str, args: &[&str], columns: &str) {
+    let output = midfold(args).env("COLUMNS", columns).output().unwrap();
+    let mut settings = insta::Settings::clone_current();
+    settings.add_filter(&regex_of(env!("CARGO_TARGET_TMPDIR")), "[TMP]");
+    settings.add_filter(r" +\d+\.\d\n", "  [ms]\n");
+    settings.set_omit_expression(true);
+    settings.set_prepend_module_to_snapshot(false);
+    settings.bind(|| insta::assert_snapshot!(name, seen(&output)));
+}
+
+fn json(args: &[&str]) -> Value {
+    serde_json::from_str(&stdout(args, b"")).unwrap()
+}
+
+fn keys(value: &Value) -> Vec<&str> {
+    value.as_object().unwrap().keys().map(String::as_str).collect()
+}
+
+#[test]
+fn the_table_fits_the_terminal() {
+    let file = session("replay-table");
+    let args = ["replay", &file, "--window", "8k", "--preset", FIXED];
+    for columns in ["80", "100", "120"] {
+        let output = midfold(&args).env("COLUMNS", columns).output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        let widest = text.lines().map(|line| line.chars().count()).max().unwrap();
+        assert!(widest <= columns.parse().unwrap(), "{columns}: {widest}\n{text}");
+    }
+    snapshot("replay", &args, "80");
+    snapshot("replay-wide", &args, "120");
+    let both = ["replay", &file, "--window", "8k", "--preset", "clear", "--form", "both"];
+    snapshot("replay-both", &both, "80");
+    let priced = ["replay", &file, "--window", "8k,16k", "--preset", "raw,head-tail"];
+    let table = folder("replay-prices").join("mine.toml");
+    let text = "name = \"mine\"\nunit = \"USD per million tokens\"\ninput = 3.0\nread = 0.3\nwrite = 3.75\noutput = 15.0\n";
+    fs::write(&table, text).unwrap();
+    let table = table.display().to_string();
+    snapshot("replay-prices", &[&priced[..], &["--prices", &table]].concat(), "90");
+}
+
+#[test]
+fn what_cannot_be_done_is_said_with_a_way_out() {
+    let file = session("replay-bad");
+    let tmp = folder("replay-bad-files");
+    let [broken, empty, none] = ["prices.toml", "empty", "missing"].map(|name| tmp.join(name));
+    fs::write(&broken, "name = 3\n").unwrap();
+    fs::create_dir(&empty).unwrap();
+    fs::write(empty.join("notes.md"), "# Notes\n").unwrap();
+    let [broken, empty, none] = [broken, empty, none].map(|path| path.display().to_string());
+    let with = |more: &[&'static str]| [&["replay", "FILE", "--window", "8k"], more].concat();
+    let at = |args: Vec<&str>| {
+        args.into_iter()
+            .map(|a| if a == "FILE" { &file[..] } else { a }.to_owned())
+            .collect::<Vec<_>>()
+    };
+    let seen = |name: &str, args: Vec<String>| {
+        let args: Vec<&str> = args.iter().map(String::as_str).collect();
+        snapshot(name, &args, "90");
+    };
+    seen("replay-unknown", at(with(&["--preset", "defualt"])));
+    seen("replay-unknown-prices", at(with(&["--prices", "claude-sonet-4-5"])));
+    let owned = |args: &[&str]| args.iter().map(|a| (*a).to_owned()).collect::<Vec<_>>();
+    seen("replay-bad-prices", owned(&["replay", &file, "--window", "8k", "--prices", &broken]));
+    seen("replay-empty-folder", owned(&["replay", &empty, "--window", "8k"]));
+    seen("replay-missing", owned(&["replay", &none, "--window", "8k"]));
+    seen("replay-no-engine", at(with(&["--engine", "no-such-engine --fast"])));
+    seen("replay-no-window", owned(&["replay", &file]));
+    seen(
+        "replay-nowhere",
+        owned(&[
+            "replay",
+            &file,
+            "--window",
+            "8k",
+            "--preset",
+            "raw",
+            "-o",
+            "/no/such/folder/r.html",
+        ]),
+    );
+}
+
+/// The hint of the error leads to a table.
+#[test]
+fn a_short_conversation_names_a_window_that_works() {
+    let file = session("replay-short");
+    let output = run(&["replay", &file, "--window", "200k"], b"");
+    assert_eq!(output.status.code(), Some(1));
+    let text = String::from_utf8(output.stderr).unwrap();
+    let (_, rest) = text.split_once("try --window ").unwrap();
+    let window = rest.split_whitespace().next().unwrap();
+    let found = json(&["replay", &file, "--window", window, "--preset", "head-tail", "--json"]);
+    assert!(found["runs"][0]["totals"]["folds"].as_u64().unwrap() > 0, "{text}");
+    let args = ["replay", &file, "--window", "20k", "--longer-than", "0.8", "--preset", "raw"];
+    assert!(stdout(&args, b"").contains("1 conversation"));
+}
+
+#[test]
+fn json_is_the_documented_form() {
+    let file = session("replay-json");
+    let args = ["replay", &file, "--window", "8k,16k", "--preset", "raw,default", "--form", "both"];
+    let found = json(&[&args[..], &["--json"]].concat());
+    assert_eq!(
+        keys(&found),
+        ["conversations", "midfold", "prices", "runs", "tokenizer", "version"]
+    );
+    assert_eq!((&found["version"], &found["tokenizer"]), (&1.into(), &"chars:3.2".into()));
+    let talk = &found["conversations"][0];
+    assert_eq!(keys(talk), ["dialect", "events", "messages", "name", "tokens"]);
+    let events = talk["events"].as_array().unwrap();
+    assert_eq!(events.len() as u64, talk["messages"].as_u64().unwrap());
+    assert!(events.iter().all(|event| event.as_array().unwrap().len() == 4));
+    let runs = found["runs"].as_array().unwrap();
+    let named = |run: &Value| {
+        let text = |key: &str| run[key].as_str().unwrap().to_owned();
+        (text("strategy"), run["window"].as_u64().unwrap(), text("form"))
+    };
+    let names: Vec<_> = runs.iter().map(named).collect();
+    let name = |strategy: &str, window, form: &str| (strategy.to_owned(), window, form.to_owned());
+    let wanted = [8_000, 16_000].into_iter().flat_map(|window| {
+        [("raw", "stateless"), ("default", "stateless"), ("default", "session")]
+            .map(|(strategy, form)| name(strategy, window, form))
+    });
+    assert_eq!(names, wanted.collect::<Vec<_>>());
+    let run = &runs[1];
+    assert_eq!(keys(run), ["conversations", "engine", "form", "strategy", "totals", "window"]);
+    let part = &run["conversations"][0];
+    assert_eq!(keys(part), ["conversation", "folds", "losses", "requests", "totals"]);
+    let totals = "at_risk at_risk_need breaks classes context_us cost counted fold_us folds \
+                  hit_share invalid mean mean_share modified modified_need over peak price rare \
+                  rare_need raw_price reachable reachable_need read read_need recall recall_need \
+                  requests rereads rules rules_need tokens_by within_reach";
+    assert_eq!(keys(&run["totals"]).join(" "), totals);
+    assert_eq!(run["totals"], part["totals"], "one conversation is all");
+    let requests = part["requests"].as_array().unwrap();
+    assert_eq!(requests.len() as u64, run["totals"]["requests"].as_u64().unwrap());
+    assert!(requests.iter().all(|row| row.as_array().unwrap().len() == 8));
+    let folds = part["folds"].as_array().unwrap();
+    let folding = requests.iter().filter_map(|row| row[4].as_i64()).filter(|fold| *fold >= 0);
+    assert_eq!(folding.collect::<Vec<_>>(), (0..folds.len() as i64).collect::<Vec<_>>());
+    for fold in folds {
+        assert_eq!(keys(fold), ["after", "at", "before", "fates", "recap", "recap_tokens", "why"]);
+        let fates = fold["fates"].as_array().unwrap();
+        let cells: u64 = fates.iter().map(|run| run[1].as_u64().unwrap()).sum();
+        assert_eq!(cells, fold["at"].as_u64().unwrap());
+        assert!(fates.iter().all(|run| "vscrmpx".contains(run[0].as_str().unwrap())));
+    }
+    for loss in part["losses"].as_array().unwrap() {
+        assert_eq!(keys(loss), ["at", "class", "id", "recalled", "seen", "times"]);
+    }
+}
+
+/// Runs a replay with an engine; standard output and error, whether it went well.
+fn engine(test: &str, command: &str) -> (Value, String) {
+    let file = session(test);
+    let args = ["replay", &file, "--window", "8k", "--engine", command];
+    let output = run(&args, b"");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let found = json(&[&args[..], &["--json"]].concat());
+    let runs = found["runs"].as_array().unwrap();
+    assert!(runs.len() == 1 && runs[0]["engine"] == true);
+    (runs[0].clone(), String::from_utf8(output.stdout).unwrap())
+}
+
+#[test]
+fn an_engine_that_gives_back_what_it_got_is_raw() {
+    let (run, text) = engine("engine-echo", "cat");
+    assert_eq!((&run["totals"]["folds"], &run["totals"]["cost"]), (&0.into(), &1.0.into()));
+    assert!(run["totals"]["over"].as_u64().unwrap() > 0 && text.contains(" cat "), "{text}");
+}
+
+#[test]
+fn an_engine_in_another_language_is_measured_like_ours() {
+    if Command::new("python3").arg("--version").output().is_err() {
+        println!("skipped: no python3");
+        return;
+    }
+    let script = folder("engine-script").join("ends.py");
+    let code = r#"
+import json, sys
+for line in sys.stdin:
+    messages = json.loads(line)["messages"]
+    tail = 6
+    while messages[-tail]["role"] == "tool":
+        tail += 1
+    marker = {"role": "user", "content": "[left out]"}
+    print(json.dumps({"messages": messages[:2] + [marker] + messages[-tail:]}), flush=True)
+"#;
+    fs::write(&script, code).unwrap();
+    let (run, text) = engine("engine-python", &format!("python3 '{}'", script.display()));
+    let totals = &run["totals"];
+    assert!(totals["folds"].as_u64().unwrap() > 1 && text.contains("ends"), "{run}");
+    assert_eq!((&totals["invalid"], &run["strategy"]), (&0.into(), &"ends".into()));
+    // What it kept is known again, byte for byte, though Python writes JSON its own way.
+    let fates = run["conversations"][0]["folds"][0]["fates"].as_array().unwrap();
+    assert_eq!((&fates[0][0], &fates[0][1]), (&"v".into(), &2.into()));
+    assert_eq!(fates.last().unwrap()[0], "v");
+}
+
+#[test]
+fn an_engine_that_fails_is_left_out_with_its_words() {
+    for (test, command, says) in [
+        ("engine-dies", "sh -c 'read line; exit 3'", "ended without an answer (exit status: 3)"),
+        ("engine-gone", "false", "ended without an answer (exit status: 1)"),
+        ("engine-garbage", "sh -c 'while read -r line; do echo oops; done'", "not JSON"),
+        ("engine-list", "sh -c 'while read -r line; do echo []; done'", "no list `messages`"),
+        (
+            "engine-says",
+            r#"sh -c 'while read -r line; do echo "{\"error\":\"no room\"}"; done'"#,
+            "no room",
+        ),
+    ] {
+        let (run, text) = engine(test, command);
+        let error = run["conversations"][0]["error"].as_str().unwrap();
+        assert!(error.contains(says), "{test}: {error}");
+        let folded = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(folded.contains("1 of 1 conversation left out"), "{test}: {text}");
+    }
+}
+
+#[test]
+fn an_engine_that_died_is_started_again_for_the_next_conversation() {
+    let tmp = folder("engine-again");
+    for name in ["a.jsonl", "b.jsonl"] {
+        fs::write(tmp.join(name), midfold_testkit::coding_session(7, 6).join("\n")).unwrap();
+    }
+    // The first process dies at once, the second one echoes.
+    let flag = tmp.join("flag").display().to_string();
+    let command = format!("sh -c 'test -e {flag} && exec cat; touch {flag}'");
+    let path = tmp.display().to_string();
+    let args = ["replay", &path, "--window", "8k", "--jobs", "1", "--engine", &command, "--json"];
+    let found = json(&args);
+    let parts = found["runs"][0]["conversations"].as_array().unwrap();
+    assert!(parts[0].get("error").is_some() && parts[1].get("error").is_none(), "{parts:?}");
+}
+
+#[test]
+fn an_engine_that_hangs_can_be_interrupted() {
+    let file = session("engine-hangs");
+    let mut command = midfold(&["replay", &file, "--window", "8k", "--engine", "sleep 600"]);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut child = command.spawn().unwrap();
+    std::thread::sleep(Duration::from_millis(300));
+    assert!(child.try_wait().unwrap().is_none(), "it waits for its engine");
+    let pid = child.id().to_string();
+    Command::new("kill").args(["-INT", &pid]).status().unwrap();
+    assert!(!child.wait().unwrap().success());
+}
+
+/// Leaves out what depends on the machine.
+fn without_times(value: &mut Value) {
+    if let Some(object) = value.as_object_mut() {
+        object.retain(|key, _| !key.ends_with("_us"));
+        object.values_mut().for_each(without_times);
+    } else if let Some(list) = value.as_array_mut() {
+        list.iter_mut().for_each(without_times);
+    }
+}
+
+#[test]
+fn a_page_holds_its_data_and_loads_nothing() {
+    let file = session("replay-page");
+    let page = folder("replay-page-out").join("report.html").display().to_string();
+    let args = ["replay", &file, "--window", "8k", "--preset", "raw,default"];
+    let output = run(&[&args[..], &["-o", &page]].concat(), b"");
+    assert!(output.status.success());
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(said, format!("wrote {page}\n"));
+    let html = fs::read_to_string(Path::new(&page)).unwrap();
+    let start = r#"<script type="application/json" id="replay">"#;
+    let (_, rest) = html.split_once(start).unwrap();
+    let (data, after) = rest.split_once("</script>").unwrap();
+    let mut data: Value = serde_json::from_str(data).unwrap();
+    let mut printed = json(&[&args[..], &["--json"]].concat());
+    for value in [&mut data, &mut printed] {
+        without_times(value);
+    }
+    assert_eq!(data, printed, "times aside");
+    assert!(html.contains("default-src 'none'"));
+    for address in ["src=\"http", "href=\"http", "@import", "fetch("] {
+        assert!(!after.contains(address), "{address}");
+    }
+}
+
+#[test]
+fn the_fabric_has_a_row_a_fold() {
+    let file = session("inspect-fold");
+    let args = ["inspect", &file, "--window", "8k", "--tokenizer", "chars:3.2", "--preset"];
+    let with = |more: &[&'static str]| [&args[..], more].concat();
+    snapshot("inspect-fold", &with(&["clear", "--fold"]), "80");
+    snapshot("inspect-fold-wide", &with(&["head-tail", "--fold"]), "120");
+    snapshot("inspect-fold-one", &with(&["clear", "--fold=2"]), "80");
+    snapshot("inspect-fold-none", &with(&["clear", "--fold=99"]), "80");
+    let large = ["inspect", &file, "--window", "200k", "--tokenizer", "chars:3.2", "--fold"];
+    snapshot("inspect-fold-nothing", &large, "80");
+    snapshot("inspect-fold-several", &["inspect", "fixtures/tau-bench.json", "--fold"], "80");
+    let coloured = stdout(&with(&["clear", "--fold", "--color", "always"]), b"");
+    assert!(coloured.contains("\u{1b}[32m"));
+}
