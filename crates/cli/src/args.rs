@@ -3,6 +3,7 @@
 mod replay;
 mod session;
 mod stores;
+mod trajectories;
 mod tune;
 
 use std::path::PathBuf;
@@ -19,6 +20,7 @@ pub use stores::{
     Audit, Describe, Expand, Explain, Export, Grep, Import, Load, Recall, RecallCommand,
     StoreCommand, StoreCommands, Tools, ToolsShape, Worker,
 };
+pub use trajectories::Trajectories;
 pub use tune::{Tune, Wish};
 
 const STYLES: Styles = Styles::styled()
@@ -88,6 +90,8 @@ pub enum Command {
     Store(StoreCommands),
     /// Replay recorded conversations under several strategies: what is kept, at which cost
     Replay(Box<Replay>),
+    /// Make rows of training sets fit, with one summary in each that is too long
+    Trajectories(Box<Trajectories>),
     /// Search for a policy that suits your own conversations better than `default`
     Tune(Box<Tune>),
     /// List the presets, or print one

@@ -25,6 +25,7 @@ mod session;
 mod store;
 mod summariser;
 mod table;
+mod trajectories;
 mod transcript;
 mod tune;
 mod verify;
@@ -78,6 +79,7 @@ fn run(cli: &Cli, output: &Output) -> Result<(), CommandError> {
         Command::Worker(args) => worker::run(args, cli.json, output),
         Command::Store(args) => store::run(args, cli.json, output),
         Command::Replay(args) => replay::run(args, cli.json, output),
+        Command::Trajectories(args) => trajectories::run(args, cli.json, output),
         Command::Tune(args) => tune::run(args, cli.json, output),
         Command::Presets(args) => presets::run(args, cli.json, output),
         Command::Schema(args) => schema::run(args, output),

@@ -223,7 +223,8 @@ fn profile_of(name: &str) -> Result<&'static Profile, CommandError> {
     profile::by_name(name).ok_or_else(|| unknown("profile", name, &known))
 }
 
-fn tokenizer(name: &str) -> Result<Arc<dyn Counter>, CommandError> {
+/// `--tokenizer`.
+pub fn tokenizer(name: &str) -> Result<Arc<dyn Counter>, CommandError> {
     if name.ends_with(".json") || Path::new(name).is_file() {
         return Ok(remembering(tokenizer_file(name)?));
     }

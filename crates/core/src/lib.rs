@@ -36,6 +36,7 @@ pub mod repair;
 pub mod replay;
 pub mod survey;
 pub mod tools;
+pub mod trajectory;
 pub mod trigger;
 pub mod tune;
 pub mod unit;

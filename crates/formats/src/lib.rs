@@ -12,6 +12,7 @@ pub mod read;
 pub mod recaps;
 mod render;
 pub mod scan;
+pub mod trajectory;
 pub mod verify;
 pub mod wrappers;
 

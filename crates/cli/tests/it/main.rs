@@ -8,6 +8,7 @@ mod help;
 mod inspect;
 mod replay;
 mod session;
+mod trajectories;
 mod tune;
 mod verify;
 mod worker;

@@ -16,7 +16,7 @@ pub use openai_chat::OpenAiChat;
 pub use openai_responses::OpenAiResponses;
 pub use sharegpt::ShareGpt;
 
-pub(crate) use walk::inside;
+pub(crate) use walk::{Walk, inside};
 
 /// The dialects that we speak.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -1,0 +1,265 @@
+//! The YAML file of Hermes' trajectory compressor, taken as it is.
+
+use std::path::Path;
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::error::CommandError;
+use crate::input::Input;
+
+/// What Hermes adds to system turns where its file does not say otherwise, in our words.
+const NOTICE: &str = "\n\nA summary may stand for a part of this conversation.";
+
+/// What a file says. What it does not say is `None`, and ours is used.
+#[derive(Debug, Default)]
+pub struct Config {
+    pub tokenizer: Option<String>,
+    pub target: Option<u64>,
+    pub summary: Option<u64>,
+    pub first_system: Option<bool>,
+    pub first_human: Option<bool>,
+    pub first_gpt: Option<bool>,
+    pub first_tool: Option<bool>,
+    pub keep_last: Option<usize>,
+    pub notice: Option<String>,
+    pub workers: Option<usize>,
+    pub skip_under_target: Option<bool>,
+    pub save_over_limit: Option<bool>,
+    pub row_metrics: bool,
+    /// Empty where no metrics are wanted.
+    pub metrics_file: Option<String>,
+    /// What the user should know about it.
+    pub notes: Vec<String>,
+}
+
+/// The sections of the file and their keys; the flag says whether a user would miss what the key
+/// does there. (No tokenizer runs code here: there is nothing to trust.)
+const KEYS: &[(&str, &[(&str, bool)])] = &[
+    ("tokenizer", &[("name", true), ("trust_remote_code", true)]),
+    ("compression", &[("target_max_tokens", true), ("summary_target_tokens", true)]),
+    (
+        "protected_turns",
+        &[
+            ("first_system", true),
+            ("first_human", true),
+            ("first_gpt", true),
+            ("first_tool", true),
+            ("last_n_turns", true),
+        ],
+    ),
+    (
+        "summarization",
+        &[
+            ("model", false),
+            ("base_url", false),
+            ("api_key_env", false),
+            ("temperature", false),
+            ("max_retries", false),
+            ("retry_delay", false),
+        ],
+    ),
+    (
+        "output",
+        &[("add_summary_notice", true), ("summary_notice_text", true), ("output_suffix", false)],
+    ),
+    (
+        "processing",
+        &[
+            ("num_workers", true),
+            ("max_concurrent_requests", false),
+            ("skip_under_target", true),
+            ("save_over_limit", true),
+            ("per_trajectory_timeout", false),
+        ],
+    ),
+    ("metrics", &[("enabled", true), ("per_trajectory", true), ("output_file", true)]),
+];
+
+impl Config {
+    /// Reads a file.
+    pub fn load(path: &Path) -> Result<Self, CommandError> {
+        let name = path.display().to_string();
+        Self::parse(&name, &Input::text(path)?)
+    }
+
+    fn parse(name: &str, text: &str) -> Result<Self, CommandError> {
+        let parsed = serde_saphyr::from_str::<Value>(text);
+        let whole = match parsed {
+            Ok(Value::Object(whole)) => whole,
+            Ok(Value::Null) => Map::new(),
+            Ok(_) => {
+                return Err(CommandError::usage(format!("{name}: there are no sections in it")));
+            }
+            Err(error) => {
+                return Err(CommandError::usage(format!("{name} is not YAML: {error}")));
+            }
+        };
+        let file = File { name, whole: &whole };
+        let notice = match file.get::<bool>("output", "add_summary_notice")? {
+            Some(false) => None,
+            _ => Some(
+                file.get("output", "summary_notice_text")?.unwrap_or_else(|| NOTICE.to_owned()),
+            ),
+        };
+        let wants_metrics = file.get::<bool>("metrics", "enabled")?.unwrap_or(true);
+        let metrics_file = match wants_metrics {
+            true => file.file_name("metrics", "output_file")?,
+            false => Some(String::new()),
+        };
+        Ok(Self {
+            tokenizer: file.get("tokenizer", "name")?,
+            target: file.get("compression", "target_max_tokens")?,
+            summary: file.get("compression", "summary_target_tokens")?,
+            first_system: file.get("protected_turns", "first_system")?,
+            first_human: file.get("protected_turns", "first_human")?,
+            first_gpt: file.get("protected_turns", "first_gpt")?,
+            first_tool: file.get("protected_turns", "first_tool")?,
+            keep_last: file.get("protected_turns", "last_n_turns")?,
+            notice,
+            workers: file.get("processing", "num_workers")?,
+            skip_under_target: file.get("processing", "skip_under_target")?,
+            save_over_limit: file.get("processing", "save_over_limit")?,
+            row_metrics: file.get("metrics", "per_trajectory")?.unwrap_or(true),
+            metrics_file,
+            notes: file.notes(),
+        })
+    }
+}
+
+struct File<'a> {
+    name: &'a str,
+    whole: &'a Map<String, Value>,
+}
+
+impl File<'_> {
+    /// A value, where there is one and it is not `null`.
+    fn get<T: for<'de> Deserialize<'de>>(
+        &self,
+        section: &str,
+        key: &str,
+    ) -> Result<Option<T>, CommandError> {
+        let value = self.whole.get(section).and_then(|section| section.get(key));
+        let Some(value) = value.filter(|value| !value.is_null()) else { return Ok(None) };
+        T::deserialize(value).map(Some).map_err(|error| {
+            CommandError::usage(format!("{}: {section}.{key}: {error}", self.name))
+        })
+    }
+
+    /// The name of a file beside the output, without a folder.
+    fn file_name(&self, section: &str, key: &str) -> Result<Option<String>, CommandError> {
+        let Some(text) = self.get::<String>(section, key)? else { return Ok(None) };
+        let plain = Path::new(&text).file_name().is_some_and(|name| name == text.as_str());
+        if plain {
+            return Ok(Some(text));
+        }
+        Err(CommandError::usage(format!("{}: {section}.{key} is no plain file name", self.name)))
+    }
+
+    /// What is in the file and does nothing.
+    fn notes(&self) -> Vec<String> {
+        let mut idle = Vec::new();
+        let mut unknown = Vec::new();
+        for (section, values) in self.whole {
+            let keys = KEYS.iter().find(|(name, _)| name == section).map(|(_, keys)| *keys);
+            let (Some(keys), Value::Object(values)) = (keys, values) else {
+                unknown.push(section.clone());
+                continue;
+            };
+            for key in values.keys() {
+                match keys.iter().find(|(name, _)| name == key) {
+                    Some((_, true)) => {}
+                    Some((_, false)) => idle.push(format!("{section}.{key}")),
+                    None => unknown.push(format!("{section}.{key}")),
+                }
+            }
+        }
+        let mut notes = Vec::new();
+        if !idle.is_empty() {
+            let idle = idle.join(", ");
+            notes.push(format!("without effect, since summaries are computed here: {idle}"));
+        }
+        if !unknown.is_empty() {
+            notes.push(format!("unknown in {}: {}", self.name, unknown.join(", ")));
+        }
+        notes
+    }
+}
+
+/// The tokenizer of ours that has the vocabulary of this model.
+pub fn family(model: &str) -> Option<&'static str> {
+    const FAMILIES: &[(&str, &str)] = &[
+        ("kimi-k2", "kimi_k2"),
+        ("qwen", "qwen2"),
+        ("llama-3", "llama3"),
+        ("deepseek-v3", "deepseek_v3"),
+        ("glm-4", "glm4"),
+    ];
+    let model = model.to_ascii_lowercase();
+    FAMILIES.iter().find(|(part, _)| model.contains(part)).map(|(_, family)| *family)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_key_of_the_peer_is_known() {
+        let text = "
+tokenizer:
+  name: \"moonshotai/Kimi-K2-Thinking\"
+  trust_remote_code: true
+compression:
+  target_max_tokens: 29000  # of 32k
+  summary_target_tokens: 750
+protected_turns: {first_system: true, first_human: true, first_gpt: false, first_tool: true, last_n_turns: 6}
+summarization:
+  model: google/gemini-3-flash-preview
+  base_url: null
+  api_key_env: OPENROUTER_API_KEY
+  temperature: 0.3
+  max_retries: 3
+  retry_delay: 2
+output:
+  add_summary_notice: true
+  summary_notice_text: \"\\n\\nSome of it may be a summary.\"
+  output_suffix: _compressed
+processing:
+  num_workers: 3
+  max_concurrent_requests: 50
+  skip_under_target: true
+  save_over_limit: false
+  per_trajectory_timeout: 300
+metrics:
+  enabled: true
+  per_trajectory: false
+  output_file: compression_metrics.json
+";
+        let config = Config::parse("a.yaml", text).unwrap();
+        assert_eq!(
+            (config.target, config.summary, config.keep_last),
+            (Some(29_000), Some(750), Some(6))
+        );
+        assert_eq!((config.first_gpt, config.save_over_limit), (Some(false), Some(false)));
+        assert_eq!(config.notice.as_deref(), Some("\n\nSome of it may be a summary."));
+        assert_eq!(config.metrics_file.as_deref(), Some("compression_metrics.json"));
+        assert_eq!((config.workers, config.row_metrics), (Some(3), false));
+        assert_eq!(config.notes.len(), 1, "{:?}", config.notes);
+        assert_eq!(family(&config.tokenizer.unwrap()), Some("kimi_k2"));
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        let error = |text| Config::parse("a.yaml", text).unwrap_err().message;
+        assert!(
+            error("compression:\n  target_max_tokens: many")
+                .contains("compression.target_max_tokens")
+        );
+        assert!(error("- a").contains("no sections"));
+        assert!(error("a: [").contains("not YAML"));
+        assert!(error("metrics: {output_file: ../x}").contains("no plain file name"));
+        assert!(Config::parse("a.yaml", "").unwrap().notes.is_empty());
+        let notes = Config::parse("a.yaml", "compression: {target: 5}\nmine: 1").unwrap().notes;
+        assert_eq!(notes, ["unknown in a.yaml: compression.target, mine"]);
+    }
+}

@@ -1,0 +1,165 @@
+//! Reading rows in chunks. Where a chunk ends depends on where it begins and on nothing else.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom, stdin};
+use std::path::PathBuf;
+
+use crate::input::is_stdin;
+
+/// The longest row that is read: what is longer is rejected, so that memory stays bounded.
+pub const LONGEST: usize = 64 << 20;
+
+/// Where reading goes on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Position {
+    /// Which of the inputs.
+    pub file: usize,
+    /// Bytes of it that are done.
+    pub offset: u64,
+    /// Lines of it that are done.
+    pub line: u64,
+}
+
+/// Some rows.
+pub struct Chunk {
+    /// Where they begin.
+    pub from: Position,
+    /// Where the next ones begin.
+    pub to: Position,
+    /// Whole lines, or the beginning of one that is too long.
+    pub bytes: Vec<u8>,
+    /// It is one line of more than [`LONGEST`] bytes.
+    pub too_long: bool,
+}
+
+/// The chunks of some files.
+pub struct Chunks<'a> {
+    files: &'a [PathBuf],
+    open: Option<Box<dyn Read>>,
+    at: Position,
+    /// What was read and is part of no chunk yet.
+    rest: Vec<u8>,
+    /// Bytes of a chunk, about.
+    size: usize,
+}
+
+impl<'a> Chunks<'a> {
+    pub fn new(files: &'a [PathBuf], from: Position, size: usize) -> Self {
+        Self { files, open: None, at: from, rest: Vec::new(), size: size.max(1) }
+    }
+
+    /// The next chunk; `None` at the end of the last file. The error names the file.
+    pub fn next(&mut self) -> Result<Option<Chunk>, (PathBuf, io::Error)> {
+        while let Some(path) = self.files.get(self.at.file) {
+            let chunk = self.read(path).map_err(|error| (path.clone(), error))?;
+            if chunk.is_some() {
+                return Ok(chunk);
+            }
+            self.open = None;
+            self.at = Position { file: self.at.file + 1, ..Position::default() };
+        }
+        Ok(None)
+    }
+
+    fn read(&mut self, path: &PathBuf) -> io::Result<Option<Chunk>> {
+        if self.open.is_none() {
+            self.open = Some(open(path, self.at.offset)?);
+        }
+        let mut bytes = std::mem::take(&mut self.rest);
+        loop {
+            let wanted = if bytes.len() < self.size { self.size } else { bytes.len() * 2 };
+            let ended = self.fill(&mut bytes, wanted)?;
+            let end = match memchr::memrchr(b'\n', &bytes) {
+                _ if ended => bytes.len(),
+                Some(newline) => newline + 1,
+                None if bytes.len() > LONGEST => return self.skip(bytes).map(Some),
+                None => continue,
+            };
+            self.rest = bytes.split_off(end);
+            return Ok((!bytes.is_empty()).then(|| self.chunk(bytes)));
+        }
+    }
+
+    fn chunk(&mut self, bytes: Vec<u8>) -> Chunk {
+        let lines = memchr::memchr_iter(b'\n', &bytes).count() as u64;
+        let unended = u64::from(bytes.last() != Some(&b'\n'));
+        let from = self.at;
+        self.at.offset += bytes.len() as u64;
+        self.at.line += lines + unended;
+        Chunk { from, to: self.at, bytes, too_long: false }
+    }
+
+    /// Steps over a line that is too long.
+    fn skip(&mut self, bytes: Vec<u8>) -> io::Result<Chunk> {
+        let from = self.at;
+        let mut length = bytes.len() as u64;
+        drop(bytes);
+        loop {
+            let mut more = Vec::new();
+            let ended = self.fill(&mut more, self.size.max(1 << 16))?;
+            let newline = memchr::memchr(b'\n', &more);
+            if let Some(newline) = newline {
+                self.rest = more.split_off(newline + 1);
+            }
+            length += more.len() as u64;
+            if newline.is_some() || ended {
+                break;
+            }
+        }
+        self.at.offset += length;
+        self.at.line += 1;
+        Ok(Chunk { from, to: self.at, bytes: Vec::new(), too_long: true })
+    }
+
+    /// Reads until there are `wanted` bytes. True at the end of the file.
+    fn fill(&mut self, bytes: &mut Vec<u8>, wanted: usize) -> io::Result<bool> {
+        let Some(open) = &mut self.open else { return Ok(true) };
+        let missing = wanted.saturating_sub(bytes.len()) as u64;
+        let read = open.by_ref().take(missing).read_to_end(bytes)?;
+        Ok((read as u64) < missing)
+    }
+}
+
+fn open(path: &PathBuf, offset: u64) -> io::Result<Box<dyn Read>> {
+    if is_stdin(path) {
+        return Ok(Box::new(stdin()));
+    }
+    let mut file = File::open(path)?;
+    file.seek(SeekFrom::Start(offset))?;
+    Ok(Box::new(file))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chunks_begin_anywhere_and_go_on_the_same() {
+        let folder = std::env::temp_dir().join(format!("midfold-lines-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let files: Vec<PathBuf> = ["a", "empty", "b"].map(|name| folder.join(name)).into();
+        let line = |n: usize| format!("{n} {}", "x".repeat(n * 37 % 5_000));
+        let a: Vec<String> = (0..1_500).map(line).collect();
+        std::fs::write(&files[0], a.join("\n")).unwrap();
+        std::fs::write(&files[1], "").unwrap();
+        std::fs::write(&files[2], "last\n\n").unwrap();
+        let all = |from| {
+            let mut chunks = Chunks::new(&files, from, 100_000);
+            let mut found = Vec::new();
+            while let Some(chunk) = chunks.next().unwrap() {
+                found.push((chunk.from, chunk.to, chunk.bytes));
+            }
+            found
+        };
+        let whole = all(Position::default());
+        assert!(whole.len() > 3);
+        let text: Vec<u8> = whole.iter().flat_map(|(_, _, bytes)| bytes.clone()).collect();
+        assert_eq!(text, [a.join("\n").as_bytes(), b"last\n\n"].concat());
+        for (at, (_, to, _)) in whole.iter().enumerate() {
+            assert_eq!(all(*to), whole[at + 1..]);
+        }
+        let last = whole.last().unwrap().1;
+        assert_eq!(last, Position { file: 2, offset: 6, line: 2 });
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+}

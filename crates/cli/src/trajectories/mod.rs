@@ -1,0 +1,170 @@
+//! `midfold trajectories`: rows of training sets, made to fit. Streams: memory does not depend on
+//! the size of the input.
+
+mod config;
+mod files;
+mod lines;
+mod manifest;
+mod report;
+mod work;
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use midfold::Counter;
+use midfold::core::trajectory::{Limits, Placement, Protect};
+use midfold::formats::trajectory::{Settings, Trainer};
+
+use crate::args::Trajectories;
+use crate::error::{CommandError, unknown};
+use crate::host::now;
+use crate::output::{Color, Output};
+use crate::prepare;
+use config::Config;
+use files::{Inputs, Paths};
+use manifest::{Manifest, Sink};
+
+/// How rows are counted where nothing tells.
+const TOKENIZER: &str = "o200k";
+
+/// Everything that a run is told.
+struct Job {
+    settings: Settings,
+    /// Rows that do not fit after all are written; if not, rejected.
+    save_over_limit: bool,
+    counter: Arc<dyn Counter>,
+    workers: usize,
+    /// Bytes that are read at once.
+    chunk: usize,
+}
+
+pub fn run(args: &Trajectories, json: bool, output: &Output) -> Result<(), CommandError> {
+    let config = match &args.config {
+        Some(path) => Config::load(path)?,
+        None => Config::default(),
+    };
+    let style = output.stderr_style();
+    for note in &config.notes {
+        output.stderr(&format!("{} {note}\n", style.paint(Color::Yellow, "note:")));
+    }
+    let (job, note) = job(args, &config)?;
+    if let Some(note) = note {
+        output.stderr(&format!("{} {note}\n", style.paint(Color::Yellow, "note:")));
+    }
+    let inputs = Inputs::new(&args.input, &args.output)?;
+    let paths = Paths::new(&args.output, config.metrics_file.as_deref())?;
+    if args.resume && inputs.has_stdin() {
+        return Err(CommandError::usage(
+            "standard input cannot be read again: --resume needs files",
+        ));
+    }
+    let fingerprint = fingerprint(&job, &inputs);
+    let sink = match args.resume.then(|| Manifest::load(&paths)).transpose()?.flatten() {
+        Some(manifest) => manifest.check(&fingerprint, &paths)?.resume(&paths)?,
+        None => Sink::create(&paths, Manifest::new(fingerprint, now()))?,
+    };
+    let (begun, resumed) = (Instant::now(), sink.manifest().rows());
+    let mut manifest = work::work(&job, &inputs, &paths, sink, json)?;
+    manifest.finish(now(), begun.elapsed());
+    let document = report::document(&manifest, &job);
+    paths.publish(&manifest)?;
+    if let Some(path) = &paths.metrics {
+        output.file(path, (report::pretty(&document) + "\n").as_bytes())?;
+    }
+    paths.clear();
+    if json {
+        return output.stdout(document.to_string() + "\n");
+    }
+    output.stderr(&report::text(&style, &manifest, &job, &paths, resumed, begun.elapsed()));
+    Ok(())
+}
+
+/// What the command line and the file say together, and what has to be said about it.
+fn job(args: &Trajectories, config: &Config) -> Result<(Job, Option<String>), CommandError> {
+    let trainer = args.trainer.as_deref().map(trainer).transpose()?;
+    let placement = match (&args.placement, trainer) {
+        (Some(name), _) => placement(name)?,
+        (None, Some(Trainer::LlamaFactory)) => Placement::MergeIntoPreviousObservation,
+        (None, Some(Trainer::Trl)) => Placement::UserMessage,
+        (None, None) => Placement::HumanTurn,
+    };
+    let (counter, note) = counter(args.tokenizer.as_deref(), config)?;
+    let default = Limits::default();
+    let limits = Limits {
+        target: args.target_tokens.or(config.target).unwrap_or(default.target),
+        summary: args.summary_tokens.or(config.summary).unwrap_or(default.summary),
+        keep_last: args.keep_last.or(config.keep_last).unwrap_or(default.keep_last),
+        protect: Protect {
+            system: config.first_system.unwrap_or(true),
+            human: config.first_human.unwrap_or(true),
+            gpt: config.first_gpt.unwrap_or(true),
+            tool: config.first_tool.unwrap_or(true),
+        },
+        placement,
+        skip_under_target: config.skip_under_target.unwrap_or(true),
+    };
+    let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let workers = args.workers.map(usize::from).or(config.workers).unwrap_or_else(cores);
+    let settings = Settings {
+        limits,
+        notice: args.notice.clone().or_else(|| config.notice.clone()),
+        row_metrics: args.row_metrics || config.row_metrics,
+        trainer,
+        count_all: args.count_all,
+        aligned: args.align.clone(),
+    };
+    let save_over_limit = config.save_over_limit.unwrap_or(true);
+    let workers = workers.max(1);
+    let chunk = args.chunk_bytes;
+    Ok((Job { settings, save_over_limit, counter, workers, chunk }, note))
+}
+
+fn placement(name: &str) -> Result<Placement, CommandError> {
+    let known = Placement::ALL.map(Placement::name);
+    Placement::from_name(name).ok_or_else(|| unknown("placement", name, &known))
+}
+
+fn trainer(name: &str) -> Result<Trainer, CommandError> {
+    let known = Trainer::ALL.map(Trainer::name);
+    Trainer::from_name(name).ok_or_else(|| unknown("trainer", name, &known))
+}
+
+/// The counter that was asked for here; else the one that the file names, if there is such a one.
+fn counter(
+    asked: Option<&str>,
+    config: &Config,
+) -> Result<(Arc<dyn Counter>, Option<String>), CommandError> {
+    if let Some(name) = asked {
+        return Ok((prepare::tokenizer(name)?, None));
+    }
+    let Some(name) = &config.tokenizer else {
+        return Ok((prepare::tokenizer(TOKENIZER)?, None));
+    };
+    let family = config::family(name);
+    if let Some(counter) = family.and_then(|family| prepare::tokenizer(family).ok()) {
+        return Ok((counter, None));
+    }
+    if std::path::Path::new(name).is_file() {
+        return Ok((prepare::tokenizer(name)?, None));
+    }
+    let counter = prepare::tokenizer(midfold::tokens::for_model(name))?;
+    let note = format!(
+        "this build has no tokenizer `{name}`: rows are counted with {}. For exact counts give its \
+         tokenizer.json with --tokenizer",
+        counter.name()
+    );
+    Ok((counter, Some(note)))
+}
+
+/// Names all that the output depends on: a run goes on only where it is the same.
+fn fingerprint(job: &Job, inputs: &Inputs) -> String {
+    let what = format!(
+        "{} {:?} {} {} {:?}",
+        env!("CARGO_PKG_VERSION"),
+        job.settings,
+        job.save_over_limit,
+        job.counter.name(),
+        inputs.identity(),
+    );
+    midfold::core::Hash::ROOT.chain(what.as_bytes()).to_hex()
+}

@@ -1,0 +1,257 @@
+//! What a run came to: the line while it runs, the summary, the metrics file.
+
+use std::io::{IsTerminal, Write, stderr};
+use std::time::{Duration, Instant};
+
+use midfold::core::trajectory::Distribution;
+use serde_json::{Value, json};
+
+use super::Job;
+use super::files::{Inputs, Paths};
+use super::manifest::Manifest;
+use crate::output::{Color, Style};
+use crate::report::number;
+
+/// How often the line is written.
+const EVERY: Duration = Duration::from_millis(200);
+
+/// A line that is written over; nothing where nobody looks.
+pub struct Progress {
+    shown: bool,
+    bytes: Option<u64>,
+    /// Bytes of the files before each one.
+    before: Vec<u64>,
+    begun: Instant,
+    last: Option<Instant>,
+    first: (u64, u64),
+}
+
+impl Progress {
+    pub fn new(quiet: bool, inputs: &Inputs, manifest: &Manifest) -> Self {
+        let mut sum = 0;
+        let before = inputs.identity().into_iter().map(|(_, size)| {
+            sum += size;
+            sum - size
+        });
+        let mut progress = Self {
+            shown: !quiet && stderr().is_terminal(),
+            bytes: inputs.bytes,
+            before: before.collect(),
+            begun: Instant::now(),
+            last: None,
+            first: (0, 0),
+        };
+        progress.first = (manifest.rows(), progress.done(manifest));
+        progress
+    }
+
+    fn done(&self, manifest: &Manifest) -> u64 {
+        let position = manifest.position;
+        self.before.get(position.file).copied().unwrap_or(0) + position.offset
+    }
+
+    pub fn show(&mut self, manifest: &Manifest) {
+        if !self.shown || self.last.is_some_and(|last| last.elapsed() < EVERY) {
+            return;
+        }
+        self.last = Some(Instant::now());
+        let seconds = self.begun.elapsed().as_secs_f64().max(0.001);
+        let done = self.done(manifest);
+        let rate = (done - self.first.1.min(done)) as f64 / seconds;
+        let rows = (manifest.rows() - self.first.0) as f64 / seconds;
+        let mut line = format!(
+            "{} rows, {} rows/s, {:.0} MB/s",
+            number(manifest.rows()),
+            number(rows as u64),
+            rate / 1e6
+        );
+        if let Some(bytes) = self.bytes.filter(|_| rate > 0.0) {
+            let left = bytes.saturating_sub(done) as f64 / rate;
+            line += &format!(
+                ", {} %, {} left",
+                done * 100 / bytes.max(1),
+                duration(Duration::from_secs_f64(left))
+            );
+        }
+        let _ = write!(stderr().lock(), "\r\x1b[2K{line}");
+    }
+
+    /// Clears the line.
+    pub fn end(&self) {
+        if self.shown {
+            let _ = write!(stderr().lock(), "\r\x1b[2K");
+        }
+    }
+}
+
+fn duration(time: Duration) -> String {
+    let seconds = time.as_secs();
+    match seconds {
+        0..60 => format!("{seconds} s"),
+        60..3_600 => format!("{} min {} s", seconds / 60, seconds % 60),
+        _ => format!("{} h {} min", seconds / 3_600, seconds / 60 % 60),
+    }
+}
+
+/// The metrics, in the shape of Hermes' file, with ours at its end.
+pub fn document(manifest: &Manifest, job: &Job) -> Value {
+    let totals = &manifest.totals;
+    let saved = signed(totals.tokens_before, totals.tokens_after);
+    let removed = signed(totals.turns_before, totals.turns_after);
+    let settings = &job.settings;
+    json!({
+        "summary": {
+            "total_trajectories": totals.trajectories,
+            "trajectories_compressed": totals.compressed,
+            "trajectories_skipped_under_target": totals.skipped_under_target,
+            "trajectories_still_over_limit": totals.still_over_limit,
+            "trajectories_failed": totals.failed,
+            "compression_rate": totals.compression_rate(),
+        },
+        "tokens": {
+            "total_before": totals.tokens_before,
+            "total_after": totals.tokens_after,
+            "total_saved": saved,
+            "overall_compression_ratio": totals.overall_ratio(),
+        },
+        "turns": {
+            "total_before": totals.turns_before,
+            "total_after": totals.turns_after,
+            "total_removed": removed,
+        },
+        "averages": {
+            "avg_compression_ratio": totals.mean_ratio(),
+            "avg_tokens_saved_per_compressed": totals.mean_saved(),
+            "avg_turns_removed_per_compressed": totals.mean_removed(),
+        },
+        "summarization": {
+            "total_api_calls": totals.calls,
+            "total_errors": totals.call_errors,
+            "success_rate": totals.success_rate(),
+        },
+        "processing": {
+            "start_time": time(manifest.started),
+            "end_time": time(manifest.ended),
+            "duration_seconds": manifest.worked as f64 / 1e3,
+        },
+        "distribution": {
+            "tokens_before": spread(&totals.before),
+            "tokens_after": spread(&totals.after),
+        },
+        "midfold": {
+            "version": env!("CARGO_PKG_VERSION"),
+            "tokenizer": job.counter.name(),
+            "rows_counted": manifest.counted,
+            "target_tokens": settings.limits.target,
+            "summary_tokens": settings.limits.summary,
+            "keep_last": settings.limits.keep_last,
+            "placement": settings.limits.placement.name(),
+            "trainer": settings.trainer.map(midfold::formats::trajectory::Trainer::name),
+        },
+    })
+}
+
+/// With line breaks, for people.
+pub fn pretty(document: &Value) -> String {
+    serde_json::to_string_pretty(document).unwrap_or_default()
+}
+
+fn signed(before: u64, after: u64) -> i64 {
+    let part = i64::try_from(before.abs_diff(after)).unwrap_or(i64::MAX);
+    if after > before { -part } else { part }
+}
+
+const QUANTILES: [u64; 4] = [50, 90, 99, 100];
+
+fn spread(spread: &Distribution) -> Value {
+    let [p50, p90, p99, max] = QUANTILES.map(|percent| spread.quantile(percent));
+    json!({ "p50": p50, "p90": p90, "p99": p99, "max": max })
+}
+
+/// The summary for a terminal.
+pub fn text(
+    style: &Style,
+    manifest: &Manifest,
+    job: &Job,
+    paths: &Paths,
+    resumed: u64,
+    took: Duration,
+) -> String {
+    let totals = &manifest.totals;
+    let rows = number(totals.trajectories);
+    let title = format!(
+        "{rows} row{}, {} with a summary, {} as before",
+        if totals.trajectories == 1 { "" } else { "s" },
+        number(totals.compressed),
+        number(totals.trajectories - totals.compressed)
+    );
+    let mut out = style.paint(Color::Green, &title) + "\n";
+    let mut field = |name: &str, text: &str| {
+        out += &format!("{} {text}\n", style.paint(Color::Dim, &format!("{name:>9}")));
+    };
+    field(
+        "tokens",
+        &format!(
+            "{} → {}, counted with {}{}",
+            number(totals.tokens_before),
+            number(totals.tokens_after),
+            job.counter.name(),
+            match totals.trajectories - manifest.counted {
+                0 => String::new(),
+                more =>
+                    format!(" ({} short rows not counted: a quarter of their bytes)", number(more)),
+            }
+        ),
+    );
+    field("", "      median        90 %        99 %         max");
+    for (name, spread) in [("before", &totals.before), ("after", &totals.after)] {
+        let columns = QUANTILES.map(|p| format!("{:>12}", number(spread.quantile(p))));
+        field(name, &columns.concat());
+    }
+    if totals.still_over_limit > 0 {
+        let count = number(totals.still_over_limit);
+        let target = number(job.settings.limits.target);
+        field("over", &format!("{count} still longer than {target}: what is kept is too long"));
+    }
+    if totals.failed > 0 {
+        let count = number(totals.failed);
+        field("rejected", &format!("{count}, with line and reason in {}", paths.rejects.display()));
+    }
+    if resumed > 0 {
+        field("resumed", &format!("after {} rows that were done before", number(resumed)));
+    }
+    let metrics = paths.metrics.as_ref().map(|path| format!(", metrics in {}", path.display()));
+    let took = format!("{:.1} s", took.as_secs_f64());
+    let output = paths.output.display();
+    field("wrote", &format!("{output} in {took}{}", metrics.unwrap_or_default()));
+    out
+}
+
+/// `2026-01-31T12:00:00.000Z` of milliseconds since 1970.
+fn time(millis: u64) -> String {
+    let (days, rest) = (millis / 86_400_000, millis % 86_400_000);
+    // Howard Hinnant's days-to-civil, with years that begin in March.
+    let days = days + 719_468;
+    let (era, day) = (days / 146_097, days % 146_097);
+    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
+    let of_year = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * month + 2) / 5 + 1;
+    let month = if month < 10 { month + 3 } else { month - 9 };
+    let year = year + era * 400 + u64::from(month <= 2);
+    let (seconds, millis) = (rest / 1_000, rest % 1_000);
+    let (hours, minutes, seconds) = (seconds / 3_600, seconds / 60 % 60, seconds % 60);
+    format!("{year:04}-{month:02}-{day:02}T{hours:02}:{minutes:02}:{seconds:02}.{millis:03}Z")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_those_of_the_calendar() {
+        assert_eq!(time(0), "1970-01-01T00:00:00.000Z");
+        assert_eq!(time(951_782_400_000), "2000-02-29T00:00:00.000Z");
+        assert_eq!(time(1_795_333_554_120), "2026-11-22T07:45:54.120Z");
+    }
+}

@@ -1,0 +1,312 @@
+//! `midfold trajectories`.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::{folder, midfold, regex_of, run, seen, stdout};
+
+/// A row with `steps` calls, as an agent in a shell leaves it. The same number gives the same row.
+fn row(n: usize, steps: usize) -> String {
+    let mut out = format!(
+        "{{\"id\": {n}, \"conversations\": [{{\"from\": \"system\", \"value\": \"Be brief.\"}}, {{\"from\": \"human\", \"value\": \"Fix module_{n}.py, never touch tests/\"}}"
+    );
+    for step in 0..steps {
+        let noise: String =
+            (0..12).map(|k| format!("{} ", (n * 31 + step * 17 + k * 7) % 997)).collect();
+        write!(
+            out,
+            ", {{\"from\": \"gpt\", \"value\": \"Step {step}\\n<tool_call>\\n{{\\\"name\\\": \\\"bash\\\", \\\"arguments\\\": {{\\\"command\\\": \\\"sed -n {step}p module_{n}.py\\\"}}}}\\n</tool_call>\"}}, {{\"from\": \"tool\", \"value\": \"<tool_response>\\n{{\\\"name\\\": \\\"bash\\\", \\\"content\\\": \\\"{noise} caf\\u00e9 {noise}\\\"}}\\n</tool_response>\"}}"
+        )
+        .unwrap();
+    }
+    out + ", {\"from\": \"gpt\", \"value\": \"Done.\"}], \"reward\": 1.0}\n"
+}
+
+/// Rows of very different lengths; some lines cannot be used.
+fn rows(count: usize) -> String {
+    let mut text = String::new();
+    for n in 0..count {
+        match n % 50 {
+            17 => text.push_str("{\"conversations\": [\n"),
+            31 => text.push_str("\n{\"text\": \"no turns\"}\n"),
+            44 => text.push_str("{\"conversations\": [{\"from\": \"gpt\", \"value\": 5}]}\n"),
+            _ => text += &row(n, 1 + n * 7 % 23),
+        }
+    }
+    text
+}
+
+fn text(path: &Path) -> String {
+    path.display().to_string()
+}
+
+fn json(path: &Path) -> Value {
+    serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
+}
+
+fn sees(name: &str, args: &[&str]) {
+    let output = run(args, b"");
+    let mut settings = insta::Settings::clone_current();
+    settings.add_filter(&regex_of(env!("CARGO_TARGET_TMPDIR")), "[TMP]");
+    settings.add_filter(r"in \d+\.\d s", "in [TIME]");
+    settings.set_omit_expression(true);
+    settings.set_prepend_module_to_snapshot(false);
+    settings.bind(|| insta::assert_snapshot!(name, seen(&output)));
+}
+
+const LIMITS: [&str; 4] = ["--target-tokens", "700", "--summary-tokens", "200"];
+
+#[test]
+fn help() {
+    sees("help-trajectories", &["trajectories", "--help"]);
+}
+
+#[test]
+fn a_run_reports_what_it_did_and_where_everything_is() {
+    let tmp = folder("trajectories");
+    let input = tmp.join("runs.jsonl");
+    fs::write(&input, rows(120)).unwrap();
+    let (input, out) = (text(&input), text(&tmp.join("train.jsonl")));
+    let args = ["trajectories", &input, "-o", &out, LIMITS[0], LIMITS[1], LIMITS[2], LIMITS[3]];
+    sees("trajectories", &args);
+    let names: Vec<_> = {
+        let entries = fs::read_dir(&tmp).unwrap().flatten();
+        let mut names: Vec<_> = entries.map(|e| e.file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    };
+    assert_eq!(names, ["runs.jsonl", "train.jsonl", "train.metrics.json", "train.rejects.jsonl"]);
+    // Every line is in one of the two files, in order; what fits is the same bytes.
+    let before = fs::read_to_string(&input).unwrap();
+    let after = fs::read_to_string(&out).unwrap();
+    let rejects: Vec<Value> = fs::read_to_string(tmp.join("train.rejects.jsonl"))
+        .unwrap()
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let refused = |line: usize| rejects.iter().any(|reject| reject["line"] == line as u64);
+    let good = before.lines().enumerate().filter(|(at, line)| !line.is_empty() && !refused(at + 1));
+    let (mut same, mut folded) = (0, 0);
+    let mut written = after.lines();
+    for (_, line) in good {
+        let new = written.next().unwrap();
+        if new == line {
+            same += 1;
+        } else {
+            folded += 1;
+            assert!(new.contains("[CONTEXT SUMMARY]:"), "{new}");
+            assert_eq!(new.split(',').next(), line.split(',').next());
+        }
+    }
+    assert_eq!(written.next(), None);
+    assert_eq!(rejects[0]["code"], "not-json");
+    let metrics = json(&tmp.join("train.metrics.json"));
+    assert_eq!(metrics["summary"]["total_trajectories"], same + folded);
+    assert_eq!(metrics["summary"]["trajectories_compressed"], folded);
+    assert_eq!(metrics["summary"]["trajectories_failed"], rejects.len());
+    assert!(metrics["distribution"]["tokens_after"]["max"].as_u64().unwrap() <= 700);
+    // As JSON, from standard input, by one worker: the same rows.
+    let again = text(&tmp.join("again.jsonl"));
+    let args = [
+        "trajectories",
+        "-",
+        "-o",
+        &again,
+        LIMITS[0],
+        LIMITS[1],
+        LIMITS[2],
+        LIMITS[3],
+        "--workers",
+        "1",
+        "--json",
+    ];
+    let said: Value = serde_json::from_str(&stdout(&args, before.as_bytes())).unwrap();
+    assert_eq!(said["summary"], metrics["summary"]);
+    assert_eq!(fs::read_to_string(again).unwrap(), after);
+}
+
+#[test]
+fn every_written_row_is_one_that_the_trainer_takes() {
+    let tmp = folder("trajectories-trainer");
+    let input = tmp.join("runs.jsonl");
+    let ends_with_the_user = row(1, 3).replace(
+        "{\"from\": \"gpt\", \"value\": \"Done.\"}",
+        "{\"from\": \"human\", \"value\": \"And?\"}",
+    );
+    fs::write(&input, rows(60) + &ends_with_the_user).unwrap();
+    let out = tmp.join("train.jsonl");
+    let (input, output) = (text(&input), text(&out));
+    let args = [
+        "trajectories",
+        &input,
+        "-o",
+        &output,
+        LIMITS[0],
+        LIMITS[1],
+        LIMITS[2],
+        LIMITS[3],
+        "--trainer",
+        "llamafactory",
+    ];
+    stdout(&args, b"");
+    for line in fs::read_to_string(&out).unwrap().lines() {
+        let row: Value = serde_json::from_str(line).unwrap();
+        let turns = row["conversations"].as_array().unwrap();
+        assert_eq!(turns.len() % 2, 1);
+        for (at, turn) in turns.iter().enumerate().skip(1) {
+            assert_eq!(turn["from"] == "gpt", at % 2 == 0, "{line}");
+        }
+    }
+    let rejects = fs::read_to_string(tmp.join("train.rejects.jsonl")).unwrap();
+    assert!(rejects.contains("\"code\":\"last-turn\"") && rejects.contains("\"no-turns\""));
+    // The peer's placement: what LLaMA-Factory would drop in silence is told.
+    let args = [&args[..], &["--placement", "human_turn"]].concat();
+    stdout(&args, b"");
+    let rejects = fs::read_to_string(tmp.join("train.rejects.jsonl")).unwrap();
+    assert!(rejects.contains("\"code\":\"alternation\""));
+}
+
+#[test]
+fn a_file_of_the_peer_sets_what_it_says() {
+    let tmp = folder("trajectories-yaml");
+    let (input, config) = (tmp.join("runs.jsonl"), tmp.join("hermes.yaml"));
+    fs::write(&input, row(1, 20)).unwrap();
+    fs::write(
+        &config,
+        "tokenizer:\n  name: moonshotai/Kimi-K2-Thinking\n  trust_remote_code: true\ncompression:\n  target_max_tokens: 700\n  summary_target_tokens: 200\nprotected_turns:\n  last_n_turns: 2\noutput:\n  add_summary_notice: true\n  summary_notice_text: \" (notice)\"\nprocessing:\n  num_workers: 2\nmetrics:\n  enabled: true\n  per_trajectory: true\n  output_file: compression_metrics.json\n",
+    )
+    .unwrap();
+    let (input, config, out) = (text(&input), text(&config), text(&tmp.join("out.jsonl")));
+    sees("trajectories-yaml", &["trajectories", &input, "-o", &out, "--config", &config]);
+    let row: Value = serde_json::from_slice(&fs::read(&out).unwrap()).unwrap();
+    assert_eq!(row["conversations"][0]["value"], "Be brief. (notice)");
+    assert_eq!(row["compression_metrics"]["was_compressed"], true);
+    assert_eq!(row["conversations"][4]["from"], "human");
+    assert!(tmp.join("compression_metrics.json").is_file());
+    // What stands on the command line wins.
+    stdout(
+        &["trajectories", &input, "-o", &out, "--config", &config, "--target-tokens", "50k"],
+        b"",
+    );
+    assert_eq!(fs::read(&out).unwrap(), fs::read(&input).unwrap());
+}
+
+#[test]
+fn wrong_use_is_told() {
+    let tmp = folder("trajectories-wrong");
+    let input = tmp.join("runs.jsonl");
+    fs::write(&input, rows(5)).unwrap();
+    let (input, out) = (text(&input), text(&tmp.join("out.jsonl")));
+    let fails = |args: &[&str], code: i32, says: &str| {
+        let output = run(&[&["trajectories"], args].concat(), b"");
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(code), "{args:?}: {stderr}");
+        assert!(stderr.contains(says), "{args:?}: {stderr}");
+    };
+    fails(&[&input, "-o", &input], 2, "read and written at once");
+    fails(&[&input, "-o", &text(&tmp)], 2, "no file to write to");
+    fails(&["nowhere.jsonl", "-o", &out], 1, "cannot be read");
+    fails(&[&input, "-o", &out, "--placement", "human"], 2, "human_turn");
+    fails(&[&input, "-o", &out, "--trainer", "tlr"], 2, "did you mean `trl`");
+    fails(&["-", "-o", &out, "--resume"], 2, "cannot be read again");
+}
+
+/// What an interrupted run says about itself.
+fn progress(manifest: &Path) -> Option<(u64, u64)> {
+    let manifest: Value = serde_json::from_slice(&fs::read(manifest).ok()?).ok()?;
+    let totals = &manifest["totals"];
+    let rows = totals["trajectories"].as_u64()? + totals["failed"].as_u64()?;
+    Some((manifest["position"]["offset"].as_u64()?, rows))
+}
+
+#[test]
+fn a_run_that_is_killed_again_and_again_writes_what_an_undisturbed_one_writes() {
+    const KILLS: u64 = 10;
+    let tmp = folder("trajectories-kill");
+    let input = tmp.join("runs.jsonl");
+    fs::write(&input, rows(2_000)).unwrap();
+    let size = fs::metadata(&input).unwrap().len();
+    let command = |out: &Path, more: &[&str]| {
+        let (input, out) = (text(&input), text(out));
+        let args =
+            [&["trajectories", &input, "-o", &out, "--chunk-bytes", "30000"], &LIMITS[..], more];
+        midfold(&args.concat())
+    };
+    let whole = tmp.join("whole.jsonl");
+    let done = command(&whole, &[]).output().unwrap();
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+
+    let out = tmp.join("killed.jsonl");
+    let manifest = tmp.join("killed.jsonl.manifest.json");
+    let (mut killed, mut last) = (0, 0);
+    let mut random = 0x9e37_79b9_7f4a_7c15_u64;
+    for n in 0..KILLS {
+        random =
+            random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        // Somewhere in the next tenth of the input, or at once.
+        let until = size * n / (KILLS + 1) + (random >> 33) % (size / (KILLS + 1));
+        let workers = ["1", "2", "3"][(n % 3) as usize];
+        let mut child = command(&out, &["--resume", "--workers", workers])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let begun = Instant::now();
+        while child.try_wait().unwrap().is_none() && begun.elapsed() < Duration::from_secs(60) {
+            if progress(&manifest).is_some_and(|(offset, _)| offset >= until) {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        killed += u64::from(child.try_wait().unwrap().is_none());
+        let _ = child.kill();
+        child.wait().unwrap();
+        if let Some((_, rows)) = progress(&manifest) {
+            assert!(rows >= last, "what is done stays done");
+            last = rows;
+        }
+    }
+    assert!(killed >= KILLS / 2, "only {killed} runs were killed");
+    assert!(!out.exists(), "no row has its name before all are there");
+    let done = command(&out, &["--resume"]).output().unwrap();
+    let stderr = String::from_utf8(done.stderr).unwrap();
+    assert!(done.status.success(), "{stderr}");
+    // None is done twice: this run began after those that were there.
+    let resumed: String = stderr
+        .lines()
+        .find(|line| line.contains("resumed"))
+        .unwrap_or_default()
+        .chars()
+        .filter(char::is_ascii_digit)
+        .collect();
+    assert_eq!(resumed, last.to_string());
+
+    let beside = |path: &Path, end: &str| path.with_extension(end);
+    for end in ["jsonl", "rejects.jsonl"] {
+        let [a, b] = [&whole, &out].map(|path| fs::read(beside(path, end)).unwrap());
+        assert!(a == b, "{end} differs");
+    }
+    let [mut a, mut b] = [&whole, &out].map(|path| json(&beside(path, "metrics.json")));
+    (a["processing"], b["processing"]) = (Value::Null, Value::Null);
+    assert_eq!(a, b);
+    assert!(!manifest.exists());
+    // Other settings do not go on with it.
+    let started = out.with_extension("jsonl.manifest.json");
+    let part: PathBuf = out.with_extension("jsonl.part");
+    let mut child = command(&out, &[]).stderr(Stdio::null()).spawn().unwrap();
+    while child.try_wait().unwrap().is_none() && progress(&started).is_none_or(|(at, _)| at == 0) {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    let _ = child.kill();
+    child.wait().unwrap();
+    if part.exists() {
+        let other = command(&out, &["--resume", "--keep-last", "6"]).output().unwrap();
+        let stderr = String::from_utf8(other.stderr).unwrap();
+        assert!(stderr.contains("had other settings"), "{stderr}");
+    }
+}

@@ -1,0 +1,117 @@
+//! How numbers are spread, in bounded memory.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// Below this every number has its own bucket; above, an octave has [`STEPS`].
+const EXACT: u64 = 64;
+/// Buckets an octave: a quantile is at most 1/32 below the true one.
+const STEPS: u64 = 32;
+
+/// A histogram with logarithmic buckets. Adding in any order, or in parts, gives the same.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Distribution {
+    count: u64,
+    max: u64,
+    buckets: BTreeMap<u64, u64>,
+}
+
+impl Distribution {
+    /// Takes in a number.
+    pub fn add(&mut self, value: u64) {
+        self.count += 1;
+        self.max = self.max.max(value);
+        *self.buckets.entry(bucket(value)).or_default() += 1;
+    }
+
+    /// Takes in all numbers of another one.
+    pub fn merge(&mut self, other: &Self) {
+        self.count += other.count;
+        self.max = self.max.max(other.max);
+        for (bucket, count) in &other.buckets {
+            *self.buckets.entry(*bucket).or_default() += count;
+        }
+    }
+
+    /// How many numbers.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// The largest, exactly.
+    #[must_use]
+    pub fn max(&self) -> u64 {
+        self.max
+    }
+
+    /// The number that `percent` of all are not above, up to 3 % too low. 0 where there is none.
+    ///
+    /// ```
+    /// let mut spread = midfold_core::trajectory::Distribution::default();
+    /// (1..=1_000).for_each(|n| spread.add(n));
+    /// assert!((485..=500).contains(&spread.quantile(50)));
+    /// assert_eq!(spread.quantile(100), 1_000);
+    /// ```
+    #[must_use]
+    pub fn quantile(&self, percent: u64) -> u64 {
+        let rank = (self.count * percent).div_ceil(100).max(1);
+        if rank >= self.count {
+            return self.max;
+        }
+        let mut seen = 0;
+        for (bucket, count) in &self.buckets {
+            seen += count;
+            if seen >= rank {
+                return least(*bucket).min(self.max);
+            }
+        }
+        self.max
+    }
+}
+
+fn bucket(value: u64) -> u64 {
+    if value < EXACT {
+        return value;
+    }
+    let octave = u64::from(value.ilog2());
+    let step = (value >> (octave - 5)) & (STEPS - 1);
+    EXACT + (octave - 6) * STEPS + step
+}
+
+/// The least number of a bucket.
+fn least(bucket: u64) -> u64 {
+    if bucket < EXACT {
+        return bucket;
+    }
+    let (octave, step) = ((bucket - EXACT) / STEPS + 6, (bucket - EXACT) % STEPS);
+    (STEPS + step) << (octave - 5)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bucket_starts_at_most_three_per_cent_below_its_numbers() {
+        for value in (0..5_000).chain([1 << 20, (1 << 33) + 12_345, u64::MAX]) {
+            let low = least(bucket(value));
+            assert!(low <= value && value - low <= value / 32, "{value}: {low}");
+        }
+    }
+
+    #[test]
+    fn parts_in_any_order_give_the_same() {
+        let mut whole = Distribution::default();
+        let mut parts = [Distribution::default(), Distribution::default()];
+        for n in 0..999u64 {
+            whole.add(n * n);
+            parts[(n % 2) as usize].add(n * n);
+        }
+        let [mut a, b] = parts;
+        a.merge(&b);
+        assert_eq!(a, whole);
+        assert_eq!(whole.max(), 998 * 998);
+    }
+}

@@ -1,0 +1,409 @@
+//! Which turns a summary replaces.
+
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+
+use crate::view::Role;
+
+/// A turn, as far as planning needs it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Turn {
+    /// Who speaks.
+    pub role: Role,
+    /// Its tokens.
+    pub tokens: u64,
+}
+
+/// Which first turns are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Protect {
+    /// The first system turn.
+    pub system: bool,
+    /// The first turn of the user.
+    pub human: bool,
+    /// The first turn of the assistant.
+    pub gpt: bool,
+    /// The first turn with tool results.
+    pub tool: bool,
+}
+
+impl Default for Protect {
+    fn default() -> Self {
+        Self { system: true, human: true, gpt: true, tool: true }
+    }
+}
+
+/// Where the summary goes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Placement {
+    /// A turn of the user's role, right where the turns were. What Hermes does; trainers that want
+    /// strict alternation drop such rows where it follows a tool's turn.
+    HumanTurn,
+    /// At the end of the tool's or the user's turn before: who speaks alternates as before.
+    #[default]
+    MergeIntoPreviousObservation,
+    /// As [`Placement::HumanTurn`], but joined with a user's turn that stands beside it: there are
+    /// never two of them in a row.
+    UserMessage,
+}
+
+impl Placement {
+    /// All of them.
+    pub const ALL: [Self; 3] =
+        [Self::HumanTurn, Self::MergeIntoPreviousObservation, Self::UserMessage];
+
+    /// `human_turn`, `merge_into_previous_observation` or `user_message`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::HumanTurn => "human_turn",
+            Self::MergeIntoPreviousObservation => "merge_into_previous_observation",
+            Self::UserMessage => "user_message",
+        }
+    }
+
+    /// The placement of this name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|placement| placement.name() == name)
+    }
+}
+
+/// What a trajectory has to fit, and what stays.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// The most tokens a trajectory may have (seed 002: 15,250).
+    pub target: u64,
+    /// Tokens that are set aside for the summary (seed 002: 750).
+    pub summary: u64,
+    /// First turns that stay.
+    pub protect: Protect,
+    /// How many turns stay at the end (seed 002: 4).
+    pub keep_last: usize,
+    /// Where the summary goes.
+    pub placement: Placement,
+    /// Leave alone what fits already. If not, it gets a summary, too.
+    pub skip_under_target: bool,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            target: 15_250,
+            summary: 750,
+            protect: Protect::default(),
+            keep_last: 4,
+            placement: Placement::default(),
+            skip_under_target: true,
+        }
+    }
+}
+
+/// A run of turns: `start` up to, not including, `end`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Span {
+    /// The first turn of it.
+    pub start: usize,
+    /// The first turn after it.
+    pub end: usize,
+}
+
+impl Span {
+    /// Number of turns.
+    #[must_use]
+    pub fn len(self) -> usize {
+        self.end - self.start
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(self) -> bool {
+        self.start >= self.end
+    }
+
+    /// As a range.
+    #[must_use]
+    pub fn range(self) -> Range<usize> {
+        self.start..self.end
+    }
+}
+
+/// What is to be done with a trajectory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decision {
+    /// It fits: nothing.
+    UnderTarget,
+    /// It does not fit, and nothing in it can be replaced with a gain.
+    NothingToFold,
+    /// A summary replaces these turns.
+    Fold(Span),
+}
+
+/// Chooses the span. `envelope` is what travels beside the turns (tool schemas), in tokens.
+///
+/// From the front of the middle, turns are taken until what they cost reaches what has to be saved
+/// and the summary's share; where the middle does not hold that much, all of it is taken. Both ends
+/// of the span lie between a call with all its results and the next turn.
+///
+/// ```
+/// use midfold_core::Role;
+/// use midfold_core::trajectory::{Decision, Limits, Span, Turn, plan};
+/// let turn = |role| Turn { role, tokens: 100 };
+/// let (gpt, tool) = (turn(Role::Assistant), turn(Role::Tool));
+/// let mut turns = vec![turn(Role::System), turn(Role::User)];
+/// turns.extend([gpt, tool].repeat(6)); // 1,400 tokens
+/// turns.push(gpt);
+/// let limits = Limits { target: 1_300, summary: 150, ..Limits::default() };
+/// // 200 to save and 150 for the summary: four turns.
+/// assert_eq!(plan(&turns, 0, &limits), Decision::Fold(Span { start: 4, end: 8 }));
+/// ```
+#[must_use]
+pub fn plan(turns: &[Turn], envelope: u64, limits: &Limits) -> Decision {
+    let total = envelope + turns.iter().map(|turn| turn.tokens).sum::<u64>();
+    if total <= limits.target && limits.skip_under_target {
+        return Decision::UnderTarget;
+    }
+    let none = if total <= limits.target { Decision::UnderTarget } else { Decision::NothingToFold };
+    let middle = middle(turns, limits);
+    let Some(start) = middle.clone().find(|&at| starts(turns, at, limits.placement)) else {
+        return none;
+    };
+    let needed = total.saturating_sub(limits.target) + limits.summary;
+    let (mut taken, mut found) = (0, None);
+    for end in start + 1..=middle.end {
+        taken += turns[end - 1].tokens;
+        if ends(turns, end, limits.placement) {
+            found = Some((Span { start, end }, taken));
+            if taken >= needed {
+                break;
+            }
+        }
+    }
+    match found {
+        // What is no larger than its summary is not worth replacing.
+        Some((span, taken)) if taken > limits.summary => Decision::Fold(span),
+        _ => none,
+    }
+}
+
+/// The turns between those that are kept. What is kept of the first half is head, the rest tail.
+fn middle(turns: &[Turn], limits: &Limits) -> Range<usize> {
+    let len = turns.len();
+    let first = |wanted: fn(Role) -> bool| turns.iter().position(|turn| wanted(turn.role));
+    let protect = limits.protect;
+    let firsts = [
+        first(Role::is_system).filter(|_| protect.system),
+        first(|role| role == Role::User).filter(|_| protect.human),
+        first(|role| role == Role::Assistant).filter(|_| protect.gpt),
+        first(|role| role == Role::Tool).filter(|_| protect.tool),
+    ];
+    let last = len.saturating_sub(limits.keep_last)..len;
+    let kept = || firsts.into_iter().flatten().chain(last.clone());
+    let start = kept().filter(|&at| at < len / 2).max().map_or(0, |at| at + 1);
+    let end = kept().filter(|&at| at >= len / 2).min().unwrap_or(len);
+    start..end.max(start)
+}
+
+/// Whether no call is on one side of the place before `at` and its results on the other.
+fn between_steps(turns: &[Turn], at: usize) -> bool {
+    turns.get(at).is_none_or(|turn| turn.role != Role::Tool)
+}
+
+fn starts(turns: &[Turn], at: usize, placement: Placement) -> bool {
+    let observes = |turn: &Turn| matches!(turn.role, Role::Tool | Role::User);
+    match placement {
+        Placement::MergeIntoPreviousObservation => {
+            turns[at].role == Role::Assistant
+                && at.checked_sub(1).and_then(|at| turns.get(at)).is_some_and(observes)
+        }
+        Placement::HumanTurn | Placement::UserMessage => between_steps(turns, at),
+    }
+}
+
+fn ends(turns: &[Turn], at: usize, placement: Placement) -> bool {
+    match placement {
+        Placement::MergeIntoPreviousObservation => {
+            turns.get(at).is_none_or(|turn| turn.role == Role::Assistant)
+        }
+        Placement::HumanTurn | Placement::UserMessage => between_steps(turns, at),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const ROLES: [Role; 4] = [Role::System, Role::User, Role::Assistant, Role::Tool];
+
+    /// `s h g t`, each with 100 tokens.
+    fn turns(text: &str) -> Vec<Turn> {
+        let role = |c| ROLES[['s', 'h', 'g', 't'].iter().position(|known| *known == c).unwrap()];
+        text.chars().filter(|c| *c != ' ').map(|c| Turn { role: role(c), tokens: 100 }).collect()
+    }
+
+    fn limits(target: u64, summary: u64) -> Limits {
+        Limits { target, summary, placement: Placement::HumanTurn, ..Limits::default() }
+    }
+
+    fn fold(start: usize, end: usize) -> Decision {
+        Decision::Fold(Span { start, end })
+    }
+
+    #[test]
+    fn takes_from_the_front_as_much_as_it_needs() {
+        // 18 turns, 1,800 tokens; head 0..4, tail 14..18.
+        let row = turns("shgt gt gt gt gt gt gt gt");
+        assert_eq!(plan(&row, 0, &limits(1_800, 50)), Decision::UnderTarget);
+        // 1 to save and 50 for the summary: one turn would do, its result comes with it.
+        assert_eq!(plan(&row, 0, &limits(1_799, 50)), fold(4, 6));
+        assert_eq!(plan(&row, 0, &limits(1_650, 50)), fold(4, 6));
+        assert_eq!(plan(&row, 0, &limits(1_649, 50)), fold(4, 8));
+        // The envelope counts.
+        assert_eq!(plan(&row, 1, &limits(1_650, 50)), fold(4, 8));
+        // More than there is: all of the middle.
+        assert_eq!(plan(&row, 0, &limits(10, 50)), fold(4, 14));
+    }
+
+    #[test]
+    fn the_ends_are_kept_whole() {
+        // The last four begin with a result: its call stays with it.
+        assert_eq!(plan(&turns("shgt gt gt gt gt g"), 0, &limits(10, 50)), fold(4, 8));
+        // The first result follows a second one: both belong to the head.
+        assert_eq!(plan(&turns("shgtt gt gt gt gt g"), 0, &limits(10, 50)), fold(5, 9));
+        // Nothing between the ends.
+        assert_eq!(plan(&turns("shgt gtg"), 0, &limits(10, 50)), Decision::NothingToFold);
+        assert_eq!(plan(&[], 20, &limits(10, 50)), Decision::NothingToFold);
+        // Not larger than its summary.
+        assert_eq!(plan(&turns("shgt gt gtgt"), 0, &limits(10, 200)), Decision::NothingToFold);
+        assert_eq!(plan(&turns("shgt gt gtgt"), 0, &limits(10, 199)), fold(4, 6));
+    }
+
+    #[test]
+    fn a_first_result_in_the_second_half_ends_the_middle() {
+        assert_eq!(plan(&turns("shg hghghghg t ghgh"), 0, &limits(10, 50)), fold(3, 10));
+        let free =
+            Limits { protect: Protect { tool: false, ..Protect::default() }, ..limits(10, 50) };
+        assert_eq!(plan(&turns("shg hghghghg t ghgh"), 0, &free), fold(3, 12));
+    }
+
+    #[test]
+    fn a_merged_summary_leaves_the_alternation_as_it_was() {
+        let merged =
+            Limits { placement: Placement::MergeIntoPreviousObservation, ..limits(10, 50) };
+        // The user asks again in the middle: no cut between gpt and human.
+        assert_eq!(plan(&turns("shgt g hgt gt ghgh"), 0, &merged), fold(4, 10));
+        let less = Limits { target: 1_150, ..merged.clone() };
+        // 1,400 tokens, 300 to take: up to the user's turn it is too little, there is no cut.
+        assert_eq!(plan(&turns("shgt g hgt gt ghgh"), 0, &less), fold(4, 8));
+        // Without tools and with the assistant first.
+        assert_eq!(plan(&turns("sghghghghghg"), 0, &merged), fold(3, 7));
+    }
+
+    #[test]
+    fn what_fits_gets_a_summary_when_asked() {
+        let row = turns("shgt gt gt gt gt");
+        let all = Limits { skip_under_target: false, ..limits(5_000, 150) };
+        assert_eq!(plan(&row, 0, &all), fold(4, 6));
+        assert_eq!(plan(&turns("shgt"), 0, &all), Decision::UnderTarget);
+    }
+
+    /// The rule of Hermes' compressor (0.20.0), stated again: turn by turn, both ends moved off a
+    /// tool's turn, forward where they can.
+    fn peer(turns: &[Turn], limits: &Limits) -> Option<Span> {
+        let len = turns.len();
+        let total: u64 = turns.iter().map(|turn| turn.tokens).sum();
+        let firsts = ROLES.map(|role| turns.iter().position(|turn| turn.role == role));
+        let mut kept: Vec<usize> = firsts.into_iter().flatten().collect();
+        kept.extend(len.saturating_sub(limits.keep_last)..len);
+        let start = kept.iter().filter(|at| **at < len / 2).max().map_or(0, |at| at + 1);
+        let end = kept.iter().copied().filter(|at| *at >= len / 2).min().unwrap_or(len);
+        let clean = |at: usize| at >= len || turns[at].role != Role::Tool;
+        let snap = |at: usize, low: usize, high: usize| {
+            let forward = (at..=high.max(at)).find(|at| clean(*at));
+            forward.or_else(|| (low..=at).rev().find(|at| clean(*at))).unwrap_or(low)
+        };
+        let start = snap(start, start, end);
+        if total <= limits.target || start >= end {
+            return None;
+        }
+        let (mut taken, mut until) = (0, start);
+        while until < end && taken < total - limits.target + limits.summary {
+            taken += turns[until].tokens;
+            until += 1;
+        }
+        let until = snap(until.max(start + 1), start, end);
+        let gained: u64 = turns[start..until.max(start)].iter().map(|turn| turn.tokens).sum();
+        (until > start && gained > limits.summary).then_some(Span { start, end: until })
+    }
+
+    proptest! {
+        #[test]
+        fn a_turn_of_its_own_replaces_what_the_peer_would_replace(
+            kinds in proptest::collection::vec((0usize..7, 1u64..300), 0..40),
+            target in 0u64..4_000,
+            summary in 0u64..400,
+        ) {
+            // A tool's turn follows an assistant's, as the peer takes for granted.
+            let mut row = Vec::new();
+            for (kind, tokens) in kinds {
+                let role = ROLES[[0, 1, 2, 2, 3, 3, 3][kind]];
+                if role == Role::Tool {
+                    row.push(Turn { role: Role::Assistant, tokens: 30 });
+                }
+                row.push(Turn { role, tokens });
+            }
+            let limits = limits(target, summary);
+            let ours = match plan(&row, 0, &limits) {
+                Decision::Fold(span) => Some(span),
+                _ => None,
+            };
+            prop_assert_eq!(ours, peer(&row, &limits));
+        }
+
+        #[test]
+        fn a_span_splits_nothing_and_spares_both_ends(
+            kinds in proptest::collection::vec((0usize..4, 0u64..300), 0..40),
+            target in 0u64..4_000,
+            summary in 0u64..400,
+            keep_last in 0usize..6,
+            placement in 0usize..3,
+        ) {
+            let row: Vec<Turn> =
+                kinds.iter().map(|&(kind, tokens)| Turn { role: ROLES[kind], tokens }).collect();
+            let limits = Limits {
+                keep_last,
+                placement: Placement::ALL[placement],
+                ..limits(target, summary)
+            };
+            let total: u64 = row.iter().map(|turn| turn.tokens).sum();
+            match plan(&row, 0, &limits) {
+                Decision::UnderTarget => prop_assert!(total <= target),
+                Decision::NothingToFold => prop_assert!(total > target),
+                Decision::Fold(span) => {
+                    prop_assert!(total > target && !span.is_empty());
+                    prop_assert!(span.end <= row.len() - keep_last.min(row.len()));
+                    for role in ROLES {
+                        let first = row.iter().position(|turn| turn.role == role);
+                        prop_assert!(!first.is_some_and(|at| span.range().contains(&at)));
+                    }
+                    prop_assert!(row[span.start].role != Role::Tool);
+                    prop_assert!(row.get(span.end).is_none_or(|turn| turn.role != Role::Tool));
+                    let taken: u64 = row[span.range()].iter().map(|turn| turn.tokens).sum();
+                    prop_assert!(taken > summary);
+                    if placement == 1 {
+                        let roles: Vec<bool> = row
+                            .iter()
+                            .map(|turn| turn.role == Role::Assistant)
+                            .collect();
+                        prop_assert!(!roles[span.start - 1]);
+                        prop_assert!(roles[span.start] && roles.get(span.end).is_none_or(|a| *a));
+                    }
+                }
+            }
+        }
+    }
+}

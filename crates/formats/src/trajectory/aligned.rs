@@ -1,0 +1,67 @@
+//! Lists beside the turns that have one element for each: masks, weights, rewards.
+
+use std::ops::Range;
+
+use midfold_core::trajectory::TurnMap;
+
+use crate::scan;
+
+/// Members of a row that are taken for such a list, where it has as many elements as there are
+/// turns.
+pub const ALIGNED: &[&str] = &[
+    "mask",
+    "masks",
+    "loss_mask",
+    "loss_masks",
+    "train_mask",
+    "turn_mask",
+    "weights",
+    "loss_weights",
+    "turn_weights",
+    "rewards",
+    "turn_rewards",
+    "step_rewards",
+];
+
+/// The list members of the row that are aligned with `turns` turns.
+pub(super) fn lists<'a>(
+    bytes: &'a [u8],
+    turns: usize,
+    more: &'a [String],
+) -> impl Iterator<Item = Vec<Range<usize>>> + 'a {
+    let known = |member: &scan::Member| {
+        let names = ALIGNED.iter().copied().chain(more.iter().map(String::as_str));
+        names.into_iter().any(|name| member.is(bytes, name))
+    };
+    scan::members(bytes, 0..bytes.len())
+        .filter(move |member| bytes.get(member.value.start) == Some(&b'[') && known(member))
+        .map(|member| scan::elements(bytes, member.value).collect::<Vec<_>>())
+        .filter(move |elements| elements.len() == turns)
+}
+
+/// The edit that takes the elements of the turns that left, and puts one for a summary's own turn:
+/// nothing is learned from it.
+pub(super) fn edit(
+    bytes: &[u8],
+    elements: &[Range<usize>],
+    map: &TurnMap,
+) -> Option<(Range<usize>, Vec<u8>)> {
+    let span = map.span()?;
+    let (first, last) = (elements.get(span.start)?, elements.get(span.end.checked_sub(1)?)?);
+    if map.summary().is_some() {
+        let nothing: &[u8] = match bytes.get(first.start)? {
+            b't' | b'f' => b"false",
+            b'"' => b"\"\"",
+            b'n' | b'[' | b'{' => b"null",
+            _ => b"0",
+        };
+        return Some((first.start..last.end, nothing.to_vec()));
+    }
+    let before = span.start.checked_sub(1).and_then(|at| elements.get(at));
+    let range = match (before, elements.get(span.end)) {
+        (Some(before), _) => before.end..last.end,
+        (None, Some(after)) => first.start..after.start,
+        (None, None) => first.start..last.end,
+    };
+    Some((range, Vec::new()))
+}

@@ -1,0 +1,221 @@
+//! Putting a summary in the place of turns. Everything else keeps its bytes.
+
+use std::ops::Range;
+
+use midfold_core::recap::escape::neutralise;
+use midfold_core::trajectory::{Metrics, Placement, Span, TurnMap};
+use midfold_core::{Counter, Role, jsonstr};
+
+use super::compress::Settings;
+use super::row::{Row, RowError, Shape};
+use super::summary::HEADER;
+use super::weigh::{Weights, turn_tokens};
+use super::{aligned, encoded};
+
+/// A row with a summary in it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Applied {
+    /// The row.
+    pub bytes: Vec<u8>,
+    /// What was done.
+    pub metrics: Metrics,
+    /// Where the turns went.
+    pub map: TurnMap,
+}
+
+/// What stands between a turn's own text and a summary that joins it.
+const BETWEEN: &str = "\n\n";
+
+type Edit = (Range<usize>, Vec<u8>);
+
+/// Puts `summary` in the place of `span`. Tags and template tokens in it lose their meaning, and
+/// it gets its header where it has none. `weights` are those of the row: turns that stay the same
+/// are not counted again.
+///
+/// # Errors
+/// [`RowError::BadTurn`] where the summary should join a turn that has no text.
+pub fn apply(
+    row: &Row<'_>,
+    span: Span,
+    summary: &str,
+    weights: &Weights,
+    settings: &Settings,
+    counter: &dyn Counter,
+) -> Result<Applied, RowError> {
+    let (header, body) = match summary.trim().strip_prefix(HEADER) {
+        Some(body) => (HEADER, body),
+        None => ("[CONTEXT SUMMARY]: ", summary.trim()),
+    };
+    let text = format!("{header}{}", neutralise(body));
+    let mut writer = Writer { row, edits: Vec::new(), changed: Vec::new() };
+    if let Some(notice) = &settings.notice {
+        for at in (0..span.start).filter(|&at| row.turns[at].role.is_system()) {
+            writer.extend(at, notice, End::Back)?;
+        }
+    }
+    let own_turn = writer.place(span, &text, settings.limits.placement)?;
+    let map = TurnMap::folded(row.turns.len(), span, own_turn);
+    let (edits, changed) = (writer.edits, writer.changed);
+    let mut edits = in_row(row, edits);
+    for elements in aligned::lists(row.bytes, row.turns.len(), &settings.aligned) {
+        edits.extend(aligned::edit(row.bytes, &elements, &map));
+    }
+    let bytes = splice(row.bytes, edits);
+    let metrics = measured(&bytes, &map, &changed, weights, settings, counter)?;
+    let bytes = if settings.row_metrics { with_metrics(bytes, &metrics)? } else { bytes };
+    Ok(Applied { bytes, metrics, map })
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum End {
+    Front,
+    Back,
+}
+
+struct Writer<'r, 'a> {
+    row: &'r Row<'a>,
+    /// Into [`Row::text`].
+    edits: Vec<Edit>,
+    /// Old places of the turns that were extended.
+    changed: Vec<usize>,
+}
+
+impl Writer<'_, '_> {
+    /// True when the summary is a turn of its own.
+    fn place(&mut self, span: Span, text: &str, placement: Placement) -> Result<bool, RowError> {
+        let turns = &self.row.turns;
+        let before = span.start.checked_sub(1).filter(|&at| match placement {
+            Placement::HumanTurn => false,
+            Placement::MergeIntoPreviousObservation => true,
+            Placement::UserMessage => turns[at].role == Role::User,
+        });
+        let after = (placement == Placement::UserMessage)
+            .then_some(span.end)
+            .filter(|&at| turns.get(at).is_some_and(|turn| turn.role == Role::User));
+        let last = turns[span.end - 1].range.end;
+        if let Some(before) = before {
+            self.edits.push((turns[before].range.end..last, Vec::new()));
+            self.extend(before, &format!("{BETWEEN}{text}"), End::Back)?;
+        } else if let Some(after) = after {
+            self.edits.push((turns[span.start].range.start..turns[after].range.start, Vec::new()));
+            self.extend(after, &format!("{text}{BETWEEN}"), End::Front)?;
+        } else {
+            self.edits.push((turns[span.start].range.start..last, self.own_turn(text)));
+            return Ok(true);
+        }
+        Ok(false)
+    }
+
+    /// A turn of the user, in the words of the row.
+    fn own_turn(&self, text: &str) -> Vec<u8> {
+        let users = || self.row.turns.iter().filter(|turn| turn.role == Role::User);
+        let says = |name: &[u8]| {
+            users().any(|turn| {
+                memchr::memmem::find(&self.row.text[turn.range.clone()], name).is_some()
+            })
+        };
+        let (keys, name) = match self.row.shape {
+            Shape::Messages => (["role", "content"], "user"),
+            Shape::ShareGpt if says(b"\"user\"") && !says(b"\"human\"") => {
+                (["from", "value"], "user")
+            }
+            Shape::ShareGpt => (["from", "value"], "human"),
+        };
+        let [who, what] = keys;
+        format!(r#"{{"{who}": "{name}", "{what}": {}}}"#, jsonstr::encode(text)).into_bytes()
+    }
+
+    /// Adds text to a turn: into its string, as a part of its list, or in the place of `null`.
+    fn extend(&mut self, at: usize, text: &str, end: End) -> Result<(), RowError> {
+        let bytes = &self.row.text;
+        let turn = &self.row.turns[at];
+        let bad = RowError::BadTurn { turn: at, what: "it has no text that a summary could join" };
+        let value = turn.value.clone().ok_or_else(|| bad.clone())?;
+        let inner = value.start + 1..value.end.saturating_sub(1);
+        let place = if end == End::Front { inner.start } else { inner.end };
+        let edit = match bytes.get(value.start) {
+            Some(b'"') => {
+                let token = jsonstr::encode(text).into_bytes();
+                (place..place, token[1..token.len() - 1].to_vec())
+            }
+            Some(b'[') => {
+                let empty = bytes[inner].iter().all(u8::is_ascii_whitespace);
+                let part = format!(r#"{{"type":"text","text":{}}}"#, jsonstr::encode(text.trim()));
+                let part = match end {
+                    _ if empty => part,
+                    End::Front => part + ",",
+                    End::Back => ",".to_owned() + &part,
+                };
+                (place..place, part.into_bytes())
+            }
+            Some(b'n') => (value, jsonstr::encode(text.trim()).into_bytes()),
+            _ => return Err(bad),
+        };
+        self.edits.push(edit);
+        self.changed.push(at);
+        Ok(())
+    }
+}
+
+/// Edits of the list of turns as edits of the row.
+fn in_row(row: &Row<'_>, mut edits: Vec<Edit>) -> Vec<Edit> {
+    let Some(token) = &row.token else { return edits };
+    edits.sort_by_key(|(range, _)| range.start);
+    let offsets: Vec<usize> =
+        edits.iter().flat_map(|(range, _)| [range.start, range.end]).collect();
+    let places = encoded::places(&row.bytes[token.clone()], &offsets);
+    let coded = edits.into_iter().zip(places.chunks_exact(2)).map(|((_, text), place)| {
+        let text = jsonstr::encode(&String::from_utf8_lossy(&text)).into_bytes();
+        (token.start + place[0]..token.start + place[1], text[1..text.len() - 1].to_vec())
+    });
+    coded.collect()
+}
+
+fn splice(bytes: &[u8], mut edits: Vec<Edit>) -> Vec<u8> {
+    edits.sort_by_key(|(range, _)| range.start);
+    let more: usize = edits.iter().map(|(_, text)| text.len()).sum();
+    let mut out = Vec::with_capacity(bytes.len() + more);
+    let mut from = 0;
+    for (range, text) in edits {
+        out.extend_from_slice(bytes.get(from..range.start).unwrap_or_default());
+        out.extend_from_slice(&text);
+        from = range.end;
+    }
+    out.extend_from_slice(bytes.get(from..).unwrap_or_default());
+    out
+}
+
+/// What the new row costs: turns that are the same bytes were counted already.
+fn measured(
+    bytes: &[u8],
+    map: &TurnMap,
+    changed: &[usize],
+    weights: &Weights,
+    settings: &Settings,
+    counter: &dyn Counter,
+) -> Result<Metrics, RowError> {
+    let new = Row::read(bytes)?;
+    let target = settings.limits.target;
+    let kept = |at: &usize| map.get(*at).is_some() && !changed.contains(at);
+    let same: u64 = (0..weights.turns.len()).filter(kept).map(|at| weights.turns[at].tokens).sum();
+    let others = changed.iter().filter_map(|&at| map.get(at)).chain(map.summary());
+    let others: u64 = others.map(|at| turn_tokens(&new, at, counter)).sum();
+    let before = Metrics::unchanged(weights.total(), weights.turns.len(), target);
+    let span = map.span().unwrap_or(Span { start: 0, end: 0 });
+    Ok(before.folded(span, weights.envelope + same + others, new.turns.len(), target))
+}
+
+/// The row with a member `compression_metrics`, at its end or in the place of an earlier one.
+fn with_metrics(bytes: Vec<u8>, metrics: &Metrics) -> Result<Vec<u8>, RowError> {
+    const NAME: &str = "compression_metrics";
+    let json = serde_json::to_vec(metrics).map_err(|error| RowError::NotJson(error.to_string()))?;
+    let earlier = crate::scan::get(&bytes, 0..bytes.len(), NAME);
+    let edit = match earlier {
+        Some(value) => (value, json),
+        None => {
+            let end = Row::read(&bytes)?.end.saturating_sub(1);
+            (end..end, [format!(r#", "{NAME}": "#).as_bytes(), &json].concat())
+        }
+    };
+    Ok(splice(&bytes, vec![edit]))
+}

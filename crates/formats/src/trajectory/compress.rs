@@ -1,0 +1,104 @@
+//! All passes over one row.
+
+use midfold_core::Counter;
+use midfold_core::trajectory::{Decision, Limits, Metrics, TurnMap};
+
+use super::apply::apply;
+use super::row::{Row, RowError};
+use super::summary::summarise;
+use super::trainer::Trainer;
+use super::weigh::{Weights, weigh};
+
+/// What is to be done with rows.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Settings {
+    /// What a row has to fit, and what stays.
+    pub limits: Limits,
+    /// Text that is added to the system turns of a row that gets a summary.
+    pub notice: Option<String>,
+    /// Put `compression_metrics` into such a row.
+    pub row_metrics: bool,
+    /// Every row has to be one that this trainer takes as it is meant.
+    pub trainer: Option<Trainer>,
+    /// Count every row, also those that cannot be too long.
+    pub count_all: bool,
+    /// Lists with one element a turn, beside [`super::ALIGNED`].
+    pub aligned: Vec<String>,
+}
+
+/// What came of a row.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Compressed {
+    /// The new row; `None` where it stays as it is.
+    pub bytes: Option<Vec<u8>>,
+    /// What was done.
+    pub metrics: Metrics,
+    /// Where the turns went.
+    pub map: TurnMap,
+    /// Its tokens were counted. If not, they are a quarter of its bytes.
+    pub counted: bool,
+}
+
+/// Tokens that are set aside beside the summary: the words around it, a token split differently.
+const MARGIN: u64 = 8;
+
+/// Chooses the turns that a summary replaces.
+#[must_use]
+pub fn plan(weights: &Weights, settings: &Settings) -> Decision {
+    midfold_core::trajectory::plan(&weights.turns, weights.envelope, &settings.limits)
+}
+
+/// Compresses a row, with a computed summary. A row without turns stays as it is.
+///
+/// # Errors
+/// [`RowError`]: the row cannot be read, or the trainer would not take what came of it.
+pub fn compress(
+    line: &[u8],
+    settings: &Settings,
+    counter: &dyn Counter,
+) -> Result<Compressed, RowError> {
+    let row = Row::read(line)?;
+    let limits = &settings.limits;
+    let turns = row.turns().len();
+    let unchanged = |tokens, counted| {
+        if let Some(trainer) = settings.trainer {
+            trainer.check(&row, &settings.aligned, turns).map_err(RowError::Flawed)?;
+        }
+        let metrics = match row.has_turns() {
+            true => Metrics::unchanged(tokens, turns, limits.target),
+            // As Hermes counts what is no trajectory.
+            false => Metrics { skipped_under_target: false, ..Metrics::unchanged(0, 0, u64::MAX) },
+        };
+        Ok(Compressed { bytes: None, metrics, map: TurnMap::identity(turns), counted })
+    };
+    // No token is shorter than a byte: what has few enough bytes fits.
+    let fits = line.len() as u64 <= limits.target && limits.skip_under_target;
+    if !row.has_turns() || (fits && !settings.count_all) {
+        return unchanged(line.len().div_ceil(4) as u64, false);
+    }
+    let weights = weigh(&row, counter);
+    let Decision::Fold(span) = plan(&weights, settings) else {
+        return unchanged(weights.total(), true);
+    };
+    let notice = settings.notice.as_deref().map_or(0, |notice| {
+        let systems = row.turns()[..span.start].iter().filter(|turn| turn.role.is_system());
+        u64::from(counter.count(notice, midfold_core::Content::Prose)) * systems.count() as u64
+    });
+    let cap = limits.summary.saturating_sub(notice + MARGIN);
+    let summary = summarise(&row, span, cap, counter);
+    let applied = apply(&row, span, &summary, &weights, settings, counter)?;
+    if applied.metrics.compressed_tokens >= applied.metrics.original_tokens {
+        // Nothing was gained: better no summary.
+        return unchanged(weights.total(), true);
+    }
+    if let Some(trainer) = settings.trainer {
+        let new = Row::read(&applied.bytes)?;
+        trainer.check(&new, &settings.aligned, turns).map_err(RowError::Flawed)?;
+    }
+    Ok(Compressed {
+        bytes: Some(applied.bytes),
+        metrics: applied.metrics,
+        map: applied.map,
+        counted: true,
+    })
+}

@@ -1,0 +1,47 @@
+//! Rows of training sets: trajectories as `ShareGPT` or `OpenAI` write them, one a line.
+//!
+//! Three passes, so that whoever wants a model to write the summaries can run the first on a
+//! cluster, ask in between, and run the last: [`plan`] chooses the turns, [`summarise`] computes
+//! what stands for them without a model, [`apply`] puts any text there. [`compress`] does all three.
+//! None of them keeps anything or asks anybody: the same row gives the same bytes, everywhere.
+//!
+//! ```
+//! use midfold_core::trajectory::Limits;
+//! use midfold_formats::trajectory::{Settings, compress};
+//!
+//! let turn = |from: &str, text: &str| format!(r#"{{"from":"{from}","value":"{text}"}}"#);
+//! let mut turns = vec![turn("system", "Be brief."), turn("human", "Fix src/a.rs")];
+//! for n in 0..40 {
+//!     turns.push(turn("gpt", &format!("Looking at part {n} of src/a.rs")));
+//!     turns.push(turn("tool", &"one more line of output ".repeat(20)));
+//! }
+//! turns.push(turn("gpt", "Done."));
+//! let row = format!(r#"{{"id":7,"conversations":[{}]}}"#, turns.join(","));
+//!
+//! let limits = Limits { target: 4_000, summary: 300, ..Limits::default() };
+//! let settings = Settings { limits, ..Settings::default() };
+//! let counter = midfold_formats::trajectory::Bytes4; // four bytes a token
+//! let done = compress(row.as_bytes(), &settings, &counter)?;
+//! assert!(done.metrics.was_compressed && !done.metrics.still_over_limit);
+//! let bytes = done.bytes.unwrap_or_default();
+//! assert!(bytes.starts_with(br#"{"id":7,"conversations":[{"from":"system","value":"Be brief."}"#));
+//! # Ok::<(), midfold_formats::trajectory::RowError>(())
+//! ```
+
+mod aligned;
+mod apply;
+mod compress;
+mod encoded;
+mod quick;
+mod row;
+mod summary;
+mod trainer;
+mod weigh;
+
+pub use aligned::ALIGNED;
+pub use apply::{Applied, apply};
+pub use compress::{Compressed, Settings, compress, plan};
+pub use row::{Row, RowError, Shape, TurnAt};
+pub use summary::{HEADER, span_hash, summarise};
+pub use trainer::{Flaw, Trainer};
+pub use weigh::{Bytes4, Weights, weigh};

@@ -1,0 +1,277 @@
+//! Reading a row: where its turns are. Nothing is copied.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use midfold_core::{Role, jsonstr};
+use serde::de::IgnoredAny;
+
+use crate::dialect::{DialectKind, Walk, inside};
+
+/// How turns are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// `from` and `value`, tags in the text.
+    ShareGpt,
+    /// `role` and `content`, calls beside it.
+    Messages,
+}
+
+impl Shape {
+    /// The dialect of its turns.
+    #[must_use]
+    pub fn dialect(self) -> DialectKind {
+        match self {
+            Self::ShareGpt => DialectKind::ShareGpt,
+            Self::Messages => DialectKind::OpenAiChat,
+        }
+    }
+}
+
+/// A row that cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RowError {
+    /// Some byte belongs to no text in UTF-8.
+    #[error("not text: byte {0} belongs to no UTF-8 text")]
+    NotUtf8(usize),
+    /// No JSON, or more than one value.
+    #[error("not JSON: {0}")]
+    NotJson(String),
+    /// JSON, but no object.
+    #[error("no JSON object")]
+    NotAnObject,
+    /// The turns are no list.
+    #[error("`{0}` is no list of turns")]
+    NotAList(&'static str),
+    /// A turn is no object, or lacks who speaks or what is said.
+    #[error("turn {turn}: {what}")]
+    BadTurn {
+        /// Its place, from 0.
+        turn: usize,
+        /// What is wrong with it.
+        what: &'static str,
+    },
+    /// A trainer would drop the row, or learn something wrong from it.
+    #[error("{0}")]
+    Flawed(super::Flaw),
+}
+
+impl RowError {
+    /// A short name, for records.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::NotUtf8(_) => "not-utf8",
+            Self::NotJson(_) => "not-json",
+            Self::NotAnObject => "not-an-object",
+            Self::NotAList(_) => "not-a-list",
+            Self::BadTurn { .. } => "bad-turn",
+            Self::Flawed(flaw) => flaw.code,
+        }
+    }
+}
+
+/// A turn of a row. Ranges are into [`Row::text`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TurnAt {
+    /// All of it.
+    pub range: Range<usize>,
+    /// Who speaks.
+    pub role: Role,
+    /// What is said: a string, a list of parts, or `null`. `None` where the member is missing.
+    pub value: Option<Range<usize>>,
+}
+
+/// A row and where its turns are.
+#[derive(Clone, Debug)]
+pub struct Row<'a> {
+    pub(super) bytes: &'a [u8],
+    /// Where the object ends, its brace included.
+    pub(super) end: usize,
+    pub(super) text: Cow<'a, [u8]>,
+    /// The string token that the list of turns is encoded in.
+    pub(super) token: Option<Range<usize>>,
+    pub(super) shape: Shape,
+    pub(super) turns: Vec<TurnAt>,
+    pub(super) tools: Option<Range<usize>>,
+    pub(super) found: bool,
+}
+
+/// What a row may call its list of turns; the first one that is there counts.
+const LISTS: [&str; 2] = ["conversations", "messages"];
+
+impl<'a> Row<'a> {
+    /// Reads a row: one JSON object, with white space around it or not.
+    ///
+    /// # Errors
+    /// [`RowError`]: no JSON, no object, turns that are none.
+    pub fn read(bytes: &'a [u8]) -> Result<Self, RowError> {
+        match super::quick::read(bytes) {
+            Some(row) => Ok(row),
+            None => Self::read_slowly(bytes),
+        }
+    }
+
+    /// In two passes: one to check, one to find.
+    pub(super) fn read_slowly(bytes: &'a [u8]) -> Result<Self, RowError> {
+        check(bytes)?;
+        let mut lists: [Option<Found>; 2] = [None, None];
+        let mut tools = None;
+        let mut walk = Walk::new(bytes);
+        if walk.peek() != Some(b'{') {
+            return Err(RowError::NotAnObject);
+        }
+        let whole = walk.object(|walk, key| match key.name() {
+            "conversations" => lists[0] = Some(read_list(walk)),
+            "messages" => lists[1] = Some(read_list(walk)),
+            "tools" => tools = Some(walk.value()),
+            _ => {}
+        });
+        let none = Row {
+            bytes,
+            end: whole.end,
+            text: Cow::Borrowed(bytes),
+            token: None,
+            shape: Shape::Messages,
+            turns: Vec::new(),
+            tools,
+            found: false,
+        };
+        let Some((at, found)) =
+            lists.into_iter().enumerate().find_map(|(at, list)| Some((at, list?)))
+        else {
+            return Ok(none);
+        };
+        let row = Row { found: true, ..none };
+        match found {
+            Found::List(list) => list.finish(row),
+            Found::Other(token) if bytes.get(token.start) == Some(&b'"') => {
+                encoded(row, token, LISTS[at])
+            }
+            Found::Other(_) => Err(RowError::NotAList(LISTS[at])),
+        }
+    }
+
+    /// Whether there is a list of turns at all.
+    #[must_use]
+    pub fn has_turns(&self) -> bool {
+        self.found
+    }
+
+    /// How turns are written.
+    #[must_use]
+    pub fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    /// The turns.
+    #[must_use]
+    pub fn turns(&self) -> &[TurnAt] {
+        &self.turns
+    }
+
+    /// What the ranges of turns point into: the row, or the list that a string of it holds.
+    #[must_use]
+    pub fn text(&self) -> &[u8] {
+        &self.text
+    }
+
+    /// The bytes of a turn; empty where there is none.
+    #[must_use]
+    pub fn turn_bytes(&self, at: usize) -> &[u8] {
+        self.turns.get(at).map_or(&[], |turn| &self.text[turn.range.clone()])
+    }
+}
+
+/// Whether these bytes are one JSON value.
+fn check(bytes: &[u8]) -> Result<(), RowError> {
+    let text =
+        std::str::from_utf8(bytes).map_err(|error| RowError::NotUtf8(error.valid_up_to()))?;
+    match serde_json::from_str::<IgnoredAny>(text) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(RowError::NotJson(error.to_string())),
+    }
+}
+
+enum Found {
+    List(List),
+    Other(Range<usize>),
+}
+
+#[derive(Default)]
+struct List {
+    turns: Vec<TurnAt>,
+    shape: Option<Shape>,
+    bad: Option<(usize, &'static str)>,
+}
+
+fn read_list(walk: &mut Walk<'_>) -> Found {
+    if walk.peek() != Some(b'[') {
+        return Found::Other(walk.value());
+    }
+    let mut list = List::default();
+    walk.array(|walk| list.turn(walk));
+    Found::List(list)
+}
+
+impl List {
+    fn turn(&mut self, walk: &mut Walk<'_>) {
+        let is_object = walk.peek() == Some(b'{');
+        let (mut from, mut value, mut shape) = (None, None, Shape::Messages);
+        let range = walk.object(|walk, key| match key.name() {
+            "from" => {
+                from = walk.string();
+                shape = Shape::ShareGpt;
+            }
+            "role" => from = walk.string(),
+            "value" | "content" => value = Some(walk.value()),
+            _ => {}
+        });
+        let role = from.map_or(Role::Other, |from| role(inside(from.of(walk.bytes))));
+        let shape = *self.shape.get_or_insert(shape);
+        let is_text = |value: &Range<usize>| walk.bytes.get(value.start) == Some(&b'"');
+        let bad = match () {
+            () if !is_object => Some("no JSON object"),
+            () if from.is_none() => Some("it does not say who speaks"),
+            () if shape == Shape::ShareGpt && !value.as_ref().is_some_and(is_text) => {
+                Some("its `value` is no text")
+            }
+            () => None,
+        };
+        self.bad = self.bad.or(bad.map(|what| (self.turns.len(), what)));
+        self.turns.push(TurnAt { range, role, value });
+    }
+
+    fn finish(self, row: Row<'_>) -> Result<Row<'_>, RowError> {
+        if let Some((turn, what)) = self.bad {
+            return Err(RowError::BadTurn { turn, what });
+        }
+        Ok(Row { turns: self.turns, shape: self.shape.unwrap_or(Shape::Messages), ..row })
+    }
+}
+
+/// A list that is written as JSON in a string.
+fn encoded<'a>(row: Row<'a>, token: Range<usize>, name: &'static str) -> Result<Row<'a>, RowError> {
+    let text = jsonstr::decode(&row.bytes[token.clone()]).into_owned().into_bytes();
+    if check(&text).is_err() {
+        return Err(RowError::NotAList(name));
+    }
+    let Found::List(list) = read_list(&mut Walk::new(&text)) else {
+        return Err(RowError::NotAList(name));
+    };
+    list.finish(Row { text: Cow::Owned(text), token: Some(token), ..row })
+}
+
+pub(super) fn role(name: &[u8]) -> Role {
+    match name {
+        b"system" => Role::System,
+        b"developer" => Role::Developer,
+        b"human" | b"user" => Role::User,
+        b"gpt" | b"assistant" | b"model" | b"bot" | b"chatgpt" | b"function_call" => {
+            Role::Assistant
+        }
+        b"tool" | b"observation" | b"function" | b"function_response" | b"ipython" => Role::Tool,
+        _ => Role::Other,
+    }
+}

@@ -1,0 +1,190 @@
+//! What a trainer demands of a row. What it does not get it drops without a word, or learns wrong:
+//! here it is an error with a name.
+
+use midfold_core::{Block, BlockKind, Role, View, jsonstr};
+
+use super::aligned;
+use super::row::{Row, Shape};
+
+/// Whose rules a row has to follow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Trainer {
+    /// LLaMA-Factory: after the system turn, a user's or a tool's turn and the assistant's turn
+    /// alternate, in pairs. It drops any other row.
+    LlamaFactory,
+    /// TRL: a system turn only in front, then the user; no role twice in a row but tools.
+    Trl,
+}
+
+/// Why a trainer would not take a row as it is meant.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{detail} (turn {turn})")]
+pub struct Flaw {
+    /// A short name, for records: `alternation`, `last-turn`, `empty-content`, `unpaired-call`,
+    /// `orphan-result`, `tags`, `misaligned`, `no-turns`.
+    pub code: &'static str,
+    /// The turn, from 0.
+    pub turn: usize,
+    /// In words.
+    pub detail: &'static str,
+}
+
+fn flaw(code: &'static str, turn: usize, detail: &'static str) -> Result<(), Flaw> {
+    Err(Flaw { code, turn, detail })
+}
+
+impl Trainer {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::LlamaFactory, Self::Trl];
+
+    /// `llamafactory` or `trl`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::LlamaFactory => "llamafactory",
+            Self::Trl => "trl",
+        }
+    }
+
+    /// The trainer of this name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|trainer| trainer.name() == name)
+    }
+
+    /// Checks a row. `turns_before` is how many turns it had before anything was replaced: a mask
+    /// of that length is one that was forgotten. `aligned` names lists beside
+    /// [`super::ALIGNED`].
+    ///
+    /// # Errors
+    /// The first [`Flaw`].
+    pub fn check(self, row: &Row<'_>, aligned: &[String], turns_before: usize) -> Result<(), Flaw> {
+        let turns = row.turns();
+        let Some(last) = turns.last() else {
+            return flaw("no-turns", 0, "there are no turns");
+        };
+        if last.role != Role::Assistant {
+            return flaw("last-turn", turns.len() - 1, "the last turn is not the assistant's");
+        }
+        self.order(row)?;
+        let views: Vec<View> = (0..turns.len())
+            .map(|at| row.shape().dialect().dialect().view(row.turn_bytes(at)))
+            .collect();
+        for (at, view) in views.iter().enumerate() {
+            content(row, at, view)?;
+        }
+        pairs(row, &views)?;
+        let forgotten = aligned::lists(row.bytes, turns_before, aligned).next().is_some();
+        if forgotten && turns_before != turns.len() {
+            return flaw("misaligned", 0, "a list beside the turns has elements for other turns");
+        }
+        Ok(())
+    }
+
+    fn order(self, row: &Row<'_>) -> Result<(), Flaw> {
+        let turns = row.turns();
+        let first = usize::from(turns.first().is_some_and(|turn| turn.role.is_system()));
+        let mut before: Option<Role> = None;
+        for (at, turn) in turns.iter().enumerate().skip(first) {
+            let joined = turn.role == Role::Tool && before == Some(Role::Tool);
+            let fits = match (self, turn.role) {
+                (_, Role::System | Role::Developer | Role::Other) => false,
+                // Parallel results of messages are merged before the rule is applied; two turns of
+                // `ShareGPT` are not.
+                (Self::LlamaFactory, Role::Tool) if joined => row.shape() == Shape::Messages,
+                (Self::Trl, Role::Tool) if joined => true,
+                (Self::LlamaFactory, Role::User | Role::Tool) => {
+                    matches!(before, None | Some(Role::Assistant))
+                }
+                (Self::Trl, Role::User) => before != Some(Role::User),
+                (Self::Trl, Role::Tool) => before == Some(Role::Assistant),
+                (_, Role::Assistant) => matches!(before, Some(Role::User | Role::Tool)),
+            };
+            if !fits {
+                return flaw("alternation", at, "this role may not stand here");
+            }
+            before = Some(turn.role);
+        }
+        Ok(())
+    }
+}
+
+fn content(row: &Row<'_>, at: usize, view: &View) -> Result<(), Flaw> {
+    let bytes = row.turn_bytes(at);
+    let says = |block: &Block| !block.media.is_empty() || !block.text(bytes).trim().is_empty();
+    let turn = &row.turns()[at];
+    let says = match (row.shape(), turn.role, &turn.value) {
+        (Shape::ShareGpt, _, Some(value)) => {
+            !jsonstr::decode(&row.text()[value.clone()]).trim().is_empty()
+        }
+        // A command that printed nothing is a result, too.
+        (Shape::Messages, Role::Tool, _) => true,
+        (Shape::Messages, Role::Assistant, _) if view.has_calls() => true,
+        _ => view.blocks.iter().any(says),
+    };
+    if !says {
+        return flaw("empty-content", at, "nothing is said");
+    }
+    let tag = match (row.shape(), turn.role) {
+        (Shape::ShareGpt, Role::Assistant) => ["<tool_call>", "</tool_call>"],
+        (Shape::ShareGpt, Role::Tool) => ["<tool_response>", "</tool_response>"],
+        _ => return Ok(()),
+    };
+    // A tag that opens and closes is a block of its own; what is left of one stands in a text.
+    let outside = |block: &Block| match block.kind {
+        BlockKind::Text => true,
+        BlockKind::Result { id: None, name: None, .. } => view.blocks.len() == 1,
+        _ => false,
+    };
+    for block in view.blocks.iter().filter(|block| outside(block)) {
+        let text = block.text(bytes);
+        if tag.iter().any(|tag| text.contains(tag)) {
+            return flaw("tags", at, "a tag is not closed, or not opened");
+        }
+    }
+    Ok(())
+}
+
+/// Every call is answered right after it, but for those of the last turn; nothing else is.
+fn pairs(row: &Row<'_>, views: &[View]) -> Result<(), Flaw> {
+    let mut open: Vec<String> = Vec::new();
+    let mut called = false;
+    for (at, (turn, view)) in row.turns().iter().zip(views).enumerate() {
+        let bytes = row.turn_bytes(at);
+        if turn.role == Role::Tool {
+            let before = at.checked_sub(1).map(|at| row.turns()[at].role);
+            let follows = matches!(before, Some(Role::Assistant | Role::Tool));
+            if !follows || (row.shape() == Shape::Messages && !called) {
+                return flaw("orphan-result", at, "a result without a call");
+            }
+            for block in &view.blocks {
+                let BlockKind::Result { id, .. } = &block.kind else { continue };
+                let id = id.map(|id| id.decode(bytes).into_owned()).unwrap_or_default();
+                let found = open
+                    .iter()
+                    .position(|call| *call == id)
+                    .or_else(|| open.iter().position(|call| call.is_empty() || id.is_empty()));
+                match found {
+                    Some(found) => drop(open.remove(found)),
+                    None if called => {
+                        return flaw("orphan-result", at, "a result without a call");
+                    }
+                    None => {}
+                }
+            }
+            continue;
+        }
+        if !open.is_empty() {
+            return flaw("unpaired-call", at, "a call before it has no result");
+        }
+        let calls = view.blocks.iter().filter_map(|block| match &block.kind {
+            BlockKind::Call { id, .. } => {
+                Some(id.map(|id| id.decode(bytes).into_owned()).unwrap_or_default())
+            }
+            _ => None,
+        });
+        open = calls.collect();
+        called = !open.is_empty();
+    }
+    Ok(())
+}

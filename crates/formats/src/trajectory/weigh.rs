@@ -1,0 +1,77 @@
+//! What each turn of a row costs.
+
+use midfold_core::log::measure;
+use midfold_core::trajectory::Turn;
+use midfold_core::view::Media;
+use midfold_core::{Content, Counter, jsonstr};
+
+use super::row::{Row, Shape};
+
+/// Turns with their tokens.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Weights {
+    /// One a turn.
+    pub turns: Vec<Turn>,
+    /// Tokens of the tool schemas beside them.
+    pub envelope: u64,
+}
+
+impl Weights {
+    /// Tokens of everything.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.envelope + self.turns.iter().map(|turn| turn.tokens).sum::<u64>()
+    }
+}
+
+/// Counts every turn. Of a `ShareGPT` turn its `value` counts, as Hermes counts it; of a message
+/// its texts, its calls with their arguments, and its images. What a chat template puts around
+/// them does not.
+#[must_use]
+pub fn weigh(row: &Row<'_>, counter: &dyn Counter) -> Weights {
+    let turns = (0..row.turns.len())
+        .map(|at| Turn { role: row.turns[at].role, tokens: turn_tokens(row, at, counter) })
+        .collect();
+    let tools = row.tools.clone().map_or(&b""[..], |tools| &row.bytes[tools]);
+    let envelope = match tools {
+        b"" | b"null" | b"[]" | b"\"\"" => 0,
+        [b'"', ..] => u64::from(counter.count(&jsonstr::decode(tools), Content::Json)),
+        _ => u64::from(counter.count(&String::from_utf8_lossy(tools), Content::Json)),
+    };
+    Weights { turns, envelope }
+}
+
+/// Tokens of one turn.
+pub(super) fn turn_tokens(row: &Row<'_>, at: usize, counter: &dyn Counter) -> u64 {
+    let turn = &row.turns[at];
+    match (row.shape, &turn.value) {
+        (Shape::ShareGpt, Some(value)) => {
+            let text = jsonstr::decode(&row.text[value.clone()]);
+            u64::from(counter.count(&text, Content::Prose))
+        }
+        (Shape::ShareGpt, None) => 0,
+        (Shape::Messages, _) => {
+            let bytes = row.turn_bytes(at);
+            let view = row.shape.dialect().dialect().view(bytes);
+            measure(counter, bytes, &view).blocks.iter().map(|tokens| u64::from(*tokens)).sum()
+        }
+    }
+}
+
+/// Four bytes a token, rounded up: for examples, and where only the order of size matters.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Bytes4;
+
+impl Counter for Bytes4 {
+    fn name(&self) -> &'static str {
+        "bytes:4"
+    }
+
+    fn count(&self, text: &str, _: Content) -> u32 {
+        u32::try_from(text.len().div_ceil(4)).unwrap_or(u32::MAX)
+    }
+
+    fn media(&self, _: &Media) -> u32 {
+        0
+    }
+}
