@@ -6,7 +6,7 @@ mod anthropic;
 mod openai_chat;
 mod openai_responses;
 mod part;
-mod sharegpt;
+pub(crate) mod sharegpt;
 mod walk;
 
 use midfold_core::{Block, ByteRange, Dialect, Origin, Role, View};

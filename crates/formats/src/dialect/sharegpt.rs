@@ -145,7 +145,12 @@ fn read_row(walk: &mut Walk<'_>) -> Row {
 }
 
 fn role(bytes: &[u8], from: Option<ByteRange>) -> Role {
-    match from.map_or(&b""[..], |from| inside(from.of(bytes))) {
+    role_named(from.map_or(&b""[..], |from| inside(from.of(bytes))))
+}
+
+/// Who speaks by this name, in any of the spellings that data sets use.
+pub(crate) fn role_named(name: &[u8]) -> Role {
+    match name {
         b"system" => Role::System,
         b"human" | b"user" => Role::User,
         b"gpt" | b"assistant" | b"model" | b"bot" | b"chatgpt" | b"function_call" => {

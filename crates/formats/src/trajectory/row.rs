@@ -6,6 +6,7 @@ use std::ops::Range;
 use midfold_core::{Role, jsonstr};
 use serde::de::IgnoredAny;
 
+use crate::dialect::sharegpt::role_named;
 use crate::dialect::{DialectKind, Walk, inside};
 
 /// How turns are written.
@@ -263,15 +264,10 @@ fn encoded<'a>(row: Row<'a>, token: Range<usize>, name: &'static str) -> Result<
     list.finish(Row { text: Cow::Owned(text), token: Some(token), ..row })
 }
 
+/// The names of ShareGPT, and those of OpenAI messages.
 pub(super) fn role(name: &[u8]) -> Role {
     match name {
-        b"system" => Role::System,
         b"developer" => Role::Developer,
-        b"human" | b"user" => Role::User,
-        b"gpt" | b"assistant" | b"model" | b"bot" | b"chatgpt" | b"function_call" => {
-            Role::Assistant
-        }
-        b"tool" | b"observation" | b"function" | b"function_response" | b"ipython" => Role::Tool,
-        _ => Role::Other,
+        name => role_named(name),
     }
 }
