@@ -144,7 +144,7 @@ fn open(path: &Path, offset: u64) -> io::Result<Open> {
         _ if is_stdin(path) => Box::new(stdin()),
         Kind::Packed => {
             let (lines, read) = packed::open(path, offset)?;
-            return Ok(Open { lines: Box::new(lines), read: Some(read) });
+            return Ok(Open { lines, read: Some(read) });
         }
         _ => {
             let mut file = File::open(path)?;

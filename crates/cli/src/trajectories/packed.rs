@@ -4,7 +4,7 @@
 
 use std::cell::Cell;
 use std::fs::File;
-use std::io::{self, BufReader, Read};
+use std::io::{self, Read};
 use std::path::Path;
 use std::rc::Rc;
 
@@ -13,11 +13,19 @@ use zstd::stream::{read, write};
 /// The level that zstd itself takes.
 const LEVEL: i32 = zstd::DEFAULT_COMPRESSION_LEVEL;
 
+/// Each one that helps with the last frame holds some 20 MB, and few write faster than these.
+const ASSEMBLERS: usize = 8;
+
 /// The lines of a file from `offset` on, and how many bytes of the file were read for them.
-pub fn open(path: &Path, offset: u64) -> io::Result<(impl Read + 'static, Rc<Cell<u64>>)> {
+pub fn open(path: &Path, offset: u64) -> io::Result<(Box<dyn Read>, Rc<Cell<u64>>)> {
     let count = Rc::new(Cell::new(0));
-    let file = Counted { file: File::open(path)?, count: Rc::clone(&count) };
-    let mut lines = read::Decoder::new(file)?;
+    let file = File::open(path)?;
+    if file.metadata()?.len() == 0 {
+        // No frame at all.
+        return Ok((Box::new(io::empty()), count));
+    }
+    let file = Counted { file, count: Rc::clone(&count) };
+    let mut lines: Box<dyn Read> = Box::new(read::Decoder::new(file)?);
     // There is no way to what was read before but through it.
     io::copy(&mut lines.by_ref().take(offset), &mut io::sink())?;
     Ok((lines, count))
@@ -47,10 +55,10 @@ pub fn pack(lines: &[u8]) -> io::Result<Vec<u8>> {
 
 /// Makes one frame of many. Does not depend on the number of `workers`.
 pub fn assemble(part: &Path, whole: &Path, workers: usize) -> io::Result<()> {
-    let mut lines = read::Decoder::with_buffer(BufReader::new(File::open(part)?))?;
+    let (mut lines, _) = open(part, 0)?;
     let mut frame = write::Encoder::new(File::create(whole)?, LEVEL)?;
     frame.include_checksum(true)?;
-    frame.multithread(u32::try_from(workers).unwrap_or(1).max(1))?;
+    frame.multithread(u32::try_from(workers.clamp(1, ASSEMBLERS)).unwrap_or(1))?;
     io::copy(&mut lines, &mut frame)?;
     frame.finish()?.sync_all()
 }
@@ -64,8 +72,9 @@ mod tests {
         let folder = std::env::temp_dir().join(format!("midfold-packed-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let [part, one, two] = ["part", "one", "two"].map(|name| folder.join(name));
-        let text: Vec<u8> =
-            (0..400_000_u32).flat_map(|n| format!("{}\n", n.wrapping_mul(n) % 7_919).into_bytes()).collect();
+        let text: Vec<u8> = (0..400_000_u32)
+            .flat_map(|n| format!("{}\n", n.wrapping_mul(n) % 7_919).into_bytes())
+            .collect();
         let frames: Vec<Vec<u8>> = text.chunks(70_000).map(|lines| pack(lines).unwrap()).collect();
         std::fs::write(&part, frames.concat()).unwrap();
         assemble(&part, &one, 1).unwrap();

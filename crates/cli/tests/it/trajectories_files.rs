@@ -130,7 +130,7 @@ fn memory_does_not_grow_with_the_input() {
     let tmp = folder("trajectories-memory");
     let some: String = (0..100).map(|n| row(n, 60)).collect();
     for (end, pack) in [("jsonl", false), ("jsonl.zst", true)] {
-        let peaks = [32, 64].map(|megabytes| {
+        let peaks = [64, 128].map(|megabytes| {
             let input = tmp.join(format!("runs.{end}"));
             let lines = some.repeat((megabytes << 20) / some.len());
             let bytes =
