@@ -79,7 +79,9 @@ fn list_column<O: OffsetSizeTrait>(
                     }
                 }
             }
-            _ if lists.is_valid(at) => pieces.keep(first..first + lists.value(at).len()),
+            _ if lists.is_valid(at) => {
+                pieces.keep(first..first + lists.value_length(at).as_usize())
+            }
             _ => {}
         }
         lengths.push(pieces.len - before);

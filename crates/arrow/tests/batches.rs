@@ -323,6 +323,23 @@ proptest! {
             let wanted = text_at(wanted.column(0), at).map_or(Value::Null, |text| serde_json::from_str(text).unwrap());
             prop_assert_eq!(value_at(new.column(0), at), wanted);
         }
+        if shape == Shape::ShareGpt {
+            // Where null is not allowed, a summary's own turn has the empty value.
+            let weight = |batch: &RecordBatch, at| {
+                let turns = if large {
+                    batch.column(0).as_list::<i64>().value(at)
+                } else {
+                    batch.column(0).as_list::<i32>().value(at)
+                };
+                let weights = turns.as_struct().column_by_name("weight").unwrap();
+                weights.as_primitive::<arrow_array::types::Int64Type>().values().to_vec()
+            };
+            for at in (0..new.num_rows()).filter(|&at| new.column(0).is_valid(at)) {
+                let own = added(&new)[at][3]["summary"].as_u64();
+                let wanted = |(turn, weight): (usize, i64)| weight == if own == Some(turn as u64) { 0 } else { 7 };
+                prop_assert!(weight(&new, at).into_iter().enumerate().all(wanted));
+            }
+        }
         prop_assert_eq!(Arc::ptr_eq(new.column(0), lists.column(0)), !changed && added(&new).iter().all(|row| row[3].is_null()));
     }
 }

@@ -19,7 +19,7 @@ impl Lock {
     pub fn take(path: &Path, output: &Path) -> Result<Self, CommandError> {
         loop {
             let opened = OpenOptions::new().create(true).append(true).open(path);
-            let file = opened.map_err(|error| unwritable(path, &error))?;
+            let file = opened.map_err(|error| unwritable(output, &error))?;
             match file.try_lock() {
                 Ok(()) => {}
                 Err(TryLockError::WouldBlock) => {
@@ -31,10 +31,10 @@ impl Lock {
                 }
                 // Some network file systems have no locks: then nobody can be told apart.
                 Err(TryLockError::Error(error)) if error.kind() == ErrorKind::Unsupported => {}
-                Err(TryLockError::Error(error)) => return Err(unwritable(path, &error)),
+                Err(TryLockError::Error(error)) => return Err(unwritable(output, &error)),
             }
             // Whoever had it before may have removed the file after we opened it.
-            if is_there(&file, path).map_err(|error| unwritable(path, &error))? {
+            if is_there(&file, path).map_err(|error| unwritable(output, &error))? {
                 return Ok(Self { path: path.to_owned(), _file: file });
             }
         }
