@@ -9,6 +9,10 @@ mod inspect;
 mod replay;
 mod session;
 mod trajectories;
+mod trajectories_files;
+mod trajectories_killed;
+#[cfg(feature = "parquet")]
+mod trajectories_parquet;
 mod tune;
 mod verify;
 mod worker;
