@@ -2,35 +2,54 @@
 
 import os
 from collections.abc import Sequence
-from typing import Any, Callable, Literal, Union
+from typing import Any, Callable, Literal, final
+
+from typing_extensions import TypeAlias
 
 from ._types import Folding, Result, Verification
 
+__all__ = [
+    "Compressed",
+    "Compressor",
+    "Context",
+    "Session",
+    "SummaryRequest",
+    "__version__",
+    "compact",
+    "count_tokens",
+    "presets",
+    "recall_tools",
+    "replay",
+    "tokenizers",
+    "verify",
+]
+
 __version__: str
 
-Message = dict[str, Any]
+_Message: TypeAlias = dict[str, Any]
 #: Messages: a list of them, a request's body, or JSON.
-Messages = Union[Sequence[Message], Message, str, bytes, bytearray]
+_Messages: TypeAlias = Sequence[_Message] | _Message | str | bytes | bytearray
 #: TOML, a file of it, or what differs from a preset.
-Policy = Union[str, os.PathLike[str], dict[str, Any]]
+_Policy: TypeAlias = str | os.PathLike[str] | dict[str, Any]
+_Placement: TypeAlias = Literal["human_turn", "merge_into_previous_observation", "user_message"]
 
 def compact(
-    messages: Messages,
+    messages: _Messages,
     *,
     window: int | None = None,
     preset: str | None = None,
-    policy: Policy | None = None,
+    policy: _Policy | None = None,
     focus: str | None = None,
     tokenizer: str | None = None,
     dialect: str | None = None,
     profile: str | None = None,
     model: str | None = None,
-    pin: Sequence[int] = (),
+    pin: Sequence[int] = ...,
     if_needed: bool = False,
 ) -> Result: ...
 def verify(
-    before: Messages,
-    after: Messages | Result,
+    before: _Messages,
+    after: _Messages | Result,
     *,
     fold: dict[str, Any] | None = None,
     window: int | None = None,
@@ -40,17 +59,17 @@ def verify(
     model: str | None = None,
 ) -> Verification: ...
 def count_tokens(
-    messages: Messages,
+    messages: _Messages,
     *,
     tokenizer: str | None = None,
     model: str | None = None,
     dialect: str | None = None,
 ) -> int: ...
 def replay(
-    messages: Messages,
+    messages: _Messages,
     *,
-    strategies: Sequence[str] = ("default",),
-    windows: Sequence[int] = (32_000,),
+    strategies: Sequence[str] = ...,
+    windows: Sequence[int] = ...,
     form: Literal["stateless", "session"] = "stateless",
     tokenizer: str | None = None,
     dialect: str | None = None,
@@ -62,11 +81,12 @@ def presets() -> list[str]: ...
 def tokenizers() -> list[str]: ...
 def recall_tools(shape: Literal["openai", "anthropic"] = "openai") -> list[dict[str, Any]]: ...
 
+@final
 class Context:
     """What is to be sent: messages, and what they count."""
 
     @property
-    def messages(self) -> list[Message]: ...
+    def messages(self) -> list[_Message]: ...
     @property
     def tokens(self) -> int: ...
     @property
@@ -76,13 +96,14 @@ class Context:
     def json(self) -> bytes: ...
     def __len__(self) -> int: ...
 
+@final
 class SummaryRequest:
     """What a session would like a model to write."""
 
     @property
     def id(self) -> str: ...
     @property
-    def messages(self) -> list[Message]: ...
+    def messages(self) -> list[_Message]: ...
     @property
     def max_tokens(self) -> int: ...
     @property
@@ -90,6 +111,7 @@ class SummaryRequest:
     @property
     def timeout(self) -> int: ...
 
+@final
 class Session:
     """One conversation: its log, its folds, its meter; in memory, or in a store."""
 
@@ -98,12 +120,12 @@ class Session:
         *,
         window: int | None = None,
         preset: str | None = None,
-        policy: Policy | None = None,
+        policy: _Policy | None = None,
         dialect: Literal["openai-chat", "openai-responses", "anthropic", "sharegpt"] = ...,
         profile: str | None = None,
         tokenizer: str | None = None,
         model: str | None = None,
-        system: str | Sequence[Message] | None = None,
+        system: str | Sequence[_Message] | None = None,
         tools: Sequence[dict[str, Any]] | None = None,
         output_reserve: int = 0,
         narrate: bool = False,
@@ -116,7 +138,7 @@ class Session:
     def id(self) -> str: ...
     @property
     def store(self) -> str | None: ...
-    def append(self, messages: Messages, *, key: str | None = None) -> list[int]: ...
+    def append(self, messages: _Messages, *, key: str | None = None) -> list[int]: ...
     def context(self) -> Context: ...
     def recover(
         self,
@@ -149,7 +171,7 @@ class Session:
         *,
         error: str | None = None,
         finish: str = "stop",
-        model: str = "",
+        model: str = ...,
         prompt: int = 0,
         output: int = 0,
     ) -> str: ...
@@ -173,6 +195,7 @@ class Session:
     def __deepcopy__(self, memo: dict[int, Any]) -> Session: ...
     def __len__(self) -> int: ...
 
+@final
 class Compressor:
     """Makes rows fit: settings, checked once, and a counter. Can be pickled."""
 
@@ -189,7 +212,7 @@ class Compressor:
         notice: str | None = None,
         row_metrics: bool = False,
         count_all: bool = False,
-        align: Sequence[str] = (),
+        align: Sequence[str] = ...,
         protect: Sequence[Literal["system", "human", "gpt", "tool"]] | None = None,
         skip_under_target: bool = True,
     ) -> Compressor: ...
@@ -197,7 +220,9 @@ class Compressor:
     def rows(
         self, rows: Sequence[dict[str, Any] | str | bytes], *, workers: int = 1
     ) -> list[Compressed]: ...
+    def __getnewargs_ex__(self) -> tuple[tuple[()], dict[str, Any]]: ...
 
+@final
 class Compressed:
     """What came of a row."""
 
