@@ -19,6 +19,7 @@ use crate::clock::now;
 use crate::errors::{Failure, Kind};
 
 /// A session, wherever it lives.
+#[expect(clippy::large_enum_variant, reason = "one a session, and it stays where it is")]
 pub enum Engine {
     Memory(Memory),
     Stored(Kept),

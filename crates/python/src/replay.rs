@@ -3,7 +3,8 @@
 use midfold::Policy;
 use midfold::core::View;
 use midfold::core::replay::{
-    Measures, NameClass, Prices, Recording, Settings, Share, Strategy, percentile, replay as run,
+    Measures, NameClass, Prices, Recording, Settings, Share, Strategy, Violations, percentile,
+    replay as run,
 };
 use midfold::formats::profile::validate_views;
 use pyo3::prelude::*;
@@ -94,7 +95,7 @@ fn measured(
     recording: &Recording,
     asked: &Asked,
     window: u64,
-    violations: &dyn Fn(&[(&[u8], &View)]) -> usize,
+    violations: Violations<'_>,
 ) -> Result<Value, Failure> {
     let strategy = match asked {
         Asked::Raw => Strategy::Raw,

@@ -132,9 +132,16 @@ def test_a_policy_is_text_a_file_or_a_dict(tmp_path, session_messages):
     assert folds[0] != midfold.compact(session_messages, window=9_000).fold
 
 
-def test_focus_reaches_the_record(session_messages):
-    result = midfold.compact(session_messages, window=16_000, focus="the refund cursor")
-    assert "the refund cursor" in json.dumps(result.fold)
+def test_focus_changes_the_recap_and_nothing_else(cli, tmp_path):
+    messages = coding_session(300)
+    plain = midfold.compact(messages, window=4_000).messages
+    focused = midfold.compact(messages, window=4_000, focus="cursor").messages
+    changed = [a for a, b in zip(plain, focused) if a is not b and a != b]
+    assert len(plain) == len(focused) and len(changed) == 1
+    (tmp_path / "in.json").write_bytes(compact_json(messages))
+    done = cli("compact", tmp_path / "in.json", "--window", 4_000, "--focus", "cursor", "--json",
+               "-o", "-")  # fmt: skip
+    assert focused == json.loads(done.stdout)["messages"]
 
 
 def test_report_counts_what_count_tokens_counts(session_messages):

@@ -69,7 +69,6 @@ def test_json_is_written_as_python_writes_it():
     [
         (7, "type `int`"),
         (["hello"], r"messages\[0\] is of type `str`"),
-        ([], "no messages"),
         ("", "empty"),
         ("{", "JSON"),
         (b'{"a": 1}', "no messages"),
@@ -80,6 +79,11 @@ def test_json_is_written_as_python_writes_it():
 def test_what_holds_no_messages_is_an_error(messages, text):
     with pytest.raises(midfold.InputError, match=text):
         midfold.compact(messages)
+
+
+def test_no_messages_at_all_stay_none():
+    result = midfold.compact([])
+    assert result.messages == [] and result.report.noop
 
 
 @pytest.mark.parametrize(

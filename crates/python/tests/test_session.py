@@ -64,9 +64,9 @@ def test_compact_preview_and_undo(session_messages):
     before = session.context().json()
     preview = session.preview()
     assert preview and session.context().json() == before and session.folds() == []
-    done = session.compact("the refunds")
+    done = session.compact("cursor")
     assert done and done.fold["tokens_after"] < done.fold["tokens_before"]
-    assert "the refunds" in json.dumps(done.fold) and done.noop is None
+    assert done.noop is None
     assert session.context().tokens == done.fold["tokens_after"]
     again = session.compact()
     assert not again and again.fold is None and again.noop
@@ -125,7 +125,8 @@ def test_a_model_is_asked_and_its_answer_judged(session_messages):
     request = session.wants()
     assert request is not None and session.wants() is None
     system, user = request.messages
-    assert (system["role"], user["role"]) == ("system", "user") and "LED-4100" in user["content"]
+    assert (system["role"], user["role"]) == ("system", "user")
+    assert "Go on with part 10, please." in user["content"]
     assert request.max_tokens > 0 and 0 <= request.temperature <= 1 and request.timeout > 0
     assert session.complete(request, "nonsense") == "no-header"
     failed = filled(session_messages, window=40_000, narrate=True)
