@@ -1,6 +1,6 @@
-//! Python objects as JSON bytes. Written as `json.dumps(…, ensure_ascii=False, allow_nan=False,
-//! separators=(",", ":"))` writes them, with two differences: nothing is converted on the way (a key
-//! that is no string is an error), and an error says where it is.
+//! Python objects as JSON bytes, as `json.dumps(…, ensure_ascii=False, allow_nan=False,
+//! separators=(",", ":"))` writes them (but for the escapes of two control characters). Nothing is
+//! converted on the way, so a key that is no string is an error, and an error says where it is.
 
 use std::fmt::Write;
 

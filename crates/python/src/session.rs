@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use bytes::Bytes;
 use midfold::Outcome;
 use midfold::core::Hash;
 use midfold::core::event::Usage;
@@ -33,11 +34,14 @@ pub struct Session {
     engine: Mutex<Engine>,
     /// The objects of events, as they were appended or first read.
     known: Mutex<HashMap<u64, Py<PyAny>>>,
+    /// The messages that are no events (recaps, edited ones) of the context before, in order: until
+    /// the next fold they are the same objects.
+    made: Mutex<Vec<(Bytes, Py<PyAny>)>>,
 }
 
 impl Session {
     fn of(engine: Engine) -> Self {
-        Self { engine: Mutex::new(engine), known: Mutex::default() }
+        Self { engine: Mutex::new(engine), known: Mutex::default(), made: Mutex::default() }
     }
 
     /// Runs something on the engine, detached: nobody holds it while waiting for Python.
@@ -53,7 +57,7 @@ impl Session {
     }
 
     fn known(&self, py: Python<'_>) -> MutexGuard<'_, HashMap<u64, Py<PyAny>>> {
-        self.known.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner)
+        lock(&self.known, py)
     }
 
     /// The object of an event: the one that was appended, else one that stays the same from now on.
@@ -67,16 +71,27 @@ impl Session {
     }
 
     fn handed_out(&self, py: Python<'_>, sent: Sent) -> PyResult<Context> {
-        let messages = PyList::empty(py);
-        for piece in sent.context.pieces() {
-            match piece.fate {
-                Fate::Verbatim(seq) => {
-                    messages.append(self.object(py, seq.into(), &piece.bytes)?)?;
-                }
-                _ => messages.append(loads(py, &piece.bytes)?)?,
-            }
-        }
         let Sent { context, folded, call } = sent;
+        let messages = PyList::empty(py);
+        let before = std::mem::take(&mut *lock(&self.made, py));
+        let mut made = Vec::with_capacity(before.len());
+        for piece in context.pieces() {
+            if let Fate::Verbatim(seq) = piece.fate {
+                messages.append(self.object(py, seq.into(), &piece.bytes)?)?;
+                continue;
+            }
+            let bytes = &piece.bytes;
+            let same = |(known, _): &&(Bytes, _)| {
+                (known.as_ptr(), known.len()) == (bytes.as_ptr(), bytes.len())
+            };
+            let message = match before.get(made.len()).filter(same) {
+                Some((_, message)) => message.clone_ref(py),
+                None => loads(py, bytes)?.unbind(),
+            };
+            messages.append(&message)?;
+            made.push((bytes.clone(), message));
+        }
+        *lock(&self.made, py) = made;
         Ok(Context { pieces: context, messages: messages.unbind(), folded, call })
     }
 
@@ -393,6 +408,11 @@ impl Session {
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         self.run(py, |engine| Ok(format!("Session({:?}, events={})", engine.id(), engine.len())))
     }
+}
+
+/// Never held while Python code runs.
+fn lock<'a, T>(mutex: &'a Mutex<T>, py: Python<'_>) -> MutexGuard<'a, T> {
+    mutex.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner)
 }
 
 /// An id that nobody else has.

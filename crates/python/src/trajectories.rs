@@ -1,5 +1,6 @@
 //! `midfold.trajectories`: rows of training sets, made to fit.
 
+use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -149,7 +150,9 @@ impl Compressor {
         };
         let mut all: Vec<_> = std::thread::scope(|scope| {
             let threads: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
-            threads.into_iter().flat_map(|thread| thread.join().unwrap_or_default()).collect()
+            let joined = threads.into_iter().map(|thread| thread.join());
+            // No row may be lost without a word: a thread that broke breaks the call.
+            joined.flat_map(|rows| rows.unwrap_or_else(|broken| resume_unwind(broken))).collect()
         });
         all.sort_unstable_by_key(|(at, _)| *at);
         all.into_iter().map(|(_, done)| done).collect()
