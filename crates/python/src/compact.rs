@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use midfold::core::fold::Joining;
-use midfold::core::plan::{Cause, Plan, plan};
+use midfold::core::plan::{Cause, FloorError, Plan, PlanError, plan};
 use midfold::core::project::project;
 use midfold::formats::read::Format;
 use midfold::{Budget, Context, Outcome, Policy};
@@ -37,24 +37,13 @@ impl Wish<'_> {
     fn run(&self, bytes: &Bytes) -> Result<Done, Failure> {
         let found = given::conversation(bytes, self.format)?;
         let prepared = self.measure.prepare(found.conversation)?;
-        let last = prepared.log.events().last();
-        let budget = Budget::new(prepared.window);
         if let Some(pin) = self.pin.iter().find(|pin| **pin as usize >= prepared.log.len()) {
             let events = prepared.log.len();
             return Err(Failure::input(format!("pin: there is no message {pin}"))
                 .hint(format!("there are {events}, counted from 0")));
         }
-        let outcome = plan(&Plan {
-            pins: self.pin,
-            focus: self.focus,
-            joining: Joining {
-                session: prepared.source.id.clone().unwrap_or_default(),
-                turn: last.map_or(0, |last| last.turn),
-                request: last.map_or(0, |last| last.step),
-            },
-            cause: self.cause,
-            ..Plan::new(&prepared.log, &self.policy, &budget, prepared.meter)
-        })?;
+        let outcome = self.fold(&prepared, prepared.window);
+        let outcome = outcome.map_err(|error| self.explain(&prepared, error))?;
         let fold = match &outcome {
             Outcome::Folded(fold) => Some(&**fold),
             Outcome::Nothing(_) => None,
@@ -64,12 +53,66 @@ impl Wish<'_> {
         let problems = found.problems.iter().map(ToString::to_string).collect();
         Ok(Done { prepared, outcome, context, before, problems })
     }
+
+    fn fold(&self, prepared: &Prepared, window: u64) -> Result<Outcome, PlanError> {
+        let last = prepared.log.events().last();
+        let budget = Budget::new(window);
+        plan(&Plan {
+            pins: self.pin,
+            focus: self.focus,
+            joining: Joining {
+                session: prepared.source.id.clone().unwrap_or_default(),
+                turn: last.map_or(0, |last| last.turn),
+                request: last.map_or(0, |last| last.step),
+            },
+            cause: self.cause,
+            ..Plan::new(&prepared.log, &self.policy, &budget, prepared.meter)
+        })
+    }
+
+    fn explain(&self, prepared: &Prepared, error: PlanError) -> Failure {
+        let PlanError::Floor(floor) = &error else { return error.into() };
+        let enough = self.smallest_window(prepared, floor);
+        let failure = Failure::from(error);
+        match enough {
+            Some(window) => failure.hint(format!("window={window} is enough")),
+            None => failure,
+        }
+    }
+
+    /// A window that is known to do, because it was tried.
+    fn smallest_window(&self, prepared: &Prepared, floor: &FloorError) -> Option<u64> {
+        let trigger = &self.policy.trigger;
+        let meter = prepared.meter.with_margin(trigger.margin);
+        let rounded =
+            |tokens| (meter.upper(tokens) + trigger.injection_reserve).div_ceil(100) * 100;
+        let mut window = rounded(floor.needed).max(prepared.window + 1);
+        for _ in 0..TRIES {
+            window = match self.fold(prepared, window) {
+                Ok(_) => return Some(window),
+                Err(PlanError::Floor(floor)) => {
+                    rounded(floor.needed).max(window + window / 10).div_ceil(100) * 100
+                }
+                Err(PlanError::Budget(_) | PlanError::Off { .. }) => window * 2,
+            };
+        }
+        None
+    }
 }
+
+/// Windows that are tried, before no one is named in an error.
+const TRIES: usize = 12;
 
 /// Makes a conversation fit a model's window: head and tail stay, the middle is folded.
 ///
 /// What is kept is the same Python object as before. Folds also where there is room left, because
 /// it was asked for; with `if_needed` only where the policy's trigger fires.
+///
+/// >>> import midfold
+/// >>> messages = [{"role": "user", "content": f"Question {n}. " * 50} for n in range(60)]
+/// >>> result = midfold.compact(messages, window=4_000)
+/// >>> result.messages[-1] is messages[-1], result.fold["policy"]
+/// (True, 'default')
 #[pyfunction]
 #[pyo3(signature = (
     messages, *, window=None, preset=None, policy=None, focus=None, tokenizer=None, dialect=None,

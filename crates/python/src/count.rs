@@ -12,6 +12,12 @@ use crate::prepare::Measure;
 /// Counts the tokens of a text, or of messages and what travels beside them.
 ///
 /// A `str` is counted as text, not read as JSON: pass messages as a list, a dict or bytes.
+///
+/// >>> import midfold
+/// >>> midfold.count_tokens("Keep the ends, fold the middle.", tokenizer="o200k")
+/// 8
+/// >>> midfold.count_tokens([{"role": "user", "content": "x" * 40}], tokenizer="chars:4") > 10
+/// True
 #[pyfunction]
 #[pyo3(signature = (messages, *, tokenizer=None, model=None, dialect=None))]
 pub fn count_tokens(
@@ -40,12 +46,20 @@ pub fn count_tokens(
 }
 
 /// The names of the presets, `default` first.
+///
+/// >>> import midfold
+/// >>> midfold.presets()[:2]
+/// ['default', 'head-tail']
 #[pyfunction]
 pub fn presets() -> Vec<&'static str> {
     Policy::preset_names()
 }
 
 /// The names of the tokenizers of this build.
+///
+/// >>> import midfold
+/// >>> "o200k" in midfold.tokenizers()
+/// True
 #[pyfunction]
 pub fn tokenizers() -> Vec<&'static str> {
     tokens::names()

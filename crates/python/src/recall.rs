@@ -44,6 +44,10 @@ pub fn dispatch(engine: &mut Engine, name: &str, arguments: &str) -> Result<Stri
 }
 
 /// The tools that an agent is given to bring back what was folded, for the `tools` of a request.
+///
+/// >>> import midfold
+/// >>> [tool["name"] for tool in midfold.recall_tools("anthropic")]
+/// ['recall_grep', 'recall_expand', 'recall_describe']
 #[pyfunction]
 #[pyo3(signature = (shape="openai"))]
 pub fn recall_tools<'py>(py: Python<'py>, shape: &str) -> PyResult<Bound<'py, PyAny>> {

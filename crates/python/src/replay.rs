@@ -28,6 +28,15 @@ enum Asked {
 /// one dict of measures for each strategy in each window. A strategy is a preset or `raw`.
 ///
 /// `progress(done, total)` is called after each. Ctrl-C ends it between two of them.
+///
+/// >>> import midfold
+/// >>> messages = [{"role": "user", "content": "Fix it."}]
+/// >>> for n in range(60):
+/// ...     messages.append({"role": "assistant", "content": f"Step {n}. " * 50})
+/// ...     messages.append({"role": "user", "content": "Go on."})
+/// >>> [row] = midfold.replay(messages, strategies=["default"], windows=[4_000])
+/// >>> row["over"], row["peak"] <= 4_000
+/// (0, True)
 #[pyfunction]
 #[pyo3(name = "replay", signature = (
     messages, *, strategies=vec!["default".to_owned()], windows=vec![32_000], form="stateless",

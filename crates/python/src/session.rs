@@ -29,6 +29,17 @@ use crate::summary::{SummaryRequest, answer};
 /// One conversation: its log, its folds, its meter; in memory, or in a store.
 ///
 /// Every method may be called from any thread. None waits for a model.
+///
+/// >>> import midfold
+/// >>> session = midfold.Session(window=4_000)
+/// >>> question = {"role": "user", "content": "Why is the total off by one?"}
+/// >>> session.append(question)
+/// [0]
+/// >>> context = session.context()
+/// >>> context.messages[0] is question, context.folded
+/// (True, False)
+/// >>> context.json()
+/// b'[{"role":"user","content":"Why is the total off by one?"}]'
 #[pyclass(frozen, module = "midfold")]
 pub struct Session {
     engine: Mutex<Engine>,

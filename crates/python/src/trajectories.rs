@@ -23,6 +23,13 @@ const BATCH: usize = 64;
 
 /// Makes rows fit: settings, checked once, and a counter. Can be pickled, so that a data set's
 /// workers can have it.
+///
+/// >>> from midfold.trajectories import Compressor
+/// >>> compressor = Compressor(target_tokens=2_000, tokenizer="chars:4")
+/// >>> compressor('{"conversations": [{"from": "human", "value": "hi"}]}').status
+/// 'unchanged'
+/// >>> compressor("[]").error
+/// 'no JSON object'
 #[pyclass(frozen, module = "midfold.trajectories")]
 pub struct Compressor {
     settings: Settings,

@@ -17,6 +17,11 @@ use crate::python::{make, objects};
 /// Checks a compaction from the outside: what went in, what came out, and the record of the fold.
 ///
 /// `after` may be a `Result`: its record is then taken, too.
+///
+/// >>> import midfold
+/// >>> messages = [{"role": "user", "content": f"Question {n}. " * 50} for n in range(60)]
+/// >>> bool(midfold.verify(messages, midfold.compact(messages, window=4_000)))
+/// True
 #[pyfunction]
 #[pyo3(signature = (
     before, after, *, fold=None, window=None, tokenizer=None, profile=None, dialect=None, model=None

@@ -16,6 +16,18 @@ def test_docstrings(name):
     assert failed == 0 and tried > 0
 
 
+def test_docstrings_of_the_native_half():
+    native = importlib.import_module("midfold._midfold")
+    parser, tried = doctest.DocTestParser(), 0
+    for name in native.__all__:
+        text = getattr(native, name).__doc__ or ""
+        examples = parser.get_doctest(text, {}, name, None, 0)
+        outcome = doctest.DocTestRunner().run(examples)
+        assert outcome.failed == 0, name
+        tried += bool(outcome.attempted)
+    assert tried >= 8
+
+
 def test_page(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     text = (ROOT / "docs" / "PYTHON.md").read_text(encoding="utf-8")

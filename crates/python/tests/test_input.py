@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 
 import midfold
 import pytest
@@ -112,6 +113,8 @@ def test_a_window_that_is_too_small_names_what_cannot_be_folded(session_messages
     assert "more than the" in caught.value.message
     assert "the head (system messages, first task)" in caught.value.hint
     assert "hint: " in str(caught.value)
+    window = int(re.search(r"window=(\d+) is enough", caught.value.hint)[1])
+    assert midfold.compact(messages, window=window).report.tokens_after <= window
 
 
 def test_exceptions_are_one_tree_and_cross_to_other_processes():
