@@ -163,7 +163,6 @@ fn list<'py>(
         let message = message?;
         let start = out.len();
         if !message.is_instance_of::<PyDict>() {
-            json::write(&message, out, || format!("{name}[{at}]"))?;
             let kind = message.get_type().name()?;
             return Err(Failure::input(format!("{name}[{at}] is of type `{kind}`, not a dict"))
                 .hint("a message looks like {\"role\": \"user\", \"content\": \"…\"}")

@@ -206,14 +206,13 @@ impl Session {
             false => Given::new(messages)?,
         };
         let bytes = given.bytes();
-        let (first, sources) = self.run(py, |engine| {
+        let (first, sources, wrapper) = self.run(py, |engine| {
             let kind = DialectKind::from_name(engine.dialect()).unwrap_or(DialectKind::OpenAiChat);
             let (events, wrapper) = given::events(&bytes, kind)?;
             let sources: Vec<Vec<Range<usize>>> =
                 events.iter().map(|event| event.source.clone()).collect();
-            Ok((engine.append(events, key)?, (sources, wrapper)))
+            Ok((engine.append(events, key)?, sources, wrapper))
         })?;
-        let (sources, wrapper) = sources;
         let objects = given.objects(sources.iter().map(|source| &source[..]), wrapper.as_ref());
         let mut known = self.known(py);
         for (seq, object) in (first..).zip(objects) {
