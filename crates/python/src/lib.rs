@@ -2,6 +2,7 @@
 //! below, and this one turns Python objects into bytes, lets go of the interpreter, and turns what
 //! comes back into Python objects, the same ones wherever the engine kept a message as it was.
 
+mod arrow;
 mod clock;
 mod compact;
 mod context;
@@ -25,6 +26,8 @@ use pyo3::prelude::*;
 /// The native half of the package `midfold`.
 #[pymodule]
 mod _midfold {
+    #[pymodule_export]
+    use super::arrow::{BatchCompressor, RecordBatch, RecordBatchStream, Schema};
     #[pymodule_export]
     use super::compact::compact;
     #[pymodule_export]

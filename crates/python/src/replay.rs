@@ -114,7 +114,7 @@ fn measured(
     let prices = Prices::reference();
     let clock = clock::nanos();
     let settings =
-        Settings { window, violations, search: None, prices: &prices, clock: Some(&clock) };
+        Settings { window, violations, search: true, prices: &prices, clock: Some(&clock) };
     let found = run(recording, strategy, &settings)
         .map_err(|error| Failure::new(Kind::Budget, error.to_string()))?;
     Ok(row(&found.measures))
@@ -134,6 +134,8 @@ fn row(sum: &Measures) -> Value {
         "breaks": sum.breaks, "over": sum.over, "invalid": sum.invalid,
         "recall": share(sum.recall), "recall_need": sum.recall.need,
         "at_risk": share(sum.at_risk), "at_risk_need": sum.at_risk.need,
+        "reachable": share(sum.reachable), "reachable_need": sum.reachable.need,
+        "within_reach": four(sum.within_reach()),
         "rare": share(sum.rare), "rare_need": sum.rare.need,
         "rules": share(sum.rules), "rules_need": sum.rules.need,
         "modified": share(sum.modified), "modified_need": sum.modified.need,

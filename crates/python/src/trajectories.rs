@@ -128,15 +128,24 @@ impl Compressor {
     }
 
     fn __repr__(&self) -> String {
+        self.shown()
+    }
+}
+
+impl Compressor {
+    /// What it does with rows, and how it counts.
+    pub fn parts(&self) -> (Settings, Arc<dyn Counter>) {
+        (self.settings.clone(), Arc::clone(&self.counter))
+    }
+
+    pub fn shown(&self) -> String {
         let Limits { target, summary, .. } = self.settings.limits;
         let counter = self.counter.name();
         format!(
             "Compressor(target_tokens={target}, summary_tokens={summary}, tokenizer={counter:?})"
         )
     }
-}
 
-impl Compressor {
     fn one(&self, line: &[u8]) -> Result<Done, RowError> {
         compress(line, &self.settings, &*self.counter)
     }

@@ -10,7 +10,7 @@ import pytest
 from conftest import ROOT
 
 
-@pytest.mark.parametrize("name", ["midfold", "midfold._errors", "midfold.trajectories"])
+@pytest.mark.parametrize("name", ["midfold", "midfold._errors", "midfold.arrow", "midfold.trajectories"])
 def test_docstrings(name):
     failed, tried = doctest.testmod(importlib.import_module(name))
     assert failed == 0 and tried > 0

@@ -15,13 +15,14 @@
 True
 
 `compact` folds one conversation; a `Session` holds one and folds when it is due; `verify` checks
-what came out; `replay` measures policies on a recording; `trajectories` makes training rows fit.
+what came out; `replay` measures policies on a recording; `trajectories` makes training rows fit,
+and `arrow` those of columns.
 Everything runs without the interpreter's lock and may be called from any thread.
 """
 
 from __future__ import annotations
 
-from . import trajectories
+from . import arrow, trajectories
 from ._errors import BudgetError, Error, InputError, PolicyError, StoreError, TokenizerError
 from ._midfold import (
     Context,
@@ -53,6 +54,7 @@ __all__ = [
     "TokenizerError",
     "Verification",
     "__version__",
+    "arrow",
     "compact",
     "count_tokens",
     "presets",

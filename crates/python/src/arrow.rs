@@ -1,0 +1,257 @@
+//! `midfold.arrow`: batches of columns, in and out over the PyCapsule interface. No library of
+//! Python's is needed for it, and buffers are not copied.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use arrow_array::{ArrayRef, RecordBatch as Batch, RecordBatchReader, StructArray};
+use arrow_schema::{ArrowError, Field, Schema as Fields, SchemaRef};
+use midfold_arrow::{BatchError, Options, compress_batch, output_schema};
+use pyo3::prelude::*;
+use pyo3::types::{PyCapsule, PyDict, PyTuple};
+use pyo3_arrow::ffi::{
+    ArrayIterator, to_array_pycapsules, to_schema_pycapsule, to_stream_pycapsule,
+};
+use pyo3_arrow::{PyRecordBatch, PyRecordBatchReader, PySchema};
+
+use crate::errors::Failure;
+use crate::trajectories::Compressor;
+
+impl From<BatchError> for Failure {
+    fn from(error: BatchError) -> Self {
+        let text = error.to_string();
+        match error {
+            BatchError::NoRows => Self::input(text).hint("column= names the one with the turns"),
+            BatchError::Arrow(_) => Self::input(text).hint("give smaller batches"),
+            _ => Self::input(text),
+        }
+    }
+}
+
+/// Makes the rows of batches fit: a `Compressor`, and which columns it reads and adds. Can be
+/// pickled.
+#[pyclass(frozen, module = "midfold.arrow")]
+pub struct BatchCompressor {
+    options: Arc<Options>,
+    compressor: Py<Compressor>,
+}
+
+#[pymethods]
+impl BatchCompressor {
+    #[new]
+    #[pyo3(signature = (compressor, *, column=None, prefix=String::new()))]
+    fn new(
+        py: Python<'_>,
+        compressor: Py<Compressor>,
+        column: Option<String>,
+        prefix: String,
+    ) -> Self {
+        let (settings, counter) = compressor.bind(py).get().parts();
+        let options = Arc::new(Options { settings, counter, column, prefix });
+        Self { options, compressor }
+    }
+
+    /// The same rows, with the columns `status`, `tokens_before`, `tokens_after` and `fold`.
+    fn batch(&self, py: Python<'_>, batch: &Bound<'_, PyAny>) -> PyResult<RecordBatch> {
+        let hint = "a table or a reader is a stream of batches: compress_stream takes it";
+        let given: PyRecordBatch = arrow(batch, "__arrow_c_array__", "batch", Some(hint))?;
+        let given = given.into_inner();
+        let done = py.detach(|| compress_batch(&given, &self.options).map_err(Failure::from))?;
+        Ok(RecordBatch(done))
+    }
+
+    /// The batches of a stream, each made when it is asked for.
+    fn stream(&self, stream: &Bound<'_, PyAny>) -> PyResult<RecordBatchStream> {
+        let given: PyRecordBatchReader = arrow(stream, "__arrow_c_stream__", "stream", None)?;
+        let given = given.into_reader()?;
+        let schema = output_schema(&given.schema(), &self.options).map_err(Failure::from)?;
+        let made = Made { given, schema: Arc::clone(&schema), options: Arc::clone(&self.options) };
+        Ok(RecordBatchStream { schema, made: Mutex::new(Some(made)) })
+    }
+
+    /// The schema of what comes of batches with this one.
+    fn schema(&self, schema: &Bound<'_, PyAny>) -> PyResult<Schema> {
+        let given: PySchema = arrow(schema, "__arrow_c_schema__", "schema", None)?;
+        let made = output_schema(&given.into_inner(), &self.options).map_err(Failure::from)?;
+        Ok(Schema(made))
+    }
+
+    fn __getnewargs_ex__<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<(Bound<'py, PyTuple>, Bound<'py, PyDict>)> {
+        let named = PyDict::new(py);
+        named.set_item("column", &self.options.column)?;
+        named.set_item("prefix", &self.options.prefix)?;
+        Ok((PyTuple::new(py, [self.compressor.bind(py)])?, named))
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> String {
+        let compressor = self.compressor.bind(py).get().shown();
+        let Options { column, prefix, .. } = &*self.options;
+        let column = column.as_ref().map_or("None".to_owned(), |name| format!("{name:?}"));
+        format!("BatchCompressor({compressor}, column={column}, prefix={prefix:?})")
+    }
+}
+
+/// An object that has `method`, as what that gives.
+fn arrow<'py, T>(
+    given: &Bound<'py, PyAny>,
+    method: &str,
+    what: &str,
+    hint: Option<&str>,
+) -> PyResult<T>
+where
+    T: for<'a> FromPyObject<'a, 'py, Error = PyErr>,
+{
+    if given.hasattr(method)? {
+        return given.extract();
+    }
+    let kind = given.get_type().fully_qualified_name()?.to_string();
+    let failure = Failure::input(format!("{kind} is no Arrow {what}: it has no {method}"));
+    Err(match hint {
+        Some(hint) => failure.hint(hint).into(),
+        None => failure.into(),
+    })
+}
+
+/// A batch, for whoever takes one over the PyCapsule interface: `pyarrow.record_batch(batch)`,
+/// `polars.DataFrame(batch)`, …
+#[pyclass(frozen, module = "midfold.arrow")]
+pub struct RecordBatch(Batch);
+
+#[pymethods]
+impl RecordBatch {
+    #[getter]
+    fn num_rows(&self) -> usize {
+        self.0.num_rows()
+    }
+
+    #[getter]
+    fn schema(&self) -> Schema {
+        Schema(self.0.schema())
+    }
+
+    fn __len__(&self) -> usize {
+        self.0.num_rows()
+    }
+
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_array__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyCapsule>>,
+    ) -> PyResult<Bound<'py, PyTuple>> {
+        let rows = StructArray::from(self.0.clone());
+        Ok(to_array_pycapsules(py, row_field(&self.0.schema()), &rows, requested_schema)?)
+    }
+
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        Ok(to_schema_pycapsule(py, self.0.schema_ref().as_ref())?)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("RecordBatch({} rows, {})", self.0.num_rows(), names(&self.0.schema()))
+    }
+}
+
+/// A schema, for whoever takes one over the PyCapsule interface: `pyarrow.schema(schema)`.
+#[pyclass(frozen, module = "midfold.arrow")]
+pub struct Schema(SchemaRef);
+
+#[pymethods]
+impl Schema {
+    #[getter]
+    fn names(&self) -> Vec<String> {
+        self.0.fields().iter().map(|field| field.name().clone()).collect()
+    }
+
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        Ok(to_schema_pycapsule(py, self.0.as_ref())?)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("Schema({})", names(&self.0))
+    }
+}
+
+/// Batches, each made when it is asked for: to go over, or, once, for whoever takes a stream over
+/// the PyCapsule interface: `pyarrow.table(stream)`, `polars.DataFrame(stream)`, …
+#[pyclass(frozen, module = "midfold.arrow")]
+pub struct RecordBatchStream {
+    schema: SchemaRef,
+    made: Mutex<Option<Made>>,
+}
+
+#[pymethods]
+impl RecordBatchStream {
+    #[getter]
+    fn schema(&self) -> Schema {
+        Schema(Arc::clone(&self.schema))
+    }
+
+    fn __iter__(this: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        this
+    }
+
+    fn __next__(&self, py: Python<'_>) -> PyResult<Option<RecordBatch>> {
+        py.check_signals()?;
+        let next = py.detach(|| {
+            let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+            made.as_mut()?.next()
+        });
+        let failed = |error: ArrowError| Failure::input(error.to_string());
+        Ok(next.transpose().map_err(failed)?.map(RecordBatch))
+    }
+
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyCapsule>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        let made = py.detach(|| self.made.lock().unwrap_or_else(PoisonError::into_inner).take());
+        let made = made.ok_or_else(|| Failure::input("this stream was handed over before"))?;
+        let rows = made.map(|batch| Ok(Arc::new(StructArray::from(batch?)) as ArrayRef));
+        let reader = ArrayIterator::new(rows, row_field(&self.schema));
+        Ok(to_stream_pycapsule(py, Box::new(reader), requested_schema)?)
+    }
+
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        Ok(to_schema_pycapsule(py, self.schema.as_ref())?)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("RecordBatchStream({})", names(&self.schema))
+    }
+}
+
+/// Batches that are made from those of a reader.
+struct Made {
+    given: Box<dyn RecordBatchReader + Send>,
+    schema: SchemaRef,
+    options: Arc<Options>,
+}
+
+impl Iterator for Made {
+    type Item = Result<Batch, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let done = self.given.next()?.and_then(|batch| {
+            let done = compress_batch(&batch, &self.options)
+                .map_err(|error| ArrowError::ExternalError(Box::new(error)))?;
+            done.with_schema(Arc::clone(&self.schema))
+        });
+        Some(done)
+    }
+}
+
+/// A batch is passed as an array of structs; this is its type.
+fn row_field(schema: &Fields) -> Arc<Field> {
+    let field = Field::new_struct("", schema.fields().clone(), false);
+    Arc::new(field.with_metadata(schema.metadata().clone()))
+}
+
+fn names(schema: &Fields) -> String {
+    let names: Vec<_> = schema.fields().iter().map(|field| field.name().as_str()).collect();
+    names.join(", ")
+}
