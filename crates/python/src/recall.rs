@@ -1,7 +1,7 @@
 //! Recall: what a fold took out of the context, brought back from the log.
 
 use midfold::store::SearchMode;
-use midfold::store::recall::{self, Described, Found, Page, Shape, What};
+use midfold::store::recall::{self, Described, Found, GoneNames, Page, Shape, What};
 use pyo3::prelude::*;
 
 use crate::engine::Engine;
@@ -38,6 +38,11 @@ pub fn describe(engine: &mut Engine, fold: &str) -> Result<Described, Failure> {
     Ok(place.block_on(|store| recall::describe(store, id, fold))?)
 }
 
+pub fn names(engine: &mut Engine, question: &str, max_chars: usize) -> Result<GoneNames, Failure> {
+    let (place, id) = (engine.readable()?, engine.id());
+    Ok(place.block_on(|store| recall::names(store, id, question, max_chars))?)
+}
+
 pub fn dispatch(engine: &mut Engine, name: &str, arguments: &str) -> Result<String, Failure> {
     let (place, id) = (engine.readable()?, engine.id());
     Ok(place.block_on(|store| recall::dispatch(store, id, name, arguments)))
@@ -47,7 +52,7 @@ pub fn dispatch(engine: &mut Engine, name: &str, arguments: &str) -> Result<Stri
 ///
 /// >>> import midfold
 /// >>> [tool["name"] for tool in midfold.recall_tools("anthropic")]
-/// ['recall_grep', 'recall_expand', 'recall_describe']
+/// ['recall_grep', 'recall_names', 'recall_expand', 'recall_describe']
 #[pyfunction]
 #[pyo3(signature = (shape="openai"))]
 pub fn recall_tools<'py>(py: Python<'py>, shape: &str) -> PyResult<Bound<'py, PyAny>> {

@@ -381,6 +381,19 @@ impl Session {
         objects(py, &described)
     }
 
+    /// Lists the names (paths, symbols, ids, numbers) that left the context, those that are most
+    /// likely needed for `question` first: a dict of `names` and of how many `more` there are.
+    #[pyo3(signature = (question="", max_chars=2_000))]
+    fn recall_names<'py>(
+        &self,
+        py: Python<'py>,
+        question: &str,
+        max_chars: usize,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let names = self.run(py, |engine| recall::names(engine, question, max_chars))?;
+        objects(py, &names)
+    }
+
     /// Answers a call of one of the tools of `midfold.recall_tools`: JSON, always.
     fn recall(&self, py: Python<'_>, name: &str, arguments: &str) -> PyResult<String> {
         self.run(py, |engine| recall::dispatch(engine, name, arguments))

@@ -159,10 +159,28 @@ def test_recall_brings_back_what_was_folded(session_messages):
         session.recall_grep("x", mode="fuzzy")
 
 
+def test_names_that_left_the_context_are_listed(session_messages):
+    session = filled(session_messages)
+    with pytest.raises(midfold.InputError):
+        session.recall_names()
+    session.compact()
+    context = session.context().json().decode()
+    left = session.recall_names("rounding", max_chars=400)
+    assert left["names"] and left["more"] >= 0
+    assert sum(map(len, left["names"])) <= 400
+    everything = json.dumps(session_messages)
+    for name in left["names"]:
+        assert name in everything and name not in context
+    asked = session.recall_names(left["names"][-1], 400)["names"]
+    assert asked.index(left["names"][-1]) <= left["names"].index(left["names"][-1])
+    more = session.recall_names(max_chars=4_000)
+    assert len(more["names"]) + more["more"] == len(left["names"]) + left["more"]
+
+
 def test_an_agent_can_call_recall(session_messages):
     session = filled(session_messages)
     names = [tool["function"]["name"] for tool in midfold.recall_tools()]
-    assert names == ["recall_grep", "recall_expand", "recall_describe"]
+    assert names == ["recall_grep", "recall_names", "recall_expand", "recall_describe"]
     assert [tool["name"] for tool in midfold.recall_tools("anthropic")] == names
     answer = json.loads(session.recall("recall_grep", '{"query": "LED-4100"}'))
     assert "error" not in answer

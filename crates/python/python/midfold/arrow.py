@@ -100,9 +100,7 @@ def spark_schema(
     if column is not None and column not in schema.names:
         raise InputError(f"there is no column `{column}`")
     kinds = [types.StringType(), types.LongType(), types.LongType(), types.StringType()]
-    added = [
-        types.StructField(f"{prefix}{name}", kind) for name, kind in zip(COLUMNS, kinds)
-    ]
+    added = [types.StructField(f"{prefix}{name}", kind) for name, kind in zip(COLUMNS, kinds)]
     for field in added:
         if field.name in schema.names:
             raise InputError(f"there is a column `{field.name}` already", "set a prefix")
