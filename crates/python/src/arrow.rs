@@ -38,14 +38,15 @@ pub struct BatchCompressor {
 #[pymethods]
 impl BatchCompressor {
     #[new]
-    #[pyo3(signature = (compressor, *, column=None, prefix=String::new()))]
+    #[pyo3(signature = (compressor, *, column=None, prefix=""))]
     fn new(
         py: Python<'_>,
         compressor: Py<Compressor>,
         column: Option<String>,
-        prefix: String,
+        prefix: &str,
     ) -> Self {
         let (settings, counter) = compressor.bind(py).get().parts();
+        let prefix = prefix.to_owned();
         let options = Arc::new(Options { settings, counter, column, prefix });
         Self { options, compressor }
     }

@@ -159,22 +159,26 @@ def test_recall_brings_back_what_was_folded(session_messages):
         session.recall_grep("x", mode="fuzzy")
 
 
-def test_names_that_left_the_context_are_listed(session_messages):
-    session = filled(session_messages)
+def test_names_that_left_the_context_are_listed():
+    messages = [{"role": "user", "content": "Fix it."}]
+    for n in range(80):
+        text = "\n".join(f"def settle_{n}_{k}(order_{n}_{k}): ..." for k in range(30))
+        messages.append({"role": "assistant", "content": f"Looking at part {n}."})
+        messages.append({"role": "user", "content": text})
+    messages.append({"role": "assistant", "content": "Done."})
+    session = filled(messages)
     with pytest.raises(midfold.InputError):
         session.recall_names()
     session.compact()
     context = session.context().json().decode()
-    left = session.recall_names("rounding", max_chars=400)
-    assert left["names"] and left["more"] >= 0
-    assert sum(map(len, left["names"])) <= 400
-    everything = json.dumps(session_messages)
-    for name in left["names"]:
-        assert name in everything and name not in context
-    asked = session.recall_names(left["names"][-1], 400)["names"]
-    assert asked.index(left["names"][-1]) <= left["names"].index(left["names"][-1])
-    more = session.recall_names(max_chars=4_000)
+    left = session.recall_names(max_chars=400)
+    assert 0 < sum(map(len, left["names"])) <= 400
+    assert not any(f"{name}(" in context or f"{name})" in context for name in left["names"])
+    more = session.recall_names()
+    assert len(more["names"]) > len(left["names"])
     assert len(more["names"]) + more["more"] == len(left["names"]) + left["more"]
+    asked = session.recall_names("which settle was it?", 400)["names"]
+    assert asked[0].startswith("settle_") and asked != left["names"]
 
 
 def test_an_agent_can_call_recall(session_messages):

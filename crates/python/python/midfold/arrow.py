@@ -25,7 +25,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from importlib import import_module
-from typing import Any
+from typing import Any, Callable
 
 from ._errors import InputError
 from ._midfold import BatchCompressor, Compressor, RecordBatch, RecordBatchStream, Schema
@@ -112,7 +112,7 @@ class Mapper:
 
     Of anything else, which has to be an iterator of batches, comes an iterator of batches: what
     Spark's `mapInArrow` calls. `datasets.map` and Ray's `map_batches` give it tables. Can be
-    pickled, to the same bytes for the same settings.
+    pickled.
 
     >>> import pyarrow as pa
     >>> from midfold import arrow
@@ -124,7 +124,8 @@ class Mapper:
     """
 
     def __init__(self, *, column: str | None = None, prefix: str = "", **settings: Any) -> None:
-        self.options: dict[str, Any] = {"column": column, "prefix": prefix, **settings}
+        options = {"column": column, "prefix": prefix, **settings}
+        self.options: dict[str, Any] = dict(sorted(options.items()))
         self._batches = _made(column, prefix, settings)
 
     def __call__(self, given: Any) -> Any:
@@ -140,7 +141,7 @@ class Mapper:
             yield made(self._batches.batch(batch))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _again, (tuple(sorted(self.options.items())),)
+        return _again, (tuple(self.options.items()),)
 
     def __repr__(self) -> str:
         said = (f"{name}={value!r}" for name, value in self.options.items() if value)
@@ -166,8 +167,8 @@ def _fixed(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
-@lru_cache(maxsize=16)
-def _remembered(
-    column: str | None, prefix: str, settings: tuple[tuple[str, Any], ...]
-) -> BatchCompressor:
+def _new(column: str | None, prefix: str, settings: tuple[tuple[str, Any], ...]) -> BatchCompressor:
     return BatchCompressor(Compressor(**dict(settings)), column=column, prefix=prefix)
+
+
+_remembered: Callable[..., BatchCompressor] = lru_cache(maxsize=16)(_new)
