@@ -114,7 +114,7 @@ fn measured(
     let prices = Prices::reference();
     let clock = clock::nanos();
     let settings =
-        Settings { window, violations, search: None, prices: &prices, clock: Some(&clock) };
+        Settings { window, violations, search: false, prices: &prices, clock: Some(&clock) };
     let found = run(recording, strategy, &settings)
         .map_err(|error| Failure::new(Kind::Budget, error.to_string()))?;
     Ok(row(&found.measures))
