@@ -1,10 +1,12 @@
 //! `midfold trajectories`: rows of training sets, made to fit. Streams: memory does not depend on
 //! the size of the input.
 
+mod cache;
 mod config;
 mod files;
 mod lines;
 mod manifest;
+mod passes;
 mod report;
 mod work;
 
@@ -23,6 +25,7 @@ use crate::prepare;
 use config::Config;
 use files::{Inputs, Paths};
 use manifest::{Manifest, Sink};
+use passes::{Asked, Options, Summaries};
 
 /// How rows are counted where nothing tells.
 const TOKENIZER: &str = "o200k";
@@ -36,18 +39,22 @@ struct Job {
     workers: usize,
     /// Bytes that are read at once.
     chunk: usize,
+    summaries: Summaries,
+    /// What asking a model for them came to.
+    asked: Option<Asked>,
 }
 
 pub fn run(args: &Trajectories, json: bool, output: &Output) -> Result<(), CommandError> {
     let config = match &args.config {
-        Some(path) => Config::load(path)?,
+        Some(path) => Config::load(path, args.model.is_some())?,
         None => Config::default(),
     };
     let style = output.stderr_style();
     for note in &config.notes {
         output.stderr(&format!("{} {note}\n", style.paint(Color::Yellow, "note:")));
     }
-    let (job, note) = job(args, &config)?;
+    let options = Options::of(args, &config)?;
+    let (mut job, note) = job(args, &config)?;
     if let Some(note) = note {
         output.stderr(&format!("{} {note}\n", style.paint(Color::Yellow, "note:")));
     }
@@ -58,12 +65,27 @@ pub fn run(args: &Trajectories, json: bool, output: &Output) -> Result<(), Comma
             "standard input cannot be read again: --resume needs files",
         ));
     }
-    let fingerprint = fingerprint(&job, &inputs);
+    if options.is_some() && inputs.has_stdin() {
+        return Err(CommandError::usage(
+            "standard input cannot be read again: summaries by a model need files",
+        ));
+    }
+    let fingerprint = fingerprint(&job, options.as_ref(), &inputs);
     let sink = match args.resume.then(|| Manifest::load(&paths)).transpose()?.flatten() {
         Some(manifest) => manifest.check(&fingerprint, &paths)?.resume(&paths)?,
         None => Sink::create(&paths, Manifest::new(fingerprint, now()))?,
     };
     let (begun, resumed) = (Instant::now(), sink.manifest().rows());
+    if let Some(options) = options.filter(|_| !sink.manifest().is_finished()) {
+        let from = sink.manifest().position;
+        let (written, asked) = passes::ask(&options, |wanted| {
+            job.summaries = wanted;
+            let looked = work::look(&job, &inputs, from);
+            job.summaries = Summaries::Computed;
+            looked
+        })?;
+        (job.summaries, job.asked) = (written, Some(asked));
+    }
     let mut manifest = work::work(&job, &inputs, &paths, sink, json)?;
     manifest.finish(now(), begun.elapsed());
     let document = report::document(&manifest, &job);
@@ -116,7 +138,8 @@ fn job(args: &Trajectories, config: &Config) -> Result<(Job, Option<String>), Co
     let save_over_limit = config.save_over_limit.unwrap_or(true);
     let workers = workers.max(1);
     let chunk = args.chunk_bytes;
-    Ok((Job { settings, save_over_limit, counter, workers, chunk }, note))
+    let summaries = Summaries::Computed;
+    Ok((Job { settings, save_over_limit, counter, workers, chunk, summaries, asked: None }, note))
 }
 
 fn placement(name: &str) -> Result<Placement, CommandError> {
@@ -157,14 +180,15 @@ fn counter(
 }
 
 /// Names all that the output depends on: a run goes on only where it is the same.
-fn fingerprint(job: &Job, inputs: &Inputs) -> String {
+fn fingerprint(job: &Job, options: Option<&Options>, inputs: &Inputs) -> String {
     let what = format!(
-        "{} {:?} {} {} {:?}",
+        "{} {:?} {} {} {:?} {:?}",
         env!("CARGO_PKG_VERSION"),
         job.settings,
         job.save_over_limit,
         job.counter.name(),
         inputs.identity(),
+        options.map(Options::identity),
     );
     midfold::core::Hash::ROOT.chain(what.as_bytes()).to_hex()
 }

@@ -9,6 +9,7 @@ mod inspect;
 mod replay;
 mod session;
 mod trajectories;
+mod trajectories_model;
 mod tune;
 mod verify;
 mod worker;

@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::{folder, midfold, regex_of, run, seen, stdout};
 
 /// A row with `steps` calls, as an agent in a shell leaves it. The same number gives the same row.
-fn row(n: usize, steps: usize) -> String {
+pub fn row(n: usize, steps: usize) -> String {
     let mut out = format!(
         "{{\"id\": {n}, \"conversations\": [{{\"from\": \"system\", \"value\": \"Be brief.\"}}, {{\"from\": \"human\", \"value\": \"Fix module_{n}.py, never touch tests/\"}}"
     );

@@ -136,6 +136,14 @@ impl Folding<'_> {
         self.span
     }
 
+    /// The row as it is: for whoever only plans.
+    #[must_use]
+    pub fn unchanged(&self) -> Compressed {
+        let turns = self.row.turns().len();
+        let metrics = Metrics::unchanged(self.weights.total(), turns, u64::MAX);
+        Compressed { bytes: None, metrics, map: TurnMap::identity(turns), counted: true }
+    }
+
     /// The last pass: the summary, with `narrated` in it where a model wrote something that
     /// stands and finds room, in the place of the turns. `spent` is what it cost.
     ///
