@@ -340,7 +340,8 @@ metrics:
         assert!(error("metrics: {output_file: ../x}").contains("no plain file name"));
         assert!(error("summarization: {retry_delay: -1}").contains("summarization.retry_delay"));
         assert!(Config::parse("a.yaml", "", false).unwrap().notes.is_empty());
-        let notes = Config::parse("a.yaml", "compression: {target: 5}\nmine: 1", false).unwrap().notes;
+        let notes =
+            Config::parse("a.yaml", "compression: {target: 5}\nmine: 1", false).unwrap().notes;
         assert_eq!(notes, ["unknown in a.yaml: compression.target, mine"]);
     }
 }

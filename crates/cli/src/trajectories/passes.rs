@@ -11,7 +11,7 @@ use std::time::Duration;
 use midfold::Counter;
 use midfold::core::Hash;
 use midfold::core::budget::Ratio;
-use midfold::core::narrate::{FailureClass, SummaryRequest, Verdict};
+use midfold::core::narrate::{FailureClass, SummaryFailure, SummaryReply, SummaryRequest, Verdict};
 use midfold::formats::trajectory::{
     Ask, Compressed, Folding, Planned, RowError, Settings, Spent, compress, plan_row,
 };
@@ -262,12 +262,14 @@ impl Written {
         let Some(reply) = self.cache.get(&key) else {
             let class = self.failed.get(&key);
             let made = u64::from(class.is_some());
-            let class = class.or(self.hopeless.as_ref()).map_or("not-asked", |class| class.as_str());
+            let class =
+                class.or(self.hopeless.as_ref()).map_or("not-asked", |class| class.as_str());
             let spent = Spent { calls: made, errors: made, refused: Some(class.to_owned()) };
             return folding.finish(None, &spent, settings, counter);
         };
         let judged = folding.judge(&self.ask, &reply, counter);
-        let refused = judged.as_ref().err().map(|(verdict, _): &(Verdict, String)| verdict.as_str());
+        let refused =
+            judged.as_ref().err().map(|(verdict, _): &(Verdict, String)| verdict.as_str());
         let calls = u64::from(reply.calls.max(1));
         let spent = Spent { calls, errors: calls - 1, refused: refused.map(str::to_owned) };
         folding.finish(judged.as_ref().ok(), &spent, settings, counter)
@@ -323,10 +325,11 @@ async fn summarise(
         while let Some(done) = work.try_join_next() {
             done.unwrap_or(Ok(()))?;
         }
+        let Ok(permit) = Arc::clone(&room).acquire_owned().await else { break };
+        // A call that is over may have shown that there is nobody to ask.
         if shared.lock().is_given_up(&request.id) {
             continue;
         }
-        let Ok(permit) = Arc::clone(&room).acquire_owned().await else { break };
         if let Some(between) = between {
             sleep_until(next).await;
             next = next.max(Instant::now()) + between;
@@ -334,27 +337,12 @@ async fn summarise(
         let (client, cache, shared) = (Arc::clone(&client), cache.clone(), Arc::clone(&shared));
         work.spawn(async move {
             let answer = client.summarise(&request).await;
-            drop(permit);
             let kept = match &answer {
                 Ok(reply) => cache.put(&request.id, reply),
                 Err(_) => Ok(()),
             };
-            let mut state = shared.lock();
-            state.under_way.remove(&request.id);
-            match answer {
-                Ok(reply) => {
-                    let calls = u64::from(reply.calls.max(1));
-                    state.in_a_row = 0;
-                    state.told.answers += 1;
-                    state.told.calls += calls;
-                    state.told.errors += calls - 1;
-                }
-                Err(failure) => {
-                    state.told.calls += 1;
-                    state.told.errors += 1;
-                    state.fail(request.id, failure.class);
-                }
-            }
+            shared.lock().answered(&request.id, &answer);
+            drop(permit);
             kept
         });
     }
@@ -365,6 +353,24 @@ async fn summarise(
 }
 
 impl State {
+    fn answered(&mut self, key: &Hash, answer: &Result<SummaryReply, SummaryFailure>) {
+        self.under_way.remove(key);
+        match answer {
+            Ok(reply) => {
+                let calls = u64::from(reply.calls.max(1));
+                self.in_a_row = 0;
+                self.told.answers += 1;
+                self.told.calls += calls;
+                self.told.errors += calls - 1;
+            }
+            Err(failure) => {
+                self.told.calls += 1;
+                self.told.errors += 1;
+                self.fail(*key, failure.class);
+            }
+        }
+    }
+
     fn fail(&mut self, key: Hash, class: FailureClass) {
         self.failed.insert(key, class);
         self.in_a_row += 1;

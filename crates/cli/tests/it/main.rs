@@ -4,6 +4,7 @@
 mod bad_input;
 mod bad_store;
 mod compact;
+mod docs;
 mod help;
 mod inspect;
 mod replay;

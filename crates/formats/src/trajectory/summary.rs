@@ -136,8 +136,14 @@ mod tests {
     #[test]
     fn a_decoded_turn_reads_as_the_turn_does() {
         let values = [
-            ("gpt", r#"<think>\nhm \"x\"\n</think>\nLook.\n<tool_call>\n{\"name\": \"ba\\u0073h\", \"arguments\": {\"command\": \"ls \\\"a\\\" caf\u00e9\"}}\n</tool_call>\n<tool_call>\nnot json\n</tool_call>"#),
-            ("tool", r#"<tool_response>\n{\"tool_call_id\": \"1\", \"name\": \"bash\", \"content\": \"one\\ntwo\"}\n</tool_response>\n<tool_response>\n{\"content\": {\"a\": [1]}}\n</tool_response>"#),
+            (
+                "gpt",
+                r#"<think>\nhm \"x\"\n</think>\nLook.\n<tool_call>\n{\"name\": \"ba\\u0073h\", \"arguments\": {\"command\": \"ls \\\"a\\\" caf\u00e9\"}}\n</tool_call>\n<tool_call>\nnot json\n</tool_call>"#,
+            ),
+            (
+                "tool",
+                r#"<tool_response>\n{\"tool_call_id\": \"1\", \"name\": \"bash\", \"content\": \"one\\ntwo\"}\n</tool_response>\n<tool_response>\n{\"content\": {\"a\": [1]}}\n</tool_response>"#,
+            ),
             ("tool", "plain"),
             ("human", r#"Fix <b>it</b>\n\u003ctool_call\u003e"#),
             ("gpt", r#"\u003cthink\u003ex\u003c/think\u003e"#),
