@@ -171,10 +171,9 @@ pub fn trajectory(n: usize) -> String {
         size > wanted
     });
     messages.truncate(end.unwrap_or(messages.len()));
-    // What is left of the last step has its results.
-    while !matches!(messages.last(), Some(Message::Tool { .. }) | None) {
-        messages.pop();
-    }
+    // The last step may lack results: it goes.
+    let last = messages.iter().rposition(|message| matches!(message, Message::Assistant { .. }));
+    messages.truncate(last.unwrap_or(messages.len()));
     let text = format!("That was task {n}: changed as asked, and the tests pass.");
     messages.push(Message::Assistant { thought: None, text, calls: Vec::new() });
     midfold_testkit::emit::sharegpt(&format!("row-{n}"), &messages)

@@ -36,6 +36,7 @@ mod compress;
 mod encoded;
 mod narration;
 mod quick;
+mod reading;
 mod row;
 mod summary;
 mod trainer;

@@ -9,7 +9,8 @@ use midfold_core::recap::sources::{Limits, sources};
 use midfold_core::{Counter, Hash, fold};
 
 use super::compress::Folding;
-use super::summary::{HEADER, log, span_hash};
+use super::reading::log;
+use super::summary::{HEADER, span_hash};
 
 /// How a model is asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
