@@ -38,7 +38,7 @@ fn main() -> Result<()> {
             let settings = Settings {
                 window,
                 violations: &violations,
-                search: None,
+                search: false,
                 prices: &prices,
                 clock: None,
             };

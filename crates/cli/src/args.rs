@@ -17,7 +17,7 @@ pub use session::{
     SessionCommand, Start, Status, StoreAt, Undo,
 };
 pub use stores::{
-    Audit, Describe, Expand, Explain, Export, Grep, Import, Load, Recall, RecallCommand,
+    Audit, Describe, Expand, Explain, Export, Grep, Import, Load, Names, Recall, RecallCommand,
     StoreCommand, StoreCommands, Tools, ToolsShape, Worker,
 };
 pub use trajectories::Trajectories;

@@ -104,7 +104,7 @@ fn replayed(prepared: &Prepared, policy: &Policy) -> Result<Replayed, CommandErr
     let settings = Settings {
         window: prepared.window,
         violations: &violations,
-        search: None,
+        search: false,
         prices: &prices,
         clock: None,
     };

@@ -6,7 +6,7 @@ use midfold::store::recall::{
 use midfold::store::{SearchMode, StoreError};
 use serde_json::json;
 
-use crate::args::{Describe, Expand, Grep, Recall, RecallCommand, Tools, ToolsShape};
+use crate::args::{Describe, Expand, Grep, Names, Recall, RecallCommand, Tools, ToolsShape};
 use crate::error::CommandError;
 use crate::host::{Host, Make, block_on};
 use crate::output::{Color, Output, Style};
@@ -23,6 +23,7 @@ pub fn run(args: &Recall, json: bool, output: &Output) -> Result<(), CommandErro
         let host = Host::open(&args.at, Make::No).await?;
         match &args.command {
             RecallCommand::Grep(args) => grep(args, &host, json, output).await,
+            RecallCommand::Names(args) => names(args, &host, json, output).await,
             RecallCommand::Expand(args) => expand(args, &host, json, output).await,
             RecallCommand::Describe(args) => describe(args, &host, json, output).await,
             RecallCommand::Tools(args) => tools(args, output),
@@ -104,6 +105,30 @@ fn hits(found: &[Found], style: &Style) -> String {
         }
     }
     out
+}
+
+async fn names(args: &Names, host: &Host, json: bool, output: &Output) -> Result<(), CommandError> {
+    let found = match recall::names(&*host.store, &args.id, &args.question, args.max_chars).await {
+        Ok(found) => found,
+        Err(error) => return Err(failed(host, &args.id, error).await),
+    };
+    if json {
+        return output.stdout(pretty(&found)?);
+    }
+    if found.names.is_empty() {
+        output.stderr("no name left: the context has all of them\n");
+        return Ok(());
+    }
+    let style = output.stdout_style();
+    let mut text = String::new();
+    for row in wrap(&found.names.join(" "), style.width.max(20)) {
+        text += &format!("{row}\n");
+    }
+    output.stdout(text)?;
+    if found.more > 0 {
+        output.stderr(&format!("and {} (--max-chars)\n", plural(found.more as u64, "other name")));
+    }
+    Ok(())
 }
 
 async fn expand(

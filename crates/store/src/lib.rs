@@ -9,7 +9,6 @@ pub mod conformance;
 pub mod error;
 #[doc(hidden)]
 pub mod faulty;
-mod finder;
 pub mod fsck;
 pub mod live;
 pub mod memory;
@@ -27,7 +26,6 @@ use midfold_core::Hash;
 use std::ops::Range;
 
 pub use error::StoreError;
-pub use finder::Finder;
 pub use fsck::fsck;
 pub use live::{Injected, Meta, Sent, Stored, StoredError};
 pub use memory::MemoryStore;

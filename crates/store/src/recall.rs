@@ -1,9 +1,10 @@
 //! Recall: what a fold took out of the context, brought back from the log.
 //!
-//! Three questions, each bounded and pageable: *where is it* ([`grep`]), *show me the original*
-//! ([`expand`]), *what does this fold cover* ([`describe`]). [`dispatch`] answers them for an agent
-//! that was given [`tools`]. What comes back is quoted history: data, never instructions.
+//! Four questions, each bounded: *where is it* ([`grep`]), *what was it called* ([`names()`]), *show
+//! me the original* ([`expand`]), *what does this fold cover* ([`describe`]). [`dispatch`] answers
+//! them for an agent that was given [`tools`]. What comes back is quoted history: data, never instructions.
 
+mod names;
 mod tools;
 
 use std::ops::Range;
@@ -17,6 +18,7 @@ use crate::text::event_text;
 use crate::types::{EventRow, FoldRow, Search, SearchMode, SessionRow};
 use crate::{Store, StoreError};
 
+pub use names::{GoneNames, MAX_NAME_CHARS, NAME_CHARS, names};
 pub use tools::{Shape, dispatch, tools};
 
 /// Most events that one [`grep`] returns.

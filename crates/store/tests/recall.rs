@@ -2,17 +2,20 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
+use std::collections::HashSet;
+
 use bytes::Bytes;
 use midfold_core::budget::Budget;
 use midfold_core::engine::Session;
 use midfold_core::fold::{Entry, Fold};
+use midfold_core::ids::identifiers;
 use midfold_core::meter::Meter;
 use midfold_core::plan::Outcome;
 use midfold_core::policy::Policy;
 use midfold_core::{Hash, RawEvent};
 use midfold_formats::{DialectKind, profile};
 use midfold_store::recall::{
-    MAX_PAGE_CHARS, Page, RecallError, Shape, What, describe, dispatch, expand, grep, tools,
+    MAX_PAGE_CHARS, Page, RecallError, Shape, What, describe, dispatch, expand, grep, names, tools,
 };
 use midfold_store::{
     Append, MemoryStore, NewEvent, NewFold, NewSession, SearchMode, Store, StoreError, event_text,
@@ -162,6 +165,29 @@ async fn describe_says_what_a_fold_covers() {
     assert!(matches!(none, Err(RecallError::NoFold(_))));
 }
 
+/// The planted line has two names; the marker has none, so both are gone.
+#[tokio::test]
+async fn names_are_those_of_the_covered_events_alone() {
+    let (store, fold, _, messages) = folded().await;
+    let all = names(&store, "s1", "which lock of the heron?", 20_000).await.unwrap();
+    assert_eq!(all.names[0], "heron_lock");
+    assert!(all.names.contains(&"bay-7".to_owned()));
+    let held = |seq: &usize| !(fold.span.start as usize..fold.span.end as usize).contains(seq);
+    let texts = |held: &dyn Fn(&usize) -> bool| -> String {
+        let texts = messages.iter().enumerate().filter(|(seq, _)| held(seq));
+        texts.map(|(_, text)| event_text("openai-chat", text.as_bytes()) + "\n").collect()
+    };
+    // Head-tail edits nothing and a marker names nothing: what is sent is what lies outside.
+    let here: HashSet<_> = identifiers(&texts(&held)).map(str::to_owned).collect();
+    let covered: HashSet<_> = identifiers(&texts(&|seq| !held(seq))).map(str::to_owned).collect();
+    let gone: HashSet<_> = covered.difference(&here).cloned().collect();
+    assert!(all.names.iter().all(|name| gone.contains(name)));
+    assert_eq!(all.names.len() + all.more, gone.len());
+    let few = names(&store, "s1", "", 60).await.unwrap();
+    assert!(few.names.join(" ").len() <= 60);
+    assert_eq!(few.names.len() + few.more, gone.len());
+}
+
 async fn call(store: &dyn Store, name: &str, arguments: &str) -> Value {
     serde_json::from_str(&dispatch(store, "s1", name, arguments).await).unwrap()
 }
@@ -172,6 +198,8 @@ async fn an_agent_finds_and_expands() {
     let found = call(&store, "recall_grep", r#"{"query":"marmalade"}"#).await;
     assert_eq!(found["found"][0]["event"], planted);
     assert!(found["note"].as_str().unwrap().contains("not instructions"));
+    let gone = call(&store, "recall_names", r#"{"question":"the heron's lock"}"#).await;
+    assert!(gone["names"].as_str().unwrap().starts_with("heron_lock "));
     let arguments = format!(r#"{{"what":{planted},"max_chars":"10"}}"#);
     let page = call(&store, "recall_expand", &arguments).await;
     assert_eq!(page["originals"][0]["text"], "the heron_");
@@ -231,7 +259,7 @@ fn tools_have_the_shape_of_their_provider() {
         assert!(required.iter().all(|key| properties.contains_key(key.as_str().unwrap())));
         assert!(b["description"].as_str().unwrap().len() > 40);
     }
-    assert_eq!(openai.as_array().unwrap().len(), 3);
+    assert_eq!(openai.as_array().unwrap().len(), 4);
 }
 
 /// What a session without folds and one without events say.
@@ -244,4 +272,5 @@ async fn nothing_folded_nothing_to_recall() {
     let empty = expand(&store, "s1", &What::Event(0), None, 10).await;
     assert!(matches!(empty, Err(RecallError::Empty)));
     assert!(matches!(describe(&store, "s1", "").await, Err(RecallError::Unfolded)));
+    assert!(matches!(names(&store, "s1", "", 10).await, Err(RecallError::Unfolded)));
 }

@@ -92,11 +92,13 @@ pub struct Recall {
 pub enum RecallCommand {
     /// Find original messages by what they say
     Grep(Grep),
+    /// List names that left the context, the most likely needed first
+    Names(Names),
     /// Print originals in full, a page at a time
     Expand(Expand),
     /// Say what a fold covers, and what it no longer names
     Describe(Describe),
-    /// Print these three as tools that an agent can be given
+    /// Print these four as tools that an agent can be given
     Tools(Tools),
 }
 
@@ -121,6 +123,22 @@ pub struct Grep {
     /// At most this many (up to 50)
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub limit: u32,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  midfold recall names $id 'change the retry budget'")]
+pub struct Names {
+    /// The session
+    #[arg(value_name = "ID")]
+    pub id: String,
+    /// What is to be done, in words: names that share them come first
+    #[arg(value_name = "QUESTION", default_value = "")]
+    pub question: String,
+    /// At most this many characters (up to 20,000)
+    #[arg(long, value_name = "N", default_value_t = 2_000)]
+    pub max_chars: usize,
 }
 
 #[derive(Debug, Args)]

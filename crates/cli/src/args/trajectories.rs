@@ -11,14 +11,16 @@ use super::tokens;
 Examples:
   midfold trajectories runs.jsonl -o train.jsonl
   midfold trajectories runs/ -o train.jsonl --target-tokens 29k --trainer llamafactory --resume
-  midfold trajectories runs.jsonl -o train.jsonl --config trajectory_compression.yaml
+  midfold trajectories runs.jsonl.zst -o train.jsonl.zst --config trajectory_compression.yaml
 
-One JSON object a line in and out, in the same order: `conversations` (ShareGPT) or `messages`. The \
+One JSON object a line in and out, in the same order: `conversations` (ShareGPT) or `messages`. \
+Files called .zst are packed with zstd; .parquet is read and written where midfold was built with \
+it. The \
 first turn of each kind and the last turns stay; as many turns after the first ones as necessary \
 are replaced by one summary. Rows that fit stay the same bytes. Rows that cannot be used go to \
 NAME.rejects.jsonl beside the output, with line and reason; metrics go to NAME.metrics.json.
 
-Until it is done the output is called NAME.jsonl.part. A run that was killed goes on with --resume.")]
+Until it is done the output is called OUT.part. A run that was killed goes on with --resume.")]
 pub struct Trajectories {
     /// Files of rows, or folders of them; `-` reads standard input
     #[arg(value_name = "IN", required = true)]
@@ -48,6 +50,9 @@ pub struct Trajectories {
     /// A list beside the turns with one element for each, like `mask` (may be repeated)
     #[arg(long, value_name = "FIELD", help_heading = "Rows")]
     pub align: Vec<String>,
+    /// Which column of a Parquet file has the turns [default: conversations or messages]
+    #[arg(long, value_name = "NAME", help_heading = "Rows")]
+    pub column: Option<String>,
     /// Put `compression_metrics` into rows with a summary
     #[arg(long, help_heading = "Rows")]
     pub row_metrics: bool,

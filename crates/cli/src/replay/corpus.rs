@@ -1,11 +1,9 @@
 //! The conversations to replay, read one after the other.
 
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
 
 use midfold::core::replay::Recording;
 use midfold::formats::read::{Conversation, Format};
-use midfold::store::Finder;
 use midfold::{DialectKind, Profile};
 
 use crate::args::{Measure, ReplayMeasure};
@@ -21,8 +19,6 @@ pub struct Recorded {
     pub profile: Profile,
     pub tokens: u64,
     pub recording: Recording,
-    /// Its texts, searchable; made when something is looked for.
-    pub finder: OnceLock<Finder>,
 }
 
 /// Reads files as they are needed: a folder of thousands fits into little memory.
@@ -106,8 +102,8 @@ impl Corpus {
             }
             let profile = *prepared.log.profile();
             let recording = Recording::new(prepared.log);
-            let (dialect, finder) = (prepared.kind, OnceLock::new());
-            return Ok(Some(Recorded { name, dialect, profile, tokens, recording, finder }));
+            let dialect = prepared.kind;
+            return Ok(Some(Recorded { name, dialect, profile, tokens, recording }));
         }
     }
 

@@ -4,9 +4,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use midfold::core::View;
-use midfold::core::replay::{Measures, Prices, Replayed, Settings, message_text};
+use midfold::core::replay::{Measures, Prices, Replayed, Settings};
 use midfold::formats::profile::validate_views;
-use midfold::store::Finder;
 
 use crate::error::CommandError;
 use crate::replay::corpus::{Corpus, Recorded, Skipped};
@@ -153,50 +152,17 @@ impl State {
     }
 }
 
-/// Characters that one search brings back.
-const BACK: usize = 2_000;
-
 fn one(task: &Task<'_>, recorded: &Recorded, run: &Run) -> Result<Replayed, String> {
     let recording = &recorded.recording;
     let violations = |context: &[(&[u8], &View)]| validate_views(context, &recorded.profile).len();
-    let search = |upto: usize, text: &str| back(recorded, upto, text);
     let begun = Instant::now();
     let clock = || u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
     let settings = Settings {
         window: run.window,
         violations: &violations,
-        search: (!matches!(run.kind, Kind::Raw)).then_some(&search),
+        search: !matches!(run.kind, Kind::Raw),
         prices: task.prices,
         clock: Some(&clock),
     };
     run.replay(recording, &settings, recorded.dialect).map_err(|error| error.to_string())
-}
-
-/// What one search brings back: the rarest names of the newest text are looked for.
-fn back(recorded: &Recorded, upto: usize, text: &str) -> String {
-    let events = recorded.recording.log().events();
-    let finder = recorded.finder.get_or_init(|| {
-        Finder::new(events.iter().map(|event| message_text(&event.bytes, &event.view)))
-    });
-    let query = query(finder, upto as u64, text);
-    let hits = finder.find(&query, upto as u64, 8).unwrap_or_default();
-    let text: String = hits.into_iter().map(|hit| hit.snippet + "\n").collect();
-    text.chars().take(BACK).collect()
-}
-
-/// Most names that are looked for.
-const NAMES: usize = 16;
-
-/// The rarest names of the newest text that history has elsewhere, too.
-fn query(finder: &Finder, upto: u64, text: &str) -> String {
-    let mut names: Vec<(usize, &str)> = Vec::new();
-    for name in midfold::core::ids::identifiers(text) {
-        if !names.iter().any(|(_, known)| *known == name) {
-            names.push((finder.events_with(name, upto), name));
-        }
-    }
-    names.retain(|(events, _)| *events > 1);
-    names.sort_by_key(|(events, _)| *events);
-    names.truncate(NAMES);
-    names.into_iter().map(|(_, name)| name).collect::<Vec<_>>().join(" ")
 }

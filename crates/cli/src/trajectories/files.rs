@@ -5,9 +5,33 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::manifest::Manifest;
+use super::work::Format;
 use crate::error::CommandError;
 use crate::input::is_stdin;
 use crate::output::reason;
+
+/// How rows stand in a file; its name says so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// One JSON object a line.
+    Lines,
+    /// The same, packed with zstd.
+    Packed,
+    /// One row a row.
+    Parquet,
+}
+
+impl Kind {
+    /// That of a file of this name.
+    pub fn of(path: &Path) -> Self {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
+        match () {
+            () if name.ends_with(".parquet") => Self::Parquet,
+            () if name.ends_with(".zst") => Self::Packed,
+            () => Self::Lines,
+        }
+    }
+}
 
 /// What is read, in order.
 pub struct Inputs {
@@ -21,7 +45,7 @@ impl Inputs {
         let mut files = Vec::new();
         for path in named {
             if !is_stdin(path) && path.is_dir() {
-                files.extend(rows_in(path)?);
+                files.extend(rows_in(path, Kind::of(output))?);
             } else {
                 files.push(path.clone());
             }
@@ -58,23 +82,29 @@ impl Inputs {
     }
 }
 
-/// The files of a folder that look like rows, by name.
-fn rows_in(folder: &Path) -> Result<Vec<PathBuf>, CommandError> {
+/// The files of a folder that look like rows that go into such an output, by name.
+fn rows_in(folder: &Path, output: Kind) -> Result<Vec<PathBuf>, CommandError> {
     let entries = fs::read_dir(folder).map_err(|error| unreadable(folder, &error))?;
     let is_made_by_us = |name: &str| name.ends_with(".rejects.jsonl");
+    let ends: &[&str] = match output {
+        Kind::Parquet => &[".parquet"],
+        Kind::Lines | Kind::Packed => &[".jsonl", ".jsonl.zst"],
+    };
     let mut found: Vec<PathBuf> = entries
         .flatten()
         .map(|entry| entry.path())
         .filter(|path| {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
-            path.is_file() && name.ends_with(".jsonl") && !is_made_by_us(&name)
+            let is_rows = ends.iter().any(|end| name.ends_with(end));
+            path.is_file() && is_rows && !is_made_by_us(&name)
         })
         .collect();
     found.sort();
     if found.is_empty() {
         return Err(CommandError::failed(format!(
-            "{}: there is no .jsonl file in this folder",
-            folder.display()
+            "{}: there is no {} file in this folder",
+            folder.display(),
+            ends[0]
         )));
     }
     Ok(found)
@@ -88,6 +118,8 @@ pub struct Paths {
     pub rejects_part: PathBuf,
     pub metrics: Option<PathBuf>,
     pub manifest: PathBuf,
+    /// Outputs that differ in their ends only share the other files, and so the lock.
+    pub lock: PathBuf,
 }
 
 impl Paths {
@@ -101,7 +133,8 @@ impl Paths {
             .hint("name a file: -o train.jsonl"));
         }
         let name = output.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let stem = name.strip_suffix(".jsonl").unwrap_or(&name);
+        const ENDS: [&str; 3] = [".jsonl", ".jsonl.zst", ".parquet"];
+        let stem = ENDS.iter().find_map(|end| name.strip_suffix(end)).unwrap_or(&name);
         let beside = |name: String| output.with_file_name(name);
         let rejects = beside(format!("{stem}.rejects.jsonl"));
         let metrics = match metrics {
@@ -113,6 +146,7 @@ impl Paths {
             output_part: beside(format!("{name}.part")),
             rejects_part: beside(format!("{stem}.rejects.jsonl.part")),
             manifest: beside(format!("{name}.manifest.json")),
+            lock: beside(format!("{stem}.trajectories.lock")),
             output: output.to_owned(),
             rejects,
             metrics,
@@ -120,23 +154,47 @@ impl Paths {
     }
 
     /// Gives the finished files their names. Can be done again after it was interrupted.
-    pub fn publish(&self, manifest: &Manifest) -> Result<(), CommandError> {
+    pub fn publish(
+        &self,
+        manifest: &Manifest,
+        format: &Format,
+        workers: usize,
+    ) -> Result<(), CommandError> {
         manifest.save(self)?;
-        let pairs = [(&self.rejects_part, &self.rejects), (&self.output_part, &self.output)];
-        for (part, whole) in pairs {
-            let done = match fs::metadata(part) {
-                Ok(meta) if meta.len() == 0 && part == &self.rejects_part => {
-                    let _ = fs::remove_file(whole);
-                    fs::remove_file(part)
-                }
-                Ok(_) => fs::rename(part, whole),
-                // It has its name already.
-                Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-                Err(error) => Err(error),
-            };
-            done.map_err(|error| unwritable(whole, &error))?;
+        let failed = |path: &Path, error| unwritable(path, &error);
+        let rejects = &self.rejects_part;
+        match fs::metadata(rejects) {
+            Ok(meta) if meta.len() == 0 => {
+                let _ = fs::remove_file(&self.rejects);
+                fs::remove_file(rejects).map_err(|error| failed(rejects, error))?;
+            }
+            Ok(_) => {
+                fs::rename(rejects, &self.rejects).map_err(|error| failed(&self.rejects, error))?;
+            }
+            // It has its name already.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(failed(rejects, error)),
         }
-        Ok(())
+        if !self.output_part.exists() {
+            return Ok(());
+        }
+        let whole = match format.assembled(&self.output_part, &self.assembled(), workers) {
+            Ok(true) => self.assembled(),
+            Ok(false) => self.output_part.clone(),
+            Err(error) => return Err(failed(&self.output, error)),
+        };
+        fs::rename(whole, &self.output).map_err(|error| failed(&self.output, error))?;
+        match fs::remove_file(&self.output_part) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(failed(&self.output_part, error))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The output while it is made of its parts.
+    fn assembled(&self) -> PathBuf {
+        self.output_part.with_extension("whole")
     }
 
     /// Nothing is left to go on with.
@@ -144,6 +202,7 @@ impl Paths {
         let _ = fs::remove_file(&self.manifest);
         // Of a run that was killed while it wrote it.
         let _ = fs::remove_file(self.manifest.with_extension("json.new"));
+        let _ = fs::remove_file(self.assembled());
     }
 }
 

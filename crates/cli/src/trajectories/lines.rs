@@ -1,9 +1,13 @@
 //! Reading rows in chunks. Where a chunk ends depends on where it begins and on nothing else.
 
+use std::cell::Cell;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, stdin};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
+use super::files::Kind;
+use super::packed;
 use crate::input::is_stdin;
 
 /// The longest row that is read: what is longer is rejected, so that memory stays bounded.
@@ -14,10 +18,12 @@ pub const LONGEST: usize = 64 << 20;
 pub struct Position {
     /// Which of the inputs.
     pub file: usize,
-    /// Bytes of it that are done.
+    /// Bytes of its lines that are done; of Parquet, rows.
     pub offset: u64,
     /// Lines of it that are done.
     pub line: u64,
+    /// Bytes of the file that were read for that, about: for whoever wants to know how far it is.
+    pub read: u64,
 }
 
 /// Some rows.
@@ -32,10 +38,16 @@ pub struct Chunk {
     pub too_long: bool,
 }
 
+struct Open {
+    lines: Box<dyn Read>,
+    /// Of a packed file, the bytes that were read.
+    read: Option<Rc<Cell<u64>>>,
+}
+
 /// The chunks of some files.
 pub struct Chunks<'a> {
     files: &'a [PathBuf],
-    open: Option<Box<dyn Read>>,
+    open: Option<Open>,
     at: Position,
     /// What was read and is part of no chunk yet.
     rest: Vec<u8>,
@@ -61,7 +73,7 @@ impl<'a> Chunks<'a> {
         Ok(None)
     }
 
-    fn read(&mut self, path: &PathBuf) -> io::Result<Option<Chunk>> {
+    fn read(&mut self, path: &Path) -> io::Result<Option<Chunk>> {
         if self.open.is_none() {
             self.open = Some(open(path, self.at.offset)?);
         }
@@ -86,6 +98,7 @@ impl<'a> Chunks<'a> {
         let from = self.at;
         self.at.offset += bytes.len() as u64;
         self.at.line += lines + unended;
+        self.count();
         Chunk { from, to: self.at, bytes, too_long: false }
     }
 
@@ -108,25 +121,38 @@ impl<'a> Chunks<'a> {
         }
         self.at.offset += length;
         self.at.line += 1;
+        self.count();
         Ok(Chunk { from, to: self.at, bytes: Vec::new(), too_long: true })
+    }
+
+    fn count(&mut self) {
+        let read = self.open.as_ref().and_then(|open| open.read.as_ref()).map(|read| read.get());
+        self.at.read = read.unwrap_or(self.at.offset);
     }
 
     /// Reads until there are `wanted` bytes. True at the end of the file.
     fn fill(&mut self, bytes: &mut Vec<u8>, wanted: usize) -> io::Result<bool> {
         let Some(open) = &mut self.open else { return Ok(true) };
         let missing = wanted.saturating_sub(bytes.len()) as u64;
-        let read = open.by_ref().take(missing).read_to_end(bytes)?;
+        let read = open.lines.by_ref().take(missing).read_to_end(bytes)?;
         Ok((read as u64) < missing)
     }
 }
 
-fn open(path: &PathBuf, offset: u64) -> io::Result<Box<dyn Read>> {
-    if is_stdin(path) {
-        return Ok(Box::new(stdin()));
-    }
-    let mut file = File::open(path)?;
-    file.seek(SeekFrom::Start(offset))?;
-    Ok(Box::new(file))
+fn open(path: &Path, offset: u64) -> io::Result<Open> {
+    let lines: Box<dyn Read> = match Kind::of(path) {
+        _ if is_stdin(path) => Box::new(stdin()),
+        Kind::Packed => {
+            let (lines, read) = packed::open(path, offset)?;
+            return Ok(Open { lines, read: Some(read) });
+        }
+        _ => {
+            let mut file = File::open(path)?;
+            file.seek(SeekFrom::Start(offset))?;
+            Box::new(file)
+        }
+    };
+    Ok(Open { lines, read: None })
 }
 
 #[cfg(test)]
@@ -159,7 +185,7 @@ mod tests {
             assert_eq!(all(*to), whole[at + 1..]);
         }
         let last = whole.last().unwrap().1;
-        assert_eq!(last, Position { file: 2, offset: 6, line: 2 });
+        assert_eq!(last, Position { file: 2, offset: 6, line: 2, read: 6 });
         std::fs::remove_dir_all(folder).unwrap();
     }
 }

@@ -14,7 +14,7 @@ use super::lines::Position;
 use crate::error::CommandError;
 
 /// The version of this file.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 /// After a power failure at most this much is done again.
 const SYNC_EVERY: Duration = Duration::from_secs(1);
 

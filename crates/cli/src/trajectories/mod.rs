@@ -2,10 +2,14 @@
 //! the size of the input.
 
 mod cache;
+#[cfg(feature = "parquet")]
+mod columns;
 mod config;
 mod files;
 mod lines;
+mod lock;
 mod manifest;
+mod packed;
 mod passes;
 mod report;
 mod work;
@@ -23,9 +27,11 @@ use crate::host::now;
 use crate::output::{Color, Output};
 use crate::prepare;
 use config::Config;
-use files::{Inputs, Paths};
+use files::{Inputs, Kind, Paths};
+use lock::Lock;
 use manifest::{Manifest, Sink};
 use passes::{Asked, Options, Summaries};
+use work::Format;
 
 /// How rows are counted where nothing tells.
 const TOKENIZER: &str = "o200k";
@@ -42,6 +48,7 @@ struct Job {
     summaries: Summaries,
     /// What asking a model for them came to.
     asked: Option<Asked>,
+    format: Format,
 }
 
 pub fn run(args: &Trajectories, json: bool, output: &Output) -> Result<(), CommandError> {
@@ -54,11 +61,11 @@ pub fn run(args: &Trajectories, json: bool, output: &Output) -> Result<(), Comma
         output.stderr(&format!("{} {note}\n", style.paint(Color::Yellow, "note:")));
     }
     let options = Options::of(args, &config)?;
-    let (mut job, note) = job(args, &config)?;
+    let inputs = Inputs::new(&args.input, &args.output)?;
+    let (mut job, note) = job(args, &config, &inputs)?;
     if let Some(note) = note {
         output.stderr(&format!("{} {note}\n", style.paint(Color::Yellow, "note:")));
     }
-    let inputs = Inputs::new(&args.input, &args.output)?;
     let paths = Paths::new(&args.output, config.metrics_file.as_deref())?;
     if args.resume && inputs.has_stdin() {
         return Err(CommandError::usage(
@@ -70,6 +77,7 @@ pub fn run(args: &Trajectories, json: bool, output: &Output) -> Result<(), Comma
             "standard input cannot be read again: summaries by a model need files",
         ));
     }
+    let _lock = Lock::take(&paths.lock, &paths.output)?;
     let fingerprint = fingerprint(&job, options.as_ref(), &inputs);
     let sink = match args.resume.then(|| Manifest::load(&paths)).transpose()?.flatten() {
         Some(manifest) => manifest.check(&fingerprint, &paths)?.resume(&paths)?,
@@ -89,7 +97,7 @@ pub fn run(args: &Trajectories, json: bool, output: &Output) -> Result<(), Comma
     let mut manifest = work::work(&job, &inputs, &paths, sink, json)?;
     manifest.finish(now(), begun.elapsed());
     let document = report::document(&manifest, &job);
-    paths.publish(&manifest)?;
+    paths.publish(&manifest, &job.format, job.workers)?;
     if let Some(path) = &paths.metrics {
         output.file(path, (report::pretty(&document) + "\n").as_bytes())?;
     }
@@ -102,7 +110,11 @@ pub fn run(args: &Trajectories, json: bool, output: &Output) -> Result<(), Comma
 }
 
 /// What the command line and the file say together, and what has to be said about it.
-fn job(args: &Trajectories, config: &Config) -> Result<(Job, Option<String>), CommandError> {
+fn job(
+    args: &Trajectories,
+    config: &Config,
+    inputs: &Inputs,
+) -> Result<(Job, Option<String>), CommandError> {
     let trainer = args.trainer.as_deref().map(trainer).transpose()?;
     let placement = match (&args.placement, trainer) {
         (Some(name), _) => placement(name)?,
@@ -138,8 +150,46 @@ fn job(args: &Trajectories, config: &Config) -> Result<(Job, Option<String>), Co
     let save_over_limit = config.save_over_limit.unwrap_or(true);
     let workers = workers.max(1);
     let chunk = args.chunk_bytes;
-    let summaries = Summaries::Computed;
-    Ok((Job { settings, save_over_limit, counter, workers, chunk, summaries, asked: None }, note))
+    let format = format(args, inputs)?;
+    let job = Job {
+        settings,
+        save_over_limit,
+        counter,
+        workers,
+        chunk,
+        format,
+        summaries: Summaries::Computed,
+        asked: None,
+    };
+    Ok((job, note))
+}
+
+/// The format of the output, which says what the inputs have to be.
+fn format(args: &Trajectories, inputs: &Inputs) -> Result<Format, CommandError> {
+    let kind = Kind::of(&args.output);
+    let is_other =
+        |path: &&std::path::PathBuf| (Kind::of(path) == Kind::Parquet) != (kind == Kind::Parquet);
+    if let Some(other) = inputs.files.iter().find(is_other) {
+        return Err(CommandError::usage(format!(
+            "{} and {}: Parquet is written from Parquet, and lines from lines",
+            other.display(),
+            args.output.display()
+        )));
+    }
+    match kind {
+        Kind::Lines | Kind::Packed if args.column.is_some() => {
+            Err(CommandError::usage("--column is for Parquet: lines have no columns"))
+        }
+        Kind::Lines => Ok(Format::Lines),
+        Kind::Packed => Ok(Format::Packed),
+        #[cfg(feature = "parquet")]
+        Kind::Parquet => {
+            columns::Table::of(&inputs.files, args.column.as_deref()).map(Format::Parquet)
+        }
+        #[cfg(not(feature = "parquet"))]
+        Kind::Parquet => Err(CommandError::usage("this midfold was built without Parquet")
+            .hint("build it with: cargo install midfold-cli --features parquet")),
+    }
 }
 
 fn placement(name: &str) -> Result<Placement, CommandError> {
@@ -182,9 +232,10 @@ fn counter(
 /// Names all that the output depends on: a run goes on only where it is the same.
 fn fingerprint(job: &Job, options: Option<&Options>, inputs: &Inputs) -> String {
     let what = format!(
-        "{} {:?} {} {} {:?} {:?}",
+        "{} {:?} {} {} {} {:?} {:?}",
         env!("CARGO_PKG_VERSION"),
         job.settings,
+        job.format.identity(),
         job.save_over_limit,
         job.counter.name(),
         inputs.identity(),

@@ -48,7 +48,7 @@ impl Progress {
 
     fn done(&self, manifest: &Manifest) -> u64 {
         let position = manifest.position;
-        self.before.get(position.file).copied().unwrap_or(0) + position.offset
+        self.before.get(position.file).copied().unwrap_or(0) + position.read
     }
 
     pub fn show(&mut self, manifest: &Manifest) {

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -11,9 +11,12 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::Job;
-use super::files::{Inputs, Paths, unreadable};
-use super::lines::{Chunk, Chunks, LONGEST, Position};
+#[cfg(feature = "parquet")]
+use super::columns;
+use super::files::{Inputs, Paths, unreadable, unwritable};
+use super::lines::{self, Chunks, LONGEST, Position};
 use super::manifest::{Done, Manifest, Sink};
+use super::packed;
 use super::report::Progress;
 use crate::error::CommandError;
 
@@ -21,6 +24,44 @@ use crate::error::CommandError;
 const AHEAD: usize = 2;
 
 type Read = Result<Chunk, (PathBuf, io::Error)>;
+
+/// How rows stand in the output.
+pub enum Format {
+    Lines,
+    Packed,
+    #[cfg(feature = "parquet")]
+    Parquet(columns::Table),
+}
+
+impl Format {
+    /// What of it the output depends on.
+    pub fn identity(&self) -> String {
+        match self {
+            Self::Lines => "lines".to_owned(),
+            Self::Packed => "packed".to_owned(),
+            #[cfg(feature = "parquet")]
+            Self::Parquet(table) => format!("parquet {}", table.column()),
+        }
+    }
+
+    /// Makes the output of what was written chunk by chunk; false where it is that already.
+    pub fn assembled(&self, part: &Path, whole: &Path, workers: usize) -> io::Result<bool> {
+        match self {
+            Self::Lines => return Ok(false),
+            Self::Packed => packed::assemble(part, whole, workers)?,
+            #[cfg(feature = "parquet")]
+            Self::Parquet(table) => table.assemble(part, whole)?,
+        }
+        Ok(true)
+    }
+}
+
+/// Some rows.
+enum Chunk {
+    Lines(lines::Chunk),
+    #[cfg(feature = "parquet")]
+    Rows(columns::Chunk),
+}
 
 /// Does all the rows. What is returned says so, and nothing has its name yet.
 pub fn work(
@@ -68,7 +109,7 @@ fn threads(
     let (result, results) = channel::<(u64, Position, Result<Done, CommandError>)>();
     let tasks = Mutex::new(tasks);
     std::thread::scope(|scope| {
-        scope.spawn(move || reader(job.chunk, inputs, from, &permit, &task));
+        scope.spawn(move || reader(job, inputs, from, &permit, &task));
         for _ in 0..job.workers {
             let result = result.clone();
             let tasks = &tasks;
@@ -83,21 +124,43 @@ fn threads(
 }
 
 fn reader(
-    size: usize,
+    job: &Job,
     inputs: &Inputs,
     from: Position,
     permit: &SyncSender<()>,
     task: &Sender<(u64, Read)>,
 ) {
-    let mut chunks = Chunks::new(&inputs.files, from, size);
+    match &job.format {
+        Format::Lines | Format::Packed => {
+            let mut chunks = Chunks::new(&inputs.files, from, job.chunk);
+            hand_out(permit, task, || Ok(chunks.next()?.map(Chunk::Lines)));
+        }
+        #[cfg(feature = "parquet")]
+        Format::Parquet(_) => {
+            let mut chunks = columns::Chunks::new(&inputs.files, from, job.chunk);
+            hand_out(permit, task, || Ok(chunks.next()?.map(Chunk::Rows)));
+        }
+    }
+}
+
+/// Reads until there is nothing left, or nobody who works on it.
+fn hand_out(
+    permit: &SyncSender<()>,
+    task: &Sender<(u64, Read)>,
+    mut next: impl FnMut() -> Result<Option<Chunk>, (PathBuf, io::Error)>,
+) {
     for seq in 0.. {
-        let next = match chunks.next() {
+        // A chunk is not even read before there is room for it.
+        if permit.send(()).is_err() {
+            return;
+        }
+        let read = match next() {
             Ok(None) => return,
             Ok(Some(chunk)) => Ok(chunk),
             Err(error) => Err(error),
         };
-        let failed = next.is_err();
-        if permit.send(()).is_err() || task.send((seq, next)).is_err() || failed {
+        let failed = read.is_err();
+        if task.send((seq, read)).is_err() || failed {
             return;
         }
     }
@@ -114,7 +177,9 @@ fn worker(
         let next = tasks.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let Ok((seq, chunk)) = next else { return };
         let (to, done) = match chunk {
-            Ok(chunk) => (chunk.to, Ok(rows(job, inputs, &chunk))),
+            Ok(Chunk::Lines(chunk)) => (chunk.to, lines_of(job, inputs, &chunk)),
+            #[cfg(feature = "parquet")]
+            Ok(Chunk::Rows(chunk)) => (chunk.to, columns::rows(job, inputs, chunk)),
             Err((path, error)) => (Position::default(), Err(unreadable(&path, &error))),
         };
         if result.send((seq, to, done)).is_err() {
@@ -144,15 +209,24 @@ fn write(
     Ok(())
 }
 
-/// All rows of a chunk.
-fn rows(job: &Job, inputs: &Inputs, chunk: &Chunk) -> Done {
+/// All rows of a chunk, as they are written.
+fn lines_of(job: &Job, inputs: &Inputs, chunk: &lines::Chunk) -> Result<Done, CommandError> {
+    let mut done = rows(job, inputs, chunk);
+    if matches!(job.format, Format::Packed) {
+        done.output = packed::pack(&done.output)
+            .map_err(|error| unwritable(Path::new("the output"), &error))?;
+    }
+    Ok(done)
+}
+
+fn rows(job: &Job, inputs: &Inputs, chunk: &lines::Chunk) -> Done {
     let mut done = Done { output: Vec::with_capacity(chunk.bytes.len()), ..Done::default() };
     let name = inputs.files[chunk.from.file].display().to_string();
     if chunk.too_long {
         let reason = format!("longer than {} MB", LONGEST >> 20);
-        reject(&mut done, &name, chunk.to.line, "too-long", &reason);
+        reject(&mut done, &name, ("line", chunk.to.line), "too-long", &reason);
     }
-    for (at, line) in lines(&chunk.bytes).enumerate() {
+    for (at, line) in split(&chunk.bytes).enumerate() {
         let number = chunk.from.line + at as u64 + 1;
         let first = number == 1;
         let line = if first { line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line) } else { line };
@@ -163,7 +237,7 @@ fn rows(job: &Job, inputs: &Inputs, chunk: &Chunk) -> Done {
     done
 }
 
-fn lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+fn split(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     let mut at = 0;
     let ends = memchr::memchr_iter(b'\n', bytes).chain([bytes.len()]);
     ends.map(move |end| {
@@ -176,12 +250,13 @@ fn lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
 fn row(job: &Job, name: &str, number: u64, line: &[u8], done: &mut Done) {
     let found = match job.summaries.compress(line, &job.settings, &*job.counter) {
         Ok(found) => found,
-        Err(error) => return reject(done, name, number, error.code(), &error.to_string()),
+        Err(error) => {
+            return reject(done, name, ("line", number), error.code(), &error.to_string());
+        }
     };
     if found.metrics.still_over_limit && !job.save_over_limit {
-        let tokens = found.metrics.compressed_tokens;
-        let reason = format!("{tokens} tokens are left, and none of them may go");
-        return reject(done, name, number, "over-limit", &reason);
+        let reason = over_limit(found.metrics.compressed_tokens);
+        return reject(done, name, ("line", number), "over-limit", &reason);
     }
     done.output.extend_from_slice(found.bytes.as_deref().unwrap_or(line));
     done.output.push(b'\n');
@@ -189,8 +264,15 @@ fn row(job: &Job, name: &str, number: u64, line: &[u8], done: &mut Done) {
     done.counted += u64::from(found.counted);
 }
 
-fn reject(done: &mut Done, name: &str, number: u64, code: &str, reason: &str) {
-    let record = json!({ "file": name, "line": number, "code": code, "reason": reason });
+/// Why a row that stays too long is rejected.
+pub fn over_limit(tokens: u64) -> String {
+    format!("{tokens} tokens are left, and none of them may go")
+}
+
+/// Puts a row into the reject file: `place` says where it stands, and what that number is called.
+pub fn reject(done: &mut Done, file: &str, place: (&str, u64), code: &str, reason: &str) {
+    let (counted, number) = place;
+    let record = json!({ "file": file, counted: number, "code": code, "reason": reason });
     done.rejects.extend_from_slice(record.to_string().as_bytes());
     done.rejects.push(b'\n');
     done.totals.reject();

@@ -139,7 +139,7 @@ impl<'a> Bench<'a> {
             let settings = Settings {
                 window: *window,
                 violations: &violations,
-                search: None,
+                search: false,
                 prices: self.prices,
                 clock: None,
             };

@@ -27,7 +27,7 @@ fn every_subcommand_has_help_with_an_example() {
                 "list", "log", "undo", "pin", "unpin", "fork",
             ][..],
         ),
-        ("recall", &["grep", "expand", "describe", "tools"]),
+        ("recall", &["grep", "names", "expand", "describe", "tools"]),
         ("store", &["export", "import"]),
     ] {
         for command in commands {

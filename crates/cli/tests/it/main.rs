@@ -10,7 +10,11 @@ mod inspect;
 mod replay;
 mod session;
 mod trajectories;
+mod trajectories_files;
+mod trajectories_killed;
 mod trajectories_model;
+#[cfg(feature = "parquet")]
+mod trajectories_parquet;
 mod tune;
 mod verify;
 mod worker;

@@ -82,6 +82,7 @@ fn from_new_to_a_checked_export() {
     shown!("explain-nothing", store, ["explain", "demo", "zebra"]);
     shown!("audit", store, ["audit", "demo"]);
     shown!("recall-grep", store, ["recall", "grep", "demo", "LED-4101"]);
+    shown!("recall-names", store, ["recall", "names", "demo", "the ledger", "--max-chars", "200"]);
     shown!("recall-expand", store, ["recall", "expand", "demo", "6-9", "--max-chars", "300"]);
     let described = ok(store, &["recall", "describe", "demo", "1"], b"");
     assert!(described.starts_with("fold 1 (") && described.contains("## Conversation Summary"));

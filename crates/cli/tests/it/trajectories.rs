@@ -2,13 +2,11 @@
 
 use std::fmt::Write as _;
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::Stdio;
-use std::time::{Duration, Instant};
+use std::path::Path;
 
 use serde_json::Value;
 
-use crate::{folder, midfold, regex_of, run, seen, stdout};
+use crate::{folder, regex_of, run, seen, stdout};
 
 /// A row with `steps` calls, as an agent in a shell leaves it. The same number gives the same row.
 pub fn row(n: usize, steps: usize) -> String {
@@ -28,7 +26,7 @@ pub fn row(n: usize, steps: usize) -> String {
 }
 
 /// Rows of very different lengths; some lines cannot be used.
-fn rows(count: usize) -> String {
+pub fn rows(count: usize) -> String {
     let mut text = String::new();
     for n in 0..count {
         match n % 50 {
@@ -41,11 +39,11 @@ fn rows(count: usize) -> String {
     text
 }
 
-fn text(path: &Path) -> String {
+pub fn text(path: &Path) -> String {
     path.display().to_string()
 }
 
-fn json(path: &Path) -> Value {
+pub fn json(path: &Path) -> Value {
     serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
 }
 
@@ -59,7 +57,7 @@ fn sees(name: &str, args: &[&str]) {
     settings.bind(|| insta::assert_snapshot!(name, seen(&output)));
 }
 
-const LIMITS: [&str; 4] = ["--target-tokens", "700", "--summary-tokens", "200"];
+pub const LIMITS: [&str; 4] = ["--target-tokens", "700", "--summary-tokens", "200"];
 
 #[test]
 fn help() {
@@ -214,99 +212,4 @@ fn wrong_use_is_told() {
     fails(&[&input, "-o", &out, "--placement", "human"], 2, "human_turn");
     fails(&[&input, "-o", &out, "--trainer", "tlr"], 2, "did you mean `trl`");
     fails(&["-", "-o", &out, "--resume"], 2, "cannot be read again");
-}
-
-/// What an interrupted run says about itself.
-fn progress(manifest: &Path) -> Option<(u64, u64)> {
-    let manifest: Value = serde_json::from_slice(&fs::read(manifest).ok()?).ok()?;
-    let totals = &manifest["totals"];
-    let rows = totals["trajectories"].as_u64()? + totals["failed"].as_u64()?;
-    Some((manifest["position"]["offset"].as_u64()?, rows))
-}
-
-#[test]
-fn a_run_that_is_killed_again_and_again_writes_what_an_undisturbed_one_writes() {
-    const KILLS: u64 = 10;
-    let tmp = folder("trajectories-kill");
-    let input = tmp.join("runs.jsonl");
-    fs::write(&input, rows(2_000)).unwrap();
-    let size = fs::metadata(&input).unwrap().len();
-    let command = |out: &Path, more: &[&str]| {
-        let (input, out) = (text(&input), text(out));
-        let args =
-            [&["trajectories", &input, "-o", &out, "--chunk-bytes", "30000"], &LIMITS[..], more];
-        midfold(&args.concat())
-    };
-    let whole = tmp.join("whole.jsonl");
-    let done = command(&whole, &[]).output().unwrap();
-    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
-
-    let out = tmp.join("killed.jsonl");
-    let manifest = tmp.join("killed.jsonl.manifest.json");
-    let (mut killed, mut last) = (0, 0);
-    let mut random = 0x9e37_79b9_7f4a_7c15_u64;
-    for n in 0..KILLS {
-        random =
-            random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        // Somewhere in the next tenth of the input, or at once.
-        let until = size * n / (KILLS + 1) + (random >> 33) % (size / (KILLS + 1));
-        let workers = ["1", "2", "3"][(n % 3) as usize];
-        let mut child = command(&out, &["--resume", "--workers", workers])
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        let begun = Instant::now();
-        while child.try_wait().unwrap().is_none() && begun.elapsed() < Duration::from_secs(60) {
-            if progress(&manifest).is_some_and(|(offset, _)| offset >= until) {
-                break;
-            }
-            std::thread::sleep(Duration::from_millis(1));
-        }
-        killed += u64::from(child.try_wait().unwrap().is_none());
-        let _ = child.kill();
-        child.wait().unwrap();
-        if let Some((_, rows)) = progress(&manifest) {
-            assert!(rows >= last, "what is done stays done");
-            last = rows;
-        }
-    }
-    assert!(killed >= KILLS / 2, "only {killed} runs were killed");
-    assert!(!out.exists(), "no row has its name before all are there");
-    let done = command(&out, &["--resume"]).output().unwrap();
-    let stderr = String::from_utf8(done.stderr).unwrap();
-    assert!(done.status.success(), "{stderr}");
-    // None is done twice: this run began after those that were there.
-    let resumed: String = stderr
-        .lines()
-        .find(|line| line.contains("resumed"))
-        .unwrap_or_default()
-        .chars()
-        .filter(char::is_ascii_digit)
-        .collect();
-    assert_eq!(resumed, last.to_string());
-
-    let beside = |path: &Path, end: &str| path.with_extension(end);
-    for end in ["jsonl", "rejects.jsonl"] {
-        let [a, b] = [&whole, &out].map(|path| fs::read(beside(path, end)).unwrap());
-        assert!(a == b, "{end} differs");
-    }
-    let [mut a, mut b] = [&whole, &out].map(|path| json(&beside(path, "metrics.json")));
-    (a["processing"], b["processing"]) = (Value::Null, Value::Null);
-    assert_eq!(a, b);
-    assert!(!manifest.exists());
-    // Other settings do not go on with it.
-    let started = out.with_extension("jsonl.manifest.json");
-    let part: PathBuf = out.with_extension("jsonl.part");
-    let mut child = command(&out, &[]).stderr(Stdio::null()).spawn().unwrap();
-    while child.try_wait().unwrap().is_none() && progress(&started).is_none_or(|(at, _)| at == 0) {
-        std::thread::sleep(Duration::from_millis(1));
-    }
-    let _ = child.kill();
-    child.wait().unwrap();
-    if part.exists() {
-        let other = command(&out, &["--resume", "--keep-last", "6"]).output().unwrap();
-        let stderr = String::from_utf8(other.stderr).unwrap();
-        assert!(stderr.contains("had other settings"), "{stderr}");
-    }
 }

@@ -7,6 +7,7 @@ mod attribution;
 pub mod compose;
 pub mod escape;
 pub mod gather;
+pub mod gone;
 pub mod ground;
 mod guard;
 pub mod idtable;

@@ -103,7 +103,7 @@ mod weight {
 const LEAST_HOPE: i64 = -170;
 
 /// How likely an identifier is used again.
-fn hope(id: &str, used: &IdUse, focus: &[String]) -> i64 {
+pub(super) fn hope(id: &str, used: &IdUse, focus: &[String]) -> i64 {
     let mut hope = weight::OFTEN_SAID * log2(used.said)
         + weight::OFTEN_USER * log2(used.user)
         + weight::OFTEN_RESULT * log2(used.result);
@@ -134,14 +134,14 @@ fn is_hit(id: &str) -> bool {
 }
 
 /// The same against what a place costs.
-fn worth(id: &str, hope: i64) -> i64 {
+pub(super) fn worth(id: &str, hope: i64) -> i64 {
     /// Keeps the shortest from always winning.
     const SHORTEST: usize = 8;
     hope + weight::LENGTH * log2(u32::try_from(id.len() + SHORTEST).unwrap_or(u32::MAX))
 }
 
 /// `4 × log2(1 + n)`, linear between powers of two.
-fn log2(n: u32) -> i64 {
+pub(super) fn log2(n: u32) -> i64 {
     let n = i64::from(n) + 1;
     let whole = i64::from(n.ilog2());
     let base = 1i64 << whole;

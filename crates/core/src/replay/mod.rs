@@ -16,11 +16,12 @@ mod recording;
 mod texts;
 
 use bytes::Bytes;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::narrate::{SummaryFailure, SummaryReply, SummaryRequest};
 use crate::plan::PlanError;
 use crate::policy::Policy;
+use crate::recap::gone::{self, By, Gone};
 use crate::replay::drive::{Asked, Driver, Sent};
 use crate::replay::fabric::Fabric;
 use crate::replay::judge::{Held, Step};
@@ -69,9 +70,6 @@ pub trait Outside {
 
 /// Counts violations of a context.
 pub type Violations<'a> = &'a dyn Fn(&[(&[u8], &View)]) -> usize;
-/// One search over the first events of the log, for the newest user and tool text: what comes
-/// back, as text.
-pub type Search<'a> = &'a dyn Fn(usize, &str) -> String;
 
 /// What a host brings.
 pub struct Settings<'a> {
@@ -79,10 +77,10 @@ pub struct Settings<'a> {
     pub window: u64,
     /// Counts violations of a context.
     pub violations: Violations<'a>,
-    /// Searches the log, for what is reachable.
-    pub search: Option<Search<'a>>,
     /// What requests cost, beside the reference.
     pub prices: &'a Prices,
+    /// Whether to find out what one search over the log would bring back.
+    pub search: bool,
     /// A clock, in nanoseconds from anywhere.
     pub clock: Option<&'a dyn Fn() -> u64>,
 }
@@ -180,12 +178,17 @@ pub fn replay(
         losses: FxHashMap::default(),
         artifacts: std::collections::BTreeSet::new(),
         raw_sent: 0,
+        gone: Gone::default(),
+        searched: 0,
     };
     for request in &recording.requests {
         run.request(request)?;
     }
     Ok(run.finish())
 }
+
+/// Characters that one search brings back.
+const BACK: usize = 2_000;
 
 struct Run<'a> {
     recording: &'a Recording,
@@ -199,6 +202,10 @@ struct Run<'a> {
     artifacts: std::collections::BTreeSet<(u32, bool)>,
     /// Events of the raw request before.
     raw_sent: usize,
+    /// The names of the first events of the log.
+    gone: Gone,
+    /// How many events those are.
+    searched: usize,
 }
 
 impl Run<'_> {
@@ -336,16 +343,12 @@ impl Run<'_> {
         if missing.is_empty() {
             return;
         }
-        let back = self.settings.search.map(|search| {
-            let text = search(request.at, &newest(self.recording, request.at));
-            crate::ids::identifiers(&text)
-                .map(str::to_owned)
-                .collect::<std::collections::HashSet<_>>()
-        });
+        let search = self.settings.search;
+        let back = if search { self.back(request.at) } else { FxHashSet::default() };
         for need in missing {
             let id = self.recording.ids.text(need.id);
-            let recalled = back.as_ref().is_some_and(|back| back.contains(id));
-            if back.is_some() {
+            let recalled = back.contains(&need.id);
+            if search {
                 self.found.measures.reachable.take(recalled);
             }
             let loss = self.losses.entry(need.id).or_insert_with(|| Loss {
@@ -359,6 +362,22 @@ impl Run<'_> {
             loss.times += 1;
             loss.recalled &= recalled;
         }
+    }
+
+    /// What one search over the log brings back: the names that left, ranked for the newest text.
+    fn back(&mut self, upto: usize) -> FxHashSet<u32> {
+        let recording = self.recording;
+        let events = &recording.log.events()[self.searched..upto];
+        for (event, mentions) in events.iter().zip(&recording.mentions[self.searched..upto]) {
+            let by = By::of(&event.view);
+            for id in &mentions.ids {
+                self.gone.add_name(event.seq, by, recording.ids.text(*id));
+            }
+        }
+        self.searched = upto;
+        let here = |id: &str| recording.ids.get(id).is_some_and(|id| self.held.ids.has(id));
+        let names = self.gone.ranked(&newest(recording, upto), here);
+        gone::fit(&names, BACK).into_iter().filter_map(|id| recording.ids.get(id)).collect()
     }
 
     /// Files that calls used before the newest fold, and what this request's answer reads again.

@@ -100,7 +100,7 @@ pub fn run(
     strategy: Strategy<'_>,
     window: u64,
 ) -> Result<Replayed, ReplayError> {
-    with(recording, strategy, window, &Prices::reference(), None)
+    with(recording, strategy, window, &Prices::reference(), false)
 }
 
 pub fn with(
@@ -108,7 +108,7 @@ pub fn with(
     strategy: Strategy<'_>,
     window: u64,
     prices: &Prices,
-    search: Option<midfold_core::replay::Search<'_>>,
+    search: bool,
 ) -> Result<Replayed, ReplayError> {
     let rules = *recording.log().profile();
     let violations = |context: &[(&[u8], &View)]| profile::validate_views(context, &rules).len();

@@ -65,7 +65,7 @@ fn a_price_table_knows_a_least_prefix_and_a_cliff() {
         cliff: Some(Cliff { above: 1_600, input: 2.0, output: 1.0 }),
         ..Prices::reference()
     };
-    let found = with(&talk().recording(), Strategy::Raw, 100_000, &table, None).unwrap();
+    let found = with(&talk().recording(), Strategy::Raw, 100_000, &table, false).unwrap();
     let sum = &found.measures;
     // 104 tokens are below what is cached: plain input. 622 are written, the prefix of 104 is too
     // short to be read. 1,640 are above the cliff: all twice as dear.

@@ -251,7 +251,7 @@ proptest! {
         };
         let prices = Prices::reference();
         let settings =
-            Settings { window, violations: &violations, search: None, prices: &prices, clock: None };
+            Settings { window, violations: &violations, search: false, prices: &prices, clock: None };
         let strategy = match form {
             Form::Raw => Strategy::Raw,
             Form::Stateless => Strategy::Stateless(&policy),

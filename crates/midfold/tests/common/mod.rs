@@ -86,7 +86,7 @@ pub fn replay(
         let settings = Settings {
             window,
             violations: &violations,
-            search: None,
+            search: false,
             prices: &prices,
             clock: None,
         };

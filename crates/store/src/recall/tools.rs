@@ -3,7 +3,10 @@
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::{MAX_HITS, MAX_PAGE_CHARS, PAGE_CHARS, RecallError, What, describe, expand, grep};
+use super::{
+    MAX_HITS, MAX_NAME_CHARS, MAX_PAGE_CHARS, NAME_CHARS, PAGE_CHARS, RecallError, What, describe,
+    expand, grep, names,
+};
 use crate::types::SearchMode;
 use crate::{Store, StoreError};
 
@@ -21,7 +24,7 @@ pub enum Shape {
     Anthropic,
 }
 
-/// The three tools, as a JSON array for the `tools` of a request.
+/// The four tools, as a JSON array for the `tools` of a request.
 ///
 /// ```
 /// use midfold_store::recall::{Shape, tools};
@@ -42,7 +45,7 @@ pub fn tools(shape: Shape) -> String {
     Value::from(table().into_iter().map(tool).collect::<Vec<_>>()).to_string()
 }
 
-fn table() -> [(&'static str, &'static str, Value); 3] {
+fn table() -> [(&'static str, &'static str, Value); 4] {
     [
         (
             "recall_grep",
@@ -62,6 +65,22 @@ fn table() -> [(&'static str, &'static str, Value); 3] {
                     "limit": { "type": "integer", "minimum": 1, "maximum": MAX_HITS },
                 }),
                 &["query"],
+            ),
+        ),
+        (
+            "recall_names",
+            "Lists names (files, symbols, ids, numbers) that were compacted away and stand nowhere \
+             in front of you, the most likely needed first. Use it when you know what you need and \
+             not what it is called; then recall_grep finds where it was said.",
+            object(
+                json!({
+                    "question": {
+                        "type": "string",
+                        "description": "what you are about to do, in words; may be left out",
+                    },
+                    "max_chars": { "type": "integer", "minimum": 1, "maximum": MAX_NAME_CHARS },
+                }),
+                &[],
             ),
         ),
         (
@@ -190,12 +209,21 @@ async fn run(
             }
             Ok(quoted("found", &found))
         }
+        "recall_names" => {
+            let question = text(arguments, "question")?.unwrap_or_default();
+            let found = names(store, session, &question, chars(arguments, NAME_CHARS)?).await?;
+            // One text: a list of JSON strings would cost a quarter more.
+            let mut answer = quoted("names", &found.names.join(" "));
+            if found.more > 0 {
+                answer["more"] = json!(found.more);
+            }
+            Ok(answer)
+        }
         "recall_expand" => {
             let what = text(arguments, "what")?.ok_or_else(|| missing("what"))?;
             let what = What::parse(&what)?;
             let cursor = text(arguments, "cursor")?.filter(|cursor| !cursor.is_empty());
-            let max = number(arguments, "max_chars")?
-                .map_or(PAGE_CHARS, |max| usize::try_from(max).unwrap_or(MAX_PAGE_CHARS));
+            let max = chars(arguments, PAGE_CHARS)?;
             let page = expand(store, session, &what, cursor.as_deref(), max).await?;
             let mut answer = quoted("originals", &page.originals);
             if let Some(next) = page.next {
@@ -210,7 +238,7 @@ async fn run(
         }
         other => Err(Refusal::new(
             format!("there is no tool `{}`", other.chars().take(80).collect::<String>()),
-            "Use recall_grep, recall_expand or recall_describe.",
+            "Use recall_grep, recall_names, recall_expand or recall_describe.",
         )),
     }
 }
@@ -249,6 +277,11 @@ fn number(arguments: &Map<String, Value>, key: &str) -> Result<Option<u64>, Refu
         let error = format!("`{key}` is no whole number above 0");
         Refusal::new(error, format!("Send `{key}` as a number, or leave it out."))
     })
+}
+
+fn chars(arguments: &Map<String, Value>, usual: usize) -> Result<usize, Refusal> {
+    let asked = number(arguments, "max_chars")?;
+    Ok(asked.map_or(usual, |max| usize::try_from(max).unwrap_or(usize::MAX)))
 }
 
 fn mode(arguments: &Map<String, Value>) -> Result<SearchMode, Refusal> {

@@ -1,0 +1,89 @@
+//! Columns of lists with one element for each turn (masks, weights, rewards): they follow the
+//! turns.
+
+use arrow_array::{Array, ArrayRef, GenericListArray, OffsetSizeTrait, RecordBatch};
+use arrow_schema::{ArrowError, DataType, Field};
+use midfold_core::trajectory::TurnMap;
+use midfold_formats::trajectory::ALIGNED;
+
+use crate::Report;
+use crate::rebuild::{Pieces, nothing, relist};
+use crate::row::Change;
+use crate::source::Lists;
+
+/// Takes from such columns what belongs to turns that left; a summary's own turn gets the element
+/// that says nothing. `more` names columns beside [`ALIGNED`].
+pub(crate) fn columns(
+    batch: &RecordBatch,
+    columns: &mut [ArrayRef],
+    changes: &[(usize, Change)],
+    rows: &[Report],
+    more: &[String],
+) -> Result<(), ArrowError> {
+    // A whole row has its lists inside.
+    let changed = changes.iter().filter(|(_, change)| !matches!(change, Change::Whole(_)));
+    let maps: Vec<(usize, &TurnMap)> = changed
+        .filter_map(|(at, _)| match rows.get(*at)? {
+            Report::Done { map, .. } => Some((*at, map)),
+            Report::Failed { .. } => None,
+        })
+        .collect();
+    for (field, column) in batch.schema_ref().fields().iter().zip(columns) {
+        let name = field.name().as_str();
+        if !ALIGNED.contains(&name) && !more.iter().any(|more| more == name) {
+            continue;
+        }
+        let aligned = match Lists::of(column) {
+            Some(Lists::Small(lists)) => follow(lists, &maps)?,
+            Some(Lists::Large(lists)) => follow(lists, &maps)?,
+            None => None,
+        };
+        if let Some(aligned) = aligned {
+            *column = aligned;
+        }
+    }
+    Ok(())
+}
+
+/// The lists without the elements of turns that left; `None` where there are none.
+fn follow<O: OffsetSizeTrait>(
+    lists: &GenericListArray<O>,
+    maps: &[(usize, &TurnMap)],
+) -> Result<Option<ArrayRef>, ArrowError> {
+    let mut pieces = Pieces::default();
+    let mut maps = maps.iter().peekable();
+    let mut lengths = Vec::with_capacity(lists.len());
+    let mut changed = false;
+    for at in 0..lists.len() {
+        let map = maps.next_if(|(row, _)| *row == at).map(|(_, map)| *map);
+        let offsets = lists.value_offsets();
+        let (start, end) = (offsets[at].as_usize(), offsets[at + 1].as_usize());
+        let turns = if lists.is_valid(at) { start..end } else { start..start };
+        match map.and_then(|map| Some((map, map.span()?))) {
+            Some((map, span)) if map.turns_before() == turns.len() => {
+                changed = true;
+                pieces.keep(start..start + span.start);
+                if map.summary().is_some() {
+                    pieces.put(0);
+                }
+                pieces.keep(start + span.end..end);
+                lengths.push(map.turns_after());
+            }
+            _ => {
+                lengths.push(turns.len());
+                pieces.keep(turns);
+            }
+        }
+    }
+    if !changed {
+        return Ok(None);
+    }
+    let (DataType::List(item) | DataType::LargeList(item)) = lists.data_type() else {
+        return Ok(None);
+    };
+    // Nothing is learned from a summary: 0, false or "", and null only where those are no values.
+    let plain = !item.data_type().is_nested();
+    let filler = nothing(&Field::clone(&**item).with_nullable(!plain));
+    let values = pieces.join(lists.values(), &filler)?;
+    relist(lists, lengths, values).map(Some)
+}

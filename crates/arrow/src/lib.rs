@@ -1,0 +1,186 @@
+//! Arrow for midfold: batches of trajectories in, batches of trajectories out.
+//!
+//! [`compress_batch`] is a pure function over a `RecordBatch`, for engines that have their own
+//! scheduler: same rows, same order, one thread. A row is written in one of three ways:
+//!
+//! - a text column `conversations` or `messages` with the list of turns as JSON,
+//! - a list of structs of that name (`from`, `value`; or `role`, `content`, …),
+//! - a text column with the whole row as JSON.
+//!
+//! What has no summary keeps its bytes; other columns are the same buffers. What happened to each
+//! row stands in four new columns, and a row that cannot be used is one of them: it passes as it
+//! is, with the reason beside it.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use arrow_array::cast::AsArray;
+//! use arrow_array::{ArrayRef, RecordBatch, StringArray};
+//! use midfold_arrow::{Options, compress_batch};
+//! use midfold_formats::trajectory::Bytes4; // four bytes a token
+//!
+//! let turn = |from: &str, text: &str| format!(r#"{{"from":"{from}","value":"{text}"}}"#);
+//! let mut turns = vec![turn("human", "Fix src/a.rs")];
+//! for n in 0..40 {
+//!     turns.push(turn("gpt", &format!("Looking at part {n} of src/a.rs")));
+//!     turns.push(turn("tool", &"one more line of output ".repeat(20)));
+//! }
+//! turns.push(turn("gpt", "Done."));
+//! let rows = StringArray::from(vec![format!("[{}]", turns.join(",")), "[]".into(), "[".into()]);
+//! let batch = RecordBatch::try_from_iter([("conversations", Arc::new(rows) as ArrayRef)])?;
+//!
+//! let mut options = Options::new(Arc::new(Bytes4));
+//! options.settings.limits.target = 4_000;
+//! let done = compress_batch(&batch, &options)?;
+//! let status = done.column_by_name("status").unwrap().as_string::<i32>();
+//! assert_eq!(status.iter().flatten().collect::<Vec<_>>(), ["compressed", "skipped", "error"]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
+
+mod aligned;
+mod json;
+mod rebuild;
+mod report;
+mod row;
+mod source;
+
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, RecordBatch};
+use arrow_schema::{ArrowError, DataType, Schema, SchemaRef};
+use midfold_core::Counter;
+use midfold_formats::trajectory::{self, Settings};
+
+use row::Change;
+use source::Source;
+
+pub use report::{Report, Status};
+
+/// Names of the columns that are added, in order.
+pub const COLUMNS: [&str; 4] = ["status", "tokens_before", "tokens_after", "fold"];
+
+/// What is to be done with batches.
+#[derive(Clone)]
+pub struct Options {
+    /// What is to be done with rows.
+    pub settings: Settings,
+    /// How tokens are counted.
+    pub counter: Arc<dyn Counter>,
+    /// The column with the turns. `None`: `conversations`, `messages`, or a text column `line`,
+    /// `row`, `json` or `text` with whole rows, whichever is there first.
+    pub column: Option<String>,
+    /// Stands before the names of the columns that are added ([`COLUMNS`]).
+    pub prefix: String,
+}
+
+impl Options {
+    /// Default settings.
+    #[must_use]
+    pub fn new(counter: Arc<dyn Counter>) -> Self {
+        Self { settings: Settings::default(), counter, column: None, prefix: String::new() }
+    }
+}
+
+/// A batch that cannot be used at all. A row never is the reason.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BatchError {
+    /// There is no column of this name.
+    #[error("there is no column `{0}`")]
+    NoColumn(String),
+    /// Nothing looks like rows.
+    #[error("there is no column `conversations` or `messages`, and none with whole rows")]
+    NoRows,
+    /// The column holds neither text nor lists of turns.
+    #[error("column `{name}` is {found}: neither text nor a list of structs with {wanted}")]
+    BadColumn {
+        /// Its name.
+        name: String,
+        /// Its type.
+        found: DataType,
+        /// Members of a turn.
+        wanted: &'static str,
+    },
+    /// A column that is to be added is there already.
+    #[error("there is a column `{0}` already: set a prefix for those that are added")]
+    Taken(String),
+    /// Arrow refused; a batch that is too large for the offsets of its columns, most likely.
+    #[error(transparent)]
+    Arrow(#[from] ArrowError),
+}
+
+/// A batch, and what was done with each of its rows.
+#[derive(Debug)]
+pub struct Compressed {
+    /// The same rows, with [`COLUMNS`] behind the others.
+    pub batch: RecordBatch,
+    /// One for each row.
+    pub rows: Vec<Report>,
+}
+
+/// Compresses all rows of a batch.
+///
+/// # Errors
+/// [`BatchError`]: there is no column with rows, or a name is taken.
+pub fn compress_batch(batch: &RecordBatch, options: &Options) -> Result<RecordBatch, BatchError> {
+    compress(batch, options).map(|done| done.batch)
+}
+
+/// As [`compress_batch`], with the metrics of each row for whoever sums them up.
+///
+/// # Errors
+/// [`BatchError`]: there is no column with rows, or a name is taken.
+pub fn compress(batch: &RecordBatch, options: &Options) -> Result<Compressed, BatchError> {
+    compress_with(batch, options, &|line| {
+        trajectory::compress(line, &options.settings, &*options.counter)
+    })
+}
+
+/// What is done with one row, as a line of JSON.
+pub type RowPass<'a> = &'a dyn Fn(&[u8]) -> Result<trajectory::Compressed, trajectory::RowError>;
+
+/// As [`compress`], with another pass over the rows: for summaries that a model wrote.
+///
+/// # Errors
+/// [`BatchError`]: there is no column with rows, or a name is taken.
+pub fn compress_with(
+    batch: &RecordBatch,
+    options: &Options,
+    pass: RowPass<'_>,
+) -> Result<Compressed, BatchError> {
+    let schema = output_schema(batch.schema_ref(), options)?;
+    let source = Source::of(batch, options)?;
+    let mut rows = Vec::with_capacity(batch.num_rows());
+    let mut changes: Vec<(usize, Change)> = Vec::new();
+    let mut line = Vec::new();
+    for at in 0..batch.num_rows() {
+        let form = source.line(at, &mut line);
+        let (report, change) = row::compress(&line, form, &source, pass);
+        changes.extend(change.map(|change| (at, change)));
+        rows.push(report);
+    }
+    let mut columns: Vec<ArrayRef> = batch.columns().to_vec();
+    if !changes.is_empty() {
+        columns[source.index] = rebuild::column(&columns[source.index], &source, &changes)?;
+        aligned::columns(batch, &mut columns, &changes, &rows, &options.settings.aligned)?;
+    }
+    columns.extend(report::columns(&rows));
+    Ok(Compressed { batch: RecordBatch::try_new(schema, columns)?, rows })
+}
+
+/// The schema of what comes of a batch with this one: the same fields, then [`COLUMNS`].
+///
+/// # Errors
+/// [`BatchError`]: there is no column with rows, or a name is taken.
+pub fn output_schema(schema: &Schema, options: &Options) -> Result<SchemaRef, BatchError> {
+    source::find(schema, options.column.as_deref())?;
+    let mut fields: Vec<_> = schema.fields().iter().cloned().collect();
+    for field in report::fields(&options.prefix) {
+        if schema.column_with_name(field.name()).is_some() {
+            return Err(BatchError::Taken(field.name().clone()));
+        }
+        fields.push(Arc::new(field));
+    }
+    Ok(Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone())))
+}

@@ -1,0 +1,228 @@
+//! Columns with other rows in the place of some. What stays is copied from the old column as it
+//! is, nulls and nested values included; it never passes through JSON.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::{
+    Array, ArrayRef, GenericListArray, LargeStringArray, OffsetSizeTrait, StringArray,
+    StringViewArray, StructArray, make_array, new_null_array,
+};
+use arrow_buffer::OffsetBuffer;
+use arrow_data::ArrayData;
+use arrow_data::transform::MutableArrayData;
+use arrow_schema::{ArrowError, DataType, Field};
+
+use crate::row::{Change, NewTurn, Slot};
+use crate::source::{Lists, Rows, Source};
+
+/// The column of rows, with `changes` (row, what takes its place; in order) in it.
+pub(crate) fn column(
+    column: &ArrayRef,
+    source: &Source<'_>,
+    changes: &[(usize, Change)],
+) -> Result<ArrayRef, ArrowError> {
+    match source.rows() {
+        Rows::Text(_) => text_column(column, changes),
+        Rows::Lists(Lists::Small(lists)) => list_column(lists, source, changes),
+        Rows::Lists(Lists::Large(lists)) => list_column(lists, source, changes),
+    }
+}
+
+fn text_column(column: &ArrayRef, changes: &[(usize, Change)]) -> Result<ArrayRef, ArrowError> {
+    let mut pieces = Pieces::default();
+    let mut texts = Vec::new();
+    let mut from = 0;
+    for (at, change) in changes {
+        let (Change::Whole(text) | Change::List(text)) = change else { continue };
+        pieces.keep(from..*at);
+        pieces.put(texts.len());
+        texts.push(Some(text.as_str()));
+        from = at + 1;
+    }
+    pieces.keep(from..column.len());
+    pieces.join(column, &text_array(column.data_type(), &texts))
+}
+
+/// Texts as an array of this type of text.
+fn text_array(kind: &DataType, texts: &[Option<&str>]) -> ArrayRef {
+    let texts = texts.iter().copied();
+    match kind {
+        DataType::LargeUtf8 => Arc::new(texts.collect::<LargeStringArray>()),
+        DataType::Utf8View => Arc::new(texts.collect::<StringViewArray>()),
+        _ => Arc::new(texts.collect::<StringArray>()),
+    }
+}
+
+fn list_column<O: OffsetSizeTrait>(
+    lists: &GenericListArray<O>,
+    source: &Source<'_>,
+    changes: &[(usize, Change)],
+) -> Result<ArrayRef, ArrowError> {
+    let mut pieces = Pieces::default();
+    let mut turns: Vec<(usize, &NewTurn)> = Vec::new();
+    let mut changes = changes.iter().peekable();
+    let mut lengths = Vec::with_capacity(lists.len());
+    for at in 0..lists.len() {
+        let before = pieces.len;
+        let first = source.first_turn(at);
+        match changes.next_if(|(row, _)| *row == at) {
+            Some((_, Change::Turns(slots))) => {
+                for slot in slots {
+                    match slot {
+                        Slot::Kept(turn) => pieces.keep(first + turn..first + turn + 1),
+                        Slot::New(turn) => {
+                            pieces.put(turns.len());
+                            turns.push((first, turn));
+                        }
+                    }
+                }
+            }
+            _ if lists.is_valid(at) => {
+                pieces.keep(first..first + lists.value_length(at).as_usize())
+            }
+            _ => {}
+        }
+        lengths.push(pieces.len - before);
+    }
+    let values = lists.values();
+    let new = new_turns(values.as_struct(), &turns)?;
+    let values = pieces.join(values, &new)?;
+    relist(lists, lengths, values)
+}
+
+/// Lists like these, of other lengths and with other elements.
+pub(crate) fn relist<O: OffsetSizeTrait>(
+    lists: &GenericListArray<O>,
+    lengths: Vec<usize>,
+    values: ArrayRef,
+) -> Result<ArrayRef, ArrowError> {
+    let (DataType::List(item) | DataType::LargeList(item)) = lists.data_type() else {
+        return Err(ArrowError::SchemaError("no list".to_owned()));
+    };
+    let offsets = OffsetBuffer::from_lengths(lengths);
+    let lists =
+        GenericListArray::<O>::try_new(Arc::clone(item), offsets, values, lists.nulls().cloned())?;
+    Ok(Arc::new(lists))
+}
+
+/// New turns as structs like the old ones. `turns` come with the place of their row's first turn.
+fn new_turns(old: &StructArray, turns: &[(usize, &NewTurn)]) -> Result<ArrayRef, ArrowError> {
+    let members = old.fields().iter().zip(old.columns()).enumerate();
+    let columns = members.map(|(member, (field, column))| {
+        let of = |turn: &'_ NewTurn| -> Option<usize> {
+            turn.texts.iter().position(|(at, _)| *at == member)
+        };
+        let texts: Vec<Option<&str>> = turns
+            .iter()
+            .filter_map(|(_, turn)| of(turn).map(|at| Some(turn.texts[at].1.as_str())))
+            .collect();
+        // Texts, and behind them what stands where nothing is said.
+        let nothing = nothing(field);
+        let mut pieces = Pieces::default();
+        let mut text = 0;
+        for (first, turn) in turns {
+            match (of(turn), turn.from) {
+                (Some(_), _) => {
+                    pieces.put(text);
+                    text += 1;
+                }
+                (None, Some(from)) => pieces.keep(first + from..first + from + 1),
+                (None, None) => pieces.nothing(),
+            }
+        }
+        let texts = match texts.is_empty() {
+            true => nothing.slice(0, 0),
+            false => text_array(field.data_type(), &texts),
+        };
+        pieces.join_three(column, &texts, &nothing)
+    });
+    let columns = columns.collect::<Result<Vec<_>, _>>()?;
+    let len = turns.len();
+    Ok(Arc::new(StructArray::try_new_with_length(old.fields().clone(), columns, None, len)?))
+}
+
+/// One value that says nothing: null where that is allowed, else the empty one of its type.
+pub(crate) fn nothing(field: &Field) -> ArrayRef {
+    let null = new_null_array(field.data_type(), 1);
+    match field.is_nullable() {
+        true => null,
+        false => make_array(zero(null.to_data())),
+    }
+}
+
+/// The same bytes, taken for a value: 0, false, "", [].
+fn zero(data: ArrayData) -> ArrayData {
+    let children = match data.data_type() {
+        DataType::Struct(fields) => {
+            let children = data.child_data().iter().cloned().zip(fields.iter());
+            children
+                .map(|(data, field)| if field.is_nullable() { data } else { zero(data) })
+                .collect()
+        }
+        _ => data.child_data().to_vec(),
+    };
+    let valid = data.clone().into_builder().nulls(None).child_data(children).build();
+    valid.unwrap_or(data)
+}
+
+/// Which elements an array is made of: runs of an old one, and single new ones.
+#[derive(Default)]
+pub(crate) struct Pieces {
+    runs: Vec<(usize, Range<usize>)>,
+    len: usize,
+}
+
+const OLD: usize = 0;
+const NEW: usize = 1;
+const NOTHING: usize = 2;
+
+impl Pieces {
+    fn push(&mut self, from: usize, range: Range<usize>) {
+        self.len += range.len();
+        match self.runs.last_mut() {
+            _ if range.is_empty() => {}
+            Some((last, run)) if *last == from && run.end == range.start => run.end = range.end,
+            _ => self.runs.push((from, range)),
+        }
+    }
+
+    /// Elements of the old array.
+    pub fn keep(&mut self, range: Range<usize>) {
+        self.push(OLD, range);
+    }
+
+    /// A new element.
+    pub fn put(&mut self, at: usize) {
+        self.push(NEW, at..at + 1);
+    }
+
+    /// An element that says nothing.
+    fn nothing(&mut self) {
+        self.len += 1;
+        self.runs.push((NOTHING, 0..1));
+    }
+
+    /// The array of them.
+    pub fn join(self, old: &dyn Array, new: &dyn Array) -> Result<ArrayRef, ArrowError> {
+        self.join_all(&[&old.to_data(), &new.to_data()])
+    }
+
+    fn join_three(
+        self,
+        old: &dyn Array,
+        new: &dyn Array,
+        nothing: &dyn Array,
+    ) -> Result<ArrayRef, ArrowError> {
+        self.join_all(&[&old.to_data(), &new.to_data(), &nothing.to_data()])
+    }
+
+    fn join_all(self, from: &[&ArrayData]) -> Result<ArrayRef, ArrowError> {
+        let mut joined = MutableArrayData::new(from.to_vec(), false, self.len);
+        for (from, range) in self.runs {
+            joined.try_extend(from, range.start, range.end)?;
+        }
+        Ok(make_array(joined.freeze()))
+    }
+}

@@ -1,0 +1,134 @@
+//! What was done with each row, as values and as columns.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, Int64Array, StringArray};
+use arrow_schema::{DataType, Field};
+use midfold_core::jsonstr;
+use midfold_core::trajectory::{Metrics, TurnMap};
+
+use crate::COLUMNS;
+
+/// What became of a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Status {
+    /// It fits, or there is nothing to compress: as it was.
+    Skipped,
+    /// A summary stands for some of its turns, and it fits.
+    Compressed,
+    /// It does not fit, with a summary or without one.
+    OverLimit,
+    /// It cannot be used: as it was.
+    Error,
+}
+
+impl Status {
+    /// `skipped`, `compressed`, `over_limit` or `error`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Skipped => "skipped",
+            Self::Compressed => "compressed",
+            Self::OverLimit => "over_limit",
+            Self::Error => "error",
+        }
+    }
+}
+
+/// What was done with a row.
+#[derive(Clone, Debug)]
+pub enum Report {
+    /// It was read.
+    Done {
+        /// Tokens and turns.
+        metrics: Metrics,
+        /// Where its turns went.
+        map: TurnMap,
+        /// Its tokens were counted. If not, they are a quarter of its bytes.
+        counted: bool,
+    },
+    /// It cannot be used.
+    Failed {
+        /// A short name.
+        code: &'static str,
+        /// In words.
+        reason: String,
+    },
+}
+
+impl Report {
+    /// What became of the row.
+    #[must_use]
+    pub fn status(&self) -> Status {
+        match self {
+            Self::Failed { .. } => Status::Error,
+            Self::Done { metrics, .. } if metrics.still_over_limit => Status::OverLimit,
+            Self::Done { metrics, .. } if metrics.was_compressed => Status::Compressed,
+            Self::Done { .. } => Status::Skipped,
+        }
+    }
+
+    fn tokens(&self, of: fn(&Metrics) -> u64) -> Option<i64> {
+        match self {
+            Self::Done { metrics, .. } => i64::try_from(of(metrics)).ok(),
+            Self::Failed { .. } => None,
+        }
+    }
+
+    /// What was done, as JSON; `None` where nothing was. A summary: `span` (the turns it stands
+    /// for: from, up to), `turns` (before, after), `summary` (its own place, `null` where it joined
+    /// a turn) and `map` (the new place of each turn, `null` where it left). A row that cannot be
+    /// used: `error` and `reason`.
+    ///
+    /// ```
+    /// # use midfold_arrow::Report;
+    /// let failed = Report::Failed { code: "not-json", reason: "not JSON: …".into() };
+    /// assert_eq!(failed.fold().unwrap(), r#"{"error":"not-json","reason":"not JSON: …"}"#);
+    /// ```
+    #[must_use]
+    pub fn fold(&self) -> Option<String> {
+        let map = match self {
+            Self::Failed { code, reason } => {
+                let reason = jsonstr::encode(reason);
+                return Some(format!(r#"{{"error":"{code}","reason":{reason}}}"#));
+            }
+            Self::Done { map, .. } => map,
+        };
+        let span = map.span()?;
+        let or_null = |at: Option<usize>| at.map_or("null".to_owned(), |at| at.to_string());
+        let mut out = format!(
+            r#"{{"span":[{},{}],"turns":[{},{}],"summary":{},"map":["#,
+            span.start,
+            span.end,
+            map.turns_before(),
+            map.turns_after(),
+            or_null(map.summary())
+        );
+        for at in 0..map.turns_before() {
+            let comma = if at == 0 { "" } else { "," };
+            let _ = write!(out, "{comma}{}", or_null(map.get(at)));
+        }
+        out += "]}";
+        Some(out)
+    }
+}
+
+/// The columns that are added. Signed numbers: some engines have no others.
+pub(crate) fn fields(prefix: &str) -> [Field; 4] {
+    let [status, before, after, fold] = COLUMNS.map(|name| format!("{prefix}{name}"));
+    [
+        Field::new(status, DataType::Utf8, false),
+        Field::new(before, DataType::Int64, true),
+        Field::new(after, DataType::Int64, true),
+        Field::new(fold, DataType::Utf8, true),
+    ]
+}
+
+pub(crate) fn columns(rows: &[Report]) -> [ArrayRef; 4] {
+    let status: StringArray = rows.iter().map(|row| Some(row.status().name())).collect();
+    let before: Int64Array = rows.iter().map(|row| row.tokens(|m| m.original_tokens)).collect();
+    let after: Int64Array = rows.iter().map(|row| row.tokens(|m| m.compressed_tokens)).collect();
+    let fold: StringArray = rows.iter().map(Report::fold).collect();
+    [Arc::new(status), Arc::new(before), Arc::new(after), Arc::new(fold)]
+}

@@ -1,0 +1,219 @@
+//! Where the rows of a batch are, and how each one reads as JSON.
+
+use std::ops::Range;
+
+use arrow_array::cast::AsArray;
+use arrow_array::{
+    Array, LargeListArray, LargeStringArray, ListArray, RecordBatch, StringArray, StringViewArray,
+    StructArray,
+};
+use arrow_schema::{DataType, Fields, Schema};
+
+use crate::{BatchError, Options, json};
+
+/// Columns that may hold the turns, then those that may hold whole rows.
+const NAMES: [&str; 2] = ["conversations", "messages"];
+const WHOLE: [&str; 4] = ["line", "row", "json", "text"];
+
+/// What a list of turns is called in the rows that are made here: the name of the column does not
+/// matter, how a turn is written does.
+pub(crate) const OPEN: &[u8] = br#"{"conversations":"#;
+
+/// The rows of a batch.
+pub(crate) struct Source<'a> {
+    /// Which column.
+    pub index: usize,
+    rows: Rows<'a>,
+    tools: Option<&'a dyn Array>,
+}
+
+/// A column of rows.
+pub(crate) enum Rows<'a> {
+    Text(Text<'a>),
+    Lists(Lists<'a>),
+}
+
+/// How a row is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// All of it is JSON in the column.
+    Whole,
+    /// The list of turns is; the JSON was made around it. It ends here.
+    List { end: usize },
+    /// The column holds structs; all of the JSON was made.
+    Nested,
+}
+
+/// A column of text.
+#[derive(Clone, Copy)]
+pub(crate) enum Text<'a> {
+    Small(&'a StringArray),
+    Large(&'a LargeStringArray),
+    View(&'a StringViewArray),
+}
+
+impl<'a> Text<'a> {
+    pub fn of(array: &'a dyn Array) -> Option<Self> {
+        match array.data_type() {
+            DataType::Utf8 => array.as_string_opt().map(Self::Small),
+            DataType::LargeUtf8 => array.as_string_opt().map(Self::Large),
+            DataType::Utf8View => array.as_string_view_opt().map(Self::View),
+            _ => None,
+        }
+    }
+
+    pub fn get(self, at: usize) -> Option<&'a str> {
+        match self {
+            Self::Small(array) => array.is_valid(at).then(|| array.value(at)),
+            Self::Large(array) => array.is_valid(at).then(|| array.value(at)),
+            Self::View(array) => array.is_valid(at).then(|| array.value(at)),
+        }
+    }
+}
+
+/// A column of lists.
+#[derive(Clone, Copy)]
+pub(crate) enum Lists<'a> {
+    Small(&'a ListArray),
+    Large(&'a LargeListArray),
+}
+
+impl<'a> Lists<'a> {
+    pub fn of(array: &'a dyn Array) -> Option<Self> {
+        match array.data_type() {
+            DataType::List(_) => array.as_list_opt().map(Self::Small),
+            DataType::LargeList(_) => array.as_list_opt().map(Self::Large),
+            _ => None,
+        }
+    }
+
+    /// All elements, also those that are in no list.
+    pub fn values(self) -> &'a dyn Array {
+        match self {
+            Self::Small(list) => list.values(),
+            Self::Large(list) => list.values(),
+        }
+    }
+
+    /// The elements of a list.
+    pub fn get(self, at: usize) -> Option<Range<usize>> {
+        fn range<T: Copy + TryInto<usize>>(offsets: &[T], at: usize) -> Range<usize> {
+            let place = |at: usize| offsets[at].try_into().unwrap_or_default();
+            place(at)..place(at + 1)
+        }
+        match self {
+            Self::Small(list) => list.is_valid(at).then(|| range(list.value_offsets(), at)),
+            Self::Large(list) => list.is_valid(at).then(|| range(list.value_offsets(), at)),
+        }
+    }
+}
+
+/// Finds the column.
+pub(crate) fn find(schema: &Schema, named: Option<&str>) -> Result<usize, BatchError> {
+    if let Some(name) = named {
+        let (index, field) =
+            schema.column_with_name(name).ok_or_else(|| BatchError::NoColumn(name.to_owned()))?;
+        if is_text(field.data_type()) || turns(field.data_type()).is_some() {
+            return Ok(index);
+        }
+        return Err(bad(name, field.data_type()));
+    }
+    for name in NAMES {
+        if let Some((index, field)) = schema.column_with_name(name) {
+            if is_text(field.data_type()) || turns(field.data_type()).is_some() {
+                return Ok(index);
+            }
+            return Err(bad(name, field.data_type()));
+        }
+    }
+    let whole = WHOLE.iter().filter_map(|name| schema.column_with_name(name));
+    let mut texts = whole.filter(|(_, field)| is_text(field.data_type()));
+    texts.next().map(|(index, _)| index).ok_or(BatchError::NoRows)
+}
+
+fn bad(name: &str, found: &DataType) -> BatchError {
+    let wanted = "`from` and `value`, or `role` and `content`";
+    BatchError::BadColumn { name: name.to_owned(), found: found.clone(), wanted }
+}
+
+pub(crate) fn is_text(found: &DataType) -> bool {
+    matches!(found, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)
+}
+
+/// The members of a turn, where this is the type of a list of turns.
+fn turns(found: &DataType) -> Option<&Fields> {
+    let (DataType::List(item) | DataType::LargeList(item)) = found else { return None };
+    let DataType::Struct(fields) = item.data_type() else { return None };
+    let has = |name: &str| fields.iter().any(|field| field.name() == name);
+    ((has("from") && has("value")) || (has("role") && has("content"))).then_some(fields)
+}
+
+impl<'a> Source<'a> {
+    pub fn of(batch: &'a RecordBatch, options: &Options) -> Result<Self, BatchError> {
+        let index = find(batch.schema_ref(), options.column.as_deref())?;
+        let column = batch.column(index);
+        let text = Text::of(column).map(Rows::Text);
+        let lists = || Lists::of(column).map(Rows::Lists);
+        let name = batch.schema_ref().field(index).name();
+        let rows = text.or_else(lists).ok_or_else(|| bad(name, column.data_type()))?;
+        let tools = batch.column_by_name("tools").map(|column| &**column as &dyn Array);
+        Ok(Self { index, rows, tools })
+    }
+
+    pub fn rows(&self) -> &Rows<'a> {
+        &self.rows
+    }
+
+    /// The turns, where they are structs.
+    pub fn turns(&self) -> Option<&'a StructArray> {
+        match &self.rows {
+            Rows::Lists(lists) => lists.values().as_struct_opt(),
+            Rows::Text(_) => None,
+        }
+    }
+
+    /// The first turn of a row.
+    pub fn first_turn(&self, at: usize) -> usize {
+        match &self.rows {
+            Rows::Lists(lists) => lists.get(at).map_or(0, |range| range.start),
+            Rows::Text(_) => 0,
+        }
+    }
+
+    /// Writes a row as JSON.
+    pub fn line(&self, at: usize, line: &mut Vec<u8>) -> Form {
+        line.clear();
+        let form = match &self.rows {
+            Rows::Text(text) => match text.get(at) {
+                Some(text) if text.trim_ascii_start().starts_with('{') => {
+                    line.extend_from_slice(text.as_bytes());
+                    return Form::Whole;
+                }
+                Some(text) => {
+                    line.extend_from_slice(OPEN);
+                    line.extend_from_slice(text.as_bytes());
+                    Form::List { end: OPEN.len() + text.trim_ascii_end().len() }
+                }
+                None => Form::Nested,
+            },
+            Rows::Lists(lists) => {
+                if let Some(range) = lists.get(at) {
+                    line.extend_from_slice(OPEN);
+                    json::list(lists.values(), range, line);
+                }
+                Form::Nested
+            }
+        };
+        if line.is_empty() {
+            // No turns at all.
+            line.extend_from_slice(b"{}");
+            return Form::Whole;
+        }
+        if let Some(tools) = self.tools.filter(|tools| tools.is_valid(at)) {
+            line.extend_from_slice(br#","tools":"#);
+            json::value(tools, at, line);
+        }
+        line.push(b'}');
+        form
+    }
+}

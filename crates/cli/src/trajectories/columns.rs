@@ -1,0 +1,337 @@
+//! Parquet files. A chunk is some rows of a row group of the input, and becomes a row group of the
+//! output. Until all are there, each is written as a small file of its own behind the others, with
+//! its length before it: what a killed run left can be cut off between two of them. In the end
+//! their columns are copied, packed as they are, into one file.
+
+use std::fs::File;
+use std::io::{self, BufReader, BufWriter, ErrorKind, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use arrow_array::{BooleanArray, RecordBatch};
+use arrow_schema::{Schema, SchemaRef};
+use arrow_select::filter::filter_record_batch;
+use bytes::Bytes;
+use midfold_arrow::{BatchError, Options, Report, Status, compress_with, output_schema};
+use parquet::arrow::ArrowWriter;
+use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
+use parquet::basic::{Compression, ZstdLevel};
+use parquet::column::writer::ColumnCloseResult;
+use parquet::errors::ParquetError;
+use parquet::file::metadata::{PageIndexPolicy, ParquetMetaDataReader};
+use parquet::file::properties::WriterProperties;
+
+use super::files::{Inputs, unreadable};
+use super::lines::Position;
+use super::manifest::Done;
+use super::work::{over_limit, reject};
+use super::{Format, Job};
+use crate::error::CommandError;
+
+/// What one line is, for rows that lie in columns: packed pages want more at once.
+const CHUNK: usize = 8;
+/// The most rows of a chunk, however short they are.
+const MOST: usize = 1 << 16;
+/// Stands before the names of the columns that are added, where one of them is taken.
+const PREFIX: &str = "midfold_";
+
+/// The columns of all files.
+pub struct Table {
+    schema: SchemaRef,
+    output: SchemaRef,
+    column: Option<String>,
+    prefix: String,
+}
+
+impl Table {
+    /// That of these files, if it is one. `column` is what the user says has the turns.
+    pub fn of(files: &[PathBuf], column: Option<&str>) -> Result<Self, CommandError> {
+        let mut found: Option<(&Path, SchemaRef)> = None;
+        for path in files {
+            let schema = open(path).map_err(|error| unreadable(path, &error))?.schema().clone();
+            match &found {
+                None => found = Some((path, schema)),
+                Some((_, first)) if first.fields() == schema.fields() => {}
+                Some((first, _)) => {
+                    return Err(CommandError::failed(format!(
+                        "{} and {} have different columns",
+                        first.display(),
+                        path.display()
+                    ))
+                    .hint("write each to a file of its own"));
+                }
+            }
+        }
+        let (first, schema) = found.unwrap_or((Path::new(""), Arc::new(Schema::empty())));
+        let mut table = Self {
+            output: Arc::clone(&schema),
+            schema,
+            column: column.map(str::to_owned),
+            prefix: String::new(),
+        };
+        let options = |table: &Self| {
+            table.options(Options::new(Arc::new(midfold::formats::trajectory::Bytes4)))
+        };
+        let mut output = output_schema(&table.schema, &options(&table));
+        if matches!(output, Err(BatchError::Taken(_))) {
+            PREFIX.clone_into(&mut table.prefix);
+            output = output_schema(&table.schema, &options(&table));
+        }
+        table.output = output.map_err(|error| {
+            let error = CommandError::failed(format!("{}: {error}", first.display()));
+            error.hint("name the column with the turns: --column NAME")
+        })?;
+        Ok(table)
+    }
+
+    /// The column that was asked for.
+    pub fn column(&self) -> &str {
+        self.column.as_deref().unwrap_or_default()
+    }
+
+    fn options(&self, options: Options) -> Options {
+        Options { column: self.column.clone(), prefix: self.prefix.clone(), ..options }
+    }
+
+    /// Copies the row groups of all parts into one file.
+    pub fn assemble(&self, part: &Path, whole: &Path) -> io::Result<()> {
+        let file = BufWriter::new(File::create(whole)?);
+        let writer = ArrowWriter::try_new(file, Arc::clone(&self.output), Some(properties()));
+        let (mut writer, _) =
+            writer.and_then(ArrowWriter::into_serialized_writer).map_err(other)?;
+        let mut parts = BufReader::new(File::open(part)?);
+        while let Some(part) = next_part(&mut parts)? {
+            let reader =
+                ParquetMetaDataReader::new().with_page_index_policy(PageIndexPolicy::Optional);
+            let metadata = reader.parse_and_finish(&part).map_err(other)?;
+            for (at, group) in metadata.row_groups().iter().enumerate() {
+                let mut copy = writer.next_row_group().map_err(other)?;
+                for (number, column) in group.columns().iter().enumerate() {
+                    let column_index =
+                        metadata.column_index().and_then(|all| all.get(at)?.get(number));
+                    let offset_index =
+                        metadata.offset_index().and_then(|all| all.get(at)?.get(number));
+                    let closed = ColumnCloseResult {
+                        bytes_written: u64::try_from(column.compressed_size()).unwrap_or(0),
+                        rows_written: u64::try_from(group.num_rows()).unwrap_or(0),
+                        metadata: column.clone(),
+                        bloom_filter: None,
+                        column_index: column_index.cloned(),
+                        offset_index: offset_index.cloned(),
+                    };
+                    copy.append_column(&part, closed).map_err(other)?;
+                }
+                copy.close().map_err(other)?;
+            }
+        }
+        let file = writer.into_inner().map_err(other)?;
+        file.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()
+    }
+
+    /// Rows as a small file with its length before it; nothing for no rows.
+    fn part(&self, batch: &RecordBatch) -> Result<Vec<u8>, ParquetError> {
+        const LENGTH: usize = size_of::<u64>();
+        if batch.num_rows() == 0 {
+            return Ok(Vec::new());
+        }
+        let out = vec![0; LENGTH];
+        let mut writer =
+            ArrowWriter::try_new(Behind(out), Arc::clone(&self.output), Some(properties()))?;
+        writer.write(batch)?;
+        let Behind(mut out) = writer.into_inner()?;
+        let length = (out.len() - LENGTH) as u64;
+        out[..LENGTH].copy_from_slice(&length.to_le_bytes());
+        Ok(out)
+    }
+}
+
+/// A file that is written behind what is there: a writer counts from its own first byte.
+struct Behind(Vec<u8>);
+
+impl io::Write for Behind {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn next_part(parts: &mut impl Read) -> io::Result<Option<Bytes>> {
+    let mut length = [0; size_of::<u64>()];
+    match parts.read_exact(&mut length) {
+        Ok(()) => {}
+        Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Ok(None),
+        Err(error) => return Err(error),
+    }
+    let length = u64::from_le_bytes(length);
+    let mut part = Vec::new();
+    let read = parts.take(length).read_to_end(&mut part)?;
+    if read as u64 == length { Ok(Some(part.into())) } else { Err(ErrorKind::UnexpectedEof.into()) }
+}
+
+fn properties() -> WriterProperties {
+    WriterProperties::builder()
+        .set_compression(Compression::ZSTD(ZstdLevel::default()))
+        // A chunk is one row group, and small enough.
+        .set_max_row_group_row_count(None)
+        .build()
+}
+
+fn other(error: ParquetError) -> io::Error {
+    match error {
+        ParquetError::External(error) => match error.downcast::<io::Error>() {
+            Ok(error) => *error,
+            Err(error) => io::Error::other(error),
+        },
+        error => io::Error::other(error),
+    }
+}
+
+fn open(path: &Path) -> io::Result<ParquetRecordBatchReaderBuilder<File>> {
+    ParquetRecordBatchReaderBuilder::try_new(File::open(path)?).map_err(other)
+}
+
+/// Some rows.
+pub struct Chunk {
+    /// Where they begin.
+    from: Position,
+    /// Where the next ones begin.
+    pub to: Position,
+    batch: RecordBatch,
+}
+
+/// The chunks of some files.
+pub struct Chunks<'a> {
+    files: &'a [PathBuf],
+    at: Position,
+    open: Option<ParquetRecordBatchReader>,
+    /// Rows of this file before the end of the row group that is open, and bytes.
+    group_end: (u64, u64),
+    /// Bytes of a chunk, about.
+    size: usize,
+}
+
+impl<'a> Chunks<'a> {
+    pub fn new(files: &'a [PathBuf], from: Position, size: usize) -> Self {
+        let size = size.saturating_mul(CHUNK).max(1);
+        Self { files, at: from, open: None, group_end: (0, 0), size }
+    }
+
+    /// The next chunk; `None` at the end of the last file. The error names the file.
+    pub fn next(&mut self) -> Result<Option<Chunk>, (PathBuf, io::Error)> {
+        while let Some(path) = self.files.get(self.at.file) {
+            let chunk = self.read(path).map_err(|error| (path.clone(), error))?;
+            if chunk.is_some() {
+                return Ok(chunk);
+            }
+            self.at = Position { file: self.at.file + 1, ..Position::default() };
+        }
+        Ok(None)
+    }
+
+    fn read(&mut self, path: &Path) -> io::Result<Option<Chunk>> {
+        loop {
+            if self.open.is_none() && !self.open_group(path)? {
+                return Ok(None);
+            }
+            let next = self.open.as_mut().and_then(Iterator::next);
+            let Some(batch) = next.transpose().map_err(io::Error::other)? else {
+                self.open = None;
+                continue;
+            };
+            let from = self.at;
+            let rows = batch.num_rows() as u64;
+            self.at.offset += rows;
+            self.at.line += rows;
+            if self.at.offset >= self.group_end.0 {
+                self.at.read = self.group_end.1;
+                self.open = None;
+            }
+            return Ok(Some(Chunk { from, to: self.at, batch }));
+        }
+    }
+
+    /// Opens the row group where reading goes on; false behind the last one.
+    fn open_group(&mut self, path: &Path) -> io::Result<bool> {
+        let builder = open(path)?;
+        let (mut before, mut bytes) = (0, 0);
+        let groups = builder.metadata().row_groups().iter().enumerate();
+        for (number, group) in groups {
+            let rows = u64::try_from(group.num_rows()).unwrap_or(0);
+            bytes += u64::try_from(group.compressed_size()).unwrap_or(0);
+            if before + rows > self.at.offset {
+                let size = usize::try_from(group.total_byte_size()).unwrap_or(0);
+                let each = (size / usize::try_from(rows).unwrap_or(1).max(1)).max(1);
+                let skipped = usize::try_from(self.at.offset - before).unwrap_or(0);
+                self.group_end = (before + rows, bytes);
+                let reader = builder
+                    .with_row_groups(vec![number])
+                    .with_batch_size((self.size / each).clamp(1, MOST))
+                    .with_offset(skipped)
+                    .build();
+                self.open = Some(reader.map_err(other)?);
+                return Ok(true);
+            }
+            before += rows;
+        }
+        Ok(false)
+    }
+}
+
+/// All rows of a chunk, as they are written.
+pub fn rows(job: &Job, inputs: &Inputs, chunk: Chunk) -> Result<Done, CommandError> {
+    let path = &inputs.files[chunk.from.file];
+    let Format::Parquet(table) = &job.format else { return Ok(Done::default()) };
+    let options = table.options(Options {
+        settings: job.settings.clone(),
+        ..Options::new(Arc::clone(&job.counter))
+    });
+    let failed = |error: &dyn std::fmt::Display| {
+        CommandError::failed(format!("{}: {error}", path.display()))
+    };
+    let pass = |line: &[u8]| job.summaries.compress(line, &job.settings, &*job.counter);
+    let compressed =
+        compress_with(&chunk.batch, &options, &pass).map_err(|error| failed(&error))?;
+    drop(chunk.batch);
+    let mut done = Done::default();
+    let name = path.display().to_string();
+    let mut kept = Vec::with_capacity(compressed.rows.len());
+    for (at, report) in compressed.rows.iter().enumerate() {
+        let place = ("row", chunk.from.line + at as u64 + 1);
+        kept.push(row(job, &name, place, report, &mut done));
+    }
+    let batch = match kept.iter().all(|kept| *kept) {
+        true => compressed.batch,
+        false => filter_record_batch(&compressed.batch, &BooleanArray::from(kept))
+            .map_err(|error| failed(&error))?,
+    };
+    // What the reader called nullable in one file only is the same for all of them.
+    let batch = RecordBatch::try_new(Arc::clone(&table.output), batch.columns().to_vec())
+        .map_err(|error| failed(&error))?;
+    done.output = table.part(&batch).map_err(|error| failed(&error))?;
+    Ok(done)
+}
+
+/// Takes in what was done with a row; whether it is written.
+fn row(job: &Job, file: &str, place: (&str, u64), report: &Report, done: &mut Done) -> bool {
+    match report {
+        Report::Failed { code, reason } => {
+            reject(done, file, place, code, reason);
+            false
+        }
+        Report::Done { metrics, .. }
+            if report.status() == Status::OverLimit && !job.save_over_limit =>
+        {
+            reject(done, file, place, "over-limit", &over_limit(metrics.compressed_tokens));
+            false
+        }
+        Report::Done { metrics, counted, .. } => {
+            done.totals.add(metrics);
+            done.counted += u64::from(*counted);
+            true
+        }
+    }
+}

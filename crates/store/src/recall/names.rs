@@ -1,0 +1,95 @@
+//! The names that left the context, for an agent that knows what it wants and not what it is called.
+
+use std::collections::HashSet;
+
+use midfold_core::fold::{Entry, Fold};
+use midfold_core::ids::identifiers;
+use midfold_core::recap::gone::{By, Gone, fit};
+use midfold_formats::DialectKind;
+use serde::Serialize;
+
+use super::{RecallError, covered};
+use crate::text::event_text;
+use crate::types::FoldRow;
+use crate::{Store, StoreError};
+
+/// Characters of names that come back when nothing is asked for: about a hundred names.
+pub const NAME_CHARS: usize = 2_000;
+/// Most characters of names.
+pub const MAX_NAME_CHARS: usize = 20_000;
+/// Events that are read at a time.
+const CHUNK: u64 = 64;
+
+/// Names that the covered events have and the context has not.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct GoneNames {
+    /// The most likely needed first.
+    pub names: Vec<String>,
+    /// How many more there are.
+    pub more: usize,
+}
+
+/// Names (paths, symbols, ids, numbers …) of the events that the active fold took out, without
+/// those that the context still has: ranked by how they were used, and by the words that they share
+/// with `question`, which may be empty. O(covered text).
+///
+/// # Errors
+/// When there is no such session, or nothing is folded.
+pub async fn names(
+    store: &dyn Store,
+    session: &str,
+    question: &str,
+    max_chars: usize,
+) -> Result<GoneNames, RecallError> {
+    let loaded = store.load(session).await?;
+    let fold = loaded.fold.as_ref().ok_or(RecallError::Unfolded)?;
+    let dialect = loaded.session.new.dialect.as_str();
+    let mut here = made(fold, dialect)?;
+    for event in loaded.head.iter().chain(&loaded.kept).chain(&loaded.tail) {
+        add(&mut here, &event_text(dialect, &event.event.bytes));
+    }
+    let kind = DialectKind::from_name(dialect);
+    let mut gone = Gone::default();
+    for run in covered(fold) {
+        let mut at = run.start;
+        while at < run.end {
+            let chunk = at..run.end.min(at + CHUNK);
+            at = chunk.end;
+            for event in store.events(session, chunk).await? {
+                let bytes = &event.event.bytes;
+                let by = kind.map_or(By::User, |kind| By::of(&kind.dialect().view(bytes)));
+                let seq = u32::try_from(event.seq).unwrap_or(u32::MAX);
+                gone.add(seq, by, &event_text(dialect, bytes));
+            }
+        }
+    }
+    let ranked = gone.ranked(question, |name| here.contains(name));
+    let names = fit(&ranked, max_chars.clamp(1, MAX_NAME_CHARS));
+    let more = ranked.len() - names.len();
+    Ok(GoneNames { names: names.into_iter().map(str::to_owned).collect(), more })
+}
+
+/// The names of the messages that the fold itself made: the recap, and what is sent shortened.
+fn made(row: &FoldRow, dialect: &str) -> Result<HashSet<String>, StoreError> {
+    let damaged = |error: serde_json::Error| {
+        StoreError::Damaged(format!("the record of fold {:?}: {error}", row.fold.id))
+    };
+    let fold: Fold = serde_json::from_str(&row.fold.body).map_err(damaged)?;
+    let mut here = HashSet::new();
+    for entry in &fold.entries {
+        if let Entry::Recap { bytes } | Entry::Marker { bytes } | Entry::Edited { bytes, .. } =
+            entry
+        {
+            add(&mut here, &event_text(dialect, bytes.as_bytes()));
+        }
+    }
+    Ok(here)
+}
+
+fn add(here: &mut HashSet<String>, text: &str) {
+    for name in identifiers(text) {
+        if !here.contains(name) {
+            here.insert(name.to_owned());
+        }
+    }
+}
