@@ -60,7 +60,7 @@ pub fn run(args: &Trajectories, json: bool, output: &Output) -> Result<(), Comma
     for note in &config.notes {
         output.stderr(&format!("{} {note}\n", style.paint(Color::Yellow, "note:")));
     }
-    let options = Options::of(args, &config)?;
+    let options = Options::of(args, &config, json)?;
     let inputs = Inputs::new(&args.input, &args.output)?;
     let (mut job, note) = job(args, &config, &inputs)?;
     if let Some(note) = note {

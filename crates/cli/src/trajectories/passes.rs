@@ -4,6 +4,7 @@
 //! there. Planning and asking go on side by side; applying begins when all was asked.
 
 use std::collections::{HashMap, HashSet};
+use std::io::{IsTerminal, Write, stderr};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -22,9 +23,11 @@ use tokio::time::{Instant, sleep_until};
 
 use super::cache::Cache;
 use super::config::Config;
+use super::report::EVERY;
 use crate::args::Trajectories;
 use crate::error::CommandError;
 use crate::host::block_on;
+use crate::report::number;
 use crate::summariser::Model;
 
 /// After this many failures in a row nobody is asked any more: there is no service.
@@ -50,6 +53,8 @@ pub struct Options {
     /// The longest time of one summary, with all its tries.
     pub timeout: Duration,
     pub ask: Ask,
+    /// No line that is written over.
+    pub quiet: bool,
 }
 
 /// Calls at once, where nothing says how many.
@@ -65,7 +70,11 @@ const FIRST_BYTE: u32 = 60;
 impl Options {
     /// What the command line and the file say together; `None` where no model is to be asked. A
     /// model alone is not enough: nothing is sent anywhere before somebody says where to.
-    pub fn of(args: &Trajectories, config: &Config) -> Result<Option<Self>, CommandError> {
+    pub fn of(
+        args: &Trajectories,
+        config: &Config,
+        quiet: bool,
+    ) -> Result<Option<Self>, CommandError> {
         let file = &config.summariser;
         let Some(url) = args.model.clone().or_else(|| file.base_url.clone()) else {
             let idle = [args.model_name.is_some(), args.key_env.is_some(), args.cache.is_some()];
@@ -100,6 +109,7 @@ impl Options {
             tries: file.max_retries.unwrap_or(TRIES),
             pause: Duration::from_secs_f64(file.retry_delay.unwrap_or(PAUSE)),
             timeout,
+            quiet,
         }))
     }
 
@@ -175,6 +185,8 @@ struct State {
     /// Why nobody is asked any more.
     hopeless: Option<FailureClass>,
     told: Asked,
+    /// When the line on the terminal was last written.
+    shown: Option<Instant>,
 }
 
 impl Shared {
@@ -319,6 +331,7 @@ async fn summarise(
 ) -> Result<(), CommandError> {
     let room = Arc::new(Semaphore::new(options.concurrency.max(1)));
     let between = options.per_minute.map(|calls| Duration::from_secs(60) / calls.max(1));
+    let seen = !options.quiet && stderr().is_terminal();
     let mut next = Instant::now();
     let mut work = JoinSet::new();
     while let Some(request) = wanted.recv().await {
@@ -341,13 +354,20 @@ async fn summarise(
                 Ok(reply) => cache.put(&request.id, reply),
                 Err(_) => Ok(()),
             };
-            shared.lock().answered(&request.id, &answer);
-            drop(permit);
+            let mut state = shared.lock();
+            state.answered(&request.id, &answer);
+            if seen {
+                state.show();
+            }
+            drop((state, permit));
             kept
         });
     }
     while let Some(done) = work.join_next().await {
         done.unwrap_or(Ok(()))?;
+    }
+    if seen {
+        let _ = write!(stderr().lock(), "\r\x1b[2K");
     }
     Ok(())
 }
@@ -369,6 +389,22 @@ impl State {
                 self.fail(*key, failure.class);
             }
         }
+    }
+
+    /// Writes the line over.
+    fn show(&mut self) {
+        if self.shown.is_some_and(|shown| shown.elapsed() < EVERY) {
+            return;
+        }
+        self.shown = Some(Instant::now());
+        let Asked { spans, answers, errors, .. } = &self.told;
+        let _ = write!(
+            stderr().lock(),
+            "\r\x1b[2K{} of {} spans answered, {} calls failed",
+            number(*answers),
+            number(*spans),
+            number(*errors)
+        );
     }
 
     fn fail(&mut self, key: Hash, class: FailureClass) {

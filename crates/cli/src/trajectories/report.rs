@@ -14,7 +14,7 @@ use crate::report::number;
 use crate::words::plural;
 
 /// How often the line is written.
-const EVERY: Duration = Duration::from_millis(200);
+pub const EVERY: Duration = Duration::from_millis(200);
 
 /// A line that is written over; nothing where nobody looks.
 pub struct Progress {
