@@ -14,7 +14,10 @@ use arrow_select::filter::filter_record_batch;
 use bytes::Bytes;
 use midfold_arrow::{BatchError, Options, Report, Status, compress_with, output_schema};
 use parquet::arrow::ArrowWriter;
-use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
+use parquet::arrow::arrow_reader::{
+    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader,
+    ParquetRecordBatchReaderBuilder,
+};
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::column::writer::ColumnCloseResult;
 use parquet::errors::ParquetError;
@@ -207,6 +210,8 @@ pub struct Chunk {
 pub struct Chunks<'a> {
     files: &'a [PathBuf],
     at: Position,
+    /// What the end of the file says, read once.
+    metadata: Option<ArrowReaderMetadata>,
     open: Option<ParquetRecordBatchReader>,
     /// Rows of this file before the end of the row group that is open, and bytes.
     group_end: (u64, u64),
@@ -217,7 +222,7 @@ pub struct Chunks<'a> {
 impl<'a> Chunks<'a> {
     pub fn new(files: &'a [PathBuf], from: Position, size: usize) -> Self {
         let size = size.saturating_mul(CHUNK).max(1);
-        Self { files, at: from, open: None, group_end: (0, 0), size }
+        Self { files, at: from, metadata: None, open: None, group_end: (0, 0), size }
     }
 
     /// The next chunk; `None` at the end of the last file. The error names the file.
@@ -227,36 +232,41 @@ impl<'a> Chunks<'a> {
             if chunk.is_some() {
                 return Ok(chunk);
             }
+            self.metadata = None;
             self.at = Position { file: self.at.file + 1, ..Position::default() };
         }
         Ok(None)
     }
 
     fn read(&mut self, path: &Path) -> io::Result<Option<Chunk>> {
-        loop {
-            if self.open.is_none() && !self.open_group(path)? {
-                return Ok(None);
-            }
-            let next = self.open.as_mut().and_then(Iterator::next);
-            let Some(batch) = next.transpose().map_err(io::Error::other)? else {
-                self.open = None;
-                continue;
-            };
-            let from = self.at;
-            let rows = batch.num_rows() as u64;
-            self.at.offset += rows;
-            self.at.line += rows;
-            if self.at.offset >= self.group_end.0 {
-                self.at.read = self.group_end.1;
-                self.open = None;
-            }
-            return Ok(Some(Chunk { from, to: self.at, batch }));
+        if self.open.is_none() && !self.open_group(path)? {
+            return Ok(None);
         }
+        let next = self.open.as_mut().and_then(Iterator::next).transpose();
+        let Some(batch) = next.map_err(io::Error::other)? else {
+            // A row group is closed with its last row: there are fewer than it says.
+            return Err(ErrorKind::UnexpectedEof.into());
+        };
+        let from = self.at;
+        let rows = batch.num_rows() as u64;
+        self.at.offset += rows;
+        self.at.line += rows;
+        if self.at.offset >= self.group_end.0 {
+            self.at.read = self.group_end.1;
+            self.open = None;
+        }
+        Ok(Some(Chunk { from, to: self.at, batch }))
     }
 
     /// Opens the row group where reading goes on; false behind the last one.
     fn open_group(&mut self, path: &Path) -> io::Result<bool> {
-        let builder = open(path)?;
+        let file = File::open(path)?;
+        let metadata = match self.metadata.take() {
+            Some(metadata) => metadata,
+            None => ArrowReaderMetadata::load(&file, ArrowReaderOptions::new()).map_err(other)?,
+        };
+        let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(file, metadata.clone());
+        self.metadata = Some(metadata);
         let (mut before, mut bytes) = (0, 0);
         let groups = builder.metadata().row_groups().iter().enumerate();
         for (number, group) in groups {

@@ -16,8 +16,11 @@ const LEVEL: i32 = zstd::DEFAULT_COMPRESSION_LEVEL;
 /// Each one that helps with the last frame holds some 20 MB, and few write faster than these.
 const ASSEMBLERS: usize = 8;
 
-/// The lines of a file from `offset` on, and how many bytes of the file were read for them.
-pub fn open(path: &Path, offset: u64) -> io::Result<(Box<dyn Read>, Rc<Cell<u64>>)> {
+/// Lines, unpacked, and how many bytes of the file were read for them.
+pub type Unpacked = (Box<dyn Read>, Rc<Cell<u64>>);
+
+/// The lines of a file from `offset` on.
+pub fn open(path: &Path, offset: u64) -> io::Result<Unpacked> {
     let count = Rc::new(Cell::new(0));
     let file = File::open(path)?;
     if file.metadata()?.len() == 0 {
