@@ -1,0 +1,64 @@
+"""Context compaction for LLM agents: keep the ends, fold the middle.
+
+>>> import midfold
+>>> messages = [
+...     {"role": "system", "content": "You are a careful engineer."},
+...     {"role": "user", "content": "Fix the tests of src/app.py."},
+... ]
+>>> for n in range(40):
+...     messages.append({"role": "assistant", "content": f"Looking at part {n}. " * 20})
+...     messages.append({"role": "user", "content": "Go on."})
+>>> result = midfold.compact(messages, window=4_000)
+>>> result.messages[0] is messages[0], result.messages[-1] is messages[-1]
+(True, True)
+>>> result.report.tokens_after < result.report.tokens_before
+True
+
+`compact` folds one conversation; a `Session` holds one and folds when it is due; `verify` checks
+what came out; `replay` measures policies on a recording; `trajectories` makes training rows fit.
+Everything runs without the interpreter's lock and may be called from any thread.
+"""
+
+from __future__ import annotations
+
+from . import trajectories
+from ._errors import BudgetError, Error, InputError, PolicyError, StoreError, TokenizerError
+from ._midfold import (
+    Context,
+    Session,
+    SummaryRequest,
+    __version__,
+    compact,
+    count_tokens,
+    presets,
+    recall_tools,
+    replay,
+    tokenizers,
+    verify,
+)
+from ._types import Folding, Report, Result, Verification
+
+__all__ = [
+    "BudgetError",
+    "Context",
+    "Error",
+    "Folding",
+    "InputError",
+    "PolicyError",
+    "Report",
+    "Result",
+    "Session",
+    "StoreError",
+    "SummaryRequest",
+    "TokenizerError",
+    "Verification",
+    "__version__",
+    "compact",
+    "count_tokens",
+    "presets",
+    "recall_tools",
+    "replay",
+    "tokenizers",
+    "trajectories",
+    "verify",
+]

@@ -1,0 +1,244 @@
+"""The native half of the package: see `midfold`."""
+
+import os
+from collections.abc import Sequence
+from typing import Any, Callable, Literal, final
+
+from typing_extensions import TypeAlias
+
+from ._types import Folding, Result, Verification
+
+__all__ = [
+    "Compressed",
+    "Compressor",
+    "Context",
+    "Session",
+    "SummaryRequest",
+    "__version__",
+    "compact",
+    "count_tokens",
+    "presets",
+    "recall_tools",
+    "replay",
+    "tokenizers",
+    "verify",
+]
+
+__version__: str
+
+_Message: TypeAlias = dict[str, Any]
+#: Messages: a list of them, a request's body, or JSON.
+_Messages: TypeAlias = Sequence[_Message] | _Message | str | bytes | bytearray
+#: TOML, a file of it, or what differs from a preset.
+_Policy: TypeAlias = str | os.PathLike[str] | dict[str, Any]
+_Placement: TypeAlias = Literal["human_turn", "merge_into_previous_observation", "user_message"]
+
+def compact(
+    messages: _Messages,
+    *,
+    window: int | None = None,
+    preset: str | None = None,
+    policy: _Policy | None = None,
+    focus: str | None = None,
+    tokenizer: str | None = None,
+    dialect: str | None = None,
+    profile: str | None = None,
+    model: str | None = None,
+    pin: Sequence[int] = ...,
+    if_needed: bool = False,
+) -> Result: ...
+def verify(
+    before: _Messages,
+    after: _Messages | Result,
+    *,
+    fold: dict[str, Any] | None = None,
+    window: int | None = None,
+    tokenizer: str | None = None,
+    profile: str | None = None,
+    dialect: str | None = None,
+    model: str | None = None,
+) -> Verification: ...
+def count_tokens(
+    messages: _Messages,
+    *,
+    tokenizer: str | None = None,
+    model: str | None = None,
+    dialect: str | None = None,
+) -> int: ...
+def replay(
+    messages: _Messages,
+    *,
+    strategies: Sequence[str] = ...,
+    windows: Sequence[int] = ...,
+    form: Literal["stateless", "session"] = "stateless",
+    tokenizer: str | None = None,
+    dialect: str | None = None,
+    profile: str | None = None,
+    model: str | None = None,
+    progress: Callable[[int, int], object] | None = None,
+) -> list[dict[str, Any]]: ...
+def presets() -> list[str]: ...
+def tokenizers() -> list[str]: ...
+def recall_tools(shape: Literal["openai", "anthropic"] = "openai") -> list[dict[str, Any]]: ...
+
+@final
+class Context:
+    """What is to be sent: messages, and what they count."""
+
+    @property
+    def messages(self) -> list[_Message]: ...
+    @property
+    def tokens(self) -> int: ...
+    @property
+    def folded(self) -> bool: ...
+    @property
+    def call(self) -> int | None: ...
+    def json(self) -> bytes: ...
+    def __len__(self) -> int: ...
+
+@final
+class SummaryRequest:
+    """What a session would like a model to write."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def messages(self) -> list[_Message]: ...
+    @property
+    def max_tokens(self) -> int: ...
+    @property
+    def temperature(self) -> float: ...
+    @property
+    def timeout(self) -> int: ...
+
+@final
+class Session:
+    """One conversation: its log, its folds, its meter; in memory, or in a store."""
+
+    def __new__(
+        cls,
+        *,
+        window: int | None = None,
+        preset: str | None = None,
+        policy: _Policy | None = None,
+        dialect: Literal["openai-chat", "openai-responses", "anthropic", "sharegpt"] = ...,
+        profile: str | None = None,
+        tokenizer: str | None = None,
+        model: str | None = None,
+        system: str | Sequence[_Message] | None = None,
+        tools: Sequence[dict[str, Any]] | None = None,
+        output_reserve: int = 0,
+        narrate: bool = False,
+        store: str | None = None,
+        id: str | None = None,
+    ) -> Session: ...
+    @staticmethod
+    def open(store: str, id: str) -> Session: ...
+    @property
+    def id(self) -> str: ...
+    @property
+    def store(self) -> str | None: ...
+    def append(self, messages: _Messages, *, key: str | None = None) -> list[int]: ...
+    def context(self) -> Context: ...
+    def recover(
+        self,
+        error: str | bytes | dict[str, Any],
+        *,
+        status: int | None = None,
+        reply: int = 0,
+    ) -> Context | None: ...
+    def observe(
+        self,
+        prompt: int,
+        output: int = 0,
+        *,
+        cache_read: int = 0,
+        cache_write: int = 0,
+        call: int | None = None,
+    ) -> None: ...
+    def compact(self, focus: str | None = None) -> Folding: ...
+    def preview(self, focus: str | None = None) -> Folding: ...
+    def undo(self, fold: str | None = None) -> None: ...
+    def pin(self, seq: int) -> None: ...
+    def unpin(self, seq: int) -> None: ...
+    def status(self) -> dict[str, Any]: ...
+    def folds(self) -> list[dict[str, Any]]: ...
+    def wants(self) -> SummaryRequest | None: ...
+    def complete(
+        self,
+        request: SummaryRequest,
+        text: str | None = None,
+        *,
+        error: str | None = None,
+        finish: str = "stop",
+        model: str = ...,
+        prompt: int = 0,
+        output: int = 0,
+    ) -> str: ...
+    def recall_grep(
+        self,
+        query: str,
+        *,
+        mode: Literal["text", "literal", "regex"] = "text",
+        limit: int = 10,
+    ) -> list[dict[str, Any]]: ...
+    def recall_expand(
+        self,
+        what: str | int,
+        *,
+        cursor: str | None = None,
+        max_chars: int = 8_000,
+    ) -> dict[str, Any]: ...
+    def recall_describe(self, fold: str = "active") -> dict[str, Any]: ...
+    def recall(self, name: str, arguments: str) -> str: ...
+    def fork(self, id: str | None = None, *, at: int | None = None) -> Session: ...
+    def __deepcopy__(self, memo: dict[int, Any]) -> Session: ...
+    def __len__(self) -> int: ...
+
+@final
+class Compressor:
+    """Makes rows fit: settings, checked once, and a counter. Can be pickled."""
+
+    def __new__(
+        cls,
+        *,
+        target_tokens: int | None = None,
+        summary_tokens: int | None = None,
+        keep_last: int | None = None,
+        tokenizer: str | None = None,
+        placement: Literal["human_turn", "merge_into_previous_observation", "user_message"]
+        | None = None,
+        trainer: Literal["llamafactory", "trl"] | None = None,
+        notice: str | None = None,
+        row_metrics: bool = False,
+        count_all: bool = False,
+        align: Sequence[str] = ...,
+        protect: Sequence[Literal["system", "human", "gpt", "tool"]] | None = None,
+        skip_under_target: bool = True,
+    ) -> Compressor: ...
+    def __call__(self, row: dict[str, Any] | str | bytes) -> Compressed: ...
+    def rows(
+        self, rows: Sequence[dict[str, Any] | str | bytes], *, workers: int = 1
+    ) -> list[Compressed]: ...
+    def __getnewargs_ex__(self) -> tuple[tuple[()], dict[str, Any]]: ...
+
+@final
+class Compressed:
+    """What came of a row."""
+
+    @property
+    def row(self) -> Any: ...
+    @property
+    def status(self) -> Literal["unchanged", "compressed", "over_limit", "error"]: ...
+    @property
+    def error(self) -> str | None: ...
+    @property
+    def code(self) -> str | None: ...
+    @property
+    def tokens_before(self) -> int: ...
+    @property
+    def tokens_after(self) -> int: ...
+    @property
+    def metrics(self) -> dict[str, Any] | None: ...
+    @property
+    def turns(self) -> list[int | None]: ...

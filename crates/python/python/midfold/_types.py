@@ -1,0 +1,90 @@
+"""What comes back: plain values."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+
+def _parsed(record: bytes | None) -> dict[str, Any] | None:
+    return None if record is None else dict(json.loads(record))
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a compaction came to, in figures."""
+
+    tokens_before: int
+    tokens_after: int
+    messages_before: int
+    messages_after: int
+    window: int
+    dialect: str
+    profile: str
+    tokenizer: str
+    #: Why nothing was folded; None where something was.
+    noop: str | None = None
+    #: What a reader could not carry over.
+    problems: list[str] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        if self.noop is not None:
+            return f"nothing was folded: {self.noop}"
+        return (
+            f"{self.messages_before} messages -> {self.messages_after}, "
+            f"{self.tokens_before} tokens -> {self.tokens_after}"
+        )
+
+
+@dataclass(frozen=True)
+class Result:
+    """A conversation, compacted or left as it was.
+
+    `messages` has the shape of what was given: a list, a request's body, or JSON as str or bytes.
+    """
+
+    messages: Any = field(repr=False)
+    report: Report
+    #: The record of the fold as JSON, as `midfold compact --record` writes it.
+    record: bytes | None = field(default=None, repr=False)
+
+    @cached_property
+    def fold(self) -> dict[str, Any] | None:
+        """The record of the fold; None where nothing was folded."""
+        return _parsed(self.record)
+
+
+@dataclass(frozen=True)
+class Folding:
+    """What a session folded, or would fold. True where something was."""
+
+    record: bytes | None = field(default=None, repr=False)
+    #: Why nothing was folded; None where something was.
+    noop: str | None = None
+
+    @cached_property
+    def fold(self) -> dict[str, Any] | None:
+        """The record of the fold; None where nothing was folded."""
+        return _parsed(self.record)
+
+    def __bool__(self) -> bool:
+        return self.record is not None
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What a check from the outside found. True where everything holds."""
+
+    violations: list[dict[str, Any]]
+    #: How many things each rule was held against.
+    checked: dict[str, int] = field(repr=False)
+
+    @property
+    def ok(self) -> bool:
+        """Whether everything holds."""
+        return not self.violations
+
+    def __bool__(self) -> bool:
+        return self.ok

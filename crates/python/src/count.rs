@@ -1,0 +1,66 @@
+//! `midfold.count_tokens`, and what there is to choose from.
+
+use midfold::core::Content;
+use midfold::{Policy, tokens};
+use pyo3::prelude::*;
+use pyo3::types::PyString;
+
+use crate::errors::Failure;
+use crate::given::{self, Given};
+use crate::prepare::Measure;
+
+/// Counts the tokens of a text, or of messages and what travels beside them.
+///
+/// A `str` is counted as text, not read as JSON: pass messages as a list, a dict or bytes.
+///
+/// >>> import midfold
+/// >>> midfold.count_tokens("Keep the ends, fold the middle.", tokenizer="o200k")
+/// 8
+/// >>> midfold.count_tokens([{"role": "user", "content": "x" * 40}], tokenizer="chars:4") > 10
+/// True
+#[pyfunction]
+#[pyo3(signature = (messages, *, tokenizer=None, model=None, dialect=None))]
+pub fn count_tokens(
+    py: Python<'_>,
+    messages: &Bound<'_, PyAny>,
+    tokenizer: Option<String>,
+    model: Option<String>,
+    dialect: Option<&str>,
+) -> PyResult<u64> {
+    let measure = Measure { tokenizer, model, ..Measure::default() };
+    if let Ok(text) = messages.cast::<PyString>() {
+        let text = text.to_string_lossy().into_owned();
+        let count = || {
+            let counter = measure.counter_for(measure.model.as_deref())?;
+            Ok::<_, Failure>(u64::from(counter.count(&text, Content::Prose)))
+        };
+        return Ok(py.detach(count)?);
+    }
+    let format = given::format(dialect)?;
+    let bytes = Given::new(messages)?.bytes();
+    let count = || {
+        let found = given::conversation(&bytes, format)?;
+        Ok::<_, Failure>(measure.prepare(found.conversation)?.log.tokens())
+    };
+    Ok(py.detach(count)?)
+}
+
+/// The names of the presets, `default` first.
+///
+/// >>> import midfold
+/// >>> midfold.presets()[:2]
+/// ['default', 'head-tail']
+#[pyfunction]
+pub fn presets() -> Vec<&'static str> {
+    Policy::preset_names()
+}
+
+/// The names of the tokenizers of this build.
+///
+/// >>> import midfold
+/// >>> "o200k" in midfold.tokenizers()
+/// True
+#[pyfunction]
+pub fn tokenizers() -> Vec<&'static str> {
+    tokens::names()
+}

@@ -1,0 +1,53 @@
+//! midfold for Python: values in, values out. No rule lives here; what a call does is in the crates
+//! below, and this one turns Python objects into bytes, lets go of the interpreter, and turns what
+//! comes back into Python objects, the same ones wherever the engine kept a message as it was.
+
+mod clock;
+mod compact;
+mod context;
+mod count;
+mod engine;
+mod errors;
+mod given;
+mod json;
+mod prepare;
+mod python;
+mod recall;
+mod replay;
+mod session;
+mod start;
+mod summary;
+mod trajectories;
+mod verify;
+
+use pyo3::prelude::*;
+
+/// The native half of the package `midfold`.
+#[pymodule]
+mod _midfold {
+    #[pymodule_export]
+    use super::compact::compact;
+    #[pymodule_export]
+    use super::context::Context;
+    #[pymodule_export]
+    use super::count::{count_tokens, presets, tokenizers};
+    #[pymodule_export]
+    use super::recall::recall_tools;
+    #[pymodule_export]
+    use super::replay::replay;
+    #[pymodule_export]
+    use super::session::Session;
+    #[pymodule_export]
+    use super::summary::SummaryRequest;
+    #[pymodule_export]
+    use super::trajectories::{Compressed, Compressor};
+    #[pymodule_export]
+    use super::verify::verify;
+
+    use super::*;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}

@@ -1,0 +1,90 @@
+//! What a session asks of a model, and how it is answered.
+
+use midfold::core::event::Usage;
+use midfold::core::narrate::{
+    FailureClass, Finish, SummaryFailure, SummaryReply, SummaryRequest as Request,
+};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+
+use crate::errors::Failure;
+
+/// What a session would like a model to write.
+#[pyclass(frozen, module = "midfold")]
+pub struct SummaryRequest {
+    pub(crate) request: Request,
+}
+
+#[pymethods]
+impl SummaryRequest {
+    /// Names the work.
+    #[getter]
+    fn id(&self) -> String {
+        self.request.id.to_hex()
+    }
+
+    /// The two messages to send to the model: rules, and the originals that are to be summarised.
+    #[getter]
+    fn messages<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let request = &self.request;
+        let prompt = py.detach(|| request.prompt(&request.sources, request.previous.as_deref()));
+        let message = |role: &str, content: String| {
+            let message = PyDict::new(py);
+            message.set_item("role", role)?;
+            message.set_item("content", content)?;
+            Ok::<_, PyErr>(message)
+        };
+        PyList::new(py, [message("system", prompt.system)?, message("user", prompt.user)?])
+    }
+
+    /// Hard cap of the reply, in tokens.
+    #[getter]
+    fn max_tokens(&self) -> u32 {
+        self.request.max_tokens
+    }
+
+    /// Sampling temperature.
+    #[getter]
+    fn temperature(&self) -> f64 {
+        self.request.temperature.to_f64()
+    }
+
+    /// Longest wait for the first byte, in seconds.
+    #[getter]
+    fn timeout(&self) -> u32 {
+        self.request.timeout_seconds
+    }
+
+    fn __repr__(&self) -> String {
+        let span = &self.request.span;
+        format!("SummaryRequest(events {} to {})", span.start, span.end)
+    }
+}
+
+/// The answer as the engine takes it: a text, or why there is none.
+pub fn answer(
+    text: Option<String>,
+    error: Option<&str>,
+    finish: &str,
+    model: String,
+    usage: Usage,
+) -> Result<Result<SummaryReply, SummaryFailure>, Failure> {
+    let Some(error) = error else {
+        let finish = match finish {
+            "stop" | "end_turn" | "stop_sequence" => Finish::Stop,
+            "length" | "max_tokens" => Finish::Length,
+            _ => Finish::Other,
+        };
+        let text = text.unwrap_or_default();
+        let usage = (usage != Usage::default()).then_some(usage);
+        return Ok(Ok(SummaryReply { text, finish, model, usage, calls: 1 }));
+    };
+    let (code, detail) = error.split_once(": ").unwrap_or((error, ""));
+    let class = FailureClass::from_code(code).ok_or_else(|| {
+        Failure::input(format!("there is no kind of failure `{code}`")).hint(
+            "there are: timeout, auth, rate-limited, server, network, overflow, garbage, rejected; \
+             what happened may follow: error=\"server: 503\"",
+        )
+    })?;
+    Ok(Err(SummaryFailure { class, detail: detail.to_owned() }))
+}

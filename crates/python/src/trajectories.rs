@@ -1,0 +1,319 @@
+//! `midfold.trajectories`: rows of training sets, made to fit.
+
+use std::panic::resume_unwind;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use bytes::Bytes;
+use midfold::Counter;
+use midfold::core::trajectory::{Limits, Placement, Protect};
+use midfold::formats::trajectory::{Compressed as Done, RowError, Settings, Trainer, compress};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyString, PyTuple};
+
+use crate::errors::{Failure, Kind};
+use crate::json;
+use crate::prepare;
+use crate::python::{loads, objects};
+
+/// How rows are counted where nothing tells (the command line's).
+const TOKENIZER: &str = "o200k";
+/// Rows between two looks at the keyboard.
+const BATCH: usize = 64;
+
+/// Makes rows fit: settings, checked once, and a counter. Can be pickled, so that a data set's
+/// workers can have it.
+///
+/// >>> from midfold.trajectories import Compressor
+/// >>> compressor = Compressor(target_tokens=2_000, tokenizer="chars:4")
+/// >>> compressor('{"conversations": [{"from": "human", "value": "hi"}]}').status
+/// 'unchanged'
+/// >>> compressor("[]").error
+/// 'no JSON object'
+#[pyclass(frozen, module = "midfold.trajectories")]
+pub struct Compressor {
+    settings: Settings,
+    counter: Arc<dyn Counter>,
+    /// As it was made.
+    given: Py<PyDict>,
+}
+
+#[pymethods]
+impl Compressor {
+    #[new]
+    #[pyo3(signature = (
+        *, target_tokens=None, summary_tokens=None, keep_last=None, tokenizer=None, placement=None,
+        trainer=None, notice=None, row_metrics=false, count_all=false, align=Vec::new(),
+        protect=None, skip_under_target=true
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments of a Python class")]
+    fn new(
+        py: Python<'_>,
+        target_tokens: Option<u64>,
+        summary_tokens: Option<u64>,
+        keep_last: Option<usize>,
+        tokenizer: Option<String>,
+        placement: Option<&str>,
+        trainer: Option<&str>,
+        notice: Option<String>,
+        row_metrics: bool,
+        count_all: bool,
+        align: Vec<String>,
+        protect: Option<Vec<String>>,
+        skip_under_target: bool,
+    ) -> PyResult<Self> {
+        let given = PyDict::new(py);
+        given.set_item("target_tokens", target_tokens)?;
+        given.set_item("summary_tokens", summary_tokens)?;
+        given.set_item("keep_last", keep_last)?;
+        given.set_item("tokenizer", &tokenizer)?;
+        given.set_item("placement", placement)?;
+        given.set_item("trainer", trainer)?;
+        given.set_item("notice", &notice)?;
+        given.set_item("row_metrics", row_metrics)?;
+        given.set_item("count_all", count_all)?;
+        given.set_item("align", &align)?;
+        given.set_item("protect", &protect)?;
+        given.set_item("skip_under_target", skip_under_target)?;
+        let trainer = trainer.map(trainer_of).transpose()?;
+        let default = Limits::default();
+        let limits = Limits {
+            target: target_tokens.unwrap_or(default.target),
+            summary: summary_tokens.unwrap_or(default.summary),
+            keep_last: keep_last.unwrap_or(default.keep_last),
+            protect: protect.map_or(Ok(default.protect), |turns| protect_of(&turns))?,
+            placement: placement_of(placement, trainer)?,
+            skip_under_target,
+        };
+        let settings = Settings { limits, notice, row_metrics, trainer, count_all, aligned: align };
+        let name = tokenizer.unwrap_or_else(|| TOKENIZER.to_owned());
+        let counter = py.detach(|| prepare::tokenizer(&name))?;
+        Ok(Self { settings, counter, given: given.unbind() })
+    }
+
+    /// One row: a dict, or a line of JSON. Never raises for a row that cannot be used: its status
+    /// is then `error`.
+    fn __call__(&self, py: Python<'_>, row: &Bound<'_, PyAny>) -> PyResult<Compressed> {
+        let given = Row::new(row)?;
+        let done = py.detach(|| self.one(&given.bytes));
+        Ok(Compressed::new(given, done, self.settings.limits.target))
+    }
+
+    /// Many rows, in their order, on `workers` threads.
+    #[pyo3(signature = (rows, *, workers=1))]
+    fn rows(
+        &self,
+        py: Python<'_>,
+        rows: Vec<Bound<'_, PyAny>>,
+        workers: usize,
+    ) -> PyResult<Vec<Compressed>> {
+        let target = self.settings.limits.target;
+        let mut all = Vec::with_capacity(rows.len());
+        for batch in rows.chunks(BATCH.saturating_mul(workers.max(1))) {
+            py.check_signals()?;
+            let given = batch.iter().map(Row::new).collect::<PyResult<Vec<_>>>()?;
+            let bytes: Vec<&[u8]> = given.iter().map(|row| &row.bytes[..]).collect();
+            let done = py.detach(|| self.many(&bytes, workers));
+            let made = given.into_iter().zip(done);
+            all.extend(made.map(|(row, done)| Compressed::new(row, done, target)));
+        }
+        Ok(all)
+    }
+
+    fn __getnewargs_ex__<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<(Bound<'py, PyTuple>, Bound<'py, PyDict>)> {
+        Ok((PyTuple::empty(py), self.given.bind(py).copy()?))
+    }
+
+    fn __repr__(&self) -> String {
+        let Limits { target, summary, .. } = self.settings.limits;
+        let counter = self.counter.name();
+        format!(
+            "Compressor(target_tokens={target}, summary_tokens={summary}, tokenizer={counter:?})"
+        )
+    }
+}
+
+impl Compressor {
+    fn one(&self, line: &[u8]) -> Result<Done, RowError> {
+        compress(line, &self.settings, &*self.counter)
+    }
+
+    /// In order. The next free thread takes the next row: rows differ a thousandfold in size.
+    fn many(&self, lines: &[&[u8]], workers: usize) -> Vec<Result<Done, RowError>> {
+        if workers <= 1 {
+            return lines.iter().map(|line| self.one(line)).collect();
+        }
+        let next = AtomicUsize::new(0);
+        let work = || {
+            let mut mine = Vec::new();
+            loop {
+                let at = next.fetch_add(1, Ordering::Relaxed);
+                let Some(line) = lines.get(at) else { return mine };
+                mine.push((at, self.one(line)));
+            }
+        };
+        let mut all: Vec<_> = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
+            let joined = threads.into_iter().map(|thread| thread.join());
+            // No row may be lost without a word: a thread that broke breaks the call.
+            joined.flat_map(|rows| rows.unwrap_or_else(|broken| resume_unwind(broken))).collect()
+        });
+        all.sort_unstable_by_key(|(at, _)| *at);
+        all.into_iter().map(|(_, done)| done).collect()
+    }
+}
+
+/// A row as it was given, and its JSON.
+struct Row {
+    object: Py<PyAny>,
+    kind: RowKind,
+    bytes: Bytes,
+}
+
+#[derive(Clone, Copy)]
+enum RowKind {
+    Dict,
+    Str,
+    Bytes,
+}
+
+impl Row {
+    fn new(row: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let object = row.clone().unbind();
+        if let Ok(text) = row.cast::<PyString>() {
+            let bytes = Bytes::copy_from_slice(text.to_cow()?.as_bytes());
+            return Ok(Self { object, kind: RowKind::Str, bytes });
+        }
+        if let Ok(line) = row.cast::<PyBytes>() {
+            let bytes = Bytes::copy_from_slice(line.as_bytes());
+            return Ok(Self { object, kind: RowKind::Bytes, bytes });
+        }
+        let bytes = json::bytes(row, "row")?.into();
+        Ok(Self { object, kind: RowKind::Dict, bytes })
+    }
+}
+
+/// What came of a row.
+#[pyclass(frozen, module = "midfold.trajectories")]
+pub struct Compressed {
+    given: Row,
+    done: Result<Done, RowError>,
+    target: u64,
+}
+
+impl Compressed {
+    fn new(given: Row, done: Result<Done, RowError>, target: u64) -> Self {
+        Self { given, done, target }
+    }
+}
+
+#[pymethods]
+impl Compressed {
+    /// The row as it is now, of the type that was given; the same object where nothing changed.
+    #[getter]
+    fn row<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let Ok(Done { bytes: Some(bytes), .. }) = &self.done else {
+            return Ok(self.given.object.bind(py).clone());
+        };
+        match self.given.kind {
+            RowKind::Dict => loads(py, bytes),
+            RowKind::Str => Ok(PyString::new(py, &String::from_utf8_lossy(bytes)).into_any()),
+            RowKind::Bytes => Ok(PyBytes::new(py, bytes).into_any()),
+        }
+    }
+
+    /// `unchanged`, `compressed`, `over_limit` (longer than the target all the same) or `error`.
+    #[getter]
+    fn status(&self) -> &'static str {
+        match &self.done {
+            Err(_) => "error",
+            Ok(done) if done.metrics.still_over_limit => "over_limit",
+            Ok(done) if done.bytes.is_some() => "compressed",
+            Ok(_) => "unchanged",
+        }
+    }
+
+    /// Why a row cannot be used.
+    #[getter]
+    fn error(&self) -> Option<String> {
+        self.done.as_ref().err().map(ToString::to_string)
+    }
+
+    /// A short name of that: `not-json`, `bad-turn`, `alternation`, …
+    #[getter]
+    fn code(&self) -> Option<&'static str> {
+        self.done.as_ref().err().map(RowError::code)
+    }
+
+    /// Tokens before; a quarter of the bytes where nothing was counted.
+    #[getter]
+    fn tokens_before(&self) -> u64 {
+        self.done.as_ref().map_or(0, |done| done.metrics.original_tokens)
+    }
+
+    /// Tokens after.
+    #[getter]
+    fn tokens_after(&self) -> u64 {
+        self.done.as_ref().map_or(0, |done| done.metrics.compressed_tokens)
+    }
+
+    /// All that was measured, by the names of Hermes' metrics; `None` for an error.
+    #[getter]
+    fn metrics<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        self.done.as_ref().ok().map(|done| objects(py, &done.metrics)).transpose()
+    }
+
+    /// The new place of each old turn; `None` where a summary stands for it.
+    #[getter]
+    fn turns(&self) -> Vec<Option<usize>> {
+        let map = self.done.as_ref().map(|done| &done.map);
+        map.map_or_else(
+            |_| Vec::new(),
+            |map| (0..map.turns_before()).map(|at| map.get(at)).collect(),
+        )
+    }
+
+    fn __repr__(&self) -> String {
+        let (before, after) = (self.tokens_before(), self.tokens_after());
+        format!("Compressed({}, {before} -> {after} of {} tokens)", self.status(), self.target)
+    }
+}
+
+fn placement_of(name: Option<&str>, trainer: Option<Trainer>) -> Result<Placement, Failure> {
+    let Some(name) = name else {
+        return Ok(match trainer {
+            Some(Trainer::LlamaFactory) => Placement::MergeIntoPreviousObservation,
+            Some(Trainer::Trl) => Placement::UserMessage,
+            None => Placement::HumanTurn,
+        });
+    };
+    let known = Placement::ALL.map(Placement::name);
+    Placement::from_name(name)
+        .ok_or_else(|| Failure::unknown(Kind::Input, "placement", name, &known))
+}
+
+fn trainer_of(name: &str) -> Result<Trainer, Failure> {
+    let known = Trainer::ALL.map(Trainer::name);
+    Trainer::from_name(name).ok_or_else(|| Failure::unknown(Kind::Input, "trainer", name, &known))
+}
+
+/// The first turns that stay.
+fn protect_of(turns: &[String]) -> Result<Protect, Failure> {
+    let mut protect = Protect { system: false, human: false, gpt: false, tool: false };
+    for turn in turns {
+        match turn.as_str() {
+            "system" => protect.system = true,
+            "human" => protect.human = true,
+            "gpt" => protect.gpt = true,
+            "tool" => protect.tool = true,
+            _ => {
+                let known = ["system", "human", "gpt", "tool"];
+                return Err(Failure::unknown(Kind::Input, "first turn", turn, &known));
+            }
+        }
+    }
+    Ok(protect)
+}

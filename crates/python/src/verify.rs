@@ -1,0 +1,128 @@
+//! `midfold.verify`.
+
+use bytes::Bytes;
+use midfold::core::verify::{Case, Report, verify as check};
+use midfold::formats::read::Format;
+use midfold::formats::verify::validator;
+use midfold::{DialectKind, Fold, Meter};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::errors::Failure;
+use crate::given::{self, Given};
+use crate::json;
+use crate::prepare::{Measure, Prepared};
+use crate::python::{make, objects};
+
+/// Checks a compaction from the outside: what went in, what came out, and the record of the fold.
+///
+/// `after` may be a `Result`: its record is then taken, too.
+///
+/// >>> import midfold
+/// >>> messages = [{"role": "user", "content": f"Question {n}. " * 50} for n in range(60)]
+/// >>> bool(midfold.verify(messages, midfold.compact(messages, window=4_000)))
+/// True
+#[pyfunction]
+#[pyo3(signature = (
+    before, after, *, fold=None, window=None, tokenizer=None, profile=None, dialect=None, model=None
+))]
+#[expect(clippy::too_many_arguments, reason = "keyword arguments of a Python function")]
+pub fn verify<'py>(
+    py: Python<'py>,
+    before: &Bound<'py, PyAny>,
+    after: &Bound<'py, PyAny>,
+    fold: Option<Bound<'py, PyAny>>,
+    window: Option<u64>,
+    tokenizer: Option<String>,
+    profile: Option<String>,
+    dialect: Option<&str>,
+    model: Option<String>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let is_result = after.hasattr("record")? && after.hasattr("messages")?;
+    let fold = match fold {
+        None if is_result => Some(after.getattr("fold")?).filter(|fold| !fold.is_none()),
+        fold => fold,
+    };
+    let after = if is_result { after.getattr("messages")? } else { after.clone() };
+    let fold = fold.map(|fold| json::bytes(&fold, "fold")).transpose()?;
+    let fold: Option<Fold> = fold.map(|json| record(&json)).transpose()?;
+    let format = given::format(dialect)?;
+    // A fold is checked with the counter and the profile that it was made with.
+    let made = |of: fn(&Fold) -> &String| fold.as_ref().map(|fold| of(fold).clone());
+    let measure = Measure {
+        window,
+        tokenizer: tokenizer.or_else(|| made(|fold| &fold.counter)),
+        profile: profile.or_else(|| made(|fold| &fold.profile)),
+        model,
+    };
+    let (before, after) = (Given::new(before)?.bytes(), Given::new(&after)?.bytes());
+    let report = py.detach(|| {
+        let prepared = measure.prepare(given::conversation(&before, format)?.conversation)?;
+        // A compacted list need not tell its dialect any more; the original does.
+        let after = given::conversation(&after, Some(list_format(prepared.kind)))?;
+        let after: Vec<Bytes> =
+            after.conversation.events.into_iter().map(|event| event.bytes).collect();
+        Ok::<_, Failure>(checked(&prepared, &after, fold.as_ref(), measure.window))
+    })?;
+    let violations = report.findings.iter().map(|found| {
+        serde_json::json!({ "rule": found.rule, "message": found.at, "detail": found.detail })
+    });
+    let fields = PyDict::new(py);
+    fields.set_item("violations", objects(py, &violations.collect::<Vec<_>>())?)?;
+    let checked = PyDict::new(py);
+    for (rule, count) in &report.checked {
+        checked.set_item(rule, count)?;
+    }
+    fields.set_item("checked", checked)?;
+    make(py, "Verification", &fields)
+}
+
+fn record(json: &[u8]) -> Result<Fold, Failure> {
+    serde_json::from_slice(json).map_err(|error| {
+        Failure::input(format!("fold is no record of a fold: {error}"))
+            .hint("pass `Result.fold`, or what `midfold compact --record` wrote")
+    })
+}
+
+fn list_format(kind: DialectKind) -> Format {
+    Format::from_name(kind.name()).unwrap_or(Format::OpenAiChat)
+}
+
+fn checked(
+    prepared: &Prepared,
+    after: &[Bytes],
+    fold: Option<&Fold>,
+    window: Option<u64>,
+) -> Report {
+    let log = &prepared.log;
+    let before: Vec<Bytes> = log.events().iter().map(|event| event.bytes.clone()).collect();
+    let envelope = &prepared.source.envelope;
+    let envelope: Vec<&[u8]> =
+        [&envelope.system, &envelope.tools].into_iter().flatten().map(|part| &part[..]).collect();
+    let meter = fold.map_or(prepared.meter, |fold| fold.meter);
+    let known = prepared.window_known.then_some(prepared.window);
+    let tokens = window.or(fold.map(|fold| fold.budget.tokens())).or(known);
+    let validate = validator(prepared.kind, *log.profile());
+    check(&Case {
+        before: &before,
+        after,
+        envelope: &envelope,
+        dialect: prepared.kind.dialect(),
+        counter: &**log.counter(),
+        validate: &validate,
+        budget: tokens.map(|tokens| most(&meter, tokens)),
+        fold,
+    })
+}
+
+/// The most that may be counted so that the real figure is at most `tokens`.
+fn most(meter: &Meter, tokens: u64) -> u64 {
+    let scale = |tokens: u64, ratio: u64| u128::from(tokens) * 10_000 / u128::from(ratio.max(1));
+    let counted =
+        scale(tokens, u64::from(meter.ratio.0)) * 10_000 / (10_000 + u128::from(meter.margin.0));
+    let mut counted = u64::try_from(counted).unwrap_or(u64::MAX);
+    while counted > 0 && meter.upper(counted) > tokens {
+        counted -= 1;
+    }
+    counted
+}

@@ -1,0 +1,160 @@
+"""compact: what stays is the same object, what changes is what the command line writes."""
+
+from __future__ import annotations
+
+import copy
+import json
+
+import midfold
+import pytest
+from conftest import ROOT, coding_session, compact_json
+
+EXAMPLE = ROOT / "examples" / "coding-session.jsonl"
+
+
+def same_objects(before, after):
+    """Messages of `after` that are objects of `before`, and whether they stand in order."""
+    places = {id(message): at for at, message in enumerate(before)}
+    found = [places[id(message)] for message in after if id(message) in places]
+    return found, found == sorted(set(found))
+
+
+def test_head_and_tail_are_the_same_objects(session_messages):
+    result = midfold.compact(session_messages, window=16_000)
+    layout = result.fold["span"]
+    start, rest = layout["start"], len(session_messages) - layout["end"]
+    assert start > 0 and 0 < rest < len(session_messages)
+    assert all(a is b for a, b in zip(result.messages[:start], session_messages))
+    assert all(a is b for a, b in zip(result.messages[-rest:], session_messages[-rest:]))
+
+
+def test_every_verbatim_message_is_the_same_object_in_order(session_messages):
+    result = midfold.compact(session_messages, window=16_000)
+    found, in_order = same_objects(session_messages, result.messages)
+    assert in_order
+    accounts = result.fold["accounts"]
+    kept = len(session_messages) - (result.fold["span"]["end"] - result.fold["span"]["start"])
+    assert len(found) >= kept
+    assert accounts["events"] == len(session_messages)
+
+
+def test_what_was_given_is_not_touched(session_messages):
+    before = copy.deepcopy(session_messages)
+    midfold.compact(session_messages, window=8_000)
+    assert session_messages == before
+
+
+def test_what_needs_no_fold_comes_back_as_it_is():
+    messages = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}]
+    result = midfold.compact(messages, window=8_000)
+    assert [id(m) for m in result.messages] == [id(m) for m in messages]
+    assert result.fold is None and result.record is None and result.report.noop
+    assert "nothing was folded" in str(result.report)
+
+
+def test_if_needed_folds_only_above_the_threshold(session_messages):
+    below = midfold.compact(session_messages, window=1_000_000, if_needed=True)
+    above = midfold.compact(session_messages, window=16_000, if_needed=True)
+    assert below.fold is None and "below the threshold" in below.report.noop
+    assert above.fold is not None
+
+
+def test_lines_come_back_as_the_command_line_writes_them(cli, tmp_path):
+    out = tmp_path / "after.jsonl"
+    cli("compact", EXAMPLE, "--window", 16_000, "-o", out, "--record", tmp_path / "fold.json")
+    result = midfold.compact(EXAMPLE.read_bytes(), window=16_000)
+    assert result.messages == out.read_bytes()
+    assert result.fold == json.loads((tmp_path / "fold.json").read_bytes())
+
+
+@pytest.mark.parametrize("name", ["openai-chat.json", "anthropic.json", "openai-responses.json"])
+def test_a_body_comes_back_as_the_command_line_writes_it(cli, tmp_path, name):
+    file = ROOT / "fixtures" / name
+    cli("compact", file, "--window", 8_000, "-o", tmp_path / "after.json")
+    text = midfold.compact(file.read_text(encoding="utf-8"), window=8_000)
+    assert isinstance(text.messages, str)
+    assert text.messages.encode() == (tmp_path / "after.json").read_bytes()
+
+
+@pytest.mark.parametrize("preset", ["default", "head-tail", "hermes", "nucleic", "projection"])
+def test_dicts_become_what_the_command_line_makes_of_their_json(
+    cli, tmp_path, preset, session_messages
+):
+    file = tmp_path / "in.json"
+    file.write_bytes(compact_json(session_messages))
+    done = cli("compact", file, "--window", 20_000, "--preset", preset, "--json", "-o", "-")
+    expected = json.loads(done.stdout)
+    result = midfold.compact(session_messages, window=20_000, preset=preset)
+    assert result.messages == expected["messages"]
+    assert result.fold == expected["fold"]
+
+
+def test_a_request_keeps_its_other_members(session_messages):
+    tools = [{"type": "function", "function": {"name": "read_file", "parameters": {}}}]
+    body = {"model": "gpt-5.6", "tools": tools, "messages": session_messages, "n": 1}
+    result = midfold.compact(body, window=16_000)
+    assert list(result.messages) == list(body)
+    assert result.messages["tools"] is tools
+    assert result.messages["messages"][0] is session_messages[0]
+    assert len(result.messages["messages"]) < len(body["messages"]) == len(session_messages)
+
+
+def test_an_anthropic_body_with_its_system_prompt_is_counted():
+    turns = [{"role": "user", "content": "Fix it."}]
+    for n in range(80):
+        turns.append({"role": "assistant", "content": f"Step {n}. " + "more words " * 60})
+        turns.append({"role": "user", "content": "Go on."})
+    body = {"model": "claude-opus-5", "system": "Be brief. " * 200, "messages": turns}
+    result = midfold.compact(body, window=12_000)
+    assert result.report.dialect == "anthropic"
+    assert result.messages["messages"][0] is turns[0]
+    bare = midfold.compact({**body, "system": "x"}, window=12_000)
+    assert result.report.tokens_before > bare.report.tokens_before + 300
+
+
+def test_pinned_messages_stay_the_same_objects(session_messages):
+    pinned = [21, 40]
+    plain = midfold.compact(session_messages, window=12_000, preset="head-tail")
+    result = midfold.compact(session_messages, window=12_000, preset="head-tail", pin=pinned)
+    for at in pinned:
+        assert not any(m is session_messages[at] for m in plain.messages)
+        assert any(m is session_messages[at] for m in result.messages)
+    with pytest.raises(midfold.InputError, match="no message 9999"):
+        midfold.compact(session_messages, pin=[9999])
+
+
+def test_a_policy_is_text_a_file_or_a_dict(tmp_path, session_messages):
+    text = 'base = "default"\n[tail]\nmin_messages = 9\n'
+    (tmp_path / "policy.toml").write_text(text)
+    forms = [text, tmp_path / "policy.toml", {"base": "default", "tail": {"min_messages": 9}}]
+    folds = [midfold.compact(session_messages, window=9_000, policy=p).fold for p in forms]
+    assert folds[0] == folds[1] == folds[2]
+    assert folds[0] != midfold.compact(session_messages, window=9_000).fold
+
+
+def test_focus_changes_the_recap_and_nothing_else(cli, tmp_path):
+    messages = coding_session(300)
+    plain = midfold.compact(messages, window=4_000).messages
+    focused = midfold.compact(messages, window=4_000, focus="cursor").messages
+    changed = [a for a, b in zip(plain, focused) if a is not b and a != b]
+    assert len(plain) == len(focused) and len(changed) == 1
+    (tmp_path / "in.json").write_bytes(compact_json(messages))
+    done = cli("compact", tmp_path / "in.json", "--window", 4_000, "--focus", "cursor", "--json",
+               "-o", "-")  # fmt: skip
+    assert focused == json.loads(done.stdout)["messages"]
+
+
+def test_report_counts_what_count_tokens_counts(session_messages):
+    result = midfold.compact(session_messages, window=16_000, tokenizer="o200k")
+    count = midfold.count_tokens
+    assert result.report.tokens_before == count(session_messages, tokenizer="o200k")
+    assert result.report.tokens_after == count(result.messages, tokenizer="o200k")
+
+
+def test_tuples_and_subclasses_are_messages():
+    class Message(dict):
+        pass
+
+    messages = tuple(Message(m) for m in coding_session(30))
+    result = midfold.compact(messages, window=8_000)
+    assert result.messages[0] is messages[0] and result.messages[-1] is messages[-1]

@@ -1,0 +1,218 @@
+"""A session in memory: the engine's own."""
+
+from __future__ import annotations
+
+import copy
+import json
+
+import midfold
+import pytest
+from conftest import coding_session, compact_json
+
+
+def filled(messages, **options):
+    session = midfold.Session(**{"window": 16_000, **options})
+    session.append(messages)
+    return session
+
+
+def test_a_context_holds_the_objects_that_were_appended():
+    messages = coding_session(5)
+    session = filled(messages[:-1])
+    assert session.append(messages[-1]) == [len(messages) - 1]
+    context = session.context()
+    assert all(a is b for a, b in zip(context.messages, messages))
+    assert len(context) == len(session) == len(messages)
+    assert context.json() == compact_json(messages) and not context.folded
+
+
+def test_json_that_was_appended_is_read_once():
+    session = midfold.Session()
+    session.append('{"role": "user", "content": "hi"}')
+    session.append(b'{"role":"assistant","content":"yes"}\n{"role":"user","content":"why"}')
+    first, second = session.context(), session.context()
+    assert [m["content"] for m in first.messages] == ["hi", "yes", "why"]
+    assert all(a is b for a, b in zip(first.messages, second.messages))
+    assert first.json().startswith(b'[{"role": "user", "content": "hi"},{"role":"ass')
+
+
+def test_it_folds_when_it_is_due_and_between_folds_only_grows(session_messages):
+    session, folds, before = midfold.Session(window=16_000), 0, []
+    for message in session_messages:
+        session.append(message)
+        context = session.context()
+        folds += context.folded
+        assert context.tokens <= 16_000
+        if not context.folded:
+            # The same objects, also those that a fold made.
+            assert [id(m) for m in context.messages[: len(before)]] == [id(m) for m in before]
+        before = context.messages
+    assert 0 < folds == len(session.folds()) == session.status()["compaction_count"]
+
+
+def test_a_bad_message_appends_nothing():
+    session = midfold.Session()
+    with pytest.raises(midfold.InputError):
+        session.append([{"role": "user", "content": "a"}, {"role": "user", "content": {1: 2}}])
+    with pytest.raises(midfold.InputError):
+        session.append([{"role": "user", "content": "a"}, "b"])
+    assert len(session) == 0
+
+
+def test_compact_preview_and_undo(session_messages):
+    session = filled(session_messages, window=64_000)
+    before = session.context().json()
+    preview = session.preview()
+    assert preview and session.context().json() == before and session.folds() == []
+    done = session.compact("cursor")
+    assert done and done.fold["tokens_after"] < done.fold["tokens_before"]
+    assert done.noop is None
+    assert session.context().tokens == done.fold["tokens_after"]
+    again = session.compact()
+    assert not again and again.fold is None and again.noop
+    session.undo(done.fold["id"])
+    assert session.context().json() == before and len(session.folds()) == 1
+    with pytest.raises(midfold.InputError, match="nothing is folded"):
+        session.undo()
+    with pytest.raises(midfold.InputError, match="no id of a fold"):
+        session.undo("abc")
+
+
+def test_a_pin_survives_and_can_be_let_go(session_messages):
+    session = filled(session_messages, preset="head-tail")
+    session.pin(21)
+    session.compact()
+    kept = session.context().messages
+    assert any(m is session_messages[21] for m in kept)
+    assert session.status()["pins"] == [21]
+    session.unpin(21)
+    assert session.status()["pins"] == []
+    with pytest.raises(midfold.InputError, match="no event 5000"):
+        session.pin(5_000)
+
+
+def test_observe_anchors_the_meter(session_messages):
+    session = filled(session_messages[:40], window=200_000)
+    counted = session.context().tokens
+    session.observe(counted + 5_000, 120, cache_read=50)
+    status = session.status()
+    assert status["context_tokens"] == counted + 5_000
+    assert (status["last_prompt_tokens"], status["last_completion_tokens"]) == (
+        counted + 5_000,
+        120,
+    )
+
+
+def test_recover_answers_an_overflow_once_and_nothing_else(session_messages):
+    session = filled(session_messages, window=200_000)
+    have = session.context().tokens
+    assert session.recover({"error": {"message": "Rate limit reached"}}, status=429) is None
+    body = {
+        "type": "error",
+        "error": {
+            "type": "invalid_request_error",
+            "message": f"prompt is too long: {have} tokens > 20000 maximum",
+        },
+    }
+    context = session.recover(body, status=400)
+    assert context.folded and context.tokens <= 20_000
+    with pytest.raises(midfold.BudgetError, match="still too long"):
+        session.recover(json.dumps(body), status=400)
+
+
+def test_a_model_is_asked_and_its_answer_judged(session_messages):
+    session = filled(session_messages, window=40_000, narrate=True)
+    request = session.wants()
+    assert request is not None and session.wants() is None
+    system, user = request.messages
+    assert (system["role"], user["role"]) == ("system", "user")
+    assert "Go on with part 10, please." in user["content"]
+    assert request.max_tokens > 0 and 0 <= request.temperature <= 1 and request.timeout > 0
+    assert session.complete(request, "nonsense") == "no-header"
+    failed = filled(session_messages, window=40_000, narrate=True)
+    request = failed.wants()
+    assert failed.complete(request, error="server: 503") == "server"
+    assert failed.status()["cooldown_seconds"] > 0
+    with pytest.raises(midfold.InputError, match="no kind of failure"):
+        failed.complete(request, error="tired")
+
+
+def test_nothing_is_wanted_without_narration(session_messages):
+    assert filled(session_messages, window=40_000, preset="head-tail").wants() is None
+
+
+def test_recall_brings_back_what_was_folded(session_messages):
+    session = filled(session_messages)
+    session.compact()
+    [hit] = session.recall_grep("part 10, please", mode="literal", limit=5)
+    assert session_messages[hit["event"]]["content"] == "Go on with part 10, please."
+    page = session.recall_expand(hit["event"])
+    assert page["originals"][0]["text"] == "Go on with part 10, please."
+    described = session.recall_describe()
+    assert described["active"] and described["covered"]
+    long = session.recall_expand("active", max_chars=500)
+    more = session.recall_expand("active", max_chars=500, cursor=long["next"])
+    assert more["originals"][0]["event"] >= long["originals"][-1]["event"]
+    with pytest.raises(midfold.InputError, match="no event"):
+        session.recall_expand("99999")
+    with pytest.raises(midfold.InputError, match="there is no mode"):
+        session.recall_grep("x", mode="fuzzy")
+
+
+def test_an_agent_can_call_recall(session_messages):
+    session = filled(session_messages)
+    names = [tool["function"]["name"] for tool in midfold.recall_tools()]
+    assert names == ["recall_grep", "recall_expand", "recall_describe"]
+    assert [tool["name"] for tool in midfold.recall_tools("anthropic")] == names
+    answer = json.loads(session.recall("recall_grep", '{"query": "LED-4100"}'))
+    assert "error" not in answer
+    assert "error" in json.loads(session.recall("recall_expand", "{}"))
+
+
+def test_a_fork_goes_its_own_way(session_messages):
+    session = filled(session_messages)
+    fork = session.fork("other", at=10)
+    fork.append({"role": "user", "content": "another way"})
+    assert (len(fork), len(session), fork.id) == (11, len(session_messages), "other")
+    assert fork.context().messages[0] is session_messages[0]
+    with pytest.raises(midfold.InputError):
+        session.fork(at=100_000)
+
+
+def test_a_deep_copy_is_independent_and_knows_the_same():
+    messages = coding_session(40)
+    session = filled(messages)
+    session.context()
+    session.pin(5)
+    session.observe(9_000, 10)
+    twin = copy.deepcopy(session)
+    now = {"cooldown_seconds": 0}
+    assert {**twin.status(), **now} == {**session.status(), **now}
+    assert twin.context().json() == session.context().json()
+    twin.context().messages[0]["content"] = "changed"
+    assert messages[0]["content"] != "changed"
+    twin.append({"role": "user", "content": "only here"})
+    twin.undo()
+    twin.unpin(5)
+    assert len(session) == len(messages) and session.status()["pins"] == [5]
+    assert session.status()["active_fold"]
+    pair = copy.deepcopy([session, session])
+    assert pair[0] is pair[1] is not session
+
+
+def test_a_system_prompt_stands_where_its_dialect_has_it():
+    chat = midfold.Session(system="Be brief.")
+    chat.append({"role": "user", "content": "hi"})
+    assert chat.context().messages[0] == {"role": "system", "content": "Be brief."}
+    claude = midfold.Session(dialect="anthropic", system="Be brief. " * 50)
+    claude.append({"role": "user", "content": "hi"})
+    assert len(claude.context()) == 1 and claude.context().tokens > 100
+
+
+def test_a_session_names_what_it_cannot_be():
+    with pytest.raises(midfold.BudgetError, match="leave nothing"):
+        midfold.Session(window=1_000, output_reserve=1_000)
+    with pytest.raises(midfold.InputError, match="there is no dialect"):
+        midfold.Session(dialect="openai")
+    with pytest.raises(midfold.StoreError, match="names no store"):
+        midfold.Session(store="mysql://me:secret@host/db")

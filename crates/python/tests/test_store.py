@@ -1,0 +1,110 @@
+"""Sessions in a store: durable, shared, and the same contexts as in memory."""
+
+from __future__ import annotations
+
+import copy
+import json
+
+import midfold
+import pytest
+
+
+@pytest.fixture
+def store(tmp_path):
+    return f"sqlite:{tmp_path / 'sessions.db'}"
+
+
+def test_a_stored_session_sends_what_one_in_memory_sends(store, session_messages):
+    stored = midfold.Session(store=store, window=16_000, id="a")
+    memory = midfold.Session(window=16_000, id="a")
+    for message in session_messages:
+        stored.append(message)
+        memory.append(message)
+        there, here = stored.context(), memory.context()
+        assert there.json() == here.json() and there.folded == here.folded
+    assert there.call == len(session_messages)
+    assert all(a is b for a, b in zip(there.messages[-4:], session_messages[-4:]))
+
+
+def test_it_goes_on_after_it_was_closed(store, session_messages):
+    session = midfold.Session(store=store, window=16_000, id="a")
+    session.append(session_messages)
+    before = session.context()
+    session.observe(before.tokens, 5, call=before.call)
+    del session
+    again = midfold.Session.open(store, "a")
+    assert len(again) == len(session_messages)
+    assert again.context().json() == before.json()
+    assert again.context().messages[0] is again.context().messages[0]
+    assert again.store.startswith("sqlite") and again.id == "a"
+
+
+def test_a_key_makes_an_append_repeatable(store):
+    session = midfold.Session(store=store)
+    message = {"role": "user", "content": "once"}
+    assert session.append(message, key="k") == session.append(message, key="k") == [0]
+    assert len(session) == 1
+    with pytest.raises(midfold.StoreError, match="used before"):
+        session.append({"role": "user", "content": "other"}, key="k")
+
+
+def test_two_handles_do_not_overwrite_each_other(store):
+    one = midfold.Session(store=store, id="a")
+    two = midfold.Session.open(store, "a")
+    one.append({"role": "user", "content": "first"})
+    with pytest.raises(midfold.StoreError, match="somebody else appended") as caught:
+        two.append({"role": "user", "content": "second"})
+    assert "append once more" in caught.value.hint
+    assert two.append({"role": "user", "content": "second"}) == [1]
+
+
+def test_errors_of_a_store_say_what_to_do(store):
+    midfold.Session(store=store, id="a")
+    with pytest.raises(midfold.StoreError, match="exists already") as caught:
+        midfold.Session(store=store, id="a")
+    assert "Session.open" in caught.value.hint
+    with pytest.raises(midfold.StoreError, match="no session `b`"):
+        midfold.Session.open(store, "b")
+    with pytest.raises(midfold.StoreError) as caught:
+        midfold.Session.open("postgres://me:secret@127.0.0.1:1/x", "a")
+    assert "secret" not in str(caught.value)
+
+
+def test_a_deep_copy_is_a_fork_with_an_id_of_its_own(store, session_messages):
+    session = midfold.Session(store=store, window=16_000, id="a")
+    session.append(session_messages)
+    session.compact()
+    twin = copy.deepcopy(session)
+    assert twin.id != session.id
+    assert twin.context().json() == session.context().json()
+    twin.append({"role": "user", "content": "only here"})
+    assert len(midfold.Session.open(store, twin.id)) == len(session) + 1
+
+
+def test_undo_pins_and_recall_work_in_a_store(store, session_messages):
+    session = midfold.Session(store=store, window=16_000)
+    session.append(session_messages)
+    session.pin(3)
+    fold = session.compact().fold
+    assert session.recall_describe(fold["id"])["active"]
+    assert session.recall_grep("LED-4100")
+    assert session.status()["pins"] == [3]
+    session.undo()
+    assert session.status().get("active_fold") is None and len(session.folds()) == 1
+
+
+def test_narration_of_a_stored_session_is_a_workers(store):
+    session = midfold.Session(store=store, narrate=True)
+    with pytest.raises(midfold.StoreError) as caught:
+        session.wants()
+    assert "midfold worker" in caught.value.hint
+
+
+def test_the_command_line_reads_what_python_stored(cli, store, session_messages):
+    session = midfold.Session(store=store, window=16_000, id="shared")
+    session.append(session_messages)
+    context = session.context()
+    done = cli("session", "status", "shared", "--store", store, "--json")
+    assert json.loads(done.stdout)["active_fold"] == session.status()["active_fold"]
+    done = cli("session", "context", "shared", "--store", store, "--json")
+    assert context.messages == json.loads(done.stdout)["messages"]
