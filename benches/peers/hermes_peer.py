@@ -28,18 +28,22 @@ def enter_environment(script):
     os.execv(python, [str(python), str(Path(script).resolve()), *sys.argv[1:]])
 
 
-def load():
-    """Imports the compressor's module, with its summariser switched off."""
-    home = tempfile.mkdtemp(prefix="hermes-peer-")
-    atexit.register(shutil.rmtree, home, ignore_errors=True)
-    os.environ["HERMES_HOME"] = home
-    logging.disable(logging.CRITICAL)
+def home():
+    """An empty Hermes folder for this process, and a look at the version."""
+    folder = tempfile.mkdtemp(prefix="hermes-peer-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    os.environ["HERMES_HOME"] = folder
     from importlib.metadata import version
-
-    import agent.context_compressor as module
 
     if version("hermes-agent") != VERSION:
         sys.exit(f"hermes-agent {version('hermes-agent')} is installed, {VERSION} is measured")
+
+
+def load():
+    """Imports the compressor's module, with its summariser switched off."""
+    home()
+    logging.disable(logging.CRITICAL)
+    import agent.context_compressor as module
 
     def no_summariser(*_, **__):
         raise RuntimeError("No LLM provider configured")

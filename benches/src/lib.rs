@@ -151,3 +151,30 @@ pub fn appended(count: usize) -> Vec<RawEvent> {
     };
     (0..count).map(message).collect()
 }
+
+/// The `n`th row of a generated training set: a coding session as `ShareGPT` writes it, 30 to
+/// 100 KB long, with the assistant's word at its end.
+#[must_use]
+pub fn trajectory(n: usize) -> String {
+    use midfold_testkit::Message;
+    let wanted = 28_000 + n * 7_919 % 70_000;
+    let mut messages = midfold_testkit::session(n as u64, 1 + wanted / 20_000);
+    let mut size = 0;
+    let end = messages.iter().position(|message| {
+        size += match message {
+            Message::System(text) | Message::User(text) => text.len(),
+            Message::Assistant { text, calls, .. } => {
+                text.len() + calls.iter().map(|call| call.arguments.len()).sum::<usize>()
+            }
+            Message::Tool { content, .. } => content.len() + content.len() / 12,
+        };
+        size > wanted
+    });
+    messages.truncate(end.unwrap_or(messages.len()));
+    // The last step may lack results: it goes.
+    let last = messages.iter().rposition(|message| matches!(message, Message::Assistant { .. }));
+    messages.truncate(last.unwrap_or(messages.len()));
+    let text = format!("That was task {n}: changed as asked, and the tests pass.");
+    messages.push(Message::Assistant { thought: None, text, calls: Vec::new() });
+    midfold_testkit::emit::sharegpt(&format!("row-{n}"), &messages)
+}

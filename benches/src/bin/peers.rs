@@ -3,6 +3,7 @@
 //!
 //! ```text
 //! peers generate DIR coding|reads N…         DIR/SHAPE-N.json: a Chat Completions request body
+//! peers rows FILE N                          N ShareGPT rows of 30 to 100 KB
 //! peers measure fold|cold FILE COUNTER PRESET WINDOW
 //! peers limits FILE                     what this machine does with the same bytes at best
 //! ```
@@ -34,6 +35,7 @@ fn main() -> Result<()> {
         ["generate", folder, shape, ref sizes @ ..] => {
             sizes.iter().try_for_each(|size| generate(Path::new(folder), shape, size.parse()?))
         }
+        ["rows", file, count] => rows(Path::new(file), count.parse()?),
         ["measure", what, file, counter, preset, window] => {
             let input = Bytes::from(std::fs::read(file)?);
             let ask = Ask { counter, preset, window: window.parse()? };
@@ -46,8 +48,8 @@ fn main() -> Result<()> {
         }
         ["limits", file] => limits(&Bytes::from(std::fs::read(file)?)),
         _ => bail!(
-            "usage: peers generate DIR coding|reads N… | peers measure fold|cold FILE COUNTER \
-             PRESET WINDOW | peers limits FILE"
+            "usage: peers generate DIR coding|reads N… | peers rows FILE N | peers measure \
+             fold|cold FILE COUNTER PRESET WINDOW | peers limits FILE"
         ),
     }
 }
@@ -69,6 +71,14 @@ fn generate(folder: &Path, shape: &str, messages: usize) -> Result<()> {
     let file = folder.join(format!("{shape}-{messages}.json"));
     std::fs::write(&file, midfold_testkit::emit::openai_request(&rows))
         .with_context(|| format!("{}", file.display()))
+}
+
+fn rows(file: &Path, count: usize) -> Result<()> {
+    if let Some(folder) = file.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    let rows: String = (0..count).map(|n| bench::trajectory(n) + "\n").collect();
+    std::fs::write(file, rows).with_context(|| format!("{}", file.display()))
 }
 
 /// How to compact.

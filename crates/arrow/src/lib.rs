@@ -50,7 +50,7 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{ArrowError, DataType, Schema, SchemaRef};
 use midfold_core::Counter;
-use midfold_formats::trajectory::Settings;
+use midfold_formats::trajectory::{self, Settings};
 
 use row::Change;
 use source::Source;
@@ -132,6 +132,23 @@ pub fn compress_batch(batch: &RecordBatch, options: &Options) -> Result<RecordBa
 /// # Errors
 /// [`BatchError`]: there is no column with rows, or a name is taken.
 pub fn compress(batch: &RecordBatch, options: &Options) -> Result<Compressed, BatchError> {
+    compress_with(batch, options, &|line| {
+        trajectory::compress(line, &options.settings, &*options.counter)
+    })
+}
+
+/// What is done with one row, as a line of JSON.
+pub type RowPass<'a> = &'a dyn Fn(&[u8]) -> Result<trajectory::Compressed, trajectory::RowError>;
+
+/// As [`compress`], with another pass over the rows: for summaries that a model wrote.
+///
+/// # Errors
+/// [`BatchError`]: there is no column with rows, or a name is taken.
+pub fn compress_with(
+    batch: &RecordBatch,
+    options: &Options,
+    pass: RowPass<'_>,
+) -> Result<Compressed, BatchError> {
     let schema = output_schema(batch.schema_ref(), options)?;
     let source = Source::of(batch, options)?;
     let mut rows = Vec::with_capacity(batch.num_rows());
@@ -139,7 +156,7 @@ pub fn compress(batch: &RecordBatch, options: &Options) -> Result<Compressed, Ba
     let mut line = Vec::new();
     for at in 0..batch.num_rows() {
         let form = source.line(at, &mut line);
-        let (report, change) = row::compress(&line, form, &source, options);
+        let (report, change) = row::compress(&line, form, &source, pass);
         changes.extend(change.map(|change| (at, change)));
         rows.push(report);
     }

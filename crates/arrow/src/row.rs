@@ -2,12 +2,12 @@
 
 use midfold_core::jsonstr;
 use midfold_formats::scan;
-use midfold_formats::trajectory::{self, Row, RowError};
+use midfold_formats::trajectory::{Row, RowError};
 
 use arrow_array::StructArray;
 
 use crate::source::{Form, OPEN, Source, is_text};
-use crate::{Options, Report};
+use crate::{Report, RowPass};
 
 /// What takes the place of a row.
 pub(crate) enum Change {
@@ -58,9 +58,9 @@ pub(crate) fn compress(
     line: &[u8],
     form: Form,
     source: &Source<'_>,
-    options: &Options,
+    pass: RowPass<'_>,
 ) -> (Report, Option<Change>) {
-    match compressed(line, form, source, options) {
+    match compressed(line, form, source, pass) {
         Ok(done) => done,
         Err(Failure { code, reason }) => (Report::Failed { code, reason }, None),
     }
@@ -70,9 +70,9 @@ fn compressed(
     line: &[u8],
     form: Form,
     source: &Source<'_>,
-    options: &Options,
+    pass: RowPass<'_>,
 ) -> Result<(Report, Option<Change>), Failure> {
-    let done = trajectory::compress(line, &options.settings, &*options.counter)?;
+    let done = pass(line)?;
     if let Form::List { end } = form {
         // What closes the list early and goes on is no list, though the row around it is one.
         if scan::value(line, OPEN.len()).is_none_or(|list| list.end != end) {

@@ -368,16 +368,8 @@ impl Wish<'_> {
 
 /// The parts of a floor that are there, largest first.
 fn parts(floor: &FloorError) -> String {
-    let mut parts = [
-        ("system prompt and tools beside the messages", floor.envelope),
-        ("the head (system messages, first task)", floor.head),
-        ("messages that stay (pins, the last request)", floor.pinned),
-        ("the newest step", floor.newest),
-        ("the recap", floor.recap),
-    ];
-    parts.sort_by_key(|(_, tokens)| std::cmp::Reverse(*tokens));
-    let there = parts.iter().filter(|(_, tokens)| *tokens > 0);
-    let texts: Vec<_> = there.map(|(what, tokens)| format!("{what} {}", number(*tokens))).collect();
+    let part = |(what, tokens): (&str, u64)| format!("{what} {}", number(tokens));
+    let texts: Vec<_> = floor.parts().into_iter().map(part).collect();
     format!("that is {}", texts.join(", "))
 }
 

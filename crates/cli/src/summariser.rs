@@ -22,12 +22,18 @@ pub struct Model<'a> {
 
 impl Model<'_> {
     pub fn client(&self) -> Result<Client, CommandError> {
+        self.client_with(|_| {})
+    }
+
+    /// As [`Model::client`], with settings of the caller's.
+    pub fn client_with(&self, set: impl FnOnce(&mut Config)) -> Result<Client, CommandError> {
         let counter = tokens::by_name(tokens::for_model(self.name))
             .or_else(|_| tokens::by_name("estimate:openai"))
             .map_err(|error| CommandError::failed(error.to_string()))?;
         let mut config = Config::new(self.url, self.name, counter);
         config.key = self.key()?;
         config.window_tokens = self.window.or_else(|| tokens::window_of(self.name));
+        set(&mut config);
         Client::new(config).map_err(|error| {
             CommandError::usage(error.to_string()).hint(format!(
                 "{} looks like https://api.openai.com/v1 or http://127.0.0.1:8080",

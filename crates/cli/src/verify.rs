@@ -4,7 +4,7 @@ use bytes::Bytes;
 use midfold::core::verify::{Case, Report, verify};
 use midfold::formats::read::Format;
 use midfold::formats::verify::validator;
-use midfold::{DialectKind, Fold, Meter};
+use midfold::{DialectKind, Fold};
 use serde_json::{Value, json};
 
 use crate::args::{Measure, Verify};
@@ -117,7 +117,7 @@ fn check(
         _ => None,
     };
     let tokens = window.or(fold.map(|fold| fold.budget.tokens())).or(known);
-    let budget = tokens.map(|tokens| most(&meter, tokens));
+    let budget = tokens.map(|tokens| meter.most(tokens));
     let validate = validator(prepared.kind, *log.profile());
     let report = verify(&Case {
         before: &before,
@@ -130,18 +130,6 @@ fn check(
         fold,
     });
     Checked { number, report, recorded: fold.is_some(), budget }
-}
-
-/// The most that may be counted so that the real figure is at most `tokens`.
-fn most(meter: &Meter, tokens: u64) -> u64 {
-    let scale = |tokens: u64, ratio: u64| u128::from(tokens) * 10_000 / u128::from(ratio.max(1));
-    let counted =
-        scale(tokens, u64::from(meter.ratio.0)) * 10_000 / (10_000 + u128::from(meter.margin.0));
-    let mut counted = u64::try_from(counted).unwrap_or(u64::MAX);
-    while counted > 0 && meter.upper(counted) > tokens {
-        counted -= 1;
-    }
-    counted
 }
 
 impl Checked {

@@ -72,6 +72,24 @@ impl Meter {
         calibrated.saturating_add(self.margin.of(calibrated))
     }
 
+    /// The most that may be counted so that [`Meter::upper`] of it is within `tokens`.
+    ///
+    /// ```
+    /// let meter = midfold_core::meter::Meter::exact();
+    /// assert_eq!(meter.most(16_000), 16_000);
+    /// ```
+    #[must_use]
+    pub fn most(&self, tokens: u64) -> u64 {
+        let scale = |tokens: u128, by: u32| tokens * 10_000 / u128::from(by.max(1));
+        let known = u128::from(tokens.saturating_sub(self.unseen));
+        let most = scale(scale(known, self.ratio.0), self.margin.0.saturating_add(10_000));
+        let mut most = u64::try_from(most).unwrap_or(u64::MAX);
+        while most > 0 && self.upper(most) > tokens {
+            most -= 1;
+        }
+        most
+    }
+
     /// Takes one observation: `counted` tokens of growth really were `real`.
     pub fn observe(&mut self, counted: u64, real: u64) {
         if counted < MIN_GROWTH || real == 0 {

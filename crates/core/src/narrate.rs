@@ -228,6 +228,13 @@ pub struct Narrated {
 }
 
 impl Narrated {
+    /// The narration as sections of a computed recap; empty ones are left out.
+    #[must_use]
+    pub fn recap_sections(&self) -> String {
+        let sections = self.sections.iter().filter(|(_, body)| !body.trim().is_empty());
+        sections.map(|(name, body)| format!("### {name}\n{}\n", body.trim_end())).collect()
+    }
+
     /// The narration as one text, as the next request hands it on.
     #[must_use]
     pub fn text(&self, style: NarrationStyle) -> String {

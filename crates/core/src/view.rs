@@ -95,8 +95,14 @@ impl TextRef {
     /// As [`TextRef::decode`], with `scratch` as the place for what has to be decoded.
     #[must_use]
     pub fn decode_with<'a>(&self, bytes: &'a [u8], scratch: &'a mut String) -> &'a str {
-        if self.nested.is_none() && self.coding == Coding::Str {
-            return jsonstr::decode_with(self.token.of(bytes), scratch);
+        match (self.nested, self.coding) {
+            (None, Coding::Str) => return jsonstr::decode_with(self.token.of(bytes), scratch),
+            (None, Coding::Raw) => {
+                if let Ok(text) = std::str::from_utf8(self.token.of(bytes)) {
+                    return text;
+                }
+            }
+            (Some(_), _) => {}
         }
         *scratch = self.decode(bytes).into_owned();
         scratch

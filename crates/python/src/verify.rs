@@ -4,7 +4,7 @@ use bytes::Bytes;
 use midfold::core::verify::{Case, Report, verify as check};
 use midfold::formats::read::Format;
 use midfold::formats::verify::validator;
-use midfold::{DialectKind, Fold, Meter};
+use midfold::{DialectKind, Fold};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -110,19 +110,7 @@ fn checked(
         dialect: prepared.kind.dialect(),
         counter: &**log.counter(),
         validate: &validate,
-        budget: tokens.map(|tokens| most(&meter, tokens)),
+        budget: tokens.map(|tokens| meter.most(tokens)),
         fold,
     })
-}
-
-/// The most that may be counted so that the real figure is at most `tokens`.
-fn most(meter: &Meter, tokens: u64) -> u64 {
-    let scale = |tokens: u64, ratio: u64| u128::from(tokens) * 10_000 / u128::from(ratio.max(1));
-    let counted =
-        scale(tokens, u64::from(meter.ratio.0)) * 10_000 / (10_000 + u128::from(meter.margin.0));
-    let mut counted = u64::try_from(counted).unwrap_or(u64::MAX);
-    while counted > 0 && meter.upper(counted) > tokens {
-        counted -= 1;
-    }
-    counted
 }

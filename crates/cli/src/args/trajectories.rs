@@ -75,4 +75,34 @@ pub struct Trajectories {
     /// Go on where a run with the same settings was killed
     #[arg(long, help_heading = "Running")]
     pub resume: bool,
+    /// Have this model write summaries: an OpenAI-compatible service. Where it fails, or says what
+    /// no turn says, the computed summary stands
+    #[arg(long, value_name = "URL", help_heading = "Summaries by a model")]
+    pub model: Option<String>,
+    /// The model's name there
+    #[arg(long, value_name = "NAME", help_heading = "Summaries by a model")]
+    pub model_name: Option<String>,
+    /// The environment variable that holds the key
+    #[arg(long, value_name = "NAME", help_heading = "Summaries by a model")]
+    pub key_env: Option<String>,
+    /// Or the file that holds it
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with = "key_env",
+        help_heading = "Summaries by a model"
+    )]
+    pub key_file: Option<PathBuf>,
+    /// The model's window [default: known ones are known]
+    #[arg(long, value_name = "N", value_parser = tokens, help_heading = "Summaries by a model")]
+    pub model_window: Option<u64>,
+    /// Keep answers in this folder, and ask for none that is there [default: NAME.summaries]
+    #[arg(long, value_name = "DIR", help_heading = "Summaries by a model")]
+    pub cache: Option<PathBuf>,
+    /// Calls at once [default: 16]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..), help_heading = "Summaries by a model")]
+    pub concurrency: Option<u16>,
+    /// Begin no more calls than this in a minute
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Summaries by a model")]
+    pub per_minute: Option<u32>,
 }

@@ -12,7 +12,7 @@ use arrow_array::{BooleanArray, RecordBatch};
 use arrow_schema::{Schema, SchemaRef};
 use arrow_select::filter::filter_record_batch;
 use bytes::Bytes;
-use midfold_arrow::{BatchError, Options, Report, Status, compress, output_schema};
+use midfold_arrow::{BatchError, Options, Report, Status, compress_with, output_schema};
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader,
@@ -302,7 +302,9 @@ pub fn rows(job: &Job, inputs: &Inputs, chunk: Chunk) -> Result<Done, CommandErr
     let failed = |error: &dyn std::fmt::Display| {
         CommandError::failed(format!("{}: {error}", path.display()))
     };
-    let compressed = compress(&chunk.batch, &options).map_err(|error| failed(&error))?;
+    let pass = |line: &[u8]| job.summaries.compress(line, &job.settings, &*job.counter);
+    let compressed =
+        compress_with(&chunk.batch, &options, &pass).map_err(|error| failed(&error))?;
     drop(chunk.batch);
     let mut done = Done::default();
     let name = path.display().to_string();

@@ -29,61 +29,89 @@ pub struct Config {
     pub row_metrics: bool,
     /// Empty where no metrics are wanted.
     pub metrics_file: Option<String>,
+    pub summariser: Summariser,
     /// What the user should know about it.
     pub notes: Vec<String>,
 }
 
-/// The sections of the file and their keys; the flag says whether a user would miss what the key
-/// does there. (No tokenizer runs code here: there is nothing to trust.)
-const KEYS: &[(&str, &[(&str, bool)])] = &[
-    ("tokenizer", &[("name", true), ("trust_remote_code", true)]),
-    ("compression", &[("target_max_tokens", true), ("summary_target_tokens", true)]),
+/// How the file has a model asked.
+#[derive(Debug, Default)]
+pub struct Summariser {
+    pub model: Option<String>,
+    pub base_url: Option<String>,
+    pub api_key_env: Option<String>,
+    pub temperature: Option<f64>,
+    pub max_retries: Option<u32>,
+    /// Seconds.
+    pub retry_delay: Option<f64>,
+    pub concurrency: Option<u16>,
+    /// Seconds.
+    pub timeout: Option<f64>,
+}
+
+/// What a key of the file does.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Use {
+    /// What it says.
+    Yes,
+    /// What it says, where a model is asked.
+    Model,
+    /// Nothing: the name of the output is given with `-o`.
+    Named,
+}
+use Use::{Model, Named, Yes};
+
+/// The sections of the file and their keys. (No tokenizer runs code here: there is nothing to
+/// trust.)
+const KEYS: &[(&str, &[(&str, Use)])] = &[
+    ("tokenizer", &[("name", Yes), ("trust_remote_code", Yes)]),
+    ("compression", &[("target_max_tokens", Yes), ("summary_target_tokens", Yes)]),
     (
         "protected_turns",
         &[
-            ("first_system", true),
-            ("first_human", true),
-            ("first_gpt", true),
-            ("first_tool", true),
-            ("last_n_turns", true),
+            ("first_system", Yes),
+            ("first_human", Yes),
+            ("first_gpt", Yes),
+            ("first_tool", Yes),
+            ("last_n_turns", Yes),
         ],
     ),
     (
         "summarization",
         &[
-            ("model", false),
-            ("base_url", false),
-            ("api_key_env", false),
-            ("temperature", false),
-            ("max_retries", false),
-            ("retry_delay", false),
+            ("model", Model),
+            ("base_url", Model),
+            ("api_key_env", Model),
+            ("temperature", Model),
+            ("max_retries", Model),
+            ("retry_delay", Model),
         ],
     ),
     (
         "output",
-        &[("add_summary_notice", true), ("summary_notice_text", true), ("output_suffix", false)],
+        &[("add_summary_notice", Yes), ("summary_notice_text", Yes), ("output_suffix", Named)],
     ),
     (
         "processing",
         &[
-            ("num_workers", true),
-            ("max_concurrent_requests", false),
-            ("skip_under_target", true),
-            ("save_over_limit", true),
-            ("per_trajectory_timeout", false),
+            ("num_workers", Yes),
+            ("max_concurrent_requests", Model),
+            ("skip_under_target", Yes),
+            ("save_over_limit", Yes),
+            ("per_trajectory_timeout", Model),
         ],
     ),
-    ("metrics", &[("enabled", true), ("per_trajectory", true), ("output_file", true)]),
+    ("metrics", &[("enabled", Yes), ("per_trajectory", Yes), ("output_file", Yes)]),
 ];
 
 impl Config {
-    /// Reads a file.
-    pub fn load(path: &Path) -> Result<Self, CommandError> {
+    /// Reads a file. `asked`: the command line names a model.
+    pub fn load(path: &Path, asked: bool) -> Result<Self, CommandError> {
         let name = path.display().to_string();
-        Self::parse(&name, &Input::text(path)?)
+        Self::parse(&name, &Input::text(path)?, asked)
     }
 
-    fn parse(name: &str, text: &str) -> Result<Self, CommandError> {
+    fn parse(name: &str, text: &str, asked: bool) -> Result<Self, CommandError> {
         let parsed = serde_saphyr::from_str::<Value>(text);
         let whole = match parsed {
             Ok(Value::Object(whole)) => whole,
@@ -107,6 +135,8 @@ impl Config {
             true => file.file_name("metrics", "output_file")?,
             false => Some(String::new()),
         };
+        let summariser = file.summariser()?;
+        let asked = asked || summariser.base_url.is_some();
         Ok(Self {
             tokenizer: file.get("tokenizer", "name")?,
             target: file.get("compression", "target_max_tokens")?,
@@ -122,7 +152,8 @@ impl Config {
             save_over_limit: file.get("processing", "save_over_limit")?,
             row_metrics: file.get("metrics", "per_trajectory")?.unwrap_or(true),
             metrics_file,
-            notes: file.notes(),
+            summariser,
+            notes: file.notes(asked),
         })
     }
 }
@@ -153,12 +184,42 @@ impl File<'_> {
         if plain {
             return Ok(Some(text));
         }
-        Err(CommandError::usage(format!("{}: {section}.{key} is no plain file name", self.name)))
+        Err(self.wrong(section, key, "no plain file name"))
     }
 
-    /// What is in the file and does nothing.
-    fn notes(&self) -> Vec<String> {
+    fn summariser(&self) -> Result<Summariser, CommandError> {
+        let seconds = |section, key| {
+            let found = self.get::<f64>(section, key)?;
+            match found.filter(|found| !(0.0..=1e9).contains(found)) {
+                Some(_) => Err(self.wrong(section, key, "no number of seconds")),
+                None => Ok(found),
+            }
+        };
+        let temperature = self.get::<f64>("summarization", "temperature")?;
+        if temperature.is_some_and(|value| !(0.0..=10.0).contains(&value)) {
+            return Err(self.wrong("summarization", "temperature", "no temperature"));
+        }
+        let is_said = |text: &String| !text.trim().is_empty();
+        Ok(Summariser {
+            model: self.get("summarization", "model")?.filter(is_said),
+            base_url: self.get("summarization", "base_url")?.filter(is_said),
+            api_key_env: self.get("summarization", "api_key_env")?.filter(is_said),
+            temperature,
+            max_retries: self.get("summarization", "max_retries")?,
+            retry_delay: seconds("summarization", "retry_delay")?,
+            concurrency: self.get("processing", "max_concurrent_requests")?,
+            timeout: seconds("processing", "per_trajectory_timeout")?,
+        })
+    }
+
+    fn wrong(&self, section: &str, key: &str, what: &str) -> CommandError {
+        CommandError::usage(format!("{}: {section}.{key} is {what}", self.name))
+    }
+
+    /// What is in the file and does nothing. `asked`: a model writes the summaries.
+    fn notes(&self, asked: bool) -> Vec<String> {
         let mut idle = Vec::new();
+        let mut named = Vec::new();
         let mut unknown = Vec::new();
         for (section, values) in self.whole {
             let keys = KEYS.iter().find(|(name, _)| name == section).map(|(_, keys)| *keys);
@@ -168,8 +229,10 @@ impl File<'_> {
             };
             for key in values.keys() {
                 match keys.iter().find(|(name, _)| name == key) {
-                    Some((_, true)) => {}
-                    Some((_, false)) => idle.push(format!("{section}.{key}")),
+                    Some((_, Yes)) => {}
+                    Some((_, Model)) if asked => {}
+                    Some((_, Model)) => idle.push(format!("{section}.{key}")),
+                    Some((_, Named)) => named.push(format!("{section}.{key}")),
                     None => unknown.push(format!("{section}.{key}")),
                 }
             }
@@ -177,7 +240,14 @@ impl File<'_> {
         let mut notes = Vec::new();
         if !idle.is_empty() {
             let idle = idle.join(", ");
-            notes.push(format!("without effect, since summaries are computed here: {idle}"));
+            notes.push(format!(
+                "without effect, since no model is asked: {idle} (--model URL, or base_url in this \
+                 file, has summaries written by one)"
+            ));
+        }
+        if !named.is_empty() {
+            let named = named.join(", ");
+            notes.push(format!("without effect, since -o names the output: {named}"));
         }
         if !unknown.is_empty() {
             notes.push(format!("unknown in {}: {}", self.name, unknown.join(", ")));
@@ -235,7 +305,7 @@ metrics:
   per_trajectory: false
   output_file: compression_metrics.json
 ";
-        let config = Config::parse("a.yaml", text).unwrap();
+        let config = Config::parse("a.yaml", text, false).unwrap();
         assert_eq!(
             (config.target, config.summary, config.keep_last),
             (Some(29_000), Some(750), Some(6))
@@ -244,13 +314,23 @@ metrics:
         assert_eq!(config.notice.as_deref(), Some("\n\nSome of it may be a summary."));
         assert_eq!(config.metrics_file.as_deref(), Some("compression_metrics.json"));
         assert_eq!((config.workers, config.row_metrics), (Some(3), false));
-        assert_eq!(config.notes.len(), 1, "{:?}", config.notes);
+        assert_eq!(config.notes.len(), 2, "{:?}", config.notes);
+        assert!(config.notes[0].contains("no model is asked: processing.max_concurrent_requests"));
+        assert_eq!(
+            config.notes[1],
+            "without effect, since -o names the output: output.output_suffix"
+        );
+        assert_eq!(config.summariser.retry_delay, Some(2.0));
+        // With a model, only the name of the output is not the file's to give.
+        assert_eq!(Config::parse("a.yaml", text, true).unwrap().notes.len(), 1);
+        let text = text.replace("base_url: null", "base_url: http://127.0.0.1:1");
+        assert_eq!(Config::parse("a.yaml", &text, false).unwrap().notes.len(), 1);
         assert_eq!(family(&config.tokenizer.unwrap()), Some("kimi_k2"));
     }
 
     #[test]
     fn what_is_wrong_is_named() {
-        let error = |text| Config::parse("a.yaml", text).unwrap_err().message;
+        let error = |text| Config::parse("a.yaml", text, false).unwrap_err().message;
         assert!(
             error("compression:\n  target_max_tokens: many")
                 .contains("compression.target_max_tokens")
@@ -258,8 +338,10 @@ metrics:
         assert!(error("- a").contains("no sections"));
         assert!(error("a: [").contains("not YAML"));
         assert!(error("metrics: {output_file: ../x}").contains("no plain file name"));
-        assert!(Config::parse("a.yaml", "").unwrap().notes.is_empty());
-        let notes = Config::parse("a.yaml", "compression: {target: 5}\nmine: 1").unwrap().notes;
+        assert!(error("summarization: {retry_delay: -1}").contains("summarization.retry_delay"));
+        assert!(Config::parse("a.yaml", "", false).unwrap().notes.is_empty());
+        let notes =
+            Config::parse("a.yaml", "compression: {target: 5}\nmine: 1", false).unwrap().notes;
         assert_eq!(notes, ["unknown in a.yaml: compression.target, mine"]);
     }
 }

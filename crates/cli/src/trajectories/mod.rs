@@ -1,6 +1,7 @@
 //! `midfold trajectories`: rows of training sets, made to fit. Streams: memory does not depend on
 //! the size of the input.
 
+mod cache;
 #[cfg(feature = "parquet")]
 mod columns;
 mod config;
@@ -9,6 +10,7 @@ mod lines;
 mod lock;
 mod manifest;
 mod packed;
+mod passes;
 mod report;
 mod work;
 
@@ -28,6 +30,7 @@ use config::Config;
 use files::{Inputs, Kind, Paths};
 use lock::Lock;
 use manifest::{Manifest, Sink};
+use passes::{Asked, Options, Summaries};
 use work::Format;
 
 /// How rows are counted where nothing tells.
@@ -42,20 +45,24 @@ struct Job {
     workers: usize,
     /// Bytes that are read at once.
     chunk: usize,
+    summaries: Summaries,
+    /// What asking a model for them came to.
+    asked: Option<Asked>,
     format: Format,
 }
 
 pub fn run(args: &Trajectories, json: bool, output: &Output) -> Result<(), CommandError> {
     let config = match &args.config {
-        Some(path) => Config::load(path)?,
+        Some(path) => Config::load(path, args.model.is_some())?,
         None => Config::default(),
     };
     let style = output.stderr_style();
     for note in &config.notes {
         output.stderr(&format!("{} {note}\n", style.paint(Color::Yellow, "note:")));
     }
+    let options = Options::of(args, &config, json)?;
     let inputs = Inputs::new(&args.input, &args.output)?;
-    let (job, note) = job(args, &config, &inputs)?;
+    let (mut job, note) = job(args, &config, &inputs)?;
     if let Some(note) = note {
         output.stderr(&format!("{} {note}\n", style.paint(Color::Yellow, "note:")));
     }
@@ -65,13 +72,28 @@ pub fn run(args: &Trajectories, json: bool, output: &Output) -> Result<(), Comma
             "standard input cannot be read again: --resume needs files",
         ));
     }
+    if options.is_some() && inputs.has_stdin() {
+        return Err(CommandError::usage(
+            "standard input cannot be read again: summaries by a model need files",
+        ));
+    }
     let _lock = Lock::take(&paths.lock, &paths.output)?;
-    let fingerprint = fingerprint(&job, &inputs);
+    let fingerprint = fingerprint(&job, options.as_ref(), &inputs);
     let sink = match args.resume.then(|| Manifest::load(&paths)).transpose()?.flatten() {
         Some(manifest) => manifest.check(&fingerprint, &paths)?.resume(&paths)?,
         None => Sink::create(&paths, Manifest::new(fingerprint, now()))?,
     };
     let (begun, resumed) = (Instant::now(), sink.manifest().rows());
+    if let Some(options) = options.filter(|_| !sink.manifest().is_finished()) {
+        let from = sink.manifest().position;
+        let (written, asked) = passes::ask(&options, |wanted| {
+            job.summaries = wanted;
+            let looked = work::look(&job, &inputs, from);
+            job.summaries = Summaries::Computed;
+            looked
+        })?;
+        (job.summaries, job.asked) = (written, Some(asked));
+    }
     let mut manifest = work::work(&job, &inputs, &paths, sink, json)?;
     manifest.finish(now(), begun.elapsed());
     let document = report::document(&manifest, &job);
@@ -129,7 +151,17 @@ fn job(
     let workers = workers.max(1);
     let chunk = args.chunk_bytes;
     let format = format(args, inputs)?;
-    Ok((Job { settings, save_over_limit, counter, workers, chunk, format }, note))
+    let job = Job {
+        settings,
+        save_over_limit,
+        counter,
+        workers,
+        chunk,
+        format,
+        summaries: Summaries::Computed,
+        asked: None,
+    };
+    Ok((job, note))
 }
 
 /// The format of the output, which says what the inputs have to be.
@@ -198,15 +230,16 @@ fn counter(
 }
 
 /// Names all that the output depends on: a run goes on only where it is the same.
-fn fingerprint(job: &Job, inputs: &Inputs) -> String {
+fn fingerprint(job: &Job, options: Option<&Options>, inputs: &Inputs) -> String {
     let what = format!(
-        "{} {:?} {} {} {} {:?}",
+        "{} {:?} {} {} {} {:?} {:?}",
         env!("CARGO_PKG_VERSION"),
         job.settings,
         job.format.identity(),
         job.save_over_limit,
         job.counter.name(),
         inputs.identity(),
+        options.map(Options::identity),
     );
     midfold::core::Hash::ROOT.chain(what.as_bytes()).to_hex()
 }

@@ -11,9 +11,10 @@ use super::files::{Inputs, Paths};
 use super::manifest::Manifest;
 use crate::output::{Color, Style};
 use crate::report::number;
+use crate::words::plural;
 
 /// How often the line is written.
-const EVERY: Duration = Duration::from_millis(200);
+pub const EVERY: Duration = Duration::from_millis(200);
 
 /// A line that is written over; nothing where nobody looks.
 pub struct Progress {
@@ -124,11 +125,7 @@ pub fn document(manifest: &Manifest, job: &Job) -> Value {
             "avg_tokens_saved_per_compressed": totals.mean_saved(),
             "avg_turns_removed_per_compressed": totals.mean_removed(),
         },
-        "summarization": {
-            "total_api_calls": totals.calls,
-            "total_errors": totals.call_errors,
-            "success_rate": totals.success_rate(),
-        },
+        "summarization": summarization(manifest, job),
         "processing": {
             "start_time": time(manifest.started),
             "end_time": time(manifest.ended),
@@ -149,6 +146,27 @@ pub fn document(manifest: &Manifest, job: &Job) -> Value {
             "trainer": settings.trainer.map(midfold::formats::trajectory::Trainer::name),
         },
     })
+}
+
+/// The calls of this run. Rows tell the calls that their summaries took, whenever those were made.
+fn summarization(manifest: &Manifest, job: &Job) -> Value {
+    let mut totals = manifest.totals.clone();
+    if let Some(asked) = &job.asked {
+        (totals.calls, totals.call_errors) = (asked.calls, asked.errors);
+    }
+    let mut found = json!({
+        "total_api_calls": totals.calls,
+        "total_errors": totals.call_errors,
+        "success_rate": totals.success_rate(),
+    });
+    if let Some(asked) = &job.asked {
+        found["model"] = json!(asked.model);
+        found["rows"] = json!(asked.rows);
+        found["spans_asked"] = json!(asked.spans);
+        found["answers"] = json!(asked.answers);
+        found["computed_instead"] = json!(totals.refused);
+    }
+    found
 }
 
 /// With line breaks, for people.
@@ -207,6 +225,22 @@ pub fn text(
     for (name, spread) in [("before", &totals.before), ("after", &totals.after)] {
         let columns = QUANTILES.map(|p| format!("{:>12}", number(spread.quantile(p))));
         field(name, &columns.concat());
+    }
+    if let Some(asked) = &job.asked {
+        let told = format!(
+            "{} to be written by {}; asked about {} in {}",
+            plural(asked.rows, "row"),
+            asked.model,
+            plural(asked.spans, "span"),
+            plural(asked.calls, "call")
+        );
+        field("model", &told);
+        let reasons: Vec<String> =
+            totals.refused.iter().map(|(why, count)| format!("{why} {}", number(*count))).collect();
+        if !reasons.is_empty() {
+            let count: u64 = totals.refused.values().sum();
+            field("", &format!("{} computed instead: {}", number(count), reasons.join(", ")));
+        }
     }
     if totals.still_over_limit > 0 {
         let count = number(totals.still_over_limit);

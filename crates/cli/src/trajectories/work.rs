@@ -8,7 +8,6 @@ use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use midfold::formats::trajectory::compress;
 use serde_json::json;
 
 use super::Job;
@@ -77,11 +76,39 @@ pub fn work(
     }
     let mut progress = Progress::new(quiet, inputs, sink.manifest());
     let from = sink.manifest().position;
+    let written = threads(job, inputs, from, |results, permits| {
+        write(&mut sink, paths, results, permits, &mut progress)
+    });
+    progress.end();
+    written?;
+    sink.close(paths)
+}
+
+/// Goes over the rows from there on, and writes nothing.
+pub fn look(job: &Job, inputs: &Inputs, from: Position) -> Result<(), CommandError> {
+    threads(job, inputs, from, |results, permits| {
+        for (_, _, done) in results {
+            done?;
+            let _ = permits.recv_timeout(Duration::from_secs(1));
+        }
+        Ok(())
+    })
+}
+
+type Results = Receiver<(u64, Position, Result<Done, CommandError>)>;
+
+/// Reads and works; `take` takes what comes of it.
+fn threads(
+    job: &Job,
+    inputs: &Inputs,
+    from: Position,
+    take: impl FnOnce(&Results, &Receiver<()>) -> Result<(), CommandError>,
+) -> Result<(), CommandError> {
     let (permit, permits) = sync_channel::<()>(job.workers * AHEAD + 1);
     let (task, tasks) = channel::<(u64, Read)>();
     let (result, results) = channel::<(u64, Position, Result<Done, CommandError>)>();
     let tasks = Mutex::new(tasks);
-    let written = std::thread::scope(|scope| {
+    std::thread::scope(|scope| {
         scope.spawn(move || reader(job, inputs, from, &permit, &task));
         for _ in 0..job.workers {
             let result = result.clone();
@@ -89,14 +116,11 @@ pub fn work(
             scope.spawn(move || worker(job, inputs, tasks, &result));
         }
         drop(result);
-        let written = write(&mut sink, paths, &results, &permits, &mut progress);
+        let taken = take(&results, &permits);
         // Whoever still reads or works notices that nobody listens.
         drop((results, permits));
-        written
-    });
-    progress.end();
-    written?;
-    sink.close(paths)
+        taken
+    })
 }
 
 fn reader(
@@ -167,7 +191,7 @@ fn worker(
 fn write(
     sink: &mut Sink,
     paths: &Paths,
-    results: &Receiver<(u64, Position, Result<Done, CommandError>)>,
+    results: &Results,
     permits: &Receiver<()>,
     progress: &mut Progress,
 ) -> Result<(), CommandError> {
@@ -224,7 +248,7 @@ fn split(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
 }
 
 fn row(job: &Job, name: &str, number: u64, line: &[u8], done: &mut Done) {
-    let found = match compress(line, &job.settings, &*job.counter) {
+    let found = match job.summaries.compress(line, &job.settings, &*job.counter) {
         Ok(found) => found,
         Err(error) => {
             return reject(done, name, ("line", number), error.code(), &error.to_string());

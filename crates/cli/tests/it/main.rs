@@ -4,6 +4,7 @@
 mod bad_input;
 mod bad_store;
 mod compact;
+mod docs;
 mod help;
 mod inspect;
 mod replay;
@@ -11,6 +12,7 @@ mod session;
 mod trajectories;
 mod trajectories_files;
 mod trajectories_killed;
+mod trajectories_model;
 #[cfg(feature = "parquet")]
 mod trajectories_parquet;
 mod tune;

@@ -299,12 +299,6 @@ pub(super) fn host_recap(request: &Plan<'_>, cap: u64) -> String {
     text[..end].to_owned()
 }
 
-/// A narration as sections of a computed recap.
-fn narrated_sections(narrated: &Narrated) -> String {
-    let sections = narrated.sections.iter().filter(|(_, body)| !body.trim().is_empty());
-    sections.map(|(name, body)| format!("### {name}\n{}\n", body.trim_end())).collect()
-}
-
 /// What a recap is composed from.
 struct Composing<'a> {
     request: &'a Plan<'a>,
@@ -340,7 +334,7 @@ impl Composing<'_> {
             log.events()[layout.tail_start..].iter().any(|event| event.view.is_real_user())
                 || layout.carried_user.is_some();
         let cap = if policy.recap.fallback == Fallback::Computed { cap } else { 0 };
-        let narration = narrated.map(narrated_sections).unwrap_or_default();
+        let narration = narrated.map(Narrated::recap_sections).unwrap_or_default();
         compose(
             gathered,
             &Frame {

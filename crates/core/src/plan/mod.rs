@@ -199,6 +199,24 @@ pub struct FloorError {
     pub recap: u64,
 }
 
+impl FloorError {
+    /// What the floor is made of, in words, with the tokens of each: the largest first, what is
+    /// not there left out.
+    #[must_use]
+    pub fn parts(&self) -> Vec<(&'static str, u64)> {
+        let mut parts = vec![
+            ("system prompt and tools beside the messages", self.envelope),
+            ("the head (system messages, first task)", self.head),
+            ("messages that stay (pins, the last request)", self.pinned),
+            ("the newest step", self.newest),
+            ("the recap", self.recap),
+        ];
+        parts.retain(|(_, tokens)| *tokens > 0);
+        parts.sort_by_key(|(_, tokens)| std::cmp::Reverse(*tokens));
+        parts
+    }
+}
+
 /// The budget in the counter's own tokens.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Scale {
@@ -211,16 +229,9 @@ pub(crate) struct Scale {
 impl Scale {
     fn new(tokens: u64, meter: &Meter) -> Self {
         let ratio = u128::from(meter.ratio.0.max(1));
-        let whole = tokens;
-        let tokens = tokens.saturating_sub(meter.unseen);
-        let budget = u64::try_from(u128::from(tokens) * 10_000 / ratio).unwrap_or(u64::MAX);
-        let mut limit =
-            u64::try_from(u128::from(budget) * 10_000 / (10_000 + u128::from(meter.margin.0)))
-                .unwrap_or(u64::MAX);
-        while limit > 0 && meter.upper(limit) > whole {
-            limit -= 1;
-        }
-        Self { budget, limit }
+        let known = u128::from(tokens.saturating_sub(meter.unseen));
+        let budget = u64::try_from(known * 10_000 / ratio).unwrap_or(u64::MAX);
+        Self { budget, limit: meter.most(tokens) }
     }
 }
 

@@ -1,6 +1,8 @@
 //! What compression did to a trajectory, and to all of them. Field names are those of Hermes'
 //! compressor, so that what reads its files reads ours.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize, Serializer};
 
 use crate::trajectory::{Distribution, Span};
@@ -63,6 +65,10 @@ pub struct Metrics {
     pub summarization_api_calls: u64,
     /// Those of them that failed.
     pub summarization_errors: u64,
+    /// Why a summary is the computed one though a model was asked: a class of failure, or what
+    /// was wrong with the reply. Not in Hermes' metrics.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub summary_refused: Option<String>,
 }
 
 impl Metrics {
@@ -83,6 +89,7 @@ impl Metrics {
             skipped_under_target: tokens <= target,
             summarization_api_calls: 0,
             summarization_errors: 0,
+            summary_refused: None,
         }
     }
 
@@ -143,6 +150,9 @@ pub struct Totals {
     pub calls: u64,
     /// Those that failed.
     pub call_errors: u64,
+    /// Summaries that are computed though a model was asked, by reason.
+    #[serde(default)]
+    pub refused: BTreeMap<String, u64>,
     /// Of the compressed ones: the sum of their ratios, in billionths.
     ratios: u64,
     /// Of the compressed ones: tokens and turns saved.
@@ -167,6 +177,9 @@ impl Totals {
         self.turns_after += metrics.compressed_turns;
         self.calls += metrics.summarization_api_calls;
         self.call_errors += metrics.summarization_errors;
+        if let Some(reason) = &metrics.summary_refused {
+            *self.refused.entry(reason.clone()).or_default() += 1;
+        }
         if metrics.was_compressed {
             self.ratios += (metrics.compression_ratio * BILLION) as u64;
             self.saved += metrics.tokens_saved;
@@ -194,6 +207,9 @@ impl Totals {
         self.turns_after += other.turns_after;
         self.calls += other.calls;
         self.call_errors += other.call_errors;
+        for (reason, count) in &other.refused {
+            *self.refused.entry(reason.clone()).or_default() += count;
+        }
         self.ratios += other.ratios;
         self.saved += other.saved;
         self.removed += other.removed;

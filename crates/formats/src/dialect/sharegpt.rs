@@ -162,50 +162,94 @@ pub(crate) fn role_named(name: &[u8]) -> Role {
 }
 
 fn read_value(bytes: &[u8], role: Role, outer: ByteRange, token: ByteRange, out: &mut Vec<Block>) {
-    let tags: &[Tag] = match role {
-        Role::Assistant => &[Tag::Think, Tag::Call],
-        Role::Tool => &[Tag::Response],
-        _ => {
-            out.push(Block::new(BlockKind::Text, outer, TextRef::string(token)));
-            return;
-        }
-    };
-    let has_tags = memchr::memchr(b'<', token.of(bytes)).is_some()
-        || memchr::memmem::find(token.of(bytes), br"\u003").is_some();
-    let text = if has_tags { jsonstr::decode(token.of(bytes)) } else { Cow::Borrowed("") };
-    let segments = segments(&text, tags);
-    if segments.iter().all(|segment| segment.tag == Tag::Text) {
-        let kind = match role {
-            Role::Tool => BlockKind::Result { id: None, name: None, error: None },
-            _ => BlockKind::Text,
-        };
-        out.push(Block::new(kind, outer, TextRef::string(token)));
-        return;
-    }
+    let written = token.of(bytes);
+    let may_have_tags = !tags(role).is_empty()
+        && (memchr::memchr(b'<', written).is_some()
+            || memchr::memmem::find(written, br"\u003").is_some());
+    let text = if may_have_tags { jsonstr::decode(written) } else { Cow::Borrowed("") };
     let place = |range: &Range<usize>, coding| {
         TextRef::nested(token, ByteRange::new(range.start, range.end), coding)
     };
+    read_tags(&text, role, token, &place, out);
+    if out.is_empty() {
+        out.push(Block::new(untagged(role), outer, TextRef::string(token)));
+    }
+}
+
+/// The view of a turn whose value stands decoded in `bytes`, from `from` on: nothing has to be
+/// decoded again for each part of it.
+pub(crate) fn decoded_view(bytes: &[u8], from: usize, role: Role) -> View {
+    let whole = ByteRange::new(from, bytes.len());
+    let text = std::str::from_utf8(whole.of(bytes)).unwrap_or_default();
+    let place = |range: &Range<usize>, coding| {
+        let range = ByteRange::new(from + range.start, from + range.end);
+        match coding {
+            Coding::Str => TextRef::string(range),
+            Coding::Raw => TextRef::raw(range),
+        }
+    };
+    let mut blocks = Vec::new();
+    read_tags(text, role, whole, &place, &mut blocks);
+    if blocks.is_empty() {
+        blocks.push(Block::new(untagged(role), whole, TextRef::raw(whole)));
+    }
+    let origin = wrappers::origin(role, &blocks, bytes);
+    View { role, origin, blocks }
+}
+
+fn tags(role: Role) -> &'static [Tag] {
+    match role {
+        Role::Assistant => &[Tag::Think, Tag::Call],
+        Role::Tool => &[Tag::Response],
+        _ => &[],
+    }
+}
+
+/// What a value without tags is.
+fn untagged(role: Role) -> BlockKind {
+    match role {
+        Role::Tool => BlockKind::Result { id: None, name: None, error: None },
+        _ => BlockKind::Text,
+    }
+}
+
+/// The blocks of a decoded value; none where it has no tags. `place` refers to parts of it.
+fn read_tags(
+    text: &str,
+    role: Role,
+    outer: ByteRange,
+    place: &impl Fn(&Range<usize>, Coding) -> TextRef,
+    out: &mut Vec<Block>,
+) {
+    let tags = tags(role);
+    if tags.is_empty() {
+        return;
+    }
+    let segments = segments(text, tags);
+    if segments.iter().all(|segment| segment.tag == Tag::Text) {
+        return;
+    }
     for segment in segments {
         let whole = place(&segment.inside, Coding::Raw);
         out.push(match segment.tag {
-            Tag::Text => Block::new(BlockKind::Text, token, whole),
-            Tag::Think => Block::new(BlockKind::Reasoning { bound: false }, token, whole),
+            Tag::Text => Block::new(BlockKind::Text, outer, whole),
+            Tag::Think => Block::new(BlockKind::Reasoning { bound: false }, outer, whole),
             Tag::Call => {
-                let fields = Fields::read(&text, segment.inside, "arguments");
+                let fields = Fields::read(text, segment.inside, "arguments");
                 let kind = BlockKind::Call {
                     id: fields.id.map(|range| place(&range, Coding::Str)),
                     name: fields.name.map(|range| place(&range, Coding::Str)),
                 };
-                Block::new(kind, token, body(&text, fields.body, whole, &place))
+                Block::new(kind, outer, body(text, fields.body, whole, place))
             }
             Tag::Response => {
-                let fields = Fields::read(&text, segment.inside, "content");
+                let fields = Fields::read(text, segment.inside, "content");
                 let kind = BlockKind::Result {
                     id: fields.id.map(|range| place(&range, Coding::Str)),
                     name: fields.name.map(|range| place(&range, Coding::Str)),
                     error: None,
                 };
-                Block::new(kind, token, body(&text, fields.body, whole, &place))
+                Block::new(kind, outer, body(text, fields.body, whole, place))
             }
         });
     }

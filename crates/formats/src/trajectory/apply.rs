@@ -42,6 +42,37 @@ pub fn apply(
     settings: &Settings,
     counter: &dyn Counter,
 ) -> Result<Applied, RowError> {
+    apply_spent(row, span, summary, &Spent::default(), weights, settings, counter)
+}
+
+/// What a summary cost, for the metrics.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Spent {
+    /// Model calls, those that failed included.
+    pub calls: u64,
+    /// Those that failed.
+    pub errors: u64,
+    /// Why the summary is the computed one though a model was asked.
+    pub refused: Option<String>,
+}
+
+impl Spent {
+    pub(super) fn note(&self, metrics: &mut Metrics) {
+        metrics.summarization_api_calls = self.calls;
+        metrics.summarization_errors = self.errors;
+        metrics.summary_refused.clone_from(&self.refused);
+    }
+}
+
+pub(super) fn apply_spent(
+    row: &Row<'_>,
+    span: Span,
+    summary: &str,
+    spent: &Spent,
+    weights: &Weights,
+    settings: &Settings,
+    counter: &dyn Counter,
+) -> Result<Applied, RowError> {
     let (header, body) = match summary.trim().strip_prefix(HEADER) {
         Some(body) => (HEADER, body),
         None => ("[CONTEXT SUMMARY]: ", summary.trim()),
@@ -61,7 +92,8 @@ pub fn apply(
         edits.extend(aligned::edit(row.bytes, &elements, &map));
     }
     let bytes = splice(row.bytes, edits);
-    let metrics = measured(&bytes, &map, &changed, weights, settings, counter)?;
+    let mut metrics = measured(&bytes, &map, &changed, weights, settings, counter)?;
+    spent.note(&mut metrics);
     let bytes = if settings.row_metrics { with_metrics(bytes, &metrics)? } else { bytes };
     Ok(Applied { bytes, metrics, map })
 }

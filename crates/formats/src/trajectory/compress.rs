@@ -1,11 +1,11 @@
 //! All passes over one row.
 
 use midfold_core::Counter;
-use midfold_core::trajectory::{Decision, Limits, Metrics, TurnMap};
+use midfold_core::trajectory::{Decision, Limits, Metrics, Span, TurnMap};
 
-use super::apply::apply;
+use super::apply::{Spent, apply_spent};
 use super::row::{Row, RowError};
-use super::summary::summarise;
+use super::summary::composed;
 use super::trainer::Trainer;
 use super::weigh::{Weights, weigh};
 
@@ -57,48 +57,127 @@ pub fn compress(
     settings: &Settings,
     counter: &dyn Counter,
 ) -> Result<Compressed, RowError> {
+    match plan_row(line, settings, counter)? {
+        Planned::Done(done) => Ok(done),
+        Planned::Fold(folding) => folding.finish(None, &Spent::default(), settings, counter),
+    }
+}
+
+/// What the first pass comes to.
+#[derive(Clone, Debug)]
+pub enum Planned<'a> {
+    /// The row stays as it is.
+    Done(Compressed),
+    /// A summary is to be written.
+    Fold(Folding<'a>),
+}
+
+/// A row between planning and applying: which turns a summary will replace, and how long it may be.
+#[derive(Clone, Debug)]
+pub struct Folding<'a> {
+    pub(super) row: Row<'a>,
+    pub(super) weights: Weights,
+    pub(super) span: Span,
+    /// The summary's tokens at most.
+    pub(super) cap: u64,
+}
+
+/// The first pass over a row: reads it, counts it, and chooses the turns.
+///
+/// # Errors
+/// As [`compress`].
+pub fn plan_row<'a>(
+    line: &'a [u8],
+    settings: &Settings,
+    counter: &dyn Counter,
+) -> Result<Planned<'a>, RowError> {
     let row = Row::read(line)?;
     let limits = &settings.limits;
-    let turns = row.turns().len();
-    let unchanged = |tokens, counted| {
-        if let Some(trainer) = settings.trainer {
-            trainer.check(&row, &settings.aligned, turns).map_err(RowError::Flawed)?;
-        }
-        let metrics = match row.has_turns() {
-            true => Metrics::unchanged(tokens, turns, limits.target),
-            // As Hermes counts what is no trajectory.
-            false => Metrics { skipped_under_target: false, ..Metrics::unchanged(0, 0, u64::MAX) },
-        };
-        Ok(Compressed { bytes: None, metrics, map: TurnMap::identity(turns), counted })
-    };
     // No token is shorter than a byte: what has few enough bytes fits.
     let fits = line.len() as u64 <= limits.target && limits.skip_under_target;
     if !row.has_turns() || (fits && !settings.count_all) {
-        return unchanged(line.len().div_ceil(4) as u64, false);
+        let tokens = line.len().div_ceil(4) as u64;
+        return unchanged(&row, tokens, false, settings).map(Planned::Done);
     }
     let weights = weigh(&row, counter);
     let Decision::Fold(span) = plan(&weights, settings) else {
-        return unchanged(weights.total(), true);
+        return unchanged(&row, weights.total(), true, settings).map(Planned::Done);
     };
     let notice = settings.notice.as_deref().map_or(0, |notice| {
         let systems = row.turns()[..span.start].iter().filter(|turn| turn.role.is_system());
         u64::from(counter.count(notice, midfold_core::Content::Prose)) * systems.count() as u64
     });
     let cap = limits.summary.saturating_sub(notice + MARGIN);
-    let summary = summarise(&row, span, cap, counter);
-    let applied = apply(&row, span, &summary, &weights, settings, counter)?;
-    if applied.metrics.compressed_tokens >= applied.metrics.original_tokens {
-        // Nothing was gained: better no summary.
-        return unchanged(weights.total(), true);
-    }
+    Ok(Planned::Fold(Folding { row, weights, span, cap }))
+}
+
+fn unchanged(
+    row: &Row<'_>,
+    tokens: u64,
+    counted: bool,
+    settings: &Settings,
+) -> Result<Compressed, RowError> {
+    let turns = row.turns().len();
     if let Some(trainer) = settings.trainer {
-        let new = Row::read(&applied.bytes)?;
-        trainer.check(&new, &settings.aligned, turns).map_err(RowError::Flawed)?;
+        trainer.check(row, &settings.aligned, turns).map_err(RowError::Flawed)?;
     }
-    Ok(Compressed {
-        bytes: Some(applied.bytes),
-        metrics: applied.metrics,
-        map: applied.map,
-        counted: true,
-    })
+    let metrics = match row.has_turns() {
+        true => Metrics::unchanged(tokens, turns, settings.limits.target),
+        // As Hermes counts what is no trajectory.
+        false => Metrics { skipped_under_target: false, ..Metrics::unchanged(0, 0, u64::MAX) },
+    };
+    Ok(Compressed { bytes: None, metrics, map: TurnMap::identity(turns), counted })
+}
+
+impl Folding<'_> {
+    /// The turns that the summary will replace.
+    #[must_use]
+    pub fn span(&self) -> Span {
+        self.span
+    }
+
+    /// The row as it is: for whoever only plans.
+    #[must_use]
+    pub fn unchanged(&self) -> Compressed {
+        let turns = self.row.turns().len();
+        let metrics = Metrics::unchanged(self.weights.total(), turns, u64::MAX);
+        Compressed { bytes: None, metrics, map: TurnMap::identity(turns), counted: true }
+    }
+
+    /// The last pass: the summary, with `narrated` in it where a model wrote something that
+    /// stands and finds room, in the place of the turns. `spent` is what it cost.
+    ///
+    /// # Errors
+    /// [`RowError`]: the trainer would not take what came of it.
+    pub fn finish(
+        &self,
+        narrated: Option<&midfold_core::narrate::Narrated>,
+        spent: &Spent,
+        settings: &Settings,
+        counter: &dyn Counter,
+    ) -> Result<Compressed, RowError> {
+        let Self { row, weights, span, cap } = self;
+        let (summary, has_room) = composed(row, *span, *cap, narrated, counter);
+        let mut spent = spent.clone();
+        if narrated.is_some() && !has_room {
+            spent.refused = Some("no-room".to_owned());
+        }
+        let applied = apply_spent(row, *span, &summary, &spent, weights, settings, counter)?;
+        if applied.metrics.compressed_tokens >= applied.metrics.original_tokens {
+            // Nothing was gained: better no summary.
+            let mut done = unchanged(row, weights.total(), true, settings)?;
+            spent.note(&mut done.metrics);
+            return Ok(done);
+        }
+        if let Some(trainer) = settings.trainer {
+            let new = Row::read(&applied.bytes)?;
+            trainer.check(&new, &settings.aligned, row.turns().len()).map_err(RowError::Flawed)?;
+        }
+        Ok(Compressed {
+            bytes: Some(applied.bytes),
+            metrics: applied.metrics,
+            map: applied.map,
+            counted: true,
+        })
+    }
 }

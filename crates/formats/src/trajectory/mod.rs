@@ -3,6 +3,8 @@
 //! Three passes, so that whoever wants a model to write the summaries can run the first on a
 //! cluster, ask in between, and run the last: [`plan`] chooses the turns, [`summarise`] computes
 //! what stands for them without a model, [`apply`] puts any text there. [`compress`] does all three.
+//! [`plan_row`] stops in between: [`Folding::request`] is what a model may be asked, as a value,
+//! [`Folding::judge`] says what of its answer may stand, and [`Folding::finish`] is the last pass.
 //! None of them keeps anything or asks anybody: the same row gives the same bytes, everywhere.
 //!
 //! ```
@@ -32,15 +34,18 @@ mod aligned;
 mod apply;
 mod compress;
 mod encoded;
+mod narration;
 mod quick;
+mod reading;
 mod row;
 mod summary;
 mod trainer;
 mod weigh;
 
 pub use aligned::ALIGNED;
-pub use apply::{Applied, apply};
-pub use compress::{Compressed, Settings, compress, plan};
+pub use apply::{Applied, Spent, apply};
+pub use compress::{Compressed, Folding, Planned, Settings, compress, plan, plan_row};
+pub use narration::Ask;
 pub use row::{Row, RowError, Shape, TurnAt};
 pub use summary::{HEADER, span_hash, summarise};
 pub use trainer::{Flaw, Trainer};

@@ -1,18 +1,15 @@
-//! What stands for the turns that left, computed: the same recap that a folded conversation gets.
+//! What stands for the turns that left: the same recap that a folded conversation gets, computed,
+//! and with what a model wrote in it where one did.
 
-use std::sync::Arc;
-
-use bytes::Bytes;
-use midfold_core::log::Log;
+use midfold_core::narrate::Narrated;
 use midfold_core::recap::compose::{Frame, compose};
 use midfold_core::recap::gather::Gathered;
 use midfold_core::tools::ToolTable;
 use midfold_core::trajectory::Span;
-use midfold_core::{Counter, Hash, RawEvent, Role};
+use midfold_core::{Counter, Hash, Role};
 
+use super::reading::log;
 use super::row::Row;
-use super::weigh::Bytes4;
-use crate::profile;
 
 /// What every summary starts with, whoever wrote it: what reads Hermes' rows looks for it.
 pub const HEADER: &str = "[CONTEXT SUMMARY]:";
@@ -21,18 +18,25 @@ pub const HEADER: &str = "[CONTEXT SUMMARY]:";
 /// Everything in it is copied from the turns, escaped and redacted.
 #[must_use]
 pub fn summarise(row: &Row<'_>, span: Span, cap: u64, counter: &dyn Counter) -> String {
-    let kind = row.shape().dialect();
-    let profile = profile::for_dialect(kind).first().copied().unwrap_or(profile::OPENAI);
-    // Events are counted when they are appended; here nobody asks for that.
-    let events = span.range().map(|at| RawEvent::new(Bytes::copy_from_slice(row.turn_bytes(at))));
-    let log = Log::of(kind.shared(), profile, Arc::new(Bytes4), events);
-    let tools = ToolTable::builtin();
+    composed(row, span, cap, None, counter).0
+}
+
+/// As [`summarise`], with what a model wrote beside what is computed. Whether it found room.
+pub(super) fn composed(
+    row: &Row<'_>,
+    span: Span,
+    cap: u64,
+    narrated: Option<&Narrated>,
+    counter: &dyn Counter,
+) -> (String, bool) {
+    let log = log(row, span.range());
     let mut gathered = Gathered::default();
-    gathered.add(log.events(), 0..log.len(), tools);
+    gathered.add(log.events(), 0..log.len(), ToolTable::builtin());
     let later = row.turns().get(span.end..).unwrap_or_default();
+    let narration = narrated.map(Narrated::recap_sections).unwrap_or_default();
     let frame = Frame {
         cap,
-        narration: "",
+        narration: &narration,
         counter,
         header: HEADER,
         elsewhere: &Default::default(),
@@ -42,10 +46,11 @@ pub fn summarise(row: &Row<'_>, span: Span, cap: u64, counter: &dyn Counter) -> 
     };
     let composed = compose(&gathered, &frame);
     if composed.tokens <= cap {
-        return composed.text;
+        return (composed.text, composed.narrated);
     }
     let turns = span.len();
-    format!("{HEADER} {turns} earlier turn{} left out.", if turns == 1 { "" } else { "s" })
+    let s = if turns == 1 { "" } else { "s" };
+    (format!("{HEADER} {turns} earlier turn{s} left out."), false)
 }
 
 /// Names the turns of `span` by their content: the same turns have the same name in every row, so

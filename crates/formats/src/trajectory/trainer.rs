@@ -1,9 +1,10 @@
 //! What a trainer demands of a row. What it does not get it drops without a word, or learns wrong:
 //! here it is an error with a name.
 
-use midfold_core::{Block, BlockKind, Role, View, jsonstr};
+use midfold_core::{Block, BlockKind, Coding, Role, TextRef};
 
 use super::aligned;
+use super::reading::{self, ReadTurn};
 use super::row::{Row, Shape};
 
 /// Whose rules a row has to follow.
@@ -67,13 +68,12 @@ impl Trainer {
             return flaw("last-turn", turns.len() - 1, "the last turn is not the assistant's");
         }
         self.order(row)?;
-        let views: Vec<View> = (0..turns.len())
-            .map(|at| row.shape().dialect().dialect().view(row.turn_bytes(at)))
-            .collect();
-        for (at, view) in views.iter().enumerate() {
-            content(row, at, view)?;
+        let mut pairs = Pairs::default();
+        for at in 0..turns.len() {
+            let turn = reading::turn(row, at);
+            content(row, at, &turn)?;
+            pairs.step(row, at, &turn)?;
         }
-        pairs(row, &views)?;
         let forgotten = aligned::lists(row.bytes, turns_before, aligned).next().is_some();
         if forgotten && turns_before != turns.len() {
             return flaw("misaligned", 0, "a list beside the turns has elements for other turns");
@@ -109,23 +109,22 @@ impl Trainer {
     }
 }
 
-fn content(row: &Row<'_>, at: usize, view: &View) -> Result<(), Flaw> {
-    let bytes = row.turn_bytes(at);
-    let says = |block: &Block| !block.media.is_empty() || !block.text(bytes).trim().is_empty();
-    let turn = &row.turns()[at];
-    let says = match (row.shape(), turn.role, &turn.value) {
-        (Shape::ShareGpt, _, Some(value)) => {
-            !jsonstr::decode(&row.text()[value.clone()]).trim().is_empty()
-        }
+fn content(row: &Row<'_>, at: usize, read: &ReadTurn<'_>) -> Result<(), Flaw> {
+    let ReadTurn { bytes, view } = read;
+    let says = |block: &Block| {
+        !block.media.is_empty() || block.texts.iter().any(|text| says_something(text, bytes))
+    };
+    let says = match (row.shape(), row.turns()[at].role) {
+        (Shape::ShareGpt, _) => !text_of(bytes).trim().is_empty(),
         // A command that printed nothing is a result, too.
-        (Shape::Messages, Role::Tool, _) => true,
-        (Shape::Messages, Role::Assistant, _) if view.has_calls() => true,
-        _ => view.blocks.iter().any(says),
+        (Shape::Messages, Role::Tool) => true,
+        (Shape::Messages, Role::Assistant) if view.has_calls() => true,
+        (Shape::Messages, _) => view.blocks.iter().any(says),
     };
     if !says {
         return flaw("empty-content", at, "nothing is said");
     }
-    let tag = match (row.shape(), turn.role) {
+    let tag = match (row.shape(), row.turns()[at].role) {
         (Shape::ShareGpt, Role::Assistant) => ["<tool_call>", "</tool_call>"],
         (Shape::ShareGpt, Role::Tool) => ["<tool_response>", "</tool_response>"],
         _ => return Ok(()),
@@ -138,53 +137,73 @@ fn content(row: &Row<'_>, at: usize, view: &View) -> Result<(), Flaw> {
     };
     for block in view.blocks.iter().filter(|block| outside(block)) {
         let text = block.text(bytes);
-        if tag.iter().any(|tag| text.contains(tag)) {
+        if tag.iter().any(|tag| memchr::memmem::find(text.as_bytes(), tag.as_bytes()).is_some()) {
             return flaw("tags", at, "a tag is not closed, or not opened");
         }
     }
     Ok(())
 }
 
-/// Every call is answered right after it, but for those of the last turn; nothing else is.
-fn pairs(row: &Row<'_>, views: &[View]) -> Result<(), Flaw> {
-    let mut open: Vec<String> = Vec::new();
-    let mut called = false;
-    for (at, (turn, view)) in row.turns().iter().zip(views).enumerate() {
-        let bytes = row.turn_bytes(at);
-        if turn.role == Role::Tool {
-            let before = at.checked_sub(1).map(|at| row.turns()[at].role);
-            let follows = matches!(before, Some(Role::Assistant | Role::Tool));
-            if !follows || (row.shape() == Shape::Messages && !called) {
-                return flaw("orphan-result", at, "a result without a call");
-            }
-            for block in &view.blocks {
-                let BlockKind::Result { id, .. } = &block.kind else { continue };
-                let id = id.map(|id| id.decode(bytes).into_owned()).unwrap_or_default();
-                let found = open
-                    .iter()
-                    .position(|call| *call == id)
-                    .or_else(|| open.iter().position(|call| call.is_empty() || id.is_empty()));
-                match found {
-                    Some(found) => drop(open.remove(found)),
-                    None if called => {
-                        return flaw("orphan-result", at, "a result without a call");
-                    }
-                    None => {}
-                }
-            }
-            continue;
-        }
-        if !open.is_empty() {
-            return flaw("unpaired-call", at, "a call before it has no result");
-        }
-        let calls = view.blocks.iter().filter_map(|block| match &block.kind {
-            BlockKind::Call { id, .. } => {
-                Some(id.map(|id| id.decode(bytes).into_owned()).unwrap_or_default())
-            }
-            _ => None,
-        });
-        open = calls.collect();
-        called = !open.is_empty();
+/// The value of a turn of `ShareGPT`, behind the byte that says who speaks.
+fn text_of(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes.get(1..).unwrap_or_default()).unwrap_or_default()
+}
+
+/// Whether there is more than white space. What a text begins with mostly tells.
+fn says_something(text: &TextRef, bytes: &[u8]) -> bool {
+    let plain = text.nested.is_none() && text.coding == Coding::Str;
+    match text.token.of(bytes) {
+        [b'"', first, _, ..] if plain && first.is_ascii_graphic() && *first != b'\\' => true,
+        _ => !text.decode(bytes).trim().is_empty(),
     }
-    Ok(())
+}
+
+/// Every call is answered right after it, but for those of the last turn; nothing else is.
+#[derive(Default)]
+struct Pairs {
+    /// Calls without a result so far.
+    open: Vec<String>,
+    /// The assistant's last turn called something.
+    called: bool,
+}
+
+impl Pairs {
+    fn step(&mut self, row: &Row<'_>, at: usize, read: &ReadTurn<'_>) -> Result<(), Flaw> {
+        let ReadTurn { bytes, view } = read;
+        let id =
+            |id: &Option<TextRef>| id.map(|id| id.decode(bytes).into_owned()).unwrap_or_default();
+        if row.turns()[at].role != Role::Tool {
+            if !self.open.is_empty() {
+                return flaw("unpaired-call", at, "a call before it has no result");
+            }
+            let calls = view.blocks.iter().filter_map(|block| match &block.kind {
+                BlockKind::Call { id: call, .. } => Some(id(call)),
+                _ => None,
+            });
+            self.open = calls.collect();
+            self.called = !self.open.is_empty();
+            return Ok(());
+        }
+        let before = at.checked_sub(1).map(|at| row.turns()[at].role);
+        let follows = matches!(before, Some(Role::Assistant | Role::Tool));
+        if !follows || (row.shape() == Shape::Messages && !self.called) {
+            return flaw("orphan-result", at, "a result without a call");
+        }
+        for block in &view.blocks {
+            let BlockKind::Result { id: result, .. } = &block.kind else { continue };
+            let id = id(result);
+            let open = &mut self.open;
+            let named = open.iter().position(|call| *call == id);
+            let found =
+                named.or_else(|| open.iter().position(|call| call.is_empty() || id.is_empty()));
+            match found {
+                Some(found) => drop(open.remove(found)),
+                None if self.called => {
+                    return flaw("orphan-result", at, "a result without a call");
+                }
+                None => {}
+            }
+        }
+        Ok(())
+    }
 }

@@ -1,0 +1,66 @@
+#!/usr/bin/env python3
+"""hermes-agent's trajectory compressor over a folder of rows, in a process of its own.
+
+    measure_trajectories.py CONFIG TOKENIZER IN-FOLDER OUT-FOLDER
+
+Nothing is printed: the rows are in OUT-FOLDER, with the peer's `compression_metrics` in them. The
+peer is given its best case:
+
+- `tokenizer.json` is held by the `tokenizers` library itself. Through transformers, as the peer
+  loads it, every call of it costs more;
+- the summary costs nothing: the one function through which it reaches a model returns a text that
+  is there already, at once. It is as long as the summary may be;
+- its input is a folder, which it reads once (a single file it would copy before and after).
+"""
+
+import logging
+import os
+import sys
+from pathlib import Path
+
+import hermes_peer
+
+# About 700 tokens, so that no row is over the target for want of a summary's length.
+STUB = "[CONTEXT SUMMARY]: " + " ".join(f"Step {n} read and changed a file." for n in range(75))
+
+
+class Tokenizer:
+    """What the peer asks a tokenizer for: something whose length is the number of tokens."""
+
+    def __init__(self, path):
+        from tokenizers import Tokenizer as Loaded
+
+        self.inner = Loaded.from_file(path)
+        # Text that looks like a special token is text, as on the other side.
+        self.inner.encode_special_tokens = True
+
+    def encode(self, text):
+        return self.inner.encode(text, add_special_tokens=False)
+
+
+def main():
+    config, tokenizer, folder, out = sys.argv[1:]
+    os.environ["TOKENIZERS_PARALLELISM"] = "false"
+    hermes_peer.home()
+    logging.disable(logging.CRITICAL)
+    import trajectory_compressor as module
+
+    class Compressor(module.TrajectoryCompressor):
+        def _init_tokenizer(self):
+            self.tokenizer = Tokenizer(tokenizer)
+
+        def _init_summarizer(self):
+            pass
+
+        async def _generate_summary_async(self, content, metrics):
+            metrics.summarization_api_calls += 1
+            return STUB
+
+    config = module.CompressionConfig.from_yaml(config)
+    Compressor(config).process_directory(Path(folder), Path(out))
+
+
+if __name__ == "__main__":
+    hermes_peer.enter_environment(__file__)
+    sys.stdout = open(os.devnull, "w")
+    main()

@@ -1,0 +1,98 @@
+//! Answers of models on disk, each under the hash of what was asked: what was paid for once is
+//! never asked for again, by whichever run, and a run that was killed loses nothing.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use midfold::core::Hash;
+use midfold::core::narrate::SummaryReply;
+use serde::{Deserialize, Serialize};
+
+use super::files::unwritable;
+use crate::error::CommandError;
+
+/// One answer.
+#[derive(Serialize, Deserialize)]
+struct Entry<T> {
+    /// What was asked.
+    key: String,
+    /// What came back, before anybody judged it.
+    reply: T,
+}
+
+/// A folder of answers. Several runs may use it at once.
+#[derive(Clone, Debug)]
+pub struct Cache {
+    folder: PathBuf,
+}
+
+impl Cache {
+    /// The folder is made where it is not there.
+    pub fn open(folder: &Path) -> Result<Self, CommandError> {
+        fs::create_dir_all(folder).map_err(|error| unwritable(folder, &error))?;
+        Ok(Self { folder: folder.to_owned() })
+    }
+
+    /// 256 folders, so that none of them grows too large.
+    fn place(&self, key: &Hash) -> PathBuf {
+        let name = key.to_hex();
+        self.folder.join(&name[..2]).join(format!("{}.json", &name[2..]))
+    }
+
+    pub fn has(&self, key: &Hash) -> bool {
+        self.place(key).exists()
+    }
+
+    /// The answer; `None` where there is none, or none that can be read.
+    pub fn get(&self, key: &Hash) -> Option<SummaryReply> {
+        let bytes = fs::read(self.place(key)).ok()?;
+        let entry: Entry<SummaryReply> = serde_json::from_slice(&bytes).ok()?;
+        (entry.key == key.to_hex()).then_some(entry.reply)
+    }
+
+    /// Keeps an answer: whole, or not at all.
+    pub fn put(&self, key: &Hash, reply: &SummaryReply) -> Result<(), CommandError> {
+        let place = self.place(key);
+        let part = place.with_extension(format!("{}.part", std::process::id()));
+        let entry = Entry { key: key.to_hex(), reply };
+        let made = serde_json::to_vec(&entry).map_err(io::Error::other).and_then(|json| {
+            fs::create_dir_all(place.parent().unwrap_or(&self.folder))?;
+            fs::write(&part, json)?;
+            fs::rename(&part, &place)
+        });
+        made.map_err(|error| unwritable(&place, &error))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use midfold::core::narrate::Finish;
+
+    use super::*;
+
+    #[test]
+    fn an_answer_is_found_under_what_was_asked_and_nowhere_else() {
+        let folder = std::env::temp_dir().join(format!("midfold-cache-{}", std::process::id()));
+        let cache = Cache::open(&folder).unwrap();
+        let (one, two) = (Hash::ROOT.chain(b"one"), Hash::ROOT.chain(b"two"));
+        let reply = SummaryReply {
+            text: "Done.".to_owned(),
+            finish: Finish::Stop,
+            model: "m".to_owned(),
+            usage: None,
+            calls: 2,
+        };
+        assert!(!cache.has(&one));
+        cache.put(&one, &reply).unwrap();
+        assert!(cache.has(&one) && !cache.has(&two));
+        assert_eq!(cache.get(&one), Some(reply));
+        // Copied to another name, or broken: not an answer.
+        fs::create_dir_all(cache.place(&two).parent().unwrap()).unwrap();
+        fs::copy(cache.place(&one), cache.place(&two)).unwrap();
+        assert_eq!(cache.get(&two), None);
+        fs::write(cache.place(&one), "{").unwrap();
+        assert_eq!(cache.get(&one), None);
+        fs::remove_dir_all(folder).unwrap();
+    }
+}

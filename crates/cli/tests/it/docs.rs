@@ -1,0 +1,178 @@
+//! The examples of the pages are run as they stand there, in a folder of their own.
+//!
+//! An example is a line that starts with `$ ` in a fenced block; where it ends with `\`, it goes on
+//! in the next line. It has to end with 0. The lines below it are what it prints: in a `console`
+//! block each of them has to come out, in order, with `…` for anything. (Elsewhere they show what
+//! it looks like, and change with every release.)
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use midfold_testkit::model_server::{Answer, ModelServer};
+
+use crate::trajectories::row;
+use crate::{folder, root};
+
+/// A page, and the beginnings of examples that cannot run here, with the reason.
+struct Page {
+    path: &'static str,
+    left_out: &'static [(&'static str, &'static str)],
+}
+
+/// All pages whose examples are run. One more: a line here.
+const PAGES: &[Page] = &[
+    Page {
+        path: "README.md",
+        left_out: &[("midfold explain demo", "its session has a day's work in it")],
+    },
+    Page { path: "docs/TRAJECTORIES.md", left_out: &[] },
+];
+
+/// What the model of the examples says: see `docs/TRAJECTORIES.md`.
+const REPLY: &str = "## Completed Actions\n- Read the module step by step.\n## Facts\n- Nothing \
+    failed.\n## Key Decisions\n- None.\n## Critical Context\n- None.\n";
+
+/// Where the examples find a model.
+const MODEL: &str = "http://127.0.0.1:8080";
+
+struct Example {
+    line: usize,
+    command: String,
+    /// What is printed; only checked where the block says that it is a `console`.
+    printed: Vec<String>,
+    checked: bool,
+}
+
+fn examples(text: &str) -> Vec<Example> {
+    let mut found: Vec<Example> = Vec::new();
+    let (mut fence, mut open, mut goes_on) = (None, false, false);
+    for (at, line) in text.lines().enumerate() {
+        if let Some(info) = line.trim_start().strip_prefix("```") {
+            fence = fence.is_none().then(|| info.trim().to_owned());
+            (open, goes_on) = (false, false);
+            continue;
+        }
+        let Some(info) = &fence else { continue };
+        if let Some(command) = line.strip_prefix("$ ") {
+            let checked = info == "console";
+            let command = command.to_owned();
+            found.push(Example { line: at + 1, command, printed: Vec::new(), checked });
+            open = true;
+        } else if let Some(last) = found.last_mut().filter(|_| open) {
+            match goes_on {
+                true => last.command += &format!("\n{line}"),
+                false => last.printed.push(line.to_owned()),
+            }
+        } else {
+            continue;
+        }
+        goes_on = line.ends_with('\\');
+    }
+    found
+}
+
+/// Files that the examples speak of.
+fn prepare(folder: &Path) {
+    let copy = |from: &str, to: &str| {
+        let to = folder.join(to);
+        fs::create_dir_all(to.parent().unwrap()).unwrap();
+        fs::copy(root().join(from), to).unwrap();
+    };
+    copy("examples/coding-session.jsonl", "examples/coding-session.jsonl");
+    copy("examples/coding-session.jsonl", "transcripts/one.jsonl");
+    let runs: String = (0..20).map(|n| row(n, 5 + n * 17 % 120)).collect();
+    fs::write(folder.join("runs.jsonl"), &runs).unwrap();
+    fs::create_dir_all(folder.join("runs")).unwrap();
+    fs::write(folder.join("runs/a.jsonl"), &runs).unwrap();
+    fs::write(
+        folder.join("trajectory_compression.yaml"),
+        "compression:\n  target_max_tokens: 6000\n  summary_target_tokens: 750\n",
+    )
+    .unwrap();
+}
+
+fn run(example: &Example, folder: &Path, model: &str) -> Result<(), String> {
+    let binary = Path::new(env!("CARGO_BIN_EXE_midfold"));
+    let paths = [binary.parent().unwrap().display().to_string(), "/usr/bin:/bin".to_owned()];
+    let command =
+        example.command.replace("cargo run --release -- ", "midfold ").replace(MODEL, model);
+    let output = Command::new("sh")
+        .args(["-ec", &command])
+        .current_dir(folder)
+        .env_clear()
+        .env("PATH", paths.join(":"))
+        .env("HOME", folder)
+        .env("XDG_DATA_HOME", folder.join("data"))
+        .env("COLUMNS", "90")
+        .env("MODEL_KEY", "sk-of-nobody-0123456789")
+        .output()
+        .map_err(|error| error.to_string())?;
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let all = text(&output.stdout) + &text(&output.stderr);
+    if !output.status.success() {
+        return Err(format!("{}\n{all}", output.status));
+    }
+    let mut lines = all.lines();
+    let wanted = example.printed.iter().filter(|line| example.checked && !line.trim().is_empty());
+    for wanted in wanted {
+        if !lines.any(|line| is_like(line.trim(), wanted.trim())) {
+            return Err(format!("it does not print `{wanted}`\n{all}"));
+        }
+    }
+    Ok(())
+}
+
+/// Whether a line is the wanted one, in which `…` stands for anything.
+fn is_like(line: &str, wanted: &str) -> bool {
+    let mut parts = wanted.split('…');
+    let first = parts.next().unwrap_or_default();
+    let Some(mut rest) = line.strip_prefix(first) else { return false };
+    let mut last = None;
+    for part in parts {
+        let Some(at) = rest.find(part) else { return false };
+        rest = &rest[at + part.len()..];
+        last = Some(part);
+    }
+    rest.is_empty() || last == Some("")
+}
+
+#[test]
+fn every_example_of_the_pages_runs() {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    let server = runtime.block_on(ModelServer::always(Answer::text(REPLY))).unwrap();
+    let mut failed = Vec::new();
+    for page in PAGES {
+        let text = fs::read_to_string(root().join(page.path)).unwrap();
+        let folder = folder(&format!("docs-{}", page.path.replace(['/', '.'], "-")));
+        prepare(&folder);
+        let mut count = 0;
+        for example in examples(&text) {
+            let left_out =
+                page.left_out.iter().find(|(start, _)| example.command.starts_with(start));
+            if let Some((_, reason)) = left_out {
+                println!("skipped: {}:{}: {reason}", page.path, example.line);
+                continue;
+            }
+            count += 1;
+            if let Err(why) = run(&example, &folder, server.url()) {
+                failed.push(format!("{}:{}: {}\n{why}", page.path, example.line, example.command));
+            }
+        }
+        assert!(count > 0, "{}: no examples", page.path);
+        println!("{}: {count} examples ran", page.path);
+    }
+    assert!(failed.is_empty(), "{}", failed.join("\n\n"));
+}
+
+#[test]
+fn examples_are_found_with_what_they_print() {
+    let text = "```\n$ a \\\n  b\nout\n$ c\n```\n$ no\n```console\n$ d\nx … y\n```\n";
+    let found = examples(text);
+    let commands: Vec<&str> = found.iter().map(|example| example.command.as_str()).collect();
+    assert_eq!(commands, ["a \\\n  b", "c", "d"]);
+    assert_eq!(found[0].printed, ["out"]);
+    assert_eq!((found[2].line, found[2].checked, &found[2].printed[0][..]), (9, true, "x … y"));
+    assert!(is_like("x 1 y", "x … y") && !is_like("x 1 z", "x … y") && !is_like("x", "x y"));
+    assert!(is_like("x 1", "x …") && is_like("x", "x") && !is_like("x y", "x"));
+}

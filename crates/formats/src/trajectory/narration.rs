@@ -1,0 +1,202 @@
+//! A summary by a model, as values: what it is asked, by which name its answer is kept, and what
+//! of the answer may stand. Nothing here calls anybody.
+
+use midfold_core::budget::Ratio;
+use midfold_core::narrate::{Narrated, SummaryReply, SummaryRequest, Verdict};
+use midfold_core::policy::NarrationStyle;
+use midfold_core::recap::ground::judge;
+use midfold_core::recap::sources::{Limits, sources};
+use midfold_core::{Counter, Hash, fold};
+
+use super::compress::Folding;
+use super::reading::log;
+use super::summary::{HEADER, span_hash};
+
+/// How a model is asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ask {
+    /// The model; another one gives other summaries.
+    pub model: String,
+    /// Sampling temperature (seed 002: 0.3).
+    pub temperature: Ratio,
+    /// Longest wait for the first byte, in seconds.
+    pub timeout_seconds: u32,
+}
+
+/// The sections that a summary is asked for: what was done, found and decided.
+const SECTIONS: [&str; 4] = ["Completed Actions", "Facts", "Key Decisions", "Critical Context"];
+
+/// The share of a summary that a model writes, in parts of ten thousand: the computed sections
+/// stand beside it.
+const SHARE: Ratio = Ratio(4_000);
+
+/// Words that a token makes, in parts of ten thousand: models are asked for words.
+const WORDS: Ratio = Ratio(6_500);
+
+/// Below this a model is not asked, in tokens: four sections say nothing in less.
+const LEAST: u64 = 48;
+
+/// Changes where what a model is asked or shown changes, so that old answers are not found.
+const VERSION: &str = "trajectory-narration/1";
+
+impl Folding<'_> {
+    fn most(&self) -> u64 {
+        SHARE.of(self.cap)
+    }
+
+    /// Whether there is room for what a model would write.
+    #[must_use]
+    pub fn wants_model(&self) -> bool {
+        self.most() >= LEAST
+    }
+
+    /// The name of the answer: the same turns, asked alike, have the same one in every row.
+    #[must_use]
+    pub fn key(&self, ask: &Ask) -> Hash {
+        let how = format!("{VERSION} {} {} {}", ask.model, ask.temperature.0, self.most());
+        span_hash(&self.row, self.span).chain(how.as_bytes())
+    }
+
+    /// What is asked. Secrets are redacted, long texts cut, the turns fenced.
+    #[must_use]
+    pub fn request(&self, ask: &Ask) -> SummaryRequest {
+        self.ask(ask, true)
+    }
+
+    fn ask(&self, ask: &Ask, with_sources: bool) -> SummaryRequest {
+        let place = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
+        let turns = &self.weights.turns[self.span.range()];
+        let key = self.key(ask);
+        let shown = match with_sources {
+            true => sources(&log(&self.row, self.span.range()), 0..usize::MAX, &Limits::default()),
+            false => Vec::new(),
+        };
+        SummaryRequest {
+            id: key,
+            session: String::new(),
+            span: fold::Span {
+                start: place(self.span.start),
+                end: place(self.span.end),
+                before: Hash::ROOT,
+                through: key,
+            },
+            header: HEADER.to_owned(),
+            sections: SECTIONS.map(str::to_owned).into(),
+            style: NarrationStyle::Headings,
+            words: u32::try_from(WORDS.of(self.most())).ok(),
+            max_tokens: u32::try_from(self.most()).unwrap_or(u32::MAX),
+            temperature: ask.temperature,
+            timeout_seconds: ask.timeout_seconds,
+            previous: None,
+            sources: shown,
+            focus: None,
+            today: None,
+            replaces: turns.iter().map(|turn| turn.tokens).sum(),
+        }
+    }
+
+    /// What of an answer may stand: form, size, secrets, forged structure, orders, names and
+    /// claims that no turn up to the end of the span has. The same judgement as for a session.
+    ///
+    /// # Errors
+    /// The verdict and, for people, what was wrong.
+    pub fn judge(
+        &self,
+        ask: &Ask,
+        reply: &SummaryReply,
+        counter: &dyn Counter,
+    ) -> Result<Narrated, (Verdict, String)> {
+        judge(&log(&self.row, 0..self.span.end), &self.ask(ask, false), reply, counter)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use midfold_core::narrate::Finish;
+    use midfold_core::trajectory::{Limits, Placement};
+
+    use super::*;
+    use crate::trajectory::{Bytes4, Planned, Settings, Spent, plan_row};
+
+    fn row(id: usize, last: &str) -> String {
+        let call = |n: usize| {
+            format!(
+                r#"{{"role":"assistant","content":null,"tool_calls":[{{"id":"c{n}","type":"function","function":{{"name":"bash","arguments":"{{\"command\": \"sed -n {n}p src/main_{n}.py\"}}"}}}}]}},{{"role":"tool","tool_call_id":"c{n}","content":"export API_KEY=sk-proj-Zx8Qw2Lm4Nv6Bt0Rc1Yh3Jk5 {}"}}"#,
+                format!("line {n} of the output\\n").repeat(40)
+            )
+        };
+        let steps: Vec<String> = (0..20).map(call).collect();
+        format!(
+            r#"{{"id":{id},"messages":[{{"role":"system","content":"Be brief."}},{{"role":"user","content":"Fix it."}},{},{{"role":"assistant","content":"{last}"}}]}}"#,
+            steps.join(",")
+        )
+    }
+
+    fn settings() -> Settings {
+        let limits = Limits {
+            target: 2_000,
+            summary: 600,
+            placement: Placement::HumanTurn,
+            ..Limits::default()
+        };
+        Settings { limits, ..Settings::default() }
+    }
+
+    fn folding<'a>(row: &'a str, settings: &Settings) -> Folding<'a> {
+        match plan_row(row.as_bytes(), settings, &Bytes4).unwrap() {
+            Planned::Fold(folding) => folding,
+            Planned::Done(done) => panic!("nothing to fold: {:?}", done.metrics),
+        }
+    }
+
+    fn ask(model: &str) -> Ask {
+        Ask { model: model.to_owned(), temperature: Ratio(3_000), timeout_seconds: 5 }
+    }
+
+    fn reply(text: &str) -> SummaryReply {
+        let text = text.to_owned();
+        SummaryReply { text, finish: Finish::Stop, model: "m".to_owned(), usage: None, calls: 1 }
+    }
+
+    #[test]
+    fn the_same_turns_have_the_same_name_in_any_row() {
+        let (one, two, settings) = (row(1, "Done."), row(2, "All done."), settings());
+        let (one, two) = (folding(&one, &settings), folding(&two, &settings));
+        assert_eq!(one.key(&ask("m")), two.key(&ask("m")));
+        assert_ne!(one.key(&ask("m")), one.key(&ask("n")));
+        let warmer = Ask { temperature: Ratio(5_000), ..ask("m") };
+        assert_ne!(one.key(&ask("m")), one.key(&warmer));
+        let request = one.request(&ask("m"));
+        assert_eq!(request, two.request(&ask("m")));
+        let shown = request.prompt(&request.sources, None).user;
+        assert!(shown.contains("src/main_2.py") && !shown.contains("sk-proj-Zx8"), "{shown}");
+        assert_eq!(request.sources.len(), one.span().len());
+    }
+
+    #[test]
+    fn what_a_model_wrote_stands_beside_what_is_computed_within_the_cap() {
+        let (row, settings) = (row(1, "Done."), settings());
+        let folding = folding(&row, &settings);
+        let good = "## Completed Actions\n- Read src/main_2.py.\n## Facts\n- None.\n\
+            ## Key Decisions\n- None.\n## Critical Context\n- None.";
+        let narrated = folding.judge(&ask("m"), &reply(good), &Bytes4).unwrap();
+        let spent = Spent { calls: 2, errors: 1, refused: None };
+        let done = folding.finish(Some(&narrated), &spent, &settings, &Bytes4).unwrap();
+        let text = String::from_utf8(done.bytes.unwrap()).unwrap();
+        assert!(text.contains(r"### Completed Actions\n- Read src/main_2.py."), "{text}");
+        assert!(text.contains("### Files"), "{text}");
+        let metrics = done.metrics;
+        assert!(!metrics.still_over_limit && metrics.summary_refused.is_none());
+        assert_eq!((metrics.summarization_api_calls, metrics.summarization_errors), (2, 1));
+        // Names that no turn has are refused, as in a session.
+        let invented = good.replace("None.", "See /etc/a_1.conf, /etc/b_2.conf, /etc/c_3.conf.");
+        let refused = folding.judge(&ask("m"), &reply(&invented), &Bytes4).unwrap_err();
+        assert_eq!(refused.0, Verdict::Ungrounded);
+        // Too long for its share: the computed sections stand.
+        let mut long = narrated.clone();
+        long.sections[1].1 = "- And so it went on.\n".repeat(200);
+        let done = folding.finish(Some(&long), &Spent::default(), &settings, &Bytes4).unwrap();
+        assert_eq!(done.metrics.summary_refused.as_deref(), Some("no-room"));
+        assert!(!done.metrics.still_over_limit);
+    }
+}
