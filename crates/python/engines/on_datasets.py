@@ -43,8 +43,10 @@ def main(count: int, home: Path) -> None:
 
     print(f"datasets {datasets.__version__}, {WORKERS} processes")
     print(common.said(rows, counts))
-    print(common.rate("datasets.map, nothing done", common.best(lambda: mapped(nothing)), rows))
-    print(common.rate("datasets.map, midfold", common.best(lambda: mapped(fit)), rows))
+    without = common.best(lambda: mapped(nothing), rows)
+    took = common.best(lambda: mapped(fit), rows)
+    print(common.rate("datasets.map, nothing done", without, rows))
+    print(common.rate("datasets.map, midfold", took, rows))
 
 
 if __name__ == "__main__":

@@ -61,8 +61,8 @@ def main(count: int, home: Path) -> None:
         given, fit, arrow = names["rows"], names["fit"], names["arrow"]
         done = given.mapInArrow(fit, arrow.spark_schema(given.schema))
         idle = given.mapInArrow(nothing, given.schema)
-        without = common.best(lambda: idle.write.format("noop").mode("overwrite").save())
-        took = common.best(lambda: done.write.format("noop").mode("overwrite").save())
+        without = common.best(lambda: idle.write.format("noop").mode("overwrite").save(), rows)
+        took = common.best(lambda: done.write.format("noop").mode("overwrite").save(), rows)
         print(common.rate("mapInArrow, nothing done", without, rows))
         print(common.rate("mapInArrow, midfold", took, rows))
     finally:
