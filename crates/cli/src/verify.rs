@@ -1,10 +1,10 @@
 //! `midfold verify`.
 
 use bytes::Bytes;
-use midfold::core::verify::{Case, Report, verify};
+use midfold::Fold;
+use midfold::core::verify::Report;
 use midfold::formats::read::Format;
-use midfold::formats::verify::validator;
-use midfold::{DialectKind, Fold};
+use midfold::formats::verify;
 use serde_json::{Value, json};
 
 use crate::args::{Measure, Verify};
@@ -32,7 +32,7 @@ pub fn run(args: &Verify, json: bool, output: &Output) -> Result<(), CommandErro
     let prepared =
         found.into_iter().map(|one| setup.prepare(one)).collect::<Result<Vec<_>, _>>()?;
     // A compacted list need not tell its dialect any more; the original does.
-    let format = prepared.first().map(|first| list_format(first.kind));
+    let format = prepared.first().map(|first| Format::from(first.kind));
     let after_all = after.conversations(format)?.conversations;
     same_number(&before, prepared.len(), &after, after_all.len())?;
     if let Some(folds) = &folds {
@@ -79,15 +79,6 @@ fn records(input: &Input) -> Result<Vec<Option<Fold>>, CommandError> {
     Ok(folds)
 }
 
-fn list_format(kind: DialectKind) -> Format {
-    match kind {
-        DialectKind::OpenAiChat => Format::OpenAiChat,
-        DialectKind::OpenAiResponses => Format::OpenAiResponses,
-        DialectKind::Anthropic => Format::Anthropic,
-        DialectKind::ShareGpt => Format::ShareGpt,
-    }
-}
-
 fn same_number(before: &Input, one: usize, other: &Input, two: usize) -> Result<(), CommandError> {
     if one == two {
         return Ok(());
@@ -106,11 +97,6 @@ fn check(
     fold: Option<&Fold>,
     window: Option<u64>,
 ) -> Checked {
-    let log = &prepared.log;
-    let before: Vec<Bytes> = log.events().iter().map(|event| event.bytes.clone()).collect();
-    let envelope = &prepared.source.envelope;
-    let envelope: Vec<&[u8]> =
-        [&envelope.system, &envelope.tools].into_iter().flatten().map(|part| &part[..]).collect();
     let meter = fold.map_or(prepared.meter, |fold| fold.meter);
     let known = match &prepared.window_from {
         WindowSource::Model(_) => Some(prepared.window),
@@ -118,17 +104,8 @@ fn check(
     };
     let tokens = window.or(fold.map(|fold| fold.budget.tokens())).or(known);
     let budget = tokens.map(|tokens| meter.most(tokens));
-    let validate = validator(prepared.kind, *log.profile());
-    let report = verify(&Case {
-        before: &before,
-        after,
-        envelope: &envelope,
-        dialect: prepared.kind.dialect(),
-        counter: &**log.counter(),
-        validate: &validate,
-        budget,
-        fold,
-    });
+    let envelope = &prepared.source.envelope;
+    let report = verify::check(prepared.kind, &prepared.log, envelope, after, fold, budget);
     Checked { number, report, recorded: fold.is_some(), budget }
 }
 

@@ -1,11 +1,41 @@
-//! What `verify` needs to know of the wire: the validator of a profile, and that every message is
-//! one JSON value.
+//! What `verify` needs to know of the wire: the validator of a profile, that every message is one
+//! JSON value, and what travels beside the messages.
 
 use bytes::Bytes;
+use midfold_core::fold::Fold;
+use midfold_core::log::Log;
+use midfold_core::verify::{Case, Report};
 use midfold_core::{Profile, Violation};
 
 use crate::dialect::DialectKind;
 use crate::profile;
+use crate::read::Envelope;
+
+/// Checks what came of a conversation: `log` and `envelope` are what went in, `after` the messages
+/// that came out, `budget` the most that these may count.
+#[must_use]
+pub fn check(
+    kind: DialectKind,
+    log: &Log,
+    envelope: &Envelope,
+    after: &[Bytes],
+    fold: Option<&Fold>,
+    budget: Option<u64>,
+) -> Report {
+    let before: Vec<Bytes> = log.events().iter().map(|event| event.bytes.clone()).collect();
+    let beside: Vec<&[u8]> =
+        [&envelope.system, &envelope.tools].into_iter().flatten().map(|part| &part[..]).collect();
+    midfold_core::verify::verify(&Case {
+        before: &before,
+        after,
+        envelope: &beside,
+        dialect: kind.dialect(),
+        counter: &**log.counter(),
+        validate: &validator(kind, *log.profile()),
+        budget,
+        fold,
+    })
+}
 
 /// The validator that a [`midfold_core::verify::Case`] takes.
 ///

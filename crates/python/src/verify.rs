@@ -1,10 +1,10 @@
 //! `midfold.verify`.
 
 use bytes::Bytes;
-use midfold::core::verify::{Case, Report, verify as check};
+use midfold::Fold;
+use midfold::core::verify::Report;
 use midfold::formats::read::Format;
-use midfold::formats::verify::validator;
-use midfold::{DialectKind, Fold};
+use midfold::formats::verify::check;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -59,7 +59,7 @@ pub fn verify<'py>(
     let report = py.detach(|| {
         let prepared = measure.prepare(given::conversation(&before, format)?.conversation)?;
         // A compacted list need not tell its dialect any more; the original does.
-        let after = given::conversation(&after, Some(list_format(prepared.kind)))?;
+        let after = given::conversation(&after, Some(Format::from(prepared.kind)))?;
         let after: Vec<Bytes> =
             after.conversation.events.into_iter().map(|event| event.bytes).collect();
         Ok::<_, Failure>(checked(&prepared, &after, fold.as_ref(), measure.window))
@@ -84,33 +84,15 @@ fn record(json: &[u8]) -> Result<Fold, Failure> {
     })
 }
 
-fn list_format(kind: DialectKind) -> Format {
-    Format::from_name(kind.name()).unwrap_or(Format::OpenAiChat)
-}
-
 fn checked(
     prepared: &Prepared,
     after: &[Bytes],
     fold: Option<&Fold>,
     window: Option<u64>,
 ) -> Report {
-    let log = &prepared.log;
-    let before: Vec<Bytes> = log.events().iter().map(|event| event.bytes.clone()).collect();
-    let envelope = &prepared.source.envelope;
-    let envelope: Vec<&[u8]> =
-        [&envelope.system, &envelope.tools].into_iter().flatten().map(|part| &part[..]).collect();
     let meter = fold.map_or(prepared.meter, |fold| fold.meter);
     let known = prepared.window_known.then_some(prepared.window);
     let tokens = window.or(fold.map(|fold| fold.budget.tokens())).or(known);
-    let validate = validator(prepared.kind, *log.profile());
-    check(&Case {
-        before: &before,
-        after,
-        envelope: &envelope,
-        dialect: prepared.kind.dialect(),
-        counter: &**log.counter(),
-        validate: &validate,
-        budget: tokens.map(|tokens| meter.most(tokens)),
-        fold,
-    })
+    let budget = tokens.map(|tokens| meter.most(tokens));
+    check(prepared.kind, &prepared.log, &prepared.source.envelope, after, fold, budget)
 }

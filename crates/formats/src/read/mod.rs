@@ -55,6 +55,18 @@ pub enum Format {
     SweAgent,
 }
 
+/// A list of a dialect's messages, as `compact` writes it.
+impl From<DialectKind> for Format {
+    fn from(kind: DialectKind) -> Self {
+        match kind {
+            DialectKind::OpenAiChat => Self::OpenAiChat,
+            DialectKind::OpenAiResponses => Self::OpenAiResponses,
+            DialectKind::Anthropic => Self::Anthropic,
+            DialectKind::ShareGpt => Self::ShareGpt,
+        }
+    }
+}
+
 impl Format {
     /// All formats.
     pub const ALL: [Self; 11] = [
