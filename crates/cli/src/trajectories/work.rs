@@ -6,7 +6,6 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
 
 use serde_json::json;
 
@@ -89,10 +88,15 @@ pub fn look(job: &Job, inputs: &Inputs, from: Position) -> Result<(), CommandErr
     threads(job, inputs, from, |results, permits| {
         for (_, _, done) in results {
             done?;
-            let _ = permits.recv_timeout(Duration::from_secs(1));
+            give_back(permits);
         }
         Ok(())
     })
+}
+
+/// The permit of a chunk was taken before it was read, so there is always one to give back.
+fn give_back(permits: &Receiver<()>) {
+    let _ = permits.try_recv();
 }
 
 type Results = Receiver<(u64, Position, Result<Done, CommandError>)>;
@@ -202,7 +206,7 @@ fn write(
         while let Some((to, done)) = waiting.remove(&wanted) {
             sink.take(&done?, to, paths)?;
             progress.show(sink.manifest());
-            let _ = permits.recv_timeout(Duration::from_secs(1));
+            give_back(permits);
             wanted += 1;
         }
     }
