@@ -134,3 +134,23 @@ impl Meter {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// Counts up to it are within the limit, and it is no more than rounding below the largest.
+        #[test]
+        fn the_most_is_within_the_limit_and_close_to_it(
+            ratio in 5_000u32..20_000, margin in 0u32..5_000, unseen in 0u64..20_000, tokens in 0u64..2_000_000,
+        ) {
+            let meter = Meter { ratio: Ratio(ratio), samples: 0, margin: Ratio(margin), unseen };
+            let most = meter.most(tokens);
+            prop_assert!(most == 0 || meter.upper(most) <= tokens);
+            prop_assert!(meter.upper(most + 8) > tokens, "{} of {tokens}", most);
+        }
+    }
+}
