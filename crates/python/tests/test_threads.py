@@ -75,7 +75,8 @@ import signal, sys
 from midfold import trajectories
 from conftest import sharegpt_row
 
-rows = [sharegpt_row(60, seed) for seed in range(20)] * 2_000
+# The same rows again and again: to the end it would take minutes.
+rows = [sharegpt_row(60, seed) for seed in range(20)] * 100_000
 compressor = trajectories.Compressor(target_tokens=1_500, summary_tokens=150)
 # Whoever starts the tests in the background has Ctrl-C ignored, and children inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
