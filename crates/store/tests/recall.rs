@@ -27,9 +27,13 @@ const NEEDLE: &str = "the heron_lock of bay-7 opens with marmalade";
 
 /// A coding session with one planted line, folded once; the seq of the line.
 async fn folded() -> (MemoryStore, Fold, u64, Vec<String>) {
+    folded_with(&format!("{NEEDLE} é")).await
+}
+
+async fn folded_with(line: &str) -> (MemoryStore, Fold, u64, Vec<String>) {
     let mut messages = coding_session(7, 12);
     let planted = 6;
-    messages.insert(planted, format!(r#"{{"role":"user","content":"{NEEDLE} é"}}"#));
+    messages.insert(planted, format!(r#"{{"role":"user","content":"{line}"}}"#));
     let store = MemoryStore::new();
     let new =
         NewSession { id: "s1".into(), dialect: "openai-chat".into(), ..NewSession::default() };
@@ -186,6 +190,15 @@ async fn names_are_those_of_the_covered_events_alone() {
     let few = names(&store, "s1", "", 60).await.unwrap();
     assert!(few.names.join(" ").len() <= 60);
     assert_eq!(few.names.len() + few.more, gone.len());
+}
+
+#[tokio::test]
+async fn no_secret_is_among_the_names() {
+    let secret = "sk-proj-Zx8Qw2Lm4Nv6Bt0Rc1Yh3Jk5";
+    let (store, ..) = folded_with(&format!("heron_lock needs API_KEY={secret} here")).await;
+    let found = names(&store, "s1", "the key of the heron lock", 20_000).await.unwrap();
+    assert_eq!(found.names[0], "heron_lock");
+    assert!(found.names.iter().all(|name| !name.contains("Zx8Qw2Lm4Nv6")), "{:?}", found.names);
 }
 
 async fn call(store: &dyn Store, name: &str, arguments: &str) -> Value {

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use midfold_core::fold::{Entry, Fold};
 use midfold_core::ids::identifiers;
 use midfold_core::recap::gone::{By, Gone, fit};
+use midfold_core::recap::redact::Redactor;
 use midfold_formats::DialectKind;
 use serde::Serialize;
 
@@ -31,7 +32,8 @@ pub struct GoneNames {
 
 /// Names (paths, symbols, ids, numbers …) of the events that the active fold took out, without
 /// those that the context still has: ranked by how they were used, and by the words that they share
-/// with `question`, which may be empty. O(covered text).
+/// with `question`, which may be empty. No secret is among them: nobody asked for it by its name.
+/// O(covered text).
 ///
 /// # Errors
 /// When there is no such session, or nothing is folded.
@@ -49,6 +51,7 @@ pub async fn names(
         add(&mut here, &event_text(dialect, &event.event.bytes));
     }
     let kind = DialectKind::from_name(dialect);
+    let redactor = Redactor::shared();
     let mut gone = Gone::default();
     for run in covered(fold) {
         let mut at = run.start;
@@ -59,7 +62,8 @@ pub async fn names(
                 let bytes = &event.event.bytes;
                 let by = kind.map_or(By::User, |kind| By::of(&kind.dialect().view(bytes)));
                 let seq = u32::try_from(event.seq).unwrap_or(u32::MAX);
-                gone.add(seq, by, &event_text(dialect, bytes));
+                let text = event_text(dialect, bytes);
+                gone.add(seq, by, &redactor.redact(&text).0);
             }
         }
     }
