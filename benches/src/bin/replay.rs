@@ -3,7 +3,8 @@
 //!
 //! `cargo run --release -p midfold-benches --no-default-features --bin replay -- [FILE]`
 //!
-//! Without a file: the generated transcript of 10,000 messages. Counts are exact (o200k).
+//! Without a file: the generated transcript of 10,000 messages. Counts are exact (o200k). With
+//! `--only mask@128000` one row.
 #![expect(clippy::print_stdout, reason = "a program for the terminal")]
 
 use std::time::Duration;
@@ -19,7 +20,10 @@ const WINDOWS: [u64; 3] = [16_000, 32_000, 128_000];
 const ROUNDS: usize = 3;
 
 fn main() -> Result<()> {
-    let input = match std::env::args().nth(1) {
+    let mut arguments: Vec<String> = std::env::args().skip(1).collect();
+    let at = arguments.iter().position(|argument| argument == "--only");
+    let only = at.map(|at| arguments.drain(at..).nth(1).unwrap_or_default());
+    let input = match arguments.first() {
         Some(file) => Bytes::from(std::fs::read(file)?),
         None => transcript(),
     };
@@ -34,6 +38,9 @@ fn main() -> Result<()> {
     let prices = Prices::reference();
     for window in WINDOWS {
         for name in Policy::preset_names().into_iter().chain(Policy::baseline_names()) {
+            if only.as_ref().is_some_and(|only| *only != format!("{name}@{window}")) {
+                continue;
+            }
             let policy = Policy::preset(name)?;
             let settings = Settings {
                 window,

@@ -1,22 +1,39 @@
-//! Calls and their results, paired by position, with what the tool table knows of them.
+//! Calls and their results, paired by position. What the tool table knows of a call is read where
+//! somebody asks: most rules only need to know who answers whom.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use crate::log::Event;
 use crate::tools::{CallFacts, ToolTable};
+use crate::unit::Text;
 use crate::view::{Block, BlockKind, TextRef};
 
 /// A tool call in the log.
-#[derive(Clone, Debug)]
-pub(crate) struct CallSite {
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CallSite<'a> {
     /// The event that makes the call.
-    pub seq: u32,
-    pub tool: String,
-    pub facts: CallFacts,
+    pub event: &'a Event,
+    block: &'a Block,
+}
+
+impl<'a> CallSite<'a> {
+    /// The tool's name, empty where nothing tells.
+    pub fn tool(&self) -> Cow<'a, str> {
+        match &self.block.kind {
+            BlockKind::Call { name, .. } => decode(name, self.event),
+            _ => Cow::Borrowed(""),
+        }
+    }
+
+    /// What the call meant to do.
+    pub fn facts(&self, tools: &ToolTable) -> CallFacts {
+        tools.facts(&self.tool(), &self.block.text(&self.event.bytes))
+    }
 }
 
 /// A tool result in the log.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct ResultSite<'a> {
     pub event: &'a Event,
     pub block: &'a Block,
@@ -24,38 +41,33 @@ pub(crate) struct ResultSite<'a> {
     pub index: usize,
     /// Index into [`Calls::calls`].
     pub call: Option<usize>,
-    /// The tool's name where the result itself tells it.
-    pub named: Option<String>,
 }
 
 /// All calls and results of a range of events.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Calls<'a> {
-    pub calls: Vec<CallSite>,
+    pub calls: Vec<CallSite<'a>>,
     pub results: Vec<ResultSite<'a>>,
 }
 
 impl<'a> Calls<'a> {
     /// Finds them. A result answers the oldest open call with its id in the step before it.
-    pub fn find(events: &'a [Event], range: Range<usize>, tools: &ToolTable) -> Self {
+    pub fn find(events: &'a [Event], range: Range<usize>) -> Self {
         let mut found = Self::default();
-        let mut open: Vec<(String, usize)> = Vec::new();
+        let mut open: Vec<(Text<'a>, usize)> = Vec::new();
         for event in &events[range] {
             if !event.view.has_results() && !event.view.has_calls() {
                 open.clear();
             }
             for (index, block) in event.view.blocks.iter().enumerate() {
                 match &block.kind {
-                    BlockKind::Call { id, name } => {
-                        open.push((text(id, event), found.calls.len()));
-                        let tool = text(name, event);
-                        let facts = tools.facts(&tool, &block.text(&event.bytes));
-                        found.calls.push(CallSite { seq: event.seq, tool, facts });
+                    BlockKind::Call { id, .. } => {
+                        open.push((Text::of(id.as_ref(), &event.bytes), found.calls.len()));
+                        found.calls.push(CallSite { event, block });
                     }
-                    BlockKind::Result { id, name, .. } => {
-                        let call = take(&mut open, &text(id, event));
-                        let named = name.map(|_| text(name, event));
-                        found.results.push(ResultSite { event, block, index, call, named });
+                    BlockKind::Result { id, .. } => {
+                        let call = take(&mut open, &Text::of(id.as_ref(), &event.bytes));
+                        found.results.push(ResultSite { event, block, index, call });
                     }
                     _ => {}
                 }
@@ -64,26 +76,32 @@ impl<'a> Calls<'a> {
         found
     }
 
-    /// The tool that a result came from, empty where nothing tells.
-    pub fn tool_of(&self, result: &ResultSite<'_>) -> String {
-        match result.call {
-            Some(call) => self.calls[call].tool.clone(),
-            None => result.named.clone().unwrap_or_default(),
-        }
-    }
-
-    /// What the call of a result meant to do.
-    pub fn facts_of(&self, result: &ResultSite<'_>) -> CallFacts {
-        result.call.map(|call| self.calls[call].facts.clone()).unwrap_or_default()
+    /// The call that a result answers.
+    pub fn call_of(&self, result: &ResultSite<'_>) -> Option<CallSite<'a>> {
+        result.call.and_then(|call| self.calls.get(call)).copied()
     }
 }
 
-fn text(part: &Option<TextRef>, event: &Event) -> String {
-    part.map(|part| part.decode(&event.bytes).into_owned()).unwrap_or_default()
+/// The tool that a result came from: its call says so, else the result itself; empty where neither
+/// does.
+pub(crate) fn tool_of<'a>(
+    call: Option<&CallSite<'a>>,
+    event: &'a Event,
+    result: &'a Block,
+) -> Cow<'a, str> {
+    match (call, &result.kind) {
+        (Some(call), _) => call.tool(),
+        (None, BlockKind::Result { name, .. }) => decode(name, event),
+        (None, _) => Cow::Borrowed(""),
+    }
+}
+
+fn decode<'a>(part: &Option<TextRef>, event: &'a Event) -> Cow<'a, str> {
+    part.map(|part| part.decode(&event.bytes)).unwrap_or_default()
 }
 
 /// As [`crate::unit::Pairs`] pairs them.
-fn take(open: &mut Vec<(String, usize)>, id: &str) -> Option<usize> {
+fn take(open: &mut Vec<(Text<'_>, usize)>, id: &Text<'_>) -> Option<usize> {
     let named = open.iter().rposition(|(open, _)| !id.is_empty() && open == id);
     let unnamed = || open.iter().position(|(open, _)| id.is_empty() || open.is_empty());
     named.or_else(unnamed).map(|at| open.remove(at).1)

@@ -45,6 +45,19 @@ pub fn decode_with<'a>(token: &'a [u8], scratch: &'a mut String) -> &'a str {
     scratch
 }
 
+/// The bytes inside a JSON string token, where nothing is escaped: they are the text.
+///
+/// ```
+/// use midfold_core::jsonstr::plain;
+/// assert_eq!(plain(br#""call_1""#), Some(&b"call_1"[..]));
+/// assert_eq!(plain(br#""a\nb""#), None);
+/// ```
+#[must_use]
+pub fn plain(token: &[u8]) -> Option<&[u8]> {
+    let inner = strip_quotes(token);
+    memchr::memchr(b'\\', inner).is_none().then_some(inner)
+}
+
 fn strip_quotes(token: &[u8]) -> &[u8] {
     match token {
         [b'"', inner @ .., b'"'] => inner,

@@ -81,7 +81,7 @@ impl Repairer {
     }
 
     fn answer(&mut self, call: &Call, out: &mut Vec<Piece>) {
-        let bytes = self.dialect.made_result(&call.id, &call.name, NO_RESULT);
+        let bytes = self.dialect.made_result(&call.id(), &call.name(), NO_RESULT);
         let (piece, view) = self.made(bytes, Repair::UnansweredCall);
         self.emit(piece, &view, out);
     }

@@ -1,5 +1,7 @@
 //! A survey of a log: what its tokens are spent on, and what of it repeats itself. Plans nothing.
 
+use std::borrow::Cow;
+
 use rustc_hash::FxHashMap;
 
 use crate::log::Log;
@@ -113,7 +115,7 @@ pub struct Survey {
 /// policy's; what is too short to matter is the policy's, too.
 #[must_use]
 pub fn survey(log: &Log, policy: &Policy) -> Survey {
-    let table = ToolTable::builtin().extended(&policy.tools);
+    let table = ToolTable::of(&policy.tools);
     let counter = &**log.counter();
     let events = log.events();
     let whole = 0..events.len();
@@ -163,16 +165,16 @@ fn by_class(log: &Log) -> Vec<(Class, Count)> {
 }
 
 fn by_tool(log: &Log, all: &Middle<'_>) -> Vec<(String, Count)> {
-    let mut tools: FxHashMap<&str, Count> = FxHashMap::default();
+    let mut tools: FxHashMap<Cow<'_, str>, Count> = FxHashMap::default();
     for result in all.results() {
         let blocks = &result.event.view.blocks;
         let at = blocks.iter().position(|block| std::ptr::eq(block, result.view));
         let event = log.events().get(result.event.seq as usize);
         let tokens = event.zip(at).and_then(|(event, at)| event.tokens.blocks.get(at));
-        tools.entry(&result.tool).or_default().add(u64::from(tokens.copied().unwrap_or(0)));
+        tools.entry(result.tool()).or_default().add(u64::from(tokens.copied().unwrap_or(0)));
     }
     let mut tools: Vec<_> =
-        tools.into_iter().map(|(tool, count)| (tool.to_owned(), count)).collect();
+        tools.into_iter().map(|(tool, count)| (tool.into_owned(), count)).collect();
     tools.sort_by(|a, b| b.1.tokens.cmp(&a.1.tokens).then_with(|| a.0.cmp(&b.0)));
     tools
 }

@@ -9,6 +9,7 @@ mod outcome;
 mod patch;
 mod shell;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
@@ -165,6 +166,17 @@ impl ToolTable {
     #[must_use]
     pub fn builtin() -> &'static Self {
         &BUILTIN
+    }
+
+    /// The table that a policy works with: the known tools, and its own over them.
+    #[must_use]
+    pub fn of(more: &[ToolEntry]) -> Cow<'static, Self> {
+        let builtin = Self::builtin();
+        if more.is_empty() {
+            Cow::Borrowed(builtin)
+        } else {
+            Cow::Owned(builtin.extended(more))
+        }
     }
 
     /// This table with more entries, which win over those that it has.

@@ -4,7 +4,10 @@
 //! follow) or a single other event. Units partition the log, so any cut between two units is
 //! safe: it splits no call from its result, no parallel batch and no reasoning from its call.
 
+use std::borrow::Cow;
 use std::ops::Range;
+
+use bytes::Bytes;
 
 use crate::log::Event;
 use crate::view::{Block, BlockKind, Role, TextRef, View};
@@ -49,7 +52,7 @@ impl StepTracker {
         self.place.turn = turn;
     }
 
-    pub fn push(&mut self, view: &View, bytes: &[u8]) -> Place {
+    pub fn push(&mut self, view: &View, bytes: &Bytes) -> Place {
         if view.is_real_user() {
             self.place.turn += 1;
         }
@@ -74,11 +77,69 @@ pub(crate) struct Paired {
     pub joins: bool,
 }
 
-/// A call that waits for its result.
+/// A call that waits for its result. Its id and name are read where somebody asks: nearly every
+/// call is answered, by an id that is the same bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Call {
-    pub id: String,
-    pub name: String,
+    /// The message that makes the call.
+    bytes: Bytes,
+    id: Option<TextRef>,
+    name: Option<TextRef>,
+}
+
+impl Call {
+    /// Its id; empty where it has none.
+    pub fn id(&self) -> Cow<'_, str> {
+        self.id.map(|id| id.decode(&self.bytes)).unwrap_or_default()
+    }
+
+    /// The tool's name; empty where it is not told.
+    pub fn name(&self) -> Cow<'_, str> {
+        self.name.map(|name| name.decode(&self.bytes)).unwrap_or_default()
+    }
+
+    /// Whether this is its id.
+    fn is_named(&self, id: &Text<'_>) -> bool {
+        Text::of(self.id.as_ref(), &self.bytes) == *id
+    }
+
+    fn is_unnamed(&self) -> bool {
+        Text::of(self.id.as_ref(), &self.bytes).is_empty()
+    }
+}
+
+/// An id that is compared: its bytes where nothing is escaped, else decoded. No id is empty text.
+#[derive(Clone, Debug)]
+pub(crate) enum Text<'a> {
+    Plain(&'a [u8]),
+    Decoded(String),
+}
+
+impl<'a> Text<'a> {
+    pub fn of(text: Option<&TextRef>, bytes: &'a [u8]) -> Self {
+        let Some(text) = text else { return Self::Plain(b"") };
+        match text.plain(bytes) {
+            Some(plain) => Self::Plain(plain),
+            None => Self::Decoded(text.decode(bytes).into_owned()),
+        }
+    }
+
+    fn as_bytes(&self) -> &[u8] {
+        match self {
+            Self::Plain(bytes) => bytes,
+            Self::Decoded(text) => text.as_bytes(),
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.as_bytes().is_empty()
+    }
+}
+
+impl PartialEq for Text<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_bytes() == other.as_bytes()
+    }
 }
 
 /// Pairs calls with results, by position: an id may be used again in a later step.
@@ -104,7 +165,7 @@ impl Pairs {
         !self.open.is_empty()
     }
 
-    pub fn push(&mut self, view: &View, bytes: &[u8]) -> Paired {
+    pub fn push(&mut self, view: &View, bytes: &Bytes) -> Paired {
         let mut found = Paired::default();
         if view.has_results() {
             self.push_results(view, bytes, &mut found);
@@ -147,14 +208,14 @@ impl Pairs {
     /// a string (ShareGPT) pair by order; elsewhere no provider takes a result without an id for
     /// a call that has one.
     fn answer(&mut self, block: &Block, id: Option<&TextRef>, bytes: &[u8]) -> bool {
-        let id = id.map(|id| id.decode(bytes)).unwrap_or_default();
+        let id = Text::of(id, bytes);
         let by_order = id.is_empty() && block.body.nested.is_some();
-        let named = self.open.iter().rposition(|call| !id.is_empty() && call.id == *id);
-        let unnamed = || self.open.iter().position(|call| by_order || call.id.is_empty());
+        let named = self.open.iter().rposition(|call| !id.is_empty() && call.is_named(&id));
+        let unnamed = || self.open.iter().position(|call| by_order || call.is_unnamed());
         named.or_else(unnamed).map(|at| self.open.remove(at)).is_some()
     }
 
-    fn push_assistant(&mut self, view: &View, bytes: &[u8], found: &mut Paired) {
+    fn push_assistant(&mut self, view: &View, bytes: &Bytes, found: &mut Paired) {
         if self.joins && self.in_step && !self.seen_result {
             found.joins = true;
         } else {
@@ -166,10 +227,7 @@ impl Pairs {
         self.seen_text = false;
         for block in &view.blocks {
             if let BlockKind::Call { id, name } = &block.kind {
-                let text = |part: &Option<TextRef>| {
-                    part.map(|part| part.decode(bytes).into_owned()).unwrap_or_default()
-                };
-                self.open.push(Call { id: text(id), name: text(name) });
+                self.open.push(Call { bytes: bytes.clone(), id: *id, name: *name });
             }
         }
     }

@@ -108,6 +108,19 @@ impl TextRef {
         scratch
     }
 
+    /// The text as it stands in `bytes`, where nothing in it is escaped: two of those are the same
+    /// text when they are the same bytes, and nobody has to decode them to know. `None` where the
+    /// text has to be decoded.
+    #[must_use]
+    pub fn plain<'a>(&self, bytes: &'a [u8]) -> Option<&'a [u8]> {
+        let token = self.token.of(bytes);
+        match (self.nested, self.coding) {
+            (None, Coding::Raw) => Some(token),
+            (None, Coding::Str) => jsonstr::plain(token),
+            (Some(_), _) => None,
+        }
+    }
+
     /// The text. Total: ranges outside `bytes` read as empty, bad UTF-8 is replaced.
     #[must_use]
     pub fn decode<'a>(&self, bytes: &'a [u8]) -> Cow<'a, str> {

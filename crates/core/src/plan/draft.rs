@@ -91,7 +91,7 @@ pub(super) fn draft(
         return None;
     }
     let tail_is_newest = units.last().is_none_or(|unit| unit.events.start <= layout.tail_start);
-    let tools = ToolTable::builtin().extended(&request.policy.tools);
+    let tools = ToolTable::of(&request.policy.tools);
     let head_tokens = log.envelope_tokens() + log.tokens_in(0..layout.head_end);
     let tail_tokens = log.tokens_in(layout.tail_start..log.len());
     let mut target = request.policy.fold.target.of(scale.budget).min(scale.limit);

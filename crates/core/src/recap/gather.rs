@@ -9,7 +9,7 @@ use crate::ids::identifiers;
 use crate::log::Event;
 use crate::recap::idtable::IdTable;
 use crate::reduce::{salient_lines, shorten, verdict};
-use crate::tools::{ToolKind, ToolTable};
+use crate::tools::{CallFacts, ToolKind, ToolTable};
 use crate::view::{BlockKind, Origin, Role};
 
 /// A quotation from the log.
@@ -134,13 +134,14 @@ impl Gathered {
 
     /// Takes in the events of `range`.
     pub fn add(&mut self, events: &[Event], range: Range<usize>, tools: &ToolTable) {
-        let calls = Calls::find(events, range.clone(), tools);
+        let calls = Calls::find(events, range.clone());
+        let facts: Vec<CallFacts> = calls.calls.iter().map(|call| call.facts(tools)).collect();
         let mut results = calls.results.iter().peekable();
         let mut scratch = String::new();
         // About one new identifier comes every hundred bytes; growing the table is what costs.
         let bytes: usize = events[range.clone()].iter().map(|event| event.bytes.len()).sum();
         self.ids.reserve((bytes / 128).min(1 << 17));
-        let mut made = calls.calls.iter().peekable();
+        let mut made = calls.calls.iter().zip(&facts).peekable();
         for event in &events[range] {
             self.add_event(event, &mut scratch, |gathered, index, text| {
                 // Results come in the order of the events, so the next one is the one wanted.
@@ -148,13 +149,13 @@ impl Gathered {
                 if let Some(result) =
                     results.next_if(|r| (r.event.seq, r.index) == (event.seq, index))
                 {
-                    gathered.add_result(&calls, result, text, tools);
+                    gathered.add_result(result, result.call.map(|call| &facts[call]), text, tools);
                 }
             });
-            while let Some(call) = made.next_if(|call| call.seq <= event.seq) {
+            while let Some((_, facts)) = made.next_if(|(call, _)| call.event.seq <= event.seq) {
                 let message = u32::try_from(self.messages).unwrap_or(u32::MAX);
-                call.facts.reads.iter().for_each(|path| self.use_file(path, false, message));
-                call.facts.writes.iter().for_each(|path| self.use_file(path, true, message));
+                facts.reads.iter().for_each(|path| self.use_file(path, false, message));
+                facts.writes.iter().for_each(|path| self.use_file(path, true, message));
             }
         }
         keep_newest(&mut self.steps);
@@ -233,24 +234,24 @@ impl Gathered {
 
     fn add_result(
         &mut self,
-        calls: &Calls<'_>,
         result: &ResultSite<'_>,
+        facts: Option<&CallFacts>,
         text: &str,
         tools: &ToolTable,
     ) {
-        let Some(call) = result.call.map(|call| &calls.calls[call]) else { return };
-        let shell = call.facts.kind == ToolKind::Shell;
+        let Some(facts) = facts else { return };
+        let shell = facts.kind == ToolKind::Shell;
         let flagged = matches!(result.block.kind, BlockKind::Result { error: Some(true), .. });
         // What is long and comes from no command is content, not an outcome.
         if !shell && !flagged && text.len() > OUTCOME_BYTES {
             return;
         }
-        let outcome = tools.outcome(call.facts.kind, text);
+        let outcome = tools.outcome(facts.kind, text);
         let failed = flagged || outcome.error || outcome.exit.is_some_and(|code| code != 0);
         let lines = if failed { salient_lines(text, RESULT_LINES) } else { Vec::new() };
         // A look at files that worked stands in the list of files.
-        let looked = call.facts.writes.is_empty() && !call.facts.reads.is_empty();
-        if let (true, Some(command)) = (shell && (failed || !looked), &call.facts.command) {
+        let looked = facts.writes.is_empty() && !facts.reads.is_empty();
+        if let (true, Some(command)) = (shell && (failed || !looked), &facts.command) {
             self.commands.push(Command {
                 text: first_line(command),
                 outcome: describe(outcome.exit, failed, verdict(&lines)),

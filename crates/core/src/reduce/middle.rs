@@ -1,9 +1,11 @@
 //! The middle: the only thing that a reducer can edit.
 
+use std::borrow::Cow;
+
 use rustc_hash::FxHashMap;
 
-use crate::calls::{Calls, ResultSite};
-use crate::counter::Counter;
+use crate::calls::{CallSite, Calls, ResultSite, tool_of};
+use crate::counter::{Content, Counter};
 use crate::log::{Event, content_of};
 use crate::policy::ReducerName;
 use crate::tools::{CallFacts, ToolTable};
@@ -42,14 +44,26 @@ pub struct ResultRef<'a> {
     pub event: &'a Event,
     /// The block itself.
     pub view: &'a Block,
-    /// Name of the tool that was called, as far as it is known.
-    pub tool: String,
-    /// What the call meant to do.
-    pub facts: CallFacts,
+    call: Option<CallSite<'a>>,
+    tools: &'a ToolTable,
     /// Assistant messages after the result.
     pub steps_after: u32,
     /// Real user messages after the result.
     pub turns_after: u32,
+}
+
+impl<'a> ResultRef<'a> {
+    /// Name of the tool that was called, empty where nothing tells.
+    #[must_use]
+    pub fn tool(&self) -> Cow<'a, str> {
+        tool_of(self.call.as_ref(), self.event, self.view)
+    }
+
+    /// What the call meant to do. Read from its arguments every time.
+    #[must_use]
+    pub fn facts(&self) -> CallFacts {
+        self.call.map(|call| call.facts(self.tools)).unwrap_or_default()
+    }
 }
 
 /// The middle of a conversation: closed, unpinned events that may be edited, and a read-only look
@@ -62,6 +76,8 @@ pub struct Middle<'a> {
     edits: FxHashMap<BlockRef, Edited>,
     tokens: u64,
     counter: &'a dyn Counter,
+    /// What was put in somewhere last, and its tokens: stubs are often all alike.
+    counted: Option<(String, Content, u32)>,
     results: Vec<ResultRef<'a>>,
 }
 
@@ -73,7 +89,7 @@ impl<'a> Middle<'a> {
         range: std::ops::Range<usize>,
         editable: Vec<bool>,
         counter: &'a dyn Counter,
-        tools: &ToolTable,
+        tools: &'a ToolTable,
     ) -> Self {
         let tokens = events[range.clone()].iter().map(|e| u64::from(e.tokens.total)).sum();
         let mut middle = Self {
@@ -84,6 +100,7 @@ impl<'a> Middle<'a> {
             edits: FxHashMap::default(),
             tokens,
             counter,
+            counted: None,
             results: Vec::new(),
         };
         middle.results = middle.find_results(tools);
@@ -154,8 +171,19 @@ impl<'a> Middle<'a> {
         reason: &'static str,
     ) -> bool {
         let (event, block) = self.at(at);
-        let tokens = self.counter.count(&text, content_of(event.view.role, &block.kind));
+        let tokens = self.count(&text, content_of(event.view.role, &block.kind));
         self.change(at, Change::Replace(text), tokens, reducer, reason)
+    }
+
+    fn count(&mut self, text: &str, content: Content) -> u32 {
+        match &self.counted {
+            Some((last, kind, tokens)) if last == text && *kind == content => *tokens,
+            _ => {
+                let tokens = self.counter.count(text, content);
+                self.counted = Some((text.to_owned(), content, tokens));
+                tokens
+            }
+        }
     }
 
     /// Cuts a block out. The last block of a message stays: a message is never empty.
@@ -208,10 +236,10 @@ impl<'a> Middle<'a> {
         by_event
     }
 
-    fn find_results(&self, tools: &ToolTable) -> Vec<ResultRef<'a>> {
+    fn find_results(&self, tools: &'a ToolTable) -> Vec<ResultRef<'a>> {
         let events = self.events;
         let (last_step, last_turn) = events.last().map_or((0, 0), |last| (last.step, last.turn));
-        let calls = Calls::find(events, self.first..events.len(), tools);
+        let calls = Calls::find(events, self.first..events.len());
         let to_ref = |site: &ResultSite<'a>| {
             let at = site.event.seq as usize;
             let editable = at < self.end
@@ -222,8 +250,8 @@ impl<'a> Middle<'a> {
                     .then_some(BlockRef { event: site.event.seq, block: site.index as u32 }),
                 event: site.event,
                 view: site.block,
-                tool: calls.tool_of(site),
-                facts: calls.facts_of(site),
+                call: calls.call_of(site),
+                tools,
                 steps_after: last_step - site.event.step,
                 turns_after: last_turn - site.event.turn,
             }

@@ -1,11 +1,12 @@
 //! `retain`: results expire by age (K turns or steps) or by count (the last N of a tool). The
 //! stub keeps the pair: the call stays, and the model sees that it happened.
 
+use std::borrow::Cow;
+
 use rustc_hash::FxHashMap;
 
 use super::{Middle, Reducer, ResultRef, State};
 use crate::policy::{AgeUnit, ReducerName, Retain as Settings};
-use crate::tools::ToolKind;
 
 /// See the module.
 pub struct Retain;
@@ -22,18 +23,17 @@ impl Reducer for Retain {
 
     fn reduce(&self, middle: &mut Middle<'_>, _budget: u64, state: &State<'_>) {
         let settings = &state.policy.retain;
-        let mut seen: FxHashMap<String, u32> = FxHashMap::default();
+        let mut seen: FxHashMap<Cow<'_, str>, u32> = FxHashMap::default();
         let mut newer = vec![0u32; middle.results().len()];
         for (index, result) in middle.results().iter().enumerate().rev() {
-            let tool = if settings.across { String::new() } else { result.tool.clone() };
+            let tool = if settings.across { Cow::Borrowed("") } else { result.tool() };
             let count = seen.entry(tool).or_default();
             newer[index] = *count;
             *count += 1;
         }
         for (at, index) in middle.open_results() {
             let result = &middle.results()[index];
-            let kind = state.tools.lookup(&result.tool).kind;
-            let Some(limits) = limits(settings, &result.tool, kind) else { continue };
+            let Some(limits) = limits(settings, result, state) else { continue };
             if let Some(reason) = expired(settings, &limits, result, newer[index]) {
                 middle.replace(at, settings.stub.clone(), ReducerName::Retain, reason);
             }
@@ -57,10 +57,14 @@ fn expired(
     limits.count.is_some_and(|count| newer >= count).then_some("expired-by-count")
 }
 
-/// The limits for this tool; `None` when its results never expire.
-fn limits(settings: &Settings, tool: &str, kind: ToolKind) -> Option<Limits> {
-    let kind_name = format!("<{}>", kind.as_str());
-    let names = |list: &[String]| list.iter().any(|name| name == tool || *name == kind_name);
+/// The limits for the tool of this result; `None` when its results never expire.
+fn limits(settings: &Settings, result: &ResultRef<'_>, state: &State<'_>) -> Option<Limits> {
+    if settings.never_evict.is_empty() && settings.tools.is_empty() {
+        return Some(Limits { age: settings.age, count: settings.count });
+    }
+    let tool = result.tool();
+    let kind_name = format!("<{}>", state.tools.lookup(&tool).kind.as_str());
+    let names = |list: &[String]| list.iter().any(|name| *name == tool || *name == kind_name);
     if names(&settings.never_evict) {
         return None;
     }

@@ -44,8 +44,9 @@ impl Reducer for Stub {
 
 /// The one line.
 pub(crate) fn line(result: &ResultRef<'_>, text: &str, tools: &ToolTable) -> String {
-    let tool = if result.tool.is_empty() { "tool" } else { &result.tool };
-    let facts = &result.facts;
+    let named = result.tool();
+    let tool = if named.is_empty() { "tool" } else { &*named };
+    let facts = result.facts();
     let outcome = tools.outcome(facts.kind, text);
     let lines = text.lines().count();
     let chars = thousands(text.chars().count());

@@ -4,8 +4,9 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::{Middle, Reducer, ResultRef, State};
+use super::{Middle, Reducer, State};
 use crate::policy::ReducerName;
+use crate::tools::CallFacts;
 
 /// See the module.
 pub struct Supersede;
@@ -28,24 +29,24 @@ impl Reducer for Supersede {
         let mut later: FxHashMap<String, Later> = FxHashMap::default();
         let mut parts = Parts::default();
         let mut stale = Vec::new();
-        for (index, result) in middle.results().iter().enumerate().rev() {
-            if let Some(reason) = reason(result, &later, &parts)
+        for result in middle.results().iter().rev() {
+            let facts = result.facts();
+            if let Some(reason) = reason(&facts, &later, &parts)
                 && result.view.outer.len() >= min
                 && let Some(at) = result.block
             {
-                stale.push((at, index, reason));
+                stale.push((at, facts.reads.join(", "), reason));
             }
-            for path in &result.facts.writes {
+            for path in &facts.writes {
                 later.entry(path.clone()).or_default().written = true;
             }
-            for path in &result.facts.reads {
+            for path in &facts.reads {
                 let entry = later.entry(path.clone()).or_default();
-                entry.whole |= result.facts.range.is_none();
-                parts.insert((path.clone(), result.facts.range));
+                entry.whole |= facts.range.is_none();
+                parts.insert((path.clone(), facts.range));
             }
         }
-        for (at, index, reason) in stale {
-            let path = middle.results()[index].facts.reads.join(", ");
+        for (at, path, reason) in stale {
             let what = if reason == "written-later" { "changed" } else { "read again" };
             let text = format!("[stale read of {path}: it was {what} later]");
             middle.replace(at, text, ReducerName::Supersede, reason);
@@ -58,20 +59,20 @@ type Parts = FxHashSet<(String, Option<(u64, u64)>)>;
 
 /// Why a read is stale, if all of its paths are.
 fn reason(
-    result: &ResultRef<'_>,
+    facts: &CallFacts,
     later: &FxHashMap<String, Later>,
     parts: &Parts,
 ) -> Option<&'static str> {
     // A command that also wrote is no mere read.
-    if result.facts.reads.is_empty() || !result.facts.writes.is_empty() {
+    if facts.reads.is_empty() || !facts.writes.is_empty() {
         return None;
     }
     let state = |path: &String| later.get(path).copied().unwrap_or_default();
     let again =
-        |path: &String| state(path).whole || parts.contains(&(path.clone(), result.facts.range));
-    if result.facts.reads.iter().all(again) {
+        |path: &String| state(path).whole || parts.contains(&(path.clone(), facts.range));
+    if facts.reads.iter().all(again) {
         Some("read-later")
-    } else if result.facts.reads.iter().all(|path| state(path).written || again(path)) {
+    } else if facts.reads.iter().all(|path| state(path).written || again(path)) {
         Some("written-later")
     } else {
         None

@@ -1,10 +1,12 @@
 //! Calls and results: who answers whom, and is it where the provider wants it?
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 
 use midfold_core::profile::Pairing;
 use midfold_core::{Block, BlockKind, Profile, Role, TextRef, View, Violation};
+
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 
 use super::validate::{Message, violation};
 use crate::dialect::DialectKind;
@@ -19,8 +21,23 @@ struct Open {
 /// All calls of one id, newest last.
 #[derive(Default)]
 struct Calls {
-    open: Vec<Open>,
+    open: SmallVec<[Open; 2]>,
     answered: bool,
+}
+
+/// The bytes of an id's text: as they stand where nothing in them is escaped.
+type Id<'a> = Cow<'a, [u8]>;
+
+fn id_of<'a>(id: TextRef, bytes: &'a [u8]) -> Id<'a> {
+    match id.plain(bytes) {
+        Some(plain) => Cow::Borrowed(plain),
+        None => Cow::Owned(id.decode(bytes).into_owned().into_bytes()),
+    }
+}
+
+/// An id as it is shown.
+fn shown(id: Option<&Id<'_>>) -> String {
+    id.map_or_else(|| "without an id".to_owned(), |id| String::from_utf8_lossy(id).into_owned())
 }
 
 /// The walk over a context. A *run* is a stretch in which results are adjacent to their calls:
@@ -28,7 +45,7 @@ struct Calls {
 struct Pairs<'a> {
     profile: &'a Profile,
     /// By id; calls without an id (legacy functions, `ShareGPT`) share the key `None`.
-    calls: HashMap<Option<Cow<'a, str>>, Calls>,
+    calls: FxHashMap<Option<Id<'a>>, Calls>,
     run: usize,
     /// The run that the last user or assistant message began.
     spoken: usize,
@@ -38,7 +55,8 @@ struct Pairs<'a> {
 /// Checks the pairs of a context; violations in order of index.
 pub(super) fn check(context: &[Message<'_>], profile: &Profile) -> Vec<Violation> {
     let dialect = DialectKind::from_name(profile.dialect);
-    let mut pairs = Pairs { profile, calls: HashMap::new(), run: 0, spoken: 0, found: Vec::new() };
+    let calls = FxHashMap::with_capacity_and_hasher(context.len() / 2, Default::default());
+    let mut pairs = Pairs { profile, calls, run: 0, spoken: 0, found: Vec::new() };
     let mut last_role = None;
     for (index, (bytes, view)) in context.iter().enumerate() {
         if view.role == Role::Other {
@@ -89,37 +107,38 @@ impl<'a> Pairs<'a> {
 
     fn call(&mut self, index: usize, bytes: &'a [u8], id: Option<TextRef>) {
         let by_order = self.profile.dialect == DialectKind::ShareGpt.name();
-        let id = id.filter(|_| !by_order).map(|id| id.decode(bytes));
+        let id = id.filter(|_| !by_order).map(|id| id_of(id, bytes));
         let open = Open { index, run: self.run };
         self.calls.entry(id).or_default().open.push(open);
     }
 
     fn result(&mut self, index: usize, bytes: &'a [u8], id: Option<TextRef>) {
-        let id = id.map(|id| id.decode(bytes));
+        let id = id.map(|id| id_of(id, bytes));
         let by_order = self.profile.dialect == DialectKind::ShareGpt.name();
         // A call without an id is answered in its place, by whatever stands there.
         let waits = |id| self.calls.get(id).is_some_and(|calls| !calls.open.is_empty());
         let unnamed = by_order || !self.calls.contains_key(&id) || !waits(&id) && waits(&None);
         let key = if unnamed { None } else { id.clone() };
-        let shown = id.as_deref().unwrap_or("without an id");
+        let shown = || shown(id.as_ref());
         let Some(calls) = self.calls.get_mut(&key) else {
-            let detail = format!("result {shown} answers no call before it");
+            let detail = format!("result {} answers no call before it", shown());
             return self.report("orphan-result", index, detail);
         };
         let adjacent = self.profile.pairing == Pairing::Adjacent;
         match calls.open.pop() {
             Some(open) if adjacent && open.run != self.run => {
-                let detail =
-                    format!("result {shown} does not follow its call in message {}", open.index);
+                let (result, call) = (shown(), open.index);
+                let detail = format!("result {result} does not follow its call in message {call}");
                 calls.answered = true;
                 self.report("results-not-adjacent", index, detail);
             }
             Some(_) => calls.answered = true,
             None if key.is_some() && calls.answered => {
-                self.report("double-result", index, format!("call {shown} is answered already"));
+                let detail = format!("call {} is answered already", shown());
+                self.report("double-result", index, detail);
             }
             None => {
-                let detail = format!("result {shown} answers no open call before it");
+                let detail = format!("result {} answers no open call before it", shown());
                 self.report("orphan-result", index, detail);
             }
         }
@@ -138,8 +157,8 @@ impl<'a> Pairs<'a> {
         }
         unanswered.sort_unstable();
         for (index, id) in unanswered {
-            let shown = id.as_deref().unwrap_or("without an id");
-            self.report("unanswered-call", index, format!("call {shown} has no result"));
+            let detail = format!("call {} has no result", shown(id.as_ref()));
+            self.report("unanswered-call", index, detail);
         }
         self.found
     }
