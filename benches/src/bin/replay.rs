@@ -32,9 +32,7 @@ fn main() -> Result<()> {
     let mb = input.len() as f64 / 1e6;
     println!("{mb:.1} MB, {} requests; megabytes a minute, best of {ROUNDS}", recording.requests());
     println!("reading, counting, mentions (once): {:.0}", rate(mb, cpu_time() - begun));
-    let rules = *recording.log().profile();
-    let violations =
-        |context: &[(&[u8], &midfold::core::View)]| profile::validate_views(context, &rules).len();
+    let rules = profile::rules(recording.log().profile());
     let prices = Prices::reference();
     for window in WINDOWS {
         for name in Policy::preset_names().into_iter().chain(Policy::baseline_names()) {
@@ -44,7 +42,7 @@ fn main() -> Result<()> {
             let policy = Policy::preset(name)?;
             let settings = Settings {
                 window,
-                violations: &violations,
+                rules: &rules,
                 search: false,
                 prices: &prices,
                 clock: None,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use midfold::core::replay::{
     Cell, FoldRow, Prices, Recording, Replayed, Settings, Strategy, message_text, replay,
 };
-use midfold::formats::profile::validate_views;
+use midfold::formats::profile;
 use midfold::{Log, Policy};
 use unicode_width::UnicodeWidthStr;
 
@@ -97,13 +97,11 @@ pub fn show(
 
 fn replayed(prepared: &Prepared, policy: &Policy) -> Result<Replayed, CommandError> {
     let recording = Recording::new(prepared.log.prefix(prepared.log.len()));
-    let profile = *prepared.log.profile();
-    let violations =
-        |context: &[(&[u8], &midfold::core::View)]| validate_views(context, &profile).len();
+    let rules = profile::rules(prepared.log.profile());
     let prices = Prices::reference();
     let settings = Settings {
         window: prepared.window,
-        violations: &violations,
+        rules: &rules,
         search: false,
         prices: &prices,
         clock: None,

@@ -244,6 +244,13 @@ proptest! {
             for profile in profile::ALL {
                 let found = profile::validate_views(&pairs, profile);
                 prop_assert!(found.iter().all(|v| v.index < pairs.len().max(1)));
+                // One that grows is told as one that is read at once.
+                let mut growing = profile::Validator::new(profile);
+                for (at, (bytes, view)) in pairs.iter().enumerate() {
+                    prop_assert_eq!(growing.violations(), profile::validate_views(&pairs[..at], profile));
+                    growing.push(bytes, view);
+                }
+                prop_assert_eq!(growing.violations(), found);
             }
             for to in [DialectKind::OpenAiChat, DialectKind::Anthropic] {
                 for message in convert::convert_all(&pairs, kind, to).messages {

@@ -1,12 +1,11 @@
 //! `midfold.replay`.
 
 use midfold::Policy;
-use midfold::core::View;
 use midfold::core::replay::{
-    Measures, NameClass, Prices, Recording, Settings, Share, Strategy, Violations, percentile,
+    Measures, NameClass, Prices, Recording, Settings, Share, Strategy, percentile,
     replay as run,
 };
-use midfold::formats::profile::validate_views;
+use midfold::formats::profile;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 use serde_json::{Value, json};
@@ -70,8 +69,7 @@ pub fn replay<'py>(
     for window in windows {
         for (name, asked) in strategies.iter().zip(&asked) {
             py.check_signals()?;
-            let violations = |context: &[(&[u8], &View)]| validate_views(context, &profile).len();
-            let found = py.detach(|| measured(&recording, asked, window, &violations))?;
+            let found = py.detach(|| measured(&recording, asked, window))?;
             let row = objects(py, &found)?;
             row.set_item("strategy", name)?;
             row.set_item("window", window)?;
@@ -104,7 +102,6 @@ fn measured(
     recording: &Recording,
     asked: &Asked,
     window: u64,
-    violations: Violations<'_>,
 ) -> Result<Value, Failure> {
     let strategy = match asked {
         Asked::Raw => Strategy::Raw,
@@ -113,8 +110,9 @@ fn measured(
     };
     let prices = Prices::reference();
     let clock = clock::nanos();
+    let rules = profile::rules(recording.log().profile());
     let settings =
-        Settings { window, violations, search: true, prices: &prices, clock: Some(&clock) };
+        Settings { window, rules: &rules, search: true, prices: &prices, clock: Some(&clock) };
     let found = run(recording, strategy, &settings)
         .map_err(|error| Failure::new(Kind::Budget, error.to_string()))?;
     Ok(row(&found.measures))

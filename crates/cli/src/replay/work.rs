@@ -3,9 +3,8 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use midfold::core::View;
 use midfold::core::replay::{Measures, Prices, Replayed, Settings};
-use midfold::formats::profile::validate_views;
+use midfold::formats::profile;
 
 use crate::error::CommandError;
 use crate::replay::corpus::{Corpus, Recorded, Skipped};
@@ -154,12 +153,12 @@ impl State {
 
 fn one(task: &Task<'_>, recorded: &Recorded, run: &Run) -> Result<Replayed, String> {
     let recording = &recorded.recording;
-    let violations = |context: &[(&[u8], &View)]| validate_views(context, &recorded.profile).len();
+    let rules = profile::rules(&recorded.profile);
     let begun = Instant::now();
     let clock = || u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
     let settings = Settings {
         window: run.window,
-        violations: &violations,
+        rules: &rules,
         search: !matches!(run.kind, Kind::Raw),
         prices: task.prices,
         clock: Some(&clock),

@@ -4,10 +4,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use midfold::Policy;
-use midfold::core::View;
 use midfold::core::replay::{Measures, Prices, Settings, Strategy, replay};
 use midfold::core::tune::{self, Evaluated};
-use midfold::formats::profile::validate_views;
+use midfold::formats::profile;
 
 use crate::error::CommandError;
 use crate::replay::{Corpus, Progress, Recorded, Skipped};
@@ -129,8 +128,7 @@ impl<'a> Bench<'a> {
 
     /// One conversation in every window that it is long enough for.
     fn one(&self, policy: &Policy, recorded: &Recorded) -> Result<Measures, String> {
-        let violations =
-            |context: &[(&[u8], &View)]| validate_views(context, &recorded.profile).len();
+        let rules = profile::rules(&recorded.profile);
         let mut sum = Measures::default();
         for window in self.windows {
             if !self.is_long(recorded, *window) {
@@ -138,7 +136,7 @@ impl<'a> Bench<'a> {
             }
             let settings = Settings {
                 window: *window,
-                violations: &violations,
+                rules: &rules,
                 search: false,
                 prices: self.prices,
                 clock: None,

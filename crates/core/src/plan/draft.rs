@@ -42,6 +42,11 @@ pub(super) struct Draft {
 }
 
 impl Draft {
+    /// Whether every message would stay as it is, so that nothing could be freed.
+    pub fn changes_nothing(&self) -> bool {
+        self.recap.is_none() && self.kept.iter().all(|(_, edits)| edits.is_empty())
+    }
+
     /// Whether more of the middle could go behind the recap, by this policy.
     pub fn can_cover_more(&self, policy: &Policy) -> bool {
         policy.reducers.contains(&ReducerName::Recap)

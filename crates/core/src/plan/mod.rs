@@ -279,6 +279,14 @@ pub(crate) fn plan_from(request: &Plan<'_>, memo: &mut Memo) -> Result<Outcome, 
             }
             continue;
         };
+        // A first fold in which all stays as it is frees nothing, unless it voids reasoning.
+        if request.prior.is_none()
+            && draft.changes_nothing()
+            && !request.log.profile().reasoning_bound
+            && let Some(reason) = no_gain(request, scale, before.tokens(), before.tokens())
+        {
+            return Ok(Outcome::Nothing(reason));
+        }
         let (tail, cap, shortest) = (draft.tail_tokens, draft.cap, draft.tail_is_newest);
         let (target, more) = (draft.target, draft.can_cover_more(request.policy));
         let fold = record::record(request, &budget, meter, &before, draft);
@@ -396,14 +404,19 @@ fn judge(request: &Plan<'_>, scale: Scale, fold: Fold) -> Outcome {
         // What it frees is known when it is taken; a reply that came late serves a later fold.
         return Outcome::Folded(Box::new(fold));
     }
-    let freed = fold.tokens_before.saturating_sub(fold.tokens_after);
-    let needed = if !request.cause.is_free() {
-        1
-    } else {
-        request.policy.fold.min_reclaim.of(scale.budget).max(1)
-    };
-    if freed < needed && fold.tokens_before <= scale.limit {
-        return Outcome::Nothing(NoOp::NoGain { freed, needed });
+    match no_gain(request, scale, fold.tokens_before, fold.tokens_after) {
+        Some(no_gain) => Outcome::Nothing(no_gain),
+        None => Outcome::Folded(Box::new(fold)),
     }
-    Outcome::Folded(Box::new(fold))
+}
+
+/// A fold has to free something, where the context fits without it.
+fn no_gain(request: &Plan<'_>, scale: Scale, before: u64, after: u64) -> Option<NoOp> {
+    let freed = before.saturating_sub(after);
+    let needed = if request.cause.is_free() {
+        request.policy.fold.min_reclaim.of(scale.budget).max(1)
+    } else {
+        1
+    };
+    (freed < needed && before <= scale.limit).then_some(NoOp::NoGain { freed, needed })
 }

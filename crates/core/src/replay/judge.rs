@@ -98,16 +98,24 @@ impl Held {
             || self.messages.iter().filter_map(|m| m.made.as_ref()).any(|m| m.text.contains(text))
     }
 
-    /// The messages with their views, for a validator.
-    pub fn views<'a>(&'a self, recording: &'a Recording) -> Vec<(&'a [u8], &'a View)> {
-        let view = |message: &'a Message| -> Option<(&'a [u8], &'a View)> {
+    /// The messages from the one at `from` on, with their views, for a validator.
+    pub fn views<'a>(
+        &'a self,
+        recording: &'a Recording,
+        from: usize,
+    ) -> impl Iterator<Item = (&'a [u8], &'a View)> {
+        self.messages.iter().skip(from).filter_map(|message| {
             let view = match (&message.made, message.item.event) {
                 (Some(made), _) => &made.view,
                 (None, event) => &recording.log.events()[event? as usize].view,
             };
             Some((&message.item.bytes[..], view))
-        };
-        self.messages.iter().filter_map(view).collect()
+        })
+    }
+
+    /// Number of messages.
+    pub fn len(&self) -> usize {
+        self.messages.len()
     }
 }
 

@@ -68,15 +68,22 @@ pub trait Outside {
     fn compact(&mut self, messages: &[Bytes], window: u64) -> Result<Vec<Bytes>, String>;
 }
 
-/// Counts violations of a context.
-pub type Violations<'a> = &'a dyn Fn(&[(&[u8], &View)]) -> usize;
+/// The rules of a provider, asked about a context message by message: one that only grows is read
+/// once.
+pub trait Rules {
+    /// Takes in the next message.
+    fn push(&mut self, bytes: &[u8], view: &View);
+
+    /// How many rules a context that ends here breaks.
+    fn violations(&self) -> usize;
+}
 
 /// What a host brings.
 pub struct Settings<'a> {
     /// The window, in counted tokens.
     pub window: u64,
-    /// Counts violations of a context.
-    pub violations: Violations<'a>,
+    /// Begins to check a context.
+    pub rules: &'a dyn Fn() -> Box<dyn Rules>,
     /// What requests cost, beside the reference.
     pub prices: &'a Prices,
     /// Whether to find out what one search over the log would bring back.
@@ -180,6 +187,8 @@ pub fn replay(
         raw_sent: 0,
         gone: Gone::default(),
         searched: 0,
+        rules: (settings.rules)(),
+        ruled: 0,
     };
     for request in &recording.requests {
         run.request(request)?;
@@ -206,6 +215,10 @@ struct Run<'a> {
     gone: Gone,
     /// How many events those are.
     searched: usize,
+    /// What the provider says of the context.
+    rules: Box<dyn Rules>,
+    /// The messages of the context that it has seen.
+    ruled: usize,
 }
 
 impl Run<'_> {
@@ -226,7 +239,7 @@ impl Run<'_> {
         let prefix = if self.found.requests.is_empty() { 0 } else { envelope + step.prefix };
         let raw = envelope + recording.log.tokens_in(0..request.at);
         self.count(tokens, prefix, raw, &step, time.map(|time| (time, folded.is_some())));
-        self.invalid(faulty);
+        self.invalid(faulty, step.broke);
         let at_risk = if recording.log.tokens_in(0..request.at) * 10 > self.settings.window * 8 {
             self.recall(request)
         } else {
@@ -304,10 +317,17 @@ impl Run<'_> {
         }
     }
 
-    /// `faulty`: it was repaired before it was sent.
-    fn invalid(&mut self, faulty: bool) {
-        let violations = (self.settings.violations)(&self.held.views(self.recording));
-        self.found.measures.invalid += u64::from(faulty || violations > 0);
+    /// `faulty`: it was repaired before it was sent. `broke`: it is not the one before with more at
+    /// its end.
+    fn invalid(&mut self, faulty: bool, broke: bool) {
+        if broke {
+            (self.rules, self.ruled) = ((self.settings.rules)(), 0);
+        }
+        for (bytes, view) in self.held.views(self.recording, self.ruled) {
+            self.rules.push(bytes, view);
+        }
+        self.ruled = self.held.len();
+        self.found.measures.invalid += u64::from(faulty || self.rules.violations() > 0);
     }
 
     fn recall(&mut self, request: &Request) -> Share {

@@ -7,7 +7,7 @@ use midfold_core::log::Log;
 use midfold_core::replay::{
     Outside, Prices, Recording, ReplayError, Replayed, Settings, Strategy, replay,
 };
-use midfold_core::view::{Media, View};
+use midfold_core::view::Media;
 use midfold_core::{Content, Counter, RawEvent};
 use midfold_formats::{DialectKind, profile};
 use midfold_testkit::quoted;
@@ -110,8 +110,7 @@ pub fn with(
     prices: &Prices,
     search: bool,
 ) -> Result<Replayed, ReplayError> {
-    let rules = *recording.log().profile();
-    let violations = |context: &[(&[u8], &View)]| profile::validate_views(context, &rules).len();
-    let settings = Settings { window, violations: &violations, search, prices, clock: None };
+    let rules = profile::rules(recording.log().profile());
+    let settings = Settings { window, rules: &rules, search, prices, clock: None };
     replay(recording, strategy, &settings)
 }

@@ -1,6 +1,8 @@
 //! What the providers accept: profiles as data, and the validators that apply them.
 
+mod content;
 mod pairing;
+mod roles;
 mod validate;
 
 use midfold_core::profile::Pairing;
@@ -8,7 +10,7 @@ use midfold_core::{Profile, Role};
 
 use crate::dialect::DialectKind;
 
-pub use validate::{validate, validate_views};
+pub use validate::{Validator, rules, validate, validate_views};
 
 /// `OpenAI` Chat Completions.
 pub const OPENAI: Profile = Profile {

@@ -1,12 +1,12 @@
-//! The validator: a pure function over a context.
+//! The validator: a walk over a context, message by message.
 
-use midfold_core::{Block, BlockKind, Profile, Role, View, Violation};
+use midfold_core::replay::Rules;
+use midfold_core::{Profile, View, Violation};
 
-use super::pairing;
-use crate::dialect::{DialectKind, inside};
-
-/// A message with its view.
-pub(super) type Message<'a> = (&'a [u8], &'a View);
+use super::content::Content;
+use super::pairing::Pairs;
+use super::roles::Roles;
+use crate::dialect::DialectKind;
 
 /// Checks the messages of a context against a profile. A context that ends on the assistant is a
 /// history that goes on, not a prefill, and calls in its newest step may still be open.
@@ -35,25 +35,110 @@ pub fn validate(
 /// [`validate`] over views that are made already. Violations in order of index.
 #[must_use]
 pub fn validate_views(context: &[(&[u8], &View)], profile: &Profile) -> Vec<Violation> {
-    let mut found = pairing::check(context, profile);
-    check_roles(context, profile, &mut found);
-    match DialectKind::from_name(profile.dialect) {
-        Some(DialectKind::Anthropic) => check_anthropic_system(context, profile, &mut found),
-        Some(DialectKind::OpenAiResponses) => check_reasoning(context, profile, &mut found),
-        _ => {}
-    }
-    check_empty(context, profile, &mut found);
-    found.sort_by_key(|violation| violation.index);
-    found
+    let mut validator = Validator::new(profile);
+    context.iter().for_each(|(bytes, view)| validator.push(bytes, view));
+    validator.violations()
 }
 
-pub(super) fn violation(
+/// [`validate`] for a context that grows: whoever sends it again and again with more at its end
+/// reads each message once.
+///
+/// ```
+/// use midfold_formats::{DialectKind, profile};
+/// let dialect = DialectKind::OpenAiChat.dialect();
+/// let mut validator = profile::Validator::new(&profile::OPENAI);
+/// for message in [r#"{"role":"user","content":"hi"}"#, r#"{"role":"assistant","content":"ho"}"#] {
+///     validator.push(message.as_bytes(), &dialect.view(message.as_bytes()));
+///     assert!(validator.violations().is_empty());
+/// }
+/// ```
+#[derive(Clone, Debug)]
+pub struct Validator {
+    profile: Profile,
+    len: usize,
+    pairs: Pairs,
+    roles: Roles,
+    content: Content,
+    found: Found,
+}
+
+impl Validator {
+    /// A walk that begins.
+    #[must_use]
+    pub fn new(profile: &Profile) -> Self {
+        Self {
+            profile: *profile,
+            len: 0,
+            pairs: Pairs::new(profile),
+            roles: Roles::default(),
+            content: Content::default(),
+            found: Found::default(),
+        }
+    }
+
+    /// Takes in the next message.
+    pub fn push(&mut self, bytes: &[u8], view: &View) {
+        let index = self.len;
+        self.len += 1;
+        self.pairs.push(index, bytes, view, &mut self.found);
+        self.roles.push(&self.profile, index, bytes, view, &mut self.found);
+        self.content.push(&self.profile, index, bytes, view, &mut self.found);
+    }
+
+    /// What is wrong with a context that ends here, in order of index.
+    #[must_use]
+    pub fn violations(&self) -> Vec<Violation> {
+        let mut found = Found::default();
+        self.pairs.finish(&mut found);
+        self.content.finish(&self.profile, self.len, &mut found);
+        let mut all: Vec<_> = self.found.0.iter().chain(&found.0).collect();
+        all.sort_by_key(|(rank, index, ..)| (*index, *rank));
+        all.into_iter().map(|found| violation(&self.profile, found)).collect()
+    }
+}
+
+impl Rules for Validator {
+    fn push(&mut self, bytes: &[u8], view: &View) {
+        self.push(bytes, view);
+    }
+
+    fn violations(&self) -> usize {
+        self.violations().len()
+    }
+}
+
+/// What begins to check a context, for a replay.
+pub fn rules(profile: &Profile) -> impl Fn() -> Box<dyn Rules> + use<> {
+    let new = Validator::new(profile);
+    move || Box::new(new.clone())
+}
+
+/// Rules in the order in which violations of one message are told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Rank {
+    Pairs,
+    Unanswered,
+    Roles,
+    Place,
+    Content,
+}
+
+/// What was found, as it was found.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Found(Vec<(Rank, usize, &'static str, String)>);
+
+impl Found {
+    pub fn report(&mut self, rank: Rank, rule: &'static str, index: usize, detail: String) {
+        self.0.push((rank, index, rule, detail));
+    }
+}
+
+fn violation(
     profile: &Profile,
-    rule: &'static str,
-    index: usize,
-    detail: String,
+    (_, index, rule, detail): &(Rank, usize, &'static str, String),
 ) -> Violation {
-    Violation { rule, index, detail, provider_text: provider_text(profile, rule) }
+    let provider_text = provider_text(profile, rule);
+    Violation { rule, index: *index, detail: detail.clone(), provider_text }
 }
 
 /// The provider's words for a broken rule.
@@ -99,131 +184,6 @@ fn provider_text(profile: &Profile, rule: &str) -> &'static str {
         (_, "empty-text") => "Invalid value for 'content': expected a string, got null.",
         _ => "",
     }
-}
-
-/// Who may speak when: `first-role`, `alternation`, `user-after-tool`, `system-inside`.
-fn check_roles(context: &[Message<'_>], profile: &Profile, found: &mut Vec<Violation>) {
-    let mut last: Option<Role> = None;
-    // The last one of those that have to alternate: a message with calls does not count.
-    let mut turn: Option<Role> = None;
-    let mut begun = false;
-    for (index, (bytes, view)) in context.iter().enumerate() {
-        let role = view.role;
-        if role == Role::Other {
-            continue;
-        }
-        if role.is_system() {
-            if begun && profile.system_leading {
-                let detail = format!("{} message after the conversation began", role.name());
-                found.push(violation(profile, "system-inside", index, detail));
-            }
-            continue;
-        }
-        if !begun && profile.user_first && role != Role::User && !is_compaction(bytes, view) {
-            let detail = format!("the conversation begins with {}", role.name());
-            found.push(violation(profile, "first-role", index, detail));
-        }
-        begun = true;
-        if !profile.user_after_tool && role == Role::User && last == Some(Role::Tool) {
-            let detail = "user message right after a tool result".to_owned();
-            found.push(violation(profile, "user-after-tool", index, detail));
-        }
-        let counts = role == Role::User || (role == Role::Assistant && !view.has_calls());
-        if profile.alternates && counts {
-            if turn == Some(role) {
-                let detail = format!("{} follows {}", role.name(), role.name());
-                found.push(violation(profile, "alternation", index, detail));
-            }
-            turn = Some(role);
-        }
-        last = Some(role);
-    }
-}
-
-/// The vendor's own summary may open a conversation in the assistant's role.
-fn is_compaction(bytes: &[u8], view: &View) -> bool {
-    view.blocks.first().is_some_and(|block| {
-        block.kind == BlockKind::Opaque
-            && memchr::memmem::find(block.outer.of(bytes), b"\"compaction\"").is_some()
-    })
-}
-
-/// Anthropic: a system message inside `messages` follows a user turn, and precedes an assistant
-/// turn or the end.
-fn check_anthropic_system(context: &[Message<'_>], profile: &Profile, found: &mut Vec<Violation>) {
-    let mut last = None;
-    for (index, (_, view)) in context.iter().enumerate() {
-        let after_system = last == Some(Role::System);
-        let detail = match view.role {
-            Role::Other => continue,
-            Role::System if last.is_none() => "system message at the start of the messages",
-            Role::System if last == Some(Role::Assistant) => "system message after the assistant",
-            Role::User if after_system && index > 0 => "user message right after a system message",
-            _ => "",
-        };
-        if !detail.is_empty() {
-            found.push(violation(profile, "system-inside", index, detail.to_owned()));
-        }
-        last = Some(view.role);
-    }
-}
-
-/// Responses: reasoning belongs to the item that follows it. At the end of the context it is
-/// still open, as an unanswered call of the newest step is.
-fn check_reasoning(context: &[Message<'_>], profile: &Profile, found: &mut Vec<Violation>) {
-    let is_reasoning =
-        |view: &View| view.blocks.iter().any(|b| matches!(b.kind, BlockKind::Reasoning { .. }));
-    // From the end: whether what follows is the model's own.
-    let mut followed = true;
-    for (index, (_, view)) in context.iter().enumerate().rev() {
-        if !is_reasoning(view) {
-            followed = matches!(view.role, Role::Assistant | Role::Other);
-        } else if !followed {
-            let detail = "reasoning item without the item that it led to".to_owned();
-            found.push(violation(profile, "reasoning-alone", index, detail));
-        }
-    }
-}
-
-fn check_empty(context: &[Message<'_>], profile: &Profile, found: &mut Vec<Violation>) {
-    if context.is_empty() && !profile.empty_text {
-        found.push(violation(profile, "no-messages", 0, "the context is empty".to_owned()));
-    }
-    let is_chat = profile.dialect == DialectKind::OpenAiChat.name();
-    for (index, (bytes, view)) in context.iter().enumerate() {
-        let says_something = |block: &Block| !matches!(block.kind, BlockKind::Reasoning { .. });
-        let detail = if !profile.empty_text {
-            let is_last = index + 1 == context.len();
-            let may_be_empty = match view.role {
-                Role::Assistant => is_last,
-                Role::User => false,
-                _ => true,
-            };
-            if view.blocks.is_empty() && !may_be_empty {
-                "message without content"
-            } else if view.blocks.iter().any(|block| is_blank(bytes, block)) {
-                "empty text block"
-            } else {
-                continue;
-            }
-        } else if is_chat && view.role == Role::Assistant && !view.blocks.iter().any(says_something)
-        {
-            "assistant message with neither content nor calls"
-        } else {
-            continue;
-        };
-        found.push(violation(profile, "empty-text", index, detail.to_owned()));
-    }
-}
-
-/// A text block of white space alone. Decodes only what could be that.
-fn is_blank(bytes: &[u8], block: &Block) -> bool {
-    block.kind == BlockKind::Text
-        && block.texts.iter().all(|text| {
-            let token = inside(text.token.of(bytes));
-            token.iter().all(|byte| b" \\nrt".contains(byte))
-                && text.decode(bytes).trim().is_empty()
-        })
 }
 
 #[cfg(test)]

@@ -79,13 +79,11 @@ pub fn replay(
             continue;
         }
         n += 1;
-        let violations = |context: &[(&[u8], &midfold::core::View)]| {
-            profile::validate_views(context, &profile).len()
-        };
+        let rules = profile::rules(&profile);
         let prices = Prices::reference();
         let settings = Settings {
             window,
-            violations: &violations,
+            rules: &rules,
             search: false,
             prices: &prices,
             clock: None,

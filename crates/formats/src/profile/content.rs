@@ -1,0 +1,85 @@
+//! What a message has to hold: `empty-text`, `no-messages`, `reasoning-alone`.
+
+use midfold_core::{Block, BlockKind, Profile, Role, View};
+
+use super::validate::{Found, Rank};
+use crate::dialect::{DialectKind, inside};
+
+/// The walk. Some of it is known only when the next message comes.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Content {
+    /// Reasoning items that wait for what they led to.
+    reasoning: Vec<usize>,
+    /// The newest message, where only the last one may be as it is.
+    bare: Option<usize>,
+}
+
+impl Content {
+    pub fn push(
+        &mut self,
+        profile: &Profile,
+        index: usize,
+        bytes: &[u8],
+        view: &View,
+        found: &mut Found,
+    ) {
+        if profile.dialect == DialectKind::OpenAiResponses.name() {
+            self.push_reasoning(index, view, found);
+        }
+        if let Some(bare) = self.bare.take() {
+            report_empty("message without content", bare, found);
+        }
+        if profile.empty_text {
+            let says_something = |block: &Block| !matches!(block.kind, BlockKind::Reasoning { .. });
+            if profile.dialect == DialectKind::OpenAiChat.name()
+                && view.role == Role::Assistant
+                && !view.blocks.iter().any(says_something)
+            {
+                report_empty("assistant message with neither content nor calls", index, found);
+            }
+        } else if view.blocks.is_empty() {
+            match view.role {
+                Role::Assistant => self.bare = Some(index),
+                Role::User => report_empty("message without content", index, found),
+                _ => {}
+            }
+        } else if view.blocks.iter().any(|block| is_blank(bytes, block)) {
+            report_empty("empty text block", index, found);
+        }
+    }
+
+    /// Responses: reasoning belongs to the item that follows it. At the end of the context it is
+    /// still open, as an unanswered call of the newest step is.
+    fn push_reasoning(&mut self, index: usize, view: &View, found: &mut Found) {
+        if view.blocks.iter().any(|b| matches!(b.kind, BlockKind::Reasoning { .. })) {
+            self.reasoning.push(index);
+        } else if matches!(view.role, Role::Assistant | Role::Other) {
+            self.reasoning.clear();
+        } else {
+            for alone in self.reasoning.drain(..) {
+                let detail = "reasoning item without the item that it led to".to_owned();
+                found.report(Rank::Place, "reasoning-alone", alone, detail);
+            }
+        }
+    }
+
+    pub fn finish(&self, profile: &Profile, len: usize, found: &mut Found) {
+        if len == 0 && !profile.empty_text {
+            found.report(Rank::Content, "no-messages", 0, "the context is empty".to_owned());
+        }
+    }
+}
+
+fn report_empty(detail: &str, index: usize, found: &mut Found) {
+    found.report(Rank::Content, "empty-text", index, detail.to_owned());
+}
+
+/// A text block of white space alone. Decodes only what could be that.
+fn is_blank(bytes: &[u8], block: &Block) -> bool {
+    block.kind == BlockKind::Text
+        && block.texts.iter().all(|text| {
+            let token = inside(text.token.of(bytes));
+            token.iter().all(|byte| b" \\nrt".contains(byte))
+                && text.decode(bytes).trim().is_empty()
+        })
+}

@@ -1,0 +1,87 @@
+//! Who may speak when.
+
+use midfold_core::{BlockKind, Profile, Role, View};
+
+use super::validate::{Found, Rank};
+use crate::dialect::DialectKind;
+
+/// The walk: `first-role`, `alternation`, `user-after-tool`, `system-inside`.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Roles {
+    last: Option<Role>,
+    /// The last one of those that have to alternate: a message with calls does not count.
+    turn: Option<Role>,
+    begun: bool,
+    /// The last role of any kind, for a provider that has system messages inside.
+    place: Option<Role>,
+}
+
+impl Roles {
+    pub fn push(
+        &mut self,
+        profile: &Profile,
+        index: usize,
+        bytes: &[u8],
+        view: &View,
+        found: &mut Found,
+    ) {
+        let role = view.role;
+        if role == Role::Other {
+            return;
+        }
+        if profile.dialect == DialectKind::Anthropic.name() {
+            self.place_system(index, role, found);
+        }
+        if role.is_system() {
+            if self.begun && profile.system_leading {
+                let detail = format!("{} message after the conversation began", role.name());
+                found.report(Rank::Roles, "system-inside", index, detail);
+            }
+            return;
+        }
+        if !self.begun && profile.user_first && role != Role::User && !is_compaction(bytes, view) {
+            let detail = format!("the conversation begins with {}", role.name());
+            found.report(Rank::Roles, "first-role", index, detail);
+        }
+        self.begun = true;
+        if !profile.user_after_tool && role == Role::User && self.last == Some(Role::Tool) {
+            let detail = "user message right after a tool result".to_owned();
+            found.report(Rank::Roles, "user-after-tool", index, detail);
+        }
+        let counts = role == Role::User || (role == Role::Assistant && !view.has_calls());
+        if profile.alternates && counts {
+            if self.turn == Some(role) {
+                let detail = format!("{} follows {}", role.name(), role.name());
+                found.report(Rank::Roles, "alternation", index, detail);
+            }
+            self.turn = Some(role);
+        }
+        self.last = Some(role);
+    }
+
+    /// Anthropic: a system message inside `messages` follows a user turn, and precedes an assistant
+    /// turn or the end.
+    fn place_system(&mut self, index: usize, role: Role, found: &mut Found) {
+        let after_system = self.place == Some(Role::System);
+        let detail = match role {
+            Role::System if self.place.is_none() => "system message at the start of the messages",
+            Role::System if self.place == Some(Role::Assistant) => {
+                "system message after the assistant"
+            }
+            Role::User if after_system && index > 0 => "user message right after a system message",
+            _ => "",
+        };
+        if !detail.is_empty() {
+            found.report(Rank::Place, "system-inside", index, detail.to_owned());
+        }
+        self.place = Some(role);
+    }
+}
+
+/// The vendor's own summary may open a conversation in the assistant's role.
+fn is_compaction(bytes: &[u8], view: &View) -> bool {
+    view.blocks.first().is_some_and(|block| {
+        block.kind == BlockKind::Opaque
+            && memchr::memmem::find(block.outer.of(bytes), b"\"compaction\"").is_some()
+    })
+}
