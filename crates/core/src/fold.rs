@@ -309,6 +309,18 @@ impl Fold {
             && log.hash_before(end) == self.span.through
     }
 
+    /// So many events at the start of the log stay as they are.
+    pub(crate) fn unchanged(&self) -> usize {
+        let mut upto = self.span.start;
+        for entry in &self.entries {
+            match entry {
+                Entry::Verbatim { from, to } if *from == upto => upto = *to,
+                _ => break,
+            }
+        }
+        upto as usize
+    }
+
     /// The hash that [`Fold::id`] has to be: over the fold before, the span and all that is sent.
     #[must_use]
     pub fn compute_id(&self) -> Hash {

@@ -216,6 +216,25 @@ impl Log {
         seq
     }
 
+    /// Takes off the events from `at` on. What is left goes on as if they had never come.
+    pub(crate) fn split_off(&mut self, at: usize) -> Vec<Event> {
+        let at = at.min(self.len());
+        let taken = self.events.split_off(at);
+        self.prefix.truncate(at + 1);
+        // A unit starts with nothing open, so that no unit before the last one counts.
+        let mut unit = at.saturating_sub(1);
+        while !crate::unit::starts_unit(&self.events, unit) {
+            unit -= 1;
+        }
+        let place = unit.checked_sub(1).map(|last| (self.events[last].turn, self.events[last].step));
+        self.steps = StepTracker::new(self.profile.joins_assistant());
+        self.steps.go_on(place.unwrap_or_default());
+        for event in &self.events[unit..] {
+            self.steps.push(&event.view, &event.bytes);
+        }
+        taken
+    }
+
     /// The events.
     #[must_use]
     pub fn events(&self) -> &[Event] {

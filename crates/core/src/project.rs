@@ -34,6 +34,11 @@ impl Context {
         self.pieces.iter()
     }
 
+    /// The pieces from the one at `from` on, without walking to it.
+    pub(crate) fn pieces_from(&self, from: usize) -> impl Iterator<Item = &Piece> {
+        (from..self.len()).filter_map(|at| self.pieces.get(at))
+    }
+
     /// The first `n` messages, as a context. O(n).
     #[must_use]
     pub fn first(&self, n: usize) -> Self {
@@ -83,43 +88,89 @@ impl Context {
 /// A projection that grows with its log: after a fold, pieces are only ever appended.
 #[derive(Clone)]
 pub(crate) struct Projection {
+    state: State,
+    /// States on the way, oldest first, while it has no fold: where it can be taken back to.
+    marks: Vec<State>,
+    folded: bool,
+    buffer: Vec<Piece>,
+}
+
+/// Where a projection stands. Cheap to clone.
+#[derive(Clone)]
+struct State {
     pieces: VectorSync<Piece>,
     repairer: Repairer,
     tokens: u64,
     bytes: usize,
     /// Events of the log that are in it.
     upto: usize,
-    buffer: Vec<Piece>,
 }
+
+/// Events between two marks.
+const MARK: usize = 64;
 
 impl Projection {
     /// The projection of `log` as it is now. A fold whose span is not in the log, byte for byte,
     /// is ignored: full events, never a wrong recap.
     pub fn new(log: &Log, fold: Option<&Fold>) -> Self {
         let fold = fold.filter(|fold| fold.applies_to(log));
-        let repairer = Repairer::new(
-            *log.profile(),
-            log.dialect().clone(),
-            log.counter().clone(),
-            fold.is_some(),
-        );
-        let mut new = Self {
+        let new = Self::begin(log, fold.is_some());
+        match fold {
+            Some(fold) => new.through(log, fold),
+            None => new.extended(log),
+        }
+    }
+
+    /// The same, from the projection of the same log without a fold: what stands before the first
+    /// change is taken over.
+    pub fn refolded(&self, log: &Log, fold: &Fold) -> Self {
+        if self.folded || log.profile().reasoning_bound || !fold.applies_to(log) {
+            return Self::new(log, Some(fold));
+        }
+        self.back_to(fold.unchanged()).through(log, fold)
+    }
+
+    /// The projection of a log that begins with the first `n` events of this one's.
+    pub fn regrown(&self, n: usize, log: &Log) -> Self {
+        let n = if self.folded { 0 } else { n };
+        self.back_to(n).extended(log)
+    }
+
+    fn begin(log: &Log, folded: bool) -> Self {
+        let (profile, dialect) = (*log.profile(), log.dialect().clone());
+        let state = State {
             pieces: VectorSync::new_sync(),
-            repairer,
+            repairer: Repairer::new(profile, dialect, log.counter().clone(), folded),
             tokens: log.envelope_tokens(),
             bytes: 0,
             upto: 0,
-            buffer: Vec::new(),
         };
-        if let Some(fold) = fold {
-            new.extend_to(log, fold.span.start as usize);
-            for entry in &fold.entries {
-                new.push_entry(log, entry);
-            }
-            new.upto = fold.span.end as usize;
+        Self { marks: vec![state.clone()], state, folded, buffer: Vec::new() }
+    }
+
+    /// The newest mark at or before `n` events.
+    fn back_to(&self, n: usize) -> Self {
+        let held = self.marks.partition_point(|mark| mark.upto <= n).max(1);
+        let marks = self.marks[..held].to_vec();
+        Self { state: marks[held - 1].clone(), marks, folded: false, buffer: Vec::new() }
+    }
+
+    /// Takes in a log through a fold. What it holds already is not changed by the fold.
+    fn through(mut self, log: &Log, fold: &Fold) -> Self {
+        self.extend_to(log, fold.span.start as usize);
+        self.folded = true;
+        let held = self.state.upto;
+        for entry in &fold.entries {
+            self.push_entry(log, entry, held);
         }
-        new.extend_to(log, log.len());
-        new
+        self.state.upto = fold.span.end as usize;
+        self.extend_to(log, log.len());
+        self
+    }
+
+    fn extended(mut self, log: &Log) -> Self {
+        self.extend(log);
+        self
     }
 
     /// Takes in the events that the log has gained.
@@ -129,30 +180,34 @@ impl Projection {
 
     /// The context, in O(1).
     pub fn context(&self) -> Context {
-        Context { pieces: self.pieces.clone(), tokens: self.tokens, bytes: self.bytes }
+        let State { pieces, tokens, bytes, .. } = &self.state;
+        Context { pieces: pieces.clone(), tokens: *tokens, bytes: *bytes }
     }
 
     fn extend_to(&mut self, log: &Log, end: usize) {
-        let (mut at, end) = (self.upto, end.min(log.len()));
-        while at < end {
-            self.push_event(log, at);
-            at += 1;
+        let end = end.min(log.len());
+        while self.state.upto < end {
+            self.push_event(log, self.state.upto);
+            self.state.upto += 1;
+            if !self.folded && self.state.upto.is_multiple_of(MARK) {
+                self.marks.push(self.state.clone());
+            }
         }
-        self.upto = end;
     }
 
     fn push_event(&mut self, log: &Log, at: usize) {
         let Some(event) = log.events().get(at) else { return };
         let fate = Fate::Verbatim(event.seq);
         let piece = Piece { bytes: event.bytes.clone(), tokens: event.tokens.total, fate };
-        self.repairer.push(piece, &event.view, &mut self.buffer);
+        self.state.repairer.push(piece, &event.view, &mut self.buffer);
         self.flush();
     }
 
-    fn push_entry(&mut self, log: &Log, entry: &Entry) {
+    /// `held`: the first events of the log that it holds already.
+    fn push_entry(&mut self, log: &Log, entry: &Entry, held: usize) {
         let (text, fate) = match entry {
             Entry::Verbatim { from, to } => {
-                (*from..*to).for_each(|at| self.push_event(log, at as usize));
+                (held.max(*from as usize)..*to as usize).for_each(|at| self.push_event(log, at));
                 return;
             }
             Entry::Edited { seq, bytes } => (bytes, Fate::Edited(*seq)),
@@ -162,15 +217,15 @@ impl Projection {
         let bytes = Bytes::copy_from_slice(text.as_bytes());
         let view = log.dialect().view(&bytes);
         let tokens = measure(&**log.counter(), &bytes, &view).total;
-        self.repairer.push(Piece { bytes, tokens, fate }, &view, &mut self.buffer);
+        self.state.repairer.push(Piece { bytes, tokens, fate }, &view, &mut self.buffer);
         self.flush();
     }
 
     fn flush(&mut self) {
         for piece in self.buffer.drain(..) {
-            self.tokens += u64::from(piece.tokens);
-            self.bytes += piece.bytes.len();
-            self.pieces.push_back_mut(piece);
+            self.state.tokens += u64::from(piece.tokens);
+            self.state.bytes += piece.bytes.len();
+            self.state.pieces.push_back_mut(piece);
         }
     }
 }

@@ -52,6 +52,11 @@ impl StepTracker {
         self.place.turn = turn;
     }
 
+    /// Goes on from the end of a unit.
+    pub fn go_on(&mut self, (turn, step): (u32, u32)) {
+        self.place = Place { turn, step };
+    }
+
     pub fn push(&mut self, view: &View, bytes: &Bytes) -> Place {
         if view.is_real_user() {
             self.place.turn += 1;

@@ -14,7 +14,7 @@ use crate::log::Log;
 use crate::meter::Meter;
 use crate::narrate::Narrated;
 use crate::policy::Policy;
-use crate::project::{Context, project};
+use crate::project::{Context, Projection, project};
 
 /// What to plan for.
 pub struct Plan<'a> {
@@ -244,12 +244,16 @@ const ROUNDS: usize = 12;
 /// # Errors
 /// When the budget is unusable, or what may not be folded is larger than it.
 pub fn plan(request: &Plan<'_>) -> Result<Outcome, PlanError> {
-    plan_from(request, &mut Memo::default())
+    plan_from(request, None, &mut Memo::default())
 }
 
-/// The same, with what was gathered for the fold before: identifiers are scanned once. The
-/// outcome does not depend on it.
-pub(crate) fn plan_from(request: &Plan<'_>, memo: &mut Memo) -> Result<Outcome, PlanError> {
+/// The same, with the projection of the log without a fold, where the caller has it, and what was
+/// gathered for the fold before: neither is made twice. The outcome does not depend on them.
+pub(crate) fn plan_from(
+    request: &Plan<'_>,
+    base: Option<&Projection>,
+    memo: &mut Memo,
+) -> Result<Outcome, PlanError> {
     let policy = request.policy;
     let mut budget = request.budget.clone();
     budget.injection_reserve = budget.injection_reserve.max(policy.trigger.injection_reserve);
@@ -289,7 +293,7 @@ pub(crate) fn plan_from(request: &Plan<'_>, memo: &mut Memo) -> Result<Outcome, 
         }
         let (tail, cap, shortest) = (draft.tail_tokens, draft.cap, draft.tail_is_newest);
         let (target, more) = (draft.target, draft.can_cover_more(request.policy));
-        let fold = record::record(request, &budget, meter, &before, draft);
+        let fold = record::record(request, &budget, meter, &before, base, draft);
         if fold.tokens_after <= scale.limit {
             return Ok(judge(request, scale, fold));
         }
@@ -320,7 +324,7 @@ fn narrated_span(
     let limits = Limits { through: Some(narrated.span.end as usize), ..Limits::default() };
     let draft = draft::draft(request, scale, before.tokens(), limits, memo)?;
     draft.narrated.as_ref()?;
-    let fold = record::record(request, budget, meter, before, draft);
+    let fold = record::record(request, budget, meter, before, None, draft);
     let target = request.policy.fold.target.of(scale.budget).min(scale.limit);
     (request.narrated_only || fold.tokens_after <= target).then_some(fold)
 }

@@ -11,7 +11,7 @@ use crate::fold::{
 };
 use crate::meter::Meter;
 use crate::policy::Fallback;
-use crate::project::{Context, Fate, project};
+use crate::project::{Context, Fate, Projection, project};
 use crate::reduce::Edited;
 use crate::view::Role;
 
@@ -29,6 +29,7 @@ pub(super) fn record(
     budget: &Budget,
     meter: Meter,
     before: &Context,
+    base: Option<&Projection>,
     draft: Draft,
 ) -> Fold {
     let log = request.log;
@@ -94,7 +95,7 @@ pub(super) fn record(
         recap,
         accounts: Accounts::default(),
     };
-    settle(request, &draft, &mut fold);
+    settle(request, &draft, base, &mut fold);
     fold
 }
 
@@ -226,9 +227,12 @@ fn edit_record(seq: u32, block: usize, edited: &Edited) -> Edit {
 }
 
 /// Projects the fold and writes down what really came out.
-fn settle(request: &Plan<'_>, draft: &Draft, fold: &mut Fold) {
+fn settle(request: &Plan<'_>, draft: &Draft, base: Option<&Projection>, fold: &mut Fold) {
     let log = request.log;
-    let after = project(log, Some(fold));
+    let after = match base {
+        Some(base) => base.refolded(log, fold).context(),
+        None => project(log, Some(fold)),
+    };
     fold.tokens_after = after.tokens();
     fold.messages_after = u32::try_from(after.len()).unwrap_or(u32::MAX);
     let mut carried = vec![false; log.len()];

@@ -10,7 +10,7 @@ use crate::fold::{Entry, Fold};
 use crate::log::{Event, Log};
 use crate::meter::Meter;
 use crate::narrate::Verdict;
-use crate::plan::{Outcome, Plan, PlanError, plan};
+use crate::plan::{Memo, Outcome, Plan, PlanError, plan_from};
 use crate::policy::Policy;
 use crate::project::{Context, Fate, Projection};
 use crate::replay::recording::Recording;
@@ -98,7 +98,7 @@ impl<'a> Driver<'a> {
             origins: Vec::new(),
             fed: 0,
             sent: 0,
-            rebuilt: false,
+            read: 0,
             faulty: false,
         }))
     }
@@ -226,9 +226,10 @@ pub(super) struct Stateless<'a> {
     origins: Vec<Origin>,
     /// Events of the recording that it was given.
     fed: usize,
+    /// So many messages of what is held were sent before.
     sent: usize,
-    /// The log was made anew since the last request.
-    rebuilt: bool,
+    /// Events of what is held that were read anew when it was made.
+    read: usize,
     /// The last answer of an engine outside had to be repaired before it could be sent.
     faulty: bool,
 }
@@ -242,18 +243,15 @@ impl Stateless<'_> {
         self.fed = upto;
         self.projection.extend(&self.log);
         let context = self.projection.context();
-        if let Some((context, folded)) = self.compact(&context)? {
-            let items = items_of(&context, 0, &self.origins);
-            self.restart(recording, &context, &items);
-            (self.sent, self.rebuilt) = (0, true);
-            let (tokens, faulty) = (context.tokens(), self.faulty);
-            return Ok(Sent { tokens, same: 0, items, folded: Some(folded), faulty });
+        if let Some((after, folded)) = self.compact(&context)? {
+            let (same, items) = self.take_up(&after);
+            let (tokens, faulty) = (after.tokens(), self.faulty);
+            return Ok(Sent { tokens, same, items, folded: Some(folded), faulty });
         }
-        let from = if std::mem::take(&mut self.rebuilt) { 0 } else { self.sent };
-        self.sent = context.len();
-        let items = items_of(&context, from, &self.origins);
+        let same = std::mem::replace(&mut self.sent, context.len());
+        let items = items_of(&context, same, &self.origins);
         let (tokens, faulty) = (context.tokens(), self.faulty);
-        Ok(Sent { tokens, same: from, items, folded: None, faulty })
+        Ok(Sent { tokens, same, items, folded: None, faulty })
     }
 
     fn compact(&mut self, context: &Context) -> Result<Option<(Context, Folded)>, ReplayError> {
@@ -264,8 +262,9 @@ impl Stateless<'_> {
                     before: Some(context.clone()),
                     ..Plan::new(&self.log, policy, &budget, Meter::exact())
                 };
-                let Outcome::Folded(fold) = plan(&request)? else { return Ok(None) };
-                let after = Projection::new(&self.log, Some(&fold)).context();
+                let planned = plan_from(&request, Some(&self.projection), &mut Memo::default());
+                let Outcome::Folded(fold) = planned? else { return Ok(None) };
+                let after = self.projection.refolded(&self.log, &fold).context();
                 let origin = |seq: u32| self.origins.get(seq as usize).and_then(|o| o.event);
                 let folded = describe(&fold, context.tokens(), &after, &origin);
                 Ok(Some((after, folded)))
@@ -320,22 +319,27 @@ impl Stateless<'_> {
         (context, Folded { before, after, recap, ..Folded::default() })
     }
 
-    /// Goes on from a context as if it had been read from a file.
-    fn restart(&mut self, recording: &Recording, context: &Context, items: &[Item]) {
+    /// Goes on from a context as if it had been read from a file; says how many of its messages
+    /// were sent just so in the request before, and which come after them.
+    fn take_up(&mut self, context: &Context) -> (usize, Vec<Item>) {
         if matches!(self.engine, Engine::Outside(_)) {
-            return;
+            self.sent = 0;
+            return (0, items_of(context, 0, &self.origins));
         }
-        let mut next = recording.log.prefix(0);
-        self.origins.clear();
-        for (piece, item) in context.pieces().zip(items) {
+        let stays = self.unchanged(context);
+        let same = stays.min(self.sent);
+        let items = items_of(context, same, &self.origins);
+        self.origins.truncate(stays);
+        let taken = self.log.split_off(stays);
+        for (piece, item) in context.pieces_from(stays).zip(&items[stays - same..]) {
             let known = match piece.fate {
-                Fate::Verbatim(seq) => self.log.events().get(seq as usize),
+                Fate::Verbatim(seq) => taken.get(seq as usize - stays),
                 _ => None,
             };
             // Whose words a user's message are is told anew: a file does not say what a reader knew.
             match known.filter(|event| event.view.role != Role::User) {
-                Some(event) => next.adopt(event),
-                None => next.append(RawEvent::new(piece.bytes.clone())),
+                Some(event) => self.log.adopt(event),
+                None => self.log.append(RawEvent::new(piece.bytes.clone())),
             };
             self.origins.push(Origin {
                 event: item.event,
@@ -343,9 +347,28 @@ impl Stateless<'_> {
                 stands_in: item.stands_in,
             });
         }
-        self.log = next;
-        self.projection = Projection::new(&self.log, None);
+        self.read = self.log.len();
+        self.projection = self.projection.regrown(stays, &self.log);
+        // Read anew it may ask for other repairs.
+        let held = self.projection.context();
+        let pairs = context.pieces_from(stays).zip(held.pieces_from(stays));
+        self.sent = stays + pairs.take_while(|(sent, held)| same_bytes(&sent.bytes, &held.bytes)).count();
+        (same, items)
     }
+
+    /// So many messages of a context are the first events that are held, as they are held.
+    fn unchanged(&self, context: &Context) -> usize {
+        let stays = |(event, piece): &(&Event, &crate::project::Piece)| {
+            let read = event.view.role != Role::User || (event.seq as usize) < self.read;
+            read && piece.fate == Fate::Verbatim(event.seq)
+        };
+        self.log.events().iter().zip(context.pieces()).take_while(stays).count()
+    }
+}
+
+/// Equal, told in most cases by where they are.
+pub(super) fn same_bytes(a: &Bytes, b: &Bytes) -> bool {
+    a.len() == b.len() && (std::ptr::eq(a.as_ptr(), b.as_ptr()) || a == b)
 }
 
 /// The text and the tokens of a message that an engine made.
@@ -357,7 +380,7 @@ fn items_of(context: &Context, from: usize, origins: &[Origin]) -> Vec<Item> {
     let mut items = items(context, from, &|seq| {
         origins.get(seq as usize).map_or((None, false), |origin| (origin.event, origin.verbatim))
     });
-    for (item, piece) in items.iter_mut().zip(context.pieces().skip(from)) {
+    for (item, piece) in items.iter_mut().zip(context.pieces_from(from)) {
         if let Fate::Verbatim(seq) | Fate::Edited(seq) | Fate::Repaired(seq, _) = piece.fate {
             item.stands_in |= origins.get(seq as usize).is_some_and(|origin| origin.stands_in);
         }
@@ -375,7 +398,7 @@ fn items(context: &Context, from: usize, origin: &dyn Fn(u32) -> (Option<u32>, b
         let stands_in = matches!(piece.fate, Fate::Recap | Fate::Marker);
         Item { bytes: piece.bytes.clone(), tokens: piece.tokens, event, verbatim, stands_in }
     };
-    context.pieces().skip(from).map(item).collect()
+    context.pieces_from(from).map(item).collect()
 }
 
 fn describe(

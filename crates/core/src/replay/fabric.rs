@@ -70,7 +70,13 @@ pub(super) struct Fabric {
 }
 
 impl Fabric {
-    pub fn fold(&mut self, at: usize, items: &[Item], folded: &Folded) -> FoldRow {
+    /// `items`: all that is sent.
+    pub fn fold<'a>(
+        &mut self,
+        at: usize,
+        items: impl Iterator<Item = &'a Item>,
+        folded: &Folded,
+    ) -> FoldRow {
         let gone = if folded.recap.is_some() { Cell::Recap } else { Cell::Marker };
         self.cells.resize(at, Cell::Verbatim);
         for (seq, reducer, reason) in &folded.edits {

@@ -1,10 +1,8 @@
 //! Judging what was sent against what was needed. Work is done once a message that comes or goes,
 //! not once a request.
 
-use bytes::Bytes;
-
 use crate::replay::artifacts::{Named, named};
-use crate::replay::drive::{Item, Sent};
+use crate::replay::drive::{Folded, Item, Sent, same_bytes};
 use crate::replay::measures::TokensBy;
 use crate::replay::names::{Counts, Names};
 use crate::replay::recording::{Mentions, Recording};
@@ -53,7 +51,7 @@ pub(super) struct Step {
 
 impl Held {
     /// Takes over what is sent now.
-    pub fn take(&mut self, recording: &Recording, sent: Sent) -> Step {
+    pub fn take(&mut self, recording: &Recording, sent: Sent) -> (Step, Option<Folded>) {
         let before = self.messages.len();
         let more = self.messages[sent.same.min(before)..].iter().zip(&sent.items);
         let more = more.take_while(|(old, new)| same_bytes(&old.item.bytes, &new.bytes)).count();
@@ -71,7 +69,7 @@ impl Held {
             self.tokens += u64::from(message.item.tokens);
             self.messages.push(message);
         }
-        Step { prefix, broke: same < before }
+        (Step { prefix, broke: same < before }, sent.folded)
     }
 
     fn count(&mut self, recording: &Recording, message: &Message, change: fn(&mut Counts, &[u32])) {
@@ -113,15 +111,15 @@ impl Held {
         })
     }
 
+    /// The messages.
+    pub fn items(&self) -> impl Iterator<Item = &Item> {
+        self.messages.iter().map(|message| &message.item)
+    }
+
     /// Number of messages.
     pub fn len(&self) -> usize {
         self.messages.len()
     }
-}
-
-/// Equal, told in most cases by where they are.
-fn same_bytes(a: &Bytes, b: &Bytes) -> bool {
-    a.len() == b.len() && (std::ptr::eq(a.as_ptr(), b.as_ptr()) || a == b)
 }
 
 impl Message {

@@ -22,7 +22,7 @@ use crate::narrate::{SummaryFailure, SummaryReply, SummaryRequest};
 use crate::plan::PlanError;
 use crate::policy::Policy;
 use crate::recap::gone::{self, By, Gone};
-use crate::replay::drive::{Asked, Driver, Sent};
+use crate::replay::drive::{Asked, Driver, Folded};
 use crate::replay::fabric::Fabric;
 use crate::replay::judge::{Held, Step};
 use crate::replay::recording::Request;
@@ -231,10 +231,10 @@ impl Run<'_> {
         if let Some(asked) = self.driver.ask() {
             self.asked(asked);
         }
-        let folded = self.folded(request.at, &sent);
         let (tokens, faulty) = (sent.tokens, sent.faulty);
+        let (step, folded) = self.held.take(recording, sent);
+        let folded = folded.map(|folded| self.folded(request.at, &folded));
         let envelope = recording.log.envelope_tokens();
-        let step = self.held.take(recording, sent);
         // What travels beside the messages stands at the front, and is the same every time.
         let prefix = if self.found.requests.is_empty() { 0 } else { envelope + step.prefix };
         let raw = envelope + recording.log.tokens_in(0..request.at);
@@ -272,14 +272,14 @@ impl Run<'_> {
             prices.prompt(0, asked.prompt).0 + prices.reply(asked.prompt, asked.output);
     }
 
-    fn folded(&mut self, at: usize, sent: &Sent) -> Option<usize> {
-        let folded = sent.folded.as_ref()?;
+    /// Notes a fold; the answer is its number.
+    fn folded(&mut self, at: usize, folded: &Folded) -> usize {
         let uses = self.recording.uses.iter().take_while(|used| used.event < at);
         self.artifacts = uses.map(|used| (used.path, used.modified)).collect();
-        let row = self.fabric.fold(at, &sent.items, folded);
+        let row = self.fabric.fold(at, self.held.items(), folded);
         self.found.folds.push(row);
         self.found.measures.folds += 1;
-        Some(self.found.folds.len() - 1)
+        self.found.folds.len() - 1
     }
 
     fn count(

@@ -235,7 +235,7 @@ proptest! {
             DialectKind::OpenAiChat, DialectKind::Anthropic, DialectKind::OpenAiResponses,
         ][..]),
         form in prop::sample::select(&[Form::Raw, Form::Stateless, Form::Session][..]),
-        preset in prop::sample::select(Policy::preset_names()),
+        preset in prop::sample::select([Policy::preset_names(), Policy::baseline_names()].concat()),
         share in 2..8u64,
     ) {
         let messages = messages(kind, seed, turns);
