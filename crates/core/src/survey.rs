@@ -166,12 +166,12 @@ fn by_class(log: &Log) -> Vec<(Class, Count)> {
 
 fn by_tool(log: &Log, all: &Middle<'_>) -> Vec<(String, Count)> {
     let mut tools: FxHashMap<Cow<'_, str>, Count> = FxHashMap::default();
-    for result in all.results() {
+    for (index, result) in all.results().iter().enumerate() {
         let blocks = &result.event.view.blocks;
         let at = blocks.iter().position(|block| std::ptr::eq(block, result.view));
         let event = log.events().get(result.event.seq as usize);
         let tokens = event.zip(at).and_then(|(event, at)| event.tokens.blocks.get(at));
-        tools.entry(result.tool()).or_default().add(u64::from(tokens.copied().unwrap_or(0)));
+        tools.entry(all.tool(index)).or_default().add(u64::from(tokens.copied().unwrap_or(0)));
     }
     let mut tools: Vec<_> =
         tools.into_iter().map(|(tool, count)| (tool.into_owned(), count)).collect();

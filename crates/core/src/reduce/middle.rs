@@ -1,10 +1,11 @@
 //! The middle: the only thing that a reducer can edit.
 
 use std::borrow::Cow;
+use std::cell::OnceCell;
 
 use rustc_hash::FxHashMap;
 
-use crate::calls::{CallSite, Calls, ResultSite, tool_of};
+use crate::calls::{CallSite, Calls, tool_of};
 use crate::counter::{Content, Counter};
 use crate::log::{Event, content_of};
 use crate::policy::ReducerName;
@@ -44,26 +45,10 @@ pub struct ResultRef<'a> {
     pub event: &'a Event,
     /// The block itself.
     pub view: &'a Block,
-    call: Option<CallSite<'a>>,
-    tools: &'a ToolTable,
     /// Assistant messages after the result.
     pub steps_after: u32,
     /// Real user messages after the result.
     pub turns_after: u32,
-}
-
-impl<'a> ResultRef<'a> {
-    /// Name of the tool that was called, empty where nothing tells.
-    #[must_use]
-    pub fn tool(&self) -> Cow<'a, str> {
-        tool_of(self.call.as_ref(), self.event, self.view)
-    }
-
-    /// What the call meant to do. Read from its arguments every time.
-    #[must_use]
-    pub fn facts(&self) -> CallFacts {
-        self.call.map(|call| call.facts(self.tools)).unwrap_or_default()
-    }
 }
 
 /// The middle of a conversation: closed, unpinned events that may be edited, and a read-only look
@@ -79,6 +64,9 @@ pub struct Middle<'a> {
     /// What was put in somewhere last, and its tokens: stubs are often all alike.
     counted: Option<(String, Content, u32)>,
     results: Vec<ResultRef<'a>>,
+    tools: &'a ToolTable,
+    /// Who answers whom, once a rule asked.
+    calls: OnceCell<Calls<'a>>,
 }
 
 impl<'a> Middle<'a> {
@@ -102,8 +90,10 @@ impl<'a> Middle<'a> {
             counter,
             counted: None,
             results: Vec::new(),
+            tools,
+            calls: OnceCell::new(),
         };
-        middle.results = middle.find_results(tools);
+        middle.results = middle.find_results();
         middle
     }
 
@@ -131,6 +121,26 @@ impl<'a> Middle<'a> {
     #[must_use]
     pub fn results(&self) -> &[ResultRef<'a>] {
         &self.results
+    }
+
+    /// Name of the tool that the result at this index came from, empty where nothing tells.
+    #[must_use]
+    pub fn tool(&self, index: usize) -> Cow<'a, str> {
+        let Some(result) = self.results.get(index) else { return Cow::Borrowed("") };
+        tool_of(self.call(index).as_ref(), result.event, result.view)
+    }
+
+    /// What the call behind the result at this index meant to do. Read from its arguments every
+    /// time.
+    #[must_use]
+    pub fn facts(&self, index: usize) -> CallFacts {
+        self.call(index).map(|call| call.facts(self.tools)).unwrap_or_default()
+    }
+
+    fn call(&self, index: usize) -> Option<CallSite<'a>> {
+        let range = self.first..self.events.len();
+        let calls = self.calls.get_or_init(|| Calls::find(self.events, range));
+        calls.results.get(index).and_then(|site| calls.call_of(site))
     }
 
     /// Results with their indices into [`Middle::results`] that may be edited and were not
@@ -236,26 +246,23 @@ impl<'a> Middle<'a> {
         by_event
     }
 
-    fn find_results(&self, tools: &'a ToolTable) -> Vec<ResultRef<'a>> {
+    fn find_results(&self) -> Vec<ResultRef<'a>> {
         let events = self.events;
         let (last_step, last_turn) = events.last().map_or((0, 0), |last| (last.step, last.turn));
-        let calls = Calls::find(events, self.first..events.len());
-        let to_ref = |site: &ResultSite<'a>| {
-            let at = site.event.seq as usize;
-            let editable = at < self.end
-                && self.editable[at - self.first]
-                && !site.block.body.token.is_empty();
-            ResultRef {
-                block: editable
-                    .then_some(BlockRef { event: site.event.seq, block: site.index as u32 }),
-                event: site.event,
-                view: site.block,
-                call: calls.call_of(site),
-                tools,
-                steps_after: last_step - site.event.step,
-                turns_after: last_turn - site.event.turn,
-            }
-        };
-        calls.results.iter().map(to_ref).collect()
+        let mut found = Vec::new();
+        for (at, event) in events.iter().enumerate().skip(self.first) {
+            let editable = at < self.end && self.editable[at - self.first];
+            let results = event.view.blocks.iter().enumerate().filter(|(_, b)| b.is_result());
+            found.extend(results.map(|(index, view)| ResultRef {
+                // A result without content: there is nothing to edit.
+                block: (editable && !view.body.token.is_empty())
+                    .then_some(BlockRef { event: event.seq, block: index as u32 }),
+                event,
+                view,
+                steps_after: last_step - event.step,
+                turns_after: last_turn - event.turn,
+            }));
+        }
+        found
     }
 }

@@ -25,15 +25,15 @@ impl Reducer for Retain {
         let settings = &state.policy.retain;
         let mut seen: FxHashMap<Cow<'_, str>, u32> = FxHashMap::default();
         let mut newer = vec![0u32; middle.results().len()];
-        for (index, result) in middle.results().iter().enumerate().rev() {
-            let tool = if settings.across { Cow::Borrowed("") } else { result.tool() };
+        for (index, newer) in newer.iter_mut().enumerate().rev() {
+            let tool = if settings.across { Cow::Borrowed("") } else { middle.tool(index) };
             let count = seen.entry(tool).or_default();
-            newer[index] = *count;
+            *newer = *count;
             *count += 1;
         }
         for (at, index) in middle.open_results() {
+            let Some(limits) = limits(middle, index, state) else { continue };
             let result = &middle.results()[index];
-            let Some(limits) = limits(settings, result, state) else { continue };
             if let Some(reason) = expired(settings, &limits, result, newer[index]) {
                 middle.replace(at, settings.stub.clone(), ReducerName::Retain, reason);
             }
@@ -58,11 +58,12 @@ fn expired(
 }
 
 /// The limits for the tool of this result; `None` when its results never expire.
-fn limits(settings: &Settings, result: &ResultRef<'_>, state: &State<'_>) -> Option<Limits> {
+fn limits(middle: &Middle<'_>, index: usize, state: &State<'_>) -> Option<Limits> {
+    let settings = &state.policy.retain;
     if settings.never_evict.is_empty() && settings.tools.is_empty() {
         return Some(Limits { age: settings.age, count: settings.count });
     }
-    let tool = result.tool();
+    let tool = middle.tool(index);
     let kind_name = format!("<{}>", state.tools.lookup(&tool).kind.as_str());
     let names = |list: &[String]| list.iter().any(|name| *name == tool || *name == kind_name);
     if names(&settings.never_evict) {

@@ -1,7 +1,7 @@
 //! `stub`: one line that says what happened, e.g. ``[terminal] ran `npm test` -> exit 0, 47 lines
 //! output`` (seed 002), and below it the salient lines up to a cap.
 
-use super::{Middle, Reducer, ResultRef, State, salient};
+use super::{Middle, Reducer, State, salient};
 use crate::policy::ReducerName;
 use crate::tools::{ToolKind, ToolTable};
 
@@ -26,13 +26,12 @@ impl Reducer for Stub {
             .collect();
         for (at, index) in candidates {
             let text = middle.text(at);
-            let result = &middle.results()[index];
             if text.chars().nth(settings.min_chars).is_none()
                 || text.starts_with('[') && text.len() < 400
             {
                 continue;
             }
-            let mut stub = line(result, &text, state.tools);
+            let mut stub = line(middle, index, &text, state.tools);
             for kept in salient::lines(&text, settings.salient_chars) {
                 stub.push('\n');
                 stub.push_str(&kept);
@@ -43,10 +42,10 @@ impl Reducer for Stub {
 }
 
 /// The one line.
-pub(crate) fn line(result: &ResultRef<'_>, text: &str, tools: &ToolTable) -> String {
-    let named = result.tool();
+fn line(middle: &Middle<'_>, index: usize, text: &str, tools: &ToolTable) -> String {
+    let named = middle.tool(index);
     let tool = if named.is_empty() { "tool" } else { &*named };
-    let facts = result.facts();
+    let facts = middle.facts(index);
     let outcome = tools.outcome(facts.kind, text);
     let lines = text.lines().count();
     let chars = thousands(text.chars().count());

@@ -29,8 +29,8 @@ impl Reducer for Supersede {
         let mut later: FxHashMap<String, Later> = FxHashMap::default();
         let mut parts = Parts::default();
         let mut stale = Vec::new();
-        for result in middle.results().iter().rev() {
-            let facts = result.facts();
+        for (index, result) in middle.results().iter().enumerate().rev() {
+            let facts = middle.facts(index);
             if let Some(reason) = reason(&facts, &later, &parts)
                 && result.view.outer.len() >= min
                 && let Some(at) = result.block

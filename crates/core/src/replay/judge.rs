@@ -29,9 +29,16 @@ pub(super) struct Held {
 /// One message of it.
 struct Message {
     item: Item,
-    /// What it says, where it is none of the recording.
-    made: Option<Box<Made>>,
+    reading: Reading,
     by: TokensBy,
+}
+
+/// What a message says.
+enum Reading {
+    /// What this event of the recording does.
+    Event(u32),
+    /// Something else.
+    Made(Box<Made>),
 }
 
 struct Made {
@@ -43,7 +50,9 @@ struct Made {
 
 /// How the new context follows the one before.
 pub(super) struct Step {
-    /// Tokens of the messages at the front that are the same.
+    /// Messages at the front that are the same.
+    pub same: usize,
+    /// Their tokens.
     pub prefix: u64,
     /// The context before is not the beginning of this one.
     pub broke: bool,
@@ -69,17 +78,16 @@ impl Held {
             self.tokens += u64::from(message.item.tokens);
             self.messages.push(message);
         }
-        (Step { prefix, broke: same < before }, sent.folded)
+        (Step { same, prefix, broke: same < before }, sent.folded)
     }
 
     fn count(&mut self, recording: &Recording, message: &Message, change: fn(&mut Counts, &[u32])) {
-        let mentions = match (&message.made, message.item.event) {
-            (Some(made), _) => &made.mentions,
-            (None, Some(event)) => {
-                change(&mut self.events, &[event]);
-                &recording.mentions[event as usize]
+        let mentions = match &message.reading {
+            Reading::Made(made) => &made.mentions,
+            Reading::Event(event) => {
+                change(&mut self.events, &[*event]);
+                &recording.mentions[*event as usize]
             }
-            (None, None) => return,
         };
         change(&mut self.ids, &mentions.ids);
         change(&mut self.words, &mentions.words);
@@ -93,7 +101,10 @@ impl Held {
     pub fn quotes(&self, recording: &Recording, quote: u32) -> bool {
         let text = recording.quotes.text(quote);
         self.quotes.has(quote)
-            || self.messages.iter().filter_map(|m| m.made.as_ref()).any(|m| m.text.contains(text))
+            || self.messages.iter().any(|message| match &message.reading {
+                Reading::Made(made) => made.text.contains(text),
+                Reading::Event(_) => false,
+            })
     }
 
     /// The messages from the one at `from` on, with their views, for a validator.
@@ -102,32 +113,26 @@ impl Held {
         recording: &'a Recording,
         from: usize,
     ) -> impl Iterator<Item = (&'a [u8], &'a View)> {
-        self.messages.iter().skip(from).filter_map(|message| {
-            let view = match (&message.made, message.item.event) {
-                (Some(made), _) => &made.view,
-                (None, event) => &recording.log.events()[event? as usize].view,
+        self.messages.iter().skip(from).map(|message| {
+            let view = match &message.reading {
+                Reading::Event(event) => &recording.log.events()[*event as usize].view,
+                Reading::Made(made) => &made.view,
             };
-            Some((&message.item.bytes[..], view))
+            (&message.item.bytes[..], view)
         })
     }
 
     /// The messages.
     pub fn items(&self) -> impl Iterator<Item = &Item> {
         self.messages.iter().map(|message| &message.item)
-    }
-
-    /// Number of messages.
-    pub fn len(&self) -> usize {
-        self.messages.len()
-    }
-}
+    }}
 
 impl Message {
     fn new(recording: &Recording, item: Item) -> Self {
-        if let Some(event) = item.event.filter(|_| item.verbatim) {
-            let event = &recording.log.events()[event as usize];
+        if let Some(number) = item.event.filter(|_| item.verbatim) {
+            let event = &recording.log.events()[number as usize];
             let by = by(&event.view, &event.tokens.blocks, event.tokens.total, false);
-            return Self { item, made: None, by };
+            return Self { item, reading: Reading::Event(number), by };
         }
         let log = &recording.log;
         let view = log.dialect().view(&item.bytes);
@@ -136,7 +141,7 @@ impl Message {
         let mentions = mention(recording, &text, &folded);
         let tokens = crate::log::measure(&**log.counter(), &item.bytes, &view);
         let by = by(&view, &tokens.blocks, item.tokens, item.stands_in);
-        Self { item, made: Some(Box::new(Made { view, text: folded, mentions })), by }
+        Self { item, reading: Reading::Made(Box::new(Made { view, text: folded, mentions })), by }
     }
 }
 

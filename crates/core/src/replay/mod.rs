@@ -5,6 +5,7 @@
 //! form, and costs a fraction of reading.
 
 mod artifacts;
+mod check;
 mod class;
 mod drive;
 mod fabric;
@@ -22,6 +23,7 @@ use crate::narrate::{SummaryFailure, SummaryReply, SummaryRequest};
 use crate::plan::PlanError;
 use crate::policy::Policy;
 use crate::recap::gone::{self, By, Gone};
+use crate::replay::check::Checker;
 use crate::replay::drive::{Asked, Driver, Folded};
 use crate::replay::fabric::Fabric;
 use crate::replay::judge::{Held, Step};
@@ -76,6 +78,9 @@ pub trait Rules {
 
     /// How many rules a context that ends here breaks.
     fn violations(&self) -> usize;
+
+    /// The same walk once more, to go on from here on its own.
+    fn fork(&self) -> Box<dyn Rules>;
 }
 
 /// What a host brings.
@@ -187,8 +192,7 @@ pub fn replay(
         raw_sent: 0,
         gone: Gone::default(),
         searched: 0,
-        rules: (settings.rules)(),
-        ruled: 0,
+        checker: Checker::new(settings.rules),
     };
     for request in &recording.requests {
         run.request(request)?;
@@ -216,9 +220,7 @@ struct Run<'a> {
     /// How many events those are.
     searched: usize,
     /// What the provider says of the context.
-    rules: Box<dyn Rules>,
-    /// The messages of the context that it has seen.
-    ruled: usize,
+    checker: Checker<'a>,
 }
 
 impl Run<'_> {
@@ -239,7 +241,7 @@ impl Run<'_> {
         let prefix = if self.found.requests.is_empty() { 0 } else { envelope + step.prefix };
         let raw = envelope + recording.log.tokens_in(0..request.at);
         self.count(tokens, prefix, raw, &step, time.map(|time| (time, folded.is_some())));
-        self.invalid(faulty, step.broke);
+        self.invalid(faulty, step.same);
         let at_risk = if recording.log.tokens_in(0..request.at) * 10 > self.settings.window * 8 {
             self.recall(request)
         } else {
@@ -317,17 +319,12 @@ impl Run<'_> {
         }
     }
 
-    /// `faulty`: it was repaired before it was sent. `broke`: it is not the one before with more at
-    /// its end.
-    fn invalid(&mut self, faulty: bool, broke: bool) {
-        if broke {
-            (self.rules, self.ruled) = ((self.settings.rules)(), 0);
-        }
-        for (bytes, view) in self.held.views(self.recording, self.ruled) {
-            self.rules.push(bytes, view);
-        }
-        self.ruled = self.held.len();
-        self.found.measures.invalid += u64::from(faulty || self.rules.violations() > 0);
+    /// `faulty`: it was repaired before it was sent. `same`: so many of its messages are those of
+    /// the request before.
+    fn invalid(&mut self, faulty: bool, same: usize) {
+        let Self { checker, held, recording, .. } = self;
+        let violations = checker.violations(same, |from| held.views(recording, from));
+        self.found.measures.invalid += u64::from(faulty || violations > 0);
     }
 
     fn recall(&mut self, request: &Request) -> Share {

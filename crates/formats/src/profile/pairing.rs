@@ -1,6 +1,7 @@
 //! Calls and results: who answers whom, and is it where the provider wants it?
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use midfold_core::profile::Pairing;
 use midfold_core::{Block, BlockKind, Profile, Role, TextRef, View};
@@ -43,7 +44,7 @@ fn shown(id: Option<&[u8]>) -> Cow<'_, str> {
 pub(super) struct Pairs {
     dialect: Option<DialectKind>,
     adjacent: bool,
-    named: FxHashMap<Box<[u8]>, Calls>,
+    named: FxHashMap<Arc<[u8]>, Calls>,
     /// Calls without an id (legacy functions, `ShareGPT`).
     unnamed: Option<Calls>,
     /// Calls that wait, of any id.

@@ -105,6 +105,10 @@ impl Rules for Validator {
     fn violations(&self) -> usize {
         self.violations().len()
     }
+
+    fn fork(&self) -> Box<dyn Rules> {
+        Box::new(self.clone())
+    }
 }
 
 /// What begins to check a context, for a replay.
