@@ -97,7 +97,58 @@ def test_narration_of_a_stored_session_is_a_workers(store):
     session = midfold.Session(store=store, narrate=True)
     with pytest.raises(midfold.StoreError) as caught:
         session.wants()
-    assert "midfold worker" in caught.value.hint
+    assert "midfold worker" in caught.value.hint and "midfold.work(" in caught.value.hint
+
+
+@pytest.fixture
+def wanting(store, session_messages):
+    """A stored session that would like a narration."""
+    session = midfold.Session(store=store, window=40_000, narrate=True, id="a")
+    session.append(session_messages)
+    session.context()
+    return session
+
+
+def narrate(request):
+    """What a model writes that keeps to what it is asked."""
+    assert [message["role"] for message in request.messages] == ["system", "user"]
+    asked = "\n".join(message["content"] for message in request.messages)
+    names = [line[3:] for line in asked.splitlines() if line.startswith("## ")]
+    return "\n".join(f"## {name}\n- None." for name in dict.fromkeys(names))
+
+
+def test_a_function_narrates_what_stored_sessions_want(store, wanting):
+    [done] = midfold.work(store, narrate, model="m")
+    assert (done.session, done.attempt, done.code, done.detail) == ("a", 1, "accepted", "")
+    assert done.folded and done.events[0] < done.events[1]
+    again = midfold.Session.open(store, "a")
+    assert again.context().folded or again.status()["active_fold"] is not None
+    assert again.folds()[-1]["narration"] is not None
+    assert midfold.work(store, narrate) == []
+
+
+def test_an_answer_is_judged_and_a_limit_kept(store, wanting):
+    assert midfold.work(store, narrate, limit=0) == []
+    [done] = midfold.work(store, lambda request: "nonsense", limit=1)
+    assert (done.code, done.folded, bool(done)) == ("no-header", False, False)
+
+
+@pytest.mark.parametrize("error", [ValueError("503"), KeyboardInterrupt()])
+def test_what_a_narrator_raises_comes_out_and_its_job_is_kept(store, wanting, cli, error):
+    def fail(request):
+        raise error
+
+    with pytest.raises(type(error)):
+        midfold.work(store, fail)
+    jobs = json.loads(cli("session", "status", "a", "--store", store, "--json").stdout)
+    assert jobs
+
+
+def test_what_is_no_text_is_a_type_error(store, wanting):
+    with pytest.raises(TypeError):
+        midfold.work(store, lambda request: 5)
+    with pytest.raises(midfold.StoreError):
+        midfold.work("postgres://me:secret@127.0.0.1:1/x", narrate)
 
 
 def test_the_command_line_reads_what_python_stored(cli, store, session_messages):
