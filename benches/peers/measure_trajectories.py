@@ -8,8 +8,9 @@ peer is given its best case:
 
 - `tokenizer.json` is held by the `tokenizers` library itself. Through transformers, as the peer
   loads it, every call of it costs more;
-- the summary costs nothing: the one function through which it reaches a model returns a text that
-  is there already, at once. It is as long as the summary may be;
+- the summary costs nothing: what it would ask is not put together, and the one function through
+  which it reaches a model returns a text that is there already, at once. It is as long as the
+  summary may be;
 - its input is a folder, which it reads once (a single file it would copy before and after).
 """
 
@@ -51,6 +52,9 @@ def main():
 
         def _init_summarizer(self):
             pass
+
+        def _extract_turn_content_for_summary(self, trajectory, start, end):
+            return ""
 
         async def _generate_summary_async(self, content, metrics):
             metrics.summarization_api_calls += 1

@@ -1,15 +1,15 @@
 //! midfold's side of `benches/peers/trajectories` where both sides are handed the same summary:
 //!
 //! ```text
-//! stubbed FOLDER OUT TOKENIZER TARGET SUMMARY-TOKENS NOTICE STUB
+//! stubbed FOLDER OUT TOKENIZER TARGET SUMMARY-TOKENS NOTICE STUB [ask]
 //! ```
 //!
 //! Every row of the `*.jsonl` in FOLDER goes to OUT, in order, one thread, one row in memory at a
 //! time, with the metrics of all rows beside it. These are the passes that `midfold trajectories`
-//! runs with a model: the row is read, counted with the `tokenizer.json` and planned; what a model
-//! would be asked is made (the peer makes it, too); the text of the file STUB is the answer; and
-//! the row is written with it. The stub stands as it is given: it is not judged, and nothing is
-//! computed beside it. Figures are the caller's: it measures the process.
+//! runs: the row is read, counted with the `tokenizer.json` and planned; the text of the file STUB
+//! is its summary; and the row is written with it. The stub stands as it is given: it is not judged,
+//! and nothing is computed beside it. With `ask`, what a model would be asked is made, too, as if
+//! the stub were its answer. Figures are the caller's: it measures the process.
 
 use std::fs::{self, File};
 use std::hint::black_box;
@@ -35,12 +35,13 @@ struct Job {
     counter: Arc<dyn Counter>,
     ask: Ask,
     stub: String,
+    asks: bool,
 }
 
 fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [folder, out, tokenizer, target, summary, notice, stub] = &arguments[..] else {
-        bail!("usage: stubbed FOLDER OUT TOKENIZER TARGET SUMMARY-TOKENS NOTICE STUB");
+    let [folder, out, tokenizer, target, summary, notice, stub, ask @ ..] = &arguments[..] else {
+        bail!("usage: stubbed FOLDER OUT TOKENIZER TARGET SUMMARY-TOKENS NOTICE STUB [ask]");
     };
     let limits = Limits {
         target: target.parse()?,
@@ -57,6 +58,7 @@ fn main() -> Result<()> {
         counter: Arc::new(Memo::new(counter, MEMO)),
         ask: Ask { model: "stub".to_owned(), temperature: Ratio(3_000), timeout_seconds: 60 },
         stub: fs::read_to_string(stub)?,
+        asks: !ask.is_empty(),
     };
     let totals = job.run(&files(Path::new(folder))?, Path::new(out))?;
     let metrics = serde_json::to_vec_pretty(&totals)?;
@@ -100,7 +102,9 @@ impl Job {
             Planned::Done(done) => return Ok(done),
             Planned::Fold(folding) => folding,
         };
-        black_box(folding.request(&self.ask));
+        if self.asks {
+            black_box(folding.request(&self.ask));
+        }
         let spent = Spent { calls: 1, ..Spent::default() };
         Ok(folding.finish_with(&self.stub, &spent, &self.settings, &*self.counter)?)
     }
