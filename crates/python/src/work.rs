@@ -17,7 +17,7 @@ use tokio::sync::oneshot;
 
 use crate::clock::now;
 use crate::engine::Place;
-use crate::errors::Failure;
+use crate::errors::{Failure, Kind};
 use crate::python::make;
 use crate::summary::{SummaryRequest, answer};
 
@@ -52,19 +52,24 @@ pub fn work<'py>(
     // Python is called here, where it called; the store is driven beside it, so that a claim is
     // kept while a model takes its time.
     let (done, raised) = py.detach(|| {
-        let place = Place::open(store)?;
+        let place = match Place::open(store) {
+            Ok(place) => place,
+            Err(failure) => return (Err(failure), None),
+        };
         let (ask, asked) = channel();
         let (place, stop) = (&place, &stop);
         thread::scope(|scope| {
             let steps = scope.spawn(move || steps(place, limit, stop, &ask));
             let raised = serve(&asked, stop, |request| call(&narrate, request, &model));
-            // A thread that panicked has nothing to report, and nobody to tell.
-            Ok::<_, Failure>((steps.join().unwrap_or(Ok(Vec::new()))?, raised))
+            let died =
+                |_| Err(Failure::new(Kind::Store, "the thread that drives the store has died"));
+            (steps.join().unwrap_or_else(died), raised)
         })
-    })?;
+    });
     if let Some(raised) = raised {
         return Err(raised);
     }
+    let done = done?;
     let reports = done.iter().map(|report| told(py, report)).collect::<PyResult<Vec<_>>>()?;
     PyList::new(py, reports)
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import sqlite3
 
 import midfold
 import pytest
@@ -105,16 +106,18 @@ def wanting(store, session_messages):
     """A stored session that would like a narration."""
     session = midfold.Session(store=store, window=40_000, narrate=True, id="a")
     session.append(session_messages)
-    session.context()
+    sent = session.context()
+    session.observe(sent.tokens, 5, call=sent.call)
     return session
 
 
 def narrate(request):
     """What a model writes that keeps to what it is asked."""
     assert [message["role"] for message in request.messages] == ["system", "user"]
-    asked = "\n".join(message["content"] for message in request.messages)
-    names = [line[3:] for line in asked.splitlines() if line.startswith("## ")]
-    return "\n".join(f"## {name}\n- None." for name in dict.fromkeys(names))
+    assert "Go on with part 10, please." in request.messages[1]["content"]
+    sections = ("Decisions", "Entities", "Facts", "Open Items")
+    body = "".join(f"- **{name}:** work went on as planned\n" for name in sections)
+    return "## Conversation Summary\n" + body
 
 
 def test_a_function_narrates_what_stored_sessions_want(store, wanting):
@@ -134,14 +137,17 @@ def test_an_answer_is_judged_and_a_limit_kept(store, wanting):
 
 
 @pytest.mark.parametrize("error", [ValueError("503"), KeyboardInterrupt()])
-def test_what_a_narrator_raises_comes_out_and_its_job_is_kept(store, wanting, cli, error):
+def test_what_a_narrator_raises_comes_out_and_its_job_is_kept(store, wanting, error):
     def fail(request):
         raise error
 
-    with pytest.raises(type(error)):
+    with pytest.raises(type(error)) as caught:
         midfold.work(store, fail)
-    jobs = json.loads(cli("session", "status", "a", "--store", store, "--json").stdout)
-    assert jobs
+    assert caught.value is error
+    with sqlite3.connect(store.partition(":")[2]) as tables:
+        assert tables.execute("SELECT state, attempt FROM jobs").fetchall() == [("ready", 1)]
+    # Not at once: it is tried again a little later.
+    assert midfold.work(store, narrate) == []
 
 
 def test_what_is_no_text_is_a_type_error(store, wanting):

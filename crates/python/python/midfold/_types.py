@@ -98,7 +98,7 @@ class Worked:
     session: str
     #: The events that it stands for: from, up to.
     events: tuple[int, int]
-    #: The how manieth try it was.
+    #: Which try it was, from 1.
     attempt: int
     #: `accepted`, why it will not be used, or why there is none (`server`, `stale`, `lost`, ...).
     code: str
