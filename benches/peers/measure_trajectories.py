@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """hermes-agent's trajectory compressor over a folder of rows, in a process of its own.
 
-    measure_trajectories.py CONFIG TOKENIZER IN-FOLDER OUT-FOLDER
+    measure_trajectories.py CONFIG TOKENIZER IN-FOLDER OUT-FOLDER EMPTY-FOLDER
 
-Nothing is printed: the rows are in OUT-FOLDER, with the peer's `compression_metrics` in them. The
-peer is given its best case:
+The rows are in OUT-FOLDER, with the peer's `compression_metrics` in them. Printed: the processor
+time, user and system, from where everything is loaded, and EMPTY-FOLDER was gone through once, to
+where all is written. The peer is given its best case:
 
 - `tokenizer.json` is held by the `tokenizers` library itself. Through transformers, as the peer
   loads it, every call of it costs more;
@@ -17,6 +18,7 @@ peer is given its best case:
 import logging
 import os
 import sys
+import time
 from pathlib import Path
 
 import hermes_peer
@@ -40,7 +42,7 @@ class Tokenizer:
 
 
 def main():
-    config, tokenizer, folder, out = sys.argv[1:]
+    config, tokenizer, folder, out, empty = map(Path, sys.argv[1:])
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
     hermes_peer.home()
     logging.disable(logging.CRITICAL)
@@ -48,7 +50,7 @@ def main():
 
     class Compressor(module.TrajectoryCompressor):
         def _init_tokenizer(self):
-            self.tokenizer = Tokenizer(tokenizer)
+            self.tokenizer = Tokenizer(str(tokenizer))
 
         def _init_summarizer(self):
             pass
@@ -60,11 +62,16 @@ def main():
             metrics.summarization_api_calls += 1
             return STUB
 
-    config = module.CompressionConfig.from_yaml(config)
-    Compressor(config).process_directory(Path(folder), Path(out))
+    config = module.CompressionConfig.from_yaml(str(config))
+    compressor = Compressor(config)
+    # What is imported and made on first use is there then.
+    compressor.process_directory(empty, out.parent / f"{out.name}-warm")
+    start = time.process_time()
+    compressor.process_directory(folder, out)
+    return time.process_time() - start
 
 
 if __name__ == "__main__":
     hermes_peer.enter_environment(__file__)
-    sys.stdout = open(os.devnull, "w")
-    main()
+    sys.stdout, said = open(os.devnull, "w"), sys.stdout
+    print(main(), file=said)

@@ -122,11 +122,14 @@ def narrate(request):
 
 def test_a_function_narrates_what_stored_sessions_want(store, wanting):
     [done] = midfold.work(store, narrate, model="m")
-    assert (done.session, done.attempt, done.code, done.detail) == ("a", 1, "accepted", "")
+    assert (done.session, done.attempt, done.code, done.detail) == ("a", 1, "accepted", "m")
     assert done.folded and done.events[0] < done.events[1]
     again = midfold.Session.open(store, "a")
-    assert again.context().folded or again.status()["active_fold"] is not None
-    assert again.folds()[-1]["narration"] is not None
+    assert again.status()["narration_ready"] and not again.context().folded
+    # The fold is there when it is due.
+    again.append({"role": "user", "content": "more " * 6_000})
+    context = again.context()
+    assert context.folded and b"work went on as planned" in context.json()
     assert midfold.work(store, narrate) == []
 
 

@@ -14,9 +14,9 @@
 >>> result.report.tokens_after < result.report.tokens_before
 True
 
-`compact` folds one conversation; a `Session` holds one and folds when it is due; `work` narrates for
-those in a store; `verify` checks what came out; `replay` measures policies on a recording; `trajectories` makes training rows fit,
-and `arrow` those of columns.
+`compact` folds one conversation; a `Session` holds one and folds when it is due; `work` has what
+sessions in a store want narrated; `verify` checks what came out; `replay` measures policies on a
+recording; `trajectories` makes training rows fit, and `arrow` those of columns.
 Everything runs without the interpreter's lock and may be called from any thread.
 """
 
