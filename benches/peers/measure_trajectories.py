@@ -23,7 +23,7 @@ from pathlib import Path
 
 import hermes_peer
 
-# About 700 tokens, so that no row is over the target for want of a summary's length.
+# About 600 tokens, so that no row is over the target for want of a summary's length.
 STUB = "[CONTEXT SUMMARY]: " + " ".join(f"Step {n} read and changed a file." for n in range(75))
 
 
