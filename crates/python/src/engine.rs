@@ -257,7 +257,7 @@ impl Engine {
                 Kind::Store,
                 "a stored session puts its narrations into the store's queue",
             )
-            .hint("a worker answers them: `midfold worker --store URL`")),
+            .hint("`midfold.work(store, narrate)` answers them, or `midfold worker --store URL`")),
         }
     }
 
@@ -307,6 +307,11 @@ impl Engine {
 }
 
 impl Place {
+    /// The store itself.
+    pub fn store(&self) -> Arc<dyn Store> {
+        self.store.clone()
+    }
+
     /// Runs something that reads the store.
     pub fn block_on<'a, T, F: Future<Output = T>>(
         &'a self,

@@ -20,6 +20,7 @@ mod start;
 mod summary;
 mod trajectories;
 mod verify;
+mod work;
 
 use pyo3::prelude::*;
 
@@ -46,6 +47,8 @@ mod _midfold {
     use super::trajectories::{Compressed, Compressor};
     #[pymodule_export]
     use super::verify::verify;
+    #[pymodule_export]
+    use super::work::work;
 
     use super::*;
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import sqlite3
 
 import midfold
 import pytest
@@ -97,7 +98,66 @@ def test_narration_of_a_stored_session_is_a_workers(store):
     session = midfold.Session(store=store, narrate=True)
     with pytest.raises(midfold.StoreError) as caught:
         session.wants()
-    assert "midfold worker" in caught.value.hint
+    assert "midfold worker" in caught.value.hint and "midfold.work(" in caught.value.hint
+
+
+@pytest.fixture
+def wanting(store, session_messages):
+    """A stored session that would like a narration."""
+    session = midfold.Session(store=store, window=40_000, narrate=True, id="a")
+    session.append(session_messages)
+    sent = session.context()
+    session.observe(sent.tokens, 5, call=sent.call)
+    return session
+
+
+def narrate(request):
+    """What a model writes that keeps to what it is asked."""
+    assert [message["role"] for message in request.messages] == ["system", "user"]
+    assert "Go on with part 10, please." in request.messages[1]["content"]
+    sections = ("Decisions", "Entities", "Facts", "Open Items")
+    body = "".join(f"- **{name}:** work went on as planned\n" for name in sections)
+    return "## Conversation Summary\n" + body
+
+
+def test_a_function_narrates_what_stored_sessions_want(store, wanting):
+    [done] = midfold.work(store, narrate, model="m")
+    assert (done.session, done.attempt, done.code, done.detail) == ("a", 1, "accepted", "m")
+    assert done.folded and done.events[0] < done.events[1]
+    again = midfold.Session.open(store, "a")
+    assert again.status()["narration_ready"] and not again.context().folded
+    # The fold is there when it is due.
+    again.append({"role": "user", "content": "more " * 6_000})
+    context = again.context()
+    assert context.folded and b"work went on as planned" in context.json()
+    assert midfold.work(store, narrate) == []
+
+
+def test_an_answer_is_judged_and_a_limit_kept(store, wanting):
+    assert midfold.work(store, narrate, limit=0) == []
+    [done] = midfold.work(store, lambda request: "nonsense", limit=1)
+    assert (done.code, done.folded, bool(done)) == ("no-header", False, False)
+
+
+@pytest.mark.parametrize("error", [ValueError("503"), KeyboardInterrupt()])
+def test_what_a_narrator_raises_comes_out_and_its_job_is_kept(store, wanting, error):
+    def fail(request):
+        raise error
+
+    with pytest.raises(type(error)) as caught:
+        midfold.work(store, fail)
+    assert caught.value is error
+    with sqlite3.connect(store.partition(":")[2]) as tables:
+        assert tables.execute("SELECT state, attempt FROM jobs").fetchall() == [("ready", 1)]
+    # Not at once: it is tried again a little later.
+    assert midfold.work(store, narrate) == []
+
+
+def test_what_is_no_text_is_a_type_error(store, wanting):
+    with pytest.raises(TypeError):
+        midfold.work(store, lambda request: 5)
+    with pytest.raises(midfold.StoreError):
+        midfold.work("postgres://me:secret@127.0.0.1:1/x", narrate)
 
 
 def test_the_command_line_reads_what_python_stored(cli, store, session_messages):

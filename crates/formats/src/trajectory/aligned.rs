@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use midfold_core::trajectory::TurnMap;
 
+use super::row::Row;
 use crate::scan;
 
 /// Members of a row that are taken for such a list, where it has as many elements as there are
@@ -25,17 +26,16 @@ pub const ALIGNED: &[&str] = &[
 
 /// The list members of the row that are aligned with `turns` turns.
 pub(super) fn lists<'a>(
-    bytes: &'a [u8],
+    row: &'a Row<'_>,
     turns: usize,
     more: &'a [String],
 ) -> impl Iterator<Item = Vec<Range<usize>>> + 'a {
-    let known = |member: &scan::Member| {
-        let names = ALIGNED.iter().copied().chain(more.iter().map(String::as_str));
-        names.into_iter().any(|name| member.is(bytes, name))
-    };
-    scan::members(bytes, 0..bytes.len())
-        .filter(move |member| bytes.get(member.value.start) == Some(&b'[') && known(member))
-        .map(|member| scan::elements(bytes, member.value).collect::<Vec<_>>())
+    let bytes = row.bytes;
+    let known = |name: &str| ALIGNED.contains(&name) || more.iter().any(|more| more == name);
+    row.members
+        .iter()
+        .filter(move |(name, value)| bytes.get(value.start) == Some(&b'[') && known(name))
+        .map(|(_, value)| scan::elements(bytes, value.clone()).collect::<Vec<_>>())
         .filter(move |elements| elements.len() == turns)
 }
 

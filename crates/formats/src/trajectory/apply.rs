@@ -88,14 +88,15 @@ pub(super) fn apply_spent(
     let map = TurnMap::folded(row.turns.len(), span, own_turn);
     let (edits, changed) = (writer.edits, writer.changed);
     let mut edits = in_row(row, edits);
-    for elements in aligned::lists(row.bytes, row.turns.len(), &settings.aligned) {
+    for elements in aligned::lists(row, row.turns.len(), &settings.aligned) {
         edits.extend(aligned::edit(row.bytes, &elements, &map));
     }
     let bytes = splice(row.bytes, edits);
-    let mut metrics = measured(&bytes, &map, &changed, weights, settings, counter)?;
+    let new = Row::read(&bytes)?;
+    let mut metrics = measured(&new, &map, &changed, weights, settings, counter);
     spent.note(&mut metrics);
-    let bytes = if settings.row_metrics { with_metrics(bytes, &metrics)? } else { bytes };
-    Ok(Applied { bytes, metrics, map })
+    let with_metrics = settings.row_metrics.then(|| with_metrics(&new, &metrics)).transpose()?;
+    Ok(Applied { bytes: with_metrics.unwrap_or(bytes), metrics, map })
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -219,35 +220,36 @@ fn splice(bytes: &[u8], mut edits: Vec<Edit>) -> Vec<u8> {
 
 /// What the new row costs: turns that are the same bytes were counted already.
 fn measured(
-    bytes: &[u8],
+    new: &Row<'_>,
     map: &TurnMap,
     changed: &[usize],
     weights: &Weights,
     settings: &Settings,
     counter: &dyn Counter,
-) -> Result<Metrics, RowError> {
-    let new = Row::read(bytes)?;
+) -> Metrics {
     let target = settings.limits.target;
     let kept = |at: &usize| map.get(*at).is_some() && !changed.contains(at);
     let same: u64 = (0..weights.turns.len()).filter(kept).map(|at| weights.turns[at].tokens).sum();
     let others = changed.iter().filter_map(|&at| map.get(at)).chain(map.summary());
-    let others: u64 = others.map(|at| turn_tokens(&new, at, counter)).sum();
+    let mut scratch = String::new();
+    let others: u64 = others.map(|at| turn_tokens(new, at, counter, &mut scratch)).sum();
     let before = Metrics::unchanged(weights.total(), weights.turns.len(), target);
     let span = map.span().unwrap_or(Span { start: 0, end: 0 });
-    Ok(before.folded(span, weights.envelope + same + others, new.turns.len(), target))
+    before.folded(span, weights.envelope + same + others, new.turns.len(), target)
 }
 
 /// The row with a member `compression_metrics`, at its end or in the place of an earlier one.
-fn with_metrics(bytes: Vec<u8>, metrics: &Metrics) -> Result<Vec<u8>, RowError> {
+fn with_metrics(row: &Row<'_>, metrics: &Metrics) -> Result<Vec<u8>, RowError> {
     const NAME: &str = "compression_metrics";
     let json = serde_json::to_vec(metrics).map_err(|error| RowError::NotJson(error.to_string()))?;
-    let earlier = crate::scan::get(&bytes, 0..bytes.len(), NAME);
+    // The last one wins where the name stands twice.
+    let earlier = row.members.iter().rfind(|(name, _)| name == NAME);
     let edit = match earlier {
-        Some(value) => (value, json),
+        Some((_, value)) => (value.clone(), json),
         None => {
-            let end = Row::read(&bytes)?.end.saturating_sub(1);
+            let end = row.end.saturating_sub(1);
             (end..end, [format!(r#", "{NAME}": "#).as_bytes(), &json].concat())
         }
     };
-    Ok(splice(&bytes, vec![edit]))
+    Ok(splice(row.bytes, vec![edit]))
 }

@@ -156,13 +156,29 @@ impl Folding<'_> {
         settings: &Settings,
         counter: &dyn Counter,
     ) -> Result<Compressed, RowError> {
-        let Self { row, weights, span, cap } = self;
-        let (summary, has_room) = composed(row, *span, *cap, narrated, counter);
+        let (summary, has_room) = composed(&self.row, self.span, self.cap, narrated, counter);
         let mut spent = spent.clone();
         if narrated.is_some() && !has_room {
             spent.refused = Some("no-room".to_owned());
         }
-        let applied = apply_spent(row, *span, &summary, &spent, weights, settings, counter)?;
+        self.finish_with(&summary, &spent, settings, counter)
+    }
+
+    /// The last pass with a summary from anywhere, placed as it is given: nobody judges it and
+    /// nothing computed stands beside it. Tags and template tokens in it lose their meaning, and
+    /// a row that it would not make shorter stays as it is. Its length is the caller's affair.
+    ///
+    /// # Errors
+    /// As [`Folding::finish`].
+    pub fn finish_with(
+        &self,
+        summary: &str,
+        spent: &Spent,
+        settings: &Settings,
+        counter: &dyn Counter,
+    ) -> Result<Compressed, RowError> {
+        let Self { row, weights, span, .. } = self;
+        let applied = apply_spent(row, *span, summary, spent, weights, settings, counter)?;
         if applied.metrics.compressed_tokens >= applied.metrics.original_tokens {
             // Nothing was gained: better no summary.
             let mut done = unchanged(row, weights.total(), true, settings)?;

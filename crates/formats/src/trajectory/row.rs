@@ -96,6 +96,8 @@ pub struct Row<'a> {
     pub(super) shape: Shape,
     pub(super) turns: Vec<TurnAt>,
     pub(super) tools: Option<Range<usize>>,
+    /// All members but the list of turns, in order: names, and where in the bytes the values are.
+    pub(super) members: Vec<(Cow<'a, str>, Range<usize>)>,
     pub(super) found: bool,
 }
 
@@ -119,15 +121,24 @@ impl<'a> Row<'a> {
         check(bytes)?;
         let mut lists: [Option<Found>; 2] = [None, None];
         let mut tools = None;
+        let mut members = Vec::new();
         let mut walk = Walk::new(bytes);
         if walk.peek() != Some(b'{') {
             return Err(RowError::NotAnObject);
         }
-        let whole = walk.object(|walk, key| match key.name() {
-            "conversations" => lists[0] = Some(read_list(walk)),
-            "messages" => lists[1] = Some(read_list(walk)),
-            "tools" => tools = Some(walk.value()),
-            _ => {}
+        let whole = walk.object(|walk, key| {
+            let value = match LISTS.iter().position(|list| *list == key.name()) {
+                Some(at) => {
+                    let (list, value) = read_list(walk);
+                    lists[at] = Some(list);
+                    value
+                }
+                None => walk.value(),
+            };
+            if key.name() == "tools" {
+                tools = Some(value.clone());
+            }
+            members.push((Cow::Owned(key.name().to_owned()), value));
         });
         let none = Row {
             bytes,
@@ -137,6 +148,7 @@ impl<'a> Row<'a> {
             shape: Shape::Messages,
             turns: Vec::new(),
             tools,
+            members,
             found: false,
         };
         let Some((at, found)) =
@@ -144,7 +156,8 @@ impl<'a> Row<'a> {
         else {
             return Ok(none);
         };
-        let row = Row { found: true, ..none };
+        let mut row = Row { found: true, ..none };
+        row.members.retain(|(name, _)| name != LISTS[at]);
         match found {
             Found::List(list) => list.finish(row),
             Found::Other(token) if bytes.get(token.start) == Some(&b'"') => {
@@ -207,13 +220,15 @@ struct List {
     bad: Option<(usize, &'static str)>,
 }
 
-fn read_list(walk: &mut Walk<'_>) -> Found {
+/// A list of turns, and where it is.
+fn read_list(walk: &mut Walk<'_>) -> (Found, Range<usize>) {
     if walk.peek() != Some(b'[') {
-        return Found::Other(walk.value());
+        let value = walk.value();
+        return (Found::Other(value.clone()), value);
     }
     let mut list = List::default();
-    walk.array(|walk| list.turn(walk));
-    Found::List(list)
+    let value = walk.array(|walk| list.turn(walk));
+    (Found::List(list), value)
 }
 
 impl List {
@@ -258,7 +273,7 @@ fn encoded<'a>(row: Row<'a>, token: Range<usize>, name: &'static str) -> Result<
     if check(&text).is_err() {
         return Err(RowError::NotAList(name));
     }
-    let Found::List(list) = read_list(&mut Walk::new(&text)) else {
+    let (Found::List(list), _) = read_list(&mut Walk::new(&text)) else {
         return Err(RowError::NotAList(name));
     };
     list.finish(Row { text: Cow::Owned(text), token: Some(token), ..row })

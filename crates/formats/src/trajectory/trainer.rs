@@ -74,7 +74,7 @@ impl Trainer {
             content(row, at, &turn)?;
             pairs.step(row, at, &turn)?;
         }
-        let forgotten = aligned::lists(row.bytes, turns_before, aligned).next().is_some();
+        let forgotten = aligned::lists(row, turns_before, aligned).next().is_some();
         if forgotten && turns_before != turns.len() {
             return flaw("misaligned", 0, "a list beside the turns has elements for other turns");
         }

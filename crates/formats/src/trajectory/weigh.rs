@@ -29,8 +29,12 @@ impl Weights {
 /// them does not.
 #[must_use]
 pub fn weigh(row: &Row<'_>, counter: &dyn Counter) -> Weights {
+    let mut scratch = String::new();
     let turns = (0..row.turns.len())
-        .map(|at| Turn { role: row.turns[at].role, tokens: turn_tokens(row, at, counter) })
+        .map(|at| {
+            let tokens = turn_tokens(row, at, counter, &mut scratch);
+            Turn { role: row.turns[at].role, tokens }
+        })
         .collect();
     let tools = row.tools.clone().map_or(&b""[..], |tools| &row.bytes[tools]);
     let envelope = match tools {
@@ -41,13 +45,18 @@ pub fn weigh(row: &Row<'_>, counter: &dyn Counter) -> Weights {
     Weights { turns, envelope }
 }
 
-/// Tokens of one turn.
-pub(super) fn turn_tokens(row: &Row<'_>, at: usize, counter: &dyn Counter) -> u64 {
+/// Tokens of one turn. `scratch` is the place for a text that has to be decoded.
+pub(super) fn turn_tokens(
+    row: &Row<'_>,
+    at: usize,
+    counter: &dyn Counter,
+    scratch: &mut String,
+) -> u64 {
     let turn = &row.turns[at];
     match (row.shape, &turn.value) {
         (Shape::ShareGpt, Some(value)) => {
-            let text = jsonstr::decode(&row.text[value.clone()]);
-            u64::from(counter.count(&text, Content::Prose))
+            let text = jsonstr::decode_with(&row.text[value.clone()], scratch);
+            u64::from(counter.count(text, Content::Prose))
         }
         (Shape::ShareGpt, None) => 0,
         (Shape::Messages, _) => {

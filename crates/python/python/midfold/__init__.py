@@ -14,9 +14,9 @@
 >>> result.report.tokens_after < result.report.tokens_before
 True
 
-`compact` folds one conversation; a `Session` holds one and folds when it is due; `verify` checks
-what came out; `replay` measures policies on a recording; `trajectories` makes training rows fit,
-and `arrow` those of columns.
+`compact` folds one conversation; a `Session` holds one and folds when it is due; `work` has what
+sessions in a store want narrated; `verify` checks what came out; `replay` measures policies on a
+recording; `trajectories` makes training rows fit, and `arrow` those of columns.
 Everything runs without the interpreter's lock and may be called from any thread.
 """
 
@@ -36,8 +36,9 @@ from ._midfold import (
     replay,
     tokenizers,
     verify,
+    work,
 )
-from ._types import Folding, Report, Result, Verification
+from ._types import Folding, Report, Result, Verification, Worked
 
 __all__ = [
     "BudgetError",
@@ -53,6 +54,7 @@ __all__ = [
     "SummaryRequest",
     "TokenizerError",
     "Verification",
+    "Worked",
     "__version__",
     "arrow",
     "compact",
@@ -63,4 +65,5 @@ __all__ = [
     "tokenizers",
     "trajectories",
     "verify",
+    "work",
 ]

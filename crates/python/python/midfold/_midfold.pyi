@@ -6,7 +6,7 @@ from typing import Any, Callable, Literal, final
 
 from typing_extensions import TypeAlias
 
-from ._types import Folding, Result, Verification
+from ._types import Folding, Result, Verification, Worked
 
 __all__ = [
     "BatchCompressor",
@@ -26,6 +26,7 @@ __all__ = [
     "replay",
     "tokenizers",
     "verify",
+    "work",
 ]
 
 __version__: str
@@ -81,6 +82,13 @@ def replay(
     model: str | None = None,
     progress: Callable[[int, int], object] | None = None,
 ) -> list[dict[str, Any]]: ...
+def work(
+    store: str,
+    narrate: Callable[[SummaryRequest], str],
+    *,
+    limit: int | None = None,
+    model: str = ...,
+) -> list[Worked]: ...
 def presets() -> list[str]: ...
 def tokenizers() -> list[str]: ...
 def recall_tools(shape: Literal["openai", "anthropic"] = "openai") -> list[dict[str, Any]]: ...

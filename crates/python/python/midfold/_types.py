@@ -88,3 +88,22 @@ class Verification:
 
     def __bool__(self) -> bool:
         return self.ok
+
+
+@dataclass(frozen=True)
+class Worked:
+    """What came of a narration that a stored session wanted. True where a fold is ready."""
+
+    job: int
+    session: str
+    #: The events that it stands for: from, up to.
+    events: tuple[int, int]
+    #: Which try it was, from 1.
+    attempt: int
+    #: `accepted`, why it will not be used, or why there is none (`server`, `stale`, `lost`, ...).
+    code: str
+    detail: str
+    folded: bool
+
+    def __bool__(self) -> bool:
+        return self.folded

@@ -1,0 +1,161 @@
+//! `midfold.work`: the narrations that the sessions of a store want, written by a function.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread;
+use std::time::Duration;
+
+use midfold::core::event::Usage;
+use midfold::core::narrate::{
+    FailureClass, SummaryFailure, SummaryReply, SummaryRequest as Request,
+};
+use midfold::store::worker::{Report, Worker};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+use tokio::sync::oneshot;
+
+use crate::clock::now;
+use crate::engine::Place;
+use crate::errors::{Failure, Kind};
+use crate::python::make;
+use crate::summary::{SummaryRequest, answer};
+
+/// How often Ctrl-C is looked for while the store works.
+const TICK: Duration = Duration::from_millis(100);
+
+type Answer = Result<SummaryReply, SummaryFailure>;
+type Question = (Request, oneshot::Sender<Answer>);
+
+/// Takes jobs from the queue of a store, and has `narrate` write what they want: it is called with
+/// a `SummaryRequest`, on this thread, and returns the text. Each answer is judged, and the fold
+/// that comes of it is stored. Ends when no job is due, or after `limit` of them; returns what came
+/// of each. `model` is the name that records show.
+///
+/// A job is this worker's for as long as `narrate` takes. What it raises ends the work and comes
+/// out here, Ctrl-C too; its job goes back into the queue, to be tried again a little later.
+///
+/// >>> import midfold
+/// >>> midfold.work("memory", lambda request: "...")
+/// []
+#[pyfunction]
+#[pyo3(signature = (store, narrate, *, limit=None, model=String::new()))]
+pub fn work<'py>(
+    py: Python<'py>,
+    store: &str,
+    narrate: Py<PyAny>,
+    limit: Option<usize>,
+    model: String,
+) -> PyResult<Bound<'py, PyList>> {
+    let limit = limit.unwrap_or(usize::MAX);
+    let stop = AtomicBool::new(false);
+    // Python is called here, where it called; the store is driven beside it, so that a claim is
+    // kept while a model takes its time.
+    let (done, raised) = py.detach(|| {
+        let place = match Place::open(store) {
+            Ok(place) => place,
+            Err(failure) => return (Err(failure), None),
+        };
+        let (ask, asked) = channel();
+        let (place, stop) = (&place, &stop);
+        thread::scope(|scope| {
+            let steps = scope.spawn(move || steps(place, limit, stop, &ask));
+            let raised = serve(&asked, stop, |request| call(&narrate, request, &model));
+            let died =
+                |_| Err(Failure::new(Kind::Store, "the thread that drives the store has died"));
+            (steps.join().unwrap_or_else(died), raised)
+        })
+    });
+    if let Some(raised) = raised {
+        return Err(raised);
+    }
+    let done = done?;
+    let reports = done.iter().map(|report| told(py, report)).collect::<PyResult<Vec<_>>>()?;
+    PyList::new(py, reports)
+}
+
+/// Jobs one after the other, until there is none or somebody wants to stop.
+fn steps(
+    place: &Place,
+    limit: usize,
+    stop: &AtomicBool,
+    ask: &Sender<Question>,
+) -> Result<Vec<Report>, Failure> {
+    let name = format!("midfold-python-{}", std::process::id());
+    let worker = Worker::new(place.store(), &name, Arc::new(now));
+    let mut done = Vec::new();
+    while done.len() < limit && !stop.load(Ordering::Relaxed) {
+        let step = worker.step(|request| {
+            let (back, answer) = oneshot::channel();
+            let sent = ask.send((request, back)).is_ok();
+            async move {
+                let nobody = || given_back("nobody is there to ask".to_owned());
+                if sent { answer.await.unwrap_or_else(|_| nobody()) } else { nobody() }
+            }
+        });
+        match place.block_on(|_| step)? {
+            Some(report) => done.push(report),
+            None => break,
+        }
+    }
+    Ok(done)
+}
+
+/// Answers until nobody asks any more. What Python raised first.
+fn serve(
+    asked: &Receiver<Question>,
+    stop: &AtomicBool,
+    call: impl Fn(&Request) -> PyResult<Answer>,
+) -> Option<PyErr> {
+    let mut raised = None;
+    loop {
+        let asked = asked.recv_timeout(TICK);
+        let found = match &asked {
+            // It was asked just when it was told to stop.
+            Ok(_) if raised.is_some() => Ok(given_back("the work was stopped".to_owned())),
+            Ok((request, _)) => call(request),
+            Err(RecvTimeoutError::Timeout) => {
+                Python::attach(|py| py.check_signals()).map(|()| given_back(String::new()))
+            }
+            Err(RecvTimeoutError::Disconnected) => return raised,
+        };
+        let answer = found.unwrap_or_else(|error| {
+            // Before the answer is sent: no other job is to be taken.
+            stop.store(true, Ordering::Relaxed);
+            // What it says may hold a key or texts, and this is stored: its kind has to do.
+            let kind = Python::attach(|py| error.get_type(py).name().map(|name| name.to_string()));
+            let answer = given_back(kind.unwrap_or_default());
+            raised.get_or_insert(error);
+            answer
+        });
+        if let Ok((_, back)) = asked {
+            // Where another worker has the job by now nobody listens.
+            let _ = back.send(answer);
+        }
+    }
+}
+
+/// The text that Python returns, as the engine takes it.
+fn call(narrate: &Py<PyAny>, request: &Request, model: &str) -> PyResult<Answer> {
+    let request = SummaryRequest { request: request.clone() };
+    let text: String = Python::attach(|py| narrate.call1(py, (request,))?.extract(py))?;
+    Ok(answer(Some(text), None, "stop", model.to_owned(), Usage::default())?)
+}
+
+/// A job that is tried again later.
+fn given_back(detail: String) -> Answer {
+    Err(SummaryFailure { class: FailureClass::Server, detail })
+}
+
+/// What came of a job, as `midfold.Worked`.
+fn told<'py>(py: Python<'py>, report: &Report) -> PyResult<Bound<'py, PyAny>> {
+    let fields = PyDict::new(py);
+    fields.set_item("job", report.job)?;
+    fields.set_item("session", &report.session)?;
+    fields.set_item("events", (report.span.start, report.span.end))?;
+    fields.set_item("attempt", report.attempt)?;
+    fields.set_item("code", &report.code)?;
+    fields.set_item("detail", &report.detail)?;
+    fields.set_item("folded", report.folded)?;
+    make(py, "Worked", &fields)
+}
