@@ -32,9 +32,9 @@ const WORD: usize = 3;
 /// let mut gone = Gone::default();
 /// gone.add(0, By::Result, "src/retry.rs and src/http.rs");
 /// gone.add(1, By::Assistant, "src/main.rs");
-/// let names = gone.ranked("how does the retry work?", |name| name == "src/main.rs");
-/// assert_eq!(names[0], "src/retry.rs");
-/// assert_eq!(names.len(), 2);
+/// let names = gone.best("how does the retry work?", 2_000, |name| name == "src/main.rs");
+/// assert_eq!(names.names, ["src/retry.rs", "src/http.rs"]);
+/// assert_eq!(names.more, 0);
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Gone {
@@ -85,23 +85,48 @@ impl Gone {
 
     /// The names that are not `here`, the most likely needed for the question first: by how they
     /// were used, by their length, by the words that they share with the question, the newest
-    /// before the oldest.
-    pub fn ranked(&self, question: &str, here: impl Fn(&str) -> bool) -> Vec<&str> {
-        let asked: FxHashSet<String> = words(question).collect();
+    /// before the oldest. As many as `chars` characters hold, one space apart.
+    pub fn best(&self, question: &str, chars: usize, here: impl Fn(&str) -> bool) -> Best<'_> {
+        let asked: FxHashSet<String> = words(question).map(str::to_ascii_lowercase).collect();
+        let mut word = String::new();
         let gone = self.ids.iter().filter(|(id, _)| !here(id));
         let mut ranked: Vec<_> = gone
-            .map(|(id, used)| (Reverse(self.value(id, used, &asked)), used.first, id))
+            .map(|(id, used)| (Reverse(self.value(id, used, &asked, &mut word)), used.first, id))
             .collect();
+        let all = ranked.len();
+        // A name and its space are two characters at least: more can never be told.
+        let most = chars / 2 + 1;
+        if most < all {
+            ranked.select_nth_unstable(most);
+            ranked.truncate(most);
+        }
         ranked.sort_unstable();
-        ranked.into_iter().map(|(_, _, id)| id).collect()
+        let mut room = chars + 1;
+        let fits = |name: &&str| {
+            let left = room.checked_sub(name.len() + 1);
+            room = left.unwrap_or(0);
+            left.is_some()
+        };
+        let names: Vec<_> = ranked.into_iter().map(|(_, _, id)| id).take_while(fits).collect();
+        Best { more: all - names.len(), names }
     }
 
-    fn value(&self, id: &str, used: &IdUse, asked: &FxHashSet<String>) -> i64 {
+    /// `word`: room for one.
+    fn value(
+        &self,
+        id: &str,
+        used: &IdUse,
+        asked: &FxHashSet<String>,
+        word: &mut String,
+    ) -> i64 {
         let (mut all, mut shared) = (0, 0);
         if !asked.is_empty() {
-            for word in words(id) {
+            for part in words(id) {
+                word.clear();
+                word.push_str(part);
+                word.make_ascii_lowercase();
                 all += 1;
-                shared += i64::from(asked.contains(&word));
+                shared += i64::from(asked.contains(word.as_str()));
             }
         }
         let weight = if asked.len() > QUESTION { ASKED } else { MEANT };
@@ -110,22 +135,19 @@ impl Gone {
     }
 }
 
-/// As many of the names, one space apart, as `chars` characters hold.
-#[must_use]
-pub fn fit<'a>(names: &[&'a str], chars: usize) -> Vec<&'a str> {
-    let mut room = chars + 1;
-    let fits = |name: &&&str| {
-        let left = room.checked_sub(name.len() + 1);
-        room = left.unwrap_or(0);
-        left.is_some()
-    };
-    names.iter().take_while(fits).copied().collect()
+/// Names that left, the best of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Best<'a> {
+    /// The most likely needed first.
+    pub names: Vec<&'a str>,
+    /// How many more there are.
+    pub more: usize,
 }
 
-/// The words of a text or a name, in lower case: `showThemeSelector` has three.
-fn words(text: &str) -> impl Iterator<Item = String> + '_ {
+/// The words of a text or a name: `showThemeSelector` has three.
+fn words(text: &str) -> impl Iterator<Item = &str> {
     let parts = text.split(|c: char| !c.is_ascii_alphabetic()).filter(|part| part.len() >= WORD);
-    parts.flat_map(humps).filter(|word| word.len() >= WORD).map(str::to_ascii_lowercase)
+    parts.flat_map(humps).filter(|word| word.len() >= WORD)
 }
 
 /// Cuts a run of letters before each upper-case letter that follows a lower-case one.
@@ -150,14 +172,14 @@ mod tests {
     #[test]
     fn a_name_has_the_words_of_its_humps() {
         let found: Vec<_> = words("showThemeSelector my_HTTPServer2 ab é").collect();
-        assert_eq!(found, ["show", "theme", "selector", "httpserver"]);
+        assert_eq!(found, ["show", "Theme", "Selector", "HTTPServer"]);
     }
 
     #[test]
     fn what_is_here_is_not_gone_and_the_question_comes_first() {
         let mut gone = Gone::default();
         gone.add(3, By::Result, "loadConfig parseTheme saveColor");
-        assert_eq!(gone.ranked("the theme", |id| id == "saveColor"), ["parseTheme", "loadConfig"]);
+        assert_eq!(gone.best("the theme", 99, |id| id == "saveColor").names, ["parseTheme", "loadConfig"]);
     }
 
     #[test]
@@ -165,13 +187,15 @@ mod tests {
         let mut gone = Gone::default();
         gone.add(0, By::Result, "first_one");
         gone.add(90, By::Result, "later_one");
-        assert_eq!(gone.ranked("", |_| false), ["later_one", "first_one"]);
+        assert_eq!(gone.best("", 99, |_| false).names, ["later_one", "first_one"]);
     }
 
     #[test]
     fn only_whole_names_fit() {
-        assert_eq!(fit(&["ab_1", "cd_2", "ef_3"], 9), ["ab_1", "cd_2"]);
-        assert_eq!(fit(&["ab_1", "cd_2"], 8), ["ab_1"]);
-        assert!(fit(&["ab_1"], 3).is_empty());
+        let mut gone = Gone::default();
+        gone.add(0, By::Result, "ab_1 cd_2 ef_3");
+        assert_eq!(gone.best("", 9, |_| false).names, ["ab_1", "cd_2"]);
+        assert_eq!(gone.best("", 8, |_| false), Best { names: vec!["ab_1"], more: 2 });
+        assert_eq!(gone.best("", 3, |_| false), Best { names: vec![], more: 3 });
     }
 }

@@ -22,7 +22,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::narrate::{SummaryFailure, SummaryReply, SummaryRequest};
 use crate::plan::PlanError;
 use crate::policy::Policy;
-use crate::recap::gone::{self, By, Gone};
+use crate::recap::gone::{By, Gone};
 use crate::replay::check::Checker;
 use crate::replay::drive::{Asked, Driver, Folded};
 use crate::replay::fabric::Fabric;
@@ -393,8 +393,8 @@ impl Run<'_> {
         }
         self.searched = upto;
         let here = |id: &str| recording.ids.get(id).is_some_and(|id| self.held.ids.has(id));
-        let names = self.gone.ranked(&newest(recording, upto), here);
-        gone::fit(&names, BACK).into_iter().filter_map(|id| recording.ids.get(id)).collect()
+        let names = self.gone.best(&newest(recording, upto), BACK, here);
+        names.names.into_iter().filter_map(|id| recording.ids.get(id)).collect()
     }
 
     /// Files that calls used before the newest fold, and what this request's answer reads again.

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use midfold_core::fold::{Entry, Fold};
 use midfold_core::ids::identifiers;
-use midfold_core::recap::gone::{By, Gone, fit};
+use midfold_core::recap::gone::{By, Gone};
 use midfold_core::recap::redact::Redactor;
 use midfold_formats::DialectKind;
 use serde::Serialize;
@@ -67,10 +67,10 @@ pub async fn names(
             }
         }
     }
-    let ranked = gone.ranked(question, |name| here.contains(name));
-    let names = fit(&ranked, max_chars.clamp(1, MAX_NAME_CHARS));
-    let more = ranked.len() - names.len();
-    Ok(GoneNames { names: names.into_iter().map(str::to_owned).collect(), more })
+    let chars = max_chars.clamp(1, MAX_NAME_CHARS);
+    let best = gone.best(question, chars, |name| here.contains(name));
+    let names = best.names.into_iter().map(str::to_owned).collect();
+    Ok(GoneNames { names, more: best.more })
 }
 
 /// The names of the messages that the fold itself made: the recap, and what is sent shortened.
