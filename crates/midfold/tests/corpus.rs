@@ -4,8 +4,11 @@
 
 mod common;
 
+use std::path::Path;
+
 use bytes::Bytes;
 use common::{conversations, corpus, log};
+use midfold::core::replay::Measures;
 use midfold::core::verify::{Case, verify};
 use midfold::formats::profile;
 use midfold::formats::read::{Format, read};
@@ -114,6 +117,52 @@ fn default_keeps_what_the_agent_needs_next() {
         assert!(ours.cost_ratio() <= 0.95 * marker.cost_ratio());
         assert!(ours.rules.ratio() >= 0.98, "{}", ours.rules.ratio());
         assert_eq!((ours.over, ours.invalid), (0, 0));
+    }
+}
+
+/// `default` with a longer tail or a later line, or both: `examples/policies`.
+const RUNGS: [&str; 5] = ["tail-10", "tail-04", "tail-16", "tail-40", "tail-62"];
+
+/// The second ruler counts words, so it follows how much is sent. At the same cost it tells the same
+/// order as the first (docs/PRESETS.md): whatever another strategy spends, `default` with as much to
+/// spend keeps more by both; what costs even less than `default` keeps less by both.
+#[test]
+fn both_rulers_tell_the_same_order_at_the_same_cost() {
+    let Some(root) = corpus() else {
+        println!("skipped: no corpus");
+        return;
+    };
+    let sessions = common::coding_sessions(&root);
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/policies");
+    let rungs = RUNGS.map(|name| {
+        let text = std::fs::read_to_string(examples.join(name).with_extension("toml")).unwrap();
+        Policy::from_toml(&text).unwrap()
+    });
+    for window in [16_000, 32_000, 60_000] {
+        let run = |policy: &Policy| {
+            let (sum, n) = common::replay(&sessions, policy, window, |_, _| {});
+            println!("{}", common::line(window, &policy.name, n, &sum));
+            sum
+        };
+        let default = run(&Policy::preset("default").unwrap());
+        let mut ours: Vec<_> = rungs.iter().map(run).collect();
+        ours.insert(0, default.clone());
+        for sum in &ours {
+            assert_eq!((sum.over, sum.invalid), (0, 0));
+        }
+        let others = Policy::preset_names().into_iter().chain(Policy::baseline_names());
+        for name in others.filter(|name| *name != "default") {
+            let other = run(&Policy::preset(name).unwrap());
+            let more = |sum: &Measures| {
+                sum.at_risk.ratio() > other.at_risk.ratio() && sum.rare.ratio() > other.rare.ratio()
+            };
+            let spends = |sum: &&Measures| sum.cost_ratio() <= other.cost_ratio();
+            let cheaper = other.cost_ratio() < default.cost_ratio();
+            assert!(
+                ours.iter().filter(spends).any(more) || cheaper && more(&default),
+                "{name} at {window}"
+            );
+        }
     }
 }
 
