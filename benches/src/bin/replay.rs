@@ -4,7 +4,7 @@
 //! `cargo run --release -p midfold-benches --no-default-features --bin replay -- [FILE]`
 //!
 //! Without a file: the generated transcript of 10,000 messages. Counts are exact (o200k). With
-//! `--only mask@128000` one row.
+//! `--only mask@128000` one row; with `--search` what a search brings back is looked for, too.
 #![expect(clippy::print_stdout, reason = "a program for the terminal")]
 
 use std::time::Duration;
@@ -21,6 +21,8 @@ const ROUNDS: usize = 3;
 
 fn main() -> Result<()> {
     let mut arguments: Vec<String> = std::env::args().skip(1).collect();
+    let search = arguments.iter().position(|argument| argument == "--search");
+    let search = search.map(|at| arguments.remove(at)).is_some();
     let at = arguments.iter().position(|argument| argument == "--only");
     let only = at.map(|at| arguments.drain(at..).nth(1).unwrap_or_default());
     let input = match arguments.first() {
@@ -43,7 +45,7 @@ fn main() -> Result<()> {
             let settings = Settings {
                 window,
                 rules: &rules,
-                search: false,
+                search,
                 prices: &prices,
                 clock: None,
             };

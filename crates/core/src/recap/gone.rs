@@ -5,10 +5,12 @@
 
 use std::cmp::Reverse;
 
-use rustc_hash::FxHashSet;
+use compact_str::CompactString;
+use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
 
 use crate::ids::identifiers;
-use crate::recap::idtable::{IdTable, IdUse};
+use crate::recap::idtable::IdUse;
 use crate::recap::rank::{hope, log2, worth};
 use crate::view::{Role, View};
 
@@ -32,14 +34,30 @@ const WORD: usize = 3;
 /// let mut gone = Gone::default();
 /// gone.add(0, By::Result, "src/retry.rs and src/http.rs");
 /// gone.add(1, By::Assistant, "src/main.rs");
-/// let names = gone.best("how does the retry work?", 2_000, |name| name == "src/main.rs");
-/// assert_eq!(names.names, ["src/retry.rs", "src/http.rs"]);
-/// assert_eq!(names.more, 0);
+/// let names = gone.best("how does the retry work?", 2_000, |_, name| name == "src/main.rs");
+/// assert_eq!(names, ["src/retry.rs", "src/http.rs"]);
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Gone {
-    ids: IdTable,
+    names: Vec<Name>,
+    numbers: FxHashMap<CompactString, u32>,
+    /// Words of names, and their numbers.
+    words: FxHashMap<String, u32>,
+    /// Every use, in order: which event, which name. Of a name the last one counts.
+    uses: Vec<(u32, u32)>,
     newest: u32,
+    /// The most that a name was ever worth.
+    most: i64,
+    /// The length of the shortest name.
+    shortest: Option<usize>,
+}
+
+#[derive(Clone, Debug)]
+struct Name {
+    id: CompactString,
+    used: IdUse,
+    worth: i64,
+    words: SmallVec<[u32; 4]>,
 }
 
 /// Who used a name.
@@ -69,36 +87,81 @@ impl By {
 impl Gone {
     /// Takes in the text of an event. Events come in order.
     pub fn add(&mut self, seq: u32, by: By, text: &str) {
-        identifiers(text).for_each(|id| self.add_name(seq, by, id));
-    }
-
-    /// Takes in one name of an event.
-    pub fn add_name(&mut self, seq: u32, by: By, id: &str) {
-        self.newest = self.newest.max(seq);
-        let Some(used) = self.ids.once(id, seq) else { return };
-        match by {
-            By::Assistant => used.said += 1,
-            By::User => used.user += 1,
-            By::Result => used.result += 1,
+        for id in identifiers(text) {
+            self.add_name(seq, by, id);
         }
     }
 
-    /// The names that are not `here`, the most likely needed for the question first: by how they
-    /// were used, by their length, by the words that they share with the question, the newest
-    /// before the oldest. As many as `chars` characters hold, one space apart.
-    pub fn best(&self, question: &str, chars: usize, here: impl Fn(&str) -> bool) -> Best<'_> {
-        let asked: FxHashSet<String> = words(question).map(str::to_ascii_lowercase).collect();
-        let mut word = String::new();
-        let gone = self.ids.iter().filter(|(id, _)| !here(id));
-        let mut ranked: Vec<_> = gone
-            .map(|(id, used)| (Reverse(self.value(id, used, &asked, &mut word)), used.first, id))
-            .collect();
-        let all = ranked.len();
-        // A name and its space are two characters at least: more can never be told.
-        let most = chars / 2 + 1;
-        if most < all {
-            ranked.select_nth_unstable(most);
-            ranked.truncate(most);
+    /// Takes in one name of an event. The answer is its number: names are numbered as they come,
+    /// from 0.
+    pub fn add_name(&mut self, seq: u32, by: By, id: &str) -> u32 {
+        self.newest = self.newest.max(seq);
+        let number = self.number(id, seq);
+        let Some(name) = self.names.get_mut(number as usize) else { return number };
+        let used = &mut name.used;
+        let fresh = used.last != seq || (used.said | used.user | used.result) == 0;
+        used.last = seq;
+        if fresh {
+            match by {
+                By::Assistant => used.said += 1,
+                By::User => used.user += 1,
+                By::Result => used.result += 1,
+            }
+            name.worth = worth(id, hope(id, used, &[]));
+            self.most = self.most.max(name.worth);
+            self.uses.push((seq, number));
+        }
+        number
+    }
+
+    fn number(&mut self, id: &str, seq: u32) -> u32 {
+        if let Some(number) = self.numbers.get(id) {
+            return *number;
+        }
+        let number = u32::try_from(self.names.len()).unwrap_or(u32::MAX);
+        let mut known = Vec::new();
+        for word in words(id) {
+            let next = u32::try_from(self.words.len()).unwrap_or(u32::MAX);
+            known.push(*self.words.entry(word.to_ascii_lowercase()).or_insert(next));
+        }
+        let used = IdUse { first: seq, last: seq, ..IdUse::default() };
+        self.names.push(Name { id: id.into(), used, worth: 0, words: known.into() });
+        self.numbers.insert(id.into(), number);
+        self.shortest = Some(self.shortest.map_or(id.len(), |shortest| shortest.min(id.len())));
+        number
+    }
+
+    /// The names that are not `here`, by number and name, the most likely needed for the question
+    /// first: by how they were used, by their length, by the words that they share with the
+    /// question, the newest before the oldest. As many as `chars` characters hold, one space apart.
+    pub fn best(
+        &self,
+        question: &str,
+        chars: usize,
+        here: impl Fn(u32, &str) -> bool,
+    ) -> Vec<&str> {
+        let asked = Asked::new(question, &self.words);
+        // More can never be told.
+        let most = chars / (self.shortest.unwrap_or(0) + 1) + 1;
+        let mut ranked: Vec<(Reverse<i64>, u32, &str)> = Vec::with_capacity(most * 4);
+        for &(seq, number) in self.uses.iter().rev() {
+            let Some(name) = self.names.get(number as usize) else { continue };
+            if name.used.last != seq {
+                continue;
+            }
+            let age = AGE * log2(self.newest.saturating_sub(seq));
+            if ranked.len() == most * 4 {
+                ranked.select_nth_unstable(most);
+                ranked.truncate(most + 1);
+                // What is older than this is worth less than all that can be told.
+                if self.most + asked.weight + age < ranked[most].0.0 {
+                    break;
+                }
+            }
+            if !here(number, &name.id) {
+                let value = name.worth + asked.shared(&name.words) + age;
+                ranked.push((Reverse(value), name.used.first, &name.id));
+            }
         }
         ranked.sort_unstable();
         let mut room = chars + 1;
@@ -107,41 +170,48 @@ impl Gone {
             room = left.unwrap_or(0);
             left.is_some()
         };
-        let names: Vec<_> = ranked.into_iter().map(|(_, _, id)| id).take_while(fits).collect();
-        Best { more: all - names.len(), names }
+        ranked.into_iter().map(|(_, _, id)| id).take_while(fits).collect()
     }
 
-    /// `word`: room for one.
-    fn value(
-        &self,
-        id: &str,
-        used: &IdUse,
-        asked: &FxHashSet<String>,
-        word: &mut String,
-    ) -> i64 {
-        let (mut all, mut shared) = (0, 0);
-        if !asked.is_empty() {
-            for part in words(id) {
-                word.clear();
-                word.push_str(part);
-                word.make_ascii_lowercase();
-                all += 1;
-                shared += i64::from(asked.contains(word.as_str()));
-            }
-        }
-        let weight = if asked.len() > QUESTION { ASKED } else { MEANT };
-        let age = self.newest.saturating_sub(used.last);
-        worth(id, hope(id, used, &[])) + weight * shared / all.max(1) + AGE * log2(age)
+    /// How many names are not `here`.
+    pub fn count(&self, here: impl Fn(&str) -> bool) -> usize {
+        self.names.iter().filter(|name| !here(&name.id)).count()
     }
 }
 
-/// Names that left, the best of them.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Best<'a> {
-    /// The most likely needed first.
-    pub names: Vec<&'a str>,
-    /// How many more there are.
-    pub more: usize,
+/// The words of a question, as far as names have them.
+struct Asked {
+    /// By the number of the word.
+    known: Vec<bool>,
+    weight: i64,
+}
+
+impl Asked {
+    fn new(question: &str, numbers: &FxHashMap<String, u32>) -> Self {
+        let mut known = vec![false; numbers.len()];
+        // Whether there are many is all that has to be known of how many there are.
+        let mut asked: FxHashSet<String> = FxHashSet::default();
+        let mut word = String::new();
+        for part in words(question) {
+            word.clear();
+            word.push_str(part);
+            word.make_ascii_lowercase();
+            if let Some(known) = numbers.get(&word).and_then(|at| known.get_mut(*at as usize)) {
+                *known = true;
+            }
+            if asked.len() <= QUESTION && !asked.contains(&word) {
+                asked.insert(word.clone());
+            }
+        }
+        Self { known, weight: if asked.len() > QUESTION { ASKED } else { MEANT } }
+    }
+
+    /// What a name gains by sharing words.
+    fn shared(&self, words: &[u32]) -> i64 {
+        let asked = |word: &&u32| self.known.get(**word as usize) == Some(&true);
+        let shared = i64::try_from(words.iter().filter(asked).count()).unwrap_or(0);
+        self.weight * shared / i64::try_from(words.len().max(1)).unwrap_or(1)
+    }
 }
 
 /// The words of a text or a name: `showThemeSelector` has three.
@@ -179,7 +249,9 @@ mod tests {
     fn what_is_here_is_not_gone_and_the_question_comes_first() {
         let mut gone = Gone::default();
         gone.add(3, By::Result, "loadConfig parseTheme saveColor");
-        assert_eq!(gone.best("the theme", 99, |id| id == "saveColor").names, ["parseTheme", "loadConfig"]);
+        let here = |_, id: &str| id == "saveColor";
+        assert_eq!(gone.best("the theme", 99, here), ["parseTheme", "loadConfig"]);
+        assert_eq!(gone.count(|id| id == "saveColor"), 2);
     }
 
     #[test]
@@ -187,15 +259,50 @@ mod tests {
         let mut gone = Gone::default();
         gone.add(0, By::Result, "first_one");
         gone.add(90, By::Result, "later_one");
-        assert_eq!(gone.best("", 99, |_| false).names, ["later_one", "first_one"]);
+        assert_eq!(gone.best("", 99, |_, _| false), ["later_one", "first_one"]);
     }
 
     #[test]
     fn only_whole_names_fit() {
         let mut gone = Gone::default();
         gone.add(0, By::Result, "ab_1 cd_2 ef_3");
-        assert_eq!(gone.best("", 9, |_| false).names, ["ab_1", "cd_2"]);
-        assert_eq!(gone.best("", 8, |_| false), Best { names: vec!["ab_1"], more: 2 });
-        assert_eq!(gone.best("", 3, |_| false), Best { names: vec![], more: 3 });
+        assert_eq!(gone.best("", 9, |_, _| false), ["ab_1", "cd_2"]);
+        assert_eq!(gone.best("", 8, |_, _| false), ["ab_1"]);
+        assert!(gone.best("", 3, |_, _| false).is_empty());
+        assert!(Gone::default().best("", 9, |_, _| false).is_empty());
+    }
+
+    proptest::proptest! {
+        /// Old names are not all looked at: nothing that could be told is missed.
+        #[test]
+        fn the_best_are_the_best_of_all(
+            uses in proptest::collection::vec((0..60u32, 0..3u8, 0..400u32), 1..900),
+            chars in 1..300usize,
+            question in "[a-d]{3} [a-d]{3}",
+        ) {
+            let mut gone = Gone::default();
+            let mut seq = 0;
+            for (step, by, id) in uses {
+                seq += step;
+                let by = [By::Assistant, By::User, By::Result][usize::from(by)];
+                let (a, b) = ((b'a' + (id % 4) as u8) as char, (b'a' + (id / 4 % 4) as u8) as char);
+                gone.add_name(seq, by, &format!("{a}{b}{a}_{id}"));
+            }
+            let here = |number: u32, _: &str| number.is_multiple_of(7);
+            let asked = Asked::new(&question, &gone.words);
+            let mut all: Vec<_> = (0u32..).zip(&gone.names).filter(|(n, _)| !here(*n, "")).map(|(_, name)| {
+                let age = AGE * log2(gone.newest - name.used.last);
+                let value = name.worth + asked.shared(&name.words) + age;
+                (Reverse(value), name.used.first, name.id.as_str())
+            }).collect();
+            all.sort_unstable();
+            let mut left = chars + 1;
+            let wanted: Vec<_> = all.into_iter().map(|(_, _, id)| id).take_while(|id| {
+                let fits = id.len() < left;
+                left = left.saturating_sub(id.len() + 1);
+                fits
+            }).collect();
+            proptest::prop_assert_eq!(gone.best(&question, chars, here), wanted);
+        }
     }
 }

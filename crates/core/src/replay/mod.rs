@@ -191,6 +191,7 @@ pub fn replay(
         artifacts: std::collections::BTreeSet::new(),
         raw_sent: 0,
         gone: Gone::default(),
+        gone_ids: Vec::new(),
         searched: 0,
         checker: Checker::new(settings.rules),
     };
@@ -217,6 +218,8 @@ struct Run<'a> {
     raw_sent: usize,
     /// The names of the first events of the log.
     gone: Gone,
+    /// Which identifier of the recording each of them is.
+    gone_ids: Vec<u32>,
     /// How many events those are.
     searched: usize,
     /// What the provider says of the context.
@@ -388,13 +391,17 @@ impl Run<'_> {
         for (event, mentions) in events.iter().zip(&recording.mentions[self.searched..upto]) {
             let by = By::of(&event.view);
             for id in &mentions.ids {
-                self.gone.add_name(event.seq, by, recording.ids.text(*id));
+                let number = self.gone.add_name(event.seq, by, recording.ids.text(*id)) as usize;
+                if number == self.gone_ids.len() {
+                    self.gone_ids.push(*id);
+                }
             }
         }
         self.searched = upto;
-        let here = |id: &str| recording.ids.get(id).is_some_and(|id| self.held.ids.has(id));
+        let id = |number: u32| self.gone_ids.get(number as usize).copied();
+        let here = |number, _: &str| id(number).is_some_and(|id| self.held.ids.has(id));
         let names = self.gone.best(&newest(recording, upto), BACK, here);
-        names.names.into_iter().filter_map(|id| recording.ids.get(id)).collect()
+        names.into_iter().filter_map(|id| recording.ids.get(id)).collect()
     }
 
     /// Files that calls used before the newest fold, and what this request's answer reads again.

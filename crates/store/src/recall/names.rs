@@ -68,9 +68,10 @@ pub async fn names(
         }
     }
     let chars = max_chars.clamp(1, MAX_NAME_CHARS);
-    let best = gone.best(question, chars, |name| here.contains(name));
-    let names = best.names.into_iter().map(str::to_owned).collect();
-    Ok(GoneNames { names, more: best.more })
+    let best = gone.best(question, chars, |_, name| here.contains(name));
+    let names: Vec<String> = best.into_iter().map(str::to_owned).collect();
+    let more = gone.count(|name| here.contains(name)) - names.len();
+    Ok(GoneNames { names, more })
 }
 
 /// The names of the messages that the fold itself made: the recap, and what is sent shortened.
