@@ -226,7 +226,8 @@ impl Log {
         while !crate::unit::starts_unit(&self.events, unit) {
             unit -= 1;
         }
-        let place = unit.checked_sub(1).map(|last| (self.events[last].turn, self.events[last].step));
+        let place =
+            unit.checked_sub(1).map(|last| (self.events[last].turn, self.events[last].step));
         self.steps = StepTracker::new(self.profile.joins_assistant());
         self.steps.go_on(place.unwrap_or_default());
         for event in &self.events[unit..] {

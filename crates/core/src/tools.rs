@@ -172,11 +172,7 @@ impl ToolTable {
     #[must_use]
     pub fn of(more: &[ToolEntry]) -> Cow<'static, Self> {
         let builtin = Self::builtin();
-        if more.is_empty() {
-            Cow::Borrowed(builtin)
-        } else {
-            Cow::Owned(builtin.extended(more))
-        }
+        if more.is_empty() { Cow::Borrowed(builtin) } else { Cow::Owned(builtin.extended(more)) }
     }
 
     /// This table with more entries, which win over those that it has.

@@ -2,8 +2,7 @@
 
 use midfold::Policy;
 use midfold::core::replay::{
-    Measures, NameClass, Prices, Recording, Settings, Share, Strategy, percentile,
-    replay as run,
+    Measures, NameClass, Prices, Recording, Settings, Share, Strategy, percentile, replay as run,
 };
 use midfold::formats::profile;
 use pyo3::prelude::*;
@@ -58,11 +57,10 @@ pub fn replay<'py>(
     let asked = strategies.iter().map(|name| asked(name, form)).collect::<Result<Vec<_>, _>>()?;
     let measure = Measure { tokenizer, profile, model, window: None };
     let bytes = Given::new(messages)?.bytes();
-    let (recording, profile) = py.detach(|| {
+    let recording = py.detach(|| {
         let found = given::conversation(&bytes, format)?;
         let prepared = measure.prepare(found.conversation)?;
-        let profile = *prepared.log.profile();
-        Ok::<_, Failure>((Recording::new(prepared.log), profile))
+        Ok::<_, Failure>(Recording::new(prepared.log))
     })?;
     let rows = PyList::empty(py);
     let total = windows.len() * asked.len();
@@ -98,11 +96,7 @@ fn asked(name: &str, form: &str) -> Result<Asked, Failure> {
     }
 }
 
-fn measured(
-    recording: &Recording,
-    asked: &Asked,
-    window: u64,
-) -> Result<Value, Failure> {
+fn measured(recording: &Recording, asked: &Asked, window: u64) -> Result<Value, Failure> {
     let strategy = match asked {
         Asked::Raw => Strategy::Raw,
         Asked::Stateless(policy) => Strategy::Stateless(policy),

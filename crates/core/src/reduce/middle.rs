@@ -253,14 +253,16 @@ impl<'a> Middle<'a> {
         for (at, event) in events.iter().enumerate().skip(self.first) {
             let editable = at < self.end && self.editable[at - self.first];
             let results = event.view.blocks.iter().enumerate().filter(|(_, b)| b.is_result());
-            found.extend(results.map(|(index, view)| ResultRef {
-                // A result without content: there is nothing to edit.
-                block: (editable && !view.body.token.is_empty())
-                    .then_some(BlockRef { event: event.seq, block: index as u32 }),
-                event,
-                view,
-                steps_after: last_step - event.step,
-                turns_after: last_turn - event.turn,
+            found.extend(results.map(|(index, view)| {
+                ResultRef {
+                    // A result without content: there is nothing to edit.
+                    block: (editable && !view.body.token.is_empty())
+                        .then_some(BlockRef { event: event.seq, block: index as u32 }),
+                    event,
+                    view,
+                    steps_after: last_step - event.step,
+                    turns_after: last_turn - event.turn,
+                }
             }));
         }
         found

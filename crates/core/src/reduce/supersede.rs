@@ -68,8 +68,7 @@ fn reason(
         return None;
     }
     let state = |path: &String| later.get(path).copied().unwrap_or_default();
-    let again =
-        |path: &String| state(path).whole || parts.contains(&(path.clone(), facts.range));
+    let again = |path: &String| state(path).whole || parts.contains(&(path.clone(), facts.range));
     if facts.reads.iter().all(again) {
         Some("read-later")
     } else if facts.reads.iter().all(|path| state(path).written || again(path)) {

@@ -352,7 +352,8 @@ impl Stateless<'_> {
         // Read anew it may ask for other repairs.
         let held = self.projection.context();
         let pairs = context.pieces_from(stays).zip(held.pieces_from(stays));
-        self.sent = stays + pairs.take_while(|(sent, held)| same_bytes(&sent.bytes, &held.bytes)).count();
+        self.sent =
+            stays + pairs.take_while(|(sent, held)| same_bytes(&sent.bytes, &held.bytes)).count();
         (same, items)
     }
 

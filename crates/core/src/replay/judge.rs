@@ -125,7 +125,8 @@ impl Held {
     /// The messages.
     pub fn items(&self) -> impl Iterator<Item = &Item> {
         self.messages.iter().map(|message| &message.item)
-    }}
+    }
+}
 
 impl Message {
     fn new(recording: &Recording, item: Item) -> Self {

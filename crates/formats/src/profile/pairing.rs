@@ -153,9 +153,8 @@ impl Pairs {
         // A call without an id is answered in its place, by whatever stands there.
         let named = id.as_ref().and_then(|id| self.named.get(&**id));
         let waits = |calls: Option<&Calls>| calls.is_some_and(|calls| !calls.open.is_empty());
-        let by_name = !self.by_order()
-            && named.is_some()
-            && (waits(named) || !waits(self.unnamed.as_ref()));
+        let by_name =
+            !self.by_order() && named.is_some() && (waits(named) || !waits(self.unnamed.as_ref()));
         let calls = match &id {
             Some(id) if by_name => self.named.get_mut(&**id),
             _ => self.unnamed.as_mut(),

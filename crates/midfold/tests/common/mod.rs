@@ -81,13 +81,8 @@ pub fn replay(
         n += 1;
         let rules = profile::rules(&profile);
         let prices = Prices::reference();
-        let settings = Settings {
-            window,
-            rules: &rules,
-            search: false,
-            prices: &prices,
-            clock: None,
-        };
+        let settings =
+            Settings { window, rules: &rules, search: false, prices: &prices, clock: None };
         match drive(&recording, Strategy::Stateless(policy), &settings) {
             Ok(replayed) => {
                 each(name, Ok(&replayed));
