@@ -37,7 +37,8 @@ pub fn events(log: &Log) -> Vec<EventRow> {
         let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
         let line: String = line.trim().chars().take(LINE).collect();
         EventRow {
-            role: event.view.role.name(),
+            // Some dialects carry results in the user's role: the lane of the user's words has none.
+            role: if event.view.has_results() { "tool" } else { event.view.role.name() },
             tokens: event.tokens.total,
             line: hidden(&line),
             tool: event.view.blocks.iter().find_map(|block| name(&block.kind)),
