@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use crate::log::Event;
 use crate::tools::{CallFacts, ToolTable};
-use crate::unit::Text;
+use crate::unit::id_bytes;
 use crate::view::{Block, BlockKind, TextRef};
 
 /// A tool call in the log.
@@ -51,10 +51,11 @@ pub(crate) struct Calls<'a> {
 }
 
 impl<'a> Calls<'a> {
-    /// Finds them. A result answers the oldest open call with its id in the step before it.
+    /// Finds them. A result answers the newest open call with its id in the step before it, else the
+    /// oldest where one of the two has none.
     pub fn find(events: &'a [Event], range: Range<usize>) -> Self {
         let mut found = Self::default();
-        let mut open: Vec<(Text<'a>, usize)> = Vec::new();
+        let mut open: Vec<(Cow<'a, [u8]>, usize)> = Vec::new();
         for event in &events[range] {
             if !event.view.has_results() && !event.view.has_calls() {
                 open.clear();
@@ -62,11 +63,11 @@ impl<'a> Calls<'a> {
             for (index, block) in event.view.blocks.iter().enumerate() {
                 match &block.kind {
                     BlockKind::Call { id, .. } => {
-                        open.push((Text::of(id.as_ref(), &event.bytes), found.calls.len()));
+                        open.push((id_bytes(id.as_ref(), &event.bytes), found.calls.len()));
                         found.calls.push(CallSite { event, block });
                     }
                     BlockKind::Result { id, .. } => {
-                        let call = take(&mut open, &Text::of(id.as_ref(), &event.bytes));
+                        let call = take(&mut open, &id_bytes(id.as_ref(), &event.bytes));
                         found.results.push(ResultSite { event, block, index, call });
                     }
                     _ => {}
@@ -101,8 +102,8 @@ fn decode<'a>(part: &Option<TextRef>, event: &'a Event) -> Cow<'a, str> {
 }
 
 /// As [`crate::unit::Pairs`] pairs them.
-fn take(open: &mut Vec<(Text<'_>, usize)>, id: &Text<'_>) -> Option<usize> {
-    let named = open.iter().rposition(|(open, _)| !id.is_empty() && open == id);
+fn take(open: &mut Vec<(Cow<'_, [u8]>, usize)>, id: &[u8]) -> Option<usize> {
+    let named = open.iter().rposition(|(open, _)| !id.is_empty() && **open == *id);
     let unnamed = || open.iter().position(|(open, _)| id.is_empty() || open.is_empty());
     named.or_else(unnamed).map(|at| open.remove(at).1)
 }

@@ -103,48 +103,14 @@ impl Call {
         self.name.map(|name| name.decode(&self.bytes)).unwrap_or_default()
     }
 
-    /// Whether this is its id.
-    fn is_named(&self, id: &Text<'_>) -> bool {
-        Text::of(self.id.as_ref(), &self.bytes) == *id
-    }
-
-    fn is_unnamed(&self) -> bool {
-        Text::of(self.id.as_ref(), &self.bytes).is_empty()
+    fn id_bytes(&self) -> Cow<'_, [u8]> {
+        id_bytes(self.id.as_ref(), &self.bytes)
     }
 }
 
-/// An id that is compared: its bytes where nothing is escaped, else decoded. No id is empty text.
-#[derive(Clone, Debug)]
-pub(crate) enum Text<'a> {
-    Plain(&'a [u8]),
-    Decoded(String),
-}
-
-impl<'a> Text<'a> {
-    pub fn of(text: Option<&TextRef>, bytes: &'a [u8]) -> Self {
-        let Some(text) = text else { return Self::Plain(b"") };
-        match text.plain(bytes) {
-            Some(plain) => Self::Plain(plain),
-            None => Self::Decoded(text.decode(bytes).into_owned()),
-        }
-    }
-
-    fn as_bytes(&self) -> &[u8] {
-        match self {
-            Self::Plain(bytes) => bytes,
-            Self::Decoded(text) => text.as_bytes(),
-        }
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.as_bytes().is_empty()
-    }
-}
-
-impl PartialEq for Text<'_> {
-    fn eq(&self, other: &Self) -> bool {
-        self.as_bytes() == other.as_bytes()
-    }
+/// The bytes of an id, to compare; none where there is no id.
+pub(crate) fn id_bytes<'a>(id: Option<&TextRef>, bytes: &'a [u8]) -> Cow<'a, [u8]> {
+    id.map(|id| id.text_bytes(bytes)).unwrap_or_default()
 }
 
 /// Pairs calls with results, by position: an id may be used again in a later step.
@@ -213,10 +179,10 @@ impl Pairs {
     /// a string (ShareGPT) pair by order; elsewhere no provider takes a result without an id for
     /// a call that has one.
     fn answer(&mut self, block: &Block, id: Option<&TextRef>, bytes: &[u8]) -> bool {
-        let id = Text::of(id, bytes);
+        let id = id_bytes(id, bytes);
         let by_order = id.is_empty() && block.body.nested.is_some();
-        let named = self.open.iter().rposition(|call| !id.is_empty() && call.is_named(&id));
-        let unnamed = || self.open.iter().position(|call| by_order || call.is_unnamed());
+        let named = self.open.iter().rposition(|call| !id.is_empty() && call.id_bytes() == id);
+        let unnamed = || self.open.iter().position(|call| by_order || call.id_bytes().is_empty());
         named.or_else(unnamed).map(|at| self.open.remove(at)).is_some()
     }
 

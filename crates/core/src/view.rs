@@ -108,16 +108,19 @@ impl TextRef {
         scratch
     }
 
-    /// The text as it stands in `bytes`, where nothing in it is escaped: two of those are the same
-    /// text when they are the same bytes, and nobody has to decode them to know. `None` where the
-    /// text has to be decoded.
+    /// The bytes of the text, to compare or to look up by: as they stand where nothing in them is
+    /// escaped, which is nearly every id and name, else decoded.
     #[must_use]
-    pub fn plain<'a>(&self, bytes: &'a [u8]) -> Option<&'a [u8]> {
+    pub fn text_bytes<'a>(&self, bytes: &'a [u8]) -> Cow<'a, [u8]> {
         let token = self.token.of(bytes);
-        match (self.nested, self.coding) {
+        let plain = match (self.nested, self.coding) {
             (None, Coding::Raw) => Some(token),
             (None, Coding::Str) => jsonstr::plain(token),
             (Some(_), _) => None,
+        };
+        match plain {
+            Some(plain) => Cow::Borrowed(plain),
+            None => Cow::Owned(self.decode(bytes).into_owned().into_bytes()),
         }
     }
 

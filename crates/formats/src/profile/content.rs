@@ -2,7 +2,7 @@
 
 use midfold_core::{Block, BlockKind, Profile, Role, View};
 
-use super::validate::{Found, Rank};
+use super::validate::{At, Found, Rank};
 use crate::dialect::{DialectKind, inside};
 
 /// The walk. Some of it is known only when the next message comes.
@@ -15,14 +15,8 @@ pub(super) struct Content {
 }
 
 impl Content {
-    pub fn push(
-        &mut self,
-        profile: &Profile,
-        index: usize,
-        bytes: &[u8],
-        view: &View,
-        found: &mut Found,
-    ) {
+    pub fn push(&mut self, at: At<'_>, found: &mut Found) {
+        let At { profile, index, bytes, view } = at;
         if profile.dialect == DialectKind::OpenAiResponses.name() {
             self.push_reasoning(index, view, found);
         }

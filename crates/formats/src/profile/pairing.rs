@@ -8,7 +8,7 @@ use midfold_core::{Block, BlockKind, Profile, Role, TextRef, View};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use super::validate::{Found, Rank};
+use super::validate::{At, Found, Rank};
 use crate::dialect::DialectKind;
 
 /// A call that waits for its result.
@@ -23,14 +23,6 @@ struct Open {
 struct Calls {
     open: SmallVec<[Open; 1]>,
     answered: bool,
-}
-
-/// The bytes of an id's text: as they stand where nothing in them is escaped.
-fn id_of(id: TextRef, bytes: &[u8]) -> Cow<'_, [u8]> {
-    match id.plain(bytes) {
-        Some(plain) => Cow::Borrowed(plain),
-        None => Cow::Owned(id.decode(bytes).into_owned().into_bytes()),
-    }
 }
 
 /// An id as it is shown.
@@ -69,7 +61,8 @@ impl Pairs {
         }
     }
 
-    pub fn push(&mut self, index: usize, bytes: &[u8], view: &View, found: &mut Found) {
+    pub fn push(&mut self, at: At<'_>, found: &mut Found) {
+        let At { index, bytes, view, .. } = at;
         if view.role == Role::Other {
             return;
         }
@@ -138,7 +131,7 @@ impl Pairs {
     }
 
     fn call(&mut self, index: usize, bytes: &[u8], id: Option<TextRef>) {
-        let id = id.filter(|_| !self.by_order()).map(|id| id_of(id, bytes));
+        let id = id.filter(|_| !self.by_order()).map(|id| id.text_bytes(bytes));
         let calls = match id {
             Some(id) => self.named.entry(id.into()).or_default(),
             None => self.unnamed.get_or_insert_default(),
@@ -148,7 +141,7 @@ impl Pairs {
     }
 
     fn result(&mut self, index: usize, bytes: &[u8], id: Option<TextRef>, found: &mut Found) {
-        let id = id.map(|id| id_of(id, bytes));
+        let id = id.map(|id| id.text_bytes(bytes));
         let shown = || shown(id.as_deref());
         // A call without an id is answered in its place, by whatever stands there.
         let named = id.as_ref().and_then(|id| self.named.get(&**id));

@@ -1,8 +1,8 @@
 //! Who may speak when.
 
-use midfold_core::{BlockKind, Profile, Role, View};
+use midfold_core::{BlockKind, Role, View};
 
-use super::validate::{Found, Rank};
+use super::validate::{At, Found, Rank};
 use crate::dialect::DialectKind;
 
 /// The walk: `first-role`, `alternation`, `user-after-tool`, `system-inside`.
@@ -17,14 +17,8 @@ pub(super) struct Roles {
 }
 
 impl Roles {
-    pub fn push(
-        &mut self,
-        profile: &Profile,
-        index: usize,
-        bytes: &[u8],
-        view: &View,
-        found: &mut Found,
-    ) {
+    pub fn push(&mut self, at: At<'_>, found: &mut Found) {
+        let At { profile, index, bytes, view } = at;
         let role = view.role;
         if role == Role::Other {
             return;

@@ -80,20 +80,27 @@ impl Validator {
     pub fn push(&mut self, bytes: &[u8], view: &View) {
         let index = self.len;
         self.len += 1;
-        self.pairs.push(index, bytes, view, &mut self.found);
-        self.roles.push(&self.profile, index, bytes, view, &mut self.found);
-        self.content.push(&self.profile, index, bytes, view, &mut self.found);
+        let at = At { profile: &self.profile, index, bytes, view };
+        self.pairs.push(at, &mut self.found);
+        self.roles.push(at, &mut self.found);
+        self.content.push(at, &mut self.found);
     }
 
     /// What is wrong with a context that ends here, in order of index.
     #[must_use]
     pub fn violations(&self) -> Vec<Violation> {
+        let end = self.end();
+        let mut all: Vec<_> = self.found.0.iter().chain(&end.0).collect();
+        all.sort_by_key(|(rank, index, ..)| (*index, *rank));
+        all.into_iter().map(|found| violation(&self.profile, found)).collect()
+    }
+
+    /// What is wrong only because nothing more comes.
+    fn end(&self) -> Found {
         let mut found = Found::default();
         self.pairs.finish(&mut found);
         self.content.finish(&self.profile, self.len, &mut found);
-        let mut all: Vec<_> = self.found.0.iter().chain(&found.0).collect();
-        all.sort_by_key(|(rank, index, ..)| (*index, *rank));
-        all.into_iter().map(|found| violation(&self.profile, found)).collect()
+        found
     }
 }
 
@@ -103,7 +110,7 @@ impl Rules for Validator {
     }
 
     fn violations(&self) -> usize {
-        self.violations().len()
+        self.found.0.len() + self.end().0.len()
     }
 
     fn fork(&self) -> Box<dyn Rules> {
@@ -115,6 +122,15 @@ impl Rules for Validator {
 pub fn rules(profile: &Profile) -> impl Fn() -> Box<dyn Rules> + use<> {
     let new = Validator::new(profile);
     move || Box::new(new.clone())
+}
+
+/// A message in its place.
+#[derive(Clone, Copy)]
+pub(super) struct At<'a> {
+    pub profile: &'a Profile,
+    pub index: usize,
+    pub bytes: &'a [u8],
+    pub view: &'a View,
 }
 
 /// Rules in the order in which violations of one message are told.
