@@ -303,3 +303,23 @@ fn line_breaks_between_tokens_do_not_matter_and_those_in_strings_do() {
     sample.after[last] = Bytes::from(text);
     assert!(!sample.findings(false).is_empty());
 }
+
+/// A result may hold no text at all and still cost tokens: clearing it is an edit like any other.
+#[test]
+fn a_cleared_result_without_text_is_an_edited_form() {
+    let mut sample = Sample::new();
+    let (_, event, bytes) = sample.edited();
+    let cleared: serde_json::Value = serde_json::from_str(&bytes).unwrap();
+    let (id, stub) = (&cleared["tool_call_id"], "[cleared]");
+    let of = |content: &str| {
+        format!(r#"{{"role":"tool","tool_call_id":{id},"content":{content}}}"#).into()
+    };
+    let place = sample.after.iter().position(|after| *after == bytes.as_bytes()).unwrap();
+    sample.before[event] = of(r#"[{"type":"tool_reference","tool_name":"WebSearch"}]"#);
+    sample.after[place] = of(&format!("{stub:?}"));
+    assert_eq!(sample.findings(false), []);
+    // What costs more than what it replaces is no edit of ours.
+    sample.after[place] = of(&format!("{:?}", stub.repeat(20)));
+    let rules: Vec<_> = sample.findings(false).iter().map(|found| found.rule).collect();
+    assert_eq!(rules, [rule::IDENTITY]);
+}

@@ -5,7 +5,7 @@ use bytes::Bytes;
 
 use super::{Checker, Message};
 use crate::edit::{self, Change};
-use crate::log::content_of;
+use crate::log::{content_of, measure};
 use crate::repair::{
     CONTINUE_ASSISTANT, CONTINUE_USER, EMPTY, NO_REASONING, NO_REPLY, NO_RESULT, OPENING, Repair,
     plain_text,
@@ -76,15 +76,15 @@ impl Checker<'_> {
     /// and arguments get shorter, reasoning goes, text is only capped as a whole.
     pub(super) fn is_usual(&self, before: &Message<'_>, changes: &[(usize, Change)]) -> bool {
         let counter = self.case.counter;
+        let tokens = measure(counter, &before.bytes, &before.view).blocks;
         changes.iter().all(|(at, change)| {
-            let Some(block) = before.view.blocks.get(*at) else { return false };
+            let Some((block, tokens)) = before.view.blocks.get(*at).zip(tokens.get(*at)) else {
+                return false;
+            };
             match (&block.kind, change) {
                 (BlockKind::Reasoning { .. }, Change::Remove) => true,
                 (BlockKind::Call { .. } | BlockKind::Result { .. }, Change::Replace(new)) => {
-                    let content = content_of(before.view.role, &block.kind);
-                    let old = block.text(&before.bytes);
-                    !block.media.is_empty()
-                        || counter.count(new, content) < counter.count(&old, content)
+                    counter.count(new, content_of(before.view.role, &block.kind)) < *tokens
                 }
                 (BlockKind::Text, Change::Replace(new)) => {
                     new == crate::reduce::CAPPED || new == EMPTY && is_blank(block, before)
