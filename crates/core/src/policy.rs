@@ -220,6 +220,10 @@ pub struct Recap {
     pub header: String,
     /// The text that stands for a span when there is no recap (seed 001).
     pub marker: String,
+    /// Names what edits took out of messages that stay, too. Such a fold always has a recap: one
+    /// that could do with edits alone covers the oldest unit.
+    #[serde(default)]
+    pub edits: bool,
     /// Adds `<read-files>` and `<modified-files>` blocks (seed 003).
     #[serde(default)]
     pub file_blocks: bool,
@@ -343,6 +347,7 @@ pub enum PolicyError {
 
 const PRESETS: &[(&str, &str)] = &[
     ("default", include_str!("../presets/default.toml")),
+    ("generous", include_str!("../presets/generous.toml")),
     ("head-tail", include_str!("../presets/head-tail.toml")),
     ("hermes", include_str!("../presets/hermes.toml")),
     ("nucleic", include_str!("../presets/nucleic.toml")),

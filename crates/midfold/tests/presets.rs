@@ -462,6 +462,50 @@ fn projection_retains_by_age_and_by_count() {
     assert!(fold.edits.iter().any(|edit| edit.reason == "expired-by-count"));
 }
 
+/// Steps with long results, each naming a file of its own; calls and words of the agent are short.
+fn reads(steps: std::ops::Range<usize>) -> impl Iterator<Item = Value> {
+    steps.flat_map(|n| {
+        let id = format!("r{n}");
+        let text = format!("{}\nimport ledger_part_{n}\n{}", words(150), words(150));
+        [call(&id, "bash", &json!({"command": format!("cat part {n}")})), result(&id, &text)]
+    })
+}
+
+/// What clearing takes out is named in the recap, which there is for that alone; told to leave it,
+/// the same policy clears without a word.
+#[test]
+fn generous_names_what_it_clears() {
+    let generous = Policy::preset("generous").unwrap();
+    assert_eq!((generous.recap.cover, generous.recap.edits), (Cover::Overflow, true));
+    let mut messages = vec![user("task")];
+    messages.extend(reads(0..12));
+    let (session, fold) = folded(&generous, &messages, 4_000);
+    let context = sent(&session);
+    let cleared = context.iter().filter(|m| m["content"] == "[cleared]").count();
+    assert!(cleared > 5 && fold.edits.len() == cleared, "{cleared}");
+    let recap = &fold.recap.as_ref().unwrap().text;
+    assert!(recap.contains("newer ones follow, some shortened; what that took out is named here"));
+    for n in 0..12 {
+        let name = format!("ledger_part_{n}");
+        assert!(context.iter().any(|m| m.to_string().contains(&name)), "{name} in {recap}");
+    }
+    // The agent's own words stand as they were.
+    let verbatim = |n: usize| context.contains(messages.get(1 + 2 * n).unwrap());
+    assert!((2..12).all(verbatim), "{context:?}");
+
+    // The next compaction has the output of the first and hands the names on.
+    let mut next = context.clone();
+    next.extend(reads(12..20));
+    let (again, _) = folded(&generous, &next, 4_000);
+    let context = Value::from(sent(&again)).to_string();
+    assert!((0..20).all(|n| context.contains(&format!("ledger_part_{n}"))), "{context}");
+
+    let silent = Policy::from_toml("base = \"generous\"\n[recap]\nedits = false").unwrap();
+    let (session, fold) = folded(&silent, &messages, 4_000);
+    assert!(fold.recap.is_none(), "clearing alone was enough");
+    assert!(!Value::from(sent(&session)).to_string().contains("ledger_part_3"));
+}
+
 #[test]
 fn every_preset_reads_and_round_trips() {
     for name in Policy::preset_names() {

@@ -1,5 +1,6 @@
 //! A draft: what a fold would put between head and tail.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -204,23 +205,34 @@ fn reduce(
     let counter = &**log.counter();
     let mut edited = Middle::new(log.events(), reach..layout.tail_start, editable, counter, tools);
     let older = log.tokens_in(layout.head_end..reach);
+    let unedited = older + edited.tokens() <= room.spare;
+    // A recap that names what edits took out needs its room beside them.
+    let tells = covers && tells_edits(policy) && !unedited;
+    let spare = room.spare.saturating_sub(if tells { room.cap } else { 0 });
     let state = State { policy, tools };
     for name in &policy.reducers {
-        if older + edited.tokens() <= room.spare {
+        if older + edited.tokens() <= spare {
             break;
         }
         if let Some(reducer) = reducer(*name) {
-            reducer.reduce(&mut edited, room.spare.saturating_sub(older), &state);
+            reducer.reduce(&mut edited, spare.saturating_sub(older), &state);
         }
     }
     let fits = older + edited.tokens() <= room.spare;
     let edits = edited.into_edits();
-    if fits || !covers {
+    let tells = tells && !edits.is_empty();
+    if !covers || (fits && !tells) {
         return (layout.head_end, edits);
     }
-    let keep_from =
-        newest_that_fit(log, middle, reach, &edits, room.spare.saturating_sub(room.cap));
-    (keep_from.max(after_last_recap(log, layout)), edits)
+    let fitting = newest_that_fit(log, middle, reach, &edits, room.spare.saturating_sub(room.cap));
+    let oldest = middle.iter().find(|unit| tells && !is_pinned(unit));
+    let least = oldest.map_or(layout.head_end, |unit| unit.events.end);
+    (fitting.max(after_last_recap(log, layout)).max(least), edits)
+}
+
+/// Whether the recap has to name what edits took out of messages that stay.
+fn tells_edits(policy: &Policy) -> bool {
+    policy.recap.edits && policy.recap.fallback == Fallback::Computed
 }
 
 /// The oldest event that could stay: text cannot be reduced, so older ones are out of reach
@@ -325,7 +337,10 @@ impl Composing<'_> {
         let log = request.log;
         let policy = request.policy;
         memo.extend(log.events(), runs(covered), tools);
-        let gathered = memo.gathered.get_or_insert_default();
+        let mut gathered = Cow::Borrowed(memo.gathered.get_or_insert_default());
+        if tells_edits(policy) && kept.iter().any(|(_, edits)| !edits.is_empty()) {
+            gathered.to_mut().add_edited(log.events(), &edited_blocks(kept), tools);
+        }
         let elsewhere_texts = elsewhere(log, layout, kept);
         let elsewhere: FxHashSet<&str> =
             elsewhere_texts.iter().flat_map(|text| identifiers(text)).collect();
@@ -341,7 +356,7 @@ impl Composing<'_> {
         let cap = if policy.recap.fallback == Fallback::Computed { cap } else { 0 };
         let narration = narrated.map(Narrated::recap_sections).unwrap_or_default();
         compose(
-            gathered,
+            &gathered,
             &Frame {
                 cap,
                 narration: &narration,
@@ -354,6 +369,11 @@ impl Composing<'_> {
             },
         )
     }
+}
+
+/// The blocks that edits took something out of: event and place in it, in order.
+fn edited_blocks(kept: &[(usize, Vec<(usize, Edited)>)]) -> Vec<(usize, usize)> {
+    kept.iter().flat_map(|(at, edits)| edits.iter().map(|(block, _)| (*at, *block))).collect()
 }
 
 /// All text that the context carries beside the recap.

@@ -136,8 +136,13 @@ fn named_files(gathered: &Gathered, sections: &str) -> usize {
 fn head_lines(gathered: &Gathered, frame: &Frame<'_>) -> String {
     let count = gathered.messages;
     let s = if count == 1 { "" } else { "s" };
+    let newest = if gathered.edited {
+        "newer ones follow, some shortened; what that took out is named here, too"
+    } else {
+        "the newest follow verbatim"
+    };
     format!(
-        "{}\n{NOTE_START} {count} earlier message{s} folded into this recap; the newest follow verbatim. \
+        "{}\n{NOTE_START} {count} earlier message{s} folded into this recap; {newest}. \
          @n: last used in the nth of them. \
          Not covered here: file contents, full outputs, reasoning. Read again what you need.]\n",
         frame.header

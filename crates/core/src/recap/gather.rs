@@ -64,6 +64,8 @@ pub struct Gathered {
     pub errors: Vec<String>,
     /// Identifiers.
     pub ids: IdTable,
+    /// Whether it tells of what edits took out of messages that stay.
+    pub edited: bool,
     order: u32,
     /// Files have an order of their own, so that what identifiers are worth does not depend on it.
     file_order: u32,
@@ -161,6 +163,32 @@ impl Gathered {
         keep_newest(&mut self.steps);
         keep_newest(&mut self.commands);
         keep_newest(&mut self.errors);
+    }
+
+    /// Takes in what edits took out of messages that stay: event and place of each block, in
+    /// order. Calls and words of the assistant that are edited are still to be seen in part, so
+    /// that only identifiers and outcomes are told of them.
+    pub fn add_edited(&mut self, events: &[Event], blocks: &[(usize, usize)], tools: &ToolTable) {
+        let (Some((first, _)), Some((last, _))) = (blocks.first(), blocks.last()) else { return };
+        self.edited = true;
+        let calls = Calls::find(events, *first..last + 1);
+        let mut results = calls.results.iter().peekable();
+        for (at, index) in blocks {
+            let event = &events[*at];
+            let block = &event.view.blocks[*index];
+            if matches!(block.kind, BlockKind::Reasoning { .. } | BlockKind::Opaque) {
+                continue;
+            }
+            let text = block.text(&event.bytes);
+            self.add_ids(&text, event.view.role, &block.kind);
+            while results.next_if(|r| (r.event.seq, r.index) < (event.seq, *index)).is_some() {}
+            let Some(result) = results.next_if(|r| (r.event.seq, r.index) == (event.seq, *index))
+            else {
+                continue;
+            };
+            let facts = calls.call_of(result).map(|call| call.facts(tools));
+            self.add_result(result, facts.as_ref(), &text, tools);
+        }
     }
 
     /// A number that grows with every use, to order files and identifiers by.
