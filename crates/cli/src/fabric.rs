@@ -82,14 +82,13 @@ pub fn show(
             Ok(())
         }
         Some(number) => {
-            let row = number.checked_sub(1).and_then(|at| found.folds.get(at));
-            let Some(row) = row else {
+            let Some(upto @ [.., _]) = found.folds.get(..number) else {
                 let count = found.folds.len();
                 let error = format!("there is no fold {number} in {name}: there are {count}");
                 return Err(CommandError::usage(error)
                     .hint(format!("--fold takes a number from 1 to {count}, or nothing")));
             };
-            one(page, log, row, number);
+            one(page, log, upto);
             Ok(())
         }
     }
@@ -182,10 +181,12 @@ fn legend(style: &Style, folds: &[FoldRow]) -> String {
     format!("  {}\n", names.collect::<Vec<_>>().join("   "))
 }
 
-fn one(page: &mut Page<'_>, log: &Log, row: &FoldRow, fold: usize) {
+/// The last of these folds.
+fn one(page: &mut Page<'_>, log: &Log, folds: &[FoldRow]) {
+    let Some(row) = folds.last() else { return };
     let style = page.style;
     let cells = cells(row);
-    page.section(&format!("Fold {fold}, before message #{}", row.at));
+    page.section(&format!("Fold {}, before message #{}", folds.len(), row.at));
     page.field("context", &format!("{} → {} tokens", number(row.before), number(row.after)));
     let columns = style.width.saturating_sub(4).clamp(8, cells.len().max(8));
     page.text += &format!("\n  {}\n\n", strip(style, &cells, cells.len(), columns));
@@ -204,7 +205,7 @@ fn one(page: &mut Page<'_>, log: &Log, row: &FoldRow, fold: usize) {
             ranges(&all)
         );
         if matches!(cell, Cell::Stub | Cell::Clipped) {
-            reasons(page, row, &all);
+            reasons(page, folds, &all);
         }
         if matches!(cell, Cell::Pinned | Cell::Repaired) {
             first_lines(page, log, &all);
@@ -245,10 +246,11 @@ fn ranges(all: &[usize]) -> String {
 }
 
 /// How many were edited for which reason.
-fn reasons(page: &mut Page<'_>, row: &FoldRow, all: &[usize]) {
+fn reasons(page: &mut Page<'_>, folds: &[FoldRow], all: &[usize]) {
     let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
     for at in all {
-        let why = u32::try_from(*at).ok().and_then(|seq| row.why.get(&seq));
+        let said = |seq| folds.iter().rev().find_map(|row| row.why.get(&seq));
+        let why = u32::try_from(*at).ok().and_then(said);
         *counts.entry(why.map_or("by an earlier fold", String::as_str)).or_default() += 1;
     }
     for (why, count) in counts {

@@ -76,7 +76,9 @@ def test_a_body_comes_back_as_the_command_line_writes_it(cli, tmp_path, name):
     assert text.messages.encode() == (tmp_path / "after.json").read_bytes()
 
 
-@pytest.mark.parametrize("preset", ["default", "head-tail", "hermes", "nucleic", "projection"])
+@pytest.mark.parametrize(
+    "preset", ["default", "generous", "head-tail", "hermes", "nucleic", "projection"]
+)
 def test_dicts_become_what_the_command_line_makes_of_their_json(
     cli, tmp_path, preset, session_messages
 ):

@@ -103,25 +103,17 @@ fn conversation(at: usize, found: &Replayed, window: u64) -> Value {
         "conversation": at,
         "totals": totals(&found.measures, window),
         "requests": requests.collect::<Vec<_>>(),
-        "folds": folds(&found.folds),
+        "folds": found.folds.iter().map(fold).collect::<Vec<_>>(),
         "losses": found.losses.iter().take(LOSSES).map(loss).collect::<Vec<_>>(),
     })
-}
-
-/// The folds, each with the reasons that it gave itself: what an earlier one said still stands.
-fn folds(rows: &[FoldRow]) -> Vec<Value> {
-    let before = std::iter::once(None).chain(rows.iter().map(Some));
-    rows.iter().zip(before).map(|(row, before)| fold(row, before)).collect()
 }
 
 /// Says no more than that the event is a stub.
 const PLAIN: &str = "retain: ";
 
-fn fold(fold: &FoldRow, before: Option<&FoldRow>) -> Value {
-    let new = |(seq, why): &(&u32, &String)| {
-        !why.starts_with(PLAIN) && before.is_none_or(|row| row.why.get(*seq) != Some(*why))
-    };
-    let why = fold.why.iter().filter(new).map(|(seq, why)| (seq.to_string(), json!(why)));
+fn fold(fold: &FoldRow) -> Value {
+    let tells = |(_, why): &(&u32, &String)| !why.starts_with(PLAIN);
+    let why = fold.why.iter().filter(tells).map(|(seq, why)| (seq.to_string(), json!(why)));
     let fates = fold.fates.iter().map(|(cell, count)| json!([cell.letter(), count]));
     json!({
         "at": fold.at,

@@ -30,6 +30,15 @@ pub(super) struct Item {
     pub stands_in: bool,
 }
 
+impl Item {
+    /// Whether another is the same message of the same event.
+    pub fn is(&self, other: &Self) -> bool {
+        self.event == other.event
+            && (self.verbatim, self.stands_in) == (other.verbatim, other.stands_in)
+            && same_bytes(&self.bytes, &other.bytes)
+    }
+}
+
 /// What is sent now.
 pub(super) struct Sent {
     /// Tokens of all of it, the envelope's included.

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use rustc_hash::FxHashMap;
+
 use crate::replay::drive::{Folded, Item};
 
 /// What became of an event.
@@ -54,7 +56,8 @@ pub struct FoldRow {
     pub after: u64,
     /// One a run of events, in order: what they became and how many.
     pub fates: Vec<(Cell, u32)>,
-    /// Why, where there is more to say than the fate.
+    /// Why, where there is more to say than the fate and no earlier fold said just that: what one
+    /// said stands until another says something else.
     pub why: BTreeMap<u32, String>,
     /// The text that stands for what left.
     pub recap: Option<String>,
@@ -66,6 +69,7 @@ pub struct FoldRow {
 #[derive(Default)]
 pub(super) struct Fabric {
     cells: Vec<Cell>,
+    /// The newest reason of each.
     why: BTreeMap<u32, String>,
 }
 
@@ -79,14 +83,19 @@ impl Fabric {
     ) -> FoldRow {
         let gone = if folded.recap.is_some() { Cell::Recap } else { Cell::Marker };
         self.cells.resize(at, Cell::Verbatim);
+        let mut edits = FxHashMap::default();
+        let mut why = BTreeMap::new();
         for (seq, reducer, reason) in &folded.edits {
-            self.why.insert(*seq, format!("{reducer}: {reason}"));
+            edits.entry(*seq).or_insert(reducer.as_str());
+            why.insert(*seq, format!("{reducer}: {reason}"));
         }
+        why.retain(|seq, reason| self.why.get(seq) != Some(reason));
+        self.why.extend(why.iter().map(|(seq, reason)| (*seq, reason.clone())));
         let mut now = vec![None; at];
         for item in items {
             let Some(seq) = item.event else { continue };
             let Some(cell) = now.get_mut(seq as usize) else { continue };
-            *cell = Some(match (item.verbatim, self.edit(seq, folded)) {
+            *cell = Some(match (item.verbatim, self.edit(seq, &edits)) {
                 (true, _) if folded.pinned.contains(&seq) => Cell::Pinned,
                 (true, _) => Cell::Verbatim,
                 (false, Some(edit)) => edit,
@@ -105,18 +114,15 @@ impl Fabric {
             before: folded.before,
             after: folded.after,
             fates: runs(&self.cells),
-            why: self.why.clone(),
+            why,
             recap: folded.recap.as_ref().map(|(text, _)| text.clone()),
             recap_tokens: folded.recap.as_ref().map_or(0, |(_, tokens)| *tokens),
         }
     }
 
-    fn edit(&self, seq: u32, folded: &Folded) -> Option<Cell> {
-        let now = folded.edits.iter().find(|(at, ..)| *at == seq);
-        match now {
-            Some((_, reducer, _)) if reducer == "arguments" || reducer == "terminal" => {
-                Some(Cell::Clipped)
-            }
+    fn edit(&self, seq: u32, edits: &FxHashMap<u32, &str>) -> Option<Cell> {
+        match edits.get(&seq) {
+            Some(&("arguments" | "terminal")) => Some(Cell::Clipped),
             Some(_) => Some(Cell::Stub),
             // Edited by an earlier fold: what it became stays.
             None => {

@@ -65,14 +65,21 @@ impl Held {
         let more = self.messages[sent.same.min(before)..].iter().zip(&sent.items);
         let more = more.take_while(|(old, new)| same_bytes(&old.item.bytes, &new.bytes)).count();
         let same = sent.same + more;
-        for message in self.messages.split_off(same) {
-            self.count(recording, &message, Counts::take);
+        let left = self.messages.split_off(same);
+        for message in &left {
+            self.count(recording, message, Counts::take);
             self.by.take(&message.by);
             self.tokens -= u64::from(message.item.tokens);
         }
         let prefix = self.tokens;
+        // What was made of an event once is often sent again behind another recap.
+        let mut left = left.into_iter().filter(Message::is_made_of_event).peekable();
         for item in sent.items.into_iter().skip(more) {
-            let message = Message::new(recording, item);
+            while left.next_if(|message| message.item.event < item.event).is_some() {}
+            let message = match left.next_if(|message| message.item.is(&item)) {
+                Some(known) => Message { item, ..known },
+                None => Message::new(recording, item),
+            };
             self.count(recording, &message, Counts::add);
             self.by.add(&message.by);
             self.tokens += u64::from(message.item.tokens);
@@ -129,10 +136,14 @@ impl Held {
 }
 
 impl Message {
+    fn is_made_of_event(&self) -> bool {
+        self.item.event.is_some() && matches!(self.reading, Reading::Made(_))
+    }
+
     fn new(recording: &Recording, item: Item) -> Self {
         if let Some(number) = item.event.filter(|_| item.verbatim) {
             let event = &recording.log.events()[number as usize];
-            let by = by(&event.view, &event.tokens.blocks, event.tokens.total, false);
+            let by = by(&event.view, &event.tokens.blocks, event.tokens.total);
             return Self { item, reading: Reading::Event(number), by };
         }
         let log = &recording.log;
@@ -140,8 +151,13 @@ impl Message {
         let text = message_text(&item.bytes, &view);
         let folded = fold_space(&text);
         let mentions = mention(recording, &text, &folded);
-        let tokens = crate::log::measure(&**log.counter(), &item.bytes, &view);
-        let by = by(&view, &tokens.blocks, item.tokens, item.stands_in);
+        let by = match item.stands_in {
+            true => TokensBy { recap: u64::from(item.tokens), ..TokensBy::default() },
+            false => {
+                let tokens = crate::log::measure(&**log.counter(), &item.bytes, &view);
+                by(&view, &tokens.blocks, item.tokens)
+            }
+        };
         Self { item, reading: Reading::Made(Box::new(Made { view, text: folded, mentions })), by }
     }
 }
@@ -177,13 +193,9 @@ fn mention(recording: &Recording, text: &str, folded: &str) -> Mentions {
 }
 
 /// The tokens of a message by what they are; what no block has goes with the role.
-fn by(view: &View, blocks: &[u32], total: u32, stands_in: bool) -> TokensBy {
+fn by(view: &View, blocks: &[u32], total: u32) -> TokensBy {
     let mut by = TokensBy::default();
     let mut rest = u64::from(total);
-    if stands_in {
-        by.recap = rest;
-        return by;
-    }
     for (block, tokens) in view.blocks.iter().zip(blocks) {
         let tokens = u64::from(*tokens).min(rest);
         rest -= tokens;
