@@ -317,7 +317,7 @@ impl Session {
             verdicts: &self.narration.verdicts,
             ..Plan::new(&self.log, &self.policy, budget, self.meter)
         };
-        plan_from(&request, Some(&self.projection), memo)
+        plan_from(&request, Some(&self.projection), memo).map(|(outcome, _)| outcome)
     }
 
     fn joining(&self) -> Joining {

@@ -244,16 +244,18 @@ const ROUNDS: usize = 12;
 /// # Errors
 /// When the budget is unusable, or what may not be folded is larger than it.
 pub fn plan(request: &Plan<'_>) -> Result<Outcome, PlanError> {
-    plan_from(request, None, &mut Memo::default())
+    plan_from(request, None, &mut Memo::default()).map(|(outcome, _)| outcome)
 }
 
 /// The same, with the projection of the log without a fold, where the caller has it, and what was
-/// gathered for the fold before: neither is made twice. The outcome does not depend on them.
+/// gathered for the fold before: neither is made twice. The outcome does not depend on them. With a
+/// fold comes the context that it makes.
 pub(crate) fn plan_from(
     request: &Plan<'_>,
     base: Option<&Projection>,
     memo: &mut Memo,
-) -> Result<Outcome, PlanError> {
+) -> Result<(Outcome, Option<Context>), PlanError> {
+    let nothing = |reason| Ok((Outcome::Nothing(reason), None));
     let policy = request.policy;
     let mut budget = request.budget.clone();
     budget.injection_reserve = budget.injection_reserve.max(policy.trigger.injection_reserve);
@@ -262,20 +264,20 @@ pub(crate) fn plan_from(
     let scale = Scale::new(budget.tokens(), &meter);
     let before = request.before.clone().unwrap_or_else(|| project(request.log, request.prior));
     if let Some(reason) = veto(request, &budget, &meter, scale, before.tokens()) {
-        return Ok(Outcome::Nothing(reason));
+        return nothing(reason);
     }
-    if let Some(fold) = narrated_span(request, &budget, meter, scale, &before, memo) {
-        return Ok(judge(request, scale, fold));
+    if let Some((fold, after)) = narrated_span(request, &budget, meter, scale, &before, memo) {
+        return Ok((judge(request, scale, fold), Some(after)));
     }
     if request.narrated_only {
-        return Ok(Outcome::Nothing(NoOp::FullyProtected));
+        return nothing(NoOp::FullyProtected);
     }
     let mut limits = Limits::default();
     for _ in 0..ROUNDS {
         let Some(draft) = draft::draft(request, scale, before.tokens(), limits, memo) else {
             // Nothing between head and tail: shorten the tail, if the budget asks for it.
             if before.tokens() <= scale.limit {
-                return Ok(Outcome::Nothing(NoOp::FullyProtected));
+                return nothing(NoOp::FullyProtected);
             }
             let head = request.log.envelope_tokens() + draft::head_tokens(request, scale);
             if !limits.shorten_tail(scale.limit.saturating_sub(head) * 3 / 4) {
@@ -289,13 +291,13 @@ pub(crate) fn plan_from(
             && !request.log.profile().reasoning_bound
             && let Some(reason) = no_gain(request, scale, before.tokens(), before.tokens())
         {
-            return Ok(Outcome::Nothing(reason));
+            return nothing(reason);
         }
         let (tail, cap, shortest) = (draft.tail_tokens, draft.cap, draft.tail_is_newest);
         let (target, more) = (draft.target, draft.can_cover_more(request.policy));
-        let fold = record::record(request, &budget, meter, &before, base, draft);
+        let (fold, after) = record::record(request, &budget, meter, &before, base, draft);
         if fold.tokens_after <= scale.limit {
-            return Ok(judge(request, scale, fold));
+            return Ok((judge(request, scale, fold), Some(after)));
         }
         let over = fold.tokens_after - scale.limit;
         if more && target > over {
@@ -319,14 +321,14 @@ fn narrated_span(
     scale: Scale,
     before: &Context,
     memo: &mut Memo,
-) -> Option<Fold> {
+) -> Option<(Fold, Context)> {
     let narrated = request.narrated?;
     let limits = Limits { through: Some(narrated.span.end as usize), ..Limits::default() };
     let draft = draft::draft(request, scale, before.tokens(), limits, memo)?;
     draft.narrated.as_ref()?;
-    let fold = record::record(request, budget, meter, before, None, draft);
+    let (fold, after) = record::record(request, budget, meter, before, None, draft);
     let target = request.policy.fold.target.of(scale.budget).min(scale.limit);
-    (request.narrated_only || fold.tokens_after <= target).then_some(fold)
+    (request.narrated_only || fold.tokens_after <= target).then_some((fold, after))
 }
 
 /// What a draft has to stay below, where the policy's own floors would pass the budget.

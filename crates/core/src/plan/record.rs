@@ -24,6 +24,7 @@ fn static_text(header: &str, dropped: usize) -> String {
     )
 }
 
+/// The fold, and the context that it makes.
 pub(super) fn record(
     request: &Plan<'_>,
     budget: &Budget,
@@ -31,7 +32,7 @@ pub(super) fn record(
     before: &Context,
     base: Option<&Projection>,
     draft: Draft,
-) -> Fold {
+) -> (Fold, Context) {
     let log = request.log;
     let policy = request.policy;
     let middle = draft.layout.middle();
@@ -95,8 +96,8 @@ pub(super) fn record(
         recap,
         accounts: Accounts::default(),
     };
-    settle(request, &draft, base, &mut fold);
-    fold
+    let after = settle(request, &draft, base, &mut fold);
+    (fold, after)
 }
 
 /// Whether the covered span is stood for by the fixed marker.
@@ -227,7 +228,12 @@ fn edit_record(seq: u32, block: usize, edited: &Edited) -> Edit {
 }
 
 /// Projects the fold and writes down what really came out.
-fn settle(request: &Plan<'_>, draft: &Draft, base: Option<&Projection>, fold: &mut Fold) {
+fn settle(
+    request: &Plan<'_>,
+    draft: &Draft,
+    base: Option<&Projection>,
+    fold: &mut Fold,
+) -> Context {
     let log = request.log;
     let after = match base {
         Some(base) => base.refolded(log, fold).context(),
@@ -272,4 +278,5 @@ fn settle(request: &Plan<'_>, draft: &Draft, base: Option<&Projection>, fold: &m
     fold.head_verbatim = carried[..draft.layout.head_end].iter().all(|same| *same);
     fold.tail_verbatim = carried[draft.layout.tail_start..].iter().all(|same| *same);
     fold.id = fold.compute_id();
+    after
 }

@@ -272,8 +272,7 @@ impl Stateless<'_> {
                     ..Plan::new(&self.log, policy, &budget, Meter::exact())
                 };
                 let planned = plan_from(&request, Some(&self.projection), &mut Memo::default());
-                let Outcome::Folded(fold) = planned? else { return Ok(None) };
-                let after = self.projection.refolded(&self.log, &fold).context();
+                let (Outcome::Folded(fold), Some(after)) = planned? else { return Ok(None) };
                 let origin = |seq: u32| self.origins.get(seq as usize).and_then(|o| o.event);
                 let folded = describe(&fold, context.tokens(), &after, &origin);
                 Ok(Some((after, folded)))
