@@ -49,7 +49,7 @@ pub fn count_tokens(
 ///
 /// >>> import midfold
 /// >>> midfold.presets()[:2]
-/// ['default', 'head-tail']
+/// ['default', 'generous']
 #[pyfunction]
 pub fn presets() -> Vec<&'static str> {
     Policy::preset_names()

@@ -10,8 +10,10 @@ class Error(Exception):
     >>> try:
     ...     midfold.compact([{"role": "user", "content": "hi"}], preset="hermse")
     ... except midfold.Error as error:
-    ...     print(error.message, "/", error.hint)
-    there is no preset `hermse` / there are: default, head-tail, hermes, nucleic, projection
+    ...     print(error.message)
+    ...     print(error.hint)
+    there is no preset `hermse`
+    there are: default, generous, head-tail, hermes, nucleic, projection
     """
 
     message: str
