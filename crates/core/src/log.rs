@@ -170,6 +170,10 @@ impl Log {
     /// that is read through a fold, of a session whose folded events are not loaded. Positions
     /// and seqs differ from then on, so that nothing may be planned over such a log.
     pub(crate) fn skip_to(&mut self, seq: u32, through: Hash) {
+        if seq != self.next_seq() {
+            // What is missing is whole units: nothing before it waits for what comes after it.
+            self.steps.end_step();
+        }
         self.skipped = Some(Skip { at: self.events.len(), seq, through });
     }
 

@@ -35,7 +35,8 @@ pub(crate) struct Repairer {
     /// The last turn that an alternation rule sees: calls and results are invisible to it.
     visible: Option<Role>,
     after_tool: bool,
-    after_system: bool,
+    /// Who spoke last, whatever the alternation rule makes of it.
+    last: Option<Role>,
     started: bool,
     lone_reasoning: bool,
     strip_bound: bool,
@@ -57,7 +58,7 @@ impl Repairer {
             counter,
             visible: None,
             after_tool: false,
-            after_system: false,
+            last: None,
             started: false,
             lone_reasoning: false,
         }
@@ -93,7 +94,7 @@ impl Repairer {
             let text = plain_text(view, &piece.bytes);
             return some(self.as_message(&piece, Role::User, &text, Repair::UnknownRole));
         }
-        if view.role.is_system() && self.started && self.profile.system_leading {
+        if view.role.is_system() && self.no_place_for_system() {
             let text = plain_text(view, &piece.bytes);
             return some(self.as_message(&piece, Role::User, &text, Repair::SystemInside));
         }
@@ -104,6 +105,13 @@ impl Repairer {
             return some(fixed);
         }
         (piece, None)
+    }
+
+    /// Some providers take system messages at the start alone; one that merges roles has their place
+    /// beside the messages, and takes one inside only right after the user.
+    fn no_place_for_system(&self) -> bool {
+        (self.started && self.profile.system_leading)
+            || (self.profile.merges_roles && matches!(self.last, None | Some(Role::Assistant)))
     }
 
     fn without_bound(&self, piece: &Piece, view: &View) -> (Piece, View) {
@@ -152,7 +160,8 @@ impl Repairer {
         }
         // A provider that merges roles takes a system message inside only where the model speaks
         // next.
-        if view.role == Role::User && self.after_system && self.profile.merges_roles {
+        let after_system = self.last.is_some_and(Role::is_system);
+        if view.role == Role::User && after_system && self.profile.merges_roles {
             self.bridge(Role::Assistant, CONTINUE_ASSISTANT, Repair::Bridge, out);
         }
         let user = view.role == Role::User && !view.has_results();
@@ -182,7 +191,7 @@ impl Repairer {
     /// Remembers what the next event has to fit to.
     fn note(&mut self, view: &View) {
         self.after_tool = view.has_results();
-        self.after_system = view.role.is_system() && self.started;
+        self.last = Some(view.role);
         self.lone_reasoning = !view.blocks.is_empty()
             && self.profile.has_items
             && view.blocks.iter().all(|b| matches!(b.kind, BlockKind::Reasoning { .. }));

@@ -57,6 +57,11 @@ impl StepTracker {
         self.place = Place { turn, step };
     }
 
+    /// What comes next belongs to no step so far, and answers no call.
+    pub fn end_step(&mut self) {
+        self.pairs = Pairs::new(self.pairs.joins);
+    }
+
     pub fn push(&mut self, view: &View, bytes: &Bytes) -> Place {
         if view.is_real_user() {
             self.place.turn += 1;

@@ -484,7 +484,7 @@ fn generous_names_what_it_clears() {
     let cleared = context.iter().filter(|m| m["content"] == "[cleared]").count();
     assert!(cleared > 5 && fold.edits.len() == cleared, "{cleared}");
     let recap = &fold.recap.as_ref().unwrap().text;
-    assert!(recap.contains("newer ones follow, some shortened; what that took out is named here"));
+    assert!(recap.contains("newer ones follow, some shortened; names from those stand here"));
     for n in 0..12 {
         let name = format!("ledger_part_{n}");
         assert!(context.iter().any(|m| m.to_string().contains(&name)), "{name} in {recap}");

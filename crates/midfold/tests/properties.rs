@@ -9,6 +9,7 @@ use bytes::Bytes;
 use midfold::core::engine::{Brief, Reading, kept_ranges};
 use midfold::core::log::Event;
 use midfold::core::project::project;
+use midfold::core::trigger::Due;
 use midfold::core::verify::{Case, verify};
 use midfold::core::{BlockKind, Role};
 use midfold::formats::verify::validator;
@@ -211,7 +212,7 @@ proptest! {
         let outcome = match session.compact(&budget, None) {
             Err(PlanError::Floor(floor)) => {
                 // What was put in as pins, or comes in one piece, may be too large; nothing else.
-                prop_assert!(floor.needed > 0);
+                prop_assert!(floor.needed > floor.limit, "{floor}");
                 return Ok(());
             }
             other => other.unwrap(),
@@ -280,30 +281,7 @@ proptest! {
             session.append(RawEvent::new(message.clone()));
         }
         let Ok(Outcome::Folded(fold)) = session.compact(&budget, None) else { return Ok(()) };
-        let raw = |range: std::ops::Range<u32>| -> Vec<RawEvent> {
-            let events = &session.log().events()[range.start as usize..range.end as usize];
-            events.iter().map(|event| RawEvent::new(event.bytes.clone())).collect()
-        };
-        let end = u32::try_from(session.log().len()).unwrap();
-        let turn = session.log().events().last().map_or(0, |event| event.turn);
-        let reading = Reading {
-            dialect: session.log().dialect().clone(),
-            profile: *session.log().profile(),
-            counter: session.log().counter().clone(),
-        };
-        let mut brief = Brief::new(
-            session.id(),
-            session.policy().clone(),
-            reading,
-            session.state(),
-            (*fold).clone(),
-            raw(0..fold.span.start),
-            kept_ranges(&fold).into_iter().flat_map(raw).collect(),
-            raw(fold.span.end..end),
-            turn,
-            session.log().head_hash(),
-        )
-        .unwrap();
+        let mut brief = brief(&session, &fold);
         prop_assert_eq!(bytes(&brief.context()), bytes(&session.view()));
         for message in &input.messages[cut..] {
             let seq = session.append(RawEvent::new(message.clone()));
@@ -361,6 +339,33 @@ proptest! {
             prove(&input, &session, &budget, Some(&fold));
         }
     }
+}
+
+/// The session as a store loads it: without the events that the fold covers.
+fn brief(session: &Session, fold: &Fold) -> Brief {
+    let log = session.log();
+    let raw = |range: std::ops::Range<u32>| -> Vec<RawEvent> {
+        let events = &log.events()[range.start as usize..range.end as usize];
+        events.iter().map(|event| RawEvent::new(event.bytes.clone())).collect()
+    };
+    let reading = Reading {
+        dialect: log.dialect().clone(),
+        profile: *log.profile(),
+        counter: log.counter().clone(),
+    };
+    Brief::new(
+        session.id(),
+        session.policy().clone(),
+        reading,
+        session.state(),
+        fold.clone(),
+        raw(0..fold.span.start),
+        kept_ranges(fold).into_iter().flat_map(raw).collect(),
+        raw(fold.span.end..u32::try_from(log.len()).unwrap()),
+        log.events().last().map_or(0, |event| event.turn),
+        log.head_hash(),
+    )
+    .unwrap()
 }
 
 /// Head and tail are the log's own buffers, but for recorded repairs.
@@ -470,4 +475,71 @@ fn a_message_of_five_megabytes_is_folded_or_named() {
             Err(error) => assert!(matches!(error, PlanError::Floor(_)), "{error}"),
         }
     }
+}
+
+/// What a window can hold, every larger one can: tail and recap give way as far as they can before
+/// anything is refused.
+#[test]
+fn a_larger_window_refuses_nothing_that_a_smaller_one_takes() {
+    // A recap far below its cap, and a result that leaves even less room than it takes.
+    let wire = wires()[0];
+    let message = |role, text: &str| wire.kind.dialect().made_message(role, text);
+    let input = Input {
+        wire,
+        messages: session(wire.kind, 1, 2),
+        preset: "default",
+        window: 60,
+        pins: vec![],
+    };
+    let (mut first, budget) = open(&input);
+    first.compact(&budget, None).unwrap();
+    let mut messages = bytes(&first.view());
+    messages.extend([
+        message(Role::Assistant, "Which night do you mean?"),
+        message(Role::User, "The last one, please."),
+        Bytes::from_static(br#"{"role":"assistant","content":null,"tool_calls":[{"id":"call_9","type":"function","function":{"name":"run","arguments":"{}"}}]}"#),
+        wire.kind.dialect().made_result("call_9", "run", &"settled 4,100 rows\n".repeat(900)),
+    ]);
+    let log = log(wire, &messages);
+    for preset in Policy::preset_names() {
+        let policy = Policy::preset(preset).unwrap();
+        let mut taken = None;
+        for window in (4_000..log.tokens()).step_by(10) {
+            let mut session = Session::over("s", log.clone(), policy.clone(), Meter::exact());
+            let budget = Budget::new(window + policy.trigger.injection_reserve);
+            match (session.compact(&budget, None), taken) {
+                (Ok(_), _) => taken = taken.or(Some(window)),
+                (Err(PlanError::Floor(_)), None) => {}
+                (Err(error), _) => panic!("{preset} at {window}: {error}; {taken:?} fits"),
+            }
+        }
+        assert!(taken.is_some_and(|taken| taken > 4_000), "{preset}: {taken:?}");
+    }
+}
+
+/// A call that stays behind the recap, and what would have answered it does not: nothing waits.
+#[test]
+fn a_pinned_call_does_not_wait_for_a_result_that_was_folded() {
+    let wire = wires().into_iter().find(|wire| wire.kind == DialectKind::Anthropic).unwrap();
+    let message = |role, text: &str| wire.kind.dialect().made_message(role, text);
+    let long = "The settlement job of the ledger runs at night. ".repeat(40);
+    let call = br#"{"role":"assistant","content":[{"type":"tool_use","id":"c1","name":"run","input":{}}]}"#;
+    let mut messages = vec![message(Role::User, "Mend the settlement job.")];
+    for _ in 0..4 {
+        messages.extend([message(Role::Assistant, &long), message(Role::User, &long)]);
+    }
+    let pin = messages.len();
+    messages.push(Bytes::from_static(call));
+    messages.extend([message(Role::User, &long), message(Role::Assistant, "Done.")]);
+    let input = Input { wire, messages, preset: "head-tail", window: 12, pins: vec![pin] };
+    let (mut session, budget) = open(&input);
+    let Ok(Outcome::Folded(fold)) = session.compact(&budget, None) else { panic!("no fold") };
+    assert_eq!(fold.layout.pinned, [pin as u32]);
+    assert_eq!(fold.span.end as usize, input.messages.len() - 1, "the newest message alone");
+    let mut brief = brief(&session, &fold);
+    let more = message(Role::Assistant, &long);
+    brief.append(RawEvent::new(more.clone()));
+    session.append(RawEvent::new(more));
+    assert!(matches!(session.due(&budget, 0), Due::Threshold(_)));
+    assert_eq!(brief.due(&budget, 0), session.due(&budget, 0));
 }

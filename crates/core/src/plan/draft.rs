@@ -12,7 +12,9 @@ use crate::ids::identifiers;
 use crate::layout::{Layout, layout};
 use crate::log::{Event, Log};
 use crate::narrate::Narrated;
+use crate::piece::{Fate, Piece};
 use crate::policy::{Cover, Fallback, Policy, ReducerName};
+use crate::project::Context;
 use crate::recap::compose::{Composed, Frame, compose};
 use crate::recap::gather::Gathered;
 use crate::recap::redact::Redactor;
@@ -46,6 +48,14 @@ impl Draft {
     /// Whether every message would stay as it is, so that nothing could be freed.
     pub fn changes_nothing(&self) -> bool {
         self.recap.is_none() && self.kept.iter().all(|(_, edits)| edits.is_empty())
+    }
+
+    /// What a shorter recap has to stay below: what this one uses, where it is less than its cap.
+    pub fn recap_room(&self, request: &Plan<'_>) -> u64 {
+        let computed =
+            request.policy.recap.fallback == Fallback::Computed && request.recap.is_none();
+        let used = self.recap.as_ref().filter(|_| computed).map(|recap| recap.tokens);
+        used.map_or(self.cap, |used| used.min(self.cap))
     }
 
     /// Whether more of the middle could go behind the recap, by this policy.
@@ -205,10 +215,11 @@ fn reduce(
     let counter = &**log.counter();
     let mut edited = Middle::new(log.events(), reach..layout.tail_start, editable, counter, tools);
     let older = log.tokens_in(layout.head_end..reach);
-    let unedited = older + edited.tokens() <= room.spare;
+    let fits_unedited = older + edited.tokens() <= room.spare;
+    let beside_recap = room.spare.saturating_sub(room.cap);
     // A recap that names what edits took out needs its room beside them.
-    let tells = covers && tells_edits(policy) && !unedited;
-    let spare = room.spare.saturating_sub(if tells { room.cap } else { 0 });
+    let tells = covers && tells_edits(policy) && !fits_unedited;
+    let spare = if tells { beside_recap } else { room.spare };
     let state = State { policy, tools };
     for name in &policy.reducers {
         if older + edited.tokens() <= spare {
@@ -224,7 +235,7 @@ fn reduce(
     if !covers || (fits && !tells) {
         return (layout.head_end, edits);
     }
-    let fitting = newest_that_fit(log, middle, reach, &edits, room.spare.saturating_sub(room.cap));
+    let fitting = newest_that_fit(log, middle, reach, &edits, beside_recap);
     let oldest = middle.iter().find(|unit| tells && !is_pinned(unit));
     let least = oldest.map_or(layout.head_end, |unit| unit.events.end);
     (fitting.max(after_last_recap(log, layout)).max(least), edits)
@@ -414,23 +425,21 @@ pub(super) fn head_tokens(request: &Plan<'_>, scale: Scale) -> u64 {
     request.log.tokens_in(0..layout.head_end)
 }
 
-/// What cannot be folded.
-pub(super) fn floor(request: &Plan<'_>, scale: Scale) -> FloorError {
+/// What cannot be folded: what the least context that there is consists of.
+pub(super) fn floor(request: &Plan<'_>, scale: Scale, least: &Context) -> FloorError {
     let log = request.log;
     let units = log.units();
     let layout = layout(log, &units, request.policy, scale.budget, Some(0));
     let middle = units_in(&units, layout.middle());
     let pinned = pinned_units(request, &layout, middle);
     let tokens = |unit: &Unit| log.tokens_in(unit.events.clone());
-    let mut floor = FloorError {
-        limit: scale.limit,
-        needed: 0,
-        envelope: log.envelope_tokens(),
-        head: log.tokens_in(0..layout.head_end),
-        pinned: middle.iter().filter(|unit| pinned.contains(&unit.events.start)).map(tokens).sum(),
-        newest: log.tokens_in(layout.tail_start..log.len()),
-        recap: cap(request, scale).min(super::MIN_RECAP),
-    };
-    floor.needed = floor.envelope + floor.head + floor.pinned + floor.newest + floor.recap;
-    floor
+    let envelope = log.envelope_tokens();
+    let head = log.tokens_in(0..layout.head_end);
+    let pinned = middle.iter().filter(|unit| pinned.contains(&unit.events.start)).map(tokens).sum();
+    let newest = log.tokens_in(layout.tail_start..log.len());
+    let of_recap = |piece: &&Piece| matches!(piece.fate, Fate::Recap | Fate::Marker);
+    let recap = least.pieces().filter(of_recap).map(|piece| u64::from(piece.tokens)).sum();
+    let needed = least.tokens();
+    let beside = needed.saturating_sub(envelope + head + pinned + newest + recap);
+    FloorError { limit: scale.limit, needed, envelope, head, pinned, newest, recap, beside }
 }

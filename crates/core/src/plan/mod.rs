@@ -180,7 +180,8 @@ pub enum PlanError {
 #[derive(Clone, Debug, Default, PartialEq, Eq, thiserror::Error)]
 #[error(
     "the parts that may not be folded need {needed} tokens and the budget is {limit}: \
-     system prompt and tools {envelope}, head {head}, pinned {pinned}, newest step {newest}, recap {recap}"
+     system prompt and tools {envelope}, head {head}, pinned {pinned}, newest step {newest}, recap {recap}, \
+     beside them {beside}"
 )]
 pub struct FloorError {
     /// The budget, in counted tokens.
@@ -197,6 +198,9 @@ pub struct FloorError {
     pub newest: u64,
     /// Tokens of the recap.
     pub recap: u64,
+    /// Tokens of the rest: messages that the policy can only shorten, and what is added so that
+    /// the provider takes the context.
+    pub beside: u64,
 }
 
 impl FloorError {
@@ -210,6 +214,7 @@ impl FloorError {
             ("messages that stay (pins, the last request)", self.pinned),
             ("the newest step", self.newest),
             ("the recap", self.recap),
+            ("what this policy only shortens, and repairs", self.beside),
         ];
         parts.retain(|(_, tokens)| *tokens > 0);
         parts.sort_by_key(|(_, tokens)| std::cmp::Reverse(*tokens));
@@ -293,7 +298,8 @@ pub(crate) fn plan_from(
         {
             return nothing(reason);
         }
-        let (tail, cap, shortest) = (draft.tail_tokens, draft.cap, draft.tail_is_newest);
+        let (tail, recap, shortest) =
+            (draft.tail_tokens, draft.recap_room(request), draft.tail_is_newest);
         let (target, more) = (draft.target, draft.can_cover_more(request.policy));
         let (fold, after) = record::record(request, &budget, meter, &before, base, draft);
         if fold.tokens_after <= scale.limit {
@@ -305,11 +311,32 @@ pub(crate) fn plan_from(
             continue;
         }
         let shorter = !shortest && limits.shorten_tail(tail.saturating_sub(over));
-        if !shorter && !limits.shorten_recap(cap, over) {
+        if !shorter && !limits.shorten_recap(recap, over) {
             break;
         }
     }
-    Err(draft::floor(request, scale).into())
+    least(request, &budget, meter, scale, &before, base, memo)
+}
+
+/// The last try: the newest step alone, behind the shortest recap. What is over the budget even
+/// then cannot be folded.
+fn least(
+    request: &Plan<'_>,
+    budget: &Budget,
+    meter: Meter,
+    scale: Scale,
+    before: &Context,
+    base: Option<&Projection>,
+    memo: &mut Memo,
+) -> Result<(Outcome, Option<Context>), PlanError> {
+    let Some(draft) = draft::draft(request, scale, before.tokens(), Limits::LEAST, memo) else {
+        return Err(draft::floor(request, scale, before).into());
+    };
+    let (fold, after) = record::record(request, budget, meter, before, base, draft);
+    if fold.tokens_after > scale.limit {
+        return Err(draft::floor(request, scale, &after).into());
+    }
+    Ok((judge(request, scale, fold), Some(after)))
 }
 
 /// The fold that covers what the narration covers and leaves the rest verbatim, where that
@@ -349,6 +376,10 @@ pub(crate) struct Limits {
 const MIN_RECAP: u64 = 120;
 
 impl Limits {
+    /// The newest unit, the shortest recap, and nothing that could be covered or shortened.
+    const LEAST: Self =
+        Self { tail: Some(0), recap: Some(MIN_RECAP), target: Some(0), through: None };
+
     /// False when nothing is left to shorten.
     fn shorten_tail(&mut self, wanted: u64) -> bool {
         let before = self.tail;
@@ -360,10 +391,10 @@ impl Limits {
         true
     }
 
-    fn shorten_recap(&mut self, cap: u64, over: u64) -> bool {
-        let wanted = cap.saturating_sub(over).max(MIN_RECAP);
+    fn shorten_recap(&mut self, room: u64, over: u64) -> bool {
+        let wanted = room.saturating_sub(over).max(MIN_RECAP);
         self.recap = Some(wanted);
-        wanted < cap
+        wanted < room
     }
 }
 

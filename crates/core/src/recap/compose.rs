@@ -137,7 +137,7 @@ fn head_lines(gathered: &Gathered, frame: &Frame<'_>) -> String {
     let count = gathered.messages;
     let s = if count == 1 { "" } else { "s" };
     let newest = if gathered.edited {
-        "newer ones follow, some shortened; what that took out is named here, too"
+        "newer ones follow, some shortened; names from those stand here, too"
     } else {
         "the newest follow verbatim"
     };
