@@ -301,16 +301,20 @@ async fn postgres_keeps_what_it_said_when_it_is_killed() {
         Err(why) => return println!("skipped: {why}"),
     };
     let url = cluster.schema().unwrap();
-    let (script, mut rng) = (Arc::new(Script::new(33, 200)), Rng::new(33));
+    // A server that dies slowly is written to for longer: a life has this many steps at most.
+    const LIFE: usize = 500;
+    let crashes = number("MIDFOLD_SERVER_CRASHES", 3) as usize;
+    let (script, mut rng) = (Arc::new(Script::new(33, 50 * crashes)), Rng::new(33));
+    assert!(script.steps() > LIFE * crashes, "{} steps", script.steps());
     let store = midfold_store::open(&url).await.unwrap();
     let mut stored = Stored::create(store.clone(), script::new_session()).await.unwrap();
-    for crash in 0..number("MIDFOLD_SERVER_CRASHES", 3) {
+    for crash in 0..crashes {
         let first = script.next(stored.row().head);
         let (durable, seen) = tokio::sync::watch::channel(first);
         let text = script.clone();
         let writer = tokio::spawn(async move {
             let mut next = first;
-            while script::append(&mut stored, &text, next).await.is_ok() {
+            while next < first + LIFE && script::append(&mut stored, &text, next).await.is_ok() {
                 next += 1;
                 let _ = durable.send(next);
             }
