@@ -4,7 +4,7 @@
 use crate::replay::artifacts::{Named, named};
 use crate::replay::drive::{Folded, Item, Sent, same_bytes};
 use crate::replay::measures::TokensBy;
-use crate::replay::names::{Counts, Lookups, Names};
+use crate::replay::names::{Counts, Names};
 use crate::replay::recording::{Mentions, Recording};
 use crate::replay::texts::{fold_space, message_text, quoted, words};
 use crate::view::{BlockKind, Role, View};
@@ -24,15 +24,6 @@ pub(super) struct Held {
     pub by: TokensBy,
     /// Which events are here, byte for byte.
     pub events: Counts,
-    /// What texts that were made for the context asked for.
-    asked: Asked,
-}
-
-/// What was looked up.
-#[derive(Default)]
-struct Asked {
-    ids: Lookups,
-    words: Lookups,
 }
 
 /// One message of it.
@@ -87,7 +78,7 @@ impl Held {
             while left.next_if(|message| message.item.event < item.event).is_some() {}
             let message = match left.next_if(|message| message.item.is(&item)) {
                 Some(known) => Message { item, ..known },
-                None => Message::new(recording, item, &mut self.asked),
+                None => Message::new(recording, item),
             };
             self.count(recording, &message, Counts::add);
             self.by.add(&message.by);
@@ -149,7 +140,7 @@ impl Message {
         self.item.event.is_some() && matches!(self.reading, Reading::Made(_))
     }
 
-    fn new(recording: &Recording, item: Item, asked: &mut Asked) -> Self {
+    fn new(recording: &Recording, item: Item) -> Self {
         if let Some(number) = item.event.filter(|_| item.verbatim) {
             let event = &recording.log.events()[number as usize];
             let by = by(&event.view, &event.tokens.blocks, event.tokens.total);
@@ -159,7 +150,7 @@ impl Message {
         let view = log.dialect().view(&item.bytes);
         let text = message_text(&item.bytes, &view);
         let folded = fold_space(&text);
-        let mentions = mention(recording, &text, &folded, asked);
+        let mentions = mention(recording, &text, &folded);
         let by = match item.stands_in {
             true => TokensBy { recap: u64::from(item.tokens), ..TokensBy::default() },
             false => {
@@ -172,15 +163,15 @@ impl Message {
 }
 
 /// What a text that is not of the recording mentions, of what the recording knows.
-fn mention(recording: &Recording, text: &str, folded: &str, asked: &mut Asked) -> Mentions {
+fn mention(recording: &Recording, text: &str, folded: &str) -> Mentions {
     let sorted = |mut numbers: Vec<u32>| {
         numbers.sort_unstable();
         numbers.dedup();
         numbers.into_boxed_slice()
     };
     let (ids, all) = (crate::ids::identifiers(text), words(text));
-    let ids = ids.filter_map(|id| asked.ids.get(&recording.ids, id)).collect();
-    let words = all.filter_map(|word| asked.words.get(&recording.words, word)).collect();
+    let ids = ids.filter_map(|id| recording.ids.get(id)).collect();
+    let words = all.filter_map(|word| recording.words.get(word)).collect();
     let quotes = quoted(text).filter_map(|quote| recording.quotes.get(quote)).collect();
     let held = |names: &Names| -> Box<[u32]> {
         names

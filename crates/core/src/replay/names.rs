@@ -41,30 +41,6 @@ impl Names {
     }
 }
 
-/// Looks texts up in a [`Names`] that is no longer added to, and keeps those asked for last: a recap
-/// asks for thousands, nearly all of them those of the recap before, and a table of all names of a
-/// recording is too large for a processor's caches.
-#[derive(Debug, Default)]
-pub(super) struct Lookups(FxHashMap<Box<str>, Option<u32>>);
-
-impl Lookups {
-    /// More are forgotten at once.
-    const MOST: usize = 1 << 14;
-
-    /// The number of a text that is known.
-    pub fn get(&mut self, names: &Names, text: &str) -> Option<u32> {
-        if let Some(found) = self.0.get(text) {
-            return *found;
-        }
-        if self.0.len() >= Self::MOST {
-            self.0.clear();
-        }
-        let found = names.get(text);
-        self.0.insert(text.into(), found);
-        found
-    }
-}
-
 /// How many of each number are there.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Counts(Vec<u32>);
