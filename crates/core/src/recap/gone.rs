@@ -4,6 +4,7 @@
 //! question: so dense that one short answer holds a hundred names.
 
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
 use compact_str::CompactString;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -24,6 +25,9 @@ const MEANT: i64 = 1_000;
 const QUESTION: usize = 32;
 /// For each doubling of its age in events, four times.
 const AGE: i64 = -10;
+/// Names are kept apart by what they are worth, in steps of this: of the ones that are worth little
+/// only the newest have to be looked at.
+const STEP: i64 = 8;
 /// Shortest word of a name that is compared with the question, in letters.
 const WORD: usize = 3;
 
@@ -43,11 +47,10 @@ pub struct Gone {
     numbers: FxHashMap<CompactString, u32>,
     /// Words of names, and their numbers.
     words: FxHashMap<String, u32>,
-    /// Every use, in order: which event, which name. Of a name the last one counts.
-    uses: Vec<(u32, u32)>,
+    /// Every use, by what the name was worth then (in steps of [`STEP`]), in order: which event, which
+    /// name. Of a name the last one counts.
+    uses: BTreeMap<i64, Vec<(u32, u32)>>,
     newest: u32,
-    /// The most that a name was ever worth.
-    most: i64,
     /// The length of the shortest name.
     shortest: Option<usize>,
 }
@@ -108,8 +111,7 @@ impl Gone {
                 By::Result => used.result += 1,
             }
             name.worth = worth(id, hope(id, used, &[]));
-            self.most = self.most.max(name.worth);
-            self.uses.push((seq, number));
+            self.uses.entry(name.worth.div_euclid(STEP)).or_default().push((seq, number));
         }
         number
     }
@@ -144,23 +146,29 @@ impl Gone {
         // More can never be told.
         let most = chars / (self.shortest.unwrap_or(0) + 1) + 1;
         let mut ranked: Vec<(Reverse<i64>, u32, &str)> = Vec::with_capacity(most * 4);
-        for &(seq, number) in self.uses.iter().rev() {
-            let Some(name) = self.names.get(number as usize) else { continue };
-            if name.used.last != seq {
-                continue;
-            }
-            let age = AGE * log2(self.newest.saturating_sub(seq));
-            if ranked.len() == most * 4 {
-                ranked.select_nth_unstable(most);
-                ranked.truncate(most + 1);
-                // What is older than this is worth less than all that can be told.
-                if self.most + asked.weight + age < ranked[most].0.0 {
+        // What all that can be told is worth, at least.
+        let mut least = i64::MIN;
+        for (step, uses) in self.uses.iter().rev() {
+            let most_worth = (step + 1) * STEP + asked.weight;
+            for &(seq, number) in uses.iter().rev() {
+                let age = AGE * log2(self.newest.saturating_sub(seq));
+                if most_worth + age < least {
                     break;
                 }
-            }
-            if !here(number, &name.id) {
+                let Some(name) = self.names.get(number as usize) else { continue };
+                if name.used.last != seq || here(number, &name.id) {
+                    continue;
+                }
                 let value = name.worth + asked.shared(&name.words) + age;
+                if value < least {
+                    continue;
+                }
                 ranked.push((Reverse(value), name.used.first, &name.id));
+                if ranked.len() == most * 4 {
+                    ranked.select_nth_unstable(most);
+                    ranked.truncate(most + 1);
+                    least = ranked[most].0.0;
+                }
             }
         }
         ranked.sort_unstable();
