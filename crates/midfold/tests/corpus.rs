@@ -201,8 +201,8 @@ fn both_rulers_tell_the_same_order_at_the_same_cost() {
     }
 }
 
-/// On conversations with customers, which no constant was chosen on, the second ruler tells the order of the first
-/// without a look at the cost: who keeps more identifiers does not keep fewer words.
+/// On conversations with customers, which no constant was chosen on, the second ruler tells the
+/// order of the first without a look at the cost: who keeps more identifiers keeps no fewer words.
 #[test]
 fn both_rulers_tell_the_same_order_where_nothing_was_chosen() {
     let Some(root) = corpus() else {
