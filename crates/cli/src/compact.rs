@@ -318,7 +318,8 @@ impl Wish<'_> {
             number(floor.limit),
         ))
         .hint(parts(floor));
-        if let Some(window) = self.smallest_window(prepared, pins, floor) {
+        let fold = |window| self.fold(prepared, pins, &self.policy, window);
+        if let Some(window) = floor.enough(&self.policy, prepared.meter, prepared.window, fold) {
             failed = failed.hint(format!("--window {window} is enough"));
         }
         let fits = self.fitting_presets(prepared, pins);
@@ -330,29 +331,6 @@ impl Wish<'_> {
             failed = failed.hint("or pin less: --pin matched ".to_owned() + &messages(pins.len()));
         }
         failed
-    }
-
-    /// A window that is known to do, because it was tried.
-    fn smallest_window(
-        &self,
-        prepared: &Prepared,
-        pins: &[u32],
-        floor: &FloorError,
-    ) -> Option<u64> {
-        let reserve = self.policy.trigger.injection_reserve;
-        let meter = prepared.meter.with_margin(self.policy.trigger.margin);
-        let rounded = |tokens: u64| (meter.upper(tokens) + reserve).div_ceil(100) * 100;
-        let mut window = rounded(floor.needed).max(prepared.window + 1);
-        for _ in 0..12 {
-            match self.fold(prepared, pins, &self.policy, window) {
-                Ok(_) => return Some(window),
-                Err(PlanError::Floor(floor)) => {
-                    window = rounded(floor.needed).max(window + window / 10).div_ceil(100) * 100;
-                }
-                Err(PlanError::Budget(_) | PlanError::Off { .. }) => window *= 2,
-            }
-        }
-        None
     }
 
     fn fitting_presets(&self, prepared: &Prepared, pins: &[u32]) -> Vec<&'static str> {

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use midfold::core::fold::Joining;
-use midfold::core::plan::{Cause, FloorError, Plan, PlanError, plan};
+use midfold::core::plan::{Cause, Plan, PlanError, plan};
 use midfold::core::project::project;
 use midfold::formats::read::Format;
 use midfold::{Budget, Context, Outcome, Policy};
@@ -72,36 +72,15 @@ impl Wish<'_> {
 
     fn explain(&self, prepared: &Prepared, error: PlanError) -> Failure {
         let PlanError::Floor(floor) = &error else { return error.into() };
-        let enough = self.smallest_window(prepared, floor);
+        let fold = |window| self.fold(prepared, window);
+        let enough = floor.enough(&self.policy, prepared.meter, prepared.window, fold);
         let failure = Failure::from(error);
         match enough {
             Some(window) => failure.hint(format!("window={window} is enough")),
             None => failure,
         }
     }
-
-    /// A window that is known to do, because it was tried.
-    fn smallest_window(&self, prepared: &Prepared, floor: &FloorError) -> Option<u64> {
-        let trigger = &self.policy.trigger;
-        let meter = prepared.meter.with_margin(trigger.margin);
-        let rounded =
-            |tokens| (meter.upper(tokens) + trigger.injection_reserve).div_ceil(100) * 100;
-        let mut window = rounded(floor.needed).max(prepared.window + 1);
-        for _ in 0..TRIES {
-            window = match self.fold(prepared, window) {
-                Ok(_) => return Some(window),
-                Err(PlanError::Floor(floor)) => {
-                    rounded(floor.needed).max(window + window / 10).div_ceil(100) * 100
-                }
-                Err(PlanError::Budget(_) | PlanError::Off { .. }) => window * 2,
-            };
-        }
-        None
-    }
 }
-
-/// Windows that are tried, before no one is named in an error.
-const TRIES: usize = 12;
 
 /// Makes a conversation fit a model's window: head and tail stay, the middle is folded.
 ///

@@ -203,6 +203,9 @@ pub struct FloorError {
     pub beside: u64,
 }
 
+/// Windows that are tried before none is named in an error.
+const TRIES: usize = 12;
+
 impl FloorError {
     /// What the floor is made of, in words, with the tokens of each: the largest first, what is
     /// not there left out.
@@ -219,6 +222,31 @@ impl FloorError {
         parts.retain(|(_, tokens)| *tokens > 0);
         parts.sort_by_key(|(_, tokens)| std::cmp::Reverse(*tokens));
         parts
+    }
+
+    /// A window in tokens, above `window`, that is known to do, because `fold` was tried with it;
+    /// `None` where no try succeeds. In hundreds; not always the smallest that would do.
+    pub fn enough(
+        &self,
+        policy: &Policy,
+        meter: Meter,
+        window: u64,
+        fold: impl Fn(u64) -> Result<Outcome, PlanError>,
+    ) -> Option<u64> {
+        let meter = meter.with_margin(policy.trigger.margin);
+        let reserve = policy.trigger.injection_reserve;
+        let rounded = |tokens| (meter.upper(tokens) + reserve).div_ceil(100) * 100;
+        let mut next = rounded(self.needed).max(window + 1);
+        for _ in 0..TRIES {
+            next = match fold(next) {
+                Ok(_) => return Some(next),
+                Err(PlanError::Floor(floor)) => {
+                    rounded(floor.needed).max(next + next / 10).div_ceil(100) * 100
+                }
+                Err(PlanError::Budget(_) | PlanError::Off { .. }) => next * 2,
+            };
+        }
+        None
     }
 }
 
