@@ -1,10 +1,9 @@
 //! `midfold compact`.
 
 use bytes::Bytes;
-use midfold::core::fold::Joining;
 use midfold::core::plan::{Cause, FloorError, Plan, plan};
 use midfold::core::project::project;
-use midfold::{Budget, Context, Fold, NoOp, Outcome, PlanError, Policy};
+use midfold::{Budget, Context, Fold, NoOp, Outcome, PlanError, Policy, Prepared};
 use regex::Regex;
 use serde_json::json;
 
@@ -13,7 +12,7 @@ use crate::error::CommandError;
 use crate::input::{Input, is_stdin};
 use crate::output::{Color, Output};
 use crate::picture;
-use crate::prepare::{self, Prepared, Setup};
+use crate::prepare;
 use crate::presets::pretty;
 use crate::report::{self, Note, number};
 use crate::transcript::{Transcript, flat};
@@ -47,7 +46,7 @@ impl Done {
 
 pub fn run(args: &Compact, json: bool, output: &Output) -> Result<(), CommandError> {
     let from = args.from.as_deref().map(prepare::format).transpose()?;
-    let mut setup = Setup::new(&args.measure, args.to.as_deref())?;
+    let mut setup = prepare::setup(&args.measure, args.to.as_deref())?;
     let mut policy = prepare::policy(args.preset.as_deref(), args.policy.as_deref())?;
     if let Some(messages) = args.keep_last {
         policy.tail.min_messages = messages;
@@ -234,18 +233,11 @@ impl Wish<'_> {
         policy: &Policy,
         window: u64,
     ) -> Result<Outcome, PlanError> {
-        let last = prepared.log.events().last();
-        let budget = Budget::new(window);
         plan(&Plan {
             pins,
             focus: self.args.focus.as_deref(),
-            joining: Joining {
-                session: prepared.source.id.clone().unwrap_or_default(),
-                turn: last.map_or(0, |last| last.turn),
-                request: last.map_or(0, |last| last.step),
-            },
             cause: if self.args.if_needed { Cause::Check } else { Cause::Manual },
-            ..Plan::new(&prepared.log, policy, &budget, prepared.meter)
+            ..prepared.plan(policy, &Budget::new(window))
         })
     }
 

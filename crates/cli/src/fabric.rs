@@ -6,12 +6,11 @@ use midfold::core::replay::{
     Cell, FoldRow, Prices, Recording, Replayed, Settings, Strategy, message_text, replay,
 };
 use midfold::formats::profile;
-use midfold::{Log, Policy};
+use midfold::{Log, Policy, Prepared};
 use unicode_width::UnicodeWidthStr;
 
 use crate::error::CommandError;
 use crate::output::{Color, Style};
-use crate::prepare::Prepared;
 use crate::report::{Page, counted, grouped, number, window};
 use crate::words::plural;
 

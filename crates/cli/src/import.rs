@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use bytes::Bytes;
-use midfold::RawEvent;
 use midfold::formats::read::Conversation;
 use midfold::store::{StoreError, Stored, StoredError};
+use midfold::{Prepared, RawEvent};
 use serde_json::json;
 
 use crate::args::Import;
@@ -14,7 +14,7 @@ use crate::error::CommandError;
 use crate::host::{Host, Make, block_on};
 use crate::input::{Input, is_stdin};
 use crate::output::{Color, Output};
-use crate::prepare::{self, Prepared, Setup};
+use crate::prepare;
 use crate::presets::pretty;
 use crate::report::{Note, number};
 use crate::session::{appended, create, each};
@@ -44,7 +44,7 @@ struct Done {
 
 pub fn run(args: &Import, json: bool, output: &Output) -> Result<(), CommandError> {
     let from = args.from.as_deref().map(prepare::format).transpose()?;
-    let mut setup = Setup::new(&args.start.measure, args.to.as_deref())?;
+    let mut setup = prepare::setup(&args.start.measure, args.to.as_deref())?;
     // A wrong policy is told before anything is stored.
     prepare::policy(args.start.preset.as_deref(), args.start.policy.as_deref())?;
     let input = Input::load(&args.file)?;

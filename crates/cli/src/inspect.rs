@@ -4,7 +4,7 @@ use midfold::core::layout::layout;
 use midfold::core::plan::{Cause, Plan, plan};
 use midfold::core::survey::{Class, Count, Survey, survey};
 use midfold::formats::read::Conversation;
-use midfold::{Budget, Outcome, PlanError, Policy};
+use midfold::{Budget, Outcome, PlanError, Policy, Prepared, Setup};
 use serde_json::{Value, json};
 
 use crate::args::Inspect;
@@ -13,7 +13,7 @@ use crate::fabric;
 use crate::input::Input;
 use crate::output::{Color, Output, Style};
 use crate::picture::{Fill, bar, legend};
-use crate::prepare::{self, Prepared, Setup};
+use crate::prepare;
 use crate::report::{Note, Page, counted, described, floor, grouped, number, window};
 use crate::table::Table;
 
@@ -24,7 +24,7 @@ const SHOWN_CONVERSATIONS: usize = 50;
 
 pub fn run(args: &Inspect, json: bool, output: &Output) -> Result<(), CommandError> {
     let from = args.from.as_deref().map(prepare::format).transpose()?;
-    let mut setup = Setup::new(&args.measure, None)?;
+    let mut setup = prepare::setup(&args.measure, None)?;
     let policy = prepare::policy(Some(&args.preset), None)?;
     let input = Input::load(&args.file)?;
     let found = input.conversations(from)?;
@@ -344,10 +344,7 @@ impl Forecast {
 fn forecast(prepared: &Prepared, policy: &Policy) -> Forecast {
     let budget = Budget::new(prepared.window);
     let usable = budget.tokens().saturating_sub(policy.trigger.injection_reserve);
-    let outcome = plan(&Plan {
-        cause: Cause::Manual,
-        ..Plan::new(&prepared.log, policy, &budget, prepared.meter)
-    });
+    let outcome = plan(&Plan { cause: Cause::Manual, ..prepared.plan(policy, &budget) });
     Forecast { name: policy.name.clone(), threshold: policy.trigger.line(usable).tokens, outcome }
 }
 

@@ -3,7 +3,6 @@
 mod args;
 mod audit;
 mod compact;
-mod convert;
 mod error;
 mod explain;
 mod fabric;

@@ -1,197 +1,45 @@
-//! From a conversation in a file to a log that can be planned: dialect, profile, counter, window.
+//! What the command line says about conversations, in the words of the engine: dialect, profile,
+//! counter, policy.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use bytes::Bytes;
-use midfold::formats::read::{Conversation, Format};
-use midfold::formats::{DialectKind, Problem, profile};
+use midfold::formats::read::Format;
+use midfold::formats::{DialectKind, profile};
 use midfold::tokens::{self, Memo};
-use midfold::{Counter, Log, Meter, Policy, Profile, RawEvent};
+use midfold::{Counter, Policy, Profile, Setup, SetupError};
 
 use crate::args::Measure;
-use crate::convert::{self, Converted};
 use crate::error::{CommandError, nearest, unknown};
 use crate::input::Input;
 
-/// The window where nothing tells a better one.
-const DEFAULT_WINDOW: u64 = 128_000;
-/// Counts that are remembered around an exact counter.
-const MEMO: usize = 1 << 15;
-
-/// What the command line says about all conversations of a file.
-pub struct Setup {
-    to: Option<DialectKind>,
-    profile: Option<&'static Profile>,
-    window: Option<u64>,
-    tokenizer: Option<Arc<dyn Counter>>,
-    counters: BTreeMap<&'static str, Arc<dyn Counter>>,
+/// The flags as a setup.
+pub fn setup(measure: &Measure, to: Option<&str>) -> Result<Setup, CommandError> {
+    let mut setup = Setup::new();
+    if let Some(name) = to {
+        setup = setup.to(target(name)?);
+    }
+    if let Some(name) = &measure.profile {
+        setup = setup.profile(*profile_of(name)?);
+    }
+    if let Some(tokens) = measure.window {
+        setup = setup.window(tokens);
+    }
+    if let Some(name) = &measure.tokenizer {
+        setup = setup.counter(tokenizer(name)?);
+    }
+    Ok(setup)
 }
 
-/// Where the window comes from.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum WindowSource {
-    /// The command line.
-    Flag,
-    /// The model that the file names.
-    Model(String),
-    /// The file names a model that nothing is known about.
-    UnknownModel(String),
-    /// The file names no model.
-    NoModel,
-}
-
-/// A conversation, ready to be planned.
-pub struct Prepared {
-    /// The dialect of the messages.
-    pub kind: DialectKind,
-    /// The conversation, without its events.
-    pub source: Conversation,
-    pub log: Log,
-    pub meter: Meter,
-    pub window: u64,
-    pub window_from: WindowSource,
-    /// The messages were converted from another dialect.
-    pub converted: bool,
-    /// The counter was chosen for the model, not by hand.
-    pub auto_counter: bool,
-    /// Bare messages, one on each line: what was read so is written so.
-    pub is_lines: bool,
-    /// What could not be converted.
-    pub problems: Vec<Problem>,
-}
-
-impl Setup {
-    pub fn new(measure: &Measure, to: Option<&str>) -> Result<Self, CommandError> {
-        Ok(Self {
-            to: to.map(target).transpose()?,
-            profile: measure.profile.as_deref().map(profile_of).transpose()?,
-            window: measure.window,
-            tokenizer: measure.tokenizer.as_deref().map(tokenizer).transpose()?,
-            counters: BTreeMap::new(),
-        })
+impl From<SetupError> for CommandError {
+    fn from(error: SetupError) -> Self {
+        let text = error.to_string();
+        let SetupError::Profile { dialect, kind, .. } = error else { return Self::usage(text) };
+        let fitting: Vec<_> = profile::for_dialect(kind).iter().map(|p| p.name).collect();
+        Self::usage(text)
+            .hint(format!("profiles for {kind}: {}", fitting.join(", ")))
+            .maybe_hint(convertible(dialect))
     }
-
-    /// Makes a conversation ready.
-    pub fn prepare(&mut self, mut source: Conversation) -> Result<Prepared, CommandError> {
-        let model = source.envelope.model.clone();
-        let from = source.format.dialect();
-        let kind = self.to.unwrap_or(from);
-        let profile = self.profile_for(kind, model.as_deref())?;
-        let counter = self.counter_for(model.as_deref())?;
-        let auto_counter = self.tokenizer.is_none();
-        let converted = kind != from;
-        let is_lines = is_lines(&source);
-        let mut meter = Meter::exact();
-        // Converted messages carry no usage: the meter learns from the recorded ones.
-        if auto_counter && converted && source.events.iter().any(|event| event.usage.is_some()) {
-            meter.learn(&Self::log(from, profile, &counter, &source));
-        }
-        let mut problems = Vec::new();
-        if converted {
-            let Converted { events, envelope, problems: lost } = convert::convert(&source, kind);
-            (source.events, source.envelope, problems) = (events, envelope, lost);
-        }
-        let envelope = &mut source.envelope;
-        if kind == DialectKind::OpenAiChat
-            && envelope.wrapper.is_none()
-            && let Some(text) = envelope.system.take()
-        {
-            // A session file keeps it beside the messages; a request has it among them.
-            source.events.insert(0, RawEvent::new(convert::system_message(&text)));
-        }
-        let log = Self::log(kind, profile, &counter, &source);
-        source.events = Vec::new();
-        if auto_counter && !converted {
-            meter.learn(&log);
-        }
-        let (window, window_from) = self.window_for(model);
-        Ok(Prepared {
-            kind,
-            source,
-            log,
-            meter,
-            window,
-            window_from,
-            converted,
-            auto_counter,
-            is_lines,
-            problems,
-        })
-    }
-
-    fn log(
-        kind: DialectKind,
-        profile: Profile,
-        counter: &Arc<dyn Counter>,
-        source: &Conversation,
-    ) -> Log {
-        let events = source.events.iter().cloned();
-        let mut log = Log::of(kind.shared(), profile, counter.clone(), events);
-        let envelope = &source.envelope;
-        let parts: Vec<&Bytes> =
-            [&envelope.system, &envelope.tools].into_iter().flatten().collect();
-        log.set_envelope(parts.iter().map(|part| &part[..]));
-        log
-    }
-
-    fn profile_for(&self, kind: DialectKind, model: Option<&str>) -> Result<Profile, CommandError> {
-        let fitting = profile::for_dialect(kind);
-        let chosen = match self.profile {
-            Some(profile) if profile.dialect == kind.name() => *profile,
-            Some(profile) => {
-                let names: Vec<_> = fitting.iter().map(|profile| profile.name).collect();
-                let error = CommandError::usage(format!(
-                    "the profile `{}` is for {} messages, and these are {kind}",
-                    profile.name, profile.dialect
-                ));
-                return Err(error
-                    .hint(format!("profiles for {kind}: {}", names.join(", ")))
-                    .maybe_hint(convertible(profile.dialect)));
-            }
-            None => fitting.first().copied().unwrap_or(profile::OPENAI),
-        };
-        Ok(model.map_or(chosen, |model| profile::for_model(chosen, model)))
-    }
-
-    fn counter_for(&mut self, model: Option<&str>) -> Result<Arc<dyn Counter>, CommandError> {
-        if let Some(given) = &self.tokenizer {
-            return Ok(given.clone());
-        }
-        let name = tokens::for_model(model.unwrap_or_default());
-        if let Some(known) = self.counters.get(name) {
-            return Ok(known.clone());
-        }
-        let counter = tokens::by_name(name).or_else(|_| tokens::by_name("estimate:openai"));
-        let counter =
-            remembering(counter.map_err(|error| CommandError::failed(error.to_string()))?);
-        self.counters.insert(name, counter.clone());
-        Ok(counter)
-    }
-
-    fn window_for(&self, model: Option<String>) -> (u64, WindowSource) {
-        match (self.window, model) {
-            (Some(window), _) => (window, WindowSource::Flag),
-            (None, Some(model)) => match tokens::window_of(&model) {
-                Some(window) => (window, WindowSource::Model(model)),
-                None => (DEFAULT_WINDOW, WindowSource::UnknownModel(model)),
-            },
-            (None, None) => (DEFAULT_WINDOW, WindowSource::NoModel),
-        }
-    }
-}
-
-fn is_lines(source: &Conversation) -> bool {
-    let bare = matches!(
-        source.format,
-        Format::OpenAiChat
-            | Format::OpenAiResponses
-            | Format::Anthropic
-            | Format::ShareGpt
-            | Format::FineTuning
-    );
-    bare && source.envelope.wrapper.is_none()
 }
 
 /// `--from`.
@@ -226,10 +74,10 @@ fn profile_of(name: &str) -> Result<&'static Profile, CommandError> {
 /// `--tokenizer`.
 pub fn tokenizer(name: &str) -> Result<Arc<dyn Counter>, CommandError> {
     if name.ends_with(".json") || Path::new(name).is_file() {
-        return Ok(remembering(tokenizer_file(name)?));
+        return Ok(Memo::around(tokenizer_file(name)?));
     }
     let error = match tokens::by_name(name) {
-        Ok(counter) => return Ok(remembering(counter)),
+        Ok(counter) => return Ok(Memo::around(counter)),
         Err(error) => error,
     };
     let tokens::Error::Unknown { .. } = error else {
@@ -258,11 +106,6 @@ fn tokenizer_file(name: &str) -> Result<Arc<dyn Counter>, CommandError> {
     ))
     .hint("build it with them: cargo install midfold-cli --features hf")
     .hint(format!("or use one of {}", tokens::names().join(", "))))
-}
-
-/// An exact count is ten times dearer than remembering it; an estimate is cheaper.
-fn remembering(counter: Arc<dyn Counter>) -> Arc<dyn Counter> {
-    if counter.is_exact() { Arc::new(Memo::new(counter, MEMO)) } else { counter }
 }
 
 /// `--preset` or `--policy`.

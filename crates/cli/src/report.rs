@@ -6,13 +6,12 @@ use midfold::core::fold::Entry;
 use midfold::core::layout::Floor;
 use midfold::formats::Problem;
 use midfold::formats::read::Conversation;
-use midfold::{Context, Fate, Fold, Meter};
+use midfold::{Context, Fate, Fold, Meter, Prepared, WindowSource};
 use serde_json::{Value, json};
 use unicode_width::UnicodeWidthStr;
 
 use crate::compact::Done;
 use crate::output::{Color, Style};
-use crate::prepare::{Prepared, WindowSource};
 
 /// A problem, and what its place counts.
 pub struct Note {
@@ -330,7 +329,7 @@ pub fn counted(prepared: &Prepared) -> String {
 pub fn window(prepared: &Prepared) -> String {
     let window = number(prepared.window);
     match &prepared.window_from {
-        WindowSource::Flag => format!("{window}, as given"),
+        WindowSource::Given => format!("{window}, as given"),
         WindowSource::Model(model) => format!("{window}, that of {model}"),
         WindowSource::UnknownModel(model) => {
             format!("{window}, the default: {model} is not known (set --window)")

@@ -1,9 +1,7 @@
 //! The result: a context in the shape that its conversation had.
 
 use bytes::Bytes;
-use midfold::{Context, DialectKind};
-
-use crate::prepare::Prepared;
+use midfold::{Context, DialectKind, Prepared};
 
 /// The messages of a context, with what travels beside them.
 pub struct Transcript<'a> {

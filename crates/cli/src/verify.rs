@@ -1,17 +1,17 @@
 //! `midfold verify`.
 
 use bytes::Bytes;
-use midfold::Fold;
 use midfold::core::verify::Report;
 use midfold::formats::read::Format;
 use midfold::formats::verify;
+use midfold::{Fold, Prepared};
 use serde_json::{Value, json};
 
 use crate::args::{Measure, Verify};
 use crate::error::CommandError;
 use crate::input::Input;
 use crate::output::{Color, Output};
-use crate::prepare::{self, Prepared, Setup, WindowSource};
+use crate::prepare;
 use crate::report::{Page, number};
 
 /// One conversation, checked.
@@ -26,7 +26,7 @@ struct Checked {
 pub fn run(args: &Verify, json: bool, output: &Output) -> Result<(), CommandError> {
     let from = args.from.as_deref().map(prepare::format).transpose()?;
     let folds = args.record.as_deref().map(|path| records(&Input::load(path)?)).transpose()?;
-    let mut setup = Setup::new(&measure(args, folds.as_deref()), args.to.as_deref())?;
+    let mut setup = prepare::setup(&measure(args, folds.as_deref()), args.to.as_deref())?;
     let [before, after] = [Input::load(&args.before)?, Input::load(&args.after)?];
     let found = before.conversations(from)?.conversations;
     let prepared =
@@ -43,7 +43,7 @@ pub fn run(args: &Verify, json: bool, output: &Output) -> Result<(), CommandErro
     for (at, (prepared, after)) in prepared.iter().zip(after_all).enumerate() {
         let fold = folds.as_ref().and_then(|folds| folds.get(at)?.as_ref());
         let after: Vec<Bytes> = after.events.into_iter().map(|event| event.bytes).collect();
-        all.push(check(at + 1, prepared, &after, fold, args.measure.window));
+        all.push(check(at + 1, prepared, &after, fold));
     }
     if json {
         let lines: Vec<String> = all.iter().map(|one| one.to_json().to_string() + "\n").collect();
@@ -90,20 +90,8 @@ fn same_number(before: &Input, one: usize, other: &Input, two: usize) -> Result<
     .hint("both have to come from one run of `midfold compact`"))
 }
 
-fn check(
-    number: usize,
-    prepared: &Prepared,
-    after: &[Bytes],
-    fold: Option<&Fold>,
-    window: Option<u64>,
-) -> Checked {
-    let meter = fold.map_or(prepared.meter, |fold| fold.meter);
-    let known = match &prepared.window_from {
-        WindowSource::Model(_) => Some(prepared.window),
-        _ => None,
-    };
-    let tokens = window.or(fold.map(|fold| fold.budget.tokens())).or(known);
-    let budget = tokens.map(|tokens| meter.most(tokens));
+fn check(number: usize, prepared: &Prepared, after: &[Bytes], fold: Option<&Fold>) -> Checked {
+    let budget = prepared.limit(fold);
     let envelope = &prepared.source.envelope;
     let report = verify::check(prepared.kind, &prepared.log, envelope, after, fold, budget);
     Checked { number, report, recorded: fold.is_some(), budget }

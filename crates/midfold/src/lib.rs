@@ -1,19 +1,18 @@
 //! Context compaction for LLM agents. *Keep the ends, fold the middle.*
 //!
-//! The facade: everything a Rust user needs, re-exported from the crates below it.
+//! The facade: everything a Rust user needs, re-exported from the crates below it, and the one
+//! step that needs them all: from a conversation that was read to a log ([`Setup`]).
 //!
 //! ```
-//! use midfold::formats::{profile, read};
-//! use midfold::{Budget, Log, Meter, Outcome, Policy, Session, tokens};
+//! use midfold::formats::read;
+//! use midfold::{Budget, Outcome, Policy, Session, Setup};
 //!
 //! # let rows: Vec<String> = midfold_testkit::coding_session(7, 12);
 //! # let input = bytes::Bytes::from(rows.join("\n"));
 //! let conversation = read::read(&input, None)?.conversations.remove(0);
-//! let dialect = conversation.format.dialect();
-//! let rules = profile::for_dialect(dialect)[0];
-//! let log = Log::of(dialect.shared(), rules, tokens::by_name("o200k")?, conversation.events);
+//! let prepared = Setup::new().prepare(conversation)?; // counter and rules: those of its model
 //! let policy = Policy::preset("default")?;
-//! let mut session = Session::over("my-session", log, policy, Meter::exact());
+//! let mut session = Session::over("my-session", prepared.log, policy, prepared.meter);
 //! if let Outcome::Folded(fold) = session.compact(&Budget::new(32_000), None)? {
 //!     println!("{} -> {} tokens", fold.tokens_before, fold.tokens_after);
 //! }
@@ -59,6 +58,10 @@
 //! # #[cfg(not(feature = "sqlite"))]
 //! # fn main() {}
 //! ```
+
+mod prepare;
+
+pub use prepare::{DEFAULT_WINDOW, Prepared, Setup, SetupError, WindowSource};
 
 pub use midfold_core as core;
 pub use midfold_formats as formats;

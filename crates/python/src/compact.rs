@@ -1,17 +1,16 @@
 //! `midfold.compact`.
 
 use bytes::Bytes;
-use midfold::core::fold::Joining;
 use midfold::core::plan::{Cause, Plan, PlanError, plan};
 use midfold::core::project::project;
 use midfold::formats::read::Format;
-use midfold::{Budget, Context, Outcome, Policy};
+use midfold::{Budget, Context, Outcome, Policy, Prepared};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
 use crate::errors::Failure;
 use crate::given::{self, Given};
-use crate::prepare::{self, Measure, Prepared};
+use crate::prepare::{self, Measure};
 use crate::python::make;
 
 /// A conversation, compacted or left as it was.
@@ -55,18 +54,11 @@ impl Wish<'_> {
     }
 
     fn fold(&self, prepared: &Prepared, window: u64) -> Result<Outcome, PlanError> {
-        let last = prepared.log.events().last();
-        let budget = Budget::new(window);
         plan(&Plan {
             pins: self.pin,
             focus: self.focus,
-            joining: Joining {
-                session: prepared.source.id.clone().unwrap_or_default(),
-                turn: last.map_or(0, |last| last.turn),
-                request: last.map_or(0, |last| last.step),
-            },
             cause: self.cause,
-            ..Plan::new(&prepared.log, &self.policy, &budget, prepared.meter)
+            ..prepared.plan(&self.policy, &Budget::new(window))
         })
     }
 
@@ -129,7 +121,7 @@ pub fn compact<'py>(
 
 fn result<'py>(py: Python<'py>, given: &Given<'py>, done: &Done) -> PyResult<Bound<'py, PyAny>> {
     let Prepared { log, source, kind, window, .. } = &done.prepared;
-    let sources = done.prepared.sources.iter().map(|source| &source[..]);
+    let sources = done.prepared.places.iter().map(|source| &source[..]);
     let objects = given.objects(sources, source.envelope.wrapper.as_ref());
     let messages = given.give_back(py, &done.context, source, &objects)?;
     let fields = PyDict::new(py);

@@ -31,7 +31,7 @@ pub fn count_tokens(
     if let Ok(text) = messages.cast::<PyString>() {
         let text = text.to_string_lossy().into_owned();
         let count = || {
-            let counter = measure.counter_for(measure.model.as_deref())?;
+            let counter = measure.setup()?.counter_for(measure.model.as_deref());
             Ok::<_, Failure>(u64::from(counter.count(&text, Content::Prose)))
         };
         return Ok(py.detach(count)?);

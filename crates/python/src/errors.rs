@@ -1,14 +1,15 @@
 //! Why a call failed, as a value that can leave a thread without Python, and as the exception of
 //! `midfold` that it becomes.
 
-use midfold::PlanError;
 use midfold::core::engine::{CompleteError, RecoverError, UndoError};
 use midfold::core::plan::FloorError;
 use midfold::core::policy::PolicyError as BadPolicy;
+use midfold::formats::profile;
 use midfold::formats::read::ReadError;
 use midfold::store::recall::RecallError;
 use midfold::store::{StoreError as StoreFailed, StoredError};
 use midfold::tokens;
+use midfold::{PlanError, SetupError};
 use pyo3::prelude::*;
 
 // Written in Python: the stable interface cannot extend an exception with data before 3.12.
@@ -83,6 +84,15 @@ impl From<ReadError> for Failure {
                 .hint("a message looks like {\"role\": \"user\", \"content\": \"…\"}"),
             _ => Self::input(text),
         }
+    }
+}
+
+impl From<SetupError> for Failure {
+    fn from(error: SetupError) -> Self {
+        let text = error.to_string();
+        let SetupError::Profile { kind, .. } = error else { return Self::input(text) };
+        let fitting: Vec<_> = profile::for_dialect(kind).iter().map(|p| p.name).collect();
+        Self::input(text).hint(format!("profiles for {kind}: {}", fitting.join(", ")))
     }
 }
 

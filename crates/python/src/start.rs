@@ -2,13 +2,14 @@
 
 use midfold::core::policy::Policy;
 use midfold::formats::DialectKind;
+use midfold::formats::convert::system_message;
 use midfold::store::NewSession;
 use midfold::{Budget, Log, Meter, PlanError, RawEvent, Session, tokens};
 
 use crate::clock::now;
 use crate::engine::{Engine, Memory, Place, meta};
 use crate::errors::{Failure, Kind};
-use crate::prepare::{DEFAULT_WINDOW, Measure};
+use crate::prepare::Measure;
 
 /// What a session is made of.
 pub struct Start {
@@ -27,13 +28,14 @@ impl Start {
     /// Makes the session: in memory, or in its store.
     pub fn open(self) -> Result<Engine, Failure> {
         let model = self.measure.model.clone().unwrap_or_default();
-        let counter = self.measure.counter_for(Some(&model))?;
-        let profile = self.measure.profile_for(self.kind, Some(&model))?;
-        let known = self.measure.window.or_else(|| tokens::window_of(&model));
+        let mut setup = self.measure.setup()?;
+        let counter = setup.counter_for(Some(&model));
+        let profile = setup.profile_for(self.kind, Some(&model))?;
+        let (window, _) = setup.window_for(Some(model.clone()));
         let budget = Budget {
             output_reserve: self.output_reserve,
             injection_reserve: self.policy.trigger.injection_reserve,
-            ..Budget::new(known.unwrap_or(DEFAULT_WINDOW))
+            ..Budget::new(window)
         };
         budget.check().map_err(PlanError::from)?;
         // Chat Completions has its system prompt among the messages.
@@ -73,8 +75,7 @@ impl Start {
             }
         };
         if let Some(text) = first {
-            let message = [br#"{"role":"system","content":"#, &text[..], b"}"].concat();
-            engine.append(vec![RawEvent::new(message.into())], None)?;
+            engine.append(vec![RawEvent::new(system_message(&text))], None)?;
         }
         Ok(engine)
     }

@@ -2,7 +2,6 @@
 
 use bytes::Bytes;
 use midfold::Fold;
-use midfold::core::verify::Report;
 use midfold::formats::read::Format;
 use midfold::formats::verify::check;
 use pyo3::prelude::*;
@@ -11,7 +10,7 @@ use pyo3::types::PyDict;
 use crate::errors::Failure;
 use crate::given::{self, Given};
 use crate::json;
-use crate::prepare::{Measure, Prepared};
+use crate::prepare::Measure;
 use crate::python::{make, objects};
 
 /// Checks a compaction from the outside: what went in, what came out, and the record of the fold.
@@ -62,7 +61,9 @@ pub fn verify<'py>(
         let after = given::conversation(&after, Some(Format::from(prepared.kind)))?;
         let after: Vec<Bytes> =
             after.conversation.events.into_iter().map(|event| event.bytes).collect();
-        Ok::<_, Failure>(checked(&prepared, &after, fold.as_ref(), measure.window))
+        let (fold, envelope) = (fold.as_ref(), &prepared.source.envelope);
+        let budget = prepared.limit(fold);
+        Ok::<_, Failure>(check(prepared.kind, &prepared.log, envelope, &after, fold, budget))
     })?;
     let violations = report.findings.iter().map(|found| {
         serde_json::json!({ "rule": found.rule, "message": found.at, "detail": found.detail })
@@ -82,17 +83,4 @@ fn record(json: &[u8]) -> Result<Fold, Failure> {
         Failure::input(format!("fold is no record of a fold: {error}"))
             .hint("pass `Result.fold`, or what `midfold compact --record` wrote")
     })
-}
-
-fn checked(
-    prepared: &Prepared,
-    after: &[Bytes],
-    fold: Option<&Fold>,
-    window: Option<u64>,
-) -> Report {
-    let meter = fold.map_or(prepared.meter, |fold| fold.meter);
-    let known = prepared.window_known.then_some(prepared.window);
-    let tokens = window.or(fold.map(|fold| fold.budget.tokens())).or(known);
-    let budget = tokens.map(|tokens| meter.most(tokens));
-    check(prepared.kind, &prepared.log, &prepared.source.envelope, after, fold, budget)
 }

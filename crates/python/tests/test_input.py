@@ -98,7 +98,7 @@ def test_no_messages_at_all_stay_none():
         ({"tokenizer": "gpt2"}, midfold.TokenizerError, "o200k"),
         ({"tokenizer": "/nowhere/tokenizer.json"}, midfold.TokenizerError, "/nowhere"),
         ({"dialect": "openai"}, midfold.InputError, "there are: openai-chat"),
-        ({"profile": "anthropic"}, midfold.InputError, "there are: openai"),
+        ({"profile": "anthropic"}, midfold.InputError, "profiles for openai-chat: openai"),
     ],
 )
 def test_a_name_that_there_is_not_says_what_there_is(options, error, text):

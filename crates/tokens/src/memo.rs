@@ -44,6 +44,26 @@ impl Generations {
     }
 }
 
+/// Counts that [`Memo::around`] remembers, for each of two generations: 1.3 MB at most.
+const ENTRIES: usize = 1 << 15;
+
+impl Memo<dyn Counter> {
+    /// The counter, with a memo where that pays: around an exact one.
+    ///
+    /// ```
+    /// use midfold_core::{Content, Counter};
+    /// use midfold_tokens::{Memo, by_name};
+    /// let counter = Memo::around(by_name("o200k")?);
+    /// assert_eq!(counter.name(), "o200k");
+    /// assert_eq!(counter.count("Keep the ends, fold the middle.", Content::Prose), 8);
+    /// # Ok::<(), midfold_tokens::Error>(())
+    /// ```
+    #[must_use]
+    pub fn around(counter: Arc<dyn Counter>) -> Arc<dyn Counter> {
+        if counter.is_exact() { Arc::new(Self::new(counter, ENTRIES)) } else { counter }
+    }
+}
+
 impl<C: Counter + ?Sized> Memo<C> {
     /// A memo of `entries` counts for each of two generations (at least one).
     #[must_use]

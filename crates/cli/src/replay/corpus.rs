@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 
 use midfold::core::replay::Recording;
 use midfold::formats::read::{Conversation, Format};
-use midfold::{DialectKind, Profile};
+use midfold::{DialectKind, Profile, Setup};
 
 use crate::args::{Measure, ReplayMeasure};
 use crate::error::CommandError;
 use crate::input::{Input, is_stdin};
-use crate::prepare::{self, Setup};
+use crate::prepare;
 
 /// A conversation that is long enough.
 pub struct Recorded {
@@ -74,7 +74,7 @@ impl Corpus {
             strict: found.len() == files.len(),
             files: found.into_iter(),
             open: Vec::new().into_iter(),
-            setup: Setup::new(&setup, measure.to.as_deref())?,
+            setup: prepare::setup(&setup, measure.to.as_deref())?,
             from: measure.from.as_deref().map(prepare::format).transpose()?,
             least: (smallest as f64 * measure.longer_than) as u64,
             skipped: Skipped::default(),

@@ -6,9 +6,9 @@ use bytes::Bytes;
 use midfold::core::engine::State;
 use midfold::core::jsonstr;
 use midfold::formats::DialectKind;
-use midfold::formats::read::{Conversation, Envelope, Format};
+use midfold::formats::read::{Conversation, Envelope};
 use midfold::store::{Meta, NewSession, Stored, StoredError};
-use midfold::{Budget, tokens};
+use midfold::{Budget, Prepared, tokens};
 use serde_json::{Value, json};
 
 use super::appended;
@@ -17,24 +17,19 @@ use crate::error::{CommandError, unknown};
 use crate::host::{self, Host};
 use crate::input::Input;
 use crate::output::{Color, Output};
-use crate::prepare::{self, Prepared, Setup};
+use crate::prepare;
 
 /// What a session is made of, checked before a store is opened.
 pub fn prepare(args: &New) -> Result<Prepared, CommandError> {
     let known = DialectKind::ALL.map(DialectKind::name);
     let kind = DialectKind::from_name(&args.dialect)
         .ok_or_else(|| unknown("dialect", &args.dialect, &known))?;
-    let format = match kind {
-        DialectKind::OpenAiChat => Format::OpenAiChat,
-        DialectKind::OpenAiResponses => Format::OpenAiResponses,
-        DialectKind::Anthropic => Format::Anthropic,
-        DialectKind::ShareGpt => Format::ShareGpt,
-    };
     let system = args.system.as_deref().map(system).transpose()?;
     let tools = args.tools.as_deref().map(tools).transpose()?;
     let envelope = Envelope { system, tools, model: args.model.clone(), wrapper: None };
-    let empty = Conversation { id: None, format, events: Vec::new(), envelope, line: 1 };
-    Setup::new(&args.start.measure, None)?.prepare(empty)
+    let empty =
+        Conversation { id: None, format: kind.into(), events: Vec::new(), envelope, line: 1 };
+    Ok(prepare::setup(&args.start.measure, None)?.prepare(empty)?)
 }
 
 /// A system prompt: a JSON string or list of blocks as it is, anything else as text.

@@ -1,6 +1,7 @@
 //! From any dialect to `openai-chat` and to `anthropic`, with a [`Problem`] for each loss.
 
 mod neutral;
+mod whole;
 mod write;
 
 use bytes::Bytes;
@@ -11,7 +12,9 @@ use crate::problem::Problem;
 
 use neutral::{Ids, Neutral};
 
-/// A converted conversation.
+pub use whole::{convert_conversation, system_message};
+
+/// Converted messages.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Converted {
     /// The leading system text, where the target keeps it outside the messages (Anthropic).

@@ -1,0 +1,75 @@
+//! A conversation with what travels beside it: the messages, and the system prompt.
+
+use bytes::Bytes;
+use midfold_core::event::RawEvent;
+use midfold_core::jsonstr;
+use serde_json::Value;
+
+use super::convert_all;
+use crate::dialect::DialectKind;
+use crate::problem::Problem;
+use crate::read::{Conversation, Envelope};
+
+/// Converts a conversation in place, and says what could not be carried.
+///
+/// Its [`format`](Conversation::format) still says what it was written in. What surrounded the
+/// messages does not fit the new dialect and is left behind, and so are tool definitions.
+///
+/// ```
+/// use bytes::Bytes;
+/// use midfold_formats::{DialectKind, convert::convert_conversation, read::read};
+///
+/// let request = br#"{"system":"Be brief.","messages":[{"role":"user","content":"hi"}]}"#;
+/// let mut found = read(&Bytes::from_static(request), None)?.conversations.remove(0);
+/// let problems = convert_conversation(&mut found, DialectKind::OpenAiChat);
+/// assert!(problems.is_empty());
+/// assert_eq!(found.envelope.system.as_deref(), Some(&br#""Be brief.""#[..]));
+/// assert_eq!(&found.events[0].bytes[..], br#"{"role":"user","content":"hi"}"#);
+/// # Ok::<(), midfold_formats::read::ReadError>(())
+/// ```
+#[must_use]
+pub fn convert_conversation(conversation: &mut Conversation, to: DialectKind) -> Vec<Problem> {
+    let from = conversation.format.dialect();
+    if from == to {
+        return Vec::new();
+    }
+    let Conversation { events, envelope, .. } = conversation;
+    let views: Vec<_> = events.iter().map(|event| from.dialect().view(&event.bytes)).collect();
+    let pairs: Vec<_> = events.iter().map(|event| &event.bytes[..]).zip(&views).collect();
+    let converted = convert_all(&pairs, from, to);
+    let mut problems = converted.problems;
+    let beside = envelope.system.as_deref().map(plain);
+    let system = [beside, converted.system].into_iter().flatten().filter(|s| !s.is_empty());
+    let system = system.collect::<Vec<_>>().join("\n\n");
+    let system = (!system.is_empty()).then(|| jsonstr::encode(&system).into_bytes().into());
+    if envelope.tools.is_some() {
+        let detail = format!("the tool definitions are {from}'s and were left out; add {to}'s");
+        problems.push(Problem::new("tools-left-out", detail));
+    }
+    *envelope = Envelope { model: envelope.model.take(), system, ..Envelope::default() };
+    *events = converted.messages.into_iter().map(RawEvent::new).collect();
+    problems
+}
+
+/// A system message of `openai-chat` with this content: the JSON of a string or of a list.
+///
+/// ```
+/// use midfold_formats::convert::system_message;
+/// assert_eq!(&system_message(br#""Be brief.""#)[..], br#"{"role":"system","content":"Be brief."}"#);
+/// ```
+#[must_use]
+pub fn system_message(content: &[u8]) -> Bytes {
+    [&br#"{"role":"system","content":"#[..], content, b"}"].concat().into()
+}
+
+/// The text of a system prompt: a string, or a list of text blocks.
+fn plain(json: &[u8]) -> String {
+    match serde_json::from_slice(json) {
+        Ok(Value::String(text)) => text,
+        Ok(Value::Array(blocks)) => {
+            let texts: Vec<_> = blocks.iter().filter_map(|block| block["text"].as_str()).collect();
+            texts.join("\n\n")
+        }
+        _ => String::new(),
+    }
+}
