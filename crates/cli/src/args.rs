@@ -7,6 +7,7 @@ mod trajectories;
 mod tune;
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -263,6 +264,14 @@ pub enum SchemaOf {
     Fold,
     /// A policy file
     Policy,
+}
+
+/// `90` or `0.5`, in seconds.
+pub(crate) fn seconds(text: &str) -> Result<Duration, String> {
+    let number = text.parse().ok().and_then(|number| Duration::try_from_secs_f64(number).ok());
+    number
+        .filter(|limit| !limit.is_zero())
+        .ok_or_else(|| "write a number of seconds: 90, 0.5".to_owned())
 }
 
 /// `32000`, `32_000`, `32,000`, `32k` or `1m`.

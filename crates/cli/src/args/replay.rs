@@ -1,10 +1,11 @@
 //! `midfold replay` and `midfold tune`.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
-use super::tokens;
+use super::{seconds, tokens};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -34,6 +35,16 @@ pub struct Replay {
     /// An engine outside, as a command (may be repeated)
     #[arg(long, value_name = "CMD", help_heading = "Strategies")]
     pub engine: Vec<String>,
+    /// How long an engine may take for an answer, in seconds
+    #[arg(
+        long,
+        value_name = "S",
+        default_value = "120",
+        value_parser = seconds,
+        requires = "engine",
+        help_heading = "Strategies"
+    )]
+    pub engine_timeout: Duration,
     /// What an engine holds: its own last output and what came since, the whole history, or one
     /// after the other
     #[arg(long, value_name = "FORM", default_value = "stateless", help_heading = "Strategies")]

@@ -15,6 +15,8 @@ use crate::prepare;
 pub struct Recorded {
     /// Its file, and its number where a file has several.
     pub name: String,
+    /// The number of its file, from 1, and how many there are.
+    pub file: (usize, usize),
     pub dialect: DialectKind,
     pub profile: Profile,
     pub tokens: u64,
@@ -23,6 +25,7 @@ pub struct Recorded {
 
 /// Reads files as they are needed: a folder of thousands fits into little memory.
 pub struct Corpus {
+    count: usize,
     files: std::vec::IntoIter<(PathBuf, String)>,
     open: std::vec::IntoIter<(String, Conversation)>,
     setup: Setup,
@@ -71,6 +74,7 @@ impl Corpus {
         };
         let smallest = measure.window.iter().copied().min().unwrap_or(0);
         Ok(Self {
+            count: found.len(),
             strict: found.len() == files.len(),
             files: found.into_iter(),
             open: Vec::new().into_iter(),
@@ -103,7 +107,8 @@ impl Corpus {
             let profile = *prepared.log.profile();
             let recording = Recording::new(prepared.log);
             let dialect = prepared.kind;
-            return Ok(Some(Recorded { name, dialect, profile, tokens, recording }));
+            let file = (self.count - self.files.len(), self.count);
+            return Ok(Some(Recorded { name, file, dialect, profile, tokens, recording }));
         }
     }
 

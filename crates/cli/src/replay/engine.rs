@@ -1,8 +1,7 @@
 //! An engine outside: a process that reads and writes one JSON line a fold.
 
-use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use bytes::Bytes;
 use midfold::DialectKind;
@@ -11,18 +10,20 @@ use midfold::formats::read::{Format, read};
 use serde_json::Value;
 
 use crate::error::CommandError;
-use crate::output::reason;
+use crate::replay::process::Running;
 
 /// An engine: its command, and the process while it runs.
 pub struct Process {
     name: String,
     words: Vec<String>,
+    /// How long it may take for an answer.
+    limit: Duration,
     running: Option<Running>,
 }
 
 impl Process {
     /// Starts a command line. Words are split at spaces; quotes keep a word together.
-    pub fn start(command: &str) -> Result<Self, CommandError> {
+    pub fn start(command: &str, limit: Duration) -> Result<Self, CommandError> {
         let words = split(command);
         let Some(program) = words.first() else {
             return Err(CommandError::usage("--engine is given no command"));
@@ -33,7 +34,7 @@ impl Process {
         let running = Running::start(&words).map_err(|text| {
             CommandError::failed(text).hint("--engine takes a command line: 'python engine.py'")
         })?;
-        Ok(Self { name, words, running: Some(running) })
+        Ok(Self { name, words, limit, running: Some(running) })
     }
 
     /// What it is called in tables: its script or program.
@@ -45,83 +46,16 @@ impl Process {
     /// so that one conversation does not spoil the next.
     fn ask<T>(
         &mut self,
-        request: &[u8],
+        request: Vec<u8>,
         read: impl FnOnce(Vec<u8>) -> Result<T, String>,
     ) -> Result<T, String> {
         let mut running = match self.running.take() {
             Some(running) => running,
             None => Running::start(&self.words)?,
         };
-        let answer = running.ask(request).and_then(read)?;
+        let answer = running.ask(request, self.limit).and_then(read)?;
         self.running = Some(running);
         Ok(answer)
-    }
-}
-
-/// A process. Ends when its input ends.
-struct Running {
-    child: Child,
-    input: Option<ChildStdin>,
-    output: BufReader<ChildStdout>,
-}
-
-impl Running {
-    fn start(words: &[String]) -> Result<Self, String> {
-        let (program, rest) = words.split_first().ok_or("there is no command")?;
-        let mut child = Command::new(program)
-            .args(rest)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .map_err(|error| {
-                format!("the engine `{program}` cannot be started: {}", reason(&error))
-            })?;
-        let (input, output) = (child.stdin.take(), child.stdout.take());
-        let output = output.ok_or_else(|| format!("the engine `{program}` has no output"))?;
-        Ok(Self { child, input, output: BufReader::new(output) })
-    }
-
-    fn ask(&mut self, request: &[u8]) -> Result<Vec<u8>, String> {
-        let (input, output) = (self.input.as_mut().ok_or("it has ended")?, &mut self.output);
-        let mut line = Vec::new();
-        // Written beside reading: an engine may answer before it has read the whole question, and
-        // both would wait for each other with full pipes.
-        let (written, read) = std::thread::scope(|scope| {
-            let writer = scope.spawn(|| input.write_all(request).and_then(|()| input.flush()));
-            let read = output.read_until(b'\n', &mut line);
-            (writer.join(), read)
-        });
-        // One that died says so by its missing answer, whether or not it took the question.
-        let written = written.unwrap_or(Ok(()));
-        match (read, written) {
-            (Err(error), _) => Err(format!("it does not write: {}", reason(&error))),
-            (Ok(0), _) => Err(self.ended()),
-            (Ok(_), Err(error)) => Err(format!("it does not read: {}", reason(&error))),
-            (Ok(_), Ok(())) => Ok(line),
-        }
-    }
-
-    /// It closed its output: how it ended, where it did.
-    fn ended(&mut self) -> String {
-        drop(self.input.take());
-        for _ in 0..50 {
-            if let Ok(Some(status)) = self.child.try_wait() {
-                return format!("it ended without an answer ({status})");
-            }
-            std::thread::sleep(std::time::Duration::from_millis(20));
-        }
-        "it closed its output without an answer".to_owned()
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        drop(self.input.take());
-        // An engine that does not end with its input is ended.
-        if !matches!(self.child.try_wait(), Ok(Some(_))) {
-            let _ = self.child.kill();
-            let _ = self.child.wait();
-        }
     }
 }
 
@@ -149,7 +83,7 @@ impl Outside for Asking<'_> {
         request.extend(format!("],\"window\":{window}}}\n").into_bytes());
         // Whoever panicked while holding it left the process as it was between two lines.
         let mut process = self.process.lock().unwrap_or_else(PoisonError::into_inner);
-        process.ask(&request, |answer| answered(&Bytes::from(answer), messages, self.dialect))
+        process.ask(request, |answer| answered(&Bytes::from(answer), messages, self.dialect))
     }
 }
 

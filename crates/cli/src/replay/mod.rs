@@ -4,6 +4,7 @@ mod chart;
 mod corpus;
 mod engine;
 pub mod json;
+mod process;
 mod progress;
 mod strategies;
 mod table;

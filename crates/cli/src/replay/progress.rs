@@ -3,6 +3,9 @@
 use std::io::{IsTerminal, Write, stderr};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::replay::Recorded;
+use crate::words::plural;
+
 /// A line that is written over; nothing where nobody looks.
 pub struct Progress {
     shown: bool,
@@ -15,11 +18,16 @@ impl Progress {
     }
 
     /// One replay of a conversation is done.
-    pub fn step(&self, name: &str) {
+    pub fn step(&self, recorded: &Recorded) {
         let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
         if self.shown {
-            let name: String = name.chars().take(60).collect();
-            let _ = write!(stderr().lock(), "\r\x1b[2K{done} replays, {name}");
+            let name: String = recorded.name.chars().take(60).collect();
+            let done = plural(done as u64, "replay");
+            let place = match recorded.file {
+                (_, 1) => String::new(),
+                (at, count) => format!("file {at} of {count}, "),
+            };
+            let _ = write!(stderr().lock(), "\r\x1b[2K{place}{done}, {name}");
         }
     }
 

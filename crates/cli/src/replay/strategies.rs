@@ -130,7 +130,7 @@ pub fn runs(args: &Replay) -> Result<Vec<Run>, CommandError> {
             }));
         }
         for command in &args.engine {
-            let process = Process::start(command)?;
+            let process = Process::start(command, args.engine_timeout)?;
             let (name, form) = (process.name().to_owned(), "stateless");
             runs.push(Run { name, window: *window, form, kind: Kind::Engine(Mutex::new(process)) });
         }

@@ -95,7 +95,7 @@ fn worker(task: &Task<'_>, state: &Mutex<State>, progress: &Progress) {
         let next = lock(state).next(task);
         let Some((at, recorded, run)) = next else { return };
         let found = one(task, &recorded, &task.runs[run]);
-        progress.step(&recorded.name);
+        progress.step(&recorded);
         let mut state = lock(state);
         let ran = &mut state.results[run];
         ran.conversations += 1;

@@ -175,8 +175,13 @@ fn json_is_the_documented_form() {
 
 /// Runs a replay with an engine; standard output and error, whether it went well.
 fn engine(test: &str, command: &str) -> (Value, String) {
+    engine_within(test, command, "120")
+}
+
+/// The same with a limit for each answer, in seconds.
+fn engine_within(test: &str, command: &str, limit: &str) -> (Value, String) {
     let file = session(test);
-    let args = ["replay", &file, "--window", "8k", "--engine", command];
+    let args = ["replay", &file, "--window", "8k", "--engine", command, "--engine-timeout", limit];
     let output = run(&args, b"");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let found = json(&[&args[..], &["--json"]].concat());
@@ -258,13 +263,35 @@ fn an_engine_that_died_is_started_again_for_the_next_conversation() {
 }
 
 #[test]
+fn an_engine_that_hangs_is_left_out_in_time() {
+    // Of the second, a process that it left behind holds the pipes open: nobody waits for that.
+    for (test, command) in
+        [("engine-late", "sleep 60"), ("engine-leaves", "sh -c 'sleep 2 & read line; sleep 2'")]
+    {
+        let (run, text) = engine_within(test, command, "0.1");
+        let error = run["conversations"][0]["error"].as_str().unwrap();
+        assert!(error.ends_with("did not answer within 0.1 s"), "{error}");
+        assert!(text.contains("1 of 1 conversation left out"), "{text}");
+    }
+    let args = ["replay", "x.jsonl", "--window", "8k", "--engine", "cat", "--engine-timeout", "0"];
+    let refused = run(&args, b"");
+    assert!(!refused.status.success());
+    let said = String::from_utf8(refused.stderr).unwrap();
+    assert!(said.contains("write a number of seconds: 90, 0.5"), "{said}");
+}
+
+#[test]
 fn an_engine_that_hangs_can_be_interrupted() {
     let file = session("engine-hangs");
-    let mut command = midfold(&["replay", &file, "--window", "8k", "--engine", "sleep 600"]);
+    let started = folder("engine-hangs-flag").join("started");
+    let engine = format!("sh -c 'read line; touch {}; exec sleep 600'", started.display());
+    let mut command = midfold(&["replay", &file, "--window", "8k", "--engine", &engine]);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let mut child = command.spawn().unwrap();
-    std::thread::sleep(Duration::from_millis(300));
-    assert!(child.try_wait().unwrap().is_none(), "it waits for its engine");
+    while !started.exists() {
+        assert!(child.try_wait().unwrap().is_none(), "it waits for its engine");
+        std::thread::sleep(Duration::from_millis(10));
+    }
     let pid = child.id().to_string();
     Command::new("kill").args(["-INT", &pid]).status().unwrap();
     assert!(!child.wait().unwrap().success());
