@@ -7,9 +7,9 @@ use midfold_core::trajectory::TurnMap;
 use midfold_formats::trajectory::ALIGNED;
 
 use crate::Report;
+use crate::columns::Lists;
 use crate::rebuild::{Pieces, nothing, relist};
 use crate::row::Change;
-use crate::source::Lists;
 
 /// Takes from such columns what belongs to turns that left; a summary's own turn gets the element
 /// that says nothing. `more` names columns beside [`ALIGNED`].

@@ -12,7 +12,7 @@ use arrow_buffer::ArrowNativeType;
 use arrow_schema::DataType;
 use midfold_core::jsonstr;
 
-use crate::source::{Lists, Text};
+use crate::columns::{Lists, Text};
 
 /// Appends the value at `at`. What JSON has no word for is `null`.
 pub(crate) fn value(array: &dyn Array, at: usize, out: &mut Vec<u8>) {

@@ -39,6 +39,7 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
 
 mod aligned;
+mod columns;
 mod json;
 mod rebuild;
 mod report;

@@ -14,8 +14,9 @@ use arrow_data::ArrayData;
 use arrow_data::transform::MutableArrayData;
 use arrow_schema::{ArrowError, DataType, Field};
 
+use crate::columns::Lists;
 use crate::row::{Change, NewTurn, Slot};
-use crate::source::{Lists, Rows, Source};
+use crate::source::{Rows, Source};
 
 /// The column of rows, with `changes` (row, what takes its place; in order) in it.
 pub(crate) fn column(

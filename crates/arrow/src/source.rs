@@ -1,14 +1,10 @@
 //! Where the rows of a batch are, and how each one reads as JSON.
 
-use std::ops::Range;
-
 use arrow_array::cast::AsArray;
-use arrow_array::{
-    Array, LargeListArray, LargeStringArray, ListArray, RecordBatch, StringArray, StringViewArray,
-    StructArray,
-};
+use arrow_array::{Array, RecordBatch, StructArray};
 use arrow_schema::{DataType, Fields, Schema};
 
+use crate::columns::{Lists, Text};
 use crate::{BatchError, Options, json};
 
 /// Columns that may hold the turns, then those that may hold whole rows.
@@ -42,70 +38,6 @@ pub(crate) enum Form {
     List { end: usize },
     /// The column holds structs; all of the JSON was made.
     Nested,
-}
-
-/// A column of text.
-#[derive(Clone, Copy)]
-pub(crate) enum Text<'a> {
-    Small(&'a StringArray),
-    Large(&'a LargeStringArray),
-    View(&'a StringViewArray),
-}
-
-impl<'a> Text<'a> {
-    pub fn of(array: &'a dyn Array) -> Option<Self> {
-        match array.data_type() {
-            DataType::Utf8 => array.as_string_opt().map(Self::Small),
-            DataType::LargeUtf8 => array.as_string_opt().map(Self::Large),
-            DataType::Utf8View => array.as_string_view_opt().map(Self::View),
-            _ => None,
-        }
-    }
-
-    pub fn get(self, at: usize) -> Option<&'a str> {
-        match self {
-            Self::Small(array) => array.is_valid(at).then(|| array.value(at)),
-            Self::Large(array) => array.is_valid(at).then(|| array.value(at)),
-            Self::View(array) => array.is_valid(at).then(|| array.value(at)),
-        }
-    }
-}
-
-/// A column of lists.
-#[derive(Clone, Copy)]
-pub(crate) enum Lists<'a> {
-    Small(&'a ListArray),
-    Large(&'a LargeListArray),
-}
-
-impl<'a> Lists<'a> {
-    pub fn of(array: &'a dyn Array) -> Option<Self> {
-        match array.data_type() {
-            DataType::List(_) => array.as_list_opt().map(Self::Small),
-            DataType::LargeList(_) => array.as_list_opt().map(Self::Large),
-            _ => None,
-        }
-    }
-
-    /// All elements, also those that are in no list.
-    pub fn values(self) -> &'a dyn Array {
-        match self {
-            Self::Small(list) => list.values(),
-            Self::Large(list) => list.values(),
-        }
-    }
-
-    /// The elements of a list.
-    pub fn get(self, at: usize) -> Option<Range<usize>> {
-        fn range<T: Copy + TryInto<usize>>(offsets: &[T], at: usize) -> Range<usize> {
-            let place = |at: usize| offsets[at].try_into().unwrap_or_default();
-            place(at)..place(at + 1)
-        }
-        match self {
-            Self::Small(list) => list.is_valid(at).then(|| range(list.value_offsets(), at)),
-            Self::Large(list) => list.is_valid(at).then(|| range(list.value_offsets(), at)),
-        }
-    }
 }
 
 /// Finds the column.

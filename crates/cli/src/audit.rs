@@ -9,10 +9,10 @@ use crate::args::Audit as Args;
 use crate::error::CommandError;
 use crate::host::{Host, Make, block_on};
 use crate::output::{Color, Output, Style};
+use crate::page::Page;
 use crate::presets::pretty;
-use crate::report::{Page, number};
 use crate::session::short;
-use crate::words::plural;
+use crate::words::{number, plural};
 
 /// Sessions that are read at once.
 const AT_ONCE: u32 = 256;

@@ -3,46 +3,22 @@
 use bytes::Bytes;
 use midfold::core::plan::{Cause, FloorError, Plan, plan};
 use midfold::core::project::project;
-use midfold::{Budget, Context, Fold, NoOp, Outcome, PlanError, Policy, Prepared};
+use midfold::{Budget, NoOp, Outcome, PlanError, Policy, Prepared};
 use regex::Regex;
 use serde_json::json;
 
 use crate::args::Compact;
+use crate::done::Done;
 use crate::error::CommandError;
 use crate::input::{Input, is_stdin};
+use crate::note::Note;
 use crate::output::{Color, Output};
 use crate::picture;
 use crate::prepare;
 use crate::presets::pretty;
-use crate::report::{self, Note, number};
+use crate::report;
 use crate::transcript::{Transcript, flat};
-
-/// One conversation, compacted or left as it was.
-pub struct Done {
-    pub prepared: Prepared,
-    pub outcome: Outcome,
-    pub context: Context,
-    /// What the reader and the conversion could not carry.
-    pub notes: Vec<Note>,
-    /// `--target`, where the result is above it.
-    pub missed: Option<u64>,
-}
-
-impl Done {
-    pub fn fold(&self) -> Option<&Fold> {
-        match &self.outcome {
-            Outcome::Folded(fold) => Some(fold),
-            Outcome::Nothing(_) => None,
-        }
-    }
-
-    pub fn noop(&self) -> Option<NoOp> {
-        match &self.outcome {
-            Outcome::Folded(_) => None,
-            Outcome::Nothing(reason) => Some(*reason),
-        }
-    }
-}
+use crate::words::number;
 
 pub fn run(args: &Compact, json: bool, output: &Output) -> Result<(), CommandError> {
     let from = args.from.as_deref().map(prepare::format).transpose()?;

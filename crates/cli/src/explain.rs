@@ -9,10 +9,10 @@ use crate::args::Explain;
 use crate::error::CommandError;
 use crate::host::{Host, Make, block_on};
 use crate::output::{Color, Output, Style};
+use crate::page::Page;
 use crate::presets::pretty;
-use crate::report::{Page, number, wrap};
 use crate::session::short;
-use crate::words::{line, plural};
+use crate::words::{line, number, plural, wrap};
 
 /// Messages that are shown one by one.
 const SHOWN: usize = 6;

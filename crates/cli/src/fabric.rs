@@ -11,8 +11,9 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::error::CommandError;
 use crate::output::{Color, Style};
-use crate::report::{Page, counted, grouped, number, window};
-use crate::words::plural;
+use crate::page::Page;
+use crate::report::{counted, window};
+use crate::words::{grouped, number, plural};
 
 /// The folds that have a row: the newest.
 const ROWS: usize = 40;

@@ -10,7 +10,7 @@ use midfold::store::{self, Millis, Store, StoreError, Stored, StoredError, mask}
 
 use crate::args::StoreAt;
 use crate::error::{CommandError, nearest};
-use crate::report::{grouped, number};
+use crate::words::{grouped, number};
 
 /// Names a store for all commands.
 const VARIABLE: &str = "MIDFOLD_STORE";

@@ -13,13 +13,13 @@ use crate::args::Import;
 use crate::error::CommandError;
 use crate::host::{Host, Make, block_on};
 use crate::input::{Input, is_stdin};
+use crate::note::Note;
 use crate::output::{Color, Output};
 use crate::prepare;
 use crate::presets::pretty;
-use crate::report::{Note, number};
 use crate::session::{appended, create, each};
 use crate::table::Table;
-use crate::words::plural;
+use crate::words::{number, plural};
 
 /// Messages that are compared at once.
 const AT_ONCE: u64 = 256;

@@ -11,11 +11,14 @@ use crate::args::Inspect;
 use crate::error::CommandError;
 use crate::fabric;
 use crate::input::Input;
+use crate::note::Note;
 use crate::output::{Color, Output, Style};
+use crate::page::Page;
 use crate::picture::{Fill, bar, legend};
 use crate::prepare;
-use crate::report::{Note, Page, counted, described, floor, grouped, number, window};
+use crate::report::{counted, described, floor, window};
 use crate::table::Table;
+use crate::words::{grouped, number};
 
 /// The tools that are listed one by one.
 const SHOWN_TOOLS: usize = 8;

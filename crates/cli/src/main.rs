@@ -3,14 +3,17 @@
 mod args;
 mod audit;
 mod compact;
+mod done;
 mod error;
 mod explain;
 mod fabric;
 mod fates;
 mod host;
+mod html;
 mod import;
 mod input;
 mod inspect;
+mod note;
 mod output;
 mod page;
 mod picture;

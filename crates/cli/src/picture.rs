@@ -3,9 +3,9 @@
 use midfold::Fate;
 use unicode_width::UnicodeWidthStr;
 
-use crate::compact::Done;
+use crate::done::Done;
 use crate::output::{Color, Style};
-use crate::report::number;
+use crate::words::number;
 
 /// What a stretch of a bar stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

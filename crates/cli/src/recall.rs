@@ -10,10 +10,10 @@ use crate::args::{Describe, Expand, Grep, Names, Recall, RecallCommand, Tools, T
 use crate::error::CommandError;
 use crate::host::{Host, Make, block_on};
 use crate::output::{Color, Output, Style};
+use crate::page::Page;
 use crate::presets::pretty;
-use crate::report::{Page, number, wrap};
 use crate::session::{find, folds_of};
-use crate::words::{line, plural, printable};
+use crate::words::{line, number, plural, printable, wrap};
 
 pub fn run(args: &Recall, json: bool, output: &Output) -> Result<(), CommandError> {
     if let RecallCommand::Tools(args) = &args.command {

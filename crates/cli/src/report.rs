@@ -4,62 +4,13 @@ use std::collections::BTreeMap;
 
 use midfold::core::fold::Entry;
 use midfold::core::layout::Floor;
-use midfold::formats::Problem;
-use midfold::formats::read::Conversation;
-use midfold::{Context, Fate, Fold, Meter, Prepared, WindowSource};
-use serde_json::{Value, json};
-use unicode_width::UnicodeWidthStr;
+use midfold::{Context, Fate, Fold, Prepared, WindowSource};
 
-use crate::compact::Done;
+use crate::done::Done;
 use crate::output::{Color, Style};
+use crate::page::Page;
+use crate::words::{grouped, number};
 
-/// A problem, and what its place counts.
-pub struct Note {
-    place: Option<(&'static str, usize)>,
-    code: &'static str,
-    detail: String,
-}
-
-impl Note {
-    /// What the reader noted, by the conversation that it concerns.
-    pub fn by_conversation(problems: Vec<Problem>, all: &[Conversation]) -> Vec<Vec<Self>> {
-        let mut notes: Vec<Vec<Self>> = all.iter().map(|_| Vec::new()).collect();
-        for problem in problems {
-            let line = problem.at.unwrap_or(0);
-            let at = all.iter().rposition(|found| found.line <= line).unwrap_or(0);
-            if let Some(notes) = notes.get_mut(at) {
-                notes.push(Self::of_reader(problem));
-            }
-        }
-        notes
-    }
-
-    fn of_reader(problem: Problem) -> Self {
-        let place = problem.at.map(|at| ("line", at));
-        Self { place, code: problem.code, detail: problem.detail }
-    }
-
-    pub fn of_conversion(problem: Problem) -> Self {
-        let place = problem.at.map(|at| ("message", at));
-        Self { place, code: problem.code, detail: problem.detail }
-    }
-
-    pub fn to_json(&self) -> Value {
-        let mut value = json!({ "code": self.code, "detail": self.detail });
-        if let Some((name, at)) = self.place {
-            value[name] = json!(at);
-        }
-        value
-    }
-
-    pub fn text(&self) -> String {
-        let place = self.place.map_or(String::new(), |(name, at)| format!("{name} {at}: "));
-        format!("{place}{} ({})", self.detail, self.code)
-    }
-}
-
-/// The problems that a report shows.
-const SHOWN_PROBLEMS: usize = 3;
 /// The conversations that a report lists one by one.
 const SHOWN_CONVERSATIONS: usize = 20;
 
@@ -357,115 +308,4 @@ fn messages(count: u32) -> String {
     } else {
         format!("{} messages", number(u64::from(count)))
     }
-}
-
-/// A sentence of the engine with its figures as [`number`] writes them.
-pub fn grouped(text: &str) -> String {
-    let figure = |word: &str| word.parse::<u64>().map_or(word.to_owned(), number);
-    text.split(' ').map(figure).collect::<Vec<_>>().join(" ")
-}
-
-/// `1234567` as `1,234,567`.
-pub fn number(n: u64) -> String {
-    let digits = n.to_string();
-    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
-}
-
-/// Columns of the labels of a report.
-const LABEL: usize = 13;
-
-/// A page of labelled lines.
-pub struct Page<'a> {
-    pub style: &'a Style,
-    pub text: String,
-}
-
-impl Page<'_> {
-    pub fn title(&mut self, color: Color, title: &str) {
-        for line in wrap(title, self.style.width) {
-            self.text += &format!("{}\n", self.style.paint(color, &line));
-        }
-    }
-
-    pub fn field(&mut self, label: &str, text: &str) {
-        for (at, line) in wrap(text, self.style.width.saturating_sub(LABEL + 2)).iter().enumerate()
-        {
-            let label = format!("{:LABEL$}", if at == 0 { label } else { "" });
-            self.text += &format!("  {}{line}\n", self.style.paint(Color::Dim, &label));
-        }
-    }
-
-    /// The provider's own figures, where the transcript taught them.
-    pub fn calibrated(&mut self, prepared: &Prepared, tokens: &[u64]) {
-        let Meter { ratio, samples, .. } = prepared.meter;
-        if samples == 0 {
-            return;
-        }
-        let real: Vec<_> = tokens.iter().map(|n| number(prepared.meter.calibrated(*n))).collect();
-        let text = format!(
-            "{} as the provider counts: ×{:.2}, learned from {} request(s) of the transcript",
-            real.join(" → "),
-            ratio.to_f64(),
-            number(u64::from(samples))
-        );
-        self.field("calibrated", &text);
-    }
-
-    /// The first problems, and how many more there are.
-    pub fn notes<'n>(&mut self, notes: impl IntoIterator<Item = &'n Note>) {
-        let mut notes = notes.into_iter();
-        for (at, note) in notes.by_ref().take(SHOWN_PROBLEMS).enumerate() {
-            self.field(if at == 0 { "problems" } else { "" }, &note.text());
-        }
-        let more = notes.count();
-        if more > 0 {
-            self.field("", &format!("and {} more (all of them with --json)", number(more as u64)));
-        }
-    }
-
-    /// A count and as many of the names as fit the line.
-    fn list(&mut self, label: &str, count: u64, what: &str, names: &[String]) {
-        let mut text = format!("{} {what}", number(count));
-        // Two lines of them; words do not break.
-        let room = 2 * self.style.width.saturating_sub(LABEL + 2) - 10;
-        let mut separator = ": ";
-        let mut shown = 0;
-        for name in names {
-            let clean: String = name.chars().filter(|c| !c.is_control()).collect();
-            if text.width() + separator.len() + clean.width() + 3 > room {
-                break;
-            }
-            text = text + separator + &clean;
-            separator = ", ";
-            shown += 1;
-        }
-        if shown > 0 && shown < count {
-            text += ", …";
-        }
-        self.field(label, &text);
-    }
-}
-
-/// Lines of whole words, at most `width` columns where words allow that.
-pub fn wrap(text: &str, width: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in text.split_whitespace() {
-        let Some(line) = lines.last_mut() else { continue };
-        if line.is_empty() {
-            line.push_str(word);
-        } else if line.width() + 1 + word.width() <= width {
-            line.push(' ');
-            line.push_str(word);
-        } else {
-            lines.push(word.to_owned());
-        }
-    }
-    lines
 }

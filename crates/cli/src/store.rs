@@ -13,8 +13,8 @@ use crate::error::CommandError;
 use crate::host::{Host, Make, block_on};
 use crate::input::is_stdin;
 use crate::output::{Color, Output, reason};
+use crate::page::Page;
 use crate::presets::pretty;
-use crate::report::Page;
 use crate::words::plural;
 
 pub fn run(args: &StoreCommands, json: bool, output: &Output) -> Result<(), CommandError> {
@@ -67,7 +67,7 @@ async fn check(host: &Host, json: bool, output: &Output) -> Result<(), CommandEr
         let (color, outcome) = match count {
             0 => (Color::Green, "all is well".to_owned()),
             1 => (Color::Red, "1 thing is wrong".to_owned()),
-            many => (Color::Red, format!("{} things are wrong", crate::report::number(many))),
+            many => (Color::Red, format!("{} things are wrong", crate::words::number(many))),
         };
         page.title(color, &format!("{}: {outcome}", host.store.place()));
         let checked = [

@@ -3,7 +3,7 @@
 use unicode_width::UnicodeWidthStr;
 
 use crate::output::{Color, Style};
-use crate::report::wrap;
+use crate::words::wrap;
 
 /// Columns between two cells.
 const GAP: usize = 2;

@@ -11,8 +11,9 @@ use crate::args::{Measure, Verify};
 use crate::error::CommandError;
 use crate::input::Input;
 use crate::output::{Color, Output};
+use crate::page::Page;
 use crate::prepare;
-use crate::report::{Page, number};
+use crate::words::number;
 
 /// One conversation, checked.
 struct Checked {

@@ -1,10 +1,45 @@
-//! Small words for people: counts, times, estimates.
+//! Small words for people: counts, times, estimates, lines.
 
 use midfold::core::Hash;
 use midfold::store::Millis;
 use midfold::store::worker::date;
+use unicode_width::UnicodeWidthStr;
 
-use crate::report::number;
+/// A sentence of the engine with its figures as [`number`] writes them.
+pub fn grouped(text: &str) -> String {
+    let figure = |word: &str| word.parse::<u64>().map_or(word.to_owned(), number);
+    text.split(' ').map(figure).collect::<Vec<_>>().join(" ")
+}
+
+/// `1234567` as `1,234,567`.
+pub fn number(n: u64) -> String {
+    let digits = n.to_string();
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// Lines of whole words, at most `width` columns where words allow that.
+pub fn wrap(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let Some(line) = lines.last_mut() else { continue };
+        if line.is_empty() {
+            line.push_str(word);
+        } else if line.width() + 1 + word.width() <= width {
+            line.push(' ');
+            line.push_str(word);
+        } else {
+            lines.push(word.to_owned());
+        }
+    }
+    lines
+}
 
 /// `1 message`, `2,000 messages`.
 pub fn plural(count: u64, what: &str) -> String {

@@ -16,9 +16,8 @@ use crate::args::Worker as Args;
 use crate::error::CommandError;
 use crate::host::{self, Host, Make, block_on};
 use crate::output::Output;
-use crate::report::number;
 use crate::summariser::Model;
-use crate::words::{line, plural, time};
+use crate::words::{line, number, plural, time};
 
 /// How long a call may go on after the worker was told to stop.
 const GRACE: Duration = Duration::from_secs(5);

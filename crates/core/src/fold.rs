@@ -10,26 +10,12 @@ use crate::log::Log;
 use crate::meter::Meter;
 use crate::narrate::Narrated;
 use crate::piece::Repair;
-use crate::plan::Cause;
+use crate::trigger::Cause;
+
+pub use crate::span::Span;
 
 /// Version of the record's shape.
 pub const VERSION: u32 = 1;
-
-/// The events that a fold replaces, named by the chain hashes at their ends.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Span {
-    /// First event.
-    pub start: u32,
-    /// One past the last event.
-    pub end: u32,
-    /// Chain hash of everything before `start`.
-    #[cfg_attr(feature = "schema", schemars(with = "String"))]
-    pub before: Hash,
-    /// Chain hash of everything before `end`: names the whole prefix.
-    #[cfg_attr(feature = "schema", schemars(with = "String"))]
-    pub through: Hash,
-}
 
 /// What stands in the place of the span, in order.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

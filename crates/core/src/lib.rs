@@ -34,6 +34,7 @@ pub mod recap;
 pub mod reduce;
 pub mod repair;
 pub mod replay;
+mod span;
 pub mod survey;
 pub mod tools;
 pub mod trajectory;

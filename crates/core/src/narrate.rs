@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::budget::Ratio;
 use crate::event::{Hash, Usage};
-use crate::fold::Span;
 use crate::policy::NarrationStyle;
+use crate::span::Span;
 use crate::view::Role;
 
 /// One original event, rendered for a summariser: redacted, media noted, its ends kept when long.

@@ -10,6 +10,31 @@ use crate::policy::{Policy, Trigger};
 /// Milliseconds since 1970-01-01 UTC, from the driver's clock.
 pub type Millis = u64;
 
+/// Why there should be a fold.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum Cause {
+    /// Nobody has looked at the threshold yet: planning does.
+    Check,
+    /// The line was crossed.
+    #[default]
+    Threshold,
+    /// A person asked: threshold, minimum reclaim and message floor do not apply.
+    Manual,
+    /// The provider said that the request was too long: the same.
+    Overflow,
+    /// A narration came back: a fold to take when the line is crossed.
+    Prepared,
+}
+
+impl Cause {
+    /// Whether vetoes of economy apply.
+    pub(crate) fn is_free(self) -> bool {
+        matches!(self, Self::Check | Self::Threshold)
+    }
+}
+
 /// Where folding starts, and which rule says so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Line {

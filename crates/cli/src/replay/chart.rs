@@ -3,7 +3,7 @@
 use unicode_width::UnicodeWidthStr;
 
 use crate::output::{Color, Style};
-use crate::replay::table::Line;
+use crate::replay::line::Line;
 
 /// Rows of the picture.
 const HEIGHT: usize = 12;

@@ -1,51 +1,16 @@
 //! A comparison as JSON: for programs, and for the page that draws it. Version 1.
 
-use midfold::Log;
-use midfold::core::recap::redact::Redactor;
 use midfold::core::replay::{FoldRow, Loss, Measures, NameClass, Prices, Replayed, percentile};
-use midfold::core::view::BlockKind;
 use serde_json::{Map, Value, json};
 
+use crate::replay::rows::{EventRow, hidden};
 use crate::replay::strategies::Run;
 use crate::replay::work::{About, Outcome, Ran};
 
 /// The form of the document.
 const VERSION: u32 = 1;
-/// Characters of an event's first line.
-const LINE: usize = 160;
 /// Losses listed of one conversation.
 const LOSSES: usize = 500;
-
-/// What a picture shows of an event: role, tokens, first line, tool.
-pub struct EventRow {
-    role: &'static str,
-    tokens: u32,
-    line: String,
-    tool: Option<String>,
-}
-
-/// The rows of a log. First lines are redacted.
-pub fn events(log: &Log) -> Vec<EventRow> {
-    let row = |event: &midfold::core::log::Event| {
-        let name = |kind: &BlockKind| match kind {
-            BlockKind::Call { name, .. } | BlockKind::Result { name, .. } => {
-                name.map(|name| name.decode(&event.bytes).into_owned())
-            }
-            _ => None,
-        };
-        let text = midfold::core::replay::message_text(&event.bytes, &event.view);
-        let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
-        let line: String = line.trim().chars().take(LINE).collect();
-        EventRow {
-            // Some dialects carry results in the user's role: the lane of the user's words has none.
-            role: if event.view.has_results() { "tool" } else { event.view.role.name() },
-            tokens: event.tokens.total,
-            line: hidden(&line),
-            tool: event.view.blocks.iter().find_map(|block| name(&block.kind)),
-        }
-    };
-    log.events().iter().map(row).collect()
-}
 
 /// The whole comparison.
 pub fn document(outcome: &Outcome, runs: &[Run], prices: &Prices, tokenizer: &str) -> Value {
@@ -187,9 +152,4 @@ fn times(nanos: &[u64]) -> Value {
 
 fn four(value: f64) -> f64 {
     (value * 1e4).round() / 1e4
-}
-
-/// Without what looks like a secret.
-fn hidden(text: &str) -> String {
-    Redactor::shared().redact(text).0.into_owned()
 }

@@ -4,8 +4,10 @@ mod chart;
 mod corpus;
 mod engine;
 pub mod json;
+mod line;
 mod process;
 mod progress;
+mod rows;
 mod strategies;
 mod table;
 mod work;
@@ -18,8 +20,7 @@ use crate::args::{Replay, ReplayMeasure};
 use crate::error::{CommandError, unknown};
 use crate::input::Input;
 use crate::output::{Color, Output};
-use crate::report::number;
-use crate::words::plural;
+use crate::words::{number, plural};
 
 pub use corpus::{Corpus, Recorded, Skipped};
 pub use progress::Progress;
@@ -51,7 +52,7 @@ pub fn run(args: &Replay, json: bool, output: &Output) -> Result<(), CommandErro
         let text = document.to_string();
         if let Some(path) = &args.output {
             let mut page = Vec::with_capacity(text.len() * 2);
-            crate::page::write(&text, &mut page)
+            crate::html::write(&text, &mut page)
                 .map_err(|error| CommandError::failed(format!("the page: {error}")))?;
             output.file(path, &page)?;
             output.stderr(&format!("wrote {}\n", path.display()));

@@ -5,43 +5,15 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::output::{Color, Style};
 use crate::replay::chart;
+use crate::replay::line::Line;
 use crate::replay::strategies::Run;
 use crate::replay::work::{Outcome, Ran};
-use crate::report::{grouped, number, wrap};
-use crate::words::plural;
+use crate::words::{grouped, number, plural, wrap};
 
 /// Columns between two cells; the mark of the best stands in the first of them.
 const GAP: usize = 2;
 /// Stands where there is no figure.
 const NOTHING: &str = "–";
-
-/// One strategy as it is shown.
-pub struct Line<'a> {
-    pub run: &'a Run,
-    pub ran: &'a Ran,
-    /// Stayed within the window, valid, in every conversation: may win.
-    pub fair: bool,
-    /// No other fair one is better at one of recall and cost, and not worse at the other.
-    pub front: bool,
-}
-
-impl Line<'_> {
-    pub fn sum(&self) -> &Measures {
-        &self.ran.totals
-    }
-
-    fn failed(&self) -> impl Iterator<Item = &String> {
-        self.ran.each.iter().filter_map(|(_, found)| found.as_ref().err())
-    }
-
-    /// Its name, and its form where that is not the usual one.
-    pub fn label(&self) -> String {
-        match self.run.form {
-            "stateless" => self.run.name.clone(),
-            form => format!("{} ({form})", self.run.name),
-        }
-    }
-}
 
 /// Which end of a column is the best.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -9,6 +9,7 @@ use midfold::formats::profile;
 use crate::error::CommandError;
 use crate::replay::corpus::{Corpus, Recorded, Skipped};
 use crate::replay::progress::Progress;
+use crate::replay::rows::{self, EventRow};
 use crate::replay::strategies::{Kind, Run};
 
 /// What all of it came to.
@@ -26,7 +27,7 @@ pub struct About {
     pub dialect: &'static str,
     pub messages: usize,
     pub tokens: u64,
-    pub events: Vec<crate::replay::json::EventRow>,
+    pub events: Vec<EventRow>,
 }
 
 /// What one run came to.
@@ -144,7 +145,7 @@ impl State {
             dialect: recorded.dialect.name(),
             messages: log.len(),
             tokens: log.tokens(),
-            events: if task.details { crate::replay::json::events(log) } else { Vec::new() },
+            events: if task.details { rows::events(log) } else { Vec::new() },
         });
         self.current = Some((self.conversations.len() - 1, Arc::new(recorded)));
         self.next_run = 0;

@@ -14,8 +14,7 @@ use crate::error::CommandError;
 use crate::host::{self, Host};
 use crate::input::{Input, is_stdin};
 use crate::output::{Color, Output};
-use crate::report::{grouped, number};
-use crate::words::{about, plural};
+use crate::words::{about, grouped, number, plural};
 
 pub async fn run(
     args: &Context,

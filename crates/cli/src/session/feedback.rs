@@ -7,8 +7,8 @@ use midfold::{Fold, NoOp, Outcome};
 use serde_json::{Value, json};
 
 use crate::output::{Color, Style};
-use crate::report::{Page, grouped, number};
-use crate::words::{about, plural};
+use crate::page::Page;
+use crate::words::{about, grouped, number, plural};
 
 /// A compaction that was done, or would be.
 pub struct Feedback<'a> {

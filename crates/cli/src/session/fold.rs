@@ -10,8 +10,7 @@ use crate::args::{Compaction, Fork, Pin, Undo};
 use crate::error::CommandError;
 use crate::host::{self, Host};
 use crate::output::Output;
-use crate::report::number;
-use crate::words::{self, plural};
+use crate::words::{self, number, plural};
 
 pub async fn compact(
     args: &Compaction,

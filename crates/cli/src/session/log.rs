@@ -10,9 +10,8 @@ use crate::error::CommandError;
 use crate::fates::Fates;
 use crate::host::Host;
 use crate::output::{Color, Output};
-use crate::report::number;
 use crate::table::Table;
-use crate::words::{line, plural};
+use crate::words::{line, number, plural};
 
 /// Events that are read at once.
 const AT_ONCE: u64 = 256;

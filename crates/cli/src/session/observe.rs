@@ -8,7 +8,7 @@ use crate::error::CommandError;
 use crate::host::{self, Host};
 use crate::input::Input;
 use crate::output::Output;
-use crate::report::number;
+use crate::words::number;
 
 /// What the provider reported: from the flags, or from its JSON.
 pub fn usage(args: &Observe) -> Result<Usage, CommandError> {

@@ -11,10 +11,10 @@ use crate::args::{List, Status as Args};
 use crate::error::CommandError;
 use crate::host::{self, Host};
 use crate::output::{Color, Output};
+use crate::page::Page;
 use crate::presets::pretty;
-use crate::report::{Page, number};
 use crate::table::Table;
-use crate::words::{self, about, plural};
+use crate::words::{self, about, number, plural};
 
 /// Sessions that are read at once.
 const AT_ONCE: u32 = 1_000;

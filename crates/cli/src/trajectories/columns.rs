@@ -24,11 +24,10 @@ use parquet::errors::ParquetError;
 use parquet::file::metadata::{PageIndexPolicy, ParquetMetaDataReader};
 use parquet::file::properties::WriterProperties;
 
+use super::Job;
 use super::files::{Inputs, unreadable};
 use super::lines::Position;
 use super::manifest::Done;
-use super::work::{over_limit, reject};
-use super::{Format, Job};
 use crate::error::CommandError;
 
 /// What one line is, for rows that lie in columns: packed pages want more at once.
@@ -292,9 +291,8 @@ impl<'a> Chunks<'a> {
 }
 
 /// All rows of a chunk, as they are written.
-pub fn rows(job: &Job, inputs: &Inputs, chunk: Chunk) -> Result<Done, CommandError> {
+pub fn rows(table: &Table, job: &Job, inputs: &Inputs, chunk: Chunk) -> Result<Done, CommandError> {
     let path = &inputs.files[chunk.from.file];
-    let Format::Parquet(table) = &job.format else { return Ok(Done::default()) };
     let options = table.options(Options {
         settings: job.settings.clone(),
         ..Options::new(Arc::clone(&job.counter))
@@ -329,13 +327,13 @@ pub fn rows(job: &Job, inputs: &Inputs, chunk: Chunk) -> Result<Done, CommandErr
 fn row(job: &Job, file: &str, place: (&str, u64), report: &Report, done: &mut Done) -> bool {
     match report {
         Report::Failed { code, reason } => {
-            reject(done, file, place, code, reason);
+            done.reject(file, place, code, reason);
             false
         }
         Report::Done { metrics, .. }
             if report.status() == Status::OverLimit && !job.save_over_limit =>
         {
-            reject(done, file, place, "over-limit", &over_limit(metrics.compressed_tokens));
+            done.over_limit(file, place, metrics.compressed_tokens);
             false
         }
         Report::Done { metrics, counted, .. } => {

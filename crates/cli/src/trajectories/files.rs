@@ -4,8 +4,6 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::manifest::Manifest;
-use super::work::Format;
 use crate::error::CommandError;
 use crate::input::is_stdin;
 use crate::output::reason;
@@ -153,47 +151,8 @@ impl Paths {
         })
     }
 
-    /// Gives the finished files their names. Can be done again after it was interrupted.
-    pub fn publish(
-        &self,
-        manifest: &Manifest,
-        format: &Format,
-        workers: usize,
-    ) -> Result<(), CommandError> {
-        manifest.save(self)?;
-        let failed = |path: &Path, error| unwritable(path, &error);
-        let rejects = &self.rejects_part;
-        match fs::metadata(rejects) {
-            Ok(meta) if meta.len() == 0 => {
-                let _ = fs::remove_file(&self.rejects);
-                fs::remove_file(rejects).map_err(|error| failed(rejects, error))?;
-            }
-            Ok(_) => {
-                fs::rename(rejects, &self.rejects).map_err(|error| failed(&self.rejects, error))?;
-            }
-            // It has its name already.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => return Err(failed(rejects, error)),
-        }
-        if !self.output_part.exists() {
-            return Ok(());
-        }
-        let whole = match format.assembled(&self.output_part, &self.assembled(), workers) {
-            Ok(true) => self.assembled(),
-            Ok(false) => self.output_part.clone(),
-            Err(error) => return Err(failed(&self.output, error)),
-        };
-        fs::rename(whole, &self.output).map_err(|error| failed(&self.output, error))?;
-        match fs::remove_file(&self.output_part) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                Err(failed(&self.output_part, error))
-            }
-            _ => Ok(()),
-        }
-    }
-
     /// The output while it is made of its parts.
-    fn assembled(&self) -> PathBuf {
+    pub fn assembled(&self) -> PathBuf {
         self.output_part.with_extension("whole")
     }
 

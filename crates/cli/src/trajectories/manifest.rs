@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use midfold::core::trajectory::Totals;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use super::files::{Paths, unreadable, unwritable};
 use super::lines::Position;
@@ -161,6 +162,24 @@ pub struct Done {
     pub rejects: Vec<u8>,
     pub totals: Totals,
     pub counted: u64,
+}
+
+impl Done {
+    /// Puts a row into the reject file: `place` says where it stands, and what that number is
+    /// called.
+    pub fn reject(&mut self, file: &str, place: (&str, u64), code: &str, reason: &str) {
+        let (counted, number) = place;
+        let record = json!({ "file": file, counted: number, "code": code, "reason": reason });
+        self.rejects.extend_from_slice(record.to_string().as_bytes());
+        self.rejects.push(b'\n');
+        self.totals.reject();
+    }
+
+    /// The same for a row that stays too long.
+    pub fn over_limit(&mut self, file: &str, place: (&str, u64), tokens: u64) {
+        let reason = format!("{tokens} tokens are left, and none of them may go");
+        self.reject(file, place, "over-limit", &reason);
+    }
 }
 
 /// Where rows go, in their order.

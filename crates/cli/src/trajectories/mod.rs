@@ -11,6 +11,7 @@ mod lock;
 mod manifest;
 mod packed;
 mod passes;
+mod publish;
 mod report;
 mod work;
 
@@ -31,7 +32,7 @@ use files::{Inputs, Kind, Paths};
 use lock::Lock;
 use manifest::{Manifest, Sink};
 use passes::{Asked, Options, Summaries};
-use work::Format;
+use publish::{Format, publish};
 
 /// How rows are counted where nothing tells.
 const TOKENIZER: &str = "o200k";
@@ -97,7 +98,7 @@ pub fn run(args: &Trajectories, json: bool, output: &Output) -> Result<(), Comma
     let mut manifest = work::work(&job, &inputs, &paths, sink, json)?;
     manifest.finish(now(), begun.elapsed());
     let document = report::document(&manifest, &job);
-    paths.publish(&manifest, &job.format, job.workers)?;
+    publish(&paths, &manifest, &job.format, job.workers)?;
     if let Some(path) = &paths.metrics {
         output.file(path, (report::pretty(&document) + "\n").as_bytes())?;
     }

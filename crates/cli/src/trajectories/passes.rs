@@ -27,8 +27,8 @@ use super::report::EVERY;
 use crate::args::Trajectories;
 use crate::error::CommandError;
 use crate::host::block_on;
-use crate::report::number;
 use crate::summariser::Model;
+use crate::words::number;
 
 /// After this many failures in a row nobody is asked any more: there is no service.
 const PATIENCE: u32 = 24;

@@ -10,8 +10,7 @@ use super::Job;
 use super::files::{Inputs, Paths};
 use super::manifest::Manifest;
 use crate::output::{Color, Style};
-use crate::report::number;
-use crate::words::plural;
+use crate::words::{number, plural};
 
 /// How often the line is written.
 pub const EVERY: Duration = Duration::from_millis(200);

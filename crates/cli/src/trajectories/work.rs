@@ -7,8 +7,6 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Mutex, PoisonError};
 
-use serde_json::json;
-
 use super::Job;
 #[cfg(feature = "parquet")]
 use super::columns;
@@ -16,6 +14,7 @@ use super::files::{Inputs, Paths, unreadable, unwritable};
 use super::lines::{self, Chunks, LONGEST, Position};
 use super::manifest::{Done, Manifest, Sink};
 use super::packed;
+use super::publish::Format;
 use super::report::Progress;
 use crate::error::CommandError;
 
@@ -23,37 +22,6 @@ use crate::error::CommandError;
 const AHEAD: usize = 2;
 
 type Read = Result<Chunk, (PathBuf, io::Error)>;
-
-/// How rows stand in the output.
-pub enum Format {
-    Lines,
-    Packed,
-    #[cfg(feature = "parquet")]
-    Parquet(columns::Table),
-}
-
-impl Format {
-    /// What of it the output depends on.
-    pub fn identity(&self) -> String {
-        match self {
-            Self::Lines => "lines".to_owned(),
-            Self::Packed => "packed".to_owned(),
-            #[cfg(feature = "parquet")]
-            Self::Parquet(table) => format!("parquet {}", table.column()),
-        }
-    }
-
-    /// Makes the output of what was written chunk by chunk; false where it is that already.
-    pub fn assembled(&self, part: &Path, whole: &Path, workers: usize) -> io::Result<bool> {
-        match self {
-            Self::Lines => return Ok(false),
-            Self::Packed => packed::assemble(part, whole, workers)?,
-            #[cfg(feature = "parquet")]
-            Self::Parquet(table) => table.assemble(part, whole)?,
-        }
-        Ok(true)
-    }
-}
 
 /// Some rows.
 enum Chunk {
@@ -183,7 +151,7 @@ fn worker(
         let (to, done) = match chunk {
             Ok(Chunk::Lines(chunk)) => (chunk.to, lines_of(job, inputs, &chunk)),
             #[cfg(feature = "parquet")]
-            Ok(Chunk::Rows(chunk)) => (chunk.to, columns::rows(job, inputs, chunk)),
+            Ok(Chunk::Rows(chunk)) => (chunk.to, rows_of(job, inputs, chunk)),
             Err((path, error)) => (Position::default(), Err(unreadable(&path, &error))),
         };
         if result.send((seq, to, done)).is_err() {
@@ -213,6 +181,12 @@ fn write(
     Ok(())
 }
 
+#[cfg(feature = "parquet")]
+fn rows_of(job: &Job, inputs: &Inputs, chunk: columns::Chunk) -> Result<Done, CommandError> {
+    let Format::Parquet(table) = &job.format else { return Ok(Done::default()) };
+    columns::rows(table, job, inputs, chunk)
+}
+
 /// All rows of a chunk, as they are written.
 fn lines_of(job: &Job, inputs: &Inputs, chunk: &lines::Chunk) -> Result<Done, CommandError> {
     let mut done = rows(job, inputs, chunk);
@@ -228,7 +202,7 @@ fn rows(job: &Job, inputs: &Inputs, chunk: &lines::Chunk) -> Done {
     let name = inputs.files[chunk.from.file].display().to_string();
     if chunk.too_long {
         let reason = format!("longer than {} MB", LONGEST >> 20);
-        reject(&mut done, &name, ("line", chunk.to.line), "too-long", &reason);
+        done.reject(&name, ("line", chunk.to.line), "too-long", &reason);
     }
     for (at, line) in split(&chunk.bytes).enumerate() {
         let number = chunk.from.line + at as u64 + 1;
@@ -255,29 +229,14 @@ fn row(job: &Job, name: &str, number: u64, line: &[u8], done: &mut Done) {
     let found = match job.summaries.compress(line, &job.settings, &*job.counter) {
         Ok(found) => found,
         Err(error) => {
-            return reject(done, name, ("line", number), error.code(), &error.to_string());
+            return done.reject(name, ("line", number), error.code(), &error.to_string());
         }
     };
     if found.metrics.still_over_limit && !job.save_over_limit {
-        let reason = over_limit(found.metrics.compressed_tokens);
-        return reject(done, name, ("line", number), "over-limit", &reason);
+        return done.over_limit(name, ("line", number), found.metrics.compressed_tokens);
     }
     done.output.extend_from_slice(found.bytes.as_deref().unwrap_or(line));
     done.output.push(b'\n');
     done.totals.add(&found.metrics);
     done.counted += u64::from(found.counted);
-}
-
-/// Why a row that stays too long is rejected.
-pub fn over_limit(tokens: u64) -> String {
-    format!("{tokens} tokens are left, and none of them may go")
-}
-
-/// Puts a row into the reject file: `place` says where it stands, and what that number is called.
-pub fn reject(done: &mut Done, file: &str, place: (&str, u64), code: &str, reason: &str) {
-    let (counted, number) = place;
-    let record = json!({ "file": file, counted: number, "code": code, "reason": reason });
-    done.rejects.extend_from_slice(record.to_string().as_bytes());
-    done.rejects.push(b'\n');
-    done.totals.reject();
 }

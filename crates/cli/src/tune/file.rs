@@ -3,9 +3,8 @@
 use midfold::core::replay::Measures;
 use midfold::core::tune::overlay;
 
-use crate::report::{number, wrap};
 use crate::tune::{BASE, Tuned, report};
-use crate::words::line;
+use crate::words::{line, number, wrap};
 
 /// Columns of a comment.
 const WIDTH: usize = 98;

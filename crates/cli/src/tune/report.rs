@@ -4,11 +4,10 @@ use midfold::core::replay::{Measures, Share};
 use midfold::core::tune::{Gain, KNOBS, Point, Prefer, Trial, Verdict, changes};
 
 use crate::output::{Color, Style};
-use crate::report::{number, wrap};
 use crate::table::Table;
 use crate::tune::work::Half;
 use crate::tune::{BASE, Tuned};
-use crate::words::plural;
+use crate::words::{number, plural, wrap};
 
 /// Most points of the front that are listed.
 const LISTED: usize = 12;

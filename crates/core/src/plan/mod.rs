@@ -4,9 +4,8 @@
 mod draft;
 mod record;
 
-use serde::{Deserialize, Serialize};
-
 pub(crate) use self::draft::Memo;
+pub use crate::trigger::Cause;
 
 use crate::budget::{Budget, BudgetError};
 use crate::fold::{Fold, Joining, VerdictRecord};
@@ -69,31 +68,6 @@ impl<'a> Plan<'a> {
             narrated_only: false,
             recap: None,
         }
-    }
-}
-
-/// Why there should be a fold.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub enum Cause {
-    /// Nobody has looked at the threshold yet: planning does.
-    Check,
-    /// The line was crossed.
-    #[default]
-    Threshold,
-    /// A person asked: threshold, minimum reclaim and message floor do not apply.
-    Manual,
-    /// The provider said that the request was too long: the same.
-    Overflow,
-    /// A narration came back: a fold to take when the line is crossed.
-    Prepared,
-}
-
-impl Cause {
-    /// Whether vetoes of economy apply.
-    fn is_free(self) -> bool {
-        matches!(self, Self::Check | Self::Threshold)
     }
 }
 

@@ -5,34 +5,15 @@
 
 use rustc_hash::FxHashSet;
 
-use crate::counter::{Content, Counter};
+use crate::counter::Content;
 use crate::ids::{IdClass, identifiers};
 use crate::recap::escape;
+use crate::recap::frame::Frame;
 use crate::recap::gather::{FileUse, Gathered};
 use crate::recap::parse::file_entry;
 use crate::recap::rank::{Ranked, rank, with_parts};
 use crate::recap::redact::Redactor;
 use crate::recap::{END, NOTE_START, section};
-
-/// What composing needs to know beside the gathered material.
-pub struct Frame<'a> {
-    /// The most the recap may cost, in counted tokens.
-    pub cap: u64,
-    /// Sections that a model wrote; they stand after the task. Empty without one.
-    pub narration: &'a str,
-    /// Counts tokens.
-    pub counter: &'a dyn Counter,
-    /// The schema's first line.
-    pub header: &'a str,
-    /// Identifiers that the context carries elsewhere: they need no place here.
-    pub elsewhere: &'a FxHashSet<&'a str>,
-    /// The newest request stands verbatim elsewhere.
-    pub task_elsewhere: bool,
-    /// Write `<read-files>` and `<modified-files>` blocks instead of a files section.
-    pub file_blocks: bool,
-    /// What a manual compaction asked to keep, as lower-case words.
-    pub focus: &'a [String],
-}
 
 /// A composed recap.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -6,6 +6,7 @@
 mod attribution;
 pub mod compose;
 pub mod escape;
+pub mod frame;
 pub mod gather;
 pub mod gone;
 pub mod ground;

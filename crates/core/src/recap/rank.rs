@@ -7,7 +7,7 @@ use rustc_hash::FxHashSet;
 
 use crate::fold::IdList;
 use crate::ids::{IdClass, class_of, identifiers};
-use crate::recap::compose::Frame;
+use crate::recap::frame::Frame;
 use crate::recap::gather::Gathered;
 use crate::recap::idtable::IdUse;
 use crate::recap::parse::CARRIED_WEIGHT;

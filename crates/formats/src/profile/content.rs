@@ -2,7 +2,7 @@
 
 use midfold_core::{Block, BlockKind, Profile, Role, View};
 
-use super::validate::{At, Found, Rank};
+use super::found::{At, Found, Rank};
 use crate::dialect::{DialectKind, inside};
 
 /// The walk. Some of it is known only when the next message comes.

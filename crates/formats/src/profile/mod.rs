@@ -1,6 +1,7 @@
 //! What the providers accept: profiles as data, and the validators that apply them.
 
 mod content;
+mod found;
 mod pairing;
 mod roles;
 mod validate;

@@ -8,7 +8,7 @@ use midfold_core::{Block, BlockKind, Profile, Role, TextRef, View};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use super::validate::{At, Found, Rank};
+use super::found::{At, Found, Rank};
 use crate::dialect::DialectKind;
 
 /// A call that waits for its result.

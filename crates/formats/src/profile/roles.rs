@@ -2,7 +2,7 @@
 
 use midfold_core::{BlockKind, Role, View};
 
-use super::validate::{At, Found, Rank};
+use super::found::{At, Found, Rank};
 use crate::dialect::DialectKind;
 
 /// The walk: `first-role`, `alternation`, `user-after-tool`, `system-inside`.

@@ -4,6 +4,7 @@ use midfold_core::replay::Rules;
 use midfold_core::{Profile, View, Violation};
 
 use super::content::Content;
+use super::found::{At, Found, Rank};
 use super::pairing::Pairs;
 use super::roles::Roles;
 use crate::dialect::DialectKind;
@@ -122,35 +123,6 @@ impl Rules for Validator {
 pub fn rules(profile: &Profile) -> impl Fn() -> Box<dyn Rules> + use<> {
     let new = Validator::new(profile);
     move || Box::new(new.clone())
-}
-
-/// A message in its place.
-#[derive(Clone, Copy)]
-pub(super) struct At<'a> {
-    pub profile: &'a Profile,
-    pub index: usize,
-    pub bytes: &'a [u8],
-    pub view: &'a View,
-}
-
-/// Rules in the order in which violations of one message are told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Rank {
-    Pairs,
-    Unanswered,
-    Roles,
-    Place,
-    Content,
-}
-
-/// What was found, as it was found.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Found(Vec<(Rank, usize, &'static str, String)>);
-
-impl Found {
-    pub fn report(&mut self, rank: Rank, rule: &'static str, index: usize, detail: String) {
-        self.0.push((rank, index, rule, detail));
-    }
 }
 
 fn violation(

@@ -2,7 +2,8 @@
 //! and with what a model wrote in it where one did.
 
 use midfold_core::narrate::Narrated;
-use midfold_core::recap::compose::{Frame, compose};
+use midfold_core::recap::compose::compose;
+use midfold_core::recap::frame::Frame;
 use midfold_core::recap::gather::Gathered;
 use midfold_core::tools::ToolTable;
 use midfold_core::trajectory::Span;

@@ -1,0 +1,50 @@
+//! What could not be carried, for people and as JSON.
+
+use midfold::formats::Problem;
+use midfold::formats::read::Conversation;
+use serde_json::{Value, json};
+
+/// A problem, and what its place counts.
+pub struct Note {
+    place: Option<(&'static str, usize)>,
+    code: &'static str,
+    detail: String,
+}
+
+impl Note {
+    /// What the reader noted, by the conversation that it concerns.
+    pub fn by_conversation(problems: Vec<Problem>, all: &[Conversation]) -> Vec<Vec<Self>> {
+        let mut notes: Vec<Vec<Self>> = all.iter().map(|_| Vec::new()).collect();
+        for problem in problems {
+            let line = problem.at.unwrap_or(0);
+            let at = all.iter().rposition(|found| found.line <= line).unwrap_or(0);
+            if let Some(notes) = notes.get_mut(at) {
+                notes.push(Self::of_reader(problem));
+            }
+        }
+        notes
+    }
+
+    fn of_reader(problem: Problem) -> Self {
+        let place = problem.at.map(|at| ("line", at));
+        Self { place, code: problem.code, detail: problem.detail }
+    }
+
+    pub fn of_conversion(problem: Problem) -> Self {
+        let place = problem.at.map(|at| ("message", at));
+        Self { place, code: problem.code, detail: problem.detail }
+    }
+
+    pub fn to_json(&self) -> Value {
+        let mut value = json!({ "code": self.code, "detail": self.detail });
+        if let Some((name, at)) = self.place {
+            value[name] = json!(at);
+        }
+        value
+    }
+
+    pub fn text(&self) -> String {
+        let place = self.place.map_or(String::new(), |(name, at)| format!("{name} {at}: "));
+        format!("{place}{} ({})", self.detail, self.code)
+    }
+}

@@ -1,0 +1,35 @@
+//! One strategy as it is shown, in the table and in the chart.
+
+use midfold::core::replay::Measures;
+
+use crate::replay::strategies::Run;
+use crate::replay::work::Ran;
+
+/// One strategy as it is shown.
+pub struct Line<'a> {
+    pub run: &'a Run,
+    pub ran: &'a Ran,
+    /// Stayed within the window, valid, in every conversation: may win.
+    pub fair: bool,
+    /// No other fair one is better at one of recall and cost, and not worse at the other.
+    pub front: bool,
+}
+
+impl Line<'_> {
+    pub fn sum(&self) -> &Measures {
+        &self.ran.totals
+    }
+
+    /// Why conversations were left out.
+    pub fn failed(&self) -> impl Iterator<Item = &String> {
+        self.ran.each.iter().filter_map(|(_, found)| found.as_ref().err())
+    }
+
+    /// Its name, and its form where that is not the usual one.
+    pub fn label(&self) -> String {
+        match self.run.form {
+            "stateless" => self.run.name.clone(),
+            form => format!("{} ({form})", self.run.name),
+        }
+    }
+}

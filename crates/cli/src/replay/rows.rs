@@ -1,0 +1,44 @@
+//! What a picture shows of an event.
+
+use midfold::Log;
+use midfold::core::recap::redact::Redactor;
+use midfold::core::view::BlockKind;
+
+/// Characters of an event's first line.
+const LINE: usize = 160;
+
+/// What a picture shows of an event: role, tokens, first line, tool.
+pub struct EventRow {
+    pub role: &'static str,
+    pub tokens: u32,
+    pub line: String,
+    pub tool: Option<String>,
+}
+
+/// The rows of a log. First lines are redacted.
+pub fn events(log: &Log) -> Vec<EventRow> {
+    let row = |event: &midfold::core::log::Event| {
+        let name = |kind: &BlockKind| match kind {
+            BlockKind::Call { name, .. } | BlockKind::Result { name, .. } => {
+                name.map(|name| name.decode(&event.bytes).into_owned())
+            }
+            _ => None,
+        };
+        let text = midfold::core::replay::message_text(&event.bytes, &event.view);
+        let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+        let line: String = line.trim().chars().take(LINE).collect();
+        EventRow {
+            // Some dialects carry results in the user's role: the lane of the user's words has none.
+            role: if event.view.has_results() { "tool" } else { event.view.role.name() },
+            tokens: event.tokens.total,
+            line: hidden(&line),
+            tool: event.view.blocks.iter().find_map(|block| name(&block.kind)),
+        }
+    };
+    log.events().iter().map(row).collect()
+}
+
+/// Without what looks like a secret.
+pub fn hidden(text: &str) -> String {
+    Redactor::shared().redact(text).0.into_owned()
+}

@@ -1,0 +1,82 @@
+//! The end of a run: its files get their names.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+#[cfg(feature = "parquet")]
+use super::columns;
+use super::files::{Paths, unwritable};
+use super::manifest::Manifest;
+use super::packed;
+use crate::error::CommandError;
+
+/// How rows stand in the output.
+pub enum Format {
+    Lines,
+    Packed,
+    #[cfg(feature = "parquet")]
+    Parquet(columns::Table),
+}
+
+impl Format {
+    /// What of it the output depends on.
+    pub fn identity(&self) -> String {
+        match self {
+            Self::Lines => "lines".to_owned(),
+            Self::Packed => "packed".to_owned(),
+            #[cfg(feature = "parquet")]
+            Self::Parquet(table) => format!("parquet {}", table.column()),
+        }
+    }
+
+    /// Makes the output of what was written chunk by chunk; false where it is that already.
+    pub fn assembled(&self, part: &Path, whole: &Path, workers: usize) -> io::Result<bool> {
+        match self {
+            Self::Lines => return Ok(false),
+            Self::Packed => packed::assemble(part, whole, workers)?,
+            #[cfg(feature = "parquet")]
+            Self::Parquet(table) => table.assemble(part, whole)?,
+        }
+        Ok(true)
+    }
+}
+
+/// Gives the finished files their names. Can be done again after it was interrupted.
+pub fn publish(
+    paths: &Paths,
+    manifest: &Manifest,
+    format: &Format,
+    workers: usize,
+) -> Result<(), CommandError> {
+    manifest.save(paths)?;
+    let failed = |path: &Path, error| unwritable(path, &error);
+    let rejects = &paths.rejects_part;
+    match fs::metadata(rejects) {
+        Ok(meta) if meta.len() == 0 => {
+            let _ = fs::remove_file(&paths.rejects);
+            fs::remove_file(rejects).map_err(|error| failed(rejects, error))?;
+        }
+        Ok(_) => {
+            fs::rename(rejects, &paths.rejects).map_err(|error| failed(&paths.rejects, error))?;
+        }
+        // It has its name already.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) => return Err(failed(rejects, error)),
+    }
+    if !paths.output_part.exists() {
+        return Ok(());
+    }
+    let whole = match format.assembled(&paths.output_part, &paths.assembled(), workers) {
+        Ok(true) => paths.assembled(),
+        Ok(false) => paths.output_part.clone(),
+        Err(error) => return Err(failed(&paths.output, error)),
+    };
+    fs::rename(whole, &paths.output).map_err(|error| failed(&paths.output, error))?;
+    match fs::remove_file(&paths.output_part) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(failed(&paths.output_part, error))
+        }
+        _ => Ok(()),
+    }
+}
