@@ -1,4 +1,4 @@
-// Puts a replay into the built page, by the rule of crates/cli/src/page.rs:
+// Puts a replay into the built page, by the rule of crates/cli/src/html.rs:
 //
 //   node fill.mjs replay.json > report.html
 
