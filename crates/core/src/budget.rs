@@ -22,6 +22,12 @@ impl Ratio {
         u64::try_from(u128::from(tokens) * u128::from(self.0) / 10_000).unwrap_or(u64::MAX)
     }
 
+    /// Whether it is nothing.
+    #[must_use]
+    pub fn is_zero(&self) -> bool {
+        self.0 == 0
+    }
+
     /// The ratio as a number, for reports.
     #[must_use]
     pub fn to_f64(self) -> f64 {

@@ -214,6 +214,10 @@ pub struct Recap {
     /// … and at most this many tokens (0: no further cap).
     #[serde(default)]
     pub cap_tokens: u64,
+    /// Of its cap, this share is for plain words that stand nowhere else in the context, below the
+    /// identifiers: names that no shape tells from prose.
+    #[serde(default, skip_serializing_if = "Ratio::is_zero")]
+    pub words: Ratio,
     /// The role that it takes where the profile allows it.
     pub role: RecapRole,
     /// Its first line.

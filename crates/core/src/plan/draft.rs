@@ -16,9 +16,10 @@ use crate::piece::{Fate, Piece};
 use crate::policy::{Cover, Fallback, Policy, ReducerName};
 use crate::project::Context;
 use crate::recap::compose::{Composed, compose};
-use crate::recap::frame::Frame;
+use crate::recap::frame::{Frame, WordList};
 use crate::recap::gather::Gathered;
 use crate::recap::redact::Redactor;
+use crate::recap::words::{Words, words};
 use crate::reduce::{Edited, Middle, State, reducer};
 use crate::tools::ToolTable;
 use crate::unit::Unit;
@@ -366,6 +367,14 @@ impl Composing<'_> {
             log.events()[layout.tail_start..].iter().any(|event| event.view.is_real_user())
                 || layout.carried_user.is_some();
         let cap = if policy.recap.fallback == Fallback::Computed { cap } else { 0 };
+        let said = (policy.recap.words.0 > 0 && cap > 0).then(|| {
+            let edited = if tells_edits(policy) { edited_blocks(kept) } else { Vec::new() };
+            Words::over(log.events(), &runs(covered), &edited)
+        });
+        let spoken: FxHashSet<&str> = match &said {
+            Some(_) => elsewhere_texts.iter().flat_map(|text| words(text)).collect(),
+            None => FxHashSet::default(),
+        };
         let narration = narrated.map(Narrated::recap_sections).unwrap_or_default();
         compose(
             &gathered,
@@ -378,6 +387,11 @@ impl Composing<'_> {
                 task_elsewhere: newer_task,
                 file_blocks: policy.recap.file_blocks,
                 focus: &focus,
+                words: said.as_ref().map(|said| WordList {
+                    words: said,
+                    elsewhere: &spoken,
+                    cap: policy.recap.words.of(cap),
+                }),
             },
         )
     }

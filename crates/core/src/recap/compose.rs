@@ -13,6 +13,7 @@ use crate::recap::gather::{FileUse, Gathered};
 use crate::recap::parse::file_entry;
 use crate::recap::rank::{Ranked, rank, with_parts};
 use crate::recap::redact::Redactor;
+use crate::recap::words::{self, words};
 use crate::recap::{END, NOTE_START, section};
 
 /// A composed recap.
@@ -70,6 +71,8 @@ pub fn compose(gathered: &Gathered, frame: &Frame<'_>) -> Composed {
     writer.push(&head_lines(gathered, frame));
     let end_cost = writer.cost(END) + 4;
     writer.left = writer.left.saturating_sub(end_cost);
+    let for_words = frame.words.as_ref().map_or(0, |list| list.cap.min(writer.left));
+    writer.left -= for_words;
     let body = writer.left;
     let mut spare = 0;
     let mut narrated = false;
@@ -87,6 +90,7 @@ pub fn compose(gathered: &Gathered, frame: &Frame<'_>) -> Composed {
     let said: FxHashSet<&str> = identifiers(&sections).collect();
     let ranked = rank(gathered, frame, &said, usize::try_from(frame.cap).unwrap_or(usize::MAX));
     let named = writer.identifiers(&ranked.best);
+    writer.words(for_words);
     writer.out.push_str(END);
     let (text, redacted) = Redactor::shared().redact(&writer.out);
     let text = text.into_owned();
@@ -336,6 +340,21 @@ impl Writer<'_> {
             n -= n.div_ceil(50);
         }
         0
+    }
+
+    /// Writes the words that fit into `allowed`.
+    fn words(&mut self, allowed: u64) {
+        let Some(list) = &self.frame.words else { return };
+        let written = self.out.clone();
+        let elsewhere = words(&written).chain(list.elsewhere.iter().copied()).collect();
+        let room = usize::try_from(allowed).unwrap_or(usize::MAX);
+        let ranked = list.words.ranked(&elsewhere, room);
+        let text =
+            |n: usize| format!("{}\n{} {}\n", words::HEADER, words::LABEL, ranked[..n].join(" "));
+        let n = most(ranked.len(), |n| self.cost(&text(n)) <= allowed);
+        if n > 0 && allowed >= MIN_SECTION {
+            self.push(&text(n));
+        }
     }
 
     /// About how many identifiers fit: each is counted once, in groups, because single counts

@@ -3,6 +3,7 @@
 use rustc_hash::FxHashSet;
 
 use crate::counter::Counter;
+use crate::recap::words::Words;
 
 /// What composing needs to know beside the gathered material.
 pub struct Frame<'a> {
@@ -22,4 +23,16 @@ pub struct Frame<'a> {
     pub file_blocks: bool,
     /// What a manual compaction asked to keep, as lower-case words.
     pub focus: &'a [String],
+    /// Plain words that stand below the identifiers.
+    pub words: Option<WordList<'a>>,
+}
+
+/// Words for a recap.
+pub struct WordList<'a> {
+    /// Those of the span.
+    pub words: &'a Words,
+    /// Those that the context carries elsewhere.
+    pub elsewhere: &'a FxHashSet<&'a str>,
+    /// What of the cap is theirs, in counted tokens.
+    pub cap: u64,
 }

@@ -19,6 +19,7 @@ mod rank;
 pub mod redact;
 mod reply;
 pub mod sources;
+pub mod words;
 
 /// Names of the sections, as they stand after `### `. Composing writes them, parsing finds them.
 pub(crate) mod section {
@@ -30,7 +31,9 @@ pub(crate) mod section {
     pub const COMMANDS: &str = "Commands";
     pub const ERRORS: &str = "Errors";
     pub const IDENTIFIERS: &str = "Identifiers";
-    pub const ALL: &[&str] = &[TASK, RULES, NOTES, STEPS, FILES, COMMANDS, ERRORS, IDENTIFIERS];
+    pub const WORDS: &str = "Other words";
+    pub const ALL: &[&str] =
+        &[TASK, RULES, NOTES, STEPS, FILES, COMMANDS, ERRORS, IDENTIFIERS, WORDS];
 }
 
 /// The last line of every computed recap.

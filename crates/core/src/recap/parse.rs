@@ -49,6 +49,9 @@ impl Gathered {
 
     fn add_section(&mut self, name: &str, lines: &[&str]) {
         let items = || lines.iter().filter_map(|line| line.strip_prefix("- "));
+        if name == section::WORDS {
+            return;
+        }
         if name != section::IDENTIFIERS {
             // What a section named was worth a place, and may lose it there.
             lines

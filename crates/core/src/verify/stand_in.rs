@@ -7,7 +7,8 @@ use crate::view::{Origin, Role};
 
 /// How the lines of a computed recap begin, below its header. What is quoted from the log stands
 /// behind a list mark or is indented, so that it begins no line.
-const LINES: &[&str] = &["- ", "    ", "modified: ", "read: ", "paths: ", "names: ", "values: "];
+const LINES: &[&str] =
+    &["- ", "    ", "modified: ", "read: ", "paths: ", "names: ", "values: ", "words: "];
 /// Lists of paths, one a line (seed 003).
 const BLOCKS: &[(&str, &str)] =
     &[("<read-files>", "</read-files>"), ("<modified-files>", "</modified-files>")];

@@ -44,6 +44,7 @@ pub(super) fn composed(
         task_elsewhere: later.iter().any(|turn| turn.role == Role::User),
         file_blocks: false,
         focus: &[],
+        words: None,
     };
     let composed = compose(&gathered, &frame);
     if composed.tokens <= cap {

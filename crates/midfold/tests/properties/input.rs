@@ -104,10 +104,23 @@ fn one_id(message: &Bytes) -> Bytes {
 pub struct Input {
     pub wire: Wire,
     pub messages: Vec<Bytes>,
+    /// A preset, or [`WORDS`].
     pub preset: &'static str,
     /// Window, in parts per 100 of the conversation.
     pub window: u64,
     pub pins: Vec<usize>,
+}
+
+/// `default`, whose recaps also list plain words.
+pub const WORDS: &str = "words";
+
+impl Input {
+    pub fn policy(&self) -> Policy {
+        if self.preset == WORDS {
+            return Policy::from_toml("base = \"default\"\n[recap]\nwords = 0.2").unwrap();
+        }
+        Policy::preset(self.preset).unwrap()
+    }
 }
 
 /// One line a message: whole transcripts would hide what matters.
@@ -124,7 +137,7 @@ impl std::fmt::Debug for Input {
 
 pub fn input() -> impl Strategy<Value = Input> {
     let all = wires();
-    let presets = Policy::preset_names();
+    let presets = [Policy::preset_names(), vec![WORDS]].concat();
     (0..all.len(), 0..presets.len(), any::<u64>(), 0..4usize, 15..110u64, 0..3usize).prop_map(
         move |(wire, preset, seed, kind, window, pins)| {
             let wire = all[wire];
@@ -158,7 +171,7 @@ pub fn budget(log: &Log, window: u64, policy: &Policy) -> Budget {
 
 pub fn open(input: &Input) -> (Session, Budget) {
     let log = log(input.wire, &input.messages);
-    let policy = Policy::preset(input.preset).unwrap();
+    let policy = input.policy();
     let budget = budget(&log, input.window, &policy);
     let mut session = Session::over("s", log, policy, Meter::exact());
     input.pins.iter().for_each(|pin| session.pin(*pin as u32));

@@ -32,7 +32,7 @@ fn prove(input: &Input, session: &Session, budget: &Budget, fold: Option<&Fold>)
     let before: Vec<Bytes> = session.log().events().iter().map(|e| e.bytes.clone()).collect();
     let after = bytes(&context);
     let validate = validator(input.wire.kind, input.wire.profile);
-    let policy = Policy::preset(input.preset).unwrap();
+    let policy = input.policy();
     let counter = counter();
     let report = verify(&Case {
         before: &before,

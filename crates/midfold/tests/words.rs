@@ -1,0 +1,105 @@
+//! Plain words in a recap (`recap.words`): which, how many, and what never gets there.
+#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
+
+use std::collections::BTreeSet;
+
+use bytes::Bytes;
+use midfold::core::recap::words::words;
+use midfold::formats::profile;
+use midfold::{Budget, DialectKind, Fold, Log, Meter, Outcome, Policy, RawEvent, Session, tokens};
+use serde_json::json;
+
+fn policy(words: f64) -> Policy {
+    Policy::from_toml(&format!("base = \"default\"\n[recap]\nwords = {words}")).unwrap()
+}
+
+fn open(rows: &[String], policy: Policy) -> Session {
+    let events = rows.iter().map(|row| RawEvent::new(Bytes::from(row.clone())));
+    let counter = tokens::by_name("chars:3.2").unwrap();
+    let log = Log::of(DialectKind::OpenAiChat.shared(), profile::OPENAI, counter, events);
+    Session::over("s", log, policy, Meter::exact())
+}
+
+fn fold(session: &mut Session, window: u64) -> Fold {
+    match session.compact(&Budget::new(window), None).unwrap() {
+        Outcome::Folded(fold) => *fold,
+        Outcome::Nothing(reason) => panic!("{reason}"),
+    }
+}
+
+fn listed(fold: &Fold) -> Vec<String> {
+    let text = &fold.recap.as_ref().unwrap().text;
+    let mut lines = text.lines().skip_while(|line| *line != "### Other words").skip(1);
+    let line = lines.next().map_or("", |line| line.strip_prefix("words:").unwrap());
+    line.split(' ').filter(|word| !word.is_empty()).map(str::to_owned).collect()
+}
+
+#[test]
+fn the_example_is_a_policy() {
+    let words = Policy::from_toml(include_str!("../../../examples/policies/words.toml")).unwrap();
+    assert_eq!((words.name.as_str(), words.recap.words.0), ("words", 750));
+}
+
+#[test]
+fn without_a_share_there_is_no_list_and_no_other_fold() {
+    let rows = midfold_testkit::coding_session(7, 20);
+    let plain = fold(&mut open(&rows, Policy::preset("default").unwrap()), 8_000);
+    let none = fold(&mut open(&rows, policy(0.0)), 8_000);
+    assert_eq!((plain.recap, plain.policy_fingerprint), (none.recap, none.policy_fingerprint));
+    assert_eq!(listed(&fold(&mut open(&rows, policy(0.0)), 8_000)), [""; 0]);
+}
+
+#[test]
+fn words_stand_nowhere_else_and_keep_to_their_share() {
+    let rows = midfold_testkit::coding_session(7, 20);
+    let mut session = open(&rows, policy(0.1));
+    let fold = fold(&mut session, 8_000);
+    let listed = listed(&fold);
+    assert!(listed.len() > 20, "{listed:?}");
+    let recap = fold.recap.as_ref().unwrap();
+    let (before, own) = recap.text.split_once("### Other words").unwrap();
+    assert!(own.len() * 10 / 32 <= 8_000 * 21 / 1_000 + 20, "a tenth of 0.21 of the window");
+    assert!(recap.tokens <= 8_000 * 21 / 100);
+    let view = session.view();
+    let others =
+        view.pieces().filter(|piece| !piece.bytes.windows(11).any(|w| w == b"Other words"));
+    let others: String = others.map(|p| String::from_utf8_lossy(&p.bytes).into_owned()).collect();
+    let others: BTreeSet<&str> = words(before).chain(words(&others)).collect();
+    let twice: Vec<_> = listed.iter().filter(|word| others.contains(word.as_str())).collect();
+    assert!(twice.is_empty(), "{twice:?}");
+    let once: BTreeSet<&String> = listed.iter().collect();
+    assert_eq!(once.len(), listed.len());
+}
+
+#[test]
+fn a_later_fold_hands_words_on() {
+    let rows = midfold_testkit::coding_session(7, 40);
+    let (first, rest) = rows.split_at(rows.len() / 2);
+    let mut early = open(first, policy(0.1));
+    let before = listed(&fold(&mut early, 8_000));
+    // Stateless: what was sent comes back as the conversation.
+    let view = early.view();
+    let sent = view.pieces().map(|p| String::from_utf8(p.bytes.to_vec()).unwrap());
+    let sent: Vec<String> = sent.chain(rest.iter().cloned()).collect();
+    let after = fold(&mut open(&sent, policy(0.1)), 8_000);
+    let text = &after.recap.as_ref().unwrap().text;
+    let kept = before.iter().filter(|word| words(text).any(|w| w == word.as_str())).count();
+    assert!(kept * 2 > before.len(), "{kept} of {}", before.len());
+    assert_eq!(text.matches("### Other words").count(), 1);
+}
+
+#[test]
+fn what_is_hidden_elsewhere_is_no_word() {
+    let message =
+        |role: &str, content: String| json!({ "role": role, "content": content }).to_string();
+    let mut rows = vec![message("user", "Set it up.".to_owned())];
+    let secret = "Now password = \"Correcthorse!battery\" for the deployer. ";
+    for text in [secret, "Then the rest."] {
+        rows.push(message("assistant", text.to_owned() + &"More about it. ".repeat(60)));
+        rows.push(message("user", "Go on.".to_owned()));
+    }
+    let fold = fold(&mut open(&rows, policy(0.5)), 700);
+    let recap = fold.recap.unwrap().text;
+    assert!(recap.contains("deployer"), "{recap}");
+    assert!(!recap.contains("Correcthorse") && !recap.contains("battery"), "{recap}");
+}
