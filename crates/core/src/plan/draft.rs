@@ -74,6 +74,7 @@ impl Draft {
 pub(crate) struct Memo {
     gathered: Option<Gathered>,
     runs: Vec<Range<usize>>,
+    words: Option<Words>,
 }
 
 impl Memo {
@@ -369,7 +370,8 @@ impl Composing<'_> {
         let cap = if policy.recap.fallback == Fallback::Computed { cap } else { 0 };
         let said = (policy.recap.words.0 > 0 && cap > 0).then(|| {
             let edited = if tells_edits(policy) { edited_blocks(kept) } else { Vec::new() };
-            Words::over(log.events(), &runs(covered), &edited)
+            let words = Words::over(memo.words.take(), log.events(), &runs(covered), &edited);
+            &*memo.words.insert(words)
         });
         let spoken: FxHashSet<&str> = match &said {
             Some(_) => elsewhere_texts.iter().flat_map(|text| words(text)).collect(),
@@ -387,7 +389,7 @@ impl Composing<'_> {
                 task_elsewhere: newer_task,
                 file_blocks: policy.recap.file_blocks,
                 focus: &focus,
-                words: said.as_ref().map(|said| WordList {
+                words: said.map(|said| WordList {
                     words: said,
                     elsewhere: &spoken,
                     cap: policy.recap.words.of(cap),

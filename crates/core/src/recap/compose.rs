@@ -13,7 +13,7 @@ use crate::recap::gather::{FileUse, Gathered};
 use crate::recap::parse::file_entry;
 use crate::recap::rank::{Ranked, rank, with_parts};
 use crate::recap::redact::Redactor;
-use crate::recap::words::{self, words};
+use crate::recap::words::{LABEL, words};
 use crate::recap::{END, NOTE_START, section};
 
 /// A composed recap.
@@ -350,7 +350,7 @@ impl Writer<'_> {
         let room = usize::try_from(allowed).unwrap_or(usize::MAX);
         let ranked = list.words.ranked(&elsewhere, room);
         let text =
-            |n: usize| format!("{}\n{} {}\n", words::HEADER, words::LABEL, ranked[..n].join(" "));
+            |n: usize| format!("### {}\n{LABEL} {}\n", section::WORDS, ranked[..n].join(" "));
         let n = most(ranked.len(), |n| self.cost(&text(n)) <= allowed);
         if n > 0 && allowed >= MIN_SECTION {
             self.push(&text(n));

@@ -49,10 +49,8 @@ impl Gathered {
 
     fn add_section(&mut self, name: &str, lines: &[&str]) {
         let items = || lines.iter().filter_map(|line| line.strip_prefix("- "));
-        if name == section::WORDS {
-            return;
-        }
-        if name != section::IDENTIFIERS {
+        // Plain words are no identifiers; `Words` reads them.
+        if !matches!(name, section::IDENTIFIERS | section::WORDS) {
             // What a section named was worth a place, and may lose it there.
             lines
                 .iter()

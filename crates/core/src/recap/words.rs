@@ -7,11 +7,12 @@ use compact_str::CompactString;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::log::Event;
-use crate::recap::END;
 use crate::recap::redact::{REPLACEMENT, Redactor};
+use crate::recap::{END, section};
 use crate::view::{Block, BlockKind, Origin, Role};
 
-/// A word that occurs more often is no name that gets lost.
+/// A word that occurs more often is no name that gets lost. The bound of the second ruler of a
+/// replay (docs/MEASURES.md): that ruler is no guard over this list.
 const RARE: u32 = 4;
 /// Lengths of a word, in bytes. Shorter ones say nothing, longer ones are data.
 const LENGTHS: Range<usize> = 3..41;
@@ -32,13 +33,26 @@ pub struct Words {
     table: FxHashMap<CompactString, Use>,
     /// Handed on by an earlier recap, best first.
     carried: Vec<String>,
+    /// What was taken in.
+    runs: Vec<Range<usize>>,
+    blocks: Vec<(usize, usize)>,
 }
 
 impl Words {
-    /// The words of these events, and of single blocks beside them: event and place in it.
+    /// The words of these events, and of single blocks beside them: event and place in it. What was
+    /// taken in before is read again only where it was something else: planning a fold asks for
+    /// the same once for each size of recap that it tries.
     #[must_use]
-    pub fn over(events: &[Event], runs: &[Range<usize>], blocks: &[(usize, usize)]) -> Self {
-        let mut words = Self::default();
+    pub fn over(
+        before: Option<Self>,
+        events: &[Event],
+        runs: &[Range<usize>],
+        blocks: &[(usize, usize)],
+    ) -> Self {
+        if let Some(same) = before.filter(|had| had.runs == runs && had.blocks == blocks) {
+            return same;
+        }
+        let mut words = Self { runs: runs.to_vec(), blocks: blocks.to_vec(), ..Self::default() };
         for event in runs.iter().flat_map(|run| &events[run.clone()]) {
             if event.view.origin == Origin::Recap {
                 words.carry(&event.text());
@@ -72,7 +86,9 @@ impl Words {
     }
 
     fn carry(&mut self, recap: &str) {
-        let lines = recap.lines().skip_while(|line| *line != HEADER).skip(1);
+        let lines = recap.lines();
+        let lines =
+            lines.skip_while(|line| line.strip_prefix("### ") != Some(section::WORDS)).skip(1);
         let own = lines.take_while(|line| !line.starts_with("### ") && *line != END);
         let own = own.filter_map(|line| line.strip_prefix(LABEL));
         self.carried.extend(own.flat_map(str::split_whitespace).map(str::to_owned));
@@ -101,13 +117,16 @@ impl Words {
     }
 }
 
-/// The line above them.
-pub(super) const HEADER: &str = "### Other words";
 /// Before the first of them.
 pub(super) const LABEL: &str = "words:";
 
 /// Runs of letters, digits and `_` of a text. What an escape of nested JSON leaves before a word
 /// (`\nfoo`) is none of it.
+///
+/// ```
+/// use midfold_core::recap::words::words;
+/// assert!(words("a pool of 4 (retry)").eq(["pool", "retry"]));
+/// ```
 pub fn words(text: &str) -> impl Iterator<Item = &str> {
     let start = text.as_ptr() as usize;
     text.split(|c: char| !c.is_alphanumeric() && c != '_').filter_map(move |word| {
@@ -133,11 +152,6 @@ mod tests {
     }
 
     #[test]
-    fn the_header_is_that_of_the_section() {
-        assert_eq!(HEADER.strip_prefix("### "), Some(crate::recap::section::WORDS));
-    }
-
-    #[test]
     fn what_the_assistant_wrote_comes_first_then_what_was_handed_on() {
         let used = |said, count| Use { count, said, last: 1 };
         let table = [
@@ -149,7 +163,8 @@ mod tests {
         ];
         let table = table.map(|(word, used)| (CompactString::from(word), used));
         let table = table.into_iter().collect();
-        let words = Words { table, carried: vec!["rebase".into(), "here".into()] };
+        let words =
+            Words { table, carried: vec!["rebase".into(), "here".into()], ..Words::default() };
         let elsewhere = FxHashSet::from_iter(["here"]);
         assert_eq!(words.ranked(&elsewhere, 10), ["pool", "billing", "rebase", "seen"]);
         assert_eq!(words.ranked(&elsewhere, 2), ["pool", "rebase"]);
