@@ -75,16 +75,23 @@ fn words_stand_nowhere_else_and_keep_to_their_share() {
 fn a_later_fold_hands_words_on() {
     let rows = midfold_testkit::coding_session(7, 40);
     let (first, rest) = rows.split_at(rows.len() / 2);
-    let mut early = open(first, policy(0.1));
-    let before = listed(&fold(&mut early, 8_000));
+    // Said once, early, and never again.
+    let said = json!({ "role": "assistant", "content": "The marmalade quota is in zephyr." });
+    let (task, steps) = first.split_at(2);
+    let first = [task, &[said.to_string()], steps].concat();
+    let mut early = open(&first, policy(0.1));
+    let once = |fold: &Fold| {
+        let listed = listed(fold);
+        ["marmalade", "zephyr"].iter().all(|word| listed.iter().any(|other| other == word))
+    };
+    assert!(once(&fold(&mut early, 8_000)));
     // Stateless: what was sent comes back as the conversation.
     let view = early.view();
     let sent = view.pieces().map(|p| String::from_utf8(p.bytes.to_vec()).unwrap());
     let sent: Vec<String> = sent.chain(rest.iter().cloned()).collect();
     let after = fold(&mut open(&sent, policy(0.1)), 8_000);
+    assert!(once(&after), "{:?}", listed(&after));
     let text = &after.recap.as_ref().unwrap().text;
-    let kept = before.iter().filter(|word| words(text).any(|w| w == word.as_str())).count();
-    assert!(kept * 2 > before.len(), "{kept} of {}", before.len());
     assert_eq!(text.matches("### Other words").count(), 1);
 }
 
