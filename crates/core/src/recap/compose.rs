@@ -47,8 +47,8 @@ const SHARES: [(&str, u64, Spare); 7] = [
     (section::RULES, 8, Spare::Taken),
     (section::NOTES, 4, Spare::Taken),
     (section::FILES, 12, Spare::Taken),
-    (section::STEPS, 8, Spare::Left),
-    (section::COMMANDS, 5, Spare::Left),
+    (section::STEPS, 5, Spare::Left),
+    (section::COMMANDS, 4, Spare::Left),
     (section::ERRORS, 2, Spare::Left),
 ];
 
@@ -346,9 +346,10 @@ impl Writer<'_> {
     fn words(&mut self, allowed: u64) {
         let Some(list) = &self.frame.words else { return };
         let written = self.out.clone();
-        let elsewhere = words(&written).chain(list.elsewhere.iter().copied()).collect();
+        let written: FxHashSet<&str> = words(&written).collect();
+        let elsewhere = |word: &str| written.contains(word) || list.elsewhere.contains(word);
         let room = usize::try_from(allowed).unwrap_or(usize::MAX);
-        let ranked = list.words.ranked(&elsewhere, room);
+        let ranked = list.words.ranked(elsewhere, room);
         let text =
             |n: usize| format!("### {}\n{LABEL} {}\n", section::WORDS, ranked[..n].join(" "));
         let n = most(ranked.len(), |n| self.cost(&text(n)) <= allowed);

@@ -66,6 +66,8 @@ pub struct Gathered {
     pub ids: IdTable,
     /// Whether it tells of what edits took out of messages that stay.
     pub edited: bool,
+    /// Whether an earlier recap handed identifiers on.
+    pub(crate) carries: bool,
     order: u32,
     /// Files have an order of their own, so that what identifiers are worth does not depend on it.
     file_order: u32,
@@ -189,6 +191,11 @@ impl Gathered {
             let facts = calls.call_of(result).map(|call| call.facts(tools));
             self.add_result(result, facts.as_ref(), &text, tools);
         }
+    }
+
+    /// The order of the newest use.
+    pub(crate) fn newest(&self) -> u32 {
+        self.order
     }
 
     /// A number that grows with every use, to order files and identifiers by.

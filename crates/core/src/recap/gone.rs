@@ -12,7 +12,7 @@ use smallvec::SmallVec;
 
 use crate::ids::identifiers;
 use crate::recap::idtable::IdUse;
-use crate::recap::rank::{hope, log2, worth};
+use crate::recap::rank::{hope, log2, size, worth};
 use crate::view::{Role, View};
 
 /// A name whose words the question has, all of them: hundredths of a natural logarithm of the
@@ -23,8 +23,11 @@ const ASKED: i64 = 100;
 const MEANT: i64 = 1_000;
 /// Most words of such a question.
 const QUESTION: usize = 32;
-/// For each doubling of its age in events, four times.
-const AGE: i64 = -10;
+/// For each doubling of its age in events, four times. Varied as above, and so is [`LENGTH`].
+const AGE: i64 = -15;
+/// For each doubling of its length, four times, beside what it counts in a recap: an answer is
+/// short.
+const LENGTH: i64 = -10;
 /// Names are kept apart by what they are worth, in steps of this: of the ones that are worth little
 /// only the newest have to be looked at.
 const STEP: i64 = 8;
@@ -110,7 +113,7 @@ impl Gone {
                 By::User => used.user += 1,
                 By::Result => used.result += 1,
             }
-            name.worth = worth(id, hope(id, used, &[]));
+            name.worth = worth(id, hope(id, used, &[])) + LENGTH * size(id);
             self.uses.entry(name.worth.div_euclid(STEP)).or_default().push((seq, number));
         }
         number

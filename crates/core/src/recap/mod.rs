@@ -12,6 +12,7 @@ pub mod gone;
 pub mod ground;
 mod guard;
 pub mod idtable;
+pub mod ordinary;
 pub mod parse;
 pub mod prompt;
 mod quote;

@@ -114,6 +114,7 @@ impl Gathered {
 
     /// Takes over identifiers in the order of their rank; the first weighs `top`.
     fn carry(&mut self, ids: &[&str], top: u32) {
+        self.carries |= !ids.is_empty();
         let count = u32::try_from(ids.len()).unwrap_or(u32::MAX).max(1);
         for (rank, id) in ids.iter().enumerate() {
             let rank = u32::try_from(rank).unwrap_or(u32::MAX);

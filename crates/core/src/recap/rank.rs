@@ -56,7 +56,7 @@ pub(super) fn rank<'a>(
             }
             false => &mut ranked,
         };
-        list.push((Reverse(worth(id, hope)), used.first, id));
+        list.push((Reverse(worth(id, hope) + aged(used, gathered)), used.first, id));
     }
     let keep = room.saturating_add(IdList::SHOWN).min(ranked.len());
     if keep < ranked.len() {
@@ -92,6 +92,10 @@ mod weight {
     pub const COMPOUND: i64 = -80;
     /// A line number and what the line begins with, which only a result has: the hit of a search.
     pub const HIT: i64 = -100;
+    /// For each doubling of its age in texts, four times, beyond the newest …
+    pub const AGE: i64 = -10;
+    /// … of this many.
+    pub const FRESH: u32 = 31;
     /// A manual compaction asked for it.
     pub const FOCUS: i64 = 1_000;
     /// For each doubling of the length, four times: less than proportional, because the odds of
@@ -135,9 +139,23 @@ fn is_hit(id: &str) -> bool {
 
 /// The same against what a place costs.
 pub(super) fn worth(id: &str, hope: i64) -> i64 {
+    hope + weight::LENGTH * size(id)
+}
+
+/// What a place costs: doublings of the length, four times.
+pub(super) fn size(id: &str) -> i64 {
     /// Keeps the shortest from always winning.
     const SHORTEST: usize = 8;
-    hope + weight::LENGTH * log2(u32::try_from(id.len() + SHORTEST).unwrap_or(u32::MAX))
+    log2(u32::try_from(id.len() + SHORTEST).unwrap_or(u32::MAX))
+}
+
+/// What is older than most of a window holds is used less; where an earlier index hands its order
+/// on, that is in the order.
+fn aged(used: &IdUse, gathered: &Gathered) -> i64 {
+    if gathered.carries {
+        return 0;
+    }
+    weight::AGE * (log2(gathered.newest().saturating_sub(used.last)) - log2(weight::FRESH)).max(0)
 }
 
 /// `4 × log2(1 + n)`, linear between powers of two.

@@ -7,6 +7,7 @@ use compact_str::CompactString;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::log::Event;
+use crate::recap::ordinary::is_ordinary;
 use crate::recap::redact::{REPLACEMENT, Redactor};
 use crate::recap::{END, section};
 use crate::view::{Block, BlockKind, Origin, Role};
@@ -18,6 +19,10 @@ const RARE: u32 = 4;
 const LENGTHS: Range<usize> = 3..41;
 /// Of what there is room for, the words of the assistant take at most this, in parts per 10.
 const OWN: usize = 8;
+
+/// This much text is read of what was written, and as much of what results showed, in bytes, the
+/// newest first: of words that are older few are used again.
+const NEWEST: usize = 128 * 1024;
 
 /// How a word was used.
 #[derive(Clone, Copy, Debug, Default)]
@@ -39,9 +44,9 @@ pub struct Words {
 }
 
 impl Words {
-    /// The words of these events, and of single blocks beside them: event and place in it. What was
-    /// taken in before is read again only where it was something else: planning a fold asks for
-    /// the same once for each size of recap that it tries.
+    /// The words of these events, and of single blocks of later ones: event and place in it. What
+    /// was taken in before is read again only where it was something else: planning a fold asks
+    /// for the same once for each size of recap that it tries.
     #[must_use]
     pub fn over(
         before: Option<Self>,
@@ -53,36 +58,42 @@ impl Words {
             return same;
         }
         let mut words = Self { runs: runs.to_vec(), blocks: blocks.to_vec(), ..Self::default() };
-        for event in runs.iter().flat_map(|run| &events[run.clone()]) {
-            if event.view.origin == Origin::Recap {
-                words.carry(&event.text());
-                continue;
+        let (mut written, mut shown) = (NEWEST, NEWEST);
+        let mut add = |words: &mut Self, event, block: &Block| {
+            let left = if block.is_result() { &mut shown } else { &mut written };
+            if *left > 0 {
+                *left = left.saturating_sub(words.add(event, block));
             }
-            event.view.blocks.iter().for_each(|block| words.add(event, block));
+        };
+        for (at, index) in blocks.iter().rev() {
+            add(&mut words, &events[*at], &events[*at].view.blocks[*index]);
         }
-        for (at, index) in blocks {
-            words.add(&events[*at], &events[*at].view.blocks[*index]);
+        for event in runs.iter().rev().flat_map(|run| events[run.clone()].iter().rev()) {
+            match event.view.origin {
+                Origin::Recap => words.carry(&event.text()),
+                _ => event.view.blocks.iter().for_each(|block| add(&mut words, event, block)),
+            }
         }
         words
     }
 
-    fn add(&mut self, event: &Event, block: &Block) {
+    /// Takes in a block, and says how many bytes it has.
+    fn add(&mut self, event: &Event, block: &Block) -> usize {
         if matches!(block.kind, BlockKind::Reasoning { .. } | BlockKind::Opaque) {
-            return;
+            return 0;
         }
         let text = block.text(&event.bytes);
-        // What is hidden by its name is a word like any other once the name is gone.
-        let (text, _) = Redactor::shared().redact(&text);
         let said = event.view.role == Role::Assistant && !block.is_result();
-        for word in text.split(REPLACEMENT).flat_map(words) {
-            if word.bytes().any(|byte| byte.is_ascii_digit()) {
-                continue;
-            }
+        // What is hidden by its name is a word like any other once the name is gone.
+        let (redacted, _) = Redactor::shared().redact(&text);
+        let no_number = |word: &&str| !word.bytes().any(|byte| byte.is_ascii_digit());
+        for word in redacted.split(REPLACEMENT).flat_map(words).filter(no_number) {
             let used = self.table.entry(word.into()).or_default();
             used.count += 1;
             used.said |= said;
-            used.last = event.seq;
+            used.last = used.last.max(event.seq);
         }
+        text.len()
     }
 
     fn carry(&mut self, recap: &str) {
@@ -94,27 +105,34 @@ impl Words {
         self.carried.extend(own.flat_map(str::split_whitespace).map(str::to_owned));
     }
 
-    /// Those that stand nowhere else, best first; `room` is how many can be named at all.
+    /// Those that are not `elsewhere`, best first; `room` is how many can be named at all.
     #[must_use]
-    pub fn ranked(&self, elsewhere: &FxHashSet<&str>, room: usize) -> Vec<&str> {
-        let mut own = Vec::new();
-        let mut other = Vec::new();
+    pub fn ranked(&self, elsewhere: impl Fn(&str) -> bool, room: usize) -> Vec<&str> {
+        let (mut own, mut other) = (Vec::new(), Vec::new());
         for (word, used) in &self.table {
-            if used.count <= RARE && !elsewhere.contains(word.as_str()) {
+            if used.count <= RARE && !is_ordinary(word) && !elsewhere(word) {
                 let list = if used.said { &mut own } else { &mut other };
                 list.push((word.len(), u32::MAX - used.last, word.as_str()));
             }
         }
-        own.sort_unstable();
-        other.sort_unstable();
+        let (own, other) = (best(own, room), best(other, room));
         let first = own.len().min(room * OWN / 10);
-        let carried = self.carried.iter().map(String::as_str);
-        let carried = carried.filter(|word| !elsewhere.contains(word));
+        let carried = self.carried.iter().map(String::as_str).filter(|word| !elsewhere(word));
         let mut seen = FxHashSet::default();
-        let all = own[..first].iter().map(|w| w.2).chain(carried);
-        let all = all.chain(own[first..].iter().chain(&other).map(|w| w.2));
+        let all = own[..first].iter().copied().chain(carried);
+        let all = all.chain(own[first..].iter().chain(&other).copied());
         all.filter(|word| seen.insert(*word)).take(room).collect()
     }
+}
+
+/// The words of the `room` least, in order: there are ten times as many as can be named.
+fn best(mut list: Vec<(usize, u32, &str)>, room: usize) -> Vec<&str> {
+    if room < list.len() {
+        list.select_nth_unstable(room);
+        list.truncate(room);
+    }
+    list.sort_unstable();
+    list.into_iter().map(|(_, _, word)| word).collect()
 }
 
 /// Before the first of them.
@@ -128,16 +146,43 @@ pub(super) const LABEL: &str = "words:";
 /// assert!(words("a pool of 4 (retry)").eq(["pool", "retry"]));
 /// ```
 pub fn words(text: &str) -> impl Iterator<Item = &str> {
-    let start = text.as_ptr() as usize;
-    text.split(|c: char| !c.is_alphanumeric() && c != '_').filter_map(move |word| {
-        let at = word.as_ptr() as usize - start;
-        let escaped = at > 0 && text.as_bytes()[at - 1] == b'\\';
-        let word = match escaped {
-            true => word.strip_prefix(['n', 't', 'r']).unwrap_or(word),
-            false => word,
-        };
-        LENGTHS.contains(&word.len()).then_some(word)
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        loop {
+            let start = at + run(&text[at..], false);
+            at = start + run(&text[start..], true);
+            if at == start {
+                return None;
+            }
+            let escaped = start > 0 && text.as_bytes()[start - 1] == b'\\';
+            let word = &text[start..at];
+            let word = match escaped {
+                true => word.strip_prefix(['n', 't', 'r']).unwrap_or(word),
+                false => word,
+            };
+            if LENGTHS.contains(&word.len()) {
+                return Some(word);
+            }
+        }
     })
+}
+
+/// How many bytes at the start belong to a word, or to none.
+fn run(text: &str, of_word: bool) -> usize {
+    let mut at = 0;
+    while let Some(byte) = text.as_bytes().get(at) {
+        let (is_word, width) = if byte.is_ascii() {
+            (byte.is_ascii_alphanumeric() || *byte == b'_', 1)
+        } else {
+            let char = text[at..].chars().next().unwrap_or_default();
+            (char.is_alphanumeric(), char.len_utf8())
+        };
+        if is_word != of_word {
+            break;
+        }
+        at += width;
+    }
+    at
 }
 
 #[cfg(test)]
@@ -160,13 +205,14 @@ mod tests {
             ("often", used(true, 5)),
             ("seen", used(false, 1)),
             ("here", used(true, 1)),
+            ("because", used(true, 1)),
         ];
         let table = table.map(|(word, used)| (CompactString::from(word), used));
         let table = table.into_iter().collect();
         let words =
             Words { table, carried: vec!["rebase".into(), "here".into()], ..Words::default() };
-        let elsewhere = FxHashSet::from_iter(["here"]);
-        assert_eq!(words.ranked(&elsewhere, 10), ["pool", "billing", "rebase", "seen"]);
-        assert_eq!(words.ranked(&elsewhere, 2), ["pool", "rebase"]);
+        let elsewhere = |word: &str| word == "here";
+        assert_eq!(words.ranked(elsewhere, 10), ["pool", "billing", "rebase", "seen"]);
+        assert_eq!(words.ranked(elsewhere, 2), ["pool", "rebase"]);
     }
 }

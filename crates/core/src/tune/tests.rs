@@ -5,7 +5,8 @@ use crate::policy::Cover;
 use crate::replay::Share;
 
 fn base() -> Policy {
-    Policy::preset("default").unwrap()
+    let text = "base = \"default\"\n[tail]\nratio = 0.04\n[recap]\ncap = 0.21";
+    Policy::from_toml(text).unwrap()
 }
 
 /// A made-up world: recall comes from the recap, cost from the recap and the tail.

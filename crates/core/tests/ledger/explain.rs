@@ -50,7 +50,9 @@ struct Planted {
 }
 
 fn planted() -> Planted {
-    let mut talk = Talk::new("base = \"default\"\nname = \"planted\"\n", 6_000);
+    // What is planted are plain words: they would be listed.
+    let policy = "base = \"default\"\nname = \"planted\"\n[recap]\nwords = 0.0\n";
+    let mut talk = Talk::new(policy, 6_000);
     let system = talk.say("system", "You are the keeper of KESTREL-11.");
     let task = talk.say("user", "Make heron_task.toml valid again.");
     let dropped = talk
