@@ -86,8 +86,7 @@ impl Words {
         let said = event.view.role == Role::Assistant && !block.is_result();
         // What is hidden by its name is a word like any other once the name is gone.
         let (redacted, _) = Redactor::shared().redact(&text);
-        let no_number = |word: &&str| !word.bytes().any(|byte| byte.is_ascii_digit());
-        for word in redacted.split(REPLACEMENT).flat_map(words).filter(no_number) {
+        for word in redacted.split(REPLACEMENT).flat_map(words).filter(|word| !is_data(word)) {
             let used = self.table.entry(word.into()).or_default();
             used.count += 1;
             used.said |= said;
@@ -133,6 +132,12 @@ fn best(mut list: Vec<(usize, u32, &str)>, room: usize) -> Vec<&str> {
     }
     list.sort_unstable();
     list.into_iter().map(|(_, _, word)| word).collect()
+}
+
+/// What has a digit is an identifier, and runs of `a` to `f` are mostly pieces of one.
+fn is_data(word: &str) -> bool {
+    let hex = |byte: u8| (b'a'..=b'f').contains(&byte);
+    word.bytes().any(|byte| byte.is_ascii_digit()) || word.len() > 3 && word.bytes().all(hex)
 }
 
 /// Before the first of them.
@@ -194,6 +199,12 @@ mod tests {
         let text = "let pool_size = a.b(\"x\\nretry\\tonce\"); né 12ab";
         let found: Vec<_> = words(text).collect();
         assert_eq!(found, ["let", "pool_size", "retry", "once", "né", "12ab"]);
+    }
+
+    #[test]
+    fn pieces_of_identifiers_are_none() {
+        let found = "bad 2024-bffd-41cc pool4 decoded";
+        assert!(words(found).filter(|word| !is_data(word)).eq(["bad", "decoded"]));
     }
 
     #[test]
