@@ -96,6 +96,20 @@ fn a_later_fold_hands_words_on() {
     assert_eq!(text.matches("### Other words").count(), 1);
 }
 
+/// What is far back of a long span is not read: the time of a fold does not grow with the log.
+#[test]
+fn only_the_newest_text_is_read() {
+    let row = |role: &str, content: String| json!({ "role": role, "content": content }).to_string();
+    let long = |last: &str| "So it goes on and on. ".repeat(4_000) + last;
+    let said = |last: &str| [row("assistant", long(last)), row("user", "Go on.".to_owned())];
+    let task = [row("user", "Set it up.".to_owned())];
+    let rows =
+        [&task[..], &said("zephyr"), &said("marmalade"), &said("quota"), &said("x")].concat();
+    let listed = listed(&fold(&mut open(&rows, policy(0.1)), 40_000));
+    let listed = |word: &str| listed.iter().any(|other| other == word);
+    assert!(listed("quota") && listed("marmalade") && !listed("zephyr"));
+}
+
 #[test]
 fn what_is_hidden_elsewhere_is_no_word() {
     let message =

@@ -85,7 +85,7 @@ fn every_shape_is_readable_again() {
             let mut args = vec!["compact", &fixture, "-o", &once, "--tokenizer", "chars:4"];
             args.extend(to.iter().flat_map(|to| ["--to", *to]));
             report(&args);
-            let again = stdout(&["compact", &once, "--if-needed", "--tokenizer", "chars:4"], b"");
+            let again = stdout(&["compact", &once, "--tokenizer", "chars:4"], b"");
             assert_eq!(again, fs::read_to_string(&once).unwrap(), "{name} {to:?}");
         }
     }

@@ -274,6 +274,19 @@ mod tests {
     }
 
     #[test]
+    fn length_counts_more_than_in_a_recap() {
+        let long = "a_name_of_this_length_and_a_half";
+        let mut gone = Gone::default();
+        gone.add(0, By::Assistant, long);
+        gone.add(0, By::Result, "name_1");
+        let said = IdUse { said: 1, ..IdUse::default() };
+        let shown = IdUse { result: 1, ..IdUse::default() };
+        let in_recap = |id, used| worth(id, hope(id, &used, &[]));
+        assert!(in_recap(long, said) > in_recap("name_1", shown));
+        assert_eq!(gone.best("", 99, |_, _| false), ["name_1", long]);
+    }
+
+    #[test]
     fn only_whole_names_fit() {
         let mut gone = Gone::default();
         gone.add(0, By::Result, "ab_1 cd_2 ef_3");

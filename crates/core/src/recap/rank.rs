@@ -186,6 +186,20 @@ mod tests {
     }
 
     #[test]
+    fn age_counts_where_no_index_hands_an_order_on() {
+        let mut gathered = Gathered::default();
+        (0..1_000).for_each(|_| {
+            gathered.next_order();
+        });
+        let used = |age| IdUse { said: 1, last: 1_000 - age, ..IdUse::default() };
+        assert_eq!((aged(&used(0), &gathered), aged(&used(weight::FRESH), &gathered)), (0, 0));
+        assert!(aged(&used(900), &gathered) < aged(&used(100), &gathered));
+        assert!(aged(&used(100), &gathered) < 0);
+        gathered.carries = true;
+        assert_eq!(aged(&used(900), &gathered), 0);
+    }
+
+    #[test]
     fn an_earlier_index_hands_on_its_order() {
         let carried = |carried| IdUse { carried, ..IdUse::default() };
         let uses =

@@ -124,7 +124,7 @@ impl Words {
     }
 }
 
-/// The words of the `room` least, in order: there are ten times as many as can be named.
+/// The words of the `room` least, in order: most of a span cannot be named, so it is not sorted.
 fn best(mut list: Vec<(usize, u32, &str)>, room: usize) -> Vec<&str> {
     if room < list.len() {
         list.select_nth_unstable(room);
