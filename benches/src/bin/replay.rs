@@ -14,6 +14,7 @@ use bytes::Bytes;
 use midfold::Policy;
 use midfold::core::replay::{Prices, Recording, Settings, Strategy, replay};
 use midfold::formats::profile;
+use midfold::tokens::Memo;
 use midfold_benches::{counter, cpu_time, log, transcript};
 
 const WINDOWS: [u64; 3] = [16_000, 32_000, 128_000];
@@ -30,7 +31,7 @@ fn main() -> Result<()> {
         None => transcript(),
     };
     let begun = cpu_time();
-    let recording = Recording::new(log(&input, counter("o200k")?)?);
+    let recording = Recording::new(log(&input, Memo::around(counter("o200k")?))?);
     let mb = input.len() as f64 / 1e6;
     println!("{mb:.1} MB, {} requests; megabytes a minute, best of {ROUNDS}", recording.requests());
     println!("reading, counting, mentions (once): {:.0}", rate(mb, cpu_time() - begun));

@@ -167,11 +167,13 @@ impl IdList {
     /// How many identifiers a record shows.
     pub const SHOWN: usize = 200;
 
-    /// `count` identifiers, of which `best` are known, best first.
+    /// These, best first, and so many `more`.
     #[must_use]
-    pub fn of(count: usize, best: &[String]) -> Self {
-        let count = u32::try_from(count).unwrap_or(u32::MAX);
-        Self { count, first: best.iter().take(Self::SHOWN).cloned().collect() }
+    pub fn of<'a>(ids: impl IntoIterator<Item = &'a str>, more: usize) -> Self {
+        let mut ids = ids.into_iter();
+        let first: Vec<String> = ids.by_ref().take(Self::SHOWN).map(str::to_owned).collect();
+        let count = first.len() + ids.count() + more;
+        Self { count: u32::try_from(count).unwrap_or(u32::MAX), first }
     }
 }
 

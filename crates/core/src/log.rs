@@ -203,6 +203,20 @@ impl Log {
         self.place(raw.bytes, view, tokens, raw.usage)
     }
 
+    /// The same, where its tokens are known: a message of one block is not counted again.
+    pub(crate) fn append_counted(&mut self, bytes: Bytes, total: u32) -> u32 {
+        let view = self.dialect.view(&bytes);
+        let tokens = match &view.blocks[..] {
+            [_] => {
+                let block = total.saturating_sub(self.counter.per_message());
+                Tokens { total, blocks: SmallVec::from_slice(&[block]) }
+            }
+            _ => measure_with(&*self.counter, &bytes, &view, &mut self.scratch),
+        };
+        debug_assert_eq!(tokens, measure(&*self.counter, &bytes, &view));
+        self.place(bytes, view, tokens, None)
+    }
+
     /// Appends an event of another log with the same rules: it is neither read nor counted again.
     pub(crate) fn adopt(&mut self, event: &Event) -> u32 {
         let (view, tokens) = (event.view.clone(), event.tokens.clone());

@@ -89,8 +89,8 @@ pub(super) fn record(
         cause: request.cause,
         narrated: draft.narrated.clone(),
         verdicts: request.verdicts.to_vec(),
-        kept_ids: composed.map(|c| IdList::of(c.ids.len(), &c.ids)).unwrap_or_default(),
-        lost_ids: composed.map(|c| IdList::of(c.lost, &c.worst)).unwrap_or_default(),
+        kept_ids: composed.map(|c| c.kept.clone()).unwrap_or_default(),
+        lost_ids: composed.map(|c| c.lost.clone()).unwrap_or_default(),
         invented_ids: IdList::default(),
         referenced_later: None,
         recap,
@@ -127,11 +127,12 @@ struct StandIn {
 fn stand_in(request: &Plan<'_>, draft: &Draft) -> StandIn {
     let log = request.log;
     let recap = &request.policy.recap;
-    let composed = draft.recap.clone().unwrap_or_default();
+    let composed = draft.recap.as_ref();
+    let is_composed = recap.fallback == Fallback::Computed && request.recap.is_none();
     // Where the fallback is no recap of its own, a narration is the whole recap (seeds 001, 002).
     let text = match (recap.fallback, &draft.narrated) {
         _ if request.recap.is_some() => draft::host_recap(request, draft.cap),
-        (Fallback::Computed, _) => composed.text,
+        (Fallback::Computed, _) => composed.map(|c| c.text.clone()).unwrap_or_default(),
         (_, Some(narrated)) => {
             let text = narrated.text(request.policy.narration.style);
             // What came after the narrated part is under this recap too, and nothing else says so.
@@ -147,13 +148,17 @@ fn stand_in(request: &Plan<'_>, draft: &Draft) -> StandIn {
     let bytes = String::from_utf8_lossy(&bytes).into_owned();
     let record = RecapRecord {
         role: role.name().to_owned(),
-        tokens: u64::from(log.counter().count(&text, crate::Content::Prose)),
-        files: if recap.fallback == Fallback::Computed {
-            u32::try_from(composed.files).unwrap_or(0)
-        } else {
-            0
+        tokens: match composed {
+            Some(composed) if is_composed => composed.tokens,
+            _ => u64::from(log.counter().count(&text, crate::Content::Prose)),
         },
-        redacted: composed.redacted,
+        files: match composed {
+            Some(composed) if recap.fallback == Fallback::Computed => {
+                u32::try_from(composed.files).unwrap_or(0)
+            }
+            _ => 0,
+        },
+        redacted: composed.map_or(0, |composed| composed.redacted),
         hash: Hash::ROOT.chain(text.as_bytes()),
         text,
     };

@@ -6,12 +6,13 @@
 use rustc_hash::FxHashSet;
 
 use crate::counter::Content;
-use crate::ids::{IdClass, identifiers};
+use crate::fold::IdList;
+use crate::ids::{IdClass, class_of, identifiers};
 use crate::recap::escape;
 use crate::recap::frame::Frame;
 use crate::recap::gather::{FileUse, Gathered};
 use crate::recap::parse::file_entry;
-use crate::recap::rank::{Ranked, rank, with_parts};
+use crate::recap::rank::{rank, with_parts};
 use crate::recap::redact::Redactor;
 use crate::recap::words::{LABEL, words};
 use crate::recap::{END, NOTE_START, section};
@@ -26,11 +27,9 @@ pub struct Composed {
     /// The identifiers of the span that the context names: those that its verbatim parts and the
     /// sections name, then those of the identifiers section, best first. A compound such as
     /// `db-prod-1:5432` is followed by its parts.
-    pub ids: Vec<String>,
-    /// How many found no place.
-    pub lost: usize,
-    /// The best of them.
-    pub worst: Vec<String>,
+    pub kept: IdList,
+    /// Those that found no place.
+    pub lost: IdList,
     /// Files named.
     pub files: usize,
     /// Secrets that were replaced.
@@ -94,13 +93,12 @@ pub fn compose(gathered: &Gathered, frame: &Frame<'_>) -> Composed {
     writer.out.push_str(END);
     let (text, redacted) = Redactor::shared().redact(&writer.out);
     let text = text.into_owned();
-    let owned = |ids: &[Ranked<'_>]| ids.iter().map(|r| r.id.to_owned()).collect::<Vec<_>>();
-    let named_ids = ranked.said.iter().chain(ranked.best[..named].iter().map(|r| &r.id));
+    let (best, lost) = ranked.best.split_at(named);
+    let kept = ranked.said.iter().chain(best).flat_map(|id| with_parts(id));
     Composed {
         tokens: u64::from(frame.counter.count(&text, Content::Prose)),
-        ids: named_ids.flat_map(|id| with_parts(id)).map(str::to_owned).collect(),
-        lost: ranked.best.len() - named + ranked.rest,
-        worst: owned(&ranked.best[named..]),
+        kept: IdList::of(kept, 0),
+        lost: IdList::of(lost.iter().copied(), ranked.rest),
         files: named_files(gathered, &sections),
         text,
         redacted,
@@ -301,7 +299,7 @@ impl Writer<'_> {
             };
             let paths: Vec<String> = files(gathered, modified).into_iter().map(entry).collect();
             let line = |n: usize| format!("{label}: {}\n", paths[..n].join(", "));
-            let n = most(paths.len(), |n| self.cost(&line(n)) <= left);
+            let n = most(1, paths.len(), |n| self.cost(&line(n)) <= left);
             if n > 0 {
                 left = left.saturating_sub(self.cost(&line(n)));
                 text.push_str(&line(n));
@@ -319,7 +317,7 @@ impl Writer<'_> {
             let paths: Vec<_> =
                 files(gathered, modified).into_iter().map(|(path, _)| path).collect();
             let block = |n: usize| format!("<{label}>\n{}\n</{label}>\n", paths[..n].join("\n"));
-            let n = most(paths.len(), |n| self.cost(&block(n)) <= left);
+            let n = most(1, paths.len(), |n| self.cost(&block(n)) <= left);
             if n > 0 {
                 left = left.saturating_sub(self.cost(&block(n)));
                 self.push(&block(n));
@@ -328,13 +326,17 @@ impl Writer<'_> {
     }
 
     /// Writes as many identifiers as fit, best first, and says how many.
-    fn identifiers(&mut self, ranked: &[Ranked<'_>]) -> usize {
-        let mut n = self.fitting(ranked);
+    fn identifiers(&mut self, ranked: &[&str]) -> usize {
+        let room = self.left.saturating_sub(self.cost(&identifier_lines(&[])));
+        let mut n = self.fitting(ranked, room);
+        let ranked: Vec<_> = ranked[..n].iter().map(|id| (class_of(id), *id)).collect();
         // The parts were counted apart; the whole decides.
         while n > 0 {
             let text = identifier_lines(&ranked[..n]);
-            if self.cost(&text) <= self.left {
-                self.push(&text);
+            let cost = self.cost(&text);
+            if cost <= self.left {
+                self.left -= cost;
+                self.out.push_str(&text);
                 return n;
             }
             n -= n.div_ceil(50);
@@ -342,9 +344,11 @@ impl Writer<'_> {
         0
     }
 
-    /// Writes the words that fit into `allowed`.
+    /// Writes the words that fit into `allowed`, the last that is written.
     fn words(&mut self, allowed: u64) {
-        let Some(list) = &self.frame.words else { return };
+        let Some(list) = self.frame.words.as_ref().filter(|_| allowed >= MIN_SECTION) else {
+            return;
+        };
         let written = self.out.clone();
         let written: FxHashSet<&str> = words(&written).collect();
         let elsewhere = |word: &str| written.contains(word) || list.elsewhere.contains(word);
@@ -352,20 +356,21 @@ impl Writer<'_> {
         let ranked = list.words.ranked(elsewhere, room);
         let text =
             |n: usize| format!("### {}\n{LABEL} {}\n", section::WORDS, ranked[..n].join(" "));
-        let n = most(ranked.len(), |n| self.cost(&text(n)) <= allowed);
-        if n > 0 && allowed >= MIN_SECTION {
-            self.push(&text(n));
+        let fits = |n: usize| self.cost(&text(n)) <= allowed;
+        let about = self.fitting(&ranked, allowed.saturating_sub(self.cost(&text(0))));
+        let n = most(about, ranked.len(), fits);
+        if n > 0 {
+            self.out.push_str(&text(n));
         }
     }
 
-    /// About how many identifiers fit: each is counted once, in groups, because single counts
+    /// About how many names fit into `left`: each is counted once, in groups, because single counts
     /// round up.
-    fn fitting(&self, ranked: &[Ranked<'_>]) -> usize {
+    fn fitting(&self, names: &[&str], mut left: u64) -> usize {
         const GROUP: usize = 16;
-        let mut left = self.left.saturating_sub(self.cost(&identifier_lines(&[])));
         let mut n = 0;
-        for group in ranked.chunks(GROUP) {
-            let text: String = group.iter().flat_map(|r| [r.id, " "]).collect();
+        for group in names.chunks(GROUP) {
+            let text: String = group.iter().flat_map(|name| [name, " "]).collect();
             let cost = self.cost(&text);
             if cost > left {
                 return n + usize::try_from(left * group.len() as u64 / cost.max(1)).unwrap_or(0);
@@ -377,12 +382,12 @@ impl Writer<'_> {
     }
 }
 
-fn identifier_lines(ranked: &[Ranked<'_>]) -> String {
+fn identifier_lines(ranked: &[(IdClass, &str)]) -> String {
     let mut text = format!("### {}\n", section::IDENTIFIERS);
     for (label, class) in
         [("paths", IdClass::Path), ("names", IdClass::Symbol), ("values", IdClass::Value)]
     {
-        let mut ids = ranked.iter().filter(|r| r.class == class).map(|r| r.id).peekable();
+        let mut ids = ranked.iter().filter(|(of, _)| *of == class).map(|(_, id)| id).peekable();
         if ids.peek().is_some() {
             text.push_str(label);
             text.push(':');
@@ -396,19 +401,30 @@ fn identifier_lines(ranked: &[Ranked<'_>]) -> String {
     text
 }
 
-/// The largest `n ≤ max` that fits, for a cost that grows with `n`.
-fn most(max: usize, fits: impl Fn(usize) -> bool) -> usize {
-    // Most lists are short against the cap or far too long: gallop before bisecting.
-    let mut high = 1;
-    while high < max && fits(high) {
-        high *= 2;
+/// The largest `n ≤ max` that fits, for a cost that grows with `n`: looked for from `about` on,
+/// further off at each step, because each look counts a text.
+fn most(about: usize, max: usize, fits: impl Fn(usize) -> bool) -> usize {
+    let (mut low, mut high, mut step) = (about.min(max), max, 1);
+    while low > 0 && !fits(low) {
+        high = low - 1;
+        low = low.saturating_sub(step);
+        step *= 2;
     }
-    let (mut low, mut high) = (high / 2, high.min(max));
+    let mut step = 1;
+    while low < high {
+        let next = (low + step).min(high);
+        if !fits(next) {
+            high = next - 1;
+            break;
+        }
+        low = next;
+        step *= 2;
+    }
     while low < high {
         let middle = (low + high).div_ceil(2);
         if fits(middle) { low = middle } else { high = middle - 1 }
     }
-    low.min(max)
+    low
 }
 
 fn item(text: &str, max: usize) -> String {
@@ -436,4 +452,20 @@ fn files(gathered: &Gathered, modified: bool) -> Vec<(String, &FileUse)> {
         .collect();
     found.sort_by(|a, b| b.1.last.cmp(&a.1.last).then_with(|| a.0.cmp(b.0)));
     found.into_iter().map(|(path, used)| (escape::inline(path, 300), used)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::most;
+
+    #[test]
+    fn the_most_that_fits_is_found_from_anywhere() {
+        for max in [0, 1, 2, 7, 64, 100] {
+            for limit in 0..=max {
+                for about in 0..=max + 3 {
+                    assert_eq!(most(about, max, |n| n <= limit), limit, "{about} of {max}");
+                }
+            }
+        }
+    }
 }

@@ -31,6 +31,8 @@ const LENGTH: i64 = -10;
 /// Names are kept apart by what they are worth, in steps of this: of the ones that are worth little
 /// only the newest have to be looked at.
 const STEP: i64 = 8;
+/// Uses that are no last ones are let stand up to this many.
+const KEPT: usize = 16;
 /// Shortest word of a name that is compared with the question, in letters.
 const WORD: usize = 3;
 
@@ -47,12 +49,13 @@ const WORD: usize = 3;
 #[derive(Clone, Debug, Default)]
 pub struct Gone {
     names: Vec<Name>,
+    /// When each was used last: apart from the rest of it, because an answer asks it of most names.
+    last: Vec<u32>,
     numbers: FxHashMap<CompactString, u32>,
     /// Words of names, and their numbers.
     words: FxHashMap<String, u32>,
-    /// Every use, by what the name was worth then (in steps of [`STEP`]), in order: which event, which
-    /// name. Of a name the last one counts.
-    uses: BTreeMap<i64, Vec<(u32, u32)>>,
+    /// Uses, by what the name was worth then (in steps of [`STEP`]).
+    uses: BTreeMap<i64, Uses>,
     newest: u32,
     /// The length of the shortest name.
     shortest: Option<usize>,
@@ -64,6 +67,26 @@ struct Name {
     used: IdUse,
     worth: i64,
     words: SmallVec<[u32; 4]>,
+}
+
+/// Uses of about the same worth, in order: which event, which name. Of a name the last one counts.
+#[derive(Clone, Debug, Default)]
+struct Uses {
+    list: Vec<(u32, u32)>,
+    /// So many are the last of their names.
+    last: usize,
+}
+
+impl Uses {
+    /// Takes in a use, which is the last of its name. What is none any more goes before it is more
+    /// than half of the list: every answer passes it.
+    fn add(&mut self, seq: u32, number: u32, last: &[u32]) {
+        self.list.push((seq, number));
+        self.last += 1;
+        if self.list.len() > 2 * self.last + KEPT {
+            self.list.retain(|(seq, number)| last.get(*number as usize) == Some(seq));
+        }
+    }
 }
 
 /// Who used a name.
@@ -107,14 +130,19 @@ impl Gone {
         let used = &mut name.used;
         let fresh = used.last != seq || (used.said | used.user | used.result) == 0;
         used.last = seq;
+        self.last[number as usize] = seq;
         if fresh {
             match by {
                 By::Assistant => used.said += 1,
                 By::User => used.user += 1,
                 By::Result => used.result += 1,
             }
+            let before = (used.said + used.user + used.result > 1).then_some(name.worth);
             name.worth = worth(id, hope(id, used, &[])) + LENGTH * size(id);
-            self.uses.entry(name.worth.div_euclid(STEP)).or_default().push((seq, number));
+            if let Some(uses) = before.and_then(|worth| self.uses.get_mut(&step(worth))) {
+                uses.last -= 1;
+            }
+            self.uses.entry(step(name.worth)).or_default().add(seq, number, &self.last);
         }
         number
     }
@@ -130,6 +158,7 @@ impl Gone {
             known.push(*self.words.entry(word.to_ascii_lowercase()).or_insert(next));
         }
         let used = IdUse { first: seq, last: seq, ..IdUse::default() };
+        self.last.push(seq);
         self.names.push(Name { id: id.into(), used, worth: 0, words: known.into() });
         self.numbers.insert(id.into(), number);
         self.shortest = Some(self.shortest.map_or(id.len(), |shortest| shortest.min(id.len())));
@@ -153,13 +182,20 @@ impl Gone {
         let mut least = i64::MIN;
         for (step, uses) in self.uses.iter().rev() {
             let most_worth = (step + 1) * STEP + asked.weight;
-            for &(seq, number) in uses.iter().rev() {
-                let age = AGE * log2(self.newest.saturating_sub(seq));
+            let (mut at, mut age) = (None, 0);
+            for &(seq, number) in uses.list.iter().rev() {
+                if at != Some(seq) {
+                    at = Some(seq);
+                    age = AGE * log2(self.newest.saturating_sub(seq));
+                }
                 if most_worth + age < least {
                     break;
                 }
+                if self.last.get(number as usize) != Some(&seq) {
+                    continue;
+                }
                 let Some(name) = self.names.get(number as usize) else { continue };
-                if name.used.last != seq || here(number, &name.id) {
+                if here(number, &name.id) {
                     continue;
                 }
                 let value = name.worth + asked.shared(&name.words) + age;
@@ -188,6 +224,11 @@ impl Gone {
     pub fn count(&self, here: impl Fn(&str) -> bool) -> usize {
         self.names.iter().filter(|name| !here(&name.id)).count()
     }
+}
+
+/// Where a name of this worth is kept.
+fn step(worth: i64) -> i64 {
+    worth.div_euclid(STEP)
 }
 
 /// The words of a question, as far as names have them.
@@ -284,6 +325,20 @@ mod tests {
         let in_recap = |id, used| worth(id, hope(id, &used, &[]));
         assert!(in_recap(long, said) > in_recap("name_1", shown));
         assert_eq!(gone.best("", 99, |_, _| false), ["name_1", long]);
+    }
+
+    #[test]
+    fn uses_that_are_no_last_ones_do_not_pile_up() {
+        let mut gone = Gone::default();
+        for seq in 0..5_000 {
+            gone.add(seq, By::Result, "often_1");
+            gone.add(seq, By::Result, if seq == 7 { "once_1" } else { "often_2" });
+        }
+        let held: usize = gone.uses.values().map(|uses| uses.list.len()).sum();
+        let last: usize = gone.uses.values().map(|uses| uses.last).sum();
+        assert_eq!(last, 3);
+        assert!(held <= 2 * last + KEPT * gone.uses.len(), "{held}");
+        assert_eq!(gone.best("", 99, |_, _| false).len(), 3);
     }
 
     #[test]

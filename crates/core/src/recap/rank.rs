@@ -6,25 +6,19 @@ use std::cmp::Reverse;
 use rustc_hash::FxHashSet;
 
 use crate::fold::IdList;
-use crate::ids::{IdClass, class_of, identifiers};
+use crate::ids::identifiers;
 use crate::recap::frame::Frame;
 use crate::recap::gather::Gathered;
 use crate::recap::idtable::IdUse;
 use crate::recap::parse::CARRIED_WEIGHT;
 
-/// An identifier that needs a place.
-pub(super) struct Ranked<'a> {
-    pub id: &'a str,
-    pub class: IdClass,
-}
-
 /// Identifiers by what they are worth.
 pub(super) struct Ranking<'a> {
-    /// The best, best first.
-    pub best: Vec<Ranked<'a>>,
+    /// The best of those that need a place, best first.
+    pub best: Vec<&'a str>,
     /// How many more there are.
     pub rest: usize,
-    /// Those that stand in the context already, best first.
+    /// Those that stand in the context already, as many as a record shows best first.
     pub said: Vec<&'a str>,
 }
 
@@ -58,16 +52,21 @@ pub(super) fn rank<'a>(
         };
         list.push((Reverse(worth(id, hope) + aged(used, gathered)), used.first, id));
     }
-    let keep = room.saturating_add(IdList::SHOWN).min(ranked.len());
-    if keep < ranked.len() {
-        ranked.select_nth_unstable(keep);
+    let all = ranked.len() + hopeless;
+    sort_best(&mut ranked, room.saturating_add(IdList::SHOWN));
+    ranked.truncate(room.saturating_add(IdList::SHOWN));
+    sort_best(&mut already, IdList::SHOWN);
+    let names = |list: Vec<(_, _, &'a str)>| list.into_iter().map(|(_, _, id)| id).collect();
+    Ranking { rest: all - ranked.len(), best: names(ranked), said: names(already) }
+}
+
+/// Puts the first `keep` in order: most of a span cannot be named.
+fn sort_best<T: Ord>(list: &mut [T], keep: usize) {
+    let keep = keep.min(list.len());
+    if keep < list.len() {
+        list.select_nth_unstable(keep);
     }
-    let rest = ranked.len() - keep + hopeless;
-    ranked.truncate(keep);
-    ranked.sort_unstable();
-    let best = ranked.into_iter().map(|(_, _, id)| Ranked { id, class: class_of(id) }).collect();
-    already.sort_unstable();
-    Ranking { best, rest, said: already.into_iter().map(|(_, _, id)| id).collect() }
+    list[..keep].sort_unstable();
 }
 
 /// What tells whether an identifier will be used again: a logistic regression over replayed

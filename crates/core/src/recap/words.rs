@@ -172,22 +172,37 @@ pub fn words(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// How many bytes at the start belong to a word, or to none.
-fn run(text: &str, of_word: bool) -> usize {
-    let mut at = 0;
-    while let Some(byte) = text.as_bytes().get(at) {
-        let (is_word, width) = if byte.is_ascii() {
-            (byte.is_ascii_alphanumeric() || *byte == b'_', 1)
-        } else {
-            let char = text[at..].chars().next().unwrap_or_default();
-            (char.is_alphanumeric(), char.len_utf8())
-        };
-        if is_word != of_word {
-            break;
-        }
-        at += width;
+/// What a byte is: part of a word, of none, or of a letter beyond ASCII.
+const CLASS: [Class; 256] = {
+    let mut classes = [Class::Beyond; 256];
+    let mut byte: u8 = 0;
+    while byte.is_ascii() {
+        let is_word = byte.is_ascii_alphanumeric() || byte == b'_';
+        classes[byte as usize] = if is_word { Class::Word } else { Class::None };
+        byte += 1;
     }
-    at
+    classes
+};
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Class {
+    Word,
+    None,
+    Beyond,
+}
+
+/// How many bytes at the start belong to a word, or to none. Every byte of a span comes by here.
+fn run(text: &str, of_word: bool) -> usize {
+    let wanted = if of_word { Class::Word } else { Class::None };
+    let mut at = 0;
+    loop {
+        let rest = &text.as_bytes()[at..];
+        at += rest.iter().position(|byte| CLASS[*byte as usize] != wanted).unwrap_or(rest.len());
+        match text[at..].chars().next() {
+            Some(c) if !c.is_ascii() && c.is_alphanumeric() == of_word => at += c.len_utf8(),
+            _ => return at,
+        }
+    }
 }
 
 #[cfg(test)]

@@ -347,7 +347,7 @@ impl Stateless<'_> {
             // Whose words a user's message are is told anew: a file does not say what a reader knew.
             match known.filter(|event| event.view.role != Role::User) {
                 Some(event) => self.log.adopt(event),
-                None => self.log.append(RawEvent::new(piece.bytes.clone())),
+                None => self.log.append_counted(piece.bytes.clone(), piece.tokens),
             };
             self.origins.push(Origin {
                 event: item.event,

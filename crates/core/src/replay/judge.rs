@@ -169,9 +169,12 @@ fn mention(recording: &Recording, text: &str, folded: &str) -> Mentions {
         numbers.dedup();
         numbers.into_boxed_slice()
     };
-    let (ids, all) = (crate::ids::identifiers(text), words(text));
-    let ids = ids.filter_map(|id| recording.ids.get(id)).collect();
-    let words = all.filter_map(|word| recording.words.get(word)).collect();
+    // Found first, then looked up: the tables are large, and look-ups that follow each other closely
+    // wait for memory together.
+    let ids: Vec<&str> = crate::ids::identifiers(text).collect();
+    let all: Vec<&str> = words(text).collect();
+    let ids = ids.into_iter().filter_map(|id| recording.ids.get(id)).collect();
+    let words = all.into_iter().filter_map(|word| recording.words.get(word)).collect();
     let quotes = quoted(text).filter_map(|quote| recording.quotes.get(quote)).collect();
     let held = |names: &Names| -> Box<[u32]> {
         names

@@ -1,11 +1,14 @@
 //! Texts with numbers: what is looked up often is looked up once.
 
+use compact_str::CompactString;
 use rustc_hash::FxHashMap;
 
 /// Gives every different text a number, from 0.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Names {
-    numbers: FxHashMap<Box<str>, u32>,
+    /// Most texts are short: stored inline they are compared where they are found, which is what a
+    /// look-up costs.
+    numbers: FxHashMap<CompactString, u32>,
     texts: Vec<Box<str>>,
 }
 
