@@ -3,8 +3,9 @@
 //!
 //! `cargo run --release -p midfold-benches --no-default-features --bin replay -- [FILE]`
 //!
-//! Without a file: the generated transcript of 10,000 messages. Counts are exact (o200k). With
-//! `--only mask@128000` one row; with `--search` what a search brings back is looked for, too.
+//! Without a file: the generated transcript of 10,000 messages. Counts are exact (o200k) and
+//! remembered, as the command does. With `--only mask@128000` one row; with `--search` what a search
+//! brings back is looked for, too.
 #![expect(clippy::print_stdout, reason = "a program for the terminal")]
 
 use std::time::Duration;

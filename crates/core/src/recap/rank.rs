@@ -53,15 +53,16 @@ pub(super) fn rank<'a>(
         list.push((Reverse(worth(id, hope) + aged(used, gathered)), used.first, id));
     }
     let all = ranked.len() + hopeless;
-    sort_best(&mut ranked, room.saturating_add(IdList::SHOWN));
-    ranked.truncate(room.saturating_add(IdList::SHOWN));
+    let most = room.saturating_add(IdList::SHOWN);
+    sort_best(&mut ranked, most);
+    ranked.truncate(most);
     sort_best(&mut already, IdList::SHOWN);
     let names = |list: Vec<(_, _, &'a str)>| list.into_iter().map(|(_, _, id)| id).collect();
     Ranking { rest: all - ranked.len(), best: names(ranked), said: names(already) }
 }
 
 /// Puts the first `keep` in order: most of a span cannot be named.
-fn sort_best<T: Ord>(list: &mut [T], keep: usize) {
+pub(super) fn sort_best<T: Ord>(list: &mut [T], keep: usize) {
     let keep = keep.min(list.len());
     if keep < list.len() {
         list.select_nth_unstable(keep);

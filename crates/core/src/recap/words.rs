@@ -6,8 +6,10 @@ use std::ops::Range;
 use compact_str::CompactString;
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::ids::is_word;
 use crate::log::Event;
 use crate::recap::ordinary::is_ordinary;
+use crate::recap::rank::sort_best;
 use crate::recap::redact::{REPLACEMENT, Redactor};
 use crate::recap::{END, section};
 use crate::view::{Block, BlockKind, Origin, Role};
@@ -124,14 +126,10 @@ impl Words {
     }
 }
 
-/// The words of the `room` least, in order: most of a span cannot be named, so it is not sorted.
+/// The words of the `room` least, in order.
 fn best(mut list: Vec<(usize, u32, &str)>, room: usize) -> Vec<&str> {
-    if room < list.len() {
-        list.select_nth_unstable(room);
-        list.truncate(room);
-    }
-    list.sort_unstable();
-    list.into_iter().map(|(_, _, word)| word).collect()
+    sort_best(&mut list, room);
+    list.into_iter().take(room).map(|(_, _, word)| word).collect()
 }
 
 /// What has a digit is an identifier, and runs of `a` to `f` are mostly pieces of one.
@@ -172,32 +170,13 @@ pub fn words(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// What a byte is: part of a word, of none, or of a letter beyond ASCII.
-const CLASS: [Class; 256] = {
-    let mut classes = [Class::Beyond; 256];
-    let mut byte: u8 = 0;
-    while byte.is_ascii() {
-        let is_word = byte.is_ascii_alphanumeric() || byte == b'_';
-        classes[byte as usize] = if is_word { Class::Word } else { Class::None };
-        byte += 1;
-    }
-    classes
-};
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Class {
-    Word,
-    None,
-    Beyond,
-}
-
 /// How many bytes at the start belong to a word, or to none. Every byte of a span comes by here.
 fn run(text: &str, of_word: bool) -> usize {
-    let wanted = if of_word { Class::Word } else { Class::None };
+    let ends = |byte: &u8| is_word(*byte) != of_word || !byte.is_ascii();
     let mut at = 0;
     loop {
         let rest = &text.as_bytes()[at..];
-        at += rest.iter().position(|byte| CLASS[*byte as usize] != wanted).unwrap_or(rest.len());
+        at += rest.iter().position(ends).unwrap_or(rest.len());
         match text[at..].chars().next() {
             Some(c) if !c.is_ascii() && c.is_alphanumeric() == of_word => at += c.len_utf8(),
             _ => return at,
@@ -211,9 +190,9 @@ mod tests {
 
     #[test]
     fn words_are_runs_of_letters_and_escapes_are_none() {
-        let text = "let pool_size = a.b(\"x\\nretry\\tonce\"); né 12ab";
+        let text = "let pool_size = a.b(\"x\\nretry\\tonce\"); né—naïve… 12ab";
         let found: Vec<_> = words(text).collect();
-        assert_eq!(found, ["let", "pool_size", "retry", "once", "né", "12ab"]);
+        assert_eq!(found, ["let", "pool_size", "retry", "once", "né", "naïve", "12ab"]);
     }
 
     #[test]
