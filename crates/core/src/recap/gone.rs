@@ -5,14 +5,14 @@
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use compact_str::CompactString;
-use rustc_hash::{FxHashMap, FxHashSet};
-use smallvec::SmallVec;
+use rustc_hash::FxHashSet;
 
 use crate::ids::identifiers;
 use crate::recap::idtable::IdUse;
-use crate::recap::rank::{hope, log2, size, worth};
+use crate::recap::rank::{hope, log2, size, sort_best, worth};
+use crate::recap::vocabulary::{Vocabulary, Words, words};
 use crate::view::{Role, View};
 
 /// A name whose words the question has, all of them: hundredths of a natural logarithm of the
@@ -33,9 +33,6 @@ const LENGTH: i64 = -10;
 const STEP: i64 = 8;
 /// Uses that are no last ones are let stand up to this many.
 const KEPT: usize = 16;
-/// Shortest word of a name that is compared with the question, in letters.
-const WORD: usize = 3;
-
 /// The names of a history, and how each was used.
 ///
 /// ```
@@ -48,43 +45,60 @@ const WORD: usize = 3;
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Gone {
-    names: Vec<Name>,
+    names: Arc<Vocabulary>,
+    /// How each was used, by number.
+    used: Vec<Used>,
     /// When each was used last: apart from the rest of it, because an answer asks it of most names.
     last: Vec<u32>,
-    numbers: FxHashMap<CompactString, u32>,
-    /// Words of names, and their numbers.
-    words: FxHashMap<String, u32>,
     /// Uses, by what the name was worth then (in steps of [`STEP`]).
     uses: BTreeMap<i64, Uses>,
     newest: u32,
-    /// The length of the shortest name.
-    shortest: Option<usize>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Used {
+    by: IdUse,
+    worth: i64,
+}
+
+impl Used {
+    fn times(&self) -> u32 {
+        self.by.said + self.by.user + self.by.result
+    }
+}
+
+/// Uses of about the same worth, in order. Of a name the last one counts.
+#[derive(Clone, Debug, Default)]
+struct Uses {
+    list: Vec<Use>,
+    /// So many are the last of their names.
+    last: usize,
 }
 
 #[derive(Clone, Debug)]
-struct Name {
-    id: CompactString,
-    used: IdUse,
-    worth: i64,
-    words: SmallVec<[u32; 4]>,
+struct Use {
+    seq: u32,
+    number: u32,
+    /// Those of the name, here too: most uses are passed over for what these say, and the names
+    /// stand far from each other in memory.
+    words: Words,
 }
 
-/// Uses of about the same worth, in order: which event, which name. Of a name the last one counts.
-#[derive(Clone, Debug, Default)]
-struct Uses {
-    list: Vec<(u32, u32)>,
-    /// So many are the last of their names.
-    last: usize,
+impl Use {
+    /// Whether the name was not used again since.
+    fn is_last(&self, last: &[u32]) -> bool {
+        last.get(self.number as usize) == Some(&self.seq)
+    }
 }
 
 impl Uses {
     /// Takes in a use, which is the last of its name. What is none any more goes before it is more
     /// than half of the list: every answer passes it.
-    fn add(&mut self, seq: u32, number: u32, last: &[u32]) {
-        self.list.push((seq, number));
+    fn add(&mut self, used: Use, last: &[u32]) {
+        self.list.push(used);
         self.last += 1;
         if self.list.len() > 2 * self.last + KEPT {
-            self.list.retain(|(seq, number)| last.get(*number as usize) == Some(seq));
+            self.list.retain(|used| used.is_last(last));
         }
     }
 }
@@ -114,6 +128,12 @@ impl By {
 }
 
 impl Gone {
+    /// Of these names none was used yet: many histories may share them.
+    #[must_use]
+    pub fn over(names: Arc<Vocabulary>) -> Self {
+        Self { names, ..Self::default() }
+    }
+
     /// Takes in the text of an event. Events come in order.
     pub fn add(&mut self, seq: u32, by: By, text: &str) {
         for id in identifiers(text) {
@@ -121,48 +141,45 @@ impl Gone {
         }
     }
 
-    /// Takes in one name of an event. The answer is its number: names are numbered as they come,
-    /// from 0.
-    pub fn add_name(&mut self, seq: u32, by: By, id: &str) -> u32 {
-        self.newest = self.newest.max(seq);
-        let number = self.number(id, seq);
-        let Some(name) = self.names.get_mut(number as usize) else { return number };
-        let used = &mut name.used;
-        let fresh = used.last != seq || (used.said | used.user | used.result) == 0;
-        used.last = seq;
-        self.last[number as usize] = seq;
-        if fresh {
-            match by {
-                By::Assistant => used.said += 1,
-                By::User => used.user += 1,
-                By::Result => used.result += 1,
-            }
-            let before = (used.said + used.user + used.result > 1).then_some(name.worth);
-            name.worth = worth(id, hope(id, used, &[])) + LENGTH * size(id);
-            if let Some(uses) = before.and_then(|worth| self.uses.get_mut(&step(worth))) {
-                uses.last -= 1;
-            }
-            self.uses.entry(step(name.worth)).or_default().add(seq, number, &self.last);
-        }
-        number
+    /// Takes in one name of an event.
+    pub fn add_name(&mut self, seq: u32, by: By, name: &str) {
+        let number = match self.names.get(name) {
+            Some(number) => number,
+            None => Arc::make_mut(&mut self.names).number(name),
+        };
+        self.add_known(seq, by, number);
     }
 
-    fn number(&mut self, id: &str, seq: u32) -> u32 {
-        if let Some(number) = self.numbers.get(id) {
-            return *number;
+    /// Takes in one name of an event by its number.
+    pub fn add_known(&mut self, seq: u32, by: By, number: u32) {
+        self.newest = self.newest.max(seq);
+        let at = number as usize;
+        if at >= self.used.len() {
+            self.used.resize_with(at + 1, Used::default);
+            self.last.resize(at + 1, 0);
         }
-        let number = u32::try_from(self.names.len()).unwrap_or(u32::MAX);
-        let mut known = Vec::new();
-        for word in words(id) {
-            let next = u32::try_from(self.words.len()).unwrap_or(u32::MAX);
-            known.push(*self.words.entry(word.to_ascii_lowercase()).or_insert(next));
+        let (used, last) = (&mut self.used[at], &mut self.last[at]);
+        let before = (used.times() > 0).then_some(used.worth);
+        if before.is_some() && *last == seq {
+            return;
         }
-        let used = IdUse { first: seq, last: seq, ..IdUse::default() };
-        self.last.push(seq);
-        self.names.push(Name { id: id.into(), used, worth: 0, words: known.into() });
-        self.numbers.insert(id.into(), number);
-        self.shortest = Some(self.shortest.map_or(id.len(), |shortest| shortest.min(id.len())));
-        number
+        if before.is_none() {
+            used.by.first = seq;
+        }
+        *last = seq;
+        used.by.last = seq;
+        match by {
+            By::Assistant => used.by.said += 1,
+            By::User => used.by.user += 1,
+            By::Result => used.by.result += 1,
+        }
+        let name = self.names.text(number);
+        used.worth = worth(name, hope(name, &used.by, &[])) + LENGTH * size(name);
+        if let Some(uses) = before.and_then(|worth| self.uses.get_mut(&step(worth))) {
+            uses.last -= 1;
+        }
+        let uses = self.uses.entry(step(used.worth)).or_default();
+        uses.add(Use { seq, number, words: self.names.words(number).into() }, &self.last);
     }
 
     /// The names that are not `here`, by number and name, the most likely needed for the question
@@ -174,35 +191,35 @@ impl Gone {
         chars: usize,
         here: impl Fn(u32, &str) -> bool,
     ) -> Vec<&str> {
-        let asked = Asked::new(question, &self.words);
+        let asked = Asked::new(question, &self.names);
         // More can never be told.
-        let most = chars / (self.shortest.unwrap_or(0) + 1) + 1;
+        let most = chars / (self.names.shortest() + 1) + 1;
         let mut ranked: Vec<(Reverse<i64>, u32, &str)> = Vec::with_capacity(most * 4);
         // What all that can be told is worth, at least.
         let mut least = i64::MIN;
         for (step, uses) in self.uses.iter().rev() {
-            let most_worth = (step + 1) * STEP + asked.weight;
+            // What each of these is worth, at most.
+            let below = (step + 1) * STEP;
             let (mut at, mut age) = (None, 0);
-            for &(seq, number) in uses.list.iter().rev() {
-                if at != Some(seq) {
-                    at = Some(seq);
-                    age = AGE * log2(self.newest.saturating_sub(seq));
+            for used in uses.list.iter().rev() {
+                if at != Some(used.seq) {
+                    at = Some(used.seq);
+                    age = AGE * log2(self.newest.saturating_sub(used.seq));
                 }
-                if most_worth + age < least {
+                if below + asked.weight + age < least {
                     break;
                 }
-                if self.last.get(number as usize) != Some(&seq) {
+                let asked_for = asked.shared(&used.words) + age;
+                if below + asked_for < least || !used.is_last(&self.last) {
                     continue;
                 }
-                let Some(name) = self.names.get(number as usize) else { continue };
-                if here(number, &name.id) {
+                let Some(known) = self.used.get(used.number as usize) else { continue };
+                let value = known.worth + asked_for;
+                let name = self.names.text(used.number);
+                if value < least || here(used.number, name) {
                     continue;
                 }
-                let value = name.worth + asked.shared(&name.words) + age;
-                if value < least {
-                    continue;
-                }
-                ranked.push((Reverse(value), name.used.first, &name.id));
+                ranked.push((Reverse(value), known.by.first, name));
                 if ranked.len() == most * 4 {
                     ranked.select_nth_unstable(most);
                     ranked.truncate(most + 1);
@@ -210,19 +227,20 @@ impl Gone {
                 }
             }
         }
-        ranked.sort_unstable();
+        sort_best(&mut ranked, most);
         let mut room = chars + 1;
         let fits = |name: &&str| {
             let left = room.checked_sub(name.len() + 1);
             room = left.unwrap_or(0);
             left.is_some()
         };
-        ranked.into_iter().map(|(_, _, id)| id).take_while(fits).collect()
+        ranked.into_iter().map(|(_, _, name)| name).take_while(fits).collect()
     }
 
-    /// How many names are not `here`.
+    /// How many of the names that were used are not `here`.
     pub fn count(&self, here: impl Fn(&str) -> bool) -> usize {
-        self.names.iter().filter(|name| !here(&name.id)).count()
+        let used = (0..).zip(&self.used).filter(|(_, used)| used.times() > 0);
+        used.filter(|(number, _)| !here(self.names.text(*number))).count()
     }
 }
 
@@ -239,8 +257,8 @@ struct Asked {
 }
 
 impl Asked {
-    fn new(question: &str, numbers: &FxHashMap<String, u32>) -> Self {
-        let mut known = vec![false; numbers.len()];
+    fn new(question: &str, names: &Vocabulary) -> Self {
+        let mut known = vec![false; names.word_count()];
         // Whether there are many is all that has to be known of how many there are.
         let mut asked: FxHashSet<String> = FxHashSet::default();
         let mut word = String::new();
@@ -248,7 +266,7 @@ impl Asked {
             word.clear();
             word.push_str(part);
             word.make_ascii_lowercase();
-            if let Some(known) = numbers.get(&word).and_then(|at| known.get_mut(*at as usize)) {
+            if let Some(known) = names.word(&word).and_then(|at| known.get_mut(at as usize)) {
                 *known = true;
             }
             if asked.len() <= QUESTION && !asked.contains(&word) {
@@ -266,36 +284,9 @@ impl Asked {
     }
 }
 
-/// The words of a text or a name: `showThemeSelector` has three.
-fn words(text: &str) -> impl Iterator<Item = &str> {
-    let parts = text.split(|c: char| !c.is_ascii_alphabetic()).filter(|part| part.len() >= WORD);
-    parts.flat_map(humps).filter(|word| word.len() >= WORD)
-}
-
-/// Cuts a run of letters before each upper-case letter that follows a lower-case one.
-fn humps(run: &str) -> impl Iterator<Item = &str> {
-    let bytes = run.as_bytes();
-    let mut from = 0;
-    std::iter::from_fn(move || {
-        let rest = bytes.get(from..).filter(|rest| !rest.is_empty())?;
-        let cut =
-            rest.windows(2).position(|w| w[0].is_ascii_lowercase() && w[1].is_ascii_uppercase());
-        let end = cut.map_or(bytes.len(), |cut| from + cut + 1);
-        let word = &run[from..end];
-        from = end;
-        Some(word)
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_name_has_the_words_of_its_humps() {
-        let found: Vec<_> = words("showThemeSelector my_HTTPServer2 ab é").collect();
-        assert_eq!(found, ["show", "Theme", "Selector", "HTTPServer"]);
-    }
 
     #[test]
     fn what_is_here_is_not_gone_and_the_question_comes_first() {
@@ -368,11 +359,11 @@ mod tests {
                 gone.add_name(seq, by, &format!("{a}{b}{a}_{id}"));
             }
             let here = |number: u32, _: &str| number.is_multiple_of(7);
-            let asked = Asked::new(&question, &gone.words);
-            let mut all: Vec<_> = (0u32..).zip(&gone.names).filter(|(n, _)| !here(*n, "")).map(|(_, name)| {
-                let age = AGE * log2(gone.newest - name.used.last);
-                let value = name.worth + asked.shared(&name.words) + age;
-                (Reverse(value), name.used.first, name.id.as_str())
+            let asked = Asked::new(&question, &gone.names);
+            let mut all: Vec<_> = (0u32..).zip(&gone.used).filter(|(n, _)| !here(*n, "")).map(|(n, used)| {
+                let age = AGE * log2(gone.newest - used.by.last);
+                let value = used.worth + asked.shared(gone.names.words(n)) + age;
+                (Reverse(value), used.by.first, gone.names.text(n))
             }).collect();
             all.sort_unstable();
             let mut left = chars + 1;

@@ -20,6 +20,7 @@ mod rank;
 pub mod redact;
 mod reply;
 pub mod sources;
+pub mod vocabulary;
 pub mod words;
 
 /// Names of the sections, as they stand after `### `. Composing writes them, parsing finds them.

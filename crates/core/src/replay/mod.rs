@@ -17,7 +17,7 @@ mod recording;
 mod texts;
 
 use bytes::Bytes;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 use crate::narrate::{SummaryFailure, SummaryReply, SummaryRequest};
 use crate::plan::PlanError;
@@ -190,8 +190,7 @@ pub fn replay(
         losses: FxHashMap::default(),
         artifacts: std::collections::BTreeSet::new(),
         raw_sent: 0,
-        gone: Gone::default(),
-        gone_ids: Vec::new(),
+        gone: Gone::over(recording.ids.clone()),
         searched: 0,
         checker: Checker::new(settings.rules),
     };
@@ -218,8 +217,6 @@ struct Run<'a> {
     raw_sent: usize,
     /// The names of the first events of the log.
     gone: Gone,
-    /// Which identifier of the recording each of them is.
-    gone_ids: Vec<u32>,
     /// How many events those are.
     searched: usize,
     /// What the provider says of the context.
@@ -364,10 +361,9 @@ impl Run<'_> {
             return;
         }
         let search = self.settings.search;
-        let back = if search { self.back(request.at) } else { FxHashSet::default() };
-        for need in missing {
+        let back = if search { self.back(request.at, missing) } else { vec![false; missing.len()] };
+        for (need, recalled) in missing.iter().zip(back) {
             let id = self.recording.ids.text(need.id);
-            let recalled = back.contains(&need.id);
             if search {
                 self.found.measures.reachable.take(recalled);
             }
@@ -384,24 +380,18 @@ impl Run<'_> {
         }
     }
 
-    /// What one search over the log brings back: the names that left, ranked for the newest text.
-    fn back(&mut self, upto: usize) -> FxHashSet<u32> {
-        let recording = self.recording;
+    /// Which of the missing one search over the log brings back, which looks for the newest text
+    /// among the names that left.
+    fn back(&mut self, upto: usize, missing: &[recording::Need]) -> Vec<bool> {
+        let Self { recording, gone, held, .. } = self;
         let events = &recording.log.events()[self.searched..upto];
         for (event, mentions) in events.iter().zip(&recording.mentions[self.searched..upto]) {
             let by = By::of(&event.view);
-            for id in &mentions.ids {
-                let number = self.gone.add_name(event.seq, by, recording.ids.text(*id)) as usize;
-                if number == self.gone_ids.len() {
-                    self.gone_ids.push(*id);
-                }
-            }
+            mentions.ids.iter().for_each(|id| gone.add_known(event.seq, by, *id));
         }
         self.searched = upto;
-        let id = |number: u32| self.gone_ids.get(number as usize).copied();
-        let here = |number, _: &str| id(number).is_some_and(|id| self.held.ids.has(id));
-        let names = self.gone.best(&newest(recording, upto), BACK, here);
-        names.into_iter().filter_map(|id| recording.ids.get(id)).collect()
+        let back = gone.best(&newest(recording, upto), BACK, |id, _| held.ids.has(id));
+        missing.iter().map(|need| back.contains(&recording.ids.text(need.id))).collect()
     }
 
     /// Files that calls used before the newest fold, and what this request's answer reads again.

@@ -34,10 +34,6 @@ impl Names {
         self.texts.get(number as usize).map_or("", |text| text)
     }
 
-    pub fn len(&self) -> usize {
-        self.texts.len()
-    }
-
     /// All texts, by number.
     pub fn iter(&self) -> impl Iterator<Item = (u32, &str)> {
         (0u32..).zip(self.texts.iter().map(|text| &**text))

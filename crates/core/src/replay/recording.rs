@@ -2,11 +2,13 @@
 //! and what each request needed.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::ids::identifiers;
 use crate::log::Log;
+use crate::recap::vocabulary::Vocabulary;
 use crate::replay::names::{Counts, Names};
 use crate::replay::texts::{message_text, quoted, stated_rules, words};
 use crate::tools::ToolTable;
@@ -20,7 +22,7 @@ const RARE: u32 = 5;
 /// A conversation, ready to be replayed.
 pub struct Recording {
     pub(super) log: Log,
-    pub(super) ids: Names,
+    pub(super) ids: Arc<Vocabulary>,
     pub(super) words: Names,
     pub(super) quotes: Names,
     pub(super) rules: Names,
@@ -116,6 +118,7 @@ impl Recording {
         }
         let Reader { ids, words, quotes, rules, paths, mentions, requests, stated, uses, .. } =
             reader;
+        let ids = Arc::new(ids);
         Self { log, ids, words, quotes, rules, paths, mentions, requests, stated, uses }
     }
 
@@ -134,7 +137,7 @@ impl Recording {
 
 #[derive(Default)]
 struct Reader {
-    ids: Names,
+    ids: Vocabulary,
     words: Names,
     quotes: Names,
     rules: Names,

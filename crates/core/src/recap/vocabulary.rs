@@ -1,0 +1,144 @@
+//! Names with numbers, and the words that they are made of: told once, however many searches ask.
+
+use compact_str::CompactString;
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+/// Shortest word of a name that is compared with a question, in letters.
+const WORD: usize = 3;
+
+/// Gives every different name a number, from 0, and every word of a name.
+///
+/// ```
+/// use midfold_core::recap::vocabulary::Vocabulary;
+/// let mut names = Vocabulary::default();
+/// let number = names.number("showThemeSelector");
+/// assert_eq!(names.number("showThemeSelector"), number);
+/// assert_eq!(names.text(number), "showThemeSelector");
+/// assert_eq!(names.words(number).len(), 3);
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Vocabulary {
+    names: Vec<Name>,
+    numbers: FxHashMap<CompactString, u32>,
+    /// Words of names, and their numbers.
+    words: FxHashMap<CompactString, u32>,
+    shortest: Option<usize>,
+}
+
+#[derive(Clone, Debug)]
+struct Name {
+    text: CompactString,
+    words: Words,
+}
+
+/// Words of a name, by number.
+pub(super) type Words = SmallVec<[u32; 4]>;
+
+impl Vocabulary {
+    /// The number of a name, a new one where it has none.
+    pub fn number(&mut self, text: &str) -> u32 {
+        if let Some(number) = self.get(text) {
+            return number;
+        }
+        let number = u32::try_from(self.names.len()).unwrap_or(u32::MAX);
+        let mut known = Words::new();
+        for word in words(text) {
+            let next = u32::try_from(self.words.len()).unwrap_or(u32::MAX);
+            let word = word.to_ascii_lowercase();
+            known.push(*self.words.entry(word.into()).or_insert(next));
+        }
+        self.names.push(Name { text: text.into(), words: known });
+        self.numbers.insert(text.into(), number);
+        self.shortest = Some(self.shortest.map_or(text.len(), |least| least.min(text.len())));
+        number
+    }
+
+    /// The number of a name that is known.
+    #[must_use]
+    pub fn get(&self, text: &str) -> Option<u32> {
+        self.numbers.get(text).copied()
+    }
+
+    /// The name of a number: empty where there is none.
+    #[must_use]
+    pub fn text(&self, number: u32) -> &str {
+        self.names.get(number as usize).map_or("", |name| &name.text)
+    }
+
+    /// The words of a name, by number.
+    #[must_use]
+    pub fn words(&self, number: u32) -> &[u32] {
+        self.names.get(number as usize).map_or(&[], |name| &name.words)
+    }
+
+    /// How many names there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.names.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.names.is_empty()
+    }
+
+    /// How many words their names are made of.
+    pub(super) fn word_count(&self) -> usize {
+        self.words.len()
+    }
+
+    /// The number of a word, which is in lower case.
+    pub(super) fn word(&self, word: &str) -> Option<u32> {
+        self.words.get(word).copied()
+    }
+
+    /// The length of the shortest name, in bytes.
+    pub(super) fn shortest(&self) -> usize {
+        self.shortest.unwrap_or(0)
+    }
+}
+
+/// The words of a text or a name: `showThemeSelector` has three.
+pub(super) fn words(text: &str) -> impl Iterator<Item = &str> {
+    let parts = text.split(|c: char| !c.is_ascii_alphabetic()).filter(|part| part.len() >= WORD);
+    parts.flat_map(humps).filter(|word| word.len() >= WORD)
+}
+
+/// Cuts a run of letters before each upper-case letter that follows a lower-case one.
+fn humps(run: &str) -> impl Iterator<Item = &str> {
+    let bytes = run.as_bytes();
+    let mut from = 0;
+    std::iter::from_fn(move || {
+        let rest = bytes.get(from..).filter(|rest| !rest.is_empty())?;
+        let cut =
+            rest.windows(2).position(|w| w[0].is_ascii_lowercase() && w[1].is_ascii_uppercase());
+        let end = cut.map_or(bytes.len(), |cut| from + cut + 1);
+        let word = &run[from..end];
+        from = end;
+        Some(word)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_has_the_words_of_its_humps() {
+        let found: Vec<_> = words("showThemeSelector my_HTTPServer2 ab é").collect();
+        assert_eq!(found, ["show", "Theme", "Selector", "HTTPServer"]);
+    }
+
+    #[test]
+    fn words_are_the_same_in_any_case_and_names_are_not() {
+        let mut names = Vocabulary::default();
+        let numbers = ["loadTheme", "LOAD_THEME", "loadTheme"].map(|name| names.number(name));
+        assert_eq!(numbers, [0, 1, 0]);
+        assert_eq!(names.words(0), names.words(1));
+        assert_eq!((names.len(), names.word_count(), names.shortest()), (2, 2, 9));
+        assert_eq!((names.get("loadtheme"), names.word("theme")), (None, Some(1)));
+        assert_eq!(names.text(7), "");
+    }
+}
