@@ -19,7 +19,7 @@ checked against what the agent really used next. No model is called. What is mea
 docs/MEASURES.md.
 
 An engine outside reads one line of JSON on standard input for each fold, {\"messages\": […], \
-\"window\": N}, and answers with one line, {\"messages\": […]}. It is started once.")]
+\"window\": N}, and answers with one line, {\"messages\": […]}. It is started for each conversation in each window.")]
 pub struct Replay {
     /// Transcripts, or folders of them
     #[arg(value_name = "FILE", required = true)]

@@ -1,4 +1,4 @@
-//! An engine outside: a process that reads and writes one JSON line a fold.
+//! An engine outside: processes that read and write one JSON line a fold.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -12,16 +12,18 @@ use serde_json::Value;
 use crate::error::CommandError;
 use crate::replay::process::Running;
 
-/// An engine: its command, and the process while it runs.
-pub struct Process {
+/// An engine: its command. It has a process for each replay, of one conversation in one window, so
+/// that what it holds from one question to the next is of that conversation, whatever runs beside.
+pub struct Engine {
     name: String,
     words: Vec<String>,
     /// How long it may take for an answer.
     limit: Duration,
-    running: Option<Running>,
+    /// Started to see that it can be, for the first replay that asks.
+    spare: Mutex<Option<Running>>,
 }
 
-impl Process {
+impl Engine {
     /// Starts a command line. Words are split at spaces; quotes keep a word together.
     pub fn start(command: &str, limit: Duration) -> Result<Self, CommandError> {
         let words = split(command);
@@ -34,7 +36,7 @@ impl Process {
         let running = Running::start(&words).map_err(|text| {
             CommandError::failed(text).hint("--engine takes a command line: 'python engine.py'")
         })?;
-        Ok(Self { name, words, limit, running: Some(running) })
+        Ok(Self { name, words, limit, spare: Mutex::new(Some(running)) })
     }
 
     /// What it is called in tables: its script or program.
@@ -42,32 +44,23 @@ impl Process {
         &self.name
     }
 
-    /// One question, one answer. A process that failed is ended: the next question starts another,
-    /// so that one conversation does not spoil the next.
-    fn ask<T>(
-        &mut self,
-        request: Vec<u8>,
-        read: impl FnOnce(Vec<u8>) -> Result<T, String>,
-    ) -> Result<T, String> {
-        let mut running = match self.running.take() {
-            Some(running) => running,
-            None => Running::start(&self.words)?,
-        };
-        let answer = running.ask(request, self.limit).and_then(read)?;
-        self.running = Some(running);
-        Ok(answer)
+    /// A process that was asked nothing.
+    fn process(&self) -> Result<Running, String> {
+        let spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner).take();
+        spare.map_or_else(|| Running::start(&self.words), Ok)
     }
 }
 
-/// One replay's hold on the process.
+/// One replay's process, from the first question on.
 pub struct Asking<'a> {
-    process: &'a Mutex<Process>,
+    engine: &'a Engine,
+    running: Option<Running>,
     dialect: DialectKind,
 }
 
 impl<'a> Asking<'a> {
-    pub fn new(process: &'a Mutex<Process>, dialect: DialectKind) -> Self {
-        Self { process, dialect }
+    pub fn new(engine: &'a Engine, dialect: DialectKind) -> Self {
+        Self { engine, running: None, dialect }
     }
 }
 
@@ -81,9 +74,12 @@ impl Outside for Asking<'_> {
             request.extend(crate::transcript::flat(message));
         }
         request.extend(format!("],\"window\":{window}}}\n").into_bytes());
-        // Whoever panicked while holding it left the process as it was between two lines.
-        let mut process = self.process.lock().unwrap_or_else(PoisonError::into_inner);
-        process.ask(request, |answer| answered(&Bytes::from(answer), messages, self.dialect))
+        let running = match &mut self.running {
+            Some(running) => running,
+            None => self.running.insert(self.engine.process()?),
+        };
+        let answer = running.ask(request, self.engine.limit)?;
+        answered(&Bytes::from(answer), messages, self.dialect)
     }
 }
 

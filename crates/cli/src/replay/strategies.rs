@@ -1,7 +1,7 @@
 //! The strategies that are compared.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use midfold::Policy;
 use midfold::core::narrate::{SummaryFailure, SummaryReply, SummaryRequest};
@@ -13,7 +13,7 @@ use midfold::model::Client;
 use crate::args::{Form, Replay};
 use crate::error::{CommandError, unknown};
 use crate::prepare;
-use crate::replay::engine::{Asking, Process};
+use crate::replay::engine::{Asking, Engine};
 use crate::summariser;
 
 /// One strategy in one window and form.
@@ -32,8 +32,8 @@ pub enum Kind {
     Session(Box<Policy>),
     /// The same, with a model that narrates.
     Narrated(Box<Policy>, Arc<Model>),
-    /// An engine outside: one process for all conversations.
-    Engine(Mutex<Process>),
+    /// An engine outside.
+    Engine(Engine),
 }
 
 impl Run {
@@ -55,8 +55,8 @@ impl Run {
             Kind::Narrated(policy, model) => {
                 replay(recording, Strategy::Narrated(policy, &**model), settings)
             }
-            Kind::Engine(process) => {
-                let mut asking = Asking::new(process, dialect);
+            Kind::Engine(engine) => {
+                let mut asking = Asking::new(engine, dialect);
                 replay(recording, Strategy::Outside(&mut asking), settings)
             }
         }
@@ -130,9 +130,9 @@ pub fn runs(args: &Replay) -> Result<Vec<Run>, CommandError> {
             }));
         }
         for command in &args.engine {
-            let process = Process::start(command, args.engine_timeout)?;
-            let (name, form) = (process.name().to_owned(), "stateless");
-            runs.push(Run { name, window: *window, form, kind: Kind::Engine(Mutex::new(process)) });
+            let engine = Engine::start(command, args.engine_timeout)?;
+            let (name, form) = (engine.name().to_owned(), "stateless");
+            runs.push(Run { name, window: *window, form, kind: Kind::Engine(engine) });
         }
     }
     Ok(runs)

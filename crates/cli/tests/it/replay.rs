@@ -246,20 +246,60 @@ fn an_engine_that_fails_is_left_out_with_its_words() {
     }
 }
 
+/// What an engine made of six conversations, which are two at a time.
+fn engine_of_many(test: &str, command: impl Fn(&Path) -> String) -> Vec<Value> {
+    let tmp = folder(test);
+    let talks = tmp.join("talks");
+    fs::create_dir(&talks).unwrap();
+    for seed in 1..=6 {
+        let first = format!(r#"{{"role":"user","content":"This is conversation {seed}."}}"#);
+        let talk = [vec![first], midfold_testkit::coding_session(seed, 6)].concat().join("\n");
+        fs::write(talks.join(format!("{seed}.jsonl")), talk).unwrap();
+    }
+    let (talks, command) = (talks.display().to_string(), command(&tmp));
+    let args = ["replay", &talks, "--window", "6k", "--jobs", "2", "--engine", &command, "--json"];
+    let parts = json(&args)["runs"][0]["conversations"].take();
+    let parts = parts.as_array().unwrap().clone();
+    assert_eq!(parts.len(), 6, "{parts:?}");
+    parts
+}
+
 #[test]
 fn an_engine_that_died_is_started_again_for_the_next_conversation() {
-    let tmp = folder("engine-again");
-    for name in ["a.jsonl", "b.jsonl"] {
-        fs::write(tmp.join(name), midfold_testkit::coding_session(7, 6).join("\n")).unwrap();
+    // One process dies at once, the others echo: `mkdir` works once.
+    let command = |tmp: &Path| {
+        let flag = tmp.join("flag");
+        format!("sh -c 'mkdir {} 2>/dev/null && exit; exec cat'", flag.display())
+    };
+    let parts = engine_of_many("engine-again", command);
+    assert_eq!(parts.iter().filter(|part| part.get("error").is_some()).count(), 1, "{parts:?}");
+}
+
+#[test]
+fn an_engine_sees_one_conversation_however_many_run_beside() {
+    if Command::new("python3").arg("--version").output().is_err() {
+        println!("skipped: no python3");
+        return;
     }
-    // The first process dies at once, the second one echoes.
-    let flag = tmp.join("flag").display().to_string();
-    let command = format!("sh -c 'test -e {flag} && exec cat; touch {flag}'");
-    let path = tmp.display().to_string();
-    let args = ["replay", &path, "--window", "8k", "--jobs", "1", "--engine", &command, "--json"];
-    let found = json(&args);
-    let parts = found["runs"][0]["conversations"].as_array().unwrap();
-    assert!(parts[0].get("error").is_some() && parts[1].get("error").is_none(), "{parts:?}");
+    let code = r#"
+import json, sys
+known = None
+for line in sys.stdin:
+    messages = json.loads(line)["messages"]
+    known = known or messages[0]
+    answer = {"messages": messages} if messages[0] == known else {"error": "another conversation"}
+    print(json.dumps(answer), flush=True)
+"#;
+    let command = |tmp: &Path| {
+        let script = tmp.join("one.py");
+        fs::write(&script, code).unwrap();
+        format!("python3 '{}'", script.display())
+    };
+    let parts = engine_of_many("engine-one", command);
+    assert!(parts.iter().all(|part| part.get("error").is_none()), "{parts:?}");
+    // Each was asked more than once: an echo never makes room.
+    let over = |part: &Value| part["totals"]["over"].as_u64().unwrap() > 1;
+    assert!(parts.iter().all(over), "{parts:?}");
 }
 
 #[test]
