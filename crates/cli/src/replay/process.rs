@@ -1,7 +1,7 @@
 //! A process that answers a line with a line, in time.
 
 use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
@@ -16,7 +16,12 @@ pub struct Running {
     written: Receiver<std::io::Result<()>>,
     /// Lines of its output; an empty one where it ended.
     answers: Receiver<std::io::Result<Vec<u8>>>,
+    /// It did not answer in time.
+    hangs: bool,
 }
+
+/// How long a process may take to end after its input: it may have to clean up.
+const ENDING: Duration = Duration::from_secs(1);
 
 impl Running {
     pub fn start(words: &[String]) -> Result<Self, String> {
@@ -38,7 +43,7 @@ impl Running {
         // nobody waits for that.
         std::thread::spawn(move || write(input, &to_write, &done));
         std::thread::spawn(move || read(output, &answered));
-        Ok(Self { child, lines: Some(lines), written, answers })
+        Ok(Self { child, lines: Some(lines), written, answers, hangs: false })
     }
 
     /// The answer to a line, within this time.
@@ -53,7 +58,10 @@ impl Running {
             Ok(Ok(answer)) => answer,
             Ok(Err(error)) => return Err(format!("it does not write: {}", reason(&error))),
             Err(RecvTimeoutError::Disconnected) => return Err(self.ended()),
-            Err(RecvTimeoutError::Timeout) => return Err(late()),
+            Err(RecvTimeoutError::Timeout) => {
+                self.hangs = true;
+                return Err(late());
+            }
         };
         match self.written.recv_timeout(limit.saturating_sub(begun.elapsed())) {
             Ok(Ok(())) => Ok(answer),
@@ -67,22 +75,29 @@ impl Running {
 
     /// It closed its output: how it ended, where it did.
     fn ended(&mut self) -> String {
-        drop(self.lines.take());
-        for _ in 0..50 {
-            if let Ok(Some(status)) = self.child.try_wait() {
-                return format!("it ended without an answer ({status})");
-            }
-            std::thread::sleep(Duration::from_millis(20));
+        match self.end() {
+            Some(status) => format!("it ended without an answer ({status})"),
+            None => "it closed its output without an answer".to_owned(),
         }
-        "it closed its output without an answer".to_owned()
+    }
+
+    /// Ends its input, and waits for it to end, for a while.
+    fn end(&mut self) -> Option<ExitStatus> {
+        drop(self.lines.take());
+        let begun = Instant::now();
+        loop {
+            match self.child.try_wait() {
+                Ok(None) if begun.elapsed() < ENDING => std::thread::sleep(ENDING / 100),
+                ended => return ended.ok().flatten(),
+            }
+        }
     }
 }
 
 impl Drop for Running {
     fn drop(&mut self) {
-        drop(self.lines.take());
         // An engine that does not end with its input is ended.
-        if !matches!(self.child.try_wait(), Ok(Some(_))) {
+        if self.hangs || self.end().is_none() {
             let _ = self.child.kill();
             let _ = self.child.wait();
         }

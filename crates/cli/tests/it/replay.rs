@@ -1,7 +1,7 @@
 //! `midfold replay` and `midfold inspect --fold`.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -247,7 +247,7 @@ fn an_engine_that_fails_is_left_out_with_its_words() {
 }
 
 /// What an engine made of six conversations, which are two at a time.
-fn engine_of_many(test: &str, command: impl Fn(&Path) -> String) -> Vec<Value> {
+fn engine_of_many(test: &str, command: impl FnOnce(&Path) -> String) -> Vec<Value> {
     let tmp = folder(test);
     let talks = tmp.join("talks");
     fs::create_dir(&talks).unwrap();
@@ -289,13 +289,18 @@ for line in sys.stdin:
     known = known or messages[0]
     answer = {"messages": messages} if messages[0] == known else {"error": "another conversation"}
     print(json.dumps(answer), flush=True)
+# It is given time for this.
+open(sys.argv[1], "a").write("ended\n")
 "#;
+    let mut ends = PathBuf::new();
     let command = |tmp: &Path| {
         let script = tmp.join("one.py");
         fs::write(&script, code).unwrap();
-        format!("python3 '{}'", script.display())
+        ends = tmp.join("ends");
+        format!("python3 '{}' '{}'", script.display(), ends.display())
     };
     let parts = engine_of_many("engine-one", command);
+    assert_eq!(fs::read_to_string(&ends).unwrap(), "ended\n".repeat(6));
     assert!(parts.iter().all(|part| part.get("error").is_none()), "{parts:?}");
     // Each was asked more than once: an echo never makes room.
     let over = |part: &Value| part["totals"]["over"].as_u64().unwrap() > 1;
