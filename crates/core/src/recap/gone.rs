@@ -33,6 +33,7 @@ const LENGTH: i64 = -10;
 const STEP: i64 = 8;
 /// Uses that are no last ones are let stand up to this many.
 const KEPT: usize = 16;
+
 /// The names of a history, and how each was used.
 ///
 /// ```
@@ -150,10 +151,13 @@ impl Gone {
         self.add_known(seq, by, number);
     }
 
-    /// Takes in one name of an event by its number.
+    /// Takes in one name of an event by its number; a number that no name has says nothing.
     pub fn add_known(&mut self, seq: u32, by: By, number: u32) {
-        self.newest = self.newest.max(seq);
         let at = number as usize;
+        if at >= self.names.len() {
+            return;
+        }
+        self.newest = self.newest.max(seq);
         if at >= self.used.len() {
             self.used.resize_with(at + 1, Used::default);
             self.last.resize(at + 1, 0);
@@ -295,6 +299,21 @@ mod tests {
         let here = |_, id: &str| id == "saveColor";
         assert_eq!(gone.best("the theme", 99, here), ["parseTheme", "loadConfig"]);
         assert_eq!(gone.count(|id| id == "saveColor"), 2);
+    }
+
+    #[test]
+    fn names_may_be_shared_and_only_what_was_used_is_told() {
+        let mut names = Vocabulary::default();
+        let [first, second] = ["loadConfig", "parseTheme"].map(|name| names.number(name));
+        let names = Arc::new(names);
+        let [mut one, mut other] = [Gone::over(names.clone()), Gone::over(names)];
+        one.add_known(0, By::Result, second);
+        one.add_known(0, By::Result, u32::MAX);
+        one.add_name(1, By::Result, "saveColor");
+        other.add_known(0, By::Result, first);
+        assert_eq!(one.best("", 99, |_, _| false), ["saveColor", "parseTheme"]);
+        assert_eq!(other.best("", 99, |_, _| false), ["loadConfig"]);
+        assert_eq!((one.count(|_| false), other.count(|_| false)), (2, 1));
     }
 
     #[test]
