@@ -151,7 +151,7 @@ fn every_example_of_the_pages_runs() {
             let left_out =
                 page.left_out.iter().find(|(start, _)| example.command.starts_with(start));
             if let Some((_, reason)) = left_out {
-                println!("skipped: {}:{}: {reason}", page.path, example.line);
+                println!("left out: {}:{}: {reason}", page.path, example.line);
                 continue;
             }
             count += 1;
