@@ -24,6 +24,7 @@ pub mod layout;
 pub mod ledger;
 pub mod log;
 pub mod meter;
+mod names;
 pub mod narrate;
 mod piece;
 pub mod plan;

@@ -16,7 +16,7 @@ pub struct Running {
     written: Receiver<std::io::Result<()>>,
     /// Lines of its output; an empty one where it ended.
     answers: Receiver<std::io::Result<Vec<u8>>>,
-    /// It did not answer in time.
+    /// It did not do in time what it should: nobody waits for it again.
     hangs: bool,
 }
 
@@ -68,6 +68,7 @@ impl Running {
             Ok(Err(error)) => Err(format!("it does not read: {}", reason(&error))),
             Err(RecvTimeoutError::Disconnected) => Err("it does not read".to_owned()),
             Err(RecvTimeoutError::Timeout) => {
+                self.hangs = true;
                 Err(format!("it answered without reading the question within {}", seconds(limit)))
             }
         }
@@ -75,10 +76,11 @@ impl Running {
 
     /// It closed its output: how it ended, where it did.
     fn ended(&mut self) -> String {
-        match self.end() {
-            Some(status) => format!("it ended without an answer ({status})"),
-            None => "it closed its output without an answer".to_owned(),
-        }
+        let Some(status) = self.end() else {
+            self.hangs = true;
+            return "it closed its output without an answer".to_owned();
+        };
+        format!("it ended without an answer ({status})")
     }
 
     /// Ends its input, and waits for it to end, for a while.

@@ -1,8 +1,8 @@
 //! Names with numbers, and the words that they are made of: told once, however many searches ask.
 
-use compact_str::CompactString;
-use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
+
+use crate::names::Names;
 
 /// Shortest word of a name that is compared with a question, in letters.
 const WORD: usize = 3;
@@ -19,17 +19,12 @@ const WORD: usize = 3;
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Vocabulary {
-    names: Vec<Name>,
-    numbers: FxHashMap<CompactString, u32>,
-    /// Words of names, and their numbers.
-    words: FxHashMap<CompactString, u32>,
+    names: Names,
+    /// The words of names, in lower case.
+    words: Names,
+    /// Which each name is made of, by number.
+    made_of: Vec<Words>,
     shortest: Option<usize>,
-}
-
-#[derive(Clone, Debug)]
-struct Name {
-    text: CompactString,
-    words: Words,
 }
 
 /// Words of a name, by number.
@@ -38,38 +33,31 @@ pub(super) type Words = SmallVec<[u32; 4]>;
 impl Vocabulary {
     /// The number of a name, a new one where it has none.
     pub fn number(&mut self, text: &str) -> u32 {
-        if let Some(number) = self.get(text) {
-            return number;
+        let number = self.names.number(text);
+        if self.made_of.len() < self.names.len() {
+            let made_of = words(text).map(|word| self.words.number(&word.to_ascii_lowercase()));
+            self.made_of.push(made_of.collect());
+            self.shortest = Some(self.shortest.map_or(text.len(), |least| least.min(text.len())));
         }
-        let number = u32::try_from(self.names.len()).unwrap_or(u32::MAX);
-        let mut known = Words::new();
-        for word in words(text) {
-            let next = u32::try_from(self.words.len()).unwrap_or(u32::MAX);
-            let word = word.to_ascii_lowercase();
-            known.push(*self.words.entry(word.into()).or_insert(next));
-        }
-        self.names.push(Name { text: text.into(), words: known });
-        self.numbers.insert(text.into(), number);
-        self.shortest = Some(self.shortest.map_or(text.len(), |least| least.min(text.len())));
         number
     }
 
     /// The number of a name that is known.
     #[must_use]
     pub fn get(&self, text: &str) -> Option<u32> {
-        self.numbers.get(text).copied()
+        self.names.get(text)
     }
 
     /// The name of a number: empty where there is none.
     #[must_use]
     pub fn text(&self, number: u32) -> &str {
-        self.names.get(number as usize).map_or("", |name| &name.text)
+        self.names.text(number)
     }
 
     /// The words of a name, by number.
     #[must_use]
     pub fn words(&self, number: u32) -> &[u32] {
-        self.names.get(number as usize).map_or(&[], |name| &name.words)
+        self.made_of.get(number as usize).map_or(&[], |words| words)
     }
 
     /// How many names there are.
@@ -81,7 +69,7 @@ impl Vocabulary {
     /// Whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.names.is_empty()
+        self.len() == 0
     }
 
     /// How many words their names are made of.
@@ -91,7 +79,7 @@ impl Vocabulary {
 
     /// The number of a word, which is in lower case.
     pub(super) fn word(&self, word: &str) -> Option<u32> {
-        self.words.get(word).copied()
+        self.words.get(word)
     }
 
     /// The length of the shortest name, in bytes.

@@ -1,10 +1,11 @@
 //! Judging what was sent against what was needed. Work is done once a message that comes or goes,
 //! not once a request.
 
+use crate::names::Names;
 use crate::replay::artifacts::{Named, named};
+use crate::replay::counts::Counts;
 use crate::replay::drive::{Folded, Item, Sent, same_bytes};
 use crate::replay::measures::TokensBy;
-use crate::replay::names::{Counts, Names};
 use crate::replay::recording::{Mentions, Recording};
 use crate::replay::texts::{fold_space, message_text, quoted, words};
 use crate::view::{BlockKind, Role, View};

@@ -7,11 +7,11 @@
 mod artifacts;
 mod check;
 mod class;
+mod counts;
 mod drive;
 mod fabric;
 mod judge;
 mod measures;
-mod names;
 mod prices;
 mod recording;
 mod texts;

@@ -8,8 +8,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::ids::identifiers;
 use crate::log::Log;
+use crate::names::Names;
 use crate::recap::vocabulary::Vocabulary;
-use crate::replay::names::{Counts, Names};
+use crate::replay::counts::Counts;
 use crate::replay::texts::{message_text, quoted, stated_rules, words};
 use crate::tools::ToolTable;
 use crate::view::{BlockKind, Origin, Role, View};

@@ -1,0 +1,29 @@
+//! How often each of many numbered things is there.
+
+/// How many of each number are there.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Counts(Vec<u32>);
+
+impl Counts {
+    pub fn add(&mut self, numbers: &[u32]) {
+        for number in numbers {
+            let at = *number as usize;
+            if at >= self.0.len() {
+                self.0.resize(at + 1, 0);
+            }
+            self.0[at] += 1;
+        }
+    }
+
+    pub fn take(&mut self, numbers: &[u32]) {
+        for number in numbers {
+            if let Some(count) = self.0.get_mut(*number as usize) {
+                *count = count.saturating_sub(1);
+            }
+        }
+    }
+
+    pub fn has(&self, number: u32) -> bool {
+        self.0.get(number as usize).is_some_and(|count| *count > 0)
+    }
+}
