@@ -1,5 +1,7 @@
 //! Whether a text names a file as read or as changed, whoever wrote the text.
 
+use memchr::memmem;
+
 /// How a text names a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Named {
@@ -7,79 +9,107 @@ pub(super) struct Named {
     pub modified: bool,
 }
 
+/// The one that is only the beginning of a word: modified, modifies, modifications.
+const STEM: &str = "modif";
 /// What says so, in a line or in the heading above it.
 const MODIFIED: [&str; 9] =
-    ["modif", "changed", "edited", "wrote", "written", "created", "updated", "deleted", "removed"];
+    [STEM, "changed", "edited", "wrote", "written", "created", "updated", "deleted", "removed"];
 const READ: [&str; 4] = ["read", "viewed", "opened", "seen"];
 
-/// How `text` names `path`. The word that says so stands in the same line, the nearest before the
-/// path winning, or in the nearest heading, tag or line with a colon at its end above.
-pub(super) fn named(text: &str, path: &str) -> Named {
-    let mut found = Named::default();
-    for (at, _) in text.match_indices(path) {
-        let inside = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
-        let longer = text[..at].ends_with(|c: char| inside(c) || c == '/')
-            || text[at + path.len()..].starts_with(|c: char| inside(c) || c == '/');
-        if longer {
-            continue;
-        }
-        match said_of(text, at, path.len()) {
-            Some(true) => found.modified = true,
-            Some(false) => found.read = true,
-            None => {}
-        }
-        if found.read && found.modified {
-            break;
-        }
-    }
-    found
+/// What a text says of files, looked through once for all paths that are asked about.
+pub(super) struct Told<'a> {
+    text: &'a str,
+    /// The words that say how, in order, and whether it is that they were changed.
+    words: Vec<(usize, bool)>,
+    /// Start of each line and what the nearest heading, tag or line with a colon at its end above
+    /// it says.
+    lines: Vec<(usize, Option<bool>)>,
 }
 
-/// Changed, read, or nothing said.
-fn said_of(text: &str, at: usize, len: usize) -> Option<bool> {
-    let start = text[..at].rfind('\n').map_or(0, |at| at + 1);
-    let end = text[at..].find('\n').map_or(text.len(), |n| at + n);
-    last_word(&text[start..at])
-        .or_else(|| first_word(&text[at + len..end]))
-        .or_else(|| text[..start].lines().rev().find(|line| is_heading(line)).and_then(last_word))
+impl<'a> Told<'a> {
+    pub(super) fn new(text: &'a str) -> Self {
+        let lower = text.to_ascii_lowercase();
+        let all = |of: &'static [&str], changed: bool| {
+            let at = |word: &'static str| {
+                memmem::find_iter(lower.as_bytes(), word).filter(|at| is_a_word(&lower, *at, word))
+            };
+            of.iter().flat_map(|word| at(word)).map(|at| (at, changed)).collect::<Vec<_>>()
+        };
+        let mut words = all(&MODIFIED, true);
+        words.extend(all(&READ, false));
+        words.sort_unstable();
+        let mut told = Self { text, words, lines: Vec::new() };
+        let (mut start, mut above) = (0, None);
+        for line in text.split_inclusive('\n') {
+            told.lines.push((start, above));
+            if is_heading(line) {
+                above = told.last(start, start + line.len());
+            }
+            start += line.len();
+        }
+        told
+    }
+
+    /// How `path` is named. The word that says so stands in the same line, the nearest before the
+    /// path winning, else behind it, else above.
+    pub(super) fn how(&self, path: &str) -> Named {
+        let mut found = Named::default();
+        for at in memmem::find_iter(self.text.as_bytes(), path) {
+            let end = at + path.len();
+            let inside = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '/');
+            if self.text[..at].ends_with(inside) || self.text[end..].starts_with(inside) {
+                continue;
+            }
+            match self.said_of(at, end) {
+                Some(true) => found.modified = true,
+                Some(false) => found.read = true,
+                None => {}
+            }
+            if found.read && found.modified {
+                break;
+            }
+        }
+        found
+    }
+
+    /// Changed, read, or nothing said.
+    fn said_of(&self, at: usize, end: usize) -> Option<bool> {
+        let line = self.lines.partition_point(|(start, _)| *start <= at);
+        let next = self.lines.get(line).map_or(self.text.len(), |(start, _)| *start);
+        let (start, above) = *self.lines.get(line.checked_sub(1)?)?;
+        self.last(start, at).or_else(|| self.first(end, next)).or(above)
+    }
+
+    fn last(&self, from: usize, to: usize) -> Option<bool> {
+        let last = self.words.partition_point(|(at, _)| *at < to).checked_sub(1)?;
+        self.words.get(last).filter(|(at, _)| *at >= from).map(|(_, changed)| *changed)
+    }
+
+    fn first(&self, from: usize, to: usize) -> Option<bool> {
+        let first = self.words.partition_point(|(at, _)| *at < from);
+        self.words.get(first).filter(|(at, _)| *at < to).map(|(_, changed)| *changed)
+    }
 }
 
 fn is_heading(line: &str) -> bool {
     let line = line.trim();
-    line.starts_with(['#', '<']) || line.starts_with("**") || line.ends_with(':')
+    let is_tag = line.starts_with('<') && line.ends_with('>');
+    is_tag || line.starts_with('#') || line.starts_with("**") || line.ends_with(':')
 }
 
-fn last_word(text: &str) -> Option<bool> {
-    let lower = text.to_ascii_lowercase();
-    let last = |words: &[&str]| words.iter().filter_map(|word| rfind_word(&lower, word)).max();
-    nearest(last(&MODIFIED), last(&READ), |a, b| a > b)
-}
-
-fn first_word(text: &str) -> Option<bool> {
-    let lower = text.to_ascii_lowercase();
-    let first = |words: &[&str]| words.iter().filter_map(|word| find_word(&lower, word)).min();
-    nearest(first(&MODIFIED), first(&READ), |a, b| a < b)
-}
-
-fn nearest(a: Option<usize>, b: Option<usize>, wins: fn(usize, usize) -> bool) -> Option<bool> {
-    match (a, b) {
-        (Some(a), Some(b)) => Some(wins(a, b)),
-        (Some(_), None) => Some(true),
-        (None, Some(_)) => Some(false),
-        (None, None) => None,
+/// Whether the word stands there by itself: `README.md`, `created/a.rs` and `read_all` say nothing.
+fn is_a_word(text: &str, at: usize, word: &str) -> bool {
+    let of_a_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '/');
+    let mut after = text[at + word.len()..].chars();
+    let mut next = after.next();
+    while word == STEM && next.is_some_and(char::is_alphabetic) {
+        next = after.next();
     }
-}
-
-fn starts_a_word(text: &str, at: usize) -> bool {
-    !text[..at].ends_with(|c: char| c.is_alphanumeric() || matches!(c, '_' | '/' | '.'))
-}
-
-fn find_word(text: &str, word: &str) -> Option<usize> {
-    text.match_indices(word).map(|(at, _)| at).find(|at| starts_a_word(text, *at))
-}
-
-fn rfind_word(text: &str, word: &str) -> Option<usize> {
-    text.rmatch_indices(word).map(|(at, _)| at).find(|at| starts_a_word(text, *at))
+    let goes_on = match next {
+        Some('.') => after.next().is_some_and(char::is_alphanumeric),
+        next => next.is_some_and(of_a_name),
+    };
+    !goes_on && !text[..at].ends_with(|c: char| of_a_name(c) || c == '.')
 }
 
 #[cfg(test)]
@@ -87,7 +117,7 @@ mod tests {
     use super::*;
 
     fn both(text: &str, path: &str) -> (bool, bool) {
-        let found = named(text, path);
+        let found = Told::new(text).how(path);
         (found.read, found.modified)
     }
 
@@ -104,5 +134,18 @@ mod tests {
         assert_eq!((both(blocks, "x.py"), both(blocks, "y.py")), ((true, false), (false, true)));
         assert_eq!(both("- src/z.rs (modified, #12)", "src/z.rs"), (false, true));
         assert_eq!(both("I edited z.rs after I had read q.rs", "q.rs"), (true, false));
+    }
+
+    #[test]
+    fn a_name_in_the_list_says_nothing_of_the_next() {
+        let list = "modified: README.md @3, read_all.py @2, created/x.rs @2, removed-y.rs, c.rs @1";
+        for path in ["README.md", "read_all.py", "created/x.rs", "removed-y.rs", "c.rs"] {
+            assert_eq!(both(list, path), (false, true), "{path}");
+        }
+        assert_eq!(both("read: updated.txt, deleted_at.sql, d.rs", "d.rs"), (true, false));
+        assert_eq!(both("What I read. Then I modified this: d.rs", "d.rs"), (false, true));
+        assert_eq!(both("Modifications: d.rs", "d.rs"), (false, true));
+        let block = "<modified-files>\n<path> - the file\na.rs\n</modified-files>";
+        assert_eq!(both(block, "a.rs"), (false, true), "a name is no tag");
     }
 }

@@ -2,7 +2,7 @@
 //! not once a request.
 
 use crate::names::Names;
-use crate::replay::artifacts::{Named, named};
+use crate::replay::artifacts::{Named, Told};
 use crate::replay::counts::Counts;
 use crate::replay::drive::{Folded, Item, Sent, same_bytes};
 use crate::replay::measures::TokensBy;
@@ -184,8 +184,9 @@ fn mention(recording: &Recording, text: &str, folded: &str) -> Mentions {
             .map(|(number, _)| number)
             .collect()
     };
+    let told = Told::new(text);
     let uses: Vec<(u32, Named)> =
-        recording.paths.iter().map(|(number, path)| (number, named(text, path))).collect();
+        recording.paths.iter().map(|(number, path)| (number, told.how(path))).collect();
     let of = |how: fn(&Named) -> bool| -> Box<[u32]> {
         uses.iter().filter(|(_, named)| how(named)).map(|(number, _)| *number).collect()
     };
