@@ -3,6 +3,8 @@
 //! Each section has a share of the cap and shrinks by rank inside it; no section is dropped
 //! whole, and what one leaves unused goes to the next. Identifiers come last and take the rest.
 
+use std::cmp::Reverse;
+
 use rustc_hash::FxHashSet;
 
 use crate::counter::Content;
@@ -10,10 +12,11 @@ use crate::fold::IdList;
 use crate::ids::{IdClass, class_of, identifiers};
 use crate::recap::escape;
 use crate::recap::frame::Frame;
-use crate::recap::gather::{FileUse, Gathered};
+use crate::recap::gather::{FileUse, Gathered, Quote};
 use crate::recap::parse::file_entry;
 use crate::recap::rank::{rank, with_parts};
 use crate::recap::redact::Redactor;
+use crate::recap::rules::is_strict;
 use crate::recap::words::{LABEL, words};
 use crate::recap::{END, NOTE_START, section};
 
@@ -43,7 +46,7 @@ pub struct Composed {
 /// and what is left is for identifiers. Shares and weights are what replay showed to be best.
 const SHARES: [(&str, u64, Spare); 7] = [
     (section::TASK, 8, Spare::Taken),
-    (section::RULES, 8, Spare::Taken),
+    (section::RULES, 16, Spare::Taken),
     (section::NOTES, 4, Spare::Taken),
     (section::FILES, 12, Spare::Taken),
     (section::STEPS, 5, Spare::Left),
@@ -166,16 +169,19 @@ impl Writer<'_> {
         match name {
             section::TASK => self.task(gathered, allowed),
             section::RULES => {
-                let rules: Vec<String> =
-                    gathered.rules.iter().rev().map(|q| item(&q.text, 320)).collect();
-                self.list(name, &rules, allowed);
+                let line = |q: &Quote| item(&q.text, 320);
+                let mut rules: Vec<_> = gathered.rules.iter().rev().enumerate().collect();
+                // Orders before sentences that only may be some: those go first when it gets tight.
+                rules.sort_by_key(|(_, rule)| !is_strict(&rule.text));
+                let rules = rules.into_iter().map(|(age, rule)| (age, line(rule)));
+                self.list(name, rules.collect(), allowed);
             }
             section::NOTES => self.notes(gathered, allowed),
             section::FILES if self.frame.file_blocks => self.file_blocks(gathered, allowed),
             section::FILES => self.files(gathered, allowed),
             section::STEPS => {
                 let lines = newest_distinct(gathered.steps.iter().map(|line| item(line, 200)));
-                self.list(name, &lines, allowed);
+                self.list(name, lines, allowed);
             }
             section::COMMANDS => {
                 let mut seen = FxHashSet::default();
@@ -187,23 +193,22 @@ impl Writer<'_> {
                         escape::inline(&c.outcome, 120)
                     )
                 };
-                let lines: Vec<String> = newest.map(line).collect();
-                self.list(name, &lines, allowed);
+                self.list(name, newest.map(line).enumerate().collect(), allowed);
             }
             _ => {
                 let lines = newest_distinct(gathered.errors.iter().map(|line| item(line, 200)));
-                self.list(name, &lines, allowed);
+                self.list(name, lines, allowed);
             }
         }
     }
 
-    /// Writes the lines, given best first, that fit; in the log's order, which is the reverse.
-    fn list(&mut self, name: &str, best_first: &[String], allowed: u64) {
+    /// Writes the lines, given best first with their age, that fit; in the log's order.
+    fn list(&mut self, name: &str, best_first: Vec<(usize, String)>, allowed: u64) {
         let header = format!("### {name}\n");
         let mut left = allowed.saturating_sub(self.cost(&header));
-        let mut chosen: Vec<&String> = Vec::new();
-        for line in best_first {
-            let cost = self.cost(line);
+        let mut chosen: Vec<(usize, String)> = Vec::new();
+        for (age, line) in best_first {
+            let cost = self.cost(&line);
             if cost > left {
                 if chosen.is_empty() {
                     continue;
@@ -211,13 +216,13 @@ impl Writer<'_> {
                 break;
             }
             left -= cost;
-            chosen.push(line);
+            chosen.push((age, line));
         }
         if chosen.is_empty() {
             return;
         }
-        let lines: String = chosen.into_iter().rev().map(String::as_str).collect();
-        self.push(&(header + &lines));
+        chosen.sort_by_key(|(age, _)| Reverse(*age));
+        self.push(&chosen.into_iter().fold(header, |text, (_, line)| text + &line));
     }
 
     fn task(&mut self, gathered: &Gathered, allowed: u64) {
@@ -438,9 +443,10 @@ fn clip(line: &str, max: usize) -> String {
     }
 }
 
-fn newest_distinct(lines: impl DoubleEndedIterator<Item = String>) -> Vec<String> {
+/// Each line once, the newest first, with its age.
+fn newest_distinct(lines: impl DoubleEndedIterator<Item = String>) -> Vec<(usize, String)> {
     let mut seen = FxHashSet::default();
-    lines.rev().filter(|line| seen.insert(line.clone())).collect()
+    lines.rev().filter(|line| seen.insert(line.clone())).enumerate().collect()
 }
 
 /// Files, newest use first. A file that was changed is listed as changed alone.

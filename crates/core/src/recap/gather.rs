@@ -8,6 +8,7 @@ use crate::calls::{Calls, ResultSite};
 use crate::ids::identifiers;
 use crate::log::Event;
 use crate::recap::idtable::IdTable;
+use crate::recap::rules::rules;
 use crate::reduce::{salient_lines, shorten, verdict};
 use crate::tools::{CallFacts, ToolKind, ToolTable};
 use crate::view::{BlockKind, Origin, Role};
@@ -87,24 +88,6 @@ const KEEP: usize = 400;
 const OUTCOME_BYTES: usize = 2_000;
 /// Salient lines taken from one result, in characters.
 const RESULT_LINES: usize = 420;
-/// Longest sentence that can be a rule, in characters (measures: 300).
-const RULE_CHARS: usize = 300;
-/// Words that make a sentence a rule (measures.md, "constraint survival").
-const RULE_WORDS: &[&str] = &[
-    "must",
-    "never",
-    "always",
-    "only",
-    "do not",
-    "don't",
-    "don’t",
-    "without",
-    "at least",
-    "at most",
-    "make sure",
-    "avoid",
-];
-
 impl Gathered {
     /// What these runs of events say. Goes on from what was gathered before where that is a part
     /// of it from the start; the answer is the same as that of gathering anew.
@@ -357,65 +340,9 @@ fn describe(exit: Option<i64>, error: bool, line: Option<&str>) -> String {
     out
 }
 
-/// The sentences of `text` that state a rule, verbatim but for white space.
-#[must_use]
-pub fn rules(text: &str) -> Vec<String> {
-    let mut found = Vec::new();
-    let mut in_code = false;
-    for line in text.lines() {
-        if line.trim_start().starts_with("```") {
-            in_code = !in_code;
-            continue;
-        }
-        if in_code {
-            continue;
-        }
-        for sentence in sentences(line) {
-            let lower = sentence.to_lowercase();
-            let states = RULE_WORDS.iter().any(|word| has_word(&lower, word));
-            if states && sentence.chars().count() <= RULE_CHARS {
-                found.push(shorten(sentence, RULE_CHARS + 1));
-            }
-        }
-    }
-    found
-}
-
-fn sentences(line: &str) -> impl Iterator<Item = &str> {
-    let mut rest = line;
-    std::iter::from_fn(move || {
-        rest = rest.trim_start();
-        if rest.is_empty() {
-            return None;
-        }
-        let bytes = rest.as_bytes();
-        let ends = |at: &usize| {
-            matches!(bytes[*at], b'.' | b'!' | b'?')
-                && bytes.get(at + 1).is_none_or(u8::is_ascii_whitespace)
-        };
-        let end = (0..bytes.len()).find(ends).map_or(rest.len(), |at| at + 1);
-        let (sentence, left) = rest.split_at(end);
-        rest = left;
-        Some(sentence.trim())
-    })
-}
-
-fn has_word(text: &str, word: &str) -> bool {
-    text.match_indices(word).any(|(at, _)| {
-        let letter = |c: char| c.is_alphanumeric() || c == '_';
-        !text[..at].ends_with(letter) && !text[at + word.len()..].starts_with(letter)
-    })
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{first_line, rules, step, tells};
-
-    #[test]
-    fn finds_rules() {
-        let text = "Fix it. Never touch migrations/, always run ruff. Thanks!\n```\nmust(x)\n```\nIt is lonely.";
-        assert_eq!(rules(text), ["Never touch migrations/, always run ruff."]);
-    }
+    use super::{first_line, step, tells};
 
     #[test]
     fn a_step_is_told_by_its_first_line_that_says_something() {

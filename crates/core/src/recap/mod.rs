@@ -19,6 +19,7 @@ mod quote;
 mod rank;
 pub mod redact;
 mod reply;
+pub mod rules;
 pub mod sources;
 pub mod vocabulary;
 pub mod words;
