@@ -5,7 +5,7 @@ use std::io::{ErrorKind, Read};
 use std::path::Path;
 
 use bytes::Bytes;
-use midfold::formats::read::{Format, ReadError, ReadOutcome, read};
+use midfold::formats::read::{Format, ReadError, ReadOutcome, read, read_recorded};
 
 use crate::error::{CommandError, nearest};
 use crate::output::reason;
@@ -37,7 +37,16 @@ impl Input {
 
     /// The conversations in it.
     pub fn conversations(&self, from: Option<Format>) -> Result<ReadOutcome, CommandError> {
-        let found = read(&self.bytes, from).map_err(|error| self.explain(&error))?;
+        self.checked(read(&self.bytes, from))
+    }
+
+    /// The conversations in it, and what its client compacted since.
+    pub fn recorded(&self, from: Option<Format>) -> Result<ReadOutcome, CommandError> {
+        self.checked(read_recorded(&self.bytes, from))
+    }
+
+    fn checked(&self, found: Result<ReadOutcome, ReadError>) -> Result<ReadOutcome, CommandError> {
+        let found = found.map_err(|error| self.explain(&error))?;
         if found.conversations.iter().all(|conversation| conversation.events.is_empty()) {
             return Err(CommandError::failed(format!("{}: there is no message in it", self.name))
                 .hint(

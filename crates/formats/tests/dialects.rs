@@ -324,6 +324,9 @@ fn origins() {
         of("user", &["# AGENTS.md instructions for /x\n\n<INSTRUCTIONS>"]),
         Origin::Injected
     );
+    assert_eq!(of("user", &["Base directory for this skill: /s\n\n# Plans"]), Origin::Injected);
+    assert_eq!(of("user", &["[Image: source: /c/1.png]"]), Origin::Injected);
+    assert_eq!(of("user", &["<user_action>\n  a review\n</user_action>"]), Origin::Injected);
     assert_eq!(
         of(
             "user",

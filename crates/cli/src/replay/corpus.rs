@@ -17,6 +17,8 @@ pub struct Recorded {
     pub name: String,
     /// The number of its file, from 1, and how many there are.
     pub file: (usize, usize),
+    /// The same for all that one session was compacted into, and for one task's runs in a file.
+    pub session: usize,
     pub dialect: DialectKind,
     pub profile: Profile,
     pub tokens: u64,
@@ -34,6 +36,8 @@ pub struct Corpus {
     strict: bool,
     /// At least this many tokens.
     least: u64,
+    /// File and id of the conversation before, and the number of its session.
+    session: (usize, Option<String>, usize),
     pub skipped: Skipped,
 }
 
@@ -81,6 +85,7 @@ impl Corpus {
             setup: prepare::setup(&setup, measure.to.as_deref())?,
             from: measure.from.as_deref().map(prepare::format).transpose()?,
             least: (smallest as f64 * measure.longer_than) as u64,
+            session: (0, None, 0),
             skipped: Skipped::default(),
         })
     }
@@ -97,6 +102,7 @@ impl Corpus {
             if conversation.events.is_empty() {
                 continue;
             }
+            let session = self.session_of(conversation.id.as_ref());
             let prepared = self.setup.prepare(conversation)?;
             let tokens = prepared.log.tokens();
             if tokens <= self.least {
@@ -107,15 +113,30 @@ impl Corpus {
             let profile = *prepared.log.profile();
             let recording = Recording::new(prepared.log);
             let dialect = prepared.kind;
-            let file = (self.count - self.files.len(), self.count);
-            return Ok(Some(Recorded { name, file, dialect, profile, tokens, recording }));
+            let file = (self.file(), self.count);
+            return Ok(Some(Recorded { name, file, session, dialect, profile, tokens, recording }));
         }
+    }
+
+    /// The number of the open file.
+    fn file(&self) -> usize {
+        self.count - self.files.len()
+    }
+
+    /// The number of the session that the next conversation is of: that of the one before if it
+    /// has the same id and stands in the same file.
+    fn session_of(&mut self, id: Option<&String>) -> usize {
+        let (file, before, number) = &self.session;
+        let goes_on = id.is_some() && id == before.as_ref() && *file == self.file();
+        let number = if goes_on { *number } else { number + 1 };
+        self.session = (self.file(), id.cloned(), number);
+        number
     }
 
     /// Opens the next file. False when there is none.
     fn next_file(&mut self) -> Result<bool, CommandError> {
         let Some((path, name)) = self.files.next() else { return Ok(false) };
-        let found = Input::load(&path).and_then(|input| input.conversations(self.from));
+        let found = Input::load(&path).and_then(|input| input.recorded(self.from));
         match found {
             Ok(found) => {
                 let several = found.conversations.len() > 1;

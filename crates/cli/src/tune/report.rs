@@ -50,7 +50,12 @@ pub fn windows(windows: &[u64]) -> String {
 pub fn halves(tuned: &Tuned<'_>) -> String {
     let all = tuned.searched.len() + tuned.held.len();
     if tuned.held.is_empty() {
-        return "1 conversation; nothing is held out".to_owned();
+        let one = if all == 1 {
+            "1 conversation"
+        } else {
+            &format!("{all} conversations of one session")
+        };
+        return format!("{one}; nothing is held out");
     }
     let (searched, held) = (tuned.searched.len(), tuned.held.len());
     format!("{all} conversations; {searched} to search on, {held} held out")

@@ -1,5 +1,6 @@
 //! Measuring policies on conversations that are held in memory, on all cores.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -65,12 +66,15 @@ impl<'a> Bench<'a> {
         left_out
     }
 
-    /// The two halves: to search on, and held out.
+    /// The two halves: to search on, and held out. What one session was compacted into is in one.
     pub fn halves(&self) -> (Half, Half) {
-        let list: Vec<_> =
-            self.conversations.iter().map(|one| (one.dialect.name(), one.tokens)).collect();
-        let held = tune::hold_out(&list);
-        (0..held.len()).partition(|at| !held[*at])
+        let mut sessions: BTreeMap<usize, (&str, u64)> = BTreeMap::new();
+        for one in &self.conversations {
+            sessions.entry(one.session).or_insert((one.dialect.name(), 0)).1 += one.tokens;
+        }
+        let list: Vec<_> = sessions.values().copied().collect();
+        let held: BTreeMap<usize, bool> = sessions.into_keys().zip(tune::hold_out(&list)).collect();
+        (0..self.conversations.len()).partition(|at| !held[&self.conversations[*at].session])
     }
 
     /// Tokens that there would be if every request filled its window.

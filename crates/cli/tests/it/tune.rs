@@ -81,3 +81,34 @@ fn a_policy_that_is_no_better_is_not_written_over_default() {
     let text = fs::read_to_string(&policy).unwrap();
     assert_eq!(text.lines().last(), Some("base = \"default\""), "{text}");
 }
+
+#[test]
+fn what_a_client_compacted_is_measured_and_stays_in_one_half() {
+    let item = |role: &str, text: &str| {
+        let content = serde_json::json!([{"type": "input_text", "text": text}]);
+        let payload = serde_json::json!({"type": "message", "role": role, "content": content});
+        serde_json::json!({"type": "response_item", "payload": payload}).to_string()
+    };
+    let stretch = |name: &str| {
+        let lines = (0..80).map(|i| {
+            let role = if i % 2 == 0 { "user" } else { "assistant" };
+            item(role, &format!("{name}/file_{}.rs says {}", i / 4, "something long ".repeat(20)))
+        });
+        lines.collect::<Vec<_>>()
+    };
+    let mut lines = vec![r#"{"type":"session_meta","payload":{"id":"S"}}"#.to_owned()];
+    lines.extend(stretch("before"));
+    lines.push(r#"{"type":"compacted","payload":{"message":"so far"}}"#.to_owned());
+    lines.extend(stretch("after"));
+    let path = folder("tune-compacted").join("rollout.jsonl");
+    fs::write(&path, lines.join("\n")).unwrap();
+    let path = path.display().to_string();
+    let found = json(&["replay", &path, "--window", "4k", "--preset", "head-tail", "--json"]);
+    let all = found["conversations"].as_array().unwrap();
+    let named: Vec<_> = all.iter().map(|one| (&one["name"], &one["messages"])).collect();
+    assert_eq!(named.len(), 2, "{named:?}");
+    assert_eq!((named[0].0.as_str(), named[0].1.as_u64()), (Some("rollout.jsonl#1"), Some(80)));
+    assert_eq!((named[1].0.as_str(), named[1].1.as_u64()), (Some("rollout.jsonl#2"), Some(81)));
+    let said = stdout(&["tune", &path, "--window", "4k", "--tries", "1"], b"");
+    assert!(said.contains("2 conversations of one session; nothing is held out"), "{said}");
+}

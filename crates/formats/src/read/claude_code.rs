@@ -89,7 +89,7 @@ pub(super) fn read(source: &mut Source<'_>, records: &[Record]) -> Vec<Conversat
     let mut found: Vec<_> = groups
         .iter()
         .zip(&by_group)
-        .filter_map(|(about, lines)| conversation(source, lines, about))
+        .flat_map(|(about, lines)| conversations(source, lines, about))
         .collect();
     // The main conversation first, subagents in the order of the file.
     found.sort_by_key(|conversation| conversation.0);
@@ -212,28 +212,44 @@ fn drop_abandoned(source: &mut Source<'_>, lines: &mut [Line]) {
     }
 }
 
-fn conversation(
+/// What is sent since the client compacted; where the record is asked for, what was sent up to
+/// each compaction before it, too. With each whether it is a subagent's.
+fn conversations(
     source: &mut Source<'_>,
     lines: &[Line],
     about: &Group,
-) -> Option<(bool, Conversation)> {
-    let last = |wanted: Kind| lines.iter().rposition(|line| line.kind == wanted);
-    let recap = Kind::User(Some(Origin::Recap));
-    let restart = last(Kind::Boundary).or_else(|| last(recap)).unwrap_or(0);
-    let has_message = |line: &&Line| !line.message.is_empty();
-    let before = lines[..restart].iter().filter(has_message).count();
-    if before > 0 {
-        let line = lines[restart].line;
-        let told = format!("{before} records before it are no longer in the context");
-        let problem = Problem::new("compacted-before", told).at(line);
-        source.problems.push(problem);
+) -> Vec<(bool, Conversation)> {
+    let all = |wanted: Kind| {
+        let found = lines.iter().enumerate().filter(move |(_, line)| line.kind == wanted);
+        found.map(|(at, _)| at).collect::<Vec<_>>()
+    };
+    let mut restarts = all(Kind::Boundary);
+    if restarts.is_empty() {
+        restarts = all(Kind::User(Some(Origin::Recap)));
     }
-    let live: Vec<&Line> = lines[restart..].iter().filter(has_message).collect();
-    let first = live.first()?.line;
-    let mut conversation = Conversation::new(Format::ClaudeCode, first);
-    conversation.id.clone_from(&about.id);
-    add_events(source, &live, &mut conversation);
-    Some((!about.is_main, conversation))
+    let has_message = |line: &&Line| !line.message.is_empty();
+    if source.recorded {
+        restarts.insert(0, 0);
+    } else {
+        let last = restarts.last().copied().unwrap_or(0);
+        restarts = vec![last];
+        let before = lines[..last].iter().filter(has_message).count();
+        if before > 0 {
+            let told = format!("{before} records before it are no longer in the context");
+            source.problems.push(Problem::new("compacted-before", told).at(lines[last].line));
+        }
+    }
+    let ends = restarts.iter().skip(1).copied().chain([lines.len()]);
+    let mut found = Vec::new();
+    for (start, end) in restarts.iter().zip(ends) {
+        let live: Vec<&Line> = lines[*start..end].iter().filter(has_message).collect();
+        let Some(first) = live.first() else { continue };
+        let mut conversation = Conversation::new(Format::ClaudeCode, first.line);
+        conversation.id.clone_from(&about.id);
+        add_events(source, &live, &mut conversation);
+        found.push((!about.is_main, conversation));
+    }
+    found
 }
 
 /// Records of one message id are one message, at the place of the first.

@@ -14,14 +14,22 @@ use crate::scan;
 
 pub(super) fn read(source: &mut Source<'_>, records: &[Record]) -> Vec<Conversation> {
     let Some(first) = records.first() else { return Vec::new() };
+    let mut compacted = Vec::new();
     let mut conversation = Conversation::new(Format::Codex, first.line);
     for record in records {
-        take(source, record, &mut conversation);
+        take(source, record, &mut conversation, &mut compacted);
     }
-    if conversation.events.is_empty() { Vec::new() } else { vec![conversation] }
+    compacted.push(conversation);
+    compacted.retain(|stretch| !stretch.events.is_empty());
+    compacted
 }
 
-fn take(source: &mut Source<'_>, record: &Record, conversation: &mut Conversation) {
+fn take(
+    source: &mut Source<'_>,
+    record: &Record,
+    conversation: &mut Conversation,
+    compacted: &mut Vec<Conversation>,
+) {
     let input = source.input;
     let fields = Fields::of(input, record.range.clone());
     let kind = fields.text("type").unwrap_or_default();
@@ -42,7 +50,13 @@ fn take(source: &mut Source<'_>, record: &Record, conversation: &mut Conversatio
                 conversation.envelope.model = Some(model.into_owned());
             }
         }
-        ("compacted", Some(_)) => restart(source, record, &payload, conversation),
+        ("compacted", Some(_)) => {
+            if source.recorded {
+                let next = conversation.beside();
+                compacted.push(std::mem::replace(conversation, next));
+            }
+            restart(source, record, &payload, conversation);
+        }
         ("event_msg", Some(_)) => take_event(source, record, &payload, conversation),
         // Older files: a header without a type, then the items themselves.
         (_, None) if fields.has("type") || fields.has("role") => {
@@ -125,10 +139,13 @@ fn restart(
     payload: &Fields<'_>,
     conversation: &mut Conversation,
 ) {
-    let before = conversation.events.len();
-    conversation.events.clear();
-    let told = format!("{before} items before it are no longer in the context");
-    source.note(record.range.start, "compacted-before", told);
+    if !source.recorded {
+        let before = conversation.events.len();
+        conversation.events.clear();
+        let told = format!("{before} items before it are no longer in the context");
+        source.note(record.range.start, "compacted-before", told);
+    }
+    conversation.line = record.line;
     let summary = payload.string("message").filter(|at| at.len() > r#""""#.len());
     if let Some(replacement) = payload.array("replacement_history") {
         let items: Vec<_> = scan::elements(source.input, replacement).collect();

@@ -162,6 +162,19 @@ impl Conversation {
     fn new(format: Format, line: usize) -> Self {
         Self { id: None, format, events: Vec::new(), envelope: Envelope::default(), line }
     }
+
+    /// The same without its messages.
+    fn beside(&self) -> Self {
+        let Self { id, format, envelope, line, .. } = self;
+        let (id, envelope) = (id.clone(), envelope.clone());
+        Self { id, format: *format, events: Vec::new(), envelope, line: *line }
+    }
+
+    /// Whether `later` begins with all messages of this one.
+    fn is_within(&self, later: &Self) -> bool {
+        let same = |(a, b): (&RawEvent, &RawEvent)| a.bytes == b.bytes;
+        self.events.len() <= later.events.len() && self.events.iter().zip(&later.events).all(same)
+    }
 }
 
 /// What a reader found.
@@ -193,10 +206,53 @@ pub struct ReadOutcome {
 ///
 /// When nothing at all can be read: see [`ReadError`].
 pub fn read(input: &Bytes, from: Option<Format>) -> Result<ReadOutcome, ReadError> {
+    read_as(input, from, false)
+}
+
+/// Reads all that `input` records, for whoever measures it.
+///
+/// As [`read`], but for two things. A session that its client compacted gives a conversation for
+/// what was sent up to each compaction, and one for what came after, in this order. And of requests
+/// that were logged one after the other, each with all messages of the one before, only the last
+/// is a conversation.
+///
+/// ```
+/// use bytes::Bytes;
+/// use midfold_formats::read::{read, read_recorded};
+///
+/// let log = Bytes::from_static(
+///     br#"{"messages":[{"role":"user","content":"hi"}]}
+/// {"messages":[{"role":"user","content":"hi"},{"role":"assistant","content":"yes?"}]}"#,
+/// );
+/// assert_eq!(read(&log, None)?.conversations.len(), 2);
+/// let recorded = read_recorded(&log, None)?.conversations;
+/// assert_eq!(recorded.len(), 1);
+/// assert_eq!(recorded[0].events.len(), 2);
+/// # Ok::<(), midfold_formats::read::ReadError>(())
+/// ```
+///
+/// # Errors
+///
+/// As [`read`].
+pub fn read_recorded(input: &Bytes, from: Option<Format>) -> Result<ReadOutcome, ReadError> {
+    let mut found = read_as(input, from, true)?;
+    let mut last: Vec<Conversation> = Vec::with_capacity(found.conversations.len());
+    for conversation in found.conversations {
+        if last.last().is_some_and(|before| before.is_within(&conversation)) {
+            last.pop();
+        }
+        last.push(conversation);
+    }
+    found.conversations = last;
+    Ok(found)
+}
+
+fn read_as(input: &Bytes, from: Option<Format>, recorded: bool) -> Result<ReadOutcome, ReadError> {
     let text = text::split(input)?;
     let (records, outline) = (text.records, text.outline);
     let doc = Doc { bytes: input, outline: outline.as_ref() };
     let mut source = Source::new(input, text.dirty, text.problems);
+    source.recorded = recorded;
     let found = from.or_else(|| detect::format(doc, &records));
     let conversations = match found {
         Some(Format::ClaudeCode) => claude_code::read(&mut source, &records),

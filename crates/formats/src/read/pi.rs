@@ -24,18 +24,28 @@ pub(super) fn read(source: &mut Source<'_>, records: &[Record]) -> Vec<Conversat
     let Some(first) = records.first() else { return Vec::new() };
     let entries = entries(source.input, records);
     let path = path(source, &entries);
-    let mut conversation = Conversation::new(Format::Pi, first.line);
-    describe(source, &entries, &mut conversation);
+    let mut about = Conversation::new(Format::Pi, first.line);
+    describe(source, &entries, &mut about);
     let edits = edits(source.input, &entries, &path);
-    let (recap, context) = after_compaction(source, &entries, &path);
-    if let Some(summary) = recap {
-        conversation.events.push(pi_message::recap(source, summary));
+    let is_compaction = |at: &usize| entries[path[*at]].kind == "compaction";
+    let compactions = (0..path.len()).filter(is_compaction).filter(|_| source.recorded);
+    let ends: Vec<usize> = compactions.chain([path.len()]).collect();
+    let mut found = Vec::new();
+    for end in ends {
+        let mut conversation = about.beside();
+        let (recap, context) = after_compaction(source, &entries, &path[..end]);
+        if let Some(summary) = recap {
+            conversation.events.push(pi_message::recap(source, summary));
+        }
+        for at in context {
+            let event = event(source, &entries[at], &edits);
+            conversation.events.extend(event);
+        }
+        if !conversation.events.is_empty() {
+            found.push(conversation);
+        }
     }
-    for at in context {
-        let event = event(source, &entries[at], &edits);
-        conversation.events.extend(event);
-    }
-    if conversation.events.is_empty() { Vec::new() } else { vec![conversation] }
+    found
 }
 
 fn entries(input: &[u8], records: &[Record]) -> Vec<Entry> {
@@ -125,9 +135,11 @@ fn after_compaction(
         None
     };
     let kept = kept.unwrap_or(last);
-    let gone = path[..kept].iter().filter(|at| entries[**at].kind == "message").count();
-    let told = format!("{gone} messages before it are no longer in the context");
-    source.note(compaction.range.start, "compacted-before", told);
+    if !source.recorded {
+        let gone = path[..kept].iter().filter(|at| entries[**at].kind == "message").count();
+        let told = format!("{gone} messages before it are no longer in the context");
+        source.note(compaction.range.start, "compacted-before", told);
+    }
     let live = path[kept..last].iter().chain(&path[last + 1..]).copied().collect();
     (fields.string("summary"), live)
 }

@@ -13,6 +13,8 @@ use crate::scan;
 pub(super) struct Source<'a> {
     pub input: &'a Bytes,
     pub problems: Vec<Problem>,
+    /// What the client compacted since is asked for, too.
+    pub recorded: bool,
     dirty: bool,
     /// A position and its line; positions are asked for in rising order nearly always.
     line: (usize, usize),
@@ -20,7 +22,7 @@ pub(super) struct Source<'a> {
 
 impl<'a> Source<'a> {
     pub(super) fn new(input: &'a Bytes, dirty: bool, problems: Vec<Problem>) -> Self {
-        Self { input, problems, dirty, line: (0, 1) }
+        Self { input, problems, recorded: false, dirty, line: (0, 1) }
     }
 
     /// The line of the byte at `at`, from 1.
