@@ -74,8 +74,11 @@ fn pi_up_to_each_compaction() {
         &entry("b", "a", "kept"),
         r#"{"type":"compaction","id":"c","parentId":"b","timestamp":"t","summary":"sum","firstKeptEntryId":"b"}"#,
         &entry("d", "c", "new"),
+        // Taken out after the compaction: what was sent before it had it.
+        r#"{"type":"context_edit","id":"e","parentId":"d","timestamp":"t","targetId":"b"}"#,
+        &entry("f", "e", "newer"),
     ]);
-    assert_eq!(texts(&found), [vec!["old", "kept"], vec!["sum", "kept", "new"]]);
+    assert_eq!(texts(&found), [vec!["old", "kept"], vec!["sum", "new", "newer"]]);
 }
 
 #[test]

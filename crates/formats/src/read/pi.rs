@@ -26,13 +26,13 @@ pub(super) fn read(source: &mut Source<'_>, records: &[Record]) -> Vec<Conversat
     let path = path(source, &entries);
     let mut about = Conversation::new(Format::Pi, first.line);
     describe(source, &entries, &mut about);
-    let edits = edits(source.input, &entries, &path);
     let is_compaction = |at: &usize| entries[path[*at]].kind == "compaction";
     let compactions = (0..path.len()).filter(is_compaction).filter(|_| source.recorded);
     let ends: Vec<usize> = compactions.chain([path.len()]).collect();
     let mut found = Vec::new();
     for end in ends {
         let mut conversation = about.beside();
+        let edits = edits(source.input, &entries, &path[..end]);
         let (recap, context) = after_compaction(source, &entries, &path[..end]);
         if let Some(summary) = recap {
             conversation.events.push(pi_message::recap(source, summary));
