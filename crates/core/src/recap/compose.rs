@@ -461,17 +461,4 @@ fn files(gathered: &Gathered, modified: bool) -> Vec<(String, &FileUse)> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::most;
-
-    #[test]
-    fn the_most_that_fits_is_found_from_anywhere() {
-        for max in [0, 1, 2, 7, 64, 100] {
-            for limit in 0..=max {
-                for about in 0..=max + 3 {
-                    assert_eq!(most(about, max, |n| n <= limit), limit, "{about} of {max}");
-                }
-            }
-        }
-    }
-}
+mod tests;
