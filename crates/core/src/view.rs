@@ -334,6 +334,13 @@ impl Block {
     pub fn is_result(&self) -> bool {
         matches!(self.kind, BlockKind::Result { .. })
     }
+
+    /// Whether this is reasoning. Providers leave out that of earlier turns, void it or show the
+    /// model a summary at most, so that no name counts as known because reasoning holds it.
+    #[must_use]
+    pub fn is_reasoning(&self) -> bool {
+        matches!(self.kind, BlockKind::Reasoning { .. })
+    }
 }
 
 /// The typed reading of one event.

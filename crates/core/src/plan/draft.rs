@@ -23,7 +23,7 @@ use crate::recap::words::{Words, words};
 use crate::reduce::{Edited, Middle, State, reducer};
 use crate::tools::ToolTable;
 use crate::unit::Unit;
-use crate::view::{BlockKind, Origin};
+use crate::view::{Block, BlockKind, Origin};
 
 /// What stands between head and tail.
 pub(super) struct Draft {
@@ -404,11 +404,15 @@ fn edited_blocks(kept: &[(usize, Vec<(usize, Edited)>)]) -> Vec<(usize, usize)> 
     kept.iter().flat_map(|(at, edits)| edits.iter().map(|(block, _)| (*at, *block))).collect()
 }
 
-/// All text that the context carries beside the recap.
+/// All that the context says beside the recap: texts, calls and results as they stay.
 fn elsewhere(log: &Log, layout: &Layout, kept: &[(usize, Vec<(usize, Edited)>)]) -> Vec<String> {
     let events = log.events();
     let ends = (0..layout.head_end).chain(layout.tail_start..events.len());
-    let mut texts: Vec<String> = ends.map(|at| events[at].text().into_owned()).collect();
+    let mut texts = Vec::new();
+    for at in ends {
+        let event = &events[at];
+        texts.extend(event.view.blocks.iter().flat_map(|block| said(event, block)));
+    }
     for (at, edits) in kept {
         let event = &events[*at];
         for (index, block) in event.view.blocks.iter().enumerate() {
@@ -417,11 +421,21 @@ fn elsewhere(log: &Log, layout: &Layout, kept: &[(usize, Vec<(usize, Edited)>)])
                     texts.push(text.clone())
                 }
                 Some(_) => {}
-                None => texts.push(block.text(&event.bytes).into_owned()),
+                None => texts.extend(said(event, block)),
             }
         }
     }
     texts
+}
+
+/// What a block says, and the name of a call. Nothing for reasoning.
+fn said(event: &Event, block: &Block) -> impl Iterator<Item = String> {
+    let name = match &block.kind {
+        BlockKind::Call { name, .. } => name.map(|name| name.decode(&event.bytes).into_owned()),
+        _ => None,
+    };
+    let text = (!block.is_reasoning()).then(|| block.text(&event.bytes).into_owned());
+    text.into_iter().chain(name)
 }
 
 /// Runs of consecutive numbers.

@@ -161,7 +161,7 @@ impl Gathered {
         for (at, index) in blocks {
             let event = &events[*at];
             let block = &event.view.blocks[*index];
-            if matches!(block.kind, BlockKind::Reasoning { .. } | BlockKind::Opaque) {
+            if block.is_reasoning() {
                 continue;
             }
             let text = block.text(&event.bytes);
@@ -205,7 +205,7 @@ impl Gathered {
             self.add_request(event.seq, &text);
         }
         for (index, block) in view.blocks.iter().enumerate() {
-            if matches!(block.kind, BlockKind::Reasoning { .. } | BlockKind::Opaque) {
+            if block.is_reasoning() {
                 continue;
             }
             let text = block.text_with(&event.bytes, scratch);

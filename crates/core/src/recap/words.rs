@@ -12,7 +12,7 @@ use crate::recap::ordinary::is_ordinary;
 use crate::recap::rank::sort_best;
 use crate::recap::redact::{REPLACEMENT, Redactor};
 use crate::recap::{END, section};
-use crate::view::{Block, BlockKind, Origin, Role};
+use crate::view::{Block, Origin, Role};
 
 /// A word that occurs more often is no name that gets lost. The bound of the second ruler of a
 /// replay (docs/MEASURES.md): that ruler is no guard over this list.
@@ -81,7 +81,7 @@ impl Words {
 
     /// Takes in a block, and says how many bytes it has.
     fn add(&mut self, event: &Event, block: &Block) -> usize {
-        if matches!(block.kind, BlockKind::Reasoning { .. } | BlockKind::Opaque) {
+        if block.is_reasoning() {
             return 0;
         }
         let text = block.text(&event.bytes);
