@@ -7,7 +7,11 @@ use unicode_width::UnicodeWidthStr;
 
 /// A sentence of the engine with its figures as [`number`] writes them.
 pub fn grouped(text: &str) -> String {
-    let figure = |word: &str| word.parse::<u64>().map_or(word.to_owned(), number);
+    let figure = |word: &str| {
+        let digits = word.trim_end_matches([',', ':', ';', '.']);
+        let mark = &word[digits.len()..];
+        digits.parse::<u64>().map_or(word.to_owned(), |figure| number(figure) + mark)
+    };
     text.split(' ').map(figure).collect::<Vec<_>>().join(" ")
 }
 
@@ -114,6 +118,10 @@ mod tests {
     #[test]
     fn times_and_counts() {
         assert_eq!(time(1_795_315_211_999), "2026-11-22 02:40:11 UTC");
+        assert_eq!(
+            grouped("need 12345, have 1000: a 5,x 7 1.5"),
+            "need 12,345, have 1,000: a 5,x 7 1.5"
+        );
         assert_eq!(
             (plural(1, "fold"), plural(1_200, "fold")),
             ("1 fold".into(), "1,200 folds".into())

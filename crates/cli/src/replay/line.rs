@@ -9,7 +9,7 @@ use crate::replay::work::Ran;
 pub struct Line<'a> {
     pub run: &'a Run,
     pub ran: &'a Ran,
-    /// Stayed within the window, valid, in every conversation: may win.
+    /// Stayed within the window, valid, in every conversation that any got through: may win.
     pub fair: bool,
     /// No other fair one is better at one of recall and cost, and not worse at the other.
     pub front: bool,
@@ -20,9 +20,9 @@ impl Line<'_> {
         &self.ran.totals
     }
 
-    /// Why conversations were left out.
-    pub fn failed(&self) -> impl Iterator<Item = &String> {
-        self.ran.each.iter().filter_map(|(_, found)| found.as_ref().err())
+    /// The numbers of the conversations that were left out, and why.
+    pub fn failed(&self) -> impl Iterator<Item = (usize, &str)> {
+        self.ran.each.iter().filter_map(|(at, found)| Some((*at, found.as_ref().err()?.as_str())))
     }
 
     /// Its name, and its form where that is not the usual one.

@@ -1,13 +1,15 @@
 //! The comparison in the terminal: what was kept and what it costs, one line a strategy.
 
+use std::collections::HashSet;
+
 use midfold::core::replay::{Measures, Prices, Share, percentile};
 use unicode_width::UnicodeWidthStr;
 
 use crate::output::{Color, Style};
 use crate::replay::chart;
 use crate::replay::line::Line;
-use crate::replay::strategies::Run;
-use crate::replay::work::{Outcome, Ran};
+use crate::replay::strategies::{Kind, Run};
+use crate::replay::work::{About, Outcome, Ran};
 use crate::words::{grouped, number, plural, wrap};
 
 /// Columns between two cells; the mark of the best stands in the first of them.
@@ -47,6 +49,8 @@ pub fn report(style: &Style, runs: &[Run], outcome: &Outcome, prices: &Prices) -
         let lines = lines(all);
         shown += usize::from(lines.iter().any(|line| line.ran.conversations > 0));
         out += &one_window(style, *window, &lines, prices, &mut columns);
+        out += &left_out(style, &lines, &outcome.conversations);
+        out += &chart::picture(style, &lines);
     }
     if shown > 0 {
         out += &legend(style, prices, &columns);
@@ -58,11 +62,21 @@ pub fn report(style: &Style, runs: &[Run], outcome: &Outcome, prices: &Prices) -
 fn lines<'a>(all: impl Iterator<Item = (&'a Run, &'a Ran)>) -> Vec<Line<'a>> {
     let line = |(run, ran): (&'a Run, &'a Ran)| {
         let sum = &ran.totals;
-        let whole = ran.each.iter().all(|(_, found)| found.is_ok());
-        let fair = sum.requests > 0 && sum.over == 0 && sum.invalid == 0 && whole;
+        let fair = sum.requests > 0 && sum.over == 0 && sum.invalid == 0;
         Line { run, ran, fair, front: false }
     };
     let mut lines: Vec<Line<'a>> = all.map(line).collect();
+    // What none but the raw history got through says nothing about any of them.
+    let through: HashSet<usize> = lines
+        .iter()
+        .filter(|line| !matches!(line.run.kind, Kind::Raw))
+        .flat_map(|line| line.ran.each.iter().filter(|(_, found)| found.is_ok()))
+        .map(|(at, _)| *at)
+        .collect();
+    for line in &mut lines {
+        let missing = line.failed().any(|(at, _)| through.contains(&at));
+        line.fair &= !missing;
+    }
     let figures = |line: &Line<'_>| (line.sum().at_risk.ratio(), line.sum().cost_ratio());
     let fair: Vec<(f64, f64)> = lines.iter().filter(|line| line.fair).map(figures).collect();
     for line in &mut lines {
@@ -110,21 +124,38 @@ fn one_window(
         out += "\n";
         out += &paragraph(style, Color::Dim, &text);
     }
+    out
+}
+
+/// Which conversations a strategy did not get through, and why the first.
+fn left_out(style: &Style, lines: &[Line<'_>], conversations: &[About]) -> String {
+    /// So many are named.
+    const NAMED: usize = 3;
+    let mut out = String::new();
     for line in lines {
-        let failed = line.failed().count() as u64;
-        if let Some(first) = line.failed().next() {
-            let text = format!(
-                "{}: {} of {} left out, and not in its figures: {}",
-                line.label(),
-                failed,
-                plural(conversations as u64, "conversation"),
-                grouped(first)
-            );
-            out += "\n";
-            out += &paragraph(style, Color::Yellow, &text);
+        let failed: Vec<_> = line.failed().collect();
+        let Some((_, why)) = failed.first() else { continue };
+        let name = |(at, _): &(usize, &str)| {
+            let name = conversations.get(*at).map_or("", |about| about.name.as_str());
+            name.rsplit('/').next().unwrap_or(name).to_owned()
+        };
+        let mut names = failed.iter().take(NAMED).map(name).collect::<Vec<_>>().join(", ");
+        let more = failed.len().saturating_sub(NAMED);
+        if more > 0 {
+            names += &format!(" and {more} more");
         }
+        let text = format!(
+            "{}: {} of {} left out, and not in its figures: {names}. {}: {}",
+            line.label(),
+            failed.len(),
+            plural(line.ran.conversations as u64, "conversation"),
+            if failed.len() > 1 { "The first" } else { "Why" },
+            grouped(why)
+        );
+        out += "\n";
+        out += &paragraph(style, Color::Yellow, &text);
     }
-    out + &chart::picture(style, lines)
+    out
 }
 
 /// Text over the whole width, under the table.
@@ -333,7 +364,8 @@ fn legend(style: &Style, prices: &Prices, shown: &[&str]) -> String {
         style,
         Color::Dim,
         "* best of its column; ◆ no other is better at one of at risk and cost and as good at the \
-         other. Both among strategies with every conversation, none over the window, none invalid.",
+         other. Both among strategies that got through every conversation that any did, none over \
+         the window, none invalid.",
     );
     out
 }

@@ -246,6 +246,32 @@ fn an_engine_that_fails_is_left_out_with_its_words() {
     }
 }
 
+#[test]
+fn what_is_left_out_is_named() {
+    let folder = folder("named");
+    for (name, rounds) in [("fits.jsonl", 6), ("grows.jsonl", 6)] {
+        let mut lines = midfold_testkit::coding_session(7, rounds);
+        if name == "grows.jsonl" {
+            // One step that no window of this size holds, however much is folded.
+            let text = "all work and no play ".repeat(12_000);
+            lines.push(format!(r#"{{"role":"user","content":"{text}"}}"#));
+            lines.push(r#"{"role":"assistant","content":"Done."}"#.to_owned());
+        }
+        fs::write(folder.join(name), lines.join("\n")).unwrap();
+    }
+    let folder = folder.display().to_string();
+    let text = stdout(&["replay", &folder, "--window", "16k", "--preset", "default,hermes"], b"");
+    let folded = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    for strategy in ["default", "hermes"] {
+        let says = format!(
+            "{strategy}: 1 of 2 conversations left out, and not in its figures: grows.jsonl. Why: "
+        );
+        assert!(folded.contains(&says), "{text}");
+    }
+    // Neither got through it, so that it says nothing about either: one of them is the best.
+    assert!(folded.contains("◆ default"), "{text}");
+}
+
 /// What an engine made of six conversations, which are two at a time.
 fn engine_of_many(test: &str, command: impl FnOnce(&Path) -> String) -> Vec<Value> {
     let tmp = folder(test);
