@@ -127,3 +127,35 @@ fn what_is_hidden_elsewhere_is_no_word() {
     assert!(!list.contains("about"), "says nothing: {list}");
     assert!(!recap.contains("Correcthorse") && !recap.contains("battery"), "{recap}");
 }
+
+/// Reasoning of the tail and of the head is no place where a name or a word stands: providers
+/// leave it out of later requests.
+#[test]
+fn what_only_reasoning_says_again_is_named() {
+    let row = |role: &str, content: String| json!({ "role": role, "content": content }).to_string();
+    let filler = "So it goes on and on. ".repeat(100);
+    let mut rows = vec![row("user", "Set it up.".to_owned())];
+    let said = "See settle_window in the marmalade quota. ".to_owned() + &filler;
+    rows.push(row("assistant", said));
+    for _ in 0..4 {
+        rows.push(row("user", "Go on.".to_owned()));
+        rows.push(row("assistant", filler.clone()));
+    }
+    rows.push(row("user", "And then?".to_owned()));
+    let thought = "I think of settle_window and the marmalade quota.";
+    rows.push(
+        json!({ "role": "assistant", "content": "Done.", "reasoning_content": thought })
+            .to_string(),
+    );
+    let mut session = open(&rows, policy(0.3));
+    let fold = fold(&mut session, 3_000);
+    let kept: String = session
+        .view()
+        .pieces()
+        .map(|piece| String::from_utf8_lossy(&piece.bytes).into_owned())
+        .collect();
+    assert!(kept.contains(thought), "it is there, and does not count");
+    let recap = &fold.recap.as_ref().unwrap().text;
+    assert!(recap.contains("names: settle_window"), "{recap}");
+    assert!(listed(&fold).contains(&"marmalade".to_owned()), "{recap}");
+}

@@ -14,7 +14,7 @@ use crate::recap::escape;
 use crate::recap::frame::Frame;
 use crate::recap::gather::{FileUse, Gathered, Quote};
 use crate::recap::parse::file_entry;
-use crate::recap::rank::{rank, with_parts};
+use crate::recap::rank::{Ranked, rank, with_parts};
 use crate::recap::redact::Redactor;
 use crate::recap::rules::is_strict;
 use crate::recap::words::{LABEL, words};
@@ -97,11 +97,12 @@ pub fn compose(gathered: &Gathered, frame: &Frame<'_>) -> Composed {
     let (text, redacted) = Redactor::shared().redact(&writer.out);
     let text = text.into_owned();
     let (best, lost) = ranked.best.split_at(named);
-    let kept = ranked.said.iter().chain(best).flat_map(|id| with_parts(id));
+    let best = best.iter().map(|ranked| ranked.id);
+    let kept = ranked.said.iter().copied().chain(best).flat_map(with_parts);
     Composed {
         tokens: u64::from(frame.counter.count(&text, Content::Prose)),
         kept: IdList::of(kept, 0),
-        lost: IdList::of(lost.iter().copied(), ranked.rest),
+        lost: IdList::of(lost.iter().map(|ranked| ranked.id), ranked.rest),
         files: named_files(gathered, &sections),
         text,
         redacted,
@@ -330,11 +331,13 @@ impl Writer<'_> {
         }
     }
 
-    /// Writes as many identifiers as fit, best first, and says how many.
-    fn identifiers(&mut self, ranked: &[&str]) -> usize {
+    /// Writes as many identifiers as fit and says how many. The best by what they are worth are
+    /// taken, and stand in the order of their hope: the next fold reads the hope of a name off its
+    /// place, and what a name costs must not count anew at every fold.
+    fn identifiers(&mut self, ranked: &[Ranked<'_>]) -> usize {
         let room = self.left.saturating_sub(self.cost(&identifier_lines(&[])));
-        let mut n = self.fitting(ranked, room);
-        let ranked: Vec<_> = ranked[..n].iter().map(|id| (class_of(id), *id)).collect();
+        let names: Vec<&str> = ranked.iter().map(|ranked| ranked.id).collect();
+        let mut n = self.fitting(&names, room);
         // The parts were counted apart; the whole decides.
         while n > 0 {
             let text = identifier_lines(&ranked[..n]);
@@ -387,12 +390,15 @@ impl Writer<'_> {
     }
 }
 
-fn identifier_lines(ranked: &[(IdClass, &str)]) -> String {
+/// The lines of the section, a class each.
+fn identifier_lines(ranked: &[Ranked<'_>]) -> String {
+    let mut hopeful: Vec<_> = ranked.iter().map(|ranked| (class_of(ranked.id), ranked)).collect();
+    hopeful.sort_by_key(|(_, ranked)| Reverse(ranked.hope));
     let mut text = format!("### {}\n", section::IDENTIFIERS);
     for (label, class) in
         [("paths", IdClass::Path), ("names", IdClass::Symbol), ("values", IdClass::Value)]
     {
-        let mut ids = ranked.iter().filter(|(of, _)| *of == class).map(|(_, id)| id).peekable();
+        let mut ids = hopeful.iter().filter(|(of, _)| *of == class).map(|(_, r)| r.id).peekable();
         if ids.peek().is_some() {
             text.push_str(label);
             text.push(':');

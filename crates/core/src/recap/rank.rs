@@ -12,10 +12,19 @@ use crate::recap::gather::Gathered;
 use crate::recap::idtable::IdUse;
 use crate::recap::parse::CARRIED_WEIGHT;
 
+/// An identifier that needs a place.
+#[derive(Clone, Copy)]
+pub(super) struct Ranked<'a> {
+    /// The identifier.
+    pub id: &'a str,
+    /// How likely it is used again.
+    pub hope: i64,
+}
+
 /// Identifiers by what they are worth.
 pub(super) struct Ranking<'a> {
     /// The best of those that need a place, best first.
-    pub best: Vec<&'a str>,
+    pub best: Vec<Ranked<'a>>,
     /// How many more there are.
     pub rest: usize,
     /// Those that stand in the context already, as many as a record shows best first.
@@ -37,8 +46,8 @@ pub(super) fn rank<'a>(
     room: usize,
 ) -> Ranking<'a> {
     let mut hopeless = 0;
-    let mut already: Vec<(Reverse<i64>, u32, &str)> = Vec::new();
-    let mut ranked: Vec<(Reverse<i64>, u32, &str)> = Vec::with_capacity(gathered.ids.len());
+    let mut already: Vec<(Reverse<i64>, u32, &str, i64)> = Vec::new();
+    let mut ranked: Vec<(Reverse<i64>, u32, &str, i64)> = Vec::with_capacity(gathered.ids.len());
     for (id, used) in gathered.ids.iter() {
         let named = frame.elsewhere.contains(id) || said.contains(id);
         let hope = hope(id, used, frame.focus);
@@ -50,15 +59,18 @@ pub(super) fn rank<'a>(
             }
             false => &mut ranked,
         };
-        list.push((Reverse(worth(id, hope) + aged(used, gathered)), used.first, id));
+        list.push((Reverse(worth(id, hope) + aged(used, gathered)), used.first, id, hope));
     }
     let all = ranked.len() + hopeless;
     let most = room.saturating_add(IdList::SHOWN);
     sort_best(&mut ranked, most);
     ranked.truncate(most);
     sort_best(&mut already, IdList::SHOWN);
-    let names = |list: Vec<(_, _, &'a str)>| list.into_iter().map(|(_, _, id)| id).collect();
-    Ranking { rest: all - ranked.len(), best: names(ranked), said: names(already) }
+    Ranking {
+        rest: all - ranked.len(),
+        best: ranked.into_iter().map(|(_, _, id, hope)| Ranked { id, hope }).collect(),
+        said: already.into_iter().map(|(_, _, id, _)| id).collect(),
+    }
 }
 
 /// Puts the first `keep` in order: most of a span cannot be named.
@@ -71,25 +83,23 @@ pub(super) fn sort_best<T: Ord>(list: &mut [T], keep: usize) {
 }
 
 /// What tells whether an identifier will be used again: a logistic regression over replayed
-/// sessions, its weights then varied in replay (docs/PRESETS.md). All in hundredths of a natural
-/// logarithm of the odds; an identifier that one result showed has 24, which is odds of 1 to 16.
+/// sessions to begin with, the weights then varied in replay, crosswise between two sets of
+/// sessions (docs/PRESETS.md). Only how they stand to each other matters.
 mod weight {
     /// The assistant used it at all; what it used it uses again.
-    pub const SAID: i64 = 70;
+    pub const SAID: i64 = 160;
     /// For each doubling of the texts of the assistant that hold it, four times.
-    pub const OFTEN_SAID: i64 = 10;
+    pub const OFTEN_SAID: i64 = 14;
     /// The same for the user's.
-    pub const OFTEN_USER: i64 = 10;
-    /// The same for results: how often a result shows it says little.
-    pub const OFTEN_RESULT: i64 = 6;
-    /// It comes from an earlier recap: from its end …
-    pub const CARRIED: i64 = -80;
-    /// … and what the beginning is above that.
-    pub const CARRIED_FIRST: i64 = 300;
+    pub const OFTEN_USER: i64 = 20;
+    /// The same for results: how often a result shows it says less.
+    pub const OFTEN_RESULT: i64 = 10;
+    /// An earlier recap named it first; this falls to nothing at its last.
+    pub const CARRIED_FIRST: i64 = 150;
     /// A number that the assistant never used: line numbers, sizes, measurements.
-    pub const NUMBER: i64 = -110;
+    pub const NUMBER: i64 = -60;
     /// A compound with a colon, whose parts stand alone more often than not.
-    pub const COMPOUND: i64 = -80;
+    pub const COMPOUND: i64 = -40;
     /// A line number and what the line begins with, which only a result has: the hit of a search.
     pub const HIT: i64 = -100;
     /// For each doubling of its age in texts, four times, beyond the newest …
@@ -100,11 +110,12 @@ mod weight {
     pub const FOCUS: i64 = 1_000;
     /// For each doubling of the length, four times: less than proportional, because the odds of
     /// the short are no better known than those of the long.
-    pub const LENGTH: i64 = -13;
+    pub const LENGTH: i64 = -22;
 }
 
-/// Odds of about one in a hundred: what has less gets no place even where there is one.
-const LEAST_HOPE: i64 = -170;
+/// What has less gets no place even where there is one, such as the hit of a search that one result
+/// showed: such a list has no end, and next to nothing of it is used again.
+const LEAST_HOPE: i64 = -60;
 
 /// How likely an identifier is used again.
 pub(super) fn hope(id: &str, used: &IdUse, focus: &[String]) -> i64 {
@@ -118,10 +129,7 @@ pub(super) fn hope(id: &str, used: &IdUse, focus: &[String]) -> i64 {
     } else if is_hit(id) {
         hope += weight::HIT;
     }
-    if used.carried > 0 {
-        let rank = weight::CARRIED_FIRST * i64::from(used.carried) / i64::from(CARRIED_WEIGHT);
-        hope += weight::CARRIED + rank;
-    }
+    hope += weight::CARRIED_FIRST * i64::from(used.carried) / i64::from(CARRIED_WEIGHT);
     if id.contains(':') && !id.contains("://") {
         hope += weight::COMPOUND;
     }
@@ -208,12 +216,13 @@ mod tests {
     }
 
     #[test]
-    fn numbers_that_only_results_showed_run_out_of_hope() {
-        let old = IdUse { carried: 1, ..IdUse::default() };
-        assert!(hope("75.92555", &old, &[]) < LEAST_HOPE);
-        assert!(hope("term3_err", &old, &[]) >= LEAST_HOPE);
+    fn hits_of_a_search_run_out_of_hope() {
+        let shown = IdUse { result: 1, ..IdUse::default() };
+        assert!(hope("12:def", &shown, &[]) < LEAST_HOPE);
+        assert!(hope("75.92555", &shown, &[]) >= LEAST_HOPE);
+        assert!(hope("75.92555", &shown, &[]) < hope("term3_err", &shown, &[]));
         let said = IdUse { said: 1, ..IdUse::default() };
-        assert!(hope("5432", &said, &[]) > 0);
+        assert!(hope("12:def", &said, &[]) > hope("term3_err", &shown, &[]));
     }
 
     #[test]
