@@ -135,11 +135,8 @@ fn left_out(style: &Style, lines: &[Line<'_>], conversations: &[About]) -> Strin
     for line in lines {
         let failed: Vec<_> = line.failed().collect();
         let Some((_, why)) = failed.first() else { continue };
-        let name = |(at, _): &(usize, &str)| {
-            let name = conversations.get(*at).map_or("", |about| about.name.as_str());
-            name.rsplit('/').next().unwrap_or(name).to_owned()
-        };
-        let mut names = failed.iter().take(NAMED).map(name).collect::<Vec<_>>().join(", ");
+        let about = failed.iter().take(NAMED).filter_map(|(at, _)| conversations.get(*at));
+        let mut names = about.map(|about| about.name.as_str()).collect::<Vec<_>>().join(", ");
         let more = failed.len().saturating_sub(NAMED);
         if more > 0 {
             names += &format!(" and {more} more");
