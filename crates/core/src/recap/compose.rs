@@ -335,12 +335,14 @@ impl Writer<'_> {
     /// taken, and stand in the order of their hope: the next fold reads the hope of a name off its
     /// place, and what a name costs must not count anew at every fold.
     fn identifiers(&mut self, ranked: &[Ranked<'_>]) -> usize {
-        let room = self.left.saturating_sub(self.cost(&identifier_lines(&[])));
+        let room = self.left.saturating_sub(self.cost(&identifier_lines(&[], 0)));
         let names: Vec<&str> = ranked.iter().map(|ranked| ranked.id).collect();
         let mut n = self.fitting(&names, room);
+        let mut places: Vec<_> = (0..n).map(|at| (at, class_of(names[at]), names[at])).collect();
+        places.sort_by_key(|(at, ..)| Reverse(ranked[*at].hope));
         // The parts were counted apart; the whole decides.
         while n > 0 {
-            let text = identifier_lines(&ranked[..n]);
+            let text = identifier_lines(&places, n);
             let cost = self.cost(&text);
             if cost <= self.left {
                 self.left -= cost;
@@ -390,15 +392,14 @@ impl Writer<'_> {
     }
 }
 
-/// The lines of the section, a class each.
-fn identifier_lines(ranked: &[Ranked<'_>]) -> String {
-    let mut hopeful: Vec<_> = ranked.iter().map(|ranked| (class_of(ranked.id), ranked)).collect();
-    hopeful.sort_by_key(|(_, ranked)| Reverse(ranked.hope));
+/// The lines of the section, a class each, of the names whose rank is below `n`.
+fn identifier_lines(places: &[(usize, IdClass, &str)], n: usize) -> String {
     let mut text = format!("### {}\n", section::IDENTIFIERS);
     for (label, class) in
         [("paths", IdClass::Path), ("names", IdClass::Symbol), ("values", IdClass::Value)]
     {
-        let mut ids = hopeful.iter().filter(|(of, _)| *of == class).map(|(_, r)| r.id).peekable();
+        let shown = places.iter().filter(|(rank, of, _)| *rank < n && *of == class);
+        let mut ids = shown.map(|(_, _, id)| id).peekable();
         if ids.peek().is_some() {
             text.push_str(label);
             text.push(':');
