@@ -30,6 +30,10 @@ const LONGEST: usize = 160;
 /// Longest part of a line that is looked at.
 const LINE: usize = 240;
 
+/// How a line ends that says so of a command or a file, after at most this many characters.
+const MISSING: [&str; 2] = ["command not found", "no such file or directory"];
+const BEFORE_MISSING: usize = 120;
+
 /// What a word in a result hints at. Only lines that hold one are read with a regex: most results
 /// hold none, and a conversation holds ten thousand results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,7 +73,8 @@ const HINTS: &[(&str, Hint)] = &[
     ("could not compile", Hint::Totals),
 ];
 
-/// The patterns, compiled once. The table is constant and tests use all of it.
+/// The patterns, compiled once: their classes are of ASCII, those of Unicode take long to compile.
+/// The table is constant and tests use all of it.
 struct Patterns {
     words: AhoCorasick,
     exit: Vec<Regex>,
@@ -84,22 +89,21 @@ static PATTERNS: LazyLock<Option<Patterns>> = LazyLock::new(|| {
         .build(HINTS.iter().map(|(word, _)| word))
         .ok()?;
     let exit = [
-        r"<(?:returncode|exit_code|exitcode)>\s*(-?\d{1,10})\s*</",
-        r#""(?:exit_code|exitCode|returncode|return_code)"\s*:\s*(-?\d{1,10})\b"#,
-        r"(?i)^\W{0,4}(?:process |command )?exit(?:ed|s)?(?: with)?[ _-]?(?:exit )?(?:code|status)?\s*[:=]?\s*(-?\d{1,10})\b\W{0,3}$",
-        r"(?i)\b(?:process|command|script)\s(?:exited|finished|failed|completed)\swith\s(?:exit |return )?(?:code|status):?\s(-?\d{1,10})\b",
-        r"(?i)[\[(](?:command |process )?(?:exit|exited|exit code|exit status)(?: with)?(?: code)?:?\s(-?\d{1,10})[\])]",
+        r"<(?:returncode|exit_code|exitcode)>\s*(-?[0-9]{1,10})\s*</",
+        r#""(?:exit_code|exitCode|returncode|return_code)"\s*:\s*(-?[0-9]{1,10})(?-u:\b)"#,
+        r"(?i)^[^0-9A-Za-z_]{0,4}(?:process |command )?exit(?:ed|s)?(?: with)?[ _-]?(?:exit )?(?:code|status)?\s*[:=]?\s*(-?[0-9]{1,10})(?-u:\b)[^0-9A-Za-z_]{0,3}$",
+        r"(?i)(?-u:\b)(?:process|command|script)\s(?:exited|finished|failed|completed)\swith\s(?:exit |return )?(?:code|status):?\s(-?[0-9]{1,10})(?-u:\b)",
+        r"(?i)[\[(](?:command |process )?(?:exit|exited|exit code|exit status)(?: with)?(?: code)?:?\s(-?[0-9]{1,10})[\])]",
     ];
     let error = concat!(
-        r"(?i)^\W{0,8}(?:\[?error\b|fatal:|panic(?:ked)?\b|traceback \(most recent|tool_use_error|",
-        r"exception\b|[a-z_.]{0,60}(?:error|exception): |permission denied|bash: |",
-        r".{0,120}(?:command not found|no such file or directory)$)|",
+        r"(?i)^[^0-9A-Za-z_]{0,8}(?:\[?error(?-u:\b)|fatal:|panic(?:ked)?(?-u:\b)|traceback \(most recent|tool_use_error|",
+        r"exception(?-u:\b)|[a-z_.]{0,60}(?:error|exception): |permission denied|bash: )|",
         r#"^\{"(?:error|success"\s*:\s*false)"#,
     );
     let totals = concat!(
-        r"^(?:=+ .*\b\d+ (?:passed|failed|errors?|skipped)\b.* =+|test result: .*|",
-        r"(?:FAILED|OK) ?\(.*\)|Ran \d+ tests? in .*|Tests:\s.*\b(?:passed|failed)\b.*|",
-        r"\s*\d+ (?:passing|failing)\b.*|\d+ (?:passed|failed)(?:, \d+ \w+)*(?: in .*)?|",
+        r"^(?:=+ .*(?-u:\b)[0-9]+ (?:passed|failed|errors?|skipped)(?-u:\b).* =+|test result: .*|",
+        r"(?:FAILED|OK) ?\(.*\)|Ran [0-9]+ tests? in .*|Tests:\s.*(?-u:\b)(?:passed|failed)(?-u:\b).*|",
+        r"\s*[0-9]+ (?:passing|failing)(?-u:\b).*|[0-9]+ (?:passed|failed)(?:, [0-9]+ [0-9A-Za-z_]+)*(?: in .*)?|",
         r"(?:FAIL|ok)\t\S+\t.*|error: could not compile .*)$",
     );
     Some(Patterns {
@@ -164,7 +168,7 @@ fn said(window: &str) -> Said<'_> {
             }
             Hint::Error if said.error.is_none() => {
                 let part = clip(line, 0);
-                said.error = patterns.error.is_match(part).then_some(part);
+                said.error = (patterns.error.is_match(part) || is_missing(part)).then_some(part);
             }
             _ => {}
         }
@@ -174,6 +178,16 @@ fn said(window: &str) -> Said<'_> {
         }
     }
     said
+}
+
+/// Whether a line ends by saying that something is not there.
+fn is_missing(line: &str) -> bool {
+    MISSING.iter().any(|end| {
+        let at = line.len().checked_sub(end.len());
+        at.and_then(|at| line.split_at_checked(at)).is_some_and(|(before, last)| {
+            last.eq_ignore_ascii_case(end) && before.chars().count() <= BEFORE_MISSING
+        })
+    })
 }
 
 /// At most [`LINE`] bytes of a line from `start`, cut at character borders.

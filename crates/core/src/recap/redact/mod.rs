@@ -6,6 +6,7 @@
 
 mod judge;
 mod rules;
+mod value;
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -16,6 +17,7 @@ use regex::Regex;
 
 use judge::Judge;
 use rules::{Lead, RULES};
+use value::Place;
 
 /// What stands in the place of a secret.
 pub const REPLACEMENT: &str = "[REDACTED]";
@@ -49,6 +51,7 @@ pub struct Redactor {
 struct Compiled {
     pattern: &'static str,
     regex: OnceLock<Option<Regex>>,
+    place: Place,
     lead: Lead,
     judge: Judge,
 }
@@ -79,6 +82,7 @@ impl Redactor {
             rules.push(Compiled {
                 pattern: rule.pattern,
                 regex: OnceLock::new(),
+                place: rule.place,
                 lead: rule.lead,
                 judge: rule.judge,
             });
@@ -130,8 +134,15 @@ impl Compiled {
         let start = self.lead.start(text, hit.start)?;
         let captures = self.regex()?.captures(&text[start..])?;
         let whole = captures.get(0)?;
-        let secret = captures.iter().skip(1).flatten().next().unwrap_or(whole);
-        let (mut from, mut to) = (start + secret.start(), start + secret.end());
+        let rest = start + whole.end();
+        let (mut from, mut to) = match self.place {
+            Place::Matched => {
+                let secret = captures.iter().skip(1).flatten().next().unwrap_or(whole);
+                (start + secret.start(), start + secret.end())
+            }
+            Place::Assigned => shifted(value::assigned(&text[rest..])?, rest),
+            Place::UrlPassword => shifted(value::url_password(&text[rest..])?, rest),
+        };
         if self.judge == Judge::Block {
             (from, to) = (start, block_end(text, to));
         }
@@ -139,6 +150,10 @@ impl Compiled {
         let kept = !text[from..to].contains(REPLACEMENT) || self.judge == Judge::Block;
         (kept && self.judge.is_secret(&text[from..to], quoted)).then_some(from..to)
     }
+}
+
+fn shifted(range: Range<usize>, by: usize) -> (usize, usize) {
+    (by + range.start, by + range.end)
 }
 
 /// The end of a private key whose header ends at `from`: after its last line, or, where the block
