@@ -16,33 +16,44 @@ use std::borrow::Cow;
 #[must_use]
 pub fn decode(token: &[u8]) -> Cow<'_, str> {
     let inner = strip_quotes(token);
-    // The strict check is several times faster than the lossy one, and nearly always enough.
-    let text = match std::str::from_utf8(inner) {
-        Ok(text) => Cow::Borrowed(text),
-        Err(_) => String::from_utf8_lossy(inner),
+    let Some(first) = memchr::memchr(b'\\', inner) else {
+        // The strict check is several times faster than the lossy one, and nearly always enough.
+        return match std::str::from_utf8(inner) {
+            Ok(text) => Cow::Borrowed(text),
+            Err(_) => String::from_utf8_lossy(inner),
+        };
     };
-    match memchr::memchr(b'\\', text.as_bytes()) {
-        None => text,
-        Some(first) => {
-            let mut out = String::with_capacity(text.len());
-            decode_escaped(&text, first, &mut out);
-            Cow::Owned(out)
-        }
-    }
+    let mut out = Vec::new();
+    unescape(inner, first, &mut out);
+    Cow::Owned(checked(out, inner))
 }
 
 /// As [`decode`], with `scratch` as the place for text that had to be decoded: whoever reads many
 /// tokens allocates once.
 pub fn decode_with<'a>(token: &'a [u8], scratch: &'a mut String) -> &'a str {
     let inner = strip_quotes(token);
-    let Ok(text) = std::str::from_utf8(inner) else {
-        *scratch = decode(token).into_owned();
+    let Some(first) = memchr::memchr(b'\\', inner) else {
+        if let Ok(text) = std::str::from_utf8(inner) {
+            return text;
+        }
+        *scratch = String::from_utf8_lossy(inner).into_owned();
         return scratch;
     };
-    let Some(first) = memchr::memchr(b'\\', inner) else { return text };
-    scratch.clear();
-    decode_escaped(text, first, scratch);
+    let mut out = std::mem::take(scratch).into_bytes();
+    unescape(inner, first, &mut out);
+    *scratch = checked(out, inner);
     scratch
+}
+
+/// What [`unescape`] made of `inner`, as text. It is valid where `inner` is: every escape becomes
+/// whole characters.
+fn checked(out: Vec<u8>, inner: &[u8]) -> String {
+    String::from_utf8(out).unwrap_or_else(|invalid| {
+        let mut out = invalid.into_bytes();
+        let inner = String::from_utf8_lossy(inner);
+        unescape(inner.as_bytes(), 0, &mut out);
+        String::from_utf8(out).unwrap_or_default()
+    })
 }
 
 /// The bytes inside a JSON string token, where nothing is escaped: they are the text.
@@ -65,59 +76,96 @@ fn strip_quotes(token: &[u8]) -> &[u8] {
     }
 }
 
-/// `first` is the position of the first backslash.
-fn decode_escaped(text: &str, first: usize, out: &mut String) {
-    let mut rest = text;
-    let mut next = Some(first);
-    while let Some(at) = next {
-        out.push_str(&rest[..at]);
-        rest = decode_escape(&rest[at + 1..], out);
-        next = find_backslash(rest.as_bytes());
+/// Decodes `bytes` into `out`; before `first` there is no backslash.
+fn unescape(bytes: &[u8], first: usize, out: &mut Vec<u8>) {
+    out.clear();
+    out.reserve(bytes.len() + CHUNK);
+    out.extend_from_slice(&bytes[..first]);
+    let mut rest = &bytes[first..];
+    while let Some(escape) = copy_plain(rest, out) {
+        rest = decode_escape(escape, out);
     }
-    out.push_str(rest);
 }
 
-/// Escapes come in lines: the next one is mostly near, where a plain loop beats a search.
-fn find_backslash(bytes: &[u8]) -> Option<usize> {
-    const NEAR: usize = 16;
-    let near = bytes.len().min(NEAR);
-    let found = bytes[..near].iter().position(|byte| *byte == b'\\');
-    found.or_else(|| memchr::memchr(b'\\', &bytes[near..]).map(|at| near + at))
+/// Bytes that are looked at together: escapes come in lines, and the next one is mostly near.
+const CHUNK: usize = 16;
+
+/// Copies what stands before the next backslash, and returns what follows that.
+fn copy_plain<'a>(mut rest: &'a [u8], out: &mut Vec<u8>) -> Option<&'a [u8]> {
+    while let Some((chunk, after)) = rest.split_first_chunk::<CHUNK>() {
+        out.extend_from_slice(chunk);
+        let plain = before_backslash(chunk);
+        if plain < CHUNK {
+            out.truncate(out.len() - (CHUNK - plain));
+            return rest.get(plain + 1..);
+        }
+        rest = after;
+    }
+    let plain = rest.iter().position(|byte| *byte == b'\\');
+    out.extend_from_slice(&rest[..plain.unwrap_or(rest.len())]);
+    rest.get(plain? + 1..)
+}
+
+/// How many bytes stand before the first backslash, all of them where there is none.
+fn before_backslash(chunk: &[u8; CHUNK]) -> usize {
+    const ONES: u128 = u128::from_le_bytes([0x01; CHUNK]);
+    const TOPS: u128 = u128::from_le_bytes([0x80; CHUNK]);
+    // A byte that is a backslash is zero now; of the zero bytes the lowest is marked, and no byte
+    // below it.
+    let bytes = u128::from_le_bytes(*chunk) ^ u128::from_le_bytes([b'\\'; CHUNK]);
+    let zeros = bytes.wrapping_sub(ONES) & !bytes & TOPS;
+    zeros.trailing_zeros() as usize / 8
 }
 
 /// Decodes what follows a backslash and returns what is left.
-fn decode_escape<'a>(rest: &'a str, out: &mut String) -> &'a str {
-    let mut chars = rest.chars();
-    match chars.next() {
-        Some('n') => out.push('\n'),
-        Some('t') => out.push('\t'),
-        Some('r') => out.push('\r'),
-        Some('b') => out.push('\u{8}'),
-        Some('f') => out.push('\u{c}'),
-        Some(kind @ ('"' | '\\' | '/')) => out.push(kind),
-        Some('u') => return decode_unicode(chars.as_str(), out),
-        _ => out.push(char::REPLACEMENT_CHARACTER),
+fn decode_escape<'a>(rest: &'a [u8], out: &mut Vec<u8>) -> &'a [u8] {
+    let Some((kind, after)) = rest.split_first() else {
+        push(char::REPLACEMENT_CHARACTER, out);
+        return rest;
+    };
+    match kind {
+        b'n' => out.push(b'\n'),
+        b't' => out.push(b'\t'),
+        b'r' => out.push(b'\r'),
+        b'b' => out.push(0x8),
+        b'f' => out.push(0xc),
+        b'"' | b'\\' | b'/' => out.push(*kind),
+        b'u' => return decode_unicode(after, out),
+        _ => {
+            push(char::REPLACEMENT_CHARACTER, out);
+            return after_char(rest);
+        }
     }
-    chars.as_str()
+    after
 }
 
-fn decode_unicode<'a>(rest: &'a str, out: &mut String) -> &'a str {
-    let Some(first) = hex4(rest.as_bytes()) else {
-        out.push(char::REPLACEMENT_CHARACTER);
+/// What follows the first character.
+fn after_char(rest: &[u8]) -> &[u8] {
+    let more = rest.iter().skip(1).take_while(|byte| **byte & 0xC0 == 0x80).count();
+    &rest[1 + more..]
+}
+
+fn decode_unicode<'a>(rest: &'a [u8], out: &mut Vec<u8>) -> &'a [u8] {
+    let Some(first) = hex4(rest) else {
+        push(char::REPLACEMENT_CHARACTER, out);
         return rest;
     };
     let rest = &rest[4..];
     if (0xD800..0xDC00).contains(&first)
-        && let Some(low) = rest.strip_prefix("\\u")
-        && let Some(second) = hex4(low.as_bytes())
+        && let Some(low) = rest.strip_prefix(b"\\u")
+        && let Some(second) = hex4(low)
         && (0xDC00..0xE000).contains(&second)
     {
         let code = 0x1_0000 + ((first - 0xD800) << 10) + (second - 0xDC00);
-        out.push(char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER));
+        push(char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER), out);
         return &low[4..];
     }
-    out.push(char::from_u32(first).unwrap_or(char::REPLACEMENT_CHARACTER));
+    push(char::from_u32(first).unwrap_or(char::REPLACEMENT_CHARACTER), out);
     rest
+}
+
+fn push(c: char, out: &mut Vec<u8>) {
+    out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
 }
 
 fn hex4(bytes: &[u8]) -> Option<u32> {
@@ -188,9 +236,13 @@ mod tests {
         }
 
         #[test]
-        fn agrees_with_serde_json(text in "\\PC{0,60}") {
-            let token = serde_json::to_string(&text).unwrap();
-            proptest::prop_assert_eq!(decode(token.as_bytes()), text.as_str());
+        fn agrees_with_serde_json(
+            pieces in proptest::collection::vec(
+                r#"[a-z é漢]{0,40}|\\[nrtbf"/\\]|\\u00[0-9a-f]{2}|\\u[4-9a-c][0-9A-F]{3}|\\ud83e\\udd80"#, 0..12),
+        ) {
+            let token = format!("\"{}\"", pieces.concat());
+            let wanted: String = serde_json::from_str(&token).unwrap();
+            proptest::prop_assert_eq!(decode(token.as_bytes()), wanted.as_str());
         }
     }
 
@@ -202,5 +254,7 @@ mod tests {
         assert_eq!(decode(br#""\q""#), "\u{FFFD}");
         assert_eq!(decode(br#""a\u12""#), "a\u{FFFD}12");
         assert_eq!(decode(b"\"a\xff\\n\""), "a\u{FFFD}\n");
+        assert_eq!(decode("\"a\\éb\"".as_bytes()), "a\u{FFFD}b");
+        assert_eq!(decode(b"\"ends in \\\""), "ends in \u{FFFD}");
     }
 }
