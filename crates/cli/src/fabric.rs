@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use midfold::core::replay::{
-    Cell, FoldRow, Prices, Recording, Replayed, Settings, Strategy, message_text, replay,
+    Arguments, Cell, FoldRow, Prices, Recording, Replayed, Settings, Strategy, message_text, replay,
 };
 use midfold::formats::profile;
 use midfold::{Log, Policy, Prepared};
@@ -261,7 +261,7 @@ fn reasons(page: &mut Page<'_>, folds: &[FoldRow], all: &[usize]) {
 fn first_lines(page: &mut Page<'_>, log: &Log, all: &[usize]) {
     for at in all.iter().take(LISTED) {
         let Some(event) = log.events().get(*at) else { continue };
-        let text = message_text(&event.bytes, &event.view);
+        let text = message_text(&event.bytes, &event.view, Arguments::Sent);
         let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
         let line = cut(line.trim(), page.style.width.saturating_sub(24));
         page.text += &format!("      #{at:<5} {} {line}\n", event.view.role.name());

@@ -347,7 +347,7 @@ impl Question<'_> {
             };
         };
         let view = self.log.dialect().view(&piece.bytes);
-        let named = self.needle.is_in(&view.text_of(&piece.bytes, |_| true));
+        let named = self.needle.is_in(&view.plain(&piece.bytes));
         match piece.fate {
             Fate::Repaired(_, why) => Sight::Repaired { named, why },
             Fate::Edited(_) => {
@@ -399,7 +399,7 @@ impl Question<'_> {
                 Entry::Verbatim { from, to } if (*from..*to).contains(&event.seq) => return None,
                 Entry::Edited { seq, bytes } if *seq == event.seq => {
                     let view = self.log.dialect().view(bytes.as_bytes());
-                    let named = self.needle.is_in(&view.text_of(bytes.as_bytes(), |_| true));
+                    let named = self.needle.is_in(&view.plain(bytes.as_bytes()));
                     return (!named).then(|| edit_of(fold, event.seq));
                 }
                 Entry::Marker { .. } => instead = "marker",

@@ -34,10 +34,10 @@ pub struct Event {
 }
 
 impl Event {
-    /// All readable text of the event, for searching.
+    /// All that can be read of the event, for searching ([`View::plain`]).
     #[must_use]
     pub fn text(&self) -> std::borrow::Cow<'_, str> {
-        self.view.text_of(&self.bytes, |_| true)
+        self.view.plain(&self.bytes)
     }
 }
 

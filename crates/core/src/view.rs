@@ -323,6 +323,31 @@ impl Block {
         scratch
     }
 
+    /// The text as its writer meant it: the escapes in the JSON of a call's arguments are resolved,
+    /// so that `\ttheme` in them is a tab and `theme`, and no name `ttheme`. For reading names and
+    /// words; [`Block::text`] is what was written.
+    #[must_use]
+    pub fn plain<'a>(&self, bytes: &'a [u8]) -> Cow<'a, str> {
+        let text = self.text(bytes);
+        if !self.is_call() {
+            return text;
+        }
+        match plain_arguments(&text) {
+            Cow::Owned(plain) => Cow::Owned(plain),
+            Cow::Borrowed(_) => text,
+        }
+    }
+
+    /// As [`Block::plain`], with `scratch` as the place for what has to be decoded.
+    #[must_use]
+    pub fn plain_with<'a>(&self, bytes: &'a [u8], scratch: &'a mut String) -> &'a str {
+        if !self.is_call() {
+            return self.text_with(bytes, scratch);
+        }
+        *scratch = self.plain(bytes).into_owned();
+        scratch
+    }
+
     /// Whether this is a tool call.
     #[must_use]
     pub fn is_call(&self) -> bool {
@@ -340,6 +365,17 @@ impl Block {
     #[must_use]
     pub fn is_reasoning(&self) -> bool {
         matches!(self.kind, BlockKind::Reasoning { .. })
+    }
+}
+
+/// The arguments of a call without the escapes of their JSON. What is no JSON is as it was written:
+/// a patch, a script.
+#[must_use]
+pub fn plain_arguments(arguments: &str) -> Cow<'_, str> {
+    if arguments.trim_start().starts_with(['{', '[']) {
+        jsonstr::decode(arguments.as_bytes())
+    } else {
+        Cow::Borrowed(arguments)
     }
 }
 
@@ -376,6 +412,13 @@ impl View {
             && self.blocks.iter().any(|b| matches!(b.kind, BlockKind::Text | BlockKind::Media))
     }
 
+    /// All that can be read of the event as its writer meant it ([`Block::plain`]), joined by
+    /// newlines: what is searched.
+    #[must_use]
+    pub fn plain<'a>(&self, bytes: &'a [u8]) -> Cow<'a, str> {
+        join(self.blocks.iter().map(|block| block.plain(bytes)))
+    }
+
     /// All readable text of one kind of block, joined by newlines.
     #[must_use]
     pub fn text_of<'a>(
@@ -383,14 +426,17 @@ impl View {
         bytes: &'a [u8],
         wanted: impl Fn(&BlockKind) -> bool,
     ) -> Cow<'a, str> {
-        let mut found = self.blocks.iter().filter(|b| wanted(&b.kind));
-        let Some(first) = found.next() else { return Cow::Borrowed("") };
-        let mut out = first.text(bytes);
-        for block in found {
-            let joined = out.to_mut();
-            joined.push('\n');
-            joined.push_str(&block.text(bytes));
-        }
-        out
+        let wanted = self.blocks.iter().filter(|b| wanted(&b.kind));
+        join(wanted.map(|block| block.text(bytes)))
     }
+}
+
+fn join<'a>(mut texts: impl Iterator<Item = Cow<'a, str>>) -> Cow<'a, str> {
+    let Some(mut out) = texts.next() else { return Cow::Borrowed("") };
+    for text in texts {
+        let joined = out.to_mut();
+        joined.push('\n');
+        joined.push_str(&text);
+    }
+    out
 }

@@ -11,7 +11,7 @@ use midfold_core::Hash;
 
 use crate::check;
 use crate::error::StoreError;
-use crate::text::{Matcher, Postings, Ranking, event_text, words};
+use crate::text::{Matcher, Postings, Ranking, searched_text, words};
 use crate::types::{
     Append, Appended, CallRow, Claim, Done, EventRow, FoldRow, Hit, Job, JobState, Lease, Loaded,
     Millis, NewCall, NewFold, NewJob, NewSession, Put, Reads, Search, SessionRow,
@@ -427,7 +427,7 @@ impl Store for MemoryStore {
             (kept.slice(&range).to_vec(), kept.row.new.dialect.clone())
         };
         self.count_events(&events);
-        let text = |row: &EventRow| event_text(&dialect, &row.event.bytes).into_owned();
+        let text = |row: &EventRow| searched_text(&dialect, &row.event.bytes).into_owned();
         let Matcher::Words(wanted, phrase) = &matcher else {
             let newest = events.iter().rev().filter_map(|row| matcher.scan(row.seq, &text(row)));
             return Ok(newest.take(query.limit as usize).collect());

@@ -33,6 +33,13 @@ pub fn event_text<'a>(dialect: &str, bytes: &'a [u8]) -> Cow<'a, str> {
     kind.dialect().view(bytes).text_of(bytes, |_| true)
 }
 
+/// What a search sees of an event: the same as its writer meant it, so that a name in the arguments
+/// of a call is no part of a longer word (`\ttheme`).
+pub(crate) fn searched_text<'a>(dialect: &str, bytes: &'a [u8]) -> Cow<'a, str> {
+    let Some(kind) = DialectKind::from_name(dialect) else { return String::from_utf8_lossy(bytes) };
+    kind.dialect().view(bytes).plain(bytes)
+}
+
 /// The words of a text, lower case, in order: runs of letters and digits; scripts that are written
 /// without spaces go one character a word.
 pub(crate) fn words(text: &str) -> impl Iterator<Item = String> + '_ {

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use midfold::core::replay::Arguments;
 
 use super::{seconds, tokens};
 
@@ -97,12 +98,43 @@ pub struct ReplayMeasure {
     /// Convert to this dialect before: openai-chat or anthropic (an engine outside may know one only)
     #[arg(long, value_name = "DIALECT", help_heading = "Measuring")]
     pub to: Option<String>,
+    /// How the arguments of calls are read, which are JSON
+    #[arg(long, value_name = "HOW", default_value = "meant", help_heading = "Measuring")]
+    pub arguments: Reading,
     /// Prices: the name of a built-in table, or a TOML file
     #[arg(long, value_name = "NAME|FILE", default_value = "reference", help_heading = "Measuring")]
     pub prices: String,
     /// Work on so many conversations at once [default: one a core]
     #[arg(long, value_name = "N", help_heading = "Measuring")]
     pub jobs: Option<usize>,
+}
+
+/// How the arguments of calls are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Reading {
+    /// Without the escapes of their JSON: `\ttheme` is a tab and `theme`
+    Meant,
+    /// As they were sent, so that `ttheme` counts as a name: beside figures of rulers that do so
+    Sent,
+}
+
+impl Reading {
+    /// Its name on the command line and in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Meant => "meant",
+            Self::Sent => "sent",
+        }
+    }
+}
+
+impl From<Reading> for Arguments {
+    fn from(reading: Reading) -> Self {
+        match reading {
+            Reading::Meant => Self::Meant,
+            Reading::Sent => Self::Sent,
+        }
+    }
 }
 
 /// What an engine holds between requests.

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use midfold::core::replay::Recording;
+use midfold::core::replay::{Arguments, Recording};
 use midfold::formats::read::{Conversation, Format};
 use midfold::{DialectKind, Profile, Setup};
 
@@ -32,6 +32,7 @@ pub struct Corpus {
     open: std::vec::IntoIter<(String, Conversation)>,
     setup: Setup,
     from: Option<Format>,
+    arguments: Arguments,
     /// A file that cannot be read is an error when it was named, a note when a folder was.
     strict: bool,
     /// At least this many tokens.
@@ -84,6 +85,7 @@ impl Corpus {
             open: Vec::new().into_iter(),
             setup: prepare::setup(&setup, measure.to.as_deref())?,
             from: measure.from.as_deref().map(prepare::format).transpose()?,
+            arguments: measure.arguments.into(),
             least: (smallest as f64 * measure.longer_than) as u64,
             session: (0, None, 0),
             skipped: Skipped::default(),
@@ -111,7 +113,7 @@ impl Corpus {
                 continue;
             }
             let profile = *prepared.log.profile();
-            let recording = Recording::new(prepared.log);
+            let recording = Recording::read(prepared.log, self.arguments);
             let dialect = prepared.kind;
             let file = (self.file(), self.count);
             return Ok(Some(Recorded { name, file, session, dialect, profile, tokens, recording }));

@@ -3,6 +3,7 @@
 use midfold::core::replay::{FoldRow, Loss, Measures, NameClass, Prices, Replayed, percentile};
 use serde_json::{Map, Value, json};
 
+use crate::args::ReplayMeasure;
 use crate::replay::rows::{EventRow, hidden};
 use crate::replay::strategies::Run;
 use crate::replay::work::{About, Outcome, Ran};
@@ -13,11 +14,17 @@ const VERSION: u32 = 1;
 const LOSSES: usize = 500;
 
 /// The whole comparison.
-pub fn document(outcome: &Outcome, runs: &[Run], prices: &Prices, tokenizer: &str) -> Value {
+pub fn document(
+    outcome: &Outcome,
+    runs: &[Run],
+    prices: &Prices,
+    measure: &ReplayMeasure,
+) -> Value {
     json!({
         "version": VERSION,
         "midfold": env!("CARGO_PKG_VERSION"),
-        "tokenizer": tokenizer,
+        "tokenizer": measure.tokenizer,
+        "arguments": measure.arguments.name(),
         "prices": prices,
         "conversations": outcome.conversations.iter().map(about).collect::<Vec<_>>(),
         "runs": runs.iter().zip(&outcome.results).map(|(run, ran)| one(run, ran)).collect::<Vec<_>>(),

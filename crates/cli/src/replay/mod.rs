@@ -48,7 +48,7 @@ pub fn run(args: &Replay, json: bool, output: &Output) -> Result<(), CommandErro
         output.stdout(report + &left_out(&style, &outcome.skipped))?;
     }
     if task.details {
-        let document = json::document(&outcome, &runs, &prices, &args.measure.tokenizer);
+        let document = json::document(&outcome, &runs, &prices, &args.measure);
         let text = document.to_string();
         if let Some(path) = &args.output {
             let mut page = Vec::with_capacity(text.len() * 2);

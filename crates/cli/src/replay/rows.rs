@@ -2,6 +2,7 @@
 
 use midfold::Log;
 use midfold::core::recap::redact::Redactor;
+use midfold::core::replay::{Arguments, message_text};
 use midfold::core::view::BlockKind;
 
 /// Characters of an event's first line.
@@ -24,7 +25,7 @@ pub fn events(log: &Log) -> Vec<EventRow> {
             }
             _ => None,
         };
-        let text = midfold::core::replay::message_text(&event.bytes, &event.view);
+        let text = message_text(&event.bytes, &event.view, Arguments::Sent);
         let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
         let line: String = line.trim().chars().take(LINE).collect();
         EventRow {

@@ -25,6 +25,7 @@ pub fn document(tuned: &Tuned<'_>) -> Value {
         "midfold": env!("CARGO_PKG_VERSION"),
         "windows": tuned.bench.windows,
         "tokenizer": tuned.args.measure.tokenizer,
+        "arguments": tuned.args.measure.arguments.name(),
         "prices": tuned.bench.prices.name,
         "base": BASE,
         "prefer": prefer(tuned.prefer),

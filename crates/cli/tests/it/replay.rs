@@ -125,7 +125,7 @@ fn json_is_the_documented_form() {
     let found = json(&[&args[..], &["--json"]].concat());
     assert_eq!(
         keys(&found),
-        ["conversations", "midfold", "prices", "runs", "tokenizer", "version"]
+        ["arguments", "conversations", "midfold", "prices", "runs", "tokenizer", "version"]
     );
     assert_eq!((&found["version"], &found["tokenizer"]), (&1.into(), &"chars:3.2".into()));
     let talk = &found["conversations"][0];

@@ -23,7 +23,7 @@ use crate::recap::words::{Words, words};
 use crate::reduce::{Edited, Middle, State, reducer};
 use crate::tools::ToolTable;
 use crate::unit::Unit;
-use crate::view::{Block, BlockKind, Origin};
+use crate::view::{Block, BlockKind, Origin, plain_arguments};
 
 /// What stands between head and tail.
 pub(super) struct Draft {
@@ -418,7 +418,10 @@ fn elsewhere(log: &Log, layout: &Layout, kept: &[(usize, Vec<(usize, Edited)>)])
         for (index, block) in event.view.blocks.iter().enumerate() {
             match edits.iter().find(|(edited, _)| *edited == index) {
                 Some((_, Edited { change: edit::Change::Replace(text), .. })) => {
-                    texts.push(text.clone())
+                    texts.push(match block.is_call() {
+                        true => plain_arguments(text).into_owned(),
+                        false => text.clone(),
+                    })
                 }
                 Some(_) => {}
                 None => texts.extend(said(event, block)),
@@ -434,7 +437,7 @@ fn said(event: &Event, block: &Block) -> impl Iterator<Item = String> {
         BlockKind::Call { name, .. } => name.map(|name| name.decode(&event.bytes).into_owned()),
         _ => None,
     };
-    let text = (!block.is_reasoning()).then(|| block.text(&event.bytes).into_owned());
+    let text = (!block.is_reasoning()).then(|| block.plain(&event.bytes).into_owned());
     text.into_iter().chain(name)
 }
 

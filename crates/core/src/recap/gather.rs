@@ -164,7 +164,7 @@ impl Gathered {
             if block.is_reasoning() {
                 continue;
             }
-            let text = block.text(&event.bytes);
+            let text = block.plain(&event.bytes);
             self.add_ids(&text, event.view.role, &block.kind);
             while results.next_if(|r| (r.event.seq, r.index) < (event.seq, *index)).is_some() {}
             let Some(result) = results.next_if(|r| (r.event.seq, r.index) == (event.seq, *index))
@@ -208,7 +208,7 @@ impl Gathered {
             if block.is_reasoning() {
                 continue;
             }
-            let text = block.text_with(&event.bytes, scratch);
+            let text = block.plain_with(&event.bytes, scratch);
             self.add_ids(text, view.role, &block.kind);
             match &block.kind {
                 BlockKind::Text if view.role == Role::Assistant => self.steps.extend(step(text)),

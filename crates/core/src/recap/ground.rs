@@ -200,7 +200,7 @@ fn missing(log: &Log, end: usize, request: &SummaryRequest, wanted: Vec<&str>) -
             return 0;
         }
         for block in &event.view.blocks {
-            search.look_in(block.text_with(&event.bytes, &mut scratch));
+            search.look_in(block.plain_with(&event.bytes, &mut scratch));
             if let BlockKind::Call { name: Some(name), .. }
             | BlockKind::Result { name: Some(name), .. } = &block.kind
             {

@@ -12,7 +12,7 @@ use crate::recap::ordinary::is_ordinary;
 use crate::recap::rank::sort_best;
 use crate::recap::redact::{REPLACEMENT, Redactor};
 use crate::recap::{END, section};
-use crate::view::{Block, Origin, Role};
+use crate::view::{Block, BlockKind, Origin, Role};
 
 /// A word that occurs more often is no name that gets lost. The bound of the second ruler of a
 /// replay (docs/MEASURES.md): that ruler is no guard over this list.
@@ -32,6 +32,8 @@ struct Use {
     count: u32,
     said: bool,
     last: u32,
+    /// It stood where its form is its own: not only as the first word of sentences.
+    named: bool,
 }
 
 /// The words of a span.
@@ -84,15 +86,19 @@ impl Words {
         if block.is_reasoning() {
             return 0;
         }
-        let text = block.text(&event.bytes);
+        let text = block.plain(&event.bytes);
         let said = event.view.role == Role::Assistant && !block.is_result();
         // What is hidden by its name is a word like any other once the name is gone.
         let (redacted, _) = Redactor::shared().redact(&text);
-        for word in redacted.split(REPLACEMENT).flat_map(words).filter(|word| !is_data(word)) {
-            let used = self.table.entry(word.into()).or_default();
-            used.count += 1;
-            used.said |= said;
-            used.last = used.last.max(event.seq);
+        let prose = matches!(block.kind, BlockKind::Text | BlockKind::Refusal);
+        for part in redacted.split(REPLACEMENT) {
+            for word in words(part).filter(|word| !is_data(word)) {
+                let used = self.table.entry(word.into()).or_default();
+                used.count += 1;
+                used.said |= said;
+                used.last = used.last.max(event.seq);
+                used.named |= !(prose && opens_sentence(part, word));
+            }
         }
         text.len()
     }
@@ -111,7 +117,7 @@ impl Words {
     pub fn ranked(&self, elsewhere: impl Fn(&str) -> bool, room: usize) -> Vec<&str> {
         let (mut own, mut other) = (Vec::new(), Vec::new());
         for (word, used) in &self.table {
-            if used.count <= RARE && !is_ordinary(word) && !elsewhere(word) {
+            if used.named && used.count <= RARE && !is_ordinary(word) && !elsewhere(word) {
                 let list = if used.said { &mut own } else { &mut other };
                 list.push((word.len(), u32::MAX - used.last, word.as_str()));
             }
@@ -130,6 +136,19 @@ impl Words {
 fn best(mut list: Vec<(usize, u32, &str)>, room: usize) -> Vec<&str> {
     sort_best(&mut list, room);
     list.into_iter().take(room).map(|(_, _, word)| word).collect()
+}
+
+/// Whether a word of a text is a capitalised one that begins a sentence or a line: `Great`, `Let`,
+/// `Looking`. Its capital says nothing, and openings are habits more often than matters.
+fn opens_sentence(text: &str, word: &str) -> bool {
+    let capitalised = match word.as_bytes() {
+        [first, rest @ ..] => first.is_ascii_uppercase() && rest.iter().all(u8::is_ascii_lowercase),
+        [] => false,
+    };
+    let at = word.as_ptr() as usize - text.as_ptr() as usize;
+    let before =
+        text[..at].trim_end_matches([' ', '\t', '"', '\'', '`', '*', '_', '#', '>', '-', '(']);
+    capitalised && (before.is_empty() || before.ends_with(['\n', '.', '!', '?', ':']))
 }
 
 /// What has a digit is an identifier, and runs of `a` to `f` are mostly pieces of one.
@@ -202,8 +221,15 @@ mod tests {
     }
 
     #[test]
+    fn the_first_word_of_a_sentence_is_no_name_for_its_capital() {
+        let text = "Great! Now the Denmark rates.\n- **Looking** at \"Oslo: Then\" pool GPU. Étude";
+        let opening = |word: &&str| opens_sentence(text, word);
+        assert!(words(text).filter(opening).eq(["Great", "Now", "Looking", "Then"]));
+    }
+
+    #[test]
     fn what_the_assistant_wrote_comes_first_then_what_was_handed_on() {
-        let used = |said, count| Use { count, said, last: 1 };
+        let used = |said, count| Use { count, said, last: 1, named: true };
         let table = [
             ("billing", used(true, 1)),
             ("pool", used(true, 4)),

@@ -7,7 +7,7 @@ use crate::replay::counts::Counts;
 use crate::replay::drive::{Folded, Item, Sent, same_bytes};
 use crate::replay::measures::TokensBy;
 use crate::replay::recording::{Mentions, Recording};
-use crate::replay::texts::{fold_space, message_text, quoted, words};
+use crate::replay::texts::{fold_space, quoted, words};
 use crate::view::{BlockKind, Role, View};
 
 /// The context as it was last sent, and what it mentions.
@@ -149,7 +149,7 @@ impl Message {
         }
         let log = &recording.log;
         let view = log.dialect().view(&item.bytes);
-        let text = message_text(&item.bytes, &view);
+        let text = recording.text(&item.bytes, &view);
         let folded = fold_space(&text);
         let mentions = mention(recording, &text, &folded);
         let by = match item.stands_in {

@@ -35,7 +35,7 @@ pub use fabric::{Cell, FoldRow};
 pub use measures::{Measures, Share, TokensBy, percentile};
 pub use prices::{Cliff, Prices};
 pub use recording::Recording;
-pub use texts::message_text;
+pub use texts::{Arguments, message_text};
 
 /// Which engine is replayed.
 pub enum Strategy<'a> {
@@ -440,9 +440,9 @@ fn newest(recording: &Recording, at: usize) -> String {
     let results = events.iter().rev().take_while(|event| event.view.role != Role::Assistant);
     let user = events.iter().rev().find(|event| event.view.is_real_user());
     let mut texts: Vec<String> =
-        results.map(|event| message_text(&event.bytes, &event.view)).collect();
+        results.map(|event| recording.text(&event.bytes, &event.view)).collect();
     if let Some(user) = user {
-        texts.push(message_text(&user.bytes, &user.view));
+        texts.push(recording.text(&user.bytes, &user.view));
     }
     texts.join("\n")
 }

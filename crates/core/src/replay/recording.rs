@@ -11,7 +11,7 @@ use crate::log::Log;
 use crate::names::Names;
 use crate::recap::vocabulary::Vocabulary;
 use crate::replay::counts::Counts;
-use crate::replay::texts::{message_text, quoted, stated_rules, words};
+use crate::replay::texts::{Arguments, message_text, quoted, stated_rules, words};
 use crate::tools::ToolTable;
 use crate::view::{BlockKind, Origin, Role, View};
 
@@ -23,6 +23,7 @@ const RARE: u32 = 5;
 /// A conversation, ready to be replayed.
 pub struct Recording {
     pub(super) log: Log,
+    arguments: Arguments,
     pub(super) ids: Arc<Vocabulary>,
     pub(super) words: Names,
     pub(super) quotes: Names,
@@ -88,13 +89,19 @@ pub(super) struct FileUse {
 }
 
 impl Recording {
-    /// Reads a log. O(log), once.
+    /// Reads a log, call arguments as they were meant. O(log), once.
     #[must_use]
     pub fn new(log: Log) -> Self {
+        Self::read(log, Arguments::Meant)
+    }
+
+    /// The same, call arguments read in one way or the other.
+    #[must_use]
+    pub fn read(log: Log, arguments: Arguments) -> Self {
         let mut reader = Reader::default();
         for (at, event) in log.events().iter().enumerate() {
             let view = &event.view;
-            let text = message_text(&event.bytes, view);
+            let text = message_text(&event.bytes, view, arguments);
             if view.role == Role::Assistant && at > 0 && !view.has_results() {
                 reader.request(at, &text);
             }
@@ -120,7 +127,12 @@ impl Recording {
         let Reader { ids, words, quotes, rules, paths, mentions, requests, stated, uses, .. } =
             reader;
         let ids = Arc::new(ids);
-        Self { log, ids, words, quotes, rules, paths, mentions, requests, stated, uses }
+        Self { log, arguments, ids, words, quotes, rules, paths, mentions, requests, stated, uses }
+    }
+
+    /// The text of a message, as the measures of this recording read it.
+    pub(super) fn text(&self, bytes: &[u8], view: &View) -> String {
+        message_text(bytes, view, self.arguments)
     }
 
     /// The log.

@@ -2,9 +2,19 @@
 
 use crate::view::{BlockKind, View};
 
+/// How the arguments of calls are read, which are JSON.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Arguments {
+    /// As the agent meant them, the escapes of the JSON resolved: `\ttheme` is a tab and `theme`.
+    #[default]
+    Meant,
+    /// As they were sent, so that `ttheme` counts as a name: for figures of rulers that do so.
+    Sent,
+}
+
 /// Text content, then for each call a line of name, space, arguments.
 #[must_use]
-pub fn message_text(bytes: &[u8], view: &View) -> String {
+pub fn message_text(bytes: &[u8], view: &View, arguments: Arguments) -> String {
     let mut out = String::new();
     let mut line = |text: &str| {
         if !out.is_empty() {
@@ -21,7 +31,11 @@ pub fn message_text(bytes: &[u8], view: &View) -> String {
     for block in &view.blocks {
         if let BlockKind::Call { name, .. } = &block.kind {
             let name = name.map(|name| name.decode(bytes).into_owned()).unwrap_or_default();
-            line(&format!("{name} {}", block.text(bytes)));
+            let text = match arguments {
+                Arguments::Meant => block.plain(bytes),
+                Arguments::Sent => block.text(bytes),
+            };
+            line(&format!("{name} {text}"));
         }
     }
     out

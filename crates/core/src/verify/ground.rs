@@ -64,7 +64,7 @@ fn absent<'w>(mut wanted: FxHashSet<&'w str>, messages: &[Message<'_>]) -> Vec<&
             if wanted.is_empty() {
                 return Vec::new();
             }
-            let text = block.text(&message.bytes);
+            let text = block.plain(&message.bytes);
             for id in identifiers(&text) {
                 wanted.remove(id);
             }

@@ -327,3 +327,13 @@ fn the_answer_reads_in_plain_words() {
     }
     assert!(text.lines().count() <= 24, "{text}");
 }
+
+#[test]
+fn a_name_behind_an_escape_in_arguments_is_a_whole_word() {
+    let mut talk = Talk::new("base = \"head-tail\"\nname = \"escape\"\n", 6_000);
+    talk.say("user", "What is quotaOf?");
+    talk.tool("write", r#"{"content":"\n\tquotaOf()"}"#, "done");
+    let found = ask(&talk, "quotaOf", None);
+    let seqs: Vec<u32> = found.occurrences.iter().map(|occurrence| occurrence.seq).collect();
+    assert_eq!(seqs, [0, 1]);
+}

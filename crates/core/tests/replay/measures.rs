@@ -2,9 +2,10 @@
 
 use bytes::Bytes;
 use midfold_core::policy::Policy;
-use midfold_core::replay::{NameClass, ReplayError, Share, Strategy};
+use midfold_core::replay::{Arguments, NameClass, Recording, ReplayError, Share, Strategy};
+use midfold_formats::DialectKind;
 
-use crate::bench::{Does, Talk, outside, run, said, with};
+use crate::bench::{Does, Talk, log, outside, run, said, with};
 
 fn share(need: u64, have: u64) -> Share {
     Share { need, have }
@@ -60,6 +61,33 @@ fn rare_words_occurred_fewer_than_five_times_before() {
     assert_eq!(rare("gone"), share(1, 0), "ox is too short, quokka not rare, unheard is new");
     assert_eq!(rare("a zebra"), share(1, 1));
     assert_eq!(rare("zebras"), share(1, 0), "a word is a whole word");
+}
+
+#[test]
+fn names_in_arguments_are_those_that_the_agent_meant() {
+    let arguments = r#"{"content":"\n\tquotaOf(zebra)"}"#;
+    let talk = Talk::default()
+        .say("user", "Write it.")
+        .call("c1", "write", arguments)
+        .result("c1", "done")
+        .filler("user", 12_000)
+        .call("c2", "write", arguments)
+        .result("c2", "done");
+    // What was sent reads `tquotaOf`; `zebra` stands behind a bracket and is the same in both.
+    for (arguments, text, have) in [
+        (Arguments::Meant, "quotaOf", 1),
+        (Arguments::Meant, "tquotaOf", 0),
+        (Arguments::Sent, "quotaOf", 0),
+        (Arguments::Sent, "tquotaOf", 1),
+    ] {
+        let recording = Recording::read(log(DialectKind::OpenAiChat, &talk.0), arguments);
+        // The task, the call and its result give way to the text.
+        let mut engine =
+            Does(|messages: &[Bytes], _| Ok([&[said("user", text)], &messages[3..]].concat()));
+        let found = run(&recording, Strategy::Outside(&mut engine), 2_000).unwrap().measures;
+        assert_eq!(found.at_risk, share(1, have), "{arguments:?}");
+        assert_eq!(found.rare, share(4, have), "{arguments:?}: write, content, zebra and it");
+    }
 }
 
 #[test]

@@ -13,7 +13,7 @@ use midfold_core::plan::{Outcome, Plan, PlanError, plan};
 use midfold_core::policy::Policy;
 use midfold_core::project::{Context, project};
 use midfold_core::replay::{
-    Prices, Recording, ReplayError, Replayed, Settings, Strategy, message_text, replay,
+    Arguments, Prices, Recording, ReplayError, Replayed, Settings, Strategy, message_text, replay,
 };
 use midfold_core::view::Role;
 use midfold_formats::{DialectKind, profile};
@@ -116,7 +116,8 @@ impl Plain<'_> {
 
 /// The whole text of a context, read anew.
 fn text_of(log: &Log) -> String {
-    let texts = log.events().iter().map(|event| message_text(&event.bytes, &event.view));
+    let texts =
+        log.events().iter().map(|event| message_text(&event.bytes, &event.view, Arguments::Meant));
     texts.collect::<Vec<_>>().join("\n")
 }
 
@@ -176,8 +177,11 @@ fn slow(
     window: u64,
 ) -> Result<Sums, PlanError> {
     let whole = log(kind, messages);
-    let texts: Vec<String> =
-        whole.events().iter().map(|event| message_text(&event.bytes, &event.view)).collect();
+    let texts: Vec<String> = whole
+        .events()
+        .iter()
+        .map(|event| message_text(&event.bytes, &event.view, Arguments::Meant))
+        .collect();
     let mut plain = Plain { form, kind, policy, window, held: Vec::new(), session: None, fed: 0 };
     let mut sums = Sums::default();
     let (mut before, mut raw_before): (Vec<Bytes>, usize) = (Vec::new(), 0);

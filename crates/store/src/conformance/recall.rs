@@ -32,7 +32,7 @@ async fn conversation(store: &Arc<dyn Store>) -> Result<Writer, String> {
         format!("{} the needle stands here {}", "hay ".repeat(5_000), "stack ".repeat(5_000));
     let events = [
         user("Please find out why the deployment to staging fails"),
-        r#"{"role":"assistant","content":null,"tool_calls":[{"id":"c1","type":"function","function":{"name":"run","arguments":"{\"command\":\"cargo build --package ledger_core\"}"}}]}"#.to_owned(),
+        r#"{"role":"assistant","content":null,"tool_calls":[{"id":"c1","type":"function","function":{"name":"run","arguments":"{\"command\":\"cargo build --package ledger_core\\n\\tsettleBatch\"}"}}]}"#.to_owned(),
         r#"{"role":"tool","tool_call_id":"c1","content":"error[E0432]: unresolved import\n --> src/retry/budget.rs:17:5\nwarning: build failed"}"#.to_owned(),
         user("Der Ärger mit der Größe: 東京 タワー ist zu groß, \u{1f680} naïve"),
         user("The staging database is at db-7.example:5432"),
@@ -48,6 +48,7 @@ pub(super) async fn words_are_found_wherever_they_stand(store: Arc<dyn Store>) -
     equal!(sorted(&store, "STAGING").await?, [0, 4], "in capitals");
     equal!(sorted(&store, "unresolved").await?, [2], "a word in a tool's result");
     equal!(sorted(&store, "ledger_core").await?, [1], "a word in a call's arguments");
+    equal!(sorted(&store, "settleBatch").await?, [1], "a word behind an escape in them");
     equal!(sorted(&store, "src/retry/budget.rs:17").await?, [2], "a path");
     equal!(sorted(&store, "ärger").await?, [3], "an umlaut, lower case");
     equal!(sorted(&store, "GRÖSSE").await?, [] as [u64; 0], "no folding of ß");

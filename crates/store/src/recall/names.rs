@@ -10,7 +10,7 @@ use midfold_formats::DialectKind;
 use serde::Serialize;
 
 use super::{RecallError, covered};
-use crate::text::event_text;
+use crate::text::searched_text;
 use crate::types::FoldRow;
 use crate::{Store, StoreError};
 
@@ -48,7 +48,7 @@ pub async fn names(
     let dialect = loaded.session.new.dialect.as_str();
     let mut here = made(fold, dialect)?;
     for event in loaded.head.iter().chain(&loaded.kept).chain(&loaded.tail) {
-        add(&mut here, &event_text(dialect, &event.event.bytes));
+        add(&mut here, &searched_text(dialect, &event.event.bytes));
     }
     let kind = DialectKind::from_name(dialect);
     let redactor = Redactor::shared();
@@ -62,7 +62,7 @@ pub async fn names(
                 let bytes = &event.event.bytes;
                 let by = kind.map_or(By::User, |kind| By::of(&kind.dialect().view(bytes)));
                 let seq = u32::try_from(event.seq).unwrap_or(u32::MAX);
-                let text = event_text(dialect, bytes);
+                let text = searched_text(dialect, bytes);
                 gone.add(seq, by, &redactor.redact(&text).0);
             }
         }
@@ -85,7 +85,7 @@ fn made(row: &FoldRow, dialect: &str) -> Result<HashSet<String>, StoreError> {
         if let Entry::Recap { bytes } | Entry::Marker { bytes } | Entry::Edited { bytes, .. } =
             entry
         {
-            add(&mut here, &event_text(dialect, bytes.as_bytes()));
+            add(&mut here, &searched_text(dialect, bytes.as_bytes()));
         }
     }
     Ok(here)

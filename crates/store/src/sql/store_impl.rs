@@ -25,7 +25,7 @@ macro_rules! store_impl {
                     let events = events(&mut *self.reader().await?, no, &page).await?;
                     self.notes.count_events(&events);
                     let words = |row: &EventRow| {
-                        let text = $crate::text::event_text(dialect, &row.event.bytes);
+                        let text = $crate::text::searched_text(dialect, &row.event.bytes);
                         (row.seq, $crate::text::distinct_words(&text))
                     };
                     let texts: Vec<_> = events.iter().map(words).collect();
@@ -55,7 +55,7 @@ macro_rules! store_impl {
                     let events = run_events(&mut *self.reader().await?, no, &runs).await?;
                     self.notes.count_events(&events);
                     for row in &events {
-                        let text = $crate::text::event_text(dialect, &row.event.bytes);
+                        let text = $crate::text::searched_text(dialect, &row.event.bytes);
                         ranking.push(row.seq, &text);
                     }
                 }
@@ -77,7 +77,7 @@ macro_rules! store_impl {
                     let Some(last) = page.last() else { break };
                     range.end = last.seq;
                     let found = page.iter().filter_map(|row| {
-                        let text = $crate::text::event_text(dialect, &row.event.bytes);
+                        let text = $crate::text::searched_text(dialect, &row.event.bytes);
                         matcher.scan(row.seq, &text)
                     });
                     hits.extend(found.take(limit as usize - hits.len()));
