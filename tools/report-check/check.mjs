@@ -311,6 +311,17 @@ for (const [name, replay] of Object.entries(odd())) {
   });
 }
 
+await test("a strategy that got through no conversation is no point and has no figures", async () => {
+  const { page, close } = await open(browser, join(out, "odd-unreplayed.html"), desktop);
+  const names = await page.locator(".scatter svg").allTextContents();
+  if (names.some((text) => text.includes("never-done"))) throw new Error("it is drawn");
+  holds(names.join(" "), "head-tail");
+  const row = page.locator("tr", { has: page.getByRole("button", { name: "never-done", exact: true }) }).first();
+  const figures = (await row.locator("td").allTextContents()).map((text) => text.trim());
+  same([...new Set(figures)], ["–"], "figures");
+  await close();
+});
+
 await test("pictures are kept", async () => {
   same((await pictures(browser, file, out, "sample")).length, 4, "pictures");
 });

@@ -294,6 +294,7 @@ export function odd() {
     raw: { ...whole, runs: only((run) => run.strategy === "raw") },
     bare: { ...whole, runs: only((run) => run.window === 16000).slice(0, 3).map(bare) },
     failed: { ...whole, runs: only((run) => run.window === 16000).slice(0, 2).map((run) => ({ ...run, totals: {}, conversations: whole.conversations.map((_, c) => ({ conversation: c, error: "engine: exit code 1 <b>boom</b>" })) })) },
+    unreplayed: { ...whole, runs: only((run) => run.window === 16000).map((run, i) => (i === 1 ? { ...run, strategy: "never-done", totals: { ...run.totals, at_risk: 1, at_risk_need: 0, cost: 1, over: 0, invalid: 0 }, conversations: whole.conversations.map((_, c) => ({ conversation: c, error: "the newest step alone is larger than the window" })) } : run)) },
     forms: { ...whole, runs: only((run) => run.window === 16000).flatMap((run) => [run, { ...run, form: "session" }]) },
     priced: { ...whole, prices: { name: "claude-sonnet-4-5", read: 0.3, write: 3.75, input: 3, output: 15, min_prefix: 1024, cliff: { above: 200000, input: 6 }, unit: "USD per million tokens" }, runs: only((run) => run.window === 32000) },
     crowded: { ...whole, runs: only((run) => run.window === 32000).flatMap((run, i) => [run, { ...run, strategy: `${run.strategy}-${["again", "with-a-long-name", "b"][i % 3]}`, totals: { ...run.totals, over: 0, invalid: 0, at_risk: 0.955 + 0.004 * i, cost: 0.2 + 0.006 * i } }]) },

@@ -12,18 +12,18 @@ export function read(text) {
   });
   const runs = array(raw.runs).map((run, index) => {
     const own = object(run);
+    const parts = array(own.conversations).map(object);
+    // Sums over nothing say nothing, whatever they are written as.
+    const nothing = parts.length > 0 && parts.every((part) => part.error);
     return {
       ...own, index,
       strategy: String(own.strategy ?? "unnamed"), window: Number(own.window) || 0, form: String(own.form ?? "stateless"),
-      totals: withReach(object(own.totals)),
-      conversations: array(own.conversations).map((part) => {
-        const it = object(part);
-        return {
-          ...it, totals: object(it.totals), requests: array(it.requests),
-          folds: withReasons(array(it.folds)),
-          losses: array(it.losses),
-        };
-      }),
+      totals: nothing ? {} : withReach(object(own.totals)),
+      conversations: parts.map((it) => ({
+        ...it, totals: object(it.totals), requests: array(it.requests),
+        folds: withReasons(array(it.folds)),
+        losses: array(it.losses),
+      })),
     };
   });
   const unique = (list) => [...new Set(list)];
@@ -58,9 +58,9 @@ export const runOf = (data, { window, form, strategy }) =>
 
 export const partOf = (run, conversation) => run?.conversations.find((part) => part.conversation === conversation);
 
-/** Runs that can be placed in the picture: both figures are there. */
+/** Runs that can be placed in the picture: both figures are there, and something was at risk. */
 export const placed = (runs) =>
-  runs.filter((run) => Number.isFinite(run.totals.cost) && Number.isFinite(run.totals.at_risk));
+  runs.filter((run) => Number.isFinite(run.totals.cost) && Number.isFinite(run.totals.at_risk) && run.totals.at_risk_need !== 0);
 
 /** Whether every context of the run could really have been sent. */
 export const sendable = (run) => !(run.totals.over > 0) && !(run.totals.invalid > 0);
