@@ -75,6 +75,12 @@ impl IdTable {
         &mut entry.or_insert_with(fresh).into_mut().1
     }
 
+    /// An identifier of the table and its use.
+    pub(super) fn get(&self, id: &str) -> Option<(&str, &IdUse)> {
+        let found = self.table.find(hash(id), |(known, _)| known == id)?;
+        Some((found.0.as_str(), &found.1))
+    }
+
     /// All of them, in no order.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &IdUse)> {
         self.table.iter().map(|(id, used)| (id.as_str(), used))

@@ -45,31 +45,71 @@ pub(super) fn rank<'a>(
     said: &FxHashSet<&str>,
     room: usize,
 ) -> Ranking<'a> {
-    let mut hopeless = 0;
-    let mut already: Vec<(Reverse<i64>, u32, &str, i64)> = Vec::new();
-    let mut ranked: Vec<(Reverse<i64>, u32, &str, i64)> = Vec::with_capacity(gathered.ids.len());
-    for (id, used) in gathered.ids.iter() {
-        let named = frame.elsewhere.contains(id) || said.contains(id);
-        let hope = hope(id, used, frame.focus);
-        let list = match named {
-            true => &mut already,
-            false if hope < LEAST_HOPE => {
-                hopeless += 1;
-                continue;
-            }
-            false => &mut ranked,
-        };
-        list.push((Reverse(worth(id, hope) + aged(used, gathered)), used.first, id, hope));
-    }
-    let all = ranked.len() + hopeless;
+    let placed = |id: &'a str, used: &IdUse, hope| {
+        (Reverse(worth(id, hope) + aged(used, gathered)), used.first, id, hope)
+    };
+    // What is known is looked up here, and not each name there: contexts are small beside histories.
+    let known =
+        frame.elsewhere.iter().chain(said.iter().filter(|id| !frame.elsewhere.contains(*id)));
+    let known = known.filter_map(|id| gathered.ids.get(id));
+    let mut already: Vec<_> =
+        known.map(|(id, used)| placed(id, used, hope(id, used, frame.focus))).collect();
     let most = room.saturating_add(IdList::SHOWN);
+    let mut best = Best::of(most.saturating_add(already.len()), gathered.ids.len());
+    for (id, used) in gathered.ids.iter() {
+        let hope = hope(id, used, frame.focus);
+        if hope >= LEAST_HOPE {
+            best.add(placed(id, used, hope));
+        }
+    }
+    let mut ranked = best.finish();
+    ranked.retain(|(_, _, id, _)| !frame.elsewhere.contains(id) && !said.contains(id));
     sort_best(&mut ranked, most);
     ranked.truncate(most);
     sort_best(&mut already, IdList::SHOWN);
     Ranking {
-        rest: all - ranked.len(),
+        rest: gathered.ids.len() - already.len() - ranked.len(),
         best: ranked.into_iter().map(|(_, _, id, hope)| Ranked { id, hope }).collect(),
         said: already.into_iter().map(|(_, _, id, _)| id).collect(),
+    }
+}
+
+/// The least `keep` of what is added, in no order: what cannot be among them is not held.
+struct Best<T> {
+    keep: usize,
+    held: Vec<T>,
+    /// None of the least is greater.
+    bound: Option<T>,
+}
+
+impl<T: Ord + Copy> Best<T> {
+    /// Of about `all`.
+    fn of(keep: usize, all: usize) -> Self {
+        let held = Vec::with_capacity(all.min(keep.saturating_mul(2)));
+        Self { keep, held, bound: None }
+    }
+
+    fn add(&mut self, one: T) {
+        if self.bound.is_some_and(|bound| one > bound) {
+            return;
+        }
+        self.held.push(one);
+        if self.held.len() >= self.keep.saturating_mul(2) {
+            self.cut();
+        }
+    }
+
+    fn cut(&mut self) {
+        if let Some(last) = self.keep.checked_sub(1).filter(|_| self.held.len() > self.keep) {
+            let (_, bound, _) = self.held.select_nth_unstable(last);
+            self.bound = Some(*bound);
+        }
+        self.held.truncate(self.keep);
+    }
+
+    fn finish(mut self) -> Vec<T> {
+        self.cut();
+        self.held
     }
 }
 
@@ -191,6 +231,21 @@ mod tests {
         let often = IdUse { result: 3, ..IdUse::default() };
         let uses = [("shown_1", shown), ("often_1", often), ("said_a1", said)];
         assert_eq!(order(&uses), ["said_a1", "often_1", "shown_1"]);
+    }
+
+    #[test]
+    fn the_least_are_those_of_all() {
+        let all: Vec<u32> = (0..500).map(|n| n * 7_919 % 503).collect();
+        for keep in [0, 1, 2, 40, 499, 500, 900] {
+            let mut best = Best::of(keep, 300);
+            all.iter().for_each(|n| best.add(*n));
+            let mut found = best.finish();
+            found.sort_unstable();
+            let mut wanted = all.clone();
+            wanted.sort_unstable();
+            wanted.truncate(keep);
+            assert_eq!(found, wanted, "{keep}");
+        }
     }
 
     #[test]
