@@ -11,7 +11,7 @@ use rustc_hash::FxHashSet;
 
 use crate::ids::identifiers;
 use crate::recap::idtable::IdUse;
-use crate::recap::rank::{hope, log2, size, sort_best, worth};
+use crate::recap::rank::{Best, hope, log2, size, worth};
 use crate::recap::vocabulary::{Vocabulary, Words, words};
 use crate::view::{Role, View};
 
@@ -198,7 +198,7 @@ impl Gone {
         let asked = Asked::new(question, &self.names);
         // More can never be told.
         let most = chars / (self.names.shortest() + 1) + 1;
-        let mut ranked: Vec<(Reverse<i64>, u32, &str)> = Vec::with_capacity(most * 4);
+        let mut ranked: Best<(Reverse<i64>, u32, &str)> = Best::of(most, self.used.len());
         // What all that can be told is worth, at least.
         let mut least = i64::MIN;
         for (step, uses) in self.uses.iter().rev() {
@@ -223,15 +223,11 @@ impl Gone {
                 if value < least || here(used.number, name) {
                     continue;
                 }
-                ranked.push((Reverse(value), known.by.first, name));
-                if ranked.len() == most * 4 {
-                    ranked.select_nth_unstable(most);
-                    ranked.truncate(most + 1);
-                    least = ranked[most].0.0;
-                }
+                ranked.add((Reverse(value), known.by.first, name));
+                least = ranked.bound().map_or(least, |(worth, _, _)| worth.0);
             }
         }
-        sort_best(&mut ranked, most);
+        let ranked = ranked.in_order();
         let mut room = chars + 1;
         let fits = |name: &&str| {
             let left = room.checked_sub(name.len() + 1);

@@ -74,29 +74,36 @@ pub(super) fn rank<'a>(
     }
 }
 
-/// The least `keep` of what is added, in no order: what cannot be among them is not held.
-struct Best<T> {
+/// The least `keep` of what is added: what cannot be among them is not held.
+pub(super) struct Best<T> {
     keep: usize,
     held: Vec<T>,
-    /// None of the least is greater.
     bound: Option<T>,
 }
 
+/// So many times what is kept is held before it is cut.
+const SPARE: usize = 4;
+
 impl<T: Ord + Copy> Best<T> {
-    /// Of about `all`.
-    fn of(keep: usize, all: usize) -> Self {
-        let held = Vec::with_capacity(all.min(keep.saturating_mul(2)));
+    /// Of `all` at most.
+    pub(super) fn of(keep: usize, all: usize) -> Self {
+        let held = Vec::with_capacity(all.min(keep.saturating_mul(SPARE)));
         Self { keep, held, bound: None }
     }
 
-    fn add(&mut self, one: T) {
+    pub(super) fn add(&mut self, one: T) {
         if self.bound.is_some_and(|bound| one > bound) {
             return;
         }
         self.held.push(one);
-        if self.held.len() >= self.keep.saturating_mul(2) {
+        if self.held.len() >= self.keep.saturating_mul(SPARE) {
             self.cut();
         }
+    }
+
+    /// None of the least is greater, as far as that is known by now.
+    pub(super) fn bound(&self) -> Option<&T> {
+        self.bound.as_ref()
     }
 
     fn cut(&mut self) {
@@ -107,9 +114,16 @@ impl<T: Ord + Copy> Best<T> {
         self.held.truncate(self.keep);
     }
 
+    /// In no order.
     fn finish(mut self) -> Vec<T> {
         self.cut();
         self.held
+    }
+
+    pub(super) fn in_order(self) -> Vec<T> {
+        let mut held = self.finish();
+        held.sort_unstable();
+        held
     }
 }
 

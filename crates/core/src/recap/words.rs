@@ -145,10 +145,14 @@ fn opens_sentence(text: &str, word: &str) -> bool {
         [first, rest @ ..] => first.is_ascii_uppercase() && rest.iter().all(u8::is_ascii_lowercase),
         [] => false,
     };
+    // Asked of such words alone, what stands between them is passed once.
+    if !capitalised {
+        return false;
+    }
     let at = word.as_ptr() as usize - text.as_ptr() as usize;
     let before =
         text[..at].trim_end_matches([' ', '\t', '"', '\'', '`', '*', '_', '#', '>', '-', '(']);
-    capitalised && (before.is_empty() || before.ends_with(['\n', '.', '!', '?', ':']))
+    before.is_empty() || before.ends_with(['\n', '.', '!', '?', ':'])
 }
 
 /// What has a digit is an identifier, and runs of `a` to `f` are mostly pieces of one.
