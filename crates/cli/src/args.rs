@@ -12,7 +12,7 @@ use std::time::Duration;
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-pub use replay::{Form, Replay, ReplayMeasure};
+pub use replay::{Form, Reading, Replay, ReplayMeasure};
 pub use session::{
     Append, Compaction, Context, Fork, List, Log, New, Observe, Pin, Recover, Session,
     SessionCommand, Start, Status, StoreAt, Undo,

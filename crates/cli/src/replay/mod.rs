@@ -16,7 +16,7 @@ use std::path::Path;
 
 use midfold::core::replay::Prices;
 
-use crate::args::{Replay, ReplayMeasure};
+use crate::args::{Reading, Replay, ReplayMeasure};
 use crate::error::{CommandError, unknown};
 use crate::input::Input;
 use crate::output::{Color, Output};
@@ -45,7 +45,8 @@ pub fn run(args: &Replay, json: bool, output: &Output) -> Result<(), CommandErro
     if !json {
         let style = output.stdout_style();
         let report = table::report(&style, &runs, &outcome, &prices);
-        output.stdout(report + &left_out(&style, &outcome.skipped))?;
+        let reading = reading(&style, args.measure.arguments);
+        output.stdout(report + &reading + &left_out(&style, &outcome.skipped))?;
     }
     if task.details {
         let document = json::document(&outcome, &runs, &prices, &args.measure);
@@ -62,6 +63,15 @@ pub fn run(args: &Replay, json: bool, output: &Output) -> Result<(), CommandErro
         }
     }
     Ok(())
+}
+
+/// Whoever reads the figures has to know what counts as a name in them.
+fn reading(style: &crate::output::Style, arguments: Reading) -> String {
+    let text = match arguments {
+        Reading::Meant => "",
+        Reading::Sent => "\n  names in arguments are read as they were sent (--arguments sent)\n",
+    };
+    style.paint(Color::Dim, text)
 }
 
 /// Conversations at once.

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use midfold_testkit::model_server::{Answer, ModelServer};
-use serde_json::Value;
+use serde_json::{Value, json as value};
 
 use crate::{folder, midfold, regex_of, run, seen, stdout};
 
@@ -116,6 +116,38 @@ fn a_short_conversation_names_a_window_that_works() {
     assert!(found["runs"][0]["totals"]["folds"].as_u64().unwrap() > 0, "{text}");
     let args = ["replay", &file, "--window", "20k", "--longer-than", "0.8", "--preset", "raw"];
     assert!(stdout(&args, b"").contains("1 conversation"));
+}
+
+#[test]
+fn arguments_can_be_read_as_they_were_sent_and_the_report_says_so() {
+    let arguments = r#"{"content":"\n\tquotaOf()"}"#;
+    let call = value!({ "role": "assistant", "content": null, "tool_calls": [{ "id": "c1",
+        "type": "function", "function": { "name": "write", "arguments": arguments } }] });
+    let result = value!({ "role": "tool", "tool_call_id": "c1", "content": "done" });
+    let talk = "we went on as before and nothing came of it ".repeat(40);
+    let between =
+        (0..16).map(|at| value!({ "role": (["assistant", "user"][at % 2]), "content": talk }));
+    let task = value!({ "role": "user", "content": "Write it." });
+    let rows: Vec<Value> = [task, call.clone(), result.clone()]
+        .into_iter()
+        .chain(between)
+        .chain([call, result])
+        .collect();
+    let file = folder("replay-arguments").join("talk.jsonl");
+    fs::write(&file, rows.iter().map(|row| format!("{row}\n")).collect::<String>()).unwrap();
+    let file = file.display().to_string();
+    let args = ["replay", &file, "--window", "6k", "--preset", "default"];
+    let sent = [&args[..], &["--arguments", "sent"]].concat();
+    let note = "names in arguments are read as they were sent";
+    assert!(!stdout(&args, b"").contains(note));
+    assert!(stdout(&sent, b"").contains(note));
+    // The recap names `quotaOf`; what was sent reads `tquotaOf`.
+    for (args, name, held) in [(&args[..], "meant", 1.0), (&sent, "sent", 0.0)] {
+        let found = json(&[args, &["--json"]].concat());
+        let totals = &found["runs"][0]["totals"];
+        assert_eq!(found["arguments"], name);
+        assert_eq!((&totals["at_risk_need"], &totals["at_risk"]), (&1.into(), &held.into()));
+    }
 }
 
 #[test]
