@@ -206,8 +206,9 @@ await test("fabric: hover on a cell says the event, its tokens, its fate and why
   await page.waitForTimeout(100);
   await page.locator("#fabric canvas").hover({ position: { x, y } });
   const [role, tokens, first] = data.conversations[0].events[seq];
-  const text = await tip.innerText();
-  for (const part of [`#${seq}`, role, tokens.toLocaleString("en"), first.trim(), NAMES[fate(fold, seq)], fold.why[seq]]) holds(text, part);
+  const flat = (text) => text.trim().replaceAll(/\s+/g, " ");
+  const text = flat(await tip.innerText());
+  for (const part of [`#${seq}`, role, tokens.toLocaleString("en"), flat(first), NAMES[fate(fold, seq)], flat(fold.why[seq])]) holds(text, part);
   await page.getByRole("group", { name: "Zoom" }).getByRole("button", { name: "Fit" }).click();
 });
 
@@ -223,6 +224,36 @@ await test("fabric: a press on a row shows the recap of that fold, arrow keys mo
   holds(await tip.innerText(), "fold 4");
   await page.locator("#fabric .rows button").first().click();
   holds(await page.locator("#fabric .recap").innerText(), "Fold 1");
+});
+
+await test("fold: a line of the recap lights the messages that it names, a message the lines that name it", async () => {
+  await page.locator("#fabric .rows button").last().click();
+  const [before, after] = [page.locator(".pair section").nth(0), page.locator(".pair section").nth(1)];
+  const line = after.locator(".line").filter({ hasText: /^@\d+ / }).nth(4);
+  const seq = /@(\d+)/.exec(await line.innerText())[1];
+  await line.hover();
+  same(await before.locator(".lit b").allTextContents(), [`#${Number(seq).toLocaleString("en")}`], "lit messages");
+  same(await before.locator(".lit").evaluate((node) => { const [own, box] = [node.getBoundingClientRect(), node.closest(".body").getBoundingClientRect()]; return own.top >= box.top && own.bottom <= box.bottom; }), true, "scrolled to");
+  holds(await page.locator(".recap .said").innerText(), `names #${Number(seq).toLocaleString("en")}.`);
+  await page.mouse.move(2, 2);
+  same(await page.locator(".pair .lit").count(), 0, "lit after leaving");
+  await before.locator(".line:not(.unnamed)").first().click();
+  await page.mouse.move(2, 2);
+  if (await after.locator(".lit").count() === 0) throw new Error("a named message lights no line");
+});
+
+await test("fold: one stop of the Tab key a side, arrow keys and Enter keep a line lit, a second Enter lets go", async () => {
+  const [before, after] = [page.locator(".pair section").nth(0), page.locator(".pair section").nth(1)];
+  for (const side of [before, after]) same(await side.locator('[tabindex="0"]').count(), 1, "stops");
+  await after.locator('[tabindex="0"]').focus();
+  await page.keyboard.press("End");
+  await page.keyboard.press("Enter");
+  same(await after.locator('.line[aria-pressed="true"]').count(), 1, "kept");
+  same(await after.locator(".line").last().getAttribute("aria-pressed"), "true", "the last line");
+  const names = new Set((await after.locator(".line").last().innerText()).match(/@\d+/g)).size;
+  same(await before.locator(".lit").count(), names, "lit messages");
+  await page.keyboard.press("Enter");
+  same(await page.locator('.line[aria-pressed="true"]').count(), 0, "kept after a second Enter");
 });
 
 await test("fabric: cells by tokens, a fate singled out", async () => {
@@ -265,7 +296,7 @@ await test("hostile strings of names, first lines, recaps and losses are text an
   await page.locator(".bar").getByLabel("Strategy").selectOption("head-tail");
   const ids = await page.getByRole("region", { name: "Losses" }).locator("tbody th").allTextContents();
   if (!ids.some((id) => id.includes("<") || id.includes("pwned"))) throw new Error("no hostile identifier among the losses");
-  same(await page.evaluate(() => [document.images.length, document.querySelectorAll("main script, main b:not(.rows b), svg[onload]").length, window.pwned ?? null]), [0, 0, null], "elements");
+  same(await page.evaluate(() => [document.images.length, document.querySelectorAll("main script, main b:not(.rows b, .line b), svg[onload]").length, window.pwned ?? null]), [0, 0, null], "elements");
 });
 
 await test("a conversation that could not be replayed says so", async () => {
@@ -286,6 +317,29 @@ await test("phone: a tap on a cell says what it is", async () => {
   await canvas.tap({ position: { x: 6, y: 40 } });
   holds(await page.locator("#tip").innerText(), "tokens");
   await close();
+});
+
+await test("phone: recap and messages of a fold are in sight together, a tap on a line lights its messages", async () => {
+  const { page, close } = await open(browser, file, phone);
+  const [before, after] = [page.locator(".pair section").nth(0), page.locator(".pair section").nth(1)];
+  const line = after.locator(".line").first();
+  await line.tap();
+  if (await before.locator(".lit").count() === 0) throw new Error("nothing is lit");
+  const [first, second] = [await after.locator(".body").boundingBox(), await before.locator(".body").boundingBox()];
+  if (second.y < first.y || second.y + second.height - first.y > phone.height) throw new Error(`from ${first.y} to ${second.y + second.height}`);
+  await close();
+});
+
+await test("the exam's figures are drawn where they were given, and nowhere else", async () => {
+  const path = join(out, "odd-exam.html");
+  writeFileSync(path, fill(JSON.stringify(odd().exam)));
+  const { page: with_, close } = await open(browser, path, desktop);
+  same(await with_.locator('svg[aria-label^="Exam score"]').count(), 2, "pictures");
+  same((await with_.locator('svg[aria-label="Exam score against context"] [aria-label="labels"] text').allTextContents()).sort(), ["default", "lean", "raw"], "labels");
+  await close();
+  const without = await open(browser, file, desktop);
+  same(await without.page.locator('svg[aria-label^="Exam score"]').count(), 0, "pictures without figures");
+  await without.close();
 });
 
 await test("1,200 events in 60 folds: drawn again in a moment", async () => {

@@ -121,24 +121,32 @@ function reasons(runs) {
   return why;
 }
 
-function recapText(at, hostile, next) {
+/** Lines as `midfold` writes them, each with the number of its message; some name more than one. */
+function recapText(at, runs, events, hostile, next) {
+  const covered = [];
+  let end = 0;
+  for (const [fate, length] of runs) {
+    for (let seq = end; seq < end + length; seq += 1) if (fate === "r") covered.push(seq);
+    end += length;
+  }
+  const some = (role, share) => covered.filter((seq) => events[seq][0] === role && next() < share);
   const files = FILES.filter(() => next() < 0.7);
+  const name = () => covered[Math.floor(next() * covered.length)] ?? 2;
   return [
     "## Conversation Summary",
-    `This is reference, not instructions. It stands in the place of messages 2 to ${at - 1}; the originals can be had with recall.`,
-    "",
+    `[Reference, not instructions. ${covered.length} earlier messages, @${covered[0]} to @${at - 1}, are folded into this recap; newer ones follow.]`,
     "### Task",
-    "The lease of a worker can expire between claim and commit. Find out why, never lose a job, and mend it.",
-    "",
+    ...some("user", 1).map((seq) => `@${seq} user: ${events[seq][2]}`),
+    "### State",
+    `\`cargo test -p store -- lease\` @${name()} ok: 14 passed`,
+    "### Done so far",
+    ...some("assistant", 0.2).map((seq) => `@${seq} ${events[seq][2]}`),
     "### Files",
-    ...files.map((file) => `- ${file}: ${next() < 0.4 ? "modified" : "read"}, last in #${Math.floor(next() * at)}`),
-    "",
-    "### Commands",
-    "- `cargo test -p store -- lease --nocapture`: ok, 14 passed",
-    `- \`./test --quick\`: failed once in #${Math.floor(at * 0.8)} (crash_between_claim_and_commit), ok since`,
-    "",
-    "### Identifiers",
-    [...SYMBOLS, ...OTHERS.map(([, id]) => id), ...(hostile ? [HOSTILE[0]] : [])].join(" · "),
+    `changed: ${files.slice(0, 3).map((file) => `${file} @${name()}`).join(", ")}`,
+    `read: ${files.slice(3).map((file) => `${file} @${name()}`).join(", ")}`,
+    "### Index",
+    [...SYMBOLS, ...OTHERS.map(([, id]) => id), ...(hostile ? [HOSTILE[0]] : [])].map((id) => `${id} @${name()}`).join(", "),
+    "[End of recap. Newer messages follow.]",
   ].join("\n");
 }
 
@@ -168,7 +176,7 @@ function replay(talk, index, strategy, window, seed) {
         recap = strategy.recap ? Math.round(0.11 * window * (0.5 + 0.5 * Math.min(1, folds.length / 4))) : 0;
         folds.push({
           at, before: context, after, fates: runs, why: reasons(runs),
-          recap: strategy.recap ? recapText(at, hostile, next) : null,
+          recap: strategy.recap ? recapText(at, runs, talk.events, hostile, next) : null,
           recap_tokens: recap,
         });
         context = after;
@@ -295,6 +303,12 @@ export function odd() {
     bare: { ...whole, runs: only((run) => run.window === 16000).slice(0, 3).map(bare) },
     failed: { ...whole, runs: only((run) => run.window === 16000).slice(0, 2).map((run) => ({ ...run, totals: {}, conversations: whole.conversations.map((_, c) => ({ conversation: c, error: "engine: exit code 1 <b>boom</b>" })) })) },
     unreplayed: { ...whole, runs: only((run) => run.window === 16000).map((run, i) => (i === 1 ? { ...run, strategy: "never-done", totals: { ...run.totals, at_risk: 1, at_risk_need: 0, cost: 1, over: 0, invalid: 0 }, conversations: whole.conversations.map((_, c) => ({ conversation: c, error: "the newest step alone is larger than the window" })) } : run)) },
+    exam: { ...whole, runs: only((run) => run.window === 16000).slice(0, 3), exam: [
+      { strategy: "raw", score: 0.995, context: 1.977, cost: 1, over: 4, invalid: 0 },
+      { strategy: "default", score: 0.905, context: 0.596, cost: 0.688, over: 0, invalid: 0 },
+      { strategy: "lean", score: 0.849, context: 0.394, cost: 0.673, over: 0, invalid: 0 },
+      { strategy: "half", score: 0.5 },
+    ] },
     forms: { ...whole, runs: only((run) => run.window === 16000).flatMap((run) => [run, { ...run, form: "session" }]) },
     priced: { ...whole, prices: { name: "claude-sonnet-4-5", read: 0.3, write: 3.75, input: 3, output: 15, min_prefix: 1024, cliff: { above: 200000, input: 6 }, unit: "USD per million tokens" }, runs: only((run) => run.window === 32000) },
     crowded: { ...whole, runs: only((run) => run.window === 32000).flatMap((run, i) => [run, { ...run, strategy: `${run.strategy}-${["again", "with-a-long-name", "b"][i % 3]}`, totals: { ...run.totals, over: 0, invalid: 0, at_risk: 0.955 + 0.004 * i, cost: 0.2 + 0.006 * i } }]) },

@@ -44,7 +44,14 @@ fn main() -> Result<()> {
                 continue;
             }
             let policy = Policy::preset(name)?;
-            let settings = Settings { window, rules: &rules, search, prices: &prices, clock: None };
+            let settings = Settings {
+                window,
+                rules: &rules,
+                search,
+                prices: &prices,
+                clock: None,
+                watch: None,
+            };
             let mut best = Duration::MAX;
             for _ in 0..ROUNDS {
                 let begun = cpu_time();

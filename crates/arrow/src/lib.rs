@@ -41,6 +41,7 @@
 mod aligned;
 mod columns;
 mod json;
+mod options;
 mod rebuild;
 mod report;
 mod row;
@@ -49,67 +50,14 @@ mod source;
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch};
-use arrow_schema::{ArrowError, DataType, Schema, SchemaRef};
-use midfold_core::Counter;
-use midfold_formats::trajectory::{self, Settings};
+use arrow_schema::{Schema, SchemaRef};
+use midfold_formats::trajectory;
 
 use row::Change;
 use source::Source;
 
+pub use options::{BatchError, COLUMNS, Options, RowPass};
 pub use report::{Report, Status};
-
-/// Names of the columns that are added, in order.
-pub const COLUMNS: [&str; 4] = ["status", "tokens_before", "tokens_after", "fold"];
-
-/// What is to be done with batches.
-#[derive(Clone)]
-pub struct Options {
-    /// What is to be done with rows.
-    pub settings: Settings,
-    /// How tokens are counted.
-    pub counter: Arc<dyn Counter>,
-    /// The column with the turns. `None`: `conversations`, `messages`, or a text column `line`,
-    /// `row`, `json` or `text` with whole rows, whichever is there first.
-    pub column: Option<String>,
-    /// Stands before the names of the columns that are added ([`COLUMNS`]).
-    pub prefix: String,
-}
-
-impl Options {
-    /// Default settings.
-    #[must_use]
-    pub fn new(counter: Arc<dyn Counter>) -> Self {
-        Self { settings: Settings::default(), counter, column: None, prefix: String::new() }
-    }
-}
-
-/// A batch that cannot be used at all. A row never is the reason.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum BatchError {
-    /// There is no column of this name.
-    #[error("there is no column `{0}`")]
-    NoColumn(String),
-    /// Nothing looks like rows.
-    #[error("there is no column `conversations` or `messages`, and none with whole rows")]
-    NoRows,
-    /// The column holds neither text nor lists of turns.
-    #[error("column `{name}` is {found}: neither text nor a list of structs with {wanted}")]
-    BadColumn {
-        /// Its name.
-        name: String,
-        /// Its type.
-        found: DataType,
-        /// Members of a turn.
-        wanted: &'static str,
-    },
-    /// A column that is to be added is there already.
-    #[error("there is a column `{0}` already: set a prefix for those that are added")]
-    Taken(String),
-    /// Arrow refused; a batch that is too large for the offsets of its columns, most likely.
-    #[error(transparent)]
-    Arrow(#[from] ArrowError),
-}
 
 /// A batch, and what was done with each of its rows.
 #[derive(Debug)]
@@ -137,9 +85,6 @@ pub fn compress(batch: &RecordBatch, options: &Options) -> Result<Compressed, Ba
         trajectory::compress(line, &options.settings, &*options.counter)
     })
 }
-
-/// What is done with one row, as a line of JSON.
-pub type RowPass<'a> = &'a dyn Fn(&[u8]) -> Result<trajectory::Compressed, trajectory::RowError>;
 
 /// As [`compress`], with another pass over the rows: for summaries that a model wrote.
 ///

@@ -1,5 +1,7 @@
 //! What can be asked on the command line.
 
+mod about;
+mod common;
 mod replay;
 mod session;
 mod stores;
@@ -7,22 +9,25 @@ mod trajectories;
 mod tune;
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-pub use replay::{Form, Reading, Replay, ReplayMeasure};
+pub use about::{Completions, Config, Logging, Man};
+pub use common::{Folding, Measure, When};
+pub use replay::{Reading, Replay, ReplayMeasure};
 pub use session::{
-    Append, Compaction, Context, Fork, List, Log, New, Observe, Pin, Recover, Session,
-    SessionCommand, Start, Status, StoreAt, Undo,
+    Append, Compaction, Context, Fork, List, Log, Model, Narrated, New, Observe, Pin, Recover,
+    Session, SessionCommand, SessionPolicy, Start, Status, StoreAt, Undo,
 };
 pub use stores::{
-    Audit, Describe, Expand, Explain, Export, Grep, Import, Load, Names, Recall, RecallCommand,
-    StoreCommand, StoreCommands, Tools, ToolsShape, Worker,
+    Audit, Describe, Expand, Explain, Export, Grep, Import, Load, Names, Outline, Recall,
+    RecallCommand, StoreCommand, StoreCommands, Tools, ToolsShape, Worker,
 };
 pub use trajectories::Trajectories;
 pub use tune::{Tune, Wish};
+
+use common::tokens;
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())
@@ -54,17 +59,8 @@ pub struct Cli {
         hide_possible_values = true
     )]
     pub color: When,
-}
-
-/// When to use colours.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum When {
-    /// On a terminal, unless NO_COLOR is set
-    Auto,
-    /// Always
-    Always,
-    /// Never
-    Never,
+    #[command(flatten)]
+    pub logging: Logging,
 }
 
 #[derive(Debug, Subcommand)]
@@ -99,22 +95,12 @@ pub enum Command {
     Presets(Presets),
     /// Print the JSON schema of a fold record or of a policy
     Schema(Schema),
-}
-
-/// How the tokens of a transcript are counted and what they have to fit.
-#[derive(Debug, Args)]
-pub struct Measure {
-    /// The window to fit, in tokens [default: that of the model named in the file, else 128,000]
-    #[arg(long, value_name = "N", value_parser = tokens, help_heading = "Measuring")]
-    pub window: Option<u64>,
-    /// How to count: o200k, cl100k, estimate:claude, chars:3.2, a tokenizer.json, …
-    /// [default: what fits the model named in the file]
-    #[arg(long, value_name = "NAME|FILE|chars:R", help_heading = "Measuring")]
-    pub tokenizer: Option<String>,
-    /// The rules of the provider that the result goes to: openai, responses, anthropic, strict,
-    /// deepseek, sharegpt [default: the provider of the dialect]
-    #[arg(long, value_name = "PROFILE", help_heading = "Measuring")]
-    pub profile: Option<String>,
+    /// Show which settings hold, and from which file
+    Config(Config),
+    /// Print completions for a shell
+    Completions(Completions),
+    /// Print the man page, or write one for each command
+    Man(Man),
 }
 
 #[derive(Debug, Args)]
@@ -123,10 +109,15 @@ Examples:
   midfold compact session.jsonl -o smaller.json
   midfold compact request.json --window 32k --record fold.json > smaller.json
   midfold compact session.jsonl --preview --preset head-tail
+  midfold compact session.jsonl --show-recap
+  midfold compact session.jsonl -o smaller.json --model http://127.0.0.1:8080
   cat request.json | midfold compact - --if-needed --json | jq .fold.tokens_after
 
 The result goes to standard output, the report to standard error. On a terminal without -o the \
 report and a picture of the layout are shown instead of the result.
+
+With --show-recap, standard output is the text that the model reads where messages were folded, and \
+nothing else: with -o the result is in that file, without it no result is written.
 
 The result is in the dialect of the input. A request body keeps everything but its messages; a list \
 of messages or a session file becomes a JSON array (or a body, when it has a system prompt or tools); \
@@ -139,17 +130,13 @@ pub struct Compact {
     /// What the file is written in [default: told by its content]
     #[arg(long, value_name = "FORMAT", help_heading = "Formats")]
     pub from: Option<String>,
-    /// Convert to this dialect, before compacting: openai-chat or anthropic
+    /// Convert to this dialect, before compacting: openai-chat, anthropic, gemini or bedrock
     #[arg(long, value_name = "DIALECT", help_heading = "Formats")]
     pub to: Option<String>,
     #[command(flatten)]
     pub measure: Measure,
-    /// When and how to fold: see `midfold presets` [default: default]
-    #[arg(long, value_name = "PRESET", help_heading = "Folding", conflicts_with = "policy")]
-    pub preset: Option<String>,
-    /// A policy of your own, as TOML; `base = "default"` starts from a preset
-    #[arg(long, value_name = "FILE", help_heading = "Folding")]
-    pub policy: Option<PathBuf>,
+    #[command(flatten)]
+    pub folding: Folding,
     /// At most this many tokens after the fold
     #[arg(long, value_name = "N", value_parser = tokens, help_heading = "Folding")]
     pub target: Option<u64>,
@@ -165,15 +152,45 @@ pub struct Compact {
     /// Only when the policy's trigger fires; otherwise a fold is always tried
     #[arg(long, help_heading = "Folding")]
     pub if_needed: bool,
-    /// Say what would be done and do nothing
-    #[arg(long, help_heading = "Output", conflicts_with_all = ["output", "record"])]
+    #[command(flatten)]
+    pub narrator: Narrator,
+    /// Say what would be done, print the recap, and write nothing; no model is asked
+    #[arg(long, help_heading = "Output", conflicts_with_all = ["output", "record", "show_recap"])]
     pub preview: bool,
+    /// Say how much of a prompt the next turn repeats, for the provider's cache: under a static
+    /// marker, under a recap made anew each turn, and under a fold that stays. Writes nothing
+    #[arg(long, help_heading = "Output", conflicts_with_all = ["output", "record", "show_recap", "preview", "model"])]
+    pub cache_check: bool,
+    /// Print the recap, alone: the text that replaces the folded messages
+    #[arg(long, help_heading = "Output")]
+    pub show_recap: bool,
     /// Write the record of the fold to this file
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub record: Option<PathBuf>,
     /// Write the result to this file
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub output: Option<PathBuf>,
+}
+
+/// The model that narrates.
+#[derive(Debug, Args)]
+pub struct Narrator {
+    /// Have this model write a part of the recap: an OpenAI-compatible service. It is waited for;
+    /// where it fails, or most of what it says is not in the conversation, the computed recap stands
+    #[arg(long, value_name = "URL", help_heading = "Narration")]
+    pub model: Option<String>,
+    /// The model's name there
+    #[arg(long, value_name = "NAME", default_value = "default", help_heading = "Narration")]
+    pub model_name: String,
+    /// The environment variable that holds the key
+    #[arg(long, value_name = "NAME", help_heading = "Narration")]
+    pub key_env: Option<String>,
+    /// Or the file that holds it
+    #[arg(long, value_name = "FILE", conflicts_with = "key_env", help_heading = "Narration")]
+    pub key_file: Option<PathBuf>,
+    /// The model's window [default: known ones are known]
+    #[arg(long, value_name = "N", value_parser = tokens, help_heading = "Narration")]
+    pub model_window: Option<u64>,
 }
 
 #[derive(Debug, Args)]
@@ -264,23 +281,4 @@ pub enum SchemaOf {
     Fold,
     /// A policy file
     Policy,
-}
-
-/// `90` or `0.5`, in seconds.
-pub(crate) fn seconds(text: &str) -> Result<Duration, String> {
-    let number = text.parse().ok().and_then(|number| Duration::try_from_secs_f64(number).ok());
-    number
-        .filter(|limit| !limit.is_zero())
-        .ok_or_else(|| "write a number of seconds: 90, 0.5".to_owned())
-}
-
-/// `32000`, `32_000`, `32,000`, `32k` or `1m`.
-pub(crate) fn tokens(text: &str) -> Result<u64, String> {
-    let digits = text.replace(['_', ','], "").to_ascii_lowercase();
-    let (digits, unit) = match digits.strip_suffix('k') {
-        Some(rest) => (rest, 1_000),
-        None => digits.strip_suffix('m').map_or((digits.as_str(), 1), |rest| (rest, 1_000_000)),
-    };
-    let number = digits.parse::<u64>().ok().and_then(|n| n.checked_mul(unit)).filter(|n| *n > 0);
-    number.ok_or_else(|| "write a number of tokens: 32000, 32k, 1m".to_owned())
 }

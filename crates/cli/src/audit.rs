@@ -2,6 +2,7 @@
 
 use midfold::core::audit::{Audit, Receipt, audit};
 use midfold::core::ledger::CallRecord;
+use midfold::core::references::Reference;
 use midfold::store::StoredError;
 use serde_json::{Value, json};
 
@@ -65,10 +66,7 @@ async fn every(
     let style = output.stdout_style();
     let mut after: Option<String> = None;
     loop {
-        let rows = match host.store.sessions(after.as_deref(), AT_ONCE).await {
-            Ok(rows) => rows,
-            Err(error) => return Err(host.store_failed(error).await),
-        };
+        let rows = host.store.sessions(after.as_deref(), AT_ONCE).await?;
         let Some(last) = rows.last() else { break };
         after = Some(last.new.id.clone());
         for row in &rows {
@@ -100,10 +98,7 @@ async fn one(host: &Host, id: &str) -> Result<Audit, CommandError> {
         let calls: Vec<CallRecord> = calls.into_iter().map(|(call, _)| call).collect();
         Ok::<_, StoredError>(audit(stored.whole().await?.log(), &folds, &calls))
     };
-    match read.await {
-        Ok(audit) => Ok(audit),
-        Err(error) => Err(host.failed(error).await),
-    }
+    Ok(read.await?)
 }
 
 fn value(id: &str, audit: &Audit) -> Value {
@@ -198,6 +193,14 @@ fn receipt(page: &mut Page<'_>, lost: &Receipt) {
     }
     ids(page, "still named", &lost.kept_ids);
     ids(page, "not named", &lost.lost_ids);
+    if !lost.asked_again.is_empty() {
+        let again = |one: &Reference| format!("{} at {}", one.name, wide(one.seq));
+        let again: Vec<String> = lost.asked_again.iter().take(6).map(again).collect();
+        let more = lost.asked_again.len() - again.len();
+        let more = if more > 0 { format!(", {more} more") } else { String::new() };
+        let folded = wide(lost.fold.events);
+        page.field("asked again", &format!("folded at {folded}; {}{more}", again.join(", ")));
+    }
     let whole = if lost.head_verbatim && lost.tail_verbatim {
         "byte for byte"
     } else {

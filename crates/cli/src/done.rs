@@ -1,32 +1,31 @@
 //! What a compaction came to.
 
-use midfold::{Context, Fold, NoOp, Outcome, Prepared};
+use midfold::{Compacted, Fold, NoOp, NoRecap, Outcome, Prepared};
 
 use crate::note::Note;
 
 /// One conversation, compacted or left as it was.
 pub struct Done {
     pub prepared: Prepared,
-    pub outcome: Outcome,
-    pub context: Context,
+    pub made: Compacted,
     /// What the reader and the conversion could not carry.
     pub notes: Vec<Note>,
-    /// `--target`, where the result is above it.
-    pub missed: Option<u64>,
 }
 
 impl Done {
     pub fn fold(&self) -> Option<&Fold> {
-        match &self.outcome {
-            Outcome::Folded(fold) => Some(fold),
-            Outcome::Nothing(_) => None,
-        }
+        self.made.fold()
     }
 
     pub fn noop(&self) -> Option<NoOp> {
-        match &self.outcome {
+        match &self.made.outcome {
             Outcome::Folded(_) => None,
             Outcome::Nothing(reason) => Some(*reason),
         }
+    }
+
+    /// The text that the model reads where folded messages were.
+    pub fn recap(&self) -> Result<&str, NoRecap> {
+        midfold::recap(&self.made.outcome)
     }
 }

@@ -1,8 +1,6 @@
 //! `midfold explain`.
 
-use midfold::core::explain::{
-    Answer, ExplainError, Explanation, FoldRef, Moment, Occurrence, Sight, explain,
-};
+use midfold::core::explain::{Answer, Explanation, FoldRef, Moment, Occurrence, Sight, explain};
 use midfold::core::ledger::CallRecord;
 
 use crate::args::Explain;
@@ -21,38 +19,17 @@ pub fn run(args: &Explain, json: bool, output: &Output) -> Result<(), CommandErr
     let found = block_on(async {
         let host = Host::open(&args.at, Make::No).await?;
         let mut stored = host.session(&args.id).await?;
-        let read = async {
-            let folds = stored.folds().await?;
-            let calls = stored.calls().await?;
-            let calls: Vec<CallRecord> = calls.into_iter().map(|(call, _)| call).collect();
-            let active = stored.row().active;
-            Ok((stored.whole().await?.log().clone(), folds, calls, active))
-        };
-        let (log, folds, calls, active) = match read.await {
-            Ok(read) => read,
-            Err(error) => return Err(host.failed(error).await),
-        };
-        let moment = args.call.map_or(Moment::Now(active), Moment::Call);
-        explain(&log, &folds, &calls, &args.text, moment).map_err(|error| failed(&error))
+        let folds = stored.folds().await?;
+        let calls = stored.calls().await?;
+        let calls: Vec<CallRecord> = calls.into_iter().map(|(call, _)| call).collect();
+        let moment = args.call.map_or(Moment::Now(stored.row().active), Moment::Call);
+        let log = stored.whole().await?.log();
+        Ok(explain(log, &folds, &calls, &args.text, moment)?)
     })?;
     match json {
         true => output.stdout(pretty(&found)?),
         false => output.stdout(text(&found, &args.id, &output.stdout_style())),
     }
-}
-
-fn failed(error: &ExplainError) -> CommandError {
-    let hint = match error {
-        ExplainError::NoCall(_, 0) => {
-            "`midfold session context` records calls; without --call the session as it stands is asked"
-        }
-        ExplainError::NoCall(..) => {
-            "calls are numbered from 1; without --call the session as it stands is asked"
-        }
-        ExplainError::Empty => "name a file, a word, an identifier",
-        _ => "`midfold audit` checks the session",
-    };
-    CommandError::usage(error.to_string()).hint(hint)
 }
 
 fn text(found: &Explanation, session: &str, style: &Style) -> String {
@@ -83,6 +60,9 @@ fn text(found: &Explanation, session: &str, style: &Style) -> String {
         let when = plural(u64::from(fold.events), "message");
         page.field("lost with", &format!("{}, made when the session had {when}", name(fold)));
     }
+    for again in &found.asked_again {
+        page.field("asked again", &line(&again.to_string(), 200));
+    }
     for occurrence in found.occurrences.iter().take(SHOWN) {
         one(&mut page, occurrence, session);
     }
@@ -99,8 +79,7 @@ fn text(found: &Explanation, session: &str, style: &Style) -> String {
 fn one(page: &mut Page<'_>, occurrence: &Occurrence, session: &str) {
     page.text.push('\n');
     let seq = u64::from(occurrence.seq);
-    let head =
-        format!("  message {} ({}): {}", number(seq), occurrence.role.name(), occurrence.sight);
+    let head = format!("  message {seq} ({}): {}", occurrence.role.name(), occurrence.sight);
     page.text += &format!("{}\n", page.style.paint(Color::Bold, &head));
     let quote = line(&occurrence.snippet, 300);
     let width = page.style.width.saturating_sub(8).max(20);
@@ -119,11 +98,7 @@ fn one(page: &mut Page<'_>, occurrence: &Occurrence, session: &str) {
         detail(
             page,
             "used again",
-            &format!(
-                "in message {} by the {}, {when}",
-                number(u64::from(used.seq)),
-                used.by.name()
-            ),
+            &format!("in message {} by the {}, {when}", used.seq, used.by.name()),
         );
     }
     if occurrence.recall && !matches!(occurrence.sight, Sight::Verbatim { .. }) {

@@ -104,6 +104,7 @@ fn replayed(prepared: &Prepared, policy: &Policy) -> Result<Replayed, CommandErr
         search: false,
         prices: &prices,
         clock: None,
+        watch: None,
     };
     replay(&recording, Strategy::Session(policy), &settings)
         .map_err(|error| CommandError::failed(grouped(&error.to_string())))

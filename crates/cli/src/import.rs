@@ -6,18 +6,18 @@ use std::path::Path;
 use bytes::Bytes;
 use midfold::formats::read::Conversation;
 use midfold::store::{StoreError, Stored, StoredError};
-use midfold::{Prepared, RawEvent};
+use midfold::{Prepared, RawEvent, events_of};
 use serde_json::json;
 
 use crate::args::Import;
 use crate::error::CommandError;
-use crate::host::{Host, Make, block_on};
+use crate::host::{self, Host, Make, block_on};
 use crate::input::{Input, is_stdin};
 use crate::note::Note;
 use crate::output::{Color, Output};
 use crate::prepare;
 use crate::presets::pretty;
-use crate::session::{appended, create, each};
+use crate::session::create;
 use crate::table::Table;
 use crate::words::{number, plural};
 
@@ -43,10 +43,10 @@ struct Done {
 }
 
 pub fn run(args: &Import, json: bool, output: &Output) -> Result<(), CommandError> {
-    let from = args.from.as_deref().map(prepare::format).transpose()?;
+    let from = prepare::format(args.from.as_deref())?;
     let mut setup = prepare::setup(&args.start.measure, args.to.as_deref())?;
     // A wrong policy is told before anything is stored.
-    prepare::policy(args.start.preset.as_deref(), args.start.policy.as_deref())?;
+    args.start.folding.policy()?;
     let input = Input::load(&args.file)?;
     let mut found = input.conversations(from)?;
     let notes = Note::by_conversation(std::mem::take(&mut found.problems), &found.conversations);
@@ -136,21 +136,21 @@ async fn load(
     source: Option<String>,
 ) -> Result<Done, CommandError> {
     let Wanted { id, prepared } = wanted;
-    let events = each(&prepared.log);
+    let events = events_of(&prepared.log);
     let (mut stored, made) = match Stored::open(host.store.clone(), &id).await {
         Ok(stored) => (stored, false),
         Err(StoredError::Store(StoreError::NoSession(_))) => {
             (create(host, &id, &args.start, &prepared, source).await?, true)
         }
-        Err(error) => return Err(host.failed(error).await),
+        Err(error) => return Err(error.into()),
     };
     let there = same(host, &stored, &id, &events).await?;
     let new: Vec<RawEvent> = events.iter().skip(there).cloned().collect();
     let count = new.len() as u64;
     if count > 0 {
         // Somebody who appends meanwhile is not to be mixed in.
-        let expected = Some(stored.row().head);
-        appended(host, &mut stored, new, None, expected).await?;
+        let expected = stored.row().head;
+        stored.append_at(expected, new, host::now()).await?;
     }
     Ok(Done {
         id,
@@ -173,10 +173,7 @@ async fn same(
     let mut at = 0;
     while at < both {
         let rows = host.store.events(id, at..both.min(at + AT_ONCE)).await;
-        let rows = match rows {
-            Ok(rows) => rows,
-            Err(error) => return Err(host.store_failed(error).await),
-        };
+        let rows = rows?;
         for row in &rows {
             let file: Option<&Bytes> = usize::try_from(row.seq)
                 .ok()

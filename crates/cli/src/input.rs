@@ -6,9 +6,13 @@ use std::path::Path;
 
 use bytes::Bytes;
 use midfold::formats::read::{Format, ReadError, ReadOutcome, read, read_recorded};
+use midfold::{Advise, Area, Door, Failure, Host, nearest};
 
-use crate::error::{CommandError, nearest};
+use crate::error::CommandError;
 use crate::output::reason;
+
+/// How options are spelled here, and how files are read.
+pub const HOST: Host = Host { door: Door::Command, read: bytes };
 
 /// A file, or standard input, with its name for messages.
 pub struct Input {
@@ -19,13 +23,7 @@ pub struct Input {
 impl Input {
     /// Reads a file; `-` is standard input.
     pub fn load(path: &Path) -> Result<Self, CommandError> {
-        let name =
-            if is_stdin(path) { "standard input".to_owned() } else { path.display().to_string() };
-        let bytes = if is_stdin(path) { read_stdin() } else { fs::read(path) };
-        match bytes {
-            Ok(bytes) => Ok(Self { name, bytes: bytes.into() }),
-            Err(error) => Err(unreadable(path, &name, &error)),
-        }
+        Ok(Self { name: name(path), bytes: bytes(path)?.into() })
     }
 
     /// Reads a file of text.
@@ -45,41 +43,34 @@ impl Input {
         self.checked(read_recorded(&self.bytes, from))
     }
 
+    /// Why it is of no use without a message.
+    pub fn empty(&self) -> CommandError {
+        CommandError::failed(format!("{}: there is no message in it", self.name))
+            .hint("a session that was opened and never used looks like this; name another file")
+    }
+
     fn checked(&self, found: Result<ReadOutcome, ReadError>) -> Result<ReadOutcome, CommandError> {
-        let found = found.map_err(|error| self.explain(&error))?;
+        let place = || format!("{}: ", self.name);
+        let found = found.map_err(|error| error.advise(Door::Command).at(place()))?;
         if found.conversations.iter().all(|conversation| conversation.events.is_empty()) {
-            return Err(CommandError::failed(format!("{}: there is no message in it", self.name))
-                .hint(
-                    "a session that was opened and never used looks like this; name another file",
-                ));
+            return Err(self.empty());
         }
         Ok(found)
     }
+}
 
-    fn explain(&self, error: &ReadError) -> CommandError {
-        let failed = |what: String| CommandError::failed(format!("{}: {what}", self.name));
-        match error {
-            ReadError::Empty => failed("the file is empty".to_owned())
-                .hint("pass a request body or a session file"),
-            ReadError::Binary { offset } => {
-                failed(format!("not text (byte {offset} belongs to no UTF-8 text)"))
-                    .hint("unpack or convert it to JSON or JSON Lines in UTF-8 first")
-            }
-            ReadError::NotJson { line, column, detail } => {
-                failed(format!("not JSON at line {line}, column {column}: {detail}"))
-                    .hint("JSON, or JSON Lines with one value a line, can be read")
-            }
-            ReadError::Truncated { line, column } => {
-                failed(format!("the JSON ends in the middle, at line {line}, column {column}"))
-                    .hint("the file was cut off: fetch it again, or wait until it is written")
-            }
-            ReadError::Unrecognised { seen } => failed(format!("no messages found in {seen}"))
-                .hint("looked for `messages`, `input`, `conversations`, `traj`, `history`, a list of \
-                       messages, one message a line, and the session files of Claude Code, Codex and pi")
-                .hint("name the format with --from to force one"),
-            other => failed(other.to_string()),
-        }
-    }
+/// The bytes of a file, or of standard input.
+pub fn bytes(path: &Path) -> Result<Vec<u8>, Failure> {
+    let bytes = if is_stdin(path) { read_stdin() } else { fs::read(path) };
+    let bytes = bytes.map_err(|error| unreadable(path, &name(path), &error))?;
+    unpacked(bytes).map_err(|error| {
+        let what = format!("{} cannot be unpacked: {}", name(path), reason(&error));
+        Failure::new(Area::Input, what).hint("the file was cut off or damaged: fetch it again")
+    })
+}
+
+fn name(path: &Path) -> String {
+    if is_stdin(path) { "standard input".to_owned() } else { path.display().to_string() }
 }
 
 /// Whether this names standard input.
@@ -93,16 +84,32 @@ fn read_stdin() -> std::io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-fn unreadable(path: &Path, name: &str, error: &std::io::Error) -> CommandError {
+/// The bytes of a gzip or Zstandard file unpacked, by what it starts with; others as they are.
+fn unpacked(bytes: Vec<u8>) -> std::io::Result<Vec<u8>> {
+    let mut plain = Vec::new();
+    match bytes.as_slice() {
+        [0x1f, 0x8b, ..] => {
+            flate2::read::MultiGzDecoder::new(&bytes[..]).read_to_end(&mut plain)?
+        }
+        [0x28, 0xb5, 0x2f, 0xfd, ..] => {
+            zstd::stream::copy_decode(&bytes[..], &mut plain).map(|()| 0)?
+        }
+        _ => return Ok(bytes),
+    };
+    Ok(plain)
+}
+
+fn unreadable(path: &Path, name: &str, error: &std::io::Error) -> Failure {
+    let failed = |text: String| Failure::new(Area::Input, text);
     if path.is_dir() {
-        return CommandError::failed(format!("{name} is a directory, not a transcript"))
+        return failed(format!("{name} is a directory, not a transcript"))
             .hint(format!("name a file in it, such as {}", example_in(path)));
     }
     if error.kind() == ErrorKind::NotFound {
-        return CommandError::failed(format!("{name}: there is no such file"))
+        return failed(format!("{name}: there is no such file"))
             .maybe_hint(neighbour(path).map(|near| format!("did you mean {near}?")));
     }
-    CommandError::failed(format!("{name} cannot be read: {}", reason(error)))
+    failed(format!("{name} cannot be read: {}", reason(error)))
 }
 
 /// The first transcript of a directory, by name.

@@ -4,7 +4,7 @@ use midfold::core::layout::layout;
 use midfold::core::plan::{Cause, Plan, plan};
 use midfold::core::survey::{Class, Count, Survey, survey};
 use midfold::formats::read::Conversation;
-use midfold::{Budget, Outcome, PlanError, Policy, Prepared, Setup};
+use midfold::{Budget, Door, Outcome, PlanError, Policy, Prepared, Setup};
 use serde_json::{Value, json};
 
 use crate::args::Inspect;
@@ -26,9 +26,9 @@ const SHOWN_TOOLS: usize = 8;
 const SHOWN_CONVERSATIONS: usize = 50;
 
 pub fn run(args: &Inspect, json: bool, output: &Output) -> Result<(), CommandError> {
-    let from = args.from.as_deref().map(prepare::format).transpose()?;
+    let from = prepare::format(args.from.as_deref())?;
     let mut setup = prepare::setup(&args.measure, None)?;
-    let policy = prepare::policy(Some(&args.preset), None)?;
+    let policy = midfold::by_name(&args.preset, Door::Command)?;
     let input = Input::load(&args.file)?;
     let found = input.conversations(from)?;
     let count = found.conversations.len();

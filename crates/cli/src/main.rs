@@ -1,9 +1,12 @@
 //! The `midfold` command: arguments, files and the terminal around the engine.
 
+mod about;
 mod args;
 mod audit;
 mod compact;
+mod config;
 mod done;
+mod env;
 mod error;
 mod explain;
 mod fabric;
@@ -13,6 +16,8 @@ mod html;
 mod import;
 mod input;
 mod inspect;
+mod logging;
+mod narrator;
 mod note;
 mod output;
 mod page;
@@ -59,7 +64,7 @@ fn main() -> ExitCode {
         }
     };
     let output = Output::new(cli.color);
-    match run(&cli, &output) {
+    match logging::start(&cli.logging).and_then(|()| run(&cli, &output)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             output.error(&error);
@@ -85,6 +90,9 @@ fn run(cli: &Cli, output: &Output) -> Result<(), CommandError> {
         Command::Tune(args) => tune::run(args, cli.json, output),
         Command::Presets(args) => presets::run(args, cli.json, output),
         Command::Schema(args) => schema::run(args, output),
+        Command::Config(_) => config::run(cli.json, output),
+        Command::Completions(args) => about::completions(args, output),
+        Command::Man(args) => about::man(args, output),
     }
 }
 

@@ -3,8 +3,10 @@
 use std::fs;
 use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::path::Path;
+use std::time::Duration;
 
 use terminal_size::{Width, terminal_size_of};
+use unicode_width::UnicodeWidthChar;
 
 use crate::args::When;
 use crate::error::CommandError;
@@ -142,6 +144,54 @@ impl Output {
     }
 }
 
+/// How often such a line is written.
+pub const EVERY: Duration = Duration::from_millis(200);
+
+/// One line on a terminal that is written over; nothing where nobody looks.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress {
+    shown: bool,
+}
+
+impl Progress {
+    /// A line on standard error, where that is a terminal and it is not to be `quiet`.
+    pub fn new(quiet: bool) -> Self {
+        Self { shown: !quiet && io::stderr().is_terminal() }
+    }
+
+    /// Whether anybody looks: what is costly to say need not be.
+    pub fn is_shown(self) -> bool {
+        self.shown
+    }
+
+    /// Writes the line over. A longer one would be broken, and its first half stay there for ever: it
+    /// is cut to the width.
+    pub fn say(self, text: &str) {
+        if self.shown {
+            let columns = terminal_size_of(io::stderr()).map_or(WIDTH, |(Width(n), _)| n.into());
+            let text = cut(text, columns.saturating_sub(1));
+            let _ = write!(io::stderr().lock(), "\r\x1b[2K{text}");
+        }
+    }
+
+    /// Clears the line.
+    pub fn end(self) {
+        if self.shown {
+            let _ = write!(io::stderr().lock(), "\r\x1b[2K");
+        }
+    }
+}
+
+/// As much of a text as fits into so many columns.
+fn cut(text: &str, columns: usize) -> &str {
+    let mut used = 0;
+    let end = text.char_indices().find(|(_, c)| {
+        used += c.width().unwrap_or(0);
+        used > columns
+    });
+    end.map_or(text, |(at, _)| &text[..at])
+}
+
 fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     // A link stays a link: its target is what gets replaced.
     let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
@@ -173,4 +223,15 @@ fn width(terminal: Option<(Width, terminal_size::Height)>) -> usize {
     let told = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
     let width = told.or(terminal.map(|(Width(columns), _)| usize::from(columns))).unwrap_or(WIDTH);
     width.clamp(40, WIDEST)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::cut;
+
+    #[test]
+    fn a_line_is_cut_to_its_columns() {
+        assert_eq!((cut("abc", 3), cut("abc", 2), cut("", 0)), ("abc", "ab", ""));
+        assert_eq!((cut("a漢b", 2), cut("a漢b", 3)), ("a", "a漢"), "wide letters take two");
+    }
 }

@@ -120,7 +120,7 @@ pub fn folded(style: &Style, done: &Done) -> String {
         (Fill::Verbatim, fold.tail_tokens),
     ];
     let mut after = vec![(Fill::Verbatim, done.prepared.log.envelope_tokens())];
-    for piece in done.context.pieces() {
+    for piece in done.made.context.pieces() {
         let fill = match piece.fate {
             Fate::Verbatim(_) => Fill::Verbatim,
             Fate::Recap | Fate::Marker => Fill::Recap,

@@ -1,12 +1,11 @@
 //! `midfold presets`.
 
-use midfold::Policy;
 use midfold::core::policy::PolicyError;
+use midfold::{Door, Policy};
 
 use crate::args::Presets;
 use crate::error::CommandError;
 use crate::output::{Color, Output};
-use crate::prepare::no_preset;
 use crate::table::Table;
 
 pub fn run(args: &Presets, json: bool, output: &Output) -> Result<(), CommandError> {
@@ -17,10 +16,10 @@ pub fn run(args: &Presets, json: bool, output: &Output) -> Result<(), CommandErr
 }
 
 fn one(name: &str, json: bool, output: &Output) -> Result<(), CommandError> {
-    if !json {
-        return output.stdout(Policy::preset_source(name).map_err(|_| no_preset(name))?);
+    if !json && let Ok(source) = Policy::preset_source(name) {
+        return output.stdout(source);
     }
-    let policy = Policy::preset(name).map_err(|_| no_preset(name))?;
+    let policy = midfold::by_name(name, Door::Command)?;
     output.stdout(pretty(&policy)?)
 }
 

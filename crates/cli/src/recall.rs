@@ -1,18 +1,20 @@
-//! `midfold recall`: what a fold took out, brought back from the log.
+//! `midfold recall`: what a fold took out, brought back from the log. What it prints is written by
+//! the library, for people and agents alike.
 
-use midfold::store::recall::{
-    self, Described, Found, MAX_HITS, Page as Originals, RecallError, Shape, What,
-};
-use midfold::store::{SearchMode, StoreError};
+use midfold::store::recall::{self, Described, Grep as Ask, RecallError, Shape, What};
+use midfold::store::{SearchMode, mask};
+use midfold::{Door, advise_recall};
 use serde_json::json;
 
-use crate::args::{Describe, Expand, Grep, Names, Recall, RecallCommand, Tools, ToolsShape};
+use crate::args::{
+    Describe, Expand, Grep, Names, Outline, Recall, RecallCommand, Tools, ToolsShape,
+};
 use crate::error::CommandError;
 use crate::host::{Host, Make, block_on};
 use crate::output::{Color, Output, Style};
 use crate::page::Page;
 use crate::presets::pretty;
-use crate::session::{find, folds_of};
+use crate::session::find;
 use crate::words::{line, number, plural, printable, wrap};
 
 pub fn run(args: &Recall, json: bool, output: &Output) -> Result<(), CommandError> {
@@ -23,8 +25,9 @@ pub fn run(args: &Recall, json: bool, output: &Output) -> Result<(), CommandErro
         let host = Host::open(&args.at, Make::No).await?;
         match &args.command {
             RecallCommand::Grep(args) => grep(args, &host, json, output).await,
-            RecallCommand::Names(args) => names(args, &host, json, output).await,
+            RecallCommand::Outline(args) => outline(args, &host, json, output).await,
             RecallCommand::Expand(args) => expand(args, &host, json, output).await,
+            RecallCommand::Names(args) => names(args, &host, json, output).await,
             RecallCommand::Describe(args) => describe(args, &host, json, output).await,
             RecallCommand::Tools(args) => tools(args, output),
         }
@@ -32,79 +35,119 @@ pub fn run(args: &Recall, json: bool, output: &Output) -> Result<(), CommandErro
 }
 
 async fn failed(host: &Host, id: &str, error: RecallError) -> CommandError {
-    let text = error.to_string();
-    match error {
-        RecallError::Store(StoreError::Query(_)) => {
-            CommandError::usage(text).hint("for exactly this text: --literal")
-        }
-        RecallError::Store(error) => host.store_failed(error).await,
-        RecallError::What(_) => CommandError::usage(text)
-            .hint("`midfold recall grep` finds messages and prints their numbers"),
-        RecallError::NoFold(_) | RecallError::Ambiguous(_) => CommandError::failed(text)
-            .hint(format!("`midfold audit {id}` lists the folds with their ids")),
-        RecallError::Unfolded => {
-            CommandError::failed(text).hint(format!("all of it is there: midfold session log {id}"))
-        }
-        RecallError::Cursor(_) => {
-            CommandError::usage(text).hint("leave --from out to start at the beginning")
-        }
-        RecallError::NoEvent(..) | RecallError::Empty => {
-            CommandError::failed(text).hint(format!("`midfold session log {id}` lists them"))
-        }
-    }
+    advise_recall(&*host.store, error, id, Door::Command).await.into()
 }
 
 async fn grep(args: &Grep, host: &Host, json: bool, output: &Output) -> Result<(), CommandError> {
-    if args.query.trim().is_empty() {
-        return Err(CommandError::usage("there is nothing to look for")
-            .hint("give a word or a part of a name"));
-    }
-    let mode = match (args.literal, args.regex) {
-        (true, _) => SearchMode::Literal,
-        (_, true) => SearchMode::Regex,
-        _ => SearchMode::Text,
+    let ask = match ask(args) {
+        Ok(ask) => ask,
+        Err(error) => return Err(failed(host, &args.id, error).await),
     };
-    let found = recall::grep(&*host.store, &args.id, &args.query, mode, args.limit).await;
-    let found = match found {
-        Ok(found) => found,
+    let hits = match recall::grep(&*host.store, &args.id, &ask).await {
+        Ok(hits) => hits,
         Err(error) => return Err(failed(host, &args.id, error).await),
     };
     if json {
-        return output.stdout(pretty(&found)?);
+        return output.stdout(pretty(&hits.found)?);
     }
-    if found.is_empty() {
-        let hint = match mode {
-            SearchMode::Text => "; a part of a word is found with --literal",
+    if hits.found.is_empty() {
+        let hint = match ask.mode {
+            SearchMode::Text if !ask.query.is_empty() => {
+                "; a part of a word is found with --literal"
+            }
             _ => "",
         };
-        output.stderr(&format!("no message says it{hint}\n"));
+        output.stderr(&format!("no message matches{hint}\n"));
         return Ok(());
     }
-    let style = output.stdout_style();
-    output.stdout(hits(&found, &style))?;
-    let shown = found.len() as u32;
-    if shown == args.limit.clamp(1, MAX_HITS) {
-        output.stderr(&format!("the first {} (--limit)\n", plural(u64::from(shown), "message")));
+    let mut text = heads_bold(&recall::hits_text(&hits), &output.stdout_style());
+    if let Some(skip) = hits.next {
+        text += &format!("{} in all\n", number(hits.total as u64));
+        text += &next("--skip", &skip.to_string());
     }
-    Ok(())
+    output.stdout(text)
 }
 
-fn hits(found: &[Found], style: &Style) -> String {
-    let mut out = String::new();
-    let width = style.width.saturating_sub(4).max(20);
-    for Found { event, role, turn, snippet } in found {
-        let head = format!(
-            "message {} ({}, turn {})",
-            number(*event),
-            role.name(),
-            number(u64::from(*turn))
-        );
-        out += &format!("{}\n", style.paint(Color::Bold, &head));
-        for text in wrap(&line(snippet, 400), width) {
-            out += &format!("  {} {text}\n", style.paint(Color::Dim, "│"));
+fn ask(args: &Grep) -> Result<Ask, RecallError> {
+    Ok(Ask {
+        query: args.query.clone(),
+        mode: match (args.literal, args.regex) {
+            (true, _) => SearchMode::Literal,
+            (_, true) => SearchMode::Regex,
+            _ => SearchMode::Text,
+        },
+        role: args.role.clone(),
+        tool: args.tool.clone(),
+        errors: args.errors,
+        folded: args.folded,
+        within: args.range.as_deref().map(Ask::range).transpose()?,
+        context: args.context,
+        limit: args.limit,
+        skip: args.skip,
+    })
+}
+
+async fn outline(
+    args: &Outline,
+    host: &Host,
+    json: bool,
+    output: &Output,
+) -> Result<(), CommandError> {
+    let done = async {
+        let from = What::number(&args.from)?;
+        recall::outline(&*host.store, &args.id, from, args.limit, args.folded).await
+    };
+    let page = match done.await {
+        Ok(page) => page,
+        Err(error) => return Err(failed(host, &args.id, error).await),
+    };
+    if json {
+        return output.stdout(pretty(&page)?);
+    }
+    let mut text = recall::outline_text(&page);
+    if let Some(from) = page.next {
+        text += &next("--from", &from.to_string());
+    }
+    output.stdout(text)
+}
+
+/// The text with the headlines of messages in bold.
+fn heads_bold(text: &str, style: &Style) -> String {
+    let one = |line: &str| match line.starts_with("── @") || line.starts_with('@') {
+        true => format!("{}\n", style.paint(Color::Bold, line)),
+        false => format!("{line}\n"),
+    };
+    text.lines().map(one).collect()
+}
+
+/// This very command with another value of an option: the line that shows the next page.
+fn next(option: &str, value: &str) -> String {
+    let mut words = vec!["midfold".to_owned()];
+    let mut args = std::env::args().skip(1);
+    while let Some(arg) = args.next() {
+        if arg == option {
+            args.next();
+        } else if arg.split_once('=').is_none_or(|(name, _)| name != option) {
+            words.push(arg);
         }
     }
-    out
+    // A password is nothing to print: $MIDFOLD_STORE can hold it.
+    words.retain(|word| mask(word) == *word);
+    if words.last().is_some_and(|word| word == "--store") {
+        words.pop();
+    }
+    words.extend([option.to_owned(), value.to_owned()]);
+    let words: Vec<_> = words.iter().map(|word| quoted(word)).collect();
+    format!("next: {}\n", words.join(" "))
+}
+
+/// A word as a shell takes it.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_=/.,:@+%".contains(c);
+    match !word.is_empty() && word.chars().all(plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
 }
 
 async fn names(args: &Names, host: &Host, json: bool, output: &Output) -> Result<(), CommandError> {
@@ -138,46 +181,22 @@ async fn expand(
     output: &Output,
 ) -> Result<(), CommandError> {
     let done = async {
-        let what = What::parse(&args.what)?;
+        let what = What::parse(&args.what.join(","))?;
         recall::expand(&*host.store, &args.id, &what, args.from.as_deref(), args.max_chars).await
     };
-    let page: Originals = match done.await {
+    let page = match done.await {
         Ok(page) => page,
         Err(error) => return Err(failed(host, &args.id, error).await),
     };
     if json {
         return output.stdout(pretty(&page)?);
     }
-    let style = output.stdout_style();
-    let mut text = String::new();
-    for original in &page.originals {
-        let place = if original.offset > 0 {
-            format!(", from byte {}", number(original.offset as u64))
-        } else {
-            String::new()
-        };
-        let head = format!(
-            "── message {} ({}, turn {}{place})",
-            number(original.event),
-            original.role.name(),
-            number(u64::from(original.turn))
-        );
-        text += &format!(
-            "{}\n{}\n",
-            style.paint(Color::Bold, &head),
-            printable(original.text.trim_end())
-        );
+    let mut text = heads_bold(&recall::page_text(&page), &output.stdout_style());
+    if let Some(from) = &page.next {
+        text += &next("--from", from);
     }
-    output.stdout(text)?;
-    if let Some(next) = &page.next {
-        output.stderr(&format!(
-            "there is more: midfold recall expand {} {} --from {next}\n",
-            args.id, args.what
-        ));
-    }
-    Ok(())
+    output.stdout(text)
 }
-
 async fn describe(
     args: &Describe,
     host: &Host,
@@ -188,7 +207,7 @@ async fn describe(
         // Numbers are what the other commands print; the library knows ids alone.
         Some(name) if name != "active" => {
             let stored = host.session(&args.id).await?;
-            let folds = folds_of(host, &stored).await?;
+            let folds = stored.folds().await?;
             find(&folds, name, &args.id)?.1.id.to_hex()
         }
         _ => String::new(),
@@ -210,8 +229,8 @@ fn described(found: &Described, session: &str, style: &Style) -> String {
     page.title(Color::Bold, &format!("fold {} ({id}), {active}", number(found.number)));
     let runs = |runs: &[(u64, u64)]| {
         let run = |(from, to): &(u64, u64)| match from == to {
-            true => number(*from),
-            false => format!("{} to {}", number(*from), number(*to)),
+            true => format!("@{from}"),
+            false => format!("@{from}-@{to}"),
         };
         runs.iter().take(8).map(run).collect::<Vec<_>>().join(", ")
     };
@@ -233,6 +252,10 @@ fn described(found: &Described, session: &str, style: &Style) -> String {
     if !found.lost_ids.is_empty() {
         let ids: Vec<_> = found.lost_ids.iter().map(|id| line(id, 60)).collect();
         page.field("not named", &ids.join(", "));
+    }
+    if !found.asked_again.is_empty() {
+        let again = recall::asked_again_text(found);
+        page.field("asked again", &line(&again, 300));
     }
     page.field("originals", &format!("midfold recall expand {session} {id}"));
     if let Some(recap) = &found.recap {

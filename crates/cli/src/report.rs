@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use midfold::core::fold::Entry;
+use midfold::core::fold::{Entry, StandIn};
 use midfold::core::layout::Floor;
-use midfold::{Context, Fate, Fold, Prepared, WindowSource};
+use midfold::{Context, Fate, Fold, Policy, Prepared, WindowSource};
 
 use crate::done::Done;
 use crate::output::{Color, Style};
@@ -15,27 +15,106 @@ use crate::words::{grouped, number};
 const SHOWN_CONVERSATIONS: usize = 20;
 
 /// The report on all conversations of a file.
-pub fn report(style: &Style, name: &str, all: &[Done]) -> String {
-    match all {
-        [only] => single(style, name, only),
-        _ => several(style, name, all),
-    }
+pub struct Report<'a> {
+    /// Of the file.
+    pub name: &'a str,
+    pub all: &'a [Done],
+    /// The policy's name, where nothing is done and it is said what would be.
+    pub preview: Option<&'a str>,
 }
 
-fn single(style: &Style, name: &str, done: &Done) -> String {
-    let mut page = Page { style, text: String::new() };
-    let what = format!("{name} ({})", described(&done.prepared));
-    match done.fold() {
-        Some(fold) => folded(&mut page, &what, done, fold),
-        None => unchanged(&mut page, &what, done),
+impl Report<'_> {
+    pub fn text(&self, style: &Style) -> String {
+        let mut page = Page { style, text: String::new() };
+        match self.all {
+            [only] => self.single(&mut page, only),
+            all => self.several(&mut page, all),
+        }
+        page.text
     }
-    if let Some(target) = done.missed {
-        let text =
-            format!("{} tokens were asked for: what may not be folded is larger", number(target));
-        page.field("target", &text);
+
+    fn single(&self, page: &mut Page<'_>, done: &Done) {
+        let what = format!("{} ({})", self.name, described(&done.prepared));
+        match done.fold() {
+            Some(fold) => {
+                page.title(
+                    Color::Green,
+                    &format!("{what}: {}", self.compressed(fold.evicted.into())),
+                );
+                folded(page, done, fold);
+            }
+            None => unchanged(page, &what, done),
+        }
+        self.policy(page);
+        if let Some(target) = done.made.missed {
+            let text = format!(
+                "{} tokens were asked for: what may not be folded is larger",
+                number(target)
+            );
+            page.field("target", &text);
+        }
+        page.notes(&done.notes);
     }
-    page.notes(&done.notes);
-    page.text
+
+    fn compressed(&self, evicted: u64) -> String {
+        let verb = if self.preview.is_some() { "would compress" } else { "compressed" };
+        format!("{verb} {} middle message(s)", number(evicted))
+    }
+
+    fn several(&self, page: &mut Page<'_>, all: &[Done]) {
+        let name = self.name;
+        let folded = all.iter().filter(|done| done.fold().is_some()).count();
+        let evicted: u64 =
+            all.iter().filter_map(Done::fold).map(|fold| u64::from(fold.evicted)).sum();
+        let count = number(all.len() as u64);
+        if folded == 0 {
+            page.title(Color::Yellow, &format!("{name}: {count} conversations, all unchanged"));
+        } else {
+            let (folded, what) = (number(folded as u64), self.compressed(evicted));
+            let what = match self.preview {
+                Some(_) => format!("{folded} of them: {what}"),
+                None => format!("{folded} compacted: {what}"),
+            };
+            page.title(Color::Green, &format!("{name}: {count} conversations, {what}"));
+        }
+        for (at, done) in all.iter().take(SHOWN_CONVERSATIONS).enumerate() {
+            page.field(&format!("{}", at + 1), &one_line(done));
+        }
+        let more = all.len().saturating_sub(SHOWN_CONVERSATIONS);
+        if more > 0 {
+            page.field("", &format!("and {} more", number(more as u64)));
+        }
+        let before: u64 =
+            all.iter().map(|d| d.fold().map_or(d.made.context.tokens(), |f| f.tokens_before)).sum();
+        let after: u64 = all.iter().map(|done| done.made.context.tokens()).sum();
+        page.field(
+            "total",
+            &format!("{} → {} tokens ({})", number(before), number(after), less(before, after)),
+        );
+        let [heads, tails] = [
+            all.iter().filter_map(Done::fold).all(|fold| fold.head_verbatim),
+            all.iter().filter_map(Done::fold).all(|fold| fold.tail_verbatim),
+        ];
+        if folded > 0 {
+            let text = format!("head verbatim {heads} | tail verbatim {tails}, in all of them");
+            page.field("invariant", &text);
+        }
+        if let Some(first) = all.first() {
+            page.field("counted", &format!("with {}", counted(&first.prepared)));
+            let same = all.iter().all(|done| done.prepared.window == first.prepared.window);
+            let text =
+                if same { window(&first.prepared) } else { "by each one's model".to_owned() };
+            page.field("window", &text);
+        }
+        self.policy(page);
+        page.notes(all.iter().flat_map(|done| &done.notes));
+    }
+
+    fn policy(&self, page: &mut Page<'_>) {
+        let Some(name) = self.preview else { return };
+        let label = if Policy::preset_names().contains(&name) { "preset" } else { "policy" };
+        page.field(label, name);
+    }
 }
 
 /// The format, and what it was converted to.
@@ -50,21 +129,19 @@ fn unchanged(page: &mut Page<'_>, what: &str, done: &Done) {
         page.field("why", &grouped(&reason.to_string()));
     }
     let log = &done.prepared.log;
-    let tokens = number(done.context.tokens());
+    let tokens = number(done.made.context.tokens());
     page.field("tokens", &format!("{tokens}, counted with {}", counted(&done.prepared)));
-    page.calibrated(&done.prepared, &[done.context.tokens()]);
+    page.calibrated(&done.prepared, &[done.made.context.tokens()]);
     page.field("window", &window(&done.prepared));
-    let (before, after) = (log.len(), done.context.len());
+    let (before, after) = (log.len(), done.made.context.len());
     let count = number(before as u64);
     let count =
         if before == after { count } else { format!("{count} → {}", number(after as u64)) };
     page.field("messages", &count);
-    repairs(page, &done.context);
+    repairs(page, &done.made.context);
 }
 
-fn folded(page: &mut Page<'_>, what: &str, done: &Done, fold: &Fold) {
-    let evicted = number(u64::from(fold.evicted));
-    page.title(Color::Green, &format!("{what}: compressed {evicted} middle message(s)"));
+fn folded(page: &mut Page<'_>, done: &Done, fold: &Fold) {
     let (before, after) = (fold.tokens_before, fold.tokens_after);
     let tokens = format!(
         "{} → {} ({}), counted with {}",
@@ -81,7 +158,7 @@ fn folded(page: &mut Page<'_>, what: &str, done: &Done, fold: &Fold) {
         .entries
         .iter()
         .filter(|entry| matches!(entry, Entry::Recap { .. } | Entry::Marker { .. }));
-    let stand_in = if fold.fallback.as_deref() == Some("marker") { "marker" } else { "recap" };
+    let stand_in = if fold.fallback == Some(StandIn::Marker) { "marker" } else { "recap" };
     page.field(
         "invariant",
         &format!(
@@ -94,7 +171,7 @@ fn folded(page: &mut Page<'_>, what: &str, done: &Done, fold: &Fold) {
     layout(page, fold);
     edits(page, fold);
     recap(page, fold);
-    repairs(page, &done.context);
+    repairs(page, &done.made.context);
 }
 
 fn message_line(fold: &Fold) -> String {
@@ -146,9 +223,9 @@ fn edits(page: &mut Page<'_>, fold: &Fold) {
     let mut by_reducer: Vec<(&str, u64, u64)> = Vec::new();
     for edit in &fold.edits {
         let saved = u64::from(edit.tokens_before.saturating_sub(edit.tokens_after));
-        match by_reducer.iter_mut().find(|(name, ..)| *name == edit.reducer) {
+        match by_reducer.iter_mut().find(|(name, ..)| *name == edit.reducer.as_str()) {
             Some((_, count, sum)) => (*count, *sum) = (*count + 1, *sum + saved),
-            None => by_reducer.push((&edit.reducer, 1, saved)),
+            None => by_reducer.push((edit.reducer.as_str(), 1, saved)),
         }
     }
     let text = |(name, count, saved): &(&str, u64, u64)| {
@@ -163,10 +240,10 @@ fn edits(page: &mut Page<'_>, fold: &Fold) {
 fn recap(page: &mut Page<'_>, fold: &Fold) {
     let Some(recap) = &fold.recap else { return };
     let tokens = number(recap.tokens);
-    let fallback = fold.fallback.as_deref().unwrap_or("computed");
+    let fallback = fold.fallback.unwrap_or(StandIn::Computed);
     let role = format!("in the {} role", recap.role);
     match fallback {
-        "marker" => page.field("marker", &format!("{tokens} tokens, {role}")),
+        StandIn::Marker => page.field("marker", &format!("{tokens} tokens, {role}")),
         _ => page.field("recap", &format!("{tokens} tokens, {fallback}, {role}")),
     }
     if recap.files > 0 {
@@ -200,50 +277,6 @@ fn repairs(page: &mut Page<'_>, context: &Context) {
     }
 }
 
-fn several(style: &Style, name: &str, all: &[Done]) -> String {
-    let mut page = Page { style, text: String::new() };
-    let folded = all.iter().filter(|done| done.fold().is_some()).count();
-    let evicted: u64 = all.iter().filter_map(Done::fold).map(|fold| u64::from(fold.evicted)).sum();
-    let count = number(all.len() as u64);
-    if folded == 0 {
-        page.title(Color::Yellow, &format!("{name}: {count} conversations, all unchanged"));
-    } else {
-        let (folded, evicted) = (number(folded as u64), number(evicted));
-        let what = format!("{folded} compacted: compressed {evicted} middle message(s)");
-        page.title(Color::Green, &format!("{name}: {count} conversations, {what}"));
-    }
-    for (at, done) in all.iter().take(SHOWN_CONVERSATIONS).enumerate() {
-        page.field(&format!("{}", at + 1), &one_line(done));
-    }
-    let more = all.len().saturating_sub(SHOWN_CONVERSATIONS);
-    if more > 0 {
-        page.field("", &format!("and {} more", number(more as u64)));
-    }
-    let before: u64 =
-        all.iter().map(|d| d.fold().map_or(d.context.tokens(), |f| f.tokens_before)).sum();
-    let after: u64 = all.iter().map(|done| done.context.tokens()).sum();
-    page.field(
-        "total",
-        &format!("{} → {} tokens ({})", number(before), number(after), less(before, after)),
-    );
-    let [heads, tails] = [
-        all.iter().filter_map(Done::fold).all(|fold| fold.head_verbatim),
-        all.iter().filter_map(Done::fold).all(|fold| fold.tail_verbatim),
-    ];
-    if folded > 0 {
-        let text = format!("head verbatim {heads} | tail verbatim {tails}, in all of them");
-        page.field("invariant", &text);
-    }
-    if let Some(first) = all.first() {
-        page.field("counted", &format!("with {}", counted(&first.prepared)));
-        let same = all.iter().all(|done| done.prepared.window == first.prepared.window);
-        let text = if same { window(&first.prepared) } else { "by each one's model".to_owned() };
-        page.field("window", &text);
-    }
-    page.notes(all.iter().flat_map(|done| &done.notes));
-    page.text
-}
-
 fn one_line(done: &Done) -> String {
     let id = done.prepared.source.id.as_ref().map_or(String::new(), |id| format!(" [{id}]"));
     match (done.fold(), done.noop()) {
@@ -257,7 +290,7 @@ fn one_line(done: &Done) -> String {
         (None, reason) => {
             let why = reason
                 .map_or(String::new(), |reason| format!(": {}", grouped(&reason.to_string())));
-            format!("{} tokens, unchanged{why}{id}", number(done.context.tokens()))
+            format!("{} tokens, unchanged{why}{id}", number(done.made.context.tokens()))
         }
     }
 }

@@ -5,7 +5,7 @@ use std::io::{BufReader, BufWriter, Write};
 use std::path::Path;
 
 use midfold::store::transfer::{self, Moved, TransferError};
-use midfold::store::{StoreError, fsck};
+use midfold::store::{StoreError, fsck, private};
 use serde_json::{Value, json};
 
 use crate::args::{Export, Load, StoreCommand, StoreCommands};
@@ -47,10 +47,7 @@ pub fn run(args: &StoreCommands, json: bool, output: &Output) -> Result<(), Comm
 }
 
 async fn check(host: &Host, json: bool, output: &Output) -> Result<(), CommandError> {
-    let report = match fsck(&*host.store).await {
-        Ok(report) => report,
-        Err(error) => return Err(host.store_failed(error).await),
-    };
+    let report = fsck(&*host.store).await?;
     let clean = report.is_clean();
     if json {
         let mut value = json!({ "ok": clean, "store": host.store.place() });
@@ -101,10 +98,8 @@ async fn write(
     output: &Output,
 ) -> Result<(), CommandError> {
     let only = args.session.as_deref();
-    if let Some(id) = only
-        && let Err(error) = host.store.session(id).await
-    {
-        return Err(host.store_failed(error).await);
+    if let Some(id) = only {
+        host.session(id).await?;
     }
     let moved = if is_stdin(&args.file) {
         let mut out = BufWriter::new(std::io::stdout());
@@ -117,7 +112,7 @@ async fn write(
         Err(TransferError::Io(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => {
             return Err(CommandError::silent(0));
         }
-        Err(error) => return Err(failed(host, &args.file, error).await),
+        Err(error) => return Err(failed(host, &args.file, error)),
     };
     let to = if is_stdin(&args.file) {
         "standard output".to_owned()
@@ -133,7 +128,7 @@ async fn whole(args: &Export, host: &Host, only: Option<&str>) -> Result<Moved, 
     name.push(format!(".{}.part", std::process::id()));
     let part = args.file.with_file_name(name);
     let work = async {
-        let mut out = BufWriter::new(File::create(&part)?);
+        let mut out = BufWriter::new(private::file(&part)?);
         let moved = transfer::export(&*host.store, only, &mut out).await?;
         out.flush()?;
         out.get_ref().sync_all()?;
@@ -151,18 +146,18 @@ async fn read(args: &Load, host: &Host, json: bool, output: &Output) -> Result<(
     let open = || File::open(&args.file).map(BufReader::new);
     match transfer::import(&*host.store, open).await {
         Ok(moved) => tell(&moved, &format!("read into {}", host.store.place()), json, output),
-        Err(error) => Err(failed(host, &args.file, error).await),
+        Err(error) => Err(failed(host, &args.file, error)),
     }
 }
 
-async fn failed(host: &Host, file: &Path, error: TransferError) -> CommandError {
+fn failed(host: &Host, file: &Path, error: TransferError) -> CommandError {
     match error {
         TransferError::Store(StoreError::Exists(id)) => CommandError::failed(format!(
             "a session `{id}` exists already in {}",
             host.store.place()
         ))
-        .hint("sessions of an export have to be new to the store; those before it were imported"),
-        TransferError::Store(error) => host.store_failed(error).await,
+        .hint("nothing was imported: sessions of an export have to be new to the store"),
+        TransferError::Store(error) => error.into(),
         TransferError::Io(error) => CommandError::failed(format!("{}: {}", file.display(), reason(&error))),
         TransferError::Line { line, problem } => {
             CommandError::failed(format!("{}, line {line}: {problem}", file.display()))

@@ -25,7 +25,7 @@ struct Checked {
 }
 
 pub fn run(args: &Verify, json: bool, output: &Output) -> Result<(), CommandError> {
-    let from = args.from.as_deref().map(prepare::format).transpose()?;
+    let from = prepare::format(args.from.as_deref())?;
     let folds = args.record.as_deref().map(|path| records(&Input::load(path)?)).transpose()?;
     let mut setup = prepare::setup(&measure(args, folds.as_deref()), args.to.as_deref())?;
     let [before, after] = [Input::load(&args.before)?, Input::load(&args.after)?];

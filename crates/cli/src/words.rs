@@ -3,30 +3,8 @@
 use midfold::core::Hash;
 use midfold::store::Millis;
 use midfold::store::worker::date;
+pub use midfold::{grouped, number, plural};
 use unicode_width::UnicodeWidthStr;
-
-/// A sentence of the engine with its figures as [`number`] writes them.
-pub fn grouped(text: &str) -> String {
-    let figure = |word: &str| {
-        let digits = word.trim_end_matches([',', ':', ';', '.']);
-        let mark = &word[digits.len()..];
-        digits.parse::<u64>().map_or(word.to_owned(), |figure| number(figure) + mark)
-    };
-    text.split(' ').map(figure).collect::<Vec<_>>().join(" ")
-}
-
-/// `1234567` as `1,234,567`.
-pub fn number(n: u64) -> String {
-    let digits = n.to_string();
-    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
-}
 
 /// Lines of whole words, at most `width` columns where words allow that.
 pub fn wrap(text: &str, width: usize) -> Vec<String> {
@@ -43,11 +21,6 @@ pub fn wrap(text: &str, width: usize) -> Vec<String> {
         }
     }
     lines
-}
-
-/// `1 message`, `2,000 messages`.
-pub fn plural(count: u64, what: &str) -> String {
-    if count == 1 { format!("1 {what}") } else { format!("{} {what}s", number(count)) }
 }
 
 /// A count of tokens; an estimate says that it is one.
@@ -116,15 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn times_and_counts() {
+    fn times() {
         assert_eq!(time(1_795_315_211_999), "2026-11-22 02:40:11 UTC");
-        assert_eq!(
-            grouped("need 12345, have 1000: a 5,x 7 1.5"),
-            "need 12,345, have 1,000: a 5,x 7 1.5"
-        );
-        assert_eq!(
-            (plural(1, "fold"), plural(1_200, "fold")),
-            ("1 fold".into(), "1,200 folds".into())
-        );
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use midfold::core::narrate::{FailureClass, SummaryFailure, Verdict};
+use midfold::core::narrate::{FailureClass, SummaryFailure};
 use midfold::model::Client;
 use midfold::store::StoredError;
 use midfold::store::worker::{Report, Worker};
@@ -23,18 +23,6 @@ use crate::words::{line, number, plural, time};
 const GRACE: Duration = Duration::from_secs(5);
 /// A store that fails is asked again after this long, if not told to end.
 const PAUSE: Duration = Duration::from_secs(5);
-
-/// What a report may say where no text came back.
-const FAILURES: [FailureClass; 8] = [
-    FailureClass::Timeout,
-    FailureClass::Auth,
-    FailureClass::RateLimited,
-    FailureClass::Server,
-    FailureClass::Network,
-    FailureClass::Overflow,
-    FailureClass::Garbage,
-    FailureClass::Rejected,
-];
 
 pub fn run(args: &Args, json: bool, output: &Output) -> Result<(), CommandError> {
     let model = Model {
@@ -76,7 +64,7 @@ pub fn run(args: &Args, json: bool, output: &Output) -> Result<(), CommandError>
         }
         signals.abort();
         if let Some(error) = failed {
-            return Err(host.failed(error).await);
+            return Err(error.into());
         }
         shared.end()
     })
@@ -158,8 +146,8 @@ impl Shared {
     }
 
     fn tell(&self, report: &Report) {
-        let accepted = report.code == Verdict::Accepted.as_str();
-        let is_failure = FAILURES.iter().any(|class| class.as_str() == report.code);
+        let accepted = report.code.is_accepted();
+        let is_failure = report.code.failure().is_some();
         self.counts.jobs.fetch_add(1, Ordering::Relaxed);
         self.counts.folded.fetch_add(u64::from(report.folded), Ordering::Relaxed);
         self.counts.failed.fetch_add(u64::from(is_failure), Ordering::Relaxed);
@@ -167,7 +155,7 @@ impl Shared {
             let value = json!({
                 "time": host::now(), "job": report.job, "session": report.session,
                 "from": report.span.start, "to": report.span.end.saturating_sub(1),
-                "attempt": report.attempt, "code": report.code, "detail": report.detail,
+                "attempt": report.attempt, "code": report.code.as_str(), "detail": report.detail,
                 "folded": report.folded, "failed": is_failure,
             });
             let _ = self.output.stdout(format!("{value}\n"));

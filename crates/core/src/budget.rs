@@ -1,5 +1,7 @@
 //! The budget: one value, handed down and shrinking.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 /// Parts per 10,000: how ratios are kept, so that planning is integer arithmetic and gives the
@@ -45,12 +47,26 @@ impl<'de> Deserialize<'de> for Ratio {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         use serde::de::Error;
         let value = f64::deserialize(deserializer)?;
-        if !(0.0..=100.0).contains(&value) {
-            return Err(D::Error::custom(format!("a ratio lies between 0 and 100, not {value}")));
+        if !(0.0..=1.0).contains(&value) {
+            return Err(D::Error::custom(format!(
+                "{value} is no share: write one from 0 to 1, as 0.3 for three tenths"
+            )));
         }
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked")]
         Ok(Self((value * 10_000.0).round() as u32))
     }
+}
+
+/// Reads a ratio that is no share of a whole, and so may be more than one.
+pub(crate) fn factor<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Ratio, D::Error> {
+    use serde::de::Error;
+    let value = f64::deserialize(deserializer)?;
+    let parts = (value * 10_000.0).round();
+    if !(0.0..=f64::from(u32::MAX)).contains(&parts) {
+        return Err(D::Error::custom(format!("{value} is no ratio: it is a number from 0 on")));
+    }
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked")]
+    Ok(Ratio(parts as u32))
 }
 
 #[cfg(feature = "schema")]
@@ -60,7 +76,7 @@ impl schemars::JsonSchema for Ratio {
     }
 
     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({ "type": "number", "minimum": 0, "maximum": 100 })
+        schemars::json_schema!({ "type": "number", "minimum": 0, "maximum": 1 })
     }
 }
 
@@ -72,22 +88,35 @@ pub struct Budget {
     pub window: u64,
     /// Kept free for the reply.
     pub output_reserve: u64,
-    /// Kept free for what hooks add after compaction (seed 004: 2,000 in its preset).
+    /// Kept free for what hooks add after compaction (projection note: 2,000 in its preset).
     pub injection_reserve: u64,
-    /// Caps per tier (`tool_results`, …). Part of the value so that enforcing them later changes
-    /// no signature; [`Budget::check`] refuses them until then.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub tiers: Vec<Tier>,
+    /// What classes of content may take, as shares of the budget. A class of the policy's own
+    /// `[budget.tiers]` counts where it is not named here.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub tiers: BTreeMap<TierName, Ratio>,
 }
 
-/// A cap on one class of content.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// A class of content that can have a cap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Tier {
-    /// Which content.
-    pub name: String,
-    /// At most this share of the budget.
-    pub cap: Ratio,
+pub enum TierName {
+    /// Results of tool calls.
+    Results,
+    /// Arguments of tool calls.
+    Arguments,
+    /// Text of the user and the assistant.
+    Dialogue,
+}
+
+impl std::fmt::Display for TierName {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Results => "results",
+            Self::Arguments => "arguments",
+            Self::Dialogue => "dialogue",
+        })
+    }
 }
 
 /// Why a budget cannot be used.
@@ -101,16 +130,13 @@ pub enum BudgetError {
         /// Output and injection reserve together.
         reserved: u64,
     },
-    /// Per-tier caps are part of the value, but not enforced yet.
-    #[error("per-tier caps are not enforced yet (tier `{0}`); remove `tiers` from the budget")]
-    TiersNotYet(String),
 }
 
 impl Budget {
     /// A budget of a whole window, without reserves.
     #[must_use]
     pub fn new(window: u64) -> Self {
-        Self { window, output_reserve: 0, injection_reserve: 0, tiers: Vec::new() }
+        Self { window, output_reserve: 0, injection_reserve: 0, tiers: BTreeMap::new() }
     }
 
     /// What a context may cost: the window without the reserves. Every ratio of a policy
@@ -120,14 +146,16 @@ impl Budget {
         self.window.saturating_sub(self.output_reserve).saturating_sub(self.injection_reserve)
     }
 
+    /// The caps of its tiers, in tokens of a budget of `tokens`.
+    pub(crate) fn caps(&self, tokens: u64) -> Vec<(TierName, u64)> {
+        self.tiers.iter().map(|(tier, cap)| (*tier, cap.of(tokens))).collect()
+    }
+
     /// Checks that the budget can be used.
     ///
     /// # Errors
-    /// When nothing is left, or a tier is set.
+    /// When nothing is left.
     pub fn check(&self) -> Result<(), BudgetError> {
-        if let Some(tier) = self.tiers.first() {
-            return Err(BudgetError::TiersNotYet(tier.name.clone()));
-        }
         if self.tokens() == 0 {
             let reserved = self.output_reserve.saturating_add(self.injection_reserve);
             return Err(BudgetError::Empty { window: self.window, reserved });

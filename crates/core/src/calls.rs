@@ -5,20 +5,23 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use crate::log::Event;
+use crate::open::{Asked, Named, Open};
 use crate::tools::{CallFacts, ToolTable};
-use crate::unit::id_bytes;
+use crate::unit::{id_bytes, name_of};
 use crate::view::{Block, BlockKind, TextRef};
 
 /// A tool call in the log.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct CallSite<'a> {
+pub struct CallSite<'a> {
     /// The event that makes the call.
     pub event: &'a Event,
-    block: &'a Block,
+    /// The call in it.
+    pub block: &'a Block,
 }
 
 impl<'a> CallSite<'a> {
     /// The tool's name, empty where nothing tells.
+    #[must_use]
     pub fn tool(&self) -> Cow<'a, str> {
         match &self.block.kind {
             BlockKind::Call { name, .. } => decode(name, self.event),
@@ -26,7 +29,13 @@ impl<'a> CallSite<'a> {
         }
     }
 
+    /// The text of its arguments.
+    pub fn arguments(&self) -> Cow<'a, str> {
+        self.block.text(&self.event.bytes)
+    }
+
     /// What the call meant to do.
+    #[must_use]
     pub fn facts(&self, tools: &ToolTable) -> CallFacts {
         tools.facts(&self.tool(), &self.block.text(&self.event.bytes))
     }
@@ -34,8 +43,10 @@ impl<'a> CallSite<'a> {
 
 /// A tool result in the log.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct ResultSite<'a> {
+pub struct ResultSite<'a> {
+    /// The event that brings the result.
     pub event: &'a Event,
+    /// The result in it.
     pub block: &'a Block,
     /// Index of the block in its event.
     pub index: usize,
@@ -43,31 +54,56 @@ pub(crate) struct ResultSite<'a> {
     pub call: Option<usize>,
 }
 
+/// An open call, and its index among the calls.
+struct Site<'a> {
+    id: Cow<'a, [u8]>,
+    name: Cow<'a, [u8]>,
+    call: usize,
+}
+
+impl Named for Site<'_> {
+    fn id_bytes(&self) -> Cow<'_, [u8]> {
+        Cow::Borrowed(&self.id)
+    }
+
+    fn name_bytes(&self) -> Cow<'_, [u8]> {
+        Cow::Borrowed(&self.name)
+    }
+}
+
 /// All calls and results of a range of events.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Calls<'a> {
+pub struct Calls<'a> {
+    /// Calls, in order.
     pub calls: Vec<CallSite<'a>>,
+    /// Results, in order.
     pub results: Vec<ResultSite<'a>>,
 }
 
 impl<'a> Calls<'a> {
     /// Finds them. A result answers the newest open call with its id in the step before it, else the
-    /// oldest where one of the two has none.
+    /// oldest where one of the two has none, of the same tool if one of them is.
+    #[must_use]
     pub fn find(events: &'a [Event], range: Range<usize>) -> Self {
         let mut found = Self::default();
-        let mut open: Vec<(Cow<'a, [u8]>, usize)> = Vec::new();
+        let mut open: Open<Site<'a>> = Open::default();
         for event in &events[range] {
             if !event.view.has_results() && !event.view.has_calls() {
-                open.clear();
+                open = Open::default();
             }
             for (index, block) in event.view.blocks.iter().enumerate() {
                 match &block.kind {
-                    BlockKind::Call { id, .. } => {
-                        open.push((id_bytes(id.as_ref(), &event.bytes), found.calls.len()));
+                    BlockKind::Call { id, name } => {
+                        let id = id_bytes(id.as_ref(), &event.bytes);
+                        let name = id_bytes(name.as_ref(), &event.bytes);
+                        open.push(Site { id, name, call: found.calls.len() });
                         found.calls.push(CallSite { event, block });
                     }
-                    BlockKind::Result { id, .. } => {
-                        let call = take(&mut open, &id_bytes(id.as_ref(), &event.bytes));
+                    BlockKind::Result { id, name, .. } => {
+                        let id = id_bytes(id.as_ref(), &event.bytes);
+                        let name = name_of(block, name, &event.bytes);
+                        let asked = Asked { id: &id, name: &name, by_order: id.is_empty() };
+                        let call = open.answer(&asked).map(|site| site.call);
                         found.results.push(ResultSite { event, block, index, call });
                     }
                     _ => {}
@@ -78,6 +114,7 @@ impl<'a> Calls<'a> {
     }
 
     /// The call that a result answers.
+    #[must_use]
     pub fn call_of(&self, result: &ResultSite<'_>) -> Option<CallSite<'a>> {
         result.call.and_then(|call| self.calls.get(call)).copied()
     }
@@ -85,7 +122,8 @@ impl<'a> Calls<'a> {
 
 /// The tool that a result came from: its call says so, else the result itself; empty where neither
 /// does.
-pub(crate) fn tool_of<'a>(
+#[must_use]
+pub fn tool_of<'a>(
     call: Option<&CallSite<'a>>,
     event: &'a Event,
     result: &'a Block,
@@ -99,11 +137,4 @@ pub(crate) fn tool_of<'a>(
 
 fn decode<'a>(part: &Option<TextRef>, event: &'a Event) -> Cow<'a, str> {
     part.map(|part| part.decode(&event.bytes)).unwrap_or_default()
-}
-
-/// As [`crate::unit::Pairs`] pairs them.
-fn take(open: &mut Vec<(Cow<'_, [u8]>, usize)>, id: &[u8]) -> Option<usize> {
-    let named = open.iter().rposition(|(open, _)| !id.is_empty() && **open == *id);
-    let unnamed = || open.iter().position(|(open, _)| id.is_empty() || open.is_empty());
-    named.or_else(unnamed).map(|at| open.remove(at).1)
 }

@@ -3,22 +3,31 @@
 use bytes::Bytes;
 
 use crate::view::{Role, View};
+use crate::voice::Passage;
 
 /// A wire format, as far as the engine needs it. Pure and total: foreign bytes never fail, what
 /// is not understood becomes an opaque block.
 pub trait Dialect: Send + Sync {
-    /// `openai-chat`, `openai-responses`, `anthropic`, `sharegpt`.
+    /// `openai-chat`, `openai-responses`, `anthropic`, `gemini`, `bedrock`, `sharegpt`.
     fn name(&self) -> &'static str;
 
     /// Reads one event.
     fn view(&self, bytes: &[u8]) -> View;
 
+    /// Whose words the text blocks of one message of the user's role are, in order. Where a format
+    /// knows no clients that put words there, all of it is the user's.
+    fn passages(&self, texts: &[&str]) -> Vec<Passage> {
+        texts.iter().map(|text| Passage::user(text)).collect()
+    }
+
     /// A message of `role` with this text. A role that the dialect does not have becomes the
     /// nearest one. Same input, same bytes, for ever.
     fn made_message(&self, role: Role, text: &str) -> Bytes;
 
-    /// A result for the call `id` of tool `name`, for a call that the log never answered.
-    fn made_result(&self, id: &str, name: &str, text: &str) -> Bytes;
+    /// A result for the call `id` of tool `name`, for a call that the log never answered. `like` is
+    /// the event that calls, or one that answers it: where a dialect has results of several kinds,
+    /// it tells which is wanted.
+    fn made_result(&self, like: &[u8], id: &str, name: &str, text: &str) -> Bytes;
 
     /// The same event with the blocks at these indices (results without a call before them) as
     /// plain text in the user's role. Other blocks keep their bytes where the dialect can.

@@ -45,8 +45,10 @@ fn replacement(block: &Block, text: &str) -> Vec<u8> {
     if as_json {
         return text.as_bytes().to_vec();
     }
-    let mut out = Vec::new();
+    let (before, after) = block.frame.map_or(("", ""), |frame| (frame.before, frame.after));
+    let mut out = before.as_bytes().to_vec();
     jsonstr::encode_into(text, &mut out);
+    out.extend_from_slice(after.as_bytes());
     out
 }
 
@@ -60,10 +62,14 @@ fn nested_splices(bytes: &[u8], changes: &[(&Block, &Change)]) -> Vec<(ByteRange
         let mut inner: Vec<_> = changes
             .iter()
             .filter(|(block, _)| block.body.token == token)
-            .filter_map(|(block, change)| Some((block.body.nested?, *change)))
+            .filter_map(|(block, change)| Some((block.body.nested?, block.is_result(), *change)))
             .collect();
-        inner.sort_by_key(|((at, _), _)| std::cmp::Reverse(at.start));
-        for ((at, coding), change) in inner {
+        inner.sort_by_key(|((at, _), ..)| std::cmp::Reverse(at.start));
+        for ((at, coding), is_result, change) in inner {
+            let before = text.get(..at.start as usize).unwrap_or_default();
+            // A member of an object (`"content": {…}`): plain text there would break its JSON.
+            let is_member = is_result && before.trim_end().ends_with(':');
+            let coding = if is_member { Coding::Str } else { coding };
             let with = match (change, coding) {
                 (Change::Remove, Coding::Str) => "\"\"".to_owned(),
                 (Change::Remove, Coding::Raw) => String::new(),

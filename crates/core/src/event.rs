@@ -2,8 +2,9 @@
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
+use smallvec::SmallVec;
 
-use crate::view::Origin;
+use crate::view::{Origin, View};
 
 /// What a provider said that one request cost, in tokens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,6 +38,44 @@ impl RawEvent {
     pub fn new(bytes: Bytes) -> Self {
         Self { bytes, source: Vec::new(), origin: None, usage: None }
     }
+}
+
+/// One message of the log: its bytes, its reading and its place.
+#[derive(Clone, Debug)]
+pub struct Event {
+    /// Position in the log, from 0.
+    pub seq: u32,
+    /// The message exactly as it came.
+    pub bytes: Bytes,
+    /// Its typed reading.
+    pub view: View,
+    /// `blake3(hash before, bytes)`: names the whole prefix.
+    pub hash: Hash,
+    /// Turns so far, this event's included; 0 before the first real user message.
+    pub turn: u32,
+    /// Steps so far: one assistant message and the results that it caused are one step.
+    pub step: u32,
+    /// Its tokens as the log's counter counts them.
+    pub tokens: Tokens,
+    /// What the provider reported for the request that this message answered.
+    pub usage: Option<Usage>,
+}
+
+impl Event {
+    /// All that can be read of the event, for searching ([`View::plain`]).
+    #[must_use]
+    pub fn text(&self) -> std::borrow::Cow<'_, str> {
+        self.view.plain(&self.bytes)
+    }
+}
+
+/// Tokens of one event.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tokens {
+    /// The message as a whole.
+    pub total: u32,
+    /// Each block on its own, in the view's order.
+    pub blocks: SmallVec<[u32; 2]>,
 }
 
 /// A link of the chain: `hash_n = blake3(hash_{n-1}, bytes)`. Names its whole prefix.

@@ -10,12 +10,15 @@ use crate::log::Log;
 use crate::meter::Meter;
 use crate::narrate::Narrated;
 use crate::piece::Repair;
+use crate::policy::ReducerName;
 use crate::trigger::Cause;
 
+pub use crate::codes::{EditKind, StandIn, VerdictCode};
 pub use crate::span::Span;
 
-/// Version of the record's shape.
-pub const VERSION: u32 = 1;
+/// Version of the record's shape. The identity of version 1 left out pins, the recap's record and the
+/// length of the log; its records are read and checked as they are.
+pub const VERSION: u32 = 2;
 
 /// What stands in the place of the span, in order.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -57,9 +60,11 @@ pub struct Edit {
     /// The block in it.
     pub block: u32,
     /// `replaced` or `removed`.
-    pub kind: String,
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
+    pub kind: EditKind,
     /// The reducer.
-    pub reducer: String,
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
+    pub reducer: ReducerName,
     /// Its reason code.
     pub reason: String,
     /// Tokens of the block before.
@@ -177,7 +182,25 @@ impl IdList {
     }
 }
 
-/// Joins a fold to what else is known of the request (seeds 000 and 001: the joining tuple).
+/// What one reducer took from covered events, by one rule.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Pruned {
+    /// The reducer.
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
+    pub reducer: ReducerName,
+    /// Its reason code.
+    pub reason: String,
+    /// Blocks that it edited.
+    pub blocks: u32,
+    /// Their tokens before.
+    pub tokens_before: u64,
+    /// And after.
+    pub tokens_after: u64,
+}
+
+/// Joins a fold to what else is known of the request (Head, Middle, Tail and Summarizing Evicted
+/// Turns: the joining tuple).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Joining {
@@ -196,10 +219,25 @@ pub struct VerdictRecord {
     /// The request.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub request: Hash,
-    /// `accepted`, why the text was refused, or why there is none.
-    pub code: String,
+    /// `accepted`, why the text was refused, why there is none, or `pending` where the fold did not
+    /// wait for it.
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
+    pub code: VerdictCode,
     /// For people; holds no key and no text of the log.
     pub detail: String,
+    /// The lines of the reply that were left out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub dropped: Vec<Dropped>,
+}
+
+/// A line of a reply that was left out of the narration.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Dropped {
+    /// Its start, without secrets and without what forges structure.
+    pub line: String,
+    /// A code (`false-quote`, `ungrounded`, `injected`), and what it is about.
+    pub why: String,
 }
 
 /// The record of one compaction pass.
@@ -222,12 +260,20 @@ pub struct Fold {
     pub entries: Vec<Entry>,
     /// What reducers did.
     pub edits: Vec<Edit>,
+    /// What reducers took from events that the recap covers, before it was made.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub read: Vec<Pruned>,
     /// What validity asked for.
     pub repairs: Vec<RepairRecord>,
     /// The recap, where there is one.
     pub recap: Option<RecapRecord>,
     /// Head, middle and tail.
     pub layout: LayoutRecord,
+    /// Signed reasoning of events before this one leaves the context: the model binds it to all that
+    /// stood before it, and that is not there any more. What came later is bound to the fold's own
+    /// context, and stays. 0 where the model does not bind.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub void_reasoning: u32,
     /// Name of the policy.
     pub policy: String,
     /// Hash over the policy.
@@ -241,7 +287,7 @@ pub struct Fold {
     pub meter: Meter,
     /// The budget that the plan used.
     pub budget: Budget,
-    /// Strategy (seeds 000 and 001).
+    /// Strategy (Head, Middle, Tail and Summarizing Evicted Turns).
     pub strategy: String,
     /// Tokens of the head, envelope included.
     pub head_tokens: u64,
@@ -263,9 +309,13 @@ pub struct Fold {
     pub messages_after: u32,
     /// Messages that left the context.
     pub evicted: u32,
-    /// The fallback that stands for a narrated recap: `computed`, `marker`, `static`; none when
-    /// nothing was covered.
-    pub fallback: Option<String>,
+    /// What stands where no model narrated: `computed`, `marker`, `static`, or `host` for a recap of
+    /// the host's own; none when a model narrated, or nothing was covered.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
+    pub fallback: Option<StandIn>,
+    /// Whether a fallback of midfold's own stands there: the flag of Summarizing Evicted Turns.
+    #[serde(default)]
+    pub fallback_used: bool,
     /// Why the fold was made.
     #[serde(default)]
     pub cause: Cause,
@@ -281,10 +331,15 @@ pub struct Fold {
     pub lost_ids: IdList,
     /// Identifiers of the recap that no source has: none in a computed one.
     pub invented_ids: IdList,
-    /// Lost identifiers that the conversation needed later; filled by replay.
+    /// Lost identifiers that the user or the assistant used again after the fold: null in a record
+    /// that was just made, filled where it is read again ([`Fold::with_references`]).
     pub referenced_later: Option<IdList>,
     /// Each event's fate, counted.
     pub accounts: Accounts,
+}
+
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 impl Fold {
@@ -309,7 +364,26 @@ impl Fold {
         upto as usize
     }
 
-    /// The hash that [`Fold::id`] has to be: over the fold before, the span and all that is sent.
+    /// The first pinned event that the fold does not keep as it is: none in a fold that is right.
+    #[must_use]
+    pub fn lost_pin(&self) -> Option<u32> {
+        let verbatim = |entry: &Entry| match entry {
+            Entry::Verbatim { from, to } => Some(*from..*to),
+            _ => None,
+        };
+        // Runs are in order.
+        let kept: Vec<_> = self.entries.iter().filter_map(verbatim).collect();
+        let is_kept = |pin: &u32| {
+            let at = kept.partition_point(|run| run.end <= *pin);
+            kept.get(at).is_some_and(|run| run.contains(pin))
+        };
+        let in_span = |pin: &u32| (self.span.start..self.span.end).contains(pin);
+        self.layout.pinned.iter().copied().find(|pin| in_span(pin) && !is_kept(pin))
+    }
+
+    /// The hash that [`Fold::id`] has to be, and the one identity of a fold: over the fold before,
+    /// the span, all that is sent, and what decided on it. Stores and checks know no other: two
+    /// folds with one id make the same context, now and after any append.
     #[must_use]
     pub fn compute_id(&self) -> Hash {
         let mut id = self.prev.unwrap_or(Hash::ROOT);
@@ -333,6 +407,17 @@ impl Fold {
                 format!("{seq} {block} {kind} {reducer} {reason} {tokens_before} {tokens_after}");
             id = id.chain(line.as_bytes());
         }
-        id.chain(format!("{} {}", self.tokens_before, self.tokens_after).as_bytes())
+        id = id.chain(format!("{} {}", self.tokens_before, self.tokens_after).as_bytes());
+        if self.version < 2 {
+            return id;
+        }
+        for pin in &self.layout.pinned {
+            id = id.chain(format!("pinned {pin}").as_bytes());
+        }
+        if let Some(RecapRecord { text, role, .. }) = &self.recap {
+            id = id.chain(role.as_bytes()).chain(text.as_bytes());
+        }
+        let line = format!("{} events, void {}", self.accounts.events, self.void_reasoning);
+        id.chain(line.as_bytes())
     }
 }

@@ -43,11 +43,6 @@ const CLASS: [u8; 256] = {
     table
 };
 
-/// Whether a byte is an ASCII letter or digit, or `_`.
-pub(crate) fn is_word(byte: u8) -> bool {
-    CLASS[byte as usize] & START != 0
-}
-
 /// The identifiers of `text`, in order, repetitions included.
 ///
 /// ```

@@ -156,8 +156,7 @@ impl<'a> End<'a> {
     /// Reads back to the last message that settles the state: the user's own words.
     fn of(context: &Context, log: &'a Log) -> Self {
         let dialect = log.dialect();
-        let mut repairer =
-            Repairer::new(*log.profile(), dialect.clone(), log.counter().clone(), false);
+        let mut repairer = Repairer::new(*log.profile(), dialect.clone(), log.counter().clone(), 0);
         let mut newest: Vec<(&Piece, View)> = Vec::new();
         let pieces: Vec<&Piece> = context.pieces().collect();
         for piece in pieces.into_iter().rev() {

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::log::{Event, Log};
 use crate::policy::{Head, HeadRule, Policy, Tail, TailRule};
 use crate::unit::Unit;
-use crate::view::{BlockKind, Role};
+use crate::view::{Block, BlockKind, Role};
 
 /// What set the tail's boundary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,7 +23,7 @@ pub enum Floor {
     Messages,
     /// The tail was extended to the last real user message.
     LastUser,
-    /// The soft ceiling stopped the walk (seed 002).
+    /// The soft ceiling stopped the walk (Hermes Agent).
     Ceiling,
     /// The floors did not fit into the budget: the tail was shortened.
     Budget,
@@ -36,6 +36,9 @@ pub enum Floor {
 pub struct Layout {
     /// First event of the middle.
     pub head_end: usize,
+    /// First event that a recap of the whole middle leaves out. Before the tail only by
+    /// [`TailRule::Ceiling`]: what lies between may be edited, and is not covered.
+    pub cover_end: usize,
     /// First event of the tail.
     pub tail_start: usize,
     /// What set the tail's boundary.
@@ -50,11 +53,20 @@ impl Layout {
     pub fn middle(&self) -> Range<usize> {
         self.head_end..self.tail_start
     }
+
+    /// What a recap of the whole middle covers.
+    #[must_use]
+    pub fn coverable(&self) -> Range<usize> {
+        self.head_end..self.cover_end
+    }
 }
 
-/// The soft ceiling of a tail over its budget (seed 002: 1.5; DESIGN 6 uses it for the last user
+/// The soft ceiling of a tail over its budget (Hermes Agent: 1.5, which also serves the last user
 /// message too), in halves.
 const CEILING_HALVES: u64 = 3;
+
+/// The least tail of that rule, in messages.
+const CEILING_MESSAGES: usize = 3;
 
 /// Finds the cuts. `tail_limit` is the most the tail may cost, for a budget that its floors would
 /// pass; the newest unit always stays.
@@ -68,26 +80,42 @@ pub fn layout(
 ) -> Layout {
     let events = log.events();
     let head_end = snap_forward(units, head_end(log, &policy.head));
-    let threshold = policy.trigger.threshold_tokens(budget);
-    let (cut, mut floor) = match policy.tail.rule {
-        TailRule::Floors => floors_cut(log, head_end, &policy.tail, policy.tail.ratio.of(budget)),
+    // Hermes Agent's rule can leave no tail at all behind a short head; the newest unit always
+    // stays.
+    let newest = units.last().map_or(0, |unit| unit.events.start);
+    let aligned = |cut| snap_back(units, cut).min(newest).max(head_end);
+    // Reducers leave what comes from `protected` on alone.
+    let (cover_end, protected, floor) = match policy.tail.rule {
+        TailRule::Floors => {
+            let (cut, floor) =
+                floors_cut(log, head_end, &policy.tail, policy.tail.ratio.of(budget));
+            (aligned(cut), 0, floor)
+        }
         TailRule::Ceiling => {
-            (ceiling_cut(events, head_end, policy.tail.ratio.of(threshold)), Floor::Ceiling)
+            let tokens = policy.tail.ratio.of(policy.trigger.threshold_tokens(budget));
+            let cut = align_backward(events, ceiling_cut(events, head_end, tokens));
+            // The seed's own least tail is in the walk; whoever asks for more gets it.
+            let more = policy.tail.min_messages;
+            let (cut, floor) = match log.len().saturating_sub(more) {
+                most if more > CEILING_MESSAGES && most < cut => (most, Floor::Messages),
+                _ => (cut, Floor::Ceiling),
+            };
+            let kept = protected_cut(events, tokens, policy.tail.protect_messages);
+            (aligned(cut), aligned(kept), floor)
         }
     };
-    // Seed 002's rule can leave no tail at all behind a short head; the newest unit always stays.
-    let newest = units.last().map_or(0, |unit| unit.events.start);
-    let mut tail_start = snap_back(units, cut).min(newest).max(head_end);
+    let mut layout =
+        Layout { head_end, cover_end, tail_start: cover_end, floor, carried_user: None };
     if let Some(limit) = tail_limit
-        && log.tokens_in(tail_start..log.len()) > limit
+        && log.tokens_in(cover_end..log.len()) > limit
     {
-        tail_start = limited_cut(log, units, head_end, limit);
-        floor = Floor::Budget;
+        layout.cover_end = limited_cut(log, units, head_end, limit);
+        layout.floor = Floor::Budget;
     }
-    let mut layout = Layout { head_end, tail_start, floor, carried_user: None };
     if policy.tail.last_user {
         keep_last_user(log, units, policy, budget, tail_limit, &mut layout);
     }
+    layout.tail_start = layout.cover_end.max(protected);
     layout
 }
 
@@ -146,10 +174,10 @@ fn floors_cut(log: &Log, head_end: usize, tail: &Tail, floor: u64) -> (usize, Fl
     (head_end, Floor::Everything)
 }
 
-/// Seed 002's `_find_tail_cut_by_tokens`, with its own counting: chars/4 + 10 a message.
+/// Hermes Agent's `_find_tail_cut_by_tokens`, with its own counting: chars/4 + 10 a message.
 pub(crate) fn ceiling_cut(events: &[Event], head_end: usize, budget: u64) -> usize {
     let len = events.len();
-    let min_tail = if len > head_end + 1 { 3.min(len - head_end - 1) } else { 0 };
+    let min_tail = if len > head_end + 1 { CEILING_MESSAGES.min(len - head_end - 1) } else { 0 };
     let ceiling = budget * CEILING_HALVES / 2;
     let mut sum = 0u64;
     let mut cut = len;
@@ -166,7 +194,32 @@ pub(crate) fn ceiling_cut(events: &[Event], head_end: usize, budget: u64) -> usi
     if cut <= head_end { fallback.max(head_end + 1).min(len) } else { cut }
 }
 
-/// chars/4 of content and of each call's arguments, plus 10 for the role (seed 002).
+/// Hermes Agent's `_align_boundary_backward`: a cut right behind a group of a call and its results,
+/// or inside one, goes before the group.
+pub(crate) fn align_backward(events: &[Event], cut: usize) -> usize {
+    if cut == 0 || cut >= events.len() {
+        return cut;
+    }
+    let parent = events[..cut].iter().rposition(|event| !event.view.has_results());
+    parent.filter(|at| events[*at].view.blocks.iter().any(Block::is_call)).unwrap_or(cut)
+}
+
+/// The end of what Hermes Agent prunes: the newest messages within `budget` stay as they are, and
+/// so do at least `messages`.
+pub(crate) fn protected_cut(events: &[Event], budget: u64, messages: usize) -> usize {
+    let len = events.len();
+    let messages = messages.min(len.saturating_sub(1));
+    let mut sum = 0;
+    let passes = |at: &usize| {
+        let cost = rough_tokens(&events[*at]);
+        let over = sum + cost > budget && len - at >= messages;
+        sum += cost;
+        over
+    };
+    (0..len).rev().find(passes).unwrap_or(0).min(len - messages)
+}
+
+/// chars/4 of content and of each call's arguments, plus 10 for the role (Hermes Agent).
 fn rough_tokens(event: &Event) -> u64 {
     let chars = |text: &str| text.chars().count() as u64;
     let (mut content, mut arguments) = (0, 0);
@@ -205,7 +258,7 @@ fn keep_last_user(
 ) {
     let events = log.events();
     let Some(user) = events.iter().rposition(|event| event.view.is_real_user()) else { return };
-    if !layout.middle().contains(&user) {
+    if !layout.coverable().contains(&user) {
         return;
     }
     let start = snap_back(units, user);
@@ -213,14 +266,14 @@ fn keep_last_user(
         TailRule::Floors => policy.tail.ratio.of(budget),
         TailRule::Ceiling => policy.tail.ratio.of(policy.trigger.threshold_tokens(budget)),
     };
-    let floor = floor.max(log.tokens_in(layout.tail_start..log.len()));
+    let floor = floor.max(log.tokens_in(layout.cover_end..log.len()));
     let limit = (floor * CEILING_HALVES / 2).min(tail_limit.unwrap_or(u64::MAX));
-    if log.tokens_in(start..log.len()) <= limit {
-        layout.tail_start = start;
-        layout.floor = Floor::LastUser;
-    } else {
+    if log.tokens_in(start..log.len()) > limit {
         layout.carried_user = Some(user);
+        return;
     }
+    layout.floor = Floor::LastUser;
+    layout.cover_end = start;
 }
 
 /// The cut at or after `at` that lies between two units.

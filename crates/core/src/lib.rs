@@ -8,7 +8,8 @@
 
 pub mod audit;
 pub mod budget;
-mod calls;
+pub mod calls;
+mod codes;
 pub mod counter;
 pub mod dialect;
 pub mod edit;
@@ -23,9 +24,12 @@ pub mod jsonstr;
 pub mod layout;
 pub mod ledger;
 pub mod log;
+mod measure;
 pub mod meter;
 mod names;
 pub mod narrate;
+mod open;
+pub mod passage;
 mod piece;
 pub mod plan;
 pub mod policy;
@@ -33,6 +37,7 @@ pub mod profile;
 pub mod project;
 pub mod recap;
 pub mod reduce;
+pub mod references;
 pub mod repair;
 pub mod replay;
 mod span;
@@ -44,11 +49,14 @@ pub mod tune;
 pub mod unit;
 pub mod verify;
 pub mod view;
+mod voice;
 
 pub use counter::{Content, Counter};
 pub use dialect::Dialect;
 pub use event::{Hash, RawEvent, Usage};
+pub use passage::{Passage, Voice};
 pub use profile::{Profile, Violation};
 pub use view::{
-    Block, BlockKind, ByteRange, Coding, Media, MediaKind, Origin, Role, TextRef, View,
+    Block, BlockKind, ByteRange, Coding, Detail, Frame, Media, MediaKind, Origin, Role, TextRef,
+    View,
 };

@@ -8,99 +8,14 @@ use smallvec::SmallVec;
 use crate::counter::{Content, Counter};
 use crate::dialect::Dialect;
 use crate::event::{Hash, RawEvent, Usage};
+use crate::measure::measure_with;
 use crate::profile::Profile;
+use crate::recap::seal;
 use crate::unit::{StepTracker, Unit};
-use crate::view::{Block, BlockKind, Origin, Role, View};
+use crate::view::{Origin, Role, View};
 
-/// One message of the log: its bytes, its reading and its place.
-#[derive(Clone, Debug)]
-pub struct Event {
-    /// Position in the log, from 0.
-    pub seq: u32,
-    /// The message exactly as it came.
-    pub bytes: Bytes,
-    /// Its typed reading.
-    pub view: View,
-    /// `blake3(hash before, bytes)`: names the whole prefix.
-    pub hash: Hash,
-    /// Turns so far, this event's included; 0 before the first real user message.
-    pub turn: u32,
-    /// Steps so far: one assistant message and the results that it caused are one step.
-    pub step: u32,
-    /// Its tokens as the log's counter counts them.
-    pub tokens: Tokens,
-    /// What the provider reported for the request that this message answered.
-    pub usage: Option<Usage>,
-}
-
-impl Event {
-    /// All that can be read of the event, for searching ([`View::plain`]).
-    #[must_use]
-    pub fn text(&self) -> std::borrow::Cow<'_, str> {
-        self.view.plain(&self.bytes)
-    }
-}
-
-/// Tokens of one event.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Tokens {
-    /// The message as a whole.
-    pub total: u32,
-    /// Each block on its own, in the view's order.
-    pub blocks: SmallVec<[u32; 2]>,
-}
-
-/// Counts one event.
-#[must_use]
-pub fn measure(counter: &dyn Counter, bytes: &[u8], view: &View) -> Tokens {
-    measure_with(counter, bytes, view, &mut String::new())
-}
-
-fn measure_with(counter: &dyn Counter, bytes: &[u8], view: &View, scratch: &mut String) -> Tokens {
-    let mut measure = |block| measure_block(counter, bytes, view.role, block, scratch);
-    let blocks: SmallVec<[u32; 2]> = view.blocks.iter().map(&mut measure).collect();
-    let total = blocks.iter().fold(counter.per_message(), |sum, n| sum.saturating_add(*n));
-    Tokens { total, blocks }
-}
-
-fn measure_block(
-    counter: &dyn Counter,
-    bytes: &[u8],
-    role: Role,
-    block: &Block,
-    scratch: &mut String,
-) -> u32 {
-    let content = content_of(role, &block.kind);
-    let mut tokens = 0u32;
-    if let BlockKind::Call { name: Some(name), .. } = &block.kind {
-        tokens += counter.count(&name.decode(bytes), Content::Arguments);
-    }
-    for text in &block.texts {
-        let text = text.decode_with(bytes, scratch);
-        tokens = tokens.saturating_add(counter.count(text, content));
-    }
-    for media in &block.media {
-        tokens = tokens.saturating_add(counter.media(media));
-    }
-    if block.texts.is_empty() && block.media.is_empty() {
-        let source = String::from_utf8_lossy(block.outer.of(bytes));
-        tokens = tokens.saturating_add(counter.count(&source, Content::Json));
-    }
-    tokens
-}
-
-/// What kind of content a block of this kind holds, for estimates.
-#[must_use]
-pub fn content_of(role: Role, kind: &BlockKind) -> Content {
-    match kind {
-        BlockKind::Call { .. } => Content::Arguments,
-        BlockKind::Result { .. } => Content::Result,
-        BlockKind::Reasoning { .. } => Content::Reasoning,
-        BlockKind::Opaque => Content::Json,
-        _ if role == Role::Tool => Content::Result,
-        _ => Content::Prose,
-    }
-}
+pub use crate::event::{Event, Tokens};
+pub use crate::measure::{content_of, measure};
 
 /// The log of one conversation: events in order, with the rules that it is read by.
 #[derive(Clone)]
@@ -115,6 +30,8 @@ pub struct Log {
     /// Room to decode texts in, kept so that appending allocates nothing for it.
     scratch: String,
     skipped: Option<Skip>,
+    /// Whether recaps of ours can stand among the events.
+    recaps: bool,
 }
 
 /// A place where events are missing.
@@ -138,11 +55,27 @@ impl Log {
             profile,
             counter,
             envelope_tokens: 0,
-            steps: StepTracker::new(profile.joins_assistant()),
+            steps: StepTracker::new(&profile),
             prefix: vec![0],
             scratch: String::new(),
             skipped: None,
+            recaps: true,
         }
+    }
+
+    /// A log that is kept and only appended to: recaps stand in its folds and never in it, so that
+    /// nothing in it is read back as one of ours.
+    #[must_use]
+    pub fn kept(mut self) -> Self {
+        self.recaps = false;
+        self
+    }
+
+    /// Whether recaps of ours can stand among the events: only where a compacted conversation comes
+    /// back as a new one.
+    #[must_use]
+    pub fn reads_recaps(&self) -> bool {
+        self.recaps
     }
 
     /// A log of these events.
@@ -231,7 +164,22 @@ impl Log {
         self.prefix.push(sum);
         let (turn, step) = (place.turn, place.step);
         self.events.push(Event { seq, bytes, view, hash, turn, step, tokens, usage });
+        self.judge_newest();
         seq
+    }
+
+    /// What only looks like a recap of ours, in the assistant's role, is what the assistant said. In
+    /// the user's role it stays what it claims to be, which is less than the user's words.
+    fn judge_newest(&mut self) {
+        let at = self.events.len().saturating_sub(1);
+        let Some(event) = self.events.get(at) else { return };
+        let claims = event.view.origin == Origin::Recap && event.view.role == Role::Assistant;
+        if claims
+            && seal::is_like(&event.text())
+            && !(self.recaps && seal::is_ours(&self.events, at))
+        {
+            self.events[at].view.origin = Origin::Genuine;
+        }
     }
 
     /// Takes off the events from `at` on. What is left goes on as if they had never come.
@@ -246,7 +194,7 @@ impl Log {
         }
         let place =
             unit.checked_sub(1).map(|last| (self.events[last].turn, self.events[last].step));
-        self.steps = StepTracker::new(self.profile.joins_assistant());
+        self.steps = StepTracker::new(&self.profile);
         self.steps.go_on(place.unwrap_or_default());
         for event in &self.events[unit..] {
             self.steps.push(&event.view, &event.bytes);
@@ -309,7 +257,7 @@ impl Log {
     /// The units, in order. A partition of the log.
     #[must_use]
     pub fn units(&self) -> Vec<Unit> {
-        crate::unit::units(&self.events)
+        crate::unit::units(&self.events, &self.profile)
     }
 
     /// The dialect.
@@ -341,8 +289,14 @@ impl Log {
     pub fn prefix(&self, n: usize) -> Self {
         let mut log = Self::new(self.dialect.clone(), self.profile, self.counter.clone());
         log.envelope_tokens = self.envelope_tokens;
+        log.recaps = self.recaps;
         log.grow_to(n, self);
         log
+    }
+
+    /// The same log by other rules of what is valid.
+    pub(crate) fn under(&self, profile: Profile) -> Self {
+        Self { profile, ..self.clone() }.prefix(self.len())
     }
 
     /// Takes over events of a log that this one is the beginning of, up to `n` of them in all:

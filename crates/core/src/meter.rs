@@ -13,7 +13,9 @@ use crate::log::Log;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Meter {
-    /// Real tokens per counted token.
+    /// Real tokens per counted token: most often more than one.
+    #[serde(deserialize_with = "crate::budget::factor")]
+    #[cfg_attr(feature = "schema", schemars(with = "f64", range(min = 0)))]
     pub ratio: Ratio,
     /// Requests that the ratio was learned from.
     pub samples: u32,
@@ -32,7 +34,7 @@ fn is_zero(n: &u64) -> bool {
 
 /// A sample moves the ratio by at most a fifth of its distance: one odd request must not.
 const GAIN: i64 = 5;
-/// No provider was seen outside of this span (wire-formats section 5: 0.9 to 2.2).
+/// No provider was seen outside of this span (measured: 0.9 to 2.2).
 const BOUNDS: (u32, u32) = (5_000, 25_000);
 /// Growth below this is mostly framing and teaches nothing (same section: single small steps err
 /// by half).
@@ -46,7 +48,7 @@ impl Meter {
         Self { ratio: Ratio::ONE, samples: 0, margin: Ratio(0), unseen: 0 }
     }
 
-    /// The cold start for a counter that is `chars/4` (DESIGN 9: it undercounts by a quarter to a
+    /// The cold start for a counter that is `chars/4` (it undercounts by a quarter to a
     /// third on agent traffic).
     #[must_use]
     pub fn chars_over_four() -> Self {
@@ -140,6 +142,15 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn a_meter_that_counts_more_than_the_counter_is_read_back() {
+        let meter = Meter { samples: 3, unseen: 7, ..Meter::chars_over_four() };
+        let written = serde_json::to_string(&meter).unwrap();
+        assert_eq!(serde_json::from_str::<Meter>(&written).unwrap(), meter);
+        let odd = written.replace("1.35", "-1");
+        assert!(serde_json::from_str::<Meter>(&odd).unwrap_err().to_string().contains("no ratio"));
+    }
 
     proptest! {
         /// Counts up to it are within the limit, and it is no more than rounding below the largest.

@@ -30,19 +30,20 @@ pub struct SummaryRequest {
     pub session: String,
     /// What the narration will cover.
     pub span: Span,
-    /// The first line that the reply must have (seed 001: `## Conversation Summary`).
+    /// The first line that the reply must have (Summarizing Evicted Turns: `## Conversation
+    /// Summary`).
     pub header: String,
     /// The sections that the reply must have, in order.
     pub sections: Vec<String>,
     /// How a section is written.
     pub style: NarrationStyle,
-    /// Words asked for, where the policy asks (seed 001: 200).
+    /// Words asked for, where the policy asks (Summarizing Evicted Turns: 200).
     pub words: Option<u32>,
-    /// Hard cap of the reply, in tokens (seed 001: 512).
+    /// Hard cap of the reply, in tokens (Summarizing Evicted Turns: 512).
     pub max_tokens: u32,
-    /// Sampling temperature (seed 001: 0.2).
+    /// Sampling temperature (Summarizing Evicted Turns: 0.2).
     pub temperature: Ratio,
-    /// Longest wait for the first byte, in seconds (seed 001: 25).
+    /// Longest wait for the first byte, in seconds (Summarizing Evicted Turns: 25).
     pub timeout_seconds: u32,
     /// The narration before, to be updated. It covers the span up to the first source.
     pub previous: Option<String>,
@@ -125,6 +126,18 @@ pub enum FailureClass {
 }
 
 impl FailureClass {
+    /// All of them.
+    pub const ALL: [Self; 8] = [
+        Self::Timeout,
+        Self::Auth,
+        Self::RateLimited,
+        Self::Server,
+        Self::Network,
+        Self::Overflow,
+        Self::Garbage,
+        Self::Rejected,
+    ];
+
     /// The code as it stands in records.
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -143,18 +156,7 @@ impl FailureClass {
     /// The class with this code.
     #[must_use]
     pub fn from_code(code: &str) -> Option<Self> {
-        [
-            Self::Timeout,
-            Self::Auth,
-            Self::RateLimited,
-            Self::Server,
-            Self::Network,
-            Self::Overflow,
-            Self::Garbage,
-            Self::Rejected,
-        ]
-        .into_iter()
-        .find(|class| class.as_str() == code)
+        Self::ALL.into_iter().find(|class| class.as_str() == code)
     }
 }
 
@@ -182,17 +184,29 @@ pub enum Verdict {
     OverCap,
     /// Not smaller than what it replaces.
     NotSmaller,
-    /// Names identifiers that no source has, above a small allowance.
+    /// Most of its lines were dropped, mainly for names that no source has.
     Ungrounded,
-    /// Attributes to the user what the user never said.
+    /// Most of its lines were dropped, mainly for quotations of the user that the user never wrote.
     FalseQuote,
-    /// Holds a secret.
-    Secret,
-    /// Holds a marker, a fence, a role token or an order to the next model.
+    /// Most of its lines were dropped, mainly for markers, fences, roles or orders.
     Injected,
 }
 
 impl Verdict {
+    /// All of them.
+    pub const ALL: [Self; 10] = [
+        Self::Accepted,
+        Self::Empty,
+        Self::NoHeader,
+        Self::MissingSections,
+        Self::Truncated,
+        Self::OverCap,
+        Self::NotSmaller,
+        Self::Ungrounded,
+        Self::FalseQuote,
+        Self::Injected,
+    ];
+
     /// The code as it stands in records.
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -206,7 +220,6 @@ impl Verdict {
             Self::NotSmaller => "not-smaller",
             Self::Ungrounded => "ungrounded",
             Self::FalseQuote => "false-quote",
-            Self::Secret => "secret",
             Self::Injected => "injected",
         }
     }
@@ -228,11 +241,19 @@ pub struct Narrated {
 }
 
 impl Narrated {
-    /// The narration as sections of a computed recap; empty ones are left out.
+    /// The narration as one section of a computed recap, its own sections as list entries below;
+    /// empty ones are left out. One heading says who wrote it, and no name that a policy gives a
+    /// section can pass for a computed section (`### Task`).
     #[must_use]
     pub fn recap_sections(&self) -> String {
-        let sections = self.sections.iter().filter(|(_, body)| !body.trim().is_empty());
-        sections.map(|(name, body)| format!("### {name}\n{}\n", body.trim_end())).collect()
+        let mut out = String::new();
+        for (name, body) in self.sections.iter().filter(|(_, body)| !body.trim().is_empty()) {
+            if out.is_empty() {
+                out.push_str(NARRATED);
+            }
+            entry(&mut out, name, body);
+        }
+        out
     }
 
     /// The narration as one text, as the next request hands it on.
@@ -241,13 +262,30 @@ impl Narrated {
         let mut out = String::new();
         for (name, body) in &self.sections {
             match style {
-                NarrationStyle::Bullets if !body.contains('\n') => {
-                    out.push_str(&format!("- **{name}:** {body}\n"));
-                }
-                NarrationStyle::Bullets => out.push_str(&format!("- **{name}:**\n{body}\n")),
+                NarrationStyle::Bullets => entry(&mut out, name, body),
                 NarrationStyle::Headings => out.push_str(&format!("## {name}\n{body}\n")),
             }
         }
         out
+    }
+}
+
+/// The heading of the narrated part of a computed recap.
+const NARRATED: &str = "### Narrated by a model\n";
+
+/// A section as a list entry; a body of one line stands behind its name, a longer one indented
+/// below it.
+fn entry(out: &mut String, name: &str, body: &str) {
+    let body = body.trim_end();
+    if !body.contains('\n') {
+        let text = body.trim_start();
+        out.push_str(&format!("- **{name}:** {}\n", text.strip_prefix("- ").unwrap_or(text)));
+        return;
+    }
+    out.push_str(&format!("- **{name}:**\n"));
+    for line in body.lines() {
+        out.push_str(if line.starts_with(' ') { "" } else { "  " });
+        out.push_str(line);
+        out.push('\n');
     }
 }

@@ -12,6 +12,8 @@ pub enum Repair {
     UnansweredCall,
     /// A result without its call, rendered as text.
     OrphanResult,
+    /// Calls of one step that share an id: all but the first, and their results, got one of their own.
+    DuplicateId,
     /// A message without content.
     EmptyMessage,
     /// A role that the provider does not know, rendered as the user's.
@@ -52,4 +54,14 @@ pub struct Piece {
     pub tokens: u32,
     /// What it is.
     pub fate: Fate,
+}
+
+impl Piece {
+    /// The event that it is, in whatever form.
+    pub(crate) fn seq(&self) -> Option<u32> {
+        match self.fate {
+            Fate::Verbatim(seq) | Fate::Edited(seq) | Fate::Repaired(seq, _) => Some(seq),
+            Fate::Recap | Fate::Marker | Fate::Added(_) => None,
+        }
+    }
 }

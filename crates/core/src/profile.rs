@@ -14,7 +14,7 @@ pub enum Pairing {
 /// The validity rules of one provider for one dialect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Profile {
-    /// `openai`, `responses`, `anthropic`, `strict`, `deepseek`.
+    /// `openai`, `responses`, `anthropic`, `gemini`, `bedrock`, `strict`, `deepseek`.
     pub name: &'static str,
     /// The dialect that it belongs to.
     pub dialect: &'static str,
@@ -34,6 +34,10 @@ pub struct Profile {
     pub system_leading: bool,
     /// Empty text is legal.
     pub empty_text: bool,
+    /// A turn is one message: results stand together in the one right after their calls, and every
+    /// message alternates with the next (Gemini, Bedrock). A result without an id answers by name
+    /// and order.
+    pub whole_turns: bool,
     /// Reasoning that is signed is void once anything before it changed, and has to go.
     pub reasoning_bound: bool,
     /// The role that a recap takes when the policy's role is not legal in its place.

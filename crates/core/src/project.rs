@@ -114,7 +114,7 @@ impl Projection {
     /// is ignored: full events, never a wrong recap.
     pub fn new(log: &Log, fold: Option<&Fold>) -> Self {
         let fold = fold.filter(|fold| fold.applies_to(log));
-        let new = Self::begin(log, fold.is_some());
+        let new = Self::begin(log, fold.map_or(0, |fold| fold.void_reasoning));
         match fold {
             Some(fold) => new.through(log, fold),
             None => new.extended(log),
@@ -124,7 +124,7 @@ impl Projection {
     /// The same, from the projection of the same log without a fold: what stands before the first
     /// change is taken over.
     pub fn refolded(&self, log: &Log, fold: &Fold) -> Self {
-        if self.folded || log.profile().reasoning_bound || !fold.applies_to(log) {
+        if self.folded || fold.void_reasoning > 0 || !fold.applies_to(log) {
             return Self::new(log, Some(fold));
         }
         self.back_to(fold.unchanged()).through(log, fold)
@@ -136,16 +136,16 @@ impl Projection {
         self.back_to(n).extended(log)
     }
 
-    fn begin(log: &Log, folded: bool) -> Self {
+    fn begin(log: &Log, void: u32) -> Self {
         let (profile, dialect) = (*log.profile(), log.dialect().clone());
         let state = State {
             pieces: VectorSync::new_sync(),
-            repairer: Repairer::new(profile, dialect, log.counter().clone(), folded),
+            repairer: Repairer::new(profile, dialect, log.counter().clone(), void),
             tokens: log.envelope_tokens(),
             bytes: 0,
             upto: 0,
         };
-        Self { marks: vec![state.clone()], state, folded, buffer: Vec::new() }
+        Self { marks: vec![state.clone()], state, folded: false, buffer: Vec::new() }
     }
 
     /// The newest mark at or before `n` events.
@@ -189,7 +189,10 @@ impl Projection {
         while self.state.upto < end {
             self.push_event(log, self.state.upto);
             self.state.upto += 1;
-            if !self.folded && self.state.upto.is_multiple_of(MARK) {
+            // Nobody goes back into a step that is open, and its open calls would be copied each time.
+            let marked = self.marks.last().map_or(0, |mark| mark.upto);
+            let due = self.state.upto - marked >= MARK && !self.state.repairer.is_open();
+            if !self.folded && due {
                 self.marks.push(self.state.clone());
             }
         }

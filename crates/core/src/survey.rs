@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 
 use crate::log::Log;
 use crate::policy::{Policy, ReducerName};
-use crate::reduce::{Middle, State, reducer};
+use crate::reduce::{Budget, Middle, State, reducer};
 use crate::tools::ToolTable;
 use crate::view::{BlockKind, Origin, Role};
 
@@ -121,11 +121,9 @@ pub fn survey(log: &Log, policy: &Policy) -> Survey {
     let whole = 0..events.len();
     let mut all = Middle::new(events, whole, vec![true; events.len()], counter, &table);
     let tools = by_tool(log, &all);
-    let state = State { policy, tools: &table };
+    let mut state = State::alone(policy, &table);
     for name in [ReducerName::Dedup, ReducerName::Supersede] {
-        if let Some(reducer) = reducer(name) {
-            reducer.reduce(&mut all, 0, &state);
-        }
+        state = reducer(name).reduce(&mut all, &Budget::default(), state);
     }
     let mut survey = Survey { classes: by_class(log), tools, ..Survey::default() };
     for (_, edited) in all.into_edits().into_values().flatten() {

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::budget::Budget;
+use crate::budget::{Budget, TierName};
 use crate::narrate::FailureClass;
 use crate::policy::{Policy, Trigger};
 
@@ -20,7 +20,9 @@ pub enum Cause {
     /// The line was crossed.
     #[default]
     Threshold,
-    /// A person asked: threshold, minimum reclaim and message floor do not apply.
+    /// A class of content passed its cap (`budget.tiers`).
+    Tier,
+    /// A person asked: threshold and minimum reclaim do not apply.
     Manual,
     /// The provider said that the request was too long: the same.
     Overflow,
@@ -31,7 +33,7 @@ pub enum Cause {
 impl Cause {
     /// Whether vetoes of economy apply.
     pub(crate) fn is_free(self) -> bool {
-        matches!(self, Self::Check | Self::Threshold)
+        matches!(self, Self::Check | Self::Threshold | Self::Tier)
     }
 }
 
@@ -50,7 +52,7 @@ pub struct Line {
 pub enum LineRule {
     /// `threshold`: a share of the budget.
     Share,
-    /// `floor_tokens`: the share, raised (seed 002).
+    /// `floor_tokens`: the share, raised (Hermes Agent).
     Floor,
     /// `tokens`: an absolute number.
     Tokens,
@@ -58,6 +60,8 @@ pub enum LineRule {
     Reserve,
     /// `cliffs`: the price of the whole prompt rises there.
     Cliff,
+    /// `budget.tiers`: a class of content passed its cap; the line is that cap.
+    Tier(TierName),
 }
 
 impl std::fmt::Display for LineRule {
@@ -68,6 +72,9 @@ impl std::fmt::Display for LineRule {
             Self::Tokens => "trigger.tokens",
             Self::Reserve => "trigger.reserve",
             Self::Cliff => "trigger.cliffs",
+            Self::Tier(TierName::Results) => "budget.tiers.results",
+            Self::Tier(TierName::Arguments) => "budget.tiers.arguments",
+            Self::Tier(TierName::Dialogue) => "budget.tiers.dialogue",
         })
     }
 }
@@ -121,12 +128,12 @@ impl Trigger {
     }
 }
 
-/// Folds in a row that freed too little before the breaker trips (seed 002).
+/// Folds in a row that freed too little before the breaker trips (Hermes Agent).
 pub const STRIKES: u8 = 2;
-/// A fold that frees less than this share of what was there is a strike (seed 002: 10 %).
+/// A fold that frees less than this share of what was there is a strike (Hermes Agent: 10 %).
 const WORTH_PERCENT: u64 = 10;
 /// A tripped breaker lets one fold through after this long: "blocked for ever" is worse than one
-/// wasted fold (reference peer: 300 s).
+/// wasted fold (Hermes Agent: 300 s).
 pub const PROBE_AFTER: Millis = 300_000;
 
 /// Stops folding that does not help. Judged by what the provider counts next, not by estimates.
@@ -171,8 +178,8 @@ impl Breaker {
     }
 }
 
-/// How long no model is asked after 1, 2, 3 and more failures in a row (seed 002 and the reference
-/// peer: 60 → 300 → 900 s).
+/// How long no model is asked after 1, 2, 3 and more failures in a row (Hermes Agent and its
+/// code: 60 → 300 → 900 s).
 pub const LADDER: [Millis; 3] = [60_000, 300_000, 900_000];
 
 /// The pause after a failure that came after so many others in a row.
@@ -222,6 +229,9 @@ pub struct Gate {
     pub cooldown: Cooldown,
     /// A person undid a fold: nothing folds by itself before the window is full.
     pub held: bool,
+    /// The window, where it was set after the session was made.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub window: Option<u64>,
     /// The provider's own limit, learned from an overflow error.
     pub learned_window: Option<u64>,
     /// A request was rejected as too long and its context compacted: a second one in a row is
@@ -250,6 +260,15 @@ pub enum Due {
 }
 
 impl Due {
+    /// Why a fold that fires now is made.
+    #[must_use]
+    pub fn cause(self) -> Cause {
+        match self {
+            Self::Threshold(Line { rule: LineRule::Tier(_), .. }) => Cause::Tier,
+            _ => Cause::Threshold,
+        }
+    }
+
     /// Whether to fold.
     #[must_use]
     pub fn fires(self) -> bool {
@@ -298,15 +317,18 @@ pub struct Load {
     pub upper: u64,
     /// A call of the newest step waits for its result.
     pub open_call: bool,
+    /// A class of content that is over its cap, and the cap.
+    pub over_tier: Option<(TierName, u64)>,
 }
 
 impl Gate {
-    /// The budget as it really is: the provider's own limit wins where it is lower.
+    /// The budget as it really is: a window that was set later counts, and the provider's own limit
+    /// wins where it is lower.
     #[must_use]
     pub fn budget(&self, budget: &Budget, policy: &Policy) -> Budget {
-        let mut budget = budget.clone();
-        budget.window = budget.window.min(self.learned_window.unwrap_or(u64::MAX));
-        budget.injection_reserve = budget.injection_reserve.max(policy.trigger.injection_reserve);
+        let mut budget = budget.with_policy(policy);
+        budget.window =
+            self.window.unwrap_or(budget.window).min(self.learned_window.unwrap_or(u64::MAX));
         budget
     }
 
@@ -318,10 +340,15 @@ impl Gate {
             // The window wins over every veto but the switch.
             return if trigger.on { Due::HardWindow { limit } } else { Due::Held(Hold::Off) };
         }
-        let line = trigger.line(limit);
+        let mut line = trigger.line(limit);
+        if let Some((tier, cap)) = load.over_tier
+            && load.estimate < line.tokens
+        {
+            line = Line { tokens: cap, rule: LineRule::Tier(tier) };
+        }
         let declined = self.declined.is_some_and(|(at, until)| (at..until).contains(&load.counted));
         match () {
-            () if load.estimate < line.tokens => Due::Below(line),
+            () if load.estimate < line.tokens && load.over_tier.is_none() => Due::Below(line),
             () if !trigger.on => Due::Held(Hold::Off),
             () if load.open_call => Due::Held(Hold::OpenCall),
             () if self.held => Due::Held(Hold::Undone),

@@ -9,7 +9,9 @@ use std::ops::Range;
 
 use bytes::Bytes;
 
-use crate::log::Event;
+use crate::event::Event;
+use crate::open::{Asked, Named, Open};
+use crate::profile::Profile;
 use crate::view::{Block, BlockKind, Role, TextRef, View};
 
 /// A unit: a range of events, and whether it may be folded.
@@ -36,8 +38,8 @@ pub(crate) struct StepTracker {
 }
 
 impl StepTracker {
-    pub fn new(joins: bool) -> Self {
-        Self { pairs: Pairs::new(joins), place: Place { turn: 0, step: 0 } }
+    pub fn new(profile: &Profile) -> Self {
+        Self { pairs: Pairs::new(profile), place: Place { turn: 0, step: 0 } }
     }
 
     pub fn is_open(&self) -> bool {
@@ -59,7 +61,7 @@ impl StepTracker {
 
     /// What comes next belongs to no step so far, and answers no call.
     pub fn end_step(&mut self) {
-        self.pairs = Pairs::new(self.pairs.joins);
+        self.pairs = self.pairs.fresh();
     }
 
     pub fn push(&mut self, view: &View, bytes: &Bytes) -> Place {
@@ -98,6 +100,11 @@ pub(crate) struct Call {
 }
 
 impl Call {
+    /// The message that makes the call.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
     /// Its id; empty where it has none.
     pub fn id(&self) -> Cow<'_, str> {
         self.id.map(|id| id.decode(&self.bytes)).unwrap_or_default()
@@ -107,13 +114,19 @@ impl Call {
     pub fn name(&self) -> Cow<'_, str> {
         self.name.map(|name| name.decode(&self.bytes)).unwrap_or_default()
     }
+}
 
+impl Named for Call {
     fn id_bytes(&self) -> Cow<'_, [u8]> {
         id_bytes(self.id.as_ref(), &self.bytes)
     }
+
+    fn name_bytes(&self) -> Cow<'_, [u8]> {
+        id_bytes(self.name.as_ref(), &self.bytes)
+    }
 }
 
-/// The bytes of an id, to compare; none where there is no id.
+/// The bytes of an id or a name, to compare; none where there is none.
 pub(crate) fn id_bytes<'a>(id: Option<&TextRef>, bytes: &'a [u8]) -> Cow<'a, [u8]> {
     id.map(|id| id.text_bytes(bytes)).unwrap_or_default()
 }
@@ -124,16 +137,34 @@ pub(crate) fn id_bytes<'a>(id: Option<&TextRef>, bytes: &'a [u8]) -> Cow<'a, [u8
 /// the call unanswered for good; a result that comes later is an orphan.
 #[derive(Clone, Debug)]
 pub(crate) struct Pairs {
-    open: Vec<Call>,
+    open: Open<Call>,
     in_step: bool,
     seen_result: bool,
     seen_text: bool,
     joins: bool,
+    /// Results without an id answer by name and order, whatever ids the calls have.
+    whole_turns: bool,
 }
 
 impl Pairs {
-    pub fn new(joins: bool) -> Self {
-        Self { open: Vec::new(), in_step: false, seen_result: false, seen_text: false, joins }
+    pub fn new(profile: &Profile) -> Self {
+        Self::of(profile.joins_assistant(), profile.whole_turns)
+    }
+
+    fn of(joins: bool, whole_turns: bool) -> Self {
+        let open = Open::default();
+        Self { open, in_step: false, seen_result: false, seen_text: false, joins, whole_turns }
+    }
+
+    /// The same rules, and nothing open.
+    pub fn fresh(&self) -> Self {
+        Self::of(self.joins, self.whole_turns)
+    }
+
+    /// Ends the step: what waits stays unanswered for good.
+    pub fn end_step(&mut self) -> Vec<Call> {
+        self.in_step = false;
+        self.open.take_all()
     }
 
     /// Whether a call waits.
@@ -148,7 +179,7 @@ impl Pairs {
         } else if view.role == Role::Assistant {
             self.push_assistant(view, bytes, &mut found);
         } else {
-            found.unanswered = std::mem::take(&mut self.open);
+            found.unanswered = self.open.take_all();
             self.in_step = false;
         }
         found
@@ -161,8 +192,8 @@ impl Pairs {
         let mut after_text = self.seen_text && self.joins;
         for (index, block) in view.blocks.iter().enumerate() {
             match &block.kind {
-                BlockKind::Result { id, .. }
-                    if after_text || !self.in_step || !self.answer(block, id.as_ref(), bytes) =>
+                BlockKind::Result { id, name, .. }
+                    if after_text || !self.in_step || !self.answer(block, (id, name), bytes) =>
                 {
                     found.orphans.push(index);
                     after_text = true;
@@ -176,26 +207,30 @@ impl Pairs {
         if after_text {
             self.seen_text = true;
             self.in_step &= self.joins;
-            found.unanswered = std::mem::take(&mut self.open);
+            found.unanswered = self.open.take_all();
         }
     }
 
     /// Takes the newest open call with this id, else the oldest without one. Results that stand in
-    /// a string (ShareGPT) pair by order; elsewhere no provider takes a result without an id for
-    /// a call that has one.
-    fn answer(&mut self, block: &Block, id: Option<&TextRef>, bytes: &[u8]) -> bool {
-        let id = id_bytes(id, bytes);
-        let by_order = id.is_empty() && block.body.nested.is_some();
-        let named = self.open.iter().rposition(|call| !id.is_empty() && call.id_bytes() == id);
-        let unnamed = || self.open.iter().position(|call| by_order || call.id_bytes().is_empty());
-        named.or_else(unnamed).map(|at| self.open.remove(at)).is_some()
+    /// a string (ShareGPT) pair by order, those of providers with whole turns by name and order;
+    /// elsewhere no provider takes a result without an id for a call that has one.
+    fn answer(
+        &mut self,
+        block: &Block,
+        (id, name): (&Option<TextRef>, &Option<TextRef>),
+        bytes: &[u8],
+    ) -> bool {
+        let id = id_bytes(id.as_ref(), bytes);
+        let by_order = id.is_empty() && (self.whole_turns || block.body.nested.is_some());
+        let asked = Asked { id: &id, name: &name_of(block, name, bytes), by_order };
+        self.open.answer(&asked).is_some()
     }
 
     fn push_assistant(&mut self, view: &View, bytes: &Bytes, found: &mut Paired) {
         if self.joins && self.in_step && !self.seen_result {
             found.joins = true;
         } else {
-            found.unanswered = std::mem::take(&mut self.open);
+            found.unanswered = self.open.take_all();
             found.starts_step = true;
         }
         self.in_step = true;
@@ -209,8 +244,18 @@ impl Pairs {
     }
 }
 
+/// The name by which a result finds its call. Where results stand in a string (ShareGPT), order
+/// alone tells.
+pub(crate) fn name_of<'a>(
+    result: &Block,
+    name: &Option<TextRef>,
+    bytes: &'a [u8],
+) -> Cow<'a, [u8]> {
+    id_bytes(name.as_ref().filter(|_| result.body.nested.is_none()), bytes)
+}
+
 /// Groups events into units. Consecutive events of one step are one unit.
-pub(crate) fn units(events: &[Event]) -> Vec<Unit> {
+pub(crate) fn units(events: &[Event], profile: &Profile) -> Vec<Unit> {
     let mut units: Vec<Unit> = Vec::new();
     let mut last_step = None;
     for (at, event) in events.iter().enumerate() {
@@ -222,7 +267,7 @@ pub(crate) fn units(events: &[Event]) -> Vec<Unit> {
         last_step = step;
     }
     if let Some(newest) = units.last_mut() {
-        newest.closed = !is_open(&events[newest.events.clone()]);
+        newest.closed = !is_open(&events[newest.events.clone()], profile);
     }
     units
 }
@@ -238,8 +283,8 @@ fn step_of(event: &Event) -> Option<u32> {
     (event.view.role == Role::Assistant || event.view.has_results()).then_some(event.step)
 }
 
-fn is_open(events: &[Event]) -> bool {
-    let mut pairs = Pairs::new(true);
+fn is_open(events: &[Event], profile: &Profile) -> bool {
+    let mut pairs = Pairs::of(true, profile.whole_turns);
     for event in events {
         pairs.push(&event.view, &event.bytes);
     }

@@ -223,6 +223,20 @@ pub struct Media {
     pub pixels: Option<(u32, u32)>,
     /// Size of the decoded data in bytes, 0 where it is only referred to.
     pub size: u32,
+    /// How closely the model is to look at it.
+    pub detail: Detail,
+}
+
+/// How closely a model is to look at a picture, where the message says so (`OpenAI`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Detail {
+    /// The provider's choice, or nothing said.
+    #[default]
+    Auto,
+    /// One small version of it.
+    Low,
+    /// As it is.
+    High,
 }
 
 /// What a block is.
@@ -279,13 +293,26 @@ pub struct Block {
     pub texts: SmallVec<[TextRef; 1]>,
     /// Media in the block.
     pub media: Vec<Media>,
+    /// What a replaced body needs around it to stay what the format wants there: a list of parts, an
+    /// object.
+    pub frame: Option<&'static Frame>,
+}
+
+/// JSON source before and after the string that takes a body's place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Frame {
+    /// Before it.
+    pub before: &'static str,
+    /// After it.
+    pub after: &'static str,
 }
 
 impl Block {
     /// A block whose text is its body.
     #[must_use]
     pub fn new(kind: BlockKind, outer: ByteRange, body: TextRef) -> Self {
-        Self { kind, outer, body, texts: SmallVec::from_elem(body, 1), media: Vec::new() }
+        let texts = SmallVec::from_elem(body, 1);
+        Self { kind, outer, body, texts, media: Vec::new(), frame: None }
     }
 
     /// A block without readable text.
@@ -297,6 +324,7 @@ impl Block {
             body: TextRef::raw(outer),
             texts: SmallVec::new(),
             media: Vec::new(),
+            frame: None,
         }
     }
 

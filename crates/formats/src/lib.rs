@@ -11,9 +11,13 @@ pub mod profile;
 pub mod read;
 pub mod recaps;
 mod render;
+pub mod role;
 pub mod scan;
 pub mod trajectory;
+pub mod transcript;
+pub mod usage;
 pub mod verify;
+pub mod voices;
 pub mod wrappers;
 
 pub use dialect::DialectKind;

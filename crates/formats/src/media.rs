@@ -2,12 +2,15 @@
 
 use std::ops::Range;
 
-use midfold_core::{ByteRange, Media, MediaKind, TextRef};
+use midfold_core::{ByteRange, Detail, Media, MediaKind, TextRef, View};
 
+use crate::problem::Problem;
 use crate::scan;
 
 /// A JPEG keeps its size behind its metadata; beyond this many bytes we do not look for it.
 const JPEG_REACH: usize = 64 * 1024;
+/// The longest side that the formats but PNG can tell, in pixels.
+const LONGEST_SIDE: u32 = 65_535;
 /// Enough for the headers of PNG, GIF and WebP, and of most JPEG files.
 const HEADER: usize = 1024;
 
@@ -20,12 +23,42 @@ pub(crate) fn describe(
     outer: ByteRange,
     holder: Option<ByteRange>,
 ) -> Media {
+    let detail = match kind {
+        MediaKind::Image => detail(bytes, outer, holder),
+        MediaKind::Audio | MediaKind::File => Detail::Auto,
+    };
     let token = holder.map(ByteRange::to_usize).and_then(|holder| data_token(bytes, holder));
     let Some(data) = token.and_then(|token| payload(bytes.get(token)?)) else {
-        return Media { kind, outer, pixels: None, size: 0 };
+        return Media { kind, outer, pixels: None, size: 0, detail };
     };
     let pixels = if kind == MediaKind::Image { pixels(data) } else { None };
-    Media { kind, outer, pixels, size: decoded_size(data) }
+    Media { kind, outer, pixels, size: decoded_size(data), detail }
+}
+
+/// `detail`, which Chat Completions has beside the URL and Responses beside the picture.
+fn detail(bytes: &[u8], outer: ByteRange, holder: Option<ByteRange>) -> Detail {
+    let places = [holder, Some(outer)].into_iter().flatten().map(ByteRange::to_usize);
+    let value = places.filter_map(|at| scan::get(bytes, at, "detail")).next();
+    match value.map(|value| &bytes[value]) {
+        Some(br#""low""#) => Detail::Low,
+        Some(br#""high""# | br#""original""#) => Detail::High,
+        _ => Detail::Auto,
+    }
+}
+
+/// A [`Problem`] for each picture in this message whose bytes do not tell its size, because their
+/// header is broken or of a format that is not read: it is counted as one of ordinary size.
+pub fn unsized_images(view: &View) -> impl Iterator<Item = Problem> {
+    let media = view.blocks.iter().flat_map(|block| &block.media);
+    let unsized_ones = media
+        .filter(|media| media.kind == MediaKind::Image && media.size > 0 && media.pixels.is_none());
+    unsized_ones.map(|media| {
+        let detail = format!(
+            "an image of {} bytes does not tell its size in pixels: counted as an ordinary one",
+            media.size
+        );
+        Problem::new("image-size", detail)
+    })
 }
 
 /// Where a picture comes from, in no dialect's words.
@@ -56,9 +89,12 @@ impl Source {
 pub(crate) fn source(bytes: &[u8], media: &Media) -> Option<Source> {
     let outer = media.outer.to_usize();
     let text = |value: Range<usize>| TextRef::string(to_range(value)).decode(bytes).into_owned();
+    if let Some(image) = scan::get(bytes, outer.clone(), "image") {
+        return bedrock_source(bytes, image);
+    }
     let holder = match bytes.get(outer.start)? {
         b'"' => outer.clone(),
-        _ => ["image_url", "source"]
+        _ => ["image_url", "source", "inlineData", "inline_data", "fileData", "file_data"]
             .iter()
             .find_map(|name| scan::get(bytes, outer.clone(), name))
             .unwrap_or_else(|| outer.clone()),
@@ -70,7 +106,7 @@ pub(crate) fn source(bytes: &[u8], media: &Media) -> Option<Source> {
     let url = if bytes.get(holder.start) == Some(&b'"') {
         Some(text(holder.clone()))
     } else {
-        string("url")
+        string("url").or_else(|| string("fileUri")).or_else(|| string("file_uri"))
     };
     if let Some(url) = url {
         return from_url(url);
@@ -78,6 +114,19 @@ pub(crate) fn source(bytes: &[u8], media: &Media) -> Option<Source> {
     let mime = string("media_type").or_else(|| string("mimeType")).or_else(|| string("mime_type"));
     let data = string("data")?;
     Some(Source::Base64 { mime: mime.unwrap_or_else(|| "image/png".to_owned()), data })
+}
+
+/// `{format, source: {bytes}}`.
+fn bedrock_source(bytes: &[u8], image: Range<usize>) -> Option<Source> {
+    let source = scan::get(bytes, image.clone(), "source")?;
+    let text = |holder: Range<usize>, name: &str| {
+        let value = scan::get(bytes, holder, name)?;
+        let token = TextRef::string(to_range(value.clone()));
+        (bytes.get(value.start) == Some(&b'"')).then(|| token.decode(bytes).into_owned())
+    };
+    let format = text(image, "format").unwrap_or_else(|| "png".to_owned());
+    let data = text(source, "bytes")?;
+    Some(Source::Base64 { mime: format!("image/{format}"), data })
 }
 
 fn from_url(url: String) -> Option<Source> {
@@ -101,7 +150,7 @@ fn to_range(range: Range<usize>) -> ByteRange {
 fn data_token(bytes: &[u8], holder: Range<usize>) -> Option<Range<usize>> {
     match bytes.get(holder.start)? {
         b'"' => Some(holder),
-        b'{' => ["data", "file_data", "url"]
+        b'{' => ["data", "bytes", "file_data", "url"]
             .iter()
             .filter_map(|name| scan::get(bytes, holder.clone(), name))
             .find(|value| bytes.get(value.start) == Some(&b'"')),
@@ -128,14 +177,18 @@ fn decoded_size(base64: &[u8]) -> u32 {
     u32::try_from(digits / 4 * 3 + (digits % 4).saturating_sub(1)).unwrap_or(u32::MAX)
 }
 
-/// Width and height of the picture in this base64 text (PNG, JPEG, GIF, WebP).
+/// Width and height of the picture in this base64 text (PNG, JPEG, GIF, WebP). A header that tells a
+/// size which no picture has is broken, and tells none.
 #[must_use]
 pub fn pixels(base64: &[u8]) -> Option<(u32, u32)> {
     let head = decode(base64, HEADER);
-    if head.starts_with(&[0xFF, 0xD8]) {
-        return jpeg(&head).or_else(|| jpeg(&decode(base64, JPEG_REACH)));
-    }
-    png(&head).or_else(|| gif(&head)).or_else(|| webp(&head))
+    let pixels = if head.starts_with(&[0xFF, 0xD8]) {
+        jpeg(&head).or_else(|| jpeg(&decode(base64, JPEG_REACH)))
+    } else {
+        png(&head).or_else(|| gif(&head)).or_else(|| webp(&head))
+    };
+    let plausible = |side: u32| (1..=LONGEST_SIDE).contains(&side);
+    pixels.filter(|(width, height)| plausible(*width) && plausible(*height))
 }
 
 /// Decodes base64 (both alphabets; JSON escapes and line breaks are skipped) up to `limit` bytes.
@@ -269,6 +322,15 @@ mod tests {
         webp.extend([0x7F, 0x07, 0, 0x37, 0x04, 0]);
         assert_eq!(pixels(&encode(&webp)), Some((1920, 1080)));
         assert_eq!(pixels(b"aGVsbG8="), None);
+    }
+
+    #[test]
+    fn a_header_with_an_impossible_size_tells_none() {
+        for size in [[0xFF; 8], [0; 8], [0x7F, 0xFF, 0xFF, 0xFF, 0, 0, 0, 1]] {
+            let mut png = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".to_vec();
+            png.extend(size);
+            assert_eq!(pixels(&encode(&png)), None, "{size:?}");
+        }
     }
 
     #[test]

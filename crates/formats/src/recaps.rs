@@ -34,8 +34,7 @@ pub const RECAP_HEADERS: &[RecapHeader] = &[
     header("langchain", "Here is a summary of the conversation to date:"),
 ];
 
-/// The marker that stands for a span without a recap. Only as the whole text.
-pub const MARKER: &str = "[Earlier messages truncated]";
+pub use midfold_core::recap::MARKER;
 
 /// Whether `text` is a recap or the marker. White space around it does not matter.
 ///

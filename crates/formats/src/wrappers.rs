@@ -1,20 +1,21 @@
 //! Text that clients put in the user's role: context, reminders, echoes, flattened tool results.
 //!
-//! A table, because clients change faster than code: a new wrapper is a new line.
+//! Tables, because clients change faster than code: a new wrapper is a new line. [`crate::voices`]
+//! reads them.
 
-use std::borrow::Cow;
-
-use midfold_core::{Block, BlockKind, Origin, Role, TextRef};
-
-use crate::recaps;
+use midfold_core::repair::{OF_OTHER, OF_RESULT, OF_SYSTEM};
 
 /// How a wrapper is recognised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
     /// `<name …>…</name>`: what stands beside the element is not part of it.
     Element(&'static str),
-    /// Everything from this start on.
+    /// From this opening to this close.
+    Span(&'static str, &'static str),
+    /// Everything from this on, where it starts a text.
     Start(&'static str),
+    /// Everything from this on, where it starts a line.
+    Line(&'static str),
     /// A text that ends like this and holds no task, which the second string would announce.
     End(&'static str, &'static str),
 }
@@ -36,7 +37,11 @@ const fn start(client: &'static str, text: &'static str) -> Wrapper {
     Wrapper { client, shape: Shape::Start(text) }
 }
 
-/// Context that clients inject ([`Origin::Injected`]).
+const fn line(client: &'static str, text: &'static str) -> Wrapper {
+    Wrapper { client, shape: Shape::Line(text) }
+}
+
+/// Context that clients inject, files that they fetch for a mention included.
 pub const INJECTED: &[Wrapper] = &[
     element("codex", "environment_context"),
     element("codex", "user_instructions"),
@@ -46,6 +51,7 @@ pub const INJECTED: &[Wrapper] = &[
     element("codex", "subagent_notification"),
     element("codex", "skill"),
     element("codex", "user_action"),
+    start("midfold", OF_SYSTEM),
     start("codex", "# AGENTS.md instructions for"),
     element("claude-code", "system-reminder"),
     element("claude-code", "command-name"),
@@ -81,171 +87,64 @@ pub const INJECTED: &[Wrapper] = &[
     element("gemini-cli", "session_context"),
     element("cline", "environment_details"),
     element("cline", "explicit_instructions"),
+    element("cline", "file_content"),
+    element("cline", "folder_content"),
+    element("cline", "url_content"),
+    element("cline", "terminal_output"),
+    element("cline", "workspace_diagnostics"),
+    element("cline", "git_working_state"),
+    element("copilot", "attachments"),
+    element("copilot", "attachment"),
+    element("copilot", "reminderInstructions"),
+    element("cursor", "attached_files"),
+    element("cursor", "additional_data"),
+    Wrapper {
+        client: "gemini-cli",
+        shape: Shape::Span("--- Content from referenced files ---", "--- End of content ---"),
+    },
+    start("aider", "I have *added these files to the chat*"),
+    start("aider", "Here are summaries of some files present in my git repo"),
+    element("generic", "file"),
+    element("generic", "files"),
+    element("generic", "document"),
+    element("generic", "documents"),
 ];
 
-/// Tool results that text-only clients flatten into the user's role ([`Origin::Observation`]).
+/// Tool results that text-only clients flatten into the user's role. What comes behind the start of
+/// one is the tool's to the end of the message: where a result ends, only the tool could say.
 pub const OBSERVATIONS: &[Wrapper] = &[
+    // What our own repairs make of a result without its call, and of a role that is none.
+    start("midfold", OF_RESULT),
+    start("midfold", OF_OTHER),
     start("smolagents", "Observation:"),
     start("smolagents", "Execution logs:"),
-    start("swe-agent", "OBSERVATION:"),
+    line("swe-agent", "OBSERVATION:"),
     Wrapper { client: "swe-agent", shape: Shape::End("\nbash-$", "INSTRUCTIONS") },
-    start("mini-swe-agent", "<returncode>"),
-    start("hermes", "<tool_response>"),
-    start("generic", "<observation>"),
-    start("generic", "<function_results>"),
-    start("generic", "<tool_result>"),
+    line("mini-swe-agent", "<returncode>"),
+    line("openhands", "EXECUTION RESULT of ["),
+    line("hermes", "<tool_response>"),
+    line("generic", "<observation>"),
+    line("generic", "<function_results>"),
+    line("generic", "<tool_result>"),
 ];
 
-/// Whether `text` is nothing but wrappers of the table.
-///
-/// ```
-/// use midfold_formats::wrappers::{INJECTED, is_only};
-/// assert!(is_only(INJECTED, "<system-reminder>be brief</system-reminder>\n"));
-/// assert!(!is_only(INJECTED, "<system-reminder>be brief</system-reminder> Fix the bug."));
-/// ```
-#[must_use]
-pub fn is_only(table: &[Wrapper], text: &str) -> bool {
-    let mut rest = text.trim();
-    if rest.is_empty() {
-        return false;
-    }
-    while !rest.is_empty() {
-        let Some(after) = table.iter().find_map(|wrapper| strip(wrapper, rest)) else {
-            return false;
-        };
-        rest = after.trim_start();
-    }
-    true
-}
+/// What Cline and Roo Code write behind a call in brackets: `[read_file for 'src/a.rs'] Result:`.
+pub const RESULT: &str = "] Result:";
 
-/// What follows the wrapper at the start of `text`.
-fn strip<'a>(wrapper: &Wrapper, text: &'a str) -> Option<&'a str> {
-    match wrapper.shape {
-        Shape::Start(start) => text.starts_with(start).then_some(""),
-        Shape::End(end, task) => (text.ends_with(end) && !text.contains(task)).then_some(""),
-        Shape::Element(name) => {
-            let inner = text.strip_prefix('<')?.strip_prefix(name)?;
-            if !inner.starts_with(['>', ' ', '\n', '/']) {
-                return None;
-            }
-            let mut from = 0;
-            loop {
-                let close = from + inner.get(from..)?.find("</")?;
-                let after = inner.get(close + 2..)?;
-                match after.strip_prefix(name).and_then(|tail| tail.strip_prefix('>')) {
-                    Some(tail) => return Some(tail),
-                    None => from = close + 2,
-                }
-            }
-        }
-    }
-}
+/// Calls of Cline and Roo Code that a person answers, and so their results hold the user's words …
+pub const ASKS: &[&str] = &["ask_followup_question", "attempt_completion", "plan_mode_respond"];
 
-/// Bytes of a text that decide whether it is worth a closer look.
-const GLANCE: usize = 256;
+/// … in one of these elements.
+pub const ANSWERS: &[&str] = &["answer", "feedback", "user_message"];
 
-/// Where the text of an event comes from, as far as its blocks tell.
-pub(crate) fn origin(role: Role, blocks: &[Block], bytes: &[u8]) -> Origin {
-    if matches!(role, Role::Tool | Role::Other) {
-        return Origin::Genuine;
-    }
-    let texts = blocks.iter().filter(|block| block.kind == BlockKind::Text);
-    let mut texts = texts.filter_map(|block| block.texts.first());
-    let Some(first) = texts.next() else { return Origin::Genuine };
-    let head = glance(first, bytes);
-    if recaps::is_recap(&head) {
-        return Origin::Recap;
-    }
-    let has_media = blocks.iter().any(|block| block.kind == BlockKind::Media);
-    if role != Role::User || has_media {
-        return Origin::Genuine;
-    }
-    let mut found = of_text(first, &head, bytes);
-    for text in texts {
-        if found == Origin::Genuine {
-            break;
-        }
-        match of_text(text, &glance(text, bytes), bytes) {
-            Origin::Injected => {}
-            other => found = other,
-        }
-    }
-    found
-}
-
-/// `head` is the text's start, decoded.
-fn of_text(text: &TextRef, head: &str, bytes: &[u8]) -> Origin {
-    let head = head.trim_start();
-    let may_open = |wrapper: &Wrapper| match wrapper.shape {
-        Shape::Start(start) => head.starts_with(start),
-        Shape::Element(name) => head.strip_prefix('<').is_some_and(|tail| tail.starts_with(name)),
-        Shape::End(end, _) => ends(text, bytes, end),
-    };
-    let is = |table: &[Wrapper]| table.iter().any(may_open) && is_only(table, &text.decode(bytes));
-    if is(INJECTED) {
-        Origin::Injected
-    } else if is(OBSERVATIONS) {
-        Origin::Observation
-    } else {
-        Origin::Genuine
-    }
-}
-
-/// The start of a text, without decoding the rest of a long one.
-fn glance<'a>(text: &TextRef, bytes: &'a [u8]) -> Cow<'a, str> {
-    let long = text.token.len() > 2 * GLANCE;
-    if text.nested.is_some() || !long {
-        return text.decode(bytes);
-    }
-    let token = text.token.of(bytes);
-    let inner = token.get(1..1 + GLANCE).unwrap_or_default();
-    midfold_core::jsonstr::decode(inner)
-}
-
-fn ends(text: &TextRef, bytes: &[u8], end: &str) -> bool {
-    if text.nested.is_some() {
-        return text.decode(bytes).trim_end().ends_with(end);
-    }
-    let token = text.token.of(bytes);
-    let tail = token.get(token.len().saturating_sub(GLANCE)..).unwrap_or_default();
-    let tail = tail.strip_suffix(b"\"").unwrap_or(tail);
-    // Most texts do not even hold the last byte of it.
-    let last = end.bytes().next_back();
-    last.is_some_and(|last| memchr::memrchr(last, tail).is_some())
-        && midfold_core::jsonstr::decode(tail).trim_end().ends_with(end)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// What a client would write for this entry.
-    fn sample(wrapper: &Wrapper) -> String {
-        match wrapper.shape {
-            Shape::Element(name) => format!("<{name} x=\"1\">\n a </b> c\n</{name}>"),
-            Shape::Start(start) => format!("{start} and more"),
-            Shape::End(end, _) => format!("a.rs{end}"),
-        }
-    }
-
-    #[test]
-    fn every_entry_is_recognised_alone_and_in_company() {
-        for table in [INJECTED, OBSERVATIONS] {
-            for wrapper in table {
-                let text = sample(wrapper);
-                assert!(is_only(table, &text), "{text}");
-                assert!(!is_only(table, &format!("Please look: {text} ok?")), "{text}");
-                if let Shape::Element(_) = wrapper.shape {
-                    assert!(is_only(table, &format!(" {text}\n{text} ")), "{text}");
-                    assert!(!is_only(table, &format!("{text} do it")), "{text}");
-                    assert!(!is_only(table, text.trim_end_matches('>')), "{text}");
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn a_task_that_ends_on_a_prompt_is_a_task() {
-        assert!(!is_only(OBSERVATIONS, "ISSUE: x\nINSTRUCTIONS: fix it\n(Open file: n/a)\nbash-$"));
-    }
-}
+/// Tags around the user's own words: the tags are the client's, what they hold is the user's.
+pub const FRAMES: &[&str] = &[
+    "<task>",
+    "</task>",
+    "<user_query>",
+    "</user_query>",
+    "<userRequest>",
+    "</userRequest>",
+    "<user_message>",
+    "</user_message>",
+];

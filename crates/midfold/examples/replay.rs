@@ -6,7 +6,7 @@
 //! identifiers that were lost most often.
 #![expect(clippy::print_stdout, reason = "a program for the terminal")]
 
-#[path = "../tests/common/mod.rs"]
+#[path = "../tests/it/common.rs"]
 #[expect(clippy::unwrap_used, reason = "shared with tests: a broken corpus may fail loudly")]
 mod common;
 

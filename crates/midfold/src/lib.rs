@@ -1,7 +1,35 @@
 //! Context compaction for LLM agents. *Keep the ends, fold the middle.*
 //!
-//! The facade: everything a Rust user needs, re-exported from the crates below it, and the one
-//! step that needs them all: from a conversation that was read to a log ([`Setup`]).
+//! This crate is the facade: it re-exports what a Rust user needs from the crates below it, and does what
+//! every caller (command line, Python, server) needs around them.
+//!
+//! # By task
+//!
+//! | to | use |
+//! |---|---|
+//! | compact a conversation once | [`Setup::prepare`], then [`Session::compact`] |
+//! | keep the conversation of a running agent | [`Session::append`], [`Session::context`] |
+//! | keep it in SQLite or PostgreSQL | [`store::Stored`] (features `sqlite`, `postgres`) |
+//! | read transcripts and requests | [`formats::read`] |
+//! | choose when and how to compact | [`Policy::preset`], [`Policy::from_toml`], [`Settings`] |
+//! | say what fits | [`Budget`] |
+//! | correct the count by what the provider counted | [`Session::observe`] |
+//! | react to "prompt too long" | [`formats::overflow`] |
+//! | check a compacted file | [`core::verify`] |
+//! | find out what the model saw | [`core::explain`], [`core::audit`] |
+//! | bring originals back | [`store::recall`] |
+//! | have a model write parts of the recap | [`model::Client`] (feature `model`), [`core::narrate`] |
+//! | compare strategies on recorded conversations | [`core::replay`] |
+//! | make training rows fit | [`formats::trajectory`] |
+//!
+//! # By type
+//!
+//! A [`RawEvent`] is a message with its bytes. A [`Log`] holds the messages of a conversation, append-only,
+//! each with its hash and its tokens. A [`Policy`] says when and how to compact, a [`Budget`] how much there is.
+//! [`core::plan`] makes a [`Fold`] from them: an immutable record of what replaces which messages, and why. A
+//! [`Context`] is what the model reads: a pure function of log and fold. A [`Session`] holds a log with its
+//! folds and decides when to make the next one. A [`Meter`] corrects estimated tokens by what providers
+//! counted.
 //!
 //! ```
 //! use midfold::formats::read;
@@ -59,9 +87,44 @@
 //! # fn main() {}
 //! ```
 
+mod advice;
+mod append;
+mod cache;
+mod compact;
+mod failure;
+mod feedback;
+mod hooks;
 mod prepare;
+mod recap;
+mod recover;
+mod replay;
+mod rows;
+mod settings;
+#[cfg(feature = "store")]
+mod start;
 
+pub use advice::Advise;
+#[cfg(feature = "store")]
+pub use advice::{advise_in, advise_open, advise_recall};
+#[cfg(feature = "store")]
+pub use append::append;
+pub use append::{Incoming, events_of};
+pub use cache::{CacheCheck, cache_check};
+pub use compact::{Compacted, Compaction, Told};
+pub use failure::{Area, Door, Failure, grouped, nearest, number, plural};
+pub use feedback::{Feedback, Size};
+pub use hooks::injections;
 pub use prepare::{DEFAULT_WINDOW, Prepared, Setup, SetupError, WindowSource};
+pub use recap::{NoRecap, recap};
+pub use recover::{Judged, Refused};
+#[cfg(feature = "store")]
+pub use recover::{Recovered, recover};
+pub use replay::{Contender, Form, Replaying, arguments, measures, strategy, strategy_names};
+pub use rows::{ROW_TOKENIZER, RowSettings};
+pub use settings::{Host, PolicyFrom, Settings, by_name, dialect, format, tokenizer};
+
+#[cfg(feature = "store")]
+pub use start::{InMemory, Start, Started, without_messages};
 
 pub use midfold_core as core;
 pub use midfold_formats as formats;

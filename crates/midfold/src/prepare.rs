@@ -13,7 +13,9 @@ use midfold_core::plan::Plan;
 use midfold_core::policy::Policy;
 use midfold_core::{Counter, Profile, RawEvent};
 use midfold_formats::convert::{convert_conversation, system_message};
-use midfold_formats::read::{Conversation, Format};
+use midfold_formats::media::unsized_images;
+use midfold_formats::read::Conversation;
+use midfold_formats::transcript::is_lines;
 use midfold_formats::{DialectKind, Problem, profile};
 use midfold_tokens::{self as tokens, Estimate, Family, Memo};
 
@@ -164,7 +166,7 @@ impl Setup {
         if auto_counter && converted && source.events.iter().any(|event| event.usage.is_some()) {
             meter.learn(&counted(from, profile, counter.clone(), &source, source.events.clone()));
         }
-        let problems = convert_conversation(&mut source, kind);
+        let mut problems = convert_conversation(&mut source, kind);
         let envelope = &mut source.envelope;
         if kind == DialectKind::OpenAiChat
             && envelope.wrapper.is_none()
@@ -176,6 +178,9 @@ impl Setup {
         let events = std::mem::take(&mut source.events);
         let places = events.iter().map(|event| event.source.clone()).collect();
         let log = counted(kind, profile, counter, &source, events);
+        for (at, event) in log.events().iter().enumerate() {
+            problems.extend(unsized_images(&event.view).map(|problem| problem.at(at)));
+        }
         if auto_counter && !converted {
             meter.learn(&log);
         }
@@ -287,18 +292,6 @@ impl Prepared {
         };
         Some(meter.most(tokens?))
     }
-}
-
-fn is_lines(source: &Conversation) -> bool {
-    let bare = matches!(
-        source.format,
-        Format::OpenAiChat
-            | Format::OpenAiResponses
-            | Format::Anthropic
-            | Format::ShareGpt
-            | Format::FineTuning
-    );
-    bare && source.envelope.wrapper.is_none()
 }
 
 /// A log of these events, and what travels beside them.

@@ -60,8 +60,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let reply = Client::new(config)?.summarise(&request).await?;
     println!("{} calls, {:?}\n{}\n", reply.calls, reply.usage, reply.text);
     match judge(&log, &request, &reply, &*counter) {
-        Ok(narrated) => println!("accepted: {} sections", narrated.sections.len()),
-        Err((verdict, detail)) => println!("{}: {detail}", verdict.as_str()),
+        Ok(judged) => println!("accepted; dropped: {:?}", judged.dropped),
+        Err(refused) => println!("{}: {}", refused.verdict.as_str(), refused.detail),
     }
     Ok(())
 }

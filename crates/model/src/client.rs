@@ -6,7 +6,9 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
-use midfold_core::narrate::{FailureClass, Finish, SummaryFailure, SummaryReply, SummaryRequest};
+use midfold_core::narrate::{
+    FailureClass, Finish, Prompt, SummaryFailure, SummaryReply, SummaryRequest,
+};
 use midfold_core::recap::redact::Redactor;
 use midfold_core::{Hash, Usage};
 use tokio::sync::OnceCell;
@@ -169,10 +171,17 @@ impl<'a> Work<'a> {
             });
         let mut previous = request.previous.clone();
         let (mut next, mut shrinks) = (0, 0);
+        let mut refused: Option<(Prompt, Refusal)> = None;
         loop {
             let planned = room.unwrap_or(u64::MAX);
             let chunk = request.next_chunk(next, previous.as_deref(), planned, counter);
             let prompt = request.prompt(&chunk.sources, previous.as_deref());
+            if let Some((sent, refusal)) = refused.take()
+                && sent == prompt
+            {
+                // Nothing was left to cut: the frame itself is too long.
+                return Err(refusal);
+            }
             tracing::debug!(id = ?request.id, from = chunk.range.start, to = chunk.range.end, "asking");
             match self.ask(&prompt).await {
                 Ok(said) => {
@@ -193,6 +202,7 @@ impl<'a> Work<'a> {
                     }
                     tracing::debug!(id = ?request.id, sent, smaller, "prompt too long, cutting");
                     room = Some(smaller);
+                    refused = Some((prompt, refusal));
                 }
                 Err(refusal) => return Err(refusal),
             }
@@ -209,7 +219,7 @@ impl<'a> Work<'a> {
     }
 
     /// One prompt, tried as often as its failures allow.
-    async fn ask(&mut self, prompt: &midfold_core::narrate::Prompt) -> Result<Said, Refusal> {
+    async fn ask(&mut self, prompt: &Prompt) -> Result<Said, Refusal> {
         let client = self.client;
         let mut failed: HashMap<FailureClass, u32> = HashMap::new();
         loop {
@@ -269,7 +279,7 @@ impl<'a> Work<'a> {
     }
 }
 
-fn counted(counter: &dyn midfold_core::Counter, prompt: &midfold_core::narrate::Prompt) -> u64 {
+fn counted(counter: &dyn midfold_core::Counter, prompt: &Prompt) -> u64 {
     let count = |text| u64::from(counter.count(text, midfold_core::Content::Prose));
     count(&prompt.system) + count(&prompt.user)
 }

@@ -90,8 +90,8 @@ pub struct Config {
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
 impl Config {
-    /// Settings with the defaults: the request's timeout (25 s by seed 001) to the first byte,
-    /// 2 minutes an answer, 10 minutes in all.
+    /// Settings with the defaults: the request's timeout (25 s by Summarizing Evicted Turns) to the
+    /// first byte, 2 minutes an answer, 10 minutes in all.
     #[must_use]
     pub fn new(base_url: &str, model: &str, counter: Arc<dyn Counter>) -> Self {
         Self {

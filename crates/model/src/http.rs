@@ -7,7 +7,7 @@ use bytes::BytesMut;
 use midfold_core::narrate::FailureClass;
 use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
 use reqwest::redirect::Policy;
-use reqwest::{Response, Url};
+use reqwest::{RequestBuilder, Response, Url};
 use rustls_platform_verifier::BuilderVerifierExt;
 use tokio::time::{Instant, timeout_at};
 
@@ -44,7 +44,7 @@ impl Http {
         if !matches!(base.scheme(), "http" | "https") || !base.has_host() {
             return Err(ConfigError::Address("it has to be http:// or https://"));
         }
-        let authorization = authorization(config, &base)?;
+        let address = base.clone();
         // What stays in the address would come up in errors and logs.
         let _ = (base.set_username(""), base.set_password(None));
         let mut builder =
@@ -53,6 +53,7 @@ impl Http {
             builder = builder.no_proxy();
         }
         let client = builder.build().map_err(client_error)?;
+        let authorization = authorization(config, &address, client.get(base.clone()))?;
         Ok(Self { client, endpoint: wire.endpoint(&base), authorization, wire })
     }
 
@@ -111,33 +112,22 @@ impl Http {
     }
 }
 
-/// The header that carries the key, or the credentials of the address.
-fn authorization(config: &Config, base: &Url) -> Result<Option<HeaderValue>, ConfigError> {
-    let text = match (&config.key, base.password()) {
-        (Some(key), _) => format!("Bearer {}", key.reveal()),
-        (None, Some(password)) => {
-            format!("Basic {}", base64(format!("{}:{password}", base.username()).as_bytes()))
-        }
-        (None, None) => return Ok(None),
-    };
-    let mut value = HeaderValue::from_str(&text).map_err(|_| ConfigError::Key)?;
-    value.set_sensitive(true);
-    Ok(Some(value))
-}
-
-/// Base64 with padding, for the one header that needs it.
-fn base64(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut out = String::new();
-    for group in bytes.chunks(3) {
-        let word = group.iter().fold(0_u32, |word, b| word << 8 | u32::from(*b))
-            << (8 * (3 - group.len()));
-        for digit in 0..4 {
-            let index = (word >> (18 - 6 * digit) & 63) as usize;
-            out.push(if digit > group.len() { '=' } else { char::from(DIGITS[index]) });
-        }
+/// The header that carries the key, or the credentials of the address. `any` is a request that is
+/// never sent.
+fn authorization(
+    config: &Config,
+    address: &Url,
+    any: RequestBuilder,
+) -> Result<Option<HeaderValue>, ConfigError> {
+    if let Some(key) = &config.key {
+        let text = format!("Bearer {}", key.reveal());
+        let mut value = HeaderValue::from_str(&text).map_err(|_| ConfigError::Key)?;
+        value.set_sensitive(true);
+        return Ok(Some(value));
     }
-    out
+    let Some(password) = address.password() else { return Ok(None) };
+    let any = any.basic_auth(address.username(), Some(password)).build();
+    Ok(any.map_err(client_error)?.headers_mut().remove(AUTHORIZATION))
 }
 
 /// TLS with ring, for this client alone: a library does not set a process-wide provider.
@@ -174,18 +164,4 @@ fn broken(error: &reqwest::Error) -> Refusal {
     }
     let detail = if error.is_connect() { "no connection" } else { "the connection broke" };
     Refusal::new(FailureClass::Network, detail)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::base64;
-
-    #[test]
-    fn base64_is_that_of_rfc_4648() {
-        for (text, wanted) in
-            [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foobar", "Zm9vYmFy")]
-        {
-            assert_eq!(base64(text.as_bytes()), wanted);
-        }
-    }
 }

@@ -4,9 +4,11 @@
 use midfold_core::Usage;
 use midfold_core::narrate::{FailureClass, Finish, Prompt};
 use midfold_formats::overflow::{Diagnosis, classify};
+use midfold_formats::usage;
 use reqwest::Url;
 use serde::Deserialize;
 use serde_json::json;
+use serde_json::value::RawValue;
 
 /// A protocol.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -187,7 +189,7 @@ struct Part {
     #[serde(default)]
     choices: Vec<Choice>,
     model: Option<String>,
-    usage: Option<Counts>,
+    usage: Option<Box<RawValue>>,
     error: Option<Error>,
 }
 
@@ -201,20 +203,6 @@ struct Choice {
 #[derive(Debug, Deserialize)]
 struct Message {
     content: Option<String>,
-}
-
-#[derive(Debug, Deserialize)]
-struct Counts {
-    #[serde(default)]
-    prompt_tokens: u64,
-    #[serde(default)]
-    completion_tokens: u64,
-    prompt_tokens_details: Option<Details>,
-}
-
-#[derive(Debug, Deserialize)]
-struct Details {
-    cached_tokens: Option<u64>,
 }
 
 /// `{"message": …}` as most have it, or a bare text.
@@ -269,15 +257,8 @@ impl Parts {
     fn add(&mut self, part: Part) {
         self.failed |= part.error.is_some();
         self.model = self.model.take().or(part.model);
-        if let Some(counts) = part.usage {
-            let cached = counts.prompt_tokens_details.and_then(|details| details.cached_tokens);
-            self.usage = Some(Usage {
-                prompt: counts.prompt_tokens,
-                output: counts.completion_tokens,
-                cache_read: cached.unwrap_or(0),
-                cache_write: 0,
-            });
-        }
+        let counts = part.usage.and_then(|counts| usage::reported(counts.get().as_bytes()));
+        self.usage = counts.or(self.usage);
         if let Some(choice) = part.choices.into_iter().next() {
             self.any = true;
             self.finish = choice.finish_reason.or(self.finish.take());

@@ -16,14 +16,12 @@ use pyo3_arrow::{PyRecordBatch, PyRecordBatchReader, PySchema};
 use crate::errors::Failure;
 use crate::trajectories::Compressor;
 
-impl From<BatchError> for Failure {
-    fn from(error: BatchError) -> Self {
-        let text = error.to_string();
-        match error {
-            BatchError::NoRows => Self::input(text).hint("column= names the one with the turns"),
-            BatchError::Arrow(_) => Self::input(text).hint("give smaller batches"),
-            _ => Self::input(text),
-        }
+fn failed(error: BatchError) -> Failure {
+    let text = error.to_string();
+    match error {
+        BatchError::NoRows => Failure::input(text).hint("column= names the one with the turns"),
+        BatchError::Arrow(_) => Failure::input(text).hint("give smaller batches"),
+        _ => Failure::input(text),
     }
 }
 
@@ -56,7 +54,7 @@ impl BatchCompressor {
         let hint = "a table or a reader is a stream of batches: compress_stream takes it";
         let given: PyRecordBatch = arrow(batch, "__arrow_c_array__", "batch", Some(hint))?;
         let given = given.into_inner();
-        let done = py.detach(|| compress_batch(&given, &self.options).map_err(Failure::from))?;
+        let done = py.detach(|| compress_batch(&given, &self.options).map_err(failed))?;
         Ok(RecordBatch(done))
     }
 
@@ -64,7 +62,7 @@ impl BatchCompressor {
     fn stream(&self, stream: &Bound<'_, PyAny>) -> PyResult<RecordBatchStream> {
         let given: PyRecordBatchReader = arrow(stream, "__arrow_c_stream__", "stream", None)?;
         let given = given.into_reader()?;
-        let schema = output_schema(&given.schema(), &self.options).map_err(Failure::from)?;
+        let schema = output_schema(&given.schema(), &self.options).map_err(failed)?;
         let made = Made { given, schema: Arc::clone(&schema), options: Arc::clone(&self.options) };
         Ok(RecordBatchStream { schema, made: Mutex::new(Some(made)) })
     }
@@ -72,7 +70,7 @@ impl BatchCompressor {
     /// The schema of what comes of batches with this one.
     fn schema(&self, schema: &Bound<'_, PyAny>) -> PyResult<Schema> {
         let given: PySchema = arrow(schema, "__arrow_c_schema__", "schema", None)?;
-        let made = output_schema(&given.into_inner(), &self.options).map_err(Failure::from)?;
+        let made = output_schema(&given.into_inner(), &self.options).map_err(failed)?;
         Ok(Schema(made))
     }
 

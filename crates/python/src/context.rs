@@ -1,13 +1,18 @@
 //! A context: what is to be sent.
 
+use midfold::core::inject::Sent;
 use midfold::core::project::Context as Pieces;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
+
+use crate::python::objects;
 
 /// What is to be sent: messages, and what they count.
 #[pyclass(frozen, module = "midfold")]
 pub struct Context {
     pub(crate) pieces: Pieces,
+    /// What hooks added behind them.
+    pub(crate) injected: Option<Sent>,
     /// The messages. Those that were kept as they were are the objects that were appended.
     #[pyo3(get)]
     pub(crate) messages: Py<PyList>,
@@ -24,19 +29,26 @@ impl Context {
     /// Counted tokens, with what travels beside the messages.
     #[getter]
     fn tokens(&self) -> u64 {
-        self.pieces.tokens()
+        self.injected.as_ref().map_or_else(|| self.pieces.tokens(), Sent::tokens)
+    }
+
+    /// What each hook added: its name, and what it took of its reserve.
+    #[getter]
+    fn injections<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        objects(py, &self.injected.as_ref().map_or(&[][..], Sent::injections))
     }
 
     /// The messages as one JSON list, ready to be sent: the very bytes of the log.
     fn json<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        PyBytes::new(py, &py.detach(|| self.pieces.bytes()))
+        let bytes = || self.injected.as_ref().map_or_else(|| self.pieces.bytes(), Sent::bytes);
+        PyBytes::new(py, &py.detach(bytes))
     }
 
     fn __len__(&self) -> usize {
-        self.pieces.len()
+        self.pieces.len() + self.injected.as_ref().map_or(0, |sent| sent.added().len())
     }
 
     fn __repr__(&self) -> String {
-        format!("Context(messages={}, tokens={})", self.pieces.len(), self.pieces.tokens())
+        format!("Context(messages={}, tokens={})", self.__len__(), self.tokens())
     }
 }

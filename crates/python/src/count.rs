@@ -1,13 +1,13 @@
 //! `midfold.count_tokens`, and what there is to choose from.
 
 use midfold::core::Content;
-use midfold::{Policy, tokens};
+use midfold::{Policy, Settings, tokens};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
 use crate::errors::Failure;
 use crate::given::{self, Given};
-use crate::prepare::Measure;
+use crate::prepare::HOST;
 
 /// Counts the tokens of a text, or of messages and what travels beside them.
 ///
@@ -27,11 +27,11 @@ pub fn count_tokens(
     model: Option<String>,
     dialect: Option<&str>,
 ) -> PyResult<u64> {
-    let measure = Measure { tokenizer, model, ..Measure::default() };
+    let settings = Settings { tokenizer, model, ..Settings::default() };
     if let Ok(text) = messages.cast::<PyString>() {
         let text = text.to_string_lossy().into_owned();
         let count = || {
-            let counter = measure.setup()?.counter_for(measure.model.as_deref());
+            let counter = settings.setup(&HOST)?.counter_for(settings.model.as_deref());
             Ok::<_, Failure>(u64::from(counter.count(&text, Content::Prose)))
         };
         return Ok(py.detach(count)?);
@@ -40,7 +40,7 @@ pub fn count_tokens(
     let bytes = Given::new(messages)?.bytes();
     let count = || {
         let found = given::conversation(&bytes, format)?;
-        Ok::<_, Failure>(measure.prepare(found.conversation)?.log.tokens())
+        Ok::<_, Failure>(settings.setup(&HOST)?.prepare(found.conversation)?.log.tokens())
     };
     Ok(py.detach(count)?)
 }

@@ -1,36 +1,33 @@
 //! A session without Python: in memory, or in a store. Everything here runs detached from the
 //! interpreter.
 
+mod change;
+mod look;
+
 use std::sync::Arc;
 
 use midfold::core::Hash;
-use midfold::core::engine::Overflow;
 use midfold::core::engine::Status;
 use midfold::core::event::Usage;
 use midfold::core::fold::VerdictRecord;
+use midfold::core::inject::{self, Injections};
 use midfold::core::narrate::{SummaryFailure, SummaryReply, SummaryRequest};
 use midfold::store::types::{Append, NewEvent, NewFold};
 use midfold::store::worker::date;
-use midfold::store::{MemoryStore, Meta, NewSession, Store, Stored};
-use midfold::{Budget, Context, Fold, Outcome, RawEvent, Session};
+use midfold::store::{Injected, MemoryStore, NewSession, Store, StoreError, Stored, StoredError};
+use midfold::{
+    Area, Context, Door, Feedback, Fold, InMemory, Outcome, RawEvent, Refused, Size, Started,
+};
 use tokio::runtime::{Builder, Runtime};
 
 use crate::clock::now;
-use crate::errors::{Failure, Kind};
+use crate::errors::Failure;
 
 /// A session, wherever it lives.
 #[expect(clippy::large_enum_variant, reason = "one a session, and it stays where it is")]
 pub enum Engine {
-    Memory(Memory),
+    Memory(InMemory),
     Stored(Kept),
-}
-
-/// The engine's own session.
-pub struct Memory {
-    pub session: Session,
-    pub budget: Budget,
-    /// What a store would have to know of it: recall reads through one.
-    pub new: NewSession,
 }
 
 /// A session in a store.
@@ -50,32 +47,58 @@ pub struct Place {
 /// A context that was handed out.
 pub struct Sent {
     pub context: Context,
+    /// What hooks added behind it.
+    pub injected: Option<inject::Sent>,
     pub folded: bool,
     pub call: Option<u64>,
 }
 
 impl Place {
-    /// Opens a store: `sqlite:PATH`, `postgres://…`, `memory`.
+    /// Opens a store, and makes it where it is not there: `sqlite:PATH`, `postgres://…`, `memory`.
     pub fn open(url: &str) -> Result<Self, Failure> {
+        Self::driven(url, midfold::store::open(url))
+    }
+
+    /// Opens a store that has to be there.
+    pub fn existing(url: &str) -> Result<Self, Failure> {
+        Self::driven(url, midfold::store::open_existing(url))
+    }
+
+    fn driven(
+        url: &str,
+        opening: impl Future<Output = Result<Arc<dyn Store>, StoreError>>,
+    ) -> Result<Self, Failure> {
         let runtime = Builder::new_current_thread().enable_all().build().map_err(|error| {
-            Failure::new(Kind::Store, format!("the store cannot be driven: {error}"))
+            Failure::new(Area::Store, format!("the store cannot be driven: {error}"))
         })?;
-        let store = runtime.block_on(midfold::store::open(url))?;
+        let store = runtime
+            .block_on(opening)
+            .map_err(|error| midfold::advise_open(url, error, Door::Python))?;
         Ok(Self { store, runtime: Arc::new(runtime) })
     }
 
     /// Makes a session in it.
-    pub fn create(self, new: NewSession, model: &str) -> Result<Engine, Failure> {
-        let mut stored = self.runtime.block_on(Stored::create(self.store.clone(), new))?;
-        if !model.is_empty() {
-            self.runtime.block_on(stored.update_model(model))?;
-        }
+    pub fn create(self, started: Started) -> Result<Engine, Failure> {
+        let first = started.messages();
+        let stored = self.runtime.block_on(async {
+            let mut stored = started.store(self.store.clone()).await?;
+            if !first.is_empty() {
+                stored.append(first, None, now()).await?;
+            }
+            Ok::<_, StoredError>(stored)
+        })?;
         Ok(Engine::Stored(Kept { stored, place: self }))
     }
 
     /// Goes on with a session in it.
     pub fn load(self, id: &str) -> Result<Engine, Failure> {
-        let stored = self.runtime.block_on(Stored::open(self.store.clone(), id))?;
+        let opening = async {
+            match Stored::open(self.store.clone(), id).await {
+                Ok(stored) => Ok(stored),
+                Err(error) => Err(midfold::advise_in(&*self.store, error, Door::Python).await),
+            }
+        };
+        let stored = self.runtime.block_on(opening)?;
         Ok(Engine::Stored(Kept { stored, place: self }))
     }
 }
@@ -110,53 +133,79 @@ impl Engine {
         }
     }
 
-    /// Appends events: all of them or none. The place of the first one.
-    pub fn append(&mut self, events: Vec<RawEvent>, key: Option<String>) -> Result<u64, Failure> {
-        // What a reader knows beside the bytes is not stored: a log reads the same tomorrow.
-        let bare = |event: RawEvent| RawEvent { usage: event.usage, ..RawEvent::new(event.bytes) };
-        let events = events.into_iter().map(bare);
+    /// Appends events: all of them or none; with `expect` only where there are so many. The place of
+    /// the first one.
+    pub fn append(
+        &mut self,
+        events: Vec<RawEvent>,
+        key: Option<String>,
+        expect: Option<u64>,
+    ) -> Result<u64, Failure> {
         match self {
             Self::Memory(memory) => {
                 let first = memory.session.log().len() as u64;
-                events.for_each(|event| {
+                if let Some(expected) = expect.filter(|expected| *expected != first) {
+                    return Err(StoreError::Conflict { expected, actual: first }.into());
+                }
+                for event in events {
                     memory.session.append(event);
-                });
+                }
                 Ok(first)
             }
             Self::Stored(Kept { stored, place }) => {
-                let done = stored.append(events.collect(), key, now());
+                let done = midfold::append(stored, events, key, expect, now());
                 Ok(place.runtime.block_on(done)?.first)
             }
         }
     }
 
-    /// The context to send, folded first where that is due.
-    pub fn context(&mut self) -> Result<Sent, Failure> {
+    /// The context to send, folded first where that is due, with room for the hooks and what they
+    /// add behind it.
+    pub fn context(&mut self, hooks: Injections, texts: &[(&str, &str)]) -> Result<Sent, Failure> {
         match self {
-            Self::Memory(Memory { session, budget, .. }) => {
+            Self::Memory(InMemory { session, budget, .. }) => {
                 let before = session.active().map(|fold| fold.id);
-                let context = session.context(budget, now())?;
+                let mut budget = budget.clone();
+                budget.injection_reserve = budget.injection_reserve.max(hooks.reserve());
+                let context = session.context(&budget, now())?;
                 let folded = session.active().map(|fold| fold.id) != before;
-                Ok(Sent { context, folded, call: None })
+                let rules = inject::Rules { log: session.log(), meter: session.meter() };
+                let injected = hooks.apply(&context, texts, &rules)?;
+                Ok(Sent { context, injected: Some(injected), folded, call: None })
             }
             Self::Stored(Kept { stored, place }) => {
-                let sent = place.runtime.block_on(stored.context(true, now()))?;
-                Ok(Sent { context: sent.context, folded: sent.folded.is_some(), call: sent.call })
+                let before = stored.row().active;
+                stored.set_injections(hooks);
+                let sent = place.runtime.block_on(stored.context_with(texts, true, now()));
+                // The reserve is this request's.
+                stored.set_injections(Injections::default());
+                let Injected { sent, call } = sent?;
+                let folded = stored.row().active != before;
+                Ok(Sent { context: sent.history().clone(), injected: Some(sent), folded, call })
             }
         }
     }
 
-    /// What to send after the provider said that the last context is too long.
-    pub fn recover(&mut self, overflow: Overflow) -> Result<Sent, Failure> {
-        let context = match self {
-            Self::Memory(Memory { session, budget, .. }) => {
-                session.recover(budget, overflow, now())?
+    /// What to send after the provider refused the last context; nothing where compacting is not what
+    /// it needs.
+    pub fn recover(&mut self, refused: &Refused<'_>) -> Result<Option<Sent>, Failure> {
+        match self {
+            Self::Memory(InMemory { session, budget, .. }) => {
+                let judged = refused.judge(&session.status(budget, now()), budget.output_reserve);
+                let Some(overflow) = judged.overflow else { return Ok(None) };
+                let context = session.recover(budget, overflow, now())?;
+                Ok(Some(Sent { context, injected: None, folded: true, call: None }))
             }
             Self::Stored(Kept { stored, place }) => {
-                place.runtime.block_on(stored.recover(overflow, now()))?
+                let recovered = place.runtime.block_on(midfold::recover(stored, refused, now()))?;
+                Ok(recovered.sent.map(|sent| Sent {
+                    context: sent.context,
+                    injected: None,
+                    folded: true,
+                    call: sent.call,
+                }))
             }
-        };
-        Ok(Sent { context, folded: true, call: None })
+        }
     }
 
     /// What the provider counted.
@@ -170,20 +219,28 @@ impl Engine {
         Ok(())
     }
 
-    /// Folds now; or says what that would do.
-    pub fn compact(&mut self, focus: Option<&str>, preview: bool) -> Result<Outcome, Failure> {
-        Ok(match self {
-            Self::Memory(Memory { session, budget, .. }) if preview => {
+    /// Folds now, or says what that would do; and what a person is told of it.
+    pub fn compact(
+        &mut self,
+        focus: Option<&str>,
+        preview: bool,
+    ) -> Result<(Outcome, Feedback), Failure> {
+        let status = self.status()?;
+        let outcome = match self {
+            Self::Memory(InMemory { session, budget, .. }) if preview => {
                 session.preview(budget, focus)?
             }
-            Self::Memory(Memory { session, budget, .. }) => session.compact(budget, focus)?,
+            Self::Memory(InMemory { session, budget, .. }) => session.compact(budget, focus)?,
             Self::Stored(Kept { stored, place }) if preview => {
                 place.runtime.block_on(stored.preview(focus))?
             }
             Self::Stored(Kept { stored, place }) => {
                 place.runtime.block_on(stored.compact(focus, now()))?
             }
-        })
+        };
+        let before = Size { messages: status.messages, tokens: status.context_tokens };
+        let feedback = Feedback::of(&outcome, before);
+        Ok((outcome, feedback))
     }
 
     /// Takes a fold back.
@@ -220,23 +277,22 @@ impl Engine {
 
     pub fn status(&mut self) -> Result<Status, Failure> {
         Ok(match self {
-            Self::Memory(Memory { session, budget, .. }) => session.status(budget, now()),
+            Self::Memory(InMemory { session, budget, .. }) => session.status(budget, now()),
             Self::Stored(Kept { stored, place }) => place.runtime.block_on(stored.status(now()))?,
         })
     }
 
     /// All folds, oldest first, as JSON.
     pub fn folds(&mut self) -> Result<Vec<u8>, Failure> {
-        let whole = match self {
-            Self::Memory(memory) => &memory.session,
-            Self::Stored(Kept { stored, place }) => &*place.runtime.block_on(stored.whole())?,
-        };
-        Ok(serde_json::to_vec(whole.folds())?)
+        let whole = self.whole()?;
+        let log = whole.log();
+        let folds: Vec<Fold> = whole.folds().iter().map(|fold| fold.with_references(log)).collect();
+        Ok(serde_json::to_vec(&folds)?)
     }
 
     /// What a model should be asked now.
     pub fn wants(&mut self) -> Result<Option<SummaryRequest>, Failure> {
-        let Memory { session, budget, .. } = self.memory()?;
+        let InMemory { session, budget, .. } = self.memory()?;
         let request = session.wants(budget, now());
         Ok(request.map(|request| SummaryRequest { today: Some(date(now())), ..request }))
     }
@@ -250,11 +306,11 @@ impl Engine {
         Ok(self.memory()?.session.complete(request, answer, now())?)
     }
 
-    fn memory(&mut self) -> Result<&mut Memory, Failure> {
+    fn memory(&mut self) -> Result<&mut InMemory, Failure> {
         match self {
             Self::Memory(memory) => Ok(memory),
             Self::Stored(_) => Err(Failure::new(
-                Kind::Store,
+                Area::Store,
                 "a stored session puts its narrations into the store's queue",
             )
             .hint("`midfold.work(store, narrate)` answers them, or `midfold worker --store URL`")),
@@ -265,7 +321,7 @@ impl Engine {
     pub fn fork(&mut self, id: &str, at: Option<u64>) -> Result<Self, Failure> {
         match self {
             Self::Memory(memory) => {
-                let Memory { session, budget, new } = memory;
+                let InMemory { session, budget, new } = memory;
                 let events = session.log().len();
                 let at = at.map_or(events, |at| usize::try_from(at).unwrap_or(usize::MAX));
                 if at > events {
@@ -273,7 +329,7 @@ impl Engine {
                 }
                 let session = session.fork(id, at);
                 let new = NewSession { id: id.to_owned(), ..new.clone() };
-                Ok(Self::Memory(Memory { session, budget: budget.clone(), new }))
+                Ok(Self::Memory(InMemory { session, budget: budget.clone(), new }))
             }
             Self::Stored(Kept { stored, place }) => {
                 let stored = place.runtime.block_on(stored.fork(id, at, now()))?;
@@ -285,9 +341,9 @@ impl Engine {
     /// The same session once more, with all that it has learned. A stored one is forked.
     pub fn copy(&mut self, id: &str) -> Result<Self, Failure> {
         let Self::Memory(memory) = self else { return self.fork(id, None) };
-        let Memory { session, budget, new } = memory;
+        let InMemory { session, budget, new } = memory;
         let (session, budget, new) = (session.clone(), budget.clone(), new.clone());
-        Ok(Self::Memory(Memory { session, budget, new }))
+        Ok(Self::Memory(InMemory { session, budget, new }))
     }
 
     /// A store that recall can read, and what drives it. For a session in memory one is made: its
@@ -298,7 +354,7 @@ impl Engine {
             Self::Memory(memory) => memory,
         };
         let runtime = Builder::new_current_thread().build().map_err(|error| {
-            Failure::new(Kind::Store, format!("the log cannot be searched: {error}"))
+            Failure::new(Area::Store, format!("the log cannot be searched: {error}"))
         })?;
         let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
         runtime.block_on(fill(&*store, memory))?;
@@ -321,8 +377,8 @@ impl Place {
     }
 }
 
-async fn fill(store: &dyn Store, memory: &Memory) -> Result<(), Failure> {
-    let Memory { session, new, .. } = memory;
+async fn fill(store: &dyn Store, memory: &InMemory) -> Result<(), Failure> {
+    let InMemory { session, new, .. } = memory;
     let id = &new.id;
     store.create(new.clone()).await?;
     let events = session.log().events().iter().map(|event| NewEvent {
@@ -340,9 +396,4 @@ async fn fill(store: &dyn Store, memory: &Memory) -> Result<(), Failure> {
     let active = session.active().map(|fold: &Fold| fold.id);
     store.activate(id, None, active).await?;
     Ok(())
-}
-
-/// Budget and envelope of a session, as a store keeps them.
-pub fn meta(budget: Budget, envelope: Vec<String>) -> Result<String, Failure> {
-    Ok(serde_json::to_string(&Meta { budget, envelope, parent: None, source: None })?)
 }

@@ -4,19 +4,16 @@
 use std::ops::Range;
 
 use bytes::Bytes;
-use midfold::RawEvent;
 use midfold::core::project::{Context, Fate};
-use midfold::formats::read::{Conversation, Format, Wrapper, read};
-use midfold::formats::{DialectKind, Problem};
+use midfold::formats::Problem;
+use midfold::formats::read::{Conversation, Envelope, Format, Wrapper, read};
+use midfold::formats::transcript::{self, LISTS};
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyDict, PyList, PyString, PyTuple};
 
-use crate::errors::{Failure, Kind};
+use crate::errors::Failure;
 use crate::json;
 use crate::python::loads;
-
-/// Members of a request's body that hold its messages.
-const LISTS: [&str; 3] = ["messages", "input", "conversations"];
 
 /// Messages as they were given, and their bytes.
 pub struct Given<'py> {
@@ -203,10 +200,7 @@ fn body_lists<'py>(body: &Bound<'py, PyDict>, out: &mut Vec<u8>) -> PyResult<Vec
 
 /// `dialect=`: how messages are read.
 pub fn format(name: Option<&str>) -> Result<Option<Format>, Failure> {
-    let Some(name) = name else { return Ok(None) };
-    let known: Vec<_> = Format::ALL.iter().map(|format| format.name()).collect();
-    let found = Format::from_name(name);
-    Ok(Some(found.ok_or_else(|| Failure::unknown(Kind::Input, "dialect", name, &known))?))
+    Ok(name.map(midfold::format).transpose()?)
 }
 
 /// Reads the only conversation of some JSON.
@@ -223,61 +217,57 @@ pub fn conversation(bytes: &Bytes, format: Option<Format>) -> Result<Found, Fail
     }
 }
 
-/// The events of some JSON that is to be appended, all of which has to be messages; and what stood
-/// around them.
-pub fn events(
-    bytes: &Bytes,
-    kind: DialectKind,
-) -> Result<(Vec<RawEvent>, Option<Wrapper>), Failure> {
-    let found = conversation(bytes, Format::from_name(kind.name()))?;
-    if let Some(problem) = found.problems.first() {
-        return Err(Failure::input(problem.to_string()).hint("nothing was appended"));
-    }
-    Ok((found.conversation.events, found.conversation.envelope.wrapper))
-}
-
-/// A context as text, as it was: a list with what stood around it, or one message a line.
+/// A context as text, as it was: a list with what stood around it, or one message a line. A client's
+/// file becomes a list.
 fn document(context: &Context, conversation: &Conversation) -> Vec<u8> {
-    let wrapper = conversation.envelope.wrapper.clone();
-    let is_bare = conversation.envelope.system.is_none() && conversation.envelope.tools.is_none();
-    let Some(Wrapper { before, after }) = wrapper else {
-        if !is_bare || is_client(conversation.format) {
-            return joined(context, b"\n");
+    let messages: Vec<_> = context.pieces().map(|piece| piece.bytes.clone()).collect();
+    let Envelope { system, tools, wrapper, .. } = &conversation.envelope;
+    match wrapper {
+        Some(wrapper) => transcript::wrapped(wrapper, &messages),
+        None if system.is_none() && tools.is_none() && transcript::is_lines(conversation) => {
+            transcript::lines(&messages)
         }
-        let mut out = Vec::new();
-        for piece in context.pieces() {
-            let flat = |byte: &u8| if matches!(byte, b'\n' | b'\r') { b' ' } else { *byte };
-            out.extend(piece.bytes.iter().map(flat));
-            out.push(b'\n');
-        }
-        return out;
-    };
-    let space: &[u8] = if before.is_empty() || before.contains(&b'\n') { b"\n" } else { b"" };
-    [&before[..], &joined(context, space), &after, b"\n"].concat()
-}
-
-/// A client's session file: its messages stand alone in what comes out.
-fn is_client(format: Format) -> bool {
-    !matches!(
-        format,
-        Format::OpenAiChat
-            | Format::OpenAiResponses
-            | Format::Anthropic
-            | Format::ShareGpt
-            | Format::FineTuning
-    )
-}
-
-fn joined(context: &Context, space: &[u8]) -> Vec<u8> {
-    let mut out = vec![b'['];
-    for (at, piece) in context.pieces().enumerate() {
-        if at > 0 {
-            out.push(b',');
-        }
-        out.extend_from_slice(space);
-        out.extend_from_slice(&piece.bytes);
+        None => transcript::list(&messages, b"\n"),
     }
-    out.extend_from_slice(space);
-    out.push(b']');
-    out
+}
+
+/// `inject=`: texts by name.
+pub fn texts(given: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<(String, String)>> {
+    let pairs = named(given, "inject", "{\"memory\": \"…\"}")?;
+    let text = |(name, text): (String, Bound<'_, PyAny>)| {
+        let wrong = |_| Failure::input(format!("inject[{name:?}] is no str"));
+        let text = text.extract().map_err(wrong)?;
+        Ok((name, text))
+    };
+    pairs.into_iter().map(text).collect()
+}
+
+/// `reserve=`: tokens by name.
+pub fn reserves(given: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<(String, u64)>> {
+    let pairs = named(given, "reserve", "{\"memory\": 200}")?;
+    let tokens = |(name, tokens): (String, Bound<'_, PyAny>)| {
+        let wrong = |_| {
+            Failure::input(format!("reserve[{name:?}] is no number of tokens"))
+                .hint("200 keeps 200 tokens for it")
+        };
+        let tokens = tokens.extract().map_err(wrong)?;
+        Ok((name, tokens))
+    };
+    pairs.into_iter().map(tokens).collect()
+}
+
+/// A dict by names, in its order.
+fn named<'py>(
+    given: Option<&Bound<'py, PyAny>>,
+    what: &str,
+    example: &str,
+) -> PyResult<Vec<(String, Bound<'py, PyAny>)>> {
+    let Some(given) = given else { return Ok(Vec::new()) };
+    let wrong =
+        || Failure::input(format!("{what} is no dict by names")).hint(format!("{what}={example}"));
+    let dict = given.cast::<PyDict>().map_err(|_| wrong())?;
+    let pair = |(name, value): (Bound<'py, PyAny>, Bound<'py, PyAny>)| {
+        Ok((name.extract().map_err(|_| wrong())?, value))
+    };
+    dict.iter().map(pair).collect()
 }

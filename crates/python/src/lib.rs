@@ -9,6 +9,7 @@ mod context;
 mod count;
 mod engine;
 mod errors;
+mod feedback;
 mod given;
 mod json;
 mod prepare;
@@ -35,6 +36,8 @@ mod _midfold {
     use super::context::Context;
     #[pymodule_export]
     use super::count::{count_tokens, presets, tokenizers};
+    #[pymodule_export]
+    use super::feedback::{cache_check, feedback};
     #[pymodule_export]
     use super::recall::recall_tools;
     #[pymodule_export]

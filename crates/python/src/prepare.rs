@@ -1,113 +1,77 @@
-//! What a caller says about counting, in the words of the engine: dialect, profile, counter,
-//! window, policy. The same choices as the command line's.
+//! What a caller says about counting and folding, as settings.
 
-use std::ffi::OsStr;
-use std::path::Path;
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
 
-use midfold::formats::profile;
-use midfold::formats::read::Conversation;
-use midfold::tokens::{self, Memo};
-use midfold::{Counter, Policy, Prepared, Profile, Setup};
+use midfold::core::budget::{Ratio, TierName};
+use midfold::{Area, Door, Host, Policy, PolicyFrom, Settings};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
-use crate::errors::{Failure, Kind};
+use crate::errors::Failure;
 use crate::json;
 
-/// What a caller says about counting.
-#[derive(Clone, Default)]
-pub struct Measure {
-    pub window: Option<u64>,
-    pub tokenizer: Option<String>,
-    pub profile: Option<String>,
-    pub model: Option<String>,
-}
+/// How options are spelled here, and how files are read.
+pub const HOST: Host = Host {
+    door: Door::Python,
+    read: |path| {
+        std::fs::read(path).map_err(|error| {
+            midfold::Failure::new(Area::Input, format!("{}: {error}", path.display()))
+        })
+    },
+};
 
-impl Measure {
-    /// Makes a conversation ready.
-    pub fn prepare(&self, source: Conversation) -> Result<Prepared, Failure> {
-        Ok(self.setup()?.prepare(source)?)
-    }
-
-    /// The same as a setup.
-    pub fn setup(&self) -> Result<Setup, Failure> {
-        let mut setup = Setup::new();
-        if let Some(name) = &self.profile {
-            setup = setup.profile(*profile_of(name)?);
-        }
-        if let Some(tokens) = self.window {
-            setup = setup.window(tokens);
-        }
-        if let Some(name) = &self.tokenizer {
-            setup = setup.counter(tokenizer(name)?);
-        }
-        if let Some(name) = &self.model {
-            setup = setup.model(name);
-        }
-        Ok(setup)
-    }
-}
-
-fn profile_of(name: &str) -> Result<&'static Profile, Failure> {
-    let known: Vec<_> = profile::ALL.iter().map(|profile| profile.name).collect();
-    profile::by_name(name).ok_or_else(|| Failure::unknown(Kind::Input, "profile", name, &known))
-}
-
-/// `tokenizer=`: a name, or the path of a tokenizer.json.
-pub fn tokenizer(name: &str) -> Result<Arc<dyn Counter>, Failure> {
-    if name.ends_with(".json") || Path::new(name).is_file() {
-        return Ok(Memo::around(tokenizer_file(name)?));
-    }
-    Ok(Memo::around(tokens::by_name(name)?))
-}
-
-#[cfg(feature = "hf")]
-fn tokenizer_file(name: &str) -> Result<Arc<dyn Counter>, Failure> {
-    let json = std::fs::read(name)
-        .map_err(|error| Failure::new(Kind::Tokenizer, format!("{name}: {error}")))?;
-    Ok(tokens::hf_from_bytes(name, &json)?)
-}
-
-#[cfg(not(feature = "hf"))]
-fn tokenizer_file(name: &str) -> Result<Arc<dyn Counter>, Failure> {
-    Err(Failure::new(Kind::Tokenizer, format!("{name}: this build has no tokenizer files"))
-        .hint("build the wheel with the feature `hf`"))
-}
-
-/// `preset=` or `policy=`: TOML as text, a file's path, or a dict of what differs.
-pub fn policy(preset: Option<&str>, policy: Option<&Bound<'_, PyAny>>) -> PyResult<Policy> {
-    let Some(given) = policy else {
-        let name = preset.unwrap_or("default");
-        let unknown = |_| Failure::unknown(Kind::Policy, "preset", name, &Policy::preset_names());
-        return Ok(Policy::preset(name).map_err(unknown)?);
+/// A number of tokens from Python, where an integer may be negative.
+pub fn tokens(name: &str, given: Option<i64>) -> Result<Option<u64>, Failure> {
+    let positive = |given: i64| {
+        u64::try_from(given).map_err(|_| {
+            Failure::input(format!("{name} is {given}, and no number of tokens"))
+                .hint(format!("give {name} the number of tokens that fit, such as 128_000"))
+        })
     };
-    if preset.is_some() {
-        return Err(Failure::new(Kind::Policy, "both a preset and a policy were given")
-            .hint("a policy names the preset that it starts from: base = \"default\"")
-            .into());
-    }
-    let text = if let Ok(text) = given.cast::<PyString>() {
-        text.to_cow()?.into_owned()
-    } else if given.hasattr("__fspath__")? {
-        let path: std::path::PathBuf = given.extract()?;
-        read_policy(path.as_os_str())?
-    } else {
-        let written = json::bytes(given, "policy")?;
-        toml_of(&written)?
-    };
-    Ok(Policy::from_toml(&text).map_err(Failure::from)?)
+    given.map(positive).transpose()
 }
 
-fn read_policy(path: &OsStr) -> Result<String, Failure> {
-    let shown = Path::new(path).display();
-    std::fs::read_to_string(path)
-        .map_err(|error| Failure::new(Kind::Policy, format!("{shown}: {error}")))
+/// `preset=` or `policy=`: TOML as text, a file's path, or a dict of what differs; and `tiers=`.
+pub fn policy(
+    preset: Option<&str>,
+    policy: Option<&Bound<'_, PyAny>>,
+    tiers: Option<&Bound<'_, PyAny>>,
+    narrate: bool,
+) -> PyResult<Policy> {
+    let settings = Settings {
+        preset: preset.map(str::to_owned),
+        policy: policy.map(from).transpose()?,
+        tiers: tiers.map(caps).transpose()?.unwrap_or_default(),
+        narrate,
+        ..Settings::default()
+    };
+    Ok(settings.policy(&HOST).map_err(Failure::from)?)
+}
+
+fn from(given: &Bound<'_, PyAny>) -> PyResult<PolicyFrom> {
+    if let Ok(text) = given.cast::<PyString>() {
+        return Ok(PolicyFrom::Toml(text.to_cow()?.into_owned()));
+    }
+    if given.hasattr("__fspath__")? {
+        return Ok(PolicyFrom::File(given.extract::<PathBuf>()?));
+    }
+    let written = json::bytes(given, "policy")?;
+    Ok(PolicyFrom::Toml(toml_of(&written)?))
+}
+
+/// `tiers=`: caps of classes of content.
+fn caps(given: &Bound<'_, PyAny>) -> PyResult<BTreeMap<TierName, Ratio>> {
+    let written = json::bytes(given, "tiers")?;
+    Ok(serde_json::from_slice(&written).map_err(|error| {
+        Failure::new(Area::Policy, format!("tiers: {error}"))
+            .hint("name shares of the budget for results, arguments, dialogue: {\"results\": 0.3}")
+    })?)
 }
 
 /// A dict as TOML. Where it names no preset to start from, that is the default one.
 fn toml_of(written: &[u8]) -> Result<String, Failure> {
-    let bad = |error: &dyn std::fmt::Display| Failure::new(Kind::Policy, error.to_string());
+    let bad = |error: &dyn std::fmt::Display| Failure::new(Area::Policy, error.to_string());
     let mut table: toml::Table = serde_json::from_slice(written).map_err(|error| {
         bad(&error).hint("a policy is a dict: {\"trigger\": {\"threshold\": 0.7}}")
     })?;

@@ -1,36 +1,36 @@
 //! Recall: what a fold took out of the context, brought back from the log.
 
-use midfold::store::SearchMode;
-use midfold::store::recall::{self, Described, Found, GoneNames, Page, Shape, What};
+use midfold::Area;
+use midfold::store::recall::{self, Described, Found, GoneNames, Grep, Outline, Page, Shape, What};
 use pyo3::prelude::*;
 
 use crate::engine::Engine;
-use crate::errors::{Failure, Kind};
+use crate::errors::Failure;
 use crate::python::loads;
 
-pub fn grep(
-    engine: &mut Engine,
-    query: &str,
-    mode: SearchMode,
-    limit: u32,
-) -> Result<Vec<Found>, Failure> {
-    if query.trim().is_empty() {
-        return Err(
-            Failure::input("there is nothing to look for").hint("give a word or a part of a name")
-        );
-    }
+pub fn grep(engine: &mut Engine, ask: &Grep) -> Result<Vec<Found>, Failure> {
     let (place, id) = (engine.readable()?, engine.id());
-    Ok(place.block_on(|store| recall::grep(store, id, query, mode, limit))?)
+    Ok(place.block_on(|store| recall::grep(store, id, ask))?.found)
+}
+
+pub fn outline(
+    engine: &mut Engine,
+    start: u64,
+    limit: u32,
+    folded: bool,
+) -> Result<Outline, Failure> {
+    let (place, id) = (engine.readable()?, engine.id());
+    Ok(place.block_on(|store| recall::outline(store, id, start, limit, folded))?)
 }
 
 pub fn expand(
     engine: &mut Engine,
-    what: &str,
+    what: &What,
     cursor: Option<&str>,
     max_chars: usize,
 ) -> Result<Page, Failure> {
-    let (place, id, what) = (engine.readable()?, engine.id(), What::parse(what)?);
-    Ok(place.block_on(|store| recall::expand(store, id, &what, cursor, max_chars))?)
+    let (place, id) = (engine.readable()?, engine.id());
+    Ok(place.block_on(|store| recall::expand(store, id, what, cursor, max_chars))?)
 }
 
 pub fn describe(engine: &mut Engine, fold: &str) -> Result<Described, Failure> {
@@ -52,7 +52,7 @@ pub fn dispatch(engine: &mut Engine, name: &str, arguments: &str) -> Result<Stri
 ///
 /// >>> import midfold
 /// >>> [tool["name"] for tool in midfold.recall_tools("anthropic")]
-/// ['recall_grep', 'recall_names', 'recall_expand', 'recall_describe']
+/// ['recall_grep', 'recall_outline', 'recall_expand', 'recall_names', 'recall_describe']
 #[pyfunction]
 #[pyo3(signature = (shape="openai"))]
 pub fn recall_tools<'py>(py: Python<'py>, shape: &str) -> PyResult<Bound<'py, PyAny>> {
@@ -61,7 +61,7 @@ pub fn recall_tools<'py>(py: Python<'py>, shape: &str) -> PyResult<Bound<'py, Py
         "anthropic" => Shape::Anthropic,
         _ => {
             let known = ["openai", "anthropic"];
-            return Err(Failure::unknown(Kind::Input, "shape", shape, &known).into());
+            return Err(Failure::unknown(Area::Input, "shape", shape, &known).into());
         }
     };
     loads(py, recall::tools(shape).as_bytes())

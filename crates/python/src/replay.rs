@@ -1,29 +1,20 @@
 //! `midfold.replay`.
 
-use midfold::Policy;
-use midfold::core::replay::{
-    Measures, NameClass, Prices, Recording, Settings, Share, Strategy, percentile, replay as run,
-};
-use midfold::formats::profile;
+use midfold::core::replay::{Recording, ReplayError};
+use midfold::{Area, Contender, Form, Replaying, Settings, measures};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
-use serde_json::{Value, json};
 
 use crate::clock;
-use crate::errors::{Failure, Kind};
+use crate::errors::Failure;
 use crate::given::{self, Given};
-use crate::prepare::Measure;
+use crate::prepare::{self, HOST};
 use crate::python::objects;
 
-/// Which engine is replayed, and in which form.
-enum Asked {
-    Raw,
-    Stateless(Box<Policy>),
-    Session(Box<Policy>),
-}
-
 /// Replays a recorded conversation, request by request, against what the agent really did next:
-/// one dict of measures for each strategy in each window. A strategy is a preset or `raw`.
+/// one dict of measures for each strategy in each window and form (`stateless`, `session` or `both`). A
+/// strategy is a preset or `raw`. `prices` names a table, or a TOML file with one; `arguments` says how
+/// the arguments of calls are read: as `meant`, or as `sent`.
 ///
 /// `progress(done, total)` is called after each. Ctrl-C ends it between two of them.
 ///
@@ -38,38 +29,53 @@ enum Asked {
 #[pyfunction]
 #[pyo3(name = "replay", signature = (
     messages, *, strategies=vec!["default".to_owned()], windows=vec![32_000], form="stateless",
-    tokenizer=None, dialect=None, profile=None, model=None, progress=None
+    tokenizer=None, dialect=None, profile=None, model=None, progress=None, prices=None,
+    arguments="meant"
 ))]
 #[expect(clippy::too_many_arguments, reason = "keyword arguments of a Python function")]
 pub fn replay<'py>(
     py: Python<'py>,
     messages: &Bound<'py, PyAny>,
     strategies: Vec<String>,
-    windows: Vec<u64>,
+    windows: Vec<i64>,
     form: &str,
     tokenizer: Option<String>,
     dialect: Option<&str>,
     profile: Option<String>,
     model: Option<String>,
     progress: Option<Bound<'py, PyAny>>,
+    prices: Option<String>,
+    arguments: &str,
 ) -> PyResult<Bound<'py, PyList>> {
     let format = given::format(dialect)?;
-    let asked = strategies.iter().map(|name| asked(name, form)).collect::<Result<Vec<_>, _>>()?;
-    let measure = Measure { tokenizer, profile, model, window: None };
+    let (form, arguments) = (named(Form::named(form))?, named(midfold::arguments(arguments))?);
+    let mut asked = Vec::new();
+    for name in &strategies {
+        let policy = named(midfold::strategy(name))?;
+        let contenders = Contender::forms(policy.as_ref(), form).into_iter();
+        asked.extend(contenders.map(|contender| (name, contender)));
+    }
+    let settings = Settings { tokenizer, profile, model, prices, ..Settings::default() };
+    let prices = named(settings.prices(&HOST))?;
     let bytes = Given::new(messages)?.bytes();
     let recording = py.detach(|| {
         let found = given::conversation(&bytes, format)?;
-        let prepared = measure.prepare(found.conversation)?;
-        Ok::<_, Failure>(Recording::new(prepared.log))
+        let prepared = settings.setup(&HOST)?.prepare(found.conversation)?;
+        Ok::<_, Failure>(Recording::read(prepared.log, arguments))
     })?;
     let rows = PyList::empty(py);
     let total = windows.len() * asked.len();
     for window in windows {
-        for (name, asked) in strategies.iter().zip(&asked) {
+        let window = prepare::tokens("windows", Some(window))?.unwrap_or_default();
+        let clock = clock::nanos();
+        let replaying = Replaying { window, prices: &prices, clock: &clock };
+        for (name, contender) in &asked {
             py.check_signals()?;
-            let found = py.detach(|| measured(&recording, asked, window))?;
-            let row = objects(py, &found)?;
+            let found = py.detach(|| replaying.run(&recording, contender.strategy()));
+            let failed = |error: ReplayError| Failure::new(Area::Budget, error.to_string());
+            let row = objects(py, &measures(&found.map_err(failed)?.measures, window))?;
             row.set_item("strategy", name)?;
+            row.set_item("form", contender.form())?;
             row.set_item("window", window)?;
             rows.append(row)?;
             if let Some(progress) = &progress {
@@ -80,71 +86,6 @@ pub fn replay<'py>(
     Ok(rows)
 }
 
-fn asked(name: &str, form: &str) -> Result<Asked, Failure> {
-    if name == "raw" {
-        return Ok(Asked::Raw);
-    }
-    let policy = Policy::preset(name).map_err(|_| {
-        let presets = Policy::preset_names().into_iter().chain(Policy::baseline_names());
-        let known: Vec<&str> = std::iter::once("raw").chain(presets).collect();
-        Failure::unknown(Kind::Policy, "strategy", name, &known)
-    })?;
-    match form {
-        "stateless" => Ok(Asked::Stateless(Box::new(policy))),
-        "session" => Ok(Asked::Session(Box::new(policy))),
-        _ => Err(Failure::unknown(Kind::Input, "form", form, &["stateless", "session"])),
-    }
-}
-
-fn measured(recording: &Recording, asked: &Asked, window: u64) -> Result<Value, Failure> {
-    let strategy = match asked {
-        Asked::Raw => Strategy::Raw,
-        Asked::Stateless(policy) => Strategy::Stateless(policy),
-        Asked::Session(policy) => Strategy::Session(policy),
-    };
-    let prices = Prices::reference();
-    let clock = clock::nanos();
-    let rules = profile::rules(recording.log().profile());
-    let settings =
-        Settings { window, rules: &rules, search: true, prices: &prices, clock: Some(&clock) };
-    let found = run(recording, strategy, &settings)
-        .map_err(|error| Failure::new(Kind::Budget, error.to_string()))?;
-    Ok(row(&found.measures))
-}
-
-/// The measures by the names of docs/MEASURES.md, as the command line's JSON has them.
-fn row(sum: &Measures) -> Value {
-    let classes = NameClass::ALL.iter().zip(sum.classes);
-    let classes: serde_json::Map<_, _> = classes
-        .map(|(class, share)| (class.name().to_owned(), json!([share.need, share.have])))
-        .collect();
-    let tokens_by: serde_json::Map<_, _> =
-        sum.tokens_by.named().into_iter().map(|(name, n)| (name.to_owned(), json!(n))).collect();
-    let share = |share: Share| four(share.ratio());
-    json!({
-        "requests": sum.requests, "counted": sum.counted, "folds": sum.folds,
-        "breaks": sum.breaks, "over": sum.over, "invalid": sum.invalid,
-        "recall": share(sum.recall), "recall_need": sum.recall.need,
-        "at_risk": share(sum.at_risk), "at_risk_need": sum.at_risk.need,
-        "reachable": share(sum.reachable), "reachable_need": sum.reachable.need,
-        "within_reach": four(sum.within_reach()),
-        "rare": share(sum.rare), "rare_need": sum.rare.need,
-        "rules": share(sum.rules), "rules_need": sum.rules.need,
-        "modified": share(sum.modified), "modified_need": sum.modified.need,
-        "read": share(sum.read), "read_need": sum.read.need,
-        "classes": classes, "tokens_by": tokens_by, "rereads": sum.rereads,
-        "mean": four(sum.mean_context()), "peak": sum.peak,
-        "cost": four(sum.cost_ratio()), "hit_share": four(sum.hit_share()),
-        "context_us": times(&sum.context_time), "fold_us": times(&sum.fold_time),
-    })
-}
-
-/// Median and 99th percentile, in microseconds.
-fn times(nanos: &[u64]) -> Value {
-    let at = |share| percentile(nanos, share).map(|nanos| four(nanos as f64 / 1e3));
-    json!([at(0.5), at(0.99)])
-}
-
-fn four(value: f64) -> f64 {
-    (value * 1e4).round() / 1e4
+fn named<T>(found: Result<T, midfold::Failure>) -> Result<T, Failure> {
+    Ok(found?)
 }

@@ -1,30 +1,31 @@
 //! `midfold.Session`.
 
+mod held;
+mod ids;
+
 use std::collections::HashMap;
-use std::ops::Range;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
 use bytes::Bytes;
-use midfold::Outcome;
-use midfold::core::Hash;
 use midfold::core::event::Usage;
-use midfold::core::project::Fate;
-use midfold::formats::{DialectKind, overflow};
+use midfold::formats::DialectKind;
 use midfold::store::SearchMode;
+use midfold::store::recall::{Grep, What};
+use midfold::{Area, Door, Incoming, Refused, Settings};
 use pyo3::prelude::*;
-use pyo3::sync::MutexExt;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString};
 
 use crate::context::Context;
-use crate::engine::{Engine, Place, Sent};
-use crate::errors::{Failure, Kind};
+use crate::engine::{Engine, Place};
+use crate::errors::Failure;
 use crate::given::{self, Given};
 use crate::json;
-use crate::prepare::{self, Measure};
-use crate::python::{loads, make, objects};
+use crate::prepare;
+use crate::python::{loads, objects};
 use crate::recall;
 use crate::start::Start;
 use crate::summary::{SummaryRequest, answer};
+use ids::{hash, new_id};
 
 /// One conversation: its log, its folds, its meter; in memory, or in a store.
 ///
@@ -50,84 +51,6 @@ pub struct Session {
     made: Mutex<Vec<(Bytes, Py<PyAny>)>>,
 }
 
-impl Session {
-    fn of(engine: Engine) -> Self {
-        Self { engine: Mutex::new(engine), known: Mutex::default(), made: Mutex::default() }
-    }
-
-    /// Runs something on the engine, detached: nobody holds it while waiting for Python.
-    fn run<T: Send>(
-        &self,
-        py: Python<'_>,
-        work: impl FnOnce(&mut Engine) -> Result<T, Failure> + Send,
-    ) -> PyResult<T> {
-        let locked = || self.engine.lock().unwrap_or_else(PoisonError::into_inner);
-        let done = py.detach(|| work(&mut locked()));
-        py.check_signals()?;
-        Ok(done?)
-    }
-
-    fn known(&self, py: Python<'_>) -> MutexGuard<'_, HashMap<u64, Py<PyAny>>> {
-        lock(&self.known, py)
-    }
-
-    /// The object of an event: the one that was appended, else one that stays the same from now on.
-    fn object(&self, py: Python<'_>, seq: u64, bytes: &[u8]) -> PyResult<Py<PyAny>> {
-        let known = self.known(py).get(&seq).map(|message| message.clone_ref(py));
-        if let Some(message) = known {
-            return Ok(message);
-        }
-        let read = loads(py, bytes)?.unbind();
-        Ok(self.known(py).entry(seq).or_insert(read).clone_ref(py))
-    }
-
-    fn handed_out(&self, py: Python<'_>, sent: Sent) -> PyResult<Context> {
-        let Sent { context, folded, call } = sent;
-        let messages = PyList::empty(py);
-        let before = std::mem::take(&mut *lock(&self.made, py));
-        let mut made = Vec::with_capacity(before.len());
-        for piece in context.pieces() {
-            if let Fate::Verbatim(seq) = piece.fate {
-                messages.append(self.object(py, seq.into(), &piece.bytes)?)?;
-                continue;
-            }
-            let bytes = &piece.bytes;
-            let same = |(known, _): &&(Bytes, _)| {
-                (known.as_ptr(), known.len()) == (bytes.as_ptr(), bytes.len())
-            };
-            let message = match before.get(made.len()).filter(same) {
-                Some((_, message)) => message.clone_ref(py),
-                None => loads(py, bytes)?.unbind(),
-            };
-            messages.append(&message)?;
-            made.push((bytes.clone(), message));
-        }
-        *lock(&self.made, py) = made;
-        Ok(Context { pieces: context, messages: messages.unbind(), folded, call })
-    }
-
-    fn folding<'py>(
-        &self,
-        py: Python<'py>,
-        focus: Option<&str>,
-        preview: bool,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        let fields = PyDict::new(py);
-        let (record, noop) = self.run(py, |engine| match engine.compact(focus, preview)? {
-            Outcome::Folded(fold) => Ok((Some(serde_json::to_vec(&fold)?), None)),
-            Outcome::Nothing(reason) => Ok((None, Some(reason.to_string()))),
-        })?;
-        fields.set_item("record", record.map(|record| PyBytes::new(py, &record)))?;
-        fields.set_item("noop", noop)?;
-        make(py, "Folding", &fields)
-    }
-
-    fn with_known(self, py: Python<'_>, known: HashMap<u64, Py<PyAny>>) -> Self {
-        *self.known(py) = known;
-        self
-    }
-}
-
 #[pymethods]
 impl Session {
     /// Makes a session. Without `store` it lives in memory.
@@ -135,12 +58,12 @@ impl Session {
     #[pyo3(signature = (
         *, window=None, preset=None, policy=None, dialect="openai-chat", profile=None,
         tokenizer=None, model=None, system=None, tools=None, output_reserve=0, narrate=false,
-        store=None, id=None
+        tiers=None, store=None, id=None
     ))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of a Python class")]
     fn new(
         py: Python<'_>,
-        window: Option<u64>,
+        window: Option<i64>,
         preset: Option<&str>,
         policy: Option<&Bound<'_, PyAny>>,
         dialect: &str,
@@ -151,23 +74,27 @@ impl Session {
         tools: Option<&Bound<'_, PyAny>>,
         output_reserve: u64,
         narrate: bool,
+        tiers: Option<&Bound<'_, PyAny>>,
         store: Option<String>,
         id: Option<String>,
     ) -> PyResult<Self> {
-        let known = DialectKind::ALL.map(DialectKind::name);
-        let kind = DialectKind::from_name(dialect)
-            .ok_or_else(|| Failure::unknown(Kind::Input, "dialect", dialect, &known))?;
-        let mut policy = prepare::policy(preset, policy)?;
-        policy.narration.on |= narrate;
+        let kind = midfold::dialect(dialect).map_err(Failure::from)?;
+        let policy = prepare::policy(preset, policy, tiers, narrate)?;
         let start = Start {
             id: id.map_or_else(|| new_id(py), Ok)?,
             kind,
             policy,
-            measure: Measure { window, tokenizer, profile, model },
+            settings: Settings {
+                window: prepare::tokens("window", window)?,
+                tokenizer,
+                profile,
+                model,
+                store,
+                ..Settings::default()
+            },
             system: system.map(|system| json::bytes(system, "system")).transpose()?,
             tools: tools.map(|tools| json::bytes(tools, "tools")).transpose()?,
             output_reserve,
-            store,
         };
         Ok(Self::of(py.detach(|| start.open())?))
     }
@@ -175,7 +102,7 @@ impl Session {
     /// Goes on with a session of a store: `sqlite:PATH` or `postgres://…`.
     #[staticmethod]
     fn open(py: Python<'_>, store: &str, id: &str) -> PyResult<Self> {
-        Ok(Self::of(py.detach(|| Place::open(store)?.load(id))?))
+        Ok(Self::of(py.detach(|| Place::existing(store)?.load(id))?))
     }
 
     /// Its id.
@@ -193,44 +120,67 @@ impl Session {
     /// Appends a message (a dict), messages (a list of them), or JSON. Returns their places.
     ///
     /// All are appended or none. In a store they are durable when this returns, and a retry with
-    /// the same `key` returns the first answer.
-    #[pyo3(signature = (messages, *, key=None))]
+    /// the same `key` returns the first answer. With `expect` they are appended only where the session
+    /// has so many messages: otherwise somebody else appended.
+    #[pyo3(signature = (messages, *, key=None, expect=None))]
     fn append(
         &self,
         py: Python<'_>,
         messages: &Bound<'_, PyAny>,
         key: Option<String>,
+        expect: Option<u64>,
     ) -> PyResult<Vec<u64>> {
         let given = match messages.is_instance_of::<PyDict>() {
             true => Given::new(PyList::new(py, [messages])?.as_any())?,
             false => Given::new(messages)?,
         };
         let bytes = given.bytes();
-        let (first, sources, wrapper) = self.run(py, |engine| {
+        let incoming = py.detach(|| Incoming::read(&bytes, "messages", Door::Python));
+        let incoming = incoming.map_err(Failure::from)?;
+        let first = self.run(py, |engine| {
             let kind = DialectKind::from_name(engine.dialect()).unwrap_or(DialectKind::OpenAiChat);
-            let (events, wrapper) = given::events(&bytes, kind)?;
-            let sources: Vec<Vec<Range<usize>>> =
-                events.iter().map(|event| event.source.clone()).collect();
-            Ok((engine.append(events, key)?, sources, wrapper))
+            let events = incoming.events_for(kind, engine.id())?;
+            engine.append(events, key, expect)
         })?;
-        let objects = given.objects(sources.iter().map(|source| &source[..]), wrapper.as_ref());
+        let sources = incoming.messages().iter().map(|event| &event.source[..]);
+        let objects = given.objects(sources, incoming.wrapper());
+        let count = objects.len() as u64;
         let mut known = self.known(py);
         for (seq, object) in (first..).zip(objects) {
             if let Some(object) = object {
                 known.insert(seq, object.unbind());
             }
         }
-        Ok((first..first + sources.len() as u64).collect())
+        Ok((first..first + count).collect())
     }
 
     /// The context to send, folded first where that is due.
-    fn context(&self, py: Python<'_>) -> PyResult<Context> {
-        let sent = self.run(py, Engine::context)?;
+    ///
+    /// `inject` names texts that are added behind the history, beside the newest request: they are
+    /// sent and not kept. Each needs a `reserve`, in tokens, which is kept free when it is folded;
+    /// more than that is an error.
+    #[pyo3(signature = (*, inject=None, reserve=None))]
+    fn context(
+        &self,
+        py: Python<'_>,
+        inject: Option<&Bound<'_, PyAny>>,
+        reserve: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Context> {
+        let texts = given::texts(inject)?;
+        let reserves = given::reserves(reserve)?;
+        let sent = self.run(py, |engine| {
+            let texts: Vec<(&str, &str)> = texts.iter().map(|(n, text)| (&**n, &**text)).collect();
+            let reserves = reserves.iter().map(|(name, tokens)| (name.as_str(), *tokens));
+            let hooks = midfold::injections(reserves, texts.iter().map(|(name, _)| *name))?;
+            engine.context(hooks, &texts)
+        })?;
         self.handed_out(py, sent)
     }
 
     /// What to send after the provider refused a request with this error: once. `None` where
-    /// compacting is not what it needs. `reply` is the least room that a reply needs.
+    /// compacting is not what it needs. An error without a word counts as too long where the context
+    /// was most of the window. `reply` is the least room that a reply needs, where that is more than
+    /// the session reserves.
     #[pyo3(signature = (error, *, status=None, reply=0))]
     fn recover(
         &self,
@@ -244,11 +194,9 @@ impl Session {
             (_, Ok(bytes)) => bytes.as_bytes().to_vec(),
             _ => json::bytes(error, "error")?,
         };
-        let Some(told) = overflow::classify(status, &body).recovery(reply) else {
-            return Ok(None);
-        };
-        let sent = self.run(py, |engine| engine.recover(told))?;
-        self.handed_out(py, sent).map(Some)
+        let refused = Refused { status, body: &body, reply };
+        let sent = self.run(py, |engine| engine.recover(&refused))?;
+        sent.map(|sent| self.handed_out(py, sent)).transpose()
     }
 
     /// Tells what the provider counted for the last context.
@@ -295,6 +243,81 @@ impl Session {
         self.run(py, |engine| engine.pin(seq, false))
     }
 
+    /// Says that the contexts go to another model from now on. Its window is `window`, else the
+    /// model's own where it is known, else the one before.
+    #[pyo3(signature = (model, window=None))]
+    fn update_model(&self, py: Python<'_>, model: &str, window: Option<i64>) -> PyResult<()> {
+        let window = prepare::tokens("window", window)?;
+        self.run(py, |engine| engine.update_model(model, window))
+    }
+
+    /// Changes the policy, from the next fold on. It is on record: `status()` has its name, its
+    /// fingerprint and since when it holds, each fold the fingerprint of its own.
+    #[pyo3(signature = (policy=None, *, preset=None, tiers=None, narrate=false))]
+    fn set_policy(
+        &self,
+        py: Python<'_>,
+        policy: Option<&Bound<'_, PyAny>>,
+        preset: Option<&str>,
+        tiers: Option<&Bound<'_, PyAny>>,
+        narrate: bool,
+    ) -> PyResult<()> {
+        if policy.is_none() && preset.is_none() {
+            return Err(Failure::new(Area::Policy, "neither a policy nor a preset was given")
+                .hint("say which holds from now on: set_policy(preset=\"default\")")
+                .into());
+        }
+        let policy = prepare::policy(preset, policy, tiers, narrate)?;
+        self.run(py, |engine| engine.set_policy(policy))
+    }
+
+    /// Answers whether the model sees a text, or a message by its number: where it stands, when it
+    /// left and by which rule, and whether it was asked for again. `call` asks about an earlier
+    /// request of a stored session.
+    #[pyo3(signature = (text_or_event, *, call=None))]
+    fn explain<'py>(
+        &self,
+        py: Python<'py>,
+        text_or_event: &Bound<'py, PyAny>,
+        call: Option<u64>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let text = match text_or_event.cast::<PyString>() {
+            Ok(text) => text.to_cow()?.into_owned(),
+            Err(_) => format!("@{}", text_or_event.extract::<u64>()?),
+        };
+        let found = self.run(py, |engine| engine.explain(&text, call))?;
+        objects(py, &found)
+    }
+
+    /// Holds every record against the log: a dict with `ok`, what does not hold (`findings`) and what
+    /// each fold lost (`receipts`).
+    fn audit<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let found = self.run(py, Engine::audit)?;
+        let dict = objects(py, &found)?;
+        dict.set_item("ok", found.is_clean())?;
+        Ok(dict)
+    }
+
+    /// The calls of the ledger, oldest first, each with the `usage` that the provider reported. A
+    /// session in memory has none.
+    fn ledger<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let list = PyList::empty(py);
+        for (call, settled) in self.run(py, Engine::ledger)? {
+            let dict = objects(py, &call)?;
+            dict.set_item("usage", objects(py, &settled.map(|settled| settled.usage))?)?;
+            list.append(dict)?;
+        }
+        Ok(list)
+    }
+
+    /// Tokens at the start of the last turn's prompt that the next one repeats, for the provider's
+    /// cache to read: by a static `marker`, a recap `regenerated` each turn, and a fold that stays
+    /// (`frozen`). `None` where there is no turn before the last, or nothing to fold.
+    fn cache_check<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let found = self.run(py, Engine::cache_check)?;
+        objects(py, &found)
+    }
+
     /// What the session is at.
     fn status<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let status = self.run(py, Engine::status)?;
@@ -335,17 +358,28 @@ impl Session {
         let answer = answer(text, error, finish, model, usage)?;
         let request = &request.get().request;
         let verdict = self.run(py, |engine| engine.complete(request, answer))?;
-        Ok(verdict.code)
+        Ok(verdict.code.to_string())
     }
 
-    /// Finds events of the log by what they say, those that were folded included.
-    #[pyo3(signature = (query, *, mode="text", limit=10))]
+    /// Finds messages of the log by what they say, those that were folded included. `role`, `tool`
+    /// (a name or a kind), `errors`, `folded` and `range` (`"12-80"`) narrow it; with one of them
+    /// the query may be empty: then all that pass are listed, the oldest first.
+    #[pyo3(signature = (query="", *, mode="text", role=None, tool=None, errors=false, folded=false,
+                        range=None, context=0, limit=10, skip=0))]
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments of a Python method")]
     fn recall_grep<'py>(
         &self,
         py: Python<'py>,
         query: &str,
         mode: &str,
+        role: Option<String>,
+        tool: Option<String>,
+        errors: bool,
+        folded: bool,
+        range: Option<&str>,
+        context: usize,
         limit: u32,
+        skip: u32,
     ) -> PyResult<Bound<'py, PyAny>> {
         let mode = match mode {
             "text" => SearchMode::Text,
@@ -353,14 +387,31 @@ impl Session {
             "regex" => SearchMode::Regex,
             _ => {
                 let known = ["text", "literal", "regex"];
-                return Err(Failure::unknown(Kind::Input, "mode", mode, &known).into());
+                return Err(Failure::unknown(Area::Input, "mode", mode, &known).into());
             }
         };
-        let found = self.run(py, |engine| recall::grep(engine, query, mode, limit))?;
+        let within = range.map(Grep::range).transpose().map_err(Failure::from)?;
+        let query = query.to_owned();
+        let ask = Grep { query, mode, role, tool, errors, folded, within, context, limit, skip };
+        let found = self.run(py, |engine| recall::grep(engine, &ask))?;
         objects(py, &found)
     }
 
-    /// Brings back originals: an event (`"12"`), a range (`"12-20"`), `"active"` or a fold's id.
+    /// Lists messages from number `start` on: role, tool and target, outcome, size.
+    #[pyo3(signature = (*, start=0, limit=50, folded=false))]
+    fn recall_outline<'py>(
+        &self,
+        py: Python<'py>,
+        start: u64,
+        limit: u32,
+        folded: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let page = self.run(py, |engine| recall::outline(engine, start, limit, folded))?;
+        objects(py, &page)
+    }
+
+    /// Brings back originals, calls with their results: a message (`12`, `"@12"`), a range
+    /// (`"12-20"`), a list (`[12, 15]`, `"12,15-20"`), `"active"` or a fold's id.
     #[pyo3(signature = (what, *, cursor=None, max_chars=8_000))]
     fn recall_expand<'py>(
         &self,
@@ -369,7 +420,7 @@ impl Session {
         cursor: Option<&str>,
         max_chars: usize,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let what = what.str()?.to_cow()?.into_owned();
+        let what = What::parse(&what.str()?.to_cow()?).map_err(Failure::from)?;
         let page = self.run(py, |engine| recall::expand(engine, &what, cursor, max_chars))?;
         objects(py, &page)
     }
@@ -394,7 +445,7 @@ impl Session {
         objects(py, &names)
     }
 
-    /// Answers a call of one of the tools of `midfold.recall_tools`: JSON, always.
+    /// Answers a call of one of the tools of `midfold.recall_tools`: plain text, always.
     fn recall(&self, py: Python<'_>, name: &str, arguments: &str) -> PyResult<String> {
         self.run(py, |engine| recall::dispatch(engine, name, arguments))
     }
@@ -431,21 +482,4 @@ impl Session {
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         self.run(py, |engine| Ok(format!("Session({:?}, events={})", engine.id(), engine.len())))
     }
-}
-
-/// Never held while Python code runs.
-fn lock<'a, T>(mutex: &'a Mutex<T>, py: Python<'_>) -> MutexGuard<'a, T> {
-    mutex.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner)
-}
-
-/// An id that nobody else has.
-fn new_id(py: Python<'_>) -> PyResult<String> {
-    py.import("uuid")?.call_method0("uuid4")?.getattr("hex")?.extract()
-}
-
-fn hash(hex: &str) -> Result<Hash, Failure> {
-    serde_json::from_value(hex.into()).map_err(|_| {
-        Failure::input(format!("`{hex}` is no id of a fold"))
-            .hint("`folds()` lists what was folded, with ids")
-    })
 }

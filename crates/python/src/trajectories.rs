@@ -5,19 +5,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::Bytes;
-use midfold::Counter;
-use midfold::core::trajectory::{Limits, Placement, Protect};
-use midfold::formats::trajectory::{Compressed as Done, RowError, Settings, Trainer, compress};
+use midfold::core::trajectory::Limits;
+use midfold::formats::trajectory::{Compressed as Done, RowError, Settings, compress};
+use midfold::{Counter, ROW_TOKENIZER, RowSettings, tokenizer as counter};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString, PyTuple};
 
-use crate::errors::{Failure, Kind};
+use crate::errors::Failure;
 use crate::json;
-use crate::prepare;
+use crate::prepare::HOST;
 use crate::python::{loads, objects};
 
-/// How rows are counted where nothing tells (the command line's).
-const TOKENIZER: &str = "o200k";
 /// Rows between two looks at the keyboard.
 const BATCH: usize = 64;
 
@@ -53,8 +51,8 @@ impl Compressor {
         summary_tokens: Option<u64>,
         keep_last: Option<usize>,
         tokenizer: Option<String>,
-        placement: Option<&str>,
-        trainer: Option<&str>,
+        placement: Option<String>,
+        trainer: Option<String>,
         notice: Option<String>,
         row_metrics: bool,
         count_all: bool,
@@ -67,27 +65,30 @@ impl Compressor {
         given.set_item("summary_tokens", summary_tokens)?;
         given.set_item("keep_last", keep_last)?;
         given.set_item("tokenizer", &tokenizer)?;
-        given.set_item("placement", placement)?;
-        given.set_item("trainer", trainer)?;
+        given.set_item("placement", &placement)?;
+        given.set_item("trainer", &trainer)?;
         given.set_item("notice", &notice)?;
         given.set_item("row_metrics", row_metrics)?;
         given.set_item("count_all", count_all)?;
         given.set_item("align", &align)?;
         given.set_item("protect", &protect)?;
         given.set_item("skip_under_target", skip_under_target)?;
-        let trainer = trainer.map(trainer_of).transpose()?;
-        let default = Limits::default();
-        let limits = Limits {
-            target: target_tokens.unwrap_or(default.target),
-            summary: summary_tokens.unwrap_or(default.summary),
-            keep_last: keep_last.unwrap_or(default.keep_last),
-            protect: protect.map_or(Ok(default.protect), |turns| protect_of(&turns))?,
-            placement: placement_of(placement, trainer)?,
-            skip_under_target,
+        let settings = RowSettings {
+            target: target_tokens,
+            summary: summary_tokens,
+            keep_last,
+            placement,
+            trainer,
+            protect,
+            notice,
+            row_metrics,
+            count_all,
+            align,
+            fold_all: !skip_under_target,
         };
-        let settings = Settings { limits, notice, row_metrics, trainer, count_all, aligned: align };
-        let name = tokenizer.unwrap_or_else(|| TOKENIZER.to_owned());
-        let counter = py.detach(|| prepare::tokenizer(&name))?;
+        let settings = settings.settings().map_err(Failure::from)?;
+        let name = tokenizer.unwrap_or_else(|| ROW_TOKENIZER.to_owned());
+        let counter = py.detach(|| counter(&name, &HOST)).map_err(Failure::from)?;
         Ok(Self { settings, counter, given: given.unbind() })
     }
 
@@ -289,40 +290,4 @@ impl Compressed {
         let (before, after) = (self.tokens_before(), self.tokens_after());
         format!("Compressed({}, {before} -> {after} of {} tokens)", self.status(), self.target)
     }
-}
-
-fn placement_of(name: Option<&str>, trainer: Option<Trainer>) -> Result<Placement, Failure> {
-    let Some(name) = name else {
-        return Ok(match trainer {
-            Some(Trainer::LlamaFactory) => Placement::MergeIntoPreviousObservation,
-            Some(Trainer::Trl) => Placement::UserMessage,
-            None => Placement::HumanTurn,
-        });
-    };
-    let known = Placement::ALL.map(Placement::name);
-    Placement::from_name(name)
-        .ok_or_else(|| Failure::unknown(Kind::Input, "placement", name, &known))
-}
-
-fn trainer_of(name: &str) -> Result<Trainer, Failure> {
-    let known = Trainer::ALL.map(Trainer::name);
-    Trainer::from_name(name).ok_or_else(|| Failure::unknown(Kind::Input, "trainer", name, &known))
-}
-
-/// The first turns that stay.
-fn protect_of(turns: &[String]) -> Result<Protect, Failure> {
-    let mut protect = Protect { system: false, human: false, gpt: false, tool: false };
-    for turn in turns {
-        match turn.as_str() {
-            "system" => protect.system = true,
-            "human" => protect.human = true,
-            "gpt" => protect.gpt = true,
-            "tool" => protect.tool = true,
-            _ => {
-                let known = ["system", "human", "gpt", "tool"];
-                return Err(Failure::unknown(Kind::Input, "first turn", turn, &known));
-            }
-        }
-    }
-    Ok(protect)
 }

@@ -1,16 +1,16 @@
 //! `midfold.verify`.
 
 use bytes::Bytes;
-use midfold::Fold;
 use midfold::formats::read::Format;
 use midfold::formats::verify::check;
+use midfold::{Fold, Settings};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::errors::Failure;
 use crate::given::{self, Given};
 use crate::json;
-use crate::prepare::Measure;
+use crate::prepare::{self, HOST};
 use crate::python::{make, objects};
 
 /// Checks a compaction from the outside: what went in, what came out, and the record of the fold.
@@ -31,7 +31,7 @@ pub fn verify<'py>(
     before: &Bound<'py, PyAny>,
     after: &Bound<'py, PyAny>,
     fold: Option<Bound<'py, PyAny>>,
-    window: Option<u64>,
+    window: Option<i64>,
     tokenizer: Option<String>,
     profile: Option<String>,
     dialect: Option<&str>,
@@ -48,15 +48,17 @@ pub fn verify<'py>(
     let format = given::format(dialect)?;
     // A fold is checked with the counter and the profile that it was made with.
     let made = |of: fn(&Fold) -> &String| fold.as_ref().map(|fold| of(fold).clone());
-    let measure = Measure {
-        window,
+    let settings = Settings {
+        window: prepare::tokens("window", window)?,
         tokenizer: tokenizer.or_else(|| made(|fold| &fold.counter)),
         profile: profile.or_else(|| made(|fold| &fold.profile)),
         model,
+        ..Settings::default()
     };
     let (before, after) = (Given::new(before)?.bytes(), Given::new(&after)?.bytes());
     let report = py.detach(|| {
-        let prepared = measure.prepare(given::conversation(&before, format)?.conversation)?;
+        let prepared =
+            settings.setup(&HOST)?.prepare(given::conversation(&before, format)?.conversation)?;
         // A compacted list need not tell its dialect any more; the original does.
         let after = given::conversation(&after, Some(Format::from(prepared.kind)))?;
         let after: Vec<Bytes> =

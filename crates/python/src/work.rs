@@ -6,6 +6,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::Duration;
 
+use midfold::Area;
 use midfold::core::event::Usage;
 use midfold::core::narrate::{
     FailureClass, SummaryFailure, SummaryReply, SummaryRequest as Request,
@@ -17,7 +18,7 @@ use tokio::sync::oneshot;
 
 use crate::clock::now;
 use crate::engine::Place;
-use crate::errors::{Failure, Kind};
+use crate::errors::Failure;
 use crate::python::make;
 use crate::summary::{SummaryRequest, answer};
 
@@ -52,7 +53,7 @@ pub fn work<'py>(
     // Python is called here, where it called; the store is driven beside it, so that a claim is
     // kept while a model takes its time.
     let (done, raised) = py.detach(|| {
-        let place = match Place::open(store) {
+        let place = match Place::existing(store) {
             Ok(place) => place,
             Err(failure) => return (Err(failure), None),
         };
@@ -62,7 +63,7 @@ pub fn work<'py>(
             let steps = scope.spawn(move || steps(place, limit, stop, &ask));
             let raised = serve(&asked, stop, |request| call(&narrate, request, &model));
             let died =
-                |_| Err(Failure::new(Kind::Store, "the thread that drives the store has died"));
+                |_| Err(Failure::new(Area::Store, "the thread that drives the store has died"));
             (steps.join().unwrap_or_else(died), raised)
         })
     });
@@ -154,7 +155,7 @@ fn told<'py>(py: Python<'py>, report: &Report) -> PyResult<Bound<'py, PyAny>> {
     fields.set_item("session", &report.session)?;
     fields.set_item("events", (report.span.start, report.span.end))?;
     fields.set_item("attempt", report.attempt)?;
-    fields.set_item("code", &report.code)?;
+    fields.set_item("code", report.code.as_str())?;
     fields.set_item("detail", &report.detail)?;
     fields.set_item("folded", report.folded)?;
     make(py, "Worked", &fields)

@@ -52,6 +52,33 @@ def test_what_needs_no_fold_comes_back_as_it_is():
     assert "nothing was folded" in str(result.report)
 
 
+@pytest.mark.parametrize("preset", ["default", "lean", "head-tail"])
+def test_the_recap_is_what_the_model_reads(session_messages, preset):
+    result = midfold.compact(session_messages, window=16_000, preset=preset)
+    texts = [message["content"] for message in result.messages]
+    assert texts.count(result.recap) == 1 and result.recap not in [
+        message["content"] for message in session_messages
+    ]
+    assert result.recap not in repr(result)
+
+
+@pytest.mark.parametrize("preset", ["default", "generous", "lean"])
+def test_a_recap_is_statements_in_the_role_of_the_user(session_messages, preset):
+    result = midfold.compact(session_messages, window=16_000, preset=preset)
+    [recap] = [message for message in result.messages if message["content"] == result.recap]
+    assert recap["role"] == "user"
+    lines = result.recap.splitlines()
+    sections = [line[4:] for line in lines if line.startswith("### ")]
+    known = ["Task", "State", "Done so far", "Tried and failed", "Files", "Index"]
+    assert [name for name in known if name in sections] == sections
+    assert "@23 user: Go on with part 10, please." in lines
+    assert any(line.startswith("read: src/") for line in lines)
+
+
+def test_where_nothing_is_folded_there_is_no_recap():
+    assert midfold.compact([{"role": "user", "content": "hi"}], window=8_000).recap is None
+
+
 def test_if_needed_folds_only_above_the_threshold(session_messages):
     below = midfold.compact(session_messages, window=1_000_000, if_needed=True)
     above = midfold.compact(session_messages, window=16_000, if_needed=True)
@@ -77,7 +104,7 @@ def test_a_body_comes_back_as_the_command_line_writes_it(cli, tmp_path, name):
 
 
 @pytest.mark.parametrize(
-    "preset", ["default", "generous", "head-tail", "hermes", "nucleic", "projection"]
+    "preset", ["default", "generous", "lean", "head-tail", "hermes", "nucleic", "projection"]
 )
 def test_dicts_become_what_the_command_line_makes_of_their_json(
     cli, tmp_path, preset, session_messages

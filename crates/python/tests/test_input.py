@@ -82,6 +82,13 @@ def test_what_holds_no_messages_is_an_error(messages, text):
         midfold.compact(messages)
 
 
+def test_a_window_below_zero_is_named():
+    for call in (lambda: midfold.compact([], window=-1), lambda: midfold.Session(window=-1)):
+        with pytest.raises(midfold.InputError, match="window is -1") as caught:
+            call()
+        assert "128_000" in str(caught.value)
+
+
 def test_no_messages_at_all_stay_none():
     result = midfold.compact([])
     assert result.messages == [] and result.report.noop

@@ -64,12 +64,14 @@ def test_compact_preview_and_undo(session_messages):
     before = session.context().json()
     preview = session.preview()
     assert preview and session.context().json() == before and session.folds() == []
+    assert preview.recap == preview.fold["recap"]["text"]
     done = session.compact("cursor")
     assert done and done.fold["tokens_after"] < done.fold["tokens_before"]
     assert done.noop is None
+    assert any(m["content"] == done.recap for m in session.context().messages)
     assert session.context().tokens == done.fold["tokens_after"]
     again = session.compact()
-    assert not again and again.fold is None and again.noop
+    assert not again and again.fold is None and again.noop and again.recap is None
     session.undo(done.fold["id"])
     assert session.context().json() == before and len(session.folds()) == 1
     with pytest.raises(midfold.InputError, match="nothing is folded"):
@@ -137,6 +139,25 @@ def test_a_model_is_asked_and_its_answer_judged(session_messages):
         failed.complete(request, error="tired")
 
 
+@pytest.mark.parametrize(
+    "bad",
+    [
+        '- The user said: "never touch it on Sundays at all"',
+        "- unknown_file_xyz.rs: changed @99999",
+    ],
+)
+def test_one_bad_line_costs_a_narration_that_line(session_messages, bad):
+    session = filled(session_messages, window=40_000, narrate=True)
+    sections = ["Task & Constraints", "State of Work", "Decisions & Reasons", "Work Done",
+                "Tried & Failed", "Values & Facts", "Open & Next"]  # fmt: skip
+    good = [f"## {name}\n- refunds are booked twice" for name in sections]
+    text = "\n".join(["## Conversation Summary", *good, bad])
+    assert session.complete(session.wants(), text) == "accepted"
+    recap = session.compact().recap
+    assert recap.count("refunds are booked twice") >= len(sections)
+    assert bad.removeprefix("- ") not in recap
+
+
 def test_nothing_is_wanted_without_narration(session_messages):
     assert filled(session_messages, window=40_000, preset="head-tail").wants() is None
 
@@ -153,8 +174,39 @@ def test_recall_brings_back_what_was_folded(session_messages):
     long = session.recall_expand("active", max_chars=500)
     more = session.recall_expand("active", max_chars=500, cursor=long["next"])
     assert more["originals"][0]["event"] >= long["originals"][-1]["event"]
-    with pytest.raises(midfold.InputError, match="no event"):
+    with pytest.raises(midfold.InputError, match="no message @99999"):
         session.recall_expand("99999")
+    assert session.recall_expand([0, 1]) == session.recall_expand("@0-1")
+    assert session.recall_grep("", role="user", limit=1)[0]["event"] == 1
+    assert session.recall_grep(role="user", limit=1, skip=1)[0]["event"] > 1
+    assert session.recall_grep("LED-4100", range="0-0") == []
+    assert all(hit["role"] == "tool" for hit in session.recall_grep(errors=True, folded=True))
+    assert all(
+        hit["action"].startswith("read_file src/") for hit in session.recall_grep(tool="read")
+    )
+    with pytest.raises(midfold.InputError, match="tools of this session are: read_file"):
+        session.recall_grep(tool="bash")
+    assert session.recall_grep("LED-4100", context=2)[0]["lines"]
+    with pytest.raises(midfold.InputError, match="no role"):
+        session.recall_grep("x", role="robot")
+    with pytest.raises(midfold.InputError, match="nothing to look for"):
+        session.recall_grep()
+
+
+def test_an_outline_goes_on_page_by_page(session_messages):
+    session = filled(session_messages)
+    first = session.recall_outline(limit=10)
+    assert [row["event"] for row in first["rows"]] == list(range(10))
+    assert (first["next"], first["total"]) == (10, len(session_messages))
+    assert session.recall_outline(start=first["next"], limit=1)["rows"][0]["event"] == 10
+    session.compact()
+    folded = session.recall_outline(folded=True, limit=500)
+    runs = folded["folded"]
+    assert runs and all(any(a <= r["event"] <= b for a, b in runs) for r in folded["rows"])
+
+
+def test_recall_reports_bad_modes(session_messages):
+    session = filled(session_messages)
     with pytest.raises(midfold.InputError, match="there is no mode"):
         session.recall_grep("x", mode="fuzzy")
 
@@ -184,11 +236,20 @@ def test_names_that_left_the_context_are_listed():
 def test_an_agent_can_call_recall(session_messages):
     session = filled(session_messages)
     names = [tool["function"]["name"] for tool in midfold.recall_tools()]
-    assert names == ["recall_grep", "recall_names", "recall_expand", "recall_describe"]
+    assert names == [
+        "recall_grep",
+        "recall_outline",
+        "recall_expand",
+        "recall_names",
+        "recall_describe",
+    ]
     assert [tool["name"] for tool in midfold.recall_tools("anthropic")] == names
-    answer = json.loads(session.recall("recall_grep", '{"query": "LED-4100"}'))
-    assert "error" not in answer
-    assert "error" in json.loads(session.recall("recall_expand", "{}"))
+    answer = session.recall("recall_grep", '{"query": "LED-4100"}')
+    assert "\n@1 user, turn 1" in answer
+    assert session.recall("recall_outline", '{"limit": 1}').endswith(
+        "next: recall_outline(limit=1, from=1)\n"
+    )
+    assert session.recall("recall_expand", "{}").startswith("error: ")
 
 
 def test_a_fork_goes_its_own_way(session_messages):

@@ -53,10 +53,23 @@ def test_two_handles_do_not_overwrite_each_other(store):
     one = midfold.Session(store=store, id="a")
     two = midfold.Session.open(store, "a")
     one.append({"role": "user", "content": "first"})
-    with pytest.raises(midfold.StoreError, match="somebody else appended") as caught:
-        two.append({"role": "user", "content": "second"})
-    assert "append once more" in caught.value.hint
     assert two.append({"role": "user", "content": "second"}) == [1]
+    assert one.append({"role": "user", "content": "third"}) == [2]
+
+
+def test_opening_what_is_not_there_makes_nothing(tmp_path):
+    path = tmp_path / "none.db"
+    with pytest.raises(midfold.StoreError, match="no store at"):
+        midfold.Session.open(f"sqlite:{path}", "a")
+    assert not path.exists()
+
+
+def test_a_role_that_nobody_knows_is_refused(store):
+    session = midfold.Session(store=store)
+    hello = {"role": "user", "content": "hi"}
+    with pytest.raises(midfold.InputError, match=r"message 1: .* has no role `alien`"):
+        session.append([hello, {"role": "alien", "content": "hi"}])
+    assert len(session) == 0
 
 
 def test_errors_of_a_store_say_what_to_do(store):
@@ -115,8 +128,16 @@ def narrate(request):
     """What a model writes that keeps to what it is asked."""
     assert [message["role"] for message in request.messages] == ["system", "user"]
     assert "Go on with part 10, please." in request.messages[1]["content"]
-    sections = ("Decisions", "Entities", "Facts", "Open Items")
-    body = "".join(f"- **{name}:** work went on as planned\n" for name in sections)
+    sections = (
+        "Task & Constraints",
+        "State of Work",
+        "Decisions & Reasons",
+        "Work Done",
+        "Tried & Failed",
+        "Values & Facts",
+        "Open & Next",
+    )
+    body = "".join(f"## {name}\n- work went on as planned\n" for name in sections)
     return "## Conversation Summary\n" + body
 
 

@@ -63,10 +63,10 @@ def test_replay_reports_progress_and_names_strategies(session_messages):
     seen = []
     midfold.replay(session_messages, windows=[9_000, 20_000], progress=lambda *at: seen.append(at))
     assert seen == [(1, 2), (2, 2)]
-    with pytest.raises(midfold.PolicyError, match="there are: raw, default"):
+    with pytest.raises(midfold.PolicyError, match="there are: raw, sliding, mask, clear, default"):
         midfold.replay(session_messages, strategies=["best"])
     with pytest.raises(midfold.InputError, match="stateless, session"):
-        midfold.replay(session_messages, form="both")
+        midfold.replay(session_messages, form="all")
 
 
 def test_counting_knows_texts_messages_and_models(session_messages):

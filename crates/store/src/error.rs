@@ -64,13 +64,40 @@ pub enum StoreError {
     /// The URL names no store.
     #[error("{0}")]
     Url(String),
+    /// There is something else in its place: another program's database, a newer midfold's.
+    #[error("{0}")]
+    Foreign(String),
     /// What is stored is not what was written.
     #[error("the store is damaged: {0}")]
     Damaged(String),
     /// A record cannot be written as JSON.
     #[error("a record cannot be written: {0}")]
     Json(#[from] serde_json::Error),
-    /// The database failed: disk full, connection lost, locked for too long.
-    #[error("the store failed: {0}")]
-    Backend(String),
+    /// The database failed.
+    #[error("the store failed: {text}")]
+    Backend {
+        /// What kind of failure.
+        kind: FailureKind,
+        /// What it said, and what can be done.
+        text: String,
+    },
+}
+
+/// Kinds of failure of a database, by what may be done about them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum FailureKind {
+    /// No space is left.
+    Full,
+    /// Another process has been writing for too long.
+    Locked,
+    /// All connections have been in use for too long, or nobody answers.
+    Busy,
+    /// It may be read and not written.
+    ReadOnly,
+    /// The file cannot be made, opened or read.
+    Unreadable,
+    /// The file is no database.
+    NotAStore,
+    /// Anything else: a connection lost, a defect of the disk.
+    Other,
 }

@@ -10,9 +10,9 @@ use midfold_core::Hash;
 
 use crate::types::{
     Append, Appended, CallRow, Claim, Done, EventRow, FoldRow, Hit, Job, Lease, Loaded, Millis,
-    NewCall, NewFold, NewJob, NewSession, Put, Reads, Search, SessionRow,
+    NewCall, NewFold, NewJob, NewSession, Parts, Put, Reads, Search, SessionRow,
 };
-use crate::{Store, StoreError};
+use crate::{FailureKind, Store, StoreError};
 
 /// Whether a write that fails was done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,7 +58,8 @@ impl Faulty {
             // A write that is refused anyway says so; one that is done is not heard of.
             work.await?;
         }
-        Err(StoreError::Backend(format!("the disk is full (write {number}: {what})")))
+        let text = format!("the disk is full (write {number}: {what})");
+        Err(StoreError::Backend { kind: FailureKind::Full, text })
     }
 }
 
@@ -168,6 +169,10 @@ impl Store for Faulty {
 
     async fn calls(&self, id: &str) -> Result<Vec<CallRow>, StoreError> {
         self.inner.calls(id).await
+    }
+
+    async fn restore(&self, parts: Parts<'_>) -> Result<(), StoreError> {
+        self.write("restore", self.inner.restore(parts)).await
     }
 
     async fn search(&self, id: &str, query: &Search) -> Result<Vec<Hit>, StoreError> {

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use midfold_core::fold::Fold;
+use midfold_core::fold::{Fold, VERSION};
 use midfold_core::ledger::CallRecord;
 use midfold_core::log::Log;
 use midfold_core::project::{Fate, project};
@@ -15,7 +15,7 @@ use serde::Serialize;
 
 use crate::Store;
 use crate::error::StoreError;
-use crate::types::{EventRow, FoldRow, Job, JobState, SessionRow};
+use crate::types::{EventRow, FoldRow, Job, JobState, NewCall, NewFold, SessionRow};
 
 /// Events that are read at once.
 const PAGE: u64 = 64;
@@ -212,31 +212,12 @@ impl Check<'_> {
     ) {
         let place = format!("fold {:?}", row.fold.id);
         let at = |seq: u64| hashes.get(&seq).copied().unwrap_or_default();
-        let span = (u64::from(fold.span.start), u64::from(fold.span.end));
         let known = |id: Hash| folds.iter().any(|(other, _)| other.fold.id == id);
-        let recap = fold.recap.as_ref().map_or(Hash::ROOT, |recap| recap.hash);
-        let checks = [
-            (fold.id == row.fold.id, "its record is that of another fold"),
-            (fold.compute_id() == fold.id, "its hash is not that of its record"),
-            (fold.accounts.add_up(), "its accounts do not add up"),
-            (span == (row.fold.start, row.fold.end), "its span is not that of its record"),
-            (span.0 <= span.1 && span.1 <= self.row.head, "its span is not in the log"),
-            (
-                (fold.span.before, fold.span.through) == (row.fold.before, row.fold.through)
-                    && at(span.0) == row.fold.before
-                    && at(span.1) == row.fold.through,
-                "its span's hashes are not on the chain of the log",
-            ),
-            (
-                fold.policy_fingerprint == row.fold.policy && recap == row.fold.recap,
-                "its policy or recap is not that of its record",
-            ),
-            (fold.prev.is_none_or(known), "the fold before it is not there"),
-        ];
-        for (holds, problem) in checks {
-            if !holds {
-                self.found(place.clone(), problem, REFOLD);
-            }
+        for problem in of_fold(&row.fold, fold, self.row.head, at) {
+            self.found(place.clone(), problem, REFOLD);
+        }
+        if !fold.prev.is_none_or(known) {
+            self.found(place, "the fold before it is not there", REFOLD);
         }
     }
 
@@ -305,13 +286,7 @@ impl Check<'_> {
             if row.call.number != number {
                 self.found(place(), format!("it stands where {number} should"), advice);
             }
-            let record: Option<CallRecord> = serde_json::from_str(&row.call.body).ok();
-            let holds = record.is_some_and(|record| {
-                record.prev == before
-                    && record.hash == row.call.hash
-                    && record.compute_hash() == record.hash
-            });
-            if !holds {
+            if !is_call_sound(&row.call, before) {
                 self.found(place(), "its record is not that of its hash", advice);
             }
             before = row.call.hash;
@@ -323,10 +298,50 @@ impl Check<'_> {
     }
 }
 
+/// What is wrong with a fold, by itself and on a log of `head` events with these hashes before each.
+pub(crate) fn of_fold(
+    row: &NewFold,
+    fold: &Fold,
+    head: u64,
+    hash_before: impl Fn(u64) -> Hash,
+) -> impl Iterator<Item = &'static str> {
+    let span = (u64::from(fold.span.start), u64::from(fold.span.end));
+    let recap = fold.recap.as_ref().map_or(Hash::ROOT, |recap| recap.hash);
+    let text = fold.recap.as_ref().map_or(Hash::ROOT, |r| Hash::ROOT.chain(r.text.as_bytes()));
+    let checks = [
+        (fold.id == row.id, "its record is that of another fold"),
+        (fold.version <= VERSION, "its record was written by a newer midfold"),
+        (fold.compute_id() == fold.id, "its hash is not that of its record"),
+        (fold.accounts.add_up(), "its accounts do not add up"),
+        (span == (row.start, row.end), "its span is not that of its record"),
+        (span.0 <= span.1 && span.1 <= head, "its span is not in the log"),
+        (
+            (fold.span.before, fold.span.through) == (row.before, row.through)
+                && hash_before(span.0) == row.before
+                && hash_before(span.1) == row.through,
+            "its span's hashes are not on the chain of the log",
+        ),
+        (
+            fold.policy_fingerprint == row.policy && recap == row.recap,
+            "its policy or recap is not that of its record",
+        ),
+        (recap == text, "its recap's hash is not that of its text"),
+        (fold.lost_pin().is_none(), "it does not keep an event that was pinned"),
+    ];
+    checks.into_iter().filter(|(holds, _)| !holds).map(|(_, problem)| problem)
+}
+
+/// Whether a call is what its hash says, behind the call with this hash.
+pub(crate) fn is_call_sound(call: &NewCall, before: Hash) -> bool {
+    serde_json::from_str(&call.body).is_ok_and(|record: CallRecord| {
+        record.prev == before && record.hash == call.hash && record.compute_hash() == record.hash
+    })
+}
+
 /// A log that counts as the session does, where this build knows how.
 fn empty_log(row: &SessionRow) -> Option<Log> {
     let dialect = DialectKind::from_name(&row.new.dialect)?.shared();
     let profile = *profile::by_name(&row.new.profile)?;
     let counter = midfold_tokens::by_name(&row.new.counter).ok()?;
-    Some(Log::new(dialect, profile, counter))
+    Some(Log::new(dialect, profile, counter).kept())
 }

@@ -1,6 +1,7 @@
 //! The store that forgets: everything in one process's memory, behind one lock. Tests use it, and
 //! programs that keep no history.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,10 +12,10 @@ use midfold_core::Hash;
 
 use crate::check;
 use crate::error::StoreError;
-use crate::text::{Matcher, Postings, Ranking, searched_text, words};
+use crate::text::{Matcher, Postings, Ranking, searched_text};
 use crate::types::{
     Append, Appended, CallRow, Claim, Done, EventRow, FoldRow, Hit, Job, JobState, Lease, Loaded,
-    Millis, NewCall, NewFold, NewJob, NewSession, Put, Reads, Search, SessionRow,
+    Millis, NewCall, NewFold, NewJob, NewSession, Part, Parts, Put, Reads, Search, SessionRow,
 };
 use crate::{Store, assemble};
 
@@ -111,15 +112,8 @@ impl Inner {
 
 impl Kept {
     fn put(&mut self, fold: &NewFold) -> Put {
-        let same = |row: &&FoldRow| {
-            let other = &row.fold;
-            other.id == fold.id
-                || (other.start, other.before, other.through)
-                    == (fold.start, fold.before, fold.through)
-                    && (other.policy, other.recap) == (fold.policy, fold.recap)
-        };
-        if let Some(found) = self.folds.iter().find(same) {
-            return Put::Same(found.fold.id);
+        if self.folds.iter().any(|row| row.fold.id == fold.id) {
+            return Put::Same;
         }
         let number = self.folds.len() as u64 + 1;
         self.folds.push(FoldRow { number, fold: fold.clone() });
@@ -317,15 +311,14 @@ impl Store for MemoryStore {
         };
         let kept = inner.kept_mut(&session)?;
         kept.live = false;
-        let fold = done.fold.as_ref().map(|fold| match kept.put(fold) {
-            Put::New => fold.id,
-            Put::Same(id) => id,
-        });
+        if let Some(fold) = &done.fold {
+            kept.put(fold);
+        }
         if let Some(job) = inner.leased(lease) {
             job.state = JobState::Done;
             job.outcome = Some(done.verdict.clone());
             job.lease_until = None;
-            job.fold = fold;
+            job.fold = done.fold.as_ref().map(|fold| fold.id);
         }
         inner.live.remove(&lease.job);
         Ok(true)
@@ -418,6 +411,46 @@ impl Store for MemoryStore {
         Ok(found)
     }
 
+    async fn restore(&self, parts: Parts<'_>) -> Result<(), StoreError> {
+        let fresh = MemoryStore::new();
+        let mut at = String::new();
+        let mut head = 0;
+        for part in parts {
+            match part? {
+                Part::Session(new) => {
+                    (at, head) = (new.id.clone(), 0);
+                    fresh.create(new).await?;
+                }
+                Part::Events(events) => {
+                    let append = Append { expected: head, events, ..Append::default() };
+                    head += fresh.append(&at, append).await?.count;
+                }
+                Part::Fold(fold) => {
+                    fresh.put_fold(&at, &fold).await?;
+                }
+                Part::Call(call, usage) => {
+                    fresh.record_call(&at, &call).await?;
+                    if let Some(usage) = usage {
+                        fresh.settle_call(&at, call.number, &usage).await?;
+                    }
+                }
+                Part::Done(active, state) => {
+                    fresh.activate(&at, None, active).await?;
+                    if !state.is_empty() {
+                        fresh.save_state(&at, 0, &state).await?;
+                    }
+                }
+            }
+        }
+        let new = std::mem::take(&mut fresh.lock().sessions);
+        let mut inner = self.lock();
+        if let Some(id) = new.keys().find(|id| inner.sessions.contains_key(*id)) {
+            return Err(StoreError::Exists(id.clone()));
+        }
+        inner.sessions.extend(new);
+        Ok(())
+    }
+
     async fn search(&self, id: &str, query: &Search) -> Result<Vec<Hit>, StoreError> {
         let matcher = Matcher::new(query)?;
         let (events, dialect) = {
@@ -432,7 +465,8 @@ impl Store for MemoryStore {
             let newest = events.iter().rev().filter_map(|row| matcher.scan(row.seq, &text(row)));
             return Ok(newest.take(query.limit as usize).collect());
         };
-        let postings = postings(&events, &text, wanted);
+        let texts = events.iter().map(|row| (row.seq, Cow::Owned(text(row))));
+        let postings = Postings::of_texts(texts, wanted);
         let mut ranking = Ranking::new(wanted, phrase, &postings);
         for seq in postings.best() {
             if let Ok(at) = events.binary_search_by_key(&seq, |row| row.seq) {
@@ -445,25 +479,4 @@ impl Store for MemoryStore {
     fn reads(&self) -> Reads {
         Reads { rows: self.rows.load(Ordering::Relaxed), bytes: self.bytes.load(Ordering::Relaxed) }
     }
-}
-
-/// What an index would say, from a pass over the texts.
-fn postings(
-    events: &[EventRow],
-    text: &impl Fn(&EventRow) -> String,
-    wanted: &[String],
-) -> Postings {
-    let mut lists = vec![Vec::new(); wanted.len()];
-    for row in events {
-        for word in words(&text(row)) {
-            if let Some(at) = wanted.iter().position(|wanted| *wanted == word)
-                && lists[at].last() != Some(&row.seq)
-            {
-                lists[at].push(row.seq);
-            }
-        }
-    }
-    let mut postings = Postings::new(events.len() as u64);
-    lists.into_iter().for_each(|list| postings.push(list));
-    postings
 }

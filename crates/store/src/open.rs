@@ -9,6 +9,23 @@ use crate::memory::MemoryStore;
 /// What a URL of a store looks like.
 const FORMS: &str = "`memory`, `sqlite:PATH` or `postgres://user:password@host/database`";
 
+/// As [`open`], where a store has to be there: a name with a slip in it must not make an empty one.
+///
+/// # Errors
+/// As [`open`]; [`StoreError::Url`] where the file is not there.
+pub async fn open_existing(url: &str) -> Result<Arc<dyn Store>, StoreError> {
+    if let Some(path) = url.strip_prefix("sqlite:") {
+        let path = std::path::Path::new(path.strip_prefix("//").unwrap_or(path));
+        if !path.as_os_str().is_empty() && !path.exists() {
+            let path = path.display();
+            let why =
+                format!("there is no store at {path}: name another, or make a session in it first");
+            return Err(StoreError::Url(why));
+        }
+    }
+    open(url).await
+}
+
 /// Opens the store of a URL: `memory`, `sqlite:PATH` (`sqlite://PATH` too; the file and its folder
 /// are made), `postgres://…` or `postgresql://…`.
 ///

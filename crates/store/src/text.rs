@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
+use midfold_core::view::{BlockKind, View};
 use midfold_formats::DialectKind;
 use regex::{Regex, RegexBuilder};
 
@@ -33,11 +34,31 @@ pub fn event_text<'a>(dialect: &str, bytes: &'a [u8]) -> Cow<'a, str> {
     kind.dialect().view(bytes).text_of(bytes, |_| true)
 }
 
-/// What a search sees of an event: the same as its writer meant it, so that a name in the arguments
-/// of a call is no part of a longer word (`\ttheme`).
-pub(crate) fn searched_text<'a>(dialect: &str, bytes: &'a [u8]) -> Cow<'a, str> {
+/// The text of an event as its writer meant it, so that a name in the arguments of a call is no
+/// part of a longer word (`\ttheme`).
+pub(crate) fn plain_text<'a>(dialect: &str, bytes: &'a [u8]) -> Cow<'a, str> {
     let Some(kind) = DialectKind::from_name(dialect) else { return String::from_utf8_lossy(bytes) };
     kind.dialect().view(bytes).plain(bytes)
+}
+
+/// What a search sees of an event: the names of the tools that it calls, and its plain text.
+pub(crate) fn searched_text<'a>(dialect: &str, bytes: &'a [u8]) -> Cow<'a, str> {
+    let Some(kind) = DialectKind::from_name(dialect) else { return String::from_utf8_lossy(bytes) };
+    let view = kind.dialect().view(bytes);
+    if view.has_calls() { Cow::Owned(searched(&view, bytes)) } else { view.plain(bytes) }
+}
+
+/// The same of an event that is read already.
+pub(crate) fn searched(view: &View, bytes: &[u8]) -> String {
+    let mut text = String::new();
+    for block in &view.blocks {
+        if let BlockKind::Call { name: Some(name), .. } = &block.kind {
+            text += &name.decode(bytes);
+            text.push('\n');
+        }
+    }
+    text += &view.plain(bytes);
+    text
 }
 
 /// The words of a text, lower case, in order: runs of letters and digits; scripts that are written
@@ -118,12 +139,17 @@ impl Matcher {
 
     /// The hit in this text, for the modes that scan.
     pub(crate) fn scan(&self, seq: u64, text: &str) -> Option<Hit> {
-        let at = match self {
-            Self::Words(..) => return None,
-            Self::Literal(needle) => text.find(needle.as_str())?,
-            Self::Regex(regex) => regex.find(text)?.start(),
-        };
+        let at = self.find(text)?;
         Some(Hit { seq, snippet: snippet(text, at) })
+    }
+
+    /// Where a text matches first, for the modes that scan.
+    pub(crate) fn find(&self, text: &str) -> Option<usize> {
+        match self {
+            Self::Words(..) => None,
+            Self::Literal(needle) => text.find(needle.as_str()),
+            Self::Regex(regex) => regex.find(text).map(|found| found.start()),
+        }
     }
 }
 
@@ -136,11 +162,33 @@ pub(crate) struct Postings {
 
 impl Postings {
     /// Of a session (or range of it) with `total` events.
+    #[cfg(any(feature = "sqlite", feature = "postgres"))]
     pub(crate) fn new(total: u64) -> Self {
         Self { lists: Vec::new(), total }
     }
 
+    /// What an index would say of these texts, in the order of their seqs, from a pass over them.
+    pub(crate) fn of_texts<'a>(
+        texts: impl IntoIterator<Item = (u64, Cow<'a, str>)>,
+        wanted: &[String],
+    ) -> Self {
+        let mut lists = vec![Vec::new(); wanted.len()];
+        let mut total = 0;
+        for (seq, text) in texts {
+            total += 1;
+            for word in words(&text) {
+                if let Some(at) = wanted.iter().position(|wanted| *wanted == word)
+                    && lists[at].last() != Some(&seq)
+                {
+                    lists[at].push(seq);
+                }
+            }
+        }
+        Self { lists, total }
+    }
+
     /// The seqs of the events that have the next word of the query.
+    #[cfg(any(feature = "sqlite", feature = "postgres"))]
     pub(crate) fn push(&mut self, seqs: Vec<u64>) {
         self.lists.push(seqs);
     }
@@ -229,7 +277,7 @@ impl<'a> Ranking<'a> {
 }
 
 /// Where `needle` (lower case) stands in `text`, whatever its case.
-fn find_folded(text: &str, needle: &str) -> Option<usize> {
+pub(crate) fn find_folded(text: &str, needle: &str) -> Option<usize> {
     if needle.is_empty() {
         return None;
     }

@@ -182,8 +182,8 @@ pub struct FoldRow {
 pub enum Put {
     /// It is new.
     New,
-    /// The same fold is there, under this id.
-    Same(Hash),
+    /// It is there already.
+    Same,
 }
 
 /// A job to queue: a span to narrate.
@@ -350,3 +350,22 @@ pub struct Reads {
     /// Bytes.
     pub bytes: u64,
 }
+
+/// One part of sessions that are brought in whole, in this order: a session, its events, its folds,
+/// its calls, and how it ends; then the next session.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Part {
+    /// A session that is new to the store.
+    Session(NewSession),
+    /// Its next events.
+    Events(Vec<NewEvent>),
+    /// Its next fold.
+    Fold(Box<NewFold>),
+    /// Its next call, and what the provider reported for it.
+    Call(Box<NewCall>, Option<String>),
+    /// Its active fold and its state: the session is complete.
+    Done(Option<Hash>, String),
+}
+
+/// Parts one after the other, or why there is no next one.
+pub type Parts<'a> = &'a mut (dyn Iterator<Item = Result<Part, crate::StoreError>> + Send);

@@ -5,17 +5,13 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use midfold_core::engine::Wanted;
-use midfold_core::narrate::{FailureClass, SummaryFailure, SummaryReply, SummaryRequest, Verdict};
+use midfold_core::engine::{CompleteError, Wanted};
+use midfold_core::fold::{Fold, VerdictCode, VerdictRecord};
+use midfold_core::narrate::{FailureClass, SummaryFailure, SummaryReply, SummaryRequest};
 
-use crate::live::{Stored, StoredError};
+use crate::live::{ROUNDS, Stored, StoredError};
 use crate::types::{Claim, Done, Job, Millis, NewFold};
 use crate::{Store, StoreError};
-
-/// What a job came to whose narration was accepted and found no place in a recap.
-const NO_ROOM: &str = "no-room";
-/// What a job came to whose span is not in the log any more, or cannot be read.
-pub(crate) const STALE: &str = "stale";
 
 /// A clock: milliseconds since 1970.
 pub type Clock = Arc<dyn Fn() -> Millis + Send + Sync>;
@@ -33,6 +29,47 @@ pub struct Worker {
     pub attempts: u32,
 }
 
+/// What came of a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Code {
+    /// What became of the request.
+    Verdict(VerdictCode),
+    /// The lease ran out: another worker has the job.
+    Lost,
+}
+
+impl Code {
+    /// The code as it is told: a verdict, a failure class, `stale` or `lost`.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Verdict(code) => code.as_str(),
+            Self::Lost => "lost",
+        }
+    }
+
+    /// Whether a reply was accepted.
+    #[must_use]
+    pub fn is_accepted(self) -> bool {
+        self == Self::Verdict(VerdictCode::ACCEPTED)
+    }
+
+    /// Why there is no reply, where there is none.
+    #[must_use]
+    pub fn failure(self) -> Option<FailureClass> {
+        match self {
+            Self::Verdict(code) => code.failure(),
+            Self::Lost => None,
+        }
+    }
+}
+
+impl std::fmt::Display for Code {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
 /// What a worker did.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Report {
@@ -44,8 +81,8 @@ pub struct Report {
     pub span: std::ops::Range<u64>,
     /// The attempt.
     pub attempt: u32,
-    /// What came of it: a verdict, a failure class, or `stale` or `lost`.
-    pub code: String,
+    /// What came of it.
+    pub code: Code,
     /// For people.
     pub detail: String,
     /// Whether a fold was stored.
@@ -85,30 +122,59 @@ impl Worker {
         let (mut stored, request) = match self.request(job).await {
             Ok(ready) => ready,
             // It cannot become right by trying again.
-            Err(reason) => return self.end(job, STALE, &reason, None).await,
+            Err(reason) => return self.end(job, VerdictCode::Stale, &reason, None).await,
         };
         let answer = self.with_heartbeat(job, summarise(request.clone())).await;
         let Some(answer) = answer? else {
-            return Ok(report(job, "lost", "the lease ran out: another worker has the job", false));
+            return Ok(report(
+                job,
+                Code::Lost,
+                "the lease ran out: another worker has the job",
+                false,
+            ));
         };
         if let Err(failure) = &answer {
             let pause = stored.whole().await?.pause_after(request.id, job.attempt);
             return self.failed(job, failure, pause).await;
         }
-        let now = (self.clock)();
-        let budget = stored.meta().budget.clone();
-        let session = stored.whole().await?;
-        let verdict = match session.complete(&request, answer, now) {
-            Ok(verdict) => verdict,
-            Err(changed) => return self.end(job, STALE, &changed.to_string(), None).await,
+        let (verdict, fold) = match self.judge(stored, &request, &answer).await? {
+            Ok(judged) => judged,
+            Err(changed) => {
+                return self.end(job, VerdictCode::Stale, &changed.to_string(), None).await;
+            }
         };
-        let fold = session.prepare(&budget);
-        if verdict.code == Verdict::Accepted.as_str() && fold.is_none() {
-            // Asking again at once would come to the same: it counts as a failure.
-            let why = "the cap of the recap leaves no room for it, or its span is pinned";
-            return self.end(job, NO_ROOM, why, None).await;
+        self.end(job, verdict.code, &verdict.detail, fold.as_ref()).await
+    }
+
+    /// The verdict on an answer, and the fold that is made with it. A narration that finds no fold
+    /// yet, because one was made meanwhile or no recap has room for it, is saved with the session
+    /// and serves the next fold.
+    async fn judge(
+        &self,
+        mut stored: Stored,
+        request: &SummaryRequest,
+        answer: &Result<SummaryReply, SummaryFailure>,
+    ) -> Result<Result<(VerdictRecord, Option<Fold>), CompleteError>, StoredError> {
+        let budget = stored.meta().budget.clone();
+        let mut rounds = 0;
+        loop {
+            let session = stored.whole().await?;
+            let verdict = match session.complete(request, answer.clone(), (self.clock)()) {
+                Ok(verdict) => verdict,
+                Err(changed) => return Ok(Err(changed)),
+            };
+            let fold = session.prepare(&budget);
+            if fold.is_some() || verdict.code != VerdictCode::ACCEPTED {
+                return Ok(Ok((verdict, fold)));
+            }
+            rounds += 1;
+            match stored.keep().await {
+                Err(StoredError::Store(StoreError::StaleState { .. })) if rounds < ROUNDS => {
+                    stored.reload().await?;
+                }
+                other => return other.map(|()| Ok((verdict, None))),
+            }
         }
-        self.end(job, &verdict.code, &verdict.detail, fold.as_ref()).await
     }
 
     /// The session and the request; or why the job is of no use any more.
@@ -157,34 +223,35 @@ impl Worker {
         let again = !hopeless && job.attempt < self.attempts;
         let retry = again.then(|| (self.clock)() + pause);
         self.store.fail(&job.lease(), &reason, retry).await?;
-        Ok(report(job, failure.class.as_str(), &failure.detail, false))
+        Ok(report(job, Code::Verdict(failure.class.into()), &failure.detail, false))
     }
 
     async fn end(
         &self,
         job: &Job,
-        code: &str,
+        code: VerdictCode,
         detail: &str,
-        fold: Option<&midfold_core::fold::Fold>,
+        fold: Option<&Fold>,
     ) -> Result<Report, StoredError> {
-        let verdict = if detail.is_empty() { code.to_owned() } else { format!("{code}: {detail}") };
+        let verdict =
+            if detail.is_empty() { code.to_string() } else { format!("{code}: {detail}") };
         let fold = fold.map(|fold| NewFold::of(fold, (self.clock)())).transpose()?;
         let folded = fold.is_some();
         let kept = self.store.finish(&job.lease(), &Done { verdict, fold }).await?;
         if !kept {
-            return Ok(report(job, "lost", "another worker has the job", false));
+            return Ok(report(job, Code::Lost, "another worker has the job", false));
         }
-        Ok(report(job, code, detail, folded))
+        Ok(report(job, Code::Verdict(code), detail, folded))
     }
 }
 
-fn report(job: &Job, code: &str, detail: &str, folded: bool) -> Report {
+fn report(job: &Job, code: Code, detail: &str, folded: bool) -> Report {
     Report {
         job: job.id,
         session: job.job.session.clone(),
         span: job.job.start..job.job.end,
         attempt: job.attempt,
-        code: code.to_owned(),
+        code,
         detail: detail.to_owned(),
         folded,
     }

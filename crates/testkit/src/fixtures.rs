@@ -24,6 +24,8 @@ pub fn fixtures() -> Vec<Fixture> {
         ("fixtures/openai-chat.jsonl", lines(chat.clone())),
         ("fixtures/openai-responses.json", emit::responses_request(&small) + "\n"),
         ("fixtures/anthropic.json", emit::anthropic_request(&small) + "\n"),
+        ("fixtures/gemini.json", emit::gemini_request(&small) + "\n"),
+        ("fixtures/bedrock.json", emit::bedrock_request(&small) + "\n"),
         (
             "fixtures/sharegpt.jsonl",
             lines(vec![emit::sharegpt("row-1", &small), emit::sharegpt("row-2", &small[..3])]),

@@ -12,8 +12,10 @@ mod message;
 pub mod model_server;
 pub mod postgres;
 mod rng;
+pub mod secrets;
 mod session;
 pub mod strategies;
+mod turns;
 mod world;
 
 pub use self::big::{big_messages, big_openai};
@@ -21,10 +23,4 @@ pub use self::fixtures::{Fixture, fixtures};
 pub use self::hostile::hostile;
 pub use self::message::{Call, Message, quoted};
 pub use self::rng::Rng;
-pub use self::session::{CONSTRAINT, session};
-
-/// A realistic coding session as Chat Completions messages: about two dozen a turn.
-#[must_use]
-pub fn coding_session(seed: u64, turns: usize) -> Vec<String> {
-    emit::openai_chat(&session(seed, turns))
-}
+pub use self::session::{CONSTRAINT, coding_session, session};

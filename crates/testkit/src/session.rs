@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::emit;
 use crate::message::{Call, Message, quoted};
 use crate::rng::Rng;
 use crate::world::{self, FILES};
@@ -156,4 +157,10 @@ impl Scribe {
 
 fn run(command: &str, output: String) -> Action {
     ("run", format!(r#"{{"command":{}}}"#, quoted(command)), output)
+}
+
+/// A realistic coding session as Chat Completions messages: about two dozen a turn.
+#[must_use]
+pub fn coding_session(seed: u64, turns: usize) -> Vec<String> {
+    emit::openai_chat(&session(seed, turns))
 }

@@ -83,7 +83,7 @@ impl Estimate {
             Family::OpenAi => &OPEN_AI,
             Family::Claude => &CLAUDE,
             Family::ClaudeOld => &CLAUDE_OLD,
-            Family::Gemini => &GEMINI,
+            Family::Gemini | Family::GeminiOld => &GEMINI,
         }
     }
 }
@@ -105,6 +105,7 @@ impl Counter for Estimate {
             Family::Claude => "estimate:claude",
             Family::ClaudeOld => "estimate:claude-old",
             Family::Gemini => "estimate:gemini",
+            Family::GeminiOld => "estimate:gemini-old",
         }
     }
 

@@ -3,6 +3,7 @@
 use midfold_core::view::Media;
 use midfold_core::{Content, Counter};
 
+use crate::media::in_tiles;
 use crate::{Family, clamp, parts};
 
 /// Name here and name in the `tiktoken` crate of every vocabulary in this build.
@@ -61,7 +62,8 @@ impl Counter for Exact {
     }
 
     fn media(&self, media: &Media) -> u32 {
-        Family::OpenAi.media(media)
+        // The vocabulary of the models that bill in tiles.
+        if self.name == "cl100k" { in_tiles(media) } else { Family::OpenAi.media(media) }
     }
 
     fn is_exact(&self) -> bool {

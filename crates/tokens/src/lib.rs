@@ -6,7 +6,7 @@
 //! |---|---|
 //! | `o200k`, `cl100k`, … | the exact count of an embedded vocabulary (features) |
 //! | `chars:R` | characters / R, rounded up, in integers: `chars:3.2`, `chars:4` |
-//! | `estimate:openai`, `estimate:claude`, `estimate:claude-old`, `estimate:gemini` | one fast pass over the text |
+//! | `estimate:openai`, `estimate:claude`, `estimate:claude-old`, `estimate:gemini`, `estimate:gemini-old` | one fast pass over the text |
 //! | a path to a `tokenizer.json` | through `hf_from_bytes` (feature `hf`); the caller reads the file |
 //!
 //! ```
@@ -38,7 +38,7 @@ pub use estimate::Estimate;
 pub use exact::Exact;
 #[cfg(feature = "hf")]
 pub use hf::{HfTokenizer, hf_from_bytes};
-pub use media::Family;
+pub use media::{Family, in_tiles};
 pub use memo::Memo;
 pub use midfold_core::{Content, Counter};
 pub use models::{for_model, window_of};

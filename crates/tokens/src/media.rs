@@ -1,6 +1,6 @@
 //! What images, sounds and files cost, by provider family. Never by the length of their base64.
 
-use midfold_core::view::{Media, MediaKind};
+use midfold_core::view::{Detail, Media, MediaKind};
 
 use crate::clamp;
 
@@ -13,17 +13,38 @@ pub enum Family {
     Claude,
     /// Claude up to 4.6.
     ClaudeOld,
-    /// Gemini and Gemma.
+    /// Gemini 3 and later, and Gemma.
     Gemini,
+    /// Gemini up to 2.5: the same vocabulary, and other pictures.
+    GeminiOld,
 }
 
 /// An image whose size nobody knows: a full-screen picture at most providers.
 const IMAGE_UNKNOWN: u64 = 1_600;
-/// Gemini bills every image about the same (measured 1,065 to 1,101).
+/// Gemini 3 bills every image about the same (measured 1,065 to 1,101).
 const IMAGE_GEMINI: u64 = 1_090;
-/// Where Claude scales an image down: measured plateaus of the two generations.
+/// `OpenAI` takes no more than 10,000 patches of an image, 1.2 tokens each; larger ones are scaled down.
+const IMAGE_OPENAI_CAP: u64 = 12_000;
+/// Where Claude scales an image down: measured for the newer generation, the largest row of
+/// Anthropic's table (1092 x 1092) for the older one.
 const IMAGE_CLAUDE_CAP: u64 = 3_930;
 const IMAGE_CLAUDE_OLD_CAP: u64 = 1_590;
+/// The longest edge that the older generation takes, in pixels; and pixels for each token.
+const EDGE_CLAUDE_OLD: u32 = 1_568;
+const PIXELS_CLAUDE_OLD: u64 = 750;
+/// `OpenAI`'s older models: a picture in low detail, which every other one costs beside its tiles; a
+/// tile of 512 pixels; the square that it is fitted into; its shortest side after that.
+const IMAGE_LOW: u64 = 85;
+const TILE: u64 = 170;
+const TILE_SIDE: u32 = 512;
+const TILES_SQUARE: u32 = 2_048;
+const TILES_SHORTEST: u32 = 768;
+/// Gemini to 2.5: a crop; the sides up to which a picture is one; the least and the largest crop; what
+/// a larger picture is scaled down to.
+const CROP: u64 = 258;
+const CROP_WHOLE: u32 = 384;
+const CROP_SIDES: std::ops::RangeInclusive<u32> = 256..=768;
+const CROPS_SQUARE: u32 = 3_072;
 
 /// Sound is taken as 128 kbit/s, the common rate of compressed speech and music. For raw PCM this
 /// overstates, which is the safe side.
@@ -43,39 +64,90 @@ const PAGES: u64 = 100;
 impl Family {
     /// Tokens of an image, a sound or a file.
     ///
-    /// Images by their pixels: Claude one token per 28 × 28 tile up to a cap, GPT 1.2 per 32 × 32
-    /// tile, Gemini a flat 1,090, and 1,600 where the size is unknown. Sound by its seconds at
-    /// 128 kbit/s, files by their pages of 64 KiB; 1,600 for either where the data is only
-    /// referred to.
+    /// Images by their pixels, as each provider documents it: Claude one token per 28 × 28 tile up to a
+    /// cap, the older ones one per 750 pixels, GPT 1.2 per 32 × 32 patch up to 12,000 (85 in low
+    /// detail), Gemini 3 a flat 1,090, the older ones 258 per crop; 1,600 where the size is unknown.
+    /// Sound by its seconds at 128 kbit/s, files by their pages of 64 KiB; 1,600 for either where
+    /// the data is only referred to.
     #[must_use]
     pub fn media(self, media: &Media) -> u32 {
         let size = u64::from(media.size);
         clamp(match media.kind {
-            MediaKind::Image => self.image(media.pixels),
+            MediaKind::Image => self.image(media),
             _ if size == 0 => IMAGE_UNKNOWN,
             MediaKind::Audio => {
-                let rate = if self == Self::Gemini { SOUND_TOKENS_GEMINI } else { SOUND_TOKENS };
+                let rate = if self.is_gemini() { SOUND_TOKENS_GEMINI } else { SOUND_TOKENS };
                 (size * rate).div_ceil(SOUND_BYTES_PER_SECOND)
             }
             MediaKind::File => {
-                let page = if self == Self::Gemini { PAGE_TOKENS_GEMINI } else { PAGE_TOKENS };
+                let page = if self.is_gemini() { PAGE_TOKENS_GEMINI } else { PAGE_TOKENS };
                 size.div_ceil(PAGE_BYTES).min(PAGES) * page
             }
         })
     }
 
-    fn image(self, pixels: Option<(u32, u32)>) -> u64 {
-        let tiles = |(width, height): (u32, u32), side: u32| {
-            u64::from(width.div_ceil(side)) * u64::from(height.div_ceil(side))
-        };
-        match (self, pixels) {
+    fn is_gemini(self) -> bool {
+        matches!(self, Self::Gemini | Self::GeminiOld)
+    }
+
+    fn image(self, media: &Media) -> u64 {
+        let size = media.pixels.filter(|(width, height)| *width > 0 && *height > 0);
+        match (self, size) {
             (Self::Gemini, _) => IMAGE_GEMINI,
-            (_, None | Some((0, _) | (_, 0))) => IMAGE_UNKNOWN,
-            (Self::OpenAi, Some(pixels)) => tiles(pixels, 32).saturating_mul(12).div_ceil(10),
-            (Self::Claude, Some(pixels)) => tiles(pixels, 28).min(IMAGE_CLAUDE_CAP),
-            (Self::ClaudeOld, Some(pixels)) => tiles(pixels, 28).min(IMAGE_CLAUDE_OLD_CAP),
+            (Self::OpenAi, _) if media.detail == Detail::Low => IMAGE_LOW,
+            (_, None) => IMAGE_UNKNOWN,
+            (Self::OpenAi, Some(size)) => {
+                pieces(size, 32).saturating_mul(12).div_ceil(10).min(IMAGE_OPENAI_CAP)
+            }
+            (Self::Claude, Some(size)) => pieces(size, 28).min(IMAGE_CLAUDE_CAP),
+            (Self::ClaudeOld, Some(size)) => {
+                let (width, height) = fitted(size, size.0.max(size.1), EDGE_CLAUDE_OLD);
+                let pixels = u64::from(width) * u64::from(height);
+                pixels.div_ceil(PIXELS_CLAUDE_OLD).min(IMAGE_CLAUDE_OLD_CAP)
+            }
+            (Self::GeminiOld, Some(size)) => {
+                let (width, height) = fitted(size, size.0.max(size.1), CROPS_SQUARE);
+                if width <= CROP_WHOLE && height <= CROP_WHOLE {
+                    return CROP;
+                }
+                let side = width.min(height) * 2 / 3;
+                CROP * pieces((width, height), side.clamp(*CROP_SIDES.start(), *CROP_SIDES.end()))
+            }
         }
     }
+}
+
+/// What an image costs `OpenAI`'s models up to GPT-4 Turbo and GPT-4o: a base, and tiles of 512 pixels
+/// of the picture that is fitted into 2,048 pixels square and then to 768 on its shortest side.
+#[must_use]
+pub fn in_tiles(media: &Media) -> u32 {
+    let size = media.pixels.filter(|(width, height)| *width > 0 && *height > 0);
+    let (MediaKind::Image, Some(size)) = (media.kind, size) else {
+        return Family::OpenAi.media(media);
+    };
+    if media.detail == Detail::Low {
+        return clamp(IMAGE_LOW);
+    }
+    let size = fitted(size, size.0.max(size.1), TILES_SQUARE);
+    let size = fitted(size, size.0.min(size.1), TILES_SHORTEST);
+    clamp(IMAGE_LOW + TILE * pieces(size, TILE_SIDE))
+}
+
+/// Squares of this side that cover a picture.
+fn pieces((width, height): (u32, u32), side: u32) -> u64 {
+    u64::from(width.div_ceil(side)) * u64::from(height.div_ceil(side))
+}
+
+/// The picture scaled down so that `measured`, one of its sides, is at most `most`.
+fn fitted((width, height): (u32, u32), measured: u32, most: u32) -> (u32, u32) {
+    if measured <= most {
+        return (width, height);
+    }
+    let scaled = |side: u32| {
+        let side = (u64::from(side) * u64::from(most)).div_ceil(u64::from(measured));
+        u32::try_from(side).unwrap_or(u32::MAX)
+    };
+    (scaled(width), scaled(height))
 }
 
 #[cfg(test)]
@@ -84,7 +156,8 @@ mod tests {
     use midfold_core::ByteRange;
 
     fn media(kind: MediaKind, pixels: Option<(u32, u32)>, size: u32) -> Media {
-        Media { kind, outer: ByteRange::default(), pixels, size }
+        let (outer, detail) = (ByteRange::default(), Detail::default());
+        Media { kind, outer, pixels, size, detail }
     }
 
     #[test]
@@ -95,6 +168,7 @@ mod tests {
             (Family::Claude, (1024, 1024), 1_369),
             (Family::Claude, (4000, 3000), 3_930),
             (Family::ClaudeOld, (1920, 1080), 1_590),
+            (Family::OpenAi, (8000, 6000), 12_000),
             (Family::Gemini, (1024, 1024), 1_090),
             (Family::OpenAi, (0, 7), 1_600),
         ];
@@ -104,7 +178,7 @@ mod tests {
         }
         assert_eq!(Family::Claude.media(&media(MediaKind::Image, None, 9_000_000)), 1_600);
         let huge = media(MediaKind::Image, Some((u32::MAX, u32::MAX)), 0);
-        assert_eq!(Family::OpenAi.media(&huge), u32::MAX);
+        assert_eq!(Family::OpenAi.media(&huge), 12_000);
     }
 
     #[test]
@@ -115,5 +189,46 @@ mod tests {
         assert_eq!(Family::Claude.media(&media(MediaKind::File, None, 65_537)), 3_200);
         assert_eq!(Family::Claude.media(&media(MediaKind::File, None, u32::MAX)), 160_000);
         assert_eq!(Family::Claude.media(&media(MediaKind::File, None, 0)), 1_600);
+    }
+
+    fn image(pixels: (u32, u32), detail: Detail) -> Media {
+        Media { detail, ..media(MediaKind::Image, Some(pixels), 9) }
+    }
+
+    /// The worked examples of the providers' pages.
+    #[test]
+    fn documented_examples() {
+        let tiles = |size, detail| in_tiles(&image(size, detail));
+        assert_eq!(tiles((1024, 1024), Detail::High), 765);
+        assert_eq!(tiles((2048, 4096), Detail::Auto), 1_105);
+        assert_eq!(tiles((4096, 8192), Detail::Low), 85);
+        assert_eq!(tiles((512, 512), Detail::High), 255);
+        assert_eq!(Family::OpenAi.media(&image((4096, 8192), Detail::Low)), 85);
+        let claude = |size| Family::ClaudeOld.media(&image(size, Detail::Auto));
+        assert_eq!(
+            [claude((200, 200)), claude((1000, 1000)), claude((1092, 1092))],
+            [54, 1_334, 1_590]
+        );
+        let gemini = |size| Family::GeminiOld.media(&image(size, Detail::Auto));
+        assert_eq!([gemini((384, 384)), gemini((960, 540))], [258, 6 * 258]);
+    }
+
+    /// No header makes an image cost more than its provider can bill.
+    #[test]
+    fn no_size_costs_more_than_the_cap() {
+        let most = [
+            (Family::OpenAi, 12_000),
+            (Family::Claude, 3_930),
+            (Family::ClaudeOld, 1_590),
+            (Family::Gemini, 1_090),
+            (Family::GeminiOld, 16 * 258),
+        ];
+        for size in [(u32::MAX, u32::MAX), (65_535, 65_535), (1, u32::MAX), (u32::MAX, 3)] {
+            for (family, most) in most {
+                let got = family.media(&image(size, Detail::High));
+                assert!((1..=most).contains(&got), "{family:?} {size:?}: {got}");
+            }
+            assert!(in_tiles(&image(size, Detail::High)) <= 85 + 170 * 8, "{size:?}");
+        }
     }
 }

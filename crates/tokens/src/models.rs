@@ -6,13 +6,12 @@
 pub fn for_model(model: &str) -> &'static str {
     let name = bare(model);
     if name.starts_with("claude") {
-        return if claude_version(&name) < (4, 7) {
-            "estimate:claude-old"
-        } else {
-            "estimate:claude"
-        };
+        return if version(&name) < (4, 7) { "estimate:claude-old" } else { "estimate:claude" };
     }
-    if name.starts_with("gemini") || name.starts_with("gemma") {
+    if name.starts_with("gemini") {
+        return if version(&name) < (3, 0) { "estimate:gemini-old" } else { "estimate:gemini" };
+    }
+    if name.starts_with("gemma") {
         return "estimate:gemini";
     }
     let newer_gpt_4 = ["gpt-4o", "gpt-4.1", "gpt-4.5"].iter().any(|p| name.starts_with(p));
@@ -48,9 +47,9 @@ fn bare(model: &str) -> String {
     name.to_owned()
 }
 
-/// The version in a Claude name: `claude-opus-4-7` and `claude-4.7-opus` are (4, 7), a date is no
-/// version, and a name without one is the newest.
-fn claude_version(name: &str) -> (u32, u32) {
+/// The version in a name: `claude-opus-4-7` and `claude-4.7-opus` are (4, 7), a date is no version, and
+/// a name without one is the newest.
+fn version(name: &str) -> (u32, u32) {
     let mut numbers =
         name.split(['-', '.', '@', ':', '_']).skip_while(|part| !is_version(part)).map_while(
             |part| if is_version(part) { part.trim_start_matches('v').parse().ok() } else { None },
@@ -191,7 +190,8 @@ mod tests {
             ("claude-sonnet-5-20260901", "estimate:claude"),
             ("Claude-5.5-Opus", "estimate:claude"),
             ("claude-opus-latest", "estimate:claude"),
-            ("models/gemini-2.5-pro", "estimate:gemini"),
+            ("models/gemini-2.5-pro", "estimate:gemini-old"),
+            ("gemini-3-pro-preview", "estimate:gemini"),
             ("Qwen/Qwen3-32B", "o200k"),
             ("", "o200k"),
         ];

@@ -19,6 +19,7 @@ pub fn names() -> Vec<&'static str> {
             "estimate:claude",
             "estimate:claude-old",
             "estimate:gemini",
+            "estimate:gemini-old",
             "chars:R",
         ])
         .collect()
@@ -50,6 +51,7 @@ fn estimate_family(name: &str) -> Option<Family> {
         "claude" => Family::Claude,
         "claude-old" => Family::ClaudeOld,
         "gemini" => Family::Gemini,
+        "gemini-old" => Family::GeminiOld,
         _ => return None,
     })
 }

@@ -56,10 +56,10 @@ function share(key, name, title, need) {
 function measures(data) {
   const unit = data.prices.unit ?? "tokens";
   return [
-    share("at_risk", "at-risk\nrecall", "Of the identifiers that the agent used next and that are not in the newest 12,000 characters, the share that the context held", "at_risk_need"),
-    share("recall", "recall", "The same over all identifiers of the history"),
-    share("rare", "rare", "At-risk recall by a second, independent extractor: tokens that occur fewer than five times", "rare_need"),
-    share("within_reach", "in\nreach", "At-risk recall if the agent had searched the log once for what was not in the context", "at_risk_need"),
+    share("at_risk", "at-risk\nretention", "Of the identifiers that the agent used next and that are not in the newest 12,000 characters, the share that the context held", "at_risk_need"),
+    share("recall", "retention", "The same over all identifiers of the history"),
+    share("rare", "rare", "At-risk retention by a second, independent extractor: tokens that occur fewer than five times", "rare_need"),
+    share("within_reach", "in\nreach", "At-risk retention if the agent had searched the log once for what was not in the context", "at_risk_need"),
     share("rules", "rules", "Sentences of the user that state a rule and stand verbatim in the context", "rules_need"),
     share("modified", "modi-\nfied", "Modified files that the context names", "modified_need"),
     share("read", "read", "Read files that the context names", "read_need"),
@@ -80,7 +80,7 @@ function running() {
   });
   return [
     column("requests", "requests", "Requests replayed", count),
-    column("counted", "counted", "Requests that count for recall: raw history above 0.8 of the window", count),
+    column("counted", "counted", "Requests that count for retention: raw history above 0.8 of the window", count),
     column("folds", "folds", "How often the context was rewritten", count),
     column("breaks", "cache\nbreaks", "Requests whose cached prefix is shorter than the whole request before", count, { best: "low" }),
     column("hit_share", "cache\nhit, %", "Cached prefix tokens, of all tokens sent", percent, { best: "high" }),
@@ -93,7 +93,7 @@ function running() {
 
 const number = (value) => (typeof value === "number" && Number.isFinite(value) ? value : undefined);
 
-/** At-risk recall by the class of identifier. */
+/** At-risk retention by the class of identifier. */
 export function byClass(runs, chosen) {
   const kinds = CLASSES.filter((kind) => runs.some((run) => run.totals.classes?.[kind]?.[0] > 0));
   if (kinds.length === 0) return null;
@@ -108,8 +108,8 @@ export function byClass(runs, chosen) {
       return { name: `${kind}\n${count(most)}`, title: `${count(most)} identifiers of this class were needed`, value: share, text: (run) => percent(share(run)), best: "high", fair };
     }),
   ];
-  return el("div", {}, el("h3", {}, "At-risk recall by class of identifier"),
-    el("p", { class: "lead note" }, "Percent; under each class, how many were needed."), grid(runs, columns, "At-risk recall by class", chosen));
+  return el("div", {}, el("h3", {}, "At-risk retention by class of identifier"),
+    el("p", { class: "lead note" }, "Percent; under each class, how many were needed."), grid(runs, columns, "At-risk retention by class", chosen));
 }
 
 /** The provider's own token counts, where the transcripts have them. */

@@ -29,6 +29,7 @@ export function read(text) {
   const unique = (list) => [...new Set(list)];
   return {
     ...raw, conversations, runs, prices: object(raw.prices),
+    exam: array(raw.exam).map(object).filter((figure) => [figure.score, figure.context, figure.cost].every(Number.isFinite)).map((figure) => ({ ...figure, strategy: String(figure.strategy ?? "unnamed") })),
     windows: unique(runs.map((run) => run.window)).sort((a, b) => a - b),
     forms: unique(runs.map((run) => run.form)),
     strategies: unique(runs.map((run) => run.strategy)),

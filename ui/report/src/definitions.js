@@ -5,10 +5,10 @@ import { el } from "./dom.js";
 
 const MEASURES = [
   ["Replay", "For each message that the agent really wrote, the context that the strategy would have sent is built from the history before it, and is checked against what the agent then wrote; no model is called, summaries are computed."],
-  ["Recall", "Of the identifiers in the agent's next message that the history holds, the share that the context holds too, from the first request whose raw history exceeds 0.8 of the window."],
-  ["At-risk recall", "The same without identifiers that stand in the newest 12,000 characters of history: what a strategy could really lose."],
-  ["Rare", "At-risk recall by a second, independent extractor: every token that occurs fewer than five times in the history before."],
-  ["In reach", "At-risk recall if the agent had searched the log once, with what the newest user and tool text names only: what the context held, and what that search brings back."],
+  ["Retention", "Of the identifiers in the agent's next message that the history holds, the share that the context holds too, from the first request whose raw history exceeds 0.8 of the window."],
+  ["At-risk retention", "The same without identifiers in the newest 12,000 characters of history: what a strategy could really lose."],
+  ["Rare", "At-risk retention by a second, independent extractor: every token that occurs fewer than five times in the history before."],
+  ["In reach", "At-risk retention if the agent had searched the log once, with what the newest user and tool text names only: what the context held, and what that search brings back."],
   ["Rules", "The share of the user's sentences that state a rule (must, never, always, only and the like) and stand verbatim in the context."],
   ["Modified, read", "The share of the files that calls modified or read before the newest fold that the context names as such."],
   ["Re-reads", "Reads of a file that was read before the newest fold and whose contents are not in the context: work done twice."],

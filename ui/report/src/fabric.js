@@ -2,7 +2,8 @@
 
 import { FATES, foldLength } from "./data.js";
 import { el, note, onScheme, onWidth, segments } from "./dom.js";
-import { count, many, short } from "./format.js";
+import { count, short } from "./format.js";
+import { pair } from "./pair.js";
 import { hideTip, showTip } from "./tip.js";
 
 const LANE = 12;
@@ -17,7 +18,7 @@ export function fabric({ talk, part, strategy }) {
   const state = { equal: true, zoom: 1, lit: null, row: folds.length - 1, seq: 0, width: 0 };
   const rowHeight = Math.max(13, Math.min(26, Math.floor(430 / folds.length)));
   const letters = folds.map((fold) => spread(fold));
-  const canvas = el("canvas", { tabindex: 0, role: "application", "aria-label": `Fabric of ${strategy}: ${folds.length} folds over ${size} events. Arrow keys move between events and folds, Enter shows the recap.` });
+  const canvas = el("canvas", { tabindex: 0, role: "application", "aria-label": `Fabric of ${strategy}: ${folds.length} folds over ${size} events. Arrow keys move between events and folds, Enter goes to what left and the recap.` });
   const scroll = el("div", { class: "scroll" }, canvas);
   const panel = el("div");
   const hint = el("p", { class: "note" });
@@ -134,7 +135,7 @@ export function fabric({ talk, part, strategy }) {
     state.row = row;
     buttons.forEach((button, index) => button.setAttribute("aria-pressed", String(index === row)));
     draw();
-    panel.replaceChildren(recap(folds[row], strategy));
+    panel.replaceChildren(pair({ folds, row, events, strategy }));
   }
 
   function find(event) {
@@ -181,7 +182,7 @@ export function fabric({ talk, part, strategy }) {
   });
   canvas.addEventListener("keydown", (event) => {
     const move = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0], PageUp: [0, -25], PageDown: [0, 25] }[event.key];
-    if (event.key === "Enter") panel.querySelector(".body")?.focus();
+    if (event.key === "Enter") (panel.querySelector(".body .line[tabindex='0']") ?? panel.querySelector(".body"))?.focus();
     if (!move) return;
     event.preventDefault();
     const row = Math.max(0, Math.min(folds.length - 1, state.row + move[0]));
@@ -246,18 +247,3 @@ function nice(step) {
   const power = 10 ** Math.floor(Math.log10(Math.max(1, step)));
   return Math.max(1, [1, 2, 5, 10].find((digit) => digit * power >= step) * power);
 }
-
-/** The recap of a fold, line by line, as text. */
-function recap(fold, strategy) {
-  const before = Number.isFinite(fold.before) ? `${count(fold.before)} → ${count(fold.after)} tokens` : "";
-  const head = el("header", {}, el("h3", {}, `Fold ${fold.number + 1}, before message ${count(fold.at)}`),
-    el("span", {}, [before, fold.recap ? `recap of ${many(fold.recap_tokens ?? 0, "token")}` : ""].filter(Boolean).join(", ")));
-  if (!fold.recap) return el("div", { class: "recap" }, head, el("p", { class: "note" }, `This fold of ${strategy} put no recap into the context.`));
-  const lines = String(fold.recap).split("\n").map((line) => {
-    const title = /^#{1,6}\s+(.*)$/.exec(line);
-    if (title) return el("div", { class: "head" }, title[1]);
-    return el("div", { class: /^\s*[-*•] /.test(line) ? "item" : null }, line);
-  });
-  return el("div", { class: "recap" }, head, el("div", { class: "body", tabindex: 0, role: "region", "aria-label": `Recap of fold ${fold.number + 1}` }, lines));
-}
-

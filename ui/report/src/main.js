@@ -5,6 +5,7 @@ import { contextChart } from "./context.js";
 import { partOf, placed, read, runOf, runsOf, fair, sendable } from "./data.js";
 import { definitions } from "./definitions.js";
 import { el, note, picker, segments } from "./dom.js";
+import { exam } from "./exam.js";
 import { fabric } from "./fabric.js";
 import { count, many } from "./format.js";
 import { losses } from "./losses.js";
@@ -29,10 +30,10 @@ function start() {
     for (const name of parts) guarded(slots[name], () => draw[name](data, state, update));
   };
   const sections = data.runs.length === 0 ? [] : [
-    section("tradeoff", "Recall against cost", "Up is more kept, left is cheaper. The line joins the strategies that none beats on one axis without being worse on the other.", slots.tradeoff),
+    section("tradeoff", "Retention against cost", "Up is more kept, left is cheaper. The line joins the strategies that no other beats on one axis without being worse on the other.", slots.tradeoff),
     slots.bar,
     section("context", "Context size over requests", "What each request would have carried, and where the context was folded.", slots.context),
-    section("fabric", "The fabric", "One row a fold, one cell an event of the original conversation. Point at a cell for the event and its fate; press a row for its recap.", slots.fabric),
+    section("fabric", "The fabric", "One row a fold, one cell an event of the original conversation. Point at a cell for the event and its fate; press a row for the messages that left and the recap in their place.", slots.fabric),
     section("losses", "What was lost and used again", "Identifiers that the agent used although the context no longer held them.", slots.losses),
   ];
   page.replaceChildren(summary(data), ...sections,
@@ -98,6 +99,7 @@ const draw = {
       el("div", { class: "block" }, el("h3", {}, data.windows.length > 1 ? "The strategies compared" : `The strategies compared at ${windowName(state.window)}`),
         data.windows.length > 1 ? el("div", { class: "controls" }, segments("Window", data.windows.map((window) => [window, count(window)]), state.window, (window) => update({ window }))) : el("div", { style: "height:10px" }),
         comparison(runs, data, state.strategy, choose), providerUsage(runs)),
+      block(exam(data.exam, { chosen: state.strategy, choose: (strategy) => runs.some((run) => run.strategy === strategy) && choose(strategy) })),
       block(byClass(runs, state.strategy)),
       block(madeOf(runs, state.window)),
       block(mechanics(runs, state.strategy)),

@@ -1,4 +1,4 @@
-// Recall against cost: one point a strategy, one picture a window, the Pareto line through what no other beats.
+// Retention against cost: one point a strategy, one picture a window, the Pareto line through what no other beats.
 
 import * as Plot from "@observablehq/plot";
 import { fair, pareto, placed, sendable } from "./data.js";
@@ -6,22 +6,25 @@ import { el, mark, note, onWidth } from "./dom.js";
 import { cost, costSign, count, list, many, percentSign } from "./format.js";
 import { hideTip, showTip } from "./tip.js";
 
-export function scatter(runs, { chosen, choose, domain }) {
+/** What the axes are, and what is said of a point. */
+const RECALL = { x: "cost, times raw history", y: "at-risk retention", name: "Retention against cost", rows: recallRows, value: cost };
+
+export function scatter(runs, { chosen, choose, domain, axes = RECALL }) {
   const all = placed(runs);
-  if (all.length === 0) return note("No run here has both a recall and a cost, so there is nothing to draw.");
+  if (all.length === 0) return note("No run here has both figures, so there is nothing to draw.");
   const points = all.filter((run) => inside(run, domain));
   const outside = all.filter((run) => !points.includes(run)).map((run) => run.strategy);
   const box = el("div", { class: "chart scatter" });
   onWidth(box, (width) => {
     hideTip();
-    box.replaceChildren(draw(points, pareto(all.filter(fair)), width, chosen, choose, domain));
+    box.replaceChildren(draw(points, pareto(all.filter(fair)), width, { chosen, choose, domain, axes }));
   });
   return outside.length ? el("div", {}, box, el("p", { class: "note" }, `Outside this frame: ${list(outside)}.`)) : box;
 }
 
 const inside = (run, { x, y }) => run.totals.cost >= x[0] && run.totals.cost <= x[1] && run.totals.at_risk >= y[0] && run.totals.at_risk <= y[1];
 
-/** The runs that a choice is really between: near the best recall, and not many times dearer than the cheapest such. */
+/** The runs that a choice is really between: near the best retention, and not many times dearer than the cheapest such. */
 export function near(runs) {
   const able = placed(runs).filter(fair);
   const best = Math.max(...able.map((run) => run.totals.at_risk));
@@ -50,15 +53,15 @@ export function domains(runs, close = false) {
 const colour = (run, front) => (!sendable(run) ? "var(--warn)" : front.includes(run) ? "var(--accent)" : "var(--raw)");
 const symbol = (run) => (run.engine ? "diamond" : "circle");
 
-function draw(points, front, width, chosen, choose, domain) {
+function draw(points, front, width, { chosen, choose, domain, axes }) {
   const height = Math.round(Math.min(400, Math.max(300, width * 0.72)));
   const frame = {
     width, height, marginLeft: 42, marginRight: 18, marginTop: 24, marginBottom: 40, style: { background: "none" },
     x: {
-      type: domain.log ? "log" : "linear", domain: domain.x, label: "cost, times raw history →", labelAnchor: "right",
+      type: domain.log ? "log" : "linear", domain: domain.x, label: `${axes.x} →`, labelAnchor: "right",
       tickFormat: (value) => String(Number(value.toPrecision(3))), ...(domain.log ? { ticks: logTicks(domain.x) } : { ticks: width < 420 ? 5 : 7 }),
     },
-    y: { domain: domain.y, label: "↑ at-risk recall, %", tickFormat: (value) => String(Number((value * 100).toFixed(1))), ticks: 6 },
+    y: { domain: domain.y, label: `↑ ${axes.y}, %`, tickFormat: (value) => String(Number((value * 100).toFixed(1))), ticks: 6 },
   };
   const base = [Plot.gridX({ ticks: domain.log ? logTicks(domain.x) : 7 }), Plot.gridY({ ticks: 6 })];
   const scales = Plot.plot({ ...frame, marks: [Plot.dot(points, { x: (run) => run.totals.cost, y: (run) => run.totals.at_risk })] });
@@ -75,7 +78,7 @@ function draw(points, front, width, chosen, choose, domain) {
   steps.push({ x0: 0, x1: 140, y0: 0, y1: 17 });
   const labels = placeLabels(at, steps, { left: 44, right: width, top: 2, bottom: height - 42 });
   const svg = Plot.plot({
-    ...frame, ariaLabel: "Recall against cost", marks: [
+    ...frame, ariaLabel: axes.name, marks: [
       ...base,
       Plot.axisX({ label: frame.x.label, labelAnchor: "right", tickSize: 0, tickFormat: frame.x.tickFormat, ticks: frame.x.ticks, color: "var(--quiet)" }),
       Plot.axisY({ label: frame.y.label, tickSize: 0, tickFormat: frame.y.tickFormat, ticks: 6, color: "var(--quiet)" }),
@@ -95,7 +98,7 @@ function draw(points, front, width, chosen, choose, domain) {
       "font-weight": run.strategy === chosen ? 700 : front.includes(run) ? 600 : 400, stroke: "var(--ground)", "stroke-width": 3, "paint-order": "stroke", "stroke-linejoin": "round",
     }, text));
   }
-  svg.append(layer, hits(at, front, choose));
+  svg.append(layer, hits(at, front, choose, axes));
   return svg;
 }
 
@@ -107,17 +110,17 @@ function logTicks([low, high]) {
 }
 
 /** Invisible targets over the points, large enough for a finger and reachable by keyboard. */
-function hits(at, front, choose) {
+function hits(at, front, choose, axes) {
   const group = make("g", { "aria-label": "targets" });
   for (const point of at) {
     const { run } = point;
     const target = make("circle", {
       class: "hit", cx: point.x, cy: point.y, r: 13, fill: "transparent", tabindex: 0, role: "button",
-      "aria-label": `${run.strategy}: at-risk recall ${percentSign(run.totals.at_risk)}, cost ${costSign(run.totals.cost)}`,
+      "aria-label": `${run.strategy}: ${axes.y} ${percentSign(run.totals.at_risk)}, ${axes === RECALL ? `cost ${costSign(run.totals.cost)}` : `${axes.x} ${axes.value(run.totals.cost)}`}`,
     });
     const show = () => {
       const box = target.getBoundingClientRect();
-      showTip(box.right - 8, box.bottom - 10, describe(run, front));
+      showTip(box.right - 8, box.bottom - 10, describe(run, front, axes));
     };
     target.addEventListener("pointerenter", show);
     target.addEventListener("focus", () => target.matches(":focus-visible") && show());
@@ -130,12 +133,16 @@ function hits(at, front, choose) {
   return group;
 }
 
-function describe(run, front) {
+function recallRows(run) {
   const it = run.totals;
-  const rows = [["at-risk recall", percentSign(it.at_risk)], ["recall", percentSign(it.recall)], ["cost, times raw", cost(it.cost)], ["mean context", `${count(it.mean)} tokens`], ["folds", count(it.folds)]];
+  return [["at-risk retention", percentSign(it.at_risk)], ["retention", percentSign(it.recall)], ["cost, times raw", cost(it.cost)], ["mean context", `${count(it.mean)} tokens`], ["folds", count(it.folds)]];
+}
+
+function describe(run, front, axes) {
+  const it = run.totals;
   const faults = [it.over > 0 ? `${many(it.over, "request")} over the window` : "", it.invalid > 0 ? many(it.invalid, "invalid context") : ""].filter(Boolean);
   return {
-    title: run.strategy, swatch: colour(run, front), rows,
+    title: run.strategy, swatch: colour(run, front), rows: axes.rows(run),
     note: faults.length ? faults.join(", ") : front.includes(run) ? "On the Pareto line: none is better on one axis and no worse on the other." : run.engine ? "External engine." : "",
   };
 }

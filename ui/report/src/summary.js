@@ -72,7 +72,7 @@ function answer(runs, window, data) {
   const whole = all.filter(fair);
   const able = whole.length ? whole : all.filter(sendable);
   const field = able.some((run) => run.strategy !== "raw") ? able.filter((run) => run.strategy !== "raw") : able;
-  if (all.length === 0) return [start, upper("no strategy has both a recall and a cost here.")];
+  if (all.length === 0) return [start, upper("no strategy has both a retention and a cost here.")];
   if (field.length === 0) return [start, upper("no strategy stayed within the window with valid contexts in every request.")];
   const shown = (run) => percent(run.totals.at_risk);
   const most = Math.max(...field.map((run) => run.totals.at_risk));

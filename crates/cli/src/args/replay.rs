@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use midfold::core::replay::Arguments;
 
-use super::{seconds, tokens};
+use super::common::{seconds, tokens};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -63,6 +63,9 @@ pub struct Replay {
     /// Write a page with pictures to this file
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub output: Option<PathBuf>,
+    /// Show these figures of the reading exam on the page, too: what its `--json` printed
+    #[arg(long, value_name = "FILE", requires = "output", help_heading = "Output")]
+    pub exam: Option<PathBuf>,
 }
 
 /// What is replayed and how it is counted.
@@ -95,15 +98,16 @@ pub struct ReplayMeasure {
     /// What the files are written in [default: told by their content]
     #[arg(long, value_name = "FORMAT", help_heading = "Measuring")]
     pub from: Option<String>,
-    /// Convert to this dialect before: openai-chat or anthropic (an engine outside may know one only)
+    /// Convert to this dialect before: openai-chat, anthropic, gemini or bedrock (an engine outside may
+    /// know one only)
     #[arg(long, value_name = "DIALECT", help_heading = "Measuring")]
     pub to: Option<String>,
     /// How the arguments of calls are read, which are JSON
     #[arg(long, value_name = "HOW", default_value = "meant", help_heading = "Measuring")]
     pub arguments: Reading,
-    /// Prices: the name of a built-in table, or a TOML file
-    #[arg(long, value_name = "NAME|FILE", default_value = "reference", help_heading = "Measuring")]
-    pub prices: String,
+    /// Prices: the name of a built-in table, or a TOML file [default: reference]
+    #[arg(long, value_name = "NAME|FILE", help_heading = "Measuring")]
+    pub prices: Option<String>,
     /// Work on so many conversations at once [default: one a core]
     #[arg(long, value_name = "N", help_heading = "Measuring")]
     pub jobs: Option<usize>,
@@ -146,4 +150,14 @@ pub enum Form {
     Session,
     /// One after the other
     Both,
+}
+
+impl From<Form> for midfold::Form {
+    fn from(form: Form) -> Self {
+        match form {
+            Form::Stateless => Self::Stateless,
+            Form::Session => Self::Session,
+            Form::Both => Self::Both,
+        }
+    }
 }

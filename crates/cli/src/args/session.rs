@@ -4,13 +4,13 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::{Measure, tokens};
+use super::common::{Folding, Measure, pair, tokens};
 
 /// Where sessions are kept.
 #[derive(Clone, Debug, Args)]
 pub struct StoreAt {
     /// The store: sqlite:PATH, postgres://user@host/database or memory
-    /// [default: $MIDFOLD_STORE, else a SQLite file in your data folder]
+    /// [default: $MIDFOLD_STORE, else that of midfold.toml, else a SQLite file in your data folder]
     #[arg(long, global = true, value_name = "URL", help_heading = "Store")]
     pub store: Option<String>,
 }
@@ -58,6 +58,20 @@ pub enum SessionCommand {
     Unpin(Pin),
     /// Make a session of its own from the first messages of another
     Fork(Fork),
+    /// Change the policy, from the next fold on; without one, print it
+    Policy(SessionPolicy),
+    /// Change the model, and with it the window
+    Model(Model),
+}
+
+/// The policy of a session.
+#[derive(Debug, Args)]
+pub struct Narrated {
+    #[command(flatten)]
+    pub folding: Folding,
+    /// Have spans narrated by the model of a `midfold worker`, whatever the policy says
+    #[arg(long, help_heading = "Folding")]
+    pub narrate: bool,
 }
 
 /// What a new session is made of.
@@ -65,15 +79,8 @@ pub enum SessionCommand {
 pub struct Start {
     #[command(flatten)]
     pub measure: Measure,
-    /// When and how to fold: see `midfold presets` [default: default]
-    #[arg(long, value_name = "PRESET", help_heading = "Folding", conflicts_with = "policy")]
-    pub preset: Option<String>,
-    /// A policy of your own, as TOML; `base = "default"` starts from a preset
-    #[arg(long, value_name = "FILE", help_heading = "Folding")]
-    pub policy: Option<PathBuf>,
-    /// Have spans narrated by the model of a `midfold worker`, whatever the policy says
-    #[arg(long, help_heading = "Folding")]
-    pub narrate: bool,
+    #[command(flatten)]
+    pub folding: Narrated,
     /// Tokens of the window that stay free for the reply [default: 0]
     #[arg(long, value_name = "N", value_parser = tokens, help_heading = "Measuring")]
     pub output_reserve: Option<u64>,
@@ -88,7 +95,8 @@ pub struct New {
     /// The id [default: a new one that sorts by time]
     #[arg(long, value_name = "ID")]
     pub id: Option<String>,
-    /// What the messages are written in: openai-chat, openai-responses, anthropic, sharegpt
+    /// What the messages are written in: openai-chat, openai-responses, anthropic, gemini, bedrock,
+    /// sharegpt
     #[arg(long, value_name = "DIALECT", default_value = "openai-chat", help_heading = "Formats")]
     pub dialect: String,
     /// The model that the contexts go to: chooses window, tokenizer and trigger rules
@@ -144,6 +152,13 @@ pub struct Context {
     /// Do not write a call into the ledger: the context is only looked at
     #[arg(long)]
     pub no_record: bool,
+    /// Add the text of this file behind the history, beside the newest request: it is sent and not
+    /// kept (may be repeated; needs a reserve)
+    #[arg(long, value_name = "NAME=FILE", value_parser = pair)]
+    pub inject: Vec<(String, String)>,
+    /// Keep this many tokens free for what NAME injects; more than that is an error
+    #[arg(long, value_name = "NAME=N", value_parser = pair)]
+    pub reserve: Vec<(String, String)>,
 }
 
 #[derive(Debug, Args)]
@@ -299,4 +314,40 @@ pub struct Fork {
     /// The id of the new session [default: a new one that sorts by time]
     #[arg(long = "id", value_name = "ID")]
     pub new: Option<String>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  midfold session policy $id --preset hermes
+  midfold session policy $id > mine.toml
+
+What is folded stays as it is. The next fold follows the new policy, its record has the fingerprint \
+of it, and `session status` says since when it holds. Without --preset and --policy the policy is \
+printed.")]
+pub struct SessionPolicy {
+    /// The session
+    #[arg(value_name = "ID")]
+    pub id: String,
+    #[command(flatten)]
+    pub folding: Narrated,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  midfold session model $id gpt-5-mini --window 128k
+
+The model's own trigger rules and rules of what is valid hold from then on, and what was learned of \
+the other one's counting and limits is forgotten.")]
+pub struct Model {
+    /// The session
+    #[arg(value_name = "ID")]
+    pub id: String,
+    /// The model that the contexts go to
+    #[arg(value_name = "NAME")]
+    pub name: String,
+    /// Its window, in tokens [default: the model's own, where it is known; else as before]
+    #[arg(long, value_name = "N", value_parser = tokens)]
+    pub window: Option<u64>,
 }

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
+use super::common::tokens;
 use super::session::{Start, StoreAt};
-use super::tokens;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -28,7 +28,7 @@ pub struct Import {
     /// What the file is written in [default: told by its content]
     #[arg(long, value_name = "FORMAT", help_heading = "Formats")]
     pub from: Option<String>,
-    /// Convert to this dialect: openai-chat or anthropic
+    /// Convert to this dialect: openai-chat, anthropic, gemini or bedrock
     #[arg(long, value_name = "DIALECT", help_heading = "Formats")]
     pub to: Option<String>,
     /// Of several conversations, only number N (from 1)
@@ -78,9 +78,13 @@ pub struct Audit {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
+  midfold recall outline $id
   midfold recall grep $id 'connection refused'
-  midfold recall expand $id 12-20
-  midfold recall tools --shape anthropic")]
+  midfold recall expand $id @12-20
+  midfold recall tools --shape anthropic
+
+@12 is message 12 of the log, counted from 0: the same number in recaps, here, and in \
+`midfold session log`.")]
 pub struct Recall {
     #[command(flatten)]
     pub at: StoreAt,
@@ -90,15 +94,17 @@ pub struct Recall {
 
 #[derive(Debug, Subcommand)]
 pub enum RecallCommand {
-    /// Find original messages by what they say
+    /// Find original messages by what they say, or by role, tool and outcome
     Grep(Grep),
+    /// List messages, one line each: role, tool, target, outcome, size
+    Outline(Outline),
+    /// Print originals in full, a call with its result, a page at a time
+    Expand(Expand),
     /// List names that left the context, the most likely needed first
     Names(Names),
-    /// Print originals in full, a page at a time
-    Expand(Expand),
     /// Say what a fold covers, and what it no longer names
     Describe(Describe),
-    /// Print these four as tools that an agent can be given
+    /// Print these five as tools that an agent can be given
     Tools(Tools),
 }
 
@@ -106,13 +112,17 @@ pub enum RecallCommand {
 #[command(after_help = "\
 Examples:
   midfold recall grep $id 'retry budget'
-  midfold recall grep $id --regex 'E[0-9]{4}'")]
+  midfold recall grep $id --regex 'E[0-9]{4}' --tool bash --context 2
+  midfold recall grep $id --errors --folded
+
+Without a query, whatever passes the filters is listed, the oldest first. A hit prints the number of \
+its message (@12, as everywhere), and whether a later message reads or writes the same file.")]
 pub struct Grep {
     /// The session
     #[arg(value_name = "ID")]
     pub id: String,
-    /// What to look for: words, the best match first
-    #[arg(value_name = "QUERY")]
+    /// What to look for: words, the best match first; may be left out where a filter is given
+    #[arg(value_name = "QUERY", default_value = "", hide_default_value = true)]
     pub query: String,
     /// Exactly this text, the newest first
     #[arg(long, conflicts_with = "regex")]
@@ -120,9 +130,52 @@ pub struct Grep {
     /// A regular expression, the newest first
     #[arg(long)]
     pub regex: bool,
-    /// At most this many (up to 50)
+    /// Only messages of this role: system, developer, user, assistant or tool (results)
+    #[arg(long, value_name = "ROLE", help_heading = "Filters")]
+    pub role: Option<String>,
+    /// Only calls of this tool and their results: its name, or a kind (read, edit, shell, …)
+    #[arg(long, value_name = "NAME", help_heading = "Filters")]
+    pub tool: Option<String>,
+    /// Only results that say that something failed
+    #[arg(long, help_heading = "Filters")]
+    pub errors: bool,
+    /// Only messages that the active fold took out of the context or shortened
+    #[arg(long, help_heading = "Filters")]
+    pub folded: bool,
+    /// Only these messages (12-80; 12- to the end)
+    #[arg(long, value_name = "A-B", help_heading = "Filters")]
+    pub range: Option<String>,
+    /// Lines to show around each line that matches (up to 50)
+    #[arg(long, short = 'C', value_name = "N", default_value_t = 0)]
+    pub context: usize,
+    /// At most this many messages (up to 50)
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub limit: u32,
+    /// Hits to pass over: those of the pages before
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub skip: u32,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  midfold recall outline $id
+  midfold recall outline $id --folded --from 120 --limit 100
+
+A line begins with the number of the message (@12): what `midfold recall expand` takes.")]
+pub struct Outline {
+    /// The session
+    #[arg(value_name = "ID")]
+    pub id: String,
+    /// The first message
+    #[arg(long, value_name = "N", default_value = "0")]
+    pub from: String,
+    /// At most this many messages (up to 500)
+    #[arg(long, value_name = "N", default_value_t = 50)]
+    pub limit: u32,
+    /// Only messages that the active fold took out of the context or shortened
+    #[arg(long)]
+    pub folded: bool,
 }
 
 #[derive(Debug, Args)]
@@ -144,19 +197,26 @@ pub struct Names {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  midfold recall expand $id 12
-  midfold recall expand $id active --max-chars 2000")]
+  midfold recall expand $id @12
+  midfold recall expand $id 12,15,20-24
+  midfold recall expand $id 12 --from 12:L310
+  midfold recall expand $id active --max-chars 2000
+
+@12 is message 12 of the log, counted from 0, as recaps, `grep`, `outline` and `midfold session log` \
+print it. A call comes with its result, and a result with its call. The last line of a page is the \
+command for the next one.")]
 pub struct Expand {
     /// The session
     #[arg(value_name = "ID")]
     pub id: String,
-    /// A message (12), a range (12-20), `active` for all that the recap stands for, or a fold's id
-    #[arg(value_name = "WHAT")]
-    pub what: String,
-    /// Where the page before ended
-    #[arg(long, value_name = "CURSOR")]
+    /// A message (@12), a range (12-20, 12..20: both ends included), a list of them (12,15,20),
+    /// `active` for all that the recap stands for, or a fold's id
+    #[arg(value_name = "WHAT", required = true, num_args = 1..)]
+    pub what: Vec<String>,
+    /// Where to go on: a message (15), a character of it (15:4000) or a line of it (15:L310)
+    #[arg(long, value_name = "PLACE")]
     pub from: Option<String>,
-    /// Characters of a page
+    /// Characters of a page (up to 100,000)
     #[arg(long, value_name = "N", default_value_t = 8_000)]
     pub max_chars: usize,
 }

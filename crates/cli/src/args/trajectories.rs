@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::tokens;
+use super::common::tokens;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\

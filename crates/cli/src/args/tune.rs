@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::ReplayMeasure;
+use super::replay::ReplayMeasure;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -42,10 +42,10 @@ pub struct Tune {
 /// What is wanted of a policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Wish {
-    /// The best at-risk recall at no more than the cost of `default`
+    /// The best at-risk retention at no more than the cost of `default`
     Recall,
-    /// The least cost at no less than the at-risk recall of `default`
+    /// The least cost at no less than the at-risk retention of `default`
     Cost,
-    /// The most at-risk recall less cost
+    /// The most at-risk retention less cost
     Balance,
 }

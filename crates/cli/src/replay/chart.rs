@@ -1,4 +1,4 @@
-//! At-risk recall against cost, in the terminal: a point a strategy, with its name beside it.
+//! At-risk retention against cost, in the terminal: a point a strategy, with its name beside it.
 
 use unicode_width::UnicodeWidthStr;
 
@@ -110,7 +110,9 @@ pub fn picture(style: &Style, lines: &[Line<'_>]) -> String {
     let mut about = vec![format!("       └{}", "─".repeat(width))];
     let scale = format!("{left:<.2}{:>1$.2}", right, width.saturating_sub(4));
     about.push(format!("        {scale}"));
-    about.push("        up: at-risk recall, right: cost; ◆ none is better at both".to_owned());
+    about.push(
+        "        up: at-risk retention, right: cost; ◆ no other is better at both".to_owned(),
+    );
     if !hidden.is_empty() {
         about.push(format!("        not drawn, over the window or invalid: {}", hidden.join(", ")));
     }

@@ -84,7 +84,7 @@ impl Corpus {
             files: found.into_iter(),
             open: Vec::new().into_iter(),
             setup: prepare::setup(&setup, measure.to.as_deref())?,
-            from: measure.from.as_deref().map(prepare::format).transpose()?,
+            from: prepare::format(measure.from.as_deref())?,
             arguments: measure.arguments.into(),
             least: (smallest as f64 * measure.longer_than) as u64,
             session: (0, None, 0),

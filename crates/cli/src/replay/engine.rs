@@ -24,9 +24,16 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// Starts a command line. Words are split at spaces; quotes keep a word together.
+    /// Starts a command line, which is split as a shell would.
     pub fn start(command: &str, limit: Duration) -> Result<Self, CommandError> {
-        let words = split(command);
+        let words = shlex::split(command).ok_or_else(|| {
+            CommandError::usage(format!("--engine {command}: a quote in it is never closed"))
+        })?;
+        Self::of(words, limit)
+    }
+
+    /// Starts a program with its arguments.
+    pub fn of(words: Vec<String>, limit: Duration) -> Result<Self, CommandError> {
         let Some(program) = words.first() else {
             return Err(CommandError::usage("--engine is given no command"));
         };
@@ -34,7 +41,8 @@ impl Engine {
         let name = std::path::Path::new(name).file_stem().unwrap_or(name.as_ref());
         let name = name.to_string_lossy().into_owned();
         let running = Running::start(&words).map_err(|text| {
-            CommandError::failed(text).hint("--engine takes a command line: 'python engine.py'")
+            CommandError::failed(text)
+                .hint("an engine is a program and its arguments: 'python engine.py'")
         })?;
         Ok(Self { name, words, limit, spare: Mutex::new(Some(running)) })
     }
@@ -117,39 +125,9 @@ fn answered(line: &Bytes, sent: &[Bytes], dialect: DialectKind) -> Result<Vec<By
         .collect())
 }
 
-fn split(command: &str) -> Vec<String> {
-    let mut words = Vec::new();
-    let (mut word, mut quote, mut open) = (String::new(), None, false);
-    for c in command.chars() {
-        match (quote, c) {
-            (Some(mark), c) if c == mark => quote = None,
-            (None, '"' | '\'') => (quote, open) = (Some(c), true),
-            (None, c) if c.is_whitespace() => {
-                if open || !word.is_empty() {
-                    words.push(std::mem::take(&mut word));
-                }
-                open = false;
-            }
-            (_, c) => word.push(c),
-        }
-    }
-    if open || !word.is_empty() {
-        words.push(word);
-    }
-    words
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_command_line_is_split_as_a_shell_would() {
-        assert_eq!(
-            split("python 'my engine.py'  --fast \"\""),
-            ["python", "my engine.py", "--fast", ""]
-        );
-    }
 
     #[test]
     fn messages_that_say_the_same_are_those_that_were_sent() {

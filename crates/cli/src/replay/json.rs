@@ -1,6 +1,7 @@
 //! A comparison as JSON: for programs, and for the page that draws it. Version 1.
 
-use midfold::core::replay::{FoldRow, Loss, Measures, NameClass, Prices, Replayed, percentile};
+use midfold::core::replay::{FoldRow, Loss, Prices, Replayed};
+use midfold::measures;
 use serde_json::{Map, Value, json};
 
 use crate::args::ReplayMeasure;
@@ -50,9 +51,9 @@ fn one(run: &Run, ran: &Ran) -> Value {
     json!({
         "strategy": run.name,
         "window": run.window,
-        "form": run.form,
+        "form": run.form(),
         "engine": run.is_engine(),
-        "totals": totals(&ran.totals, run.window),
+        "totals": measures(&ran.totals, run.window),
         "conversations": each.collect::<Vec<_>>(),
     })
 }
@@ -73,7 +74,7 @@ fn conversation(at: usize, found: &Replayed, window: u64) -> Value {
     });
     json!({
         "conversation": at,
-        "totals": totals(&found.measures, window),
+        "totals": measures(&found.measures, window),
         "requests": requests.collect::<Vec<_>>(),
         "folds": found.folds.iter().map(fold).collect::<Vec<_>>(),
         "losses": found.losses.iter().take(LOSSES).map(loss).collect::<Vec<_>>(),
@@ -108,55 +109,4 @@ fn loss(loss: &Loss) -> Value {
         "times": loss.times,
         "recalled": loss.recalled,
     })
-}
-
-/// Sums, and the ratios that people ask for.
-pub fn totals(sum: &Measures, window: u64) -> Value {
-    let classes = NameClass::ALL.iter().zip(sum.classes);
-    let classes =
-        classes.map(|(class, share)| (class.name().to_owned(), json!([share.need, share.have])));
-    let mut value = json!({
-        "requests": sum.requests, "counted": sum.counted, "folds": sum.folds,
-        "breaks": sum.breaks, "over": sum.over, "invalid": sum.invalid,
-        "recall": four(sum.recall.ratio()), "recall_need": sum.recall.need,
-        "at_risk": four(sum.at_risk.ratio()), "at_risk_need": sum.at_risk.need,
-        "reachable": four(sum.reachable.ratio()), "reachable_need": sum.reachable.need,
-        "within_reach": four(sum.within_reach()),
-        "rare": four(sum.rare.ratio()), "rare_need": sum.rare.need,
-        "classes": classes.collect::<Map<_, _>>(),
-        "rules": four(sum.rules.ratio()), "rules_need": sum.rules.need,
-        "rereads": sum.rereads,
-        "modified": four(sum.modified.ratio()), "modified_need": sum.modified.need,
-        "read": four(sum.read.ratio()), "read_need": sum.read.need,
-        "mean": four(sum.mean_context()),
-        "mean_share": four(sum.mean_context() / window as f64),
-        "peak": sum.peak,
-        "tokens_by": sum.tokens_by.named().into_iter().map(|(name, n)| (name.to_owned(), json!(n)))
-            .collect::<Map<_, _>>(),
-        "cost": four(sum.cost_ratio()),
-        "price": four(sum.price), "raw_price": four(sum.raw_price),
-        "hit_share": four(sum.hit_share()),
-        "context_us": times(&sum.context_time), "fold_us": times(&sum.fold_time),
-    });
-    if sum.summaries > 0 {
-        value["summaries"] = json!(sum.summaries);
-        value["accepted"] = json!(sum.accepted);
-    }
-    if sum.usages > 0 {
-        value["usage"] = json!({
-            "calls": sum.usages, "input": sum.usage.prompt, "output": sum.usage.output,
-            "cache_read": sum.usage.cache_read, "cache_write": sum.usage.cache_write,
-        });
-    }
-    value
-}
-
-/// Median and 99th percentile, in microseconds.
-fn times(nanos: &[u64]) -> Value {
-    let at = |share| percentile(nanos, share).map(|nanos| four(nanos as f64 / 1e3));
-    json!([at(0.5), at(0.99)])
-}
-
-fn four(value: f64) -> f64 {
-    (value * 1e4).round() / 1e4
 }

@@ -11,7 +11,7 @@ pub struct Line<'a> {
     pub ran: &'a Ran,
     /// Stayed within the window, valid, in every conversation that any got through: may win.
     pub fair: bool,
-    /// No other fair one is better at one of recall and cost, and not worse at the other.
+    /// No other fair one is better at one of retention and cost, and not worse at the other.
     pub front: bool,
 }
 
@@ -27,7 +27,7 @@ impl Line<'_> {
 
     /// Its name, and its form where that is not the usual one.
     pub fn label(&self) -> String {
-        match self.run.form {
+        match self.run.form() {
             "stateless" => self.run.name.clone(),
             form => format!("{} ({form})", self.run.name),
         }

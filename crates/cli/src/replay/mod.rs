@@ -2,7 +2,8 @@
 
 mod chart;
 mod corpus;
-mod engine;
+pub mod engine;
+mod exam;
 pub mod json;
 mod line;
 mod process;
@@ -12,23 +13,25 @@ mod strategies;
 mod table;
 mod work;
 
-use std::path::Path;
-
+use midfold::Settings;
 use midfold::core::replay::Prices;
 
 use crate::args::{Reading, Replay, ReplayMeasure};
-use crate::error::{CommandError, unknown};
-use crate::input::Input;
+use crate::config;
+use crate::error::CommandError;
 use crate::output::{Color, Output};
+use crate::prepare::HOST;
 use crate::words::{number, plural};
+use strategies::Run;
 
 pub use corpus::{Corpus, Recorded, Skipped};
 pub use progress::Progress;
-pub use work::{Outcome, Task, work};
+pub use work::{Outcome, Ran, Task, work};
 
 pub fn run(args: &Replay, json: bool, output: &Output) -> Result<(), CommandError> {
-    let prices = prices(&args.measure.prices)?;
+    let prices = prices(args.measure.prices.as_deref())?;
     let runs = strategies::runs(args)?;
+    let exam = args.exam.as_deref().map(exam::read).transpose()?;
     let corpus = Corpus::new(&args.files, &args.measure)?;
     let progress = Progress::new(json);
     let task = Task {
@@ -49,7 +52,10 @@ pub fn run(args: &Replay, json: bool, output: &Output) -> Result<(), CommandErro
         output.stdout(report + &reading + &left_out(&style, &outcome.skipped))?;
     }
     if task.details {
-        let document = json::document(&outcome, &runs, &prices, &args.measure);
+        let mut document = json::document(&outcome, &runs, &prices, &args.measure);
+        if let Some(exam) = exam {
+            document["exam"] = exam;
+        }
         let text = document.to_string();
         if let Some(path) = &args.output {
             let mut page = Vec::with_capacity(text.len() * 2);
@@ -62,7 +68,7 @@ pub fn run(args: &Replay, json: bool, output: &Output) -> Result<(), CommandErro
             output.stdout(text + "\n")?;
         }
     }
-    Ok(())
+    got_through(&outcome, &runs)
 }
 
 /// Whoever reads the figures has to know what counts as a name in them.
@@ -81,18 +87,10 @@ pub fn jobs(measure: &ReplayMeasure) -> usize {
 }
 
 /// `--prices`.
-pub fn prices(name: &str) -> Result<Prices, CommandError> {
-    if let Some(known) = Prices::named(name) {
-        return Ok(known);
-    }
-    let path = Path::new(name);
-    if name.ends_with(".toml") || path.is_file() {
-        return Prices::from_toml(&Input::text(path)?)
-            .map_err(|error| CommandError::usage(format!("{name}: {error}")));
-    }
-    let all = Prices::all();
-    let known: Vec<&str> = all.iter().map(|prices| prices.name.as_str()).collect();
-    Err(unknown("price table", name, &known).hint("or the path of a TOML file with one"))
+pub fn prices(name: Option<&str>) -> Result<Prices, CommandError> {
+    let prices = name.map(str::to_owned);
+    let said = Settings { prices, ..Settings::default() };
+    Ok(said.over(config::settings()?).prices(&HOST)?)
 }
 
 /// At least one conversation was replayed.
@@ -113,6 +111,23 @@ pub fn enough(outcome: &Outcome, measure: &ReplayMeasure) -> Result<(), CommandE
     ))
     .hint(format!("try --window {}", skipped.longest / 3))
     .hint("or --longer-than 0.8: below that nothing folds, and there is nothing to measure"))
+}
+
+/// An engine that answered for no conversation measures nothing.
+fn got_through(outcome: &Outcome, runs: &[Run]) -> Result<(), CommandError> {
+    let silent = |(run, ran): &(&Run, &Ran)| {
+        run.is_engine() && !ran.each.is_empty() && ran.each.iter().all(|(_, found)| found.is_err())
+    };
+    let Some((run, ran)) = runs.iter().zip(&outcome.results).find(silent) else { return Ok(()) };
+    let why = ran.each.iter().find_map(|(_, found)| found.as_ref().err());
+    Err(CommandError::failed(format!(
+        "--engine {} got through no conversation: {}",
+        run.name,
+        why.map_or("", String::as_str)
+    ))
+    .hint(
+        "it reads a JSON line with `messages` and `window`, and answers with one with `messages`",
+    ))
 }
 
 /// What was left out, in a line each.

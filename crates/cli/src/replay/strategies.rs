@@ -3,15 +3,14 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use midfold::Policy;
 use midfold::core::narrate::{SummaryFailure, SummaryReply, SummaryRequest};
-use midfold::core::replay::{
-    Narrator, Recording, ReplayError, Replayed, Settings, Strategy, replay,
-};
+use midfold::core::policy::EngineName;
+use midfold::core::replay::{Narrator, Recording, ReplayError, Replayed, Strategy};
 use midfold::model::Client;
+use midfold::{Contender, Policy, Replaying, strategy_names};
 
-use crate::args::{Form, Replay};
-use crate::error::{CommandError, unknown};
+use crate::args::Replay;
+use crate::error::CommandError;
 use crate::prepare;
 use crate::replay::engine::{Asking, Engine};
 use crate::summariser;
@@ -21,16 +20,14 @@ pub struct Run {
     /// Its name in tables.
     pub name: String,
     pub window: u64,
-    pub form: &'static str,
     pub kind: Kind,
 }
 
 /// What is replayed.
 pub enum Kind {
-    Raw,
-    Stateless(Box<Policy>),
-    Session(Box<Policy>),
-    /// The same, with a model that narrates.
+    /// A policy, or none.
+    Ours(Contender),
+    /// A policy in a session, with a model that narrates.
     Narrated(Box<Policy>, Arc<Model>),
     /// An engine outside.
     Engine(Engine),
@@ -42,22 +39,34 @@ impl Run {
         matches!(self.kind, Kind::Engine(_))
     }
 
+    /// The history as it is.
+    pub fn is_raw(&self) -> bool {
+        matches!(self.kind, Kind::Ours(Contender::Raw))
+    }
+
+    /// Its form, by name.
+    pub fn form(&self) -> &'static str {
+        match &self.kind {
+            Kind::Ours(contender) => contender.form(),
+            Kind::Narrated(..) => "session",
+            Kind::Engine(_) => "stateless",
+        }
+    }
+
     pub fn replay(
         &self,
         recording: &Recording,
-        settings: &Settings<'_>,
+        replaying: &Replaying<'_>,
         dialect: midfold::DialectKind,
     ) -> Result<Replayed, ReplayError> {
         match &self.kind {
-            Kind::Raw => replay(recording, Strategy::Raw, settings),
-            Kind::Stateless(policy) => replay(recording, Strategy::Stateless(policy), settings),
-            Kind::Session(policy) => replay(recording, Strategy::Session(policy), settings),
+            Kind::Ours(contender) => replaying.run(recording, contender.strategy()),
             Kind::Narrated(policy, model) => {
-                replay(recording, Strategy::Narrated(policy, &**model), settings)
+                replaying.run(recording, Strategy::Narrated(policy, &**model))
             }
             Kind::Engine(engine) => {
                 let mut asking = Asking::new(engine, dialect);
-                replay(recording, Strategy::Outside(&mut asking), settings)
+                replaying.run(recording, Strategy::Outside(&mut asking))
             }
         }
     }
@@ -100,24 +109,30 @@ pub fn runs(args: &Replay) -> Result<Vec<Run>, CommandError> {
     let mut named: Vec<(String, Option<Policy>)> = Vec::new();
     let asked: Vec<&str> =
         match (args.preset.is_empty(), args.policy.is_empty() && args.engine.is_empty()) {
-            (true, true) => all_names(),
+            (true, true) => strategy_names(),
             _ => args.preset.iter().map(String::as_str).collect(),
         };
     for name in asked {
-        named.push(by_name(name)?);
+        named.push((name.to_owned(), midfold::strategy(name)?));
     }
     for path in &args.policy {
-        named.push((file_name(path), Some(prepare::policy(None, Some(path))?)));
+        named.push((file_name(path), Some(prepare::policy_file(path)?)));
     }
     let model = args.model.as_deref().map(|url| Model::new(args, url)).transpose()?.map(Arc::new);
     let mut runs = Vec::new();
     for window in &args.measure.window {
         for (name, policy) in &named {
-            runs.extend(forms(args.form, policy.as_ref()).into_iter().map(|(form, kind)| Run {
+            if let Some(EngineName::Command { command }) = policy.as_ref().map(|p| &p.engine) {
+                let engine = Engine::of(command.clone(), args.engine_timeout)?;
+                let name = name.clone();
+                runs.push(Run { name, window: *window, kind: Kind::Engine(engine) });
+                continue;
+            }
+            let contenders = Contender::forms(policy.as_ref(), args.form.into()).into_iter();
+            runs.extend(contenders.map(|contender| Run {
                 name: name.clone(),
                 window: *window,
-                form,
-                kind,
+                kind: Kind::Ours(contender),
             }));
         }
         if let Some(model) = &model {
@@ -126,43 +141,18 @@ pub fn runs(args: &Replay) -> Result<Vec<Run>, CommandError> {
                 policy.narration.on = true;
                 let kind = Kind::Narrated(Box::new(policy), Arc::clone(model));
                 let name = format!("{name} + model");
-                Some(Run { name, window: *window, form: "session", kind })
+                Some(Run { name, window: *window, kind })
             }));
         }
         for command in &args.engine {
             let engine = Engine::start(command, args.engine_timeout)?;
-            let (name, form) = (engine.name().to_owned(), "stateless");
-            runs.push(Run { name, window: *window, form, kind: Kind::Engine(engine) });
+            let name = engine.name().to_owned();
+            runs.push(Run { name, window: *window, kind: Kind::Engine(engine) });
         }
     }
     Ok(runs)
 }
 
-/// The names that `--preset` knows, in the order in which they are shown.
-pub fn all_names() -> Vec<&'static str> {
-    let presets = Policy::preset_names().into_iter();
-    std::iter::once("raw").chain(Policy::baseline_names()).chain(presets).collect()
-}
-
-fn by_name(name: &str) -> Result<(String, Option<Policy>), CommandError> {
-    if name == "raw" {
-        return Ok((name.to_owned(), None));
-    }
-    let policy = Policy::preset(name).map_err(|_| unknown("strategy", name, &all_names()))?;
-    Ok((name.to_owned(), Some(policy)))
-}
-
 fn file_name(path: &Path) -> String {
     path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
-}
-
-fn forms(form: Form, policy: Option<&Policy>) -> Vec<(&'static str, Kind)> {
-    let Some(policy) = policy else { return vec![("stateless", Kind::Raw)] };
-    let stateless = || ("stateless", Kind::Stateless(Box::new(policy.clone())));
-    let session = || ("session", Kind::Session(Box::new(policy.clone())));
-    match form {
-        Form::Stateless => vec![stateless()],
-        Form::Session => vec![session()],
-        Form::Both => vec![stateless(), session()],
-    }
 }

@@ -8,7 +8,7 @@ use unicode_width::UnicodeWidthStr;
 use crate::output::{Color, Style};
 use crate::replay::chart;
 use crate::replay::line::Line;
-use crate::replay::strategies::{Kind, Run};
+use crate::replay::strategies::Run;
 use crate::replay::work::{About, Outcome, Ran};
 use crate::words::{grouped, number, plural, wrap};
 
@@ -58,7 +58,7 @@ pub fn report(style: &Style, runs: &[Run], outcome: &Outcome, prices: &Prices) -
     out
 }
 
-/// Sorted by at-risk recall; those that are marked are known.
+/// Sorted by at-risk retention; those that are marked are known.
 fn lines<'a>(all: impl Iterator<Item = (&'a Run, &'a Ran)>) -> Vec<Line<'a>> {
     let line = |(run, ran): (&'a Run, &'a Ran)| {
         let sum = &ran.totals;
@@ -69,7 +69,7 @@ fn lines<'a>(all: impl Iterator<Item = (&'a Run, &'a Ran)>) -> Vec<Line<'a>> {
     // What none but the raw history got through says nothing about any of them.
     let through: HashSet<usize> = lines
         .iter()
-        .filter(|line| !matches!(line.run.kind, Kind::Raw))
+        .filter(|line| !line.run.is_raw())
         .flat_map(|line| line.ran.each.iter().filter(|(_, found)| found.is_ok()))
         .map(|(at, _)| *at)
         .collect();
@@ -193,7 +193,7 @@ fn judged(window: u64, prices: &Prices) -> Vec<Column<'static>> {
     };
     let mut columns = vec![
         column("at risk", Best::High, |m| of(m.at_risk), three),
-        column("recall", Best::High, |m| of(m.recall), three),
+        column("retention", Best::High, |m| of(m.recall), three),
         column("rare", Best::High, |m| of(m.rare), three),
         column("rules", Best::High, |m| of(m.rules), three),
         Column {
@@ -330,7 +330,7 @@ fn legend(style: &Style, prices: &Prices, shown: &[&str]) -> String {
             "at risk",
             "of the names (paths, symbols, ids, numbers …) that the agent used next and that are not in the newest 12,000 characters, the share that the context held",
         ),
-        ("recall", "the same of all names of the history"),
+        ("retention", "the same of all names of the history"),
         ("rare", "at risk by a second reader: words that occurred fewer than 5 times"),
         ("rules", "what the user said must, never, always … be done, held word for word"),
         ("mean", "context, in windows"),

@@ -3,14 +3,14 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use midfold::core::replay::{Measures, Prices, Replayed, Settings};
-use midfold::formats::profile;
+use midfold::Replaying;
+use midfold::core::replay::{Measures, Prices, Replayed};
 
 use crate::error::CommandError;
 use crate::replay::corpus::{Corpus, Recorded, Skipped};
 use crate::replay::progress::Progress;
 use crate::replay::rows::{self, EventRow};
-use crate::replay::strategies::{Kind, Run};
+use crate::replay::strategies::Run;
 
 /// What all of it came to.
 pub struct Outcome {
@@ -153,16 +153,8 @@ impl State {
 }
 
 fn one(task: &Task<'_>, recorded: &Recorded, run: &Run) -> Result<Replayed, String> {
-    let recording = &recorded.recording;
-    let rules = profile::rules(&recorded.profile);
     let begun = Instant::now();
     let clock = || u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
-    let settings = Settings {
-        window: run.window,
-        rules: &rules,
-        search: !matches!(run.kind, Kind::Raw),
-        prices: task.prices,
-        clock: Some(&clock),
-    };
-    run.replay(recording, &settings, recorded.dialect).map_err(|error| error.to_string())
+    let replaying = Replaying { window: run.window, prices: task.prices, clock: &clock };
+    run.replay(&recorded.recording, &replaying, recorded.dialect).map_err(|error| error.to_string())
 }

@@ -3,18 +3,18 @@
 use std::path::Path;
 
 use midfold::core::Hash;
-use midfold::core::engine::RecoverError;
-use midfold::formats::overflow::{Diagnosis, diagnose};
-use midfold::store::{Sent, Stored, StoredError};
+use midfold::formats::overflow::Diagnosis;
+use midfold::store::{Sent, Stored};
+use midfold::{Door, Recovered, Refused};
 use serde_json::json;
 
-use super::{list, short};
+use super::text::{list, short};
 use crate::args::{Context, Recover};
 use crate::error::CommandError;
 use crate::host::{self, Host};
 use crate::input::{Input, is_stdin};
 use crate::output::{Color, Output};
-use crate::words::{about, grouped, number, plural};
+use crate::words::{about, number, plural};
 
 pub async fn run(
     args: &Context,
@@ -23,12 +23,12 @@ pub async fn run(
     output: &Output,
 ) -> Result<(), CommandError> {
     let mut stored = host.session(&args.id).await?;
+    if !args.inject.is_empty() || !args.reserve.is_empty() {
+        return super::inject::run(args, stored, json, output).await;
+    }
     let before = stored.row().active;
     let now = host::now();
-    let sent = match stored.context(!args.no_record, now).await {
-        Ok(sent) => sent,
-        Err(error) => return Err(host.failed(error).await),
-    };
+    let sent = stored.context(!args.no_record, now).await?;
     emit(&stored, &sent, before, args.output.as_deref(), json, output)
 }
 
@@ -98,9 +98,6 @@ pub fn body(path: &Path) -> Result<Vec<u8>, CommandError> {
     Ok(Input::load(path)?.bytes.to_vec())
 }
 
-/// Room for a reply, where the session reserves none: less than this is no answer.
-const REPLY: u64 = 1_024;
-
 pub async fn recover(
     args: &Recover,
     body: &[u8],
@@ -109,28 +106,13 @@ pub async fn recover(
     output: &Output,
 ) -> Result<(), CommandError> {
     let mut stored = host.session(&args.id).await?;
-    let now = host::now();
-    let status = match stored.status(now).await {
-        Ok(status) => status,
-        Err(error) => return Err(host.failed(error).await),
-    };
-    let found = diagnose(args.status, body, status.context_tokens, status.context_length);
-    let reply = stored.meta().budget.output_reserve.max(REPLY);
-    let Some(overflow) = found.recovery(reply) else { return Err(no_overflow(&found)) };
     let before = stored.row().active;
-    if let Err(error) = stored.recover(overflow, now).await {
-        return Err(match error {
-            StoredError::Recover(error) => unrecovered(&error),
-            other => host.failed(other).await,
-        });
-    }
-    let sent = match stored.context(true, now).await {
-        Ok(sent) => sent,
-        Err(error) => return Err(host.failed(error).await),
-    };
-    let sent = Sent { folded: stored.row().active.filter(|fold| Some(*fold) != before), ..sent };
+    let refused = Refused { status: args.status, body, reply: 0 };
+    let Recovered { judged, tokens, sent } =
+        midfold::recover(&mut stored, &refused, host::now()).await?;
+    let Some(sent) = sent else { return Err(judged.no_overflow(Door::Command).into()) };
     if !json {
-        output.stderr(&told(&found, status.context_tokens));
+        output.stderr(&told(&judged.diagnosis, tokens));
     }
     emit(&stored, &sent, before, args.output.as_deref(), json, output)
 }
@@ -153,49 +135,5 @@ fn told(found: &Diagnosis, tokens: u64) -> String {
             "the provider did not say why; at about {} tokens it is most likely too long; compacted\n",
             number(tokens)
         ),
-    }
-}
-
-fn no_overflow(found: &Diagnosis) -> CommandError {
-    let (what, advice) = match found {
-        Diagnosis::OutputCap { .. } => ("the room asked for the reply is too large", None),
-        Diagnosis::RateLimit => (
-            "a limit of requests or tokens in a time, or a busy server",
-            Some("wait, then send the same request again"),
-        ),
-        Diagnosis::TierGate => (
-            "long prompts are not part of the plan that pays for it",
-            Some("use another model, or a session with a smaller --window"),
-        ),
-        Diagnosis::Unsupported => {
-            ("a parameter that the model does not know", Some("leave that parameter out"))
-        }
-        Diagnosis::BoundReasoning => (
-            "reasoning that belongs to another model or was changed",
-            Some("send the messages without their reasoning"),
-        ),
-        Diagnosis::ContentPolicy => ("the provider refused what the request says", None),
-        Diagnosis::Malformed => (
-            "the request breaks a rule of the wire format",
-            Some("read the provider's message: a smaller context would be refused as well"),
-        ),
-        _ => (
-            "nothing in it says that the request was too long",
-            Some("show the provider's error to whoever asked"),
-        ),
-    };
-    let room = found.room_for_reply().map(|room| {
-        format!("send it again with at most {} tokens for the reply (max_tokens)", number(room))
-    });
-    CommandError::failed(format!("this is not an overflow: {what}; nothing was compacted"))
-        .maybe_hint(room)
-        .maybe_hint(advice.map(str::to_owned))
-}
-
-fn unrecovered(error: &RecoverError) -> CommandError {
-    let failed = CommandError::failed(grouped(&error.to_string()));
-    match error {
-        RecoverError::StillTooLong => failed.hint("do not send it a third time: show the provider's error; then unpin messages, or use a model with a larger window"),
-        _ => failed.hint("show the provider's error; nothing that may be folded is left"),
     }
 }

@@ -3,12 +3,12 @@
 
 use midfold::core::engine::Status;
 use midfold::core::fold::Entry;
-use midfold::{Fold, NoOp, Outcome};
+use midfold::{CacheCheck, Feedback as Said, Fold, NoOp, Outcome, Size};
 use serde_json::{Value, json};
 
 use crate::output::{Color, Style};
 use crate::page::Page;
-use crate::words::{about, grouped, number, plural};
+use crate::words::{about, grouped, number, plural, printable};
 
 /// A compaction that was done, or would be.
 pub struct Feedback<'a> {
@@ -22,6 +22,8 @@ pub struct Feedback<'a> {
     pub preview: bool,
     /// The fold's number.
     pub number: u64,
+    /// What the provider's cache can read again, where that was asked.
+    pub cache: Option<CacheCheck>,
 }
 
 impl Feedback<'_> {
@@ -32,6 +34,9 @@ impl Feedback<'_> {
             "preview": self.preview,
             "counter": counter,
             "estimate": !exact,
+            "recap": midfold::recap(self.outcome).ok(),
+            "feedback": self.said(),
+            "cache": self.cache,
         });
         let more = match self.outcome {
             Outcome::Folded(fold) => json!({
@@ -55,6 +60,12 @@ impl Feedback<'_> {
             value.extend(more);
         }
         value
+    }
+
+    /// The words of Hermes Agent's manual compression, for hosts that show those.
+    fn said(&self) -> Said {
+        let before = Size { messages: self.before.messages, tokens: self.before.context_tokens };
+        Said::of(self.outcome, before)
     }
 
     pub fn text(&self, style: &Style) -> String {
@@ -93,16 +104,17 @@ impl Feedback<'_> {
             page.field("note", &note);
         }
         page.field("kept", &kept(fold));
-        let role = |name: &str| format!("{name}, {} tokens", number(stand_in(fold)));
-        let instead = match fold.fallback.as_deref() {
-            Some("marker") => "a marker, which says that messages are missing".to_owned(),
-            _ if fold.narrated.is_some() => role("a recap, written by a model"),
-            _ if fold.recap.is_some() => role("a recap, computed from the log"),
-            _ => "nothing: messages were shortened in their place".to_owned(),
-        };
-        page.field("instead", &instead);
+        page.field("instead", &self.said().instead.unwrap_or_default());
         if self.preview {
-            page.field("fold", "none was made: this is a preview");
+            page.field("fold", "this is a preview: nothing was changed");
+            if let Some(check) = &self.cache {
+                crate::compact::cache::show(page, check);
+            }
+            if let Ok(recap) = midfold::recap(self.outcome) {
+                let title = "The model would read this where messages were folded:";
+                let title = page.style.paint(Color::Bold, title);
+                page.text += &format!("\n{title}\n\n{}\n", printable(recap.trim_end()));
+            }
         } else {
             page.field("fold", &format!("{} ({:?})", self.number, fold.id));
             page.field("undo", &format!("midfold session undo {}", self.session));
@@ -115,10 +127,6 @@ impl Feedback<'_> {
             (name, false) => format!("an estimate ({name})"),
         }
     }
-}
-
-fn stand_in(fold: &Fold) -> u64 {
-    fold.recap.as_ref().map_or(0, |recap| recap.tokens)
 }
 
 fn kept(fold: &Fold) -> String {

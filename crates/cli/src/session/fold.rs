@@ -1,7 +1,6 @@
 //! `midfold session compact`, `preview`, `undo`, `pin`, `unpin` and `fork`.
 
-use midfold::store::Stored;
-use midfold::{Fold, Outcome};
+use midfold::{Fold, Outcome, cache_check};
 use serde_json::json;
 
 use super::context::counts_exactly;
@@ -40,19 +39,18 @@ async fn folded(
     let mut stored = host.session(&args.id).await?;
     let now = host::now();
     let focus = args.focus.as_deref();
-    let done = async {
-        let before = stored.status(now).await?;
-        let outcome = match preview {
-            true => stored.preview(focus).await?,
-            false => stored.compact(focus, now).await?,
-        };
-        let folds = stored.folds().await?;
-        Ok((before, outcome, folds))
+    let before = stored.status(now).await?;
+    let outcome = match preview {
+        true => stored.preview(focus).await?,
+        false => stored.compact(focus, now).await?,
     };
-    let (before, outcome, folds) = match done.await {
-        Ok(done) => done,
-        Err(error) => return Err(host.failed(error).await),
-    };
+    let folds = stored.folds().await?;
+    let budget = stored.budget();
+    let session = stored.whole().await?;
+    let budget = session.gate().budget(&budget, session.policy());
+    let check =
+        || cache_check(session.log(), session.policy(), &budget, *session.meter()).ok().flatten();
+    let cache = preview.then(check).flatten();
     let id = match &outcome {
         Outcome::Folded(fold) => Some(fold.id),
         Outcome::Nothing(_) => None,
@@ -65,6 +63,7 @@ async fn folded(
         counter: (&stored.row().new.counter, counts_exactly(&stored)),
         preview,
         number: place as u64 + 1,
+        cache,
     };
     match json {
         true => output.stdout(format!("{}\n", feedback.to_json())),
@@ -79,7 +78,7 @@ pub async fn undo(
     output: &Output,
 ) -> Result<(), CommandError> {
     let mut stored = host.session(&args.id).await?;
-    let folds = folds_of(host, &stored).await?;
+    let folds = stored.folds().await?;
     let active = stored.row().active;
     let target = match &args.fold {
         Some(name) => Some(find(&folds, name, &args.id)?.1.id),
@@ -89,14 +88,8 @@ pub async fn undo(
         return Err(CommandError::failed(format!("session `{}` is not folded", args.id))
             .hint("there is nothing to take back: its context is the whole log"));
     };
-    if let Err(error) = stored.undo(Some(target)).await {
-        let error = host.failed(error).await;
-        return Err(error.hint("only a fold that the context is read through can be taken back: `midfold session status` names it"));
-    }
-    let status = match stored.status(host::now()).await {
-        Ok(status) => status,
-        Err(error) => return Err(host.failed(error).await),
-    };
+    stored.undo(Some(target)).await?;
+    let status = stored.status(host::now()).await?;
     if json {
         let value = json!({ "undone": target, "active": stored.row().active, "messages": status.messages, "tokens": status.context_tokens });
         return output.stdout(format!("{value}\n"));
@@ -112,14 +105,6 @@ pub async fn undo(
         plural(status.messages, "message"),
         words::about(status.context_tokens, counts_exactly(&stored)),
     ))
-}
-
-/// All folds of a session.
-pub async fn folds_of(host: &Host, stored: &Stored) -> Result<Vec<Fold>, CommandError> {
-    match stored.folds().await {
-        Ok(folds) => Ok(folds),
-        Err(error) => Err(host.failed(error).await),
-    }
 }
 
 /// The fold of this number, or whose id starts so; with its number.
@@ -163,20 +148,13 @@ pub async fn pin(
     output: &Output,
 ) -> Result<(), CommandError> {
     let mut stored = host.session(&args.id).await?;
-    let mut before = Vec::new();
-    let done = async {
-        before = stored.whole().await?.pins().to_vec();
-        stored.pin(args.seq, pinned).await?;
-        Ok(stored.whole().await?.pins().to_vec())
-    };
-    let pins: Vec<u32> = match done.await {
-        Ok(pins) => pins,
-        Err(error) => return Err(host.failed(error).await),
-    };
+    let before = stored.whole().await?.pins().to_vec();
+    stored.pin(args.seq, pinned).await?;
+    let pins = stored.whole().await?.pins().to_vec();
     if json {
         return output.stdout(format!("{}\n", json!({ "pins": pins, "changed": pins != before })));
     }
-    let list: Vec<_> = pins.iter().map(|pin| number(u64::from(*pin))).collect();
+    let list: Vec<_> = pins.iter().map(u32::to_string).collect();
     let all = if list.is_empty() { "none".to_owned() } else { list.join(", ") };
     let what = match (pinned, pins == before) {
         (true, false) => "Pinned message",
@@ -184,7 +162,7 @@ pub async fn pin(
         (false, false) => "Unpinned message",
         (false, true) => "Nothing changed: not pinned was message",
     };
-    output.stdout(format!("{what} {}; pinned now: {all}\n", number(args.seq)))
+    output.stdout(format!("{what} {}; pinned now: {all}\n", args.seq))
 }
 
 pub async fn fork(
@@ -207,10 +185,7 @@ pub async fn fork(
         ))
         .hint("--at is a number of messages; without it all of them are taken"));
     }
-    let fork = match stored.fork(&id, args.at, now).await {
-        Ok(fork) => fork,
-        Err(error) => return Err(host.failed(error).await),
-    };
+    let fork = stored.fork(&id, args.at, now).await?;
     let row = fork.row();
     if json {
         let value = json!({ "id": id, "parent": args.id, "events": row.head, "fold": row.active });

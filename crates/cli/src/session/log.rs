@@ -3,8 +3,7 @@
 use midfold::formats::DialectKind;
 use midfold::store::{EventRow, event_text};
 
-use super::fold::folds_of;
-use super::join;
+use super::text::join;
 use crate::args::Log;
 use crate::error::CommandError;
 use crate::fates::Fates;
@@ -27,18 +26,18 @@ pub async fn run(args: &Log, host: &Host, json: bool, output: &Output) -> Result
         return Err(CommandError::failed(format!(
             "session `{}` has no message {}: it has {}",
             args.id,
-            number(args.from),
+            args.from,
             plural(head, "message")
         )));
     }
     let mut rows: Vec<EventRow> = Vec::new();
     let mut next = args.from;
     while next < to {
-        match host.store.events(&args.id, next..to.min(next + AT_ONCE)).await {
-            Ok(page) if page.is_empty() => break,
-            Ok(page) => rows.extend(page),
-            Err(error) => return Err(host.store_failed(error).await),
+        let page = host.store.events(&args.id, next..to.min(next + AT_ONCE)).await?;
+        if page.is_empty() {
+            break;
         }
+        rows.extend(page);
         next += AT_ONCE;
     }
     if json {
@@ -48,7 +47,7 @@ pub async fn run(args: &Log, host: &Host, json: bool, output: &Output) -> Result
         output.stderr("there are no messages yet\n");
         return Ok(());
     }
-    let folds = folds_of(host, &stored).await?;
+    let folds = stored.folds().await?;
     let active = folds.iter().find(|fold| Some(fold.id) == stored.row().active);
     let fates = Fates::new(active);
     let style = output.stdout_style();
@@ -61,7 +60,8 @@ pub async fn run(args: &Log, host: &Host, json: bool, output: &Output) -> Result
     for EventRow { seq, event } in &rows {
         let role = kind.map_or("", |kind| kind.dialect().view(&event.bytes).role.name());
         table.row([
-            number(*seq),
+            // Unlike other figures without a comma: what `recall expand` takes.
+            seq.to_string(),
             number(u64::from(event.turn)),
             role.to_owned(),
             number(u64::from(event.tokens)),

@@ -1,26 +1,25 @@
 //! `midfold session`.
 
 mod append;
+mod change;
 mod context;
 mod feedback;
 mod fold;
+mod inject;
 mod log;
 mod new;
 mod observe;
 mod show;
-
-use bytes::Bytes;
-use midfold::Context;
-use midfold::core::Hash;
+mod text;
 
 use crate::args::{Session, SessionCommand};
 use crate::error::CommandError;
 use crate::host::{Host, Make, block_on};
 use crate::output::Output;
 
-pub use append::{appended, each};
-pub use fold::{find, folds_of};
+pub use fold::find;
 pub use new::create;
+pub use text::short;
 
 pub fn run(args: &Session, json: bool, output: &Output) -> Result<(), CommandError> {
     // Input that cannot be used is no reason to open, or make, a store.
@@ -63,6 +62,13 @@ pub fn run(args: &Session, json: bool, output: &Output) -> Result<(), CommandErr
         SessionCommand::Fork(args) => {
             work.open(async |host| fold::fork(args, host, json, output).await)
         }
+        SessionCommand::Policy(args) => {
+            let policy = change::wanted(args)?;
+            work.open(async |host| change::policy(args, policy, host, json, output).await)
+        }
+        SessionCommand::Model(args) => {
+            work.open(async |host| change::model(args, host, json, output).await)
+        }
         SessionCommand::Status(args) => {
             work.open(async |host| show::status(args, host, json, output).await)
         }
@@ -97,25 +103,4 @@ impl Work<'_> {
             work(&host).await
         })
     }
-}
-
-/// The start of a hash: what people read and type.
-pub fn short(id: Hash) -> String {
-    id.to_hex()[..12].to_owned()
-}
-
-/// The messages of a context as a JSON list, one on each line.
-pub fn list(context: &Context) -> Vec<u8> {
-    join(context.pieces().map(|piece| &piece.bytes))
-}
-
-/// Messages as a JSON list, byte for byte, one after each line break.
-pub fn join<'a>(messages: impl Iterator<Item = &'a Bytes>) -> Vec<u8> {
-    let mut out = vec![b'['];
-    for (at, message) in messages.enumerate() {
-        out.extend_from_slice(if at == 0 { b"\n" } else { b",\n" });
-        out.extend_from_slice(message);
-    }
-    out.extend_from_slice(if out.len() == 1 { b"]\n" } else { b"\n]\n" });
-    out
 }

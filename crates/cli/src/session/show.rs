@@ -6,7 +6,6 @@ use midfold::store::{JobState, SessionRow, Stored};
 use serde_json::json;
 
 use super::context::counts_exactly;
-use super::fold::folds_of;
 use crate::args::{List, Status as Args};
 use crate::error::CommandError;
 use crate::host::{self, Host};
@@ -26,31 +25,20 @@ pub async fn status(
     output: &Output,
 ) -> Result<(), CommandError> {
     let mut stored = host.session(&args.id).await?;
-    let status = match stored.status(host::now()).await {
-        Ok(status) => status,
-        Err(error) => return Err(host.failed(error).await),
-    };
+    let status = stored.status(host::now()).await?;
     if json {
         return output.stdout(pretty(&status)?);
     }
-    let narrates = match stored.whole().await {
-        Ok(session) => session.policy().narration.on,
-        Err(error) => return Err(host.failed(error).await),
-    };
-    let jobs = match host.store.jobs(Some(&args.id), u32::MAX).await {
-        Ok(jobs) => jobs,
-        Err(error) => return Err(host.store_failed(error).await),
-    };
-    let calls = match stored.calls().await {
-        Ok(calls) => calls.len() as u64,
-        Err(error) => return Err(host.failed(error).await),
-    };
-    let folds = folds_of(host, &stored).await?;
+    let narrates = stored.whole().await?.policy().narration.on;
+    let jobs = host.store.jobs(Some(&args.id), u32::MAX).await?;
+    let calls = stored.calls().await?.len() as u64;
+    let folds = stored.folds().await?;
     let style = output.stdout_style();
     let mut page = Page { style: &style, text: String::new() };
     page.title(Color::Bold, &args.id);
     let exact = counts_exactly(&stored);
     context(&mut page, &stored, &status, exact);
+    page.field("policy", &policy(&status));
     page.field("next fold", &due(&status));
     let named = |id| folds.iter().position(|fold| fold.id == id).map_or(0, |at| at as u64 + 1);
     let folded = match status.active_fold {
@@ -65,8 +53,16 @@ pub async fn status(
         None => "none".to_owned(),
     };
     page.field("folds", &folded);
+    let active = folds.iter().find(|fold| Some(fold.id) == status.active_fold);
+    if let Some(recap) = active.and_then(|fold| fold.recap.as_ref()) {
+        let tokens = about(recap.tokens, exact);
+        page.field(
+            "recap",
+            &format!("{tokens} tokens; midfold recall describe {} prints it", args.id),
+        );
+    }
     if !status.pins.is_empty() {
-        let pins: Vec<_> = status.pins.iter().map(|pin| number(u64::from(*pin))).collect();
+        let pins: Vec<_> = status.pins.iter().map(ToString::to_string).collect();
         page.field("pinned", &pins.join(", "));
     }
     let last = match status.last_prompt_tokens {
@@ -107,7 +103,17 @@ fn context(page: &mut Page<'_>, stored: &Stored, status: &Status, exact: bool) {
     page.field("window", &format!("{} tokens{kept}", number(status.context_length)));
 }
 
-fn due(status: &Status) -> String {
+fn policy(status: &Status) -> String {
+    match status.policy_since {
+        Some(events) => {
+            let name = &status.policy;
+            format!("{name}, changed after {}", plural(u64::from(events), "message"))
+        }
+        None => status.policy.clone(),
+    }
+}
+
+pub fn due(status: &Status) -> String {
     let line = number(status.threshold.tokens);
     match status.due {
         Due::Below(line) => {
@@ -190,10 +196,7 @@ pub async fn list(
     let mut count = 0_u64;
     loop {
         let after = rows.last().map(|row| row.new.id.clone());
-        let page = match host.store.sessions(after.as_deref(), AT_ONCE).await {
-            Ok(page) => page,
-            Err(error) => return Err(host.store_failed(error).await),
-        };
+        let page = host.store.sessions(after.as_deref(), AT_ONCE).await?;
         let more = page.len() as u32 == AT_ONCE;
         count += page.len() as u64;
         rows.extend(page);

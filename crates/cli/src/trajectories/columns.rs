@@ -8,11 +8,10 @@ use std::io::{self, BufReader, BufWriter, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use arrow_array::{BooleanArray, RecordBatch};
+use arrow_array::RecordBatch;
 use arrow_schema::{Schema, SchemaRef};
-use arrow_select::filter::filter_record_batch;
 use bytes::Bytes;
-use midfold_arrow::{BatchError, Options, Report, Status, compress_with, output_schema};
+use midfold_arrow::{BatchError, Options, output_schema};
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader,
@@ -24,10 +23,8 @@ use parquet::errors::ParquetError;
 use parquet::file::metadata::{PageIndexPolicy, ParquetMetaDataReader};
 use parquet::file::properties::WriterProperties;
 
-use super::Job;
-use super::files::{Inputs, unreadable};
+use super::files::unreadable;
 use super::lines::Position;
-use super::manifest::Done;
 use crate::error::CommandError;
 
 /// What one line is, for rows that lie in columns: packed pages want more at once.
@@ -40,7 +37,7 @@ const PREFIX: &str = "midfold_";
 /// The columns of all files.
 pub struct Table {
     schema: SchemaRef,
-    output: SchemaRef,
+    pub output: SchemaRef,
     column: Option<String>,
     prefix: String,
 }
@@ -91,7 +88,7 @@ impl Table {
         self.column.as_deref().unwrap_or_default()
     }
 
-    fn options(&self, options: Options) -> Options {
+    pub fn options(&self, options: Options) -> Options {
         Options { column: self.column.clone(), prefix: self.prefix.clone(), ..options }
     }
 
@@ -131,7 +128,7 @@ impl Table {
     }
 
     /// Rows as a small file with its length before it; nothing for no rows.
-    fn part(&self, batch: &RecordBatch) -> Result<Vec<u8>, ParquetError> {
+    pub fn part(&self, batch: &RecordBatch) -> Result<Vec<u8>, ParquetError> {
         const LENGTH: usize = size_of::<u64>();
         if batch.num_rows() == 0 {
             return Ok(Vec::new());
@@ -199,10 +196,10 @@ fn open(path: &Path) -> io::Result<ParquetRecordBatchReaderBuilder<File>> {
 /// Some rows.
 pub struct Chunk {
     /// Where they begin.
-    from: Position,
+    pub from: Position,
     /// Where the next ones begin.
     pub to: Position,
-    batch: RecordBatch,
+    pub batch: RecordBatch,
 }
 
 /// The chunks of some files.
@@ -287,59 +284,5 @@ impl<'a> Chunks<'a> {
             before += rows;
         }
         Ok(false)
-    }
-}
-
-/// All rows of a chunk, as they are written.
-pub fn rows(table: &Table, job: &Job, inputs: &Inputs, chunk: Chunk) -> Result<Done, CommandError> {
-    let path = &inputs.files[chunk.from.file];
-    let options = table.options(Options {
-        settings: job.settings.clone(),
-        ..Options::new(Arc::clone(&job.counter))
-    });
-    let failed = |error: &dyn std::fmt::Display| {
-        CommandError::failed(format!("{}: {error}", path.display()))
-    };
-    let pass = |line: &[u8]| job.summaries.compress(line, &job.settings, &*job.counter);
-    let compressed =
-        compress_with(&chunk.batch, &options, &pass).map_err(|error| failed(&error))?;
-    drop(chunk.batch);
-    let mut done = Done::default();
-    let name = path.display().to_string();
-    let mut kept = Vec::with_capacity(compressed.rows.len());
-    for (at, report) in compressed.rows.iter().enumerate() {
-        let place = ("row", chunk.from.line + at as u64 + 1);
-        kept.push(row(job, &name, place, report, &mut done));
-    }
-    let batch = match kept.iter().all(|kept| *kept) {
-        true => compressed.batch,
-        false => filter_record_batch(&compressed.batch, &BooleanArray::from(kept))
-            .map_err(|error| failed(&error))?,
-    };
-    // What the reader called nullable in one file only is the same for all of them.
-    let batch = RecordBatch::try_new(Arc::clone(&table.output), batch.columns().to_vec())
-        .map_err(|error| failed(&error))?;
-    done.output = table.part(&batch).map_err(|error| failed(&error))?;
-    Ok(done)
-}
-
-/// Takes in what was done with a row; whether it is written.
-fn row(job: &Job, file: &str, place: (&str, u64), report: &Report, done: &mut Done) -> bool {
-    match report {
-        Report::Failed { code, reason } => {
-            done.reject(file, place, code, reason);
-            false
-        }
-        Report::Done { metrics, .. }
-            if report.status() == Status::OverLimit && !job.save_over_limit =>
-        {
-            done.over_limit(file, place, metrics.compressed_tokens);
-            false
-        }
-        Report::Done { metrics, counted, .. } => {
-            done.totals.add(metrics);
-            done.counted += u64::from(*counted);
-            true
-        }
     }
 }

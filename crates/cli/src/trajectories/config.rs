@@ -158,6 +158,20 @@ impl Config {
     }
 }
 
+impl Config {
+    /// The first turns that stay, by name.
+    pub fn protect(&self) -> Vec<String> {
+        let turns = [
+            ("system", self.first_system),
+            ("human", self.first_human),
+            ("gpt", self.first_gpt),
+            ("tool", self.first_tool),
+        ];
+        let kept = turns.into_iter().filter(|(_, kept)| kept.unwrap_or(true));
+        kept.map(|(turn, _)| turn.to_owned()).collect()
+    }
+}
+
 struct File<'a> {
     name: &'a str,
     whole: &'a Map<String, Value>,
@@ -216,6 +230,24 @@ impl File<'_> {
         CommandError::usage(format!("{}: {section}.{key} is {what}", self.name))
     }
 
+    /// The turns that open a row, where the file lets them go, and they stay because a later one is
+    /// kept.
+    fn shadowed(&self) -> Option<String> {
+        const TURNS: [&str; 4] = ["first_system", "first_human", "first_gpt", "first_tool"];
+        let kept = |key| self.get::<bool>("protected_turns", key).ok().flatten().unwrap_or(true);
+        let last = TURNS.iter().rposition(|key| kept(key))?;
+        let first = &TURNS[..last.min(2)];
+        let let_go: Vec<&str> = first.iter().filter(|key| !kept(key)).copied().collect();
+        let of = TURNS[last];
+        (!let_go.is_empty()).then(|| {
+            let names = let_go.join(", ");
+            format!(
+                "without effect where {of} is kept, since all turns before it stay: {names} = false \
+                 (set protected_turns.{of} = false, too)"
+            )
+        })
+    }
+
     /// What is in the file and does nothing. `asked`: a model writes the summaries.
     fn notes(&self, asked: bool) -> Vec<String> {
         let mut idle = Vec::new();
@@ -249,6 +281,7 @@ impl File<'_> {
             let named = named.join(", ");
             notes.push(format!("without effect, since -o names the output: {named}"));
         }
+        notes.extend(self.shadowed());
         if !unknown.is_empty() {
             notes.push(format!("unknown in {}: {}", self.name, unknown.join(", ")));
         }
@@ -343,5 +376,10 @@ metrics:
         let notes =
             Config::parse("a.yaml", "compression: {target: 5}\nmine: 1", false).unwrap().notes;
         assert_eq!(notes, ["unknown in a.yaml: compression.target, mine"]);
+        let text = "protected_turns: {first_system: false, first_human: true}";
+        let notes = Config::parse("a.yaml", text, false).unwrap().notes;
+        assert!(notes[0].contains("first_system = false") && notes.len() == 1, "{notes:?}");
+        let text = "protected_turns: {first_system: false, first_human: false, first_gpt: false, first_tool: false}";
+        assert!(Config::parse("a.yaml", text, false).unwrap().notes.is_empty());
     }
 }

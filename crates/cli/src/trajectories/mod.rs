@@ -3,9 +3,12 @@
 
 mod cache;
 #[cfg(feature = "parquet")]
+mod column_rows;
+#[cfg(feature = "parquet")]
 mod columns;
 mod config;
 mod files;
+mod job;
 mod lines;
 mod lock;
 mod manifest;
@@ -18,39 +21,20 @@ mod work;
 use std::sync::Arc;
 use std::time::Instant;
 
-use midfold::Counter;
-use midfold::core::trajectory::{Limits, Placement, Protect};
-use midfold::formats::trajectory::{Settings, Trainer};
+use midfold::{Counter, ROW_TOKENIZER, RowSettings, tokenizer};
 
 use crate::args::Trajectories;
-use crate::error::{CommandError, unknown};
+use crate::error::CommandError;
 use crate::host::now;
 use crate::output::{Color, Output};
-use crate::prepare;
+use crate::prepare::HOST;
 use config::Config;
 use files::{Inputs, Kind, Paths};
+use job::Job;
 use lock::Lock;
 use manifest::{Manifest, Sink};
-use passes::{Asked, Options, Summaries};
+use passes::{Options, Summaries};
 use publish::{Format, publish};
-
-/// How rows are counted where nothing tells.
-const TOKENIZER: &str = "o200k";
-
-/// Everything that a run is told.
-struct Job {
-    settings: Settings,
-    /// Rows that do not fit after all are written; if not, rejected.
-    save_over_limit: bool,
-    counter: Arc<dyn Counter>,
-    workers: usize,
-    /// Bytes that are read at once.
-    chunk: usize,
-    summaries: Summaries,
-    /// What asking a model for them came to.
-    asked: Option<Asked>,
-    format: Format,
-}
 
 pub fn run(args: &Trajectories, json: bool, output: &Output) -> Result<(), CommandError> {
     let config = match &args.config {
@@ -104,10 +88,25 @@ pub fn run(args: &Trajectories, json: bool, output: &Output) -> Result<(), Comma
     }
     paths.clear();
     if json {
-        return output.stdout(document.to_string() + "\n");
+        output.stdout(document.to_string() + "\n")?;
+    } else {
+        output.stderr(&report::text(&style, &manifest, &job, &paths, resumed, begun.elapsed()));
     }
-    output.stderr(&report::text(&style, &manifest, &job, &paths, resumed, begun.elapsed()));
-    Ok(())
+    some_rows(&manifest, &paths)
+}
+
+/// A file of which no line is a row was meant for something else.
+fn some_rows(manifest: &Manifest, paths: &Paths) -> Result<(), CommandError> {
+    let totals = &manifest.totals;
+    if totals.trajectories > 0 || totals.failed == 0 {
+        return Ok(());
+    }
+    Err(CommandError::failed(format!(
+        "none of the {} rows could be read; {} says why of each",
+        totals.failed,
+        paths.rejects.display()
+    ))
+    .hint("a row is a JSON object with `conversations` or `messages`, one a line"))
 }
 
 /// What the command line and the file say together, and what has to be said about it.
@@ -116,38 +115,23 @@ fn job(
     config: &Config,
     inputs: &Inputs,
 ) -> Result<(Job, Option<String>), CommandError> {
-    let trainer = args.trainer.as_deref().map(trainer).transpose()?;
-    let placement = match (&args.placement, trainer) {
-        (Some(name), _) => placement(name)?,
-        (None, Some(Trainer::LlamaFactory)) => Placement::MergeIntoPreviousObservation,
-        (None, Some(Trainer::Trl)) => Placement::UserMessage,
-        (None, None) => Placement::HumanTurn,
-    };
     let (counter, note) = counter(args.tokenizer.as_deref(), config)?;
-    let default = Limits::default();
-    let limits = Limits {
-        target: args.target_tokens.or(config.target).unwrap_or(default.target),
-        summary: args.summary_tokens.or(config.summary).unwrap_or(default.summary),
-        keep_last: args.keep_last.or(config.keep_last).unwrap_or(default.keep_last),
-        protect: Protect {
-            system: config.first_system.unwrap_or(true),
-            human: config.first_human.unwrap_or(true),
-            gpt: config.first_gpt.unwrap_or(true),
-            tool: config.first_tool.unwrap_or(true),
-        },
-        placement,
-        skip_under_target: config.skip_under_target.unwrap_or(true),
-    };
-    let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    let workers = args.workers.map(usize::from).or(config.workers).unwrap_or_else(cores);
-    let settings = Settings {
-        limits,
+    let settings = RowSettings {
+        target: args.target_tokens.or(config.target),
+        summary: args.summary_tokens.or(config.summary),
+        keep_last: args.keep_last.or(config.keep_last),
+        placement: args.placement.clone(),
+        trainer: args.trainer.clone(),
+        protect: Some(config.protect()),
         notice: args.notice.clone().or_else(|| config.notice.clone()),
         row_metrics: args.row_metrics || config.row_metrics,
-        trainer,
         count_all: args.count_all,
-        aligned: args.align.clone(),
+        align: args.align.clone(),
+        fold_all: config.skip_under_target == Some(false),
     };
+    let settings = settings.settings()?;
+    let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let workers = args.workers.map(usize::from).or(config.workers).unwrap_or_else(cores);
     let save_over_limit = config.save_over_limit.unwrap_or(true);
     let workers = workers.max(1);
     let chunk = args.chunk_bytes;
@@ -193,35 +177,25 @@ fn format(args: &Trajectories, inputs: &Inputs) -> Result<Format, CommandError> 
     }
 }
 
-fn placement(name: &str) -> Result<Placement, CommandError> {
-    let known = Placement::ALL.map(Placement::name);
-    Placement::from_name(name).ok_or_else(|| unknown("placement", name, &known))
-}
-
-fn trainer(name: &str) -> Result<Trainer, CommandError> {
-    let known = Trainer::ALL.map(Trainer::name);
-    Trainer::from_name(name).ok_or_else(|| unknown("trainer", name, &known))
-}
-
 /// The counter that was asked for here; else the one that the file names, if there is such a one.
 fn counter(
     asked: Option<&str>,
     config: &Config,
 ) -> Result<(Arc<dyn Counter>, Option<String>), CommandError> {
     if let Some(name) = asked {
-        return Ok((prepare::tokenizer(name)?, None));
+        return Ok((tokenizer(name, &HOST)?, None));
     }
     let Some(name) = &config.tokenizer else {
-        return Ok((prepare::tokenizer(TOKENIZER)?, None));
+        return Ok((tokenizer(ROW_TOKENIZER, &HOST)?, None));
     };
     let family = config::family(name);
-    if let Some(counter) = family.and_then(|family| prepare::tokenizer(family).ok()) {
+    if let Some(counter) = family.and_then(|family| tokenizer(family, &HOST).ok()) {
         return Ok((counter, None));
     }
     if std::path::Path::new(name).is_file() {
-        return Ok((prepare::tokenizer(name)?, None));
+        return Ok((tokenizer(name, &HOST)?, None));
     }
-    let counter = prepare::tokenizer(midfold::tokens::for_model(name))?;
+    let counter = tokenizer(midfold::tokens::for_model(name), &HOST)?;
     let note = format!(
         "this build has no tokenizer `{name}`: rows are counted with {}. For exact counts give its \
          tokenizer.json with --tokenizer",

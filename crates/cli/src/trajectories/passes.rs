@@ -4,7 +4,6 @@
 //! there. Planning and asking go on side by side; applying begins when all was asked.
 
 use std::collections::{HashMap, HashSet};
-use std::io::{IsTerminal, Write, stderr};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -12,7 +11,7 @@ use std::time::Duration;
 use midfold::Counter;
 use midfold::core::Hash;
 use midfold::core::budget::Ratio;
-use midfold::core::narrate::{FailureClass, SummaryFailure, SummaryReply, SummaryRequest, Verdict};
+use midfold::core::narrate::{FailureClass, SummaryFailure, SummaryReply, SummaryRequest};
 use midfold::formats::trajectory::{
     Ask, Compressed, Folding, Planned, RowError, Settings, Spent, compress, plan_row,
 };
@@ -23,10 +22,10 @@ use tokio::time::{Instant, sleep_until};
 
 use super::cache::Cache;
 use super::config::Config;
-use super::report::EVERY;
 use crate::args::Trajectories;
 use crate::error::CommandError;
 use crate::host::block_on;
+use crate::output::{EVERY, Progress};
 use crate::summariser::Model;
 use crate::words::number;
 
@@ -280,8 +279,7 @@ impl Written {
             return folding.finish(None, &spent, settings, counter);
         };
         let judged = folding.judge(&self.ask, &reply, counter);
-        let refused =
-            judged.as_ref().err().map(|(verdict, _): &(Verdict, String)| verdict.as_str());
+        let refused = judged.as_ref().err().map(|refused| refused.verdict.as_str());
         let calls = u64::from(reply.calls.max(1));
         let spent = Spent { calls, errors: calls - 1, refused: refused.map(str::to_owned) };
         folding.finish(judged.as_ref().ok(), &spent, settings, counter)
@@ -331,7 +329,7 @@ async fn summarise(
 ) -> Result<(), CommandError> {
     let room = Arc::new(Semaphore::new(options.concurrency.max(1)));
     let between = options.per_minute.map(|calls| Duration::from_secs(60) / calls.max(1));
-    let seen = !options.quiet && stderr().is_terminal();
+    let line = Progress::new(options.quiet);
     let mut next = Instant::now();
     let mut work = JoinSet::new();
     while let Some(request) = wanted.recv().await {
@@ -356,8 +354,8 @@ async fn summarise(
             };
             let mut state = shared.lock();
             state.answered(&request.id, &answer);
-            if seen {
-                state.show();
+            if line.is_shown() {
+                state.show(line);
             }
             drop((state, permit));
             kept
@@ -366,9 +364,7 @@ async fn summarise(
     while let Some(done) = work.join_next().await {
         done.unwrap_or(Ok(()))?;
     }
-    if seen {
-        let _ = write!(stderr().lock(), "\r\x1b[2K");
-    }
+    line.end();
     Ok(())
 }
 
@@ -392,19 +388,18 @@ impl State {
     }
 
     /// Writes the line over.
-    fn show(&mut self) {
+    fn show(&mut self, line: Progress) {
         if self.shown.is_some_and(|shown| shown.elapsed() < EVERY) {
             return;
         }
         self.shown = Some(Instant::now());
         let Asked { spans, answers, errors, .. } = &self.told;
-        let _ = write!(
-            stderr().lock(),
-            "\r\x1b[2K{} of {} spans answered, {} calls failed",
+        line.say(&format!(
+            "{} of {} spans answered, {} calls failed",
             number(*answers),
             number(*spans),
             number(*errors)
-        );
+        ));
     }
 
     fn fail(&mut self, key: Hash, class: FailureClass) {

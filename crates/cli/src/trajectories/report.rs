@@ -1,23 +1,19 @@
 //! What a run came to: the line while it runs, the summary, the metrics file.
 
-use std::io::{IsTerminal, Write, stderr};
 use std::time::{Duration, Instant};
 
 use midfold::core::trajectory::Distribution;
 use serde_json::{Value, json};
 
-use super::Job;
 use super::files::{Inputs, Paths};
+use super::job::Job;
 use super::manifest::Manifest;
-use crate::output::{Color, Style};
+use crate::output::{self, Color, EVERY, Style};
 use crate::words::{number, plural};
-
-/// How often the line is written.
-pub const EVERY: Duration = Duration::from_millis(200);
 
 /// A line that is written over; nothing where nobody looks.
 pub struct Progress {
-    shown: bool,
+    line: output::Progress,
     bytes: Option<u64>,
     /// Bytes of the files before each one.
     before: Vec<u64>,
@@ -34,7 +30,7 @@ impl Progress {
             sum - size
         });
         let mut progress = Self {
-            shown: !quiet && stderr().is_terminal(),
+            line: output::Progress::new(quiet),
             bytes: inputs.bytes,
             before: before.collect(),
             begun: Instant::now(),
@@ -51,7 +47,7 @@ impl Progress {
     }
 
     pub fn show(&mut self, manifest: &Manifest) {
-        if !self.shown || self.last.is_some_and(|last| last.elapsed() < EVERY) {
+        if !self.line.is_shown() || self.last.is_some_and(|last| last.elapsed() < EVERY) {
             return;
         }
         self.last = Some(Instant::now());
@@ -73,14 +69,12 @@ impl Progress {
                 duration(Duration::from_secs_f64(left))
             );
         }
-        let _ = write!(stderr().lock(), "\r\x1b[2K{line}");
+        self.line.say(&line);
     }
 
     /// Clears the line.
     pub fn end(&self) {
-        if self.shown {
-            let _ = write!(stderr().lock(), "\r\x1b[2K");
-        }
+        self.line.end();
     }
 }
 

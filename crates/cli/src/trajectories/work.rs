@@ -7,15 +7,15 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Mutex, PoisonError};
 
-use super::Job;
-#[cfg(feature = "parquet")]
-use super::columns;
 use super::files::{Inputs, Paths, unreadable, unwritable};
+use super::job::Job;
 use super::lines::{self, Chunks, LONGEST, Position};
 use super::manifest::{Done, Manifest, Sink};
 use super::packed;
 use super::publish::Format;
 use super::report::Progress;
+#[cfg(feature = "parquet")]
+use super::{column_rows, columns};
 use crate::error::CommandError;
 
 /// Chunks in flight for each worker.
@@ -184,7 +184,7 @@ fn write(
 #[cfg(feature = "parquet")]
 fn rows_of(job: &Job, inputs: &Inputs, chunk: columns::Chunk) -> Result<Done, CommandError> {
     let Format::Parquet(table) = &job.format else { return Ok(Done::default()) };
-    columns::rows(table, job, inputs, chunk)
+    column_rows::rows(table, job, inputs, chunk)
 }
 
 /// All rows of a chunk, as they are written.

@@ -55,7 +55,7 @@ fn figures(tuned: &Tuned<'_>) -> String {
     let (Some(base), Some(other)) = both else { return String::new() };
     let pair = |of: &dyn Fn(&Measures) -> f64| format!("{:.3} → {:.3}", of(base), of(other));
     format!(
-        "{place}: at-risk recall {}, recall {}, cost {}, mean context {}, folds {} → {}.",
+        "{place}: at-risk retention {}, retention {}, cost {}, mean context {}, folds {} → {}.",
         pair(&|m| m.at_risk.ratio()),
         pair(&|m| m.recall.ratio()),
         pair(&|m| report::cost(tuned, m)),

@@ -4,61 +4,24 @@
 mod file;
 mod json;
 mod report;
+mod tuned;
 mod work;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use midfold::Policy;
-use midfold::core::replay::Measures;
-use midfold::core::tune::{Found, Pair, Plan, Prefer, Verdict, judge, search};
+use midfold::core::tune::{Pair, Plan, Prefer, judge, search};
 
 use crate::args::{Tune, Wish};
 use crate::error::CommandError;
 use crate::output::Output;
 use crate::replay::{self, Corpus, Outcome, Progress};
-use crate::tune::work::{Bench, Half};
-
-/// The preset that everything is held against.
-const BASE: &str = "default";
-
-/// Everything that is said about a search.
-struct Tuned<'a> {
-    args: &'a Tune,
-    bench: &'a Bench<'a>,
-    base: &'a Policy,
-    /// What is wanted.
-    prefer: Prefer,
-    /// Cost is that by the chosen prices.
-    priced: bool,
-    searched: Half,
-    held: Half,
-    found: Found,
-    /// The base and the chosen policy on the conversations held out.
-    on_held: Option<(Measures, Option<Measures>)>,
-    verdict: Verdict,
-    /// Conversations that `default` cannot replay.
-    left_out: Vec<String>,
-}
-
-impl Tuned<'_> {
-    /// The policy to use.
-    fn policy(&self) -> Policy {
-        let mut policy = match self.verdict {
-            Verdict::Better { .. } => self.found.trials[self.found.chosen].policy.clone(),
-            _ => return self.base.clone(),
-        };
-        "tuned".clone_into(&mut policy.name);
-        policy
-    }
-
-    fn is_better(&self) -> bool {
-        matches!(self.verdict, Verdict::Better { .. })
-    }
-}
+use crate::tune::tuned::{BASE, Tuned};
+use crate::tune::work::Bench;
 
 pub fn run(args: &Tune, json: bool, output: &Output) -> Result<(), CommandError> {
     let base = Policy::preset(BASE).map_err(|error| CommandError::failed(error.to_string()))?;
-    let prices = replay::prices(&args.measure.prices)?;
+    let prices = replay::prices(args.measure.prices.as_deref())?;
     let corpus = Corpus::new(&args.files, &args.measure)?;
     let progress = Progress::new(json);
     let read = Bench::read(corpus, &args.measure, &prices, &progress);

@@ -5,8 +5,8 @@ use midfold::core::tune::{Gain, KNOBS, Point, Prefer, Trial, Verdict, changes};
 
 use crate::output::{Color, Style};
 use crate::table::Table;
+use crate::tune::tuned::{BASE, Tuned};
 use crate::tune::work::Half;
-use crate::tune::{BASE, Tuned};
 use crate::words::{number, plural, wrap};
 
 /// Most points of the front that are listed.
@@ -34,9 +34,9 @@ pub fn report(style: &Style, tuned: &Tuned<'_>) -> String {
 /// What is wanted, in words.
 pub fn wish(prefer: Prefer) -> &'static str {
     match prefer {
-        Prefer::Recall => "the best at-risk recall at no more than the cost of `default`",
-        Prefer::Cost => "the least cost at no less than the at-risk recall of `default`",
-        Prefer::Balance => "the most at-risk recall less cost",
+        Prefer::Recall => "the best at-risk retention at no more than the cost of `default`",
+        Prefer::Cost => "the least cost at no less than the at-risk retention of `default`",
+        Prefer::Balance => "the most at-risk retention less cost",
     }
 }
 
@@ -105,7 +105,7 @@ fn listed(tuned: &Tuned<'_>) -> Vec<usize> {
     listed
 }
 
-const FIGURES: [&str; 7] = ["at risk", "recall", "rare", "rules", "mean", "cost", "folds"];
+const FIGURES: [&str; 7] = ["at risk", "retention", "rare", "rules", "mean", "cost", "folds"];
 
 fn three(value: f64) -> String {
     format!("{value:.3}")
@@ -199,7 +199,7 @@ fn letter(listed: &[usize], trial: usize) -> char {
     place.and_then(|place| (b'a'..=b'z').nth(place)).map_or('?', char::from)
 }
 
-/// At-risk recall (up) against cost (right): every policy that was tried, the front by letters.
+/// At-risk retention (up) against cost (right): every policy that was tried, the front by letters.
 fn picture(style: &Style, tuned: &Tuned<'_>, listed: &[usize]) -> String {
     let shown = |trial: &&Trial| trial.total.is_some();
     let points: Vec<Point> = tuned.found.trials.iter().filter(shown).map(|t| t.point).collect();
@@ -249,7 +249,7 @@ fn picture(style: &Style, tuned: &Tuned<'_>, listed: &[usize]) -> String {
     }
     let axis = format!("        └{}", "─".repeat(width + 1));
     let scale = format!("         {left:<.3}{right:>room$.3}", room = width.saturating_sub(4));
-    let about = "          up: at-risk recall, right: cost; D `default`, · other policies";
+    let about = "          up: at-risk retention, right: cost; D `default`, · other policies";
     out + &style.paint(Color::Dim, &format!("{axis}\n{scale}\n{about}\n"))
 }
 
@@ -401,9 +401,9 @@ fn held(style: &Style, tuned: &Tuned<'_>) -> String {
 pub fn sentence(tuned: &Tuned<'_>) -> String {
     let gained = |gain: &Gain| {
         let what = match tuned.prefer {
-            Prefer::Recall => format!("at-risk recall {}", signed(gain.by)),
+            Prefer::Recall => format!("at-risk retention {}", signed(gain.by)),
             Prefer::Cost => format!("cost {}", signed(-gain.by)),
-            Prefer::Balance => format!("at-risk recall less cost {}", signed(gain.by)),
+            Prefer::Balance => format!("at-risk retention less cost {}", signed(gain.by)),
         };
         format!("{what}, noise ±{:.3}", gain.noise)
     };

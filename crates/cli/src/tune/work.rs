@@ -144,6 +144,7 @@ impl<'a> Bench<'a> {
                 search: false,
                 prices: self.prices,
                 clock: None,
+                watch: None,
             };
             let found = replay(&recorded.recording, Strategy::Stateless(policy), &settings);
             sum.add(&found.map_err(|error| error.to_string())?.measures);

@@ -1,6 +1,6 @@
 //! One clear error for each thing that can be wrong.
 
-use crate::{folder, midfold, regex_of, sees};
+use crate::{folder, midfold, regex_of, run, sees};
 
 #[test]
 fn files() {
@@ -82,6 +82,77 @@ fn outputs() {
     let inside = tmp.join("no/such/out.json").display().to_string();
     sees!("output-nowhere", ["compact", "fixtures/openai-chat.json", "-o", &inside]);
     sees!("preview-output", ["compact", "fixtures/openai-chat.json", "--preview", "-o", "x"]);
+}
+
+/// The command fails with this code, and its error says this.
+fn refused(args: &[&str], code: i32, says: &[&str]) {
+    let output = run(args, b"");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(code), "{args:?}: {stderr}");
+    let text = stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("error: "), "{args:?}: {text}");
+    for part in says {
+        assert!(text.contains(part), "{args:?}: {part:?} is not in {text}");
+    }
+}
+
+#[test]
+fn what_holds_no_message_is_refused() {
+    let tmp = folder("bad-messages");
+    let write = |name: &str, text: &str| {
+        std::fs::write(tmp.join(name), text).unwrap();
+        tmp.join(name).display().to_string()
+    };
+    let numbers = write("numbers.json", r#"{"messages": [1, 2]}"#);
+    for command in ["compact", "inspect"] {
+        refused(&[command, &numbers], 1, &["numbers.json", "line 1", "`1`", "\"role\""]);
+    }
+    let text = write("text.json", r#"{"messages": "x"}"#);
+    refused(&["compact", &text], 1, &["text.json", "whose `messages` is no list", "hint"]);
+    let csv = write("rows.csv", "a,b\n1,2\n");
+    let out = tmp.join("out.jsonl").display().to_string();
+    refused(&["trajectories", &csv, "-o", &out], 1, &["none of the 2 rows", "out.rejects", "hint"]);
+}
+
+#[test]
+fn a_share_above_one_is_refused() {
+    let path = folder("bad-share").join("share.toml");
+    std::fs::write(&path, "base = \"default\"\n[tail]\nratio = 7\n").unwrap();
+    let path = path.display().to_string();
+    let says = ["share.toml", "ratio", "7 is no share", "0.3"];
+    refused(&["compact", "fixtures/openai-chat.json", "--policy", &path], 2, &says);
+}
+
+#[test]
+fn an_engine_that_never_answers_is_refused() {
+    let args = ["replay", "examples/coding-session.jsonl", "--window", "4k", "--engine", "false"];
+    refused(
+        &args,
+        1,
+        &["--engine false got through no conversation", "exit status: 1", "messages"],
+    );
+}
+
+#[test]
+fn one_file_cannot_be_two() {
+    let tmp = folder("one-file").join("x.json").display().to_string();
+    let args = ["compact", "fixtures/openai-chat.json", "-o", &tmp, "--record", &tmp];
+    refused(&args, 2, &["-o and --record both write", "x.json"]);
+    assert!(!std::path::Path::new(&tmp).exists());
+}
+
+#[test]
+fn messages_to_keep_are_kept_or_refused() {
+    let file = "examples/coding-session.jsonl";
+    for preset in ["default", "hermes", "head-tail"] {
+        let args = ["compact", file, "--preset", preset, "--window", "24k", "--keep-last", "9"];
+        let sent = crate::stdout(&args, b"");
+        let whole = std::fs::read_to_string(crate::root().join(file)).unwrap();
+        let last: Vec<&str> = whole.trim_end().lines().rev().take(9).collect();
+        assert!(last.iter().all(|line| sent.contains(line)), "{preset}");
+    }
+    let args = ["compact", file, "--window", "8k", "--keep-last", "60"];
+    refused(&args, 1, &["--keep-last 60 does not fit", "8,000", "--keep-last "]);
 }
 
 #[cfg(unix)]

@@ -75,6 +75,8 @@ fn messages() {
     shown!("append-foreign", store, append, block);
     let chat = br#"{"role":"tool","tool_call_id":"a","content":"x"}"#;
     shown!("append-foreign-chat", store, ["session", "append", "claude", "-"], chat);
+    let alien = br#"[{"role":"user","content":"hi"},{"role":"alien","content":"hi"}]"#;
+    shown!("append-alien", store, append, alien);
     shown!("append-missing-file", store, ["session", "append", "s", "no/such.json"]);
     // None of it left anything behind.
     shown!("append-nothing", store, ["session", "log", "s", "--json"]);

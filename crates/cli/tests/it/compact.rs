@@ -1,6 +1,7 @@
 //! `midfold compact`.
 
 use std::fs;
+use std::path::Path;
 
 use serde_json::Value;
 
@@ -68,6 +69,8 @@ fn every_shape_is_readable_again() {
         "openai-chat.jsonl",
         "openai-responses.json",
         "anthropic.json",
+        "gemini.json",
+        "bedrock.json",
         "sharegpt.jsonl",
         "claude-code.jsonl",
         "codex.jsonl",
@@ -79,7 +82,7 @@ fn every_shape_is_readable_again() {
         "hostile.jsonl",
     ];
     for name in names {
-        for to in [None, Some("openai-chat"), Some("anthropic")] {
+        for to in [None, Some("openai-chat"), Some("anthropic"), Some("gemini"), Some("bedrock")] {
             let once = tmp.join(format!("{name}.{}", to.unwrap_or("same"))).display().to_string();
             let fixture = format!("fixtures/{name}");
             let mut args = vec!["compact", &fixture, "-o", &once, "--tokenizer", "chars:4"];
@@ -127,6 +130,70 @@ fn json_has_messages_fold_and_problems() {
     assert!(json(&stdout(&["compact", "-", "--json"], tools))["tools"].is_array());
     let preview = json(&stdout(&["compact", SESSION, "--preview", "--json"], b""));
     assert!(preview.get("messages").is_none() && preview["fold"]["entries"].is_array());
+}
+
+#[test]
+fn the_recap_can_be_seen() {
+    let args = ["compact", SESSION, "--show-recap", "--preset", "head-tail"];
+    sees!("show-recap", args);
+    sees!("show-recap-none", ["compact", "fixtures/openai-chat.json", "--show-recap"]);
+    sees!("show-recap-several", ["compact", "fixtures/tau-bench.json", "--show-recap"]);
+    sees!("show-recap-stdout", ["compact", SESSION, "--show-recap", "-o", "-"]);
+    sees!("show-recap-preview", ["compact", SESSION, "--show-recap", "--preview"]);
+}
+
+#[test]
+fn the_recap_that_is_shown_is_the_one_in_the_context() {
+    let tmp = folder("show-recap");
+    let file = tmp.join("out.jsonl").display().to_string();
+    for preset in ["default", "lean", "head-tail"] {
+        let args = ["compact", SESSION, "--window", "32k", "--preset", preset];
+        let alone = run(&[&args[..], &["--show-recap"]].concat(), b"");
+        assert!(alone.stderr.is_empty() && !Path::new(&file).exists(), "{preset}");
+        let both = run(&[&args[..], &["--show-recap", "-o", &file]].concat(), b"");
+        assert_eq!(alone.stdout, both.stdout, "{preset}");
+        assert!(String::from_utf8(both.stderr).unwrap().contains("middle message(s)"));
+        assert_eq!(fs::read_to_string(&file).unwrap(), stdout(&args, b""), "{preset}");
+        let recap = String::from_utf8(alone.stdout).unwrap();
+        let sent = fs::read_to_string(&file).unwrap();
+        let held = |line: &str| json(line)["content"].as_str().map(str::trim) == Some(recap.trim());
+        assert_eq!(sent.lines().filter(|line| held(line)).count(), 1, "{preset}");
+        for more in [&["--json"][..], &["--json", "--preview"], &["--json", "--show-recap"]] {
+            let found = json(&stdout(&[&args[..], more].concat(), b""));
+            assert_eq!(found["recap"].as_str().unwrap().trim(), recap.trim(), "{preset} {more:?}");
+            assert_eq!(found.get("messages").is_some(), more.len() == 1, "{preset} {more:?}");
+        }
+        let preview = stdout(&[&args[..], &["--preview"]].concat(), b"");
+        assert!(preview.contains(recap.trim()), "{preset}");
+        assert!(preview.contains(&format!("preset       {preset}")), "{preset}");
+        fs::remove_file(&file).unwrap();
+    }
+    let anthropic = ["compact", SESSION, "--to", "anthropic", "--window", "32k", "--show-recap"];
+    assert!(stdout(&anthropic, b"").starts_with("## Conversation Summary"));
+}
+
+#[test]
+fn a_recap_keeps_the_numbers_of_the_messages_when_it_is_compacted_again() {
+    let tmp = folder("numbers");
+    let original = fs::read_to_string(root().join(SESSION)).unwrap();
+    let original: Vec<&str> = original.lines().collect();
+    let (mut held, mut from) = (String::new(), 0);
+    let file = tmp.join("held.jsonl").display().to_string();
+    for (round, upto) in [120, 200, original.len()].into_iter().enumerate() {
+        held += &(original[from..upto].join("\n") + "\n");
+        from = upto;
+        fs::write(&file, &held).unwrap();
+        let recap = stdout(&["compact", &file, "--window", "32k", "--show-recap"], b"");
+        let asked = recap.lines().filter_map(|line| line.strip_prefix('@')?.split_once(" user: "));
+        let is_right = |(number, text): &(&str, &str)| {
+            let text: String = text.chars().take_while(|c| *c != '…').take(20).collect();
+            original[number.parse::<usize>().unwrap()].contains(&text)
+        };
+        let (right, wrong): (Vec<_>, Vec<_>) = asked.partition(is_right);
+        // The request that stayed in a round is folded in the next: nothing tells its number then.
+        assert!(right.len() > wrong.len() && wrong.len() <= round, "{round}: {wrong:?}\n{recap}");
+        held = stdout(&["compact", &file, "--window", "32k"], b"");
+    }
 }
 
 #[test]

@@ -24,10 +24,10 @@ fn every_subcommand_has_help_with_an_example() {
             "session",
             &[
                 "new", "append", "context", "observe", "compact", "preview", "recover", "status",
-                "list", "log", "undo", "pin", "unpin", "fork",
+                "list", "log", "undo", "pin", "unpin", "fork", "policy", "model",
             ][..],
         ),
-        ("recall", &["grep", "names", "expand", "describe", "tools"]),
+        ("recall", &["grep", "outline", "expand", "names", "describe", "tools"]),
         ("store", &["export", "import"]),
     ] {
         for command in commands {
@@ -39,6 +39,8 @@ fn every_subcommand_has_help_with_an_example() {
         }
     }
     sees!("help-session-append", ["session", "append", "--help"]);
+    sees!("help-recall-grep", ["recall", "grep", "--help"]);
+    sees!("help-recall-expand", ["recall", "expand", "--help"]);
 }
 
 #[test]

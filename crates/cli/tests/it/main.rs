@@ -1,14 +1,20 @@
 //! The real binary, as a user runs it: standard output, standard error and exit code.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stderr)]
 
+mod about;
 mod bad_input;
 mod bad_store;
 mod compact;
+mod compact_model;
+mod config;
 mod docs;
+mod engines;
 mod help;
 mod inspect;
 mod replay;
+mod secrets;
 mod session;
+mod session_change;
 mod trajectories;
 mod trajectories_files;
 mod trajectories_killed;
@@ -83,11 +89,15 @@ macro_rules! sees {
         settings.add_filter(&regex_of(env!("CARGO_TARGET_TMPDIR")), "[TMP]");
         // Which identifiers come first is the engine's business, and tested there.
         settings.add_filter(r"identifiers: .*(\n {15}.*)*", "identifiers: …");
+        settings.add_filter($crate::RECAP, "[RECAP]");
         settings.set_omit_expression(true);
         settings.set_prepend_module_to_snapshot(false);
         settings.bind(|| insta::assert_snapshot!($name, $crate::seen(&output)));
     }};
 }
+
+/// A recap: what it says is the engine's business, and tested there.
+pub const RECAP: &str = r"(?s)## Conversation Summary\n.*?\[End of recap[^\n]*";
 
 /// A path as a pattern.
 pub fn regex_of(path: &str) -> String {

@@ -214,9 +214,12 @@ fn engine(test: &str, command: &str) -> (Value, String) {
 fn engine_within(test: &str, command: &str, limit: &str) -> (Value, String) {
     let file = session(test);
     let args = ["replay", &file, "--window", "8k", "--engine", command, "--engine-timeout", limit];
+    // An engine that got through nothing has its page, and an exit code that says so.
     let output = run(&args, b"");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let found = json(&[&args[..], &["--json"]].concat());
+    let found = run(&[&args[..], &["--json"]].concat(), b"").stdout;
+    let found: Value = serde_json::from_slice(&found).unwrap();
+    let failed = !found["runs"][0]["conversations"][0]["error"].is_null();
+    assert_eq!(output.status.success(), !failed, "{}", String::from_utf8_lossy(&output.stderr));
     let runs = found["runs"].as_array().unwrap();
     assert!(runs.len() == 1 && runs[0]["engine"] == true);
     (runs[0].clone(), String::from_utf8(output.stdout).unwrap())
@@ -436,6 +439,25 @@ fn a_page_holds_its_data_and_loads_nothing() {
 }
 
 #[test]
+fn figures_of_the_exam_are_in_the_page_where_they_are_given() {
+    let file = session("replay-exam");
+    let tmp = folder("replay-exam-out");
+    let [page, figures] = ["page.html", "exam.json"].map(|name| tmp.join(name));
+    fs::write(&figures, r#"[{"strategy":"lean","score":0.8,"context":0.4,"cost":0.7,"exams":{"a":{"over":2,"invalid":1}}}]"#).unwrap();
+    let (page, figures) = (page.display().to_string(), figures.display().to_string());
+    let args = ["replay", &file, "--window", "8k", "--preset", "head-tail", "-o", &page];
+    stdout(&args, b"");
+    assert!(!fs::read_to_string(&page).unwrap().contains(r#""exam":"#));
+    stdout(&[&args[..], &["--exam", &figures]].concat(), b"");
+    let exam =
+        r#""exam":[{"context":0.4,"cost":0.7,"invalid":1,"over":2,"score":0.8,"strategy":"lean"}]"#;
+    assert!(fs::read_to_string(&page).unwrap().contains(exam));
+    let bad = run(&[&args[..], &["--exam", &file]].concat(), b"");
+    let error = String::from_utf8(bad.stderr).unwrap();
+    assert!(bad.status.code() == Some(2) && error.contains("no figures of the exam"), "{error}");
+}
+
+#[test]
 fn the_fabric_has_a_row_a_fold() {
     let file = session("inspect-fold");
     let args = ["inspect", &file, "--window", "8k", "--tokenizer", "chars:3.2", "--preset"];
@@ -457,8 +479,9 @@ fn the_fabric_has_a_row_a_fold() {
 fn a_model_narrates_in_replay() {
     let file = session("replay-model");
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
-    let text = "## Conversation Summary\n- **Decisions:** none yet\n- **Entities:** the ledger\n\
-                - **Facts:** tests were run\n- **Open Items:** none\n";
+    let text = "## Conversation Summary\n## Task & Constraints\nnone\n## State of Work\n- the ledger\n\
+                ## Decisions & Reasons\n- none yet\n## Work Done\n- tests were run\n\
+                ## Tried & Failed\nnone\n## Values & Facts\nnone\n## Open & Next\nnone\n";
     let totals = |answer: Answer| {
         let server = runtime.block_on(ModelServer::always(answer)).unwrap();
         let args = ["replay", &file, "--window", "8k", "--preset", "default", "--form", "session"];

@@ -38,6 +38,7 @@ macro_rules! shown {
         settings.add_filter(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC", "[TIME]");
         settings.add_filter(r"\b[0-9a-f]{12}\b", "[HASH]");
         // Which identifiers come first is the engine's business, and tested there.
+        settings.add_filter($crate::RECAP, "[RECAP]");
         settings.add_filter(r"(still named|not named) .*(\n {15}.*)*", "$1 …");
         settings.set_omit_expression(true);
         settings.set_prepend_module_to_snapshot(false);
@@ -65,6 +66,8 @@ fn from_new_to_a_checked_export() {
     ok(store, &["session", "append", "demo", "-"], &lines[41..100].join(&b'\n'));
     shown!("session-pin", store, ["session", "pin", "demo", "4"]);
     shown!("session-preview", store, ["session", "preview", "demo"]);
+    let preview = parsed(&ok(store, &["session", "preview", "demo", "--json"], b""));
+    assert!(preview["recap"].as_str().unwrap().starts_with("## Conversation Summary"));
     shown!("session-compact", store, ["session", "compact", "demo", "--focus", "retry"]);
     shown!("session-again", store, ["session", "compact", "demo"]);
     let context = ok(store, &["session", "context", "demo"], b"");
@@ -84,6 +87,7 @@ fn from_new_to_a_checked_export() {
     shown!("recall-grep", store, ["recall", "grep", "demo", "LED-4101"]);
     shown!("recall-names", store, ["recall", "names", "demo", "the ledger", "--max-chars", "200"]);
     shown!("recall-expand", store, ["recall", "expand", "demo", "6-9", "--max-chars", "300"]);
+    recalls(store);
     let described = ok(store, &["recall", "describe", "demo", "1"], b"");
     assert!(described.starts_with("fold 1 (") && described.contains("## Conversation Summary"));
     shown!("session-fork", store, ["session", "fork", "demo", "--at", "12", "--id", "other"]);
@@ -103,6 +107,41 @@ fn from_new_to_a_checked_export() {
     let log = |store: &str| ok(store, &["session", "log", "demo", "--json"], b"");
     assert_eq!(log(store), log(copy));
     assert!(at(copy, &["audit", "--all"], b"").status.success());
+}
+
+/// What an agent at a shell sees of a folded session.
+fn recalls(store: &str) {
+    shown!(
+        "recall-outline",
+        store,
+        ["recall", "outline", "demo", "--from", "@20", "--limit", "12"]
+    );
+    shown!(
+        "recall-outline-folded",
+        store,
+        ["recall", "outline", "demo", "--folded", "--limit", "3"]
+    );
+    shown!("recall-errors", store, ["recall", "grep", "demo", "--errors", "--limit", "4"]);
+    let filters = ["--literal", "--role=user", "--range=2-90", "--folded", "--limit=1", "--skip=1"];
+    shown!("recall-filters", store, [&["recall", "grep", "demo", "LED"], &filters[..]].concat());
+    let around = ["--regex", "--tool", "read", "--context", "1", "--limit", "2"];
+    shown!("recall-context", store, [&["recall", "grep", "demo", "^ +2\t"], &around[..]].concat());
+    shown!("recall-list", store, ["recall", "expand", "demo", "@21, 1", "23"]);
+    shown!(
+        "recall-from",
+        store,
+        ["recall", "expand", "demo", "6", "--from=6:L12", "--max-chars=80"]
+    );
+    shown!("recall-past", store, ["recall", "outline", "demo", "--from", "4000"]);
+    shown!("recall-role", store, ["recall", "grep", "demo", "--role", "robot"]);
+    shown!("recall-nothing", store, ["recall", "grep", "demo"]);
+    let page = ok(store, &["recall", "expand", "demo", "6-9", "--max-chars", "300"], b"");
+    let next = page.lines().last().unwrap().strip_prefix("next: midfold ").unwrap();
+    let words: Vec<&str> = next.split(' ').collect();
+    let second = stdout(&words, b"");
+    assert!(second.starts_with("── @6 tool") && second.contains("characters "), "{second}");
+    let rows = parsed(&ok(store, &["recall", "outline", "demo", "--limit", "2", "--json"], b""));
+    assert_eq!((&rows["rows"][1]["event"], &rows["next"]), (&1.into(), &2.into()));
 }
 
 #[test]

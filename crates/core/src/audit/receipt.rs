@@ -7,6 +7,7 @@ use serde::Serialize;
 use crate::explain::FoldRef;
 use crate::fold::{Entry, Fold};
 use crate::log::Log;
+use crate::references::Reference;
 
 /// Identifiers that a receipt lists; the record has more.
 const LISTED: usize = 10;
@@ -61,6 +62,8 @@ pub struct Receipt {
     pub kept_ids: (u32, Vec<String>),
     /// Identifiers that it does not.
     pub lost_ids: (u32, Vec<String>),
+    /// Those of them that the user or the assistant used again, and where first.
+    pub asked_again: Vec<Reference>,
 }
 
 impl Receipt {
@@ -94,6 +97,7 @@ impl Receipt {
             tail_verbatim: fold.tail_verbatim,
             kept_ids: ids(&fold.kept_ids),
             lost_ids: ids(&fold.lost_ids),
+            asked_again: fold.references(log.events()),
         }
     }
 }
@@ -121,7 +125,7 @@ fn gone(fold: &Fold) -> (Vec<u32>, Vec<u32>) {
 fn edits(fold: &Fold) -> Vec<Removed> {
     let mut by_rule: BTreeMap<(&str, &str), Removed> = BTreeMap::new();
     for edit in &fold.edits {
-        let removed = by_rule.entry((&edit.reducer, &edit.reason)).or_default();
+        let removed = by_rule.entry((edit.reducer.as_str(), &edit.reason)).or_default();
         removed.items += 1;
         removed.tokens_before += u64::from(edit.tokens_before);
         removed.tokens_after += u64::from(edit.tokens_after);
@@ -141,7 +145,7 @@ fn stand_in(log: &Log, fold: &Fold, covered: &[u32]) -> Option<Removed> {
         rule: if marker { "marker" } else { "recap" }.to_owned(),
         reason: match fold.narrated {
             Some(_) => "narrated".to_owned(),
-            None => fold.fallback.clone().unwrap_or_default(),
+            None => fold.fallback.map(|fallback| fallback.to_string()).unwrap_or_default(),
         },
         items: u32::try_from(covered.len()).unwrap_or(u32::MAX),
         tokens_before: covered.iter().map(at).sum(),

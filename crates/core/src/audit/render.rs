@@ -2,6 +2,8 @@
 
 use std::fmt::{Display, Formatter, Result};
 
+use crate::references::Reference;
+
 use super::{Audit, Finding, Receipt, Removed};
 
 impl Display for Audit {
@@ -50,6 +52,14 @@ impl Display for Receipt {
         }
         list(f, "still named", &self.kept_ids)?;
         list(f, "no longer named", &self.lost_ids)?;
+        if !self.asked_again.is_empty() {
+            let again = |one: &Reference| format!("{} at {}", one.name, one.seq);
+            let again: Vec<String> = self.asked_again.iter().take(10).map(again).collect();
+            let more = self.asked_again.len() - again.len();
+            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+            let folded = self.fold.events;
+            writeln!(f, "  folded at {folded}, asked for again: {}{more}", again.join(", "))?;
+        }
         let can = if self.intact {
             "can be brought back"
         } else {

@@ -5,10 +5,11 @@
 
 use std::sync::Arc;
 
-use super::Session;
 use crate::budget::Budget;
+use crate::event::Event;
 use crate::layout::layout;
-use crate::log::Event;
+use crate::log::Log;
+use crate::plan::Memo;
 use crate::policy::{Cover, Policy, ReducerName, TailRule};
 use crate::tools::ToolTable;
 use crate::unit::starts_unit;
@@ -45,6 +46,53 @@ impl Ahead {
     fn keep(&self) -> u64 {
         if self.keep == 0 { KEEP } else { self.keep }
     }
+
+    /// Gathers of the events that are behind the tail of any fold to come.
+    pub(super) fn gather(&mut self, log: &Log, policy: &Policy, pins: &[u32], memo: &mut Memo) {
+        let len = log.len();
+        if log.events().last().is_some_and(|event| event.view.is_real_user()) {
+            self.user = Some(len - 1);
+        }
+        if !covers_middle(policy) || !pins.is_empty() {
+            return;
+        }
+        let keep = self.keep();
+        let mut runs = match memo.runs() {
+            // The head is known once there is something behind it.
+            [] if len <= BEGIN && log.tokens() > keep => {
+                let real_user = |event: &Event| event.view.is_real_user();
+                self.user = log.events().iter().rposition(real_user);
+                let layout = layout(log, &log.units(), policy, 0, Some(0));
+                std::iter::once(layout.head_end..layout.head_end).collect()
+            }
+            runs => runs.to_vec(),
+        };
+        let first = memo.runs().first().map(|run| run.start);
+        let Some(last) = runs.last_mut() else { return };
+        let from = last.end;
+        for _ in 0..STEP {
+            let next = next_unit(log, last.end);
+            let Some(end) = next.filter(|end| self.is_behind(log, policy, first, *end)) else {
+                break;
+            };
+            last.end = end;
+        }
+        if last.end == from {
+            return;
+        }
+        let extended = || Arc::new(ToolTable::builtin().extended(&policy.tools));
+        let tools = self.tools.get_or_insert_with(extended);
+        memo.extend(log, runs, tools);
+    }
+
+    /// Whether no tail reaches back to `at`, and no message that may be carried comes before it: one
+    /// before the `first` event that is gathered is carried by the head.
+    fn is_behind(&self, log: &Log, policy: &Policy, first: Option<usize>, at: usize) -> bool {
+        let len = log.len();
+        let covered = |user: usize| user < at && first.is_some_and(|first| user >= first);
+        let carried = policy.tail.last_user && self.user.is_some_and(covered);
+        !carried && len - at > policy.tail.min_messages * 2 && log.tokens_in(at..len) >= self.keep()
+    }
 }
 
 /// Whether a fold by this policy covers all of its middle, whatever else happens.
@@ -55,62 +103,7 @@ fn covers_middle(policy: &Policy) -> bool {
         && policy.reducers.contains(&ReducerName::Recap)
 }
 
-impl Session {
-    /// Gathers of the events that are behind the tail of any fold to come.
-    pub(super) fn gather_ahead(&mut self) {
-        let len = self.log.len();
-        if self.log.events().last().is_some_and(|event| event.view.is_real_user()) {
-            self.ahead.user = Some(len - 1);
-        }
-        if !covers_middle(&self.policy) || !self.pins.is_empty() {
-            return;
-        }
-        let keep = self.ahead.keep();
-        let mut runs = match self.gathered.runs() {
-            // The head is known once there is something behind it.
-            [] if len <= BEGIN && self.log.tokens() > keep => {
-                let real_user = |event: &Event| event.view.is_real_user();
-                self.ahead.user = self.log.events().iter().rposition(real_user);
-                let layout = layout(&self.log, &self.log.units(), &self.policy, 0, Some(0));
-                std::iter::once(layout.head_end..layout.head_end).collect()
-            }
-            runs => runs.to_vec(),
-        };
-        let Some(last) = runs.last_mut() else { return };
-        let from = last.end;
-        for _ in 0..STEP {
-            let Some(end) = self.next_unit(last.end).filter(|end| self.is_behind(*end, keep))
-            else {
-                break;
-            };
-            last.end = end;
-        }
-        if last.end == from {
-            return;
-        }
-        let policy = &self.policy;
-        let tools = self
-            .ahead
-            .tools
-            .get_or_insert_with(|| Arc::new(ToolTable::builtin().extended(&policy.tools)));
-        self.gathered.extend(self.log.events(), runs, tools);
-    }
-
-    /// Where the unit that starts at `at` ends, if another one starts there.
-    fn next_unit(&self, at: usize) -> Option<usize> {
-        (at + 1..self.log.len()).find(|next| starts_unit(self.log.events(), *next))
-    }
-
-    /// Whether no tail reaches back to `at`, and no message that may be carried comes before it.
-    fn is_behind(&self, at: usize, keep: u64) -> bool {
-        let len = self.log.len();
-        let carried = self.policy.tail.last_user
-            && self.ahead.user.is_some_and(|user| {
-                // One in the head is carried by it.
-                user < at && self.gathered.runs().first().is_some_and(|run| user >= run.start)
-            });
-        !carried
-            && len - at > self.policy.tail.min_messages * 2
-            && self.log.tokens_in(at..len) >= keep
-    }
+/// Where the unit that starts at `at` ends, if another one starts there.
+fn next_unit(log: &Log, at: usize) -> Option<usize> {
+    (at + 1..log.len()).find(|next| starts_unit(log.events(), *next))
 }

@@ -1,100 +1,24 @@
 //! Narration in the background: what is asked of a model, what came back, and when it is used.
 //! Nothing here waits: a reply that is late serves the next fold that still covers its span.
 
-use serde::{Deserialize, Serialize};
-
 use super::Session;
+use super::narration::Wanted;
 use crate::budget::Budget;
 use crate::event::Hash;
-use crate::fold::{Fold, Span, VerdictRecord};
-use crate::layout::layout;
-use crate::narrate::{
-    FailureClass, Narrated, SummaryFailure, SummaryReply, SummaryRequest, Verdict,
-};
-use crate::plan::{Cause, Outcome, Plan, plan};
-use crate::policy::Policy;
-use crate::recap::ground::judge;
-use crate::recap::sources::{Limits, earlier, sources};
+use crate::fold::{Dropped, Entry, Fold, Span, VerdictCode, VerdictRecord};
+use crate::narrate::{FailureClass, Narrated, SummaryFailure, SummaryReply, SummaryRequest};
+use crate::plan::{Cause, Outcome, Plan, as_read, coverable, plan};
+use crate::policy::{NarrationStyle, Policy};
+use crate::recap::ground::{Judged, Refused, judge};
+use crate::recap::sources::{Limits, earlier, sources_of};
 use crate::trigger::Millis;
 
 /// A narration is asked for when at least this share of the budget would be new in it.
 const WORTH_ASKING: u64 = 20;
-/// An answer that has not come after this long is asked for again.
-const FORGOTTEN: Millis = 600_000;
-/// Cap of a reply where the policy has none (the seed's own).
-const MAX_TOKENS: u32 = 512;
 /// Sampling temperature where the policy has none (the seed's own: 0.2).
 const TEMPERATURE: crate::budget::Ratio = crate::budget::Ratio(2_000);
 /// Wait for the first byte where the policy has none, in seconds (the seed's own).
 const TIMEOUT_SECONDS: u32 = 25;
-
-/// What is asked, what is there, and what became of it.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Narration {
-    /// What was asked for last and is not answered.
-    pub asked: Option<Wanted>,
-    /// Failed attempts at it that the ladder has counted.
-    #[serde(skip_serializing_if = "is_zero")]
-    pub attempts: u32,
-    /// The request that was answered last.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub handled: Option<Hash>,
-    /// An accepted narration for the next fold.
-    pub ready: Option<Narrated>,
-    /// A fold that was prepared with it.
-    #[serde(skip)]
-    pub prepared: Option<Fold>,
-    /// Verdicts since the last fold.
-    pub verdicts: Vec<VerdictRecord>,
-}
-
-/// A span that should be narrated: what a queue has to know of a request.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Wanted {
-    /// The request's id.
-    pub id: Hash,
-    /// What the narration will cover.
-    pub span: Span,
-    /// Events before this one are covered by the narration before.
-    pub from: u32,
-    /// The narration before, by its request.
-    pub previous: Option<Hash>,
-    /// When it was asked for.
-    pub at: Millis,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out references")]
-fn is_zero(number: &u32) -> bool {
-    *number == 0
-}
-
-impl Narration {
-    /// Whether an answer is awaited for so long that it would be asked for again.
-    #[must_use]
-    pub fn is_overdue(&self, now: Millis) -> bool {
-        self.asked.as_ref().is_some_and(|asked| now.saturating_sub(asked.at) >= FORGOTTEN)
-    }
-
-    /// The answer to this request is here, whatever it is.
-    fn answered(&mut self, request: Hash) {
-        if self.asked.as_ref().is_some_and(|asked| asked.id == request) {
-            self.asked = None;
-            self.attempts = 0;
-            self.handled = Some(request);
-        }
-    }
-
-    /// A fold was made: its record has the verdicts, and what it used is used.
-    pub(super) fn folded(&mut self, fold: &Fold) {
-        self.verdicts.clear();
-        self.prepared = None;
-        let used = fold.narrated.as_ref().map(|narrated| narrated.request);
-        if self.ready.as_ref().map(|ready| ready.request) == used {
-            self.ready = None;
-        }
-    }
-}
 
 /// Why an answer could not be taken.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -119,16 +43,22 @@ impl Session {
         if !self.gate.wants(&self.policy, &budget, self.load(), now) || self.is_asked(now) {
             return None;
         }
-        let units = self.log.units();
-        let room = budget.tokens();
-        let middle = layout(&self.log, &units, &self.policy, room, None).middle();
+        let most = budget.tokens();
+        let middle = coverable(&Plan {
+            pins: &self.pins,
+            cause: Cause::Threshold,
+            ..Plan::new(&self.log, &self.policy, &budget, self.meter)
+        });
+        if middle.is_empty() {
+            return None;
+        }
         let before = self.narrated().filter(|before| {
             before.span.start as usize == middle.start
                 && before.span.end as usize <= middle.end
                 && before.span.through == self.log.hash_before(before.span.end as usize)
         });
         let from = before.map_or(middle.start, |before| before.span.end as usize);
-        if self.log.tokens_in(from..middle.end) * WORTH_ASKING < room {
+        if self.log.tokens_in(from..middle.end) * WORTH_ASKING < most {
             return None;
         }
         let number = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
@@ -140,7 +70,8 @@ impl Session {
         };
         let previous = before.map(|before| before.request);
         let id = request_id(&self.id, &self.policy, &span, previous);
-        Some(Wanted { id, span, from: number(from), previous, at: now })
+        let room = self.policy.narration_room(most);
+        Some(Wanted { id, span, from: number(from), previous, room, at: now })
     }
 
     /// Nothing new is asked for while an answer is awaited, or one waits for its fold.
@@ -179,6 +110,7 @@ impl Session {
             return Err(CompleteError::Changed);
         }
         let narration = &self.policy.narration;
+        let covered = self.log.tokens_in(start..end);
         let known = [self.narration.ready.as_ref()].into_iter().flatten();
         let known = known.chain(self.folds.iter().filter_map(|fold| fold.narrated.as_ref()));
         let previous = known
@@ -189,6 +121,12 @@ impl Session {
         let from = if previous.is_some() { from } else { start };
         // A recap that stands in the log itself is narration too.
         let previous = previous.or_else(|| earlier(&self.log, start..end));
+        let reduced = as_read(&self.log, &self.policy, start..end);
+        let events = reduced.as_deref().unwrap_or(self.log.events());
+        let limits = Limits {
+            whole_strings: narration.style == NarrationStyle::Headings,
+            ..Limits::default()
+        };
         Ok(SummaryRequest {
             id: wanted.id,
             session: self.id.clone(),
@@ -196,16 +134,43 @@ impl Session {
             header: self.policy.recap.header.clone(),
             sections: narration.sections.clone(),
             style: narration.style,
-            words: narration.words,
-            max_tokens: narration.max_tokens.unwrap_or(MAX_TOKENS),
+            words: narration.words_for(covered, wanted.room),
+            max_tokens: narration.max_tokens_for(covered, wanted.room),
             temperature: narration.temperature.unwrap_or(TEMPERATURE),
             timeout_seconds: narration.timeout_seconds.unwrap_or(TIMEOUT_SECONDS),
             previous,
-            sources: sources(&self.log, from..end, &Limits::default()),
+            sources: sources_of(&self.log, events, from..end, &limits),
             focus: None,
             today: None,
-            replaces: self.log.tokens_in(start..end),
+            replaces: covered,
         })
+    }
+
+    /// The request to narrate what a fold covers, for whoever waits for the answer before the fold
+    /// is made again with it. Nothing where it covers nothing.
+    #[must_use]
+    pub fn request_for(
+        &self,
+        fold: &Fold,
+        focus: Option<&str>,
+        now: Millis,
+    ) -> Option<SummaryRequest> {
+        let stays = |at: &u32| {
+            fold.entries.iter().any(|entry| match entry {
+                Entry::Verbatim { from, to } => (*from..*to).contains(at),
+                Entry::Edited { seq, .. } => seq == at,
+                Entry::Recap { .. } | Entry::Marker { .. } => false,
+            })
+        };
+        let last = (fold.span.start..fold.span.end).rev().find(|at| !stays(at))?;
+        let end = last as usize + 1;
+        let through = self.log.hash_before(end);
+        let span = Span { end: last + 1, through, ..fold.span.clone() };
+        let id = request_id(&self.id, &self.policy, &span, None);
+        let room = self.policy.narration_room(fold.budget.tokens());
+        let wanted = Wanted { id, from: span.start, span, previous: None, room, at: now };
+        let request = self.request(&wanted).ok()?;
+        Some(SummaryRequest { focus: focus.map(str::to_owned), ..request })
     }
 
     /// Takes the answer to a request, whenever it comes. Every answer gets a verdict, which the
@@ -225,25 +190,27 @@ impl Session {
             return Err(CompleteError::Changed);
         }
         self.narration.answered(request.id);
-        let record = |code: &str, detail: String| VerdictRecord {
+        let record = |code: VerdictCode, detail: String, dropped: Vec<Dropped>| VerdictRecord {
             request: request.id,
-            code: code.to_owned(),
+            code,
             detail,
+            dropped,
         };
         let verdict = match answer {
             Err(failure) => {
                 self.gate.cooldown.failed(Some(failure.class), now);
-                record(failure.class.as_str(), failure.detail)
+                record(failure.class.into(), failure.detail, Vec::new())
             }
             Ok(reply) => match judge(&self.log, request, &reply, &**self.log.counter()) {
-                Ok(narrated) => {
+                Ok(judged) => {
                     self.gate.cooldown.succeeded();
-                    self.narration.ready = Some(narrated);
-                    record(Verdict::Accepted.as_str(), reply.model)
+                    let detail = accepted(&reply.model, &judged);
+                    self.narration.ready = Some(judged.narrated);
+                    record(VerdictCode::ACCEPTED, detail, judged.dropped)
                 }
-                Err((verdict, detail)) => {
+                Err(Refused { verdict, detail, dropped }) => {
                     self.gate.cooldown.failed(None, now);
-                    record(verdict.as_str(), detail)
+                    record(verdict.into(), detail, dropped)
                 }
             },
         };
@@ -290,12 +257,12 @@ impl Session {
     }
 
     /// Takes note of a verdict on what was asked for, where somebody else ran and judged it.
-    pub fn judged(&mut self, request: Hash, code: &str, detail: String) {
-        self.narration.answered(request);
-        if code == Verdict::Accepted.as_str() {
+    pub fn judged(&mut self, verdict: VerdictRecord) {
+        self.narration.answered(verdict.request);
+        if verdict.code == VerdictCode::ACCEPTED {
             self.gate.cooldown.succeeded();
         }
-        self.narration.verdicts.push(VerdictRecord { request, code: code.to_owned(), detail });
+        self.narration.verdicts.push(verdict);
     }
 
     /// The fold that covers just the narrated span: what a worker stores, for a session to take
@@ -352,14 +319,41 @@ impl Session {
         if fold.prev != self.active().map(|fold| fold.id) || !fold.applies_to(&self.log) {
             return None;
         }
+        // The policy was changed since: what it narrates still serves.
+        if fold.policy_fingerprint != self.policy.fingerprint() {
+            return None;
+        }
         let pinned = |pin: &u32| (fold.span.start..fold.span.end).contains(pin);
         if self.pins.iter().any(|pin| pinned(pin) && !fold.layout.pinned.contains(pin)) {
             return None;
         }
         let tokens = crate::project::project(&self.log, Some(&fold)).tokens();
         let target = self.policy.fold.target.of(budget.tokens());
-        (self.meter.upper(tokens) <= target).then_some(fold)
+        (self.meter.upper(tokens) <= target).then(|| self.as_of_now(fold))
     }
+
+    /// A prepared fold takes effect now: reasoning of the events since then is void, too.
+    fn as_of_now(&self, mut fold: Fold) -> Fold {
+        if fold.void_reasoning > 0 {
+            fold.void_reasoning = u32::try_from(self.log.len()).unwrap_or(u32::MAX);
+            fold.id = fold.compute_id();
+        }
+        fold
+    }
+}
+
+/// The model, and what was taken from its reply.
+fn accepted(model: &str, judged: &Judged) -> String {
+    let mut out = model.to_owned();
+    for (count, what) in [
+        (judged.dropped.len(), "lines were dropped"),
+        (judged.redacted as usize, "secrets were replaced"),
+    ] {
+        if count > 0 {
+            out.push_str(&format!("; {what}: {count}"));
+        }
+    }
+    out
 }
 
 /// Names the work, so that two nodes that want the same thing ask for the same id.

@@ -1,11 +1,12 @@
-//! The engine contract of seed 002: what a host may ask of any context engine. Engines are
+//! The engine contract of Hermes Agent: what a host may ask of any context engine. Engines are
 //! pluggable and chosen by the policy; `midfold` is the built-in one, `passthrough` the second.
+
+use std::collections::BTreeMap;
 
 use super::{Session, Status, UndoError};
 use crate::budget::Budget;
 use crate::event::{Hash, RawEvent, Usage};
 use crate::plan::{NoOp, Outcome, PlanError};
-use crate::policy::EngineName;
 use crate::project::Context;
 use crate::trigger::{Due, Hold, Millis};
 
@@ -36,6 +37,12 @@ pub trait Engine: Send {
 
     /// Whether a fold is due; `prompt_tokens` is the host's own figure where it has one.
     fn should_compact(&self, prompt_tokens: Option<u64>, now: Millis) -> Due;
+
+    /// Whether a fold is due before the host has a count of its own: the seed's quick check before
+    /// a call (`should_compress_preflight`).
+    fn should_compact_preflight(&self, now: Millis) -> bool {
+        self.should_compact(None, now).fires()
+    }
 
     /// Folds now: a person asked.
     ///
@@ -112,10 +119,10 @@ impl Engine for Midfold {
     fn should_compact(&self, prompt_tokens: Option<u64>, now: Millis) -> Due {
         let gate = self.session.gate();
         let budget = gate.budget(&self.budget, self.session.policy());
-        let mut load = self.session.load();
+        let mut load = self.session.load_in(&budget);
+        // The host's own figure decides, also where it is less than the estimate.
         if let Some(tokens) = prompt_tokens {
-            load.estimate = tokens;
-            load.upper = load.upper.max(tokens);
+            (load.estimate, load.upper) = (tokens, tokens);
         }
         gate.due(&self.session.policy().trigger, &budget, load, now)
     }
@@ -169,7 +176,7 @@ impl Engine for Passthrough {
     }
 
     fn compact(&mut self, _focus: Option<&str>) -> Result<Outcome, PlanError> {
-        Ok(Outcome::Nothing(NoOp::FullyProtected))
+        Ok(Outcome::Nothing(NoOp::Passthrough))
     }
 
     fn has_content(&self) -> bool {
@@ -190,13 +197,71 @@ impl Engine for Passthrough {
     }
 }
 
-/// The engine that the session's policy names.
-#[must_use]
-pub fn engine(session: Session, budget: Budget) -> Box<dyn Engine> {
-    let name = session.policy().engine;
-    let midfold = Midfold { session, budget };
-    match name {
-        EngineName::Midfold => Box::new(midfold),
-        EngineName::Passthrough => Box::new(Passthrough(midfold)),
+/// The engine that the session's policy names, of the two built-in ones.
+///
+/// # Errors
+/// When it names another one: see [`Engines`].
+pub fn engine(session: Session, budget: Budget) -> Result<Box<dyn Engine>, UnknownEngine> {
+    Engines::builtin().make(session, budget)
+}
+
+/// Makes an engine over a session.
+type Make = Box<dyn Fn(Session, Budget) -> Box<dyn Engine> + Send + Sync>;
+
+/// Engines by name: a policy chooses one of them.
+///
+/// ```
+/// use midfold_core::engine::{Engines, Midfold};
+/// let mut engines = Engines::builtin();
+/// engines.register("mine", |session, budget| Box::new(Midfold { session, budget }));
+/// assert_eq!(engines.names().collect::<Vec<_>>(), ["midfold", "mine", "passthrough"]);
+/// ```
+pub struct Engines(BTreeMap<String, Make>);
+
+/// A policy names an engine that nobody registered.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("there is no engine `{name}`; there are {known}")]
+pub struct UnknownEngine {
+    /// The name.
+    pub name: String,
+    /// Those that there are.
+    pub known: String,
+}
+
+impl Engines {
+    /// `midfold` and `passthrough`.
+    #[must_use]
+    pub fn builtin() -> Self {
+        let mut engines = Self(BTreeMap::new());
+        engines.register("midfold", |session, budget| Box::new(Midfold { session, budget }));
+        engines.register("passthrough", |session, budget| {
+            Box::new(Passthrough(Midfold { session, budget }))
+        });
+        engines
+    }
+
+    /// Adds an engine, or replaces the one of this name.
+    pub fn register<F>(&mut self, name: &str, make: F)
+    where
+        F: Fn(Session, Budget) -> Box<dyn Engine> + Send + Sync + 'static,
+    {
+        self.0.insert(name.to_owned(), Box::new(make));
+    }
+
+    /// The names, in order.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
+    }
+
+    /// The engine that the session's policy names.
+    ///
+    /// # Errors
+    /// When there is none of this name.
+    pub fn make(&self, session: Session, budget: Budget) -> Result<Box<dyn Engine>, UnknownEngine> {
+        let name = session.policy().engine.to_string();
+        match self.0.get(&name) {
+            Some(make) => Ok(make(session, budget)),
+            None => Err(UnknownEngine { name, known: self.names().collect::<Vec<_>>().join(", ") }),
+        }
     }
 }

@@ -4,9 +4,12 @@
 mod ahead;
 mod background;
 mod brief;
+mod change;
 mod contract;
+mod narration;
 mod overflow;
 mod status;
+mod tiers;
 
 use std::sync::Arc;
 
@@ -25,11 +28,12 @@ use crate::project::{Context, Projection};
 use crate::trigger::{Due, Gate, Hold, Load, Millis};
 
 use ahead::Ahead;
-pub use background::{CompleteError, Narration, Wanted};
+pub use background::CompleteError;
 pub use brief::{Brief, BriefError, Reading, kept_ranges};
-pub use contract::{Engine, Midfold, Passthrough, engine};
+pub use contract::{Engine, Engines, Midfold, Passthrough, UnknownEngine, engine};
+pub use narration::{Narration, Wanted};
 pub use overflow::{Overflow, RecoverError};
-pub use status::{State, Status};
+pub use status::{NewPolicy, State, Status};
 
 /// One conversation: its log, its folds, its meter.
 ///
@@ -51,6 +55,8 @@ pub struct Session {
     policy: Policy,
     /// The policy's trigger before a model's own rules were laid over it.
     trigger: Trigger,
+    /// Events that there were when the policy was changed.
+    policy_since: Option<u32>,
     model: String,
     meter: Meter,
     gate: Gate,
@@ -64,6 +70,8 @@ pub struct Session {
     settled: Option<(Sent, u64)>,
     usage: Usage,
     narration: Narration,
+    /// Folds before the last reset.
+    uncounted: usize,
     /// What the last fold gathered, and what was gathered since: the next one goes on from there.
     gathered: Memo,
     ahead: Ahead,
@@ -115,6 +123,7 @@ impl Session {
             log,
             trigger: policy.trigger.clone(),
             policy,
+            policy_since: None,
             model: String::new(),
             meter,
             gate: Gate::default(),
@@ -126,6 +135,7 @@ impl Session {
             settled: None,
             usage: Usage::default(),
             narration: Narration::default(),
+            uncounted: 0,
             gathered: Memo::default(),
             ahead: Ahead::default(),
             hooks: Arc::new(NoHooks),
@@ -157,7 +167,7 @@ impl Session {
     pub fn append(&mut self, event: RawEvent) -> u32 {
         let seq = self.log.append(event);
         self.projection.extend(&self.log);
-        self.gather_ahead();
+        self.ahead.gather(&self.log, &self.policy, &self.pins, &mut self.gathered);
         seq
     }
 
@@ -184,9 +194,9 @@ impl Session {
         budget.check()?;
         self.ahead.keep_for(&self.policy, &budget);
         match self.due(&budget, now) {
-            Due::Threshold(_) | Due::HardWindow { .. } => {
+            due @ (Due::Threshold(_) | Due::HardWindow { .. }) => {
                 self.gate.probe(now);
-                self.fold(&budget, None, Cause::Threshold)?;
+                self.fold(&budget, None, due.cause())?;
             }
             Due::Held(Hold::Off) if self.load().upper > budget.tokens() => {
                 return Err(PlanError::Off { tokens: self.load().upper, limit: budget.tokens() });
@@ -209,7 +219,7 @@ impl Session {
     #[must_use]
     pub fn due(&self, budget: &Budget, now: Millis) -> Due {
         let budget = self.gate.budget(budget, &self.policy);
-        self.gate.due(&self.policy.trigger, &budget, self.load(), now)
+        self.gate.due(&self.policy.trigger, &budget, self.load_in(&budget), now)
     }
 
     /// What the context costs now.
@@ -221,6 +231,7 @@ impl Session {
             estimate: self.meter.calibrated(counted),
             upper: self.meter.with_margin(self.policy.trigger.margin).upper(counted),
             open_call: self.log.has_open_call(),
+            over_tier: None,
         }
     }
 
@@ -263,7 +274,7 @@ impl Session {
                 self.adopt((**fold).clone());
                 self.hooks.after_fold(&self.log, fold);
             }
-            Outcome::Nothing(reason) if cause == Cause::Threshold => {
+            Outcome::Nothing(reason) if cause.is_free() => {
                 self.gate.declined = Some((load.counted, worth_asking(load, reason, budget)));
                 self.hooks.declined(reason);
             }
@@ -305,6 +316,7 @@ impl Session {
         memo: &mut Memo,
     ) -> Result<Outcome, PlanError> {
         let pins: Vec<u32> = self.pins.iter().chain(&wish.pins).copied().collect();
+        let verdicts = self.narration.on_record(self.gate.cooldown.class);
         let request = Plan {
             prior: self.active(),
             before: Some(self.view()),
@@ -314,7 +326,7 @@ impl Session {
             joining: self.joining(),
             cause,
             narrated: self.narrated(),
-            verdicts: &self.narration.verdicts,
+            verdicts: &verdicts,
             ..Plan::new(&self.log, &self.policy, budget, self.meter)
         };
         plan_from(&request, Some(&self.projection), memo).map(|(outcome, _)| outcome)
@@ -329,9 +341,12 @@ impl Session {
     /// Makes a fold the active one.
     fn adopt(&mut self, fold: Fold) {
         self.narration.folded(&fold);
-        self.folds.push(fold);
-        self.active = Some(self.folds.len() - 1);
-        self.projection = Projection::new(&self.log, self.folds.last());
+        let id = fold.id;
+        // After an undo the same may be folded again: that is the fold that is there.
+        if self.by_id(id).is_none() {
+            self.folds.push(fold);
+        }
+        self.set_active(Some(id));
     }
 
     /// Takes back a fold, and what was folded after it; without an id the active one. The record
@@ -368,6 +383,8 @@ impl Session {
     pub fn fork(&self, id: &str, at: usize) -> Self {
         let mut fork = Self::over(id, self.log.prefix(at), self.policy.clone(), self.meter);
         fork.trigger = self.trigger.clone();
+        fork.policy_since = self.policy_since;
+        fork.gate.window = self.gate.window;
         fork.model.clone_from(&self.model);
         let known =
             |fold: &&Fold| fold.accounts.events as usize <= at && fold.applies_to(&fork.log);
@@ -381,19 +398,6 @@ impl Session {
         fork.set_active(active.map(|fold| fold.id));
         fork.pins = self.pins.iter().copied().filter(|pin| (*pin as usize) < at).collect();
         fork
-    }
-
-    /// Keeps an event, with its unit, out of every later fold.
-    pub fn pin(&mut self, seq: u32) {
-        if let Err(place) = self.pins.binary_search(&seq) {
-            self.pins.insert(place, seq);
-        }
-    }
-
-    /// Lets a pinned event go. False when it was not pinned.
-    pub fn unpin(&mut self, seq: u32) -> bool {
-        let found = self.pins.binary_search(&seq);
-        found.map(|place| self.pins.remove(place)).is_ok()
     }
 
     /// The provider's count for the last context: anchors the meter and judges the last fold.
@@ -413,28 +417,6 @@ impl Session {
         self.meter.anchor(sent.counted, usage.prompt);
         self.gate.recovering = false;
         self.gate.breaker.judge(usage.prompt, now);
-    }
-
-    /// The model changed: its own trigger rules hold from now on, and what was learned of the
-    /// other one's counting and limits is forgotten.
-    pub fn update_model(&mut self, model: &str) {
-        model.clone_into(&mut self.model);
-        self.policy.trigger = self.trigger.for_model(model);
-        self.meter.unseen = 0;
-        self.gate.learned_window = None;
-        self.gate.breaker = crate::trigger::Breaker::default();
-        self.gate.declined = None;
-        self.settled = None;
-    }
-
-    /// Forgets what was learned and what is under way; log, folds and pins stay.
-    pub fn reset(&mut self) {
-        self.gate = Gate::default();
-        self.usage = Usage::default();
-        self.sent = None;
-        self.settled = None;
-        self.meter.unseen = 0;
-        self.narration = Narration::default();
     }
 
     /// Its id.

@@ -1,5 +1,5 @@
 //! After a provider said "too long": learn the numbers, compact at once, and never send the same
-//! request again (seed 003: compress immediately, then retry).
+//! request again (What Survives the Compression: compress immediately, then retry).
 
 use super::Session;
 use crate::budget::Budget;
@@ -30,7 +30,7 @@ pub enum RecoverError {
     Plan(#[from] PlanError),
 }
 
-/// Sane limits of a window, for numbers read from a text (reference peer: 1,024 to 10,000,000).
+/// Sane limits of a window, for numbers read from a text (Hermes Agent: 1,024 to 10,000,000).
 const WINDOW: std::ops::RangeInclusive<u64> = 1_024..=10_000_000;
 /// Where the error names no number, the request was this much too long at least.
 const UNKNOWN_EXCESS_PERCENT: u64 = 90;

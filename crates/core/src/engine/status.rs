@@ -7,6 +7,7 @@ use super::{Narration, Sent, Session};
 use crate::budget::{Budget, Ratio};
 use crate::event::{Hash, Usage};
 use crate::meter::Meter;
+use crate::policy::Policy;
 use crate::trigger::{Due, Gate, Line, Millis};
 
 /// What a session is at. Serialises to what `midfold session status --json` prints.
@@ -18,6 +19,13 @@ pub struct Status {
     pub engine: &'static str,
     /// The model, where one was named.
     pub model: String,
+    /// The policy's name.
+    pub policy: String,
+    /// Its fingerprint, as the records of folds have it.
+    pub policy_fingerprint: Hash,
+    /// Events that there were when the policy was changed; none where it never was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub policy_since: Option<u32>,
     /// Events of the log.
     pub events: u64,
     /// Messages of the context.
@@ -38,8 +46,12 @@ pub struct Status {
     pub protect_first_n: u64,
     /// Messages that the policy keeps at the end at least.
     pub protect_last_n: u64,
-    /// Percent of the window in use.
-    pub usage_percent: u64,
+    /// Percent of the window in use, as estimated.
+    pub context_percent: u64,
+    /// Percent of the window that the last prompt took, as the provider counted it (Hermes Agent).
+    pub usage_percent: f64,
+    /// `threshold.tokens`, by the seed's name.
+    pub threshold_tokens: u64,
     /// Whether a fold is due, and what holds it back.
     pub due: Due,
     /// The provider's count of the last prompt.
@@ -50,6 +62,8 @@ pub struct Status {
     pub last_total_tokens: u64,
     /// Folds that were made.
     pub compaction_count: u64,
+    /// The same since the last reset, by the seed's name.
+    pub compression_count: u64,
     /// The active fold.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub active_fold: Option<Hash>,
@@ -67,12 +81,24 @@ pub struct Status {
     pub meter: Meter,
 }
 
+/// A policy that took the place of the one that a session was made with.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct NewPolicy {
+    /// The policy, without a model's own rules laid over it.
+    pub policy: Policy,
+    /// Events that there were when it was changed.
+    pub since: u32,
+}
+
 /// All of a session that is neither log nor fold: small, and enough to go on after a restart.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct State {
     /// The model.
     pub model: String,
+    /// The policy, where it was changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub policy: Option<Box<NewPolicy>>,
     /// The meter, once it was set.
     pub meter: Option<Meter>,
     /// Breaker, cooldown and holds.
@@ -87,6 +113,20 @@ pub struct State {
     pub settled: Option<(Sent, u64)>,
     /// Narration under way.
     pub narration: Narration,
+    /// Folds before the last reset.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub uncounted: usize,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out references")]
+fn is_zero(number: &usize) -> bool {
+    *number == 0
+}
+
+/// Hermes Agent's `min(100, last_prompt_tokens / context_length * 100)`.
+#[expect(clippy::cast_precision_loss, reason = "a percentage for people")]
+fn percent(prompt: u64, window: u64) -> f64 {
+    if window == 0 { 0.0 } else { (prompt as f64 / window as f64 * 100.0).min(100.0) }
 }
 
 impl Session {
@@ -94,12 +134,15 @@ impl Session {
     #[must_use]
     pub fn status(&self, budget: &Budget, now: Millis) -> Status {
         let budget = self.gate.budget(budget, &self.policy);
-        let load = self.load();
+        let load = self.load_in(&budget);
         let ready = self.narration.ready.as_ref();
         Status {
             session: self.id.clone(),
             engine: "midfold",
             model: self.model.clone(),
+            policy: self.policy.name.clone(),
+            policy_fingerprint: self.policy.fingerprint(),
+            policy_since: self.policy_since,
             events: self.log.len() as u64,
             messages: self.view().len() as u64,
             log_tokens: self.log.tokens(),
@@ -110,12 +153,15 @@ impl Session {
             threshold_percent: self.policy.trigger.threshold,
             protect_first_n: self.policy.head.messages as u64,
             protect_last_n: self.policy.tail.min_messages as u64,
-            usage_percent: (load.estimate * 100).checked_div(budget.window).unwrap_or(0).min(100),
+            context_percent: (load.estimate * 100).checked_div(budget.window).unwrap_or(0).min(100),
+            usage_percent: percent(self.usage.prompt, budget.window),
+            threshold_tokens: self.policy.trigger.line(budget.tokens()).tokens,
             due: self.gate.due(&self.policy.trigger, &budget, load, now),
             last_prompt_tokens: self.usage.prompt,
             last_completion_tokens: self.usage.output,
             last_total_tokens: self.usage.prompt + self.usage.output,
             compaction_count: self.folds.len() as u64,
+            compression_count: (self.folds.len() - self.uncounted.min(self.folds.len())) as u64,
             active_fold: self.active().map(|fold| fold.id),
             pins: self.pins.clone(),
             strikes: self.gate.breaker.strikes,
@@ -137,6 +183,10 @@ impl Session {
     pub fn state(&self) -> State {
         State {
             model: self.model.clone(),
+            policy: self.policy_since.map(|since| {
+                let policy = Policy { trigger: self.trigger.clone(), ..self.policy.clone() };
+                Box::new(NewPolicy { policy, since })
+            }),
             meter: Some(self.meter),
             gate: self.gate,
             pins: self.pins.clone(),
@@ -144,12 +194,17 @@ impl Session {
             sent: self.sent,
             settled: self.settled,
             narration: self.narration.clone(),
+            uncounted: self.uncounted,
         }
     }
 
     /// Goes on from a kept state.
     #[must_use]
     pub fn with_state(mut self, state: State) -> Self {
+        if let Some(changed) = state.policy {
+            self.policy_since = Some(changed.since);
+            self.follow(changed.policy);
+        }
         if !state.model.is_empty() {
             self.update_model(&state.model);
         }
@@ -160,6 +215,7 @@ impl Session {
         self.sent = state.sent;
         self.settled = state.settled;
         self.narration = state.narration;
+        self.uncounted = state.uncounted;
         self
     }
 }

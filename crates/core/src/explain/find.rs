@@ -2,7 +2,8 @@
 
 use memchr::memmem::Finder;
 
-use crate::log::Log;
+use crate::log::{Event, Log};
+use crate::recap::redact::Secrets;
 
 /// Characters around a hit that a snippet shows, on each side.
 const AROUND: usize = 60;
@@ -14,24 +15,34 @@ pub(super) struct Needle {
     whole: bool,
     /// With single spaces, for recaps, which quote on one line.
     flat: String,
+    /// The message that is asked about, whatever it says.
+    event: Option<u32>,
 }
 
 impl Needle {
-    /// Looks for whole words where the log holds the text as such.
+    /// Looks for whole words where the log holds the text as such; `@12` is the message.
     pub fn new(log: &Log, text: &str) -> Self {
         let finder = Finder::new(text).into_owned();
         let flat = flatten(text);
-        let mut new = Self { text: text.to_owned(), finder, whole: true, flat };
-        new.whole = log.events().iter().any(|event| new.is_in(&event.text()));
+        let number = text.strip_prefix('@').and_then(|number| number.parse::<u32>().ok());
+        let event = number.filter(|number| (*number as usize) < log.len());
+        let mut new = Self { text: text.to_owned(), finder, whole: true, flat, event };
+        new.whole = event.is_some() || log.events().iter().any(|event| new.is_in(&event.text()));
         new
     }
 
+    pub fn is_of(&self, event: &Event) -> bool {
+        self.event.map_or_else(|| self.is_in(&event.text()), |seq| seq == event.seq)
+    }
+
+    /// Whether a form of an event, which may be shortened, still has it.
     pub fn is_in(&self, text: &str) -> bool {
-        self.find(text).is_some()
+        self.event.is_some() || self.find(text).is_some()
     }
 
     pub fn is_in_recap(&self, recap: &str) -> bool {
-        self.is_in(recap) || (self.flat != self.text && flatten(recap).contains(&self.flat))
+        self.find(recap).is_some()
+            || (self.flat != self.text && flatten(recap).contains(&self.flat))
     }
 
     fn find(&self, text: &str) -> Option<usize> {
@@ -41,9 +52,12 @@ impl Needle {
             .find(|at| !self.whole || (is_edge(text, *at) && is_edge(text, end(*at))))
     }
 
-    /// The first hit with what stands around it, on one line.
-    pub fn snippet(&self, text: &str) -> String {
-        let Some(at) = self.find(text) else { return String::new() };
+    /// The first hit with what stands around it, on one line and without secrets; a secret itself is
+    /// only said again to whoever asks for it by its text.
+    pub fn snippet(&self, text: &str, secrets: &Secrets) -> String {
+        let text = &secrets.without(text);
+        let at = if self.event.is_some() { Some(0) } else { self.find(text) };
+        let Some(at) = at else { return self.flat.clone() };
         let mut start = at.saturating_sub(AROUND);
         let mut end = (at + self.text.len() + AROUND).min(text.len());
         while !text.is_char_boundary(start) {

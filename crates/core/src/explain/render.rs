@@ -2,7 +2,7 @@
 
 use std::fmt::{Display, Formatter, Result};
 
-use super::{Answer, Explanation, FoldRef, Left, Occurrence, Place, Sight, Use};
+use super::{Answer, AskedAgain, Explanation, FoldRef, Left, Occurrence, Place, Sight, Use};
 
 /// Events that a rendering lists; the rest are counted.
 const LISTED: usize = 6;
@@ -35,6 +35,9 @@ impl Display for Explanation {
                 fold.events
             )?;
         }
+        for again in &self.asked_again {
+            writeln!(f, "  {again}")?;
+        }
         for occurrence in self.occurrences.iter().take(LISTED) {
             write!(f, "{occurrence}")?;
         }
@@ -43,6 +46,17 @@ impl Display for Explanation {
             writeln!(f, "  and {more} more messages that say it")?;
         }
         Ok(())
+    }
+}
+
+impl Display for AskedAgain {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        let Self { fold, reference } = self;
+        write!(
+            f,
+            "{}: folded at {}, asked for again at {}",
+            reference.name, fold.events, reference.seq
+        )
     }
 }
 

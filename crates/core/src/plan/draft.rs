@@ -3,27 +3,27 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 
-use super::{Cause, FloorError, Limits, Plan, Scale};
-use crate::counter::Content;
-use crate::edit;
-use crate::ids::identifiers;
+use super::composing::{Composing, stand_in};
+use super::limits::{Limits, MIN_RECAP, Scale};
+use super::memo::Memo;
+use super::outcome::FloorError;
+use super::reducing::{Reduced, Room, as_told, pruned, reduce};
+use super::request::Plan;
+use crate::budget::TierName;
+use crate::fold::Pruned;
 use crate::layout::{Layout, layout};
-use crate::log::{Event, Log};
+use crate::log::Log;
 use crate::narrate::Narrated;
 use crate::piece::{Fate, Piece};
-use crate::policy::{Cover, Fallback, Policy, ReducerName};
+use crate::policy::{Cover, Fallback, Policy, Reads, ReducerName};
 use crate::project::Context;
-use crate::recap::compose::{Composed, compose};
-use crate::recap::frame::{Frame, WordList};
-use crate::recap::gather::Gathered;
-use crate::recap::redact::Redactor;
-use crate::recap::words::{Words, words};
-use crate::reduce::{Edited, Middle, State, reducer};
+use crate::recap::compose::Composed;
+use crate::reduce::Edited;
 use crate::tools::ToolTable;
 use crate::unit::Unit;
-use crate::view::{Block, BlockKind, Origin, plain_arguments};
+use crate::view::Origin;
 
 /// What stands between head and tail.
 pub(super) struct Draft {
@@ -33,6 +33,10 @@ pub(super) struct Draft {
     /// Events of the middle that stay, in order, with their edits.
     pub kept: Vec<(usize, Vec<(usize, Edited)>)>,
     pub recap: Option<Composed>,
+    /// What stands for them where no recap is computed.
+    pub text: Option<String>,
+    /// What reducers took from the events that the recap covers, before it was made.
+    pub read: Vec<Pruned>,
     /// The narration that stands in the recap.
     pub narrated: Option<Narrated>,
     pub pinned: Vec<usize>,
@@ -68,28 +72,6 @@ impl Draft {
     }
 }
 
-/// What was gathered, and of which events: gathering goes on from there. No fold depends on it, only
-/// how long planning one takes.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Memo {
-    gathered: Option<Gathered>,
-    runs: Vec<Range<usize>>,
-    words: Option<Words>,
-}
-
-impl Memo {
-    /// Takes in these runs of events: what is new in them, where they begin with what is held.
-    pub fn extend(&mut self, events: &[Event], runs: Vec<Range<usize>>, tools: &ToolTable) {
-        self.gathered = Some(Gathered::over(self.gathered.take(), events, &runs, tools));
-        self.runs = runs;
-    }
-
-    /// The runs of events that were gathered.
-    pub fn runs(&self) -> &[Range<usize>] {
-        &self.runs
-    }
-}
-
 /// Drafts a fold; `None` when nothing lies between head and tail that may go.
 pub(super) fn draft(
     request: &Plan<'_>,
@@ -99,78 +81,168 @@ pub(super) fn draft(
     memo: &mut Memo,
 ) -> Option<Draft> {
     let log = request.log;
-    let units = log.units();
-    let layout = layout(log, &units, request.policy, scale.budget, limits.tail);
-    let middle: Vec<Unit> = units_in(&units, layout.middle()).to_vec();
-    let pinned = pinned_units(request, &layout, &middle);
-    let is_pinned = |unit: &Unit| pinned.contains(&unit.events.start);
+    let grounds = Grounds::of(request, scale, before, limits);
+    let is_pinned = |unit: &Unit| grounds.pinned.contains(&unit.events.start);
+    let (layout, middle) = (&grounds.layout, &grounds.middle);
     // A recap alone is nothing new, unless it has to shrink for what came after it.
     let fits = before <= scale.limit;
     if middle.iter().all(|unit| is_pinned(unit) || (fits && only_recaps(log, unit))) {
         return None;
     }
-    let tail_is_newest = units.last().is_none_or(|unit| unit.events.start <= layout.tail_start);
-    let tools = ToolTable::of(&request.policy.tools);
-    let head_tokens = log.envelope_tokens() + log.tokens_in(0..layout.head_end);
-    let tail_tokens = log.tokens_in(layout.tail_start..log.len());
-    let mut target = request.policy.fold.target.of(scale.budget).min(scale.limit);
-    if !matches!(request.cause, Cause::Check | Cause::Threshold) {
-        // Who asks for a compaction wants one, even of a short conversation.
-        target = target.min(before / 2);
+    let Reduced { mut keep_from, mut edits } = grounds.reduce(request, scale);
+    if let Some(through) = limits.through {
+        if through > layout.cover_end {
+            return None;
+        }
+        keep_from = through;
     }
-    target = target.min(limits.target.unwrap_or(u64::MAX));
-    let cap = cap(request, scale).min(limits.recap.unwrap_or(u64::MAX));
-    let room = Room { spare: target.saturating_sub(head_tokens + tail_tokens), cap };
-    let (keep_from, edits) = match limits.through {
-        Some(through) if through <= layout.tail_start => (through, FxHashMap::default()),
-        Some(_) => return None,
-        None => reduce(request, &layout, &middle, &is_pinned, room, &tools),
-    };
     let stays = |unit: &Unit| unit.events.start >= keep_from || is_pinned(unit);
     let covered: Vec<usize> =
         middle.iter().filter(|unit| !stays(unit)).flat_map(|unit| unit.events.clone()).collect();
-    let mut edits = edits;
+    let reads_reduced = request.policy.recap.reads == Reads::Reduced;
+    let reduced = reads_reduced.then(|| as_told(log, &covered, &edits)).flatten();
     let kept: Vec<_> = middle
         .iter()
         .filter(|unit| stays(unit))
         .flat_map(|unit| unit.events.clone())
         .map(|at| (at, edits.remove(&at).unwrap_or_default()))
         .collect();
+    let read = if reads_reduced { pruned(&edits) } else { Vec::new() };
     let pinned: Vec<usize> =
         middle.iter().filter(|u| is_pinned(u)).flat_map(|u| u.events.clone()).collect();
-    let narrated = request.narrated.filter(|narrated| stands(log, &layout, keep_from, narrated));
-    let composing = Composing { request, layout: &layout, narrated, cap: room.cap, tools: &tools };
-    let recap = (!covered.is_empty()).then(|| composing.recap(&covered, &kept, memo));
+    let narrated = request.narrated.filter(|narrated| stands(log, layout, keep_from, narrated));
+    let cap = grounds.room.cap;
+    let (tools, reduced) = (&grounds.tools, reduced.as_deref());
+    let composing = Composing { request, layout, narrated, cap, tools, reduced };
+    let text = stand_in(request, &covered, narrated, cap);
+    let recap =
+        (!covered.is_empty()).then(|| composing.recap(&covered, &kept, text.as_deref(), memo));
     // A computed recap may have had no room for it.
-    let computed = request.policy.recap.fallback == Fallback::Computed;
-    let narrated = narrated.filter(|_| !computed || recap.as_ref().is_some_and(|r| r.narrated));
+    let narrated =
+        narrated.filter(|_| text.is_some() || recap.as_ref().is_some_and(|r| r.narrated));
     Some(Draft {
-        layout,
         covered,
         kept,
         recap,
+        text,
+        read,
         narrated: narrated.cloned(),
         pinned,
-        head_tokens,
-        tail_tokens,
+        head_tokens: grounds.head_tokens,
+        tail_tokens: grounds.tail_tokens,
         cap,
-        target,
-        tail_is_newest,
+        target: grounds.target,
+        tail_is_newest: grounds.tail_is_newest,
+        layout: grounds.layout,
     })
 }
 
-/// What the middle may cost after the fold.
-#[derive(Clone, Copy)]
-struct Room {
-    /// Target minus head and tail.
-    spare: u64,
-    /// The recap's cap.
-    cap: u64,
+/// What a recap would cover if the log were folded now: empty where reducers alone do.
+pub(super) fn covered(request: &Plan<'_>, scale: Scale, before: u64) -> Range<usize> {
+    let grounds = Grounds::of(request, scale, before, Limits::default());
+    match request.policy.recap.cover {
+        Cover::Middle => grounds.layout.coverable(),
+        Cover::Overflow => grounds.layout.head_end..grounds.reduce(request, scale).keep_from,
+    }
 }
 
-fn cap(request: &Plan<'_>, scale: Scale) -> u64 {
+/// What a draft starts from: where the cuts lie, and what the middle may cost.
+struct Grounds {
+    layout: Layout,
+    /// The units of the middle.
+    middle: Vec<Unit>,
+    /// Where those of them start that stay as they are.
+    pinned: FxHashSet<usize>,
+    tools: Cow<'static, ToolTable>,
+    head_tokens: u64,
+    tail_tokens: u64,
+    tail_is_newest: bool,
+    target: u64,
+    room: Room,
+}
+
+impl Grounds {
+    fn of(request: &Plan<'_>, scale: Scale, before: u64, limits: Limits) -> Self {
+        let log = request.log;
+        let units = log.units();
+        let tail_limit = limits.tail.or_else(|| asked_tail(request, scale));
+        let share = share_of(request, scale, before);
+        let layout = layout(log, &units, request.policy, share, tail_limit);
+        let middle: Vec<Unit> = units_in(&units, layout.middle()).to_vec();
+        let head_tokens = log.envelope_tokens() + log.tokens_in(0..layout.head_end);
+        let tail_tokens = log.tokens_in(layout.tail_start..log.len());
+        let ends = head_tokens + tail_tokens;
+        let (target, room) = rooms(request, scale, before, limits, ends, share);
+        Self {
+            pinned: pinned_units(request, &layout, &middle),
+            tools: ToolTable::of(&request.policy.tools),
+            tail_is_newest: units.last().is_none_or(|unit| unit.events.start <= layout.tail_start),
+            layout,
+            middle,
+            head_tokens,
+            tail_tokens,
+            target,
+            room,
+        }
+    }
+
+    fn reduce(&self, request: &Plan<'_>, scale: Scale) -> Reduced {
+        let is_pinned = |unit: &Unit| self.pinned.contains(&unit.events.start);
+        let Self { layout, middle, room, tools, .. } = self;
+        reduce(request, scale, layout, middle, &is_pinned, *room, tools)
+    }
+}
+
+/// What a fold should leave, and what of that the middle may take beside head and tail.
+fn rooms(
+    request: &Plan<'_>,
+    scale: Scale,
+    before: u64,
+    limits: Limits,
+    ends: u64,
+    share: u64,
+) -> (u64, Room) {
+    let own = request.policy.fold.target.of(scale.budget).min(scale.limit);
+    let mut target = own;
+    if !request.cause.is_free() {
+        // Who asks for a compaction wants one, even of a short conversation.
+        target = target.min(before / 2);
+    }
+    let limit = limits.target.unwrap_or(u64::MAX);
+    target = scale.asked.unwrap_or(target).min(limit);
+    let enough = scale.asked.unwrap_or(own).min(limit);
+    let left = target.saturating_sub(ends);
+    let cap = match scale.asked {
+        // Who asks for a size gets it: the recap takes what is left of it.
+        Some(_) => left.max(MIN_RECAP),
+        None => cap(request, share.max(SMALL.min(scale.budget))),
+    };
+    let cap = cap.min(limits.recap.unwrap_or(u64::MAX));
+    (target, Room { spare: left, enough: enough.saturating_sub(ends), cap })
+}
+
+/// A recap of a conversation below this many tokens has the room of one of this size: its header
+/// alone takes a hundred.
+const SMALL: u64 = 4_000;
+
+/// What the shares of a policy are taken of. Who asks for a compaction of what does not fill the
+/// budget means what there is.
+fn share_of(request: &Plan<'_>, scale: Scale, before: u64) -> u64 {
+    if request.cause.is_free() { scale.budget } else { scale.budget.min(before) }
+}
+
+/// The most that the tail may take of a size that was asked for: its share of what a fold of the
+/// policy leaves.
+fn asked_tail(request: &Plan<'_>, scale: Scale) -> Option<u64> {
+    let policy = request.policy;
+    let target = u64::from(policy.fold.target.0.max(1));
+    Some(scale.asked? * u64::from(policy.tail.ratio.0).min(target) / target)
+}
+
+/// The policy's cap of a recap, of a budget of `share`.
+fn cap(request: &Plan<'_>, share: u64) -> u64 {
     let recap = &request.policy.recap;
-    let cap = recap.cap.of(scale.budget);
+    let cap = recap.cap.of(share);
     if recap.cap_tokens > 0 { cap.min(recap.cap_tokens) } else { cap }
 }
 
@@ -182,130 +254,22 @@ fn units_in(units: &[Unit], range: Range<usize>) -> &[Unit] {
 
 /// Starts of the middle's units that hold a pin or the carried user message, or are not closed.
 fn pinned_units(request: &Plan<'_>, layout: &Layout, middle: &[Unit]) -> FxHashSet<usize> {
+    let mut pins: Vec<usize> = request.pins.iter().map(|pin| *pin as usize).collect();
+    pins.sort_unstable();
+    let has_pin = |unit: &Unit| {
+        let first = pins.partition_point(|pin| *pin < unit.events.start);
+        pins.get(first).is_some_and(|pin| *pin < unit.events.end)
+    };
     let pinned = |unit: &&Unit| {
         !unit.closed
             || layout.carried_user.is_some_and(|user| unit.events.contains(&user))
-            || request.pins.iter().any(|pin| unit.events.contains(&(*pin as usize)))
+            || has_pin(unit)
     };
     middle.iter().filter(pinned).map(|unit| unit.events.start).collect()
 }
 
 fn only_recaps(log: &Log, unit: &Unit) -> bool {
     log.events()[unit.events.clone()].iter().all(|event| event.view.origin == Origin::Recap)
-}
-
-/// Runs the reducers and finds the first event of the middle that stays.
-fn reduce(
-    request: &Plan<'_>,
-    layout: &Layout,
-    middle: &[Unit],
-    is_pinned: &impl Fn(&Unit) -> bool,
-    room: Room,
-    tools: &ToolTable,
-) -> (usize, FxHashMap<usize, Vec<(usize, Edited)>>) {
-    let policy = request.policy;
-    let covers = policy.reducers.contains(&ReducerName::Recap);
-    if covers && policy.recap.cover == Cover::Middle {
-        // Everything is covered: nothing that an edit could save would be seen.
-        return (layout.tail_start, FxHashMap::default());
-    }
-    let log = request.log;
-    let reach = if covers { reach(log, middle, room.spare) } else { layout.head_end };
-    let mut editable = vec![false; layout.tail_start - reach];
-    for unit in middle.iter().filter(|unit| unit.events.start >= reach && !is_pinned(unit)) {
-        editable[unit.events.start - reach..unit.events.end - reach].fill(true);
-    }
-    let counter = &**log.counter();
-    let mut edited = Middle::new(log.events(), reach..layout.tail_start, editable, counter, tools);
-    let older = log.tokens_in(layout.head_end..reach);
-    let fits_unedited = older + edited.tokens() <= room.spare;
-    let beside_recap = room.spare.saturating_sub(room.cap);
-    // A recap that names what edits took out needs its room beside them.
-    let tells = covers && tells_edits(policy) && !fits_unedited;
-    let spare = if tells { beside_recap } else { room.spare };
-    let state = State { policy, tools };
-    for name in &policy.reducers {
-        if older + edited.tokens() <= spare {
-            break;
-        }
-        if let Some(reducer) = reducer(*name) {
-            reducer.reduce(&mut edited, spare.saturating_sub(older), &state);
-        }
-    }
-    let fits = older + edited.tokens() <= room.spare;
-    let edits = edited.into_edits();
-    let tells = tells && !edits.is_empty();
-    if !covers || (fits && !tells) {
-        return (layout.head_end, edits);
-    }
-    let fitting = newest_that_fit(log, middle, reach, &edits, beside_recap);
-    let oldest = middle.iter().find(|unit| tells && !is_pinned(unit));
-    let least = oldest.map_or(layout.head_end, |unit| unit.events.end);
-    (fitting.max(after_last_recap(log, layout)).max(least), edits)
-}
-
-/// Whether the recap has to name what edits took out of messages that stay.
-fn tells_edits(policy: &Policy) -> bool {
-    policy.recap.edits && policy.recap.fallback == Fallback::Computed
-}
-
-/// The oldest event that could stay: text cannot be reduced, so older ones are out of reach
-/// whatever reducers do, and need not be looked at.
-fn reach(log: &Log, middle: &[Unit], spare: u64) -> usize {
-    const STUB: u32 = 6;
-    let least = |at: usize| {
-        let event = &log.events()[at];
-        let blocks = event.view.blocks.iter().zip(&event.tokens.blocks);
-        let least = blocks.map(|(block, tokens)| match block.kind {
-            BlockKind::Text => *tokens,
-            BlockKind::Reasoning { .. } => 0,
-            _ => (*tokens).min(STUB),
-        });
-        u64::from(log.counter().per_message() + least.sum::<u32>())
-    };
-    let mut sum = 0;
-    let mut from = middle.last().map_or(0, |unit| unit.events.end);
-    for unit in middle.iter().rev() {
-        sum += unit.events.clone().map(least).sum::<u64>();
-        if sum > spare {
-            break;
-        }
-        from = unit.events.start;
-    }
-    from
-}
-
-/// The first event of the longest suffix of units that fits, edits counted.
-fn newest_that_fit(
-    log: &Log,
-    middle: &[Unit],
-    reach: usize,
-    edits: &FxHashMap<usize, Vec<(usize, Edited)>>,
-    room: u64,
-) -> usize {
-    let cost = |at: usize| {
-        let saved: u32 = edits.get(&at).map_or(0, |edits| {
-            edits.iter().map(|(_, e)| e.tokens_before.saturating_sub(e.tokens_after)).sum()
-        });
-        u64::from(log.events()[at].tokens.total.saturating_sub(saved))
-    };
-    let mut sum = 0;
-    let mut from = middle.last().map_or(0, |unit| unit.events.end);
-    for unit in middle.iter().rev().take_while(|unit| unit.events.start >= reach) {
-        sum += unit.events.clone().map(cost).sum::<u64>();
-        if sum > room {
-            break;
-        }
-        from = unit.events.start;
-    }
-    from
-}
-
-/// A recap is never left standing beside a new one.
-fn after_last_recap(log: &Log, layout: &Layout) -> usize {
-    let middle = &log.events()[layout.middle()];
-    let last = middle.iter().rposition(|event| event.view.origin == Origin::Recap);
-    last.map_or(layout.head_end, |at| layout.head_end + at + 1)
 }
 
 /// Whether a narration is still of this log, and of nothing but what the recap covers.
@@ -316,141 +280,6 @@ fn stands(log: &Log, layout: &Layout, keep_from: usize, narrated: &Narrated) -> 
         && end <= keep_from
         && log.hash_before(layout.head_end) == span.before
         && log.hash_before(end) == span.through
-}
-
-/// The host's own recap: without secrets, and cut to the cap.
-pub(super) fn host_recap(request: &Plan<'_>, cap: u64) -> String {
-    let counter = request.log.counter();
-    let (text, _) = Redactor::shared().redact(request.recap.unwrap_or_default());
-    let fits = |text: &str| u64::from(counter.count(text, Content::Prose)) <= cap;
-    let mut end = text.len();
-    while end > 0 && !fits(&text[..end]) {
-        end = text.floor_char_boundary(end * 9 / 10);
-    }
-    text[..end].to_owned()
-}
-
-/// What a recap is composed from.
-struct Composing<'a> {
-    request: &'a Plan<'a>,
-    layout: &'a Layout,
-    narrated: Option<&'a Narrated>,
-    cap: u64,
-    tools: &'a ToolTable,
-}
-
-impl Composing<'_> {
-    /// Gathers the covered span and composes its recap, within the cap.
-    fn recap(
-        &self,
-        covered: &[usize],
-        kept: &[(usize, Vec<(usize, Edited)>)],
-        memo: &mut Memo,
-    ) -> Composed {
-        let Self { request, layout, narrated, cap, tools } = *self;
-        let log = request.log;
-        let policy = request.policy;
-        memo.extend(log.events(), runs(covered), tools);
-        let mut gathered = Cow::Borrowed(memo.gathered.get_or_insert_default());
-        if tells_edits(policy) && kept.iter().any(|(_, edits)| !edits.is_empty()) {
-            gathered.to_mut().add_edited(log.events(), &edited_blocks(kept), tools);
-        }
-        let elsewhere_texts = elsewhere(log, layout, kept);
-        let elsewhere: FxHashSet<&str> =
-            elsewhere_texts.iter().flat_map(|text| identifiers(text)).collect();
-        let focus: Vec<String> = request
-            .focus
-            .map(|text| {
-                text.split_whitespace().map(str::to_lowercase).filter(|w| w.len() > 2).collect()
-            })
-            .unwrap_or_default();
-        let newer_task =
-            log.events()[layout.tail_start..].iter().any(|event| event.view.is_real_user())
-                || layout.carried_user.is_some();
-        let cap = if policy.recap.fallback == Fallback::Computed { cap } else { 0 };
-        let said = (policy.recap.words.0 > 0 && cap > 0).then(|| {
-            let edited = if tells_edits(policy) { edited_blocks(kept) } else { Vec::new() };
-            let words = Words::over(memo.words.take(), log.events(), &runs(covered), &edited);
-            &*memo.words.insert(words)
-        });
-        let spoken: FxHashSet<&str> = match &said {
-            Some(_) => elsewhere_texts.iter().flat_map(|text| words(text)).collect(),
-            None => FxHashSet::default(),
-        };
-        let narration = narrated.map(Narrated::recap_sections).unwrap_or_default();
-        compose(
-            &gathered,
-            &Frame {
-                cap,
-                narration: &narration,
-                counter: &**log.counter(),
-                header: &policy.recap.header,
-                elsewhere: &elsewhere,
-                task_elsewhere: newer_task,
-                file_blocks: policy.recap.file_blocks,
-                focus: &focus,
-                words: said.map(|said| WordList {
-                    words: said,
-                    elsewhere: &spoken,
-                    cap: policy.recap.words.of(cap),
-                }),
-            },
-        )
-    }
-}
-
-/// The blocks that edits took something out of: event and place in it, in order.
-fn edited_blocks(kept: &[(usize, Vec<(usize, Edited)>)]) -> Vec<(usize, usize)> {
-    kept.iter().flat_map(|(at, edits)| edits.iter().map(|(block, _)| (*at, *block))).collect()
-}
-
-/// All that the context says beside the recap: texts, calls and results as they stay.
-fn elsewhere(log: &Log, layout: &Layout, kept: &[(usize, Vec<(usize, Edited)>)]) -> Vec<String> {
-    let events = log.events();
-    let ends = (0..layout.head_end).chain(layout.tail_start..events.len());
-    let mut texts = Vec::new();
-    for at in ends {
-        let event = &events[at];
-        texts.extend(event.view.blocks.iter().flat_map(|block| said(event, block)));
-    }
-    for (at, edits) in kept {
-        let event = &events[*at];
-        for (index, block) in event.view.blocks.iter().enumerate() {
-            match edits.iter().find(|(edited, _)| *edited == index) {
-                Some((_, Edited { change: edit::Change::Replace(text), .. })) => {
-                    texts.push(match block.is_call() {
-                        true => plain_arguments(text).into_owned(),
-                        false => text.clone(),
-                    })
-                }
-                Some(_) => {}
-                None => texts.extend(said(event, block)),
-            }
-        }
-    }
-    texts
-}
-
-/// What a block says, and the name of a call. Nothing for reasoning.
-fn said(event: &Event, block: &Block) -> impl Iterator<Item = String> {
-    let name = match &block.kind {
-        BlockKind::Call { name, .. } => name.map(|name| name.decode(&event.bytes).into_owned()),
-        _ => None,
-    };
-    let text = (!block.is_reasoning()).then(|| block.plain(&event.bytes).into_owned());
-    text.into_iter().chain(name)
-}
-
-/// Runs of consecutive numbers.
-pub(super) fn runs(sorted: &[usize]) -> Vec<Range<usize>> {
-    let mut runs: Vec<Range<usize>> = Vec::new();
-    for &at in sorted {
-        match runs.last_mut() {
-            Some(run) if run.end == at => run.end = at + 1,
-            _ => runs.push(at..at + 1),
-        }
-    }
-    runs
 }
 
 /// Tokens of the head, without the envelope.
@@ -475,5 +304,25 @@ pub(super) fn floor(request: &Plan<'_>, scale: Scale, least: &Context) -> FloorE
     let recap = least.pieces().filter(of_recap).map(|piece| u64::from(piece.tokens)).sum();
     let needed = least.tokens();
     let beside = needed.saturating_sub(envelope + head + pinned + newest + recap);
-    FloorError { limit: scale.limit, needed, envelope, head, pinned, newest, recap, beside }
+    let caps = request.budget.with_policy(request.policy).caps(scale.budget);
+    let used = |tier: TierName| {
+        let events = least.pieces().filter_map(|piece| match piece.fate {
+            Fate::Verbatim(seq) => log.events().get(seq as usize),
+            _ => None,
+        });
+        events.map(|event| tier.tokens(event)).sum::<u64>()
+    };
+    let over_tiers = caps.into_iter().map(|(tier, cap)| (tier, used(tier), cap));
+    let over_tiers = over_tiers.filter(|(_, used, cap)| used > cap).collect();
+    FloorError {
+        over_tiers,
+        limit: scale.limit,
+        needed,
+        envelope,
+        head,
+        pinned,
+        newest,
+        recap,
+        beside,
+    }
 }

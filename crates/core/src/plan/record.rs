@@ -1,28 +1,25 @@
 //! From a draft to the fold: final bytes, final counts, accounts.
 
-use super::Plan;
-use super::draft::{self, Draft, runs};
+use rustc_hash::FxHashSet;
+
+use super::draft::Draft;
+use super::memo::runs;
+use super::request::Plan;
 use crate::budget::Budget;
 use crate::edit::{self, Change};
 use crate::event::Hash;
 use crate::fold::{
-    Accounts, Edit, Entry, Fold, IdList, LayoutRecord, RecapRecord, Region, RepairRecord, Span,
-    VERSION,
+    Accounts, Edit, EditKind, Entry, Fold, IdList, LayoutRecord, RecapRecord, Region, RepairRecord,
+    Span, StandIn, VERSION,
 };
+use crate::ids::identifiers;
 use crate::meter::Meter;
-use crate::policy::Fallback;
+use crate::policy::{Fallback, Policy};
 use crate::project::{Context, Fate, Projection, project};
+use crate::recap::rank::with_parts;
+use crate::recap::redact::REPLACEMENT;
 use crate::reduce::Edited;
 use crate::view::Role;
-
-/// Seed 002's fallback when no summary could be made; `{}` is the number of messages.
-fn static_text(header: &str, dropped: usize) -> String {
-    format!(
-        "{header}\nSummary generation was unavailable. {dropped} message(s) were removed to free context \
-         space but could not be summarized. The removed messages contained earlier work in this session. \
-         Continue based on the recent messages below and the current state of any files or resources."
-    )
-}
 
 /// The fold, and the context that it makes.
 pub(super) fn record(
@@ -46,6 +43,7 @@ pub(super) fn record(
         tokens: log.tokens_in(range),
     };
     let composed = draft.recap.as_ref();
+    let fallback = fallback(request, &draft);
     let mut fold = Fold {
         version: VERSION,
         id: Hash::ROOT,
@@ -59,6 +57,7 @@ pub(super) fn record(
         },
         entries,
         edits,
+        read: draft.read.clone(),
         repairs: Vec::new(),
         layout: LayoutRecord {
             head: region(0..middle.start),
@@ -68,13 +67,14 @@ pub(super) fn record(
             carried_user: draft.layout.carried_user.map(number),
             pinned: draft.pinned.iter().map(|at| number(*at)).collect(),
         },
+        void_reasoning: if log.profile().reasoning_bound { number(log.len()) } else { 0 },
         policy: policy.name.clone(),
         policy_fingerprint: policy.fingerprint(),
         profile: log.profile().name.to_owned(),
         counter: log.counter().name().to_owned(),
         meter,
         budget: budget.clone(),
-        strategy: policy.strategy.clone(),
+        strategy: strategy(policy, &draft).to_owned(),
         head_tokens: draft.head_tokens,
         middle_tokens: log.tokens_in(middle),
         tail_tokens: draft.tail_tokens,
@@ -85,13 +85,14 @@ pub(super) fn record(
         messages_before: number(before.len()),
         messages_after: 0,
         evicted: number(draft.covered.len()),
-        fallback: fallback(request, &draft),
+        fallback,
+        fallback_used: fallback.is_some_and(|stands| stands != StandIn::Host),
         cause: request.cause,
         narrated: draft.narrated.clone(),
         verdicts: request.verdicts.to_vec(),
         kept_ids: composed.map(|c| c.kept.clone()).unwrap_or_default(),
         lost_ids: composed.map(|c| c.lost.clone()).unwrap_or_default(),
-        invented_ids: IdList::default(),
+        invented_ids: invented(request, &draft, recap.as_ref()),
         referenced_later: None,
         recap,
         accounts: Accounts::default(),
@@ -108,48 +109,40 @@ fn is_marker(request: &Plan<'_>, draft: &Draft) -> bool {
 }
 
 /// What stands where no model narrated; none when one did, or nothing is covered.
-fn fallback(request: &Plan<'_>, draft: &Draft) -> Option<String> {
-    let name = match (&draft.recap, &draft.narrated) {
+fn fallback(request: &Plan<'_>, draft: &Draft) -> Option<StandIn> {
+    let stands = match (&draft.recap, &draft.narrated) {
         (None, _) => return None,
-        (Some(_), _) if request.recap.is_some() => "host",
+        (Some(_), _) if request.recap.is_some() => StandIn::Host,
         (Some(_), Some(_)) => return None,
-        (Some(_), None) => request.policy.recap.fallback.as_str(),
+        (Some(_), None) => request.policy.recap.fallback.into(),
     };
-    Some(name.to_owned())
+    Some(stands)
+}
+
+/// A policy can name narrated folds otherwise (Summarizing Evicted Turns: `summarize`).
+fn strategy<'a>(policy: &'a Policy, draft: &Draft) -> &'a str {
+    let narrated = policy.narration.strategy.as_deref().filter(|_| draft.narrated.is_some());
+    narrated.unwrap_or(&policy.strategy)
 }
 
 /// What stands for the covered span.
-struct StandIn {
+struct Covering {
     entry: Entry,
     record: RecapRecord,
 }
 
-fn stand_in(request: &Plan<'_>, draft: &Draft) -> StandIn {
+fn stand_in(request: &Plan<'_>, draft: &Draft) -> Covering {
     let log = request.log;
     let recap = &request.policy.recap;
     let composed = draft.recap.as_ref();
-    let is_composed = recap.fallback == Fallback::Computed && request.recap.is_none();
-    // Where the fallback is no recap of its own, a narration is the whole recap (seeds 001, 002).
-    let text = match (recap.fallback, &draft.narrated) {
-        _ if request.recap.is_some() => draft::host_recap(request, draft.cap),
-        (Fallback::Computed, _) => composed.map(|c| c.text.clone()).unwrap_or_default(),
-        (_, Some(narrated)) => {
-            let text = narrated.text(request.policy.narration.style);
-            // What came after the narrated part is under this recap too, and nothing else says so.
-            let whole = draft.covered.last().is_none_or(|at| *at < narrated.span.end as usize);
-            let rest = if whole { "" } else { recap.marker.as_str() };
-            format!("{}\n{text}{rest}", recap.header)
-        }
-        (Fallback::Marker, None) => recap.marker.clone(),
-        (Fallback::Static, None) => static_text(&recap.header, draft.covered.len()),
-    };
+    let text = draft.text.clone().or_else(|| composed.map(|c| c.text.clone())).unwrap_or_default();
     let role = role(request, draft);
     let bytes = log.dialect().made_message(role, &text);
     let bytes = String::from_utf8_lossy(&bytes).into_owned();
     let record = RecapRecord {
         role: role.name().to_owned(),
         tokens: match composed {
-            Some(composed) if is_composed => composed.tokens,
+            Some(composed) if draft.text.is_none() => composed.tokens,
             _ => u64::from(log.counter().count(&text, crate::Content::Prose)),
         },
         files: match composed {
@@ -164,7 +157,7 @@ fn stand_in(request: &Plan<'_>, draft: &Draft) -> StandIn {
     };
     let entry =
         if is_marker(request, draft) { Entry::Marker { bytes } } else { Entry::Recap { bytes } };
-    StandIn { entry, record }
+    Covering { entry, record }
 }
 
 /// The policy's role where the profile allows it, else the profile's; never a system message.
@@ -185,7 +178,7 @@ fn role(request: &Plan<'_>, draft: &Draft) -> Role {
 fn entries(
     request: &Plan<'_>,
     draft: &Draft,
-    stand_in: Option<&StandIn>,
+    stand_in: Option<&Covering>,
 ) -> (Vec<Entry>, Vec<Edit>) {
     let mut entries: Vec<Entry> = stand_in.map(|s| s.entry.clone()).into_iter().collect();
     let mut edits = Vec::new();
@@ -218,18 +211,41 @@ fn entries(
 
 fn edit_record(seq: u32, block: usize, edited: &Edited) -> Edit {
     let kind = match edited.change {
-        Change::Replace(_) => "replaced",
-        Change::Remove => "removed",
+        Change::Replace(_) => EditKind::Replaced,
+        Change::Remove => EditKind::Removed,
     };
     Edit {
         seq,
         block: u32::try_from(block).unwrap_or(u32::MAX),
-        kind: kind.to_owned(),
-        reducer: edited.reducer.as_str().to_owned(),
+        kind,
+        reducer: edited.reducer,
         reason: edited.reason.to_owned(),
         tokens_before: edited.tokens_before,
         tokens_after: edited.tokens_after,
     }
+}
+
+/// Names of a written recap that the log does not hold. A computed one can have none.
+fn invented(request: &Plan<'_>, draft: &Draft, recap: Option<&RecapRecord>) -> IdList {
+    let written = draft.narrated.is_some() || request.recap.is_some();
+    let Some(recap) = recap.filter(|_| written) else { return IdList::default() };
+    let policy = &request.policy.recap;
+    let own = [policy.header.as_str(), &policy.note, &policy.marker, REPLACEMENT];
+    let own = own.into_iter().chain(request.policy.narration.sections.iter().map(String::as_str));
+    let known: FxHashSet<&str> = own.flat_map(identifiers).collect();
+    let mut new: FxHashSet<&str> =
+        identifiers(&recap.text).filter(|id| !known.contains(id)).collect();
+    for event in request.log.events() {
+        if new.is_empty() {
+            break;
+        }
+        for id in identifiers(&event.text()).flat_map(with_parts) {
+            new.remove(id);
+        }
+    }
+    let mut new: Vec<&str> = new.into_iter().collect();
+    new.sort_unstable();
+    IdList::of(new, 0)
 }
 
 /// Projects the fold and writes down what really came out.

@@ -22,7 +22,7 @@ impl Default for Terminal {
 #[serde(default, deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Dedup {
-    /// Results shorter than this are left alone, in characters (reference peer: 200).
+    /// Results shorter than this are left alone, in characters (Hermes Agent: 200).
     pub min_chars: usize,
 }
 
@@ -52,10 +52,10 @@ impl Default for Supersede {
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum AgeUnit {
-    /// Assistant messages after the result (seed 003).
+    /// Assistant messages after the result (What Survives the Compression).
     #[default]
     Steps,
-    /// Real user messages after the result (seed 004).
+    /// Real user messages after the result (projection note).
     Turns,
 }
 
@@ -100,7 +100,7 @@ pub struct RetainRule {
 #[serde(default, deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Stub {
-    /// Results up to this length stay, in characters (seed 002: 200).
+    /// Results up to this length stay, in characters (Hermes Agent: 200).
     pub min_chars: usize,
     /// Salient lines (errors, failing tests, outliers) kept below the stub, in characters.
     pub salient_chars: usize,
@@ -117,9 +117,9 @@ impl Default for Stub {
 #[serde(default, deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Arguments {
-    /// Arguments up to this length stay, in characters (reference peer: 500).
+    /// Arguments up to this length stay, in characters (Hermes Agent: 500).
     pub max_chars: usize,
-    /// Longer strings inside are cut to this length (reference peer: 200).
+    /// Longer strings inside are cut to this length (Hermes Agent: 200).
     pub leaf_chars: usize,
 }
 
@@ -129,7 +129,7 @@ impl Default for Arguments {
     }
 }
 
-/// Settings of `window`: a cap on plain dialogue (seed 004), off unless one is set.
+/// Settings of `window`: a cap on plain dialogue (projection note), off unless one is set.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

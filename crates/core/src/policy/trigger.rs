@@ -31,20 +31,20 @@ pub struct Trigger {
     /// there when the trigger fires.
     #[serde(default = "buffer")]
     pub buffer: Ratio,
-    /// The threshold is at least this many tokens (seed 002: 64,000) …
+    /// The threshold is at least this many tokens (Hermes Agent: 64,000) …
     #[serde(default)]
     pub floor_tokens: u64,
     /// … and where that reaches the window, this share of it instead, below the window
-    /// (reference peer: `min(0.85 × window, window − 1)`).
+    /// (Hermes Agent: `min(0.85 × window, window − 1)`).
     #[serde(default)]
     pub floored_share: Option<Ratio>,
-    /// Added to every estimate that a limit is held against (seed 004: 10 %).
+    /// Added to every estimate that a limit is held against (projection note: 10 %).
     #[serde(default)]
     pub margin: Ratio,
-    /// Kept free for what hooks inject (seed 004: 2,000 tokens).
+    /// Kept free for what hooks inject (projection note: 2,000 tokens).
     #[serde(default)]
     pub injection_reserve: u64,
-    /// Conversations of at most this many messages are left alone (seed 002: 7).
+    /// Conversations of at most this many messages are left alone (Hermes Agent: 7).
     #[serde(default)]
     pub min_messages: usize,
 }
@@ -53,7 +53,7 @@ fn yes() -> bool {
     true
 }
 
-/// Seed 001 fires its summary in the background before the threshold is reached.
+/// Summarizing Evicted Turns fires its summary in the background before the threshold is reached.
 fn buffer() -> Ratio {
     Ratio(6_000)
 }
@@ -79,7 +79,7 @@ pub struct ModelTrigger {
 impl Trigger {
     /// The threshold in tokens for a budget of `tokens`.
     ///
-    /// Seed 002: `max(0.50 × window, 64,000)`, and where the floor reaches the window
+    /// Hermes Agent: `max(0.50 × window, 64,000)`, and where the floor reaches the window
     /// `min(0.85 × window, window − 1)`.
     #[must_use]
     pub fn threshold_tokens(&self, tokens: u64) -> u64 {

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use crate::recap::visible::{opens_token, visible};
 use crate::reduce::shorten;
 
 /// Tags that some client, template or recap gives a meaning to. Inside a recap they are only text.
@@ -50,9 +51,17 @@ pub fn block(text: &str) -> String {
     out
 }
 
-/// Takes the meaning from template tokens, tags and our own end marker.
+/// Takes the meaning from template tokens, tags and our own end marker, and takes out what nobody
+/// sees: characters without width, marks of direction, look-alikes of brackets and letters.
 #[must_use]
 pub fn neutralise(text: &str) -> Cow<'_, str> {
+    match visible(text) {
+        Cow::Borrowed(text) => without_meaning(text),
+        Cow::Owned(text) => Cow::Owned(without_meaning(&text).into_owned()),
+    }
+}
+
+fn without_meaning(text: &str) -> Cow<'_, str> {
     let suspicious = |c: u8| matches!(c, b'<' | b'[');
     if !text.bytes().any(|c| suspicious(c) || (c < 0x20 && c != b'\n' && c != b'\t')) {
         return Cow::Borrowed(text);
@@ -61,9 +70,8 @@ pub fn neutralise(text: &str) -> Cow<'_, str> {
     for (at, c) in text.char_indices() {
         let rest = &text[at..];
         match c {
-            '<' if rest.starts_with("<|") => out.push('‹'),
-            '<' if is_tag(&rest[1..]) => out.push('‹'),
-            '[' if starts_marker(rest) => out.push('⟦'),
+            '<' if is_tag(&rest[1..]) || opens_token(rest) => out.push('‹'),
+            '[' if starts_marker(rest) || opens_token(rest) => out.push('⟦'),
             c if c.is_control() && c != '\n' && c != '\t' => out.push(' '),
             c => out.push(c),
         }
@@ -105,5 +113,18 @@ mod tests {
             assert!(!quoted.contains(forged), "{forged} in {quoted}");
         }
         assert_eq!(inline("a < b <div> [x]", 50), "a < b <div> [x]");
+    }
+
+    #[test]
+    fn what_a_template_gives_a_meaning_to_has_none() {
+        for token in
+            ["<start_of_turn>", "<<SYS>>", "</s>", "<｜User｜>", "<|im_start|>", "[/INST]", "<bos>"]
+        {
+            let quoted = inline(&format!("run {token} now"), 90);
+            assert!(quoted.contains(['‹', '⟦']) && !quoted.contains(token), "{quoted}");
+        }
+        let hidden = "<\u{200b}|im_start|> <sys\u{202e}tem> a\u{2066}b ＜｜User｜＞";
+        assert_eq!(inline(hidden, 90), "‹|im_start|> ‹system> ab ‹|User|>");
+        assert_eq!(inline("naïve 漢字 🦀 и так далее", 90), "naïve 漢字 🦀 и так далее");
     }
 }

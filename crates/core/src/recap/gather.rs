@@ -2,92 +2,41 @@
 
 use std::ops::Range;
 
-use rustc_hash::FxHashMap;
-
-use crate::calls::{Calls, ResultSite};
-use crate::ids::identifiers;
-use crate::log::Event;
-use crate::recap::idtable::IdTable;
+use crate::calls::{CallSite, Calls, ResultSite};
+use crate::dialect::Dialect;
+use crate::log::{Event, Log};
+use crate::passage::{Passage, Voice, passages};
+use crate::recap::deeds::Deeds;
+use crate::recap::prose;
+use crate::recap::redact::Secrets;
 use crate::recap::rules::rules;
-use crate::reduce::{salient_lines, shorten, verdict};
-use crate::tools::{CallFacts, ToolKind, ToolTable};
-use crate::view::{BlockKind, Origin, Role};
+use crate::recap::seal;
+use crate::recap::shown::Shown;
+use crate::recap::statement::{Kind, Statement};
+use crate::tools::{CallFacts, ToolTable};
+use crate::view::{BlockKind, Media, MediaKind, Origin, Role, View};
 
-/// A quotation from the log.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Quote {
-    /// The event that says it; `None` when an earlier recap handed it on.
-    pub seq: Option<u32>,
-    /// The words.
-    pub text: String,
+pub use crate::recap::gathered::{FileUse, Gathered, Quote};
+
+/// How the events of a log are read.
+#[derive(Clone, Copy)]
+pub struct Reading<'a> {
+    /// What tools are.
+    pub tools: &'a ToolTable,
+    /// The wire format: tells what of a message the user wrote.
+    pub dialect: &'a dyn Dialect,
+    /// Whether a recap of ours can stand among the events.
+    pub recaps: bool,
 }
 
-/// A file that calls read or changed.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct FileUse {
-    /// Was read.
-    pub read: bool,
-    /// Was written, created or removed.
-    pub modified: bool,
-    /// Order of the last use.
-    pub last: u32,
-    /// Number of the folded message that used it last, from 1; 0 where nothing tells.
-    pub message: u32,
+impl<'a> Reading<'a> {
+    /// As this log is read.
+    #[must_use]
+    pub fn of(log: &'a Log, tools: &'a ToolTable) -> Self {
+        Self { tools, dialect: &**log.dialect(), recaps: log.reads_recaps() }
+    }
 }
 
-/// A command and its outcome.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Command {
-    /// The command on one line.
-    pub text: String,
-    /// What came of it: `exit 1: E assert`.
-    pub outcome: String,
-}
-
-/// All that a recap may say about a span.
-#[derive(Clone, Debug, Default)]
-pub struct Gathered {
-    /// Messages covered, those of earlier recaps included.
-    pub messages: usize,
-    /// What the user asked, in order.
-    pub requests: Vec<Quote>,
-    /// Rules that the user stated.
-    pub rules: Vec<Quote>,
-    /// Text of earlier recaps that no section of ours claims.
-    pub notes: Vec<String>,
-    /// What the assistant said about its steps: the first words of its messages, in order.
-    pub steps: Vec<String>,
-    /// Files by path.
-    pub files: FxHashMap<String, FileUse>,
-    /// Commands in order.
-    pub commands: Vec<Command>,
-    /// Error lines in order.
-    pub errors: Vec<String>,
-    /// Identifiers.
-    pub ids: IdTable,
-    /// Whether it tells of what edits took out of messages that stay.
-    pub edited: bool,
-    /// Whether an earlier recap handed identifiers on.
-    pub(crate) carries: bool,
-    order: u32,
-    /// Files have an order of their own, so that what identifiers are worth does not depend on it.
-    file_order: u32,
-    /// What was taken in.
-    runs: Vec<Range<usize>>,
-}
-
-/// Longest command that is kept, in characters.
-const COMMAND_CHARS: usize = 160;
-/// Longest words about a step that are kept, in characters.
-const STEP_CHARS: usize = 140;
-/// Words about a step have more than one word: `Perfect!` tells nothing.
-const STEP_WORDS: usize = 3;
-/// Most steps, commands and error lines that are kept while gathering; the newest stay.
-const KEEP: usize = 400;
-/// A result of a tool that runs no command tells an outcome only if it is short, in bytes.
-const OUTCOME_BYTES: usize = 2_000;
-/// Salient lines taken from one result, in characters.
-const RESULT_LINES: usize = 420;
 impl Gathered {
     /// What these runs of events say. Goes on from what was gathered before where that is a part
     /// of it from the start; the answer is the same as that of gathering anew.
@@ -96,17 +45,43 @@ impl Gathered {
         before: Option<Self>,
         events: &[Event],
         runs: &[Range<usize>],
-        tools: &ToolTable,
+        reading: Reading<'_>,
     ) -> Self {
         let mut gathered = before.filter(|before| before.starts(runs)).unwrap_or_default();
         let done = gathered.runs.clone();
         for (at, run) in runs.iter().enumerate() {
             let from = done.get(at).map_or(run.start, |done| done.end);
             if from < run.end {
-                gathered.add(events, from..run.end, tools);
+                gathered.add(events, from..run.end, reading);
             }
         }
         gathered.runs = runs.to_vec();
+        gathered
+    }
+
+    /// What these runs of events say, without secrets that are known already.
+    #[must_use]
+    pub fn without_secrets(
+        secrets: Secrets,
+        events: &[Event],
+        runs: &[Range<usize>],
+        reading: Reading<'_>,
+    ) -> Self {
+        let mut gathered = Self::knowing(secrets);
+        for run in runs {
+            gathered.add(events, run.clone(), reading);
+        }
+        gathered
+    }
+
+    /// What the events behind these say, numbered on.
+    #[must_use]
+    pub fn after(&self, events: &[Event], runs: &[Range<usize>], reading: Reading<'_>) -> Self {
+        let mut gathered = Self::knowing(self.secrets.clone());
+        gathered.shift = self.shift;
+        for run in runs {
+            gathered.add(events, run.clone(), reading);
+        }
         gathered
     }
 
@@ -120,249 +95,197 @@ impl Gathered {
     }
 
     /// Takes in the events of `range`.
-    pub fn add(&mut self, events: &[Event], range: Range<usize>, tools: &ToolTable) {
-        let calls = Calls::find(events, range.clone());
-        let facts: Vec<CallFacts> = calls.calls.iter().map(|call| call.facts(tools)).collect();
+    ///
+    /// This is the one way from the log into a recap, into the names that a record keeps and into
+    /// all that is said of them: whatever is gathered is gathered from texts without secrets. A
+    /// finished recap cannot be searched for them: what told that they are secrets is gone there.
+    pub fn add(&mut self, events: &[Event], range: Range<usize>, reading: Reading<'_>) {
+        let clean = self.secrets.events(&events[range.clone()]);
+        let covered = clean.as_deref().unwrap_or(&events[range.clone()]);
+        let acting = acting(events, range.clone());
+        let place = |(at, acts): (usize, bool)| Place {
+            acts,
+            ours: reading.recaps
+                && events[at].view.origin == Origin::Recap
+                && seal::is_ours(events, at),
+        };
+        let places: Vec<Place> = range.zip(acting).map(place).collect();
+        self.add_clean(covered, &places, reading);
+    }
+
+    /// Takes in events without secrets.
+    fn add_clean(&mut self, events: &[Event], places: &[Place], reading: Reading<'_>) {
+        let calls = Calls::find(events, 0..events.len());
+        let facts: Vec<CallFacts> =
+            calls.calls.iter().map(|call| call.facts(reading.tools)).collect();
         let mut results = calls.results.iter().peekable();
         let mut scratch = String::new();
         // About one new identifier comes every hundred bytes; growing the table is what costs.
-        let bytes: usize = events[range.clone()].iter().map(|event| event.bytes.len()).sum();
+        let bytes: usize = events.iter().map(|event| event.bytes.len()).sum();
         self.ids.reserve((bytes / 128).min(1 << 17));
-        let mut made = calls.calls.iter().zip(&facts).peekable();
-        for event in &events[range] {
-            self.add_event(event, &mut scratch, |gathered, index, text| {
+        for (event, place) in events.iter().zip(places) {
+            self.add_event(event, *place, reading, &mut scratch, |gathered, index, text| {
                 // Results come in the order of the events, so the next one is the one wanted.
                 while results.next_if(|r| (r.event.seq, r.index) < (event.seq, index)).is_some() {}
-                if let Some(result) =
-                    results.next_if(|r| (r.event.seq, r.index) == (event.seq, index))
+                let wanted = |r: &&ResultSite<'_>| (r.event.seq, r.index) == (event.seq, index);
+                if let Some(result) = results.next_if(wanted)
+                    && let Some(call) = result.call
+                    && let Some(site) = calls.calls.get(call)
                 {
-                    gathered.add_result(result, result.call.map(|call| &facts[call]), text, tools);
+                    gathered.add_result(site, &facts[call], result, text, reading.tools);
                 }
             });
-            while let Some((_, facts)) = made.next_if(|(call, _)| call.event.seq <= event.seq) {
-                let message = u32::try_from(self.messages).unwrap_or(u32::MAX);
-                facts.reads.iter().for_each(|path| self.use_file(path, false, message));
-                facts.writes.iter().for_each(|path| self.use_file(path, true, message));
-            }
+            // After each event, so that it does not depend on how many come at a time.
+            self.prune();
         }
-        keep_newest(&mut self.steps);
-        keep_newest(&mut self.commands);
-        keep_newest(&mut self.errors);
-    }
-
-    /// Takes in what edits took out of messages that stay: event and place of each block, in
-    /// order. Calls and words of the assistant that are edited are still to be seen in part, so
-    /// that only identifiers and outcomes are told of them.
-    pub fn add_edited(&mut self, events: &[Event], blocks: &[(usize, usize)], tools: &ToolTable) {
-        let (Some((first, _)), Some((last, _))) = (blocks.first(), blocks.last()) else { return };
-        self.edited = true;
-        let calls = Calls::find(events, *first..last + 1);
-        let mut results = calls.results.iter().peekable();
-        for (at, index) in blocks {
-            let event = &events[*at];
-            let block = &event.view.blocks[*index];
-            if block.is_reasoning() {
-                continue;
-            }
-            let text = block.plain(&event.bytes);
-            self.add_ids(&text, event.view.role, &block.kind);
-            while results.next_if(|r| (r.event.seq, r.index) < (event.seq, *index)).is_some() {}
-            let Some(result) = results.next_if(|r| (r.event.seq, r.index) == (event.seq, *index))
-            else {
-                continue;
-            };
-            let facts = calls.call_of(result).map(|call| call.facts(tools));
-            self.add_result(result, facts.as_ref(), &text, tools);
-        }
-    }
-
-    /// The order of the newest use.
-    pub(crate) fn newest(&self) -> u32 {
-        self.order
-    }
-
-    /// A number that grows with every use, to order files and identifiers by.
-    pub(crate) fn next_order(&mut self) -> u32 {
-        self.order += 1;
-        self.order
     }
 
     /// `on_result` is given the index and the text of each result, so that it is decoded once.
     fn add_event(
         &mut self,
         event: &Event,
+        place: Place,
+        reading: Reading<'_>,
         scratch: &mut String,
         mut on_result: impl FnMut(&mut Self, usize, &str),
     ) {
         let view = &event.view;
         if view.origin == Origin::Recap {
-            self.add_recap(&event.text());
+            self.add_recap(&event.text(), event.seq, place.ours);
             return;
         }
+        let number = self.number(event);
         self.messages += 1;
+        self.numbers = Some((self.numbers.map_or(number, |(first, _)| first), number));
         if view.is_real_user() {
+            let mut passages = passages(event, reading.dialect);
+            passages.extend(media_notes(view));
+            self.add_asked(number, &passages);
+            for result in passages.iter().filter(|passage| passage.voice == Voice::Tool) {
+                let lines = reading.tools.shown(&result.text, result.text.len());
+                self.add_found(number, "the result:".to_owned(), &lines, 0);
+            }
+        }
+        let speaks = view.role == Role::Assistant && !view.has_results();
+        if speaks {
             let text = view.text_of(&event.bytes, |kind| matches!(kind, BlockKind::Text));
-            self.add_request(event.seq, &text);
+            self.add_said(number, &text, place.acts);
         }
         for (index, block) in view.blocks.iter().enumerate() {
             if block.is_reasoning() {
                 continue;
             }
             let text = block.plain_with(&event.bytes, scratch);
-            self.add_ids(text, view.role, &block.kind);
+            self.add_ids(text, view.role, &block.kind, number);
             match &block.kind {
-                BlockKind::Text if view.role == Role::Assistant => self.steps.extend(step(text)),
                 BlockKind::Call { name: Some(name), .. } => {
-                    self.add_ids(&name.decode(&event.bytes), view.role, &block.kind);
+                    self.shown.used(text, Shown::IN_CALL, &mut self.statements);
+                    self.add_ids(&name.decode(&event.bytes), view.role, &block.kind, number);
+                }
+                BlockKind::Text if speaks => {
+                    self.shown.used(text, Shown::IN_TEXT, &mut self.statements);
                 }
                 _ => {}
             }
             if block.is_result() {
-                on_result(self, index, text);
+                let shown = media_words(&block.media);
+                let said = if text.trim().is_empty() { shown.as_str() } else { text };
+                on_result(self, index, said);
+            } else if view.origin == Origin::Observation {
+                let lines = reading.tools.shown(text, text.len());
+                self.add_found(number, "the result:".to_owned(), &lines, 0);
             }
         }
     }
 
-    fn add_request(&mut self, seq: u32, text: &str) {
-        let text = text.trim();
-        if text.is_empty() {
+    pub(super) fn add_asked(&mut self, message: u32, passages: &[Passage]) {
+        let said = passages.iter().filter(|passage| passage.is_said());
+        if said.clone().all(|passage| passage.text.trim().is_empty()) {
             return;
         }
-        self.requests.push(Quote { seq: Some(seq), text: text.to_owned() });
-        for rule in rules(text) {
-            if self.rules.iter().all(|known| known.text != rule) {
-                self.rules.push(Quote { seq: Some(seq), text: rule });
-            }
+        let written = said.filter(|passage| passage.voice == Voice::User);
+        for rule in written.flat_map(|passage| rules(&passage.text)) {
+            self.add_rule(message, rule);
         }
+        self.push(Statement::new(message, Kind::Asked, String::new(), prose::user(passages)));
     }
 
-    fn add_ids(&mut self, text: &str, role: Role, kind: &BlockKind) {
-        self.order += 1;
-        let order = self.order;
-        for id in identifiers(text) {
-            let Some(used) = self.ids.once(id, order) else { continue };
-            match (role, kind) {
-                (_, BlockKind::Result { .. }) | (Role::Tool, _) => used.result += 1,
-                (Role::Assistant, _) => used.said += 1,
-                (Role::User, _) => used.user += 1,
-                _ => used.result += 1,
-            }
+    fn add_said(&mut self, message: u32, text: &str, acts: bool) {
+        let kind = if acts { Kind::Said } else { Kind::Concluded };
+        let parts = prose::assistant(text, acts);
+        if !parts.is_empty() {
+            self.push(Statement::new(message, kind, String::new(), parts));
         }
     }
 
     fn add_result(
         &mut self,
+        call: &CallSite<'_>,
+        facts: &CallFacts,
         result: &ResultSite<'_>,
-        facts: Option<&CallFacts>,
         text: &str,
         tools: &ToolTable,
     ) {
-        let Some(facts) = facts else { return };
-        let shell = facts.kind == ToolKind::Shell;
-        let flagged = matches!(result.block.kind, BlockKind::Result { error: Some(true), .. });
-        // What is long and comes from no command is content, not an outcome.
-        if !shell && !flagged && text.len() > OUTCOME_BYTES {
-            return;
-        }
-        let outcome = tools.outcome(facts.kind, text);
-        let failed = flagged || outcome.error || outcome.exit.is_some_and(|code| code != 0);
-        let lines = if failed { salient_lines(text, RESULT_LINES) } else { Vec::new() };
-        // A look at files that worked stands in the list of files.
-        let looked = facts.writes.is_empty() && !facts.reads.is_empty();
-        if let (true, Some(command)) = (shell && (failed || !looked), &facts.command) {
-            self.commands.push(Command {
-                text: first_line(command),
-                outcome: describe(outcome.exit, failed, verdict(&lines)),
-            });
-        }
-        self.errors.extend(lines.into_iter().filter(|line| tells(line)).take(3));
-    }
-
-    pub(crate) fn use_file(&mut self, path: &str, modified: bool, message: u32) {
-        if path.is_empty() || path.len() > 300 {
-            return;
-        }
-        self.file_order += 1;
-        let order = self.file_order;
-        let file = self.files.entry(path.to_owned()).or_default();
-        file.last = order;
-        file.message = message;
-        if modified {
-            file.modified = true;
-        } else {
-            file.read = true;
-        }
+        let flagged = match result.block.kind {
+            BlockKind::Result { error, .. } => error,
+            _ => None,
+        };
+        Deeds { gathered: self, call, facts, tools }.add(text, flagged);
     }
 }
 
-fn keep_newest<T>(list: &mut Vec<T>) {
-    if list.len() > KEEP {
-        list.drain(..list.len() - KEEP);
+/// What the events around one tell of it.
+#[derive(Clone, Copy)]
+struct Place {
+    /// A call follows.
+    acts: bool,
+    /// It is a recap of ours.
+    ours: bool,
+}
+
+/// A note for each picture, sound and file of a user's message: the thing itself is gone with it.
+fn media_notes(view: &View) -> impl Iterator<Item = Passage> {
+    let media = view.blocks.iter().flat_map(|block| &block.media);
+    media.map(|media| Passage { voice: Voice::Shown, text: media_word(media).to_owned() })
+}
+
+/// What a result shows that has nothing but pictures, sounds and files.
+fn media_words(media: &[Media]) -> String {
+    media.iter().map(media_word).collect::<Vec<_>>().join(", ")
+}
+
+fn media_word(media: &Media) -> &'static str {
+    match media.kind {
+        MediaKind::Image => "an image",
+        MediaKind::Audio => "a sound",
+        MediaKind::File => "a file",
     }
 }
 
-/// Whether a line says what went wrong, not only that or where.
-fn tells(line: &str) -> bool {
-    const OPENINGS: [&str; 4] = ["Traceback (most", "raise ", "def ", "\"\"\""];
-    let line = line.trim_start();
-    !OPENINGS.iter().any(|opening| line.starts_with(opening))
-}
-
-/// The first line of a text that says something, shortened.
-fn step(text: &str) -> Option<String> {
-    let says = |line: &&str| line.split_whitespace().nth(STEP_WORDS - 1).is_some();
-    let line = text.lines().find(says)?;
-    Some(shorten(line.trim_start_matches(['#', '*', '-', ' ']), STEP_CHARS))
-}
-
-/// A command on one line. What follows its first line is data more often than not: the body of a
-/// script or of a file.
-fn first_line(command: &str) -> String {
-    let command = command.trim();
-    match command.split_once('\n') {
-        Some((first, _)) if first.len() < command.len() => {
-            shorten(first, COMMAND_CHARS - 2).trim_end_matches('…').to_owned() + " …"
-        }
-        _ => shorten(command, COMMAND_CHARS),
-    }
-}
-
-fn describe(exit: Option<i64>, error: bool, line: Option<&str>) -> String {
-    let mut out = match (exit, error) {
-        (Some(code), _) => format!("exit {code}"),
-        (None, true) => "error".to_owned(),
-        (None, false) => "ok".to_owned(),
+/// Of each event, whether it makes a call, or a call follows in the next items of the same step: some
+/// formats send words and calls apart.
+fn acting(events: &[Event], range: Range<usize>) -> Vec<bool> {
+    let of_same_step = |at: usize| {
+        let (event, next) = (&events[at], events.get(at + 1)?);
+        (next.step == event.step && next.view.role == Role::Assistant).then_some(next)
     };
-    if let Some(line) = line {
-        out.push_str(": ");
-        out.push_str(&shorten(line, 100));
+    let mut end = range.end.saturating_sub(1);
+    while let Some(next) = events.get(end).and_then(|_| of_same_step(end)) {
+        end += 1;
+        if next.view.has_calls() {
+            break;
+        }
     }
-    out
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{first_line, step, tells};
-
-    #[test]
-    fn a_step_is_told_by_its_first_line_that_says_something() {
-        assert_eq!(
-            step("Perfect!\n\n## Now run the tests\nmore").as_deref(),
-            Some("Now run the tests")
-        );
-        assert_eq!(step("Done."), None);
-    }
-
-    #[test]
-    fn a_command_stands_on_one_line_without_the_data_that_follows_it() {
-        assert_eq!(first_line("cat > a.py << 'EOF'\nimport os\nEOF"), "cat > a.py << 'EOF' …");
-        assert_eq!(first_line(" cargo test\n"), "cargo test");
-    }
-
-    #[test]
-    fn an_error_line_says_what_went_wrong() {
-        assert!(tells("E   AssertionError: 1 != 2"));
-        assert!(!tells("Traceback (most recent call last):"));
-        assert!(!tells("    raise ValueError("));
-    }
+    let mut acts = false;
+    let mut acting: Vec<bool> = (range.start..end.max(range.start) + 1)
+        .rev()
+        .filter(|at| *at < events.len())
+        .map(|at| {
+            acts = events[at].view.has_calls() || (acts && of_same_step(at).is_some());
+            acts
+        })
+        .collect();
+    acting.reverse();
+    acting.truncate(range.len());
+    acting
 }

@@ -24,6 +24,8 @@ pub struct IdUse {
     pub first: u32,
     /// Handed on by an earlier recap, with this weight.
     pub carried: u32,
+    /// Number of the message that used it last.
+    pub message: u32,
 }
 
 /// Identifiers by name.

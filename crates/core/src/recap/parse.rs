@@ -3,26 +3,44 @@
 //! Files come from list blocks under known headers only, never from prose.
 
 use crate::ids::identifiers;
-use crate::recap::gather::{Command, Gathered, Quote};
-use crate::recap::{END, NOTE_START, section};
+use crate::passage::Passage;
+use crate::recap::checks::Check;
+use crate::recap::gather::{Gathered, Quote};
+use crate::recap::prose;
+use crate::recap::seal::is_end;
+use crate::recap::statement::{Kind, Part, Statement};
+use crate::recap::{NOTE_START, section};
 
 /// The weight of an identifier that an earlier recap names first; it falls to 0 at its last.
 pub(crate) const CARRIED_WEIGHT: u32 = 1_000;
 
-/// Blocks that list paths, one a line (seed 003, pi).
+/// Blocks that list paths, one a line (What Survives the Compression, pi).
 const FILE_BLOCKS: &[(&str, &str, bool)] =
     &[("<read-files>", "</read-files>", false), ("<modified-files>", "</modified-files>", true)];
 /// Headers of other authors below which a list of paths stands.
 const FILE_HEADERS: &[&str] =
     &["relevant files", "files read", "files modified", "files and code sections"];
-/// Opening sentences of other authors, which are about the hand-over and not about the work.
-const PREFIXES: &[&str] = &["[CONTEXT SUMMARY]:", "[CONTEXT COMPACTION", "## Conversation Summary"];
+/// First words of other authors, which are about the hand-over and not about the work. What follows
+/// them on their line is a fact.
+const PREFIXES: &[&str] = &["[CONTEXT SUMMARY]:", "## Conversation Summary"];
+/// The start of a whole line of the same sort.
+const PREFIX_LINE: &str = "[CONTEXT COMPACTION";
 
 impl Gathered {
-    /// Merges an earlier recap.
-    pub(crate) fn add_recap(&mut self, text: &str) {
-        if let Some(at) = text.find(NOTE_START) {
-            self.messages += number_after(&text[at + NOTE_START.len()..]);
+    /// Merges an earlier recap, which is the event `seq`. Only one of `ours` says what the user asked
+    /// for and which rules hold; what others wrote, or forged, is kept as notes.
+    pub(crate) fn add_recap(&mut self, text: &str, seq: u32, ours: bool) {
+        if let Some(at) = text.find(NOTE_START).filter(|_| ours) {
+            let note = text[at + NOTE_START.len()..].lines().next().unwrap_or_default();
+            let count = number_in(note).unwrap_or(1);
+            self.messages += count as usize;
+            if let Some((first, last)) = numbers_in(note) {
+                self.numbers = Some((self.numbers.map_or(first, |(known, _)| known), last));
+                // What follows is numbered on. Messages between those that were folded, which
+                // stayed, come first there, and have their numbers already.
+                let stayed = (last + 1).saturating_sub(first + count);
+                self.shift = last.saturating_sub(seq + stayed);
+            }
             self.add_own(text);
         } else {
             self.messages += 1;
@@ -35,7 +53,7 @@ impl Gathered {
         let mut body: Vec<&str> = Vec::new();
         for line in text.lines().chain(["### "]) {
             let Some(name) = line.strip_prefix("### ") else {
-                if line != END {
+                if !is_end(line) {
                     body.push(line);
                 }
                 continue;
@@ -48,29 +66,22 @@ impl Gathered {
     }
 
     fn add_section(&mut self, name: &str, lines: &[&str]) {
-        let items = || lines.iter().filter_map(|line| line.strip_prefix("- "));
-        // Plain words are no identifiers; `Words` reads them.
-        if !matches!(name, section::IDENTIFIERS | section::WORDS) {
+        if name != section::INDEX {
             // What a section named was worth a place, and may lose it there.
-            lines
-                .iter()
-                .flat_map(|line| line.split(", "))
-                .flat_map(|entry| identifiers(file_entry(entry).0))
-                .for_each(|id| self.carry(&[id], CARRIED_WEIGHT));
+            for line in lines {
+                let at = line.strip_prefix('@').and_then(number_in).unwrap_or(0);
+                for (entry, message) in line.split(", ").map(file_entry) {
+                    for id in identifiers(entry) {
+                        self.carry(&[(id, message.unwrap_or(at))], CARRIED_WEIGHT);
+                    }
+                }
+            }
         }
         match name {
             section::TASK => {
-                self.requests.extend(items().map(carried));
-                let task = indented(lines);
-                if !task.is_empty() {
-                    self.requests.push(carried(&task));
-                }
-            }
-            section::RULES => {
-                for rule in items() {
-                    if self.rules.iter().all(|known| known.text != rule) {
-                        self.rules.push(carried(rule));
-                    }
+                lines.iter().filter_map(|line| statement(line)).for_each(|told| self.push(told));
+                for rule in lines.iter().filter_map(|line| line.strip_prefix("- ")) {
+                    self.add_rule(0, rule.to_owned());
                 }
             }
             section::NOTES => {
@@ -79,12 +90,33 @@ impl Gathered {
                     self.notes.push(notes);
                 }
             }
-            section::STEPS => self.steps.extend(items().map(str::to_owned)),
+            section::STATE => self.add_state(lines),
+            section::DONE | section::FAILED => {
+                lines.iter().filter_map(|line| statement(line)).for_each(|told| self.push(told));
+            }
             section::FILES => self.add_file_lines(lines),
-            section::COMMANDS => self.commands.extend(items().filter_map(command)),
-            section::ERRORS => self.errors.extend(items().map(str::to_owned)),
-            section::IDENTIFIERS => self.add_identifier_lines(lines),
+            section::INDEX => self.add_index(lines),
             _ => {}
+        }
+    }
+
+    fn add_state(&mut self, lines: &[&str]) {
+        let mut todo: Option<Quote> = None;
+        for line in lines {
+            if let Some(message) = line.strip_prefix("to-do list @") {
+                let message = message.trim_end_matches(':').parse().unwrap_or(0);
+                todo = Some(Quote { message, text: String::new() });
+            } else if let (Some(item), Some(todo)) = (line.strip_prefix("  "), &mut todo) {
+                if !todo.text.is_empty() {
+                    todo.text.push('\n');
+                }
+                todo.text.push_str(item);
+            } else if let Some(check) = check(line) {
+                self.add_check(check);
+            }
+        }
+        if todo.is_some() {
+            self.todo = todo;
         }
     }
 
@@ -92,7 +124,7 @@ impl Gathered {
         for line in lines {
             let Some((kind, paths)) = line.split_once(": ") else { continue };
             let modified = match kind {
-                "modified" => true,
+                "changed" => true,
                 "read" => false,
                 _ => continue,
             };
@@ -104,31 +136,32 @@ impl Gathered {
         }
     }
 
-    fn add_identifier_lines(&mut self, lines: &[&str]) {
-        for line in lines {
-            let Some((_, ids)) = line.split_once(": ") else { continue };
-            let ids: Vec<&str> = ids.split(' ').filter(|id| !id.is_empty()).collect();
-            self.carry(&ids, CARRIED_WEIGHT);
-        }
+    fn add_index(&mut self, lines: &[&str]) {
+        let names = lines.iter().map(|line| line.strip_prefix("names: ").unwrap_or(line));
+        let entries = names.flat_map(|line| line.split(", ")).map(file_entry);
+        let entries: Vec<(&str, u32)> =
+            entries.map(|(name, message)| (name, message.unwrap_or(0))).collect();
+        self.carry(&entries, CARRIED_WEIGHT);
     }
 
     /// Takes over identifiers in the order of their rank; the first weighs `top`.
-    fn carry(&mut self, ids: &[&str], top: u32) {
+    fn carry(&mut self, ids: &[(&str, u32)], top: u32) {
         self.carries |= !ids.is_empty();
         let count = u32::try_from(ids.len()).unwrap_or(u32::MAX).max(1);
-        for (rank, id) in ids.iter().enumerate() {
+        for (rank, (id, message)) in ids.iter().enumerate() {
             let rank = u32::try_from(rank).unwrap_or(u32::MAX);
             let weight = top - top * rank / count;
             let order = self.next_order();
             let used = self.ids.get_or_new(id, order);
             used.carried = used.carried.max(weight.max(1));
+            used.message = used.message.max(*message);
         }
     }
 
     fn add_foreign(&mut self, text: &str) {
         self.add_blocks(text);
         self.add_listed_files(text);
-        let ids: Vec<&str> = identifiers(text).collect();
+        let ids: Vec<(&str, u32)> = identifiers(text).map(|id| (id, 0)).collect();
         self.carry(&ids, CARRIED_WEIGHT / 2);
         let notes = strip_prefix_line(text).trim();
         if !notes.is_empty() {
@@ -142,7 +175,7 @@ impl Gathered {
             let Some(start) = text.find(open).map(|at| at + open.len()) else { continue };
             let Some(end) = text[start..].find(close) else { continue };
             for path in text[start..start + end].lines().map(str::trim) {
-                self.use_file(path.trim_start_matches("- "), *modified, 0);
+                self.use_file(path.trim_start_matches("- "), *modified, None);
             }
         }
     }
@@ -163,20 +196,73 @@ impl Gathered {
                 && let Some(item) = line.strip_prefix("- ").or_else(|| line.strip_prefix("* "))
                 && let Some(path) = identifiers(item).next().filter(|id| id.contains(['/', '.']))
             {
-                self.use_file(path, modified, 0);
+                self.use_file(path, modified, None);
             }
         }
     }
 }
 
 /// The path of an entry of the files section and the message that used it last: `src/a.rs @12`.
-pub(crate) fn file_entry(entry: &str) -> (&str, u32) {
+pub(crate) fn file_entry(entry: &str) -> (&str, Option<u32>) {
     let parts = entry.rsplit_once(" @").and_then(|(path, at)| Some((path, at.parse().ok()?)));
-    parts.unwrap_or((entry, 0))
+    parts.map_or((entry, None), |(path, at)| (path, Some(at)))
 }
 
-fn carried(text: &str) -> Quote {
-    Quote { seq: None, text: text.to_owned() }
+/// A line of what was said and done: `@12 user: …`.
+fn statement(line: &str) -> Option<Statement> {
+    let (message, text) = line.strip_prefix('@')?.split_once(' ')?;
+    let message = message.parse().ok()?;
+    let (kind, text) = Kind::of_line(text);
+    let (text, times) = times(text);
+    let (lead, rest) = match kind {
+        Kind::Asked => {
+            return Some(Statement::new(
+                message,
+                kind,
+                String::new(),
+                prose::user(&[Passage::user(text)]),
+            ));
+        }
+        Kind::Said | Kind::Concluded => ("", text),
+        _ => lead(text),
+    };
+    let parts = match kind {
+        Kind::Said | Kind::Concluded => prose::assistant(rest, kind == Kind::Said),
+        _ => rest.split(" / ").filter(|part| !part.is_empty()).map(|p| Part::new(p, 100)).collect(),
+    };
+    let mut told = Statement::new(message, kind, lead.to_owned(), parts);
+    told.times = times;
+    Some(told)
+}
+
+/// What comes before the parts: a command in backticks, or what ends in a colon or an arrow.
+fn lead(text: &str) -> (&str, &str) {
+    let from = text.strip_prefix('`').and_then(|rest| rest.find('`')).map_or(0, |at| at + 2);
+    let ends = |mark: &str| text[from..].find(mark).map(|at| from + at + mark.len());
+    let last = text.ends_with(':').then_some(text.len());
+    let end = ends(": ").into_iter().chain(ends("-> ")).chain(last).min().unwrap_or(from);
+    (text[..end].trim_end(), text[end..].trim_start())
+}
+
+/// `… (79 times)`.
+fn times(text: &str) -> (&str, u32) {
+    let counted = text.strip_suffix(" times)").and_then(|rest| rest.rsplit_once(" ("));
+    counted.and_then(|(text, n)| Some((text, n.parse().ok()?))).unwrap_or((text, 1))
+}
+
+/// A line of the state: `` `cargo test` @12 ok: 3 passed ``.
+fn check(line: &str) -> Option<Check> {
+    let (command, rest) = line.strip_prefix('`')?.rsplit_once("` @")?;
+    let (message, rest) = rest.split_once(' ')?;
+    let passed = rest.starts_with("ok");
+    let telling = rest.split_once(": ").map_or("", |(_, telling)| telling);
+    Some(Check {
+        command: command.to_owned(),
+        message: message.parse().ok()?,
+        passed,
+        telling: telling.to_owned(),
+        watched: true,
+    })
 }
 
 fn indented(lines: &[&str]) -> String {
@@ -184,24 +270,31 @@ fn indented(lines: &[&str]) -> String {
     body.join("\n")
 }
 
-fn command(item: &str) -> Option<Command> {
-    let (text, outcome) = item.strip_prefix('`')?.rsplit_once("` -> ")?;
-    Some(Command { text: text.to_owned(), outcome: outcome.to_owned() })
+/// The first number of a text.
+pub(crate) fn number_in(text: &str) -> Option<u32> {
+    let from = text.find(|c: char| c.is_ascii_digit())?;
+    let digits = &text[from..];
+    let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
+    digits[..end].parse().ok()
 }
 
-fn number_after(text: &str) -> usize {
-    let digits: String =
-        text.chars().skip_while(|c| !c.is_ascii_digit()).take_while(char::is_ascii_digit).collect();
-    digits.parse().unwrap_or(1)
+/// `@3 to @95`.
+fn numbers_in(text: &str) -> Option<(u32, u32)> {
+    let (_, rest) = text.split_once(", @")?;
+    let (first, rest) = rest.split_once(" to @")?;
+    Some((first.parse().ok()?, number_in(rest)?))
 }
 
-/// Drops the first line where it is a known prefix.
+/// Drops a known prefix at the start.
 fn strip_prefix_line(text: &str) -> &str {
     let text = text.trim_start();
-    if PREFIXES.iter().any(|prefix| text.starts_with(prefix)) {
-        text.split_once('\n').map_or("", |(_, rest)| rest)
-    } else {
-        text
+    if let Some(rest) = PREFIXES.iter().find_map(|prefix| text.strip_prefix(prefix)) {
+        return rest;
+    }
+    match text.split_once('\n') {
+        Some((_, rest)) if text.starts_with(PREFIX_LINE) => rest,
+        // All on one line: what is no fact in it cannot be told apart.
+        _ => text,
     }
 }
 
@@ -211,27 +304,25 @@ mod tests {
 
     #[test]
     fn an_entry_of_the_files_section_may_tell_its_last_message() {
-        assert_eq!(file_entry("src/a b.rs @12"), ("src/a b.rs", 12));
-        assert_eq!(file_entry("pkg@1.2/index.js"), ("pkg@1.2/index.js", 0));
-        assert_eq!(file_entry("a @b"), ("a @b", 0));
+        assert_eq!(file_entry("src/a b.rs @12"), ("src/a b.rs", Some(12)));
+        assert_eq!(file_entry("pkg@1.2/index.js"), ("pkg@1.2/index.js", None));
+        assert_eq!(file_entry("a @b"), ("a @b", None));
     }
 
     #[test]
-    fn what_a_section_named_is_handed_on_as_an_identifier() {
-        let text = format!(
-            "## Conversation Summary\n{NOTE_START} 4 earlier messages]\n### Files\nmodified: src/a.rs @3\n\
-             ### Steps the assistant stated\n- I changed parse_header now.\n### Commands\n\
-             - `cargo test -p core_x` -> exit 101: test t_1 failed\n{END}"
-        );
-        let mut gathered = Gathered::default();
-        gathered.add_recap(&text);
-        for id in ["src/a.rs", "parse_header", "core_x", "t_1"] {
-            let expected = id.len() >= 4;
-            assert_eq!(gathered.ids.iter().any(|(known, _)| known == id), expected, "{id}");
+    fn what_was_told_is_read_back_as_it_was() {
+        let lines = [
+            "@3 user: Fix it.",
+            "@4 The cache is stale.",
+            "@5 changed src/a.rs: let x = 2; (was 1) / let y = 3;",
+            "@9 failed `cargo test a` (2 times)",
+        ];
+        for line in lines {
+            let told = statement(line).unwrap();
+            let label = told.kind.label();
+            assert_eq!(format!("@{} {label}{}", told.message, told.fit(400).unwrap()), line);
         }
-        let file = &gathered.files["src/a.rs"];
-        assert!(file.modified && file.message == 3);
-        assert_eq!(gathered.steps, ["I changed parse_header now."]);
-        assert_eq!(gathered.commands.len(), 1);
+        assert_eq!(lead("`a: b` -> c"), ("`a: b` ->", "c"));
+        assert_eq!(numbers_in(" 93 earlier messages, @3 to @95, are"), Some((3, 95)));
     }
 }

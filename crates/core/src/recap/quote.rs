@@ -22,8 +22,38 @@ pub(crate) fn ranges(text: &str) -> Vec<Range<usize>> {
 }
 
 /// The code spans of a text (between backticks).
-fn code(text: &str) -> Vec<Range<usize>> {
+pub(crate) fn code(text: &str) -> Vec<Range<usize>> {
     find(text, |c| (c == '`').then_some(&['`'][..]))
+}
+
+/// Quotations in single marks, marks included: two words at least, between marks that open before
+/// and close behind a word. An apostrophe does neither.
+pub(crate) fn single(text: &str) -> Vec<Range<usize>> {
+    let is_mark = |c: char| matches!(c, '\'' | '‘' | '’' | '‚');
+    let word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
+    let (mut found, mut open) = (Vec::new(), None);
+    for (at, c) in text.char_indices() {
+        if c == '\n' {
+            open = None;
+        }
+        if !is_mark(c) {
+            continue;
+        }
+        let end = at + c.len_utf8();
+        let before = text[..at].chars().next_back();
+        let after = text[end..].chars().next();
+        match open {
+            Some(start) if !word(after) && !before.is_none_or(char::is_whitespace) => {
+                open = None;
+                if text[start..at].contains(' ') {
+                    found.push(start..end);
+                }
+            }
+            None if !word(before) && word(after) => open = Some(at),
+            _ => {}
+        }
+    }
+    found
 }
 
 fn find(text: &str, closes: impl Fn(char) -> Option<&'static [char]>) -> Vec<Range<usize>> {

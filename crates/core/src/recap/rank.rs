@@ -17,8 +17,10 @@ use crate::recap::parse::CARRIED_WEIGHT;
 pub(super) struct Ranked<'a> {
     /// The identifier.
     pub id: &'a str,
-    /// How likely it is used again.
-    pub hope: i64,
+    /// Number of the message that used it last.
+    pub message: u32,
+    /// The user or the assistant wrote it, or an earlier recap named it.
+    pub written: bool,
 }
 
 /// Identifiers by what they are worth.
@@ -32,7 +34,7 @@ pub(super) struct Ranking<'a> {
 }
 
 /// The identifier, and its parts where it is a compound of identifiers.
-pub(super) fn with_parts(id: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn with_parts(id: &str) -> impl Iterator<Item = &str> {
     let parts = id.split(':').filter(move |part| part.len() < id.len());
     std::iter::once(id).chain(parts.filter(|part| identifiers(part).next() == Some(*part)))
 }
@@ -69,9 +71,15 @@ pub(super) fn rank<'a>(
     sort_best(&mut already, IdList::SHOWN);
     Ranking {
         rest: gathered.ids.len() - already.len() - ranked.len(),
-        best: ranked.into_iter().map(|(_, _, id, hope)| Ranked { id, hope }).collect(),
+        best: ranked.into_iter().filter_map(|(_, _, id, _)| entry(id, gathered)).collect(),
         said: already.into_iter().map(|(_, _, id, _)| id).collect(),
     }
+}
+
+fn entry<'a>(id: &'a str, gathered: &Gathered) -> Option<Ranked<'a>> {
+    let (_, used) = gathered.ids.get(id)?;
+    let written = used.said + used.user + used.carried > 0;
+    Some(Ranked { id, message: used.message, written })
 }
 
 /// The least `keep` of what is added: what cannot be among them is not held.
@@ -138,7 +146,7 @@ pub(super) fn sort_best<T: Ord>(list: &mut [T], keep: usize) {
 
 /// What tells whether an identifier will be used again: a logistic regression over replayed
 /// sessions to begin with, the weights then varied in replay, crosswise between two sets of
-/// sessions (docs/PRESETS.md). Only how they stand to each other matters.
+/// sessions (docs/RESULTS.md). Only how they stand to each other matters.
 mod weight {
     /// The assistant used it at all; what it used it uses again.
     pub const SAID: i64 = 160;

@@ -1,7 +1,7 @@
 //! Reading a reply: its header, and its sections in whatever form the model wrote them.
 
 use crate::narrate::SummaryRequest;
-use crate::recap::guard::starts;
+use crate::recap::visible::starts;
 
 /// What is wrong with the form of a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,6 +15,18 @@ pub(crate) enum Malformed {
     /// Every section is empty.
     Hollow,
 }
+
+/// A line of a section.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Line {
+    /// What it says.
+    pub text: String,
+    /// It stands behind its section's name.
+    pub named: bool,
+}
+
+/// A section's name and its lines.
+pub(crate) type Section = (String, Vec<Line>);
 
 /// A reply without what wraps it: white space, a code fence around all of it, thinking aloud
 /// before it.
@@ -58,20 +70,17 @@ pub(crate) fn body<'a>(request: &SummaryRequest, text: &'a str) -> Result<&'a st
 
 /// The lines of each section, in the request's order. Every section has to be there, in any order,
 /// and one at least has to say something.
-pub(crate) fn sections(
-    request: &SummaryRequest,
-    body: &str,
-) -> Result<Vec<(String, Vec<String>)>, Malformed> {
-    let mut found: Vec<Option<Vec<String>>> = vec![None; request.sections.len()];
+pub(crate) fn sections(request: &SummaryRequest, body: &str) -> Result<Vec<Section>, Malformed> {
+    let mut found: Vec<Option<Vec<Line>>> = vec![None; request.sections.len()];
     let mut current = None;
     for line in body.lines() {
         if let Some((section, rest)) = section_start(line, &request.sections) {
             let lines = found[section].get_or_insert_with(Vec::new);
-            lines.extend((!rest.is_empty()).then(|| rest.to_owned()));
+            lines.extend((!rest.is_empty()).then(|| Line { text: rest.to_owned(), named: true }));
             current = Some(section);
         } else if line.trim().is_empty() {
         } else if let Some(lines) = current.and_then(|at: usize| found[at].as_mut()) {
-            lines.push(line.trim_end().to_owned());
+            lines.push(Line { text: line.trim_end().to_owned(), named: false });
         } else {
             return Err(Malformed::Stray);
         }
@@ -82,7 +91,7 @@ pub(crate) fn sections(
     }
     let lines = found.into_iter().map(Option::unwrap_or_default);
     let out: Vec<_> = request.sections.iter().cloned().zip(lines).collect();
-    if out.iter().all(|(_, lines)| lines.iter().all(|line| is_nothing(line))) {
+    if out.iter().all(|(_, lines)| lines.iter().all(|line| is_nothing(&line.text))) {
         return Err(Malformed::Hollow);
     }
     Ok(out)
@@ -121,7 +130,7 @@ fn section_start<'a>(line: &'a str, names: &[String]) -> Option<(usize, &'a str)
 }
 
 /// What models write where there is nothing to write.
-fn is_nothing(line: &str) -> bool {
+pub(crate) fn is_nothing(line: &str) -> bool {
     let text = line.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
     matches!(
         text.as_str(),

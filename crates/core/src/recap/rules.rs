@@ -1,5 +1,8 @@
 //! Rules that a user states: which sentences are rules, and which of them say so outright.
 
+use std::borrow::Cow;
+use std::ops::Range;
+
 use crate::reduce::shorten;
 
 /// Longest sentence that can be a rule, in characters (measures: 300).
@@ -24,8 +27,9 @@ pub fn rules(text: &str) -> Vec<String> {
         if in_code {
             continue;
         }
-        for sentence in sentences(line) {
-            let lower = sentence.to_lowercase();
+        let prose = without_code(line);
+        for range in sentences(&prose) {
+            let (lower, sentence) = (prose[range.clone()].to_lowercase(), line[range].trim());
             let states = STRICT.iter().chain(LOOSE).any(|word| has_word(&lower, word));
             if states && sentence.chars().count() <= CHARS {
                 found.push(shorten(sentence, CHARS + 1));
@@ -39,29 +43,47 @@ pub fn rules(text: &str) -> Vec<String> {
 /// it only fails here." was taken for a rule because of two words that may state one.
 #[must_use]
 pub fn is_strict(rule: &str) -> bool {
-    let lower = rule.to_lowercase();
+    let lower = without_code(rule).to_lowercase();
     let said = lower.trim_start_matches(|c: char| !c.is_alphanumeric());
     let said = said.strip_prefix("please ").unwrap_or(said);
     STRICT.iter().any(|word| has_word(&lower, word))
         || LOOSE.iter().any(|word| said.starts_with(word) && has_word(said, word))
 }
 
-fn sentences(line: &str) -> impl Iterator<Item = &str> {
-    let mut rest = line;
+/// A line with its code spans blotted out, byte for byte, so that a range in it is one in the line.
+/// What a user shows stands in a recap as such a span.
+fn without_code(line: &str) -> Cow<'_, str> {
+    if !line.contains('`') {
+        return line.into();
+    }
+    let mut out = String::with_capacity(line.len());
+    for (at, piece) in line.split('`').enumerate() {
+        if at > 0 {
+            out.push('`');
+        }
+        match at % 2 {
+            0 => out.push_str(piece),
+            _ => out.extend(std::iter::repeat_n('`', piece.len())),
+        }
+    }
+    out.into()
+}
+
+/// Where the sentences of a line stand.
+fn sentences(line: &str) -> impl Iterator<Item = Range<usize>> {
+    let bytes = line.as_bytes();
+    let mut from = 0;
     std::iter::from_fn(move || {
-        rest = rest.trim_start();
-        if rest.is_empty() {
+        from += line[from..].len() - line[from..].trim_start().len();
+        if from == line.len() {
             return None;
         }
-        let bytes = rest.as_bytes();
         let ends = |at: &usize| {
             matches!(bytes[*at], b'.' | b'!' | b'?')
                 && bytes.get(at + 1).is_none_or(u8::is_ascii_whitespace)
         };
-        let end = (0..bytes.len()).find(ends).map_or(rest.len(), |at| at + 1);
-        let (sentence, left) = rest.split_at(end);
-        rest = left;
-        Some(sentence.trim())
+        let end = (from..line.len()).find(ends).map_or(line.len(), |at| at + 1);
+        Some(std::mem::replace(&mut from, end)..end)
     })
 }
 
@@ -80,6 +102,13 @@ mod tests {
     fn finds_rules() {
         let text = "Fix it. Never touch migrations/, always run ruff. Thanks!\n```\nmust(x)\n```\nIt is lonely.";
         assert_eq!(rules(text), ["Never touch migrations/, always run ruff."]);
+    }
+
+    #[test]
+    fn code_states_no_rule_and_stays_in_one() {
+        assert_eq!(rules("See: `ü. Always run evil.` It is `never` so."), [""; 0]);
+        assert_eq!(rules("Hm. Never run `rm. -rf`!"), ["Never run `rm. -rf`!"]);
+        assert!(!is_strict("See `Always run evil.`"));
     }
 
     #[test]

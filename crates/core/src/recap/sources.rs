@@ -1,13 +1,16 @@
 //! The original events, rendered for a summariser: what was said, called and answered, without
 //! secrets, without reasoning, and with both ends of what is long.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use rustc_hash::FxHashMap;
 
+use crate::dialect::Dialect;
 use crate::log::{Event, Log};
 use crate::narrate::Source;
-use crate::recap::redact::Redactor;
+use crate::passage::{Voice, passages};
+use crate::recap::redact::{REPLACEMENT, Secrets};
 use crate::view::{Block, BlockKind, MediaKind, Origin, Role};
 
 /// How much of one text a summariser is shown, in characters.
@@ -23,6 +26,9 @@ pub struct Limits {
     pub arguments: usize,
     /// Of longer ones, so much of their start.
     pub arguments_head: usize,
+    /// Whether of a connection string with a password nothing is shown (Hermes Agent), or all but
+    /// the password.
+    pub whole_strings: bool,
 }
 
 impl Default for Limits {
@@ -34,6 +40,7 @@ impl Default for Limits {
             text_tail: 1_500,
             arguments: 1_500,
             arguments_head: 1_200,
+            whole_strings: false,
         }
     }
 }
@@ -43,13 +50,27 @@ impl Default for Limits {
 /// give two sources. Recaps of earlier compactions are left out: see [`earlier`].
 #[must_use]
 pub fn sources(log: &Log, range: Range<usize>, limits: &Limits) -> Vec<Source> {
-    let events = log.events();
+    sources_of(log, log.events(), range, limits)
+}
+
+/// The same, of events as reducers left them. The log tells what is a secret: what gave one away may
+/// be gone from them.
+pub(crate) fn sources_of(
+    log: &Log,
+    events: &[Event],
+    range: Range<usize>,
+    limits: &Limits,
+) -> Vec<Source> {
     let range = range.start.min(events.len())..range.end.min(events.len());
     let mut out = Vec::new();
     let mut names = FxHashMap::default();
-    for event in events.get(range).unwrap_or_default() {
+    // First the secrets are taken out, then what is long is cut: half a key would pass for a word.
+    let mut secrets = Secrets::of(&log.events()[..range.end]);
+    let events = &events[range.start.min(range.end)..range.end];
+    let clean = secrets.events(events);
+    for event in clean.as_deref().unwrap_or(events) {
         if event.view.origin != Origin::Recap {
-            render(event, limits, &mut names, &mut out);
+            render(event, &**log.dialect(), limits, &mut names, &mut out);
         }
     }
     out
@@ -61,16 +82,18 @@ pub fn sources(log: &Log, range: Range<usize>, limits: &Limits) -> Vec<Source> {
 pub fn earlier(log: &Log, range: Range<usize>) -> Option<String> {
     let events = log.events();
     let range = range.start.min(events.len())..range.end.min(events.len());
+    let secrets = Secrets::of(&events[..range.end]);
     let recaps = events.get(range).unwrap_or_default().iter();
     let texts: Vec<String> = recaps
         .filter(|event| event.view.origin == Origin::Recap)
-        .map(|event| Redactor::shared().redact(&event.text()).0.into_owned())
+        .map(|event| secrets.without(&event.text()).into_owned())
         .collect();
     (!texts.is_empty()).then(|| texts.join("\n"))
 }
 
 fn render(
     event: &Event,
+    dialect: &dyn Dialect,
     limits: &Limits,
     names: &mut FxHashMap<String, String>,
     out: &mut Vec<Source>,
@@ -81,18 +104,42 @@ fn render(
         (role, _) => role,
     };
     let mut parts: Vec<(Role, String)> = Vec::new();
+    let mut add = |role: Role, text: String| match parts.last_mut() {
+        Some((last, joined)) if *last == role => {
+            joined.push('\n');
+            joined.push_str(&text);
+        }
+        _ => parts.push((role, text)),
+    };
+    // Where a person wrote a part of the message, the text blocks are told apart passage by passage.
+    let mut passages = match event.view.is_real_user() {
+        true => passages(event, dialect),
+        false => Vec::new(),
+    };
+    let apart = !passages.is_empty();
     for block in &event.view.blocks {
-        let role = if block.is_result() { Role::Tool } else { own };
-        let Some(text) = block_text(event, block, limits, names) else { continue };
-        match parts.last_mut() {
-            Some((last, joined)) if *last == role => {
-                joined.push('\n');
-                joined.push_str(&text);
+        if apart && block.kind == BlockKind::Text {
+            for passage in passages.drain(..) {
+                let role = speaker(passage.voice);
+                let text = limits.shown(&passage.text);
+                add(role, cut(text.trim(), limits.text, limits.text_head, limits.text_tail));
             }
-            _ => parts.push((role, text)),
+            continue;
+        }
+        let role = if block.is_result() { Role::Tool } else { own };
+        if let Some(text) = block_text(event, block, limits, names) {
+            add(role, text);
         }
     }
     out.extend(parts.into_iter().map(|(role, text)| Source { seq: event.seq, role, text }));
+}
+
+fn speaker(voice: Voice) -> Role {
+    match voice {
+        Voice::User | Voice::Shown => Role::User,
+        Voice::Client => Role::Other,
+        Voice::Tool => Role::Tool,
+    }
 }
 
 fn block_text(
@@ -113,14 +160,15 @@ fn block_text(
                 names.insert(id, name.clone());
             }
             let arguments = block.text(&event.bytes);
-            let arguments = clean(&arguments, limits.arguments, limits.arguments_head, 0);
-            format!("(calls {}) {arguments}", clean(&name, 200, 200, 0))
+            let arguments = limits.shown(&arguments);
+            let arguments = cut(arguments.trim(), limits.arguments, limits.arguments_head, 0);
+            format!("(calls {}) {arguments}", cut(name.trim(), 200, 200, 0))
         }
         BlockKind::Result { id, name, error } => {
             let called = id.as_ref().map(decoded).and_then(|id| names.get(&id).cloned());
             let name = name.as_ref().map(decoded).or(called).unwrap_or_else(|| "a tool".to_owned());
             let failed = if *error == Some(true) { ", error" } else { "" };
-            let name = clean(&name, 200, 200, 0);
+            let name = cut(name.trim(), 200, 200, 0);
             format!("(result of {name}{failed}) {}", ends(event, block, limits))
         }
     };
@@ -138,13 +186,40 @@ fn block_text(
 }
 
 fn ends(event: &Event, block: &Block, limits: &Limits) -> String {
-    clean(&block.text(&event.bytes), limits.text, limits.text_head, limits.text_tail)
+    let text = block.text(&event.bytes);
+    cut(limits.shown(&text).trim(), limits.text, limits.text_head, limits.text_tail)
 }
 
-/// Without secrets, then both ends: cut first, half a key would pass for a word.
-fn clean(text: &str, max: usize, head: usize, tail: usize) -> String {
-    let (text, _) = Redactor::shared().redact(text);
-    cut(text.trim(), max, head, tail)
+impl Limits {
+    /// What of a text without secrets a summariser is shown, before anything is cut.
+    fn shown<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        if self.whole_strings { without_strings(text) } else { Cow::Borrowed(text) }
+    }
+}
+
+/// The text with nothing left of a connection string whose password was taken out.
+fn without_strings(text: &str) -> Cow<'_, str> {
+    let mark = format!(":{REPLACEMENT}@");
+    if !text.contains(&mark) {
+        return Cow::Borrowed(text);
+    }
+    let parts = |c: char| c.is_whitespace() || "\"'`<>\\".contains(c);
+    let (mut out, mut from) = (String::with_capacity(text.len()), 0);
+    for (at, _) in text.match_indices(&mark) {
+        let start = text[..at].rfind(parts).map_or(0, |at| at + 1).max(from);
+        let rest = at + mark.len();
+        let end = text[rest..].find(parts).map_or(text.len(), |end| rest + end);
+        // An assignment keeps its name: `DATABASE_URL=…`.
+        let name =
+            text[start..at].find("://").and_then(|scheme| text[start..start + scheme].rfind('='));
+        if at >= from && text[start..at].contains("://") {
+            out.push_str(&text[from..name.map_or(start, |name| start + name + 1)]);
+            out.push_str(REPLACEMENT);
+            from = end;
+        }
+    }
+    out.push_str(&text[from..]);
+    Cow::Owned(out)
 }
 
 /// The text where it has at most `max` characters, else its first `head` and last `tail`, with a
@@ -171,7 +246,7 @@ pub(crate) fn cut(text: &str, max: usize, head: usize, tail: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::cut;
+    use super::{cut, without_strings};
 
     #[test]
     fn a_cut_keeps_both_ends_and_says_how_much_is_gone() {
@@ -179,5 +254,15 @@ mod tests {
         assert_eq!(cut(&text, 101, 4, 3), text);
         assert_eq!(cut(&text, 100, 4, 3), "aaaa\n(… 94 characters left out …)\nzzz");
         assert_eq!(cut(&text, 10, 2, 0), "aa\n(… 99 characters left out …)");
+    }
+    #[test]
+    fn nothing_is_left_of_a_connection_string() {
+        for (text, wanted) in [
+            ("DB=postgres://app:[REDACTED]@db:5432/x; ok", "DB=[REDACTED] ok"),
+            ("a \"redis://:[REDACTED]@h/0\" b", "a \"[REDACTED]\" b"),
+            ("no string: [REDACTED]@x", "no string: [REDACTED]@x"),
+        ] {
+            assert_eq!(without_strings(text), wanted);
+        }
     }
 }

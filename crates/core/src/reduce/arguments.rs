@@ -1,7 +1,7 @@
 //! `arguments`: clips long call arguments and keeps the JSON valid. Only string values are cut,
 //! so whatever was JSON stays JSON; what never was is clipped as text.
 
-use super::{Middle, Reducer, State};
+use super::{Budget, Middle, Reducer, State};
 use crate::jsonstr;
 use crate::policy::ReducerName;
 use crate::view::Coding;
@@ -14,7 +14,7 @@ impl Reducer for Arguments {
         ReducerName::Arguments
     }
 
-    fn reduce(&self, middle: &mut Middle<'_>, _budget: u64, state: &State<'_>) {
+    fn reduce<'a>(&self, middle: &mut Middle<'_>, _: &Budget, state: State<'a>) -> State<'a> {
         let settings = &state.policy.arguments;
         let long: Vec<_> = middle
             .blocks()
@@ -27,6 +27,7 @@ impl Reducer for Arguments {
         for (at, clipped) in long {
             middle.replace(at, clipped, ReducerName::Arguments, "arguments-clipped");
         }
+        state
     }
 }
 

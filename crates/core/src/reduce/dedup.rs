@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::{Middle, Reducer, State};
+use super::{Budget, Middle, Reducer, State};
 use crate::policy::ReducerName;
 
 /// See the module.
@@ -16,7 +16,7 @@ impl Reducer for Dedup {
         ReducerName::Dedup
     }
 
-    fn reduce(&self, middle: &mut Middle<'_>, _budget: u64, state: &State<'_>) {
+    fn reduce<'a>(&self, middle: &mut Middle<'_>, _: &Budget, state: State<'a>) -> State<'a> {
         let min = state.policy.dedup.min_chars;
         // The newest of each text, anywhere up to the end of the log: the tail may hold it.
         let mut newest: FxHashMap<blake3::Hash, usize> = FxHashMap::default();
@@ -37,5 +37,6 @@ impl Reducer for Dedup {
                 middle.replace(at, DUPLICATE.to_owned(), ReducerName::Dedup, "duplicate");
             }
         }
+        state
     }
 }

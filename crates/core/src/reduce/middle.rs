@@ -5,10 +5,12 @@ use std::cell::OnceCell;
 
 use rustc_hash::FxHashMap;
 
+use crate::budget::TierName;
 use crate::calls::{CallSite, Calls, tool_of};
 use crate::counter::{Content, Counter};
 use crate::log::{Event, content_of};
 use crate::policy::ReducerName;
+use crate::recap::redact::Secrets;
 use crate::tools::{CallFacts, ToolTable};
 use crate::view::Block;
 
@@ -103,6 +105,54 @@ impl<'a> Middle<'a> {
         self.tokens
     }
 
+    /// Whether anything was edited.
+    #[must_use]
+    pub fn has_edits(&self) -> bool {
+        !self.edits.is_empty()
+    }
+
+    /// Tokens of one event of the middle, as edited so far.
+    #[must_use]
+    pub fn tokens_of(&self, event: usize) -> u64 {
+        let saved = |block: usize| {
+            let at = BlockRef { event: event as u32, block: block as u32 };
+            self.edits.get(&at).map_or(0, |e| e.tokens_before.saturating_sub(e.tokens_after))
+        };
+        let event = &self.events[event];
+        let saved: u32 = (0..event.view.blocks.len()).map(saved).sum();
+        u64::from(event.tokens.total.saturating_sub(saved))
+    }
+
+    /// Tokens of one block as it was.
+    #[must_use]
+    pub fn tokens_at(&self, at: BlockRef) -> u64 {
+        let (event, _) = self.at(at);
+        event.tokens.blocks.get(at.block as usize).copied().map_or(0, u64::from)
+    }
+
+    /// Tokens that this tier takes of the whole conversation, as edited so far.
+    #[must_use]
+    pub fn context_tokens(&self, tier: TierName) -> u64 {
+        let all = self.events.iter().map(|event| tier.tokens(event)).sum::<u64>();
+        let saved = self.edits.iter().filter(|(at, _)| {
+            let (event, block) = self.at(**at);
+            TierName::of(event, block) == Some(tier)
+        });
+        let saved = saved.map(|(_, e)| u64::from(e.tokens_before.saturating_sub(e.tokens_after)));
+        all.saturating_sub(saved.sum())
+    }
+
+    /// The events behind the middle.
+    pub fn after(&self) -> impl Iterator<Item = &'a Event> + use<'a> {
+        self.events[self.end..].iter()
+    }
+
+    /// The turn of the newest event.
+    #[must_use]
+    pub fn newest_turn(&self) -> u32 {
+        self.events.last().map_or(0, |event| event.turn)
+    }
+
     /// The blocks that may be edited, oldest first.
     pub fn blocks(&self) -> impl Iterator<Item = (BlockRef, &'a Event, &'a Block)> + use<'a, '_> {
         let events = self.events;
@@ -171,7 +221,7 @@ impl<'a> Middle<'a> {
         self.edits.contains_key(&at)
     }
 
-    /// Replaces the text of a block. A replacement that costs as much as what it replaces is not
+    /// Replaces the text of a block, by one without secrets. A replacement that costs as much as what it replaces is not
     /// made; the answer says whether it was.
     pub fn replace(
         &mut self,
@@ -180,7 +230,15 @@ impl<'a> Middle<'a> {
         reducer: ReducerName,
         reason: &'static str,
     ) -> bool {
+        // The same text is no edit, whatever it counts without the name of its call.
+        if self.text(at) == text {
+            return false;
+        }
         let (event, block) = self.at(at);
+        let text = match Secrets::default().text(&block.kind, &text) {
+            Cow::Owned(clean) => clean,
+            Cow::Borrowed(_) => text,
+        };
         let tokens = self.count(&text, content_of(event.view.role, &block.kind));
         self.change(at, Change::Replace(text), tokens, reducer, reason)
     }

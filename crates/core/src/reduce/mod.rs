@@ -7,43 +7,32 @@ mod arguments;
 mod dedup;
 mod middle;
 mod reasoning;
+mod recap;
+mod reducer;
 mod retain;
 mod salient;
-
+mod screen;
 mod stub;
 mod supersede;
 mod terminal;
+mod tiers;
 mod window;
 
 pub use middle::{BlockRef, Change, Edited, Middle, ResultRef};
-pub(crate) use salient::{lines as salient_lines, shorten, verdict};
+pub use reducer::{Budget, Carried, Reducer, State};
+pub use stub::thousands;
+
+pub(crate) use salient::{lines as salient_lines, shorten};
+pub(crate) use screen::shown;
+pub(crate) use tiers::enforce;
 pub(crate) use window::CAPPED;
 
-use crate::policy::{Policy, ReducerName};
-use crate::tools::ToolTable;
+use crate::policy::ReducerName;
 
-/// What a reducer may look at besides the middle.
-pub struct State<'a> {
-    /// The policy.
-    pub policy: &'a Policy,
-    /// What tools are.
-    pub tools: &'a ToolTable,
-}
-
-/// A pure rule. Seed 004's `reduce(context, budget, state)`: the context is the middle alone.
-pub trait Reducer {
-    /// Its name in policies and records.
-    fn name(&self) -> ReducerName;
-
-    /// Edits the middle. `budget` is what the middle may still cost; a reducer may stop early
-    /// when it is met.
-    fn reduce(&self, middle: &mut Middle<'_>, budget: u64, state: &State<'_>);
-}
-
-/// The reducer of this name; `None` for `recap`, which covers a span instead of editing it.
+/// The reducer of this name.
 #[must_use]
-pub fn reducer(name: ReducerName) -> Option<&'static dyn Reducer> {
-    Some(match name {
+pub fn reducer(name: ReducerName) -> &'static dyn Reducer {
+    match name {
         ReducerName::Terminal => &terminal::Terminal,
         ReducerName::Dedup => &dedup::Dedup,
         ReducerName::Supersede => &supersede::Supersede,
@@ -52,6 +41,6 @@ pub fn reducer(name: ReducerName) -> Option<&'static dyn Reducer> {
         ReducerName::Arguments => &arguments::Arguments,
         ReducerName::Reasoning => &reasoning::Reasoning,
         ReducerName::Window => &window::Window,
-        ReducerName::Recap => return None,
-    })
+        ReducerName::Recap => &recap::Recap,
+    }
 }

@@ -1,7 +1,7 @@
 //! `reasoning`: drops reasoning in the middle. What a provider ties to the bytes before it is
 //! void after a fold anyway; the rest explains steps whose outcome is on record.
 
-use super::{Middle, Reducer, State};
+use super::{Budget, Middle, Reducer, State};
 use crate::policy::ReducerName;
 use crate::view::BlockKind;
 
@@ -13,12 +13,13 @@ impl Reducer for Reasoning {
         ReducerName::Reasoning
     }
 
-    fn reduce(&self, middle: &mut Middle<'_>, _budget: u64, _state: &State<'_>) {
+    fn reduce<'a>(&self, middle: &mut Middle<'_>, _: &Budget, state: State<'a>) -> State<'a> {
         let reasoning = |kind: &BlockKind| matches!(kind, BlockKind::Reasoning { .. });
         let found: Vec<_> =
             middle.blocks().filter(|(_, _, b)| reasoning(&b.kind)).map(|(at, _, _)| at).collect();
         for at in found {
             middle.remove(at, ReducerName::Reasoning, "reasoning-dropped");
         }
+        state
     }
 }

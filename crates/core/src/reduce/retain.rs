@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use rustc_hash::FxHashMap;
 
-use super::{Middle, Reducer, ResultRef, State};
+use super::{Budget, Middle, Reducer, ResultRef, State};
 use crate::policy::{AgeUnit, ReducerName, Retain as Settings};
 
 /// See the module.
@@ -21,7 +21,7 @@ impl Reducer for Retain {
         ReducerName::Retain
     }
 
-    fn reduce(&self, middle: &mut Middle<'_>, _budget: u64, state: &State<'_>) {
+    fn reduce<'a>(&self, middle: &mut Middle<'_>, _: &Budget, state: State<'a>) -> State<'a> {
         let settings = &state.policy.retain;
         let mut seen: FxHashMap<Cow<'_, str>, u32> = FxHashMap::default();
         let mut newer = vec![0u32; middle.results().len()];
@@ -32,12 +32,13 @@ impl Reducer for Retain {
             *count += 1;
         }
         for (at, index) in middle.open_results() {
-            let Some(limits) = limits(middle, index, state) else { continue };
+            let Some(limits) = limits(middle, index, &state) else { continue };
             let result = &middle.results()[index];
             if let Some(reason) = expired(settings, &limits, result, newer[index]) {
                 middle.replace(at, settings.stub.clone(), ReducerName::Retain, reason);
             }
         }
+        state
     }
 }
 

@@ -77,15 +77,6 @@ fn is_rule(line: &str) -> bool {
     drawn * 2 >= line.len()
 }
 
-/// The line that says best what went wrong, of those that [`lines`] found.
-pub(crate) fn verdict(lines: &[String]) -> Option<&str> {
-    let says = |line: &&String| {
-        line.starts_with("E ")
-            || ["Error:", "error:", "FAILED", "ERROR"].iter().any(|w| line.contains(w))
-    };
-    lines.iter().find(says).or(lines.first()).map(String::as_str)
-}
-
 /// The text on one line, cut to `max` characters with an ellipsis.
 pub(crate) fn shorten(text: &str, max: usize) -> String {
     let mut out = String::with_capacity(text.len().min(max * 4));
@@ -122,7 +113,6 @@ mod tests {
         assert!(lines("", 10).is_empty());
         let report = lines("===== FAILURES =====\n> assert f() == 2\nE  AssertionError: 1", 500);
         assert_eq!(report, ["> assert f() == 2", "E AssertionError: 1"]);
-        assert_eq!(verdict(&report), Some("E AssertionError: 1"));
     }
 
     #[test]

@@ -1,14 +1,15 @@
 //! `stub`: one line that says what happened, e.g. ``[terminal] ran `npm test` -> exit 0, 47 lines
-//! output`` (seed 002), and below it the salient lines up to a cap.
+//! output`` (Hermes Agent), and below it the salient lines up to a cap.
 
-use super::{Middle, Reducer, State, salient};
+use super::{Budget, Middle, Reducer, State, salient};
 use crate::policy::ReducerName;
-use crate::tools::{ToolKind, ToolTable};
+use crate::tools::{ToolKind, ToolTable, Verdict};
+use crate::view::BlockKind;
 
 /// See the module.
 pub struct Stub;
 
-/// Commands are quoted up to this length (seed 002's peer cuts at 80).
+/// Commands are quoted up to this length (Hermes Agent's peer cuts at 80).
 const COMMAND_CHARS: usize = 80;
 
 impl Reducer for Stub {
@@ -16,7 +17,7 @@ impl Reducer for Stub {
         ReducerName::Stub
     }
 
-    fn reduce(&self, middle: &mut Middle<'_>, _budget: u64, state: &State<'_>) {
+    fn reduce<'a>(&self, middle: &mut Middle<'_>, _: &Budget, state: State<'a>) -> State<'a> {
         let settings = &state.policy.stub;
         let candidates: Vec<_> = middle
             .results()
@@ -38,6 +39,7 @@ impl Reducer for Stub {
             }
             middle.replace(at, stub, ReducerName::Stub, "stubbed");
         }
+        state
     }
 }
 
@@ -46,15 +48,26 @@ fn line(middle: &Middle<'_>, index: usize, text: &str, tools: &ToolTable) -> Str
     let named = middle.tool(index);
     let tool = if named.is_empty() { "tool" } else { &*named };
     let facts = middle.facts(index);
-    let outcome = tools.outcome(facts.kind, text);
+    let flagged = middle.results().get(index).and_then(|result| match result.view.kind {
+        BlockKind::Result { error, .. } => error,
+        _ => None,
+    });
+    let outcome = tools.outcome(&facts, text, flagged);
     let lines = text.lines().count();
     let chars = thousands(text.chars().count());
-    let failed = if outcome.error { ", error" } else { "" };
+    let failed = match outcome.verdict {
+        Some(Verdict::Failed) => ", error",
+        Some(Verdict::Rejected) => ", rejected",
+        Some(Verdict::Interrupted) => ", interrupted",
+        Some(Verdict::Ok) | None => "",
+    };
     match facts.kind {
         ToolKind::Shell => {
             let command = salient::shorten(facts.command.as_deref().unwrap_or("?"), COMMAND_CHARS);
             let exit = outcome.exit.map_or(String::new(), |code| format!("exit {code}, "));
-            format!("[{tool}] ran `{command}` -> {exit}{lines} lines output")
+            // A failure without an exit code, and a call that did not run to its end.
+            let ended = if outcome.exit.is_none() { failed } else { "" };
+            format!("[{tool}] ran `{command}` -> {exit}{lines} lines output{ended}")
         }
         ToolKind::Read => {
             let from = facts.range.map_or(1, |(from, _)| from.max(1));
@@ -71,7 +84,7 @@ fn line(middle: &Middle<'_>, index: usize, text: &str, tools: &ToolTable) -> Str
             let query = salient::shorten(query.unwrap_or("?"), COMMAND_CHARS);
             format!("[{tool}] searched `{query}` -> {lines} lines ({chars} chars{failed})")
         }
-        ToolKind::Task | ToolKind::Other => {
+        ToolKind::Task | ToolKind::Todo | ToolKind::Other => {
             format!("[{tool}] -> {lines} lines ({chars} chars{failed})")
         }
     }
@@ -85,8 +98,14 @@ fn paths(paths: &[String]) -> String {
     }
 }
 
-/// `3400` as `3,400`, as the seed prints it.
-fn thousands(number: usize) -> String {
+/// `3400` as `3,400`, as Hermes Agent prints it.
+///
+/// ```
+/// assert_eq!(midfold_core::reduce::thousands(1_234_567), "1,234,567");
+/// assert_eq!(midfold_core::reduce::thousands(12), "12");
+/// ```
+#[must_use]
+pub fn thousands(number: usize) -> String {
     let digits = number.to_string();
     let mut out = String::new();
     for (at, digit) in digits.chars().enumerate() {

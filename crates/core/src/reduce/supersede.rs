@@ -4,7 +4,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::{Middle, Reducer, State};
+use super::{Budget, Middle, Reducer, State};
 use crate::policy::ReducerName;
 use crate::tools::CallFacts;
 
@@ -24,7 +24,7 @@ impl Reducer for Supersede {
         ReducerName::Supersede
     }
 
-    fn reduce(&self, middle: &mut Middle<'_>, _budget: u64, state: &State<'_>) {
+    fn reduce<'a>(&self, middle: &mut Middle<'_>, _: &Budget, state: State<'a>) -> State<'a> {
         let min = state.policy.supersede.min_chars;
         let mut later: FxHashMap<String, Later> = FxHashMap::default();
         let mut parts = Parts::default();
@@ -51,6 +51,7 @@ impl Reducer for Supersede {
             let text = format!("[stale read of {path}: it was {what} later]");
             middle.replace(at, text, ReducerName::Supersede, reason);
         }
+        state
     }
 }
 

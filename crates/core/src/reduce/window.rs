@@ -1,8 +1,8 @@
-//! `window`: a turn or token cap on plain dialogue (seed 004). Off unless a cap is set.
+//! `window`: a turn or token cap on plain dialogue (projection note). Off unless a cap is set.
 
-use super::{BlockRef, Middle, Reducer, State};
+use super::{BlockRef, Budget, Middle, Reducer, State};
+use crate::budget::TierName;
 use crate::policy::ReducerName;
-use crate::view::{BlockKind, Role};
 
 /// See the module.
 pub struct Window;
@@ -15,25 +15,19 @@ impl Reducer for Window {
         ReducerName::Window
     }
 
-    fn reduce(&self, middle: &mut Middle<'_>, _budget: u64, state: &State<'_>) {
+    fn reduce<'a>(&self, middle: &mut Middle<'_>, _: &Budget, state: State<'a>) -> State<'a> {
         let settings = &state.policy.window;
         if settings.turns.is_none() && settings.tokens.is_none() {
-            return;
+            return state;
         }
+        let newest = middle.newest_turn();
+        // The dialogue behind the middle counts: the cap is one on the whole context.
+        let mut kept = middle.after().map(|event| TierName::Dialogue.tokens(event)).sum::<u64>();
         let dialogue: Vec<(BlockRef, u32, u64)> = middle
             .blocks()
-            .filter(|(_, event, block)| {
-                matches!(event.view.role, Role::User | Role::Assistant)
-                    && matches!(block.kind, BlockKind::Text)
-            })
-            .map(|(at, event, block)| {
-                let index = event.view.blocks.iter().position(|other| other == block);
-                let tokens = index.and_then(|i| event.tokens.blocks.get(i)).copied().unwrap_or(0);
-                (at, event.turn, u64::from(tokens))
-            })
+            .filter(|(_, event, block)| TierName::of(event, block) == Some(TierName::Dialogue))
+            .map(|(at, event, _)| (at, event.turn, middle.tokens_at(at)))
             .collect();
-        let newest = dialogue.iter().map(|(_, turn, _)| *turn).max().unwrap_or(0);
-        let mut kept = 0u64;
         for (at, turn, tokens) in dialogue.into_iter().rev() {
             kept += tokens;
             let by_turn = settings.turns.is_some_and(|turns| newest - turn >= turns);
@@ -42,5 +36,6 @@ impl Reducer for Window {
                 middle.replace(at, CAPPED.to_owned(), ReducerName::Window, "dialogue-capped");
             }
         }
+        state
     }
 }

@@ -1,6 +1,6 @@
 //! Checking what is sent against a provider's rules, without reading it all at every request.
 
-use crate::replay::Rules;
+use crate::replay::host::Rules;
 use crate::view::View;
 
 /// The walk of one context, and a second one behind it: what changes is nearly always near the end,

@@ -6,15 +6,14 @@ use crate::budget::Budget;
 use crate::counter::Content;
 use crate::engine::Session;
 use crate::event::RawEvent;
-use crate::fold::{Entry, Fold};
+use crate::fold::{Entry, Fold, VerdictCode};
 use crate::log::{Event, Log};
 use crate::meter::Meter;
-use crate::narrate::Verdict;
-use crate::plan::{Memo, Outcome, Plan, PlanError, plan_from};
-use crate::policy::Policy;
+use crate::plan::{Memo, Outcome, Plan, plan_from};
+use crate::policy::{Policy, ReducerName};
 use crate::project::{Context, Fate, Projection};
+use crate::replay::host::{Narrator, Outside, ReplayError};
 use crate::replay::recording::Recording;
-use crate::replay::{Narrator, Outside, ReplayError};
 use crate::view::Role;
 
 /// One message that is sent, and which message of the recording it is.
@@ -63,7 +62,7 @@ pub(super) struct Folded {
     /// Events that stay because they were asked to.
     pub pinned: Vec<u32>,
     /// What was done to an event beside covering it: `(event, reducer, reason)`.
-    pub edits: Vec<(u32, String, String)>,
+    pub edits: Vec<(u32, ReducerName, String)>,
 }
 
 /// A model was asked for a narration.
@@ -187,7 +186,7 @@ impl Held<'_> {
         let usage = answer.as_ref().ok().and_then(|reply| reply.usage);
         let (prompt, output) = usage.map_or((prompt, output), |u| (u.prompt, u.output));
         let verdict = self.session.complete(&request, answer, self.now);
-        let accepted = verdict.is_ok_and(|verdict| verdict.code == Verdict::Accepted.as_str());
+        let accepted = verdict.is_ok_and(|verdict| verdict.code == VerdictCode::ACCEPTED);
         Some(Asked { prompt, output, accepted })
     }
 }
@@ -420,7 +419,7 @@ fn describe(
     let edits = fold
         .edits
         .iter()
-        .filter_map(|edit| Some((origin(edit.seq)?, edit.reducer.clone(), edit.reason.clone())));
+        .filter_map(|edit| Some((origin(edit.seq)?, edit.reducer, edit.reason.clone())));
     // A marker says nothing of what it stands for.
     let marker = fold.entries.iter().any(|entry| matches!(entry, Entry::Marker { .. }));
     let recap = fold.recap.as_ref().filter(|_| !marker);
@@ -430,11 +429,5 @@ fn describe(
         recap: recap.map(|recap| (recap.text.clone(), recap.tokens)),
         pinned: pinned.filter_map(|seq| origin(*seq)).collect(),
         edits: edits.collect(),
-    }
-}
-
-impl From<PlanError> for ReplayError {
-    fn from(error: PlanError) -> Self {
-        Self::Plan(error)
     }
 }

@@ -183,7 +183,7 @@ impl Measures {
         self.fold_time.extend(&other.fold_time);
     }
 
-    /// At-risk recall if the agent had searched once for what was missing.
+    /// At-risk retention if the agent had searched once for what was missing.
     #[must_use]
     pub fn within_reach(&self) -> f64 {
         ratio(self.at_risk.have + self.reachable.have, self.at_risk.need)

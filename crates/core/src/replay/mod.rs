@@ -10,92 +10,30 @@ mod class;
 mod counts;
 mod drive;
 mod fabric;
+mod host;
 mod judge;
 mod measures;
 mod prices;
 mod recording;
 mod texts;
 
-use bytes::Bytes;
 use rustc_hash::FxHashMap;
 
-use crate::narrate::{SummaryFailure, SummaryReply, SummaryRequest};
-use crate::plan::PlanError;
-use crate::policy::Policy;
 use crate::recap::gone::{By, Gone};
 use crate::replay::check::Checker;
 use crate::replay::drive::{Asked, Driver, Folded};
 use crate::replay::fabric::Fabric;
 use crate::replay::judge::{Held, Step};
 use crate::replay::recording::Request;
-use crate::view::{Role, View};
+use crate::view::Role;
 
 pub use class::NameClass;
 pub use fabric::{Cell, FoldRow};
+pub use host::{Narrator, Outside, ReplayError, Rules, Sending, Settings, Strategy};
 pub use measures::{Measures, Share, TokensBy, percentile};
 pub use prices::{Cliff, Prices};
 pub use recording::Recording;
 pub use texts::{Arguments, message_text};
-
-/// Which engine is replayed.
-pub enum Strategy<'a> {
-    /// The history as it is.
-    Raw,
-    /// A policy: its own output and what came since, as repeated `midfold compact` would. The
-    /// normative form.
-    Stateless(&'a Policy),
-    /// A policy, in a session that holds the whole history.
-    Session(&'a Policy),
-    /// The same, with a model that narrates where the policy asks for it.
-    Narrated(&'a Policy, &'a dyn Narrator),
-    /// An engine outside, asked when what it holds exceeds 0.8 windows.
-    Outside(&'a mut dyn Outside),
-}
-
-/// A model that narrates.
-pub trait Narrator: Sync {
-    /// Writes what is asked for.
-    ///
-    /// # Errors
-    /// Why there is no text.
-    fn narrate(&self, request: &SummaryRequest) -> Result<SummaryReply, SummaryFailure>;
-}
-
-/// An engine outside of this library.
-pub trait Outside {
-    /// Makes messages fit a window. What it does not change it gives back as it was.
-    ///
-    /// # Errors
-    /// What it says, for people.
-    fn compact(&mut self, messages: &[Bytes], window: u64) -> Result<Vec<Bytes>, String>;
-}
-
-/// The rules of a provider, asked about a context message by message: one that only grows is read
-/// once.
-pub trait Rules {
-    /// Takes in the next message.
-    fn push(&mut self, bytes: &[u8], view: &View);
-
-    /// How many rules a context that ends here breaks.
-    fn violations(&self) -> usize;
-
-    /// The same walk once more, to go on from here on its own.
-    fn fork(&self) -> Box<dyn Rules>;
-}
-
-/// What a host brings.
-pub struct Settings<'a> {
-    /// The window, in counted tokens.
-    pub window: u64,
-    /// Begins to check a context.
-    pub rules: &'a dyn Fn() -> Box<dyn Rules>,
-    /// What requests cost, beside the reference.
-    pub prices: &'a Prices,
-    /// Whether to find out what one search over the log would bring back.
-    pub search: bool,
-    /// A clock, in nanoseconds from anywhere.
-    pub clock: Option<&'a dyn Fn() -> u64>,
-}
 
 /// What one replay of one conversation found.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -125,7 +63,7 @@ pub struct RequestRow {
     pub fold: Option<usize>,
     /// The request before was not the beginning of this one.
     pub broke: bool,
-    /// Identifiers at risk that its answer needed; 0 before recall is counted.
+    /// Identifiers at risk that its answer needed; 0 before retention is counted.
     pub at_risk: Share,
 }
 
@@ -144,17 +82,6 @@ pub struct Loss {
     pub times: u32,
     /// One search over the log brings it back, every time.
     pub recalled: bool,
-}
-
-/// Why a conversation could not be replayed.
-#[derive(Clone, Debug, thiserror::Error)]
-pub enum ReplayError {
-    /// What may not be folded is larger than the window.
-    #[error(transparent)]
-    Plan(PlanError),
-    /// An engine outside failed.
-    #[error("the engine failed: {0}")]
-    Outside(String),
 }
 
 /// Replays one conversation.
@@ -235,6 +162,7 @@ impl Run<'_> {
         }
         let (tokens, faulty) = (sent.tokens, sent.faulty);
         let (step, folded) = self.held.take(recording, sent);
+        self.show(request.at, tokens);
         let folded = folded.map(|folded| self.folded(request.at, &folded));
         let envelope = recording.log.envelope_tokens();
         // What travels beside the messages stands at the front, and is the same every time.
@@ -259,6 +187,19 @@ impl Run<'_> {
         });
         self.raw_sent = request.at;
         Ok(())
+    }
+
+    fn show(&self, at: usize, tokens: u64) {
+        let Some(watch) = self.settings.watch else { return };
+        let items: Vec<_> = self.held.items().collect();
+        let stand_ins: Vec<usize> = (0..items.len()).filter(|at| items[*at].stands_in).collect();
+        watch(&Sending {
+            at,
+            tokens,
+            messages: items.iter().map(|item| &item.bytes).collect(),
+            stand_in_tokens: stand_ins.iter().map(|at| u64::from(items[*at].tokens)).sum(),
+            stand_ins,
+        });
     }
 
     /// A narration is paid for at the price of a prompt that nothing was cached of.

@@ -9,6 +9,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::ids::identifiers;
 use crate::log::Log;
 use crate::names::Names;
+use crate::passage::{self, Voice};
 use crate::recap::vocabulary::Vocabulary;
 use crate::replay::counts::Counts;
 use crate::replay::texts::{Arguments, message_text, quoted, stated_rules, words};
@@ -108,7 +109,9 @@ impl Recording {
             reader.answer(at, &event.bytes, view);
             let mut mentions = reader.mention(&text);
             if view.is_real_user() {
-                mentions.rules = reader.rules(&text);
+                let said = passage::passages(event, &**log.dialect());
+                let written = passage::joined(&said, |said| said.voice == Voice::User);
+                mentions.rules = reader.rules(&written);
             }
             for block in &view.blocks {
                 if let BlockKind::Call { id, name } = &block.kind {

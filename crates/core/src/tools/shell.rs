@@ -19,9 +19,7 @@ const LONGEST: usize = 256 * 1024;
 
 pub(super) fn read(command: &str) -> Done {
     let mut done = Done::default();
-    let end = command.floor_char_boundary(LONGEST);
-    let mut lexer =
-        Lexer { text: &command[..end], at: 0, heredocs: Vec::new(), bodies: Vec::new() };
+    let mut lexer = Lexer::of(command);
     loop {
         let (words, writes, end) = lexer.simple_command();
         done.writes.extend(writes);
@@ -48,10 +46,69 @@ struct Word {
 
 /// What ends a simple command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum End {
+pub(super) enum End {
+    /// `|`
     Pipe,
-    Other,
+    /// `&&`
+    And,
+    /// `||`
+    Or,
+    /// `&`
+    Background,
+    /// `;` or the end of the line
+    Then,
+    /// A parenthesis: what comes next says how it goes on.
+    Group,
+    /// The end of the text.
     Text,
+}
+
+/// A simple command of a longer one.
+#[derive(Debug)]
+pub(super) struct Part {
+    /// Its words without `sudo`, `timeout` and the like.
+    pub words: Vec<String>,
+    /// Whether its output goes to a file.
+    pub redirects: bool,
+    /// Whether it belongs to `if`, `for` and the like.
+    pub control: bool,
+    /// What comes behind it.
+    pub end: End,
+}
+
+impl Part {
+    /// Whether one of its words behind the first is this one.
+    pub(super) fn holds(&self, word: &str) -> bool {
+        self.words.iter().skip(1).any(|own| own == word)
+    }
+}
+
+/// The simple commands of a command, in order.
+pub(super) fn parts(command: &str) -> Vec<Part> {
+    const CONTROL: [&str; 5] = ["if", "while", "until", "for", "case"];
+    const CLOSING: [&str; 4] = ["}", "fi", "done", "esac"];
+    let mut lexer = Lexer::of(command);
+    let mut parts: Vec<Part> = Vec::new();
+    loop {
+        let (words, writes, end) = lexer.simple_command();
+        let first = words.first().map(|word| &*word.text).unwrap_or_default();
+        let control = CONTROL.contains(&first);
+        let closing = CLOSING.contains(&first);
+        let words = skip_prefixes(&words);
+        if words.is_empty() || closing {
+            // `( … ) | tail`, `{ …; } || true`: the group goes on as this says.
+            let open = parts.last_mut().filter(|last| last.end == End::Group || closing);
+            if let Some(last) = open {
+                last.end = end;
+            }
+        } else {
+            let words = words.iter().map(|word| word.text.clone()).collect();
+            parts.push(Part { words, redirects: !writes.is_empty(), control, end });
+        }
+        if end == End::Text {
+            return parts;
+        }
+    }
 }
 
 struct Lexer<'a> {
@@ -64,6 +121,11 @@ struct Lexer<'a> {
 }
 
 impl<'a> Lexer<'a> {
+    fn of(command: &'a str) -> Self {
+        let end = command.floor_char_boundary(LONGEST);
+        Self { text: &command[..end], at: 0, heredocs: Vec::new(), bodies: Vec::new() }
+    }
+
     fn rest(&self) -> &'a str {
         &self.text[self.at..]
     }
@@ -82,21 +144,26 @@ impl<'a> Lexer<'a> {
                 b'\n' => {
                     self.at += 1;
                     self.heredoc_bodies();
-                    break End::Other;
+                    break End::Then;
                 }
                 b'#' => self.at += self.rest().find('\n').unwrap_or(self.rest().len()),
                 b'|' => {
                     let or = self.rest().starts_with("||");
                     self.at += if or { 2 } else { 1 };
-                    break if or { End::Other } else { End::Pipe };
+                    break if or { End::Or } else { End::Pipe };
                 }
                 b'&' if !self.rest().starts_with("&>") => {
-                    self.at += 1;
-                    break End::Other;
+                    let and = self.rest().starts_with("&&");
+                    self.at += if and { 2 } else { 1 };
+                    break if and { End::And } else { End::Background };
                 }
-                b';' | b'(' | b')' => {
+                b';' => {
                     self.at += 1;
-                    break End::Other;
+                    break End::Then;
+                }
+                b'(' | b')' => {
+                    self.at += 1;
+                    break End::Group;
                 }
                 b'<' => self.input(&words),
                 b'>' | b'&' => self.output(&mut writes),
@@ -250,7 +317,7 @@ fn path(word: Word) -> Option<String> {
     let name = !text.starts_with(['-', '+', '!', '=', '@'])
         && !text.starts_with("/dev/")
         && !text.starts_with("/proc/")
-        && !text.contains(|c| "\n\t|<>\"'\\^,*?$`;".contains(c))
+        && !text.contains(|c| "\n\t|<>\"'\\^,*?$`;()".contains(c))
         && text.bytes().any(|b| b.is_ascii_alphanumeric() || b >= 0x80);
     (plain && name && !text.bytes().all(|b| b.is_ascii_digit())).then_some(text)
 }
@@ -284,7 +351,8 @@ fn run(words: &[Word], piped: bool, done: &mut Done) {
             done.reads.extend(paths(files.into_iter().map(copy)));
         }
         "sed" if flags.iter().any(|flag| in_place(flag)) => {
-            let files = without_scripts(rest);
+            let mut files = without_scripts(rest);
+            files.retain(|word| !word.text.is_empty()); // `-i ''` of BSD
             let given = usize::from(!flags.contains(&"-e"));
             done.writes.extend(paths(files.into_iter().map(copy).skip(given)));
         }
@@ -299,7 +367,15 @@ fn run(words: &[Word], piped: bool, done: &mut Done) {
             let files = without_scripts(rest).into_iter().map(copy).skip(given);
             done.reads.extend(paths(files).filter(|file| is_file(file)));
         }
-        "tee" | "touch" | "mkdir" | "rm" | "mv" => done.writes.extend(paths(plain())),
+        "perl" | "ruby" if flags.iter().any(|flag| edits_in_place(flag)) => {
+            // The script is the argument of -e, or the first word where -e ends another flag.
+            let files = plain().skip(usize::from(flags.iter().any(|flag| flag.ends_with('e'))));
+            done.writes.extend(paths(files));
+        }
+        "git" => done.writes.extend(paths(git(rest).into_iter().map(copy))),
+        "tee" | "touch" | "mkdir" | "rm" | "rmdir" | "unlink" | "mv" | "truncate" => {
+            done.writes.extend(paths(plain()));
+        }
         "cp" => done.writes.extend(paths(plain()).last()),
         _ => {}
     }
@@ -326,10 +402,34 @@ fn without_scripts(rest: &[Word]) -> Vec<&Word> {
 }
 
 /// `-i`, `-i.bak`, `-ni`, `--in-place`.
-fn in_place(flag: &str) -> bool {
+pub(super) fn in_place(flag: &str) -> bool {
     let short = flag.starts_with('-') && !flag.starts_with("--");
     flag.starts_with("--in-place")
         || (short && flag.split('.').next().is_some_and(|f| f.contains('i')))
+}
+
+/// `-pi`, `-i`, `-pi.bak`, `-0pi`, but no `-Mstrict`.
+fn edits_in_place(flag: &str) -> bool {
+    let letters = flag.trim_start_matches(['-', '0']).split('.').next().unwrap_or_default();
+    letters.contains('i') && letters.bytes().all(|b| b"pinlewa".contains(&b))
+}
+
+/// The files that `git mv`, `git rm`, `git restore` and `git checkout … -- F` change.
+fn git(rest: &[Word]) -> Vec<&Word> {
+    let named = |words: &[Word]| words.iter().position(|word| word.text == "--").map(|at| at + 1);
+    let at = rest.iter().position(|word| !word.text.starts_with('-')).unwrap_or_default();
+    let (verb, words) = match &rest[at.min(rest.len())..] {
+        [verb, words @ ..] => (&*verb.text, words),
+        [] => return Vec::new(),
+    };
+    let words = match (verb, named(words)) {
+        ("mv" | "rm" | "restore" | "checkout", Some(at)) => &words[at..],
+        ("mv" | "rm", None) => words,
+        // What stands behind `--source` or `-s` is a commit.
+        ("restore", None) if !words.iter().any(|w| w.text == "-s" || w.text == "--source") => words,
+        _ => return Vec::new(),
+    };
+    words.iter().filter(|word| !word.text.starts_with('-')).collect()
 }
 
 /// Skips `sudo`, `time`, `X=y`, `then` and other words before the program.

@@ -15,7 +15,9 @@ pub struct Turn {
     pub tokens: u64,
 }
 
-/// Which first turns are kept.
+/// Which first turns are kept. The head is one run of turns: what stands before the last of these
+/// stays with it. Letting go of the system or the user's turn has an effect only where no later one
+/// is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Protect {
     /// The first system turn.
@@ -74,13 +76,13 @@ impl Placement {
 /// What a trajectory has to fit, and what stays.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// The most tokens a trajectory may have (seed 002: 15,250).
+    /// The most tokens a trajectory may have (Hermes Agent: 15,250).
     pub target: u64,
-    /// Tokens that are set aside for the summary (seed 002: 750).
+    /// Tokens that are set aside for the summary (Hermes Agent: 750).
     pub summary: u64,
     /// First turns that stay.
     pub protect: Protect,
-    /// How many turns stay at the end (seed 002: 4).
+    /// How many turns stay at the end (Hermes Agent: 4).
     pub keep_last: usize,
     /// Where the summary goes.
     pub placement: Placement,

@@ -7,12 +7,12 @@ use crate::replay::Measures;
 /// What is wanted of a policy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Prefer {
-    /// The best at-risk recall at no more than the base's cost.
+    /// The best at-risk retention at no more than the base's cost.
     #[default]
     Recall,
-    /// The least cost at no less than the base's at-risk recall.
+    /// The least cost at no less than the base's at-risk retention.
     Cost,
-    /// The most at-risk recall less cost ratio: a point of the one is worth a point of the other.
+    /// The most at-risk retention less cost ratio: a point of the one is worth a point of the other.
     Balance,
 }
 
@@ -61,10 +61,10 @@ impl Part {
     }
 }
 
-/// At-risk recall and cost.
+/// At-risk retention and cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Point {
-    /// At-risk recall, 0 to 1.
+    /// At-risk retention, 0 to 1.
     pub recall: f64,
     /// Cost; 1 is the raw history.
     pub cost: f64,

@@ -1,7 +1,7 @@
 //! The policies that a search looks at: knobs with steps, and how two policies differ.
 
 use crate::budget::Ratio;
-use crate::policy::{Cover, Fallback, Policy, ReducerName};
+use crate::policy::{Cover, Policy, ReducerName};
 
 /// A setting of a policy that a search turns. Its value is a number: parts of 10,000 of a ratio, a
 /// count, or 0 and 1 for off and on.
@@ -97,13 +97,6 @@ pub const KNOBS: &[Knob] = &[
             policy.recap.cover = if value > 0 { Cover::Overflow } else { Cover::Middle };
         },
         live: |policy| on(policy, ReducerName::Recap),
-    },
-    Knob {
-        key: "recap.edits",
-        steps: &[0, 1],
-        get: |policy| u64::from(policy.recap.edits),
-        set: |policy, value| policy.recap.edits = value > 0,
-        live: |policy| edits(policy) && policy.recap.fallback == Fallback::Computed,
     },
     count!("tail.min_messages", &[2, 4, 8], tail.min_messages, |_| true),
     reducer!("reducers stub", ReducerName::Stub),

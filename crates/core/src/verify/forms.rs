@@ -7,8 +7,8 @@ use super::{Checker, Message};
 use crate::edit::{self, Change};
 use crate::log::{content_of, measure};
 use crate::repair::{
-    CONTINUE_ASSISTANT, CONTINUE_USER, EMPTY, NO_REASONING, NO_REPLY, NO_RESULT, OPENING, Repair,
-    plain_text,
+    CONTINUE_ASSISTANT, CONTINUE_USER, EMPTY, NO_REASONING, NO_REPLY, NO_RESULT, OF_OTHER,
+    OF_SYSTEM, OPENING, Repair, is_given, is_renamed, labelled, with_ids,
 };
 use crate::view::{Block, BlockKind, Role, TextRef};
 
@@ -50,8 +50,12 @@ fn is_same(block: &Block, before: &Message<'_>, other: &Block, after: &Message<'
         ) => same(a, b) && same(n, m) && e == f,
         (BlockKind::Text, BlockKind::Text) => true,
         (a, b) => {
-            std::mem::discriminant(a) == std::mem::discriminant(b)
-                && block.outer.of(&before.bytes) == other.outer.of(&after.bytes)
+            // Where blocks share one string, that string is another one as soon as one of them is.
+            let same = match block.body.nested {
+                Some(_) => block.body.decode(&before.bytes) == other.body.decode(&after.bytes),
+                None => block.outer.of(&before.bytes) == other.outer.of(&after.bytes),
+            };
+            std::mem::discriminant(a) == std::mem::discriminant(b) && same
         }
     }
 }
@@ -61,6 +65,14 @@ fn apply(message: &Message<'_>, changes: &[(usize, Change)]) -> Bytes {
     let changes: Vec<_> =
         changes.iter().filter_map(|(at, change)| Some((blocks.get(*at)?, change))).collect();
     edit::apply(&message.bytes, &changes)
+}
+
+/// Where the id of a result stands.
+fn id_of(block: &Block) -> Option<TextRef> {
+    match block.kind {
+        BlockKind::Result { id, .. } => id,
+        _ => None,
+    }
 }
 
 fn is_bound(block: &Block) -> bool {
@@ -100,6 +112,12 @@ impl Checker<'_> {
         if let Some((why, _)) = forms.iter().find(|(_, bytes)| **bytes == *after.bytes) {
             return Some(*why);
         }
+        if is_renamed((&before.view, &before.bytes), (&after.view, &after.bytes)) {
+            return Some(Repair::DuplicateId);
+        }
+        if self.is_completed(before, after) {
+            return Some(Repair::UnansweredCall);
+        }
         let as_text = |message: &Message<'_>| self.is_as_text(message, after);
         let dialect = self.case.dialect;
         let orphan = before.view.has_results()
@@ -108,15 +126,48 @@ impl Checker<'_> {
         orphan.then_some(Repair::OrphanResult)
     }
 
+    /// Whether `after` is `before`, perhaps rendered otherwise, behind results for calls that it leaves
+    /// without one.
+    fn is_completed(&self, before: &Message<'_>, after: &Message<'_>) -> bool {
+        let blocks = &after.view.blocks;
+        let made = blocks.iter().take_while(|block| self.is_made_result(block, after)).count();
+        if made == 0 || !before.view.has_results() {
+            return false;
+        }
+        let start = blocks[0].outer.start as usize;
+        blocks.iter().take(made + 1).skip(1).any(|rest| {
+            let parts = [&after.bytes[..start], &after.bytes[rest.outer.start as usize..]];
+            let bytes = Bytes::from(parts.concat());
+            let rest = Message::new(self.case.dialect, &bytes);
+            *rest.bytes == *before.bytes || self.rendering(before, &rest).is_some()
+        })
+    }
+
+    /// Whether a block is the result that a repair makes.
+    fn is_made_result(&self, block: &Block, message: &Message<'_>) -> bool {
+        let BlockKind::Result { id, name, .. } = &block.kind else { return false };
+        if block.text(&message.bytes) != NO_RESULT {
+            return false;
+        }
+        let part =
+            |part: &Option<TextRef>| part.map(|p| p.decode(&message.bytes)).unwrap_or_default();
+        let dialect = self.case.dialect;
+        let made = dialect.made_result(&message.bytes, &part(id), &part(name), NO_RESULT);
+        let view = dialect.view(&made);
+        view.blocks.iter().any(|own| own.outer.of(&made) == block.outer.of(&message.bytes))
+    }
+
     /// All renderings of a message but those of its results.
     fn renderings(&self, message: &Message<'_>) -> Vec<(Repair, Bytes)> {
         let mut forms = Vec::new();
         let view = &message.view;
         let dialect = self.case.dialect;
         if view.role == Role::Other || view.role.is_system() {
-            let text = plain_text(view, &message.bytes);
-            let why =
-                if view.role == Role::Other { Repair::UnknownRole } else { Repair::SystemInside };
+            let (why, label) = match view.role {
+                Role::Other => (Repair::UnknownRole, OF_OTHER),
+                _ => (Repair::SystemInside, OF_SYSTEM),
+            };
+            let text = labelled(label, view, &message.bytes);
             forms.push((why, dialect.made_message(Role::User, &text)));
         }
         let of = |wanted: &dyn Fn(&Block) -> bool| -> Vec<usize> {
@@ -153,7 +204,7 @@ impl Checker<'_> {
         (why, apply(message, &changes))
     }
 
-    /// Whether `after` is `before` with some of its results as text.
+    /// Whether `after` is `before` with some of its results as text. Others may have the id of a twin.
     fn is_as_text(&self, before: &Message<'_>, after: &Message<'_>) -> bool {
         let id = |block: &Block, message: &Message<'_>| match &block.kind {
             BlockKind::Result { id, .. } => {
@@ -162,28 +213,56 @@ impl Checker<'_> {
             _ => None,
         };
         let mut left = after.view.blocks.iter().filter_map(|block| id(block, after)).peekable();
-        let mut orphans = Vec::new();
+        let (mut orphans, mut renamed) = (Vec::new(), Vec::new());
         for (at, block) in before.view.blocks.iter().enumerate() {
-            if let Some(id) = id(block, before)
-                && left.next_if_eq(&id).is_none()
-            {
-                orphans.push(at);
+            let Some(own) = id(block, before) else { continue };
+            let is_own = |other: &Option<String>| match (&own, other) {
+                (Some(own), Some(other)) => is_given(own, other),
+                (own, other) => own == other,
+            };
+            match left.next_if(is_own) {
+                None => orphans.push(at),
+                Some(other) if other == own => {}
+                Some(other) => renamed.extend(id_of(block).zip(other)),
             }
         }
-        !orphans.is_empty()
-            && self.case.dialect.results_as_text(&before.bytes, &before.view, &orphans)
-                == *after.bytes
+        if orphans.is_empty() {
+            return false;
+        }
+        let bytes = with_ids(&before.bytes, &renamed);
+        let before = Message::new(self.case.dialect, &bytes);
+        self.case.dialect.results_as_text(&before.bytes, &before.view, &orphans) == *after.bytes
+    }
+
+    /// Whether a message is the results of several calls, as a repair makes them in one message.
+    fn are_made_results(&self, message: &Message<'_>) -> bool {
+        let blocks = &message.view.blocks;
+        let Some(last) = blocks.last() else { return false };
+        let id_and_name = |block: &Block| match &block.kind {
+            BlockKind::Result { id, name, .. } => {
+                [id, name].map(|part| part.map(|p| p.decode(&message.bytes)).unwrap_or_default())
+            }
+            _ => Default::default(),
+        };
+        let [id, name] = id_and_name(last);
+        let alone = self.case.dialect.made_result(&message.bytes, &id, &name, NO_RESULT);
+        let start = blocks[0].outer.start as usize;
+        let without = [&message.bytes[..start], &message.bytes[last.outer.start as usize..]];
+        blocks.iter().all(|block| self.is_made_result(block, message)) && without.concat() == *alone
     }
 
     /// The repair that adds this message, where it is one that a repair makes.
     pub(super) fn addition(&self, message: &Message<'_>) -> Option<Repair> {
-        let [block] = message.view.blocks.as_slice() else { return None };
+        let (block, more) = message.view.blocks.split_first()?;
+        if !more.is_empty() {
+            return self.are_made_results(message).then_some(Repair::UnansweredCall);
+        }
         let text = block.text(&message.bytes);
         let dialect = self.case.dialect;
         if let BlockKind::Result { id, name, .. } = &block.kind {
             let part =
                 |part: &Option<TextRef>| part.map(|p| p.decode(&message.bytes)).unwrap_or_default();
-            let made = dialect.made_result(&part(id), &part(name), NO_RESULT);
+            let made = dialect.made_result(&message.bytes, &part(id), &part(name), NO_RESULT);
             return (made == *message.bytes).then_some(Repair::UnansweredCall);
         }
         let (role, why) = match &*text {

@@ -1,14 +1,18 @@
 //! Grounding: a computed recap names nothing that the log does not hold, and what the record says
 //! was kept is there.
 
+use std::borrow::Cow;
+
 use rustc_hash::FxHashSet;
 
 use super::{Checker, Message, rule};
 use crate::fold::Fold;
 use crate::ids::identifiers;
 use crate::jsonstr;
-use crate::recap::parse::file_entry;
-use crate::recap::{END, NOTE_START};
+use crate::recap::NOTE_START;
+use crate::recap::redact::REPLACEMENT;
+use crate::recap::seal::is_end;
+use crate::recap::visible::visible;
 use crate::view::BlockKind;
 
 impl Checker<'_> {
@@ -16,12 +20,18 @@ impl Checker<'_> {
     pub(super) fn kept_ids(&mut self, fold: &Fold) {
         let wanted: FxHashSet<&str> = fold.kept_ids.first.iter().map(String::as_str).collect();
         let missing = absent(wanted, &self.after);
+        let told = self.told(&missing);
         self.expect(rule::KEPT_IDS, missing.is_empty(), || {
-            format!("kept on record, and not in the context: {}", missing.join(", "))
+            format!("kept on record, and not in the context: {told}")
         });
         // A compound is listed with its parts, so that more may be listed than counted.
         let none = fold.kept_ids.count == 0 && !fold.kept_ids.first.is_empty();
         self.expect(rule::KEPT_IDS, !none, || "some are listed, and none counted".to_owned());
+        let listed = fold.kept_ids.first.iter().chain(&fold.lost_ids.first);
+        let secrets = listed.filter(|id| self.secrets.touch(id)).count();
+        self.expect(rule::SECRET, secrets == 0, || {
+            format!("{secrets} of the names that the record lists as kept or lost are secrets")
+        });
         let invented = &fold.invented_ids;
         self.expect(rule::GROUNDED, invented.count == 0 && invented.first.is_empty(), || {
             format!("the record itself says that ids were invented: {:?}", invented.first)
@@ -36,25 +46,39 @@ impl Checker<'_> {
             .lines()
             .skip_while(|line| !line.starts_with(NOTE_START))
             .skip(1)
-            .filter(|line| *line != END && !line.starts_with("### "))
-            .map(|line| without_messages(line) + "\n")
+            .filter(|line| !is_end(line) && !line.starts_with("### "))
+            .map(|line| without_numbers(line) + "\n")
             .collect();
         let named: FxHashSet<&str> = identifiers(&body).collect();
         let invented = absent(named, &self.before);
+        let told = self.told(&invented);
         self.expect(rule::GROUNDED, invented.is_empty(), || {
-            format!("named, and nowhere in the log: {}", invented.join(", "))
+            format!("named, and nowhere in the log: {told}")
         });
+    }
+
+    /// Names as a finding lists them.
+    fn told(&self, names: &[&str]) -> String {
+        let told = |name| if self.secrets.touch(name) { REPLACEMENT } else { name };
+        names.iter().copied().map(told).collect::<Vec<_>>().join(", ")
     }
 }
 
-/// A line of the files section without the numbers of messages, which no log holds; any other line
-/// as it is.
-fn without_messages(line: &str) -> String {
-    if !["modified: ", "read: "].iter().any(|label| line.starts_with(label)) {
-        return line.to_owned();
-    }
-    let paths: Vec<&str> = line.split(", ").map(|entry| file_entry(entry).0).collect();
-    paths.join(", ")
+/// A line without the numbers that a recap itself writes, which no log holds: `@12`, `(79 times)`.
+fn without_numbers(line: &str) -> String {
+    let counts =
+        |word: &str| ["times)", "lines):", "lines)", "edits", "files", "file"].contains(&word);
+    let words: Vec<&str> = line.split(' ').collect();
+    let of_message = |word: &str| {
+        word.trim_start_matches('(')
+            .strip_prefix('@')
+            .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+    };
+    let stays = |at: &usize| {
+        let next = words.get(at + 1).copied().unwrap_or_default();
+        !of_message(words[*at]) && !counts(next)
+    };
+    (0..words.len()).filter(stays).map(|at| words[at]).collect::<Vec<_>>().join(" ")
 }
 
 /// Those of `wanted` that stand in no message, sorted.
@@ -88,6 +112,15 @@ fn absent<'w>(mut wanted: FxHashSet<&'w str>, messages: &[Message<'_>]) -> Vec<&
             if text.contains('\\') {
                 let inner = jsonstr::decode(text.as_bytes());
                 wanted.retain(|id| !holds(&inner, id));
+            }
+            // A recap leaves out what nobody sees, and writes look-alikes in their usual form.
+            if let Cow::Owned(seen) = visible(&text) {
+                wanted.retain(|id| !holds(&seen, id));
+            }
+            // Colours may begin and end inside a name.
+            if text.contains('\u{1b}') {
+                let shown = crate::reduce::shown(&text);
+                wanted.retain(|id| !holds(&shown, id));
             }
         }
     }

@@ -9,6 +9,7 @@ mod forms;
 mod ground;
 mod plain;
 mod record;
+mod seen;
 mod stand_in;
 mod walk;
 
@@ -22,6 +23,7 @@ use crate::dialect::Dialect;
 use crate::fold::Fold;
 use crate::log::measure;
 use crate::profile::Violation;
+use crate::recap::redact::Secrets;
 use crate::view::View;
 
 /// Names of the rules, each with the invariant of the design that it shows.
@@ -172,6 +174,8 @@ struct Checker<'a> {
     findings: Vec<Finding>,
     found: BTreeMap<&'static str, usize>,
     checked: BTreeMap<&'static str, u64>,
+    /// The secrets of the conversation: what no recap and no record may hold, and no finding says.
+    secrets: Secrets,
 }
 
 impl<'a> Checker<'a> {
@@ -179,10 +183,14 @@ impl<'a> Checker<'a> {
         let read = |messages: &'a [Bytes]| {
             messages.iter().map(|bytes| Message::new(case.dialect, bytes)).collect()
         };
+        let (before, after): (Vec<Message<'a>>, _) = (read(case.before), read(case.after));
+        let mut secrets = Secrets::default();
+        before.iter().for_each(|message| secrets.learn(&message.view, &message.bytes));
         Self {
             case,
-            before: read(case.before),
-            after: read(case.after),
+            before,
+            after,
+            secrets,
             findings: Vec::new(),
             found: BTreeMap::new(),
             checked: BTreeMap::new(),
@@ -221,6 +229,7 @@ impl<'a> Checker<'a> {
         let found = self.found.entry(rule).or_default();
         *found += 1;
         if *found <= Report::MOST {
+            let detail = self.secrets.without(&detail).into_owned();
             self.findings.push(Finding { rule, at, detail });
         }
     }

@@ -3,6 +3,8 @@
 use rustc_hash::FxHashMap;
 
 use super::{Checker, rule};
+use crate::recap::parse::number_in;
+use crate::recap::{MARKER, NOTE_START};
 use crate::view::{BlockKind, Role};
 
 /// Where a message of the context comes from.
@@ -133,12 +135,29 @@ impl Checker<'_> {
                 .find_map(|source| source.event())
                 .map_or(0, |event| event + 1)
         });
+        if let Some((at, from)) = stand_in.zip(covered_from) {
+            // What nobody knows stands for a message that is changed, and is told as that.
+            let unknown = sources.iter().filter(|source| **source == Source::Unknown).count();
+            let gone = kept.iter().skip(from).filter(|kept| !**kept).count();
+            let gone = gone.saturating_sub(unknown);
+            self.covered(at, gone);
+        }
         for (event, kept) in kept.into_iter().enumerate() {
             let fine = kept || covered_from.is_some_and(|from| event >= from);
             self.expect_at(rule::LOSS, fine, None, || {
                 format!("message {event} of the log is gone, and no recap or marker covers it")
             });
         }
+    }
+
+    /// A computed recap says how many messages it stands for; no more than that may be gone.
+    fn covered(&mut self, at: usize, gone: usize) {
+        let text = self.after[at].text();
+        let Some((_, note)) = text.split_once(NOTE_START) else { return };
+        let Some(told) = number_in(note.lines().next().unwrap_or_default()) else { return };
+        self.expect_at(rule::LOSS, gone <= told as usize, Some(at), || {
+            format!("{gone} messages of the log are gone, and the recap stands for {told}")
+        });
     }
 
     /// System prompt, first task and newest unit are there.
@@ -155,15 +174,19 @@ impl Checker<'_> {
                 format!("message {event} of the log, a system message, is not verbatim")
             });
         }
-        let first = sources.iter().find(|source| {
-            source.event().is_none_or(|event| event >= leading) && **source != Source::Added
+        let first = sources.iter().position(|source| {
+            source.event().is_none_or(|event| event >= leading) && *source != Source::Added
         });
-        // A policy may keep the system prompt alone: then the recap comes first.
-        if self.before.get(leading).is_some_and(|m| m.view.is_real_user())
-            && first != Some(&Source::StandIn)
-        {
+        // A policy may keep the system prompt alone: then a recap comes first, which says how many
+        // messages it stands for. A marker says nothing.
+        let marked = |at: usize| self.after[at].text().trim() == MARKER;
+        let recap_first = first.is_some_and(|at| sources[at] == Source::StandIn && !marked(at));
+        if self.before.get(leading).is_some_and(|m| m.view.is_real_user()) && !recap_first {
             self.expect_at(rule::HEAD, place[leading].is_some(), None, || {
-                format!("message {leading} of the log, the first task, is not verbatim")
+                format!(
+                    "message {leading} of the log, the first task, is not verbatim; if the policy \
+                     keeps the system prompt alone, give the record"
+                )
             });
         }
         self.newest();

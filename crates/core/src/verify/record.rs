@@ -2,10 +2,11 @@
 
 use rustc_hash::FxHashMap;
 
+use super::seen::{Expected, Seen};
 use super::{Checker, rule};
 use crate::edit::Change;
 use crate::event::Hash;
-use crate::fold::{Accounts, Edit, Entry, Fold, Region, VERSION};
+use crate::fold::{Accounts, Edit, EditKind, Entry, Fold, Region, StandIn, VERSION};
 use crate::log::{content_of, measure};
 use crate::view::Role;
 
@@ -16,17 +17,6 @@ pub(super) enum Fate {
     /// By this entry.
     Edited(usize),
     Covered,
-}
-
-/// What the context has to hold, by the record, before repairs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Expected {
-    /// This event of the log.
-    Event(usize),
-    /// This event of the log, as this entry has it.
-    Edited(usize, usize),
-    /// The recap or marker of this entry.
-    StandIn(usize),
 }
 
 impl Checker<'_> {
@@ -53,7 +43,7 @@ impl Checker<'_> {
         self.counts(fold);
         self.recap(fold);
         self.kept_ids(fold);
-        if fold.fallback.as_deref() == Some("computed") {
+        if fold.fallback == Some(StandIn::Computed) {
             self.grounding(fold);
         }
     }
@@ -62,8 +52,8 @@ impl Checker<'_> {
         self.expect(rule::FOLD_ID, fold.id == fold.compute_id(), || {
             "the id is not the hash of what the record says".to_owned()
         });
-        self.expect(rule::FOLD_ID, fold.version == VERSION, || {
-            format!("version {} of the record, this is {VERSION}", fold.version)
+        self.expect(rule::FOLD_ID, (1..=VERSION).contains(&fold.version), || {
+            format!("version {} of the record, this midfold knows up to {VERSION}", fold.version)
         });
     }
 
@@ -126,7 +116,7 @@ impl Checker<'_> {
     }
 
     /// The accounts, added again.
-    fn accounts(&mut self, fold: &Fold, fates: &[Fate], seen: &super::walk::Seen) {
+    fn accounts(&mut self, fold: &Fold, fates: &[Fate], seen: &Seen) {
         let covered = fates.iter().filter(|fate| **fate == Fate::Covered).count() as u64;
         let by_marker = matches!(fold.entries.first(), Some(Entry::Marker { .. }));
         let by_recap = matches!(fold.entries.first(), Some(Entry::Recap { .. }));
@@ -191,8 +181,11 @@ impl Checker<'_> {
         }
         let tokens = measure(case.counter, &original.bytes, &original.view).blocks;
         for ((block, change), edit) in changes.iter().zip(edits) {
-            let kind = if *change == Change::Remove { "removed" } else { "replaced" };
-            if (*block, kind) != (edit.block as usize, edit.kind.as_str()) {
+            let kind = match change {
+                Change::Remove => EditKind::Removed,
+                Change::Replace(_) => EditKind::Replaced,
+            };
+            if (*block, kind) != (edit.block as usize, edit.kind) {
                 wrong.push(format!("block {block} is {kind}, which is not on record"));
             }
             let after = match change {
@@ -268,7 +261,7 @@ impl Checker<'_> {
     }
 
     /// Pinned events are verbatim, behind the recap, and nothing edits them.
-    fn pins(&mut self, fold: &Fold, fates: &[Fate], seen: &super::walk::Seen) {
+    fn pins(&mut self, fold: &Fold, fates: &[Fate], seen: &Seen) {
         let layout = &fold.layout;
         let span = fold.span.start..fold.span.end;
         let mut last = None;
@@ -318,20 +311,11 @@ impl Checker<'_> {
         self.expect(rule::TOKENS, recap.tokens == tokens, || {
             format!("recap: the record says {}, it has {tokens}", recap.tokens)
         });
-        let fallback = fold.fallback.as_deref();
+        let fallback = fold.fallback;
         let marker = matches!(fold.entries.first(), Some(Entry::Marker { .. }));
-        self.expect(rule::RECAP, (fallback == Some("marker")) == marker, || {
+        self.expect(rule::RECAP, (fallback == Some(StandIn::Marker)) == marker, || {
+            let fallback = fallback.map(StandIn::as_str);
             format!("a fallback {fallback:?} that is not what stands there")
         });
-    }
-}
-
-/// The message that an entry holds.
-pub(super) fn bytes_of(entry: &Entry) -> &[u8] {
-    match entry {
-        Entry::Recap { bytes } | Entry::Marker { bytes } | Entry::Edited { bytes, .. } => {
-            bytes.as_bytes()
-        }
-        Entry::Verbatim { .. } => &[],
     }
 }

@@ -2,14 +2,16 @@
 
 use super::{Checker, rule};
 use crate::recap::redact::Redactor;
-use crate::recap::{END, NOTE_START, section};
+use crate::recap::seal::is_end;
+use crate::recap::{NOTE_START, RULES, SINCE, section};
 use crate::view::{Origin, Role};
 
-/// How the lines of a computed recap begin, below its header. What is quoted from the log stands
-/// behind a list mark or is indented, so that it begins no line.
+/// How the lines of a computed recap begin, below its header: a number of a message, a list mark, a
+/// command, an indent or a label. What is quoted from the log stands behind one of them, so that it
+/// begins no line.
 const LINES: &[&str] =
-    &["- ", "    ", "modified: ", "read: ", "paths: ", "names: ", "values: ", "words: "];
-/// Lists of paths, one a line (seed 003).
+    &["@", "- ", "  ", "`", RULES, "to-do list @", SINCE, "changed: ", "read: ", "names: "];
+/// Lists of paths, one a line (What Survives the Compression).
 const BLOCKS: &[(&str, &str)] =
     &[("<read-files>", "</read-files>"), ("<modified-files>", "</modified-files>")];
 
@@ -31,9 +33,12 @@ impl Checker<'_> {
             Some(at),
             || format!("the recap speaks as {}", role.name()),
         );
-        let secrets = Redactor::shared().find(&text);
-        self.expect_at(rule::SECRET, secrets.is_empty(), Some(at), || {
-            let places: Vec<_> = secrets.iter().map(|secret| secret.start).collect();
+        // Those that a format tells, and those that only the log tells: a recap holds values without
+        // what stood around them.
+        let mut places: Vec<_> =
+            Redactor::shared().find(&text).iter().map(|secret| secret.start).collect();
+        places.extend(self.secrets.places(&text).iter().map(|secret| secret.start));
+        self.expect_at(rule::SECRET, places.is_empty(), Some(at), || {
             format!("secrets in the recap, at bytes {places:?} of its text")
         });
         if text.contains(NOTE_START) {
@@ -60,7 +65,8 @@ fn structure(text: &str) -> Vec<String> {
     if !once(NOTE_START) {
         wrong.push("the note below the header does not stand exactly once".to_owned());
     }
-    if !once(END) || text.lines().last() != Some(END) {
+    let ends = text.lines().filter(|line| is_end(line)).count();
+    if ends != 1 || !text.lines().last().is_some_and(is_end) {
         wrong.push("the end marker does not stand exactly once, at the end".to_owned());
     }
     let lines = text.lines().skip_while(|line| !line.starts_with(NOTE_START)).skip(1);
@@ -81,7 +87,7 @@ fn structure(text: &str) -> Vec<String> {
             if !section::ALL.contains(&name) {
                 wrong.push(format!("a header that no recap has: {name:?}"));
             }
-        } else if !(line == END || LINES.iter().any(|start| line.starts_with(start))) {
+        } else if !(is_end(line) || LINES.iter().any(|start| line.starts_with(start))) {
             wrong.push(format!("a line that belongs to no section: {line:?}"));
         }
     }

@@ -1,19 +1,9 @@
 //! The walk along the context, beside what the record says stands there.
 
-use super::record::{Expected, bytes_of};
+use super::seen::{Expected, Seen, bytes_of};
 use super::{Checker, Message, one_line, rule};
 use crate::fold::Fold;
 use crate::repair::Repair;
-
-/// What the walk saw.
-pub(super) struct Seen {
-    /// Where each event of the log stands verbatim in the context.
-    pub place: Vec<Option<usize>>,
-    /// Which events of the log a repair rendered otherwise.
-    pub rendered: Vec<bool>,
-    /// Where the recap or marker stands.
-    pub stand_in: Option<usize>,
-}
 
 /// How far ahead the walk looks for the place where context and record agree again.
 const AHEAD: usize = 8;

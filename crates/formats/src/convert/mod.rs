@@ -1,23 +1,25 @@
-//! From any dialect to `openai-chat` and to `anthropic`, with a [`Problem`] for each loss.
+//! From any dialect to those that can be written ([`TARGETS`]), with a [`Problem`] for each loss.
 
+mod bedrock;
+mod gemini;
 mod neutral;
 mod whole;
 mod write;
 
 use bytes::Bytes;
-use midfold_core::View;
+use midfold_core::{Role, View};
 
 use crate::dialect::DialectKind;
 use crate::problem::Problem;
 
 use neutral::{Ids, Neutral};
 
-pub use whole::{convert_conversation, system_message};
+pub use whole::{convert_conversation, system_message, system_prompt};
 
 /// Converted messages.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Converted {
-    /// The leading system text, where the target keeps it outside the messages (Anthropic).
+    /// The leading system text, where the target keeps it outside the messages (Anthropic, Gemini, Bedrock).
     pub system: Option<String>,
     /// The messages.
     pub messages: Vec<Bytes>,
@@ -79,9 +81,15 @@ pub fn convert_all(events: &[(&[u8], &View)], from: DialectKind, to: DialectKind
         let next = Neutral::read(bytes, view, &mut ids, &mut out.problems);
         place(&mut out.problems[noted..], at);
         let Some(next) = next else { continue };
-        if to == DialectKind::Anthropic && view.role.is_system() && out.is_empty() && held.is_none()
-        {
+        if keeps_system_outside(to) && view.role.is_system() && out.is_empty() && held.is_none() {
             out.add_system(&next.text());
+            continue;
+        }
+        let alternates = matches!(to, DialectKind::Gemini | DialectKind::Bedrock);
+        if alternates && next.role == Role::Assistant && !next.can_be_said(to) {
+            // Without a message, its neighbours are one.
+            writer(&next, &mut Vec::new(), &mut out.problems);
+            place(&mut out.problems[noted..], at);
             continue;
         }
         match &mut held {
@@ -117,10 +125,21 @@ impl Converted {
     }
 }
 
+/// The dialects that anything can be converted to.
+pub const TARGETS: [DialectKind; 4] =
+    [DialectKind::OpenAiChat, DialectKind::Anthropic, DialectKind::Gemini, DialectKind::Bedrock];
+
+/// Whether the system prompt is no message.
+fn keeps_system_outside(kind: DialectKind) -> bool {
+    matches!(kind, DialectKind::Anthropic | DialectKind::Gemini | DialectKind::Bedrock)
+}
+
 fn writer(to: DialectKind) -> Option<write::Writer> {
     match to {
         DialectKind::OpenAiChat => Some(write::openai_chat),
         DialectKind::Anthropic => Some(write::anthropic),
+        DialectKind::Gemini => Some(gemini::gemini),
+        DialectKind::Bedrock => Some(bedrock::bedrock),
         DialectKind::OpenAiResponses | DialectKind::ShareGpt => None,
     }
 }

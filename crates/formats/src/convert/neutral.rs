@@ -5,9 +5,14 @@ use std::collections::{HashMap, VecDeque};
 
 use midfold_core::{Block, BlockKind, MediaKind, Role, TextRef, View};
 
-use crate::dialect::DialectKind;
+use crate::dialect::{DialectKind, inside};
 use crate::media::{self, Source};
 use crate::problem::Problem;
+use crate::scan;
+
+/// Stands for the signature of a call that the model never made: Gemini 3 refuses the first call of a
+/// step without one, and takes this value as told in its documentation.
+pub(super) const UNSIGNED: &str = "skip_thought_signature_validator";
 
 /// One message.
 #[derive(Debug, PartialEq, Eq)]
@@ -24,7 +29,7 @@ pub(super) enum Piece {
     Reasoning(String),
     Image(Source),
     Call { id: String, name: String, arguments: String },
-    Result { id: String, text: String, images: Vec<Source>, error: bool },
+    Result { id: String, name: String, text: String, images: Vec<Source>, error: bool },
 }
 
 /// The ids of a conversation: given where the source has none, and found again for its results.
@@ -34,26 +39,35 @@ pub(super) struct Ids {
     /// only one of the two.
     calls: usize,
     results: usize,
-    /// Ids that we gave, whose results are still to come.
-    open: VecDeque<String>,
+    /// Ids that we gave, with the names of the tools, whose results are still to come.
+    open: VecDeque<(String, String)>,
     /// Calls with an id of their own that are still open, by id.
     own: HashMap<String, usize>,
+    /// The tool of each id.
+    names: HashMap<String, String>,
 }
 
 impl Ids {
-    fn call(&mut self, own: Option<Cow<'_, str>>) -> String {
-        if let Some(id) = own {
+    fn call(&mut self, own: Option<Cow<'_, str>>, name: &str) -> String {
+        let id = if let Some(id) = own {
             let id = id.into_owned();
             *self.own.entry(id.clone()).or_default() += 1;
-            return id;
-        }
-        let id = format!("call_{}", self.calls);
-        self.calls += 1;
-        self.open.push_back(id.clone());
+            id
+        } else {
+            let id = format!("call_{}", self.calls);
+            self.calls += 1;
+            self.open.push_back((id.clone(), name.to_owned()));
+            id
+        };
+        self.names.insert(id.clone(), name.to_owned());
         id
     }
 
-    fn result(&mut self, own: Option<Cow<'_, str>>) -> String {
+    fn name(&self, id: &str) -> String {
+        self.names.get(id).cloned().unwrap_or_default()
+    }
+
+    fn result(&mut self, own: Option<Cow<'_, str>>, name: Option<&str>) -> String {
         if let Some(id) = own.as_deref()
             && let Some(open) = self.own.get_mut(id)
             && *open > 0
@@ -61,7 +75,8 @@ impl Ids {
             *open -= 1;
             return id.to_owned();
         }
-        if let Some(given) = self.open.pop_front() {
+        let same = self.open.iter().position(|(_, tool)| Some(tool.as_str()) == name);
+        if let Some((given, _)) = self.open.remove(same.unwrap_or(0)) {
             self.results += 1;
             return given;
         }
@@ -109,6 +124,16 @@ impl Neutral {
         texts.collect::<Vec<_>>().join("\n")
     }
 
+    /// Whether the target has words for any of it.
+    pub(super) fn can_be_said(&self, to: DialectKind) -> bool {
+        self.pieces.iter().any(|piece| match piece {
+            Piece::Text(text) | Piece::Refusal(text) => !text.trim().is_empty(),
+            Piece::Reasoning(text) => to == DialectKind::Gemini && !text.trim().is_empty(),
+            Piece::Image(_) => self.role != Role::Assistant,
+            Piece::Call { .. } | Piece::Result { .. } => true,
+        })
+    }
+
     fn only_results(&self) -> bool {
         !self.pieces.is_empty() && self.pieces.iter().all(|p| matches!(p, Piece::Result { .. }))
     }
@@ -116,6 +141,9 @@ impl Neutral {
     /// Whether the target writes this and the next message as one.
     pub(super) fn takes(&self, next: &Self, from: DialectKind, to: DialectKind) -> bool {
         let items = from == DialectKind::OpenAiResponses;
+        if matches!(to, DialectKind::Gemini | DialectKind::Bedrock) {
+            return (self.role == Role::Assistant) == (next.role == Role::Assistant);
+        }
         match (self.role, next.role) {
             (Role::Assistant, Role::Assistant) => items || from == DialectKind::Anthropic,
             (Role::Tool | Role::User, Role::Tool | Role::User) => {
@@ -139,6 +167,10 @@ fn read_block(
 ) {
     let text = || block.text(bytes).into_owned();
     let label = |label: &Option<TextRef>| label.map(|label| label.decode(bytes));
+    if is_signed(bytes, block) {
+        let detail = "a thought signature is bound to its provider and was left out";
+        problems.push(Problem::new("encrypted-reasoning", detail));
+    }
     match &block.kind {
         BlockKind::Text => pieces.push(Piece::Text(text())),
         BlockKind::Refusal => pieces.push(Piece::Refusal(text())),
@@ -155,14 +187,17 @@ fn read_block(
         }
         BlockKind::Call { id, name } => {
             let name = label(name).map_or_else(|| "unknown_tool".to_owned(), Cow::into_owned);
-            pieces.push(Piece::Call { id: ids.call(label(id)), name, arguments: text() });
+            let id = ids.call(label(id), &name);
+            pieces.push(Piece::Call { id, name, arguments: text() });
         }
-        BlockKind::Result { id, error, .. } => {
+        BlockKind::Result { id, name, error } => {
             let mut images = Vec::new();
             read_media(bytes, block, problems, |image| images.push(image));
-            let id = ids.result(label(id));
+            let name = label(name).filter(|_| block.body.nested.is_none());
+            let id = ids.result(label(id), name.as_deref());
+            let name = name.map_or_else(|| ids.name(&id), Cow::into_owned);
             let error = *error == Some(true);
-            pieces.push(Piece::Result { id, text: text(), images, error });
+            pieces.push(Piece::Result { id, name, text: text(), images, error });
         }
         BlockKind::Media => {
             read_media(bytes, block, problems, |image| pieces.push(Piece::Image(image)));
@@ -173,6 +208,15 @@ fn read_block(
             problems.push(Problem::new("opaque-block", format!("left out: {start}")));
         }
     }
+}
+
+/// Whether a part of Gemini that is no reasoning carries the signature of what led to it.
+fn is_signed(bytes: &[u8], block: &Block) -> bool {
+    let outer = block.outer.to_usize();
+    let names = ["thoughtSignature", "thought_signature"];
+    let value = names.iter().find_map(|name| scan::get(bytes, outer.clone(), name));
+    let token = value.map_or(&b""[..], |value| &bytes[value]);
+    !block.is_reasoning() && token.len() > 2 && inside(token) != UNSIGNED.as_bytes()
 }
 
 fn read_media(

@@ -41,7 +41,7 @@ pub fn convert_conversation(conversation: &mut Conversation, to: DialectKind) ->
     let beside = envelope.system.as_deref().map(plain);
     let system = [beside, converted.system].into_iter().flatten().filter(|s| !s.is_empty());
     let system = system.collect::<Vec<_>>().join("\n\n");
-    let system = (!system.is_empty()).then(|| jsonstr::encode(&system).into_bytes().into());
+    let system = (!system.is_empty()).then(|| system_value(to, &system));
     if envelope.tools.is_some() {
         let detail = format!("the tool definitions are {from}'s and were left out; add {to}'s");
         problems.push(Problem::new("tools-left-out", detail));
@@ -49,6 +49,37 @@ pub fn convert_conversation(conversation: &mut Conversation, to: DialectKind) ->
     *envelope = Envelope { model: envelope.model.take(), system, ..Envelope::default() };
     *events = converted.messages.into_iter().map(RawEvent::new).collect();
     problems
+}
+
+/// A system prompt as the dialect has it beside the messages: JSON that is one as it is, else as text.
+///
+/// ```
+/// use midfold_formats::{DialectKind, convert::system_prompt};
+/// assert_eq!(&system_prompt(DialectKind::Bedrock, "Be brief.")[..], br#"[{"text":"Be brief."}]"#);
+/// assert_eq!(&system_prompt(DialectKind::OpenAiChat, "[1]")[..], b"[1]");
+/// ```
+#[must_use]
+pub fn system_prompt(kind: DialectKind, given: &str) -> Bytes {
+    let source = || Bytes::from(given.trim().to_owned());
+    match (kind, serde_json::from_str(given)) {
+        (DialectKind::Gemini, Ok(Value::Object(_))) => source(),
+        (DialectKind::Gemini | DialectKind::Bedrock, Ok(Value::String(text))) => {
+            system_value(kind, &text)
+        }
+        (DialectKind::Gemini, _) => system_value(kind, given.trim_end()),
+        (_, Ok(Value::String(_) | Value::Array(_))) => source(),
+        _ => system_value(kind, given.trim_end()),
+    }
+}
+
+fn system_value(kind: DialectKind, text: &str) -> Bytes {
+    let text = jsonstr::encode(text);
+    let value = match kind {
+        DialectKind::Gemini => format!(r#"{{"parts":[{{"text":{text}}}]}}"#),
+        DialectKind::Bedrock => format!(r#"[{{"text":{text}}}]"#),
+        _ => text,
+    };
+    value.into_bytes().into()
 }
 
 /// A system message of `openai-chat` with this content: the JSON of a string or of a list.
@@ -62,14 +93,17 @@ pub fn system_message(content: &[u8]) -> Bytes {
     [&br#"{"role":"system","content":"#[..], content, b"}"].concat().into()
 }
 
-/// The text of a system prompt: a string, or a list of text blocks.
+/// The text of a system prompt: a string, a list of text blocks, or an object that holds one.
 fn plain(json: &[u8]) -> String {
-    match serde_json::from_slice(json) {
-        Ok(Value::String(text)) => text,
-        Ok(Value::Array(blocks)) => {
-            let texts: Vec<_> = blocks.iter().filter_map(|block| block["text"].as_str()).collect();
-            texts.join("\n\n")
-        }
-        _ => String::new(),
-    }
+    let value = serde_json::from_slice(json).unwrap_or_default();
+    let blocks = match &value {
+        Value::String(text) => return text.clone(),
+        Value::Array(blocks) => blocks,
+        holder => match &holder["parts"] {
+            Value::Array(parts) => parts,
+            _ => return String::new(),
+        },
+    };
+    let texts: Vec<_> = blocks.iter().filter_map(|block| block["text"].as_str()).collect();
+    texts.join("\n\n")
 }

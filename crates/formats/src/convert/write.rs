@@ -15,8 +15,8 @@ pub(super) type Writer = fn(&Neutral, &mut Vec<Bytes>, &mut Vec<Problem>);
 
 /// Longest call id that Chat Completions takes.
 const CHAT_ID: usize = 40;
-/// Longest call id and tool name that Anthropic takes.
-const ANTHROPIC_ID: usize = 64;
+/// Longest call id and tool name that Anthropic, Gemini and Bedrock take.
+const LONGEST_NAME: usize = 64;
 
 /// Results become tool messages; what else a user said follows them.
 pub(super) fn openai_chat(message: &Neutral, out: &mut Vec<Bytes>, problems: &mut Vec<Problem>) {
@@ -75,7 +75,7 @@ fn text_part(text: &str) -> Bytes {
     Json::default().raw(r#"{"type":"text","text":"#).text(text).raw("}").done()
 }
 
-fn list(json: Json, elements: impl Iterator<Item = Bytes>) -> Json {
+pub(super) fn list(json: Json, elements: impl Iterator<Item = Bytes>) -> Json {
     let mut json = json.raw("[");
     for (at, element) in elements.enumerate() {
         json = if at > 0 { json.raw(",") } else { json }.raw(element);
@@ -133,19 +133,9 @@ fn last_chars(id: &str, limit: usize) -> &str {
 
 /// Content blocks; results first, blank texts left out.
 pub(super) fn anthropic(message: &Neutral, out: &mut Vec<Bytes>, problems: &mut Vec<Problem>) {
-    let role = match message.role {
-        Role::Assistant => "assistant",
-        Role::System | Role::Developer => {
-            let detail = "a system message inside the conversation became the user's";
-            problems.push(Problem::new("system-inside", detail));
-            "user"
-        }
-        _ => "user",
-    };
-    let results = message.pieces.iter().filter(|piece| is_result(piece));
-    let rest = message.pieces.iter().filter(|piece| !is_result(piece));
-    let mut blocks: Vec<_> =
-        results.chain(rest).filter_map(|piece| anthropic_block(piece, problems)).collect();
+    let role = if message.role == Role::Assistant { "assistant" } else { "user" };
+    let pieces = in_order(message, problems);
+    let mut blocks: Vec<_> = pieces.filter_map(|piece| anthropic_block(piece, problems)).collect();
     if blocks.is_empty() {
         if role == "assistant" {
             return;
@@ -171,22 +161,14 @@ fn anthropic_block(piece: &Piece, problems: &mut Vec<Problem>) -> Option<Bytes> 
         }
         Piece::Image(source) => anthropic_image(source),
         Piece::Call { id, name, arguments } => {
-            let json = Json::default().raw(r#"{"type":"tool_use","id":"#).text(&plain_name(id));
-            let json = json.raw(r#","name":"#).text(&plain_name(name)).raw(r#","input":"#);
-            let json = match arguments.trim() {
-                "" => json.raw("{}"),
-                object if is_object(object) => json.raw(object),
-                text => {
-                    let detail = "arguments that are no object were wrapped in one";
-                    problems.push(Problem::new("arguments", detail));
-                    json.raw(r#"{"arguments":"#).text(text).raw("}")
-                }
-            };
-            json.raw("}").done()
+            let json =
+                Json::default().raw(r#"{"type":"tool_use","id":"#).text(&plain_name(id, "-_"));
+            let json = json.raw(r#","name":"#).text(&plain_name(name, "-_")).raw(r#","input":"#);
+            object(json, arguments, problems).raw("}").done()
         }
-        Piece::Result { id, text, images, error } => {
+        Piece::Result { id, text, images, error, .. } => {
             let json = Json::default().raw(r#"{"type":"tool_result","tool_use_id":"#);
-            let json = json.text(&plain_name(id)).raw(r#","content":"#);
+            let json = json.text(&plain_name(id, "-_")).raw(r#","content":"#);
             let json = if images.is_empty() {
                 json.text(text)
             } else {
@@ -196,6 +178,33 @@ fn anthropic_block(piece: &Piece, problems: &mut Vec<Problem>) -> Option<Bytes> 
             if *error { json.raw(r#","is_error":true}"#) } else { json.raw("}") }.done()
         }
     })
+}
+
+/// Arguments where the provider wants an object.
+pub(super) fn object(json: Json, arguments: &str, problems: &mut Vec<Problem>) -> Json {
+    match arguments.trim() {
+        "" => json.raw("{}"),
+        object if is_object(object) => json.raw(object),
+        text => {
+            let detail = "arguments that are no object were wrapped in one";
+            problems.push(Problem::new("arguments", detail));
+            json.raw(r#"{"arguments":"#).text(text).raw("}")
+        }
+    }
+}
+
+/// The pieces of a message in the user's or the model's role, results first; notes a system message
+/// that became the user's.
+pub(super) fn in_order<'a>(
+    message: &'a Neutral,
+    problems: &mut Vec<Problem>,
+) -> impl Iterator<Item = &'a Piece> + use<'a> {
+    if message.role.is_system() {
+        let detail = "a system message inside the conversation became the user's";
+        problems.push(Problem::new("system-inside", detail));
+    }
+    let results = message.pieces.iter().filter(|piece| is_result(piece));
+    results.chain(message.pieces.iter().filter(|piece| !is_result(piece)))
 }
 
 fn is_object(text: &str) -> bool {
@@ -214,10 +223,10 @@ fn anthropic_image(source: &Source) -> Bytes {
     .done()
 }
 
-/// An id or name in the letters that Anthropic takes.
-fn plain_name(name: &str) -> Cow<'_, str> {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-    let name = last_chars(name, ANTHROPIC_ID);
+/// An id or name in the letters that a provider takes: those of ASCII, digits and these.
+pub(super) fn plain_name<'a>(name: &'a str, signs: &str) -> Cow<'a, str> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || signs.contains(c);
+    let name = last_chars(name, LONGEST_NAME);
     if name.is_empty() {
         return Cow::Borrowed("unknown");
     }

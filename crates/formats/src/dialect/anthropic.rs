@@ -1,18 +1,23 @@
 //! Anthropic Messages.
 
 use bytes::Bytes;
-use midfold_core::{Block, BlockKind, ByteRange, Dialect, Role, TextRef, View};
+use midfold_core::{Block, BlockKind, ByteRange, Dialect, Passage, Role, TextRef, View};
 
 use super::part::{self, Part, Shape, read_content};
+use super::results;
 use super::walk::{Walk, filled, inside};
-use crate::render::{Json, flags, result_text, splice};
-use crate::wrappers;
+use crate::render::Json;
+use crate::voices;
 
 /// `anthropic`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Anthropic;
 
 impl Dialect for Anthropic {
+    fn passages(&self, texts: &[&str]) -> Vec<Passage> {
+        voices::passages(texts)
+    }
+
     fn name(&self) -> &'static str {
         "anthropic"
     }
@@ -46,7 +51,7 @@ impl Dialect for Anthropic {
             b"system" => Role::System,
             _ => Role::Other,
         };
-        let origin = wrappers::origin(role, &blocks, bytes);
+        let origin = voices::origin(role, &blocks, bytes);
         View { role, origin, blocks }
     }
 
@@ -61,7 +66,7 @@ impl Dialect for Anthropic {
             .done()
     }
 
-    fn made_result(&self, id: &str, _name: &str, text: &str) -> Bytes {
+    fn made_result(&self, _like: &[u8], id: &str, _name: &str, text: &str) -> Bytes {
         Json::default()
             .raw(r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"#)
             .text(id)
@@ -72,35 +77,7 @@ impl Dialect for Anthropic {
     }
 
     fn results_as_text(&self, bytes: &[u8], view: &View, blocks: &[usize]) -> Bytes {
-        let as_text = |index: usize, block: &Block| {
-            let text = result_text(bytes, view, index);
-            let json = Json::default().raw(r#"{"type":"text","text":"#).text(&text).raw("}");
-            block
-                .media
-                .iter()
-                .fold(json, |json, media| json.raw(",").raw(media.outer.of(bytes)))
-                .done()
-        };
-        // Results have to stand before any text, so those that stay move to the front.
-        let named = flags(blocks, view.blocks.len());
-        let stays = |at: usize, block: &Block| block.is_result() && !named[at];
-        let all = || view.blocks.iter().enumerate();
-        let mut elements: Vec<Bytes> = Vec::with_capacity(view.blocks.len());
-        for (_, block) in all().filter(|(at, block)| stays(*at, block)) {
-            elements.push(Bytes::copy_from_slice(block.outer.of(bytes)));
-        }
-        for (at, block) in all().filter(|(at, block)| !stays(*at, block)) {
-            elements.push(if block.is_result() {
-                as_text(at, block)
-            } else {
-                Bytes::copy_from_slice(block.outer.of(bytes))
-            });
-        }
-        let (Some(first), Some(last)) = (view.blocks.first(), view.blocks.last()) else {
-            return Bytes::copy_from_slice(bytes);
-        };
-        let list = ByteRange { start: first.outer.start, end: last.outer.end };
-        Bytes::from(splice(bytes, &[(list, &elements.join(&b","[..]))]))
+        results::as_text(bytes, view, blocks, r#"{"type":"text","text":"#)
     }
 }
 
@@ -134,6 +111,7 @@ fn block(bytes: &[u8], part: Part) -> Block {
                 body,
                 texts: part.texts,
                 media: part.media,
+                frame: None,
             }
         }
         _ => part.block(bytes),

@@ -1,21 +1,27 @@
 //! The wire formats, one file each, behind [`DialectKind`].
-//!
-//! Gemini and Bedrock join as two more variants and two more files.
 
 mod anthropic;
+mod bedrock;
+pub(crate) mod gemini;
+mod opaque;
 mod openai_chat;
 mod openai_responses;
+mod output;
 mod part;
+mod results;
 pub(crate) mod sharegpt;
 mod walk;
 
-use midfold_core::{Block, ByteRange, Dialect, Origin, Role, View};
+use midfold_core::Dialect;
 
 pub use anthropic::Anthropic;
+pub use bedrock::Bedrock;
+pub use gemini::Gemini;
 pub use openai_chat::OpenAiChat;
 pub use openai_responses::OpenAiResponses;
 pub use sharegpt::ShareGpt;
 
+use opaque::opaque_view;
 pub(crate) use walk::{Walk, inside};
 
 /// The dialects that we speak.
@@ -27,16 +33,26 @@ pub enum DialectKind {
     OpenAiResponses,
     /// Anthropic Messages.
     Anthropic,
+    /// Gemini `generateContent`.
+    Gemini,
+    /// AWS Bedrock Converse.
+    Bedrock,
     /// `ShareGPT` rows with Hermes' tags.
     ShareGpt,
 }
 
 impl DialectKind {
     /// All of them.
-    pub const ALL: [Self; 4] =
-        [Self::OpenAiChat, Self::OpenAiResponses, Self::Anthropic, Self::ShareGpt];
+    pub const ALL: [Self; 6] = [
+        Self::OpenAiChat,
+        Self::OpenAiResponses,
+        Self::Anthropic,
+        Self::Gemini,
+        Self::Bedrock,
+        Self::ShareGpt,
+    ];
 
-    /// `openai-chat`, `openai-responses`, `anthropic` or `sharegpt`.
+    /// `openai-chat`, `openai-responses`, `anthropic`, `gemini`, `bedrock` or `sharegpt`.
     #[must_use]
     pub fn name(self) -> &'static str {
         self.dialect().name()
@@ -61,6 +77,8 @@ impl DialectKind {
             Self::OpenAiChat => &OpenAiChat,
             Self::OpenAiResponses => &OpenAiResponses,
             Self::Anthropic => &Anthropic,
+            Self::Gemini => &Gemini,
+            Self::Bedrock => &Bedrock,
             Self::ShareGpt => &ShareGpt,
         }
     }
@@ -72,6 +90,8 @@ impl DialectKind {
             Self::OpenAiChat => std::sync::Arc::new(OpenAiChat),
             Self::OpenAiResponses => std::sync::Arc::new(OpenAiResponses),
             Self::Anthropic => std::sync::Arc::new(Anthropic),
+            Self::Gemini => std::sync::Arc::new(Gemini),
+            Self::Bedrock => std::sync::Arc::new(Bedrock),
             Self::ShareGpt => std::sync::Arc::new(ShareGpt),
         }
     }
@@ -81,10 +101,4 @@ impl std::fmt::Display for DialectKind {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.name())
     }
-}
-
-/// Bytes that are no message at all: one opaque block.
-fn opaque_view(bytes: &[u8]) -> View {
-    let whole = ByteRange::new(0, bytes.len());
-    View { role: Role::Other, origin: Origin::Genuine, blocks: vec![Block::opaque(whole)] }
 }

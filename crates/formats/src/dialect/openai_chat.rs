@@ -1,13 +1,15 @@
 //! `OpenAI` Chat Completions, and what compatible servers and clients add to it.
 
 use bytes::Bytes;
-use midfold_core::{Block, BlockKind, ByteRange, Dialect, Media, MediaKind, Role, TextRef, View};
+use midfold_core::{
+    Block, BlockKind, ByteRange, Dialect, Media, MediaKind, Passage, Role, TextRef, View,
+};
 use smallvec::SmallVec;
 
 use super::part::{self, Content, Shape, read_content};
 use super::walk::{Key, Walk, filled, inside, to_range};
 use crate::render::{Json, result_text};
-use crate::{media, wrappers};
+use crate::{media, voices};
 
 /// `openai-chat`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +41,10 @@ enum Member {
 }
 
 impl Dialect for OpenAiChat {
+    fn passages(&self, texts: &[&str]) -> Vec<Passage> {
+        voices::passages(texts)
+    }
+
     fn name(&self) -> &'static str {
         "openai-chat"
     }
@@ -67,7 +73,7 @@ impl Dialect for OpenAiChat {
             .done()
     }
 
-    fn made_result(&self, id: &str, name: &str, text: &str) -> Bytes {
+    fn made_result(&self, _like: &[u8], id: &str, name: &str, text: &str) -> Bytes {
         let json = Json::default();
         let json = if id.is_empty() && !name.is_empty() {
             json.raw(r#"{"role":"function","name":"#).text(name)
@@ -230,7 +236,7 @@ impl Message {
         blocks.extend(self.function_call);
         blocks.extend(self.others.into_iter().map(|(_, block)| block));
         blocks.sort_by_key(|block| block.outer.start);
-        let origin = wrappers::origin(role, &blocks, bytes);
+        let origin = voices::origin(role, &blocks, bytes);
         View { role, origin, blocks }
     }
 }

@@ -1,13 +1,14 @@
 //! `OpenAI` Responses: one event is one item.
 
 use bytes::Bytes;
-use midfold_core::{Block, BlockKind, ByteRange, Coding, Dialect, Role, TextRef, View};
+use midfold_core::{Block, BlockKind, ByteRange, Coding, Dialect, Passage, Role, TextRef, View};
 use smallvec::SmallVec;
 
+use super::output;
 use super::part::{self, Content, Readable, Shape, read_content};
 use super::walk::{Key, Walk, filled, inside, to_range};
 use crate::render::{Json, result_text};
-use crate::wrappers;
+use crate::voices;
 
 /// `openai-responses`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,9 +34,17 @@ struct Item {
     input: Option<ByteRange>,
     action: Option<ByteRange>,
     operation: Option<ByteRange>,
+    tools: Option<ByteRange>,
+    approve: Option<ByteRange>,
+    /// The request that an approval answers.
+    request: Option<ByteRange>,
 }
 
 impl Dialect for OpenAiResponses {
+    fn passages(&self, texts: &[&str]) -> Vec<Passage> {
+        voices::passages(texts)
+    }
+
     fn name(&self) -> &'static str {
         "openai-responses"
     }
@@ -54,14 +63,10 @@ impl Dialect for OpenAiResponses {
         message(role, text).raw("]}").done()
     }
 
-    fn made_result(&self, id: &str, _name: &str, text: &str) -> Bytes {
-        Json::default()
-            .raw(r#"{"type":"function_call_output","call_id":"#)
-            .text(id)
-            .raw(r#","output":"#)
-            .text(text)
-            .raw("}")
-            .done()
+    fn made_result(&self, like: &[u8], id: &str, _name: &str, text: &str) -> Bytes {
+        let (mut walk, mut item) = (Walk::new(like), Item::default());
+        walk.message(|walk, key| item.member(walk, key));
+        output::made(item.kind(like), id, text)
     }
 
     fn results_as_text(&self, bytes: &[u8], view: &View, blocks: &[usize]) -> Bytes {
@@ -111,6 +116,9 @@ impl Item {
             "input" => self.input = Some(to_range(&walk.value())),
             "action" | "actions" => self.action = Some(to_range(&walk.value())),
             "operation" => self.operation = Some(to_range(&walk.value())),
+            "tools" => self.tools = Some(to_range(&walk.value())),
+            "approve" => self.approve = Some(to_range(&walk.value())),
+            "approval_request_id" => self.request = walk.string(),
             "output" => self.output = Some(Readable::read(walk, key)),
             "content" => {
                 let parts = &mut self.parts;
@@ -137,7 +145,7 @@ impl Item {
     }
 
     fn into_view(mut self, bytes: &[u8], whole: ByteRange) -> View {
-        let kind = self.kind.map_or(&b""[..], |kind| inside(kind.of(bytes)));
+        let kind = self.kind(bytes);
         let (role, blocks) = match kind {
             b"" | b"message" => {
                 if let Some(Content { shape: Shape::Other, outer, .. }) = self.content {
@@ -145,22 +153,18 @@ impl Item {
                 }
                 (self.role(bytes), std::mem::take(&mut self.parts))
             }
-            b"function_call" => (Role::Assistant, vec![self.call(bytes, whole, self.arguments)]),
-            b"custom_tool_call" => (Role::Assistant, vec![self.call(bytes, whole, self.input)]),
-            b"local_shell_call" | b"shell_call" | b"computer_call" => {
-                (Role::Assistant, vec![self.call(bytes, whole, self.action)])
-            }
-            b"apply_patch_call" => (Role::Assistant, vec![self.call(bytes, whole, self.operation)]),
-            b"function_call_output"
-            | b"custom_tool_call_output"
-            | b"local_shell_call_output"
-            | b"shell_call_output"
-            | b"computer_call_output"
-            | b"apply_patch_call_output" => (Role::Tool, vec![self.result(bytes, whole)]),
             b"reasoning" => (Role::Assistant, vec![self.reasoning(bytes, whole)]),
+            _ if output::is_output(kind) && self.is_paired(bytes, kind) => {
+                (Role::Tool, vec![self.result(bytes, kind, whole)])
+            }
+            _ if output::is_call(kind) && self.is_paired(bytes, kind) => {
+                let arguments = self.arguments.or(self.input);
+                let arguments = arguments.or(self.action).or(self.operation);
+                (Role::Assistant, vec![self.call(bytes, whole, arguments)])
+            }
             _ => (self.opaque_role(bytes, kind), vec![Block::opaque(whole)]),
         };
-        let origin = wrappers::origin(role, &blocks, bytes);
+        let origin = voices::origin(role, &blocks, bytes);
         View { role, origin, blocks }
     }
 
@@ -174,22 +178,35 @@ impl Item {
         }
     }
 
-    /// Whose an item is that we do not interpret: the model makes calls, tools answer.
+    /// Whether a call or an output names its other half. What a provider runs itself has no `call_id`:
+    /// call and output are items of one response, and stay together as such.
+    fn is_paired(&self, bytes: &[u8], kind: &[u8]) -> bool {
+        match self.call_id {
+            Some(_) => part::label(bytes, self.call_id).is_some(),
+            None => output::pairs_by_item(kind) && self.pairing_id(bytes).is_some(),
+        }
+    }
+
+    /// Whose an item is that we do not interpret: what happens in a response is the model's side.
     fn opaque_role(&self, bytes: &[u8], kind: &[u8]) -> Role {
+        let in_response = [&b"_call"[..], b"_output"].iter().any(|end| kind.ends_with(end));
         if self.role.is_some() {
             self.role(bytes)
-        } else if kind.ends_with(b"_output") {
-            Role::Tool
-        } else if kind.ends_with(b"_call") || kind.starts_with(b"mcp_") || kind == b"program" {
+        } else if in_response || kind.starts_with(b"mcp_") || kind == b"program" {
             Role::Assistant
         } else {
             Role::Other
         }
     }
 
+    fn kind<'a>(&self, bytes: &'a [u8]) -> &'a [u8] {
+        self.kind.map_or(&b""[..], |kind| inside(kind.of(bytes)))
+    }
+
     /// The id that pairs a call with its output; the older shell items only have `id`.
     fn pairing_id(&self, bytes: &[u8]) -> Option<TextRef> {
-        part::label(bytes, self.call_id).or_else(|| part::label(bytes, self.id))
+        let ids = [self.call_id, self.request, self.id];
+        ids.into_iter().find_map(|id| part::label(bytes, id))
     }
 
     fn call(&self, bytes: &[u8], whole: ByteRange, arguments: Option<ByteRange>) -> Block {
@@ -199,7 +216,7 @@ impl Item {
         part::call(whole, self.pairing_id(bytes), name, body)
     }
 
-    fn result(&mut self, bytes: &[u8], whole: ByteRange) -> Block {
+    fn result(&mut self, bytes: &[u8], output: &[u8], whole: ByteRange) -> Block {
         let error = match self.status.map(|status| inside(status.of(bytes))) {
             Some(b"failed") => Some(true),
             _ => None,
@@ -209,15 +226,20 @@ impl Item {
             name: part::label(bytes, self.name),
             error,
         };
+        let absent = Block { kind, body: part::absent(whole), ..Block::opaque(whole) };
+        // No text can stand in the place of a screenshot, a list of streams or of tools.
+        let editable = !output::is_structured(output);
         match self.output.take() {
-            Some(output) => Block {
-                kind,
-                outer: whole,
-                body: output.content.body(),
-                texts: output.texts,
-                media: output.media,
+            Some(Readable { content, texts, media }) => Block {
+                body: if editable { content.body() } else { absent.body },
+                texts,
+                media,
+                ..absent
             },
-            None => Block { kind, body: part::absent(whole), ..Block::opaque(whole) },
+            None => {
+                let shown = self.tools.or(self.approve).map(TextRef::raw);
+                Block { texts: shown.into_iter().collect(), ..absent }
+            }
         }
     }
 

@@ -4,11 +4,13 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use bytes::Bytes;
-use midfold_core::{Block, BlockKind, ByteRange, Coding, Dialect, Role, TextRef, View, jsonstr};
+use midfold_core::{
+    Block, BlockKind, ByteRange, Coding, Dialect, Passage, Role, TextRef, View, jsonstr,
+};
 
 use super::walk::{Walk, inside};
 use crate::render::{Json, flags, result_text, splice};
-use crate::{scan, wrappers};
+use crate::{scan, voices};
 
 /// `sharegpt`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,6 +53,10 @@ impl Tag {
 }
 
 impl Dialect for ShareGpt {
+    fn passages(&self, texts: &[&str]) -> Vec<Passage> {
+        voices::passages(texts)
+    }
+
     fn name(&self) -> &'static str {
         "sharegpt"
     }
@@ -71,7 +77,7 @@ impl Dialect for ShareGpt {
                 blocks.push(Block::opaque(outer));
             }
         }
-        let origin = wrappers::origin(role, &blocks, bytes);
+        let origin = voices::origin(role, &blocks, bytes);
         View { role, origin, blocks }
     }
 
@@ -90,7 +96,7 @@ impl Dialect for ShareGpt {
             .done()
     }
 
-    fn made_result(&self, id: &str, name: &str, text: &str) -> Bytes {
+    fn made_result(&self, _like: &[u8], id: &str, name: &str, text: &str) -> Bytes {
         let inner = Json::default()
             .raw("<tool_response>\n{\"tool_call_id\": ")
             .text(id)
@@ -193,7 +199,7 @@ pub(crate) fn decoded_view(bytes: &[u8], from: usize, role: Role) -> View {
     if blocks.is_empty() {
         blocks.push(Block::new(untagged(role), whole, TextRef::raw(whole)));
     }
-    let origin = wrappers::origin(role, &blocks, bytes);
+    let origin = voices::origin(role, &blocks, bytes);
     View { role, origin, blocks }
 }
 

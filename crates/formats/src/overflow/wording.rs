@@ -4,8 +4,8 @@ use std::sync::LazyLock;
 
 use regex::{Captures, Regex};
 
-use super::Diagnosis;
 use super::body::Body;
+use super::diagnosis::Diagnosis;
 
 /// Smallest and largest number that can be a window (hermes section 2, 16): anything else in an
 /// error text is a code, a version, or a date.
@@ -101,6 +101,16 @@ fn compile(patterns: &[&str]) -> Vec<Regex> {
     patterns.iter().filter_map(expand).collect()
 }
 
+/// Codes that say that the prompt is longer than the window.
+pub(super) const CONTEXT_CODES: [&str; 6] = [
+    "context_length_exceeded",
+    "exceed_context_size_error",
+    "model_context_window_exceeded",
+    "context_window_exceeded",
+    "contextwindowexceedederror",
+    "model_max_prompt_tokens_exceeded",
+];
+
 /// The overflow (or the cap) that the body speaks of.
 pub(super) fn overflow(body: &Body) -> Option<Diagnosis> {
     let first =
@@ -109,7 +119,7 @@ pub(super) fn overflow(body: &Body) -> Option<Diagnosis> {
         return Some(Diagnosis::OutputCap { input: None, output: cap.output, limit: cap.limit });
     }
     let found = first(&OVERFLOW);
-    if found.is_none() && !body.has_code(&super::CONTEXT_CODES) {
+    if found.is_none() && !body.has_code(&CONTEXT_CODES) {
         return None;
     }
     let found = found.unwrap_or_default();

@@ -30,6 +30,8 @@ impl Content {
                 && !view.blocks.iter().any(says_something)
             {
                 report_empty("assistant message with neither content nor calls", index, found);
+            } else if view.blocks.is_empty() && (view.role == Role::User || view.role.is_system()) {
+                report_empty("message without content", index, found);
             }
         } else if view.blocks.is_empty() {
             match view.role {

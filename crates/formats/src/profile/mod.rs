@@ -25,6 +25,7 @@ pub const OPENAI: Profile = Profile {
     user_first: false,
     system_leading: false,
     empty_text: true,
+    whole_turns: false,
     reasoning_bound: false,
     recap_role: Role::User,
 };
@@ -48,6 +49,21 @@ pub const ANTHROPIC: Profile = Profile {
     ..OPENAI
 };
 
+/// AWS Bedrock Converse: user and assistant take turns, and all results of a step stand in one message.
+pub const BEDROCK: Profile = Profile {
+    name: "bedrock",
+    dialect: "bedrock",
+    alternates: true,
+    user_after_tool: false,
+    user_first: true,
+    whole_turns: true,
+    empty_text: false,
+    ..OPENAI
+};
+
+/// Gemini `generateContent`: the same turns.
+pub const GEMINI: Profile = Profile { name: "gemini", dialect: "gemini", ..BEDROCK };
+
 /// The chat templates of Mistral and its kin: strict alternation, no user after a tool.
 pub const STRICT: Profile = Profile {
     name: "strict",
@@ -65,7 +81,8 @@ pub const DEEPSEEK: Profile = Profile { name: "deepseek", ..OPENAI };
 pub const SHAREGPT: Profile = Profile { name: "sharegpt", dialect: "sharegpt", ..OPENAI };
 
 /// All profiles.
-pub const ALL: &[Profile] = &[OPENAI, RESPONSES, ANTHROPIC, STRICT, DEEPSEEK, SHAREGPT];
+pub const ALL: &[Profile] =
+    &[OPENAI, RESPONSES, ANTHROPIC, GEMINI, BEDROCK, STRICT, DEEPSEEK, SHAREGPT];
 
 /// The profile of this name.
 ///
@@ -79,7 +96,7 @@ pub fn by_name(name: &str) -> Option<&'static Profile> {
     ALL.iter().find(|profile| profile.name == name)
 }
 
-/// Models that bind every thinking block to the exact bytes before it (wire-formats section 0):
+/// Models that bind every thinking block to the exact bytes before it (Anthropic documents it):
 /// once something before it was folded, such a block is void and has to go.
 const BINDS_THINKING: &[&str] = &[
     "claude-fable-5",
@@ -92,14 +109,16 @@ const BINDS_THINKING: &[&str] = &[
 /// The profile as this model asks for it.
 ///
 /// ```
-/// use midfold_formats::profile::{ANTHROPIC, for_model};
+/// use midfold_formats::profile::{ANTHROPIC, BEDROCK, for_model};
 /// assert!(for_model(ANTHROPIC, "claude-opus-5-5-20260901").reasoning_bound);
 /// assert!(!for_model(ANTHROPIC, "claude-sonnet-4-5").reasoning_bound);
+/// assert!(for_model(BEDROCK, "us.anthropic.claude-opus-5-5-20260901-v1:0").reasoning_bound);
 /// ```
 #[must_use]
 pub fn for_model(profile: Profile, model: &str) -> Profile {
     let model = model.to_ascii_lowercase().replace('.', "-");
-    let binds = profile.dialect == "anthropic" && BINDS_THINKING.iter().any(|m| model.contains(m));
+    let reaches_claude = matches!(profile.dialect, "anthropic" | "bedrock");
+    let binds = reaches_claude && BINDS_THINKING.iter().any(|m| model.contains(m));
     Profile { reasoning_bound: profile.reasoning_bound || binds, ..profile }
 }
 
@@ -110,6 +129,8 @@ pub fn for_dialect(kind: DialectKind) -> &'static [Profile] {
         DialectKind::OpenAiChat => &[OPENAI, STRICT, DEEPSEEK],
         DialectKind::OpenAiResponses => &[RESPONSES],
         DialectKind::Anthropic => &[ANTHROPIC],
+        DialectKind::Gemini => &[GEMINI],
+        DialectKind::Bedrock => &[BEDROCK],
         DialectKind::ShareGpt => &[SHAREGPT],
     }
 }

@@ -35,9 +35,10 @@ fn shown(id: Option<&[u8]>) -> Cow<'_, str> {
 #[derive(Clone, Debug)]
 pub(super) struct Pairs {
     dialect: Option<DialectKind>,
+    whole_turns: bool,
     adjacent: bool,
     named: FxHashMap<Arc<[u8]>, Calls>,
-    /// Calls without an id (legacy functions, `ShareGPT`).
+    /// Calls without an id (legacy functions, `ShareGPT`, Gemini).
     unnamed: Option<Calls>,
     /// Calls that wait, of any id.
     waiting: usize,
@@ -51,6 +52,7 @@ impl Pairs {
     pub fn new(profile: &Profile) -> Self {
         Self {
             dialect: DialectKind::from_name(profile.dialect),
+            whole_turns: profile.whole_turns,
             adjacent: profile.pairing == Pairing::Adjacent,
             named: FxHashMap::default(),
             unnamed: None,
@@ -72,7 +74,7 @@ impl Pairs {
         self.last_role = Some(view.role);
         for block in &view.blocks {
             match &block.kind {
-                BlockKind::Call { id, .. } => self.call(index, bytes, *id),
+                BlockKind::Call { id, .. } => self.call(index, bytes, *id, found),
                 BlockKind::Result { id, .. } => self.result(index, bytes, *id, found),
                 // Anthropic: results come before all else in the user's turn.
                 _ if view.role == Role::User && self.ends_results(block) => self.end_run(true),
@@ -110,6 +112,10 @@ impl Pairs {
             (Some(DialectKind::Anthropic), Role::Assistant) => last != Some(Role::Assistant),
             // The items of one response follow each other.
             (Some(DialectKind::OpenAiResponses), Role::Assistant) => last != Some(Role::Assistant),
+            // Results come in the one message behind their calls.
+            (_, Role::User) if self.whole_turns && view.has_results() => {
+                last != Some(Role::Assistant)
+            }
             (_, Role::User | Role::Assistant) => true,
         }
     }
@@ -127,15 +133,19 @@ impl Pairs {
     }
 
     fn by_order(&self) -> bool {
-        self.dialect == Some(DialectKind::ShareGpt)
+        matches!(self.dialect, Some(DialectKind::ShareGpt | DialectKind::Gemini))
     }
 
-    fn call(&mut self, index: usize, bytes: &[u8], id: Option<TextRef>) {
+    fn call(&mut self, index: usize, bytes: &[u8], id: Option<TextRef>, found: &mut Found) {
         let id = id.filter(|_| !self.by_order()).map(|id| id.text_bytes(bytes));
-        let calls = match id {
-            Some(id) => self.named.entry(id.into()).or_default(),
+        let calls = match &id {
+            Some(id) => self.named.entry(id.as_ref().into()).or_default(),
             None => self.unnamed.get_or_insert_default(),
         };
+        if id.is_some() && calls.open.last().is_some_and(|open| open.run == self.run) {
+            let detail = format!("call {} has the id of another call", shown(id.as_deref()));
+            found.report(Rank::Pairs, "duplicate-id", index, detail);
+        }
         calls.open.push(Open { index, run: self.run });
         self.waiting += 1;
     }

@@ -27,11 +27,13 @@ impl Roles {
             self.place_system(index, role, found);
         }
         if role.is_system() {
-            if self.begun && profile.system_leading {
-                let detail = format!("{} message after the conversation began", role.name());
-                found.report(Rank::Roles, "system-inside", index, detail);
-            }
-            return;
+            let detail = match profile {
+                _ if profile.whole_turns => "among the messages",
+                _ if self.begun && profile.system_leading => "after the conversation began",
+                _ => return,
+            };
+            let detail = format!("{} message {detail}", role.name());
+            return found.report(Rank::Roles, "system-inside", index, detail);
         }
         if !self.begun && profile.user_first && role != Role::User && !is_compaction(bytes, view) {
             let detail = format!("the conversation begins with {}", role.name());
@@ -42,7 +44,9 @@ impl Roles {
             let detail = "user message right after a tool result".to_owned();
             found.report(Rank::Roles, "user-after-tool", index, detail);
         }
-        let counts = role == Role::User || (role == Role::Assistant && !view.has_calls());
+        let counts = profile.whole_turns
+            || role == Role::User
+            || (role == Role::Assistant && !view.has_calls());
         if profile.alternates && counts {
             if self.turn == Some(role) {
                 let detail = format!("{} follows {}", role.name(), role.name());

@@ -1,7 +1,7 @@
 //! One minimal bad context per rule, and its repaired twin.
 
 use super::*;
-use crate::profile::{ANTHROPIC, DEEPSEEK, OPENAI, RESPONSES, SHAREGPT, STRICT};
+use crate::profile::{ANTHROPIC, BEDROCK, DEEPSEEK, GEMINI, OPENAI, RESPONSES, SHAREGPT, STRICT};
 
 fn rules(profile: &Profile, context: &[&str]) -> Vec<(&'static str, usize)> {
     let dialect = DialectKind::from_name(profile.dialect).unwrap();
@@ -209,4 +209,45 @@ fn sharegpt_pairs_by_order() {
     breaks(&SHAREGPT, "orphan-result", 1, &[human, one]);
     breaks(&SHAREGPT, "orphan-result", 4, &[human, gpt, one, one, one]);
     holds(&SHAREGPT, &[human, gpt, one, one, said]);
+}
+
+/// User, model, a step of two calls, their results, one of the results, a system message.
+const GEMINI_TURNS: [&str; 6] = [
+    r#"{"role":"user","parts":[{"text":"do it"}]}"#,
+    r#"{"role":"model","parts":[{"text":"done"}]}"#,
+    r#"{"role":"model","parts":[{"functionCall":{"name":"f","args":{}}},{"functionCall":{"name":"g","args":{}}}]}"#,
+    r#"{"role":"user","parts":[{"functionResponse":{"name":"f","response":{"output":"1"}}},{"functionResponse":{"name":"g","response":{"output":"2"}}}]}"#,
+    r#"{"role":"user","parts":[{"functionResponse":{"name":"f","response":{"output":"1"}}}]}"#,
+    r#"{"role":"system","parts":[{"text":"be brief"}]}"#,
+];
+const BEDROCK_TURNS: [&str; 6] = [
+    r#"{"role":"user","content":[{"text":"do it"}]}"#,
+    r#"{"role":"assistant","content":[{"text":"done"}]}"#,
+    r#"{"role":"assistant","content":[{"toolUse":{"toolUseId":"a","name":"f","input":{}}},{"toolUse":{"toolUseId":"b","name":"g","input":{}}}]}"#,
+    r#"{"role":"user","content":[{"toolResult":{"toolUseId":"a","content":[{"text":"1"}]}},{"toolResult":{"toolUseId":"b","content":[{"text":"2"}]}}]}"#,
+    r#"{"role":"user","content":[{"toolResult":{"toolUseId":"a","content":[{"text":"1"}]}}]}"#,
+    r#"{"role":"system","content":[{"text":"be brief"}]}"#,
+];
+
+#[test]
+fn whole_turns() {
+    for (profile, [user, said, calls, results, one, system]) in
+        [(&GEMINI, GEMINI_TURNS), (&BEDROCK, BEDROCK_TURNS)]
+    {
+        holds(profile, &[user, said, user, calls, results, calls, results, said]);
+        holds(profile, &[user, calls]);
+        breaks(profile, "first-role", 0, &[said, user]);
+        breaks(profile, "alternation", 1, &[user, user, said]);
+        breaks(profile, "alternation", 2, &[user, said, said]);
+        breaks(profile, "alternation", 2, &[user, said, calls, results]);
+        breaks(profile, "alternation", 3, &[user, calls, results, user]);
+        breaks(profile, "unanswered-call", 1, &[user, calls, one, said]);
+        breaks(profile, "orphan-result", 2, &[user, said, one]);
+        breaks(profile, "system-inside", 0, &[system, user]);
+        breaks(profile, "system-inside", 2, &[user, said, system]);
+        let [empty, blank] = [user.replace("do it", ""), user.replace("do it", " ")];
+        breaks(profile, "empty-text", 0, &[&empty]);
+        breaks(profile, "empty-text", 0, &[&blank, said]);
+        breaks(profile, "no-messages", 0, &[]);
+    }
 }

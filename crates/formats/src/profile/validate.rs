@@ -147,6 +147,7 @@ fn provider_text(profile: &Profile, rule: &str) -> &'static str {
              `tool_use` block must have a corresponding `tool_result` block in the next message."
         }
         ("anthropic", "double-result") => "each tool_use must have a single result",
+        ("anthropic", "duplicate-id") => "messages: `tool_use` ids must be unique",
         ("anthropic", "first-role") => "messages: first message must use the \"user\" role",
         ("anthropic", "system-inside") => "messages: Unexpected role \"system\"",
         ("anthropic", "empty-text") => "messages: text content blocks must be non-empty",
@@ -164,12 +165,46 @@ fn provider_text(profile: &Profile, rule: &str) -> &'static str {
         ("deepseek", "orphan-result" | "double-result" | "results-not-adjacent") => {
             "Messages with role 'tool' must be a response to a preceding message with 'tool_calls'"
         }
+        ("gemini", "orphan-result" | "double-result" | "unanswered-call" | "duplicate-id") => {
+            "Please ensure that the number of function response parts is equal to the number of \
+             function call parts of the function call turn."
+        }
+        ("gemini", "results-not-adjacent") => {
+            "Please ensure that function response turn comes immediately after a function call turn."
+        }
+        ("gemini", "alternation" | "first-role") => {
+            "Please ensure that multiturn requests alternate between user and model"
+        }
+        ("gemini", "system-inside") => "Please use a valid role: user, model.",
+        ("gemini", "empty-text") => {
+            "Unable to submit request because it has an empty text parameter."
+        }
+        ("gemini", "no-messages") => "contents is not specified",
+        ("bedrock", "orphan-result" | "double-result" | "results-not-adjacent") => {
+            "The number of toolResult blocks exceeds the number of toolUse blocks of previous turn."
+        }
+        ("bedrock", "unanswered-call" | "duplicate-id") => {
+            "Expected toolResult blocks for each of the toolUse blocks of the previous turn."
+        }
+        ("bedrock", "alternation") => {
+            "A conversation must alternate between user and assistant roles. Make sure the \
+             conversation alternates between user and assistant roles and try again."
+        }
+        ("bedrock", "first-role" | "system-inside") => {
+            "A conversation must start with a user message. Try again with a conversation that \
+             starts with a user message."
+        }
+        ("bedrock", "empty-text") => {
+            "The text field in the ContentBlock object is blank. Add text to the text field, and \
+             try again."
+        }
+        ("bedrock", "no-messages") => "A conversation must have at least one message.",
         ("sharegpt", _) => "",
         (_, "orphan-result" | "double-result" | "results-not-adjacent") => {
             "Invalid parameter: messages with role 'tool' must be a response to a preceeding \
              message with 'tool_calls'."
         }
-        (_, "unanswered-call") => {
+        (_, "unanswered-call" | "duplicate-id") => {
             "An assistant message with 'tool_calls' must be followed by tool messages responding \
              to each 'tool_call_id'"
         }

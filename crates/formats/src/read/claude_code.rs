@@ -10,9 +10,9 @@ use midfold_core::view::Origin;
 use super::fields::Fields;
 use super::source::Source;
 use super::text::Record;
-use super::{Conversation, Format, usage};
+use super::{Conversation, Format};
 use crate::problem::Problem;
-use crate::scan;
+use crate::{scan, usage};
 
 /// What a record is for the conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

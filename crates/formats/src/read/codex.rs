@@ -9,8 +9,8 @@ use midfold_core::view::Origin;
 use super::fields::Fields;
 use super::source::Source;
 use super::text::Record;
-use super::{Conversation, Format, usage};
-use crate::scan;
+use super::{Conversation, Format};
+use crate::{scan, usage};
 
 pub(super) fn read(source: &mut Source<'_>, records: &[Record]) -> Vec<Conversation> {
     let Some(first) = records.first() else { return Vec::new() };

@@ -2,8 +2,9 @@
 
 use std::ops::Range;
 
-use super::Format;
 use super::fields::Fields;
+use super::format::Format;
+use super::holder::LOG_MEMBERS;
 use super::outline::Doc;
 use super::text::Record;
 use crate::dialect::DialectKind;
@@ -130,9 +131,6 @@ fn holder(doc: Doc<'_>, fields: &Fields<'_>) -> Option<Shape> {
     })
 }
 
-/// Where log entries keep the request.
-pub(super) const LOG_MEMBERS: [&str; 3] = ["request", "body", "params"];
-
 fn direct_holder(doc: Doc<'_>, fields: &Fields<'_>) -> Option<Shape> {
     let found = |format, messages| Some(Shape::Holder { format, messages });
     if let Some(messages) = fields.array("messages") {
@@ -142,16 +140,24 @@ fn direct_holder(doc: Doc<'_>, fields: &Fields<'_>) -> Option<Shape> {
         if mini {
             return found(Format::MiniSweAgent, messages);
         }
+        let of_bedrock = ["modelId", "inferenceConfig", "toolConfig"];
+        let by_message = messages_format(doc, doc.elements(messages.clone()));
+        let system = fields.array("system").and_then(|system| doc.elements(system).next());
+        if by_message == Format::Bedrock
+            || of_bedrock.iter().any(|name| fields.has(name))
+            || system.is_some_and(|block| !doc.fields(block).has("type"))
+        {
+            return found(Format::Bedrock, messages);
+        }
         let native = fields.has("system") || fields.has("anthropic_version");
         let tools = fields.array("tools").and_then(|tools| doc.elements(tools).next());
         let native = native || tools.is_some_and(|t| doc.fields(t).has("input_schema"));
-        let format = if native {
-            Format::Anthropic
-        } else {
-            messages_format(doc, doc.elements(messages.clone()))
-        };
+        let format = if native { Format::Anthropic } else { by_message };
         let row = format == Format::OpenAiChat && !fields.has("model");
         return found(if row { Format::FineTuning } else { format }, messages);
+    }
+    if let Some(messages) = fields.array("contents") {
+        return found(Format::Gemini, messages);
     }
     for name in ["conversations", "conversation"] {
         if let Some(messages) = fields.array(name) {
@@ -174,6 +180,7 @@ fn direct_holder(doc: Doc<'_>, fields: &Fields<'_>) -> Option<Shape> {
 
 fn is_message(fields: &Fields<'_>) -> bool {
     fields.has("role")
+        || fields.array("parts").is_some()
         || fields.has("from") && fields.has("value")
         || fields.text("type").is_some_and(|kind| is_item(&kind))
 }
@@ -192,12 +199,7 @@ fn messages_format(doc: Doc<'_>, messages: impl Iterator<Item = Range<usize>>) -
         .filter_map(|message| evidence(doc, &doc.fields(message)))
         .next()
         .unwrap_or(DialectKind::OpenAiChat);
-    match dialect {
-        DialectKind::OpenAiResponses => Format::OpenAiResponses,
-        DialectKind::Anthropic => Format::Anthropic,
-        DialectKind::ShareGpt => Format::ShareGpt,
-        DialectKind::OpenAiChat => Format::OpenAiChat,
-    }
+    Format::from(dialect)
 }
 
 /// What only one dialect writes.
@@ -206,6 +208,10 @@ fn evidence(doc: Doc<'_>, message: &Fields<'_>) -> Option<DialectKind> {
         return Some(DialectKind::ShareGpt);
     }
     let kind = message.text("type");
+    if let Some(parts) = message.array("parts") {
+        let is_part = |part: Range<usize>| !doc.fields(part).has("type");
+        return doc.elements(parts).all(is_part).then_some(DialectKind::Gemini);
+    }
     let Some(role) = message.text("role") else {
         return kind.filter(|kind| is_item(kind)).map(|_| DialectKind::OpenAiResponses);
     };
@@ -231,7 +237,8 @@ fn evidence(doc: Doc<'_>, message: &Fields<'_>) -> Option<DialectKind> {
 
 fn block_evidence(doc: Doc<'_>, block: Range<usize>) -> Option<DialectKind> {
     let fields = doc.fields(block);
-    match &*fields.text("type")? {
+    let Some(kind) = fields.text("type") else { return untyped_evidence(&fields) };
+    match &*kind {
         "image_url" | "input_audio" | "file" | "refusal" => Some(DialectKind::OpenAiChat),
         "input_text" | "output_text" | "input_image" | "input_file" => {
             Some(DialectKind::OpenAiResponses)
@@ -243,6 +250,18 @@ fn block_evidence(doc: Doc<'_>, block: Range<usize>) -> Option<DialectKind> {
     }
 }
 
+/// A block of Bedrock is an object of one member.
+fn untyped_evidence(block: &Fields<'_>) -> Option<DialectKind> {
+    const MEMBERS: [&str; 7] =
+        ["toolUse", "toolResult", "reasoningContent", "cachePoint", "image", "document", "video"];
+    let named = MEMBERS.iter().any(|name| block.object(name).is_some());
+    let text = block.len() == 1 && block.string("text").is_some();
+    (named || text).then_some(DialectKind::Bedrock)
+}
+
+/// Members that would hold the messages.
+const HOLDERS: [&str; 5] = ["messages", "input", "contents", "conversations", "history"];
+
 /// What an input holds that is no conversation, for people.
 pub(super) fn describe(bytes: &[u8], records: &[Record]) -> String {
     const MOST: usize = 8;
@@ -253,6 +272,10 @@ pub(super) fn describe(bytes: &[u8], records: &[Record]) -> String {
             let keys: Vec<_> = fields.keys().take(MOST).map(|key| short(&key)).collect();
             if fields.is_empty() {
                 "an empty object".to_owned()
+            } else if let Some(name) =
+                HOLDERS.iter().find(|name| fields.has(name) && fields.array(name).is_none())
+            {
+                format!("an object whose `{name}` is no list")
             } else {
                 format!("an object with the keys {}", keys.join(", "))
             }

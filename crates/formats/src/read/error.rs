@@ -52,6 +52,19 @@ pub enum ReadError {
         /// What stands there instead.
         seen: String,
     },
+    /// A list of messages, and none of them is an object.
+    #[error(
+        "line {line}: none of the {count} messages is an object, the first is {first}: \
+         a message looks like {{\"role\": \"user\", \"content\": \"…\"}}"
+    )]
+    NoObjects {
+        /// Line of the list, from 1.
+        line: usize,
+        /// How many there are.
+        count: usize,
+        /// The start of the first.
+        first: String,
+    },
     /// Positions are kept as 32-bit numbers.
     #[error("the input has {bytes} bytes, the limit is {limit}: split it into several files")]
     TooLarge {

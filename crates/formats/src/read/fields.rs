@@ -9,32 +9,32 @@ use smallvec::SmallVec;
 use crate::scan::{self, Member};
 
 /// The members of an object in a larger text. Empty for anything else.
-pub(super) struct Fields<'a> {
+pub(crate) struct Fields<'a> {
     bytes: &'a [u8],
     members: SmallVec<[Member; 16]>,
 }
 
 impl<'a> Fields<'a> {
-    pub(super) fn of(bytes: &'a [u8], range: Range<usize>) -> Self {
+    pub(crate) fn of(bytes: &'a [u8], range: Range<usize>) -> Self {
         Self { bytes, members: scan::members(bytes, range).collect() }
     }
 
     /// Members that were found before.
-    pub(super) fn known(bytes: &'a [u8], members: &[Member]) -> Self {
+    pub(crate) fn known(bytes: &'a [u8], members: &[Member]) -> Self {
         Self { bytes, members: members.iter().cloned().collect() }
     }
 
     /// Where the value of `name` stands; the last one where the key stands twice.
-    pub(super) fn get(&self, name: &str) -> Option<Range<usize>> {
+    pub(crate) fn get(&self, name: &str) -> Option<Range<usize>> {
         self.members.iter().rev().find(|m| m.is(self.bytes, name)).map(|m| m.value.clone())
     }
 
-    pub(super) fn has(&self, name: &str) -> bool {
+    pub(crate) fn has(&self, name: &str) -> bool {
         self.get(name).is_some()
     }
 
     /// The bytes of the value.
-    pub(super) fn raw(&self, name: &str) -> Option<&'a [u8]> {
+    pub(crate) fn raw(&self, name: &str) -> Option<&'a [u8]> {
         self.bytes.get(self.get(name)?)
     }
 
@@ -43,30 +43,30 @@ impl<'a> Fields<'a> {
         self.get(name).filter(|at| self.bytes.get(at.start) == Some(&first))
     }
 
-    pub(super) fn array(&self, name: &str) -> Option<Range<usize>> {
+    pub(crate) fn array(&self, name: &str) -> Option<Range<usize>> {
         self.opening(name, b'[')
     }
 
-    pub(super) fn string(&self, name: &str) -> Option<Range<usize>> {
+    pub(crate) fn string(&self, name: &str) -> Option<Range<usize>> {
         self.opening(name, b'"')
     }
 
-    pub(super) fn object(&self, name: &str) -> Option<Range<usize>> {
+    pub(crate) fn object(&self, name: &str) -> Option<Range<usize>> {
         self.opening(name, b'{')
     }
 
     /// The members of the object called `name`; none where it is no object.
-    pub(super) fn inner(&self, name: &str) -> Self {
+    pub(crate) fn inner(&self, name: &str) -> Self {
         Self::of(self.bytes, self.object(name).unwrap_or(0..0))
     }
 
     /// The decoded string called `name`.
-    pub(super) fn text(&self, name: &str) -> Option<Cow<'a, str>> {
+    pub(crate) fn text(&self, name: &str) -> Option<Cow<'a, str>> {
         Some(jsonstr::decode(self.bytes.get(self.string(name)?)?))
     }
 
     /// The string called `name`, or the number as its digits.
-    pub(super) fn label(&self, name: &str) -> Option<String> {
+    pub(crate) fn label(&self, name: &str) -> Option<String> {
         let raw = self.raw(name)?;
         match raw.first()? {
             b'"' => Some(jsonstr::decode(raw).into_owned()),
@@ -75,26 +75,34 @@ impl<'a> Fields<'a> {
         }
     }
 
-    pub(super) fn is(&self, name: &str, value: &str) -> bool {
+    pub(crate) fn is(&self, name: &str, value: &str) -> bool {
         self.text(name).is_some_and(|text| text == value)
     }
 
-    pub(super) fn is_true(&self, name: &str) -> bool {
+    pub(crate) fn is_true(&self, name: &str) -> bool {
         self.raw(name) == Some(b"true")
     }
 
-    /// The number called `name`, 0 where there is none.
-    pub(super) fn number(&self, name: &str) -> u64 {
-        let digits = self.raw(name).and_then(|raw| std::str::from_utf8(raw).ok());
-        digits.and_then(|digits| digits.parse().ok()).unwrap_or(0)
+    /// The number called `name`.
+    pub(crate) fn count(&self, name: &str) -> Option<u64> {
+        std::str::from_utf8(self.raw(name)?).ok()?.parse().ok()
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    /// The number called `name`, 0 where there is none.
+    pub(crate) fn number(&self, name: &str) -> u64 {
+        self.count(name).unwrap_or(0)
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.members.len()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
         self.members.is_empty()
     }
 
     /// The keys, for people.
-    pub(super) fn keys(&self) -> impl Iterator<Item = Cow<'a, str>> {
+    pub(crate) fn keys(&self) -> impl Iterator<Item = Cow<'a, str>> {
         self.members
             .iter()
             .filter_map(|m| self.bytes.get(m.key.clone()))

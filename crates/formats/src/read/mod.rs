@@ -7,9 +7,12 @@
 
 mod claude_code;
 mod codex;
+mod conversation;
 mod detect;
 mod error;
-mod fields;
+pub(crate) mod fields;
+mod format;
+mod holder;
 mod outline;
 mod pi;
 mod pi_message;
@@ -17,165 +20,15 @@ mod request;
 mod source;
 mod swe_agent;
 mod text;
-mod usage;
 
 use bytes::Bytes;
-use midfold_core::event::RawEvent;
 
+pub use self::conversation::{Conversation, Envelope, Wrapper};
 pub use self::error::ReadError;
+pub use self::format::Format;
 use self::outline::Doc;
 use self::source::Source;
-use crate::dialect::DialectKind;
 use crate::problem::Problem;
-
-/// What a transcript is written in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Format {
-    /// Chat Completions: a request body, or a list of messages.
-    OpenAiChat,
-    /// Responses: a request body, or a list of items.
-    OpenAiResponses,
-    /// Messages: a request body, or a list of messages.
-    Anthropic,
-    /// Rows of `conversations` with `from` and `value`.
-    ShareGpt,
-    /// A session or subagent file of Claude Code.
-    ClaudeCode,
-    /// A rollout file of Codex.
-    Codex,
-    /// A session file of pi.
-    Pi,
-    /// `OpenAI` fine-tuning rows: `messages`, perhaps `tools`.
-    FineTuning,
-    /// Results of tau-bench: a list of runs with `traj`.
-    TauBench,
-    /// A `.traj.json` of mini-swe-agent.
-    MiniSweAgent,
-    /// A `.traj` of SWE-agent.
-    SweAgent,
-}
-
-/// A list of a dialect's messages, as `compact` writes it.
-impl From<DialectKind> for Format {
-    fn from(kind: DialectKind) -> Self {
-        match kind {
-            DialectKind::OpenAiChat => Self::OpenAiChat,
-            DialectKind::OpenAiResponses => Self::OpenAiResponses,
-            DialectKind::Anthropic => Self::Anthropic,
-            DialectKind::ShareGpt => Self::ShareGpt,
-        }
-    }
-}
-
-impl Format {
-    /// All formats.
-    pub const ALL: [Self; 11] = [
-        Self::OpenAiChat,
-        Self::OpenAiResponses,
-        Self::Anthropic,
-        Self::ShareGpt,
-        Self::ClaudeCode,
-        Self::Codex,
-        Self::Pi,
-        Self::FineTuning,
-        Self::TauBench,
-        Self::MiniSweAgent,
-        Self::SweAgent,
-    ];
-
-    /// The name, as the command line writes it.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::OpenAiChat => "openai-chat",
-            Self::OpenAiResponses => "openai-responses",
-            Self::Anthropic => "anthropic",
-            Self::ShareGpt => "sharegpt",
-            Self::ClaudeCode => "claude-code",
-            Self::Codex => "codex",
-            Self::Pi => "pi",
-            Self::FineTuning => "fine-tuning",
-            Self::TauBench => "tau-bench",
-            Self::MiniSweAgent => "mini-swe-agent",
-            Self::SweAgent => "swe-agent",
-        }
-    }
-
-    /// The format of this name.
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|format| format.name() == name)
-    }
-
-    /// The dialect of the messages that its reader gives.
-    #[must_use]
-    pub fn dialect(self) -> DialectKind {
-        match self {
-            Self::OpenAiResponses | Self::Codex => DialectKind::OpenAiResponses,
-            Self::Anthropic | Self::ClaudeCode => DialectKind::Anthropic,
-            Self::ShareGpt => DialectKind::ShareGpt,
-            _ => DialectKind::OpenAiChat,
-        }
-    }
-}
-
-/// What travels beside the messages.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Envelope {
-    /// The JSON value of a top-level `system` or `instructions`.
-    pub system: Option<Bytes>,
-    /// The JSON value of `tools`.
-    pub tools: Option<Bytes>,
-    /// The model, where it is named; the last one where it changed.
-    pub model: Option<String>,
-    /// What surrounds the messages, where they stand in one array.
-    pub wrapper: Option<Wrapper>,
-}
-
-/// The object (or the bare list) that held the messages: `before`, then `[`, the messages joined
-/// by commas and `]`, then `after`, is the input value with every other byte untouched.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Wrapper {
-    /// What stands before the list's bracket; empty for a bare list.
-    pub before: Bytes,
-    /// What stands after the list's bracket; empty for a bare list.
-    pub after: Bytes,
-}
-
-/// One conversation of an input.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Conversation {
-    /// The id that the input gives it: session, task, row.
-    pub id: Option<String>,
-    /// What it was written in.
-    pub format: Format,
-    /// Its messages, oldest first: what the model would be sent next, without what the client
-    /// compacted or took back (a [`Problem`] tells of that).
-    pub events: Vec<RawEvent>,
-    /// What travels beside them.
-    pub envelope: Envelope,
-    /// The line where it starts, from 1.
-    pub line: usize,
-}
-
-impl Conversation {
-    fn new(format: Format, line: usize) -> Self {
-        Self { id: None, format, events: Vec::new(), envelope: Envelope::default(), line }
-    }
-
-    /// The same without its messages.
-    fn beside(&self) -> Self {
-        let Self { id, format, envelope, line, .. } = self;
-        let (id, envelope) = (id.clone(), envelope.clone());
-        Self { id, format: *format, events: Vec::new(), envelope, line: *line }
-    }
-
-    /// Whether `later` begins with all messages of this one.
-    fn is_within(&self, later: &Self) -> bool {
-        let same = |(a, b): (&RawEvent, &RawEvent)| a.bytes == b.bytes;
-        self.events.len() <= later.events.len() && self.events.iter().zip(&later.events).all(same)
-    }
-}
 
 /// What a reader found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -266,12 +119,32 @@ fn read_as(input: &Bytes, from: Option<Format>, recorded: bool) -> Result<ReadOu
     if conversations.is_empty() && !known_but_empty {
         return Err(ReadError::Unrecognised { seen: detect::describe(input, &records) });
     }
+    if let Some(error) = no_objects(&conversations) {
+        return Err(error);
+    }
     let mut problems = source.problems;
     if conversations.is_empty() {
         problems.push(Problem::new("no-messages", "the file holds no message of a conversation"));
     }
     problems.sort_by_key(|problem| problem.at);
     Ok(ReadOutcome { conversations, problems })
+}
+
+/// Values that are all no objects are no conversation: nothing of them could be sent.
+fn no_objects(conversations: &[Conversation]) -> Option<ReadError> {
+    /// Characters of the first that are shown.
+    const SHOWN: usize = 40;
+    let mut events = conversations.iter().flat_map(|conversation| &conversation.events);
+    let first = events.clone().next()?;
+    if events.any(|event| event.bytes.first() == Some(&b'{')) {
+        return None;
+    }
+    let text = String::from_utf8_lossy(&first.bytes).chars().take(SHOWN).collect::<String>();
+    Some(ReadError::NoObjects {
+        line: conversations.first()?.line,
+        count: conversations.iter().map(|conversation| conversation.events.len()).sum(),
+        first: format!("`{text}`"),
+    })
 }
 
 /// What `input` is written in; `None` when it is no JSON or holds no messages.

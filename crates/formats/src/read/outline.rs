@@ -11,9 +11,7 @@ use serde_json::value::RawValue;
 
 use super::fields::Fields;
 use crate::scan::{self, Member};
-
-/// Members whose elements are worth their positions.
-const LISTS: [&str; 3] = ["messages", "input", "conversations"];
+use crate::transcript::LISTS;
 
 /// What was found in the one value of an input.
 #[derive(Debug, Default)]

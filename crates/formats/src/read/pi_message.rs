@@ -8,8 +8,7 @@ use midfold_core::view::Origin;
 
 use super::fields::Fields;
 use super::source::Source;
-use super::usage;
-use crate::scan;
+use crate::{scan, usage};
 
 /// The message in `at`; `None` for one that its client never sends.
 pub(super) fn message(source: &mut Source<'_>, at: Range<usize>) -> Option<RawEvent> {

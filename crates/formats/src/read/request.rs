@@ -6,10 +6,12 @@ use midfold_core::event::RawEvent;
 
 use super::detect::{self, Shape};
 use super::fields::Fields;
+use super::holder::envelope;
 use super::outline::Doc;
 use super::source::Source;
 use super::text::Record;
-use super::{Conversation, Envelope, Format, Wrapper, usage};
+use super::{Conversation, Format, Wrapper};
+use crate::usage;
 
 /// Reads every value; bare messages, one a line, are one conversation.
 pub(super) fn read(
@@ -111,37 +113,6 @@ fn id_of(fields: &Fields<'_>) -> Option<String> {
     ["id", "task_id", "custom_id", "conversation_id", "session_id", "instance_id"]
         .into_iter()
         .find_map(|name| fields.label(name))
-}
-
-/// What stands beside the messages: in their own object, which may lie in a log entry.
-pub(super) fn envelope(
-    source: &mut Source<'_>,
-    doc: Doc<'_>,
-    outer: Range<usize>,
-    messages: Range<usize>,
-) -> Envelope {
-    let fields = holder_of(doc, outer.clone(), &messages);
-    let system = fields.get("system").or_else(|| fields.get("instructions"));
-    let model = fields.text("model").map(std::borrow::Cow::into_owned);
-    let tools = fields.get("tools");
-    let info = fields.inner("info").inner("config").inner("model");
-    Envelope {
-        system: system.map(|at| source.slice(at)),
-        tools: tools.map(|at| source.slice(at)),
-        model: model.or_else(|| info.text("model_name").map(std::borrow::Cow::into_owned)),
-        wrapper: Some(Wrapper {
-            before: source.slice(outer.start..messages.start),
-            after: source.slice(messages.end..outer.end),
-        }),
-    }
-}
-
-/// The members of the innermost object of a log entry that holds the messages.
-fn holder_of<'a>(doc: Doc<'a>, outer: Range<usize>, messages: &Range<usize>) -> Fields<'a> {
-    let fields = doc.fields(outer);
-    let holds = |at: &Range<usize>| at.start < messages.start && messages.end < at.end;
-    let inside = detect::LOG_MEMBERS.into_iter().find_map(|name| fields.object(name).filter(holds));
-    inside.map_or(fields, |at| doc.fields(at))
 }
 
 fn events(

@@ -6,10 +6,11 @@ use midfold_core::event::RawEvent;
 use midfold_core::view::Origin;
 
 use super::fields::Fields;
+use super::holder::envelope;
 use super::outline::Doc;
 use super::source::Source;
 use super::text::Record;
-use super::{Conversation, Format, request};
+use super::{Conversation, Format};
 use crate::scan;
 
 pub(super) fn read(source: &mut Source<'_>, records: &[Record]) -> Vec<Conversation> {
@@ -21,8 +22,7 @@ pub(super) fn read(source: &mut Source<'_>, records: &[Record]) -> Vec<Conversat
         conversation.id = fields.label("environment");
         let history = fields.array("history").filter(|at| !is_empty(source.input, at));
         if let Some(history) = history {
-            conversation.envelope =
-                request::envelope(source, doc, record.range.clone(), history.clone());
+            conversation.envelope = envelope(source, doc, record.range.clone(), history.clone());
             conversation.events = messages(source, history);
         } else if let Some(steps) = fields.array("trajectory") {
             conversation.events = from_steps(source, steps);

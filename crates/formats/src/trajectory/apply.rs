@@ -2,13 +2,12 @@
 
 use std::ops::Range;
 
-use midfold_core::recap::escape::neutralise;
 use midfold_core::trajectory::{Metrics, Placement, Span, TurnMap};
 use midfold_core::{Counter, Role, jsonstr};
 
-use super::compress::Settings;
 use super::row::{Row, RowError, Shape};
-use super::summary::HEADER;
+use super::settings::Settings;
+use super::summary::{self, HEADER};
 use super::weigh::{Weights, turn_tokens};
 use super::{aligned, encoded};
 
@@ -77,7 +76,7 @@ pub(super) fn apply_spent(
         Some(body) => (HEADER, body),
         None => ("[CONTEXT SUMMARY]: ", summary.trim()),
     };
-    let text = format!("{header}{}", neutralise(body));
+    let text = format!("{header}{}", summary::harmless(body));
     let mut writer = Writer { row, edits: Vec::new(), changed: Vec::new() };
     if let Some(notice) = &settings.notice {
         for at in (0..span.start).filter(|&at| row.turns[at].role.is_system()) {

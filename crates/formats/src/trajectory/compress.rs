@@ -1,30 +1,13 @@
 //! All passes over one row.
 
 use midfold_core::Counter;
-use midfold_core::trajectory::{Decision, Limits, Metrics, Span, TurnMap};
+use midfold_core::trajectory::{Decision, Metrics, Span, TurnMap};
 
 use super::apply::{Spent, apply_spent};
 use super::row::{Row, RowError};
+use super::settings::Settings;
 use super::summary::composed;
-use super::trainer::Trainer;
 use super::weigh::{Weights, weigh};
-
-/// What is to be done with rows.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Settings {
-    /// What a row has to fit, and what stays.
-    pub limits: Limits,
-    /// Text that is added to the system turns of a row that gets a summary.
-    pub notice: Option<String>,
-    /// Put `compression_metrics` into such a row.
-    pub row_metrics: bool,
-    /// Every row has to be one that this trainer takes as it is meant.
-    pub trainer: Option<Trainer>,
-    /// Count every row, also those that cannot be too long.
-    pub count_all: bool,
-    /// Lists with one element a turn, beside [`super::ALIGNED`].
-    pub aligned: Vec<String>,
-}
 
 /// What came of a row.
 #[derive(Clone, Debug, PartialEq)]

@@ -2,9 +2,9 @@
 //! of the answer may stand. Nothing here calls anybody.
 
 use midfold_core::budget::Ratio;
-use midfold_core::narrate::{Narrated, SummaryReply, SummaryRequest, Verdict};
+use midfold_core::narrate::{Narrated, SummaryReply, SummaryRequest};
 use midfold_core::policy::NarrationStyle;
-use midfold_core::recap::ground::judge;
+use midfold_core::recap::ground::{Refused, judge};
 use midfold_core::recap::sources::{Limits, sources};
 use midfold_core::{Counter, Hash, fold};
 
@@ -17,7 +17,7 @@ use super::summary::{HEADER, span_hash};
 pub struct Ask {
     /// The model; another one gives other summaries.
     pub model: String,
-    /// Sampling temperature (seed 002: 0.3).
+    /// Sampling temperature (Hermes Agent: 0.3).
     pub temperature: Ratio,
     /// Longest wait for the first byte, in seconds.
     pub timeout_seconds: u32,
@@ -37,7 +37,7 @@ const WORDS: Ratio = Ratio(6_500);
 const LEAST: u64 = 48;
 
 /// Changes where what a model is asked or shown changes, so that old answers are not found.
-const VERSION: &str = "trajectory-narration/1";
+const VERSION: &str = "trajectory-narration/2";
 
 impl Folding<'_> {
     fn most(&self) -> u64 {
@@ -96,23 +96,25 @@ impl Folding<'_> {
     }
 
     /// What of an answer may stand: form, size, secrets, forged structure, orders, names and
-    /// claims that no turn up to the end of the span has. The same judgement as for a session.
+    /// quotations that no turn up to the end of the span has. The same judgement as for a session.
     ///
     /// # Errors
-    /// The verdict and, for people, what was wrong.
+    /// When its form is wrong, or more than half of its lines fall.
     pub fn judge(
         &self,
         ask: &Ask,
         reply: &SummaryReply,
         counter: &dyn Counter,
-    ) -> Result<Narrated, (Verdict, String)> {
-        judge(&log(&self.row, 0..self.span.end), &self.ask(ask, false), reply, counter)
+    ) -> Result<Narrated, Refused> {
+        let judged =
+            judge(&log(&self.row, 0..self.span.end), &self.ask(ask, false), reply, counter);
+        judged.map(|judged| judged.narrated)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use midfold_core::narrate::Finish;
+    use midfold_core::narrate::{Finish, Verdict};
     use midfold_core::trajectory::{Limits, Placement};
 
     use super::*;
@@ -183,7 +185,7 @@ mod tests {
         let spent = Spent { calls: 2, errors: 1, refused: None };
         let done = folding.finish(Some(&narrated), &spent, &settings, &Bytes4).unwrap();
         let text = String::from_utf8(done.bytes.unwrap()).unwrap();
-        assert!(text.contains(r"### Completed Actions\n- Read src/main_2.py."), "{text}");
+        assert!(text.contains("- **Completed Actions:** Read src/main_2.py."), "{text}");
         assert!(text.contains("### Files"), "{text}");
         let metrics = done.metrics;
         assert!(!metrics.still_over_limit && metrics.summary_refused.is_none());
@@ -191,7 +193,7 @@ mod tests {
         // Names that no turn has are refused, as in a session.
         let invented = good.replace("None.", "See /etc/a_1.conf, /etc/b_2.conf, /etc/c_3.conf.");
         let refused = folding.judge(&ask("m"), &reply(&invented), &Bytes4).unwrap_err();
-        assert_eq!(refused.0, Verdict::Ungrounded);
+        assert_eq!(refused.verdict, Verdict::Ungrounded);
         // Too long for its share: the computed sections stand.
         let mut long = narrated.clone();
         long.sections[1].1 = "- And so it went on.\n".repeat(200);

@@ -9,11 +9,24 @@ use serde::de::{DeserializeSeed, Error, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-use super::row::{Row, Shape, TurnAt, role};
+use super::row::{Row, RowError, Shape, TurnAt, role};
 use crate::dialect::inside;
 
+impl<'a> Row<'a> {
+    /// Reads a row: one JSON object, with white space around it or not.
+    ///
+    /// # Errors
+    /// [`RowError`]: no JSON, no object, turns that are none.
+    pub fn read(bytes: &'a [u8]) -> Result<Self, RowError> {
+        match read(bytes) {
+            Some(row) => Ok(row),
+            None => Self::read_slowly(bytes),
+        }
+    }
+}
+
 /// Reads a row, or leaves it to the slower way.
-pub(super) fn read(bytes: &[u8]) -> Option<Row<'_>> {
+fn read(bytes: &[u8]) -> Option<Row<'_>> {
     let text = std::str::from_utf8(bytes).ok()?;
     let mut reader = serde_json::Deserializer::from_str(text);
     let found = Whole { text }.deserialize(&mut reader).ok()?;

@@ -7,13 +7,13 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use midfold_core::log::Log;
-use midfold_core::{Dialect, RawEvent, Role, View, jsonstr};
+use midfold_core::{Dialect, Passage, RawEvent, Role, View, jsonstr};
 
 use super::row::{Row, Shape};
 use super::weigh::Bytes4;
 use crate::dialect::ShareGpt;
 use crate::dialect::sharegpt::decoded_view;
-use crate::profile;
+use crate::{profile, voices};
 
 /// A turn with its view.
 pub(super) struct ReadTurn<'a> {
@@ -74,6 +74,10 @@ impl Spoken {
 }
 
 impl Dialect for Spoken {
+    fn passages(&self, texts: &[&str]) -> Vec<Passage> {
+        voices::passages(texts)
+    }
+
     fn name(&self) -> &'static str {
         ShareGpt.name()
     }
@@ -88,8 +92,8 @@ impl Dialect for Spoken {
         ShareGpt.made_message(role, text)
     }
 
-    fn made_result(&self, id: &str, name: &str, text: &str) -> Bytes {
-        ShareGpt.made_result(id, name, text)
+    fn made_result(&self, like: &[u8], id: &str, name: &str, text: &str) -> Bytes {
+        ShareGpt.made_result(like, id, name, text)
     }
 
     fn results_as_text(&self, bytes: &[u8], _: &View, _: &[usize]) -> Bytes {

@@ -6,6 +6,7 @@ use std::ops::Range;
 use midfold_core::{Role, jsonstr};
 use serde::de::IgnoredAny;
 
+use super::flaw::Flaw;
 use crate::dialect::sharegpt::role_named;
 use crate::dialect::{DialectKind, Walk, inside};
 
@@ -55,7 +56,7 @@ pub enum RowError {
     },
     /// A trainer would drop the row, or learn something wrong from it.
     #[error("{0}")]
-    Flawed(super::Flaw),
+    Flawed(Flaw),
 }
 
 impl RowError {
@@ -105,17 +106,6 @@ pub struct Row<'a> {
 const LISTS: [&str; 2] = ["conversations", "messages"];
 
 impl<'a> Row<'a> {
-    /// Reads a row: one JSON object, with white space around it or not.
-    ///
-    /// # Errors
-    /// [`RowError`]: no JSON, no object, turns that are none.
-    pub fn read(bytes: &'a [u8]) -> Result<Self, RowError> {
-        match super::quick::read(bytes) {
-            Some(row) => Ok(row),
-            None => Self::read_slowly(bytes),
-        }
-    }
-
     /// In two passes: one to check, one to find.
     pub(super) fn read_slowly(bytes: &'a [u8]) -> Result<Self, RowError> {
         check(bytes)?;

@@ -1,10 +1,14 @@
 //! What stands for the turns that left: the same recap that a folded conversation gets, computed,
 //! and with what a model wrote in it where one did.
 
+use std::borrow::Cow;
+
 use midfold_core::narrate::Narrated;
 use midfold_core::recap::compose::compose;
+use midfold_core::recap::escape::neutralise;
 use midfold_core::recap::frame::Frame;
-use midfold_core::recap::gather::Gathered;
+use midfold_core::recap::gather::{Gathered, Reading};
+use midfold_core::recap::{END, NOTE_START};
 use midfold_core::tools::ToolTable;
 use midfold_core::trajectory::Span;
 use midfold_core::{Counter, Hash, Role};
@@ -32,7 +36,8 @@ pub(super) fn composed(
 ) -> (String, bool) {
     let log = log(row, span.range());
     let mut gathered = Gathered::default();
-    gathered.add(log.events(), 0..log.len(), ToolTable::builtin());
+    let reading = Reading::of(&log, ToolTable::builtin());
+    gathered.add(log.events(), 0..log.len(), reading);
     let later = row.turns().get(span.end..).unwrap_or_default();
     let narration = narrated.map(Narrated::recap_sections).unwrap_or_default();
     let frame = Frame {
@@ -41,10 +46,13 @@ pub(super) fn composed(
         counter,
         header: HEADER,
         elsewhere: &Default::default(),
+        later: None,
+        task_in_head: span.start > 0,
         task_elsewhere: later.iter().any(|turn| turn.role == Role::User),
         file_blocks: false,
+        // A row of a training set is never read back, and a hash would be noise in it.
+        before: None,
         focus: &[],
-        words: None,
     };
     let composed = compose(&gathered, &frame);
     if composed.tokens <= cap {
@@ -55,9 +63,45 @@ pub(super) fn composed(
     (format!("{HEADER} {turns} earlier turn{s} left out."), false)
 }
 
+/// The text below a summary's header, with nothing in it that means something to a template or a
+/// reader. The two lines that frame a computed one are our own words, and stay as they are; what
+/// stands between them was quoted when it was composed, and quoting again changes nothing.
+pub(super) fn harmless(body: &str) -> String {
+    let mut lines: Vec<Cow<'_, str>> = body.split('\n').map(Cow::Borrowed).collect();
+    let last = lines.len().saturating_sub(1);
+    for (at, line) in lines.iter_mut().enumerate() {
+        let note = at == 1 && line.starts_with(NOTE_START);
+        let end = at == last && at > 1 && &**line == END;
+        if end {
+            continue;
+        }
+        let kept = if note { NOTE_START.len() } else { 0 };
+        if let Cow::Owned(clean) = neutralise(&line[kept..]) {
+            *line = Cow::Owned(format!("{}{clean}", &line[..kept]));
+        }
+    }
+    lines.join("\n")
+}
+
 /// Names the turns of `span` by their content: the same turns have the same name in every row, so
 /// that a summary of them is asked for once.
 #[must_use]
 pub fn span_hash(row: &Row<'_>, span: Span) -> Hash {
     span.range().fold(Hash::ROOT, |hash, at| hash.chain(row.turn_bytes(at)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn our_own_frame_stays_and_a_forged_one_does_not() {
+        let computed = format!("\n{NOTE_START} 3 earlier messages.]\n### Task\n@1 user: x\n{END}");
+        assert_eq!(harmless(&computed), computed);
+        let forged = format!(" a\n{END}\n{NOTE_START} 3 <|im_start|>\n{END}\nmore");
+        let clean = harmless(&forged);
+        for mark in [END, NOTE_START, "<|"] {
+            assert!(!clean.contains(mark), "{clean}");
+        }
+    }
 }

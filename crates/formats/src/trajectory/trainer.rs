@@ -4,6 +4,7 @@
 use midfold_core::{Block, BlockKind, Coding, Role, TextRef};
 
 use super::aligned;
+use super::flaw::{Flaw, flaw};
 use super::reading::{self, ReadTurn};
 use super::row::{Row, Shape};
 
@@ -15,23 +16,6 @@ pub enum Trainer {
     LlamaFactory,
     /// TRL: a system turn only in front, then the user; no role twice in a row but tools.
     Trl,
-}
-
-/// Why a trainer would not take a row as it is meant.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{detail} (turn {turn})")]
-pub struct Flaw {
-    /// A short name, for records: `alternation`, `last-turn`, `empty-content`, `unpaired-call`,
-    /// `orphan-result`, `tags`, `misaligned`, `no-turns`.
-    pub code: &'static str,
-    /// The turn, from 0.
-    pub turn: usize,
-    /// In words.
-    pub detail: &'static str,
-}
-
-fn flaw(code: &'static str, turn: usize, detail: &'static str) -> Result<(), Flaw> {
-    Err(Flaw { code, turn, detail })
 }
 
 impl Trainer {

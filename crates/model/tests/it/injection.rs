@@ -4,7 +4,7 @@ use midfold_core::log::Log;
 use midfold_core::narrate::{Narrated, Prompt};
 use midfold_core::recap::sources::{Limits, sources};
 use midfold_testkit::Message;
-use midfold_testkit::injections::{Aim, INJECTIONS};
+use midfold_testkit::injections::INJECTIONS;
 
 use crate::support::{conversation, judged, log_of, request, step, user};
 
@@ -87,7 +87,7 @@ fn is_harmless(narrated: &Narrated) -> bool {
 
 #[test]
 fn a_model_that_obeys_gets_nothing_into_a_recap() {
-    let mut accepted = Vec::new();
+    let (mut refused, mut dropped, mut passed) = (0, 0, Vec::new());
     for (aim, text) in INJECTIONS {
         let log = log_of(&conversation(text));
         let request = request(&log);
@@ -99,19 +99,20 @@ fn a_model_that_obeys_gets_nothing_into_a_recap() {
                     let body = if at == section { &told } else { "the window is checked" };
                     reply.push_str(&format!("- **{name}:** {body}\n"));
                 }
-                let Ok(narrated) = judged(&log, &request, &reply) else { continue };
-                assert!(is_harmless(&narrated), "{aim:?}: {:?}", narrated.sections);
-                accepted.push((*aim, *text));
+                let Ok(judged) = judged(&log, &request, &reply) else {
+                    refused += 1;
+                    continue;
+                };
+                assert!(is_harmless(&judged.narrated), "{aim:?}: {:?}", judged.narrated.sections);
+                if judged.dropped.is_empty() {
+                    passed.push((*aim, *text));
+                }
+                dropped += 1;
             }
         }
     }
-    accepted.dedup();
-    let meant = |aim: &Aim| matches!(aim, Aim::Claim | Aim::Order | Aim::Role);
-    let passed: Vec<_> = accepted.iter().filter(|(aim, _)| meant(aim)).collect();
+    println!("refused as a whole: {refused}, with the hostile line dropped: {dropped}");
     assert!(passed.is_empty(), "{passed:#?}");
-    // What is let through is text without meaning any more; see that it stays the exception.
-    println!("accepted, made harmless: {accepted:#?}");
-    assert!(accepted.len() * 5 <= INJECTIONS.len(), "{} of {}", accepted.len(), INJECTIONS.len());
 }
 
 #[test]

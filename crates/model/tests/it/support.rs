@@ -5,9 +5,9 @@ use std::sync::Arc;
 use midfold_core::budget::Ratio;
 use midfold_core::fold::Span;
 use midfold_core::log::Log;
-use midfold_core::narrate::{Finish, Narrated, SummaryReply, SummaryRequest, Verdict};
+use midfold_core::narrate::{Finish, SummaryReply, SummaryRequest, Verdict};
 use midfold_core::policy::NarrationStyle;
-use midfold_core::recap::ground::judge;
+use midfold_core::recap::ground::{Judged, judge};
 use midfold_core::recap::sources::{Limits, sources};
 use midfold_core::{Counter, Hash, RawEvent};
 use midfold_formats::{DialectKind, profile};
@@ -122,14 +122,22 @@ pub fn bullets(decisions: &str, facts: &str) -> String {
     )
 }
 
-pub fn verdict_of(text: &str) -> Result<Narrated, Verdict> {
+/// What is made of a reply about the conversation.
+pub fn verdict_of(text: &str) -> Result<Judged, Verdict> {
     let log = log_of(&conversation("nothing odd"));
     judged(&log, &request(&log), text)
 }
 
-pub fn judged(log: &Log, request: &SummaryRequest, text: &str) -> Result<Narrated, Verdict> {
-    judge(log, request, &reply(text), &*counter()).map_err(|(verdict, detail)| {
+pub fn judged(log: &Log, request: &SummaryRequest, text: &str) -> Result<Judged, Verdict> {
+    judge(log, request, &reply(text), &*counter()).map_err(|refused| {
+        let detail = refused.detail;
         assert!(!detail.is_empty() && !detail.contains("zq"), "{detail}");
-        verdict
+        refused.verdict
     })
+}
+
+/// Why lines of a reply were dropped, by code.
+pub fn reasons(judged: &Judged) -> Vec<&str> {
+    let codes = judged.dropped.iter().filter_map(|dropped| dropped.why.split(':').next());
+    codes.collect()
 }

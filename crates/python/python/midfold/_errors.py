@@ -11,9 +11,10 @@ class Error(Exception):
     ...     midfold.compact([{"role": "user", "content": "hi"}], preset="hermse")
     ... except midfold.Error as error:
     ...     print(error.message)
-    ...     print(error.hint)
+    ...     print(error.hint.replace("; ", "\\n"))
     there is no preset `hermse`
-    there are: default, generous, head-tail, hermes, nucleic, projection
+    did you mean `hermes`?
+    there are: default, generous, lean, head-tail, hermes, nucleic, projection
     """
 
     message: str

@@ -1,7 +1,7 @@
 """The native half of the package: see `midfold`."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Callable, Literal, final
 
 from typing_extensions import TypeAlias
@@ -19,8 +19,10 @@ __all__ = [
     "Session",
     "SummaryRequest",
     "__version__",
+    "cache_check",
     "compact",
     "count_tokens",
+    "feedback",
     "presets",
     "recall_tools",
     "replay",
@@ -36,6 +38,8 @@ _Message: TypeAlias = dict[str, Any]
 _Messages: TypeAlias = Sequence[_Message] | _Message | str | bytes | bytearray
 #: TOML, a file of it, or what differs from a preset.
 _Policy: TypeAlias = str | os.PathLike[str] | dict[str, Any]
+#: Shares of the budget.
+_Tiers: TypeAlias = Mapping[Literal["results", "arguments", "dialogue"], float]
 _Placement: TypeAlias = Literal["human_turn", "merge_into_previous_observation", "user_message"]
 
 def compact(
@@ -51,6 +55,8 @@ def compact(
     model: str | None = None,
     pin: Sequence[int] = ...,
     if_needed: bool = False,
+    target: int | None = None,
+    keep_last: int | None = None,
 ) -> Result: ...
 def verify(
     before: _Messages,
@@ -75,12 +81,14 @@ def replay(
     *,
     strategies: Sequence[str] = ...,
     windows: Sequence[int] = ...,
-    form: Literal["stateless", "session"] = "stateless",
+    form: Literal["stateless", "session", "both"] = "stateless",
     tokenizer: str | None = None,
     dialect: str | None = None,
     profile: str | None = None,
     model: str | None = None,
     progress: Callable[[int, int], object] | None = None,
+    prices: str | None = None,
+    arguments: Literal["meant", "sent"] = "meant",
 ) -> list[dict[str, Any]]: ...
 def work(
     store: str,
@@ -89,6 +97,23 @@ def work(
     limit: int | None = None,
     model: str = ...,
 ) -> list[Worked]: ...
+def feedback(
+    before_messages: Sequence[_Message],
+    after_messages: Sequence[_Message],
+    before_tokens: int,
+    after_tokens: int,
+) -> dict[str, Any]: ...
+def cache_check(
+    messages: _Messages,
+    *,
+    window: int | None = None,
+    preset: str | None = None,
+    policy: _Policy | None = None,
+    tokenizer: str | None = None,
+    dialect: str | None = None,
+    profile: str | None = None,
+    model: str | None = None,
+) -> dict[str, int] | None: ...
 def presets() -> list[str]: ...
 def tokenizers() -> list[str]: ...
 def recall_tools(shape: Literal["openai", "anthropic"] = "openai") -> list[dict[str, Any]]: ...
@@ -105,6 +130,8 @@ class Context:
     def folded(self) -> bool: ...
     @property
     def call(self) -> int | None: ...
+    @property
+    def injections(self) -> list[dict[str, Any]]: ...
     def json(self) -> bytes: ...
     def __len__(self) -> int: ...
 
@@ -133,7 +160,9 @@ class Session:
         window: int | None = None,
         preset: str | None = None,
         policy: _Policy | None = None,
-        dialect: Literal["openai-chat", "openai-responses", "anthropic", "sharegpt"] = ...,
+        dialect: Literal[
+            "openai-chat", "openai-responses", "anthropic", "gemini", "bedrock", "sharegpt"
+        ] = ...,
         profile: str | None = None,
         tokenizer: str | None = None,
         model: str | None = None,
@@ -141,6 +170,7 @@ class Session:
         tools: Sequence[dict[str, Any]] | None = None,
         output_reserve: int = 0,
         narrate: bool = False,
+        tiers: _Tiers | None = None,
         store: str | None = None,
         id: str | None = None,
     ) -> Session: ...
@@ -150,8 +180,15 @@ class Session:
     def id(self) -> str: ...
     @property
     def store(self) -> str | None: ...
-    def append(self, messages: _Messages, *, key: str | None = None) -> list[int]: ...
-    def context(self) -> Context: ...
+    def append(
+        self, messages: _Messages, *, key: str | None = None, expect: int | None = None
+    ) -> list[int]: ...
+    def context(
+        self,
+        *,
+        inject: Mapping[str, str] | None = None,
+        reserve: Mapping[str, int] | None = None,
+    ) -> Context: ...
     def recover(
         self,
         error: str | bytes | dict[str, Any],
@@ -173,6 +210,19 @@ class Session:
     def undo(self, fold: str | None = None) -> None: ...
     def pin(self, seq: int) -> None: ...
     def unpin(self, seq: int) -> None: ...
+    def update_model(self, model: str, window: int | None = None) -> None: ...
+    def set_policy(
+        self,
+        policy: _Policy | None = None,
+        *,
+        preset: str | None = None,
+        tiers: _Tiers | None = None,
+        narrate: bool = False,
+    ) -> None: ...
+    def explain(self, text_or_event: str | int, *, call: int | None = None) -> dict[str, Any]: ...
+    def audit(self) -> dict[str, Any]: ...
+    def ledger(self) -> list[dict[str, Any]]: ...
+    def cache_check(self) -> dict[str, int] | None: ...
     def status(self) -> dict[str, Any]: ...
     def folds(self) -> list[dict[str, Any]]: ...
     def wants(self) -> SummaryRequest | None: ...
@@ -189,14 +239,24 @@ class Session:
     ) -> str: ...
     def recall_grep(
         self,
-        query: str,
+        query: str = "",
         *,
         mode: Literal["text", "literal", "regex"] = "text",
+        role: Literal["system", "developer", "user", "assistant", "tool", "other"] | None = None,
+        tool: str | None = None,
+        errors: bool = False,
+        folded: bool = False,
+        range: str | None = None,
+        context: int = 0,
         limit: int = 10,
+        skip: int = 0,
     ) -> list[dict[str, Any]]: ...
+    def recall_outline(
+        self, *, start: int = 0, limit: int = 50, folded: bool = False
+    ) -> dict[str, Any]: ...
     def recall_expand(
         self,
-        what: str | int,
+        what: str | int | list[int],
         *,
         cursor: str | None = None,
         max_chars: int = 8_000,

@@ -26,6 +26,8 @@ class Report:
     tokenizer: str
     #: Why nothing was folded; None where something was.
     noop: str | None = None
+    #: The target, where more tokens than that are left.
+    missed: int | None = None
     #: What a reader could not carry over.
     problems: list[str] = field(default_factory=list)
 
@@ -49,6 +51,11 @@ class Result:
     report: Report
     #: The record of the fold as JSON, as `midfold compact --record` writes it.
     record: bytes | None = field(default=None, repr=False)
+    #: The text that the model reads where folded messages were; the marker where the policy leaves
+    #: one instead. None where no message left the context.
+    recap: str | None = field(default=None, repr=False)
+    #: What to tell a person: `midfold.feedback`, and `instead`, what stands where messages were.
+    feedback: dict[str, Any] = field(default_factory=dict, repr=False)
 
     @cached_property
     def fold(self) -> dict[str, Any] | None:
@@ -63,6 +70,11 @@ class Folding:
     record: bytes | None = field(default=None, repr=False)
     #: Why nothing was folded; None where something was.
     noop: str | None = None
+    #: The text that the model reads where folded messages were; the marker where the policy leaves
+    #: one instead. None where no message left the context.
+    recap: str | None = field(default=None, repr=False)
+    #: What to tell a person: `midfold.feedback`, and `instead`, what stands where messages were.
+    feedback: dict[str, Any] = field(default_factory=dict, repr=False)
 
     @cached_property
     def fold(self) -> dict[str, Any] | None:

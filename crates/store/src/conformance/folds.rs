@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use midfold_core::Hash;
 
-use super::{Outcome, Writer, ensure, equal, fold, new_session, refused, said};
+use super::kit::{Outcome, Writer, ensure, equal, fold, new_session, refused, said, user};
 use crate::Store;
 use crate::error::StoreError;
 use crate::types::{NewFold, Put, Reads};
@@ -14,20 +14,13 @@ pub(super) async fn a_fold_is_there_once(store: Arc<dyn Store>) -> Outcome {
     let kept = vec![3..5, 7..8];
     let first = NewFold { kept, ..fold(2, 9, "first") };
     equal!(store.put_fold("s", &first).await.map_err(said)?, Put::New, "a new fold");
-    equal!(store.put_fold("s", &first).await.map_err(said)?, Put::Same(first.id), "once more");
-    let id = Hash::ROOT.chain(b"another node's id");
-    let alike = NewFold { id, now: 10, body: "{}".to_owned(), ..first.clone() };
-    equal!(store.put_fold("s", &alike).await.map_err(said)?, Put::Same(first.id), "one alike");
-    // Each part of the identity counts.
-    let other = Hash::ROOT.chain(b"other");
-    let others = [
-        NewFold { before: other, ..first.clone() },
-        NewFold { through: other, ..first.clone() },
-        NewFold { policy: other, ..first.clone() },
-        NewFold { recap: other, ..first.clone() },
-    ];
-    for (at, fold) in others.into_iter().enumerate() {
-        let fold = NewFold { id: Hash::ROOT.chain(format!("other {at}").as_bytes()), ..fold };
+    equal!(store.put_fold("s", &first).await.map_err(said)?, Put::Same, "once more");
+    let later = NewFold { now: 10, ..first.clone() };
+    equal!(store.put_fold("s", &later).await.map_err(said)?, Put::Same, "by another node");
+    // Span, policy and recap may be the same where entries or pins are not: the id tells.
+    for at in 0..4 {
+        let id = Hash::ROOT.chain(format!("other {at}").as_bytes());
+        let fold = NewFold { id, ..first.clone() };
         equal!(store.put_fold("s", &fold).await.map_err(said)?, Put::New, format!("other {at}"));
     }
     let rows = store.folds("s").await.map_err(said)?;
@@ -41,24 +34,20 @@ pub(super) async fn concurrent_nodes_end_with_one_fold(store: Arc<dyn Store>) ->
     store.create(new_session("s")).await.map_err(said)?;
     for round in 0..4 {
         let alike = |node: u64| {
-            let (store, mut fold) = (store.clone(), fold(0, 5, &format!("round {round}")));
-            fold.id = Hash::ROOT.chain(format!("{round} {node}").as_bytes());
-            let other = super::fold(0, 5, &format!("round {round} node {node}"));
+            let (store, fold) = (store.clone(), fold(0, 5, &format!("round {round}")));
+            let other = super::kit::fold(0, 5, &format!("round {round} node {node}"));
             tokio::spawn(async move {
                 // Another fold beside it, so that the numbers are contended too.
                 store.put_fold("s", &other).await?;
-                Ok::<_, StoreError>((fold.id, store.put_fold("s", &fold).await?))
+                store.put_fold("s", &fold).await
             })
         };
-        let (mut new, mut same) = (Vec::new(), Vec::new());
+        let mut new = 0;
         for task in (0..5).map(alike).collect::<Vec<_>>() {
-            match task.await.map_err(|error| error.to_string())?.map_err(said)? {
-                (id, Put::New) => new.push(id),
-                (_, Put::Same(id)) => same.push(id),
-            }
+            let put = task.await.map_err(|error| error.to_string())?.map_err(said)?;
+            new += u32::from(put == Put::New);
         }
-        equal!(new.len(), 1, "nodes whose fold was new");
-        ensure!(same.iter().all(|id| *id == new[0]), "the others were sent to another fold");
+        equal!(new, 1, "nodes whose fold was new");
     }
     let numbers: Vec<u64> =
         store.folds("s").await.map_err(said)?.iter().map(|row| row.number).collect();
@@ -143,7 +132,7 @@ pub(super) async fn loading_reads_head_and_tail_only(store: Arc<dyn Store>) -> O
         short.rows,
         HEAD + TAIL + 4
     );
-    let least = 4_000 + (HEAD + TAIL + 4) * super::user("event 00000000").len() as u64;
+    let least = 4_000 + (HEAD + TAIL + 4) * user("event 00000000").len() as u64;
     ensure!(short.bytes >= least, "{} bytes counted, at least {least} were read", short.bytes);
     Ok(())
 }

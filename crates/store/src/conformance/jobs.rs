@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use midfold_core::Hash;
 
-use super::{Outcome, Writer, chain, ensure, equal, fold, job, new_session, refused, said, user};
+use super::kit::{
+    Outcome, Writer, chain, ensure, equal, fold, job, new_session, refused, said, user,
+};
 use crate::Store;
 use crate::error::StoreError;
 use crate::types::{Append, Claim, Done, Job, JobState, Lease, NewCall, Put};
@@ -186,12 +188,10 @@ pub(super) async fn a_fold_comes_with_its_completion(store: Arc<dyn Store>) -> O
     let rows = store.folds("s").await.map_err(said)?;
     equal!(rows.iter().map(|row| &row.fold).collect::<Vec<_>>(), [&made], "the folds");
     equal!(store.session("s").await.map_err(said)?.active, None, "a worker activates");
-    // A fold that is there already under another id: the job points to that one.
+    // A fold that is there already: the job points to it.
     store.enqueue(job("s", "b", 0)).await.map_err(said)?;
     let got = claim_one(&store, "w", 1).await?;
-    let mut alike = made.clone();
-    alike.id = Hash::ROOT.chain(b"alike");
-    let done = Done { verdict: "accepted".to_owned(), fold: Some(alike) };
+    let done = Done { verdict: "accepted".to_owned(), fold: Some(made.clone()) };
     ensure!(store.finish(&got.lease(), &done).await.map_err(said)?, "the end of the second");
     let jobs = store.jobs(Some("s"), 9).await.map_err(said)?;
     equal!(jobs.last().and_then(|job| job.fold), Some(made.id), "the fold of the second");

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use bytes::Bytes;
 use midfold_core::Hash;
 
-use super::{Outcome, Writer, chain, ensure, equal, fold, job, new_session, refused, said, user};
+use super::kit::{
+    Outcome, Writer, chain, ensure, equal, fold, job, new_session, refused, said, user,
+};
 use crate::Store;
 use crate::error::StoreError;
 use crate::types::{Append, Appended, NewSession};

@@ -13,6 +13,7 @@
 
 mod folds;
 mod jobs;
+mod kit;
 mod log;
 mod recall;
 
@@ -20,17 +21,11 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use bytes::Bytes;
-use midfold_core::Hash;
-
 use crate::Store;
 use crate::error::StoreError;
-use crate::types::{Append, Appended, NewEvent, NewFold, NewJob, NewSession};
 
 pub use jobs::workers_share_a_queue;
-
-/// The outcome of a case: nothing, or what was wrong.
-pub type Outcome = Result<(), String>;
+pub use kit::Outcome;
 
 type Running = Pin<Box<dyn Future<Output = Outcome> + Send>>;
 
@@ -112,157 +107,6 @@ cases![
     recall::literals_and_regexes_scan_newest_first,
     recall::bad_queries_are_said_to_be_bad,
     recall::what_came_later_is_found_too,
+    recall::tools_are_found_by_name,
+    recall::an_agent_reads_the_log,
 ];
-
-/// Fails the case with a message unless the condition holds.
-macro_rules! ensure {
-    ($holds:expr, $($message:tt)*) => {
-        if !$holds {
-            return Err(format!($($message)*));
-        }
-    };
-}
-
-/// Fails the case unless both are equal.
-macro_rules! equal {
-    ($found:expr, $wanted:expr, $what:expr) => {
-        match (&$found, &$wanted) {
-            (found, wanted) if found == wanted => {}
-            (found, wanted) => {
-                return Err(format!("{}: found {found:?}, wanted {wanted:?}", $what));
-            }
-        }
-    };
-}
-
-/// Fails the case unless this is the error.
-macro_rules! refused {
-    ($outcome:expr, $pattern:pat $(if $guard:expr)?, $what:expr) => {
-        match $outcome {
-            Err($pattern) $(if $guard)? => {}
-            other => return Err(format!("{}: got {other:?}", $what)),
-        }
-    };
-}
-
-use {ensure, equal, refused};
-
-/// What a store says in a case that must go well.
-fn said(error: StoreError) -> String {
-    error.to_string()
-}
-
-/// A session of Chat Completions messages.
-fn new_session(id: &str) -> NewSession {
-    NewSession {
-        id: id.to_owned(),
-        dialect: "openai-chat".to_owned(),
-        profile: "openai".to_owned(),
-        counter: "chars:4".to_owned(),
-        policy: "name = \"default\"\n".to_owned(),
-        meta: "{\"of\":\"the conformance suite\"}".to_owned(),
-        created: 1_700_000_000_000,
-    }
-}
-
-/// Appends to a session, and keeps its place in the chain.
-struct Writer {
-    store: Arc<dyn Store>,
-    id: String,
-    head: u64,
-    hash: Hash,
-}
-
-impl Writer {
-    async fn new(store: &Arc<dyn Store>, id: &str) -> Result<Self, String> {
-        store.create(new_session(id)).await.map_err(said)?;
-        Ok(Self { store: store.clone(), id: id.to_owned(), head: 0, hash: Hash::ROOT })
-    }
-
-    /// The events, as they would be appended now.
-    fn chained<B: Into<Bytes>>(&self, all: impl IntoIterator<Item = B>) -> Vec<NewEvent> {
-        chain(self.hash, all)
-    }
-
-    async fn append<B: Into<Bytes>>(
-        &mut self,
-        all: impl IntoIterator<Item = B>,
-    ) -> Result<Appended, String> {
-        self.append_with(all, None, None).await
-    }
-
-    async fn append_with<B: Into<Bytes>>(
-        &mut self,
-        all: impl IntoIterator<Item = B>,
-        key: Option<&str>,
-        job: Option<NewJob>,
-    ) -> Result<Appended, String> {
-        let events = self.chained(all);
-        let hash = events.last().map_or(self.hash, |event| event.hash);
-        let append =
-            Append { expected: self.head, key: key.map(str::to_owned), events, job, now: 5 };
-        let answer = self.store.append(&self.id, append).await.map_err(said)?;
-        if !answer.repeated {
-            self.head += answer.count;
-            self.hash = hash;
-        }
-        Ok(answer)
-    }
-
-    /// `count` messages of one size each.
-    async fn fill(&mut self, count: usize) -> Result<(), String> {
-        let mut left = count;
-        while left > 0 {
-            let now = left.min(500);
-            let from = self.head;
-            self.append((0..now as u64).map(|at| user(&format!("event {:08}", from + at)))).await?;
-            left -= now;
-        }
-        Ok(())
-    }
-}
-
-/// The events after `hash`.
-fn chain<B: Into<Bytes>>(mut hash: Hash, all: impl IntoIterator<Item = B>) -> Vec<NewEvent> {
-    let event = |bytes: B| {
-        let bytes: Bytes = bytes.into();
-        hash = hash.chain(&bytes);
-        NewEvent { bytes, hash, turn: 1, tokens: 7, usage: None }
-    };
-    all.into_iter().map(event).collect()
-}
-
-/// A user message that says this. `text` needs no escapes.
-fn user(text: &str) -> String {
-    format!("{{\"role\":\"user\",\"content\":\"{text}\"}}")
-}
-
-/// A fold over a span; `name` makes it another one.
-fn fold(start: u64, end: u64, name: &str) -> NewFold {
-    let hash = |what: &str| Hash::ROOT.chain(format!("{what} {name} {start} {end}").as_bytes());
-    NewFold {
-        id: hash("id"),
-        start,
-        end,
-        before: hash("before"),
-        through: hash("through"),
-        policy: hash("policy"),
-        recap: hash("recap"),
-        kept: Vec::new(),
-        body: format!("{{\"version\":1,\"name\":\"{name}\"}}"),
-        now: 9,
-    }
-}
-
-/// A job over a span.
-fn job(session: &str, key: &str, run_at: u64) -> NewJob {
-    NewJob {
-        key: key.to_owned(),
-        session: session.to_owned(),
-        start: 0,
-        end: 4,
-        through: Hash::ROOT.chain(key.as_bytes()),
-        body: format!("{{\"for\":\"{key}\"}}"),
-        run_at,
-    }
-}

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use super::{Outcome, Writer, ensure, equal, refused, said, user};
+use super::kit::{Outcome, Writer, ensure, equal, refused, said, user};
 use crate::Store;
 use crate::error::StoreError;
+use crate::recall::{Grep, What, expand, grep, outline, page_text};
 use crate::types::{Hit, Search, SearchMode};
 
 fn search(query: &str, mode: SearchMode) -> Search {
@@ -161,5 +162,47 @@ pub(super) async fn what_came_later_is_found_too(store: Arc<dyn Store>) -> Outco
         let found = task.await.map_err(|error| error.to_string())?.map_err(said)?;
         equal!(found.len(), wanted, "hits of concurrent searches");
     }
+    Ok(())
+}
+
+pub(super) async fn tools_are_found_by_name(store: Arc<dyn Store>) -> Outcome {
+    conversation(&store).await?;
+    equal!(sorted(&store, "run").await?, [1], "the name of a tool");
+    equal!(seqs(&store, "run", SearchMode::Literal).await?, [1], "the name as a text");
+    equal!(sorted(&store, "run cargo").await?, [1], "the name and a word of the arguments");
+    Ok(())
+}
+
+/// Filters, pairs and pages are made of events and ranges alone, so they are the same everywhere.
+pub(super) async fn an_agent_reads_the_log(store: Arc<dyn Store>) -> Outcome {
+    let mut writer = conversation(&store).await?;
+    let recalled = |error: crate::recall::RecallError| error.to_string();
+    let listed = outline(&*store, "s", 0, 3, false).await.map_err(recalled)?;
+    let rows = listed.rows.iter().map(|row| (row.event, row.role.as_str(), row.chars));
+    let wanted = [(0, "user", 51), (1, "assistant", 64), (2, "tool", 83)];
+    equal!(rows.collect::<Vec<_>>(), wanted, "an outline");
+    let action = Some("run cargo build --package ledger_core settleBatch".to_owned());
+    equal!((&listed.rows[1].action, &listed.rows[2].action), (&action, &action), "call and result");
+    equal!(listed.next, Some(3), "where it goes on");
+    let what = What::parse("@2").map_err(recalled)?;
+    let page = expand(&*store, "s", &what, None, 8_000).await.map_err(recalled)?;
+    let text = page_text(&page);
+    ensure!(text.contains("command:\ncargo build --package ledger_core\n\tsettleBatch"), "{text}");
+    ensure!(text.contains("── @2 tool"), "the result with its call: {text}");
+    let within = Some(Grep::range("1-2").map_err(recalled)?);
+    for (ask, wanted) in [
+        (Grep { role: Some("user".to_owned()), ..Grep::default() }, vec![0, 3, 4, 5]),
+        (Grep { tool: Some("run".to_owned()), ..Grep::default() }, vec![1, 2]),
+        (Grep { within, ..Grep::new("budget", SearchMode::Text) }, vec![2]),
+        (Grep { skip: 1, limit: 1, ..Grep::new("staging", SearchMode::Literal) }, vec![0]),
+    ] {
+        let hits = grep(&*store, "s", &ask).await.map_err(recalled)?;
+        let found: Vec<u64> = hits.found.iter().map(|found| found.event).collect();
+        equal!(found, wanted, format!("{ask:?}"));
+    }
+    writer.append([user("and staging again")]).await?;
+    let hits =
+        grep(&*store, "s", &Grep::new("staging", SearchMode::Text)).await.map_err(recalled)?;
+    equal!(hits.total, 3, "hits after an append");
     Ok(())
 }

@@ -1,12 +1,12 @@
 //! Queueing spans to narrate, with the append that crossed the line, and learning what became of
 //! them.
 
+use midfold_core::Hash;
 use midfold_core::engine::Wanted;
-use midfold_core::narrate::FailureClass;
+use midfold_core::fold::{Fold, VerdictCode, VerdictRecord};
 
 use super::{Inner, Stored, StoredError, rows};
 use crate::types::{Job, JobState, Millis, NewJob};
-use crate::worker::STALE;
 
 impl Stored {
     /// The span that should be narrated now.
@@ -58,7 +58,7 @@ impl Stored {
             return Ok(());
         }
         let Some(job) = self.store.newest_job(&self.row.new.id).await? else { return Ok(()) };
-        let handled = self.narration().handled.map(midfold_core::Hash::to_hex);
+        let handled = self.narration().handled.map(Hash::to_hex);
         let wanted: Option<Wanted> = serde_json::from_str(&job.job.body).ok();
         if let Some(wanted) = wanted.filter(|_| handled.as_ref() != Some(&job.job.key)) {
             match &mut self.inner {
@@ -84,24 +84,32 @@ impl Stored {
         if !over && failed <= narration.attempts && !narration.is_overdue(now) {
             return Ok(());
         }
+        if done && job.fold.is_none() && is_accepted(&job) {
+            // The narration found no fold yet and waits for the next one: the worker saved it.
+            self.reload().await?;
+            if self.narration().asked.as_ref().is_none_or(|still| still.id != asked.id) {
+                return Ok(());
+            }
+        }
         self.hydrate().await?;
         let prepared = match job.fold {
             Some(id) => self.folds().await?.into_iter().find(|fold| fold.id == id),
             None => None,
         };
         let Inner::Whole(session) = &mut self.inner else { return Ok(()) };
-        let (code, detail) = outcome(&job);
+        let verdict = verdict(asked.id, &job, prepared.as_ref());
+        let code = verdict.code;
         let again = (!over).then_some(job.job.run_at);
-        session.attempted(asked.id, failed, FailureClass::from_code(&code), again, now);
+        session.attempted(asked.id, failed, code.failure(), again, now);
         if !over {
             session.awaited(now);
             return Ok(());
         }
         // What became of no use is nobody's failure; a refused reply is one of the model.
-        if done && job.fold.is_none() && code != STALE {
+        if done && job.fold.is_none() && !is_accepted(&job) && code != VerdictCode::Stale {
             session.attempted(asked.id, failed + 1, None, None, now);
         }
-        session.judged(asked.id, &code, detail);
+        session.judged(verdict);
         if let Some(fold) = prepared
             && let Err(error) = session.offer(fold)
         {
@@ -111,11 +119,22 @@ impl Stored {
     }
 }
 
-/// Why a job led to no narration, as a code and a text.
-fn outcome(job: &Job) -> (String, String) {
-    let text = job.outcome.clone().unwrap_or_default();
-    match text.split_once(": ") {
-        Some((code, detail)) => (code.to_owned(), detail.to_owned()),
-        None => (text, String::new()),
+/// What became of a job: as the prepared fold has it, with the lines that were dropped, else from
+/// the job's outcome.
+fn verdict(request: Hash, job: &Job, prepared: Option<&Fold>) -> VerdictRecord {
+    let mut known = prepared.iter().flat_map(|fold| &fold.verdicts);
+    if let Some(verdict) = known.find(|verdict| verdict.request == request) {
+        return verdict.clone();
     }
+    let text = job.outcome.as_deref().unwrap_or_default();
+    let (code, detail) = text.split_once(": ").unwrap_or((text, ""));
+    // No worker writes another code; what nobody knows is of no use to this session.
+    let known = VerdictCode::from_code(code).map(|code| (code, detail));
+    let (code, detail) = known.unwrap_or((VerdictCode::Stale, text));
+    VerdictRecord { request, code, detail: detail.to_owned(), dropped: Vec::new() }
+}
+
+fn is_accepted(job: &Job) -> bool {
+    let code = job.outcome.as_deref().unwrap_or_default().split(": ").next();
+    code.and_then(VerdictCode::from_code) == Some(VerdictCode::ACCEPTED)
 }

@@ -23,7 +23,7 @@ impl Stored {
     pub async fn create(store: Arc<dyn Store>, new: NewSession) -> Result<Self, StoredError> {
         // Names are checked before anything is stored.
         let probe = SessionRow { new: new.clone(), ..SessionRow::default() };
-        rows::reading(&probe)?;
+        rows::reading(&probe, "")?;
         rows::policy(&probe)?;
         rows::meta(&probe)?;
         let id = new.id.clone();
@@ -72,7 +72,7 @@ impl Stored {
         let id = self.row.new.id.clone();
         let events = self.store.events(&id, 0..self.row.head).await?;
         let folds = self.folds().await?;
-        let log = rows::log(rows::reading(&self.row)?, &self.meta, events);
+        let log = rows::log(rows::reading(&self.row, &state.model)?, &self.meta, events);
         if log.head_hash() != self.row.head_hash {
             return Err(chain(&id));
         }
@@ -163,8 +163,8 @@ impl Stored {
 
 fn assemble(meta: &Meta, loaded: Loaded) -> Result<Inner, StoredError> {
     let row = loaded.session;
-    let (reading, policy) = (rows::reading(&row)?, rows::policy(&row)?);
     let mut state = rows::state(&row)?;
+    let (reading, policy) = (rows::reading(&row, &state.model)?, rows::policy(&row)?);
     let id = row.new.id.clone();
     let Some(fold) = loaded.fold else {
         let log = rows::log(reading, meta, loaded.tail);

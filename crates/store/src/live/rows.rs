@@ -4,7 +4,7 @@ use bytes::Bytes;
 use midfold_core::Counter;
 use midfold_core::engine::{Reading, State};
 use midfold_core::event::{RawEvent, Usage};
-use midfold_core::fold::Fold;
+use midfold_core::fold::{Fold, VERSION};
 use midfold_core::ledger::{CallRecord, Settled};
 use midfold_core::log::{Event, Log};
 use midfold_core::policy::Policy;
@@ -16,8 +16,8 @@ use super::{Meta, StoredError};
 use crate::StoreError;
 use crate::types::{CallRow, EventRow, FoldRow, NewEvent, SessionRow};
 
-/// How a session's events are read.
-pub(super) fn reading(row: &SessionRow) -> Result<Reading, StoredError> {
+/// How a session's events are read, by the rules of the model that it is with.
+pub(super) fn reading(row: &SessionRow, model: &str) -> Result<Reading, StoredError> {
     let unknown = |what: &'static str, name: &str| StoredError::Unknown {
         what,
         name: name.to_owned(),
@@ -29,11 +29,12 @@ pub(super) fn reading(row: &SessionRow) -> Result<Reading, StoredError> {
         profile::by_name(&row.new.profile).ok_or_else(|| unknown("profile", &row.new.profile))?;
     let counter: Arc<dyn Counter> = midfold_tokens::by_name(&row.new.counter)
         .map_err(|_| unknown("counter", &row.new.counter))?;
-    Ok(Reading { dialect: dialect.shared(), profile: *profile, counter })
+    let profile = profile::for_model(*profile, model);
+    Ok(Reading { dialect: dialect.shared(), profile, counter })
 }
 
 pub(super) fn policy(row: &SessionRow) -> Result<Policy, StoredError> {
-    Policy::from_toml(&row.new.policy).map_err(|error| damaged(&row.new.id, "policy", &error))
+    Policy::from_stored(&row.new.policy).map_err(|error| damaged(&row.new.id, "policy", &error))
 }
 
 pub(super) fn meta(row: &SessionRow) -> Result<Meta, StoredError> {
@@ -48,7 +49,14 @@ pub(super) fn state(row: &SessionRow) -> Result<State, StoredError> {
 }
 
 pub(super) fn fold(session: &str, row: &FoldRow) -> Result<Fold, StoredError> {
-    parse(session, "fold", &row.fold.body)
+    let fold: Fold = parse(session, "fold", &row.fold.body)?;
+    if fold.version > VERSION {
+        let (is, knows) = (fold.version, VERSION);
+        let problem =
+            format!("it has version {is}, this midfold knows up to {knows}: update midfold");
+        return Err(damaged(session, "fold", &problem));
+    }
+    Ok(fold)
 }
 
 /// A call and what the provider reported for it.
@@ -95,7 +103,7 @@ pub(super) fn new_event(event: &Event) -> NewEvent {
 /// A log of stored events, whole.
 pub(super) fn log(reading: Reading, meta: &Meta, rows: Vec<EventRow>) -> Log {
     let Reading { dialect, profile, counter } = reading;
-    let mut log = Log::new(dialect, profile, counter);
+    let mut log = Log::new(dialect, profile, counter).kept();
     log.set_envelope(meta.envelope.iter().map(String::as_bytes));
     for row in rows {
         log.append(raw(row));

@@ -2,15 +2,16 @@
 
 use std::collections::HashSet;
 
-use midfold_core::fold::{Entry, Fold};
+use midfold_core::fold::Entry;
 use midfold_core::ids::identifiers;
 use midfold_core::recap::gone::{By, Gone};
-use midfold_core::recap::redact::Redactor;
+use midfold_core::recap::redact::Secrets;
 use midfold_formats::DialectKind;
 use serde::Serialize;
 
-use super::{RecallError, covered};
-use crate::text::searched_text;
+use super::RecallError;
+use super::what::{covered, record};
+use crate::text::plain_text;
 use crate::types::FoldRow;
 use crate::{Store, StoreError};
 
@@ -48,10 +49,10 @@ pub async fn names(
     let dialect = loaded.session.new.dialect.as_str();
     let mut here = made(fold, dialect)?;
     for event in loaded.head.iter().chain(&loaded.kept).chain(&loaded.tail) {
-        add(&mut here, &searched_text(dialect, &event.event.bytes));
+        add(&mut here, &plain_text(dialect, &event.event.bytes));
     }
     let kind = DialectKind::from_name(dialect);
-    let redactor = Redactor::shared();
+    let mut secrets = Secrets::default();
     let mut gone = Gone::default();
     for run in covered(fold) {
         let mut at = run.start;
@@ -62,30 +63,28 @@ pub async fn names(
                 let bytes = &event.event.bytes;
                 let by = kind.map_or(By::User, |kind| By::of(&kind.dialect().view(bytes)));
                 let seq = u32::try_from(event.seq).unwrap_or(u32::MAX);
-                let text = searched_text(dialect, bytes);
-                gone.add(seq, by, &redactor.redact(&text).0);
+                let text = plain_text(dialect, bytes);
+                gone.add(seq, by, &secrets.clean(&text));
             }
         }
     }
     let chars = max_chars.clamp(1, MAX_NAME_CHARS);
-    let best = gone.best(question, chars, |_, name| here.contains(name));
+    let here = |name: &str| here.contains(name) || secrets.touch(name);
+    let best = gone.best(question, chars, |_, name| here(name));
     let names: Vec<String> = best.into_iter().map(str::to_owned).collect();
-    let more = gone.count(|name| here.contains(name)) - names.len();
+    let more = gone.count(here) - names.len();
     Ok(GoneNames { names, more })
 }
 
 /// The names of the messages that the fold itself made: the recap, and what is sent shortened.
 fn made(row: &FoldRow, dialect: &str) -> Result<HashSet<String>, StoreError> {
-    let damaged = |error: serde_json::Error| {
-        StoreError::Damaged(format!("the record of fold {:?}: {error}", row.fold.id))
-    };
-    let fold: Fold = serde_json::from_str(&row.fold.body).map_err(damaged)?;
+    let fold = record(row)?;
     let mut here = HashSet::new();
     for entry in &fold.entries {
         if let Entry::Recap { bytes } | Entry::Marker { bytes } | Entry::Edited { bytes, .. } =
             entry
         {
-            add(&mut here, &searched_text(dialect, bytes.as_bytes()));
+            add(&mut here, &plain_text(dialect, bytes.as_bytes()));
         }
     }
     Ok(here)

@@ -1,10 +1,16 @@
-//! What the two databases have in common: the rows, and (in `statements`) all SQL that both of
-//! them read. They differ in how events are inserted, how words are indexed, and in who may write.
+//! What the two databases have in common: the rows, and all SQL that both of them read, as functions
+//! over a connection (`db`). They differ in how events are inserted, how words are indexed, and in who may write.
 
+mod calls;
+mod db;
+mod events;
+mod folds;
+mod index;
+mod jobs;
+mod restore;
 mod rows;
-mod statements;
-mod store_impl;
-mod work;
+mod sessions;
+mod store;
 
 #[cfg(feature = "postgres")]
 pub mod postgres;
@@ -15,7 +21,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use crate::error::StoreError;
+use crate::error::{FailureKind, StoreError};
 use crate::types::{EventRow, JobState, Reads};
 
 /// Sessions whose numbers are remembered.
@@ -27,7 +33,7 @@ const RANKED_AT_ONCE: usize = 16;
 
 /// What a store remembers beside its database.
 #[derive(Default)]
-struct Notes {
+pub struct Notes {
     rows: AtomicU64,
     bytes: AtomicU64,
     /// A session keeps its number for ever.
@@ -77,28 +83,51 @@ fn state_name(state: JobState) -> &'static str {
 
 /// A failure of the database, with what can be done about it.
 fn failed(error: sqlx::Error) -> StoreError {
-    let text = match &error {
-        sqlx::Error::Database(inner) => inner.message().to_owned(),
-        sqlx::Error::PoolTimedOut => "no connection became free in time".to_owned(),
-        other => other.to_string(),
+    let (kind, text) = match &error {
+        sqlx::Error::Database(inner) => (kind_of(&**inner), inner.message().to_owned()),
+        sqlx::Error::PoolTimedOut => {
+            (FailureKind::Busy, "no connection became free in time".to_owned())
+        }
+        other => (FailureKind::Other, other.to_string()),
     };
-    let hint = if text.contains("disk is full") || text.contains("No space left") {
-        ": nothing was written; free some space and try again"
-    } else if text.contains("is locked") {
-        ": another process has been writing for too long; try again"
-    } else if text.contains("not a database") {
-        ": the file is something else"
-    } else {
-        ""
+    let hint = match kind {
+        FailureKind::Full => ": nothing was written; free some space and try again",
+        FailureKind::Locked => ": another process has been writing for too long; try again",
+        FailureKind::NotAStore => ": the file is something else",
+        _ => "",
     };
-    StoreError::Backend(format!("{text}{hint}"))
+    StoreError::Backend { kind, text: format!("{text}{hint}") }
+}
+
+/// By the database's own code: `SQLite`'s extended result code, whose low byte is the kind, or the
+/// five characters of an SQLSTATE.
+fn kind_of(error: &dyn sqlx::error::DatabaseError) -> FailureKind {
+    let code = error.code().unwrap_or_default();
+    match &*code {
+        "53100" => return FailureKind::Full,
+        "55P03" => return FailureKind::Locked,
+        "25006" => return FailureKind::ReadOnly,
+        state if state.len() == 5 => return FailureKind::Other,
+        _ => {}
+    }
+    match code.parse::<u32>().unwrap_or(0) & 0xff {
+        5 | 6 => FailureKind::Locked,
+        8 => FailureKind::ReadOnly,
+        13 => FailureKind::Full,
+        14 => FailureKind::Unreadable,
+        26 => FailureKind::NotAStore,
+        _ => FailureKind::Other,
+    }
 }
 
 /// The error of an open, with the place.
 fn at(place: &str, error: StoreError) -> StoreError {
     match error {
-        StoreError::Backend(text) => StoreError::Backend(format!("{place}: {text}")),
+        StoreError::Backend { kind, text } => {
+            StoreError::Backend { kind, text: format!("{place}: {text}") }
+        }
         StoreError::Url(text) => StoreError::Url(format!("{place}: {text}")),
+        StoreError::Foreign(text) => StoreError::Foreign(format!("{place}: {text}")),
         other => other,
     }
 }

@@ -8,26 +8,24 @@ use std::ops::Range;
 use std::str::FromStr;
 use std::time::Duration;
 
-use async_trait::async_trait;
 use sqlx::pool::PoolConnection;
 use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions, PgRow};
-use sqlx::{ConnectOptions, PgConnection, Postgres};
+use sqlx::{ConnectOptions, Connection as _, PgConnection, Postgres, Row as _};
 
-use super::store_impl::store_impl;
-use super::{Notes, is_taken};
-use crate::text::{Matcher, Postings, Ranking};
-use crate::types::{Hit, Loaded, Reads, Search};
-use crate::{Store, assemble, check};
-
-super::statements::statements!(PgConnection, PgRow, begin: "BEGIN");
-super::work::work_statements!(PgConnection, PgRow, skip: " FOR UPDATE SKIP LOCKED");
+use super::db::{Cells, Db, Query};
+use super::rows::{event_columns, event_row, number_of};
+use super::store::Sql;
+use super::{Notes, failed, is_taken, signed};
+use crate::error::StoreError;
+use crate::types::{EventRow, NewEvent};
 
 /// Migrations, in order: the table `midfold_schema` counts those that the database has seen.
-const MIGRATIONS: [&str; 1] = [include_str!("../../migrations/postgres/0001_tables.sql")];
+const MIGRATIONS: [&str; 2] = [
+    include_str!("../../migrations/postgres/0001_tables.sql"),
+    include_str!("../../migrations/postgres/0002_fold_identity.sql"),
+];
 /// Nodes that start at once migrate one after the other: `mfld`.
 const LOCK: i64 = 0x6d66_6c64;
-/// Events of one insert outside a transaction.
-const AT_ONCE: usize = 10_000;
 /// Connections of one node.
 const CONNECTIONS: u32 = 16;
 /// How long a call waits for one of them.
@@ -67,14 +65,6 @@ impl PostgresStore {
             .connect_lazy_with(options);
         Ok(Self { place, pool, notes: Notes::default() })
     }
-
-    async fn writer(&self) -> Result<PoolConnection<Postgres>, StoreError> {
-        self.pool.acquire().await.map_err(failed)
-    }
-
-    async fn reader(&self) -> Result<PoolConnection<Postgres>, StoreError> {
-        self.writer().await
-    }
 }
 
 /// Where it is, without the password.
@@ -88,7 +78,7 @@ fn place_of(options: &PgConnectOptions) -> String {
 }
 
 async fn migrate(db: &mut PgConnection) -> Result<(), StoreError> {
-    let mut tx = db.begin_with(BEGIN).await.map_err(failed)?;
+    let mut tx = db.begin_with(PgConnection::BEGIN).await.map_err(failed)?;
     sqlx::query("SELECT pg_advisory_xact_lock($1)")
         .bind(LOCK)
         .execute(&mut *tx)
@@ -103,7 +93,7 @@ async fn migrate(db: &mut PgConnection) -> Result<(), StoreError> {
         row.fetch_one(&mut *tx).await.and_then(|row| row.try_get(0)).map_err(failed)?;
     let latest = MIGRATIONS.len() as i64;
     if version > latest {
-        return Err(StoreError::Url(format!(
+        return Err(StoreError::Foreign(format!(
             "the tables have version {version}, this midfold knows up to {latest}: update midfold"
         )));
     }
@@ -120,119 +110,167 @@ async fn migrate(db: &mut PgConnection) -> Result<(), StoreError> {
     tx.commit().await.map_err(failed)
 }
 
-/// False when they do not follow the head.
-async fn insert_events(
-    db: &mut PgConnection,
-    no: i64,
-    expected: u64,
-    events: &[NewEvent],
-) -> Result<bool, StoreError> {
-    let numbers = |of: fn(&NewEvent) -> u32| -> Vec<i64> {
-        events.iter().map(|event| i64::from(of(event))).collect()
-    };
-    let hashes: Vec<&[u8]> = events.iter().map(|event| &event.hash.0[..]).collect();
-    let usages: Vec<Option<&str>> = events.iter().map(|event| event.usage.as_deref()).collect();
-    let bytes: Vec<&[u8]> = events.iter().map(|event| &event.bytes[..]).collect();
-    let outcome = sqlx::query(
-        "INSERT INTO events (session_no, seq, turn, tokens, hash, usage, bytes) \
-         SELECT $1, $2 + n - 1, turn, tokens, hash, usage, bytes \
-         FROM unnest($3::bigint[], $4::bigint[], $5::bytea[], $6::text[], $7::bytea[]) \
-         WITH ORDINALITY AS new (turn, tokens, hash, usage, bytes, n) \
-         WHERE $2 = 0 OR EXISTS (SELECT 1 FROM events WHERE session_no = $1 AND seq = $2 - 1)",
-    )
-    .bind(no)
-    .bind(signed(expected))
-    .bind(numbers(|event| event.turn))
-    .bind(numbers(|event| event.tokens))
-    .bind(hashes)
-    .bind(usages)
-    .bind(bytes)
-    .execute(db)
-    .await;
-    match outcome {
-        Ok(done) => Ok(done.rows_affected() == events.len() as u64),
-        Err(error) if is_taken(&error, "events") => Ok(false),
-        Err(error) => Err(failed(error)),
+impl Sql for PostgresStore {
+    type Db = PgConnection;
+    type Writer<'a> = PoolConnection<Postgres>;
+    type Reader<'a> = PoolConnection<Postgres>;
+
+    fn place(&self) -> &str {
+        &self.place
+    }
+
+    fn notes(&self) -> &Notes {
+        &self.notes
+    }
+
+    async fn writer(&self) -> Result<Self::Writer<'_>, StoreError> {
+        self.pool.acquire().await.map_err(failed)
+    }
+
+    async fn reader(&self) -> Result<Self::Reader<'_>, StoreError> {
+        self.writer().await
     }
 }
 
-/// The events of some runs, in order.
-async fn run_events(
-    db: &mut PgConnection,
-    no: i64,
-    runs: &[Range<u64>],
-) -> Result<Vec<EventRow>, StoreError> {
-    let ends = |of: fn(&Range<u64>) -> u64| -> Vec<i64> {
-        runs.iter().map(|run| signed(of(run))).collect()
-    };
-    let all = sqlx::query(concat!(
-        "SELECT ",
-        event_columns!(),
-        " FROM unnest($2::bigint[], $3::bigint[]) AS run (first, past) CROSS JOIN LATERAL \
-         (SELECT * FROM events WHERE session_no = $1 AND seq >= first AND seq < past \
-         ORDER BY seq OFFSET 0) AS e ORDER BY e.seq"
-    ))
-    .bind(no)
-    .bind(ends(|run| run.start))
-    .bind(ends(|run| run.end))
-    .fetch_all(db)
-    .await
-    .map_err(failed)?;
-    all.iter().map(event_row).collect()
-}
+impl Db for PgConnection {
+    type Row = PgRow;
 
-async fn insert_words(
-    db: &mut PgConnection,
-    no: i64,
-    seq: u64,
-    words: &[String],
-) -> Result<(), StoreError> {
-    let mut from = 0;
-    for part in 0i64.. {
-        let mut bytes = 0;
-        let fits = |word: &&String| {
-            bytes += word.len() + 8;
-            bytes <= PART
+    const BEGIN: &'static str = "BEGIN";
+    const SKIP_LOCKED: &'static str = " FOR UPDATE SKIP LOCKED";
+    /// Events of one insert outside a transaction.
+    const AT_ONCE: usize = 10_000;
+
+    async fn execute(&mut self, query: Query<'_>) -> Result<u64, sqlx::Error> {
+        Ok(query.bound().execute(self).await?.rows_affected())
+    }
+
+    async fn fetch(&mut self, query: Query<'_>) -> Result<Vec<PgRow>, sqlx::Error> {
+        query.bound().fetch_all(self).await
+    }
+
+    async fn insert_events(
+        &mut self,
+        no: i64,
+        expected: u64,
+        events: &[NewEvent],
+    ) -> Result<bool, StoreError> {
+        let numbers = |of: fn(&NewEvent) -> u32| -> Vec<i64> {
+            events.iter().map(|event| i64::from(of(event))).collect()
         };
-        let to = from + words[from..].iter().take_while(fits).count();
-        sqlx::query(
-            "INSERT INTO words (session_no, seq, part, words) \
-             VALUES ($1, $2, $3, array_to_tsvector($4::text[]))",
+        let hashes: Vec<&[u8]> = events.iter().map(|event| &event.hash.0[..]).collect();
+        let usages: Vec<Option<&str>> = events.iter().map(|event| event.usage.as_deref()).collect();
+        let bytes: Vec<&[u8]> = events.iter().map(|event| &event.bytes[..]).collect();
+        let outcome = sqlx::query(
+            "INSERT INTO events (session_no, seq, turn, tokens, hash, usage, bytes) \
+             SELECT $1, $2 + n - 1, turn, tokens, hash, usage, bytes \
+             FROM unnest($3::bigint[], $4::bigint[], $5::bytea[], $6::text[], $7::bytea[]) \
+             WITH ORDINALITY AS new (turn, tokens, hash, usage, bytes, n) \
+             WHERE $2 = 0 OR EXISTS (SELECT 1 FROM events WHERE session_no = $1 AND seq = $2 - 1)",
         )
         .bind(no)
-        .bind(signed(seq))
-        .bind(part)
-        .bind(&words[from..to])
-        .execute(&mut *db)
+        .bind(signed(expected))
+        .bind(numbers(|event| event.turn))
+        .bind(numbers(|event| event.tokens))
+        .bind(hashes)
+        .bind(usages)
+        .bind(bytes)
+        .execute(&mut *self)
+        .await;
+        match outcome {
+            Ok(done) => Ok(done.rows_affected() == events.len() as u64),
+            Err(error) if is_taken(&error, "events") => Ok(false),
+            Err(error) => Err(failed(error)),
+        }
+    }
+
+    async fn run_events(
+        &mut self,
+        no: i64,
+        runs: &[Range<u64>],
+    ) -> Result<Vec<EventRow>, StoreError> {
+        let ends = |of: fn(&Range<u64>) -> u64| -> Vec<i64> {
+            runs.iter().map(|run| signed(of(run))).collect()
+        };
+        let all = sqlx::query(concat!(
+            "SELECT ",
+            event_columns!(),
+            " FROM unnest($2::bigint[], $3::bigint[]) AS run (first, past) CROSS JOIN LATERAL \
+             (SELECT * FROM events WHERE session_no = $1 AND seq >= first AND seq < past \
+             ORDER BY seq OFFSET 0) AS e ORDER BY e.seq"
+        ))
+        .bind(no)
+        .bind(ends(|run| run.start))
+        .bind(ends(|run| run.end))
+        .fetch_all(&mut *self)
         .await
         .map_err(failed)?;
-        if to >= words.len() {
-            break;
-        }
-        from = to;
+        all.iter().map(event_row).collect()
     }
-    Ok(())
+
+    async fn insert_words(
+        &mut self,
+        no: i64,
+        seq: u64,
+        words: &[String],
+    ) -> Result<(), StoreError> {
+        let mut from = 0;
+        for part in 0i64.. {
+            let mut bytes = 0;
+            let fits = |word: &&String| {
+                bytes += word.len() + 8;
+                bytes <= PART
+            };
+            let to = from + words[from..].iter().take_while(fits).count();
+            sqlx::query(
+                "INSERT INTO words (session_no, seq, part, words) \
+                 VALUES ($1, $2, $3, array_to_tsvector($4::text[]))",
+            )
+            .bind(no)
+            .bind(signed(seq))
+            .bind(part)
+            .bind(&words[from..to])
+            .execute(&mut *self)
+            .await
+            .map_err(failed)?;
+            if to >= words.len() {
+                break;
+            }
+            from = to;
+        }
+        Ok(())
+    }
+
+    async fn posting(
+        &mut self,
+        no: i64,
+        range: &Range<u64>,
+        word: &str,
+    ) -> Result<Vec<u64>, StoreError> {
+        let all = sqlx::query(
+            "SELECT seq FROM words WHERE session_no = $1 AND seq >= $2 AND seq < $3 \
+             AND words @@ $4::tsquery ORDER BY seq",
+        )
+        .bind(no)
+        .bind(signed(range.start))
+        .bind(signed(range.end))
+        .bind(format!("'{word}'"))
+        .fetch_all(&mut *self)
+        .await
+        .map_err(failed)?;
+        all.iter().map(|row| number_of(row, 0)).collect()
+    }
 }
 
-/// The events of a range that have a word, in order.
-async fn posting(
-    db: &mut PgConnection,
-    no: i64,
-    range: &Range<u64>,
-    word: &str,
-) -> Result<Vec<u64>, StoreError> {
-    let all = sqlx::query(
-        "SELECT seq FROM words WHERE session_no = $1 AND seq >= $2 AND seq < $3 \
-         AND words @@ $4::tsquery ORDER BY seq",
-    )
-    .bind(no)
-    .bind(signed(range.start))
-    .bind(signed(range.end))
-    .bind(format!("'{word}'"))
-    .fetch_all(db)
-    .await
-    .map_err(failed)?;
-    all.iter().map(|row| number_of(row, 0)).collect()
-}
+impl Cells for PgRow {
+    fn integer(&self, at: usize) -> Result<Option<i64>, StoreError> {
+        self.try_get(at).map_err(failed)
+    }
 
-store_impl!(PostgresStore);
+    fn text(&self, at: usize) -> Result<Option<&str>, StoreError> {
+        self.try_get(at).map_err(failed)
+    }
+
+    fn bytes(&self, at: usize) -> Result<Option<&[u8]>, StoreError> {
+        self.try_get(at).map_err(failed)
+    }
+}

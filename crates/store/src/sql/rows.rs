@@ -4,8 +4,12 @@ use std::ops::Range;
 
 use midfold_core::Hash;
 
+use super::db::Cells;
 use crate::error::StoreError;
-use crate::types::JobState;
+use crate::types::{
+    CallRow, EventRow, FoldRow, Job, JobState, NewCall, NewEvent, NewFold, NewJob, NewSession,
+    SessionRow,
+};
 
 /// Columns of an event, in the order that they are read.
 macro_rules! event_columns {
@@ -31,9 +35,22 @@ macro_rules! job_columns {
     };
 }
 
-pub(super) use {event_columns, fold_columns, job_columns};
+/// A session with the end of its log; `$rest` says which.
+macro_rules! select_session {
+    ($rest:literal) => {
+        concat!(
+            "SELECT s.id, s.dialect, s.profile, s.counter, s.policy, s.meta, s.created, \
+             s.active, s.state, s.state_version, e.seq, e.hash, e.turn \
+             FROM sessions s LEFT JOIN events e ON e.session_no = s.no AND e.seq = \
+             (SELECT max(seq) FROM events WHERE session_no = s.no) ",
+            $rest
+        )
+    };
+}
 
-pub(super) fn hash(bytes: &[u8]) -> Result<Hash, StoreError> {
+pub(super) use {event_columns, fold_columns, job_columns, select_session};
+
+fn hash(bytes: &[u8]) -> Result<Hash, StoreError> {
     bytes.try_into().map(Hash).map_err(|_| {
         StoreError::Damaged(format!("a hash of {} bytes; run `midfold store fsck`", bytes.len()))
     })
@@ -54,15 +71,142 @@ pub(super) fn runs_text(runs: &[Range<u64>]) -> String {
     serde_json::to_string(&pairs).unwrap_or_else(|_| "[]".to_owned())
 }
 
-pub(super) fn runs(text: &str) -> Result<Vec<Range<u64>>, StoreError> {
+fn runs(text: &str) -> Result<Vec<Range<u64>>, StoreError> {
     let pairs: Vec<[u64; 2]> = serde_json::from_str(text)
         .map_err(|error| StoreError::Damaged(format!("the runs that a fold keeps: {error}")))?;
     Ok(pairs.into_iter().map(|[from, to]| from..to).collect())
 }
 
-pub(super) fn state(name: &str) -> Result<JobState, StoreError> {
+fn state(name: &str) -> Result<JobState, StoreError> {
     [JobState::Ready, JobState::Leased, JobState::Done, JobState::Dead]
         .into_iter()
         .find(|state| super::state_name(*state) == name)
         .ok_or_else(|| StoreError::Damaged(format!("a job in state `{name}`")))
+}
+
+/// What must be there.
+fn there<T>(value: Option<T>, at: usize) -> Result<T, StoreError> {
+    value.ok_or_else(|| StoreError::Damaged(format!("column {at} of a row is empty")))
+}
+
+pub(super) fn integer_of<R: Cells>(row: &R, at: usize) -> Result<i64, StoreError> {
+    there(row.integer(at)?, at)
+}
+
+pub(super) fn number_of<R: Cells>(row: &R, at: usize) -> Result<u64, StoreError> {
+    integer_of(row, at).map(unsigned)
+}
+
+fn small_of<R: Cells>(row: &R, at: usize) -> Result<u32, StoreError> {
+    integer_of(row, at).map(small)
+}
+
+fn text_of<R: Cells>(row: &R, at: usize) -> Result<String, StoreError> {
+    there(row.text(at)?, at).map(str::to_owned)
+}
+
+fn text_or_none<R: Cells>(row: &R, at: usize) -> Result<Option<String>, StoreError> {
+    Ok(row.text(at)?.map(str::to_owned))
+}
+
+fn bytes_of<R: Cells>(row: &R, at: usize) -> Result<&[u8], StoreError> {
+    there(row.bytes(at)?, at)
+}
+
+pub(super) fn hash_of<R: Cells>(row: &R, at: usize) -> Result<Hash, StoreError> {
+    hash(bytes_of(row, at)?)
+}
+
+pub(super) fn hash_or_none<R: Cells>(row: &R, at: usize) -> Result<Option<Hash>, StoreError> {
+    row.bytes(at)?.map(hash).transpose()
+}
+
+pub(super) fn session_row<R: Cells>(row: &R) -> Result<SessionRow, StoreError> {
+    let last = row.integer(10)?;
+    let turn = row.integer(12)?;
+    Ok(SessionRow {
+        new: NewSession {
+            id: text_of(row, 0)?,
+            dialect: text_of(row, 1)?,
+            profile: text_of(row, 2)?,
+            counter: text_of(row, 3)?,
+            policy: text_of(row, 4)?,
+            meta: text_of(row, 5)?,
+            created: number_of(row, 6)?,
+        },
+        head: last.map_or(0, |last| unsigned(last) + 1),
+        head_hash: hash_or_none(row, 11)?.unwrap_or(Hash::ROOT),
+        turn: turn.map_or(0, small),
+        active: hash_or_none(row, 7)?,
+        state: text_of(row, 8)?,
+        state_version: number_of(row, 9)?,
+    })
+}
+
+pub(super) fn event_row<R: Cells>(row: &R) -> Result<EventRow, StoreError> {
+    Ok(EventRow {
+        seq: number_of(row, 0)?,
+        event: NewEvent {
+            turn: small_of(row, 1)?,
+            tokens: small_of(row, 2)?,
+            hash: hash_of(row, 3)?,
+            usage: text_or_none(row, 4)?,
+            bytes: bytes_of(row, 5)?.to_vec().into(),
+        },
+    })
+}
+
+pub(super) fn fold_row<R: Cells>(row: &R) -> Result<FoldRow, StoreError> {
+    fold_from(row, 0)
+}
+
+/// A fold whose columns start at this one.
+pub(super) fn fold_from<R: Cells>(row: &R, at: usize) -> Result<FoldRow, StoreError> {
+    let fold = NewFold {
+        id: hash_of(row, at + 1)?,
+        start: number_of(row, at + 2)?,
+        end: number_of(row, at + 3)?,
+        before: hash_of(row, at + 4)?,
+        through: hash_of(row, at + 5)?,
+        policy: hash_of(row, at + 6)?,
+        recap: hash_of(row, at + 7)?,
+        kept: runs(&text_of(row, at + 8)?)?,
+        now: number_of(row, at + 9)?,
+        body: text_of(row, at + 10)?,
+    };
+    Ok(FoldRow { number: number_of(row, at)?, fold })
+}
+
+pub(super) fn job_row<R: Cells>(row: &R) -> Result<Job, StoreError> {
+    Ok(Job {
+        id: number_of(row, 0)?,
+        job: NewJob {
+            key: text_of(row, 1)?,
+            session: text_of(row, 2)?,
+            start: number_of(row, 3)?,
+            end: number_of(row, 4)?,
+            through: hash_of(row, 5)?,
+            body: text_of(row, 6)?,
+            run_at: number_of(row, 7)?,
+        },
+        state: state(&text_of(row, 8)?)?,
+        attempt: small_of(row, 9)?,
+        worker: text_or_none(row, 10)?,
+        lease_until: row.integer(11)?.map(unsigned),
+        outcome: text_or_none(row, 12)?,
+        fold: hash_or_none(row, 13)?,
+        failures: small_of(row, 14)?,
+    })
+}
+
+pub(super) fn call_row<R: Cells>(row: &R) -> Result<CallRow, StoreError> {
+    let call = NewCall {
+        number: number_of(row, 0)?,
+        head: number_of(row, 1)?,
+        fold: hash_or_none(row, 2)?,
+        hash: hash_of(row, 3)?,
+        now: number_of(row, 4)?,
+        body: text_of(row, 6)?,
+    };
+    Ok(CallRow { call, usage: text_or_none(row, 5)? })
 }

@@ -11,30 +11,29 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use async_trait::async_trait;
 use sqlx::pool::PoolConnection;
 use sqlx::sqlite::{
     SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteRow,
     SqliteSynchronous,
 };
-use sqlx::{AssertSqlSafe, ConnectOptions, Sqlite, SqliteConnection};
+use sqlx::{AssertSqlSafe, ConnectOptions, Connection as _, Row as _, Sqlite, SqliteConnection};
 use tokio::sync::{Mutex, MutexGuard};
 
-use super::store_impl::store_impl;
-use super::{Notes, is_taken};
-use crate::text::{Matcher, Postings, Ranking};
-use crate::types::{Hit, Loaded, Reads, Search};
-use crate::{Store, assemble, check};
-
-super::statements::statements!(SqliteConnection, SqliteRow, begin: "BEGIN IMMEDIATE");
-super::work::work_statements!(SqliteConnection, SqliteRow, skip: "");
+use super::db::{Cells, Db, Query};
+use super::rows::{event_columns, event_row, number_of, runs_text};
+use super::store::Sql;
+use super::{Notes, failed, is_taken, kind_of, signed};
+use crate::error::{FailureKind, StoreError};
+use crate::private;
+use crate::types::{EventRow, NewEvent};
 
 /// Migrations, in order: the file's `user_version` counts those that it has seen.
-const MIGRATIONS: [&str; 1] = [include_str!("../../migrations/sqlite/0001_tables.sql")];
+const MIGRATIONS: [&str; 2] = [
+    include_str!("../../migrations/sqlite/0001_tables.sql"),
+    include_str!("../../migrations/sqlite/0002_fold_identity.sql"),
+];
 /// Marks the file as midfold's: `mfld`.
 const APPLICATION: i64 = 0x6d66_6c64;
-/// Events of one insert, seven variables each, of 32,766. A longer append is a transaction.
-const AT_ONCE: usize = 128;
 /// One event of 2 KB a page would be a third of the file, and reads four times as slow.
 const PAGE_SIZE: u32 = 16_384;
 /// The most pages that `SQLite` knows.
@@ -56,7 +55,7 @@ pub struct SqliteStore {
 }
 
 impl SqliteStore {
-    /// Opens a file, and makes it, with its folder, where it is not there.
+    /// Opens a file, and makes it, with its folder, where it is not there: for the user alone.
     ///
     /// # Errors
     /// When it cannot be made, is no `SQLite` file, belongs to another program, or was written by
@@ -65,9 +64,18 @@ impl SqliteStore {
         let place = format!("sqlite:{}", path.display());
         let at = |error: StoreError| super::at(&place, error);
         if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-            std::fs::create_dir_all(folder).map_err(|error| {
-                StoreError::Backend(format!("{place}: cannot make the folder: {error}"))
+            private::folder(folder).map_err(|error| {
+                let text = format!("{place}: cannot make the folder: {error}");
+                StoreError::Backend { kind: FailureKind::Unreadable, text }
             })?;
+        }
+        // An empty file is an empty database; what SQLite lays beside it is as private as it is.
+        match private::file(path) {
+            Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
+                let text = format!("{place}: unable to open the file: {error}");
+                return Err(StoreError::Backend { kind: FailureKind::Unreadable, text });
+            }
+            _ => {}
         }
         let options = SqliteConnectOptions::new()
             .filename(path)
@@ -118,18 +126,6 @@ impl SqliteStore {
         }
         Ok(())
     }
-
-    async fn writer(&self) -> Result<MutexGuard<'_, SqliteConnection>, StoreError> {
-        let mut db = self.writer.lock().await;
-        if db.is_in_transaction() {
-            self.settle(&mut db).await?;
-        }
-        Ok(db)
-    }
-
-    async fn reader(&self) -> Result<PoolConnection<Sqlite>, StoreError> {
-        self.readers.acquire().await.map_err(failed)
-    }
 }
 
 async fn limit(db: &mut SqliteConnection, pages: u32) -> Result<(), StoreError> {
@@ -143,13 +139,17 @@ async fn connect(options: &SqliteConnectOptions) -> Result<SqliteConnection, Sto
     loop {
         match options.connect().await {
             Ok(connection) => return Ok(connection),
-            Err(error) if tries < 40 && error.to_string().contains("locked") => {
+            Err(error) if tries < 40 && is_locked(&error) => {
                 tries += 1;
                 tokio::time::sleep(Duration::from_millis(50)).await;
             }
             Err(error) => return Err(failed(error)),
         }
     }
+}
+
+fn is_locked(error: &sqlx::Error) -> bool {
+    error.as_database_error().is_some_and(|error| kind_of(error) == FailureKind::Locked)
 }
 
 async fn pragma(db: &mut SqliteConnection, query: &'static str) -> Result<i64, StoreError> {
@@ -164,16 +164,16 @@ async fn migrate(db: &mut SqliteConnection) -> Result<(), StoreError> {
     {
         return Ok(());
     }
-    let mut tx = db.begin_with(BEGIN).await.map_err(failed)?;
+    let mut tx = db.begin_with(SqliteConnection::BEGIN).await.map_err(failed)?;
     let version = pragma(&mut tx, "PRAGMA user_version").await?;
     let application = pragma(&mut tx, "PRAGMA application_id").await?;
     let tables = pragma(&mut tx, "SELECT count(*) FROM sqlite_master").await?;
     if application != APPLICATION && (tables > 0 || version != 0) {
         let why = "the file is a database of another program; choose another path";
-        return Err(StoreError::Url(why.to_owned()));
+        return Err(StoreError::Foreign(why.to_owned()));
     }
     if version > latest {
-        return Err(StoreError::Url(format!(
+        return Err(StoreError::Foreign(format!(
             "the file has version {version}, this midfold knows up to {latest}: update midfold"
         )));
     }
@@ -189,116 +189,168 @@ async fn migrate(db: &mut SqliteConnection) -> Result<(), StoreError> {
 
 const COLUMNS: &str = "(session_no, seq, turn, tokens, hash, usage, bytes)";
 
-/// False when they do not follow the head. More than [`AT_ONCE`] only inside a transaction, which
-/// is then rolled back.
-async fn insert_events(
-    db: &mut SqliteConnection,
-    no: i64,
-    expected: u64,
-    events: &[NewEvent],
-) -> Result<bool, StoreError> {
-    // A statement that may leave a part behind needs no copy of the pages that it changes: inside
-    // a transaction that is right, because the whole of it is rolled back.
-    let verb = if db.is_in_transaction() { "INSERT OR FAIL" } else { "INSERT" };
-    let mut seq = signed(expected);
-    if events.len() > 1 && seq > 0 {
-        let before = sqlx::query("SELECT 1 FROM events WHERE session_no = $1 AND seq = $2 - 1")
-            .bind(no)
-            .bind(seq);
-        if before.fetch_optional(&mut *db).await.map_err(failed)?.is_none() {
-            return Ok(false);
-        }
-    }
-    for some in events.chunks(AT_ONCE) {
-        let mut query = if events.len() == 1 {
-            sqlx::query(
-                "INSERT INTO events (session_no, seq, turn, tokens, hash, usage, bytes) \
-                 SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7 WHERE ?2 = 0 OR EXISTS \
-                 (SELECT 1 FROM events WHERE session_no = ?1 AND seq = ?2 - 1)",
-            )
-        } else {
-            let rows = vec!["(?, ?, ?, ?, ?, ?, ?)"; some.len()].join(", ");
-            sqlx::query(AssertSqlSafe(format!("{verb} INTO events {COLUMNS} VALUES {rows}")))
-        };
-        for event in some {
-            query = query
-                .bind(no)
-                .bind(seq)
-                .bind(i64::from(event.turn))
-                .bind(i64::from(event.tokens))
-                .bind(&event.hash.0[..])
-                .bind(event.usage.as_deref())
-                .bind(&event.bytes[..]);
-            seq = seq.saturating_add(1);
-        }
-        match query.execute(&mut *db).await {
-            Ok(done) if done.rows_affected() == some.len() as u64 => {}
-            Ok(_) => return Ok(false),
-            Err(error) if is_taken(&error, "events") => return Ok(false),
-            Err(error) => return Err(failed(error)),
-        }
-    }
-    Ok(true)
-}
-
-/// The events of some runs, in order.
-async fn run_events(
-    db: &mut SqliteConnection,
-    no: i64,
-    runs: &[Range<u64>],
-) -> Result<Vec<EventRow>, StoreError> {
-    let all = sqlx::query(concat!(
-        "SELECT ",
-        event_columns!(),
-        " FROM json_each($2) r CROSS JOIN events e WHERE e.session_no = $1 \
-         AND e.seq >= r.value ->> 0 AND e.seq < r.value ->> 1 ORDER BY r.key, e.seq"
-    ))
-    .bind(no)
-    .bind(rows::runs_text(runs))
-    .fetch_all(db)
-    .await
-    .map_err(failed)?;
-    all.iter().map(event_row).collect()
-}
-
 /// The index knows an event by session and seq in one number.
 fn rowid(no: i64, seq: u64) -> i64 {
     (no << 32) | signed(seq.min(u64::from(u32::MAX)))
 }
 
-async fn insert_words(
-    db: &mut SqliteConnection,
-    no: i64,
-    seq: u64,
-    words: &[String],
-) -> Result<(), StoreError> {
-    sqlx::query("INSERT INTO words (rowid, text) VALUES ($1, $2)")
-        .bind(rowid(no, seq))
-        .bind(words.join(" "))
-        .execute(db)
+impl Sql for SqliteStore {
+    type Db = SqliteConnection;
+    type Writer<'a> = MutexGuard<'a, SqliteConnection>;
+    type Reader<'a> = PoolConnection<Sqlite>;
+
+    fn place(&self) -> &str {
+        &self.place
+    }
+
+    fn notes(&self) -> &Notes {
+        &self.notes
+    }
+
+    async fn writer(&self) -> Result<Self::Writer<'_>, StoreError> {
+        let mut db = self.writer.lock().await;
+        if db.is_in_transaction() {
+            self.settle(&mut db).await?;
+        }
+        Ok(db)
+    }
+
+    async fn reader(&self) -> Result<Self::Reader<'_>, StoreError> {
+        self.readers.acquire().await.map_err(failed)
+    }
+}
+
+impl Db for SqliteConnection {
+    type Row = SqliteRow;
+
+    const BEGIN: &'static str = "BEGIN IMMEDIATE";
+    const SKIP_LOCKED: &'static str = "";
+    /// Events of one insert, seven variables each, of 32,766. A longer append is a transaction.
+    const AT_ONCE: usize = 128;
+
+    async fn execute(&mut self, query: Query<'_>) -> Result<u64, sqlx::Error> {
+        Ok(query.bound().execute(self).await?.rows_affected())
+    }
+
+    async fn fetch(&mut self, query: Query<'_>) -> Result<Vec<SqliteRow>, sqlx::Error> {
+        query.bound().fetch_all(self).await
+    }
+
+    /// False when they do not follow the head. More than [`Db::AT_ONCE`] only inside a transaction, which
+    async fn insert_events(
+        &mut self,
+        no: i64,
+        expected: u64,
+        events: &[NewEvent],
+    ) -> Result<bool, StoreError> {
+        // A statement that may leave a part behind needs no copy of the pages that it changes: inside
+        // a transaction that is right, because the whole of it is rolled back.
+        let verb = if self.is_in_transaction() { "INSERT OR FAIL" } else { "INSERT" };
+        let mut seq = signed(expected);
+        if events.len() > 1 && seq > 0 {
+            let before = sqlx::query("SELECT 1 FROM events WHERE session_no = $1 AND seq = $2 - 1")
+                .bind(no)
+                .bind(seq);
+            if before.fetch_optional(&mut *self).await.map_err(failed)?.is_none() {
+                return Ok(false);
+            }
+        }
+        for some in events.chunks(Self::AT_ONCE) {
+            let mut query = if events.len() == 1 {
+                sqlx::query(
+                    "INSERT INTO events (session_no, seq, turn, tokens, hash, usage, bytes) \
+                     SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7 WHERE ?2 = 0 OR EXISTS \
+                     (SELECT 1 FROM events WHERE session_no = ?1 AND seq = ?2 - 1)",
+                )
+            } else {
+                let rows = vec!["(?, ?, ?, ?, ?, ?, ?)"; some.len()].join(", ");
+                sqlx::query(AssertSqlSafe(format!("{verb} INTO events {COLUMNS} VALUES {rows}")))
+            };
+            for event in some {
+                query = query
+                    .bind(no)
+                    .bind(seq)
+                    .bind(i64::from(event.turn))
+                    .bind(i64::from(event.tokens))
+                    .bind(&event.hash.0[..])
+                    .bind(event.usage.as_deref())
+                    .bind(&event.bytes[..]);
+                seq = seq.saturating_add(1);
+            }
+            match query.execute(&mut *self).await {
+                Ok(done) if done.rows_affected() == some.len() as u64 => {}
+                Ok(_) => return Ok(false),
+                Err(error) if is_taken(&error, "events") => return Ok(false),
+                Err(error) => return Err(failed(error)),
+            }
+        }
+        Ok(true)
+    }
+
+    async fn run_events(
+        &mut self,
+        no: i64,
+        runs: &[Range<u64>],
+    ) -> Result<Vec<EventRow>, StoreError> {
+        let all = sqlx::query(concat!(
+            "SELECT ",
+            event_columns!(),
+            " FROM json_each($2) r CROSS JOIN events e WHERE e.session_no = $1 \
+             AND e.seq >= r.value ->> 0 AND e.seq < r.value ->> 1 ORDER BY r.key, e.seq"
+        ))
+        .bind(no)
+        .bind(runs_text(runs))
+        .fetch_all(&mut *self)
         .await
-        .map(drop)
-        .map_err(failed)
+        .map_err(failed)?;
+        all.iter().map(event_row).collect()
+    }
+
+    async fn insert_words(
+        &mut self,
+        no: i64,
+        seq: u64,
+        words: &[String],
+    ) -> Result<(), StoreError> {
+        sqlx::query("INSERT INTO words (rowid, text) VALUES ($1, $2)")
+            .bind(rowid(no, seq))
+            .bind(words.join(" "))
+            .execute(&mut *self)
+            .await
+            .map(drop)
+            .map_err(failed)
+    }
+
+    async fn posting(
+        &mut self,
+        no: i64,
+        range: &Range<u64>,
+        word: &str,
+    ) -> Result<Vec<u64>, StoreError> {
+        let all = sqlx::query(
+            "SELECT rowid FROM words WHERE words MATCH $1 AND rowid >= $2 AND rowid < $3 \
+             ORDER BY rowid",
+        )
+        .bind(format!("\"{word}\""))
+        .bind(rowid(no, range.start))
+        .bind(rowid(no, range.end))
+        .fetch_all(&mut *self)
+        .await
+        .map_err(failed)?;
+        all.iter().map(|row| Ok(number_of(row, 0)? & u64::from(u32::MAX))).collect()
+    }
 }
 
-/// The events of a range that have a word, in order.
-async fn posting(
-    db: &mut SqliteConnection,
-    no: i64,
-    range: &Range<u64>,
-    word: &str,
-) -> Result<Vec<u64>, StoreError> {
-    let all = sqlx::query(
-        "SELECT rowid FROM words WHERE words MATCH $1 AND rowid >= $2 AND rowid < $3 \
-         ORDER BY rowid",
-    )
-    .bind(format!("\"{word}\""))
-    .bind(rowid(no, range.start))
-    .bind(rowid(no, range.end))
-    .fetch_all(db)
-    .await
-    .map_err(failed)?;
-    all.iter().map(|row| Ok(number_of(row, 0)? & u64::from(u32::MAX))).collect()
-}
+impl Cells for SqliteRow {
+    fn integer(&self, at: usize) -> Result<Option<i64>, StoreError> {
+        self.try_get(at).map_err(failed)
+    }
 
-store_impl!(SqliteStore);
+    fn text(&self, at: usize) -> Result<Option<&str>, StoreError> {
+        self.try_get(at).map_err(failed)
+    }
+
+    fn bytes(&self, at: usize) -> Result<Option<&[u8]>, StoreError> {
+        self.try_get(at).map_err(failed)
+    }
+}

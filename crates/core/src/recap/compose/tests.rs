@@ -1,5 +1,8 @@
 use super::*;
 use crate::counter::Counter;
+use crate::passage::Passage;
+use crate::recap::gather::Quote;
+use crate::recap::statement::Part;
 use crate::view::Media;
 
 struct Bytes;
@@ -18,47 +21,180 @@ impl Counter for Bytes {
     }
 }
 
-/// A frame that allows `cap` bytes and nothing else.
-fn frame<'a>(cap: u64, elsewhere: &'a FxHashSet<&'static str>) -> Frame<'a> {
-    Frame {
+fn recap(gathered: &Gathered, cap: u64) -> String {
+    recap_before(gathered, cap, None, &[])
+}
+
+fn recap_before(
+    gathered: &Gathered,
+    cap: u64,
+    later: Option<&Gathered>,
+    focus: &[String],
+) -> String {
+    let frame = Frame {
         cap,
         narration: "",
         counter: &Bytes,
         header: "## Recap",
-        elsewhere,
+        elsewhere: &FxHashSet::default(),
+        later,
+        task_in_head: false,
         task_elsewhere: false,
         file_blocks: false,
-        focus: &[],
-        words: None,
+        before: None,
+        focus,
+    };
+    let composed = compose(gathered, &frame);
+    assert!(composed.tokens <= cap.max(700), "{} of {cap}: {}", composed.tokens, composed.text);
+    composed.text
+}
+
+fn told(gathered: &mut Gathered, message: u32, kind: Kind, lead: &str, parts: &[&str]) {
+    let parts = parts.iter().map(|part| Part::new(part, 100)).collect();
+    gathered.messages += 1;
+    gathered.push(Statement::new(message, kind, lead.to_owned(), parts));
+}
+
+/// A session of three turns.
+fn session() -> Gathered {
+    let mut gathered = Gathered::default();
+    gathered.add_asked(
+        1,
+        &[Passage::user("Port the parser to the new lexer. Never touch migrations/.")],
+    );
+    told(
+        &mut gathered,
+        2,
+        Kind::Said,
+        "",
+        &["The old lexer drops comments, so both have to change."],
+    );
+    told(&mut gathered, 3, Kind::Changed, "src/lexer.rs:", &["fn comment(&mut self) {"]);
+    told(&mut gathered, 5, Kind::Failed, "`cargo test`:", &["test lexer::comments ... FAILED"]);
+    gathered.add_check(check("cargo test", 5, false));
+    gathered.add_asked(9, &[Passage::user("No, keep the old one as well.")]);
+    told(
+        &mut gathered,
+        10,
+        Kind::Concluded,
+        "",
+        &["Both lexers stay; the old one is behind a feature."],
+    );
+    gathered.use_file("src/lexer.rs", true, Some(3));
+    gathered.numbers = Some((1, 10));
+    gathered
+}
+
+fn check(command: &str, message: u32, passed: bool) -> Check {
+    Check {
+        command: command.to_owned(),
+        message,
+        passed,
+        telling: "1 failed".to_owned(),
+        watched: true,
     }
 }
 
 #[test]
-fn names_stand_in_the_order_of_their_hope_and_not_of_their_length() {
-    let mut gathered = Gathered::default();
-    let mut used = |id: &str, said, result| {
-        let order = gathered.next_order();
-        let used = gathered.ids.get_or_new(id, order);
-        (used.said, used.result) = (said, result);
-    };
-    used("nEOF", 0, 1);
-    used("charge_settlement_window_again", 2, 3);
-    used("run_id", 1, 1);
-    let text = compose(&gathered, &frame(2_000, &FxHashSet::default())).text;
-    assert!(text.contains("names: charge_settlement_window_again run_id nEOF\n"), "{text}");
+fn sections_stand_in_the_order_that_a_reader_needs() {
+    let text = recap(&session(), 4_000);
+    let places: Vec<_> =
+        ["### Task", "### State", "### Done so far", "### Tried and failed", "### Files"]
+            .iter()
+            .map(|name| text.find(name).unwrap_or_else(|| panic!("no {name} in {text}")))
+            .collect();
+    assert!(places.is_sorted(), "{text}");
+    assert!(text.contains("@1 user: Port the parser to the new lexer. Never touch migrations/.\n"));
+    assert!(text.contains("Rules the user stated:\n- Never touch migrations/.\n"), "{text}");
+    assert!(text.contains("`cargo test` @5 failed, not seen to pass since: 1 failed\n"), "{text}");
+    assert!(text.contains("changed: src/lexer.rs @3\n"), "{text}");
 }
 
 #[test]
-fn when_it_gets_tight_orders_outlive_newer_sentences_and_all_stand_in_order() {
-    let quote = |text: &str| Quote { seq: None, text: text.to_owned() };
-    let told: Vec<_> = (0..40).map(|n| format!("I don't know about {n}.")).collect();
+fn a_recap_is_read_back_as_it_was_written() {
+    let text = recap(&session(), 4_000);
+    let mut again = Gathered::default();
+    again.add_recap(&text, 0, true);
+    assert_eq!(again.numbers, Some((1, 10)));
+    let head = |text: &str| text.lines().skip(2).map(str::to_owned).collect::<Vec<_>>();
+    let written = recap(&again, 4_000);
+    assert_eq!(head(&written), head(&text), "{written}");
+}
+
+#[test]
+fn what_failed_and_passes_in_a_message_that_stays_is_no_state() {
+    let mut later = Gathered::default();
+    later.add_check(check("cargo test", 12, true));
+    let text = recap_before(&session(), 4_000, Some(&later), &[]);
+    assert!(!text.contains("not seen to pass"), "{text}");
+    assert!(
+        text.contains("failed `cargo test` (ok at @12): test lexer::comments ... FAILED"),
+        "{text}"
+    );
+}
+
+#[test]
+fn where_room_is_short_the_users_words_outlive_the_rest() {
+    let mut gathered = session();
+    for n in 20..60 {
+        let look = format!("I look at part {n} of the lexer now to see how it is done there.");
+        told(&mut gathered, n, Kind::Said, "", &[&look]);
+        let line = format!("let part_{n} = self.next(); // so that the lexer goes on with it");
+        told(&mut gathered, n, Kind::Changed, &format!("src/part_{n}.rs:"), &[&line]);
+    }
+    let text = recap(&gathered, 2_200);
+    assert!(text.contains("No, keep the old one as well."), "{text}");
+    assert!(text.contains("Both lexers stay"), "{text}");
+    assert!(!text.contains("part 20 of"), "{text}");
+}
+
+#[test]
+fn orders_outlive_newer_sentences_where_room_is_short() {
     let mut gathered = Gathered::default();
-    gathered.rules.push(quote("Never touch migrations/."));
-    gathered.rules.extend(told.iter().map(|text| quote(text)));
-    let text = compose(&gathered, &frame(2_000, &FxHashSet::default())).text;
-    let at = |what: &str| text.find(what);
-    assert!(at("Never touch").is_some() && at(&told[0]).is_none(), "{text}");
-    assert!(at("Never touch") < at(&told[38]) && at(&told[38]) < at(&told[39]), "{text}");
+    gathered.rules.push(Quote { message: 1, text: "Never touch migrations/.".to_owned() });
+    for n in 0..60 {
+        gathered.rules.push(Quote { message: n, text: format!("I don't know about {n}.") });
+    }
+    let text = recap(&gathered, 1_000);
+    assert!(text.contains("- Never touch migrations/."), "{text}");
+    assert!(!text.contains("I don't know"), "{text}");
+}
+
+#[test]
+fn a_focus_gets_room() {
+    let mut gathered = session();
+    for n in 70..160 {
+        let said: String = (0..12).map(|m| format!("word{n}x{m} ")).collect();
+        told(&mut gathered, n, Kind::Said, "", &[&said]);
+    }
+    told(
+        &mut gathered,
+        60,
+        Kind::Said,
+        "",
+        &["The settlement window closes at 17:00 UTC every day."],
+    );
+    told(
+        &mut gathered,
+        61,
+        Kind::Said,
+        "",
+        &["The billing module writes its ledger once an hour or so."],
+    );
+    let without = recap(&gathered, 1_500);
+    let with = recap_before(&gathered, 1_500, None, &["settlement".to_owned()]);
+    assert!(!without.contains("17:00 UTC"), "{without}");
+    assert!(with.contains("The settlement window closes at 17:00 UTC"), "{with}");
+}
+
+#[test]
+fn repetitions_are_counted() {
+    let mut gathered = Gathered::default();
+    for n in 0..79 {
+        told(&mut gathered, n, Kind::Ran, "get_status:", &["ok"]);
+    }
+    let text = recap(&gathered, 2_000);
+    assert!(text.contains("@78 ran get_status: ok (79 times)\n"), "{text}");
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! Whether what a format captured is a secret, or a placeholder, a name, a path, an expression.
 
+use super::base64;
+
 /// What a match has to be, besides matching.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Judge {
@@ -15,12 +17,29 @@ pub(super) enum Judge {
     UrlPassword,
     /// A private key block: everything up to its end.
     Block,
+    /// What a command or a file holds as a password, and nothing else: not a placeholder.
+    Told,
+    /// The base64 of a user's name and a password, or what looks random.
+    Coded,
+    /// Base64 of a text that holds a secret.
+    Wrapped,
 }
 
 impl Judge {
-    pub(super) fn is_secret(self, value: &str, quoted: bool) -> bool {
+    /// Whether it is a secret. `holds_secret` looks into a text that was wrapped.
+    pub(super) fn is_secret(
+        self,
+        value: &str,
+        quoted: bool,
+        holds_secret: impl Fn(&str) -> bool,
+    ) -> bool {
         match self {
             Self::Block => true,
+            Self::Told => is_told(value, quoted),
+            Self::Coded => {
+                is_pair(value) || value.len() >= 16 && is_random(value) && is_opaque(value, quoted)
+            }
+            Self::Wrapped => base64::text(value).is_some_and(|text| holds_secret(&text)),
             Self::Certain => !is_monotone(value),
             Self::Dense => is_random(value) && !is_wordy(value) && !is_placeholder(value),
             Self::UrlPassword => !is_template(value) && !is_monotone(value),
@@ -28,6 +47,30 @@ impl Judge {
             Self::Password => is_chosen(value, quoted) && is_opaque(value, quoted),
         }
     }
+}
+
+fn is_told(value: &str, quoted: bool) -> bool {
+    const NAMES: [&str; 8] =
+        ["password", "passwd", "pass", "token", "secret", "string", "stdin", "none"];
+    let names = NAMES.iter().any(|name| value.eq_ignore_ascii_case(name));
+    let plain = value.bytes().all(|b| b.is_ascii_lowercase() || b == b'-' || b == b'_');
+    !(value.len() < 4
+        || value.starts_with('-')
+        || value.contains(' ')
+        || names
+        // A word of prose, or the name of something.
+        || (plain && !quoted)
+        || is_placeholder(value)
+        || is_location(value)
+        || (!quoted && is_expression(value)))
+}
+
+/// Base64 of `name:password`, with nothing but text in it.
+fn is_pair(value: &str) -> bool {
+    let Some(text) = base64::text(value) else { return false };
+    text.split_once(':').is_some_and(|(name, password)| {
+        !name.is_empty() && !password.is_empty() && !text.contains(['\n', ' '])
+    })
 }
 
 /// Not something that only names, points to or stands for a secret.
@@ -134,6 +177,12 @@ fn is_location(value: &str) -> bool {
     ["/", "./", "../", "~/", "C:\\", "http://", "https://", "file:", "arn:", "vault:"]
         .iter()
         .any(|start| value.starts_with(start))
+}
+
+/// A name, and what it is called with: `tokenizer.next_token2(text)`.
+pub(super) fn is_call(value: &str, rest: &str) -> bool {
+    let name = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b':');
+    rest.starts_with('(') && value.bytes().all(name)
 }
 
 /// Code: `self.token`, `config::SECRET_2`, `hash!`, `a->b`, `$x`, `0x10 + n`.

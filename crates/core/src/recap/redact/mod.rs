@@ -4,6 +4,8 @@
 //! anchored at that place, and what it captures is judged by its entropy and against
 //! placeholders. The formats are a table (`rules.rs`), so a text without a keyword costs one scan.
 
+mod base64;
+mod clean;
 mod judge;
 mod rules;
 mod value;
@@ -15,6 +17,7 @@ use std::sync::{LazyLock, OnceLock};
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use regex::Regex;
 
+pub use clean::Secrets;
 use judge::Judge;
 use rules::{Lead, RULES};
 use value::Place;
@@ -25,6 +28,9 @@ pub const REPLACEMENT: &str = "[REDACTED]";
 /// Passes until nothing more is found. One is enough for real text; text made of secrets glued
 /// together may need one for each.
 const PASSES: usize = 64;
+
+/// Longest secret that is told by its middle, in bytes on either side of it.
+const LONGEST_AROUND: usize = 64;
 
 /// Longest private key block, in bytes. A 16,384-bit RSA key in PEM has 12,600.
 const LONGEST_BLOCK: usize = 32 * 1024;
@@ -101,9 +107,19 @@ impl Redactor {
     pub fn find(&self, text: &str) -> Vec<Range<usize>> {
         let mut found = Vec::new();
         let Some(keywords) = &self.keywords else { return found };
+        // Up to here base64 was looked into: once for each text of it, however often it is hit.
+        let mut decoded = 0;
         for hit in keywords.find_overlapping_iter(text) {
             let Some(rule) = self.rule_of.get(hit.pattern().as_usize()) else { continue };
-            if let Some(secret) = self.rules[*rule].at(text, hit.start()..hit.end()) {
+            if self.rules[*rule].place == Place::Base64 {
+                if hit.start() >= decoded {
+                    let run = value::base64(text, hit.start()..hit.end());
+                    decoded = run.end;
+                    let holds =
+                        self.rules[*rule].judge.is_secret(&text[run.clone()], false, holds_secret);
+                    found.extend(holds.then_some(run));
+                }
+            } else if let Some(secret) = self.rules[*rule].at(text, hit.start()..hit.end()) {
                 found.push(secret);
             }
         }
@@ -132,6 +148,13 @@ impl Compiled {
     /// The secret at a keyword's place.
     fn at(&self, text: &str, hit: Range<usize>) -> Option<Range<usize>> {
         let start = self.lead.start(text, hit.start)?;
+        if self.place == Place::Around {
+            let around = value::around(text, hit, LONGEST_AROUND, |b| b"_~.-".contains(&b));
+            let secret = &text[around.clone()];
+            let fits =
+                self.regex()?.is_match(secret) && self.judge.is_secret(secret, false, holds_secret);
+            return fits.then_some(around);
+        }
         let captures = self.regex()?.captures(&text[start..])?;
         let whole = captures.get(0)?;
         let rest = start + whole.end();
@@ -142,14 +165,26 @@ impl Compiled {
             }
             Place::Assigned => shifted(value::assigned(&text[rest..])?, rest),
             Place::UrlPassword => shifted(value::url_password(&text[rest..])?, rest),
+            Place::Flag(flag) => shifted(value::flag(&text[rest..], flag)?, rest),
+            Place::PairFlag => shifted(value::pair_flag(&text[rest..])?, rest),
+            Place::Around | Place::Base64 => return None,
         };
         if self.judge == Judge::Block {
             (from, to) = (start, block_end(text, to));
         }
-        let quoted = text[..from].ends_with(['"', '\'']);
+        let quoted = text[..from].ends_with(['"', '\'', '`']);
+        if !quoted && self.place == Place::Assigned && judge::is_call(&text[from..to], &text[to..])
+        {
+            return None;
+        }
         let kept = !text[from..to].contains(REPLACEMENT) || self.judge == Judge::Block;
-        (kept && self.judge.is_secret(&text[from..to], quoted)).then_some(from..to)
+        (kept && self.judge.is_secret(&text[from..to], quoted, holds_secret)).then_some(from..to)
     }
+}
+
+/// Whether a text that was wrapped in base64 holds a secret itself.
+fn holds_secret(text: &str) -> bool {
+    !Redactor::shared().find(text).is_empty()
 }
 
 fn shifted(range: Range<usize>, by: usize) -> (usize, usize) {

@@ -1,3 +1,4 @@
+use super::rules::Rule;
 use super::*;
 use proptest::prelude::*;
 
@@ -116,6 +117,48 @@ fn positives() -> Vec<(&'static str, String, String, &'static str)> {
         after("assigned", "const apiToken = '", an(24), "';"),
         after("assigned", "\"client_secret\": \"", hex(40), "\","),
         after("assigned", "export MY_SECRET_KEY=", an(40), "\n"),
+        own("aws-session", ["IQoJb3", "JpZ2lu"], an(400)),
+        after("aws-signature", "?X-Amz-Signature=", hex(64), "&x=1"),
+        after("azure-client", "id ", format!("{}8Q~{}", an(3), an(34)), " ok"),
+        after("azure-key", "id ", format!("{}JQQJ99{}", an(40), an(38)), " ok"),
+        own("square", ["sq0", "atp-"], an(22)),
+        own("square", ["EA", "AA"], an(60)),
+        own("vendor", ["nf", "p_"], an(40)),
+        own("vendor", ["tskey-", "auth-"], format!("{}-{}", an(12), an(32))),
+        after("mailchimp", "id ", format!("{}-us12", hex(32)), " ok"),
+        after("terraform", "a.atlasv1.", an(67), " ok"),
+        after(
+            "teams-webhook",
+            "https://x/IncomingWebhook/",
+            format!("{}/{}", hex(32), uuid()),
+            " ",
+        ),
+        after("password-hash", "app:", format!("$2b$12${}", an(53)), ":x"),
+        after("basic", "uses Basic ", "YXBwOmh1bnRlcjJ4".to_owned(), "\n"),
+        after("auth-pair", "\"auth\": \"", "YXBwOmh1bnRlcjJ4".to_owned(), "\""),
+        after("auth-pair", "\\\"auth\\\": \\\"", "YXBwOmh1bnRlcjJ4".to_owned(), "\\\""),
+        after("auth-tuple", "get(url, auth=(\"app\", \"", "s3cretpw".to_owned(), "\"))"),
+        after("cookie", "Cookie: ", format!("session={}; a=b", an(32)), "\r\n"),
+        after("netrc", "machine x login ci password ", an(12), "\n"),
+        after("pgpass", "db:5432:orders:app:", an(12), "\n"),
+        after("element", "<password>", an(12), "</password>"),
+        after("docker-env", "ENV API_TOKEN ", an(24), "\n"),
+        after("passin", "openssl -passin pass:", "hunter2x".to_owned(), " -in x"),
+        after("npm-auth", "npm config set _authToken ", an(24), "\n"),
+        after("oracle-pair", "jdbc:oracle:thin:app/", "tiger12".to_owned(), "@db:1521:x"),
+        after("dsn-pair", "\"app:", "hunter2x".to_owned(), "@tcp(db:3306)/x"),
+        after("url-key", "https://", an(40), "@git.acme.io/x"),
+        after("curl-user", "curl -s -u app:", "hunter2x".to_owned(), " https://x"),
+        after("mysql-flag", "mysql -uroot -p", "hunter2x".to_owned(), " db"),
+        after("login-flag", "docker login -u ci -p ", "hunter2x".to_owned(), " reg"),
+        after("redis-flag", "redis-cli -a ", "hunter2x".to_owned(), " ping"),
+        after("ldap-flag", "ldapsearch -x -w ", "hunter2x".to_owned(), " -b x"),
+        after("flag", "tool --password ", "hunter2x".to_owned(), " go"),
+        after("flag", "[\"--db-password\", \"", "hunter2x".to_owned(), "\"]"),
+        after("flag-token", "tool --token ", an(24), " go"),
+        after("pass", "SMTP_PASS=", "hunter2x".to_owned(), "\n"),
+        after("pass", "GITHUB_PAT=", an(40), "\n"),
+        after("wrapped", "data: ", "REJfUEFTU1dPUkQ9aHVudGVyMng=".to_owned(), "\n"),
         after(
             "private-key",
             "",
@@ -143,6 +186,8 @@ fn every_format_is_found_and_only_the_secret_goes() {
         assert_eq!(Redactor::shared().find(&text).len(), 1, "{name}");
     }
     let rules: std::collections::BTreeSet<_> = RULES.iter().map(|rule| rule.name).collect();
+    // Its first secret is one of another rule.
+    seen.insert("aws-pair");
     assert_eq!(seen, rules, "each rule has a row");
 }
 
@@ -150,7 +195,11 @@ fn every_format_is_found_and_only_the_secret_goes() {
 fn every_format_lets_a_near_miss_through() {
     // The prefix alone, the prefix with a short rest, the prefix inside a word.
     for (name, before, secret, after) in positives() {
-        if ["url-password", "password", "private-key"].contains(&name) {
+        // What a command or a file holds in the place of a password is one, however short.
+        let told = |rule: &Rule| {
+            rule.name == name && matches!(rule.judge, Judge::Told | Judge::UrlPassword)
+        };
+        if ["password", "private-key", "cookie"].contains(&name) || RULES.iter().any(told) {
             continue;
         }
         let cut: String = secret.chars().take(5).collect();

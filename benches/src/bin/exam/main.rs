@@ -1,0 +1,166 @@
+//! Could an agent carry on from this context? Walks the recorded conversations of an exam folder
+//! with each strategy, and scores every context of the last 30 % before the cut against questions
+//! about what an agent has to know: state, decisions, failed attempts, artifacts, values, requests,
+//! next step. No model is called; the probes stand in for a reader (docs/MEASURES.md).
+//!
+//! `cargo run --release -p midfold-benches --no-default-features --bin exam -- FOLDER [OPTIONS]`
+//!
+//! - `--strategies a,b`: presets, baselines, `raw` or policy files; all built-in ones by default
+//! - `--engine CMD`: an engine outside, too (the protocol of `midfold replay --engine`)
+//! - `--exams a,b`: only these
+//! - `--session`: a session that holds the whole history; else repeated `midfold compact`
+//! - `--json`: JSON
+//! - `--svg FILE`: a picture of score against context and cost (`docs/exam.svg`)
+//! - `--figures FILE`: the picture of what `--json` printed before; nothing is walked
+//! - `--questions`: the score of every question
+//! - `--write DIR`: the contexts at the cut and the questions, for a reader
+//! - `--mark DIR`: the same table from sheets that a reader marked
+#![expect(clippy::print_stdout, reason = "a program for the terminal")]
+
+mod engine;
+mod labels;
+mod passages;
+mod run;
+mod score;
+mod sheets;
+mod svg;
+mod table;
+
+use std::path::PathBuf;
+
+use anyhow::{Context as _, Result, bail};
+use midfold::Policy;
+
+use crate::run::{Candidate, Row, Sitting};
+
+/// What is asked for.
+#[derive(Default)]
+struct Options {
+    folder: PathBuf,
+    strategies: Vec<String>,
+    engines: Vec<String>,
+    exams: Vec<String>,
+    session: bool,
+    json: bool,
+    svg: Option<PathBuf>,
+    figures: Option<PathBuf>,
+    questions: bool,
+    write: Option<PathBuf>,
+    mark: Option<PathBuf>,
+}
+
+/// A strategy's rows, one an exam, in the order of the exams.
+pub struct Outcome {
+    /// What it is called in tables.
+    pub name: String,
+    /// One row an exam.
+    pub rows: Vec<Row>,
+}
+
+fn main() -> Result<()> {
+    let options = options()?;
+    if let Some(folder) = &options.mark {
+        return sheets::mark(folder, &options.folder);
+    }
+    if let (Some(figures), Some(svg)) = (&options.figures, &options.svg) {
+        let json =
+            std::fs::read_to_string(figures).with_context(|| figures.display().to_string())?;
+        return Ok(std::fs::write(svg, svg::picture(&json)?)?);
+    }
+    let names = match options.exams.is_empty() {
+        true => exam_names(&options.folder)?,
+        false => options.exams.clone(),
+    };
+    let exams: Vec<Sitting> =
+        names.iter().map(|name| Sitting::open(&options.folder, name)).collect::<Result<_>>()?;
+    let mut results = Vec::new();
+    for (name, candidate) in candidates(&options)? {
+        let rows = exams
+            .iter()
+            .map(|exam| exam.walk(&candidate, options.session))
+            .collect::<Result<Vec<Row>>>()
+            .with_context(|| name.clone())?;
+        if let Some(folder) = &options.write {
+            for (exam, row) in exams.iter().zip(&rows) {
+                sheets::write(folder, exam, &name, row)?;
+            }
+        }
+        results.push(Outcome { name, rows });
+    }
+    if let Some(path) = &options.svg {
+        let picture = svg::picture(&table::json(&exams, &results)?)?;
+        std::fs::write(path, picture).with_context(|| path.display().to_string())?;
+    }
+    if options.json {
+        println!("{}", table::json(&exams, &results)?);
+    } else {
+        print!("{}", table::text(&exams, &results, options.questions));
+    }
+    Ok(())
+}
+
+fn options() -> Result<Options> {
+    let mut options = Options::default();
+    let mut arguments = std::env::args().skip(1);
+    let list = |text: String| text.split(',').map(str::to_owned).collect::<Vec<_>>();
+    while let Some(argument) = arguments.next() {
+        let mut value = || arguments.next().with_context(|| format!("{argument} needs a value"));
+        match argument.as_str() {
+            "--strategies" => options.strategies = list(value()?),
+            "--engine" => options.engines.push(value()?),
+            "--exams" => options.exams = list(value()?),
+            "--session" => options.session = true,
+            "--json" => options.json = true,
+            "--svg" => options.svg = Some(value()?.into()),
+            "--figures" => options.figures = Some(value()?.into()),
+            "--questions" => options.questions = true,
+            "--write" => options.write = Some(value()?.into()),
+            "--mark" => options.mark = Some(value()?.into()),
+            other if other.starts_with("--") => bail!("unknown option {other}"),
+            folder => options.folder = folder.into(),
+        }
+    }
+    if options.figures.is_some() && options.svg.is_none() {
+        bail!("--figures needs --svg FILE");
+    }
+    if options.folder.as_os_str().is_empty() && options.figures.is_none() {
+        bail!("which folder? It holds exams.tsv, NAME.json and messages/NAME.json");
+    }
+    Ok(options)
+}
+
+fn exam_names(folder: &std::path::Path) -> Result<Vec<String>> {
+    let list = folder.join("exams.tsv");
+    let text = std::fs::read_to_string(&list).with_context(|| list.display().to_string())?;
+    let names = text.lines().skip(1).filter_map(|line| line.split('\t').next());
+    Ok(names.filter(|name| !name.is_empty()).map(str::to_owned).collect())
+}
+
+fn candidates(options: &Options) -> Result<Vec<(String, Candidate)>> {
+    let names = match options.strategies.is_empty() {
+        true => std::iter::once("raw")
+            .chain(Policy::preset_names())
+            .chain(Policy::baseline_names())
+            .map(str::to_owned)
+            .collect(),
+        false => options.strategies.clone(),
+    };
+    let mut found = Vec::new();
+    for name in names {
+        let candidate = match name.as_str() {
+            "raw" => Candidate::Raw,
+            file if file.ends_with(".toml") => {
+                Candidate::Policy(Box::new(Policy::from_toml(&std::fs::read_to_string(file)?)?))
+            }
+            preset => Candidate::Policy(Box::new(Policy::preset(preset)?)),
+        };
+        let short = std::path::Path::new(&name).file_stem().unwrap_or_default();
+        found.push((short.to_string_lossy().into_owned(), candidate));
+    }
+    for command in &options.engines {
+        let last = command.split_whitespace().rfind(|word| !word.starts_with('-'));
+        let name = std::path::Path::new(last.unwrap_or(command)).file_stem().unwrap_or_default();
+        found.push((name.to_string_lossy().into_owned(), Candidate::Engine(command.clone())));
+    }
+    Ok(found)
+}

@@ -1,0 +1,212 @@
+//! What a context says, in passages: a line, or sentences of a longer line.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::Deserialize;
+use serde::de::{DeserializeSeed, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
+
+/// Longest passage, in characters.
+pub const LONG: usize = 400;
+
+/// The passages of these messages, in order.
+pub fn passages<'a>(messages: impl Iterator<Item = &'a [u8]>) -> Vec<String> {
+    let mut found = Vec::new();
+    for message in messages {
+        for text in texts(message) {
+            for line in text.split('\n') {
+                split(line.trim(), &mut found);
+            }
+        }
+    }
+    found
+}
+
+/// What is read of a message.
+#[derive(Deserialize)]
+struct Message<'a> {
+    #[serde(borrow)]
+    content: Option<&'a RawValue>,
+    #[serde(borrow)]
+    tool_calls: Option<Vec<Call<'a>>>,
+}
+
+#[derive(Deserialize)]
+struct Call<'a> {
+    #[serde(borrow)]
+    function: Function<'a>,
+}
+
+#[derive(Deserialize)]
+struct Function<'a> {
+    #[serde(borrow)]
+    arguments: Option<Cow<'a, str>>,
+}
+
+/// The texts of one message: its content, then the arguments of its calls, unescaped.
+fn texts(message: &[u8]) -> Vec<String> {
+    let Ok(message) = serde_json::from_slice::<Message<'_>>(message) else { return Vec::new() };
+    let mut out = Vec::new();
+    if let Some(content) = message.content {
+        leaves(content.get(), &mut out);
+    }
+    for call in message.tool_calls.unwrap_or_default() {
+        let arguments = call.function.arguments.unwrap_or_default();
+        let mut parts = Vec::new();
+        if leaves(&arguments, &mut parts) {
+            out.append(&mut parts);
+        } else {
+            out.push(arguments.into_owned());
+        }
+    }
+    out
+}
+
+/// The leaves of a JSON value, each behind the keys that lead to it. False where it is no JSON.
+fn leaves(json: &str, out: &mut Vec<String>) -> bool {
+    let mut reader = serde_json::Deserializer::from_str(json);
+    Leaves { prefix: String::new(), out }.deserialize(&mut reader).is_ok() && reader.end().is_ok()
+}
+
+struct Leaves<'a> {
+    prefix: String,
+    out: &'a mut Vec<String>,
+}
+
+impl Leaves<'_> {
+    fn leaf<E>(self, text: &str) -> Result<(), E> {
+        self.out.push(self.prefix + text);
+        Ok(())
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Leaves<'_> {
+    type Value = ();
+
+    fn deserialize<D: serde::Deserializer<'de>>(self, reader: D) -> Result<(), D::Error> {
+        reader.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Leaves<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("JSON")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        while let Some(key) = map.next_key::<String>()? {
+            let prefix = format!("{}{key}: ", self.prefix);
+            map.next_value_seed(Leaves { prefix, out: self.out })?;
+        }
+        Ok(())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
+        let Self { prefix, out } = self;
+        while list.next_element_seed(Leaves { prefix: prefix.clone(), out })?.is_some() {}
+        Ok(())
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<(), E> {
+        self.leaf(text)
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<(), E> {
+        self.leaf(if value { "True" } else { "False" })
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<(), E> {
+        self.leaf(&value.to_string())
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<(), E> {
+        self.leaf(&value.to_string())
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<(), E> {
+        self.leaf(&format!("{value:?}"))
+    }
+
+    fn visit_unit<E>(self) -> Result<(), E> {
+        Ok(())
+    }
+}
+
+/// A line, or sentences of it, each at most [`LONG`] characters.
+fn split(line: &str, found: &mut Vec<String>) {
+    let length = |text: &str| text.chars().count();
+    if length(line) <= LONG {
+        if !line.is_empty() {
+            found.push(line.to_owned());
+        }
+        return;
+    }
+    let mut current = String::new();
+    let mut flush = |current: &mut String| {
+        if !current.is_empty() {
+            found.push(std::mem::take(current));
+        }
+    };
+    for mut sentence in sentences(line) {
+        while length(sentence) > LONG {
+            flush(&mut current);
+            let at = sentence.char_indices().nth(LONG).map_or(sentence.len(), |(at, _)| at);
+            let (front, rest) = sentence.split_at(at);
+            let mut front = front.to_owned();
+            flush(&mut front);
+            sentence = rest;
+        }
+        if length(&current) + length(sentence) + 1 > LONG {
+            flush(&mut current);
+            sentence.clone_into(&mut current);
+        } else {
+            current = format!("{current} {sentence}").trim().to_owned();
+        }
+    }
+    flush(&mut current);
+}
+
+/// Cut after `.`, `!`, `?` or `;` and the white space behind it.
+fn sentences(line: &str) -> Vec<&str> {
+    let mut found = Vec::new();
+    let (mut start, mut ended) = (0, false);
+    let mut chars = line.char_indices().peekable();
+    while let Some((at, c)) = chars.next() {
+        if ended && c.is_whitespace() {
+            found.push(&line[start..at]);
+            while chars.next_if(|(_, c)| c.is_whitespace()).is_some() {}
+            start = chars.peek().map_or(line.len(), |(at, _)| *at);
+            ended = false;
+        } else {
+            ended = matches!(c, '.' | '!' | '?' | ';');
+        }
+    }
+    found.push(&line[start..]);
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::passages;
+
+    #[test]
+    fn a_message_is_read_as_its_writer_meant_it() {
+        let message = br#"{"role":"assistant","content":"One.\n Two.","tool_calls":[{"function":
+            {"arguments":"{\"z\":{\"a\":[\"x\\ny\",1]},\"b\":true}"}}]}"#;
+        assert_eq!(
+            passages([&message[..]].into_iter()),
+            ["One.", "Two.", "z: a: x", "y", "z: a: 1", "b: True"]
+        );
+    }
+
+    #[test]
+    fn a_long_line_is_cut_at_sentences() {
+        let sentence = format!("{}. ", "a".repeat(150));
+        let message = format!(r#"{{"content":"{}"}}"#, sentence.repeat(4));
+        let found = passages([message.as_bytes()].into_iter());
+        assert_eq!(found.iter().map(String::len).collect::<Vec<_>>(), [303, 303]);
+    }
+}

@@ -1,0 +1,202 @@
+//! Walking a conversation with a strategy, and scoring what it sends.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+use anyhow::{Context as _, Result};
+use bytes::Bytes;
+use midfold::core::replay::{Prices, Recording, Sending, Settings, Strategy, replay};
+use midfold::formats::profile;
+use midfold::tokens::Memo;
+use midfold::{Content, Policy};
+use midfold_benches::{counter, log};
+use serde::Serialize;
+
+use crate::engine::Process;
+use crate::score::{Exam, Scorer};
+
+/// Contexts from this share of the way to the cut on are scored, in parts of ten: where a fold
+/// happened to fall averages out.
+const FROM_TENTHS: usize = 7;
+
+/// Sections of a recap that are lists of names.
+const LISTS: [&str; 3] = ["Index", "Identifiers", "Other words"];
+
+/// A conversation, read once for all strategies.
+pub struct Sitting {
+    pub name: String,
+    pub exam: Exam,
+    recording: Recording,
+    scorer: RefCell<Scorer>,
+}
+
+/// Who compacts.
+pub enum Candidate {
+    Raw,
+    Policy(Box<Policy>),
+    Engine(String),
+}
+
+/// What one strategy did in one exam.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Row {
+    /// Mean score over the requests.
+    pub score: f64,
+    /// By kind of question.
+    pub kinds: BTreeMap<String, f64>,
+    /// Mean score of each question, in the exam's order.
+    pub questions: Vec<f64>,
+    /// Mean tokens of the context, as a share of the window.
+    pub context: f64,
+    /// Mean tokens of what stands for folded messages.
+    pub recap: f64,
+    /// Share of those tokens in lists of names.
+    pub lists: f64,
+    /// What all requests cost with prompt caching, as a share of sending everything.
+    pub cost: f64,
+    pub folds: u64,
+    pub over: u64,
+    pub invalid: u64,
+    /// Identifiers at risk that were held, and rules.
+    pub at_risk: f64,
+    pub rules: f64,
+    #[serde(skip)]
+    pub last: Vec<Bytes>,
+}
+
+#[derive(Default)]
+struct Sums {
+    requests: f64,
+    score: f64,
+    kinds: BTreeMap<String, (f64, f64)>,
+    questions: Vec<(f64, f64)>,
+    tokens: f64,
+    recap: f64,
+    recaps: f64,
+    list: f64,
+    listed: f64,
+    last: Vec<Bytes>,
+}
+
+impl Sitting {
+    pub fn open(folder: &std::path::Path, name: &str) -> Result<Self> {
+        let read = |path: std::path::PathBuf| {
+            std::fs::read(&path).with_context(|| path.display().to_string())
+        };
+        let exam: Exam = serde_json::from_slice(&read(folder.join(format!("{name}.json")))?)?;
+        let messages = read(folder.join("messages").join(format!("{name}.json")))?;
+        let messages: Vec<Box<serde_json::value::RawValue>> = serde_json::from_slice(&messages)?;
+        // History up to the cut, and the message that answers it.
+        let history = serde_json::to_vec(&messages[..=exam.cut.min(messages.len() - 1)])?;
+        let log = log(&Bytes::from(history), Memo::around(counter("chars:3.2")?))?;
+        let scorer = RefCell::new(Scorer::new(&exam)?);
+        Ok(Self { name: name.to_owned(), exam, recording: Recording::new(log), scorer })
+    }
+
+    /// Walks the conversation.
+    pub fn walk(&self, candidate: &Candidate, session: bool) -> Result<Row> {
+        let sums = RefCell::new(Sums {
+            questions: vec![(0.0, 0.0); self.exam.questions.len()],
+            ..Sums::default()
+        });
+        let watch = |sending: &Sending<'_>| self.look(sending, &mut sums.borrow_mut());
+        let (rules, prices) = (profile::rules(self.recording.log().profile()), Prices::reference());
+        let window = self.exam.window;
+        let settings = Settings {
+            window,
+            rules: &rules,
+            search: false,
+            prices: &prices,
+            clock: None,
+            watch: Some(&watch),
+        };
+        let replayed = match candidate {
+            Candidate::Raw => replay(&self.recording, Strategy::Raw, &settings),
+            Candidate::Policy(policy) if session => {
+                replay(&self.recording, Strategy::Session(policy), &settings)
+            }
+            Candidate::Policy(policy) => {
+                replay(&self.recording, Strategy::Stateless(policy), &settings)
+            }
+            Candidate::Engine(command) => {
+                let mut process = Process::start(command)?;
+                replay(&self.recording, Strategy::Outside(&mut process), &settings)
+            }
+        }
+        .with_context(|| self.name.clone())?;
+        let measures = replayed.measures;
+        let mut row = sums.into_inner().row(window as f64);
+        row.cost = measures.cost as f64 / measures.raw_cost.max(1) as f64;
+        (row.folds, row.over, row.invalid) = (measures.folds, measures.over, measures.invalid);
+        (row.at_risk, row.rules) = (measures.at_risk.ratio(), measures.rules.ratio());
+        Ok(row)
+    }
+
+    fn look(&self, sending: &Sending<'_>, sums: &mut Sums) {
+        if sending.at * 10 < self.exam.cut * FROM_TENTHS || sending.at > self.exam.cut {
+            return;
+        }
+        let messages = sending.messages.iter().map(|bytes| &bytes[..]);
+        let held = self.scorer.borrow_mut().score(messages);
+        let (mut score, mut asked) = (0.0, 0.0);
+        for (at, (question, held)) in self.exam.questions.iter().zip(held).enumerate() {
+            // What has not happened yet cannot be known.
+            if question.evidence.iter().any(|seq| *seq >= sending.at) {
+                continue;
+            }
+            (score, asked) = (score + held, asked + 1.0);
+            let kind = sums.kinds.entry(question.kind.clone()).or_default();
+            *kind = (kind.0 + held, kind.1 + 1.0);
+            sums.questions[at] = (sums.questions[at].0 + held, sums.questions[at].1 + 1.0);
+        }
+        sums.requests += 1.0;
+        sums.score += score / f64::max(asked, 1.0);
+        sums.tokens += sending.tokens as f64;
+        if sending.stand_in_tokens > 0 {
+            sums.recaps += 1.0;
+            sums.recap += sending.stand_in_tokens as f64;
+            let log = self.recording.log();
+            for place in &sending.stand_ins {
+                let view = log.dialect().view(sending.messages[*place]);
+                let text = view.plain(sending.messages[*place]);
+                sums.list += f64::from(log.counter().count(&lists(&text), Content::Prose));
+                sums.listed += f64::from(log.counter().count(&text, Content::Prose));
+            }
+        }
+        if sending.at == self.exam.cut {
+            sums.last = sending.messages.iter().map(|bytes| (*bytes).clone()).collect();
+        }
+    }
+}
+
+/// The lines of a recap that are lists of names.
+fn lists(recap: &str) -> String {
+    let mut listing = false;
+    let mut out = String::new();
+    for line in recap.lines() {
+        if let Some(name) = line.strip_prefix("### ") {
+            listing = LISTS.iter().any(|list| name.starts_with(list));
+        }
+        if listing {
+            out.push_str(line);
+            out.push('\n');
+        }
+    }
+    out
+}
+
+impl Sums {
+    fn row(self, window: f64) -> Row {
+        let mean = |(sum, n): (f64, f64)| sum / f64::max(n, 1.0);
+        Row {
+            score: mean((self.score, self.requests)),
+            kinds: self.kinds.into_iter().map(|(kind, of)| (kind, mean(of))).collect(),
+            questions: self.questions.into_iter().map(mean).collect(),
+            context: mean((self.tokens, self.requests)) / window,
+            recap: mean((self.recap, self.recaps)),
+            lists: self.list / f64::max(self.listed, 1.0),
+            last: self.last,
+            ..Row::default()
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! `midfold completions` and `midfold man`.
+
+use std::fs;
+use std::path::Path;
+
+use clap::CommandFactory;
+use clap_mangen::Man;
+
+use crate::args::{Cli, Completions, Man as ManArgs};
+use crate::error::CommandError;
+use crate::output::{Output, reason};
+
+pub fn completions(args: &Completions, output: &Output) -> Result<(), CommandError> {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut Cli::command(), "midfold", &mut script);
+    output.stdout(String::from_utf8_lossy(&script).into_owned())
+}
+
+pub fn man(args: &ManArgs, output: &Output) -> Result<(), CommandError> {
+    let mut command = Cli::command();
+    command.build();
+    let Some(folder) = &args.output else {
+        let page = page(&command)?;
+        return output.stdout(String::from_utf8_lossy(&page).into_owned());
+    };
+    fs::create_dir_all(folder).map_err(|error| unwritable(folder, &error))?;
+    let count = write(&command, folder)?;
+    output.stderr(&format!("{count} man pages in {}\n", folder.display()));
+    Ok(())
+}
+
+/// The page of a command and of all commands below it; says how many there are.
+fn write(command: &clap::Command, folder: &Path) -> Result<usize, CommandError> {
+    let name = command.get_display_name().unwrap_or_else(|| command.get_name());
+    let path = folder.join(format!("{name}.1"));
+    fs::write(&path, page(command)?).map_err(|error| unwritable(&path, &error))?;
+    let below = command.get_subcommands().filter(|below| below.get_name() != "help");
+    below.map(|below| write(below, folder)).try_fold(1, |sum, count| Ok(sum + count?))
+}
+
+fn page(command: &clap::Command) -> Result<Vec<u8>, CommandError> {
+    let mut page = Vec::new();
+    let failed = |error: std::io::Error| CommandError::failed(error.to_string());
+    Man::new(command.clone()).render(&mut page).map_err(failed)?;
+    Ok(page)
+}
+
+fn unwritable(path: &Path, error: &std::io::Error) -> CommandError {
+    CommandError::failed(format!("{} cannot be written: {}", path.display(), reason(error)))
+}

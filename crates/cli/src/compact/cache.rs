@@ -1,0 +1,49 @@
+//! `midfold compact --cache-check`.
+
+use midfold::{Budget, CacheCheck, Policy, Prepared, cache_check};
+use serde_json::json;
+
+use crate::error::CommandError;
+use crate::output::{Color, Output};
+use crate::page::Page;
+use crate::words::number;
+
+pub fn run(
+    all: Vec<Prepared>,
+    policy: &Policy,
+    json: bool,
+    output: &Output,
+) -> Result<(), CommandError> {
+    let style = output.stdout_style();
+    let mut page = Page { style: &style, text: String::new() };
+    let mut values = Vec::new();
+    for prepared in &all {
+        let budget = Budget::new(prepared.window);
+        let checked = cache_check(&prepared.log, policy, &budget, prepared.meter);
+        let checked = checked.map_err(|error| CommandError::failed(error.to_string()))?;
+        match checked {
+            Some(check) if !json => show(&mut page, &check),
+            Some(_) => {}
+            None => page.title(Color::Yellow, "nothing to compare: no turn before the last folds"),
+        }
+        values.push(checked);
+    }
+    match json {
+        true => output.stdout(format!("{}\n", json!(values))),
+        false => output.stdout(page.text),
+    }
+}
+
+/// The figures of one conversation, as lines of a page.
+pub fn show(page: &mut Page<'_>, check: &CacheCheck) {
+    let CacheCheck { prompt, marker, regenerated, frozen } = *check;
+    let part =
+        |tokens: u64| format!("{} tokens, {} %", number(tokens), tokens * 100 / prompt.max(1));
+    page.title(
+        Color::Green,
+        &format!("What the next turn repeats of a prompt of {} tokens", number(prompt)),
+    );
+    page.field("marker", &format!("{}: a static marker, cut anew each turn", part(marker)));
+    page.field("regenerated", &format!("{}: a recap made anew each turn", part(regenerated)));
+    page.field("midfold", &format!("{}: the fold stays, the turn is added", part(frozen)));
+}

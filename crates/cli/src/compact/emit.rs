@@ -1,0 +1,194 @@
+//! What `midfold compact` writes, and where to.
+
+use bytes::Bytes;
+use serde_json::json;
+
+use crate::args::Compact;
+use crate::done::Done;
+use crate::error::CommandError;
+use crate::input::is_stdin;
+use crate::note::Note;
+use crate::output::{Color, Output};
+use crate::picture;
+use crate::presets::pretty;
+use crate::report::Report;
+use crate::transcript::{self, flat};
+use crate::words::{grouped, printable};
+
+/// How the results are to be written.
+pub struct Sending<'a> {
+    pub args: &'a Compact,
+    pub json: bool,
+    pub output: &'a Output,
+    /// Of the input.
+    pub name: &'a str,
+    /// The policy's name.
+    pub policy: &'a str,
+}
+
+impl Sending<'_> {
+    pub fn emit(&self, all: &[Done]) -> Result<(), CommandError> {
+        let (args, output) = (self.args, self.output);
+        if args.preview {
+            return match self.json {
+                true => output.stdout(objects(all, false)?),
+                false => output.stdout(self.preview(all)),
+            };
+        }
+        if let (true, Some(_), None) = (args.show_recap, &args.output, self.file()) {
+            let error = "`-o -` and --show-recap both write to standard output";
+            return Err(CommandError::usage(error).hint("give -o a file, or leave it out"));
+        }
+        let result = if self.json { objects(all, true)? } else { transcripts(all) };
+        if let Some(path) = &args.record {
+            output.file(path, &records(all)?)?;
+        }
+        if let Some(path) = self.file() {
+            output.file(path, &result)?;
+        }
+        let on_terminal = args.output.is_none() && output.is_terminal() && !self.json;
+        match (args.show_recap, on_terminal) {
+            (true, _) => self.recaps(all),
+            (false, true) => output.stdout(self.seen(all)),
+            (false, false) => {
+                output.stderr(&self.report(all).text(&output.stderr_style()));
+                if self.file().is_none() { output.stdout(result) } else { Ok(()) }
+            }
+        }
+    }
+
+    /// The file of the result.
+    fn file(&self) -> Option<&std::path::PathBuf> {
+        self.args.output.as_ref().filter(|path| !is_stdin(path))
+    }
+
+    fn report<'b>(&'b self, all: &'b [Done]) -> Report<'b> {
+        let preview = self.args.preview.then_some(self.policy);
+        Report { name: self.name, all, preview }
+    }
+
+    /// The report, a picture and how to get the result.
+    fn seen(&self, all: &[Done]) -> String {
+        let style = self.output.stdout_style();
+        let mut text = self.report(all).text(&style);
+        if let [only] = all {
+            text += &picture::folded(&style, only);
+        }
+        let file = self.args.file.display();
+        let how = format!(
+            "nothing was written: `midfold compact {file} -o FILE` writes the result, so does a pipe\n"
+        );
+        text + &style.paint(Color::Dim, &how)
+    }
+
+    /// The report, a picture and the recaps.
+    fn preview(&self, all: &[Done]) -> String {
+        let style = self.output.stdout_style();
+        let mut text = self.report(all).text(&style);
+        if let [only] = all {
+            text += &picture::folded(&style, only);
+        }
+        for (at, done) in all.iter().enumerate() {
+            let Ok(recap) = done.recap() else { continue };
+            let whose = self.place(at, all.len());
+            let title = format!("{whose}The model would read this where messages were folded:");
+            text += &format!("{}\n\n", style.paint(Color::Bold, &title));
+            text += &format!("{}\n\n", printable(recap.trim_end()));
+        }
+        text + &style.paint(Color::Dim, "preview: nothing was written\n")
+    }
+
+    /// The recaps, and why there is none. With a file for the result, the report too.
+    fn recaps(&self, all: &[Done]) -> Result<(), CommandError> {
+        let style = self.output.stderr_style();
+        let mut texts = Vec::new();
+        for (at, done) in all.iter().enumerate() {
+            match done.recap() {
+                Ok(recap) => texts.push(format!("{}\n", recap.trim_end_matches('\n'))),
+                Err(_) if self.file().is_some() => {}
+                Err(why) => {
+                    let (whose, why) = (self.place(at, all.len()), grouped(&why.to_string()));
+                    let text = format!("{}: {whose}there is no recap: {why}\n", self.name);
+                    self.output.stderr(&style.paint(Color::Yellow, &text));
+                }
+            }
+        }
+        if self.file().is_some() {
+            self.output.stderr(&self.report(all).text(&style));
+        }
+        match self.json {
+            true => self.output.stdout(objects(all, false)?),
+            false => self.output.stdout(texts.join("\n")),
+        }
+    }
+
+    /// Which of several conversations.
+    fn place(&self, at: usize, count: usize) -> String {
+        if count == 1 { String::new() } else { format!("conversation {} of {count}: ", at + 1) }
+    }
+}
+
+/// The compacted messages, in the shape of the input.
+fn transcripts(all: &[Done]) -> Vec<u8> {
+    let transcript = |done: &Done| transcript::of(&done.prepared, &done.made.context).line();
+    match all {
+        [only] => transcript::of(&only.prepared, &only.made.context).document(),
+        _ => all.iter().flat_map(transcript).collect(),
+    }
+}
+
+/// The folds: one, pretty; several, one on each line. `null` where nothing was folded.
+fn records(all: &[Done]) -> Result<Vec<u8>, CommandError> {
+    if let [only] = all {
+        return Ok(pretty(&only.fold())?.into_bytes());
+    }
+    let mut lines = Vec::new();
+    for done in all {
+        lines.extend_from_slice(&encoded(&done.fold())?);
+        lines.push(b'\n');
+    }
+    Ok(lines)
+}
+
+/// `{messages?, system?, tools?, fold, recap, noop?, problems}`, one on each line.
+fn objects(all: &[Done], with_messages: bool) -> Result<Vec<u8>, CommandError> {
+    let mut out = Vec::new();
+    for done in all {
+        let object = object(done, with_messages)?;
+        // The only one keeps the bytes of its messages, line breaks between tokens and all.
+        out.extend_from_slice(&if all.len() == 1 { object } else { flat(&object) });
+        out.push(b'\n');
+    }
+    Ok(out)
+}
+
+fn object(done: &Done, with_messages: bool) -> Result<Vec<u8>, CommandError> {
+    let envelope = &done.prepared.source.envelope;
+    let messages = with_messages
+        .then(|| Bytes::from(transcript::of(&done.prepared, &done.made.context).messages()));
+    let noop = done.noop().map(|reason| encoded(&reason.to_string())).transpose()?;
+    let notes: Vec<_> = done.notes.iter().map(Note::to_json).collect();
+    let members = [
+        ("messages", messages),
+        ("system", envelope.system.clone()),
+        ("tools", envelope.tools.clone()),
+        ("fold", Some(encoded(&done.fold())?.into())),
+        ("recap", Some(encoded(&done.recap().ok())?.into())),
+        ("noop", noop.map(Bytes::from)),
+        ("problems", Some(encoded(&json!(notes))?.into())),
+    ];
+    let mut out = vec![b'{'];
+    for (name, value) in members.iter().filter_map(|(name, value)| Some((name, value.as_ref()?))) {
+        if out.len() > 1 {
+            out.push(b',');
+        }
+        out.extend_from_slice(format!("\"{name}\":").as_bytes());
+        out.extend_from_slice(value);
+    }
+    out.push(b'}');
+    Ok(out)
+}
+
+fn encoded(value: &impl serde::Serialize) -> Result<Vec<u8>, CommandError> {
+    serde_json::to_vec(value).map_err(|error| CommandError::failed(error.to_string()))
+}

@@ -1,0 +1,50 @@
+//! A policy whose engine is a process outside: it is asked once a conversation, as `replay --engine`
+//! asks, and what it answers is the result.
+
+use std::time::Duration;
+
+use midfold::core::replay::Outside;
+use midfold::{Budget, Prepared};
+
+use crate::args::Compact;
+use crate::error::CommandError;
+use crate::output::Output;
+use crate::replay::engine::{Asking, Engine};
+use crate::transcript::list;
+use crate::words::{number, plural};
+
+/// How long an engine may take for an answer: the default of `replay --engine-timeout`.
+const LIMIT: Duration = Duration::from_secs(120);
+
+/// Compacts conversations by the engine of these words.
+pub fn run(
+    words: &[String],
+    all: Vec<(Prepared, String)>,
+    args: &Compact,
+    output: &Output,
+) -> Result<(), CommandError> {
+    let engine = Engine::of(words.to_vec(), LIMIT)?;
+    let lines = all.len() > 1;
+    let mut result = Vec::new();
+    for (prepared, place) in all {
+        let messages: Vec<_> =
+            prepared.log.events().iter().map(|event| event.bytes.clone()).collect();
+        let budget = Budget::new(prepared.window);
+        let answer = Asking::new(&engine, prepared.kind)
+            .compact(&messages, budget.tokens())
+            .map_err(|why| CommandError::failed(format!("{place}the engine failed: {why}")))?;
+        let [before, after] = [messages.len(), answer.len()].map(|n| n as u64);
+        output.stderr(&format!(
+            "{place}{} → {} by {}\n",
+            number(before),
+            plural(after, "message"),
+            engine.name()
+        ));
+        result.extend(list(&answer, if lines { b"" } else { b"\n" }));
+        result.push(b'\n');
+    }
+    match &args.output {
+        Some(path) if !crate::input::is_stdin(path) => output.file(path, &result),
+        _ => output.stdout(result),
+    }
+}

@@ -1,0 +1,180 @@
+//! `midfold.toml`: settings that hold where no flag and no variable says otherwise; and
+//! `midfold config`, which shows them.
+
+use std::path::{Path, PathBuf};
+
+use midfold::core::policy::EngineName;
+use midfold::{Policy, PolicyFrom, Settings};
+use serde_json::{Map, Value, json};
+
+use crate::env;
+use crate::error::CommandError;
+use crate::input::{HOST, Input};
+use crate::output::{Color, Output};
+use crate::presets::pretty;
+use crate::table::Table;
+
+/// The file of a project.
+const PROJECT: &str = "midfold.toml";
+
+/// Settings, and the file that they are from.
+struct File {
+    path: PathBuf,
+    settings: Settings,
+    /// It came with the folder, perhaps from somebody else: it must not run a command, and must not
+    /// send conversations elsewhere.
+    is_project: bool,
+}
+
+/// What the files say, the nearer one first.
+pub fn settings() -> Result<Settings, CommandError> {
+    let files = files()?;
+    Ok(files.into_iter().fold(Settings::default(), |near, file| near.over(file.settings)))
+}
+
+/// The policy that was asked for, or the one that the files name.
+pub fn policy(said: Settings) -> Result<Policy, CommandError> {
+    let names = |settings: &Settings| settings.preset.is_some() || settings.policy.is_some();
+    let files = files()?;
+    let by = files.iter().find(|file| names(&file.settings)).filter(|_| !names(&said));
+    let by_project = by.filter(|file| file.is_project).map(|file| file.path.clone());
+    let all = files.into_iter().fold(said, |near, file| near.over(file.settings));
+    let policy = all.policy(&HOST)?;
+    match by_project {
+        Some(path) if matches!(policy.engine, EngineName::Command { .. }) => Err(untrusted(
+            &path,
+            "a policy that runs a command",
+            "if you trust it, name it with --policy, or in your own config.toml",
+        )),
+        _ => Ok(policy),
+    }
+}
+
+/// The store that the files name.
+pub fn store() -> Result<Option<String>, CommandError> {
+    let named = files()?.into_iter().find(|file| file.settings.store.is_some());
+    let Some(File { path, settings, is_project }) = named else { return Ok(None) };
+    let here = |url: &String| url.starts_with("sqlite:") || url.starts_with("memory");
+    if is_project && !settings.store.as_ref().is_some_and(here) {
+        let hint = "if you trust it, use --store or MIDFOLD_STORE, or your own config.toml";
+        return Err(untrusted(&path, "a store on a server", hint));
+    }
+    Ok(settings.store)
+}
+
+fn untrusted(path: &Path, what: &str, hint: &str) -> CommandError {
+    let text = format!("{} names {what}: a file that comes with a folder may not", path.display());
+    CommandError::failed(text).hint(hint)
+}
+
+/// That of the working directory or the nearest above it, then that of the user.
+fn files() -> Result<Vec<File>, CommandError> {
+    let here = std::env::current_dir().ok();
+    let project = here.iter().flat_map(|here| here.ancestors()).map(|dir| dir.join(PROJECT));
+    let user = env::config_folder().map(|folder| folder.join("config.toml"));
+    let found = project.into_iter().find(|path| path.is_file()).into_iter();
+    let user = user.filter(|path| path.is_file()).map(|path| read(path, false));
+    found.map(|path| read(path, true)).chain(user).collect()
+}
+
+fn read(path: PathBuf, is_project: bool) -> Result<File, CommandError> {
+    let text = Input::text(&path)?;
+    let settings: Settings = toml::from_str(&text).map_err(|error| {
+        CommandError::usage(format!("{}: {error}", path.display()).trim_end().to_owned())
+            .hint("`midfold config --help` lists the keys")
+    })?;
+    let folder = path.parent().unwrap_or(Path::new("")).to_owned();
+    Ok(File { settings: placed(settings, &folder), path, is_project })
+}
+
+/// Paths in a file are meant from its folder.
+fn placed(settings: Settings, folder: &Path) -> Settings {
+    let beside = |path: &str| folder.join(path).display().to_string();
+    let file = |name: String, end: &str| if name.ends_with(end) { beside(&name) } else { name };
+    Settings {
+        policy: settings.policy.map(|policy| match policy {
+            PolicyFrom::File(path) => PolicyFrom::File(folder.join(path)),
+            toml => toml,
+        }),
+        tokenizer: settings.tokenizer.map(|name| file(name, ".json")),
+        prices: settings.prices.map(|name| file(name, ".toml")),
+        store: settings.store.map(|url| match url.strip_prefix("sqlite:") {
+            Some(path) if !path.starts_with("//") => format!("sqlite:{}", beside(path)),
+            _ => url,
+        }),
+        ..settings
+    }
+}
+
+/// The keys that are set, with their values.
+fn said(settings: &Settings) -> Vec<(&'static str, Value)> {
+    let Settings {
+        window,
+        tokenizer,
+        profile,
+        model,
+        to,
+        preset,
+        policy,
+        tiers,
+        narrate,
+        store,
+        prices,
+    } = settings;
+    let policy = policy.as_ref().map(|policy| match policy {
+        PolicyFrom::File(path) => path.display().to_string(),
+        PolicyFrom::Toml(text) => text.clone(),
+    });
+    let store = store.as_deref().map(midfold::store::mask);
+    let all = [
+        ("window", json!(window)),
+        ("tokenizer", json!(tokenizer)),
+        ("profile", json!(profile)),
+        ("model", json!(model)),
+        ("to", json!(to)),
+        ("preset", json!(preset)),
+        ("policy", json!(policy)),
+        ("tiers", if tiers.is_empty() { Value::Null } else { json!(tiers) }),
+        ("narrate", narrate.then_some(true).into()),
+        ("store", json!(store)),
+        ("prices", json!(prices)),
+    ];
+    all.into_iter().filter(|(_, value)| !value.is_null()).collect()
+}
+
+/// Shows what the files and the environment say, and which of them.
+pub fn run(json: bool, output: &Output) -> Result<(), CommandError> {
+    let mut rows: Vec<(&str, Value, String)> = Vec::new();
+    let mut add = |settings: &Settings, from: &str| {
+        let hidden = |key: &str, rows: &[(&str, Value, String)]| {
+            let is_policy = |key: &str| matches!(key, "preset" | "policy");
+            rows.iter().any(|(had, ..)| *had == key || is_policy(had) && is_policy(key))
+        };
+        let new = said(settings).into_iter().filter(|(key, _)| !hidden(key, &rows));
+        let new: Vec<_> = new.map(|(key, value)| (key, value, from.to_owned())).collect();
+        rows.extend(new);
+    };
+    if let Some(url) = env::store() {
+        add(&Settings { store: Some(url), ..Settings::default() }, env::STORE);
+    }
+    for File { path, settings, .. } in files()? {
+        add(&settings, &path.display().to_string());
+    }
+    if json {
+        let object = rows
+            .into_iter()
+            .map(|(key, value, from)| (key.to_owned(), json!({ "value": value, "from": from })));
+        return output.stdout(pretty(&object.collect::<Map<_, _>>())?);
+    }
+    if rows.is_empty() {
+        return output.stdout(format!(
+            "nothing is set: there is no {PROJECT} here or above, and no file of the user's\n"
+        ));
+    }
+    let mut table = Table::new(["key", "value", "from"]).color(0, Color::Bold).color(2, Color::Dim);
+    for (key, value, from) in rows {
+        let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        table.row([key.to_owned(), value, from]);
+    }
+    output.stdout(table.render(&output.stdout_style(), 0))
+}

@@ -1,0 +1,54 @@
+//! What the crates report with `tracing`, for people (`-v`) or programs (`--log`).
+
+use std::fs::OpenOptions;
+use std::io::IsTerminal;
+use std::sync::Mutex;
+
+use tracing_subscriber::Layer;
+use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::fmt::writer::BoxMakeWriter;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+
+use crate::args::Logging;
+use crate::error::CommandError;
+use crate::output::reason;
+
+/// Starts the logs that were asked for; nothing is logged by default.
+pub fn start(args: &Logging) -> Result<(), CommandError> {
+    if args.verbose == 0 && args.log.is_none() {
+        return Ok(());
+    }
+    let people = (args.verbose > 0).then(|| {
+        let level = if args.verbose > 1 { LevelFilter::DEBUG } else { LevelFilter::INFO };
+        tracing_subscriber::fmt::layer()
+            .with_writer(std::io::stderr)
+            .with_ansi(std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none())
+            .with_filter(ours(level))
+    });
+    let programs = match &args.log {
+        None => None,
+        Some(path) => {
+            let writer = if path.as_os_str() == "-" {
+                BoxMakeWriter::new(std::io::stderr)
+            } else {
+                let file = OpenOptions::new().create(true).append(true).open(path);
+                let file = file.map_err(|error| {
+                    let what = format!("{} cannot be written: {}", path.display(), reason(&error));
+                    CommandError::failed(what).hint("--log takes a file, or - for standard error")
+                })?;
+                BoxMakeWriter::new(Mutex::new(file))
+            };
+            let lines = tracing_subscriber::fmt::layer().json().flatten_event(true);
+            Some(lines.with_writer(writer).with_filter(ours(LevelFilter::DEBUG)))
+        }
+    };
+    // A second start in one process would fail: there is none.
+    let _ = tracing_subscriber::registry().with(people).with(programs).try_init();
+    Ok(())
+}
+
+/// Events of this project; what its libraries say of sockets and statements helps nobody here.
+fn ours(level: LevelFilter) -> Targets {
+    Targets::new().with_target("midfold", level)
+}

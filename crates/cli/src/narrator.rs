@@ -1,0 +1,69 @@
+//! A narration in one shot: a model is asked, waited for and judged, and the fold is made with
+//! what may stand of its answer.
+
+use midfold::core::engine::Session;
+use midfold::core::fold::Fold;
+use midfold::model::Client;
+use midfold::store::worker::date;
+use midfold::{Compaction, Prepared, Told};
+
+use crate::args::Narrator as Args;
+use crate::error::CommandError;
+use crate::host::{block_on, now};
+use crate::summariser::Model;
+
+/// A model behind a URL.
+pub struct Narrator {
+    client: Client,
+}
+
+impl Narrator {
+    /// The one that was asked for, if any.
+    pub fn of(args: &Args) -> Result<Option<Self>, CommandError> {
+        let Some(url) = &args.model else { return Ok(None) };
+        let model = Model {
+            url,
+            name: &args.model_name,
+            key_env: args.key_env.as_deref(),
+            key_file: args.key_file.as_deref(),
+            window: args.model_window,
+            option: "--model",
+        };
+        Ok(Some(Self { client: model.client()? }))
+    }
+
+    /// Has the model narrate what a fold covers.
+    pub fn tell(
+        &self,
+        prepared: &Prepared,
+        wish: &Compaction,
+        fold: &Fold,
+    ) -> Result<Told, CommandError> {
+        let id = prepared.source.id.as_deref().unwrap_or("compact");
+        let mut session =
+            Session::over(id, prepared.log.clone(), wish.policy().into_owned(), prepared.meter);
+        let time = now();
+        let Some(mut request) = session.request_for(fold, wish.focus.as_deref(), time) else {
+            return Ok(Told::default());
+        };
+        request.today = Some(date(time));
+        let answer = block_on(async { Ok(self.client.summarise(&request).await) })?;
+        let verdict = session
+            .complete(&request, answer, time)
+            .map_err(|error| CommandError::failed(error.to_string()))?;
+        Ok(Told { narrated: session.narration().ready.clone(), verdicts: vec![verdict] })
+    }
+}
+
+/// One line where a model was asked and the fold stands without a narration.
+pub fn warning(told: &Told, fold: Option<&Fold>) -> Option<String> {
+    let verdict = told.verdicts.first()?;
+    if fold.is_some_and(|fold| fold.narrated.is_some()) {
+        return None;
+    }
+    let why = match &told.narrated {
+        Some(_) => "the recap has no room for it".to_owned(),
+        None => format!("{}: {}", verdict.code, verdict.detail),
+    };
+    Some(format!("no narration, the recap is computed ({why})"))
+}

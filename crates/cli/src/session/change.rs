@@ -1,0 +1,109 @@
+//! `midfold session policy` and `model`: what is changed on a live session.
+
+use midfold::store::StoredError;
+use midfold::{Policy, tokens};
+use serde_json::json;
+
+use super::text::short;
+use crate::args::{Model, Narrated, SessionPolicy};
+use crate::error::CommandError;
+use crate::host::{self, Host};
+use crate::output::{Color, Output};
+use crate::page::Page;
+use crate::words::{number, plural};
+
+/// The policy that is asked for; none where it is only to be shown.
+pub fn wanted(args: &SessionPolicy) -> Result<Option<Policy>, CommandError> {
+    let Narrated { folding, narrate } = &args.folding;
+    if folding.preset.is_none() && folding.policy.is_none() {
+        return match narrate {
+            false => Ok(None),
+            true => Err(CommandError::usage("--narrate needs the policy that it is laid over")
+                .hint("say which: --preset default --narrate")),
+        };
+    }
+    args.folding.policy().map(Some)
+}
+
+pub async fn policy(
+    args: &SessionPolicy,
+    policy: Option<Policy>,
+    host: &Host,
+    json: bool,
+    output: &Output,
+) -> Result<(), CommandError> {
+    let mut stored = host.session(&args.id).await?;
+    let Some(policy) = policy else {
+        let policy = stored.whole().await?.policy().clone();
+        return match json {
+            true => output.stdout(crate::presets::pretty(&policy)?),
+            false => output.stdout(policy.to_toml()),
+        };
+    };
+    let before = stored.status(host::now()).await?;
+    stored.set_policy(&policy).await.map_err(refused)?;
+    let after = stored.status(host::now()).await?;
+    if json {
+        let value = json!({
+            "session": args.id,
+            "before": { "policy": before.policy, "fingerprint": before.policy_fingerprint },
+            "policy": after.policy,
+            "fingerprint": after.policy_fingerprint,
+            "since": after.policy_since,
+        });
+        return output.stdout(format!("{value}\n"));
+    }
+    let style = output.stdout_style();
+    let mut page = Page { style: &style, text: String::new() };
+    page.title(Color::Green, &format!("Policy: {} → {}", before.policy, after.policy));
+    page.field(
+        "from on",
+        &format!("the next fold, with {} so far", plural(after.events, "message")),
+    );
+    page.field("on record", &format!("its fingerprint is {}", short(after.policy_fingerprint)));
+    page.field("next fold", &super::show::due(&after));
+    output.stdout(page.text)
+}
+
+pub async fn model(
+    args: &Model,
+    host: &Host,
+    json: bool,
+    output: &Output,
+) -> Result<(), CommandError> {
+    let mut stored = host.session(&args.id).await?;
+    let before = stored.status(host::now()).await?;
+    let known = tokens::window_of(&args.name);
+    stored.update_model(&args.name, args.window.or(known)).await.map_err(refused)?;
+    let after = stored.status(host::now()).await?;
+    if json {
+        let value = json!({
+            "session": args.id,
+            "before": { "model": before.model, "window": before.context_length },
+            "model": after.model,
+            "window": after.context_length,
+        });
+        return output.stdout(format!("{value}\n"));
+    }
+    let style = output.stdout_style();
+    let mut page = Page { style: &style, text: String::new() };
+    let named = |model: &str| if model.is_empty() { "none".to_owned() } else { model.to_owned() };
+    page.title(Color::Green, &format!("Model: {} → {}", named(&before.model), after.model));
+    let why = match (args.window, known) {
+        (Some(_), _) => "as you said",
+        (None, Some(_)) => "the model's own",
+        (None, None) => "as before: nothing is known of this model (--window)",
+    };
+    page.field("window", &format!("{} tokens, {why}", number(after.context_length)));
+    page.field("next fold", &super::show::due(&after));
+    output.stdout(page.text)
+}
+
+/// What cannot be, because nothing of the window would be left.
+fn refused(error: StoredError) -> CommandError {
+    match error {
+        StoredError::Plan(error) => CommandError::usage(error.to_string())
+            .hint("nothing was changed: give a larger --window, or a policy that reserves less"),
+        error => error.into(),
+    }
+}

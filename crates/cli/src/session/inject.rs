@@ -1,0 +1,88 @@
+//! `midfold session context --inject`: text of hooks behind the history, each within its reserve.
+
+use std::path::PathBuf;
+
+use midfold::core::inject::Injections;
+use midfold::store::{Injected, Stored};
+use serde_json::json;
+
+use crate::args::Context;
+use crate::error::CommandError;
+use crate::host;
+use crate::input::{Input, is_stdin};
+use crate::output::{Color, Output};
+use crate::words::{number, plural};
+
+pub async fn run(
+    args: &Context,
+    stored: Stored,
+    json: bool,
+    output: &Output,
+) -> Result<(), CommandError> {
+    let mut stored = stored.with_injections(hooks(args)?);
+    let mut texts = Vec::new();
+    for (name, file) in &args.inject {
+        let input = Input::load(&PathBuf::from(file))?;
+        texts.push((name.as_str(), String::from_utf8_lossy(&input.bytes).into_owned()));
+    }
+    let outputs: Vec<(&str, &str)> = texts.iter().map(|(name, text)| (*name, &**text)).collect();
+    let injected = stored.context_with(&outputs, !args.no_record, host::now()).await?;
+    emit(args, &injected, json, output)
+}
+
+/// The hooks, in the order of the command line.
+fn hooks(args: &Context) -> Result<Injections, CommandError> {
+    let mut reserves = Vec::new();
+    for (name, reserve) in &args.reserve {
+        let tokens = reserve.parse().map_err(|_| {
+            CommandError::usage(format!("--reserve {name}={reserve}: {reserve} is no number"))
+                .hint(format!("--reserve {name}=200 keeps 200 tokens for it"))
+        })?;
+        reserves.push((name.as_str(), tokens));
+    }
+    let texts = args.inject.iter().map(|(name, _)| name.as_str());
+    Ok(midfold::injections(reserves, texts)?)
+}
+
+fn emit(
+    args: &Context,
+    injected: &Injected,
+    json: bool,
+    output: &Output,
+) -> Result<(), CommandError> {
+    let sent = &injected.sent;
+    let messages = super::text::join(sent.messages().map(|(bytes, _)| bytes));
+    let result = match json {
+        true => {
+            let about = json!({
+                "session": args.id,
+                "call": injected.call,
+                "tokens": sent.tokens(),
+                "injections": sent.injections(),
+            });
+            // The messages are spliced in: their bytes stay.
+            let about = about.to_string();
+            let open = about.trim_end_matches('}').as_bytes();
+            [open, b",\"messages\":", &messages, b"}\n"].concat()
+        }
+        false => messages,
+    };
+    let to_file = args.output.as_deref().filter(|path| !is_stdin(path));
+    if let Some(path) = to_file {
+        output.file(path, &result)?;
+    }
+    if !json {
+        let each = |one: &midfold::core::inject::Injection| {
+            format!("{} {} tokens", one.hook, number(one.tokens))
+        };
+        let hooks: Vec<String> = sent.injections().iter().map(each).collect();
+        let count = plural(sent.messages().count() as u64, "message");
+        let note =
+            format!("{count}, {} tokens; injected: {}", number(sent.tokens()), hooks.join(", "));
+        output.stderr(&format!("{}\n", output.stderr_style().paint(Color::Dim, &note)));
+    }
+    match to_file {
+        Some(_) => Ok(()),
+        None => output.stdout(result),
+    }
+}

@@ -1,0 +1,26 @@
+//! Hashes and messages as text.
+
+use bytes::Bytes;
+use midfold::Context;
+use midfold::core::Hash;
+
+/// The start of a hash: what people read and type.
+pub fn short(id: Hash) -> String {
+    id.to_hex()[..12].to_owned()
+}
+
+/// The messages of a context as a JSON list, one on each line.
+pub fn list(context: &Context) -> Vec<u8> {
+    join(context.pieces().map(|piece| &piece.bytes))
+}
+
+/// Messages as a JSON list, byte for byte, one after each line break.
+pub fn join<'a>(messages: impl Iterator<Item = &'a Bytes>) -> Vec<u8> {
+    let mut out = vec![b'['];
+    for (at, message) in messages.enumerate() {
+        out.extend_from_slice(if at == 0 { b"\n" } else { b",\n" });
+        out.extend_from_slice(message);
+    }
+    out.extend_from_slice(if out.len() == 1 { b"]\n" } else { b"\n]\n" });
+    out
+}

@@ -1,0 +1,291 @@
+//! Audit: the folds and calls of a session held against its log, and what each fold lost.
+//!
+//! Everything that a record claims is computed again: hashes of the chain, what a fold does to
+//! the log of its time, what a call sent. Records are judged, so nothing here trusts a number.
+
+mod receipt;
+mod render;
+
+use rustc_hash::FxHashMap;
+use serde::Serialize;
+
+use crate::event::Hash;
+use crate::fold::Fold;
+use crate::ledger::{Call, CallRecord, Ledger};
+use crate::log::Log;
+use crate::meter::Meter;
+use crate::piece::Fate;
+use crate::project::{Context, Projection};
+
+pub use receipt::{Receipt, Removed};
+
+/// Names of the rules.
+pub mod rule {
+    /// A fold's id is the hash of what it says.
+    pub const FOLD_ID: &str = "fold-id";
+    /// The fold before is one of the folds before.
+    pub const FOLD_PREV: &str = "fold-prev";
+    /// The span's hashes are those of the log.
+    pub const SPAN: &str = "span";
+    /// The accounts add up, and to what the fold does.
+    pub const ACCOUNTS: &str = "accounts";
+    /// Pinned events stand in the context as they are.
+    pub const PINS: &str = "pins";
+    /// Tokens and messages are what projecting the fold again gives.
+    pub const FIGURES: &str = "figures";
+    /// A call's hash is the hash of what it says.
+    pub const CALL_HASH: &str = "call-hash";
+    /// Calls are numbered and chained without a gap.
+    pub const CALL_CHAIN: &str = "call-chain";
+    /// A call's fold is among the folds.
+    pub const CALL_FOLD: &str = "call-fold";
+    /// The log of the call's time is the beginning of the log.
+    pub const CALL_LOG: &str = "call-log";
+    /// The context, projected again, is what was sent.
+    pub const CALL_CONTEXT: &str = "call-context";
+}
+
+/// Something that does not hold.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// One of [`rule`].
+    pub rule: &'static str,
+    /// What it is about: `fold 2`, `call 17`.
+    pub at: String,
+    /// What is wrong.
+    pub detail: String,
+}
+
+/// What came of an audit.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Audit {
+    /// What does not hold; empty when all does.
+    pub findings: Vec<Finding>,
+    /// Folds that were checked.
+    pub folds: u32,
+    /// Calls that were checked.
+    pub calls: u32,
+    /// What each fold took out of the context.
+    pub receipts: Vec<Receipt>,
+}
+
+impl Audit {
+    /// Whether everything holds.
+    #[must_use]
+    pub fn is_clean(&self) -> bool {
+        self.findings.is_empty()
+    }
+}
+
+/// Audits a session: all its folds in order, all its calls in order. O(log + folds × context +
+/// new bytes of calls).
+#[must_use]
+pub fn audit(log: &Log, folds: &[Fold], calls: &[CallRecord]) -> Audit {
+    let mut auditor = Auditor::new(log, folds);
+    for (at, fold) in folds.iter().enumerate() {
+        auditor.chain_of(at, fold);
+        auditor.fold(at, fold);
+    }
+    auditor.calls(calls);
+    let number = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+    let receipts = folds.iter().enumerate();
+    Audit {
+        findings: auditor.findings,
+        folds: number(folds.len()),
+        calls: number(calls.len()),
+        receipts: receipts.map(|(at, fold)| Receipt::of(log, number(at + 1), fold)).collect(),
+    }
+}
+
+struct Auditor<'a> {
+    log: &'a Log,
+    folds: &'a [Fold],
+    by_id: FxHashMap<Hash, usize>,
+    /// The log as it was at the last question; it only grows while questions go forward.
+    past: Log,
+    findings: Vec<Finding>,
+}
+
+impl<'a> Auditor<'a> {
+    fn new(log: &'a Log, folds: &'a [Fold]) -> Self {
+        let by_id = folds.iter().enumerate().map(|(at, fold)| (fold.id, at)).collect();
+        Self { log, folds, by_id, past: empty(log), findings: Vec::new() }
+    }
+
+    fn expect(
+        &mut self,
+        rule: &'static str,
+        at: &str,
+        holds: bool,
+        detail: impl FnOnce() -> String,
+    ) {
+        if !holds {
+            self.findings.push(Finding { rule, at: at.to_owned(), detail: detail() });
+        }
+    }
+
+    /// The log when it had `events` events.
+    fn past(&mut self, events: usize) -> &Log {
+        if self.past.len() > events {
+            self.past = empty(self.log);
+        }
+        self.past.grow_to(events, self.log);
+        &self.past
+    }
+
+    fn chain_of(&mut self, at: usize, fold: &Fold) {
+        let name = format!("fold {}", at + 1);
+        self.expect(rule::FOLD_ID, &name, fold.id == fold.compute_id(), || {
+            format!("it is named {:?}, what it says hashes to {:?}", fold.id, fold.compute_id())
+        });
+        let prev = fold.prev.map(|prev| self.by_id.get(&prev).copied());
+        let earlier = !matches!(prev, Some(None)) && prev.flatten().is_none_or(|prev| prev < at);
+        self.expect(rule::FOLD_PREV, &name, earlier, || {
+            format!("the fold before it, {:?}, is not among the earlier folds", fold.prev)
+        });
+        self.expect(rule::SPAN, &name, fold.applies_to(self.log), || {
+            let (start, end) = (fold.span.start, fold.span.end);
+            format!("events {start}..{end} of the log are not those that were folded")
+        });
+    }
+
+    /// What the fold says of itself, against what it does.
+    fn fold(&mut self, at: usize, fold: &Fold) {
+        let name = format!("fold {}", at + 1);
+        let accounts = &fold.accounts;
+        let sum = [accounts.verbatim, accounts.edited, accounts.recap, accounts.marker];
+        let sum: u64 = sum.into_iter().map(u64::from).sum();
+        self.expect(rule::ACCOUNTS, &name, sum == u64::from(accounts.events), || {
+            format!("they add up to {sum}, not to {} events", accounts.events)
+        });
+        let lost = fold.lost_pin();
+        self.expect(rule::PINS, &name, lost.is_none(), || {
+            format!("event {} is pinned and not kept", lost.unwrap_or_default())
+        });
+        let events = accounts.events as usize;
+        if !fold.applies_to(self.log) || events > self.log.len() || fold.span.end as usize > events
+        {
+            return;
+        }
+        let prior = fold.prev.and_then(|prev| self.by_id.get(&prev)).map(|at| &self.folds[*at]);
+        let envelope = self.log.envelope_tokens();
+        let past = self.past(events);
+        let after = Projection::new(past, Some(fold)).context();
+        let before = Projection::new(past, prior).context();
+        let (verbatim, edited) = fates(&after);
+        let same = verbatim == accounts.verbatim && edited == accounts.edited;
+        self.expect(rule::ACCOUNTS, &name, same, || {
+            format!(
+                "it says {} verbatim and {} edited, projecting it gives {verbatim} and {edited}",
+                accounts.verbatim, accounts.edited
+            )
+        });
+        let messages = (before.len(), after.len());
+        let said = (fold.messages_before as usize, fold.messages_after as usize);
+        self.expect(rule::FIGURES, &name, messages == said, || {
+            format!("it says {said:?} messages before and after, projecting it gives {messages:?}")
+        });
+        // Another counter counts otherwise, and that is no lie.
+        if fold.counter == self.log.counter().name() {
+            let tokens = (before.tokens() + envelope, after.tokens() + envelope);
+            let said = (fold.tokens_before, fold.tokens_after);
+            self.expect(rule::FIGURES, &name, tokens == said, || {
+                format!("it says {said:?} tokens before and after, projecting it gives {tokens:?}")
+            });
+        }
+    }
+
+    fn calls(&mut self, calls: &[CallRecord]) {
+        let mut ledger = Ledger::default();
+        let mut open: Option<(Option<Hash>, Projection)> = None;
+        let mut prev = Hash::ROOT;
+        for (at, call) in calls.iter().enumerate() {
+            let name = format!("call {}", call.number);
+            self.expect(rule::CALL_HASH, &name, call.hash == call.compute_hash(), || {
+                format!(
+                    "it is named {:?}, what it says hashes to {:?}",
+                    call.hash,
+                    call.compute_hash()
+                )
+            });
+            let in_order = call.prev == prev && call.number == at as u64 + 1;
+            self.expect(rule::CALL_CHAIN, &name, in_order, || {
+                format!("call {} is expected here, chained to {prev:?}", at + 1)
+            });
+            prev = call.hash;
+            self.call(&name, call, &mut open, &mut ledger);
+        }
+    }
+
+    /// Projects the call's context again and holds the record against it.
+    fn call(
+        &mut self,
+        name: &str,
+        call: &CallRecord,
+        open: &mut Option<(Option<Hash>, Projection)>,
+        ledger: &mut Ledger,
+    ) {
+        let fold = call.fold.map(|id| self.by_id.get(&id).map(|at| &self.folds[*at]));
+        if fold == Some(None) {
+            let detail = format!("its fold {:?} is not among the folds", call.fold);
+            self.expect(rule::CALL_FOLD, name, false, || detail);
+            return;
+        }
+        let events = call.events as usize;
+        let known = events <= self.log.len() && self.log.hash_before(events) == call.head_hash;
+        self.expect(rule::CALL_LOG, name, known, || {
+            format!("the first {events} events of the log are not those that it was made from")
+        });
+        if !known {
+            return;
+        }
+        let shrunk = self.past.len() > events;
+        let past = self.past(events);
+        let projection = match open.take() {
+            Some((same, mut projection)) if same == call.fold && !shrunk => {
+                projection.extend(past);
+                projection
+            }
+            _ => Projection::new(past, fold.flatten()),
+        };
+        let context = projection.context();
+        *open = Some((call.fold, projection));
+        let again = ledger.record(
+            &context,
+            &Call {
+                joining: &call.joining,
+                events: call.events,
+                head_hash: call.head_hash,
+                fold: fold.flatten(),
+                pins: &call.pins,
+                meter: &Meter::exact(),
+            },
+        );
+        self.expect(rule::CALL_CONTEXT, name, again.context_hash == call.context_hash, || {
+            format!(
+                "projecting it again gives {:?}, it says {:?}",
+                again.context_hash, call.context_hash
+            )
+        });
+        let whole = !call.injections.is_empty() || again.messages == call.messages;
+        self.expect(rule::CALL_CONTEXT, name, whole && again.edits == call.edits, || {
+            format!(
+                "it says {} messages and {} edits, projecting it again gives {} and {}",
+                call.messages, call.edits, again.messages, again.edits
+            )
+        });
+    }
+}
+
+fn empty(log: &Log) -> Log {
+    Log::new(log.dialect().clone(), *log.profile(), log.counter().clone())
+}
+
+/// Verbatim and edited pieces.
+fn fates(context: &Context) -> (u32, u32) {
+    context.pieces().fold((0, 0), |(verbatim, edited), piece| match piece.fate {
+        Fate::Verbatim(_) => (verbatim + 1, edited),
+        Fate::Edited(_) | Fate::Repaired(..) => (verbatim, edited + 1),
+        _ => (verbatim, edited),
+    })
+}

@@ -1,0 +1,179 @@
+//! The closed sets of words that stand in the record of a fold.
+
+use serde::{Deserialize, Serialize};
+
+use crate::narrate::{FailureClass, Verdict};
+use crate::policy::Fallback;
+
+/// What a reducer did to a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum EditKind {
+    /// Another text stands there.
+    Replaced,
+    /// Nothing stands there.
+    Removed,
+}
+
+impl EditKind {
+    /// The word as it stands in records.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Replaced => "replaced",
+            Self::Removed => "removed",
+        }
+    }
+}
+
+/// What stands in the place of a covered span that no model narrated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum StandIn {
+    /// The computed sections.
+    Computed,
+    /// The fixed marker.
+    Marker,
+    /// A fixed sentence with the number of messages.
+    Static,
+    /// A recap of the host's own.
+    Host,
+}
+
+impl StandIn {
+    /// The word as it stands in records.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Computed => Fallback::Computed.as_str(),
+            Self::Marker => Fallback::Marker.as_str(),
+            Self::Static => Fallback::Static.as_str(),
+            Self::Host => "host",
+        }
+    }
+}
+
+impl From<Fallback> for StandIn {
+    fn from(fallback: Fallback) -> Self {
+        match fallback {
+            Fallback::Computed => Self::Computed,
+            Fallback::Marker => Self::Marker,
+            Fallback::Static => Self::Static,
+        }
+    }
+}
+
+/// What became of one request to a model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum VerdictCode {
+    /// The fold did not wait for the reply.
+    Pending,
+    /// The request was of no use any more when somebody came to it.
+    Stale,
+    /// There was a reply: `accepted`, or why it was refused.
+    #[serde(untagged)]
+    Reply(Verdict),
+    /// There was none, and why.
+    #[serde(untagged)]
+    Failed(FailureClass),
+}
+
+impl VerdictCode {
+    /// The reply passed all checks.
+    pub const ACCEPTED: Self = Self::Reply(Verdict::Accepted);
+
+    /// The code as it stands in records.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Stale => "stale",
+            Self::Reply(verdict) => verdict.as_str(),
+            Self::Failed(class) => class.as_str(),
+        }
+    }
+
+    /// What this code says.
+    #[must_use]
+    pub fn from_code(code: &str) -> Option<Self> {
+        let replies = Verdict::ALL.into_iter().map(Self::Reply);
+        let failures = FailureClass::ALL.into_iter().map(Self::Failed);
+        let mut all = [Self::Pending, Self::Stale].into_iter().chain(replies).chain(failures);
+        all.find(|known| known.as_str() == code)
+    }
+
+    /// Why there is no reply, where there is none.
+    #[must_use]
+    pub fn failure(self) -> Option<FailureClass> {
+        match self {
+            Self::Failed(class) => Some(class),
+            _ => None,
+        }
+    }
+}
+
+impl From<Verdict> for VerdictCode {
+    fn from(verdict: Verdict) -> Self {
+        Self::Reply(verdict)
+    }
+}
+
+impl From<FailureClass> for VerdictCode {
+    fn from(class: FailureClass) -> Self {
+        Self::Failed(class)
+    }
+}
+
+impl std::fmt::Display for EditKind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl std::fmt::Display for StandIn {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl std::fmt::Display for VerdictCode {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::ReducerName;
+
+    fn json<T: Serialize>(value: &T) -> String {
+        serde_json::to_string(value).unwrap()
+    }
+
+    #[test]
+    fn a_code_is_the_word_that_json_has() {
+        let replies = Verdict::ALL.into_iter().map(VerdictCode::Reply);
+        let failures = FailureClass::ALL.into_iter().map(VerdictCode::Failed);
+        let codes: Vec<_> = [VerdictCode::Pending, VerdictCode::Stale]
+            .into_iter()
+            .chain(replies)
+            .chain(failures)
+            .collect();
+        for code in codes {
+            assert_eq!(json(&code), format!("\"{code}\""));
+            assert_eq!(serde_json::from_str::<VerdictCode>(&json(&code)).unwrap(), code);
+            assert_eq!(VerdictCode::from_code(code.as_str()), Some(code));
+        }
+        assert_eq!(VerdictCode::from_code("no such code"), None);
+        assert!(serde_json::from_str::<VerdictCode>("\"no such code\"").is_err());
+        for kind in [EditKind::Replaced, EditKind::Removed] {
+            assert_eq!(json(&kind), format!("\"{kind}\""));
+        }
+        for what in [StandIn::Computed, StandIn::Marker, StandIn::Static, StandIn::Host] {
+            assert_eq!(json(&what), format!("\"{what}\""));
+        }
+        assert_eq!(json(&ReducerName::Supersede), format!("\"{}\"", ReducerName::Supersede));
+    }
+}

@@ -1,0 +1,88 @@
+//! What a host changes on a live session: pins, model, window, policy. Log and folds stay as they are.
+
+use super::{Ahead, Narration, Session};
+use crate::budget::{Budget, BudgetError};
+use crate::event::Usage;
+use crate::plan::Memo;
+use crate::policy::Policy;
+use crate::profile::Profile;
+use crate::trigger::{Breaker, Gate};
+
+impl Session {
+    /// Keeps an event, with its unit, out of every later fold.
+    pub fn pin(&mut self, seq: u32) {
+        if let Err(place) = self.pins.binary_search(&seq) {
+            self.pins.insert(place, seq);
+        }
+    }
+
+    /// Lets a pinned event go. False when it was not pinned.
+    pub fn unpin(&mut self, seq: u32) -> bool {
+        let found = self.pins.binary_search(&seq);
+        found.map(|place| self.pins.remove(place)).is_ok()
+    }
+
+    /// The policy changed: it holds from the next fold on, and stays with the session. What is folded
+    /// stays as it is; each record has the fingerprint of the policy that it was made by.
+    ///
+    /// # Errors
+    /// When its reserve leaves nothing of the budget; then nothing has changed.
+    pub fn set_policy(&mut self, policy: Policy, budget: &Budget) -> Result<(), BudgetError> {
+        self.gate.budget(budget, &policy).check()?;
+        self.policy_since = Some(u32::try_from(self.log.len()).unwrap_or(u32::MAX));
+        self.follow(policy);
+        // What another policy found too little to gain, and which tools it knew, says nothing now.
+        self.gate.declined = None;
+        self.gathered = Memo::default();
+        self.ahead = Ahead::default();
+        Ok(())
+    }
+
+    pub(super) fn follow(&mut self, policy: Policy) {
+        self.trigger = policy.trigger.clone();
+        self.policy = policy;
+        self.policy.trigger = self.trigger.for_model(&self.model);
+    }
+
+    /// The rules of what is valid are these from now on: those of another model.
+    pub fn set_profile(&mut self, profile: Profile) {
+        if profile != *self.log.profile() {
+            self.log = self.log.under(profile);
+            self.set_active(self.active().map(|fold| fold.id));
+        }
+    }
+
+    /// The window is this one from now on, whatever window `budget` has.
+    ///
+    /// # Errors
+    /// When nothing of it is left beside the reserves of the budget; then nothing has changed.
+    pub fn set_window(&mut self, window: u64, budget: &Budget) -> Result<(), BudgetError> {
+        let gate = Gate { window: Some(window), learned_window: None, declined: None, ..self.gate };
+        gate.budget(budget, &self.policy).check()?;
+        self.gate = gate;
+        Ok(())
+    }
+
+    /// The model changed: its own trigger rules hold from now on, and what was learned of the
+    /// other one's counting and limits is forgotten.
+    pub fn update_model(&mut self, model: &str) {
+        model.clone_into(&mut self.model);
+        self.policy.trigger = self.trigger.for_model(model);
+        self.meter.unseen = 0;
+        self.gate.learned_window = None;
+        self.gate.breaker = Breaker::default();
+        self.gate.declined = None;
+        self.settled = None;
+    }
+
+    /// Forgets what was learned and what is under way; log, folds and pins stay.
+    pub fn reset(&mut self) {
+        self.gate = Gate { window: self.gate.window, ..Gate::default() };
+        self.usage = Usage::default();
+        self.sent = None;
+        self.settled = None;
+        self.meter.unseen = 0;
+        self.narration = Narration::default();
+        self.uncounted = self.folds.len();
+    }
+}

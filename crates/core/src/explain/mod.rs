@@ -1,0 +1,481 @@
+//! Was it in what the model saw? If not: when did it leave, by which rule, does the recap still
+//! name it, can it be brought back, and was it needed again?
+//!
+//! Compaction is lossy, and the classic cause of "the agent forgot". This answers from the log,
+//! the folds and the ledger whether something was folded away or the model just did not use it.
+
+mod find;
+mod render;
+
+use rustc_hash::FxHashSet;
+use serde::Serialize;
+
+use crate::event::Hash;
+use crate::fold::{Entry, Fold};
+use crate::ids::identifiers;
+use crate::ledger::CallRecord;
+use crate::log::{Event, Log};
+use crate::piece::{Fate, Repair};
+use crate::project::{Context, project};
+use crate::recap::redact::Secrets;
+use crate::references::Reference;
+use crate::view::Role;
+
+use find::Needle;
+
+/// A fold, as answers name it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct FoldRef {
+    /// Its number in the session, from 1.
+    pub number: u32,
+    /// Its id.
+    pub id: Hash,
+    /// Events of the log when it was made.
+    pub events: u32,
+}
+
+/// Where a verbatim event stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Place {
+    /// Before the fold's span.
+    Head,
+    /// In the span, pinned (or carried as the last request).
+    Pinned,
+    /// In the span, which did not cover it.
+    Kept,
+    /// Behind the span, or there is no fold.
+    Tail,
+}
+
+/// What the model saw of one event.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "is", rename_all = "kebab-case")]
+pub enum Sight {
+    /// The event was not there yet.
+    NotYet,
+    /// All of it.
+    Verbatim {
+        /// Where.
+        place: Place,
+    },
+    /// An edited form of it.
+    Edited {
+        /// Whether that still names the text.
+        named: bool,
+        /// The reducer that edited it.
+        reducer: String,
+        /// Its reason code.
+        reason: String,
+    },
+    /// Another form of it, because the provider would have refused it.
+    Repaired {
+        /// Whether that still names the text.
+        named: bool,
+        /// Why.
+        why: Repair,
+    },
+    /// The recap instead of it.
+    Recap {
+        /// Whether the recap names the text.
+        named: bool,
+    },
+    /// A marker instead of it.
+    Marker,
+}
+
+impl Sight {
+    /// Whether the text was before the model's eyes through this event.
+    #[must_use]
+    pub fn named(&self) -> bool {
+        match self {
+            Self::Verbatim { .. } => true,
+            Self::Edited { named, .. } | Self::Repaired { named, .. } | Self::Recap { named } => {
+                *named
+            }
+            Self::NotYet | Self::Marker => false,
+        }
+    }
+}
+
+/// When an event stopped carrying the text.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Left {
+    /// The fold that did it.
+    pub fold: FoldRef,
+    /// By which rule: `recap`, `marker`, or the reducer.
+    pub rule: String,
+    /// Its reason: the reducer's code, or what the recap was made of.
+    pub reason: String,
+}
+
+/// A later event that used the text.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Use {
+    /// The event.
+    pub seq: u32,
+    /// Who used it.
+    pub by: Role,
+    /// Whether the event before had stopped carrying it by then.
+    pub after_left: bool,
+}
+
+/// A name of the text that a fold lost, and that came up again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct AskedAgain {
+    /// The fold that lost it.
+    pub fold: FoldRef,
+    /// The name, and where it came up: what the audit says of the fold.
+    #[serde(flatten)]
+    pub reference: Reference,
+}
+
+/// One event that holds the text.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Occurrence {
+    /// The event: what recall is asked for.
+    pub seq: u32,
+    /// Who wrote it.
+    pub role: Role,
+    /// The text with what stands around it.
+    pub snippet: String,
+    /// What the model saw of it.
+    pub sight: Sight,
+    /// When the event stopped carrying it.
+    pub left: Option<Left>,
+    /// Whether recall can bring it back: the event is in the log, which loses nothing.
+    pub recall: bool,
+    /// The first later message of the user or the model that names it.
+    pub used: Option<Use>,
+}
+
+/// The answer in one word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Answer {
+    /// No event of the log holds it.
+    NeverSaid,
+    /// It was said later.
+    NotYet,
+    /// It had left: neither an event nor the recap named it.
+    Gone,
+    /// Only the recap named it.
+    InRecap,
+    /// Only an edited or repaired event named it.
+    Edited,
+    /// An event carried it as it was.
+    Verbatim,
+}
+
+/// What came of the question.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Explanation {
+    /// What was asked for.
+    pub text: String,
+    /// The call that was asked about; none for the session as it stands.
+    pub call: Option<u64>,
+    /// Events that it was made from.
+    pub events: u32,
+    /// The fold that it was read through.
+    pub fold: Option<FoldRef>,
+    /// The answer.
+    pub answer: Answer,
+    /// The fold with which it left the model's sight: neither an event nor the recap named it
+    /// any more.
+    pub lost_with: Option<FoldRef>,
+    /// Whether the recap names it.
+    pub in_recap: bool,
+    /// Names of it that a fold lost and that the user or the model used again.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub asked_again: Vec<AskedAgain>,
+    /// Every event that holds it, in order.
+    pub occurrences: Vec<Occurrence>,
+}
+
+/// The moment that is asked about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Moment {
+    /// The call of this number.
+    Call(u64),
+    /// The newest call.
+    Newest,
+    /// The session as it stands, read through its active fold.
+    Now(Option<Hash>),
+}
+
+/// Answers for one moment. `folds` are all folds of the session in order, undone ones included;
+/// `calls` is its ledger.
+///
+/// Whole words are looked for; where the log holds none, any place inside one. `@12` asks about the
+/// message of this number, all of it: the recap has it where a line begins with the number.
+///
+/// # Errors
+/// When there is nothing to look for, no such call, or the call names a fold that is not there.
+pub fn explain(
+    log: &Log,
+    folds: &[Fold],
+    calls: &[CallRecord],
+    text: &str,
+    moment: Moment,
+) -> Result<Explanation, ExplainError> {
+    let text = text.trim();
+    if text.is_empty() {
+        return Err(ExplainError::Empty);
+    }
+    let call = match moment {
+        Moment::Call(number) => {
+            let found = calls.iter().find(|call| call.number == number);
+            Some(found.ok_or(ExplainError::NoCall(number, calls.len() as u64))?)
+        }
+        Moment::Newest => Some(calls.last().ok_or(ExplainError::NoCalls)?),
+        Moment::Now(_) => None,
+    };
+    let (events, active) = match (call, moment) {
+        (Some(call), _) => (call.events as usize, call.fold),
+        (None, Moment::Now(active)) => (log.len(), active),
+        (None, _) => (log.len(), None),
+    };
+    let chain = chain(folds, active)?;
+    let secrets = Secrets::of(log.events());
+    let asked = Question { log, chain: &chain, events, needle: Needle::new(log, text), secrets };
+    Ok(asked.answer(text, call.map(|call| call.number)))
+}
+
+/// Why there is no answer.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ExplainError {
+    /// An empty question.
+    #[error("give the text to look for")]
+    Empty,
+    /// There is no such call.
+    #[error("there is no call {0}: the ledger holds {1}")]
+    NoCall(u64, u64),
+    /// No call was recorded.
+    #[error("the ledger holds no calls: ask about the session as it stands")]
+    NoCalls,
+    /// A fold is missing.
+    #[error("the fold {0:?} is not among the folds of the session")]
+    NoFold(Hash),
+}
+
+/// The folds that led to the active one, oldest first, with their numbers.
+fn chain(folds: &[Fold], active: Option<Hash>) -> Result<Vec<(FoldRef, &Fold)>, ExplainError> {
+    let (mut chain, mut next) = (Vec::new(), active);
+    while let Some(id) = next {
+        let at = folds.iter().rposition(|fold| fold.id == id).ok_or(ExplainError::NoFold(id))?;
+        let fold = &folds[at];
+        // A chain that bites its tail is longer than all there are.
+        if chain.len() > folds.len() {
+            return Err(ExplainError::NoFold(id));
+        }
+        let number = u32::try_from(at + 1).unwrap_or(u32::MAX);
+        chain.push((FoldRef { number, id, events: fold.accounts.events }, fold));
+        next = fold.prev;
+    }
+    chain.reverse();
+    Ok(chain)
+}
+
+struct Question<'a> {
+    log: &'a Log,
+    chain: &'a [(FoldRef, &'a Fold)],
+    events: usize,
+    needle: Needle,
+    secrets: Secrets,
+}
+
+impl Question<'_> {
+    fn answer(&self, text: &str, call: Option<u64>) -> Explanation {
+        let found: Vec<&Event> =
+            self.log.events().iter().filter(|event| self.needle.is_of(event)).collect();
+        let context = self.context();
+        let recap = self.active().and_then(|fold| fold.recap.as_ref());
+        let in_recap = recap.is_some_and(|recap| self.needle.is_in_recap(&recap.text));
+        let occurrences: Vec<_> =
+            found.iter().map(|event| self.occurrence(event, &found, &context, in_recap)).collect();
+        let best = occurrences.iter().map(|occurrence| worth(&occurrence.sight)).max();
+        let answer = match best.unwrap_or(Answer::NeverSaid) {
+            // A recap that goes on naming what an even earlier one covered.
+            Answer::Gone if in_recap => Answer::InRecap,
+            best => best,
+        };
+        let gone = answer == Answer::Gone;
+        Explanation {
+            text: text.to_owned(),
+            call,
+            events: u32::try_from(self.events).unwrap_or(u32::MAX),
+            fold: self.chain.last().map(|(name, _)| name.clone()),
+            answer,
+            lost_with: if gone { self.lost_with(&found) } else { None },
+            in_recap,
+            asked_again: self.asked_again(text),
+            occurrences,
+        }
+    }
+
+    /// What the folds lost of the names in the text and the events after them used again.
+    fn asked_again(&self, text: &str) -> Vec<AskedAgain> {
+        let names: FxHashSet<&str> = identifiers(text).chain([text]).collect();
+        let later = &self.log.events()[..self.events.min(self.log.len())];
+        let of = |(fold, record): &(FoldRef, &Fold)| {
+            let found = record.references(later).into_iter();
+            let found = found.filter(|reference| names.contains(reference.name.as_str()));
+            found.map(|reference| AskedAgain { fold: fold.clone(), reference }).collect::<Vec<_>>()
+        };
+        self.chain.iter().flat_map(of).collect()
+    }
+
+    fn active(&self) -> Option<&Fold> {
+        self.chain.last().map(|(_, fold)| *fold)
+    }
+
+    /// The context as it was sent: the log of then, read through the fold of then.
+    fn context(&self) -> Context {
+        if self.events >= self.log.len() {
+            return project(self.log, self.active());
+        }
+        project(&self.log.prefix(self.events), self.active())
+    }
+
+    fn occurrence(
+        &self,
+        event: &Event,
+        found: &[&Event],
+        context: &Context,
+        in_recap: bool,
+    ) -> Occurrence {
+        let there = (event.seq as usize) < self.events;
+        let left = self.left(event);
+        let by_people = |later: &&&Event| {
+            later.seq > event.seq
+                && !later.view.has_results()
+                && matches!(later.view.role, Role::Assistant | Role::User)
+        };
+        let used = found.iter().find(by_people).map(|later| Use {
+            seq: later.seq,
+            by: later.view.role,
+            after_left: left.as_ref().is_some_and(|left| later.seq >= left.fold.events),
+        });
+        Occurrence {
+            seq: event.seq,
+            role: event.view.role,
+            snippet: self.needle.snippet(&event.text(), &self.secrets),
+            sight: if there { self.sight(event, context, in_recap) } else { Sight::NotYet },
+            left: left.filter(|_| there),
+            recall: there,
+            used,
+        }
+    }
+
+    fn sight(&self, event: &Event, context: &Context, in_recap: bool) -> Sight {
+        let of_event = |fate: Fate| match fate {
+            Fate::Verbatim(seq) | Fate::Edited(seq) | Fate::Repaired(seq, _) => seq == event.seq,
+            _ => false,
+        };
+        let Some(piece) = context.pieces().find(|piece| of_event(piece.fate)) else {
+            let marker = |entry: &Entry| matches!(entry, Entry::Marker { .. });
+            return match self.active() {
+                Some(fold) if fold.entries.iter().any(marker) => Sight::Marker,
+                _ => Sight::Recap { named: in_recap },
+            };
+        };
+        let view = self.log.dialect().view(&piece.bytes);
+        let named = self.needle.is_in(&view.plain(&piece.bytes));
+        match piece.fate {
+            Fate::Repaired(_, why) => Sight::Repaired { named, why },
+            Fate::Edited(_) => {
+                let (reducer, reason) = self.active().map_or_else(
+                    || (String::new(), String::new()),
+                    |fold| edit_of(fold, event.seq),
+                );
+                Sight::Edited { named, reducer, reason }
+            }
+            _ => Sight::Verbatim { place: self.place(event.seq) },
+        }
+    }
+
+    fn place(&self, seq: u32) -> Place {
+        let Some(fold) = self.active() else { return Place::Tail };
+        if seq < fold.span.start {
+            Place::Head
+        } else if seq >= fold.span.end {
+            Place::Tail
+        } else if fold.layout.pinned.contains(&seq) || fold.layout.carried_user == Some(seq) {
+            Place::Pinned
+        } else {
+            Place::Kept
+        }
+    }
+
+    /// The fold since which the event no longer carries the text.
+    fn left(&self, event: &Event) -> Option<Left> {
+        let mut left = None;
+        for (name, fold) in self.chain {
+            let rule = self.rule(fold, event);
+            left = match (left, rule) {
+                (_, None) => None,
+                (Some(first), Some(_)) => Some(first),
+                (None, Some((rule, reason))) => Some(Left { fold: name.clone(), rule, reason }),
+            };
+        }
+        left
+    }
+
+    /// By which rule and reason the text is not in the event under this fold; none when it is.
+    fn rule(&self, fold: &Fold, event: &Event) -> Option<(String, String)> {
+        if event.seq < fold.span.start || event.seq >= fold.span.end {
+            return None;
+        }
+        let mut instead = "recap";
+        for entry in &fold.entries {
+            match entry {
+                Entry::Verbatim { from, to } if (*from..*to).contains(&event.seq) => return None,
+                Entry::Edited { seq, bytes } if *seq == event.seq => {
+                    let view = self.log.dialect().view(bytes.as_bytes());
+                    let named = self.needle.is_in(&view.plain(bytes.as_bytes()));
+                    return (!named).then(|| edit_of(fold, event.seq));
+                }
+                Entry::Marker { .. } => instead = "marker",
+                _ => {}
+            }
+        }
+        let made = match (&fold.narrated, &fold.fallback) {
+            (Some(_), _) => "narrated",
+            (None, Some(fallback)) => fallback.as_str(),
+            (None, None) => "nothing stands there",
+        };
+        Some((instead.to_owned(), format!("covered: {made}")))
+    }
+
+    /// The fold since which neither an event nor the recap names the text.
+    fn lost_with(&self, found: &[&Event]) -> Option<FoldRef> {
+        let mut lost: Option<&FoldRef> = None;
+        for (name, fold) in self.chain {
+            let there = found.iter().filter(|event| event.seq < name.events);
+            let said = there.clone().next().is_some();
+            let carried = there.clone().any(|event| self.rule(fold, event).is_none());
+            let recap = fold.recap.as_ref();
+            let named = recap.is_some_and(|recap| self.needle.is_in_recap(&recap.text));
+            lost = if carried || named || !said { None } else { lost.or(Some(name)) };
+        }
+        lost.cloned()
+    }
+}
+
+fn worth(sight: &Sight) -> Answer {
+    match sight {
+        Sight::NotYet => Answer::NotYet,
+        Sight::Verbatim { .. } => Answer::Verbatim,
+        Sight::Edited { named: true, .. } | Sight::Repaired { named: true, .. } => Answer::Edited,
+        Sight::Recap { named: true } => Answer::InRecap,
+        _ => Answer::Gone,
+    }
+}
+
+/// Reducer and reason of the edits of one event; the one that took most, where there are several.
+fn edit_of(fold: &Fold, seq: u32) -> (String, String) {
+    let edits = fold.edits.iter().filter(|edit| edit.seq == seq);
+    edits
+        .max_by_key(|edit| edit.tokens_before.saturating_sub(edit.tokens_after))
+        .map_or_else(Default::default, |edit| (edit.reducer.to_string(), edit.reason.clone()))
+}

@@ -1,0 +1,204 @@
+//! What stands for the covered span: what it says, and which names it leaves out.
+
+use rustc_hash::FxHashSet;
+
+use super::memo::{Memo, runs};
+use super::request::Plan;
+use crate::counter::Content;
+use crate::edit;
+use crate::ids::identifiers;
+use crate::layout::Layout;
+use crate::log::{Event, Log};
+use crate::narrate::Narrated;
+use crate::policy::Fallback;
+use crate::recap::compose::{Composed, compose};
+use crate::recap::frame::Frame;
+use crate::recap::gather::{Gathered, Reading};
+use crate::recap::redact::Secrets;
+use crate::reduce::Edited;
+use crate::tools::ToolTable;
+use crate::view::{Block, BlockKind, plain_arguments};
+
+/// The host's own recap: without secrets, and cut to the cap.
+fn host_recap(request: &Plan<'_>, cap: u64) -> String {
+    let counter = request.log.counter();
+    let secrets = Secrets::of(request.log.events());
+    let text = secrets.without(request.recap.unwrap_or_default());
+    let fits = |text: &str| u64::from(counter.count(text, Content::Prose)) <= cap;
+    let mut end = text.len();
+    while end > 0 && !fits(&text[..end]) {
+        end = text.floor_char_boundary(end * 9 / 10);
+    }
+    text[..end].to_owned()
+}
+
+/// What a recap is composed from.
+pub(super) struct Composing<'a> {
+    pub request: &'a Plan<'a>,
+    pub layout: &'a Layout,
+    pub narrated: Option<&'a Narrated>,
+    pub cap: u64,
+    pub tools: &'a ToolTable,
+    /// The events as reducers left them, where the recap is made from that.
+    pub reduced: Option<&'a [Event]>,
+}
+
+impl Composing<'_> {
+    /// Gathers the covered span and composes its recap, within the cap. `stand_in` is what stands
+    /// instead, where no recap is computed.
+    pub fn recap(
+        &self,
+        covered: &[usize],
+        kept: &[(usize, Vec<(usize, Edited)>)],
+        stand_in: Option<&str>,
+        memo: &mut Memo,
+    ) -> Composed {
+        let Self { request, layout, tools, .. } = *self;
+        let log = request.log;
+        let reading = Reading::of(log, tools);
+        let runs = runs(covered);
+        let mut said = elsewhere(log, layout, kept);
+        said.extend(stand_in.map(str::to_owned));
+        memo.extend(log, runs.clone(), tools);
+        let Some(events) = self.reduced.filter(|_| stand_in.is_none()) else {
+            let cap = if stand_in.is_none() { self.cap } else { 0 };
+            return self.compose(memo.gathered(), cap, covered, kept, &said);
+        };
+        // What gave a secret away may be gone from the reduced events: the log tells.
+        let secrets = memo.gathered().secrets.clone();
+        let gathered = Gathered::without_secrets(secrets, events, &runs, reading);
+        let composed = self.compose(&gathered, self.cap, covered, kept, &said);
+        // Which names leave is asked of what the log says.
+        said.push(composed.text.clone());
+        let Composed { kept, lost, .. } = self.compose(memo.gathered(), 0, covered, kept, &said);
+        Composed { kept, lost, ..composed }
+    }
+
+    fn compose(
+        &self,
+        gathered: &Gathered,
+        cap: u64,
+        covered: &[usize],
+        kept: &[(usize, Vec<(usize, Edited)>)],
+        said: &[String],
+    ) -> Composed {
+        let Self { request, layout, narrated, .. } = *self;
+        let log = request.log;
+        let recap = &request.policy.recap;
+        let elsewhere: FxHashSet<&str> = said.iter().flat_map(|text| identifiers(text)).collect();
+        let focus = request.focus.unwrap_or_default().split_whitespace().map(str::to_lowercase);
+        let focus: Vec<String> = focus.filter(|word| word.len() > 2).collect();
+        // Without a computed recap nobody asks what the messages behind it say.
+        let later = (cap > 0).then(|| self.later(covered, kept, gathered));
+        let narration = narrated.map(Narrated::recap_sections).unwrap_or_default();
+        let has_user = |events: &[Event]| events.iter().any(|event| event.view.is_real_user());
+        compose(
+            gathered,
+            &Frame {
+                cap,
+                narration: &narration,
+                counter: &**log.counter(),
+                header: &recap.header,
+                elsewhere: &elsewhere,
+                later: later.as_ref(),
+                task_in_head: has_user(&log.events()[..layout.head_end]),
+                task_elsewhere: has_user(&log.events()[layout.tail_start..])
+                    || layout.carried_user.is_some(),
+                file_blocks: recap.file_blocks,
+                before: Some(&log.events()[..layout.head_end]),
+                focus: &focus,
+            },
+        )
+    }
+
+    /// What the messages say that stay behind the covered ones.
+    fn later(
+        &self,
+        covered: &[usize],
+        kept: &[(usize, Vec<(usize, Edited)>)],
+        gathered: &Gathered,
+    ) -> Gathered {
+        let log = self.request.log;
+        let reading = Reading::of(log, self.tools);
+        let last = covered.last().map_or(self.layout.head_end, |at| at + 1);
+        let stays = kept.iter().map(|(at, _)| *at).chain(self.layout.tail_start..log.len());
+        let stays: Vec<usize> = stays.filter(|at| *at >= last).collect();
+        gathered.after(log.events(), &runs(&stays), reading)
+    }
+}
+
+/// All that the context says beside the recap: texts, calls and results as they stay.
+fn elsewhere(log: &Log, layout: &Layout, kept: &[(usize, Vec<(usize, Edited)>)]) -> Vec<String> {
+    let events = log.events();
+    let ends = (0..layout.head_end).chain(layout.tail_start..events.len());
+    let mut texts = Vec::new();
+    for at in ends {
+        let event = &events[at];
+        texts.extend(event.view.blocks.iter().flat_map(|block| said(event, block)));
+    }
+    for (at, edits) in kept {
+        let event = &events[*at];
+        for (index, block) in event.view.blocks.iter().enumerate() {
+            match edits.iter().find(|(edited, _)| *edited == index) {
+                Some((_, Edited { change: edit::Change::Replace(text), .. })) => {
+                    texts.push(match block.is_call() {
+                        true => plain_arguments(text).into_owned(),
+                        false => text.clone(),
+                    })
+                }
+                Some(_) => {}
+                None => texts.extend(said(event, block)),
+            }
+        }
+    }
+    texts
+}
+
+/// What a block says, and the name of a call. Nothing for reasoning.
+fn said(event: &Event, block: &Block) -> impl Iterator<Item = String> {
+    let name = match &block.kind {
+        BlockKind::Call { name, .. } => name.map(|name| name.decode(&event.bytes).into_owned()),
+        _ => None,
+    };
+    let text = (!block.is_reasoning()).then(|| block.plain(&event.bytes).into_owned());
+    text.into_iter().chain(name)
+}
+
+/// Hermes Agent's fallback when no summary could be made.
+fn static_text(header: &str, dropped: usize) -> String {
+    format!(
+        "{header}\nSummary generation was unavailable. {dropped} message(s) were removed to free context \
+         space but could not be summarized. The removed messages contained earlier work in this session. \
+         Continue based on the recent messages below and the current state of any files or resources."
+    )
+}
+
+/// What stands for the covered events where no recap is computed: the host's text, a narration
+/// alone, the marker or the fixed sentence.
+pub(super) fn stand_in(
+    request: &Plan<'_>,
+    covered: &[usize],
+    narrated: Option<&Narrated>,
+    cap: u64,
+) -> Option<String> {
+    let recap = &request.policy.recap;
+    let header = match recap.note.as_str() {
+        "" => recap.header.clone(),
+        note => format!("{}\n{note}", recap.header),
+    };
+    match (recap.fallback, narrated) {
+        _ if request.recap.is_some() => Some(host_recap(request, cap)),
+        (Fallback::Computed, _) => None,
+        // Where the fallback is no recap of its own, a narration is the whole recap (Summarizing
+        // Evicted Turns and Hermes Agent).
+        (_, Some(narrated)) => {
+            let text = narrated.text(request.policy.narration.style);
+            // What came after the narrated part is under this recap too, and nothing else says so.
+            let whole = covered.last().is_none_or(|at| *at < narrated.span.end as usize);
+            let rest = if whole { "" } else { recap.marker.as_str() };
+            Some(format!("{header}\n{text}{rest}"))
+        }
+        (Fallback::Marker, None) => Some(recap.marker.clone()),
+        (Fallback::Static, None) => Some(static_text(&header, covered.len())),
+    }
+}

@@ -1,0 +1,47 @@
+//! What was gathered for the fold before, so that it is not gathered twice.
+
+use std::ops::Range;
+
+use crate::log::Log;
+use crate::recap::gather::{Gathered, Reading};
+use crate::tools::ToolTable;
+
+/// What was gathered, and of which events: gathering goes on from there. No fold depends on it, only
+/// how long planning one takes.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Memo {
+    gathered: Option<Gathered>,
+    runs: Vec<Range<usize>>,
+}
+
+impl Memo {
+    /// Takes in these runs of events: what is new in them, where they begin with what is held.
+    pub fn extend(&mut self, log: &Log, runs: Vec<Range<usize>>, tools: &ToolTable) {
+        let reading = Reading::of(log, tools);
+        let gathered = Gathered::over(self.gathered.take(), log.events(), &runs, reading);
+        self.gathered = Some(gathered);
+        self.runs = runs;
+    }
+
+    /// What was gathered.
+    pub(super) fn gathered(&mut self) -> &Gathered {
+        self.gathered.get_or_insert_default()
+    }
+
+    /// The runs of events that were gathered.
+    pub fn runs(&self) -> &[Range<usize>] {
+        &self.runs
+    }
+}
+
+/// Runs of consecutive numbers.
+pub(super) fn runs(sorted: &[usize]) -> Vec<Range<usize>> {
+    let mut runs: Vec<Range<usize>> = Vec::new();
+    for &at in sorted {
+        match runs.last_mut() {
+            Some(run) if run.end == at => run.end = at + 1,
+            _ => runs.push(at..at + 1),
+        }
+    }
+    runs
+}

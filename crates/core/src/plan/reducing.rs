@@ -1,0 +1,160 @@
+//! Running the pipeline of reducers over the middle.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use rustc_hash::FxHashMap;
+
+use super::limits::Scale;
+use super::request::Plan;
+use crate::fold::Pruned;
+use crate::layout::Layout;
+use crate::log::{Event, Log};
+use crate::policy::{Cover, Policy, Reads, ReducerName};
+use crate::reduce::{Budget, Carried, Change, Edited, Middle, State, reducer};
+use crate::tools::ToolTable;
+use crate::unit::Unit;
+use crate::view::Origin;
+
+/// The edits of the middle, by event.
+pub(super) type Edits = FxHashMap<usize, Vec<(usize, Edited)>>;
+
+/// What the middle may cost after the fold.
+#[derive(Clone, Copy)]
+pub(super) struct Room {
+    /// Target minus head and tail.
+    pub spare: u64,
+    /// Where reducers alone come below this, no recap is made. More than `spare` where a person
+    /// asked for less than the policy's target.
+    pub enough: u64,
+    /// The recap's cap.
+    pub cap: u64,
+}
+
+/// What the pipeline left.
+pub(super) struct Reduced {
+    /// First event of the middle that no recap covers.
+    pub keep_from: usize,
+    /// The edits, also of events that are covered.
+    pub edits: Edits,
+}
+
+/// Runs the reducers: each is handed what the one before it left.
+pub(super) fn reduce(
+    request: &Plan<'_>,
+    scale: Scale,
+    layout: &Layout,
+    middle: &[Unit],
+    is_pinned: &impl Fn(&Unit) -> bool,
+    room: Room,
+    tools: &ToolTable,
+) -> Reduced {
+    let policy = request.policy;
+    let log = request.log;
+    let covers = policy.reducers.contains(&ReducerName::Recap);
+    let tiers = request.budget.with_policy(policy).caps(scale.budget);
+    let alone = policy.reducers == [ReducerName::Recap] && tiers.is_empty();
+    if alone && policy.recap.cover == Cover::Middle {
+        return Reduced { keep_from: layout.cover_end, edits: Edits::default() };
+    }
+    let range = layout.middle();
+    let mut editable = vec![false; range.len()];
+    for unit in middle.iter().filter(|unit| !is_pinned(unit)) {
+        editable[unit.events.start - range.start..unit.events.end - range.start].fill(true);
+    }
+    let mut edited = Middle::new(log.events(), range, editable, &**log.counter(), tools);
+    let budget = Budget { tokens: room.spare, enough: room.enough, recap: room.cap, tiers };
+    let mut state = State {
+        policy,
+        tools,
+        units: middle,
+        cover_end: layout.cover_end,
+        after_recap: after_last_recap(log, layout),
+        carried: Carried { covered_to: layout.head_end },
+    };
+    for name in policy.reducers.iter().filter(|name| **name != ReducerName::Recap) {
+        let by_need = name.by_need() && policy.recap.reads == Reads::Log;
+        if !(by_need && edited.tokens() <= room.spare) {
+            state = reducer(*name).reduce(&mut edited, &budget, state);
+        }
+    }
+    crate::reduce::enforce(&mut edited, &budget, &policy.retain.stub);
+    if covers {
+        state = reducer(ReducerName::Recap).reduce(&mut edited, &budget, state);
+    }
+    Reduced { keep_from: state.carried.covered_to, edits: edited.into_edits() }
+}
+
+/// A recap is never left standing beside a new one.
+fn after_last_recap(log: &Log, layout: &Layout) -> usize {
+    let middle = &log.events()[layout.middle()];
+    let last = middle.iter().rposition(|event| event.view.origin == Origin::Recap);
+    last.map_or(layout.head_end, |at| layout.head_end + at + 1)
+}
+
+/// Edits of events that a recap covers, summed up by rule.
+pub(super) fn pruned(edits: &Edits) -> Vec<Pruned> {
+    let mut sums: BTreeMap<(ReducerName, &str), Pruned> = BTreeMap::new();
+    for (_, edited) in edits.values().flatten() {
+        let sum = sums.entry((edited.reducer, edited.reason)).or_insert_with(|| Pruned {
+            reducer: edited.reducer,
+            reason: edited.reason.to_owned(),
+            blocks: 0,
+            tokens_before: 0,
+            tokens_after: 0,
+        });
+        sum.blocks += 1;
+        sum.tokens_before += u64::from(edited.tokens_before);
+        sum.tokens_after += u64::from(edited.tokens_after);
+    }
+    sums.into_values().collect()
+}
+
+/// The events as a recap of `span` reads them by this policy; `None` where it reads the log.
+pub(crate) fn as_read(log: &Log, policy: &Policy, span: Range<usize>) -> Option<Vec<Event>> {
+    if policy.recap.reads == Reads::Log {
+        return None;
+    }
+    let tools = ToolTable::of(&policy.tools);
+    let editable = vec![true; span.len()];
+    let mut middle = Middle::new(log.events(), span.clone(), editable, &**log.counter(), &tools);
+    let mut state = State::alone(policy, &tools);
+    for name in policy.reducers.iter().filter(|name| **name != ReducerName::Recap) {
+        state = reducer(*name).reduce(&mut middle, &Budget::default(), state);
+    }
+    as_reduced(log, &span.collect::<Vec<_>>(), &middle.into_edits())
+}
+
+/// The same for a recap that is computed: of a result that expired there is nothing to tell, and the
+/// words in its place would be told for one.
+pub(super) fn as_told(log: &Log, covered: &[usize], edits: &Edits) -> Option<Vec<Event>> {
+    let mut edits = edits.clone();
+    for (_, edited) in edits.values_mut().flatten() {
+        if edited.reducer == ReducerName::Retain {
+            edited.change = Change::Replace(String::new());
+        }
+    }
+    as_reduced(log, covered, &edits)
+}
+
+/// The events as reducers left them, for whoever reads what is covered; `None` where no covered
+/// event was edited.
+fn as_reduced(log: &Log, covered: &[usize], edits: &Edits) -> Option<Vec<Event>> {
+    let edited: Vec<_> =
+        covered.iter().filter_map(|at| Some((*at, edits.get(at)?.as_slice()))).collect();
+    if edited.is_empty() {
+        return None;
+    }
+    let mut events = log.events().to_vec();
+    for (at, changes) in edited {
+        let event = &mut events[at];
+        let blocks = &event.view.blocks;
+        let changes: Vec<_> =
+            changes.iter().map(|(block, edited)| (&blocks[*block], &edited.change)).collect();
+        event.bytes = crate::edit::apply(&event.bytes, &changes);
+        let origin = event.view.origin;
+        event.view = log.dialect().view(&event.bytes);
+        event.view.origin = origin;
+    }
+    Some(events)
+}

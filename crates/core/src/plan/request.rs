@@ -1,0 +1,70 @@
+//! What to plan for.
+
+use crate::budget::Budget;
+use crate::fold::{Fold, Joining, VerdictRecord};
+use crate::log::Log;
+use crate::meter::Meter;
+use crate::narrate::Narrated;
+use crate::policy::Policy;
+use crate::project::Context;
+use crate::trigger::Cause;
+
+/// What to plan for.
+pub struct Plan<'a> {
+    /// The log.
+    pub log: &'a Log,
+    /// The active fold.
+    pub prior: Option<&'a Fold>,
+    /// The context as it stands, where the caller has it: `project(log, prior)`.
+    pub before: Option<Context>,
+    /// The policy.
+    pub policy: &'a Policy,
+    /// The budget.
+    pub budget: &'a Budget,
+    /// The meter.
+    pub meter: Meter,
+    /// Events that must stay verbatim; each takes its unit with it.
+    pub pins: &'a [u32],
+    /// What a manual compaction asked to keep.
+    pub focus: Option<&'a str>,
+    /// What is to be left, in calibrated tokens, where somebody asked for a size: tail and recap take
+    /// their shares of it, and the recap takes all that is left. The policy's own target else.
+    pub target: Option<u64>,
+    /// Joins the fold to a request.
+    pub joining: Joining,
+    /// Why there should be a fold.
+    pub cause: Cause,
+    /// A narration that a model wrote of the oldest part of the middle.
+    pub narrated: Option<&'a Narrated>,
+    /// What became of the model's replies since the fold before: a record says why it stands
+    /// without a narration.
+    pub verdicts: &'a [VerdictRecord],
+    /// Cover the narrated span and nothing more: the fold that a worker prepares.
+    pub narrated_only: bool,
+    /// A recap that the host wrote: it stands instead of ours.
+    pub recap: Option<&'a str>,
+}
+
+impl<'a> Plan<'a> {
+    /// A plan over a log without folds, narration or pins.
+    #[must_use]
+    pub fn new(log: &'a Log, policy: &'a Policy, budget: &'a Budget, meter: Meter) -> Self {
+        Self {
+            log,
+            prior: None,
+            before: None,
+            policy,
+            budget,
+            meter,
+            pins: &[],
+            focus: None,
+            target: None,
+            joining: Joining::default(),
+            cause: Cause::Check,
+            narrated: None,
+            verdicts: &[],
+            narrated_only: false,
+            recap: None,
+        }
+    }
+}

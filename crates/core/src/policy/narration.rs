@@ -1,0 +1,90 @@
+//! How a model would narrate.
+
+use serde::{Deserialize, Serialize};
+
+use crate::budget::Ratio;
+
+/// How a model would narrate. Data only: the engine asks, a driver calls.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Narration {
+    /// Whether a model is asked at all.
+    pub on: bool,
+    /// The sections asked for, in order.
+    pub sections: Vec<String>,
+    /// How a section is written.
+    pub style: NarrationStyle,
+    /// `strategy` in the record of a narrated fold, where it is not the policy's (Summarizing
+    /// Evicted Turns).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub strategy: Option<String>,
+    /// Words asked for (Summarizing Evicted Turns: 200); with a `share`, the fewest.
+    pub words: Option<u32>,
+    /// Words asked for as a share of the covered tokens: a long span deserves a long narration.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub share: Option<Ratio>,
+    /// The most words that a share may come to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_words: Option<u32>,
+    /// Hard cap of the reply, in tokens (Summarizing Evicted Turns: 512). Without one, it follows
+    /// from the words.
+    pub max_tokens: Option<u32>,
+    /// The cap as a share of the covered tokens, at least `max_tokens` and at most `most_tokens`
+    /// (Hermes Agent: the summary's budget scales with what is summarised).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub token_share: Option<Ratio>,
+    /// The most that `token_share` may come to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub most_tokens: Option<u32>,
+    /// Sampling temperature (Summarizing Evicted Turns: 0.2).
+    pub temperature: Option<Ratio>,
+    /// Timeout, in seconds (Summarizing Evicted Turns: 25).
+    pub timeout_seconds: Option<u32>,
+}
+
+impl Narration {
+    /// Tokens that a word of a narration may take. 22 replies of a strong model took 2.5 a word,
+    /// because paths and names are long; a cap cuts, and what is cut off is refused.
+    const TOKENS_A_WORD: u32 = 3;
+    /// Cap of a reply where the policy has neither a cap nor words (Summarizing Evicted Turns).
+    const MAX_TOKENS: u32 = 512;
+
+    /// The words to ask for, for a span of so many tokens, where the recap has room for so many
+    /// tokens: what finds no room is of no use, however long the span.
+    #[must_use]
+    pub fn words_for(&self, covered: u64, room: Option<u64>) -> Option<u32> {
+        let Some(share) = self.share else { return self.words };
+        let asked = u32::try_from(share.of(covered)).unwrap_or(u32::MAX);
+        let asked = asked.min(self.max_words.unwrap_or(u32::MAX)).max(self.words.unwrap_or(0));
+        let fitting = room.map(|room| room / u64::from(Self::TOKENS_A_WORD));
+        let fitting = fitting.and_then(|words| u32::try_from(words).ok());
+        Some(asked.min(fitting.unwrap_or(u32::MAX)))
+    }
+
+    /// The hard cap of the reply for a span of so many tokens, in tokens.
+    #[must_use]
+    pub fn max_tokens_for(&self, covered: u64, room: Option<u64>) -> u32 {
+        if let Some(share) = self.token_share {
+            let most = u64::from(self.most_tokens.unwrap_or(u32::MAX));
+            let cap = share.of(covered).min(most).min(room.unwrap_or(u64::MAX));
+            let cap = u32::try_from(cap).unwrap_or(u32::MAX);
+            return cap.max(self.max_tokens.unwrap_or(Self::MAX_TOKENS));
+        }
+        let words = self.words_for(covered, room);
+        let cap = words.map(|words| words.saturating_mul(Self::TOKENS_A_WORD));
+        self.max_tokens.or(cap).unwrap_or(Self::MAX_TOKENS)
+    }
+}
+
+/// How a narrated section is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum NarrationStyle {
+    /// `- **Decisions:** …` (Summarizing Evicted Turns).
+    #[default]
+    Bullets,
+    /// `## Active Task` (Hermes Agent).
+    Headings,
+}

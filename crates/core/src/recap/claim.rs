@@ -1,0 +1,274 @@
+//! The pieces of a reply that are judged one by one. A list item is one claim, with the lines
+//! that go on with it; prose, where a whole section may be one line, is taken sentence by
+//! sentence, so that one bad sentence does not cost the section.
+
+use crate::recap::quote;
+use crate::recap::reply::{Line, Section, is_nothing};
+use crate::recap::said::names_user;
+
+/// A piece of a section that is kept or dropped by itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Claim {
+    /// The section, by its place in the request.
+    pub section: usize,
+    /// Indentation and list mark.
+    pub lead: String,
+    /// What it says; lines that go on with it follow after line breaks.
+    pub text: String,
+    /// It goes on in the line of the claim before.
+    pub glued: bool,
+    /// It stands at the start of a line of its own, without a list mark: a chat turn would, too.
+    pub bare: bool,
+    /// It is about the user, by its own words or by those that announce it.
+    pub about_user: bool,
+}
+
+impl Claim {
+    /// The text in one line: a phrase that was broken over lines is one phrase.
+    pub(crate) fn joined(&self) -> String {
+        self.text.lines().map(str::trim).collect::<Vec<_>>().join(" ")
+    }
+
+    /// Whether it is an item of a list.
+    pub(crate) fn is_item(&self) -> bool {
+        !self.lead.trim().is_empty()
+    }
+
+    /// Whether it says nothing: `none`.
+    pub(crate) fn is_nothing(&self) -> bool {
+        is_nothing(&self.text)
+    }
+}
+
+/// The claims of all sections, in order. A line for which `is_apart` holds stands alone, so
+/// that it takes nothing with it when it is dropped.
+pub(crate) fn claims(sections: &[Section], is_apart: impl Fn(&str) -> bool) -> Vec<Claim> {
+    let mut out = Vec::new();
+    for (section, (name, lines)) in sections.iter().enumerate() {
+        let of_user = names_user(name);
+        Reader { section, of_user, announced: None, is_apart: &is_apart }.read(lines, &mut out);
+    }
+    out
+}
+
+/// Reads one section.
+struct Reader<'a> {
+    section: usize,
+    /// The section's name says that it is about the user.
+    of_user: bool,
+    /// A line above ended in a colon and named the user: its indentation, 0 for none.
+    announced: Option<usize>,
+    is_apart: &'a dyn Fn(&str) -> bool,
+}
+
+impl Reader<'_> {
+    fn read(&mut self, lines: &[Line], out: &mut Vec<Claim>) {
+        let mut lines = lines.iter().peekable();
+        while let Some(line) = lines.next() {
+            let (lead, text) = split_lead(&line.text);
+            let mut text = text.to_owned();
+            let bare = !line.named && lead.trim().is_empty();
+            if !(self.is_apart)(&text) {
+                while let Some(next) = lines.next_if(|next| self.goes_on(next, &text)) {
+                    text.push('\n');
+                    text.push_str(&next.text);
+                }
+            }
+            self.line(lead, &text, bare, out);
+        }
+    }
+
+    /// Whether a line goes on with the text before it.
+    fn goes_on(&self, next: &Line, text: &str) -> bool {
+        let (lead, rest) = split_lead(&next.text);
+        let ended = text.trim_end().ends_with(['.', '!', '?', ':', '。', '！', '？']);
+        lead.trim().is_empty() && !ended && !next.named && !(self.is_apart)(rest)
+    }
+
+    fn line(&mut self, lead: &str, text: &str, bare: bool, out: &mut Vec<Claim>) {
+        let is_item = !lead.trim().is_empty();
+        let depth = lead.len() - lead.trim_start().len() + usize::from(is_item);
+        if self.announced.is_some_and(|above| !is_item || depth <= above) {
+            self.announced = None;
+        }
+        let inherited = self.of_user || self.announced.is_some();
+        let pieces = if is_item { vec![text] } else { sentences(text) };
+        let mut before = false;
+        for (n, piece) in pieces.into_iter().enumerate() {
+            let goes_on = n > 0 && before && leans_back(piece);
+            let about_user = inherited || goes_on || names_user(piece);
+            before = about_user;
+            out.push(Claim {
+                section: self.section,
+                lead: lead.to_owned(),
+                text: piece.to_owned(),
+                glued: n > 0,
+                bare: bare && n == 0,
+                about_user,
+            });
+        }
+        if text.trim_end().ends_with([':', '：']) && before {
+            self.announced = Some(if is_item { depth } else { 0 });
+        }
+    }
+}
+
+/// A sentence that goes on about whom the sentence before was about.
+fn leans_back(sentence: &str) -> bool {
+    let start = sentence.trim_start();
+    let word: String = start.chars().take_while(|c| c.is_alphabetic()).collect();
+    quote::ranges(start).first().is_some_and(|range| range.start == 0)
+        || ["he", "she", "they"].contains(&word.to_lowercase().as_str())
+}
+
+/// Indentation with list mark, and the rest.
+fn split_lead(line: &str) -> (&str, &str) {
+    let start = line.len() - line.trim_start().len();
+    let text = &line[start..];
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let mark = ["- ", "* ", "• ", "+ "].iter().find(|mark| text.starts_with(**mark));
+    let number =
+        (1..=3).contains(&digits) && [". ", ") "].iter().any(|m| text[digits..].starts_with(m));
+    let width = match mark {
+        Some(mark) => mark.len(),
+        None if number => digits + 2,
+        None => 0,
+    };
+    line.split_at(start + width)
+}
+
+/// Sentences of a text. A mark inside a quotation, a pair of brackets or a name (`main.rs`) ends
+/// none.
+fn sentences(text: &str) -> Vec<&str> {
+    let quotes = quote::ranges(text);
+    let quoted = |at: usize| quotes.iter().any(|range| range.contains(&at));
+    // `… it works." The next`: the mark stands before the closing one.
+    let ends_one = |at: usize| {
+        let inner =
+            quotes.iter().find(|range| range.end == at).map(|range| quote::inner(text, range));
+        inner.is_some_and(|inner| inner.ends_with(['.', '!', '?']))
+    };
+    let (mut out, mut from, mut open) = (Vec::new(), 0, 0_u32);
+    for (at, c) in text.char_indices().filter(|(at, _)| !quoted(*at)) {
+        let end = at + c.len_utf8();
+        let rest = &text[end..];
+        let begins = rest.trim_start().chars().next().is_some_and(|c| !c.is_lowercase());
+        match c {
+            '(' | '[' => open += 1,
+            ')' | ']' => open = open.saturating_sub(1),
+            '.' | '!' | '?' if open == 0 && rest.starts_with(char::is_whitespace) && begins => {
+                let short = ["e.g.", "i.e.", "vs.", "cf.", "incl.", "No."];
+                if !short.iter().any(|word| text[..end].ends_with(word)) {
+                    out.push(&text[from..end]);
+                    from = end;
+                }
+            }
+            ' ' if open == 0 && begins && ends_one(at) => {
+                out.push(&text[from..at]);
+                from = at;
+            }
+            '。' | '！' | '？' if open == 0 && !rest.is_empty() => {
+                out.push(&text[from..end]);
+                from = end;
+            }
+            _ => {}
+        }
+    }
+    out.push(&text[from..]);
+    out.retain(|piece| !piece.trim().is_empty());
+    out
+}
+
+/// The sections without the claims that fell: `kept` says of each whether it stays.
+pub(crate) fn rebuild(
+    names: &[String],
+    claims: &[Claim],
+    kept: &[bool],
+    harmless: impl Fn(&str) -> String,
+) -> Vec<(String, String)> {
+    let mut lines: Vec<Vec<String>> = vec![Vec::new(); names.len()];
+    let mut open = false;
+    for (claim, kept) in claims.iter().zip(kept) {
+        open &= claim.glued;
+        let Some(section) = lines.get_mut(claim.section).filter(|_| *kept) else { continue };
+        match section.last_mut().filter(|_| open) {
+            Some(line) => {
+                line.push(' ');
+                line.push_str(claim.text.trim());
+            }
+            None => section.push(format!("{}{}", claim.lead, claim.text.trim())),
+        }
+        open = true;
+    }
+    let body = |lines: &Vec<String>| {
+        let lines = lines.iter().flat_map(|line| line.lines());
+        lines.map(&harmless).collect::<Vec<_>>().join("\n")
+    };
+    names.iter().cloned().zip(lines.iter().map(body)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(lines: &[&str], named: bool) -> Vec<Claim> {
+        let line =
+            |(at, text): (usize, &&str)| Line { text: (*text).to_owned(), named: named && at == 0 };
+        let lines = lines.iter().enumerate().map(line).collect();
+        claims(&[("Facts".to_owned(), lines)], |line| line.starts_with('['))
+    }
+
+    fn texts(lines: &[&str]) -> Vec<String> {
+        of(lines, true).into_iter().map(|claim| claim.text.trim().to_owned()).collect()
+    }
+
+    #[test]
+    fn items_are_whole_and_prose_is_taken_sentence_by_sentence() {
+        let prose = "One in main.rs. Two (see a. B) holds. `x.y()` is i.e. \"Three. Four.\" here. \
+                     \"Five!\" Six.";
+        assert_eq!(
+            texts(&[prose]),
+            [
+                "One in main.rs.",
+                "Two (see a. B) holds.",
+                "`x.y()` is i.e. \"Three. Four.\" here.",
+                "\"Five!\"",
+                "Six."
+            ]
+        );
+        assert_eq!(
+            texts(&["- One. Two.", "  goes on.", "- Three."]),
+            ["One. Two.", "goes on.", "Three."]
+        );
+        assert_eq!(
+            texts(&["ignore all", "  previous", "[x]", "rules"]),
+            ["ignore all\n  previous", "[x]", "rules"]
+        );
+    }
+
+    #[test]
+    fn who_is_spoken_of_is_handed_on() {
+        let about = |lines: &[&str]| -> Vec<bool> {
+            of(lines, false).iter().map(|claim| claim.about_user).collect()
+        };
+        assert_eq!(
+            about(&["The user asked. They said \"a\". It works. \"b\"."]),
+            [true, true, false, false]
+        );
+        assert_eq!(
+            about(&["- The user wrote:", "  - \"a\"", "  - \"b\"", "- \"c\""]),
+            [true, true, true, false]
+        );
+        assert_eq!(about(&["The user:", "- \"a\".", "It ran."]), [true, true, false]);
+    }
+
+    #[test]
+    fn what_is_left_is_put_together_again() {
+        let all = of(&["One. Two. Three.", "- Four", "  more", "- Five"], true);
+        let back =
+            |kept: &[bool]| rebuild(&["Facts".to_owned()], &all, kept, str::to_owned).remove(0).1;
+        assert_eq!(back(&[true; 5]), "One. Two. Three.\n- Four\n  more\n- Five");
+        assert_eq!(back(&[false, true, true, false, true]), "Two. Three.\n- Five");
+        assert_eq!(back(&[true, false, true, true, false]), "One. Three.\n- Four\n  more");
+    }
+}

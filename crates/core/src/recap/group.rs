@@ -1,0 +1,103 @@
+//! Statements as they are told: what belongs together is one, and paths are short.
+
+use rustc_hash::FxHashMap;
+
+use crate::recap::checks::covers;
+use crate::recap::gather::Gathered;
+use crate::recap::statement::{Kind, Statement};
+
+/// A statement, and how many it was made of.
+pub(super) struct Grouped {
+    pub statement: Statement,
+    pub count: u32,
+}
+
+/// Statements between two changes of one file that still belong together.
+const NEAR: usize = 4;
+/// Most parts of a group.
+const PARTS: usize = 60;
+
+/// The statements that tell something. Changes of one file in one turn are told together; paths are
+/// told without `root`, but for what the user wrote.
+pub(super) fn group(
+    gathered: &Gathered,
+    later: Option<&Gathered>,
+    root: Option<&str>,
+) -> Vec<Grouped> {
+    let mut told: Vec<Grouped> = Vec::new();
+    // The newest change of each file in this turn, by what it says of the file.
+    let mut changed: FxHashMap<String, usize> = FxHashMap::default();
+    let mut statements: Vec<&Statement> =
+        gathered.statements.iter().filter(|statement| statement.tells()).collect();
+    // An earlier recap tells them by section.
+    statements.sort_by_key(|statement| statement.message);
+    for statement in statements {
+        let mut statement = statement.clone();
+        if statement.kind == Kind::Failed {
+            tell_success(&mut statement, gathered, later);
+        }
+        if statement.kind == Kind::Asked {
+            changed.clear();
+        } else if let Some(root) = root {
+            shorten_paths(&mut statement, root);
+        }
+        if statement.kind == Kind::Changed && statement.lead.ends_with(':') {
+            let key = statement.lead.clone();
+            let known = changed.get(&key).copied().filter(|at| told.len() - at <= NEAR);
+            if let Some(known) = known.and_then(|at| told.get_mut(at)) {
+                known.count += 1;
+                known.statement.parts.extend(statement.parts);
+                known.statement.parts.truncate(PARTS);
+                let path = key.trim_end_matches(':');
+                known.statement.lead =
+                    format!("{path} ({} edits to @{}):", known.count, statement.message);
+                continue;
+            }
+            changed.insert(key, told.len());
+        }
+        told.push(Grouped { statement, count: 1 });
+    }
+    told
+}
+
+/// What failed and passed later says so, and weighs half.
+fn tell_success(statement: &mut Statement, gathered: &Gathered, later: Option<&Gathered>) {
+    let checks = gathered.checks.iter().chain(later.into_iter().flat_map(|later| &later.checks));
+    let told = statement.lead.split(LATER).next().unwrap_or_default();
+    let command = told.trim_end_matches(':').trim_matches('`').to_owned();
+    let passed = checks
+        .filter(|check| check.passed && check.message > statement.message)
+        .filter(|check| covers(&check.command, &command));
+    if let Some(message) = passed.map(|check| check.message).min() {
+        statement.lead = format!("`{command}`{LATER}{message}):");
+        statement.parts.iter_mut().for_each(|part| part.weight /= 2);
+    }
+}
+
+/// Says that a command passed later.
+const LATER: &str = " (ok at @";
+
+/// The folder that most of the files with an absolute path are in, with its last `/`.
+pub(super) fn common_root(gathered: &Gathered) -> Option<String> {
+    let absolute = || gathered.files.keys().filter(|path| path.starts_with('/'));
+    let count = absolute().count();
+    let mut holds: FxHashMap<&str, usize> = FxHashMap::default();
+    for path in absolute() {
+        // `/home/` alone says nothing.
+        for (at, _) in path.match_indices('/').skip(2) {
+            *holds.entry(&path[..=at]).or_default() += 1;
+        }
+    }
+    let most = holds.into_iter().filter(|(_, held)| *held > 1 && held * 4 >= count * 3);
+    most.map(|(root, _)| root).max_by_key(|root| (root.len(), *root)).map(str::to_owned)
+}
+
+fn shorten_paths(statement: &mut Statement, root: &str) {
+    let replace = |text: &mut String| {
+        if text.contains(root) {
+            *text = text.replace(root, "");
+        }
+    };
+    replace(&mut statement.lead);
+    statement.parts.iter_mut().for_each(|part| replace(&mut part.text));
+}

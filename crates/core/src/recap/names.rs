@@ -1,0 +1,221 @@
+//! Names that a narration uses and no event has.
+//!
+//! A name is grounded when its parts are: `fields.py:308`, `docs/refactor.md#WP7`,
+//! `Session.append` and a path that is relative to another one are put together by whoever writes,
+//! of parts that were read. Numbers are not judged, nor what is shorter than three letters. What a
+//! writer copies and never spells anew (`snake_case`) is one part.
+
+use std::borrow::Cow;
+
+use aho_corasick::{AhoCorasick, MatchKind};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::ids::identifiers;
+use crate::log::Log;
+use crate::narrate::SummaryRequest;
+use crate::recap::ordinary::is_ordinary;
+use crate::view::{BlockKind, TextRef};
+
+/// A part below this is an ending or an article, and says nothing.
+const MIN_PART: usize = 3;
+/// Hex digits from which on the start of a hash stands for the hash.
+const SHORT_HASH: usize = 7;
+
+/// The names of each text that no event up to `end` has. What the earlier narration, the focus
+/// and the date name counts, too.
+pub(crate) fn invented<'a>(
+    log: &Log,
+    end: usize,
+    request: &SummaryRequest,
+    texts: &'a [String],
+) -> Vec<Vec<&'a str>> {
+    let mut search = Search::new(texts.iter().flat_map(|text| identifiers(text)).flat_map(parts));
+    search.look_through(log, end, request);
+    let is_new = |id: &&str| !parts(id).all(|part| search.has(part));
+    texts.iter().map(|text| identifiers(text).filter(is_new).collect()).collect()
+}
+
+/// The parts of a name that have to stand somewhere.
+fn parts(id: &str) -> impl Iterator<Item = &str> {
+    let id = if is_choice(id) { "" } else { id };
+    let words = id.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
+    words.filter(|part| part.len() >= MIN_PART && !is_number(part) && !is_ordinary(part))
+}
+
+/// Two plain words that are one or the other, and no path: `read/write`.
+fn is_choice(id: &str) -> bool {
+    let mut words = id.split('/');
+    let is_plain = |word: &str| word.bytes().all(|b| b.is_ascii_lowercase());
+    id.contains('/') && words.clone().count() == 2 && words.all(is_plain)
+}
+
+/// Digits, also with a unit or a version mark: `200ms`, `v2`, `x86`, `0x1f`.
+fn is_number(part: &str) -> bool {
+    let bare = part.strip_prefix(['v', 'x', 'V']).unwrap_or(part).trim_matches('_');
+    let digits = bare.trim_end_matches(|c: char| c.is_ascii_lowercase());
+    let unit = bare.len() - digits.len();
+    !digits.is_empty() && unit <= 3 && digits.bytes().all(|b| b.is_ascii_digit() || b == b'_')
+}
+
+/// Other spellings of a part, where it stands nowhere: all words of one of these have to.
+fn spellings(part: &str) -> Vec<Vec<&str>> {
+    let mut out = vec![vec![part]];
+    if let Some(one) = part.strip_suffix('s').filter(|one| one.len() >= MIN_PART) {
+        out.push(vec![one]);
+    }
+    let humps = humps(part);
+    if humps.len() > 1 && humps.iter().all(|hump| hump.len() >= 2) {
+        out.push(humps);
+    }
+    out
+}
+
+/// `WebWorker` as `Web` and `Worker`; letters only.
+fn humps(part: &str) -> Vec<&str> {
+    if !part.bytes().all(|b| b.is_ascii_alphabetic()) {
+        return Vec::new();
+    }
+    let bytes = part.as_bytes();
+    let (mut out, mut from) = (Vec::new(), 0);
+    for at in 1..bytes.len() {
+        let next_is_low = bytes.get(at + 1).is_some_and(u8::is_ascii_lowercase);
+        if bytes[at].is_ascii_uppercase() && (bytes[at - 1].is_ascii_lowercase() || next_is_low) {
+            out.push(&part[from..at]);
+            from = at;
+        }
+    }
+    out.push(&part[from..]);
+    out
+}
+
+/// Looks for all words at once.
+struct Search<'a> {
+    words: Vec<&'a str>,
+    spellings: FxHashMap<&'a str, Vec<Vec<&'a str>>>,
+    found: FxHashSet<&'a str>,
+    automaton: Option<AhoCorasick>,
+}
+
+impl<'a> Search<'a> {
+    fn new(parts: impl Iterator<Item = &'a str>) -> Self {
+        let spellings: FxHashMap<_, _> = parts.map(|part| (part, spellings(part))).collect();
+        let mut words: Vec<&str> = spellings.values().flatten().flatten().copied().collect();
+        words.sort_unstable();
+        words.dedup();
+        let automaton = AhoCorasick::builder()
+            .match_kind(MatchKind::Standard)
+            .ascii_case_insensitive(true)
+            .build(&words)
+            .ok();
+        Self { words, spellings, found: FxHashSet::default(), automaton }
+    }
+
+    fn look_through(&mut self, log: &Log, end: usize, request: &SummaryRequest) {
+        for known in [&request.previous, &request.focus, &request.today].into_iter().flatten() {
+            self.look_in(known);
+        }
+        let mut scratch = String::new();
+        for event in log.events().iter().take(end) {
+            for block in &event.view.blocks {
+                self.look_in(block.plain_with(&event.bytes, &mut scratch));
+                if let BlockKind::Call { name: Some(name), .. }
+                | BlockKind::Result { name: Some(name), .. } = &block.kind
+                {
+                    self.look_in(&name.decode(&event.bytes));
+                }
+            }
+        }
+        // What no block holds may stand in the message itself: call ids, file names of media.
+        for event in log.events().iter().take(end) {
+            if self.is_done() {
+                return;
+            }
+            self.look_in(&raw(&event.bytes));
+        }
+    }
+
+    fn look_in(&mut self, text: &str) {
+        let Some(automaton) = self.automaton.as_ref().filter(|_| !self.is_done()) else { return };
+        for hit in automaton.find_overlapping_iter(text) {
+            let word = self.words[hit.pattern().as_usize()];
+            if !self.found.contains(word) && stands_alone(text, word, hit.start(), hit.end()) {
+                self.found.insert(word);
+            }
+        }
+    }
+
+    fn has(&self, part: &str) -> bool {
+        let all = |words: &Vec<&str>| words.iter().all(|word| self.found.contains(word));
+        self.spellings.get(part).is_some_and(|spellings| spellings.iter().any(all))
+    }
+
+    fn is_done(&self) -> bool {
+        self.found.len() == self.words.len()
+    }
+}
+
+fn raw(bytes: &[u8]) -> Cow<'_, str> {
+    let all = crate::view::ByteRange::new(0, bytes.len());
+    TextRef::raw(all).decode(bytes)
+}
+
+fn stands_alone(text: &str, word: &str, start: usize, end: usize) -> bool {
+    let bytes = text.as_bytes();
+    let inside = |b: &u8| b.is_ascii_alphanumeric() || *b == b'_';
+    let before = start.checked_sub(1).and_then(|at| bytes.get(at)).is_some_and(inside);
+    // In raw JSON an escaped line break may stand before the name.
+    let escaped = start >= 2 && bytes[start - 2] == b'\\';
+    let starts_one = is_short_hash(word) && bytes.get(end).is_some_and(u8::is_ascii_hexdigit);
+    (!before || escaped) && (starts_one || !bytes.get(end).is_some_and(inside))
+}
+
+fn is_short_hash(word: &str) -> bool {
+    word.len() >= SHORT_HASH
+        && word.bytes().all(|b| b.is_ascii_hexdigit())
+        && word.bytes().any(|b| b.is_ascii_digit())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_as_good_as_its_parts() {
+        let read = "def append(self) in class Session; src/core/fields.py, line 308: commit \
+                    17015f9ab3c4d5; docs/refactor.md has WP7; a web worker; README.md";
+        let texts = [
+            "fields.py:308 Session.append docs/refactor.md#WP7 core/fields.py src/…/fields.py:12",
+            "17015f9 WebWorker READMEs src/{core,docs}/refactor.md append() v2.1.0 200ms 196-223",
+            "and/or read/write 2026-11-22 append(self) Session<Worker> 0.7.1 #30323",
+            "fields.rs:308 ghost.py src/core/phantom_fields.py Session.prepend 99915f9",
+        ]
+        .map(str::to_owned);
+        let mut search = Search::new(texts.iter().flat_map(|t| identifiers(t)).flat_map(parts));
+        search.look_in(read);
+        let new = |text: &String| -> Vec<String> {
+            let is_new = |id: &&str| !parts(id).all(|part| search.has(part));
+            identifiers(text).filter(is_new).map(str::to_owned).collect()
+        };
+        for text in &texts[..3] {
+            assert_eq!(new(text), Vec::<String>::new(), "{text}");
+        }
+        let wanted = ["ghost.py", "src/core/phantom_fields.py", "Session.prepend", "99915f9"];
+        assert_eq!(new(&texts[3]), wanted, "endings of two letters are not judged");
+    }
+
+    #[test]
+    fn numbers_are_no_names() {
+        for (part, number) in [
+            ("308", true),
+            ("v2", true),
+            ("200ms", true),
+            ("x86", true),
+            ("a1b2", false),
+            ("WP7", false),
+        ] {
+            assert_eq!(is_number(part), number, "{part}");
+        }
+        assert_eq!(humps("getHTTPResponse"), ["get", "HTTP", "Response"]);
+        assert!(humps("a_b").is_empty());
+    }
+}

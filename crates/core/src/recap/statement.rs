@@ -1,0 +1,260 @@
+//! Statements: what one message said or did, in parts that can be left out one by one.
+//!
+//! A statement is a line of a recap. How long the line may be is decided when the recap is
+//! composed; a statement then keeps its most telling parts, in order, and never half a sentence
+//! where a whole one fits.
+
+use crate::reduce::shorten;
+
+/// What a statement is about. The word in front of a line tells it, so that a recap can be read
+/// back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// What the user wrote.
+    Asked,
+    /// What the assistant wrote, and a call follows.
+    Said,
+    /// What the assistant wrote at the end of a turn: its answer.
+    Concluded,
+    /// A change of a file.
+    Changed,
+    /// A command and what came of it.
+    Ran,
+    /// What a look-up showed, as far as later messages use it.
+    Found,
+    /// A call that failed.
+    Failed,
+    /// A call that the user rejected.
+    Rejected,
+    /// A call that was interrupted.
+    Stopped,
+}
+
+impl Kind {
+    /// The word in front of the line, where there is one.
+    #[must_use]
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Asked => "user: ",
+            Self::Said => "",
+            Self::Concluded => "answer: ",
+            Self::Changed => "changed ",
+            Self::Ran => "ran ",
+            Self::Found => "saw ",
+            Self::Failed => "failed ",
+            Self::Rejected => "rejected by the user ",
+            Self::Stopped => "interrupted ",
+        }
+    }
+
+    /// The kind of a line, and the line without the word in front.
+    #[must_use]
+    pub fn of_line(line: &str) -> (Self, &str) {
+        const LABELLED: [Kind; 8] = [
+            Kind::Asked,
+            Kind::Concluded,
+            Kind::Changed,
+            Kind::Ran,
+            Kind::Found,
+            Kind::Failed,
+            Kind::Rejected,
+            Kind::Stopped,
+        ];
+        let of = |kind: &Kind| Some((*kind, line.strip_prefix(kind.label())?));
+        LABELLED.iter().find_map(of).unwrap_or((Self::Said, line))
+    }
+
+    /// Whether its parts are sentences.
+    fn is_prose(self) -> bool {
+        !matches!(self, Self::Changed | Self::Found | Self::Ran)
+    }
+
+    /// What stands between two parts.
+    fn separator(self) -> &'static str {
+        match self {
+            Self::Asked | Self::Said | Self::Concluded => " ",
+            _ => " / ",
+        }
+    }
+}
+
+/// A sentence, a line of code, a line of a result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// One line.
+    pub text: String,
+    /// How much it tells, 100 for an ordinary sentence.
+    pub weight: u32,
+}
+
+impl Part {
+    /// A part on one line.
+    #[must_use]
+    pub fn new(text: &str, weight: u32) -> Self {
+        Self { text: shorten(text, PART_CHARS), weight }
+    }
+}
+
+/// What one message said or did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Statement {
+    /// Number of the message, as recall takes it.
+    pub message: u32,
+    /// What it is about.
+    pub kind: Kind,
+    /// Stands before the parts always: the file of a change, the command of a run. May be empty.
+    pub lead: String,
+    /// What it says, in order.
+    pub parts: Vec<Part>,
+    /// How often it was said or done.
+    pub times: u32,
+}
+
+/// Longest part, in characters.
+pub(super) const PART_CHARS: usize = 360;
+/// Stands for parts that are left out.
+const GAP: &str = "…";
+
+impl Statement {
+    /// A statement of its parts.
+    #[must_use]
+    pub fn new(message: u32, kind: Kind, lead: String, parts: Vec<Part>) -> Self {
+        Self { message, kind, lead, parts, times: 1 }
+    }
+
+    /// Whether it tells anything: what a look-up showed tells as far as it was used.
+    #[must_use]
+    pub fn tells(&self) -> bool {
+        self.kind != Kind::Found || self.parts.iter().any(|part| part.weight >= USED)
+    }
+
+    /// Characters of the whole.
+    #[must_use]
+    pub fn chars(&self) -> usize {
+        let parts = self.parts.iter().map(|part| part.text.chars().count() + 1);
+        self.lead.chars().count() + parts.sum::<usize>()
+    }
+
+    /// The statement on one line of about `max` characters: its lead, and the most telling parts
+    /// that fit, in order. `None` where what fits says nothing.
+    #[must_use]
+    pub fn fit(&self, max: usize) -> Option<String> {
+        let lead = self.lead.chars().count();
+        let times = if self.times > 1 { format!(" ({} times)", self.times) } else { String::new() };
+        let Some(room) = max.checked_sub(lead + times.len()) else {
+            // That a file was changed is worth a line without saying how.
+            let bare = self.kind == Kind::Changed && max * 2 > lead;
+            return bare.then(|| self.lead.trim_end_matches(':').to_owned() + &times);
+        };
+        let chosen = self.choose(room);
+        let mut out = self.lead.clone();
+        if chosen.is_empty() && !self.parts.is_empty() {
+            // Nothing whole fits: the start of the best sentence, where that is still worth reading.
+            match self.parts.iter().max_by_key(|part| part.weight) {
+                Some(best) if room >= LEAST && self.kind.is_prose() => {
+                    push(&mut out, &shorten(&best.text, room), " ");
+                }
+                _ if self.kind == Kind::Changed => {}
+                _ => return None,
+            }
+        }
+        if chosen.is_empty() && out == self.lead {
+            // Nothing follows it.
+            out.truncate(out.trim_end_matches(':').len());
+        }
+        let mut last = None;
+        for at in chosen {
+            let gap = last.map_or(at > 0, |last: usize| at - last > 1);
+            if gap {
+                push(&mut out, GAP, " ");
+            }
+            let joint = if last.is_none() || gap { " " } else { self.kind.separator() };
+            push(&mut out, &self.parts[at].text, joint);
+            last = Some(at);
+        }
+        Some(out + &times)
+    }
+
+    /// The parts that fit, best first taken, in order. What tells little by itself stays only where
+    /// all that tells more does.
+    fn choose(&self, mut room: usize) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..self.parts.len()).collect();
+        // Of equal parts the later one is the conclusion.
+        order.sort_by_key(|at| (std::cmp::Reverse(self.parts[*at].weight), std::cmp::Reverse(*at)));
+        let mut chosen = Vec::new();
+        let mut missing = 0;
+        for at in order {
+            let (weight, cost) = (self.parts[at].weight, self.parts[at].text.chars().count() + 2);
+            let told = self.kind != Kind::Found || weight >= USED;
+            if !told || weight * 10 < missing * 6 {
+                break;
+            }
+            if cost <= room + 2 {
+                room = room.saturating_sub(cost);
+                chosen.push(at);
+            } else {
+                missing = missing.max(weight);
+            }
+        }
+        chosen.sort_unstable();
+        chosen
+    }
+}
+
+/// What a piece of a result weighs at least to be told: one use in words, or two in calls.
+const USED: u32 = 20;
+/// Characters below which the start of a sentence says nothing.
+const LEAST: usize = 48;
+
+fn push(out: &mut String, text: &str, separator: &str) {
+    if text == GAP && out.ends_with(GAP) {
+        return;
+    }
+    if !out.is_empty() && !out.ends_with(' ') {
+        out.push_str(separator);
+    }
+    out.push_str(text);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn statement(parts: &[(&str, u32)]) -> Statement {
+        let parts = parts.iter().map(|(text, weight)| Part::new(text, *weight)).collect();
+        Statement::new(7, Kind::Said, String::new(), parts)
+    }
+
+    #[test]
+    fn a_lead_that_announces_nothing_has_no_colon() {
+        let ran = |parts: Vec<Part>| Statement::new(7, Kind::Ran, "`pytest -q`:".to_owned(), parts);
+        assert_eq!(ran(Vec::new()).fit(99).as_deref(), Some("`pytest -q`"));
+        let told = ran(vec![Part::new("213 passed", 100)]);
+        assert_eq!(told.fit(99).as_deref(), Some("`pytest -q`: 213 passed"));
+    }
+
+    #[test]
+    fn the_most_telling_parts_stay_in_order() {
+        let all = statement(&[("First one.", 100), ("Filler.", 10), ("The cause is X.", 150)]);
+        assert_eq!(all.fit(99).as_deref(), Some("First one. Filler. The cause is X."));
+        assert_eq!(all.fit(28).as_deref(), Some("First one. … The cause is X."));
+        assert_eq!(all.fit(16).as_deref(), Some("… The cause is X."));
+        assert_eq!(all.fit(5), None);
+    }
+
+    #[test]
+    fn a_sentence_is_cut_only_where_nothing_whole_fits() {
+        let long = "word ".repeat(40);
+        let all = statement(&[(&long, 100), ("Short.", 70), ("Hm.", 20)]);
+        assert_eq!(all.fit(60).as_deref(), Some("… Short."));
+        assert!(statement(&[(&long, 100)]).fit(60).unwrap().ends_with('…'));
+    }
+
+    #[test]
+    fn the_kind_is_read_back_from_the_line() {
+        for kind in [Kind::Asked, Kind::Concluded, Kind::Changed, Kind::Failed, Kind::Said] {
+            let line = format!("{}a b", kind.label());
+            assert_eq!(Kind::of_line(&line), (kind, "a b"));
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! A text as a reader sees it, and the tokens in it that mean something to a reader.
+
+use std::borrow::Cow;
+
+/// What opens a fence line of a prompt.
+pub(crate) const FENCE_OPEN: &str = "<<data:";
+
+/// What opens the line that ends a fence.
+pub(crate) const FENCE_CLOSE: &str = "<<end:";
+
+/// Openings of template tokens, markers and fences, beside the tags and markers of
+/// `escape::neutralise`. The first character of each is replaced.
+const TOKENS: &[&str] = &[
+    FENCE_OPEN,
+    FENCE_CLOSE,
+    "<s>",
+    "</s>",
+    "<<sys>>",
+    "<</sys>>",
+    "<bos>",
+    "<eos>",
+    "<start_of_turn>",
+    "<end_of_turn>",
+    "<function=",
+    "</function>",
+    "<developer>",
+    "</developer>",
+    "[tool_calls]",
+    "[available_tools]",
+    "[tool_results]",
+    "[system_prompt]",
+    "[/system_prompt]",
+    "[system message",
+    "[result expired]",
+    "[cleared for context",
+    "[note: some earlier",
+    "[image elided",
+];
+
+/// The text as a reader sees it: without characters that are not seen, with one kind of line
+/// break, and with full-width letters, digits and brackets in their usual form, so that nobody
+/// hides a token in look-alikes. Punctuation of Chinese and Japanese prose stays. Letters of other
+/// scripts that look Latin are not touched: they make no token.
+pub(crate) fn visible(text: &str) -> Cow<'_, str> {
+    if text.is_ascii() && text.bytes().all(|b| b >= 0x20 || b == b'\n' || b == b'\t') {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut chars = text.chars().peekable();
+    let mut before = '\0';
+    while let Some(c) = chars.next() {
+        match c {
+            '\r' if chars.peek() == Some(&'\n') => {}
+            '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}' => out.push('\n'),
+            // Joiners shape emoji and several scripts; beside a Latin letter they only hide.
+            '\u{200c}' | '\u{200d}' | '\u{fe0f}' => {
+                if !before.is_ascii() && chars.peek().is_some_and(|next| !next.is_ascii()) {
+                    out.push(c);
+                }
+                continue;
+            }
+            c if is_unseen(c) => continue,
+            c => out.push(usual(c)),
+        }
+        before = c;
+    }
+    Cow::Owned(out)
+}
+
+fn is_unseen(c: char) -> bool {
+    matches!(c,
+        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
+        | '\u{180b}'..='\u{180e}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fe00}'..='\u{fe0e}' | '\u{fff9}'..='\u{fffb}'
+        | '\u{e0000}'..='\u{e0fff}')
+}
+
+fn usual(c: char) -> char {
+    match c {
+        '０'..='９'
+        | 'Ａ'..='Ｚ'
+        | 'ａ'..='ｚ'
+        | '＃'
+        | '／'
+        | '＜'
+        | '＞'
+        | '［'
+        | '］'
+        | '＿'
+        | '｜' => char::from_u32(c as u32 - 0xfee0).unwrap_or(c),
+        '﹤' => '<',
+        '﹥' => '>',
+        '\u{a0}' | '\u{3000}' | '\u{2000}'..='\u{200a}' | '\u{202f}' => ' ',
+        c => c,
+    }
+}
+
+/// Whether one of [`TOKENS`] starts here, or a template token in the brackets of any script:
+/// `<|im_start|>`, `<｜User｜>`.
+pub(crate) fn opens_token(text: &str) -> bool {
+    text.starts_with("<|")
+        || text.starts_with("<｜")
+        || TOKENS.iter().any(|token| starts(text, token))
+}
+
+/// Where the first token of [`TOKENS`] stands.
+pub(crate) fn token(text: &str) -> Option<usize> {
+    let opens = text.bytes().enumerate().filter(|(_, b)| matches!(b, b'<' | b'['));
+    opens.map(|(at, _)| at).find(|at| opens_token(&text[*at..]))
+}
+
+/// Whether `text` starts with `start`, in any case of ASCII letters.
+pub(crate) fn starts(text: &str, start: &str) -> bool {
+    text.get(..start.len()).is_some_and(|head| head.eq_ignore_ascii_case(start))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_begins_with_a_bracket() {
+        assert!(TOKENS.iter().all(|token| token.starts_with(['<', '['])));
+    }
+
+    #[test]
+    fn prose_in_other_scripts_stays() {
+        let text = "请修复，谢谢！👩\u{200d}👩\u{200d}👧 می\u{200c}خواهم a < b";
+        assert_eq!(visible(text), text);
+    }
+}

@@ -1,0 +1,52 @@
+//! Names that a fold lost and the conversation used again: whether what left was needed.
+
+use rustc_hash::FxHashSet;
+use serde::Serialize;
+
+use crate::fold::{Fold, IdList};
+use crate::ids::identifiers;
+use crate::log::{Event, Log};
+use crate::view::Role;
+
+/// A lost name that came up again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Reference {
+    /// The name.
+    pub name: String,
+    /// The first event after the fold in which the user or the assistant used it.
+    pub seq: u32,
+}
+
+impl Fold {
+    /// Names of [`Fold::lost_ids`] that the user or the assistant used in `later` events, in the order
+    /// in which they came up. A result that happens to show one does not count.
+    #[must_use]
+    pub fn references<'a>(&self, later: impl IntoIterator<Item = &'a Event>) -> Vec<Reference> {
+        let mut lost: FxHashSet<&str> = self.lost_ids.first.iter().map(String::as_str).collect();
+        let mut found = Vec::new();
+        for event in later {
+            let asks = matches!(event.view.role, Role::User | Role::Assistant);
+            if lost.is_empty() || !asks || event.seq < self.accounts.events {
+                continue;
+            }
+            for block in event.view.blocks.iter().filter(|b| !b.is_result() && !b.is_reasoning()) {
+                for name in identifiers(&block.plain(&event.bytes)) {
+                    if lost.remove(name) {
+                        found.push(Reference { name: name.to_owned(), seq: event.seq });
+                    }
+                }
+            }
+        }
+        found
+    }
+
+    /// The record with [`Fold::referenced_later`] filled from what the log says now. The fold's
+    /// identity does not depend on it.
+    #[must_use]
+    pub fn with_references(&self, log: &Log) -> Self {
+        let from = (self.accounts.events as usize).min(log.len());
+        let found = self.references(&log.events()[from..]);
+        let names = IdList::of(found.iter().map(|found| found.name.as_str()), 0);
+        Self { referenced_later: Some(names), ..self.clone() }
+    }
+}

@@ -1,0 +1,321 @@
+//! Repairs: what a provider would reject in the log itself, made valid by extra pieces and
+//! recorded edits. One state machine, fed piece by piece, so that a context which grows and one
+//! which is built from scratch are the same.
+
+mod twins;
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use crate::counter::Counter;
+use crate::dialect::Dialect;
+use crate::edit::{self, Change};
+use crate::measure::measure;
+pub use crate::piece::Repair;
+use crate::piece::{Fate, Piece};
+use crate::profile::Profile;
+use crate::repair::twins::Twins;
+use crate::unit::{Call, Pairs};
+use crate::view::{Block, BlockKind, Role, View};
+pub(crate) use twins::{is_given, is_renamed, with_ids};
+
+pub(crate) const NO_RESULT: &str = "[no result was recorded for this call]";
+pub(crate) const EMPTY: &str = "[empty message]";
+pub(crate) const NO_REPLY: &str = "[no reply was recorded]";
+pub(crate) const OPENING: &str = "[start of the conversation]";
+pub(crate) const CONTINUE_USER: &str = "[continue]";
+pub(crate) const CONTINUE_ASSISTANT: &str = "[noted]";
+pub(crate) const NO_REASONING: &str = "[reasoning removed]";
+
+/// Starts the text of a message whose role no provider knows.
+pub const OF_OTHER: &str = "[from another role] ";
+/// Starts the text of a system message that stands where it may not.
+pub const OF_SYSTEM: &str = "[from the system] ";
+/// Starts the text of a result whose call is not there.
+pub const OF_RESULT: &str = "[result of ";
+
+/// The state machine.
+#[derive(Clone)]
+pub(crate) struct Repairer {
+    profile: Profile,
+    dialect: Arc<dyn Dialect>,
+    counter: Arc<dyn Counter>,
+    pairs: Pairs,
+    twins: Twins,
+    /// The last turn that an alternation rule sees: calls and results are invisible to it.
+    visible: Option<Role>,
+    after_tool: bool,
+    /// Who spoke last, whatever the alternation rule makes of it.
+    last: Option<Role>,
+    started: bool,
+    lone_reasoning: bool,
+    /// Bound reasoning of events before this one is void.
+    void: u32,
+}
+
+impl Repairer {
+    /// `void`: bound reasoning of events before this one is void, because of a fold.
+    pub fn new(
+        profile: Profile,
+        dialect: Arc<dyn Dialect>,
+        counter: Arc<dyn Counter>,
+        void: u32,
+    ) -> Self {
+        Self {
+            pairs: Pairs::new(&profile),
+            twins: Twins::new(profile.joins_assistant()),
+            void,
+            profile,
+            dialect,
+            counter,
+            visible: None,
+            after_tool: false,
+            last: None,
+            started: false,
+            lone_reasoning: false,
+        }
+    }
+
+    /// Whether a call waits for its result.
+    pub fn is_open(&self) -> bool {
+        self.pairs.is_open()
+    }
+
+    /// Passes one piece on, with whatever has to stand before it or instead of it.
+    pub fn push(&mut self, piece: Piece, view: &View, out: &mut Vec<Piece>) {
+        let (piece, owned) = self.rewrite(piece, view);
+        let view = owned.as_ref().unwrap_or(view);
+        let (piece, owned) = match self.twins.push(view, &piece.bytes) {
+            Some(bytes) => some(self.rewritten(&piece, bytes, Repair::DuplicateId)),
+            None => (piece, None),
+        };
+        let view = owned.as_ref().unwrap_or(view);
+        let mut paired = self.pairs.push(view, &piece.bytes);
+        let results = view.blocks.iter().filter(|block| block.is_result()).count();
+        let answers = results > paired.orphans.len();
+        if answers && self.profile.whole_turns {
+            paired.unanswered.extend(self.pairs.end_step());
+        }
+        let (piece, owned) = if paired.orphans.is_empty() {
+            (piece, None)
+        } else {
+            let bytes = self.dialect.results_as_text(&piece.bytes, view, &paired.orphans);
+            some(self.rewritten(&piece, bytes, Repair::OrphanResult))
+        };
+        let view = owned.as_ref().unwrap_or(view);
+        let missing = paired.unanswered;
+        if !self.profile.whole_turns {
+            for call in &missing {
+                self.emit_made(self.no_result(call), Repair::UnansweredCall, out);
+            }
+        } else if answers && !missing.is_empty() {
+            let bytes = self.with_results(piece.bytes.clone(), view, &missing);
+            let (piece, view) = self.rewritten(&piece, bytes, Repair::UnansweredCall);
+            return self.emit(piece, &view, out);
+        } else if let Some((last, rest)) = missing.split_last() {
+            let bytes = self.no_result(last);
+            let bytes = self.with_results(bytes.clone(), &self.dialect.view(&bytes), rest);
+            self.emit_made(bytes, Repair::UnansweredCall, out);
+        }
+        self.emit(piece, view, out);
+    }
+
+    /// A result for a call that has none.
+    fn no_result(&self, call: &Call) -> Bytes {
+        self.dialect.made_result(call.bytes(), &call.id(), &call.name(), NO_RESULT)
+    }
+
+    /// The message with a result for each of these calls before all that it holds.
+    fn with_results(&self, message: Bytes, view: &View, missing: &[Call]) -> Bytes {
+        let Some(first) = view.blocks.first().filter(|_| !missing.is_empty()) else {
+            return message;
+        };
+        let (before, rest) = message.split_at(first.outer.start as usize);
+        let mut out = before.to_vec();
+        for call in missing {
+            let made = self.no_result(call);
+            for block in &self.dialect.view(&made).blocks {
+                out.extend_from_slice(block.outer.of(&made));
+                out.push(b',');
+            }
+        }
+        out.extend_from_slice(rest);
+        out.into()
+    }
+
+    fn emit_made(&mut self, bytes: Bytes, why: Repair, out: &mut Vec<Piece>) {
+        let (piece, view) = self.made(bytes, why);
+        self.emit(piece, &view, out);
+    }
+
+    /// Makes the event itself legal: role, content, reasoning.
+    fn rewrite(&self, piece: Piece, view: &View) -> (Piece, Option<View>) {
+        // Items of other kinds are the provider's own; only whole messages have roles.
+        if view.role == Role::Other && !self.profile.has_items {
+            let text = labelled(OF_OTHER, view, &piece.bytes);
+            return some(self.as_message(&piece, Role::User, &text, Repair::UnknownRole));
+        }
+        if view.role.is_system() && self.no_place_for_system() {
+            let text = labelled(OF_SYSTEM, view, &piece.bytes);
+            return some(self.as_message(&piece, Role::User, &text, Repair::SystemInside));
+        }
+        let is_void = piece.seq().is_some_and(|seq| seq < self.void);
+        if self.started && is_void && view.blocks.iter().any(is_bound) {
+            return some(self.without_bound(&piece, view));
+        }
+        if let Some(fixed) = self.without_empties(&piece, view) {
+            return some(fixed);
+        }
+        (piece, None)
+    }
+
+    /// Some providers take system messages at the start alone, some only beside the messages; one that
+    /// merges roles takes one inside only right after the user.
+    fn no_place_for_system(&self) -> bool {
+        (self.started && self.profile.system_leading)
+            || self.profile.whole_turns
+            || (self.profile.merges_roles && matches!(self.last, None | Some(Role::Assistant)))
+    }
+
+    fn without_bound(&self, piece: &Piece, view: &View) -> (Piece, View) {
+        let bound: Vec<_> = view.blocks.iter().filter(|b| is_bound(b)).collect();
+        if bound.len() == view.blocks.len() {
+            return self.as_message(piece, view.role, NO_REASONING, Repair::BoundReasoning);
+        }
+        let changes: Vec<_> = bound.into_iter().map(|block| (block, &Change::Remove)).collect();
+        self.rewritten(piece, edit::apply(&piece.bytes, &changes), Repair::BoundReasoning)
+    }
+
+    fn without_empties(&self, piece: &Piece, view: &View) -> Option<(Piece, View)> {
+        let empty = |block: &&Block| is_empty(block, &piece.bytes);
+        let empties: Vec<&Block> = view.blocks.iter().filter(empty).collect();
+        let nothing = empties.len() == view.blocks.len();
+        // Empty text may be legal; no content at all, or an empty list of parts, is not.
+        let bare = view.blocks.is_empty() && !matches!(view.role, Role::Tool | Role::Other);
+        if nothing && (!self.profile.empty_text || bare) {
+            return Some(self.as_message(piece, view.role, EMPTY, Repair::EmptyMessage));
+        }
+        if empties.is_empty() || self.profile.empty_text {
+            return None;
+        }
+        let change = Change::Replace(EMPTY.to_owned());
+        let changes: Vec<_> = empties.into_iter().map(|block| (block, &change)).collect();
+        Some(self.rewritten(piece, edit::apply(&piece.bytes, &changes), Repair::EmptyMessage))
+    }
+
+    fn emit(&mut self, piece: Piece, view: &View, out: &mut Vec<Piece>) {
+        if self.lone_reasoning && view.role != Role::Assistant {
+            self.bridge(Role::Assistant, NO_REPLY, Repair::LoneReasoning, out);
+        }
+        if !view.role.is_system() {
+            self.bridge_to(view, out);
+            self.started = true;
+        }
+        self.note(view);
+        out.push(piece);
+    }
+
+    /// Puts the bridge before an event that alternation asks for.
+    fn bridge_to(&mut self, view: &View, out: &mut Vec<Piece>) {
+        if !self.started && self.profile.user_first && view.role != Role::User {
+            self.bridge(Role::User, OPENING, Repair::Bridge, out);
+        }
+        // A provider that merges roles takes a system message inside only where the model speaks
+        // next.
+        let after_system = self.last.is_some_and(Role::is_system);
+        if view.role == Role::User && after_system && self.profile.merges_roles {
+            self.bridge(Role::Assistant, CONTINUE_ASSISTANT, Repair::Bridge, out);
+        }
+        let user = view.role == Role::User && !view.has_results();
+        if user && self.after_tool && !self.profile.user_after_tool {
+            self.bridge(Role::Assistant, CONTINUE_ASSISTANT, Repair::Bridge, out);
+        }
+        if !self.profile.alternates {
+            return;
+        }
+        if user && self.visible == Some(Role::User) {
+            self.bridge(Role::Assistant, CONTINUE_ASSISTANT, Repair::Bridge, out);
+        } else if view.role == Role::Assistant
+            && self.visible == Some(Role::Assistant)
+            && !self.after_tool
+        {
+            self.bridge(Role::User, CONTINUE_USER, Repair::Bridge, out);
+        }
+    }
+
+    fn bridge(&mut self, role: Role, text: &str, why: Repair, out: &mut Vec<Piece>) {
+        let (piece, view) = self.made(self.dialect.made_message(role, text), why);
+        self.note(&view);
+        self.started = true;
+        out.push(piece);
+    }
+
+    /// Remembers what the next event has to fit to.
+    fn note(&mut self, view: &View) {
+        self.after_tool = view.has_results();
+        self.last = Some(view.role);
+        self.lone_reasoning = !view.blocks.is_empty()
+            && self.profile.has_items
+            && view.blocks.iter().all(|b| matches!(b.kind, BlockKind::Reasoning { .. }));
+        match view.role {
+            Role::User if !view.has_results() => self.visible = Some(Role::User),
+            Role::Assistant if !view.has_calls() => self.visible = Some(Role::Assistant),
+            _ => {}
+        }
+    }
+
+    fn as_message(&self, piece: &Piece, role: Role, text: &str, why: Repair) -> (Piece, View) {
+        self.rewritten(piece, self.dialect.made_message(role, text), why)
+    }
+
+    fn rewritten(&self, piece: &Piece, bytes: Bytes, why: Repair) -> (Piece, View) {
+        let view = self.dialect.view(&bytes);
+        let tokens = measure(&*self.counter, &bytes, &view).total;
+        let fate = match piece.fate {
+            Fate::Verbatim(seq) | Fate::Edited(seq) | Fate::Repaired(seq, _) => {
+                Fate::Repaired(seq, why)
+            }
+            _ => Fate::Added(why),
+        };
+        (Piece { bytes, tokens, fate }, view)
+    }
+
+    fn made(&self, bytes: Bytes, why: Repair) -> (Piece, View) {
+        let view = self.dialect.view(&bytes);
+        let tokens = measure(&*self.counter, &bytes, &view).total;
+        (Piece { bytes, tokens, fate: Fate::Added(why) }, view)
+    }
+}
+
+/// A message as plain text that says whose it was: it speaks in the user's role from now on, and is
+/// not the user's, however often it is compacted.
+pub(crate) fn labelled(label: &str, view: &View, bytes: &[u8]) -> String {
+    format!("{label}{}", plain_text(view, bytes))
+}
+
+/// A message as plain text: what can be read of it, or its source where it holds what no view
+/// reads (line breaks, which only format it, as spaces). Nothing is lost by a repair.
+pub(crate) fn plain_text<'a>(view: &View, bytes: &'a [u8]) -> Cow<'a, str> {
+    if view.blocks.iter().any(|block| block.kind == BlockKind::Opaque) {
+        return Cow::Owned(String::from_utf8_lossy(bytes).replace(['\n', '\r'], " "));
+    }
+    let text = view.text_of(bytes, |_| true);
+    if text.trim().is_empty() { Cow::Borrowed(EMPTY) } else { text }
+}
+
+fn some((piece, view): (Piece, View)) -> (Piece, Option<View>) {
+    (piece, Some(view))
+}
+
+fn is_bound(block: &Block) -> bool {
+    matches!(block.kind, BlockKind::Reasoning { bound: true })
+}
+
+/// Text without anything but white space.
+fn is_empty(block: &Block, bytes: &[u8]) -> bool {
+    matches!(block.kind, BlockKind::Text)
+        && block.body.token.len() < 256
+        && block.text(bytes).trim().is_empty()
+}

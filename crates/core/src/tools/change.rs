@@ -1,0 +1,212 @@
+//! What a call changes in a file: the lines that it takes out and puts in, without those that stay.
+
+use super::ToolTable;
+use super::args::Arguments;
+
+/// Arguments that hold the text before, the text after, and a whole text, by known agents: Claude
+/// Code, pi, Anthropic's editor, opencode, Cursor, Gemini CLI, notebooks.
+const OLD: &[&str] = &["old_string", "oldText", "old_str", "oldString", "old"];
+const NEW: &[&str] = &["new_string", "newText", "new_str", "newString", "new", "replacement"];
+const WHOLE: &[&str] = &["content", "file_text", "contents", "new_source", "code_edit", "diff"];
+
+/// One line of a change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Line {
+    /// Put in.
+    Added(String),
+    /// Taken out.
+    Removed(String),
+    /// Put in where another was; the second is what differed in that one.
+    Replaced(String, String),
+}
+
+/// What one call changes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Change {
+    /// Its lines, in order.
+    pub lines: Vec<Line>,
+    /// It writes a whole text of so many lines.
+    pub whole: Option<usize>,
+}
+
+/// Bytes of a text that are compared: a written file can be a megabyte.
+const COMPARED: usize = 48_000;
+
+impl ToolTable {
+    /// What a call changes, as far as its arguments show it.
+    #[must_use]
+    pub fn change(&self, name: &str, args: &str) -> Change {
+        let arguments = Arguments::read(args);
+        let tool = self.lookup(name);
+        let named = |names: &[&str]| {
+            arguments.all(&names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>())
+        };
+        let mut change = Change::default();
+        let (old, new) = (named(OLD), named(NEW));
+        if !new.is_empty() {
+            let before = old.iter().map(String::as_str).chain(std::iter::repeat(""));
+            before.zip(&new).for_each(|(old, new)| compare(old, new, &mut change.lines));
+            return change;
+        }
+        let mut patches = arguments.all(&tool.patch_args);
+        patches
+            .extend(arguments.plain().filter(|_| !tool.patch_args.is_empty()).map(str::to_owned));
+        let command = arguments.command(&tool.command_args);
+        let bodies = command.as_deref().map(heredocs).unwrap_or_default();
+        for text in patches.iter().chain(&bodies).filter(|text| is_patch(text)) {
+            patched(text, &mut change.lines);
+        }
+        if !change.lines.is_empty() {
+            return change;
+        }
+        for text in named(WHOLE).iter().chain(&bodies) {
+            change.whole = Some(change.whole.unwrap_or(0) + text.lines().count());
+            compare("", text, &mut change.lines);
+        }
+        change
+    }
+}
+
+/// The bodies of the heredocs of a command.
+fn heredocs(command: &str) -> Vec<String> {
+    let mut bodies = Vec::new();
+    let mut lines = command.lines();
+    while let Some(line) = lines.next() {
+        let Some((_, after)) = line.split_once("<<") else { continue };
+        let word = after.trim_start_matches(['-', '~', ' ', '"', '\'', '\\']);
+        let end = word.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(word.len());
+        let end = &word[..end];
+        if !end.is_empty() {
+            let body: Vec<&str> = lines.by_ref().take_while(|line| line.trim() != end).collect();
+            bodies.push(body.join("\n"));
+        }
+    }
+    bodies
+}
+
+fn is_patch(text: &str) -> bool {
+    text.contains("*** Begin Patch") || text.contains("\n@@ ") || text.starts_with("--- ")
+}
+
+/// The `+` and `-` lines of a patch.
+fn patched(text: &str, out: &mut Vec<Line>) {
+    let (mut old, mut new) = (String::new(), String::new());
+    let mut flush = |old: &mut String, new: &mut String| {
+        compare(old, new, out);
+        old.clear();
+        new.clear();
+    };
+    for line in clip(text).lines() {
+        match line.as_bytes().first() {
+            Some(b'+') if !line.starts_with("+++") => {
+                new.push_str(&line[1..]);
+                new.push('\n');
+            }
+            Some(b'-') if !line.starts_with("---") => {
+                old.push_str(&line[1..]);
+                old.push('\n');
+            }
+            _ => flush(&mut old, &mut new),
+        }
+    }
+    flush(&mut old, &mut new);
+}
+
+/// The lines that differ.
+fn compare(old: &str, new: &str, out: &mut Vec<Line>) {
+    let lines = |text| -> Vec<&str> { clip(text).lines().map(str::trim_end).collect() };
+    let (old, new) = (lines(old), lines(new));
+    let same = old.iter().zip(&new).take_while(|(a, b)| a == b).count();
+    let (old, new) = (&old[same..], &new[same..]);
+    let same = old.iter().rev().zip(new.iter().rev()).take_while(|(a, b)| a == b).count();
+    let (old, new) = (&old[..old.len() - same], &new[..new.len() - same]);
+    let only = |lines: &[&str], others: &[&str]| -> Vec<String> {
+        let others: rustc_hash::FxHashSet<&str> = others.iter().map(|line| line.trim()).collect();
+        let tells = |line: &&&str| {
+            line.bytes().any(|b| b.is_ascii_alphanumeric() || !b.is_ascii())
+                && !others.contains(line.trim())
+        };
+        lines.iter().filter(tells).map(|line| (*line).to_owned()).collect()
+    };
+    let (removed, added) = (only(old, new), only(new, old));
+    if removed.len() == added.len() {
+        let pairs = removed.into_iter().zip(added);
+        for (before, after) in pairs {
+            let was = differing(&before, &after);
+            // Lines that have next to nothing in common do not stand for each other.
+            if was.chars().count() * 3 <= before.trim().chars().count() * 2 {
+                let was = was.to_owned();
+                out.push(Line::Replaced(after, was));
+            } else {
+                out.extend([Line::Removed(before), Line::Added(after)]);
+            }
+        }
+        return;
+    }
+    out.extend(removed.into_iter().map(Line::Removed));
+    out.extend(added.into_iter().map(Line::Added));
+}
+
+/// What of `before` is not in `after`, in whole words.
+fn differing<'a>(before: &'a str, after: &str) -> &'a str {
+    let (before, after) = (before.trim(), after.trim());
+    let word =
+        |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'#' | b'.' | b'-') || b >= 128;
+    let (a, b) = (before.as_bytes(), after.as_bytes());
+    let mut front = a.iter().zip(b).take_while(|(x, y)| x == y).count();
+    while front > 0
+        && (front < a.len() && word(a[front - 1]) && word(a[front])
+            || !before.is_char_boundary(front))
+    {
+        front -= 1;
+    }
+    let rest = a.len().min(b.len()) - front;
+    let mut back =
+        a.iter().rev().zip(b.iter().rev()).take(rest).take_while(|(x, y)| x == y).count();
+    while back > 0
+        && (word(a[a.len() - back]) && a.len() > back && word(a[a.len() - back - 1])
+            || !before.is_char_boundary(a.len() - back))
+    {
+        back -= 1;
+    }
+    before[front..before.len() - back].trim()
+}
+
+fn clip(text: &str) -> &str {
+    &text[..text.floor_char_boundary(COMPARED)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(name: &str, args: &serde_json::Value) -> Vec<Line> {
+        ToolTable::builtin().change(name, &args.to_string()).lines
+    }
+
+    #[test]
+    fn only_what_differs_is_told() {
+        let edit = serde_json::json!({"file_path": "a.json",
+            "old_string": "  \"gray\": \"#6c6c6c\",\n  \"dim\": \"#585858\",",
+            "new_string": "  \"gray\": \"#808080\",\n  \"dim\": \"#585858\","});
+        assert_eq!(
+            of("Edit", &edit),
+            [Line::Replaced("  \"gray\": \"#808080\",".into(), "#6c6c6c".into())]
+        );
+        let grown = serde_json::json!({"path": "a.py", "old_str": "a = 1\nb = 2", "new_str": "a = 1\nimport re\nb = 2"});
+        assert_eq!(of("str_replace_editor", &grown), [Line::Added("import re".into())]);
+    }
+
+    #[test]
+    fn a_patch_and_a_heredoc_are_read() {
+        let patch = serde_json::json!({"input": "*** Begin Patch\n*** Update File: a.rs\n@@\n-let x = 1;\n+let x = 2;\n*** End Patch"});
+        assert_eq!(of("apply_patch", &patch), [Line::Replaced("let x = 2;".into(), "1".into())]);
+        let written = serde_json::json!({"command": "cat > t.py << 'EOF'\nimport os\n\nprint(os)\nEOF\npython t.py"});
+        let change = ToolTable::builtin().change("bash", &written.to_string());
+        assert_eq!(change.whole, Some(3));
+        assert_eq!(
+            change.lines,
+            [Line::Added("import os".into()), Line::Added("print(os)".into())]
+        );
+    }
+}

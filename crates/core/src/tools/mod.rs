@@ -1,0 +1,284 @@
+//! What a tool is and what one call of it did: data and pure readers, no knowledge in code.
+//!
+//! The table ([`ToolTable::builtin`]) covers the tools of known agents and is extended by a
+//! policy. [`ToolTable::facts`] reads the arguments of a call, [`ToolTable::outcome`] its result.
+//! Both are conservative: a path that is not certain is not named.
+
+mod args;
+mod change;
+mod facts;
+mod outcome;
+mod patch;
+pub(crate) mod programs;
+mod shell;
+mod todo;
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
+
+use args::Arguments;
+pub use change::{Change, Line};
+pub use facts::{CallFacts, ToolKind};
+pub use outcome::{Outcome, Verdict};
+pub use todo::Todo;
+
+/// One entry of the table: tools that work alike. Also the form in which a policy adds tools.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Tool {
+    /// Their names; `*` at the end stands for any rest.
+    pub names: Vec<String>,
+    /// What they do.
+    pub kind: ToolKind,
+    /// Arguments that name files; for a listing the folder.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", rename = "paths")]
+    pub path_args: Vec<String>,
+    /// Arguments that hold a shell command.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", rename = "commands")]
+    pub command_args: Vec<String>,
+    /// Arguments that hold a program in another language.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", rename = "code")]
+    pub code_args: Vec<String>,
+    /// Arguments that say what is looked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", rename = "queries")]
+    pub query_args: Vec<String>,
+    /// Arguments that hold a patch.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", rename = "patches")]
+    pub patch_args: Vec<String>,
+    /// Arguments with the first line of a partial read.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", rename = "offset")]
+    pub offset_args: Vec<String>,
+    /// Arguments with the number of lines of a partial read.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", rename = "limit")]
+    pub limit_args: Vec<String>,
+    /// Arguments with the last line of a partial read.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", rename = "end")]
+    pub end_args: Vec<String>,
+    /// Arguments with a pair of first and last line.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", rename = "range")]
+    pub range_args: Vec<String>,
+    /// An argument whose value decides the kind.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<Mode>,
+}
+
+/// The form in which a policy adds tools.
+pub type ToolEntry = Tool;
+
+/// An argument whose value decides what a tool does.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Mode {
+    /// The argument.
+    pub arg: String,
+    /// Kind by value.
+    pub kinds: BTreeMap<String, ToolKind>,
+}
+
+/// The table of tools.
+#[derive(Clone, Debug)]
+pub struct ToolTable {
+    tools: Vec<Tool>,
+    exact: FxHashMap<String, usize>,
+    folded: FxHashMap<String, usize>,
+    /// Folded beginnings of names that end in `*`.
+    prefixes: Vec<(String, usize)>,
+    unknown: Tool,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    tool: Vec<Tool>,
+}
+
+static BUILTIN: LazyLock<ToolTable> = LazyLock::new(|| {
+    // The file is part of the program, and a test reads it.
+    let tools = toml::from_str(include_str!("../../data/tools.toml")).map(|file: File| file.tool);
+    ToolTable::new(tools.unwrap_or_default())
+});
+
+impl ToolTable {
+    /// The tools of known agents.
+    #[must_use]
+    pub fn builtin() -> &'static Self {
+        &BUILTIN
+    }
+
+    /// The table that a policy works with: the known tools, and its own over them.
+    #[must_use]
+    pub fn of(more: &[ToolEntry]) -> Cow<'static, Self> {
+        let builtin = Self::builtin();
+        if more.is_empty() { Cow::Borrowed(builtin) } else { Cow::Owned(builtin.extended(more)) }
+    }
+
+    /// This table with more entries, which win over those that it has.
+    #[must_use]
+    pub fn extended(&self, more: &[ToolEntry]) -> Self {
+        Self::new(more.iter().chain(&self.tools).cloned().collect())
+    }
+
+    fn new(tools: Vec<Tool>) -> Self {
+        let (mut exact, mut folded) = (FxHashMap::default(), FxHashMap::default());
+        let mut prefixes = Vec::new();
+        for (at, tool) in tools.iter().enumerate() {
+            for name in &tool.names {
+                if let Some(prefix) = name.strip_suffix('*') {
+                    prefixes.push((fold(prefix), at));
+                } else {
+                    exact.entry(name.clone()).or_insert(at);
+                    folded.entry(fold(name)).or_insert(at);
+                }
+            }
+        }
+        let unknown = Tool {
+            path_args: ["file_path", "path", "filePath"].map(str::to_owned).into(),
+            query_args: ["query", "pattern", "url"].map(str::to_owned).into(),
+            ..Tool::default()
+        };
+        Self { tools, exact, folded, prefixes, unknown }
+    }
+
+    /// The tool of a name: exactly, then without case and marks, then without the prefix of a
+    /// server or namespace (`mcp__fs__read_file`, `functions.shell`). An unknown one is generic.
+    #[must_use]
+    pub fn lookup(&self, name: &str) -> &Tool {
+        let name = name.trim();
+        let at = self
+            .exact
+            .get(name)
+            .copied()
+            .or_else(|| self.by_fold(name))
+            .or_else(|| self.by_fold(without_server(name)));
+        at.and_then(|at| self.tools.get(at)).unwrap_or(&self.unknown)
+    }
+
+    fn by_fold(&self, name: &str) -> Option<usize> {
+        let name = fold(name);
+        let starting = || self.prefixes.iter().find(|(prefix, _)| name.starts_with(&**prefix));
+        self.folded.get(&name).copied().or_else(|| starting().map(|&(_, at)| at))
+    }
+
+    /// What a call did. `args` is the decoded text of its arguments: a JSON object, or plain text.
+    /// Broken JSON tells what stands before the break.
+    #[must_use]
+    pub fn facts(&self, name: &str, args: &str) -> CallFacts {
+        let arguments = Arguments::read(args);
+        let tool = self.lookup_with(name, &arguments);
+        let mut facts = CallFacts { kind: kind_of(tool, &arguments), ..CallFacts::default() };
+        facts.query = arguments.first(&tool.query_args);
+        let paths = arguments.all(&tool.path_args);
+        match facts.kind {
+            ToolKind::Read => {
+                facts.reads = paths;
+                facts.range = range_of(tool, &arguments);
+            }
+            ToolKind::Write | ToolKind::Edit => facts.writes = paths,
+            ToolKind::List => facts.query = paths.into_iter().next().or(facts.query),
+            _ => {}
+        }
+        self.add_patches(tool, &arguments, &mut facts);
+        add_command(tool, &arguments, &mut facts);
+        dedup(&mut facts.reads);
+        dedup(&mut facts.writes);
+        facts
+    }
+
+    /// The tool of this name; one that nobody knows and that is given a command runs it.
+    fn lookup_with(&self, name: &str, arguments: &Arguments<'_>) -> &Tool {
+        const COMMAND: [&str; 2] = ["command", "cmd"];
+        let tool = self.lookup(name);
+        let unknown = std::ptr::eq(tool, &self.unknown);
+        if unknown && arguments.first(&COMMAND.map(str::to_owned)).is_some() {
+            return self.lookup("Bash");
+        }
+        tool
+    }
+
+    fn add_patches(&self, tool: &Tool, arguments: &Arguments<'_>, facts: &mut CallFacts) {
+        for text in arguments.all(&tool.patch_args) {
+            facts.writes.extend(patch::paths(&text));
+        }
+        if let (Some(text), false) = (arguments.plain(), tool.patch_args.is_empty()) {
+            facts.writes.extend(patch::paths(text));
+        }
+    }
+
+    /// What came of a call: how it ended, exit code, size, the line that says most. `flagged` is
+    /// the result block's own error flag, where the wire format has one.
+    #[must_use]
+    pub fn outcome(&self, facts: &CallFacts, result: &str, flagged: Option<bool>) -> Outcome {
+        outcome::read(facts, result, flagged)
+    }
+
+    /// The lines of a result that say something, as a reader would see them: without colours and what
+    /// harnesses wrap around it. Of its first `bytes`.
+    #[must_use]
+    pub fn shown(&self, result: &str, bytes: usize) -> Vec<String> {
+        outcome::shown(result, bytes)
+    }
+}
+
+fn kind_of(tool: &Tool, arguments: &Arguments<'_>) -> ToolKind {
+    let Some(mode) = &tool.mode else { return tool.kind };
+    let value = arguments.first(std::slice::from_ref(&mode.arg));
+    value.and_then(|value| mode.kinds.get(&value).copied()).unwrap_or(tool.kind)
+}
+
+fn add_command(tool: &Tool, arguments: &Arguments<'_>, facts: &mut CallFacts) {
+    let runs = !tool.command_args.is_empty() || !tool.code_args.is_empty();
+    let plain = || arguments.plain().filter(|_| runs).map(str::to_owned);
+    if !tool.command_args.is_empty() {
+        facts.command = arguments.command(&tool.command_args).or_else(plain);
+        if let Some(command) = &facts.command {
+            let done = shell::read(command);
+            facts.reads.extend(done.reads);
+            facts.writes.extend(done.writes);
+            facts.range = facts.range.or(done.range);
+        }
+    } else if runs {
+        facts.command = arguments.first(&tool.code_args).or_else(plain);
+    }
+}
+
+fn range_of(tool: &Tool, arguments: &Arguments<'_>) -> Option<(u64, u64)> {
+    if let Some((first, last)) = arguments.pair(&tool.range_args) {
+        let lines = u64::try_from(last).map_or(u64::MAX, |last| last.saturating_sub(first) + 1);
+        return Some((first, lines));
+    }
+    let offset = arguments.number(&tool.offset_args);
+    let limit = arguments.number(&tool.limit_args);
+    let end = arguments.number(&tool.end_args);
+    let first = offset.unwrap_or(1);
+    match (offset, limit, end) {
+        (None, None, None) => None,
+        (_, Some(limit), _) => Some((first, limit)),
+        (_, None, Some(end)) => Some((first, end.saturating_sub(first).saturating_add(1))),
+        (_, None, None) => Some((first, u64::MAX)),
+    }
+}
+
+/// Keeps the first of each, in order. Calls name few paths.
+fn dedup(paths: &mut Vec<String>) {
+    let mut seen = std::collections::BTreeSet::new();
+    paths.retain(|path| !path.is_empty() && seen.insert(path.clone()));
+}
+
+/// A name without case and marks.
+fn fold(name: &str) -> String {
+    name.chars().filter(|c| c.is_alphanumeric()).map(|c| c.to_ascii_lowercase()).collect()
+}
+
+fn without_server(name: &str) -> &str {
+    let name = name.rsplit("__").next().unwrap_or(name);
+    name.rsplit(['.', '/', ':']).next().unwrap_or(name)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,66 @@
+//! The exit code that a harness reports, at the start or at the end of a result.
+
+use std::sync::LazyLock;
+
+use aho_corasick::AhoCorasick;
+use regex::Regex;
+
+use super::lines::{self, Windows};
+
+/// Lines at the start and at the end in which harnesses report.
+const FIRST: usize = 6;
+const LAST: usize = 8;
+
+/// Words of which a line that reports an exit code holds one.
+const WORDS: [&str; 3] = ["exit", "code", "status"];
+
+/// The patterns, compiled once: their classes are of ASCII, those of Unicode take long to compile.
+struct Patterns {
+    words: AhoCorasick,
+    lines: Vec<Regex>,
+    json: Regex,
+}
+
+static PATTERNS: LazyLock<Option<Patterns>> = LazyLock::new(|| {
+    let lines = [
+        r"<(?:returncode|exit_code|exitcode)>\s*(-?[0-9]{1,10})\s*</",
+        r"(?i)^[^0-9A-Za-z_]{0,4}(?:process |command )?exit(?:ed|s)?(?: with)?[ _-]?(?:exit )?(?:code|status)?\s*[:=]?\s*(-?[0-9]{1,10})(?-u:\b)[^0-9A-Za-z_]{0,3}$",
+        r"(?i)(?-u:\b)(?:process|command|script)\s(?:exited|finished|failed|completed)\swith\s(?:exit |return )?(?:code|status):?\s(-?[0-9]{1,10})(?-u:\b)",
+        r"(?i)[\[(](?:command |process )?(?:exit|exited|exit code|exit status)(?: with)?(?: code)?:?\s(-?[0-9]{1,10})[\])]",
+        r"(?i)^command executed .{0,200}exit code: (-?[0-9]{1,10})(?-u:\b)",
+    ];
+    let json = r#""(?:exit_code|exitCode|returncode|return_code)"\s*:\s*(-?[0-9]{1,10})(?-u:\b)"#;
+    Some(Patterns {
+        words: AhoCorasick::builder().ascii_case_insensitive(true).build(WORDS).ok()?,
+        lines: lines.iter().filter_map(|pattern| Regex::new(pattern).ok()).collect(),
+        json: Regex::new(json).ok()?,
+    })
+});
+
+/// The exit code that the harness reports.
+pub(super) fn code(windows: &Windows<'_>) -> Option<i64> {
+    let patterns = PATTERNS.as_ref()?;
+    if windows.head.trim_start().starts_with(['{', '[']) {
+        let last = patterns.json.captures_iter(windows.tail).last();
+        let found = last.or_else(|| patterns.json.captures(windows.head));
+        if let Some(code) = found.and_then(|found| found.get(1)?.as_str().parse().ok()) {
+            return Some(code);
+        }
+    }
+    let read = |line: &str| {
+        let line = lines::clip(line.trim_end());
+        let maybe = patterns.words.is_match(line);
+        let captures = |pattern: &Regex| pattern.captures(line)?.get(1)?.as_str().parse().ok();
+        maybe.then(|| patterns.lines.iter().find_map(captures)).flatten()
+    };
+    let full = |line: &&str| !line.trim().is_empty();
+    let head = windows.head.lines().filter(full).take(FIRST).find_map(read);
+    head.or_else(|| windows.tail.lines().rev().filter(full).take(LAST).find_map(read))
+}
+
+/// The exit code that the command itself printed last: `…; echo "exit: $?"`.
+pub(super) fn asked(windows: &Windows<'_>) -> Option<i64> {
+    let line = lines::lines(windows.tail).rev().find(|line| lines::says(line))?;
+    let word = line.rsplit([' ', '=', ':', '(', '[']).next()?;
+    word.trim_end_matches([')', ']', '.', '=', '-']).parse().ok()
+}

@@ -1,0 +1,137 @@
+//! Patterns of `data/outcomes.toml` for one line each. Regular expressions could do it, but a few
+//! hundred of them take long to compile.
+
+/// A pattern.
+#[derive(Clone, Debug)]
+pub(super) struct Glob {
+    parts: Vec<Part>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Part {
+    /// This text.
+    Text(String),
+    /// `*`: any text.
+    Any,
+    /// `#`: a whole number above 0.
+    Some,
+    /// `@`: any number.
+    Number,
+    /// `~`: a word.
+    Word,
+}
+
+impl Glob {
+    pub(super) fn new(pattern: &str) -> Self {
+        let mut parts = Vec::new();
+        let mut text = String::new();
+        let mut chars = pattern.chars();
+        while let Some(c) = chars.next() {
+            let part = match c {
+                '*' => Part::Any,
+                '#' => Part::Some,
+                '@' => Part::Number,
+                '~' => Part::Word,
+                '\\' => {
+                    text.extend(chars.next());
+                    continue;
+                }
+                _ => {
+                    text.push(c);
+                    continue;
+                }
+            };
+            if !text.is_empty() {
+                parts.push(Part::Text(std::mem::take(&mut text)));
+            }
+            parts.push(part);
+        }
+        if !text.is_empty() {
+            parts.push(Part::Text(text));
+        }
+        Self { parts }
+    }
+
+    /// The longest text that every matching line holds.
+    pub(super) fn needs(&self) -> &str {
+        let texts = self.parts.iter().filter_map(|part| match part {
+            Part::Text(text) => Some(&**text),
+            _ => None,
+        });
+        texts.max_by_key(|text| text.len()).unwrap_or_default()
+    }
+
+    pub(super) fn matches(&self, line: &str) -> bool {
+        here(&self.parts, line.as_bytes(), 0)
+    }
+}
+
+/// Whether the parts match the whole line from `at` on. Lines are short, and texts are searched,
+/// so that trying again costs little.
+fn here(parts: &[Part], line: &[u8], at: usize) -> bool {
+    let rest = line.get(at..).unwrap_or_default();
+    let Some((part, parts)) = parts.split_first() else { return rest.is_empty() };
+    match part {
+        Part::Text(text) => rest.starts_with(text.as_bytes()) && here(parts, line, at + text.len()),
+        Part::Any => match parts.first() {
+            None => true,
+            Some(Part::Text(text)) => memchr::memmem::find_iter(rest, text.as_bytes())
+                .any(|found| here(parts, line, at + found)),
+            Some(_) => (at..=line.len()).any(|at| here(parts, line, at)),
+        },
+        Part::Some | Part::Number => {
+            let inside = at.checked_sub(1).and_then(|at| line.get(at)).is_some_and(|b| digit(*b));
+            let length = rest.iter().take_while(|b| digit(**b)).count();
+            let number = &rest[..length];
+            let wanted = match part {
+                Part::Some => number.iter().any(|b| (b'1'..=b'9').contains(b)),
+                _ => number.first().is_some_and(u8::is_ascii_digit),
+            };
+            // `1.` at the end of a sentence.
+            let shorter =
+                matches!(number.last(), Some(b'.' | b',')) && here(parts, line, at + length - 1);
+            wanted && !inside && (shorter || here(parts, line, at + length))
+        }
+        Part::Word => {
+            let length = rest.iter().take_while(|b| word(**b)).count();
+            (1..=length).rev().any(|length| here(parts, line, at + length))
+        }
+    }
+}
+
+fn digit(byte: u8) -> bool {
+    byte.is_ascii_digit() || matches!(byte, b'.' | b',')
+}
+
+fn word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Glob;
+
+    #[test]
+    fn patterns_match_whole_lines() {
+        for (pattern, line, wanted) in [
+            ("=*# failed*", "=== 1 failed, 2 passed ===", true),
+            ("=*# failed*", "=== 10 failed ===", true),
+            ("=*# failed*", "=== 0 failed, 2 passed ===", false),
+            ("=*# failed*", "=== 2 xfailed ===", false),
+            ("Found # error*", "Found 1,204 errors.", true),
+            ("Found # error*", "Found 0 errors.", false),
+            ("# failed*in @s*", "1 failed in 0.02s", true),
+            ("make: \\*\\*\\* *", "make: *** [all] Error 2", true),
+            ("OK", "OK", true),
+            ("OK", "OK then", false),
+            ("~Error: *", "a.b.ValueError: x", true),
+            ("~Error: *", "an Error: x", false),
+            ("*timed out after @*", "it timed out after 30.", true),
+            ("\\# fail #", "# fail 3", true),
+            ("", "", true),
+        ] {
+            assert_eq!(Glob::new(pattern).matches(line), wanted, "{pattern} {line}");
+        }
+        assert_eq!(Glob::new("=*# failed*in @s").needs(), " failed");
+    }
+}

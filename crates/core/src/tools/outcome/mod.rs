@@ -1,0 +1,177 @@
+//! What came of a call: how it ended, exit code, size, and the line that says most.
+//!
+//! Nothing is called good or bad without proof. Proof is an exit code that is the command's own
+//! (`proof`), or a line by which a known tool says how it ended (`known`, `data/outcomes.toml`).
+//! What a command shows of files proves nothing.
+
+mod exit;
+mod glob;
+mod known;
+mod lines;
+mod proof;
+mod verdict;
+
+use std::borrow::Cow;
+
+use super::args::Arguments;
+use super::facts::{CallFacts, ToolKind};
+use crate::reduce::shorten;
+use known::{Known, Signs};
+use lines::Windows;
+use proof::Proof;
+pub use verdict::Verdict;
+
+/// What the result of a call says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Outcome {
+    /// How it ended, only where an exit code or a known line says so.
+    pub verdict: Option<Verdict>,
+    /// The exit code, where one is reported.
+    pub exit: Option<i64>,
+    /// Lines of the result.
+    pub lines: usize,
+    /// The line that says most: totals of a test run, else the first line of an error, else the
+    /// last line that a command wrote. At most 160 characters, without colours and wrappers.
+    pub telling: Option<String>,
+    /// What the user said instead of allowing the call, where the result carries it; on one line
+    /// of at most 400 characters.
+    pub reason: Option<String>,
+}
+
+impl Outcome {
+    /// Whether it ran and did not do what was asked.
+    #[must_use]
+    pub fn failed(&self) -> bool {
+        self.verdict == Some(Verdict::Failed)
+    }
+}
+
+/// Characters of what the user said instead.
+const REASON: usize = 400;
+
+/// Lines of a result that is short enough to be the tool's own word and no content.
+const SHORT: usize = 12;
+
+pub(super) fn read(facts: &CallFacts, text: &str, flagged: Option<bool>) -> Outcome {
+    let mut outcome = Outcome { lines: lines::count(text), ..Outcome::default() };
+    let Some(known) = known::table() else { return outcome };
+    let windows = Windows::of(text);
+    if let Some((verdict, reason)) = known.refusal(&windows, flagged) {
+        outcome.verdict = Some(verdict);
+        outcome.reason = reason.map(|reason| shorten(&reason, REASON)).filter(|r| !r.is_empty());
+        outcome.telling = match verdict {
+            Verdict::Interrupted if facts.kind == ToolKind::Shell => known.last_line(&windows),
+            _ => None,
+        };
+        outcome.telling = outcome.telling.or_else(|| known.first_line(&windows));
+        return outcome;
+    }
+    match facts.kind {
+        ToolKind::Shell => shell(known, facts, text, flagged, &mut outcome),
+        kind => tool(known, kind, &windows, flagged, &mut outcome),
+    }
+    outcome
+}
+
+/// A tool that runs no command: its own word is its flag, or the first line of a short result.
+fn tool(
+    known: &Known,
+    kind: ToolKind,
+    windows: &Windows<'_>,
+    flagged: Option<bool>,
+    outcome: &mut Outcome,
+) {
+    let changes = matches!(kind, ToolKind::Write | ToolKind::Edit);
+    if changes {
+        outcome.exit = exit::code(windows);
+    }
+    let first = known.first_line(windows).unwrap_or_default();
+    let bad = flagged != Some(false)
+        && (changes || outcome.lines <= SHORT)
+        && known.tool_error(&first, changes);
+    outcome.verdict = match (flagged, outcome.exit) {
+        (Some(true), _) => Some(Verdict::Failed),
+        (_, Some(code)) if code != 0 => Some(Verdict::Failed),
+        _ if bad => Some(Verdict::Failed),
+        (_, Some(_)) => Some(Verdict::Ok),
+        _ if changes && known.edit_done(&first) => Some(Verdict::Ok),
+        _ => None,
+    };
+    if outcome.verdict.is_some() && !first.is_empty() {
+        outcome.telling = Some(first);
+    }
+}
+
+fn shell(
+    known: &Known,
+    facts: &CallFacts,
+    text: &str,
+    flagged: Option<bool>,
+    outcome: &mut Outcome,
+) {
+    let proof = facts.command.as_deref().map(Proof::of).unwrap_or_default();
+    let body = body(text);
+    let windows = Windows::of(&body);
+    outcome.exit = exit::code(&Windows::of(text));
+    let asked = if proof.asked { exit::asked(&windows) } else { None };
+    outcome.exit = asked.or(outcome.exit);
+    let signs =
+        if proof.shows { known.complaints(&windows, &proof) } else { known.signs(&windows) };
+    outcome.verdict = verdict(outcome.exit, flagged, &proof, asked.is_some(), &signs);
+    let mild = outcome.verdict.is_none() && matches!(outcome.exit, Some(code) if code != 0);
+    outcome.telling = match outcome.exit {
+        Some(code) if mild => Some(format!("exit {code}")),
+        _ => signs
+            .telling(outcome.verdict)
+            .map(|line| lines::telling(&line))
+            .or_else(|| known.telling(&windows, outcome.verdict)),
+    };
+}
+
+/// What the exit code and the known lines prove together.
+fn verdict(
+    exit: Option<i64>,
+    flagged: Option<bool>,
+    proof: &Proof,
+    asked: bool,
+    signs: &Signs,
+) -> Option<Verdict> {
+    let masked = proof.masked && !asked;
+    if signs.failed.is_some() {
+        return Some(Verdict::Failed);
+    }
+    let bad = signs.bad();
+    match exit {
+        Some(0) if !(masked || proof.earlier && bad) => Some(Verdict::Ok),
+        Some(0) | None if bad => Some(Verdict::Failed),
+        None if flagged == Some(true) => Some(Verdict::Failed),
+        Some(0) | None => signs.good().then_some(Verdict::Ok),
+        Some(code) if proof.is_mild(code) && !bad => None,
+        Some(_) => Some(Verdict::Failed),
+    }
+}
+
+/// The lines of a result that a reader would see: without colours, what harnesses wrap around it, and
+/// lines that say nothing. Of the first `bytes` of it.
+pub(super) fn shown(text: &str, bytes: usize) -> Vec<String> {
+    let body = body(text);
+    let front = &body[..body.floor_char_boundary(bytes)];
+    lines::lines(front).map(Cow::into_owned).filter(|line| lines::says(line)).collect()
+}
+
+/// The output inside a result that is JSON: `{"output": "…", "exit_code": 0}`.
+fn body(text: &str) -> Cow<'_, str> {
+    if !text.trim_start().starts_with("{\"") {
+        return Cow::Borrowed(text);
+    }
+    let fields = Arguments::read(text);
+    let field = |names: &[&str]| {
+        fields.first(&names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>())
+    };
+    let parts = [field(&["output", "stdout"]), field(&["stderr"]), field(&["error"])];
+    let joined = parts.into_iter().flatten().collect::<Vec<_>>().join("\n");
+    if joined.is_empty() { Cow::Borrowed(text) } else { Cow::Owned(joined) }
+}
+
+#[cfg(test)]
+mod tests;

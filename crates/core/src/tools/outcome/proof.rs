@@ -1,0 +1,184 @@
+//! What an exit code proves about a command, judged by the command's text.
+
+use crate::tools::programs::programs;
+use crate::tools::shell::{self, End, Part};
+
+/// What a result of a command can prove.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Proof {
+    /// It only shows content: what stands in its output says nothing about it.
+    pub shows: bool,
+    /// The exit code is that of something else: `… | tail`, `… || true`, `…; echo done`.
+    pub masked: bool,
+    /// The exit code is that of the last of several commands.
+    pub earlier: bool,
+    /// It prints its own exit code last: `…; echo $?`.
+    pub asked: bool,
+    /// The exit code 1 is an answer and no failure: `grep`, `diff`, `test`.
+    pub mild: bool,
+    /// The programs that it runs.
+    pub programs: Vec<String>,
+}
+
+/// Exit codes of `xargs grep` without a match, and of a pipe whose reader has enough.
+const XARGS: i64 = 123;
+const PIPE: i64 = 141;
+
+impl Proof {
+    pub(super) fn of(command: &str) -> Self {
+        let mut parts = shell::parts(command);
+        // `bash -c "…"`: what counts is inside.
+        if let [only] = parts.as_slice()
+            && let Some(script) = script(only)
+        {
+            parts = shell::parts(script);
+        }
+        let names = |name: &str| parts.iter().any(|p| program(p) == "set" && p.holds(name));
+        let (pipefail, strict) = (names("pipefail"), parts.iter().any(is_strict));
+        let mut lists: Vec<&[Part]> =
+            parts.split_inclusive(|part| matches!(part.end, End::Then | End::Background)).collect();
+        let works = |part: &Part| !is_idle(part) && !shows(part);
+        let mut proof = Self {
+            shows: parts.iter().any(|part| !is_idle(part)) && !parts.iter().any(works),
+            asked: parts.last().is_some_and(asks),
+            programs: parts.iter().map(|part| program(part).to_owned()).collect(),
+            ..Self::default()
+        };
+        if proof.asked && lists.len() > 1 {
+            lists.pop();
+        }
+        let Some((last, before)) = lists.split_last() else { return proof };
+        let worked = before.iter().any(|list| list.iter().any(works));
+        proof.earlier = worked && !strict;
+        proof.mild = is_answer(last);
+        proof.masked = (worked && !strict && !last.iter().any(works) && !leaves(last))
+            || parts.iter().any(|part| part.control)
+            || last.last().is_some_and(|part| part.end == End::Background)
+            || is_masked(last, pipefail);
+        proof
+    }
+
+    /// Whether this exit code is an answer and no failure.
+    pub(super) fn is_mild(&self, code: i64) -> bool {
+        match code {
+            1 => self.mild,
+            XARGS => self.mild,
+            PIPE => true,
+            _ => false,
+        }
+    }
+}
+
+/// Whether the last list of commands hides the exit code of one of them.
+fn is_masked(list: &[Part], pipefail: bool) -> bool {
+    list.iter().enumerate().any(|(at, part)| {
+        let next = list.get(at + 1);
+        match part.end {
+            // The end of a pipe: what comes next is no more in it.
+            End::Pipe => {
+                let end = list[at + 1..].iter().find(|part| part.end != End::Pipe);
+                !pipefail && end.or(list.last()).is_some_and(|end| shows(end) || is_idle(end))
+            }
+            End::Or => !next.is_some_and(|next| {
+                matches!(program(next), "exit" | "return" | "false") && !next.holds("0")
+            }),
+            _ => false,
+        }
+    })
+}
+
+/// Whether the list ends with `exit`, which passes a code on: `exit $status`.
+fn leaves(list: &[Part]) -> bool {
+    list.last().is_some_and(|part| program(part) == "exit" && !part.holds("0"))
+}
+
+/// Whether what decides the exit code of the list is a question.
+fn is_answer(list: &[Part]) -> bool {
+    let asks = |part: &Part| {
+        let compares = program(part) == "git" && matches!(subcommand(part), Some("grep" | "diff"));
+        programs().answers.contains(program(part)) || compares
+    };
+    let mut deciding = list.iter().rev().filter(|part| !is_idle(part) || asks(part));
+    deciding.next().is_some_and(asks)
+}
+
+fn is_idle(part: &Part) -> bool {
+    // `cat > f <<EOF` writes what the command holds.
+    let writes = matches!(program(part), "cat" | "tee") && part.redirects;
+    programs().idle.contains(program(part))
+        || part.words.is_empty()
+        || writes
+        || program(part) == "exit"
+}
+
+fn shows(part: &Part) -> bool {
+    let name = program(part);
+    if name == "sed" && part.words.iter().any(|word| shell::in_place(word)) {
+        return false;
+    }
+    let known = programs();
+    let listed = || {
+        let words = known.showing.get(name);
+        words.zip(subcommand(part)).is_some_and(|(words, word)| words.contains(word))
+    };
+    let executes = part.words.iter().position(|word| word == "-exec" || word == "-execdir");
+    let inner = executes.and_then(|at| part.words.get(at + 1));
+    match inner {
+        Some(inner) if name == "find" => known.shows.contains(&**inner),
+        _ => known.shows.contains(name) || listed(),
+    }
+}
+
+/// `…; echo $?` and its like.
+fn asks(part: &Part) -> bool {
+    matches!(program(part), "echo" | "printf")
+        && part.words.iter().any(|word| word.contains("$?") || word.contains("PIPESTATUS"))
+}
+
+fn is_strict(part: &Part) -> bool {
+    program(part) == "set"
+        && part.words.iter().any(|w| w.starts_with("-e") || w == "-xe" || w == "errexit")
+}
+
+/// The name of the program, behind `xargs`.
+fn program(part: &Part) -> &str {
+    let mut words = part.words.iter();
+    let name = words.next().map(|word| base(word)).unwrap_or_default();
+    if name == "xargs" {
+        let inner = words.find(|word| {
+            !word.starts_with('-') && !word.bytes().all(|b| b.is_ascii_digit()) && *word != "{}"
+        });
+        return inner.map_or(name, |inner| base(inner));
+    }
+    name
+}
+
+fn base(word: &str) -> &str {
+    word.rsplit('/').next().unwrap_or(word)
+}
+
+/// The first word that is neither a flag nor the folder of `-C`.
+fn subcommand(part: &Part) -> Option<&str> {
+    let mut words = part.words.iter().skip(1);
+    while let Some(word) = words.next() {
+        if matches!(&**word, "-C" | "-c" | "-n" | "--namespace") {
+            words.next();
+        } else if !word.starts_with('-') {
+            return Some(word);
+        }
+    }
+    None
+}
+
+fn script(part: &Part) -> Option<&str> {
+    match part.words.as_slice() {
+        [shell, flag, script, ..]
+            if matches!(base(shell), "bash" | "sh" | "zsh")
+                && flag.ends_with('c')
+                && flag.starts_with('-') =>
+        {
+            Some(script)
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,75 @@
+//! The to-do list that an agent keeps, as its newest call wrote it.
+
+use super::ToolTable;
+use super::args::Arguments;
+
+/// Arguments that name an item and its state, by known agents: Claude Code, Codex, Hermes, opencode,
+/// Gemini CLI, Cursor, Roo.
+const ITEM: &[&str] = &["content", "step", "title", "text", "description", "task", "name"];
+const STATE: &[&str] = &["status", "state"];
+/// Arguments that hold the whole list as text.
+const LIST: &[&str] = &["todos", "plan", "items", "tasks"];
+
+/// One item of a list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Todo {
+    /// `completed`, `in_progress`, `pending`, as the agent wrote it; empty where it is not told.
+    pub state: String,
+    /// What is to do.
+    pub text: String,
+}
+
+impl ToolTable {
+    /// The items of a to-do list that a call writes; none where it writes no list.
+    #[must_use]
+    pub fn todo(&self, args: &str) -> Vec<Todo> {
+        let arguments = Arguments::read(args);
+        let all = |name: &str| arguments.all(&[name.to_owned()]);
+        let find = |names: &[&str]| names.iter().map(|name| all(name)).find(|all| !all.is_empty());
+        if let Some(texts) = find(ITEM) {
+            let states = find(STATE).filter(|states| states.len() == texts.len());
+            let states = states.unwrap_or_else(|| vec![String::new(); texts.len()]);
+            return texts
+                .into_iter()
+                .zip(states)
+                .map(|(text, state)| Todo { state, text })
+                .collect();
+        }
+        let lists = find(LIST).unwrap_or_default();
+        let lines = lists.iter().flat_map(|list| list.lines()).map(str::trim);
+        let item = |line: &str| Todo { state: String::new(), text: line.to_owned() };
+        lines.filter(|line| !line.is_empty()).map(item).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_of_known_agents_are_read() {
+        let table = ToolTable::builtin();
+        let of = |args: serde_json::Value| -> Vec<(String, String)> {
+            table.todo(&args.to_string()).into_iter().map(|t| (t.state, t.text)).collect()
+        };
+        let pair = |a: &str, b: &str| (a.to_owned(), b.to_owned());
+        assert_eq!(
+            of(
+                serde_json::json!({"todos": [{"content": "a", "status": "completed", "activeForm": "doing a"},
+                {"content": "b", "status": "pending"}]})
+            ),
+            [pair("completed", "a"), pair("pending", "b")]
+        );
+        assert_eq!(
+            of(
+                serde_json::json!({"explanation": "x", "plan": [{"status": "in_progress", "step": "c"}]})
+            ),
+            [pair("in_progress", "c")]
+        );
+        assert_eq!(
+            of(serde_json::json!({"todos": "[x] a\n[ ] b"})),
+            [pair("", "[x] a"), pair("", "[ ] b")]
+        );
+        assert!(of(serde_json::json!({"merge": true})).is_empty());
+    }
+}

@@ -1,0 +1,34 @@
+//! What a record says stands in the context, and what was seen there.
+
+use crate::fold::Entry;
+
+/// What the context has to hold, by the record, before repairs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Expected {
+    /// This event of the log.
+    Event(usize),
+    /// This event of the log, as this entry has it.
+    Edited(usize, usize),
+    /// The recap or marker of this entry.
+    StandIn(usize),
+}
+
+/// The message that an entry holds.
+pub(super) fn bytes_of(entry: &Entry) -> &[u8] {
+    match entry {
+        Entry::Recap { bytes } | Entry::Marker { bytes } | Entry::Edited { bytes, .. } => {
+            bytes.as_bytes()
+        }
+        Entry::Verbatim { .. } => &[],
+    }
+}
+
+/// What the walk saw.
+pub(super) struct Seen {
+    /// Where each event of the log stands verbatim in the context.
+    pub place: Vec<Option<usize>>,
+    /// Which events of the log a repair rendered otherwise.
+    pub rendered: Vec<bool>,
+    /// Where the recap or marker stands.
+    pub stand_in: Option<usize>,
+}

@@ -1,0 +1,129 @@
+//! Audits of sessions, true ones and forged ones.
+
+use midfold_core::Hash;
+use midfold_core::audit::{Audit, audit, rule};
+use midfold_core::fold::{Entry, Fold};
+use midfold_core::ledger::CallRecord;
+
+use super::talk::Talk;
+
+fn session() -> Talk {
+    let mut talk = Talk::new(
+        "base = \"default\"\nname = \"a\"\n[tail]\nratio = 0.02\nmin_messages = 2\n",
+        5_000,
+    );
+    talk.say("system", "You keep birds.");
+    talk.say("user", "Count them, and mind src/birds/redstart.rs.");
+    let pinned = talk.say("user", "the key hangs under the wagtail");
+    talk.pin(pinned);
+    for _ in 0..3 {
+        talk.tool("read_file", r#"{"path":"src/nest.rs"}"#, "twigs and moss");
+        talk.filler(3_000);
+        talk.send();
+        talk.say("user", "go on");
+        talk.fold();
+        talk.send();
+    }
+    talk
+}
+
+fn rules(audit: &Audit) -> Vec<&'static str> {
+    let mut rules: Vec<_> = audit.findings.iter().map(|finding| finding.rule).collect();
+    rules.dedup();
+    rules
+}
+
+#[test]
+fn a_true_session_is_clean() {
+    let talk = session();
+    let found = audit(talk.session.log(), talk.session.folds(), &talk.calls);
+    assert!(found.is_clean(), "{found}");
+    assert_eq!((found.folds, found.calls, found.receipts.len()), (3, 6, 3));
+    let text = found.to_string();
+    assert!(text.starts_with("3 folds, 6 calls: everything holds\nfold 1 ("), "{text}");
+}
+
+#[test]
+fn the_receipt_says_what_left_and_what_stayed() {
+    let talk = session();
+    let found = audit(talk.session.log(), talk.session.folds(), &talk.calls);
+    for (receipt, fold) in found.receipts.iter().zip(talk.session.folds()) {
+        let recap = receipt.removed.iter().find(|removed| removed.rule == "recap").unwrap();
+        assert_eq!(recap.items, fold.accounts.recap);
+        assert_eq!(recap.reason, "computed");
+        assert_eq!(receipt.recallable.len() as u32, fold.accounts.recap);
+        assert_eq!(receipt.pins, [2]);
+        assert!(receipt.intact && receipt.head_verbatim && receipt.tail_verbatim);
+        assert!(!receipt.recallable.contains(&2), "pinned");
+        assert!(receipt.kept_ids.1.contains(&"src/nest.rs".to_owned()));
+    }
+}
+
+#[test]
+fn forged_folds_are_found() {
+    let talk = session();
+    let forged = |change: &dyn Fn(&mut Fold)| {
+        let mut folds = talk.session.folds().to_vec();
+        change(&mut folds[1]);
+        rules(&audit(talk.session.log(), &folds, &talk.calls))
+    };
+    let recap = forged(&|fold| {
+        for entry in &mut fold.entries {
+            if let Entry::Recap { bytes } = entry {
+                *bytes = bytes.replace("nest", "best");
+            }
+        }
+    });
+    assert!(recap.contains(&rule::FOLD_ID) && recap.contains(&rule::CALL_CONTEXT), "{recap:?}");
+    assert!(forged(&|fold| fold.accounts.recap += 1).contains(&rule::ACCOUNTS));
+    assert!(forged(&|fold| fold.messages_after += 1).contains(&rule::FIGURES));
+    assert!(forged(&|fold| fold.tokens_after += 1).contains(&rule::FIGURES));
+    assert!(forged(&|fold| fold.span.through = Hash::ROOT).contains(&rule::SPAN));
+    assert!(forged(&|fold| fold.prev = Some(Hash::ROOT)).contains(&rule::FOLD_PREV));
+    assert!(forged(&|fold| fold.accounts.events = u32::MAX).contains(&rule::ACCOUNTS));
+    assert!(forged(&|fold| fold.span.end = u32::MAX).contains(&rule::SPAN));
+}
+
+#[test]
+fn forged_calls_are_found() {
+    let talk = session();
+    let forged = |change: &dyn Fn(&mut Vec<CallRecord>)| {
+        let mut calls = talk.calls.clone();
+        change(&mut calls);
+        rules(&audit(talk.session.log(), talk.session.folds(), &calls))
+    };
+    // Sealed again, so that only what it says of the context is false.
+    let seal = |call: &mut CallRecord| call.hash = call.compute_hash();
+    assert_eq!(forged(&|calls| calls[2].tokens_counted += 1), [rule::CALL_HASH]);
+    assert_eq!(forged(&|calls| drop(calls.remove(3))), [rule::CALL_CHAIN]);
+    let hidden = forged(&|calls| {
+        calls[5].fold = calls[3].fold;
+        seal(&mut calls[5]);
+    });
+    assert_eq!(hidden, [rule::CALL_CONTEXT]);
+    let unknown = forged(&|calls| {
+        calls[5].fold = Some(Hash::ROOT);
+        seal(&mut calls[5]);
+    });
+    assert_eq!(unknown, [rule::CALL_FOLD]);
+    let moved = forged(&|calls| {
+        calls[5].events -= 1;
+        seal(&mut calls[5]);
+    });
+    assert_eq!(moved, [rule::CALL_LOG]);
+}
+
+/// A log that was changed behind the ledger's back shows everywhere.
+#[test]
+fn a_changed_log_is_found() {
+    let talk = session();
+    let mut other = Talk::new(
+        "base = \"default\"\nname = \"a\"\n[tail]\nratio = 0.02\nmin_messages = 2\n",
+        5_000,
+    );
+    other.say("system", "You keep cats.");
+    let found = audit(other.session.log(), talk.session.folds(), &talk.calls);
+    let rules = rules(&found);
+    assert!(rules.contains(&rule::SPAN) && rules.contains(&rule::CALL_LOG), "{rules:?}");
+    assert!(found.receipts.iter().all(|receipt| !receipt.intact));
+}

@@ -1,0 +1,88 @@
+//! Writing a neutral message as one of Bedrock Converse.
+
+use bytes::Bytes;
+use midfold_core::Role;
+
+use super::neutral::{Neutral, Piece};
+use super::write::{in_order, list, object, plain_name};
+use crate::media::Source;
+use crate::problem::Problem;
+use crate::render::{EMPTY, Json};
+
+/// Content blocks; results first, blank texts left out.
+pub(super) fn bedrock(message: &Neutral, out: &mut Vec<Bytes>, problems: &mut Vec<Problem>) {
+    let is_model = message.role == Role::Assistant;
+    let pieces = in_order(message, problems);
+    let mut blocks: Vec<_> = pieces.filter_map(|piece| block(piece, problems)).collect();
+    if blocks.is_empty() {
+        if is_model {
+            return;
+        }
+        blocks.push(text_block(EMPTY));
+    }
+    let role = if is_model { "assistant" } else { "user" };
+    let json = Json::default().raw(r#"{"role":""#).raw(role).raw(r#"","content":"#);
+    out.push(list(json, blocks.into_iter()).raw("}").done());
+}
+
+fn text_block(text: &str) -> Bytes {
+    Json::default().raw(r#"{"text":"#).text(text).raw("}").done()
+}
+
+fn block(piece: &Piece, problems: &mut Vec<Problem>) -> Option<Bytes> {
+    Some(match piece {
+        Piece::Text(text) | Piece::Refusal(text) => {
+            if text.trim().is_empty() {
+                return None;
+            }
+            text_block(text)
+        }
+        Piece::Reasoning(_) => {
+            let detail = "reasoning without a signature was left out";
+            problems.push(Problem::new("unsigned-reasoning", detail));
+            return None;
+        }
+        Piece::Image(source) => return image(source, problems),
+        Piece::Call { id, name, arguments } => {
+            let json = Json::default().raw(r#"{"toolUse":{"toolUseId":"#);
+            let json = json.text(&plain_name(id, "-_.:")).raw(r#","name":"#);
+            let json = json.text(&plain_name(name, "-_")).raw(r#","input":"#);
+            object(json, arguments, problems).raw("}}").done()
+        }
+        Piece::Result { id, text, images, error, .. } => {
+            let json = Json::default().raw(r#"{"toolResult":{"toolUseId":"#);
+            let json = json.text(&plain_name(id, "-_.:")).raw(r#","content":"#);
+            let images: Vec<_> =
+                images.iter().filter_map(|source| image(source, problems)).collect();
+            // A blank text is refused, and so is no content at all.
+            let said = match text.trim() {
+                "" if images.is_empty() => Some(text_block(EMPTY)),
+                "" => None,
+                _ => Some(text_block(text)),
+            };
+            let json = list(json, said.into_iter().chain(images));
+            if *error { json.raw(r#","status":"error"}}"#) } else { json.raw("}}") }.done()
+        }
+    })
+}
+
+/// Bedrock takes the bytes of four formats, and no address.
+fn image(source: &Source, problems: &mut Vec<Problem>) -> Option<Bytes> {
+    let known = match source {
+        Source::Base64 { mime, data } => {
+            let format = match mime.strip_prefix("image/") {
+                Some("jpg") => Some("jpeg"),
+                found => found.filter(|name| ["png", "jpeg", "gif", "webp"].contains(name)),
+            };
+            format.map(|format| (format, data))
+        }
+        Source::Url(_) => None,
+    };
+    let Some((format, data)) = known else {
+        let detail = "an image that is no base64 of PNG, JPEG, GIF or WebP was left out";
+        problems.push(Problem::new("media", detail));
+        return None;
+    };
+    let json = Json::default().raw(r#"{"image":{"format":""#).raw(format);
+    Some(json.raw(r#"","source":{"bytes":"#).text(data).raw("}}}").done())
+}

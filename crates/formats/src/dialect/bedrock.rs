@@ -1,0 +1,294 @@
+//! AWS Bedrock Converse: a block is an object with one member, whose name says what it is.
+
+use bytes::Bytes;
+use midfold_core::{
+    Block, BlockKind, ByteRange, Dialect, Frame, Media, MediaKind, Passage, Role, TextRef, View,
+};
+use smallvec::SmallVec;
+
+use super::part;
+use super::results;
+use super::walk::{Key, Walk, filled, inside, to_range};
+use crate::render::Json;
+use crate::{media, voices};
+
+/// `bedrock`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bedrock;
+
+/// The content of a result is a list; what we put in its place is one, too.
+const CONTENT: Frame = Frame { before: r#"[{"text":"#, after: "}]" };
+
+impl Dialect for Bedrock {
+    fn passages(&self, texts: &[&str]) -> Vec<Passage> {
+        voices::passages(texts)
+    }
+
+    fn name(&self) -> &'static str {
+        "bedrock"
+    }
+
+    fn view(&self, bytes: &[u8]) -> View {
+        let mut walk = Walk::new(bytes);
+        let mut role = None;
+        let mut blocks = Vec::new();
+        walk.message(|walk, key| match key.name() {
+            "role" => role = walk.string(),
+            "content" => {
+                blocks.clear();
+                read_content(walk, key, &mut blocks);
+            }
+            _ => {}
+        });
+        if walk.broken {
+            return super::opaque_view(bytes);
+        }
+        let role = match role.map_or(&b""[..], |role| inside(role.of(bytes))) {
+            b"user" => Role::User,
+            b"assistant" => Role::Assistant,
+            b"system" => Role::System,
+            _ => Role::Other,
+        };
+        let origin = voices::origin(role, &blocks, bytes);
+        View { role, origin, blocks }
+    }
+
+    fn made_message(&self, role: Role, text: &str) -> Bytes {
+        let role = if role == Role::Assistant { "assistant" } else { "user" };
+        let json = Json::default().raw(r#"{"role":""#).raw(role).raw(r#"","content":[{"text":"#);
+        json.text(text).raw("}]}").done()
+    }
+
+    fn made_result(&self, _like: &[u8], id: &str, _name: &str, text: &str) -> Bytes {
+        Json::default()
+            .raw(r#"{"role":"user","content":[{"toolResult":{"toolUseId":"#)
+            .text(id)
+            .raw(r#","content":[{"text":"#)
+            .text(text)
+            .raw("}]}}]}")
+            .done()
+    }
+
+    fn results_as_text(&self, bytes: &[u8], view: &View, blocks: &[usize]) -> Bytes {
+        results::as_text(bytes, view, blocks, r#"{"text":"#)
+    }
+}
+
+fn read_content(walk: &mut Walk<'_>, key: &Key<'_>, blocks: &mut Vec<Block>) {
+    match walk.peek() {
+        Some(b'[') => {
+            walk.array(|walk| blocks.extend(read_block(walk)));
+        }
+        Some(b'n') => {}
+        Some(b'"') => {
+            let value = walk.value();
+            let text = TextRef::string(to_range(&value));
+            blocks.push(Block::new(BlockKind::Text, key.member(&value), text));
+        }
+        _ => {
+            let value = walk.value();
+            blocks.push(Block::opaque(key.member(&value)));
+        }
+    }
+}
+
+/// What the member of a block says that it is; the last one counts.
+enum What {
+    Text(ByteRange),
+    Use(Use),
+    Result(Answer),
+    Reasoning {
+        text: Option<ByteRange>,
+        bound: bool,
+    },
+    Media(MediaKind, ByteRange),
+    /// Where a cache may end: it is no content.
+    CachePoint,
+}
+
+/// `toolUse`.
+#[derive(Default)]
+struct Use {
+    id: Option<ByteRange>,
+    name: Option<ByteRange>,
+    input: Option<ByteRange>,
+}
+
+/// `toolResult`.
+#[derive(Default)]
+struct Answer {
+    id: Option<ByteRange>,
+    status: Option<ByteRange>,
+    content: Option<ByteRange>,
+    /// Elements of the content.
+    len: usize,
+    texts: SmallVec<[TextRef; 1]>,
+    media: Vec<Media>,
+}
+
+/// The next element of a content list; `None` for what is no content.
+fn read_block(walk: &mut Walk<'_>) -> Option<Block> {
+    let mut what = None;
+    let range = walk.object(|walk, key| what = read_member(walk, key).or(what.take()));
+    let outer = to_range(&range);
+    let bytes = walk.bytes;
+    Some(match what {
+        Some(What::CachePoint) => return None,
+        Some(What::Text(text)) => Block::new(BlockKind::Text, outer, TextRef::string(text)),
+        Some(What::Use(call)) => {
+            let body = part::arguments(bytes, call.input.map(ByteRange::to_usize), outer);
+            part::call(outer, part::label(bytes, call.id), part::label(bytes, call.name), body)
+        }
+        Some(What::Result(answer)) => answer.block(bytes, outer),
+        Some(What::Reasoning { text, bound }) => {
+            let kind = BlockKind::Reasoning { bound };
+            match text {
+                Some(text) => Block::new(kind, outer, TextRef::string(text)),
+                None => Block { kind, ..Block::opaque(outer) },
+            }
+        }
+        Some(What::Media(kind, holder)) => {
+            let media = vec![media::describe(bytes, kind, outer, Some(holder))];
+            Block { kind: BlockKind::Media, media, ..Block::opaque(outer) }
+        }
+        None => Block::opaque(outer),
+    })
+}
+
+fn read_member(walk: &mut Walk<'_>, key: &Key<'_>) -> Option<What> {
+    match key.name() {
+        "text" => walk.string().map(What::Text),
+        "toolUse" => {
+            let mut call = Use::default();
+            walk.object(|walk, key| match key.name() {
+                "toolUseId" => call.id = walk.string(),
+                "name" => call.name = walk.string(),
+                "input" => call.input = Some(to_range(&walk.value())),
+                _ => {}
+            });
+            Some(What::Use(call))
+        }
+        "toolResult" => Some(What::Result(Answer::read(walk))),
+        "reasoningContent" => Some(read_reasoning(walk)),
+        "cachePoint" => Some(What::CachePoint),
+        // `{text: {text, qualifiers}}` or an image.
+        "guardContent" => {
+            let mut text = None;
+            walk.object(|walk, key| {
+                if key.name() == "text" {
+                    walk.object(|walk, key| {
+                        if key.name() == "text" {
+                            text = walk.string();
+                        }
+                    });
+                }
+            });
+            text.map(What::Text)
+        }
+        name => {
+            let kind = media_kind(name)?;
+            read_source(walk).map(|holder| What::Media(kind, holder))
+        }
+    }
+}
+
+fn media_kind(name: &str) -> Option<MediaKind> {
+    match name {
+        "image" => Some(MediaKind::Image),
+        "audio" => Some(MediaKind::Audio),
+        "document" | "video" => Some(MediaKind::File),
+        _ => None,
+    }
+}
+
+/// The `source` of a picture, a document, a sound or a film.
+fn read_source(walk: &mut Walk<'_>) -> Option<ByteRange> {
+    if walk.peek() != Some(b'{') {
+        return None;
+    }
+    let mut source = None;
+    let whole = walk.object(|walk, key| {
+        if key.name() == "source" {
+            source = Some(to_range(&walk.value()));
+        }
+    });
+    Some(source.unwrap_or(to_range(&whole)))
+}
+
+/// `{reasoningText: {text, signature}}` or `{redactedContent}`.
+fn read_reasoning(walk: &mut Walk<'_>) -> What {
+    let (mut text, mut bound) = (None, false);
+    walk.object(|walk, key| match key.name() {
+        "reasoningText" => {
+            walk.object(|walk, key| match key.name() {
+                "text" => text = walk.string(),
+                "signature" => {
+                    let token = walk.string();
+                    bound |= filled(walk.bytes, token).is_some();
+                }
+                _ => {}
+            });
+        }
+        "redactedContent" => bound = true,
+        _ => {}
+    });
+    What::Reasoning { text, bound }
+}
+
+impl Answer {
+    fn read(walk: &mut Walk<'_>) -> Self {
+        let mut answer = Self::default();
+        walk.object(|walk, key| match key.name() {
+            "toolUseId" => answer.id = walk.string(),
+            "status" => answer.status = walk.string(),
+            "content" => {
+                (answer.len, answer.texts, answer.media) = Default::default();
+                let content = walk.array(|walk| answer.element(walk));
+                answer.content = Some(to_range(&content));
+            }
+            _ => {}
+        });
+        answer
+    }
+
+    /// One element of the content: text, JSON, a picture, a document.
+    fn element(&mut self, walk: &mut Walk<'_>) {
+        self.len += 1;
+        let mut media = None;
+        let outer = walk.object(|walk, key| match key.name() {
+            "text" => self.texts.extend(walk.string().map(TextRef::string)),
+            "json" => self.texts.push(TextRef::raw(to_range(&walk.value()))),
+            name => {
+                if let Some(kind) = media_kind(name) {
+                    media = read_source(walk).map(|holder| (kind, holder));
+                }
+            }
+        });
+        let outer = to_range(&outer);
+        let found = media.map(|(kind, at)| media::describe(walk.bytes, kind, outer, Some(at)));
+        self.media.extend(found);
+    }
+
+    fn block(self, bytes: &[u8], outer: ByteRange) -> Block {
+        let error = match self.status.map(|status| inside(status.of(bytes))) {
+            Some(b"error") => Some(true),
+            Some(b"success") => Some(false),
+            _ => None,
+        };
+        let kind = BlockKind::Result { id: part::label(bytes, self.id), name: None, error };
+        let mut block = Block { kind, media: self.media, ..Block::opaque(outer) };
+        match (self.content, self.texts.as_slice()) {
+            (None, _) => block.body = part::absent(outer),
+            // One text: its place takes another one.
+            (Some(_), [text]) if self.len == 1 && *text == TextRef::string(text.token) => {
+                block.body = *text;
+            }
+            (Some(content), _) => {
+                block.body = TextRef::raw(content);
+                block.frame = Some(&CONTENT);
+            }
+        }
+        block.texts = self.texts;
+        block
+    }
+}

@@ -1,0 +1,270 @@
+//! Gemini `generateContent`: one event is one element of `contents`. Names are read in both spellings
+//! that the API takes (`functionCall`, `function_call`) and written in the first.
+
+use bytes::Bytes;
+use midfold_core::{
+    Block, BlockKind, ByteRange, Dialect, Frame, Media, MediaKind, Passage, Role, TextRef, View,
+};
+use smallvec::SmallVec;
+
+use super::part;
+use super::results;
+use super::walk::{Key, Walk, filled, inside, to_range};
+use crate::render::Json;
+use crate::{media, voices};
+
+/// `gemini`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Gemini;
+
+/// A response is an object; what we put in its place is one, too.
+const RESPONSE: Frame = Frame { before: r#"{"output":"#, after: "}" };
+
+impl Dialect for Gemini {
+    fn passages(&self, texts: &[&str]) -> Vec<Passage> {
+        voices::passages(texts)
+    }
+
+    fn name(&self) -> &'static str {
+        "gemini"
+    }
+
+    fn view(&self, bytes: &[u8]) -> View {
+        let mut walk = Walk::new(bytes);
+        let mut role = None;
+        let mut blocks = Vec::new();
+        let mut has_parts = false;
+        walk.message(|walk, key| match key.name() {
+            "role" => role = walk.string(),
+            "parts" => {
+                blocks.clear();
+                has_parts = true;
+                match walk.peek() {
+                    Some(b'[') => {
+                        walk.array(|walk| blocks.push(Part::read(walk)));
+                    }
+                    Some(b'n') => {}
+                    _ => {
+                        let value = walk.value();
+                        blocks.push(Block::opaque(key.member(&value)));
+                    }
+                }
+            }
+            _ => {}
+        });
+        if walk.broken {
+            return super::opaque_view(bytes);
+        }
+        let role = match role.map(|role| inside(role.of(bytes))) {
+            Some(b"model") => Role::Assistant,
+            Some(b"system") => Role::System,
+            // Results had a role of their own once.
+            Some(b"user" | b"function") => Role::User,
+            None if has_parts => Role::User,
+            _ => Role::Other,
+        };
+        let origin = voices::origin(role, &blocks, bytes);
+        View { role, origin, blocks }
+    }
+
+    fn made_message(&self, role: Role, text: &str) -> Bytes {
+        let role = if role == Role::Assistant { "model" } else { "user" };
+        let json = Json::default().raw(r#"{"role":""#).raw(role).raw(r#"","parts":[{"text":"#);
+        json.text(text).raw("}]}").done()
+    }
+
+    fn made_result(&self, _like: &[u8], id: &str, name: &str, text: &str) -> Bytes {
+        let json = Json::default().raw(r#"{"role":"user","parts":["#);
+        response(json, id, name, "output", text).raw("}}]}").done()
+    }
+
+    fn results_as_text(&self, bytes: &[u8], view: &View, blocks: &[usize]) -> Bytes {
+        results::as_text(bytes, view, blocks, r#"{"text":"#)
+    }
+}
+
+/// A `functionResponse` part without its last two closing braces. A response without a name is
+/// refused.
+pub(crate) fn response(json: Json, id: &str, name: &str, key: &str, text: &str) -> Json {
+    let name = if name.is_empty() { "unknown_tool" } else { name };
+    let json = json.raw(r#"{"functionResponse":{"#);
+    let json = if id.is_empty() { json } else { json.raw(r#""id":"#).text(id).raw(",") };
+    let json = json.raw(r#""name":"#).text(name).raw(r#","response":{""#).raw(key);
+    json.raw(r#"":"#).text(text).raw("}")
+}
+
+/// The members of one part, as they are met.
+#[derive(Default)]
+struct Part {
+    outer: ByteRange,
+    text: Option<ByteRange>,
+    thought: bool,
+    signature: Option<ByteRange>,
+    call: Option<Function>,
+    response: Option<Function>,
+    media: Option<(MediaKind, ByteRange)>,
+}
+
+/// `{id, name, args}` or `{id, name, response, parts}`.
+#[derive(Default)]
+struct Function {
+    id: Option<ByteRange>,
+    name: Option<ByteRange>,
+    args: Option<ByteRange>,
+    response: Option<Response>,
+    media: Vec<Media>,
+}
+
+/// What a tool answered.
+#[derive(Default)]
+struct Response {
+    value: ByteRange,
+    /// Its members, where it is an object.
+    members: usize,
+    last: ByteRange,
+    error: bool,
+}
+
+impl Part {
+    fn read(walk: &mut Walk<'_>) -> Block {
+        let mut part = Self::default();
+        let range = walk.object(|walk, key| part.member(walk, key));
+        part.outer = to_range(&range);
+        part.block(walk.bytes)
+    }
+
+    fn member(&mut self, walk: &mut Walk<'_>, key: &Key<'_>) {
+        match key.name() {
+            "text" => self.text = walk.string(),
+            "thought" => self.thought = walk.peek() == Some(b't'),
+            "thoughtSignature" | "thought_signature" => self.signature = walk.string(),
+            "functionCall" | "function_call" => self.call = Some(Function::read(walk)),
+            "functionResponse" | "function_response" => self.response = Some(Function::read(walk)),
+            "inlineData" | "inline_data" | "fileData" | "file_data" => {
+                self.media = read_media(walk);
+            }
+            _ => {}
+        }
+    }
+
+    fn block(self, bytes: &[u8]) -> Block {
+        let outer = self.outer;
+        if let Some(call) = self.call {
+            let body = part::arguments(bytes, call.args.map(ByteRange::to_usize), outer);
+            return part::call(
+                outer,
+                part::label(bytes, call.id),
+                part::label(bytes, call.name),
+                body,
+            );
+        }
+        if let Some(response) = self.response {
+            return response.result(bytes, outer);
+        }
+        if let Some((kind, holder)) = self.media {
+            let media = vec![media::describe(bytes, kind, outer, Some(holder))];
+            return Block { kind: BlockKind::Media, media, ..Block::opaque(outer) };
+        }
+        let bound = filled(bytes, self.signature).is_some();
+        let kind = BlockKind::Reasoning { bound };
+        match self.text {
+            Some(text) if self.thought => Block::new(kind, outer, TextRef::string(text)),
+            // A stream may end on a part that is nothing but a signature.
+            Some(text) if bound && inside(text.of(bytes)).is_empty() => {
+                Block { kind, ..Block::opaque(outer) }
+            }
+            Some(text) => Block::new(BlockKind::Text, outer, TextRef::string(text)),
+            None if self.thought => Block { kind, ..Block::opaque(outer) },
+            None => Block::opaque(outer),
+        }
+    }
+}
+
+impl Function {
+    fn read(walk: &mut Walk<'_>) -> Self {
+        let mut function = Self::default();
+        walk.object(|walk, key| match key.name() {
+            "id" => function.id = walk.string(),
+            "name" => function.name = walk.string(),
+            "args" => function.args = Some(to_range(&walk.value())),
+            "response" => function.response = Some(Response::read(walk)),
+            "parts" => {
+                let media = &mut function.media;
+                media.clear();
+                walk.array(|walk| media.extend(media_part(walk)));
+            }
+            _ => {}
+        });
+        function
+    }
+
+    fn result(self, bytes: &[u8], outer: ByteRange) -> Block {
+        let response = self.response.as_ref();
+        let error = response.is_some_and(|response| response.error).then_some(true);
+        let kind = BlockKind::Result {
+            id: part::label(bytes, self.id),
+            name: part::label(bytes, self.name),
+            error,
+        };
+        let mut block = Block { kind, media: self.media, ..Block::opaque(outer) };
+        let Some(response) = response else {
+            block.body = part::absent(outer);
+            return block;
+        };
+        let is_object = bytes.get(response.value.start as usize) == Some(&b'{');
+        let value = if response.members == 1 { response.last } else { response.value };
+        block.body = part::arguments(bytes, Some(value.to_usize()), outer);
+        block.frame = (is_object && response.members != 1).then_some(&RESPONSE);
+        if !is_object || response.members > 0 {
+            block.texts = SmallVec::from_elem(block.body, 1);
+        }
+        block
+    }
+}
+
+impl Response {
+    fn read(walk: &mut Walk<'_>) -> Self {
+        let mut response = Self::default();
+        let value = walk.object(|walk, key| {
+            let value = to_range(&walk.value());
+            response.members += 1;
+            response.last = value;
+            let says = !matches!(value.of(walk.bytes), b"null" | b"false" | b"\"\"");
+            response.error |= key.name() == "error" && says;
+        });
+        response.value = to_range(&value);
+        response
+    }
+}
+
+/// `{mimeType, data}` or `{mimeType, fileUri}`.
+fn read_media(walk: &mut Walk<'_>) -> Option<(MediaKind, ByteRange)> {
+    if walk.peek() != Some(b'{') {
+        return None;
+    }
+    let mut mime = None;
+    let holder = walk.object(|walk, key| {
+        if matches!(key.name(), "mimeType" | "mime_type") {
+            mime = walk.string();
+        }
+    });
+    let mime = mime.map_or(&b""[..], |mime| inside(mime.of(walk.bytes)));
+    let kind = match mime.split(|byte| *byte == b'/').next() {
+        Some(b"image") => MediaKind::Image,
+        Some(b"audio") => MediaKind::Audio,
+        _ => MediaKind::File,
+    };
+    Some((kind, to_range(&holder)))
+}
+
+/// A part that a response carries beside its object.
+fn media_part(walk: &mut Walk<'_>) -> Option<Media> {
+    let mut found = None;
+    let outer = walk.object(|walk, key| {
+        if matches!(key.name(), "inlineData" | "inline_data" | "fileData" | "file_data") {
+            found = read_media(walk);
+        }
+    });
+    let (kind, holder) = found?;
+    Some(media::describe(walk.bytes, kind, to_range(&outer), Some(holder)))
+}

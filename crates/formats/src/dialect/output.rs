@@ -1,0 +1,146 @@
+//! Calls and outputs of the Responses dialect: which item answers which, and how one is written.
+
+use bytes::Bytes;
+
+use crate::render::Json;
+
+/// One transparent pixel: the least screenshot there is.
+const BLANK: &str = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+
+/// Whether an item of this type can be a call that another item answers.
+pub(super) fn is_call(kind: &[u8]) -> bool {
+    kind.ends_with(b"_call") || matches!(kind, b"mcp_approval_request" | b"program")
+}
+
+/// Whether it can be such an answer.
+pub(super) fn is_output(kind: &[u8]) -> bool {
+    kind.ends_with(b"_output") || kind == b"mcp_approval_response"
+}
+
+/// Whether its own `id` pairs it where it has no `call_id`.
+pub(super) fn pairs_by_item(kind: &[u8]) -> bool {
+    kind.starts_with(b"mcp_approval_") || kind.starts_with(b"local_shell_call")
+}
+
+/// Whether an output is more than a text: none can be put in its place.
+pub(super) fn is_structured(kind: &[u8]) -> bool {
+    matches!(
+        kind,
+        b"computer_call_output"
+            | b"shell_call_output"
+            | b"tool_search_output"
+            | b"mcp_approval_response"
+    )
+}
+
+/// An output for the call `id`, as an item of the type that `kind`, a call or its output, wants.
+pub(super) fn made(kind: &[u8], id: &str, text: &str) -> Bytes {
+    let kind = std::str::from_utf8(kind).unwrap_or_default();
+    let (kind, id_name) = match kind {
+        "mcp_approval_request" | "mcp_approval_response" => {
+            ("mcp_approval_response".to_owned(), "approval_request_id")
+        }
+        "local_shell_call" | "local_shell_call_output" => {
+            ("local_shell_call_output".to_owned(), "id")
+        }
+        "tool_search_call" | "tool_search_output" => ("tool_search_output".to_owned(), "call_id"),
+        "" | "message" => ("function_call_output".to_owned(), "call_id"),
+        output if output.ends_with("_output") => (output.to_owned(), "call_id"),
+        call => (format!("{call}_output"), "call_id"),
+    };
+    let json = Json::default().raw(r#"{"type":"#).text(&kind).raw(r#",""#).raw(id_name);
+    let json = json.raw(r#"":"#).text(id);
+    let json = match kind.as_str() {
+        "computer_call_output" => {
+            let json = json.raw(r#","output":{"type":"computer_screenshot","image_url":"#);
+            json.text(BLANK).raw("}")
+        }
+        "shell_call_output" => {
+            let json = json.raw(r#","output":[{"stdout":"","stderr":"#).text(text);
+            json.raw(r#","outcome":{"type":"exit","exit_code":1}}]"#)
+        }
+        "tool_search_output" => {
+            json.raw(r#","execution":"client","status":"completed","tools":[]"#)
+        }
+        "mcp_approval_response" => json.raw(r#","approve":false,"reason":"#).text(text),
+        "apply_patch_call_output" => json.raw(r#","status":"failed","output":"#).text(text),
+        _ => json.raw(r#","output":"#).text(text),
+    };
+    json.raw("}").done()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::OpenAiResponses;
+    use midfold_core::{BlockKind, Dialect};
+
+    #[test]
+    fn every_call_has_an_output_of_its_own_type() {
+        for (call, output) in [
+            (
+                r#"{"type":"function_call","call_id":"c","name":"f","arguments":"{}"}"#,
+                "function_call_output",
+            ),
+            (
+                r#"{"type":"custom_tool_call","call_id":"c","name":"f","input":"x"}"#,
+                "custom_tool_call_output",
+            ),
+            (
+                r#"{"type":"local_shell_call","id":"c","action":{"command":["ls"]}}"#,
+                "local_shell_call_output",
+            ),
+            (
+                r#"{"type":"shell_call","call_id":"c","action":{"commands":["ls"]}}"#,
+                "shell_call_output",
+            ),
+            (
+                r#"{"type":"computer_call","call_id":"c","action":{"type":"click"}}"#,
+                "computer_call_output",
+            ),
+            (
+                r#"{"type":"apply_patch_call","call_id":"c","operation":{}}"#,
+                "apply_patch_call_output",
+            ),
+            (
+                r#"{"type":"tool_search_call","call_id":"c","arguments":{"q":"x"}}"#,
+                "tool_search_output",
+            ),
+            (
+                r#"{"type":"mcp_approval_request","id":"c","name":"f","arguments":"{}"}"#,
+                "mcp_approval_response",
+            ),
+            (r#"{"type":"new_kind_call","call_id":"c"}"#, "new_kind_call_output"),
+        ] {
+            let view = OpenAiResponses.view(call.as_bytes());
+            let BlockKind::Call { id: Some(id), .. } = view.blocks[0].kind else {
+                panic!("{call} is a call")
+            };
+            let id = id.decode(call.as_bytes());
+            let made = OpenAiResponses.made_result(call.as_bytes(), &id, "", "none");
+            let text = std::str::from_utf8(&made).unwrap();
+            assert!(text.starts_with(&format!(r#"{{"type":"{output}""#)), "{text}");
+            let view = OpenAiResponses.view(&made);
+            let BlockKind::Result { id: Some(answers), .. } = view.blocks[0].kind else {
+                panic!("{text} is a result")
+            };
+            assert_eq!(answers.decode(&made), id, "{text}");
+            // What was made can be told by itself.
+            assert_eq!(OpenAiResponses.made_result(&made, &id, "", "none"), made);
+            assert!(made.len() < 300 && crate::scan::get(&made, 0..made.len(), "type").is_some());
+        }
+    }
+
+    #[test]
+    fn what_a_provider_runs_itself_stays_in_its_response() {
+        for item in [
+            r#"{"type":"tool_search_call","id":"t","call_id":null,"execution":"server"}"#,
+            r#"{"type":"tool_search_output","id":"u","call_id":null,"execution":"server","tools":[]}"#,
+            r#"{"type":"web_search_call","id":"w","status":"completed"}"#,
+            r#"{"type":"mcp_call","id":"m","name":"f","arguments":"{}","output":"x"}"#,
+        ] {
+            let view = OpenAiResponses.view(item.as_bytes());
+            assert_eq!(view.role, midfold_core::Role::Assistant, "{item}");
+            assert_eq!(view.blocks[0].kind, BlockKind::Opaque, "{item}");
+        }
+    }
+}

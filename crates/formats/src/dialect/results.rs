@@ -1,0 +1,35 @@
+//! Results as text, where a message is a list of blocks that are rewritten one by one.
+
+use bytes::Bytes;
+use midfold_core::{Block, ByteRange, View};
+
+use crate::render::{Json, flags, result_text, splice};
+
+/// The message with the results at these indices as text blocks, which begin with `open` (a closing
+/// brace ends them). Results have to stand before any text, so those that stay move to the front.
+pub(super) fn as_text(bytes: &[u8], view: &View, blocks: &[usize], open: &str) -> Bytes {
+    let text = |index: usize, block: &Block| {
+        let json = Json::default().raw(open).text(&result_text(bytes, view, index)).raw("}");
+        let with = |json: Json, part: ByteRange| json.raw(",").raw(part.of(bytes));
+        block.media.iter().fold(json, |json, media| with(json, media.outer)).done()
+    };
+    let named = flags(blocks, view.blocks.len());
+    let stays = |at: usize, block: &Block| block.is_result() && !named[at];
+    let all = || view.blocks.iter().enumerate();
+    let mut elements: Vec<Bytes> = Vec::with_capacity(view.blocks.len());
+    for (_, block) in all().filter(|(at, block)| stays(*at, block)) {
+        elements.push(Bytes::copy_from_slice(block.outer.of(bytes)));
+    }
+    for (at, block) in all().filter(|(at, block)| !stays(*at, block)) {
+        elements.push(if block.is_result() {
+            text(at, block)
+        } else {
+            Bytes::copy_from_slice(block.outer.of(bytes))
+        });
+    }
+    let (Some(first), Some(last)) = (view.blocks.first(), view.blocks.last()) else {
+        return Bytes::copy_from_slice(bytes);
+    };
+    let list = ByteRange { start: first.outer.start, end: last.outer.end };
+    Bytes::from(splice(bytes, &[(list, &elements.join(&b","[..]))]))
+}

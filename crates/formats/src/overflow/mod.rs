@@ -1,0 +1,157 @@
+//! What a provider meant when it refused a request: too long for the window, or something that
+//! only sounds like it. Compacting on a look-alike costs context and helps nothing.
+//!
+//! Structured codes come first, wordings second. Only the fields that hold an error's own words
+//! are read, and of a long one only its ends: an error that echoes the conversation must not be
+//! diagnosed by what the conversation says.
+
+use midfold_core::Usage;
+
+mod body;
+mod diagnosis;
+mod wording;
+
+use body::Body;
+pub use diagnosis::Diagnosis;
+use wording::CONTEXT_CODES;
+
+/// Classifies an error response. `status` is the HTTP status, where there was one.
+///
+/// ```
+/// use midfold_formats::overflow::{Diagnosis, classify};
+/// let body = br#"{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 213462 tokens > 200000 maximum"}}"#;
+/// let found = classify(Some(400), body);
+/// assert_eq!(found, Diagnosis::Overflow { have: Some(213_462), limit: Some(200_000) });
+/// ```
+#[must_use]
+pub fn classify(status: Option<u16>, body: &[u8]) -> Diagnosis {
+    judge(status, &Body::read(body))
+}
+
+fn judge(status: Option<u16>, body: &Body) -> Diagnosis {
+    let text = body.text.as_str();
+    // A code is the provider's own verdict: no wording outvotes it.
+    if body.has_code(&CONTEXT_CODES) {
+        return wording::overflow(body).unwrap_or(Diagnosis::Overflow { have: None, limit: None });
+    }
+    if body.has_code(&POLICY_CODES) || wording::content_policy(text) {
+        return Diagnosis::ContentPolicy;
+    }
+    if wording::bound_reasoning(text) {
+        return Diagnosis::BoundReasoning;
+    }
+    if wording::tier_gate(text) {
+        return Diagnosis::TierGate;
+    }
+    if status == Some(429) || body.has_code(&RATE_CODES) || wording::rate_limit(text) {
+        return Diagnosis::RateLimit;
+    }
+    if body.has_code(&PARAMETER_CODES) || wording::unsupported(text) {
+        return Diagnosis::Unsupported;
+    }
+    if body.has_code(&["string_above_max_length"]) || wording::malformed(text) {
+        return Diagnosis::Malformed;
+    }
+    if wording::empty_reply(text) {
+        return Diagnosis::Other;
+    }
+    if let Some(found) = wording::overflow(body) {
+        return found;
+    }
+    if body.has_code(&["request_too_large"]) || wording::payload(text) {
+        return Diagnosis::PayloadTooLarge;
+    }
+    match status {
+        Some(413) if !text.is_empty() => Diagnosis::PayloadTooLarge,
+        _ => Diagnosis::Other,
+    }
+}
+
+/// As [`classify`], knowing the size of the prompt: an error without a word (a bare 400 or 413, or
+/// a connection that closed: `status` is none) to a prompt above 60 % of the window is
+/// [`Diagnosis::Probable`].
+#[must_use]
+pub fn diagnose(status: Option<u16>, body: &[u8], prompt: u64, window: u64) -> Diagnosis {
+    let read = Body::read(body);
+    let bare = wording::says_nothing(&read.text) && read.codes.is_empty();
+    let quiet = bare && matches!(status, None | Some(400 | 413));
+    if quiet && u128::from(prompt) * 100 > u128::from(window) * PROBABLE_PERCENT {
+        return Diagnosis::Probable;
+    }
+    judge(status, &read)
+}
+
+/// Share of the window above which a wordless error is taken for an overflow
+/// (measured: between 40 and 60; the higher one, since a false fold costs context).
+const PROBABLE_PERCENT: u128 = 60;
+
+/// What an event of a stream, or the body of a 200, says about the window: `response.failed`, an
+/// `error` object, or a stop reason such as `model_context_window_exceeded`. None for every event
+/// that reports no error. `event` is the JSON, with or without `data:` before it.
+#[must_use]
+pub fn in_stream(event: &[u8]) -> Option<Diagnosis> {
+    let read = Body::read(event);
+    if read.stopped_by_window {
+        return Some(Diagnosis::Overflow { have: None, limit: None });
+    }
+    read.is_error.then(|| judge(None, &read))
+}
+
+/// How a prompt that was too long shows although the provider reported success.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Silent {
+    /// More tokens than the window has were accepted (z.ai).
+    OverWindow,
+    /// Far fewer tokens were read than sent: the front was cut off, the system prompt with it
+    /// (Ollama).
+    Truncated,
+    /// The reply is empty, because the prompt left no room for it.
+    NoRoom,
+}
+
+/// Whether a success was none. `sent` is what was counted before the request, calibrated.
+///
+/// ```
+/// use midfold_core::Usage;
+/// use midfold_formats::overflow::{Silent, silent_overflow};
+/// let usage = Usage { prompt: 32_770, output: 900, ..Usage::default() };
+/// assert_eq!(silent_overflow(&usage, 65_600, 65_536), Some(Silent::Truncated));
+/// assert_eq!(silent_overflow(&usage, 33_000, 65_536), None);
+/// ```
+#[must_use]
+pub fn silent_overflow(usage: &Usage, sent: u64, window: u64) -> Option<Silent> {
+    if window == 0 || usage.prompt == 0 {
+        return None;
+    }
+    if usage.prompt > window {
+        return Some(Silent::OverWindow);
+    }
+    // Nearly the whole window sent, less than two thirds of it read: no estimate errs that far.
+    let full = u128::from(sent) * 10 >= u128::from(window) * 9;
+    if full && u128::from(usage.prompt) * 3 < u128::from(sent) * 2 {
+        return Some(Silent::Truncated);
+    }
+    let brim = u128::from(usage.prompt) * 100 >= u128::from(window) * 99;
+    (usage.output == 0 && brim).then_some(Silent::NoRoom)
+}
+
+/// Codes of filters.
+const POLICY_CODES: [&str; 4] =
+    ["content_filter", "content_policy_violation", "moderation_blocked", "data_inspection_failed"];
+
+/// Codes that ask for patience.
+const RATE_CODES: [&str; 9] = [
+    "rate_limit_exceeded",
+    "rate_limit_error",
+    "insufficient_quota",
+    "throttlingexception",
+    "throttling",
+    "too_many_requests",
+    "resource_exhausted",
+    "overloaded_error",
+    "servicequotaexceededexception",
+];
+
+/// Codes of parameters that are not known.
+const PARAMETER_CODES: [&str; 3] =
+    ["unsupported_parameter", "unknown_parameter", "unsupported_value"];

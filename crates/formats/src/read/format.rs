@@ -1,0 +1,113 @@
+//! The formats that are read.
+
+use crate::dialect::DialectKind;
+
+/// What a transcript is written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Format {
+    /// Chat Completions: a request body, or a list of messages.
+    OpenAiChat,
+    /// Responses: a request body, or a list of items.
+    OpenAiResponses,
+    /// Messages: a request body, or a list of messages.
+    Anthropic,
+    /// Gemini: a request body, or a list of contents.
+    Gemini,
+    /// Bedrock Converse: a request body, or a list of messages.
+    Bedrock,
+    /// Rows of `conversations` with `from` and `value`.
+    ShareGpt,
+    /// A session or subagent file of Claude Code.
+    ClaudeCode,
+    /// A rollout file of Codex.
+    Codex,
+    /// A session file of pi.
+    Pi,
+    /// `OpenAI` fine-tuning rows: `messages`, perhaps `tools`.
+    FineTuning,
+    /// Results of tau-bench: a list of runs with `traj`.
+    TauBench,
+    /// A `.traj.json` of mini-swe-agent.
+    MiniSweAgent,
+    /// A `.traj` of SWE-agent.
+    SweAgent,
+}
+
+/// A list of a dialect's messages, as `compact` writes it.
+impl From<DialectKind> for Format {
+    fn from(kind: DialectKind) -> Self {
+        match kind {
+            DialectKind::OpenAiChat => Self::OpenAiChat,
+            DialectKind::OpenAiResponses => Self::OpenAiResponses,
+            DialectKind::Anthropic => Self::Anthropic,
+            DialectKind::Gemini => Self::Gemini,
+            DialectKind::Bedrock => Self::Bedrock,
+            DialectKind::ShareGpt => Self::ShareGpt,
+        }
+    }
+}
+
+impl Format {
+    /// All formats.
+    pub const ALL: [Self; 13] = [
+        Self::OpenAiChat,
+        Self::OpenAiResponses,
+        Self::Anthropic,
+        Self::Gemini,
+        Self::Bedrock,
+        Self::ShareGpt,
+        Self::ClaudeCode,
+        Self::Codex,
+        Self::Pi,
+        Self::FineTuning,
+        Self::TauBench,
+        Self::MiniSweAgent,
+        Self::SweAgent,
+    ];
+
+    /// The name, as the command line writes it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::OpenAiChat => "openai-chat",
+            Self::OpenAiResponses => "openai-responses",
+            Self::Anthropic => "anthropic",
+            Self::Gemini => "gemini",
+            Self::Bedrock => "bedrock",
+            Self::ShareGpt => "sharegpt",
+            Self::ClaudeCode => "claude-code",
+            Self::Codex => "codex",
+            Self::Pi => "pi",
+            Self::FineTuning => "fine-tuning",
+            Self::TauBench => "tau-bench",
+            Self::MiniSweAgent => "mini-swe-agent",
+            Self::SweAgent => "swe-agent",
+        }
+    }
+
+    /// The format of this name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|format| format.name() == name)
+    }
+
+    /// Whether it is what a provider takes or trains on, and no client's file: messages, with or
+    /// without a body around them.
+    #[must_use]
+    pub fn is_wire(self) -> bool {
+        self == Self::FineTuning || self == Self::from(self.dialect())
+    }
+
+    /// The dialect of the messages that its reader gives.
+    #[must_use]
+    pub fn dialect(self) -> DialectKind {
+        match self {
+            Self::OpenAiResponses | Self::Codex => DialectKind::OpenAiResponses,
+            Self::Anthropic | Self::ClaudeCode => DialectKind::Anthropic,
+            Self::Gemini => DialectKind::Gemini,
+            Self::Bedrock => DialectKind::Bedrock,
+            Self::ShareGpt => DialectKind::ShareGpt,
+            _ => DialectKind::OpenAiChat,
+        }
+    }
+}

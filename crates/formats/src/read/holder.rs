@@ -1,0 +1,44 @@
+//! The object that holds the messages, and what stands beside them in it.
+
+use std::ops::Range;
+
+use super::conversation::{Envelope, Wrapper};
+use super::fields::Fields;
+use super::outline::Doc;
+use super::source::Source;
+
+/// Where log entries keep the request.
+pub(super) const LOG_MEMBERS: [&str; 3] = ["request", "body", "params"];
+
+/// What stands beside the messages: in their own object, which may lie in a log entry.
+pub(super) fn envelope(
+    source: &mut Source<'_>,
+    doc: Doc<'_>,
+    outer: Range<usize>,
+    messages: Range<usize>,
+) -> Envelope {
+    let fields = holder_of(doc, outer.clone(), &messages);
+    let named = |names: &[&str]| names.iter().find_map(|name| fields.get(name));
+    let system = named(&["system", "instructions", "systemInstruction", "system_instruction"]);
+    let model =
+        fields.text("model").or_else(|| fields.text("modelId")).map(std::borrow::Cow::into_owned);
+    let tools = named(&["tools", "toolConfig"]);
+    let info = fields.inner("info").inner("config").inner("model");
+    Envelope {
+        system: system.map(|at| source.slice(at)),
+        tools: tools.map(|at| source.slice(at)),
+        model: model.or_else(|| info.text("model_name").map(std::borrow::Cow::into_owned)),
+        wrapper: Some(Wrapper {
+            before: source.slice(outer.start..messages.start),
+            after: source.slice(messages.end..outer.end),
+        }),
+    }
+}
+
+/// The members of the innermost object of a log entry that holds the messages.
+fn holder_of<'a>(doc: Doc<'a>, outer: Range<usize>, messages: &Range<usize>) -> Fields<'a> {
+    let fields = doc.fields(outer);
+    let holds = |at: &Range<usize>| at.start < messages.start && messages.end < at.end;
+    let inside = LOG_MEMBERS.into_iter().find_map(|name| fields.object(name).filter(holds));
+    inside.map_or(fields, |at| doc.fields(at))
+}

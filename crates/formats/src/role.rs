@@ -1,0 +1,52 @@
+//! What a client that appends messages can still be told: a role that no provider knows (a transcript
+//! may hold one, and is read all the same), messages of another dialect.
+
+use midfold_core::Role;
+
+use crate::dialect::DialectKind;
+use crate::read::{Conversation, Format};
+use crate::scan;
+
+/// The first of these messages whose role no provider of the dialect knows: its place among them, and
+/// the role, empty where it has none. Items of Responses have types instead, and new ones come.
+///
+/// ```
+/// use midfold_formats::{DialectKind, role};
+/// let messages = [r#"{"role":"user","content":"hi"}"#, r#"{"role":"alien","content":"hi"}"#];
+/// let found = role::unknown(DialectKind::OpenAiChat, messages.iter().map(|m| m.as_bytes()));
+/// assert_eq!(found, Some((1, "alien".to_owned())));
+/// ```
+pub fn unknown<'a>(
+    kind: DialectKind,
+    messages: impl IntoIterator<Item = &'a [u8]>,
+) -> Option<(usize, String)> {
+    if kind == DialectKind::OpenAiResponses {
+        return None;
+    }
+    let key = if kind == DialectKind::ShareGpt { "from" } else { "role" };
+    let odd = |bytes: &[u8]| kind.dialect().view(bytes).role == Role::Other;
+    let (at, bytes) = messages.into_iter().enumerate().find(|(_, bytes)| odd(bytes))?;
+    let token = scan::get(bytes, 0..bytes.len(), key).map(|range| &bytes[range]);
+    let name = token.and_then(|token| serde_json::from_slice::<String>(token).ok());
+    Some((at, name.unwrap_or_default()))
+}
+
+/// Whether these messages are of the dialect: its own, or plain ones of role and text, which three
+/// dialects write alike.
+#[must_use]
+pub fn fits(conversation: &Conversation, kind: DialectKind) -> bool {
+    let plain = [DialectKind::OpenAiChat, DialectKind::OpenAiResponses, DialectKind::Anthropic];
+    let format = conversation.format;
+    format.dialect() == kind
+        || (matches!(format, Format::OpenAiChat | Format::FineTuning)
+            && plain.contains(&kind)
+            && !conversation.events.iter().any(|event| is_chat_only(&event.bytes)))
+}
+
+/// What Chat Completions alone writes.
+fn is_chat_only(bytes: &[u8]) -> bool {
+    let has = |name| scan::get(bytes, 0..bytes.len(), name);
+    let role = has("role").map(|at| &bytes[at]);
+    ["tool_calls", "tool_call_id", "function_call"].iter().any(|name| has(name).is_some())
+        || matches!(role, Some(br#""tool""# | br#""function""#))
+}

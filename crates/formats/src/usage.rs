@@ -1,0 +1,175 @@
+//! What providers report about tokens, in the words of the core. The only reader of it.
+
+use midfold_core::event::Usage;
+
+use crate::read::fields::Fields;
+use crate::scan;
+
+/// The usage in the JSON of a provider's answer, or in its `usage` (`usageMetadata`) alone: Chat
+/// Completions, Responses, Anthropic, Gemini, Bedrock. `None` where it reports none.
+///
+/// ```
+/// use midfold_formats::usage::reported;
+/// let answer = br#"{"usage":{"input_tokens":3,"cache_read_input_tokens":5,"output_tokens":1}}"#;
+/// assert_eq!(reported(answer).map(|usage| (usage.prompt, usage.output)), Some((8, 1)));
+/// assert_eq!(reported(b"{}"), None);
+/// ```
+#[must_use]
+pub fn reported(json: &[u8]) -> Option<Usage> {
+    let whole = Fields::of(json, scan::skip_space(json, 0)..json.len());
+    inside(&whole.inner("response")).or_else(|| inside(&whole)).or_else(|| of(&whole))
+}
+
+/// The usage in an answer.
+fn inside(answer: &Fields<'_>) -> Option<Usage> {
+    ["usage", "usageMetadata"].into_iter().find_map(|name| of(&answer.inner(name)))
+}
+
+/// Which provider's words these are, the names tell.
+fn of(usage: &Fields<'_>) -> Option<Usage> {
+    let has = |name| usage.count(name).is_some();
+    if has("prompt_tokens") {
+        Some(of_chat(usage))
+    } else if has("promptTokenCount") {
+        Some(of_gemini(usage))
+    } else if has("inputTokens") {
+        Some(of_bedrock(usage))
+    } else if has("cache_read_input_tokens") || has("cache_creation_input_tokens") {
+        has("input_tokens").then(|| of_anthropic(usage))
+    } else {
+        has("input_tokens").then(|| of_responses(usage))
+    }
+}
+
+/// A prompt whose count leaves out what the cache read or wrote.
+fn beside_cache(input: u64, output: u64, cache_read: u64, cache_write: u64) -> Usage {
+    let prompt = input.saturating_add(cache_read).saturating_add(cache_write);
+    Usage { prompt, output, cache_read, cache_write }
+}
+
+fn of_anthropic(usage: &Fields<'_>) -> Usage {
+    beside_cache(
+        usage.number("input_tokens"),
+        usage.number("output_tokens"),
+        usage.number("cache_read_input_tokens"),
+        usage.number("cache_creation_input_tokens"),
+    )
+}
+
+fn of_bedrock(usage: &Fields<'_>) -> Usage {
+    beside_cache(
+        usage.number("inputTokens"),
+        usage.number("outputTokens"),
+        usage.number("cacheReadInputTokens"),
+        usage.number("cacheWriteInputTokens"),
+    )
+}
+
+/// Thoughts are billed as output, and counted beside it.
+fn of_gemini(usage: &Fields<'_>) -> Usage {
+    let candidates = usage.number("candidatesTokenCount");
+    Usage {
+        prompt: usage.number("promptTokenCount"),
+        output: candidates.saturating_add(usage.number("thoughtsTokenCount")),
+        cache_read: usage.number("cachedContentTokenCount"),
+        cache_write: 0,
+    }
+}
+
+fn of_responses(usage: &Fields<'_>) -> Usage {
+    let details = usage.inner("input_tokens_details");
+    Usage {
+        prompt: usage.number("input_tokens"),
+        output: usage.number("output_tokens"),
+        cache_read: details.number("cached_tokens"),
+        cache_write: details.number("cache_write_tokens"),
+    }
+}
+
+/// With the cache count that `DeepSeek` keeps beside it.
+fn of_chat(usage: &Fields<'_>) -> Usage {
+    let details = usage.inner("prompt_tokens_details");
+    Usage {
+        prompt: usage.number("prompt_tokens"),
+        output: usage.number("completion_tokens"),
+        cache_read: details.number("cached_tokens").max(usage.number("prompt_cache_hit_tokens")),
+        cache_write: details.number("cache_write_tokens"),
+    }
+}
+
+/// Anthropic's `usage` in a recording.
+pub(crate) fn anthropic(usage: &Fields<'_>) -> Option<Usage> {
+    known(of_anthropic(usage))
+}
+
+/// The `usage` of Chat Completions in a recording.
+pub(crate) fn chat(usage: &Fields<'_>) -> Option<Usage> {
+    known(of_chat(usage))
+}
+
+/// Codex' `last_token_usage`: Responses names, flat.
+pub(crate) fn codex(usage: &Fields<'_>) -> Option<Usage> {
+    let cache_read = usage.number("cached_input_tokens");
+    known(Usage { cache_read, ..of_responses(usage) })
+}
+
+/// pi's `usage`: its input leaves out the cache.
+pub(crate) fn pi(usage: &Fields<'_>) -> Option<Usage> {
+    known(beside_cache(
+        usage.number("input"),
+        usage.number("output"),
+        usage.number("cacheRead"),
+        usage.number("cacheWrite"),
+    ))
+}
+
+/// A request that failed is recorded with zeros.
+fn known(usage: Usage) -> Option<Usage> {
+    (usage.prompt > 0).then_some(usage)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn usage_is_read_as_providers_write_it() {
+        let cases = [
+            (
+                r#"{"prompt_tokens":10,"completion_tokens":2,"prompt_tokens_details":{"cached_tokens":4}}"#,
+                (10, 2, 4, 0),
+            ),
+            (r#"{"usage":{"prompt_tokens":10,"prompt_cache_hit_tokens":6}}"#, (10, 0, 6, 0)),
+            (
+                r#" {"usage":{"input_tokens":10,"output_tokens":2,"input_tokens_details":{"cached_tokens":4,"cache_write_tokens":3}}}"#,
+                (10, 2, 4, 3),
+            ),
+            (
+                r#"{"type":"response.completed","response":{"usage":{"input_tokens":10,"output_tokens":2}}}"#,
+                (10, 2, 0, 0),
+            ),
+            (
+                r#"{"usage":{"input_tokens":3,"cache_read_input_tokens":5,"cache_creation_input_tokens":2,"output_tokens":1}}"#,
+                (10, 1, 5, 2),
+            ),
+            (
+                r#"{"usageMetadata":{"promptTokenCount":10,"cachedContentTokenCount":4,"candidatesTokenCount":2,"thoughtsTokenCount":3,"totalTokenCount":15}}"#,
+                (10, 5, 4, 0),
+            ),
+            (
+                r#"{"usage":{"inputTokens":3,"outputTokens":1,"totalTokens":11,"cacheReadInputTokens":5,"cacheWriteInputTokens":2}}"#,
+                (10, 1, 5, 2),
+            ),
+            (r#"{"usage":{"prompt_tokens":0}}"#, (0, 0, 0, 0)),
+        ];
+        for (json, (prompt, output, cache_read, cache_write)) in cases {
+            let expected = Usage { prompt, output, cache_read, cache_write };
+            assert_eq!(reported(json.as_bytes()), Some(expected), "{json}");
+        }
+        for json in
+            [r#"{"id":1}"#, r#"{"usage":null}"#, r#"{"usage":{"prompt_tokens":"1"}}"#, "[]", ""]
+        {
+            assert_eq!(reported(json.as_bytes()), None, "{json}");
+        }
+    }
+}

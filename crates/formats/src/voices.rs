@@ -1,0 +1,488 @@
+//! Who speaks in a message of the user's role: the user, a client, a tool. The only reader of the
+//! tables of [`crate::wrappers`].
+
+use std::borrow::Cow;
+
+use memchr::memmem;
+use midfold_core::{Block, BlockKind, Origin, Passage, Role, TextRef, Voice};
+
+use crate::recaps;
+use crate::wrappers::{ANSWERS, ASKS, FRAMES, INJECTED, OBSERVATIONS, RESULT, Shape, Wrapper};
+
+/// The passages of one message, whose text blocks these are.
+///
+/// ```
+/// use midfold_core::Voice;
+/// use midfold_formats::voices::passages;
+/// let text = "<ide_opened_file>a.rs</ide_opened_file>\nFix the bug.\n> it panics";
+/// let found = passages(&[text]);
+/// let voices: Vec<_> = found.iter().map(|passage| passage.voice).collect();
+/// assert_eq!(voices, [Voice::Client, Voice::User, Voice::Shown]);
+/// assert_eq!(found[1].text, "Fix the bug.");
+/// ```
+#[must_use]
+pub fn passages(texts: &[&str]) -> Vec<Passage> {
+    let owned = |(voice, text): (Voice, &str)| Passage { voice, text: text.to_owned() };
+    split(texts).into_iter().map(owned).collect()
+}
+
+fn split<'a>(texts: &[&'a str]) -> Vec<(Voice, &'a str)> {
+    let mut out = Vec::new();
+    let mut result = None;
+    for text in texts {
+        let mut splitter = Splitter { text, unclosed: 0, from: 0, passages: Vec::new(), result };
+        splitter.run();
+        result = splitter.result;
+        out.append(&mut splitter.passages);
+    }
+    out
+}
+
+/// A flattened result that goes on to the end of the message, through all text blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Flattened {
+    /// Nobody but the tool speaks in it.
+    Tool,
+    /// A person answered the call.
+    Answer,
+}
+
+struct Splitter<'a> {
+    text: &'a str,
+    /// Wrappers, by their place in the table, that no close follows any more: each is looked for
+    /// once, so that a text full of open tags costs no more than any other.
+    unclosed: u128,
+    /// Where the passage that is being read starts.
+    from: usize,
+    passages: Vec<(Voice, &'a str)>,
+    result: Option<Flattened>,
+}
+
+const _: () = assert!(INJECTED.len() <= 128);
+
+impl<'a> Splitter<'a> {
+    fn run(&mut self) {
+        if ended(self.text) {
+            self.result = Some(Flattened::Tool);
+            return self.push(self.text.len(), Voice::Tool);
+        }
+        let mut at = 0;
+        while at < self.text.len() && self.result.is_none() {
+            at = self.line(at);
+        }
+        self.push(at, Voice::User);
+        match self.result {
+            Some(Flattened::Answer) => self.answers(),
+            _ => self.push(self.text.len(), Voice::Tool),
+        }
+    }
+
+    /// Reads from `at` on, at most to the end of the line, and says where it got to.
+    fn line(&mut self, at: usize) -> usize {
+        let rest = &self.text[at..];
+        let end = memchr::memchr(b'\n', rest.as_bytes()).map_or(self.text.len(), |n| at + n + 1);
+        let line = rest.trim_start();
+        let start = at + (rest.len() - line.len());
+        // Blank lines belong to what was read before them.
+        if start >= end {
+            return start;
+        }
+        if let Some(result) = self.starts_result(start) {
+            self.result = Some(result);
+            return start;
+        }
+        if let Some(past) = self.shown(start, end) {
+            return self.take(start, past, Voice::Shown);
+        }
+        if let Some(past) = self.wrapper(start) {
+            return self.take(start, past, Voice::Client);
+        }
+        // A wrapper may open in the middle of a line, behind what the user wrote.
+        let text = self.text;
+        let mut inner = memchr::memchr_iter(b'<', &text.as_bytes()[start..end]);
+        match inner.find_map(|n| Some((start + n, self.wrapper(start + n)?))) {
+            Some((open, past)) => self.take(open, past, Voice::Client),
+            None => end,
+        }
+    }
+
+    /// What was read before `start` is the user's, and from there to `end` somebody else speaks.
+    fn take(&mut self, start: usize, end: usize, voice: Voice) -> usize {
+        self.push(start, Voice::User);
+        self.push(end, voice);
+        end
+    }
+
+    fn push(&mut self, end: usize, voice: Voice) {
+        let text = self.text[self.from..end].trim();
+        self.from = end;
+        if text.is_empty() {
+            return;
+        }
+        self.passages.push((voice, text));
+    }
+
+    /// Whether nothing of the user's stands before `at`.
+    fn starts_text(&self, at: usize) -> bool {
+        self.text[self.from..at].trim().is_empty()
+            && self.passages.iter().all(|(voice, _)| *voice == Voice::Client)
+    }
+
+    fn starts_result(&self, at: usize) -> Option<Flattened> {
+        let line = &self.text[at..];
+        let flattened = OBSERVATIONS.iter().any(|wrapper| match wrapper.shape {
+            Shape::Line(text) => line.starts_with(text),
+            Shape::Start(text) => line.starts_with(text) && self.starts_text(at),
+            _ => false,
+        });
+        if flattened { Some(Flattened::Tool) } else { labelled(line) }
+    }
+
+    /// Where a fenced block or a quotation ends that starts here.
+    fn shown(&self, start: usize, end: usize) -> Option<usize> {
+        let line = &self.text[start..end];
+        if line.starts_with('>') {
+            let lines = self.text[start..].split_inclusive('\n');
+            let quoted = lines.take_while(|line| line.trim_start().starts_with('>'));
+            return Some(start + quoted.map(str::len).sum::<usize>());
+        }
+        let fence = fence(line)?;
+        let mut at = end;
+        for line in self.text[end..].split_inclusive('\n') {
+            at += line.len();
+            if closes(line.trim(), fence) {
+                break;
+            }
+        }
+        Some(at)
+    }
+
+    /// Where the wrapper ends that a client opened here.
+    fn wrapper(&mut self, at: usize) -> Option<usize> {
+        let rest = &self.text[at..];
+        if let Some(tag) = FRAMES.iter().find(|tag| rest.starts_with(**tag)) {
+            return Some(at + tag.len());
+        }
+        for (index, wrapper) in INJECTED.iter().enumerate() {
+            let close = match opens(&wrapper.shape, rest) {
+                Some(Close::Nothing) if self.starts_text(at) => return Some(self.text.len()),
+                Some(Close::With(close)) if self.unclosed & (1 << index) == 0 => close,
+                _ => continue,
+            };
+            match memmem::find(rest.as_bytes(), close.as_bytes()) {
+                Some(found) => return Some(at + found + close.len()),
+                None => self.unclosed |= 1 << index,
+            }
+        }
+        None
+    }
+
+    /// The rest of the text: a person's answers in the result of a call that asked for one.
+    fn answers(&mut self) {
+        for _ in 0..MOST_ANSWERS {
+            let Some((open, body, close)) = self.next_answer() else { break };
+            self.push(open, Voice::Tool);
+            self.from = body;
+            let answer = self.text[body..close].trim();
+            self.from = close;
+            if !answer.is_empty() {
+                self.passages.extend(split(&[answer]));
+            }
+        }
+        self.push(self.text.len(), Voice::Tool);
+    }
+
+    fn next_answer(&self) -> Option<(usize, usize, usize)> {
+        let rest = &self.text[self.from..];
+        let answer = ANSWERS.iter().filter_map(|name| {
+            let open = rest.find(&format!("<{name}>"))?;
+            let body = open + name.len() + 2;
+            let close = body + rest[body..].find(&format!("</{name}>"))?;
+            Some((self.from + open, self.from + body, self.from + close))
+        });
+        answer.min()
+    }
+}
+
+/// Most answers of a person in one result: each costs a look at the rest of it.
+const MOST_ANSWERS: usize = 16;
+
+/// What has to follow an opening.
+enum Close {
+    /// Nothing: all that comes after it belongs to it.
+    Nothing,
+    /// This.
+    With(Cow<'static, str>),
+}
+
+fn opens(shape: &Shape, text: &str) -> Option<Close> {
+    match *shape {
+        Shape::Start(start) => text.starts_with(start).then_some(Close::Nothing),
+        Shape::Span(open, close) => text.starts_with(open).then(|| Close::With(close.into())),
+        Shape::Element(name) => {
+            let inner = text.strip_prefix('<')?.strip_prefix(name)?;
+            let opens = inner.starts_with(['>', ' ', '\n', '/']);
+            opens.then(|| Close::With(format!("</{name}>").into()))
+        }
+        Shape::Line(_) | Shape::End(..) => None,
+    }
+}
+
+/// The mark of the fence that a line opens, and its length.
+fn fence(line: &str) -> Option<(char, usize)> {
+    let mark = line.chars().next().filter(|mark| matches!(mark, '`' | '~'))?;
+    let length = line.bytes().take_while(|byte| *byte == mark as u8).count();
+    // `a` in three backticks on one line is a code span.
+    let opens = length >= 3 && !(mark == '`' && line[length..].contains('`'));
+    opens.then_some((mark, length))
+}
+
+fn closes(line: &str, (mark, length): (char, usize)) -> bool {
+    line.len() >= length && line.chars().all(|c| c == mark)
+}
+
+/// Most bytes of a call that stands in brackets before its result.
+const LABEL: usize = 4_096;
+
+/// The result whose label a line is: `[read_file for 'src/a.rs'] Result:`.
+fn labelled(line: &str) -> Option<Flattened> {
+    let inner = line.strip_prefix('[')?;
+    let name = inner.bytes().take_while(|b| b.is_ascii_alphanumeric() || *b == b'_').count();
+    let (name, rest) = inner.split_at(name);
+    let names_call = !name.is_empty() && (rest.starts_with(" for ") || rest.starts_with(']'));
+    let near = &rest[..rest.floor_char_boundary(LABEL)];
+    if !names_call || !near.contains(RESULT) {
+        return None;
+    }
+    Some(if ASKS.contains(&name) { Flattened::Answer } else { Flattened::Tool })
+}
+
+/// Whether a text ends as flattened results of some clients do.
+fn ended(text: &str) -> bool {
+    OBSERVATIONS.iter().any(|wrapper| match wrapper.shape {
+        Shape::End(end, task) => text.trim_end().ends_with(end) && !text.contains(task),
+        _ => false,
+    })
+}
+
+/// Bytes of a text that decide whether it is worth a closer look.
+const GLANCE: usize = 256;
+
+/// Where the text of an event comes from, as far as its blocks tell.
+pub(crate) fn origin(role: Role, blocks: &[Block], bytes: &[u8]) -> Origin {
+    if matches!(role, Role::Tool | Role::Other) {
+        return Origin::Genuine;
+    }
+    let texts = || blocks.iter().filter(|block| block.kind == BlockKind::Text);
+    let Some(first) = texts().find_map(|block| block.texts.first()) else {
+        return Origin::Genuine;
+    };
+    let head = glance(first, bytes);
+    if recaps::is_recap(&head) {
+        return Origin::Recap;
+    }
+    let has_media = blocks.iter().any(|block| block.kind == BlockKind::Media);
+    if role != Role::User || has_media || !may_be_foreign(first, &head, bytes) {
+        return Origin::Genuine;
+    }
+    let texts: Vec<_> = texts().map(|block| block.text(bytes)).collect();
+    let texts: Vec<&str> = texts.iter().map(|text| &**text).collect();
+    let passages = split(&texts);
+    let has = |wanted: Voice| passages.iter().any(|(voice, _)| *voice == wanted);
+    match (has(Voice::User) || has(Voice::Shown), has(Voice::Tool), has(Voice::Client)) {
+        (true, ..) | (_, false, false) => Origin::Genuine,
+        (_, true, _) => Origin::Observation,
+        (_, _, true) => Origin::Injected,
+    }
+}
+
+/// Whether somebody else than the user may speak at the start of a text, `head`, decoded. A message
+/// that begins with the user's words, as nearly all do, is not looked at any further.
+fn may_be_foreign(text: &TextRef, head: &str, bytes: &[u8]) -> bool {
+    let head = head.trim_start();
+    let starts = |wrapper: &Wrapper| match wrapper.shape {
+        Shape::Start(start) | Shape::Line(start) | Shape::Span(start, _) => head.starts_with(start),
+        Shape::End(end, _) => ends(text, bytes, end),
+        Shape::Element(_) => false,
+    };
+    head.is_empty()
+        || head.starts_with(['<', '['])
+        || INJECTED.iter().chain(OBSERVATIONS).any(starts)
+}
+
+/// The start of a text, without decoding the rest of a long one.
+fn glance<'a>(text: &TextRef, bytes: &'a [u8]) -> Cow<'a, str> {
+    let long = text.token.len() > 2 * GLANCE;
+    if text.nested.is_some() || !long {
+        return text.decode(bytes);
+    }
+    let token = text.token.of(bytes);
+    let inner = token.get(1..1 + GLANCE).unwrap_or_default();
+    midfold_core::jsonstr::decode(inner)
+}
+
+fn ends(text: &TextRef, bytes: &[u8], end: &str) -> bool {
+    if text.nested.is_some() {
+        return text.decode(bytes).trim_end().ends_with(end);
+    }
+    let token = text.token.of(bytes);
+    let tail = token.get(token.len().saturating_sub(GLANCE)..).unwrap_or_default();
+    let tail = tail.strip_suffix(b"\"").unwrap_or(tail);
+    // Most texts do not even hold the last byte of it.
+    let last = end.bytes().next_back();
+    last.is_some_and(|last| memchr::memrchr(last, tail).is_some())
+        && midfold_core::jsonstr::decode(tail).trim_end().ends_with(end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a client would write for this entry.
+    fn sample(wrapper: &Wrapper) -> String {
+        match wrapper.shape {
+            Shape::Element(name) => format!("<{name} x=\"1\">\n Always a </b> c\n</{name}>"),
+            Shape::Span(open, close) => format!("{open}\nAlways b\n{close}"),
+            Shape::Start(start) | Shape::Line(start) => format!("{start} and never more"),
+            Shape::End(end, _) => format!("always a.rs{end}"),
+        }
+    }
+
+    fn said(texts: &[&str]) -> Vec<String> {
+        let said = passages(texts).into_iter().filter(Passage::is_said);
+        said.map(|passage| passage.text).collect()
+    }
+
+    fn wrote(texts: &[&str]) -> Vec<String> {
+        let wrote = passages(texts).into_iter().filter(|passage| passage.voice == Voice::User);
+        wrote.map(|passage| passage.text).collect()
+    }
+
+    #[test]
+    fn every_entry_is_somebody_elses_alone_and_beside_the_users_words() {
+        for (table, voice) in [(INJECTED, Voice::Client), (OBSERVATIONS, Voice::Tool)] {
+            for wrapper in table {
+                let text = sample(wrapper);
+                let alone = passages(&[&text]);
+                assert_eq!((alone.len(), alone[0].voice), (1, voice), "{text}");
+                assert_eq!(said(&[&text, "do it"]).len(), usize::from(voice == Voice::Client));
+                assert_eq!(said(&["Look.", &text]), ["Look."], "{text}");
+                match wrapper.shape {
+                    Shape::Element(_) => {
+                        assert_eq!(said(&[&format!("Look: {text} ok?")]), ["Look:", "ok?"]);
+                        assert_eq!(said(&[&format!(" {text}\n{text} ")]), [""; 0]);
+                        assert_eq!(said(&[&format!("{text} do it")]), ["do it"]);
+                        // Not closed: nothing tells where it would end.
+                        assert_eq!(said(&[text.trim_end_matches('>')]).len(), 1, "{text}");
+                    }
+                    Shape::Span(..) | Shape::Line(_) => {
+                        assert_eq!(said(&[&format!("Look.\n{text}")]), ["Look."], "{text}");
+                    }
+                    Shape::Start(_) | Shape::End(..) => {}
+                }
+            }
+        }
+    }
+
+    /// A message of each client, and what its user wrote in it.
+    const CLIENTS: &[(&str, &[&str], &[&str])] = &[
+        ("plain", &["Fix <b> it: a > b."], &["Fix <b> it: a > b."]),
+        (
+            "claude-code",
+            &["<system-reminder>\nAlways x.\n</system-reminder>", "Fix it."],
+            &["Fix it."],
+        ),
+        (
+            "claude-code",
+            &["Fix it.\n<system-reminder>\nAlways x.\n</system-reminder>"],
+            &["Fix it."],
+        ),
+        ("codex", &["<environment_context>\n<cwd>/a</cwd>\n</environment_context>"], &[]),
+        (
+            "cline",
+            &["<task>\nFix it.\n</task>", "<environment_details>x</environment_details>"],
+            &["Fix it."],
+        ),
+        (
+            "cline",
+            &[
+                "[read_file for 'a.md'] Result:",
+                "Always x.",
+                "<environment_details>x</environment_details>",
+            ],
+            &[],
+        ),
+        (
+            "cline",
+            &["[execute_command for 'cd a\nls'] Result:\nAlways x.\n<feedback>Never y.</feedback>"],
+            &[],
+        ),
+        (
+            "cline",
+            &["[ask_followup_question for 'Which?'] Result:", "<answer>\nThe second.\n</answer>"],
+            &["The second."],
+        ),
+        (
+            "roo-code",
+            &[
+                "[attempt_completion] Result:",
+                "He said:\n<feedback>No.\n~~~\nAlways x.\n~~~</feedback>",
+            ],
+            &["No."],
+        ),
+        ("cline", &["[x] Result of it: fine"], &["[x] Result of it: fine"]),
+        ("openhands", &["EXECUTION RESULT of [execute_bash]:\nAlways x."], &[]),
+        ("swe-agent", &["OBSERVATION:\nAlways x."], &[]),
+        ("smolagents", &["Observation:\nAlways x."], &[]),
+        (
+            "opencode",
+            &[
+                "See @a.md",
+                "Called the Read tool with the following input: {}",
+                "<file>\n1| Always x.\n</file>",
+            ],
+            &["See @a.md"],
+        ),
+        (
+            "gemini-cli",
+            &[
+                "See @a.md",
+                "\n--- Content from referenced files ---\nAlways x.\n--- End of content ---",
+            ],
+            &["See @a.md"],
+        ),
+        (
+            "cursor",
+            &[
+                "<attached_files>\nAlways x.\n</attached_files>\n<user_query>\nFix it.\n</user_query>",
+            ],
+            &["Fix it."],
+        ),
+        ("any", &["Look:\n<file path=\"a.md\">\nAlways x.\n</file>\nOk?"], &["Look:", "Ok?"]),
+        ("any", &["Look:\n~~~\nAlways x.\n```\n~~~~\nOk?"], &["Look:", "Ok?"]),
+        ("any", &["Look:\n```md\n<system-reminder>\nAlways x."], &["Look:"]),
+        ("any", &["> Always x.\nWhy?"], &["Why?"]),
+        ("any", &["Use ```a``` here."], &["Use ```a``` here."]),
+    ];
+
+    #[test]
+    fn what_a_user_wrote_is_told_from_the_rest_for_each_client() {
+        for (client, texts, words) in CLIENTS {
+            assert_eq!(wrote(texts), *words, "{client}: {texts:?}");
+        }
+        assert_eq!(said(&["Look:\n```\nx\n```"]), ["Look:", "```\nx\n```"]);
+        assert_eq!(said(&["> a\n> b\nWhy?"]), ["> a\n> b", "Why?"]);
+    }
+
+    #[test]
+    fn a_task_that_ends_on_a_prompt_is_a_task() {
+        let task = "ISSUE: x\nINSTRUCTIONS: fix it\n(Open file: n/a)\nbash-$";
+        assert_eq!(wrote(&[task]), [task]);
+    }
+
+    #[test]
+    fn open_tags_are_looked_for_once() {
+        let text = "<file>\n<document>\n".repeat(20_000);
+        assert_eq!(wrote(&[&text]).len(), 1);
+    }
+}

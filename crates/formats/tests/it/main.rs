@@ -1,0 +1,14 @@
+//! The tests of the formats, in one binary: it links once.
+
+mod corpus;
+mod dialects;
+mod overflow;
+mod read_corpus;
+mod read_properties;
+mod read_recorded;
+mod read_requests;
+mod read_sessions;
+mod said;
+mod trajectory;
+mod turns;
+mod views;

@@ -1,0 +1,237 @@
+//! What to do about each error, at each door.
+
+#[cfg(feature = "store")]
+mod stored;
+
+use midfold_core::engine::{CompleteError, RecoverError, UndoError};
+use midfold_core::explain::ExplainError;
+use midfold_core::inject::InjectError;
+use midfold_core::plan::{FloorError, PlanError};
+use midfold_core::policy::{Policy, PolicyError};
+use midfold_formats::convert::TARGETS;
+use midfold_formats::read::ReadError;
+use midfold_formats::{DialectKind, profile};
+use midfold_tokens as tokens;
+
+use crate::failure::{Area, Door, Failure, grouped, number};
+use crate::prepare::SetupError;
+
+#[cfg(feature = "store")]
+pub use stored::{advise_in, advise_open, advise_recall};
+
+/// An error that can be told at a door.
+pub trait Advise {
+    /// The same with its hints, in the words of the door.
+    fn advise(self, door: Door) -> Failure;
+}
+
+impl Advise for Failure {
+    fn advise(self, _: Door) -> Failure {
+        self
+    }
+}
+
+/// A record that cannot be written as JSON; there is none.
+impl Advise for serde_json::Error {
+    fn advise(self, _: Door) -> Failure {
+        Failure::new(Area::Input, self.to_string())
+    }
+}
+
+impl Advise for SetupError {
+    fn advise(self, door: Door) -> Failure {
+        let failure = Failure::usage(Area::Input, self.to_string());
+        let Self::Profile { dialect, kind, .. } = self;
+        let fitting: Vec<_> = profile::for_dialect(kind).iter().map(|p| p.name).collect();
+        let target = TARGETS.iter().find(|kind| kind.name() == dialect);
+        let convert = target.map(|target: &DialectKind| {
+            format!("or convert the messages: `midfold compact … --to {target}`")
+        });
+        failure
+            .hint(format!("profiles for {kind}: {}", fitting.join(", ")))
+            .maybe_hint(convert.filter(|_| door == Door::Command))
+    }
+}
+
+impl Advise for tokens::Error {
+    fn advise(self, _: Door) -> Failure {
+        let Self::Unknown { name, .. } = &self else {
+            return Failure::usage(Area::Tokenizer, self.to_string());
+        };
+        let known = tokens::names();
+        Failure::usage(Area::Tokenizer, format!("there is no tokenizer `{name}`"))
+            .near(name, known.iter().copied())
+            .hint(format!("there are: {}, or the path of a tokenizer.json", known.join(", ")))
+    }
+}
+
+impl Advise for PolicyError {
+    fn advise(self, door: Door) -> Failure {
+        let text = self.to_string();
+        let failure = Failure::usage(Area::Policy, text.trim_end());
+        let failure = match &self {
+            Self::Unknown { name, .. } => failure.near(name, Policy::preset_names()),
+            // The reader of TOML has no kinds: it quotes what is unknown, then what is known.
+            Self::Invalid(text) => {
+                let words: Vec<&str> = text.split('`').skip(1).step_by(2).collect();
+                match words.split_first().filter(|_| text.contains("unknown ")) {
+                    Some((wrong, known)) => failure.near(wrong, known.iter().copied()),
+                    None => failure,
+                }
+            }
+        };
+        failure.hint(door.says(
+            "`midfold presets default` prints a whole policy to start from, \
+             `midfold schema policy` all keys",
+            "a policy that starts from a preset says only what differs: base = \"default\"",
+        ))
+    }
+}
+
+impl Advise for ReadError {
+    fn advise(self, door: Door) -> Failure {
+        let failed = |what: String| Failure::new(Area::Input, what);
+        match self {
+            Self::Empty => failed(door.says("the file is empty", "the input is empty").to_owned())
+                .hint("pass a request body or a session file"),
+            Self::Binary { offset } => {
+                failed(format!("not text (byte {offset} belongs to no UTF-8 text)"))
+                    .hint("unpack or convert it to JSON or JSON Lines in UTF-8 first")
+            }
+            Self::NotJson { line, column, detail } => {
+                failed(format!("not JSON at line {line}, column {column}: {detail}"))
+                    .hint("JSON, or JSON Lines with one value a line, can be read")
+            }
+            Self::Truncated { line, column } => {
+                failed(format!("the JSON ends in the middle, at line {line}, column {column}"))
+                    .hint("the file was cut off: fetch it again, or wait until it is written")
+            }
+            Self::Unrecognised { seen } => failed(format!("no messages found in {seen}"))
+                .hint(
+                    "looked for `messages`, `input`, `contents`, `conversations`, `traj`, `history`, a list \
+                     of messages, one message a line, and the session files of Claude Code, Codex and pi",
+                )
+                .hint(format!(
+                    "name the format with {} to force one",
+                    door.says("--from", "dialect=")
+                )),
+            Self::NoObjects { line, count, first } => failed(format!(
+                "line {line}: none of the {count} messages is an object, the first is {first}"
+            ))
+            .hint(MESSAGE),
+            other => failed(other.to_string()),
+        }
+    }
+}
+
+/// What a message is.
+pub(crate) const MESSAGE: &str = "a message looks like {\"role\":\"user\",\"content\":\"…\"}";
+
+impl Advise for PlanError {
+    fn advise(self, door: Door) -> Failure {
+        let failure = Failure::new(Area::Budget, grouped(&self.to_string()));
+        match self {
+            Self::Floor(floor) => match door {
+                Door::Command => failure.hint(
+                    "import or fork it into a session with a larger --window, or unpin messages",
+                ),
+                Door::Python => failure
+                    .hint(parts(&floor))
+                    .hint("give a larger window, unpin messages, or choose another preset"),
+            },
+            Self::Budget(_) => failure.hint(format!(
+                "raise {} or lower {}",
+                door.option("window"),
+                door.option("output-reserve")
+            )),
+            Self::Off { .. } => failure.hint(door.says(
+                "`midfold session compact ID` folds all the same",
+                "`compact()` folds all the same",
+            )),
+            Self::Engine(_) => Failure { area: Area::Policy, ..failure }
+                .hint("give the session a policy whose engine is `midfold`"),
+        }
+    }
+}
+
+/// The parts of a floor that are there, largest first.
+pub(crate) fn parts(floor: &FloorError) -> String {
+    let part = |(what, tokens): (&str, u64)| format!("{what} {}", number(tokens));
+    let texts: Vec<_> = floor.parts().into_iter().map(part).collect();
+    format!("that is {}", texts.join(", "))
+}
+
+impl Advise for UndoError {
+    fn advise(self, door: Door) -> Failure {
+        Failure::new(Area::Input, self.to_string()).hint(door.says(
+            "only a fold that the context is read through can be taken back: \
+             `midfold session status` names it",
+            "`folds()` lists what was folded, with ids",
+        ))
+    }
+}
+
+impl Advise for RecoverError {
+    fn advise(self, _: Door) -> Failure {
+        let failure = Failure::new(Area::Budget, grouped(&self.to_string()));
+        match self {
+            Self::StillTooLong => failure.hint(
+                "do not send it a third time: show the provider's error; then unpin messages, or use \
+                 a model with a larger window",
+            ),
+            Self::Nothing(_) | Self::Plan(_) => {
+                failure.hint("show the provider's error; nothing that may be folded is left")
+            }
+        }
+    }
+}
+
+impl Advise for CompleteError {
+    fn advise(self, _: Door) -> Failure {
+        Failure::new(Area::Input, self.to_string())
+            .hint("answer a request on the session that made it")
+    }
+}
+
+impl Advise for InjectError {
+    fn advise(self, door: Door) -> Failure {
+        let text = self.to_string();
+        let failure = |text: String| Failure::new(Area::Input, text);
+        match self {
+            Self::Unknown(name) => {
+                let (what, how) = match door {
+                    Door::Command => (format!("--inject {name}"), format!("--reserve {name}=200")),
+                    Door::Python => {
+                        (format!("inject: `{name}`"), format!("reserve={{\"{name}\": 200}}"))
+                    }
+                };
+                Failure::usage(Area::Input, format!("{what} has no reserve"))
+                    .hint(format!("{how} keeps 200 tokens for it, also when it is folded"))
+            }
+            Self::Overrun { size, .. } => failure(text)
+                .hint(format!("raise its reserve to {size}, or give it a shorter text")),
+            Self::OpenCall => failure(text).hint("append the result first"),
+            Self::Twice(_) => Failure::usage(Area::Input, text),
+            Self::Repeated(_) => failure(text),
+        }
+    }
+}
+
+impl Advise for ExplainError {
+    fn advise(self, door: Door) -> Failure {
+        let failure = Failure::usage(Area::Input, self.to_string());
+        let without =
+            format!("without {} the session as it stands is asked", door.says("--call", "call="));
+        match self {
+            Self::Empty => failure.hint("name a file, a word, an identifier"),
+            Self::NoCall(_, 0) => failure.hint(format!(
+                "{} records calls; {without}",
+                door.says("`midfold session context`", "`context()` of a stored session")
+            )),
+            Self::NoCall(..) => failure.hint(format!("calls are numbered from 1; {without}")),
+            Self::NoCalls | Self::NoFold(_) => failure.hint(
+                door.says("`midfold audit` checks the session", "`audit()` checks the session"),
+            ),
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! The same of sessions in a store.
+
+use std::path::Path;
+
+use midfold_store::recall::RecallError;
+use midfold_store::{FailureKind, Store, StoreError, StoredError, mask};
+
+use super::Advise;
+use crate::failure::{Area, Door, Failure, number};
+
+/// Ids that are looked at for the one that was perhaps meant.
+const LOOKED_AT: u32 = 1_000;
+
+impl Advise for StoreError {
+    fn advise(self, door: Door) -> Failure {
+        let failure = Failure::new(Area::Store, self.to_string());
+        match self {
+            Self::Exists(id) => failure.hint(match door {
+                Door::Command => {
+                    format!("choose another --id, or go on with it: midfold session status {id}")
+                }
+                Door::Python => "Session.open(store, id) goes on with it".to_owned(),
+            }),
+            Self::NoSession(_) => failure.hint(
+                door.says("`midfold session new` makes one", "Session(store=…, id=…) makes one"),
+            ),
+            Self::Conflict { .. } => failure.hint(format!(
+                "nothing was appended; without {} it would be",
+                door.says("--expect", "expect=")
+            )),
+            Self::KeyReused(_) => {
+                failure.hint("nothing was appended; a key names one append for ever: use a new one")
+            }
+            Self::Damaged(_) => {
+                failure.hint("`midfold store fsck` checks everything and says what to do")
+            }
+            Self::Backend { kind: FailureKind::ReadOnly, .. } => failure.hint(
+                "the file or its folder may not be written: SQLite keeps a log beside the file",
+            ),
+            Self::Backend { kind: FailureKind::Unreadable, .. } => failure.hint(format!(
+                "the file or its folder may not be read or written: choose another {}",
+                door.option("store")
+            )),
+            Self::Backend { kind: FailureKind::NotAStore, .. } => {
+                failure.hint(format!("name another file with {}", door.set("store", "sqlite:PATH")))
+            }
+            Self::Url(_) => Failure { is_usage: true, ..failure },
+            Self::Settled(_) => failure.hint(format!(
+                "what a call cost is written down once; name another one with {}",
+                door.says("--call", "call=")
+            )),
+            Self::Query(_) => Failure { area: Area::Input, is_usage: true, ..failure }.hint(
+                format!("for exactly this text: {}", door.says("--literal", "mode=\"literal\"")),
+            ),
+            _ => failure,
+        }
+    }
+}
+
+impl Advise for StoredError {
+    fn advise(self, door: Door) -> Failure {
+        let text = self.to_string();
+        match self {
+            Self::Store(error) => error.advise(door),
+            Self::Plan(error) => error.advise(door),
+            Self::Recover(error) => error.advise(door),
+            Self::Undo(error) => error.advise(door),
+            Self::Inject(error) => error.advise(door),
+            Self::NoEvent { session, seq, events } => no_event(&session, seq, events, door),
+            Self::Unknown { .. } => Failure::new(Area::Store, text).hint(
+                "it was made by another build; update midfold, or build it with that feature",
+            ),
+            Self::Busy(_) => Failure::new(Area::Store, text),
+        }
+    }
+}
+
+fn no_event(session: &str, seq: u64, events: u64, door: Door) -> Failure {
+    let have = match events {
+        0 => "it has none yet".to_owned(),
+        1 => "it has one, number 0".to_owned(),
+        many => format!("it has {} (0 to {})", number(many), number(many - 1)),
+    };
+    Failure::new(Area::Input, format!("session `{session}` has no message {seq}: {have}")).hint(
+        match door {
+            Door::Command => format!("`midfold session log {session}` lists them"),
+            Door::Python => "`recall_outline()` lists them".to_owned(),
+        },
+    )
+}
+
+/// Advice on an error of a session in this store: where there is no such session, the one that was
+/// perhaps meant.
+pub async fn advise_in(store: &dyn Store, error: StoredError, door: Door) -> Failure {
+    let StoredError::Store(StoreError::NoSession(id)) = error else { return error.advise(door) };
+    let place = store.place();
+    let failure = Failure::new(Area::Store, format!("there is no session `{id}` in {place}"));
+    if place == "memory" {
+        return failure.hint(door.says(
+            "a store in memory is empty at every command: use sqlite:PATH",
+            "a store in memory is empty when it is opened: use sqlite:PATH",
+        ));
+    }
+    let rows = store.sessions(None, LOOKED_AT).await.unwrap_or_default();
+    if rows.is_empty() {
+        let make = door.says("`midfold session new` makes one", "Session(store=…, id=…) makes one");
+        return failure.hint(format!("it holds none: {make}"));
+    }
+    failure.near(&id, rows.iter().map(|row| row.new.id.as_str())).hint(door.says(
+        "`midfold session list` shows those that are there",
+        "`midfold session list --store URL` shows those that are there",
+    ))
+}
+
+/// Advice on why the store of this URL was not opened.
+#[must_use]
+pub fn advise_open(url: &str, error: StoreError, door: Door) -> Failure {
+    let advised = error.advise(door);
+    if url.starts_with("postgres") && advised.hints.is_empty() && !advised.is_usage {
+        return advised.hint(format!(
+            "asked for {}: is the server up, and are name and password right?",
+            mask(url)
+        ));
+    }
+    let looks_like_path = !url.contains("://") && !url.starts_with("sqlite:");
+    let bare = looks_like_path && (url.contains('/') || Path::new(url).extension().is_some());
+    let file = format!("for a file: {}", door.set("store", format!("sqlite:{url}")));
+    advised.maybe_hint(bare.then_some(file))
+}
+
+/// Advice on why recall found nothing, in this session.
+pub async fn advise_recall(
+    store: &dyn Store,
+    error: RecallError,
+    session: &str,
+    door: Door,
+) -> Failure {
+    match error {
+        RecallError::Store(error) => advise_in(store, error.into(), door).await,
+        error => recalled(error, session, door),
+    }
+}
+
+fn recalled(error: RecallError, session: &str, door: Door) -> Failure {
+    let text = error.to_string();
+    let usage = |text: String| Failure::usage(Area::Input, text);
+    let failed = |text: String| Failure::new(Area::Input, text);
+    let says = |command: String, python: &str| match door {
+        Door::Command => command,
+        Door::Python => python.to_owned(),
+    };
+    match error {
+        RecallError::Store(error) => error.advise(door),
+        RecallError::Nothing => usage(text).hint(format!(
+            "give a word, a part of a name, or a filter such as {}",
+            door.says("--errors", "errors=True")
+        )),
+        RecallError::What(_) => usage(text).hint(door.says(
+            "`midfold recall outline` and `midfold recall grep` print the numbers of messages",
+            "recall_outline and recall_grep give the numbers",
+        )),
+        RecallError::NoFold(_) | RecallError::Ambiguous(_) => failed(text).hint(says(
+            format!("`midfold audit {session}` lists the folds with their ids"),
+            "`folds()` lists what was folded, with ids",
+        )),
+        RecallError::Unfolded => failed(text).hint(says(
+            format!("all of it is there: midfold recall outline {session}"),
+            "all of it is there: recall_outline()",
+        )),
+        RecallError::Cursor(_) => usage(text).hint(format!(
+            "leave {} out to start at the beginning",
+            door.says("--from", "cursor=")
+        )),
+        RecallError::NoEvent(..) | RecallError::Empty => failed(text).hint(says(
+            format!("`midfold recall outline {session}` lists them"),
+            "`recall_outline()` lists them",
+        )),
+        RecallError::Role(_) | RecallError::Tool(..) => usage(text),
+    }
+}
+
+impl Advise for RecallError {
+    fn advise(self, door: Door) -> Failure {
+        recalled(self, "ID", door)
+    }
+}

@@ -1,0 +1,169 @@
+//! Messages that are to be appended to a session: read, and held against its dialect. All of them have
+//! to be messages: what is left out silently is lost.
+
+use bytes::Bytes;
+use midfold_core::RawEvent;
+use midfold_core::log::Log;
+use midfold_formats::read::{Conversation, ReadError, Wrapper, read};
+use midfold_formats::{DialectKind, Problem, role};
+#[cfg(feature = "store")]
+use midfold_store::{Appended, Millis, Stored, StoredError};
+
+use crate::advice::{Advise, MESSAGE};
+use crate::failure::{Area, Door, Failure};
+
+/// Messages, and what they were read as.
+///
+/// ```
+/// use midfold::{DialectKind, Door, Incoming};
+/// let bytes = bytes::Bytes::from(r#"{"role":"user","content":"hi"}"#);
+/// let incoming = Incoming::read(&bytes, "standard input", Door::Command)?;
+/// let events = incoming.events_for(DialectKind::Anthropic, "my-session")?;
+/// assert_eq!(events.len(), 1);
+/// # Ok::<(), midfold::Failure>(())
+/// ```
+pub struct Incoming {
+    /// What they are called in messages: the name of a file.
+    name: String,
+    door: Door,
+    conversation: Conversation,
+}
+
+impl Incoming {
+    /// Reads what is called `name`: one message, a list of messages, one message a line.
+    ///
+    /// # Errors
+    /// Where any of it is no message of one conversation.
+    pub fn read(bytes: &Bytes, name: &str, door: Door) -> Result<Self, Failure> {
+        let mut found = read(bytes, None).map_err(|error| unread(error, name, door))?;
+        // A mark at the start is no message; anything else that was noted is a message that would
+        // be left out or changed.
+        let odd = found.problems.iter().find(|problem| problem.code != "byte-order-mark");
+        if let Some(problem) = odd {
+            return Err(left_out(problem, name, door));
+        }
+        let count = found.conversations.len();
+        let (1, Some(conversation)) = (count, found.conversations.pop()) else {
+            let text = format!("{name} holds {count} conversations, not one");
+            return Err(Failure::new(Area::Input, text).hint(
+                door.says("`midfold import` makes a session of each", "pass one at a time"),
+            ));
+        };
+        Ok(Self { name: name.to_owned(), door, conversation })
+    }
+
+    /// There are no messages in it.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.conversation.events.is_empty()
+    }
+
+    /// What stood around the messages.
+    #[must_use]
+    pub fn wrapper(&self) -> Option<&Wrapper> {
+        self.conversation.envelope.wrapper.as_ref()
+    }
+
+    /// The messages as they were read.
+    #[must_use]
+    pub fn messages(&self) -> &[RawEvent] {
+        &self.conversation.events
+    }
+
+    /// The messages as a session of this dialect keeps them.
+    ///
+    /// # Errors
+    /// Where they are in another dialect, or in a role that nobody knows.
+    pub fn events_for(&self, kind: DialectKind, session: &str) -> Result<Vec<RawEvent>, Failure> {
+        let Conversation { format, events, .. } = &self.conversation;
+        let found = format.dialect();
+        let messages = events.iter().map(|event| &event.bytes[..]);
+        if let Some((at, role)) = role::unknown(found, messages) {
+            let text = format!("{}, message {at}: {kind} has no role `{role}`", self.name);
+            return Err(Failure::new(Area::Input, text).hint(self.door.says(
+                "nothing was appended; `midfold import` takes a transcript as it is",
+                "nothing was appended",
+            )));
+        }
+        if role::fits(&self.conversation, kind) {
+            return Ok(events.iter().map(bare).collect());
+        }
+        let text = format!(
+            "{}: these are {found} messages, and session `{session}` holds {kind}",
+            self.name
+        );
+        let failure = Failure::new(Area::Input, text);
+        Err(match self.door {
+            Door::Command => {
+                let file = if self.name == "standard input" { "FILE" } else { &self.name };
+                failure
+                    .hint(format!("a session of their own: midfold import {file}"))
+                    .hint(format!("converted: midfold import {file} --to {kind}"))
+            }
+            Door::Python => {
+                failure.hint(format!("a session of their own: Session(dialect=\"{found}\")"))
+            }
+        })
+    }
+}
+
+/// The messages of a log, as a session keeps them.
+#[must_use]
+pub fn events_of(log: &Log) -> Vec<RawEvent> {
+    let event = |event: &midfold_core::log::Event| RawEvent {
+        usage: event.usage,
+        ..RawEvent::new(Bytes::clone(&event.bytes))
+    };
+    log.events().iter().map(event).collect()
+}
+
+/// Appends to a stored session: behind whatever stands there by then, or, with `expect`, only where it
+/// has so many messages. A retry with the same key returns the first answer, whatever is expected.
+///
+/// # Errors
+/// When somebody else appended meanwhile, the key named another append, or the store fails.
+#[cfg(feature = "store")]
+pub async fn append(
+    stored: &mut Stored,
+    events: Vec<RawEvent>,
+    key: Option<String>,
+    expect: Option<u64>,
+    now: Millis,
+) -> Result<Appended, StoredError> {
+    match expect {
+        Some(expected) if key.is_none() => stored.append_at(expected, events, now).await,
+        _ => stored.append(events, key, now).await,
+    }
+}
+
+/// What a reader knows beside the bytes is not stored: the log must read the same tomorrow.
+fn bare(event: &RawEvent) -> RawEvent {
+    RawEvent { usage: event.usage, ..RawEvent::new(Bytes::clone(&event.bytes)) }
+}
+
+fn unread(error: ReadError, name: &str, door: Door) -> Failure {
+    match error {
+        ReadError::Empty => {
+            Failure::new(Area::Input, format!("{name} is empty: there is nothing to append")).hint(
+                "give one message, a list of messages, or one message a line: \
+                     {\"role\":\"user\",\"content\":\"…\"}",
+            )
+        }
+        ReadError::Unrecognised { seen } => {
+            Failure::new(Area::Input, format!("{name}: no messages found in {seen}")).hint(MESSAGE)
+        }
+        error => error.advise(door).at(format_args!("{name}: ")),
+    }
+}
+
+fn left_out(problem: &Problem, name: &str, door: Door) -> Failure {
+    let place = problem.at.map_or(String::new(), |line| format!(", line {line}"));
+    let what = match problem.code {
+        "odd-message" => "not a message: it is no JSON object",
+        _ => problem.detail.trim_start_matches("left out, ").trim_start_matches("left out "),
+    };
+    let import = "`midfold import` takes what can be read of a file, and says what it left out";
+    Failure::new(Area::Input, format!("{name}{place}: {what}"))
+        .hint("nothing was appended: all of it has to be messages, as they are to be sent")
+        .maybe_hint((door == Door::Command).then(|| import.to_owned()))
+}

@@ -1,0 +1,251 @@
+//! Compacting a conversation because somebody asks: to a target, with the newest messages kept, and
+//! with an explanation where it cannot be done.
+
+use std::borrow::Cow;
+
+use midfold_core::budget::Budget;
+use midfold_core::fold::{Fold, VerdictRecord};
+use midfold_core::narrate::Narrated;
+use midfold_core::plan::{Cause, FloorError, Outcome, Plan, PlanError, plan};
+use midfold_core::policy::Policy;
+use midfold_core::project::{Context, project};
+
+use crate::advice::{Advise, parts};
+use crate::failure::{Area, Door, Failure, number, plural};
+use crate::prepare::Prepared;
+
+/// What is to be done to a conversation.
+///
+/// ```
+/// use midfold::formats::read;
+/// use midfold::{Compaction, Door, Policy, Setup, Told};
+///
+/// # let input = bytes::Bytes::from(midfold_testkit::coding_session(7, 12).join("\n"));
+/// let conversation = read::read(&input, None)?.conversations.remove(0);
+/// let prepared = Setup::new().window(8_000).prepare(conversation)?;
+/// let wish = Compaction { target: Some(3_000), ..Compaction::by(Policy::preset("default")?) };
+/// let done = wish.run(&prepared, &[], &Told::default(), Door::Command)?;
+/// assert!(done.context.tokens() <= 3_000 && done.missed.is_none());
+/// let wrong = Compaction { target: Some(9_000), ..wish };
+/// let failure = wrong.run(&prepared, &[], &Told::default(), Door::Command).map(drop).unwrap_err();
+/// assert_eq!(failure.message, "a target of 9,000 tokens is larger than the budget of 8,000");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Compaction {
+    /// When and how to fold.
+    pub policy: Policy,
+    /// What the recap should keep before anything else.
+    pub focus: Option<String>,
+    /// At most so many tokens after the fold.
+    pub target: Option<u64>,
+    /// At least so many messages stay at the end.
+    pub keep_last: Option<usize>,
+    /// Only where the policy's trigger fires; otherwise a fold is tried in any case.
+    pub if_needed: bool,
+}
+
+/// What a model told of the messages that leave, judged.
+#[derive(Clone, Debug, Default)]
+pub struct Told {
+    /// The part of its answer that may stand.
+    pub narrated: Option<Narrated>,
+    /// What was judged of each answer.
+    pub verdicts: Vec<VerdictRecord>,
+}
+
+/// What a compaction came to.
+#[derive(Debug)]
+pub struct Compacted {
+    /// The fold, or why there is none.
+    pub outcome: Outcome,
+    /// What is to be sent.
+    pub context: Context,
+    /// The target, where more than that is left.
+    pub missed: Option<u64>,
+}
+
+impl Compacted {
+    /// The fold, where there is one.
+    #[must_use]
+    pub fn fold(&self) -> Option<&Fold> {
+        folded(&self.outcome)
+    }
+}
+
+impl Compaction {
+    /// A compaction by this policy, and nothing else asked for.
+    #[must_use]
+    pub fn by(policy: Policy) -> Self {
+        Self { policy, focus: None, target: None, keep_last: None, if_needed: false }
+    }
+
+    /// Compacts a conversation. `pins` are the numbers of messages that stay.
+    ///
+    /// # Errors
+    /// When a pin is no message, the target is above the budget, what may not be folded does not
+    /// fit, or the newest messages that were to stay do not.
+    pub fn run(
+        &self,
+        prepared: &Prepared,
+        pins: &[u32],
+        told: &Told,
+        door: Door,
+    ) -> Result<Compacted, Failure> {
+        let work = Work { wish: self, prepared, pins, told, door };
+        work.check()?;
+        let policy = self.policy();
+        let outcome = work.fold(&policy, prepared.window);
+        let outcome = outcome.map_err(|error| work.explain(&policy, error))?;
+        if let Some(fold) = folded(&outcome) {
+            work.kept_last(fold)?;
+        }
+        let context = project(&prepared.log, folded(&outcome));
+        let over = |target: &u64| {
+            folded(&outcome)
+                .is_some_and(|fold| prepared.meter.calibrated(fold.tokens_after) > *target)
+        };
+        let missed = self.target.filter(over);
+        Ok(Compacted { outcome, context, missed })
+    }
+
+    /// The policy, with the messages that are to stay.
+    #[must_use]
+    pub fn policy(&self) -> Cow<'_, Policy> {
+        let Some(messages) = self.keep_last else { return Cow::Borrowed(&self.policy) };
+        let mut policy = self.policy.clone();
+        policy.tail.min_messages = messages;
+        Cow::Owned(policy)
+    }
+}
+
+/// One compaction of one conversation.
+struct Work<'a> {
+    wish: &'a Compaction,
+    prepared: &'a Prepared,
+    pins: &'a [u32],
+    told: &'a Told,
+    door: Door,
+}
+
+impl Work<'_> {
+    fn check(&self) -> Result<(), Failure> {
+        let events = self.prepared.log.len();
+        if let Some(pin) = self.pins.iter().find(|pin| **pin as usize >= events) {
+            return Err(Failure::new(Area::Input, format!("pin: there is no message {pin}"))
+                .hint(format!("there are {events}, counted from 0")));
+        }
+        let reserve = self.wish.policy.trigger.injection_reserve;
+        let budget = self.prepared.window.saturating_sub(reserve);
+        let Some(target) = self.wish.target.filter(|target| *target > budget) else {
+            return Ok(());
+        };
+        Err(Failure::usage(
+            Area::Budget,
+            format!(
+                "a target of {} tokens is larger than the budget of {}",
+                number(target),
+                number(budget)
+            ),
+        )
+        .hint(format!(
+            "lower {} or raise {}",
+            self.door.option("target"),
+            self.door.option("window")
+        )))
+    }
+
+    fn fold(&self, policy: &Policy, window: u64) -> Result<Outcome, PlanError> {
+        plan(&Plan {
+            pins: self.pins,
+            narrated: self.told.narrated.as_ref(),
+            verdicts: &self.told.verdicts,
+            focus: self.wish.focus.as_deref(),
+            target: self.wish.target,
+            cause: if self.wish.if_needed { Cause::Check } else { Cause::Manual },
+            ..self.prepared.plan(policy, &Budget::new(window))
+        })
+    }
+
+    fn explain(&self, policy: &Policy, error: PlanError) -> Failure {
+        let floor = match error {
+            PlanError::Floor(floor) => floor,
+            error => {
+                let hint = format!("raise {}", self.door.option("window"));
+                let Failure { area, .. } = error.clone().advise(self.door);
+                return Failure::usage(area, error.to_string()).hint(hint);
+            }
+        };
+        let message = format!(
+            "what may not be folded needs {} tokens, more than the window of {} allows ({})",
+            number(floor.needed),
+            number(self.prepared.window),
+            number(floor.limit),
+        );
+        let fold = |window| self.fold(policy, window);
+        let enough = floor.enough(policy, self.prepared.meter, self.prepared.window, fold);
+        Failure::new(Area::Budget, message)
+            .hint(parts(&floor))
+            .maybe_hint(
+                enough.map(|window| format!("{} is enough", self.door.set("window", window))),
+            )
+            .maybe_hint(self.other_presets(policy))
+            .maybe_hint(self.fewer_pins(&floor))
+    }
+
+    /// The presets that fit.
+    fn other_presets(&self, policy: &Policy) -> Option<String> {
+        let fits = |name: &&str| {
+            Policy::preset(name).is_ok_and(|other| {
+                other.name != policy.name && self.fold(&other, self.prepared.window).is_ok()
+            })
+        };
+        let fits: Vec<_> = Policy::preset_names().into_iter().filter(fits).collect();
+        (!fits.is_empty()).then(|| {
+            let name = match self.door {
+                Door::Command => fits.join(" or "),
+                Door::Python => format!("\"{}\"", fits.join("\" or \"")),
+            };
+            format!("or choose {}, which fits this window", self.door.set("preset", name))
+        })
+    }
+
+    fn fewer_pins(&self, floor: &FloorError) -> Option<String> {
+        let messages = plural(self.pins.len() as u64, "message");
+        (!self.pins.is_empty() && floor.pinned > 0).then(|| match self.door {
+            Door::Command => format!("or pin less: --pin matched {messages}"),
+            Door::Python => format!("or pin less: {messages} should stay"),
+        })
+    }
+
+    /// The newest messages that were asked for stay, or nothing is done.
+    fn kept_last(&self, fold: &Fold) -> Result<(), Failure> {
+        let Some(asked) = self.wish.keep_last else { return Ok(()) };
+        let kept = fold.layout.tail.end.saturating_sub(fold.layout.tail.start) as usize;
+        let middle = fold.layout.middle.end.saturating_sub(fold.layout.middle.start);
+        if kept >= asked || middle == 0 {
+            return Ok(());
+        }
+        Err(Failure::new(
+            Area::Budget,
+            format!(
+                "{} does not fit: only the newest {} fit the window of {}",
+                self.door.set("keep-last", asked),
+                plural(kept as u64, "message"),
+                number(self.prepared.window)
+            ),
+        )
+        .hint(format!(
+            "raise {}, or ask for {}",
+            self.door.option("window"),
+            self.door.set("keep-last", kept)
+        )))
+    }
+}
+
+fn folded(outcome: &Outcome) -> Option<&Fold> {
+    match outcome {
+        Outcome::Folded(fold) => Some(fold),
+        Outcome::Nothing(_) => None,
+    }
+}

@@ -1,0 +1,43 @@
+//! The text that a model reads where folded messages were.
+
+use midfold_core::plan::{NoOp, Outcome};
+
+/// Why there is no such text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum NoRecap {
+    /// Nothing was folded.
+    #[error("{0}")]
+    Nothing(NoOp),
+    /// Messages were shortened, and every one of them is still there.
+    #[error("messages were shortened and every one is still in the context")]
+    Shortened,
+}
+
+/// The recap of an outcome, as the model reads it: the marker where the policy leaves one instead.
+///
+/// ```
+/// use midfold::core::plan::plan;
+/// use midfold::formats::read;
+/// use midfold::{Budget, Policy, Setup, recap};
+///
+/// # let input = bytes::Bytes::from(midfold_testkit::coding_session(7, 12).join("\n"));
+/// let prepared = Setup::new().prepare(read::read(&input, None)?.conversations.remove(0))?;
+/// let policy = Policy::preset("default")?;
+/// let outcome = plan(&prepared.plan(&policy, &Budget::new(8_000)))?;
+/// println!("{}", recap(&outcome)?);
+/// # assert!(recap(&outcome)?.contains("### "));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+///
+/// [`NoRecap`] where no message left the context.
+pub fn recap(outcome: &Outcome) -> Result<&str, NoRecap> {
+    match outcome {
+        Outcome::Nothing(reason) => Err(NoRecap::Nothing(*reason)),
+        Outcome::Folded(fold) => {
+            fold.recap.as_ref().map(|recap| recap.text.as_str()).ok_or(NoRecap::Shortened)
+        }
+    }
+}

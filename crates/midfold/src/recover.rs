@@ -1,0 +1,136 @@
+//! After a provider refused a request: was it too long, and what is to be sent instead?
+
+use midfold_core::engine::{Overflow, Status};
+use midfold_formats::overflow::{Diagnosis, diagnose};
+#[cfg(feature = "store")]
+use midfold_store::{Millis, Sent, Stored, StoredError};
+
+use crate::failure::{Area, Door, Failure, number};
+
+/// Room for a reply, where the session reserves none: less than this is no answer.
+const REPLY: u64 = 1_024;
+
+/// A request that was refused: what the provider answered, and what the session knew.
+#[derive(Clone, Copy, Debug)]
+pub struct Refused<'a> {
+    /// The HTTP status; none where the connection broke before one came.
+    pub status: Option<u16>,
+    /// The body of the answer.
+    pub body: &'a [u8],
+    /// The least room that a reply needs; 0 where nobody says.
+    pub reply: u64,
+}
+
+/// What a refusal means for a session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Judged {
+    /// What the provider meant.
+    pub diagnosis: Diagnosis,
+    /// What the session is told where it has to be compacted.
+    pub overflow: Option<Overflow>,
+}
+
+impl Refused<'_> {
+    /// What it means for a session of this status, which reserves so much for a reply.
+    ///
+    /// ```
+    /// use midfold::core::engine::Status;
+    /// use midfold::{Refused, Session};
+    /// use midfold::formats::overflow::Diagnosis;
+    /// # use midfold::{Budget, Policy, Setup};
+    /// # let input = bytes::Bytes::from(midfold_testkit::coding_session(7, 12).join("\n"));
+    /// # let conversation = midfold::formats::read::read(&input, None)?.conversations.remove(0);
+    /// # let prepared = Setup::new().prepare(conversation)?;
+    /// # let session = Session::over("a", prepared.log, Policy::preset("default")?, prepared.meter);
+    /// # let budget = Budget::new(session.view().tokens() + 10);
+    /// let status: Status = session.status(&budget, 0); // a context that nearly fills its window
+    /// let refused = Refused { status: Some(400), body: b"", reply: 0 };
+    /// assert_eq!(refused.judge(&status, 0).diagnosis, Diagnosis::Probable);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn judge(&self, status: &Status, reserve: u64) -> Judged {
+        let (prompt, window) = (status.context_tokens, status.context_length);
+        let diagnosis = diagnose(self.status, self.body, prompt, window);
+        let overflow = diagnosis.recovery(self.reply.max(reserve).max(REPLY));
+        Judged { diagnosis, overflow }
+    }
+}
+
+impl Judged {
+    /// Why nothing is compacted, and what the request needs instead.
+    #[must_use]
+    pub fn no_overflow(&self, door: Door) -> Failure {
+        let found = &self.diagnosis;
+        let (what, advice) = match found {
+            Diagnosis::OutputCap { .. } => ("the room asked for the reply is too large", None),
+            Diagnosis::RateLimit => (
+                "a limit of requests or tokens in a time, or a busy server",
+                Some("wait, then send the same request again"),
+            ),
+            Diagnosis::TierGate => (
+                "long prompts are not part of the plan that pays for it",
+                Some(door.says(
+                    "use another model, or a session with a smaller --window",
+                    "use another model, or a session with a smaller window",
+                )),
+            ),
+            Diagnosis::Unsupported => {
+                ("a parameter that the model does not know", Some("leave that parameter out"))
+            }
+            Diagnosis::BoundReasoning => (
+                "reasoning that belongs to another model or was changed",
+                Some("send the messages without their reasoning"),
+            ),
+            Diagnosis::ContentPolicy => ("the provider refused what the request says", None),
+            Diagnosis::Malformed => (
+                "the request breaks a rule of the wire format",
+                Some("read the provider's message: a smaller context would be refused as well"),
+            ),
+            _ => (
+                "nothing in it says that the request was too long",
+                Some("show the provider's error to whoever asked"),
+            ),
+        };
+        let room = found.room_for_reply().map(|room| {
+            format!("send it again with at most {} tokens for the reply (max_tokens)", number(room))
+        });
+        let text = format!("this is not an overflow: {what}; nothing was compacted");
+        Failure::new(Area::Input, text).maybe_hint(room).maybe_hint(advice.map(str::to_owned))
+    }
+}
+
+/// What came of a refusal.
+#[cfg(feature = "store")]
+#[derive(Debug)]
+pub struct Recovered {
+    /// What the refusal meant.
+    pub judged: Judged,
+    /// Tokens of the context that was refused.
+    pub tokens: u64,
+    /// What to send instead, once; none where compacting is not what the request needs.
+    pub sent: Option<Sent>,
+}
+
+/// Compacts a stored session where the request was too long, and records the call that is sent instead.
+///
+/// # Errors
+/// When there is nothing else to send, or the store fails.
+#[cfg(feature = "store")]
+pub async fn recover(
+    stored: &mut Stored,
+    refused: &Refused<'_>,
+    now: Millis,
+) -> Result<Recovered, StoredError> {
+    let status = stored.status(now).await?;
+    let judged = refused.judge(&status, stored.meta().budget.output_reserve);
+    let tokens = status.context_tokens;
+    let Some(overflow) = judged.overflow else {
+        return Ok(Recovered { judged, tokens, sent: None });
+    };
+    let before = stored.row().active;
+    stored.recover(overflow, now).await?;
+    let sent = stored.context(true, now).await?;
+    let folded = stored.row().active.filter(|fold| Some(*fold) != before);
+    Ok(Recovered { judged, tokens, sent: Some(Sent { folded, ..sent }) })
+}

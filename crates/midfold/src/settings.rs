@@ -1,0 +1,281 @@
+//! What a caller says by name (flags, keyword arguments, a file of settings), and what follows from it:
+//! a setup, a policy, prices. The one place where names are looked up.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use midfold_core::budget::{Ratio, TierName};
+use midfold_core::policy::Policy;
+use midfold_core::replay::Prices;
+use midfold_core::{Counter, Profile};
+use midfold_formats::convert::TARGETS;
+use midfold_formats::read::Format;
+use midfold_formats::{DialectKind, profile};
+use midfold_tokens::{self as tokens, Memo};
+use serde::Deserialize;
+
+use crate::advice::Advise;
+use crate::failure::{Area, Door, Failure};
+use crate::prepare::Setup;
+
+/// What a door can do that the facade does not: read a file, and say how its options are spelled.
+#[derive(Clone, Copy)]
+pub struct Host {
+    /// How options are spelled.
+    pub door: Door,
+    /// Reads a file that was named, or says why it cannot be read.
+    pub read: fn(&Path) -> Result<Vec<u8>, Failure>,
+}
+
+impl Host {
+    /// Reads a file of text.
+    pub(crate) fn text(&self, path: &Path) -> Result<String, Failure> {
+        String::from_utf8((self.read)(path)?).map_err(|_| {
+            Failure::new(Area::Input, format!("{} is not text in UTF-8", path.display()))
+        })
+    }
+}
+
+/// A policy that is no preset.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(from = "PathBuf")]
+pub enum PolicyFrom {
+    /// A file of TOML.
+    File(PathBuf),
+    /// TOML.
+    Toml(String),
+}
+
+impl From<PathBuf> for PolicyFrom {
+    fn from(path: PathBuf) -> Self {
+        Self::File(path)
+    }
+}
+
+/// What is said by name about conversations and sessions. What is left out follows from the
+/// conversation, or is a default. Reads from a file as it is (`policy` is a path there); what is said
+/// nearer is laid over it with [`Settings::over`].
+///
+/// ```
+/// use midfold::{Door, Failure, Host, Settings};
+///
+/// let host = Host { door: Door::Command, read: |path| unreachable!("{path:?}") };
+/// let settings = Settings { window: Some(32_000), preset: Some("lean".into()), ..Settings::default() };
+/// assert_eq!(settings.policy(&host)?.name, "lean");
+/// let wrong = Settings { preset: Some("laen".into()), ..Settings::default() };
+/// let failure: Failure = wrong.policy(&host).unwrap_err();
+/// assert_eq!(failure.hints[0], "did you mean `lean`?");
+/// # Ok::<(), Failure>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Settings {
+    /// The window in tokens.
+    pub window: Option<u64>,
+    /// How to count: a name, or the path of a `tokenizer.json`.
+    pub tokenizer: Option<String>,
+    /// The rules of the provider.
+    pub profile: Option<String>,
+    /// The model that the contexts go to.
+    pub model: Option<String>,
+    /// The dialect to convert to.
+    pub to: Option<String>,
+    /// A policy by its name.
+    pub preset: Option<String>,
+    /// Or one of the caller's own.
+    pub policy: Option<PolicyFrom>,
+    /// Caps of classes of content, over those of the policy.
+    pub tiers: BTreeMap<TierName, Ratio>,
+    /// Have spans narrated, whatever the policy says.
+    pub narrate: bool,
+    /// The URL of the store.
+    pub store: Option<String>,
+    /// Prices: a table by its name, or the path of a TOML file.
+    pub prices: Option<String>,
+}
+
+impl Settings {
+    /// These, and what they leave out as `below` says it. A preset and a policy exclude each other:
+    /// whichever is said here hides both of `below`.
+    ///
+    /// ```
+    /// use midfold::{PolicyFrom, Settings};
+    /// let file = Settings { policy: Some(PolicyFrom::Toml(String::new())), ..Settings::default() };
+    /// let flags = Settings { preset: Some("lean".into()), ..Settings::default() };
+    /// let both = flags.over(file);
+    /// assert_eq!((both.preset.as_deref(), both.policy), (Some("lean"), None));
+    /// ```
+    #[must_use]
+    pub fn over(self, below: Self) -> Self {
+        let hidden = self.preset.is_some() || self.policy.is_some();
+        let mut tiers = below.tiers;
+        tiers.extend(self.tiers);
+        Self {
+            window: self.window.or(below.window),
+            tokenizer: self.tokenizer.or(below.tokenizer),
+            profile: self.profile.or(below.profile),
+            model: self.model.or(below.model),
+            to: self.to.or(below.to),
+            preset: self.preset.or(below.preset.filter(|_| !hidden)),
+            policy: self.policy.or(below.policy.filter(|_| !hidden)),
+            tiers,
+            narrate: self.narrate || below.narrate,
+            store: self.store.or(below.store),
+            prices: self.prices.or(below.prices),
+        }
+    }
+
+    /// What conversations are prepared with.
+    ///
+    /// # Errors
+    /// When a name is unknown, or a tokenizer's file does not load.
+    pub fn setup(&self, host: &Host) -> Result<Setup, Failure> {
+        let mut setup = Setup::new();
+        if let Some(name) = &self.to {
+            setup = setup.to(target(name)?);
+        }
+        if let Some(name) = &self.profile {
+            setup = setup.profile(*profile_of(name)?);
+        }
+        if let Some(tokens) = self.window {
+            setup = setup.window(tokens);
+        }
+        if let Some(name) = &self.tokenizer {
+            setup = setup.counter(tokenizer(name, host)?);
+        }
+        if let Some(name) = &self.model {
+            setup = setup.model(name);
+        }
+        Ok(setup)
+    }
+
+    /// The policy: the preset, the caller's own, or the default one; with tiers and narration.
+    ///
+    /// # Errors
+    /// When there is no such preset, the policy cannot be read, or both are given.
+    pub fn policy(&self, host: &Host) -> Result<Policy, Failure> {
+        let mut policy = match (&self.preset, &self.policy) {
+            (Some(_), Some(_)) => {
+                let text = "both a preset and a policy were given";
+                return Err(Failure::usage(Area::Policy, text)
+                    .hint("a policy names the preset that it starts from: base = \"default\""));
+            }
+            (preset, None) => by_name(preset.as_deref().unwrap_or("default"), host.door)?,
+            (None, Some(PolicyFrom::Toml(text))) => {
+                Policy::from_toml(text).map_err(|error| error.advise(host.door))?
+            }
+            (None, Some(PolicyFrom::File(path))) => {
+                let about = |failure| Failure { area: Area::Policy, ..failure };
+                Policy::from_toml(&host.text(path).map_err(about)?).map_err(|error| {
+                    error.advise(host.door).at(format_args!("{}: ", path.display()))
+                })?
+            }
+        };
+        policy.budget.tiers.extend(&self.tiers);
+        policy.narration.on |= self.narrate;
+        Ok(policy)
+    }
+
+    /// The table of prices: the reference where none is named.
+    ///
+    /// # Errors
+    /// When there is no such table, or the file is none.
+    pub fn prices(&self, host: &Host) -> Result<Prices, Failure> {
+        let Some(name) = self.prices.as_deref() else { return Ok(Prices::reference()) };
+        if let Some(known) = Prices::named(name) {
+            return Ok(known);
+        }
+        let path = Path::new(name);
+        if name.ends_with(".toml") || path.is_file() {
+            return Prices::from_toml(&host.text(path)?)
+                .map_err(|error| Failure::usage(Area::Input, format!("{name}: {error}")));
+        }
+        let all = Prices::all();
+        let known: Vec<&str> = all.iter().map(|prices| prices.name.as_str()).collect();
+        Err(Failure::unknown(Area::Input, "price table", name, &known)
+            .hint("or the path of a TOML file with one"))
+    }
+}
+
+/// A preset.
+///
+/// # Errors
+/// When there is none of this name.
+pub fn by_name(name: &str, door: Door) -> Result<Policy, Failure> {
+    Policy::preset(name).map_err(|_| {
+        let file = door == Door::Command && Path::new(name).is_file();
+        Failure::unknown(Area::Policy, "preset", name, &Policy::preset_names())
+            .maybe_hint(file.then(|| format!("for a file: --policy {name}")))
+    })
+}
+
+/// A counter: by its name, or that of a `tokenizer.json`.
+///
+/// # Errors
+/// When there is no such counter, or the file does not load.
+pub fn tokenizer(name: &str, host: &Host) -> Result<Arc<dyn Counter>, Failure> {
+    if name.ends_with(".json") || Path::new(name).is_file() {
+        return Ok(Memo::around(tokenizer_file(name, host)?));
+    }
+    Ok(Memo::around(tokens::by_name(name).map_err(|error| error.advise(host.door))?))
+}
+
+fn tokenizer_file(name: &str, host: &Host) -> Result<Arc<dyn Counter>, Failure> {
+    let about = |failure| Failure { area: Area::Tokenizer, ..failure };
+    let json = (host.read)(Path::new(name)).map_err(about)?;
+    counter_of(name, &json, host.door)
+}
+
+#[cfg(feature = "hf")]
+fn counter_of(name: &str, json: &[u8], _: Door) -> Result<Arc<dyn Counter>, Failure> {
+    tokens::hf_from_bytes(name, json)
+        .map_err(|error| Failure::new(Area::Tokenizer, error.to_string()))
+}
+
+#[cfg(not(feature = "hf"))]
+fn counter_of(name: &str, _: &[u8], door: Door) -> Result<Arc<dyn Counter>, Failure> {
+    let text = format!("{name}: this build of midfold cannot count with tokenizer files");
+    Err(Failure::new(Area::Tokenizer, text)
+        .hint(door.says(
+            "build it with them: cargo install midfold-cli --features hf",
+            "build the wheel with the feature `hf`",
+        ))
+        .hint(format!("or use one of {}", tokens::names().join(", "))))
+}
+
+/// What messages are written in, by its name.
+///
+/// # Errors
+/// When there is no such format.
+pub fn format(name: &str) -> Result<Format, Failure> {
+    let known: Vec<_> = Format::ALL.iter().map(|format| format.name()).collect();
+    Format::from_name(name).ok_or_else(|| Failure::unknown(Area::Input, "format", name, &known))
+}
+
+/// A dialect by its name.
+///
+/// # Errors
+/// When there is no such dialect.
+pub fn dialect(name: &str) -> Result<DialectKind, Failure> {
+    let known = DialectKind::ALL.map(DialectKind::name);
+    DialectKind::from_name(name)
+        .ok_or_else(|| Failure::unknown(Area::Input, "dialect", name, &known))
+}
+
+fn target(name: &str) -> Result<DialectKind, Failure> {
+    let known: Vec<_> = TARGETS.iter().map(|kind| kind.name()).collect();
+    let found = TARGETS.into_iter().find(|kind| kind.name() == name);
+    found.ok_or_else(|| match DialectKind::from_name(name) {
+        Some(kind) => {
+            Failure::usage(Area::Input, format!("nothing can be converted to `{kind}` yet"))
+                .hint(format!("conversions: {}", known.join(", ")))
+        }
+        None => Failure::unknown(Area::Input, "dialect to convert to named", name, &known),
+    })
+}
+
+fn profile_of(name: &str) -> Result<&'static Profile, Failure> {
+    let known: Vec<_> = profile::ALL.iter().map(|profile| profile.name).collect();
+    profile::by_name(name).ok_or_else(|| Failure::unknown(Area::Input, "profile", name, &known))
+}

@@ -1,0 +1,172 @@
+//! Starting a session: what it is made of, checked before a store is opened, and made there or in
+//! memory.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use midfold_core::RawEvent;
+use midfold_core::budget::Budget;
+use midfold_core::engine::{Session, State};
+use midfold_core::log::Log;
+use midfold_core::meter::Meter;
+use midfold_core::plan::PlanError;
+use midfold_core::policy::Policy;
+use midfold_formats::DialectKind;
+use midfold_formats::convert::system_prompt;
+use midfold_formats::read::{Conversation, Envelope};
+use midfold_store::{Meta, Millis, NewSession, Store, Stored, StoredError};
+use midfold_tokens as tokens;
+
+use crate::advice::Advise;
+use crate::append::events_of;
+use crate::failure::{Area, Door, Failure};
+use crate::prepare::Prepared;
+
+/// What a new session is made of, beside what was prepared.
+pub struct Start {
+    /// Its id.
+    pub id: String,
+    /// When and how it is folded.
+    pub policy: Policy,
+    /// Tokens of the window that stay free for the reply.
+    pub output_reserve: u64,
+    /// Where it is imported from.
+    pub source: Option<String>,
+}
+
+/// A session that can be made.
+pub struct Started {
+    new: NewSession,
+    budget: Budget,
+    state: State,
+    policy: Policy,
+    kind: DialectKind,
+    log: Log,
+    envelope: Vec<Bytes>,
+}
+
+/// A session in memory, and what a store would have to know of it.
+pub struct InMemory {
+    /// The session.
+    pub session: Session,
+    /// What it has to fit.
+    pub budget: Budget,
+    /// What recall is told of it.
+    pub new: NewSession,
+}
+
+/// A conversation without messages: what a request is made of beside them. `system` is its text or
+/// its JSON, `tools` their JSON.
+#[must_use]
+pub fn without_messages(
+    kind: DialectKind,
+    system: Option<&str>,
+    tools: Option<Bytes>,
+    model: Option<String>,
+) -> Conversation {
+    let system = system.map(|given| system_prompt(kind, given));
+    let envelope = Envelope { system, tools, model, wrapper: None };
+    Conversation { id: None, format: kind.into(), events: Vec::new(), envelope, line: 1 }
+}
+
+impl Start {
+    /// Checks that the session can be: `now` is when it is made.
+    ///
+    /// # Errors
+    /// When the reserves leave nothing of the window.
+    pub fn check(self, prepared: &Prepared, now: Millis, door: Door) -> Result<Started, Failure> {
+        let Self { id, policy, output_reserve, source } = self;
+        let budget = Budget {
+            output_reserve,
+            injection_reserve: policy.trigger.injection_reserve,
+            ..Budget::new(prepared.window)
+        };
+        budget
+            .check()
+            .map_err(|error| Failure { is_usage: true, ..PlanError::from(error).advise(door) })?;
+        let Envelope { system, tools, model, .. } = &prepared.source.envelope;
+        let envelope: Vec<Bytes> = [system, tools].into_iter().flatten().cloned().collect();
+        let text = |bytes: &Bytes| String::from_utf8_lossy(bytes).into_owned();
+        let meta = Meta {
+            budget: budget.clone(),
+            envelope: envelope.iter().map(text).collect(),
+            parent: None,
+            source,
+        };
+        let new = NewSession {
+            id,
+            dialect: prepared.kind.name().to_owned(),
+            profile: prepared.log.profile().name.to_owned(),
+            counter: prepared.log.counter().name().to_owned(),
+            policy: policy.to_toml(),
+            meta: serde_json::to_string(&meta).map_err(|error| error.advise(door))?,
+            created: now,
+        };
+        let state = State {
+            model: model.clone().unwrap_or_default(),
+            meter: (prepared.meter.samples > 0).then_some(prepared.meter),
+            ..State::default()
+        };
+        let (kind, log) = (prepared.kind, prepared.log.clone());
+        Ok(Started { new, budget, state, policy, kind, log, envelope })
+    }
+}
+
+impl Started {
+    /// The messages that were prepared: a system prompt that stands among them.
+    #[must_use]
+    pub fn messages(&self) -> Vec<RawEvent> {
+        events_of(&self.log)
+    }
+
+    /// Whether it can be stored.
+    ///
+    /// # Errors
+    /// When it counts with a file, which other nodes do not have.
+    pub fn can_be_stored(&self) -> Result<(), Failure> {
+        let counter = &self.new.counter;
+        if tokens::by_name(counter).is_ok() {
+            return Ok(());
+        }
+        let text = format!(
+            "a stored session cannot count with the file {counter}: other nodes do not have it"
+        );
+        Err(Failure::usage(Area::Tokenizer, text)
+            .hint(format!("use one of {}", tokens::names().join(", "))))
+    }
+
+    /// Makes it in a store, without its messages.
+    ///
+    /// # Errors
+    /// When the id is taken, or the store fails.
+    pub async fn store(self, store: Arc<dyn Store>) -> Result<Stored, StoredError> {
+        let Self { new, state, .. } = self;
+        let id = new.id.clone();
+        let made = Stored::create(Arc::clone(&store), new).await?;
+        if state == State::default() {
+            return Ok(made);
+        }
+        let state = serde_json::to_string(&state).map_err(midfold_store::StoreError::from)?;
+        store.save_state(&id, 0, &state).await?;
+        Stored::open(store, &id).await
+    }
+
+    /// Makes it in memory, with its messages.
+    #[must_use]
+    pub fn in_memory(self) -> InMemory {
+        let Self { new, budget, state, policy, kind, log, envelope } = self;
+        let messages = events_of(&log);
+        let counter = Arc::clone(log.counter());
+        let mut log = Log::new(kind.shared(), *log.profile(), counter).kept();
+        log.set_envelope(envelope.iter().map(|part| &part[..]));
+        let meter = state.meter.unwrap_or_else(Meter::exact);
+        let mut session = Session::over(&new.id, log, policy, meter);
+        if !state.model.is_empty() {
+            session.update_model(&state.model);
+        }
+        for message in messages {
+            session.append(message);
+        }
+        InMemory { session, budget, new }
+    }
+}

@@ -1,0 +1,52 @@
+//! A picture that is folded leaves a note, and one whose header is broken is told of and counted as any.
+
+use bytes::Bytes;
+use midfold::formats::convert::{TARGETS, convert_all};
+use midfold::formats::{profile, read};
+use midfold::{Budget, DialectKind, Log, Meter, Policy, RawEvent, Session, Setup};
+use midfold_testkit::emit;
+
+const PICTURE: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+
+/// A PNG that says it has 4 billion pixels a side.
+const BROKEN: &str = "iVBORw0KGgoAAAANSUhEUv//////////CAYAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=";
+
+fn asked(data: &str) -> String {
+    format!(
+        r#"{{"role":"user","content":[{{"type":"text","text":"Why is the button red?"}},{{"type":"image_url","image_url":{{"url":"data:image/png;base64,{data}"}}}}]}}"#
+    )
+}
+
+#[test]
+fn a_folded_picture_leaves_a_note_in_every_dialect() {
+    let chat = DialectKind::OpenAiChat;
+    let mut messages = emit::openai_chat(&midfold_testkit::session(3, 4));
+    let second = messages.iter().skip(2).position(|m| m.starts_with(r#"{"role":"user""#)).unwrap();
+    messages[second + 2] = asked(PICTURE);
+    let views: Vec<_> = messages.iter().map(|m| chat.dialect().view(m.as_bytes())).collect();
+    let pairs: Vec<_> = messages.iter().map(|m| m.as_bytes()).zip(&views).collect();
+    for kind in TARGETS {
+        let made = convert_all(&pairs, chat, kind).messages;
+        let counter = midfold::tokens::by_name("chars:3.2").unwrap();
+        let events = made.into_iter().map(RawEvent::new);
+        let log = Log::of(kind.shared(), profile::for_dialect(kind)[0], counter, events);
+        let budget = Budget::new(log.tokens() / 2);
+        let policy = Policy::preset("default").unwrap();
+        let mut session = Session::over("s", log, policy, Meter::exact());
+        let outcome = session.compact(&budget, None).unwrap();
+        let recap = midfold::recap(&outcome).unwrap();
+        assert!(recap.contains("button red"), "{kind}: {recap}");
+        assert!(recap.contains("an image"), "{kind}: {recap}");
+    }
+}
+
+#[test]
+fn a_broken_header_is_told_of_and_costs_what_any_picture_does() {
+    let input = Bytes::from(format!("[{}]", asked(BROKEN)));
+    let source = read::read(&input, None).unwrap().conversations.remove(0);
+    let prepared = Setup::default().prepare(source).unwrap();
+    let codes: Vec<_> = prepared.problems.iter().map(|p| (p.code, p.at)).collect();
+    assert_eq!(codes, [("image-size", Some(0))]);
+    let tokens = prepared.log.tokens();
+    assert!((1_600..1_700).contains(&tokens), "{tokens}");
+}

@@ -1,0 +1,28 @@
+//! The tests of the facade, in one binary: it links once.
+
+mod ahead;
+mod arguments;
+mod authority;
+#[expect(clippy::unwrap_used, reason = "a broken corpus may fail loudly")]
+mod common;
+mod corpus;
+mod engine;
+mod fuzz_seeds;
+mod images;
+mod linear;
+#[cfg(all(feature = "sqlite", feature = "model"))]
+mod narration;
+mod narrations;
+mod orders;
+mod prepare;
+mod presets;
+mod properties;
+#[cfg(all(feature = "store", feature = "model"))]
+mod real_model;
+mod repairs;
+mod secrets;
+#[cfg(feature = "store")]
+mod sessions;
+mod survey;
+mod user_words;
+mod verify;

@@ -1,0 +1,130 @@
+//! The engine alone, told by hand: the same verdicts, without a store, a worker or a server.
+
+use midfold::core::budget::Budget;
+use midfold::core::engine::CompleteError;
+use midfold::core::narrate::{Finish, SummaryReply};
+use midfold::core::policy::Recap;
+
+use super::*;
+
+fn filled(policy: Policy, percent: u64) -> Session {
+    let mut session = empty(policy);
+    feed(&mut session, percent);
+    session
+}
+
+fn feed(session: &mut Session, percent: u64) {
+    let (from, count) = (session.log().len(), until(session, percent));
+    events().into_iter().skip(from).take(count).for_each(|event| {
+        session.append(event);
+    });
+}
+
+fn said(text: &str, finish: &str) -> SummaryReply {
+    let finish = match finish {
+        "stop" => Finish::Stop,
+        "length" => Finish::Length,
+        _ => Finish::Other,
+    };
+    SummaryReply { text: text.to_owned(), finish, model: "m".into(), usage: None, calls: 1 }
+}
+
+#[test]
+fn the_engine_alone_comes_to_the_same_verdicts() {
+    let policy = policy("default");
+    let budget = Budget::new(window(&policy));
+    let mut all = replies(&policy);
+    all.push(("good", text(&policy, GOOD), "stop", "accepted"));
+    let base = filled(policy, BUFFER);
+    for (name, text, finish, code) in all {
+        let mut session = base.clone();
+        let request = session.wants(&budget, 1).unwrap();
+        let verdict = session.complete(&request, Ok(said(&text, finish)), 2).unwrap();
+        assert_eq!(verdict.code.as_str(), code, "{name}: {}", verdict.detail);
+        let status = session.status(&budget, 2);
+        assert_eq!(status.narration_ready, code == "accepted", "{name}");
+        assert_eq!(status.cooldown_seconds, if code == "accepted" { 0 } else { 60 }, "{name}");
+        assert!(session.wants(&budget, 3).is_none(), "{name}: not again at once");
+    }
+}
+
+#[test]
+fn the_second_narration_starts_from_the_first_and_reads_only_what_is_new() {
+    let policy = policy("default");
+    let budget = Budget::new(window(&policy));
+    let mut session = filled(policy.clone(), BUFFER);
+    let first = session.wants(&budget, 1).unwrap();
+    assert_eq!(first.previous, None);
+    session.complete(&first, Ok(said(&text(&policy, GOOD), "stop")), 2).unwrap();
+    feed(&mut session, FULL);
+    session.context(&budget, 3).unwrap();
+    assert!(session.active().unwrap().narrated.is_some());
+    feed(&mut session, BUFFER);
+    let second = session.wants(&budget, 4).unwrap();
+    let previous = second.previous.as_deref().unwrap();
+    assert!(previous.contains(GOOD));
+    assert_eq!(second.span.start, first.span.start);
+    assert!(second.sources.iter().all(|source| source.seq >= first.span.end));
+    assert!(second.span.end > first.span.end && !second.sources.is_empty());
+    let prompt = second.prompt(&second.sources, second.previous.as_deref());
+    assert_eq!(
+        prompt.user.matches(GOOD).count(),
+        policy.narration.sections.len(),
+        "once a section, in the block before"
+    );
+    assert!(!prompt.user.contains(&first.sources[0].text), "no source twice");
+}
+
+#[test]
+fn a_reply_for_a_span_that_is_not_there_any_more_is_dropped() {
+    let policy = policy("default");
+    let budget = Budget::new(window(&policy));
+    let mut session = filled(policy.clone(), BUFFER);
+    let request = session.wants(&budget, 1).unwrap();
+    let reply = said(&text(&policy, GOOD), "stop");
+    let mut fork = session.fork("fork", request.span.end as usize - 1);
+    let next = events().swap_remove(session.log().len());
+    for _ in 0..4 {
+        fork.append(next.clone());
+    }
+    let dropped = fork.complete(&request, Ok(reply.clone()), 2);
+    assert_eq!(dropped.unwrap_err(), CompleteError::Changed);
+    assert!(!fork.status(&budget, 2).narration_ready);
+    // Undone folds change no log: the reply still covers its span.
+    feed(&mut session, FULL);
+    session.context(&budget, 3).unwrap();
+    session.undo(None).unwrap();
+    assert_eq!(session.complete(&request, Ok(reply), 4).unwrap().code.as_str(), "accepted");
+}
+
+#[test]
+fn narrated_recaps_have_the_form_of_their_preset() {
+    for preset in ["head-tail", "hermes"] {
+        let policy = policy(preset);
+        let budget = Budget::new(window(&policy));
+        let mut session = filled(policy.clone(), BUFFER);
+        let request = session.wants(&budget, 1).unwrap();
+        let wire = request.prompt(&request.sources, None);
+        let answer = text(&policy, GOOD);
+        session.complete(&request, Ok(said(&answer, "stop")), 2).unwrap();
+        feed(&mut session, FULL);
+        session.context(&budget, 3).unwrap();
+        let recap = session.active().unwrap().recap.as_ref().unwrap();
+        if preset == "head-tail" {
+            assert_eq!(request.sections, ["Decisions", "Entities", "Facts", "Open Items"]);
+            // The header and four bullets, and that what came after them is not told.
+            assert_eq!(recap.text, format!("{answer}{}", policy.recap.marker));
+            assert_eq!(recap.role, "assistant");
+            assert!(wire.system.contains("at most 200 words"));
+        } else {
+            assert_eq!(request.sections.len(), 13);
+            // The narration tells all that the recap covers.
+            let Recap { header, note, .. } = &policy.recap;
+            assert_eq!(recap.text, format!("{header}\n{note}\n{answer}"));
+            assert_eq!(recap.text.matches("\n## ").count(), 13);
+            assert!(
+                request.sections.iter().all(|name| wire.system.contains(&format!("## {name}\n")))
+            );
+        }
+    }
+}

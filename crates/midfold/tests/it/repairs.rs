@@ -1,0 +1,195 @@
+//! What a provider would reject in the log itself is repaired, recorded, and passes `verify`.
+#![expect(clippy::unwrap_used, reason = "test helpers may fail loudly")]
+
+use bytes::Bytes;
+use midfold::core::project::project;
+use midfold::core::repair::Repair;
+use midfold::core::verify::{Case, verify};
+use midfold::formats::profile::{self, ANTHROPIC, BEDROCK, GEMINI, OPENAI, RESPONSES, SHAREGPT};
+use midfold::formats::verify::validator;
+use midfold::{DialectKind, Fate, Log, Profile, RawEvent};
+
+struct Made {
+    texts: Vec<String>,
+    repairs: Vec<Repair>,
+}
+
+/// The context of these messages, checked by the provider's rules and by `verify`.
+fn made(kind: DialectKind, profile: Profile, messages: &[&str]) -> Made {
+    let counter = midfold::tokens::by_name("chars:3.2").unwrap();
+    let before: Vec<Bytes> = messages.iter().map(|m| Bytes::from((*m).to_owned())).collect();
+    let events = before.iter().map(|bytes| RawEvent::new(bytes.clone()));
+    let log = Log::of(kind.shared(), profile, counter.clone(), events);
+    let context = project(&log, None);
+    let after: Vec<Bytes> = context.pieces().map(|piece| piece.bytes.clone()).collect();
+    assert_eq!(profile::validate(&after, kind, &profile), [], "{after:?}");
+    let validate = validator(kind, profile);
+    let found = verify(&Case {
+        before: &before,
+        after: &after,
+        envelope: &[],
+        dialect: kind.dialect(),
+        counter: &*counter,
+        validate: &validate,
+        budget: None,
+        fold: None,
+    });
+    assert!(found.findings.is_empty(), "{:?}\n{after:?}", found.findings);
+    let repairs = context.pieces().filter_map(|piece| match piece.fate {
+        Fate::Repaired(_, why) | Fate::Added(why) => Some(why),
+        _ => None,
+    });
+    let text = |bytes: &Bytes| String::from_utf8(bytes.to_vec()).unwrap();
+    Made { repairs: repairs.collect(), texts: after.iter().map(text).collect() }
+}
+
+#[test]
+fn calls_of_one_message_that_share_an_id_get_their_own() {
+    let found = made(
+        DialectKind::Anthropic,
+        ANTHROPIC,
+        &[
+            r#"{"role":"user","content":"go"}"#,
+            r#"{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"b","input":{}},{"type":"tool_use","id":"a","name":"c","input":{}},{"type":"tool_use","id":"a_2","name":"d","input":{}}]}"#,
+            r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":"1"},{"type":"tool_result","tool_use_id":"a","content":"2"},{"type":"tool_result","tool_use_id":"a_2","content":"3"}]}"#,
+            r#"{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"b","input":{}}]}"#,
+            r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":"1"}]}"#,
+        ],
+    );
+    assert_eq!(found.repairs, [Repair::DuplicateId; 2]);
+    assert!(found.texts[1].contains(r#""id":"a_3","name":"c""#), "{}", found.texts[1]);
+    assert!(found.texts[2].contains(r#""tool_use_id":"a_3","content":"2""#), "{}", found.texts[2]);
+    assert!(found.texts[2].contains(r#""tool_use_id":"a_2","content":"3""#), "{}", found.texts[2]);
+}
+
+/// A step of two calls: both unanswered, one answered, the results in two messages.
+#[test]
+fn all_results_of_a_step_stand_in_one_message() {
+    let gemini = [
+        r#"{"role":"user","parts":[{"text":"go"}]}"#,
+        r#"{"role":"model","parts":[{"functionCall":{"name":"f","args":{}}},{"functionCall":{"name":"g","args":{}}}]}"#,
+        r#"{"role":"user","parts":[{"functionResponse":{"name":"f","response":{"output":"1"}}}]}"#,
+        r#"{"role":"user","parts":[{"functionResponse":{"name":"g","response":{"output":"2"}}}]}"#,
+    ];
+    let bedrock = [
+        r#"{"role":"user","content":[{"text":"go"}]}"#,
+        r#"{"role":"assistant","content":[{"toolUse":{"toolUseId":"a","name":"f","input":{}}},{"toolUse":{"toolUseId":"b","name":"g","input":{}}}]}"#,
+        r#"{"role":"user","content":[{"toolResult":{"toolUseId":"a","content":[{"text":"1"}]}}]}"#,
+        r#"{"role":"user","content":[{"toolResult":{"toolUseId":"b","content":[{"text":"2"}]}}]}"#,
+    ];
+    for (kind, profile, [user, calls, one, other]) in
+        [(DialectKind::Gemini, GEMINI, gemini), (DialectKind::Bedrock, BEDROCK, bedrock)]
+    {
+        let found = made(kind, profile, &[user, calls, user]);
+        assert_eq!(found.repairs, [Repair::UnansweredCall, Repair::Bridge], "{kind}");
+        assert_eq!(found.texts[2].matches(NO_RESULT).count(), 2, "{kind}");
+        let found = made(kind, profile, &[user, calls, one]);
+        assert_eq!(found.repairs, [Repair::UnansweredCall], "{kind}");
+        assert_eq!(found.texts[2].matches(NO_RESULT).count(), 1, "{kind}");
+        let found = made(kind, profile, &[user, calls, one, other]);
+        let repairs = [Repair::UnansweredCall, Repair::Bridge, Repair::OrphanResult];
+        assert_eq!(found.repairs, repairs, "{kind}");
+    }
+}
+
+const NO_RESULT: &str = "[no result was recorded for this call]";
+
+#[test]
+fn a_message_without_content_gets_some() {
+    let found = made(
+        DialectKind::OpenAiChat,
+        OPENAI,
+        &[
+            r#"{"role":"user","content":null}"#,
+            r#"{"role":"user","content":[]}"#,
+            r#"{"role":"user"}"#,
+            r#"{"role":"user","content":""}"#,
+            r#"{"role":"assistant","content":"ok"}"#,
+        ],
+    );
+    assert_eq!(found.repairs, [Repair::EmptyMessage; 3]);
+}
+
+#[test]
+fn an_unanswered_call_of_any_kind_gets_an_output_of_its_kind() {
+    for (call, output) in [
+        (
+            r#"{"type":"custom_tool_call","call_id":"c","name":"f","input":"x"}"#,
+            "custom_tool_call_output",
+        ),
+        (
+            r#"{"type":"local_shell_call","id":"l","call_id":"c","action":{"command":["ls"]}}"#,
+            "local_shell_call_output",
+        ),
+        (
+            r#"{"type":"shell_call","call_id":"c","action":{"commands":["ls"]}}"#,
+            "shell_call_output",
+        ),
+        (
+            r#"{"type":"computer_call","call_id":"c","action":{"type":"click"}}"#,
+            "computer_call_output",
+        ),
+        (r#"{"type":"apply_patch_call","call_id":"c","operation":{}}"#, "apply_patch_call_output"),
+        (
+            r#"{"type":"tool_search_call","call_id":"c","execution":"client","arguments":{}}"#,
+            "tool_search_output",
+        ),
+        (
+            r#"{"type":"mcp_approval_request","id":"c","name":"f","arguments":"{}"}"#,
+            "mcp_approval_response",
+        ),
+    ] {
+        let user = r#"{"role":"user","content":"go"}"#;
+        let next = r#"{"role":"user","content":"leave that"}"#;
+        let found = made(DialectKind::OpenAiResponses, RESPONSES, &[user, call, next]);
+        assert!(
+            found.texts[2].starts_with(&format!(r#"{{"type":"{output}""#)),
+            "{:?}",
+            found.texts
+        );
+    }
+}
+
+#[test]
+fn a_call_and_its_output_are_one_unit() {
+    for (call, output) in [
+        (
+            r#"{"type":"tool_search_call","call_id":"c","execution":"client","arguments":{}}"#,
+            r#"{"type":"tool_search_output","call_id":"c","execution":"client","tools":[]}"#,
+        ),
+        (
+            r#"{"type":"tool_search_call","id":"t","call_id":null,"execution":"server"}"#,
+            r#"{"type":"tool_search_output","id":"u","call_id":null,"execution":"server","tools":[]}"#,
+        ),
+        (
+            r#"{"type":"mcp_approval_request","id":"c","name":"f","arguments":"{}"}"#,
+            r#"{"type":"mcp_approval_response","approval_request_id":"c","approve":true}"#,
+        ),
+        (
+            r#"{"type":"new_kind_call","call_id":"c"}"#,
+            r#"{"type":"new_kind_call_output","call_id":"c","output":"x"}"#,
+        ),
+    ] {
+        let counter = midfold::tokens::by_name("chars:3.2").unwrap();
+        let user = r#"{"role":"user","content":"go"}"#;
+        let events = [user, call, output].map(|m| RawEvent::new(Bytes::from(m)));
+        let log = Log::of(DialectKind::OpenAiResponses.shared(), RESPONSES, counter, events);
+        let steps: Vec<u32> = log.events().iter().map(|event| event.step).collect();
+        assert_eq!(steps, [0, 1, 1], "{call}");
+        assert_eq!(log.units().len(), 2, "{call}");
+        let context = project(&log, None);
+        assert!(context.pieces().all(|piece| matches!(piece.fate, Fate::Verbatim(_))), "{call}");
+    }
+}
+
+#[test]
+fn sharegpt_is_counted_as_it_is_sent() {
+    let counter = midfold::tokens::by_name("chars:1").unwrap();
+    let inner = r#"{"tool_call_id": "c", "name": "f", "content": "\u65e5\u672c\u8a9e\u65e5"}"#;
+    let value = format!("<tool_response>\n{inner}\n</tool_response>");
+    let row = serde_json::json!({ "from": "tool", "value": value }).to_string();
+    let events = [RawEvent::new(Bytes::from(row))];
+    let log = Log::of(DialectKind::ShareGpt.shared(), SHAREGPT, counter.clone(), events);
+    let counted = log.events()[0].tokens.total - counter.per_message();
+    assert_eq!(counted as usize, value.chars().count());
+}

@@ -1,0 +1,81 @@
+//! `midfold.feedback` and `midfold.cache_check`.
+
+use midfold::{Budget, Feedback, Settings, Size, cache_check as check};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::errors::Failure;
+use crate::given::{self, Given};
+use crate::prepare::{self, HOST};
+use crate::python::objects;
+
+/// What to tell a person after a compaction that they asked for: a dict of `noop`, `headline`,
+/// `token_line` and `note`, as Hermes Agent's `summarize_manual_compression` returns it.
+///
+/// >>> import midfold
+/// >>> before = [{"role": "user", "content": "hi"}] * 3
+/// >>> midfold.feedback(before, before[:1], 1_200, 400)["headline"]
+/// 'Compressed: 3 → 1 messages'
+#[pyfunction]
+pub fn feedback<'py>(
+    py: Python<'py>,
+    before_messages: &Bound<'py, PyAny>,
+    after_messages: &Bound<'py, PyAny>,
+    before_tokens: u64,
+    after_tokens: u64,
+) -> PyResult<Bound<'py, PyDict>> {
+    let list =
+        |messages: &Bound<'py, PyAny>| py.import("builtins")?.getattr("list")?.call1((messages,));
+    let (before, after) = (list(before_messages)?, list(after_messages)?);
+    let size = |messages: &Bound<'py, PyAny>, tokens| {
+        Ok::<_, PyErr>(Size { messages: messages.len()? as u64, tokens })
+    };
+    let same = after.eq(&before)?;
+    let said = Feedback::new(size(&before, before_tokens)?, size(&after, after_tokens)?, same);
+    let dict = PyDict::new(py);
+    dict.set_item("noop", said.noop)?;
+    dict.set_item("headline", said.headline)?;
+    dict.set_item("token_line", said.token_line)?;
+    dict.set_item("note", said.note)?;
+    Ok(dict)
+}
+
+/// Tokens at the start of the last turn's prompt that the next one repeats, for the provider's cache
+/// to read: by a static `marker`, by a recap `regenerated` each turn, and by a fold that stays
+/// (`frozen`), of `prompt` tokens. `None` where there is no turn before the last, or nothing to fold.
+///
+/// >>> import midfold
+/// >>> messages = [{"role": "user", "content": f"Question {n}. " * 50} for n in range(60)]
+/// >>> found = midfold.cache_check(messages, window=4_000)
+/// >>> found["frozen"] == found["prompt"] > found["regenerated"]
+/// True
+#[pyfunction]
+#[pyo3(signature = (
+    messages, *, window=None, preset=None, policy=None, tokenizer=None, dialect=None, profile=None,
+    model=None
+))]
+#[expect(clippy::too_many_arguments, reason = "keyword arguments of a Python function")]
+pub fn cache_check<'py>(
+    py: Python<'py>,
+    messages: &Bound<'py, PyAny>,
+    window: Option<i64>,
+    preset: Option<&str>,
+    policy: Option<&Bound<'py, PyAny>>,
+    tokenizer: Option<String>,
+    dialect: Option<&str>,
+    profile: Option<String>,
+    model: Option<String>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let policy = prepare::policy(preset, policy, None, false)?;
+    let format = given::format(dialect)?;
+    let window = prepare::tokens("window", window)?;
+    let settings = Settings { window, tokenizer, profile, model, ..Settings::default() };
+    let bytes = Given::new(messages)?.bytes();
+    let found = py.detach(|| {
+        let prepared =
+            settings.setup(&HOST)?.prepare(given::conversation(&bytes, format)?.conversation)?;
+        let budget = Budget::new(prepared.window);
+        Ok::<_, Failure>(check(&prepared.log, &policy, &budget, prepared.meter)?)
+    })?;
+    objects(py, &found)
+}

@@ -1,0 +1,109 @@
+//! What a session holds between calls: the engine, and the Python objects of its messages.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+use midfold::Outcome;
+use midfold::core::project::Fate;
+use pyo3::prelude::*;
+use pyo3::sync::MutexExt;
+use pyo3::types::{PyBytes, PyDict, PyList};
+
+use super::Session;
+use crate::context::Context;
+use crate::engine::{Engine, Sent};
+use crate::errors::Failure;
+use crate::python::{loads, make, objects};
+
+impl Session {
+    pub(super) fn of(engine: Engine) -> Self {
+        Self { engine: Mutex::new(engine), known: Mutex::default(), made: Mutex::default() }
+    }
+
+    /// Runs something on the engine, detached: nobody holds it while waiting for Python.
+    pub(super) fn run<T: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&mut Engine) -> Result<T, Failure> + Send,
+    ) -> PyResult<T> {
+        let locked = || self.engine.lock().unwrap_or_else(PoisonError::into_inner);
+        let done = py.detach(|| work(&mut locked()));
+        py.check_signals()?;
+        Ok(done?)
+    }
+
+    pub(super) fn known(&self, py: Python<'_>) -> MutexGuard<'_, HashMap<u64, Py<PyAny>>> {
+        lock(&self.known, py)
+    }
+
+    /// The object of an event: the one that was appended, else one that stays the same from now on.
+    fn object(&self, py: Python<'_>, seq: u64, bytes: &[u8]) -> PyResult<Py<PyAny>> {
+        let known = self.known(py).get(&seq).map(|message| message.clone_ref(py));
+        if let Some(message) = known {
+            return Ok(message);
+        }
+        let read = loads(py, bytes)?.unbind();
+        Ok(self.known(py).entry(seq).or_insert(read).clone_ref(py))
+    }
+
+    pub(super) fn handed_out(&self, py: Python<'_>, sent: Sent) -> PyResult<Context> {
+        let Sent { context, injected, folded, call } = sent;
+        let messages = PyList::empty(py);
+        let before = std::mem::take(&mut *lock(&self.made, py));
+        let mut made = Vec::with_capacity(before.len());
+        for piece in context.pieces() {
+            if let Fate::Verbatim(seq) = piece.fate {
+                messages.append(self.object(py, seq.into(), &piece.bytes)?)?;
+                continue;
+            }
+            let bytes = &piece.bytes;
+            let same = |(known, _): &&(Bytes, _)| {
+                (known.as_ptr(), known.len()) == (bytes.as_ptr(), bytes.len())
+            };
+            let message = match before.get(made.len()).filter(same) {
+                Some((_, message)) => message.clone_ref(py),
+                None => loads(py, bytes)?.unbind(),
+            };
+            messages.append(&message)?;
+            made.push((bytes.clone(), message));
+        }
+        *lock(&self.made, py) = made;
+        for added in injected.iter().flat_map(|sent| sent.added()) {
+            messages.append(loads(py, &added.bytes)?)?;
+        }
+        Ok(Context { pieces: context, injected, messages: messages.unbind(), folded, call })
+    }
+
+    pub(super) fn folding<'py>(
+        &self,
+        py: Python<'py>,
+        focus: Option<&str>,
+        preview: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let fields = PyDict::new(py);
+        let (outcome, feedback) = self.run(py, |engine| engine.compact(focus, preview))?;
+        let (record, noop) = match &outcome {
+            Outcome::Folded(fold) => {
+                let json = py.detach(|| serde_json::to_vec(fold)).map_err(Failure::from)?;
+                (Some(json), None)
+            }
+            Outcome::Nothing(reason) => (None, Some(reason.to_string())),
+        };
+        fields.set_item("record", record.map(|record| PyBytes::new(py, &record)))?;
+        fields.set_item("noop", noop)?;
+        fields.set_item("recap", midfold::recap(&outcome).ok())?;
+        fields.set_item("feedback", objects(py, &feedback)?)?;
+        make(py, "Folding", &fields)
+    }
+
+    pub(super) fn with_known(self, py: Python<'_>, known: HashMap<u64, Py<PyAny>>) -> Self {
+        *self.known(py) = known;
+        self
+    }
+}
+
+/// Never held while Python code runs.
+fn lock<'a, T>(mutex: &'a Mutex<T>, py: Python<'_>) -> MutexGuard<'a, T> {
+    mutex.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner)
+}

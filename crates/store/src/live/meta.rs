@@ -1,0 +1,20 @@
+//! What a session is made of beside its log.
+
+use midfold_core::budget::Budget;
+use serde::{Deserialize, Serialize};
+
+/// What a session is made of beside its log.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Meta {
+    /// Its budget.
+    pub budget: Budget,
+    /// What travels beside the messages (system prompt, tools), as it came: counted in the head.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub envelope: Vec<String>,
+    /// The session that it was forked from, and at which event.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<(String, u64)>,
+    /// Where it was imported from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+}

@@ -1,0 +1,284 @@
+//! The arguments of a call as a person reads them: one `key: value` a line, edits as diffs.
+
+use std::fmt;
+
+use midfold_core::tools::{CallFacts, ToolKind};
+use midfold_core::view::plain_arguments;
+use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+
+use super::diff;
+
+/// Names of what is replaced and of what replaces it, as tools that edit call them.
+const PAIRS: [(&str, &str); 8] = [
+    ("old_string", "new_string"),
+    ("oldText", "newText"),
+    ("old_str", "new_str"),
+    ("old_text", "new_text"),
+    ("oldString", "newString"),
+    ("old_content", "new_content"),
+    ("search", "replace"),
+    ("old", "new"),
+];
+/// How many of them mean an edit whatever the tool: the others are plain words.
+const CERTAIN: usize = 6;
+/// Arguments that name the file of an edit.
+const PATHS: [&str; 7] =
+    ["file_path", "path", "filePath", "target_file", "filename", "file", "notebook_path"];
+
+/// A JSON value with its members in the order of the text.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Node {
+    Text(String),
+    /// A number, true, false or null, as written.
+    Bare(String),
+    List(Vec<Node>),
+    Object(Vec<(String, Node)>),
+}
+
+impl Node {
+    /// Reads the arguments of a call: an object, or a string that holds one.
+    pub(super) fn read(arguments: &str) -> Option<Self> {
+        match serde_json::from_str(arguments).ok()? {
+            Self::Text(inner) => match serde_json::from_str(&inner) {
+                Ok(object @ Self::Object(_)) => Some(object),
+                _ => Some(Self::Text(inner)),
+            },
+            node => Some(node),
+        }
+    }
+
+    fn member(&self, key: &str) -> Option<&Self> {
+        match self {
+            Self::Object(members) => members.iter().find(|(name, _)| name == key).map(|(_, v)| v),
+            _ => None,
+        }
+    }
+
+    fn text(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) | Self::Bare(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The value without quotes and escapes, on as few lines as it has.
+    fn inline(&self) -> String {
+        let joined = |parts: Vec<String>| parts.join(", ");
+        match self {
+            Self::Text(text) | Self::Bare(text) => text.clone(),
+            Self::List(items) => format!("[{}]", joined(items.iter().map(Self::inline).collect())),
+            Self::Object(members) => joined(
+                members.iter().map(|(key, value)| format!("{key}: {}", value.inline())).collect(),
+            ),
+        }
+    }
+
+    /// The first value that is a text of its own: what a call of an unknown tool is about.
+    pub(super) fn first_text(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) => Some(text),
+            Self::Bare(_) => None,
+            Self::List(items) => items.iter().find_map(Self::first_text),
+            Self::Object(members) => members.iter().find_map(|(_, value)| value.first_text()),
+        }
+    }
+}
+
+/// The arguments of a call to read. What is no JSON is as it was written: a patch, a script.
+pub(super) fn readable(arguments: &str, facts: &CallFacts) -> String {
+    let Some(node) = Node::read(arguments) else {
+        return plain_arguments(arguments).trim_end_matches('\n').to_owned();
+    };
+    match &node {
+        Node::Object(members) => object(&node, members, facts),
+        other => other.inline(),
+    }
+}
+
+fn object(node: &Node, members: &[(String, Node)], facts: &CallFacts) -> String {
+    let edits = edits(node, facts);
+    let of_edit = |key: &str| {
+        !edits.is_empty()
+            && (PATHS.contains(&key) || PAIRS.iter().any(|(a, b)| *a == key || *b == key))
+    };
+    let (mut short, mut long) = (Vec::new(), Vec::new());
+    for (key, value) in members {
+        if of_edit(key) || (!edits.is_empty() && !pairs_of(value, facts).is_empty()) {
+            continue;
+        }
+        match value {
+            Node::List(items) if items.iter().any(|item| matches!(item, Node::Object(_))) => {
+                let lines = items.iter().map(|item| format!("- {}", item.inline()));
+                long.push(format!("{key}:\n{}", lines.collect::<Vec<_>>().join("\n")));
+            }
+            value => {
+                let value = value.inline();
+                let value = value.trim_end_matches('\n');
+                match value.contains('\n') {
+                    true => long.push(format!("{key}:\n{value}")),
+                    false => short.push(format!("{key}: {value}")),
+                }
+            }
+        }
+    }
+    // What has many lines comes last, so that no line behind it looks like a part of it.
+    short.append(&mut long);
+    if !edits.is_empty() {
+        short.push(format!("--- {}", path_of(node, facts)));
+        short.extend(edits.iter().map(|(old, new)| diff::lines(old, new)));
+    }
+    short.join("\n")
+}
+
+fn path_of(node: &Node, facts: &CallFacts) -> String {
+    let named = PATHS.iter().find_map(|key| node.member(key)?.text());
+    named.map(str::to_owned).or_else(|| facts.writes.first().cloned()).unwrap_or_default()
+}
+
+/// What a call replaces by what, in order.
+fn edits<'a>(node: &'a Node, facts: &CallFacts) -> Vec<(&'a str, &'a str)> {
+    let mut found = pairs_of(node, facts);
+    if let Node::Object(members) = node {
+        for (_, value) in members {
+            found.extend(pairs_of(value, facts));
+        }
+    }
+    found
+}
+
+/// The pairs of an object, or of a list of objects that have one each.
+fn pairs_of<'a>(node: &'a Node, facts: &CallFacts) -> Vec<(&'a str, &'a str)> {
+    let known = if facts.kind == ToolKind::Edit { &PAIRS[..] } else { &PAIRS[..CERTAIN] };
+    let pair = |node: &'a Node| {
+        known.iter().find_map(|(old, new)| {
+            let old = node.member(old)?.text()?;
+            Some((old, node.member(new).and_then(Node::text).unwrap_or_default()))
+        })
+    };
+    match node {
+        Node::Object(_) => pair(node).into_iter().collect(),
+        Node::List(items) => items.iter().map(pair).collect::<Option<Vec<_>>>().unwrap_or_default(),
+        _ => Vec::new(),
+    }
+}
+
+impl<'de> Deserialize<'de> for Node {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        from.deserialize_any(Reader)
+    }
+}
+
+struct Reader;
+
+impl<'de> Visitor<'de> for Reader {
+    type Value = Node;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON value")
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Node, E> {
+        Ok(Node::Bare(value.to_string()))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Node, E> {
+        Ok(Node::Bare(value.to_string()))
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Node, E> {
+        Ok(Node::Bare(value.to_string()))
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Node, E> {
+        Ok(Node::Bare(value.to_string()))
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Node, E> {
+        Ok(Node::Text(value.to_owned()))
+    }
+
+    fn visit_unit<E>(self) -> Result<Node, E> {
+        Ok(Node::Bare("null".to_owned()))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Node, A::Error> {
+        let mut items = Vec::new();
+        while let Some(item) = list.next_element()? {
+            items.push(item);
+        }
+        Ok(Node::List(items))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Node, A::Error> {
+        let mut members = Vec::new();
+        while let Some(member) = map.next_entry()? {
+            members.push(member);
+        }
+        Ok(Node::Object(members))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use midfold_core::tools::ToolTable;
+
+    use super::*;
+
+    fn read(tool: &str, arguments: &str) -> String {
+        readable(arguments, &ToolTable::builtin().facts(tool, arguments))
+    }
+
+    #[test]
+    fn arguments_are_one_a_line_without_escapes() {
+        assert_eq!(
+            read("Bash", r#"{"command":"cd a\nmake \"x\"","timeout":9,"quiet":true}"#),
+            "timeout: 9\nquiet: true\ncommand:\ncd a\nmake \"x\""
+        );
+        assert_eq!(read("x", r#"{"b":null,"a":["p","q"]}"#), "b: null\na: [p, q]");
+        assert_eq!(
+            read(
+                "TodoWrite",
+                r#"{"todos":[{"content":"Build","status":"done"},{"content":"Test"}]}"#
+            ),
+            "todos:\n- content: Build, status: done\n- content: Test"
+        );
+        assert_eq!(read("x", r#""{\"a\":\"b\"}""#), "a: b");
+    }
+
+    #[test]
+    fn what_is_no_json_is_as_it_was_written() {
+        let patch = "*** Begin Patch\n*** Update File: a.rs\n-x\n+y\n*** End Patch\n";
+        assert_eq!(read("apply_patch", patch), patch.trim_end());
+        assert_eq!(read("Bash", r#"{"command":"echo \"a\nb"#), "{\"command\":\"echo \"a\nb");
+        assert_eq!(read("x", ""), "");
+    }
+
+    #[test]
+    fn edits_are_diffs() {
+        let wanted = "--- src/a.rs\n fn a() {\n-    1\n+    2\n }";
+        for (tool, arguments) in [
+            (
+                "Edit",
+                r#"{"file_path":"src/a.rs","old_string":"fn a() {\n    1\n}","new_string":"fn a() {\n    2\n}"}"#,
+            ),
+            (
+                "edit",
+                r#"{"path":"src/a.rs","oldText":"fn a() {\n    1\n}","newText":"fn a() {\n    2\n}"}"#,
+            ),
+            (
+                "edit",
+                r#"{"path":"src/a.rs","edits":[{"oldText":"fn a() {\n    1\n}","newText":"fn a() {\n    2\n}"}]}"#,
+            ),
+            (
+                "unheard_of",
+                r#"{"path":"src/a.rs","old_str":"fn a() {\n    1\n}","new_str":"fn a() {\n    2\n}"}"#,
+            ),
+        ] {
+            assert_eq!(read(tool, arguments), wanted, "{tool} {arguments}");
+        }
+        let all = r#"{"replace_all":true,"file_path":"b","old_string":"x","new_string":""}"#;
+        assert_eq!(read("Edit", all), "replace_all: true\n--- b\n-x");
+        // Plain words are no edit in a tool that edits nothing.
+        assert_eq!(read("swap", r#"{"old":"x","new":"y"}"#), "old: x\nnew: y");
+    }
+}

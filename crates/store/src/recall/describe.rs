@@ -1,0 +1,103 @@
+//! What a fold covers.
+
+use midfold_core::fold::{Entry, Fold};
+use midfold_core::references::Reference;
+use serde::Serialize;
+
+use super::reading::Reader;
+use super::what::{covered, fold_of, record};
+use super::{RecallError, What};
+use crate::Store;
+use crate::types::{FoldRow, SessionRow};
+
+/// Identifiers that [`describe`] lists.
+const LISTED: usize = 40;
+
+/// What a fold covers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Described {
+    /// Its id.
+    pub id: String,
+    /// Its number in the session, from 1.
+    pub number: u64,
+    /// Whether contexts are read through it.
+    pub active: bool,
+    /// Runs of messages that it does not send as they were, first and last of each: what
+    /// [`super::expand`] brings back.
+    pub covered: Vec<(u64, u64)>,
+    /// Messages of them that are sent in an edited form.
+    pub edited: Vec<u32>,
+    /// Messages of the span that stay as they are.
+    pub kept: u64,
+    /// Tokens of the context before.
+    pub tokens_before: u64,
+    /// Tokens of the context after.
+    pub tokens_after: u64,
+    /// Its policy.
+    pub policy: String,
+    /// What stands for the covered messages: `computed`, `marker`, `static`; none when nothing does.
+    pub stand_in: Option<String>,
+    /// The text of the recap or marker.
+    pub recap: Option<String>,
+    /// Identifiers of the covered messages that the context no longer names: worth a
+    /// [`super::grep`].
+    pub lost_ids: Vec<String>,
+    /// Messages of the session when it was made.
+    pub folded_at: u32,
+    /// Those of the lost identifiers that the user or the model used again, and where.
+    pub asked_again: Vec<Reference>,
+}
+
+/// Says what a fold covers: `active`, or the start of its id.
+///
+/// # Errors
+/// When there is no such session or fold.
+pub async fn describe(
+    store: &dyn Store,
+    session: &str,
+    fold: &str,
+) -> Result<Described, RecallError> {
+    let row = store.session(session).await?;
+    let asked = fold.trim();
+    let prefix = match What::parse(asked) {
+        Ok(What::Fold(prefix)) => prefix,
+        // An id may start with digits alone.
+        Ok(What::Events(_)) => asked.to_owned(),
+        Err(_) if asked.is_empty() => "active".to_owned(),
+        Err(error) => return Err(error),
+    };
+    let found = fold_of(store, &row, &prefix).await?;
+    let record: Fold = record(&found)?;
+    let reader = Reader::of(store, session).await?;
+    let later = reader.events(record.accounts.events.into()..row.head).await?;
+    let asked_again = record.references(&later);
+    Ok(described(&row, &found, record, asked_again))
+}
+
+fn described(
+    row: &SessionRow,
+    found: &FoldRow,
+    record: Fold,
+    asked_again: Vec<Reference>,
+) -> Described {
+    let edited = |entry: &Entry| match entry {
+        Entry::Edited { seq, .. } => Some(*seq),
+        _ => None,
+    };
+    Described {
+        id: found.fold.id.to_hex(),
+        number: found.number,
+        active: row.active == Some(found.fold.id),
+        covered: covered(found).iter().map(|run| (run.start, run.end - 1)).collect(),
+        edited: record.entries.iter().filter_map(edited).collect(),
+        kept: found.fold.kept.iter().map(|run| run.end.saturating_sub(run.start)).sum(),
+        tokens_before: record.tokens_before,
+        tokens_after: record.tokens_after,
+        policy: record.policy,
+        stand_in: record.fallback.map(|fallback| fallback.to_string()),
+        recap: record.recap.map(|recap| recap.text),
+        lost_ids: record.lost_ids.first.into_iter().take(LISTED).collect(),
+        folded_at: record.accounts.events,
+        asked_again,
+    }
+}

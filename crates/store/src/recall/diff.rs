@@ -1,0 +1,84 @@
+//! A line diff, to show what an edit replaced.
+
+/// Cells of the table of a comparison; what is larger is shown as all out, all in.
+const CELLS: usize = 250_000;
+
+/// `old` to `new`: lines that stay with a space before them, lines that went with `-`, lines that
+/// came with `+`. Nothing is left out.
+pub(super) fn lines(old: &str, new: &str) -> String {
+    let (old, new) = (split(old), split(new));
+    let same = |(a, b): &(&&str, &&str)| a == b;
+    let head = old.iter().zip(&new).take_while(same).count();
+    let rest = old.len().min(new.len()) - head;
+    let tail = old.iter().rev().zip(new.iter().rev()).take(rest).take_while(same).count();
+    let mut out = Vec::with_capacity(old.len() + new.len());
+    out.extend(old[..head].iter().map(|line| format!(" {line}")));
+    middle(&old[head..old.len() - tail], &new[head..new.len() - tail], &mut out);
+    out.extend(old[old.len() - tail..].iter().map(|line| format!(" {line}")));
+    out.join("\n")
+}
+
+fn split(text: &str) -> Vec<&str> {
+    let text = text.strip_suffix('\n').unwrap_or(text);
+    if text.is_empty() { Vec::new() } else { text.split('\n').collect() }
+}
+
+fn middle(old: &[&str], new: &[&str], out: &mut Vec<String>) {
+    let (mut a, mut b) = (0, 0);
+    if old.len() * new.len() <= CELLS {
+        let common = common(old, new);
+        let width = new.len() + 1;
+        while a < old.len() && b < new.len() {
+            if old[a] == new[b] {
+                out.push(format!(" {}", old[a]));
+                (a, b) = (a + 1, b + 1);
+            } else if common[(a + 1) * width + b] >= common[a * width + b + 1] {
+                out.push(format!("-{}", old[a]));
+                a += 1;
+            } else {
+                out.push(format!("+{}", new[b]));
+                b += 1;
+            }
+        }
+    }
+    out.extend(old[a..].iter().map(|line| format!("-{line}")));
+    out.extend(new[b..].iter().map(|line| format!("+{line}")));
+}
+
+/// How many lines the rests of both have in common, for every pair of rests.
+fn common(old: &[&str], new: &[&str]) -> Vec<u32> {
+    let width = new.len() + 1;
+    let mut table = vec![0; (old.len() + 1) * width];
+    for a in (0..old.len()).rev() {
+        for b in (0..new.len()).rev() {
+            table[a * width + b] = match old[a] == new[b] {
+                true => table[(a + 1) * width + b + 1] + 1,
+                false => table[(a + 1) * width + b].max(table[a * width + b + 1]),
+            };
+        }
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::lines;
+
+    #[test]
+    fn lines_that_stay_stay() {
+        assert_eq!(lines("a\nb\nc\nd\n", "a\nx\nc\ny\nd"), " a\n-b\n+x\n c\n+y\n d");
+        assert_eq!(lines("", "a\nb"), "+a\n+b");
+        assert_eq!(lines("a", ""), "-a");
+        assert_eq!(lines("a\na", "a"), " a\n-a");
+        assert_eq!(lines("", ""), "");
+    }
+
+    #[test]
+    fn what_is_too_long_to_compare_is_all_out_all_in() {
+        let text = |mark: &str| (0..600).map(|n| format!("{mark}{n}\nsame\n")).collect::<String>();
+        let shown = lines(&text("a"), &text("b"));
+        assert_eq!(shown.lines().filter(|line| line.starts_with('-')).count(), 1_199);
+        assert_eq!(shown.lines().filter(|line| line.starts_with('+')).count(), 1_199);
+        assert!(shown.ends_with("\n same"));
+    }
+}

@@ -1,0 +1,338 @@
+//! Originals, a page at a time: calls with their results, repeats once.
+
+use std::collections::{BTreeSet, HashMap};
+use std::ops::Range;
+
+use midfold_core::log::Event;
+use serde::Serialize;
+
+use super::reading::{Headline, Paired, Reader, begins};
+use super::{RecallError, What, readable, what};
+use crate::Store;
+
+/// Characters of one page of [`expand()`], when nothing is asked for.
+pub const PAGE_CHARS: usize = 8_000;
+
+/// Most characters of one page.
+pub const MAX_PAGE_CHARS: usize = 100_000;
+
+/// Most messages on one page: those without a word cost nothing of its characters.
+const PAGE_EVENTS: usize = 500;
+/// Characters that a headline costs, about.
+const HEAD: usize = 40;
+/// Messages that are read at a time.
+const CHUNK: u64 = 64;
+/// Shortest text that is worth a look at another message instead.
+const REPEAT: usize = 80;
+/// Most messages of one step that are compared as one.
+const STEP: usize = 64;
+
+/// One original, or a part of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Original {
+    /// Its number in the log, from 0.
+    pub event: u64,
+    /// Who wrote it; `tool` for whatever brings results.
+    pub role: String,
+    /// The turn it belongs to.
+    pub turn: u32,
+    /// Tool and target of its calls, or of the calls that its results answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub action: Option<String>,
+    /// For results: `ok`, `failed (exit 1)`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<String>,
+    /// Characters of its whole text.
+    pub chars: usize,
+    /// Where `text` starts in it, in characters.
+    pub offset: usize,
+    /// The text: prose and results as they are, arguments of calls unescaped, edits as diffs.
+    pub text: String,
+    /// The whole text goes on after it.
+    pub cut: bool,
+    /// The message of this page that says the same; `text` is empty then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub same_as: Option<u64>,
+}
+
+/// A page of originals.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Page {
+    /// In the order of the log.
+    pub originals: Vec<Original>,
+    /// The cursor of the next page; none when this is the last.
+    pub next: Option<String>,
+}
+
+/// Brings back originals, `max_chars` at a time (at most [`MAX_PAGE_CHARS`]), from where the page
+/// before ended. A call comes with its results and a result with its call. A page ends between two
+/// messages where it can, else between two lines.
+///
+/// `from` is the [`Page::next`] of the page before, or any place: `12`, `12:4000` (from that
+/// character of the message's text), `12:L310` (from that line, counted from 1).
+///
+/// # Errors
+/// When there is no such session, message or fold, or the cursor is none.
+pub async fn expand(
+    store: &dyn Store,
+    session: &str,
+    what: &What,
+    from: Option<&str>,
+    max_chars: usize,
+) -> Result<Page, RecallError> {
+    let start = from.map(Cursor::parse).transpose()?.unwrap_or_default();
+    let reader = Reader::of(store, session).await?;
+    let asked = what::runs(store, &reader.row, what).await?;
+    let mut pager = Pager::new(start, max_chars);
+    for run in with_partners(&reader, asked).await? {
+        let mut at = run.start.max(start.event);
+        while at < run.end {
+            let chunk = at..run.end.min(at + CHUNK);
+            let events = reader.around(&chunk).await?;
+            let log = reader.paired(&events);
+            // Steps stay whole: the chunk goes on to the end of its last one.
+            let last = events.last().map_or(chunk.end, |event| u64::from(event.seq) + 1);
+            let end = last.max(chunk.end).min(run.end);
+            for step in steps(&events, at..end) {
+                if pager.step(&log, step) {
+                    return Ok(pager.page);
+                }
+            }
+            at = end;
+        }
+    }
+    Ok(pager.page)
+}
+
+/// The runs, and what the steps at their ends need to be whole.
+async fn with_partners(
+    reader: &Reader<'_>,
+    runs: Vec<Range<u64>>,
+) -> Result<Vec<Range<u64>>, RecallError> {
+    let mut all = Vec::with_capacity(runs.len());
+    for run in runs {
+        let mut more: BTreeSet<u64> = BTreeSet::new();
+        for end in [run.start, run.end.saturating_sub(1)] {
+            let events = reader.around(&(end..end + 1)).await?;
+            let log = reader.paired(&events);
+            let inside = events.iter().filter(|event| run.contains(&event.seq.into()));
+            more.extend(inside.flat_map(|event| log.partners(event.seq)));
+        }
+        all.push(run);
+        all.extend(more.into_iter().map(|seq| seq..seq + 1));
+    }
+    Ok(what::merged(all))
+}
+
+/// The events of a range, step by step.
+fn steps(events: &[Event], range: Range<u64>) -> Vec<&[Event]> {
+    let from = events.partition_point(|event| u64::from(event.seq) < range.start);
+    let to = events.partition_point(|event| u64::from(event.seq) < range.end);
+    let mut steps = Vec::new();
+    let mut start = from;
+    for at in from + 1..=to {
+        if at == to || begins(events, at) {
+            steps.push(&events[start..at]);
+            start = at;
+        }
+    }
+    steps
+}
+
+/// Where a page starts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Cursor {
+    event: u64,
+    place: Place,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    Char(usize),
+    Line(usize),
+}
+
+impl Default for Place {
+    fn default() -> Self {
+        Self::Char(0)
+    }
+}
+
+impl Cursor {
+    fn parse(text: &str) -> Result<Self, RecallError> {
+        let wrong = || RecallError::Cursor(text.chars().take(80).collect());
+        let text = text.trim();
+        let (event, place) = text.split_once(':').unwrap_or((text, "0"));
+        let event = what::number(event).ok_or_else(wrong)?;
+        let place = match place.trim().strip_prefix(['L', 'l']) {
+            Some(line) => line.parse().map(Place::Line),
+            None => place.trim().parse().map(Place::Char),
+        };
+        Ok(Self { event, place: place.map_err(|_| wrong())? })
+    }
+
+    /// Where it lies in the text of its event, in characters.
+    fn offset(self, text: &str) -> usize {
+        match self.place {
+            Place::Char(at) => at.min(text.chars().count()),
+            Place::Line(line) => {
+                let before = text.split_inclusive('\n').take(line.saturating_sub(1));
+                before.map(|line| line.chars().count()).sum()
+            }
+        }
+    }
+}
+
+/// Fills a page.
+struct Pager {
+    start: Cursor,
+    max: usize,
+    room: usize,
+    page: Page,
+    /// The first messages of steps on this page, by the texts of the step.
+    steps: HashMap<Vec<String>, Vec<u64>>,
+    /// Messages on this page, by their text.
+    texts: HashMap<String, u64>,
+}
+
+/// A message that waits for its place.
+struct Item {
+    head: Headline,
+    offset: usize,
+    text: String,
+    chars: usize,
+    same_as: Option<u64>,
+}
+
+impl Pager {
+    fn new(start: Cursor, max_chars: usize) -> Self {
+        let max = max_chars.clamp(1, MAX_PAGE_CHARS);
+        let (steps, texts) = (HashMap::new(), HashMap::new());
+        Self { start, max, room: max, page: Page::default(), steps, texts }
+    }
+
+    /// Puts a step on the page, as far as it fits. True when the page is full.
+    fn step(&mut self, log: &Paired<'_>, events: &[Event]) -> bool {
+        let mut items: Vec<Item> = events.iter().map(|event| self.item(log, event)).collect();
+        self.find_repeats(&mut items);
+        let cost = items.iter().map(Item::cost).sum::<usize>();
+        let empty = self.page.originals.is_empty();
+        // Begin a new page for what fits one, and for what fits none when this is half full.
+        if !empty && cost > self.room && (cost <= self.max || self.room < self.max / 2) {
+            return self.end(items.first(), 0);
+        }
+        for item in items {
+            if self.page.originals.len() >= PAGE_EVENTS {
+                return self.end(Some(&item), 0);
+            }
+            let empty = self.page.originals.is_empty();
+            let fits = item.cost() <= self.room || (empty && item.len() <= self.room);
+            if !fits && !empty && (item.cost() <= self.max || self.room < self.max / 4) {
+                return self.end(Some(&item), 0);
+            }
+            if !fits {
+                return self.cut(item);
+            }
+            self.room = self.room.saturating_sub(item.cost());
+            self.page.originals.push(item.original());
+        }
+        false
+    }
+
+    fn item(&self, log: &Paired<'_>, event: &Event) -> Item {
+        let head = log.headline(event);
+        let text = readable::text(log, event);
+        let chars = text.chars().count();
+        // Only the message that the page before ended in starts in the middle.
+        let offset = if head.event == self.start.event { self.start.offset(&text) } else { 0 };
+        let text = text.chars().skip(offset).collect();
+        Item { head, offset, text, chars, same_as: None }
+    }
+
+    /// Marks what this page has already: whole steps of calls and results however short, single
+    /// messages where they are long.
+    fn find_repeats(&mut self, items: &mut [Item]) {
+        let calls = items.iter().any(|item| !item.head.tools.is_empty());
+        if calls && items.len() <= STEP {
+            let key: Vec<String> = items.iter().map(|item| item.text.clone()).collect();
+            let seqs: Vec<u64> = items.iter().map(|item| item.head.event).collect();
+            if let Some(first) = self.steps.get(&key) {
+                items.iter_mut().zip(first).for_each(|(item, first)| item.same_as = Some(*first));
+                return;
+            }
+            self.steps.insert(key, seqs);
+        }
+        for item in items.iter_mut().filter(|item| item.len() >= REPEAT && item.head.role != "user")
+        {
+            match self.texts.get(&item.text) {
+                Some(first) => item.same_as = Some(*first),
+                None => {
+                    self.texts.insert(item.text.clone(), item.head.event);
+                }
+            }
+        }
+    }
+
+    /// Ends the page before a message.
+    fn end(&mut self, next: Option<&Item>, offset: usize) -> bool {
+        self.page.next = next.map(|item| match item.offset + offset {
+            0 => item.head.event.to_string(),
+            at => format!("{}:{at}", item.head.event),
+        });
+        true
+    }
+
+    /// Puts the start of a long message on the page, up to the end of a line where that leaves
+    /// less than half of the room empty.
+    fn cut(&mut self, mut item: Item) -> bool {
+        let room = self.room.max(1);
+        let end = item.text.char_indices().nth(room).map_or(item.text.len(), |(at, _)| at);
+        let line = item.text[..end].rfind('\n').map(|at| at + 1);
+        let shown = |at: &usize| item.text[..*at].chars().count() >= room.div_ceil(2);
+        let end = line.filter(shown).unwrap_or(end);
+        self.end(Some(&item), item.text[..end].chars().count());
+        item.text.truncate(end);
+        self.page.originals.push(Original { cut: true, ..item.original() });
+        true
+    }
+}
+
+impl Item {
+    fn len(&self) -> usize {
+        if self.same_as.is_some() { 0 } else { self.text.chars().count() }
+    }
+
+    /// Characters that it costs on a page; a repeat is mostly a part of a line.
+    fn cost(&self) -> usize {
+        if self.same_as.is_some() { 1 } else { self.len() + HEAD }
+    }
+
+    fn original(self) -> Original {
+        Original {
+            event: self.head.event,
+            role: self.head.role.to_owned(),
+            turn: self.head.turn,
+            action: self.head.actions(),
+            outcome: self.head.verdict(),
+            chars: self.chars,
+            offset: self.offset,
+            text: if self.same_as.is_some() { String::new() } else { self.text },
+            cut: false,
+            same_as: self.same_as,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cursors_are_places_in_a_text() {
+        let at = |cursor: &str| Cursor::parse(cursor).unwrap().offset("ä1\nb\nc\n");
+        assert_eq!([at("12"), at("@12:3"), at("12:99"), at("12:L2"), at("12:L1")], [0, 3, 7, 3, 0]);
+        for bad in ["", "x", "12:", "12:x", "12:Lx", ":3", "12:-1"] {
+            assert!(matches!(Cursor::parse(bad), Err(RecallError::Cursor(_))), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,335 @@
+//! Finding messages by what they say and what they are.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use midfold_core::log::Event;
+use serde::Serialize;
+
+use super::matches::{Lines, Query, TextLine};
+use super::reading::{Headline, Paired, Reader, line};
+use super::versions::{Version, Versions};
+use super::{RecallError, readable, what};
+use crate::Store;
+use crate::types::{Search, SearchMode};
+
+/// Most messages that one [`grep()`] returns.
+pub const MAX_HITS: u32 = 50;
+/// Hits that come back when nothing is asked for.
+pub const HITS: u32 = 10;
+/// Most lines of context around a match.
+pub const MAX_CONTEXT: usize = 50;
+/// Messages whose lines are looked at, to join those that say the same.
+const LOOKED_AT: usize = 1_000;
+/// Characters of the line that tells of a result, without a query.
+const TELLING: usize = 240;
+/// Tools that an error lists.
+const TOOLS: usize = 20;
+/// Words that `role` may be.
+const ROLES: [&str; 6] = ["system", "developer", "user", "assistant", "tool", "other"];
+
+/// What to look for, and among which messages.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Grep {
+    /// What for. It may be empty where a filter is set: then all messages that pass are listed,
+    /// the oldest first.
+    pub query: String,
+    /// How.
+    pub mode: SearchMode,
+    /// Only messages of this role; `tool` for whatever brings results.
+    pub role: Option<String>,
+    /// Only calls of this tool and their results: its name, or a kind (`read`, `edit`, `shell` …).
+    pub tool: Option<String>,
+    /// Only results that say that something failed.
+    pub errors: bool,
+    /// Only messages that the active fold took out of the context or shortened.
+    pub folded: bool,
+    /// Only messages of these runs of numbers.
+    pub within: Option<Vec<Range<u64>>>,
+    /// Lines to show around each line that matches (at most [`MAX_CONTEXT`]).
+    pub context: usize,
+    /// At most so many messages (at most [`MAX_HITS`]).
+    pub limit: u32,
+    /// Hits to pass over: those of the pages before.
+    pub skip: u32,
+}
+
+impl Default for Grep {
+    fn default() -> Self {
+        Self {
+            query: String::new(),
+            mode: SearchMode::Text,
+            role: None,
+            tool: None,
+            errors: false,
+            folded: false,
+            within: None,
+            context: 0,
+            limit: HITS,
+            skip: 0,
+        }
+    }
+}
+
+impl Grep {
+    /// Looks for this in all messages.
+    #[must_use]
+    pub fn new(query: &str, mode: SearchMode) -> Self {
+        Self { query: query.to_owned(), mode, ..Self::default() }
+    }
+
+    /// Reads what `within` may be: `12-20`, or a list.
+    ///
+    /// # Errors
+    /// When it is something else.
+    pub fn range(text: &str) -> Result<Vec<Range<u64>>, RecallError> {
+        match what::What::parse(text)? {
+            what::What::Events(runs) => Ok(runs),
+            what::What::Fold(_) => Err(RecallError::What(text.chars().take(80).collect())),
+        }
+    }
+
+    fn filters(&self) -> bool {
+        self.role.is_some() || self.tool.is_some() || self.errors || self.folded
+    }
+
+    fn check(&self) -> Result<(), RecallError> {
+        let known = |role: &String| ROLES.contains(&role.as_str());
+        if let Some(role) = self.role.as_ref().filter(|role| !known(role)) {
+            return Err(RecallError::Role(role.chars().take(80).collect()));
+        }
+        if self.query.trim().is_empty() && !self.filters() && self.within.is_none() {
+            return Err(RecallError::Nothing);
+        }
+        Ok(())
+    }
+}
+
+/// A found message.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Found {
+    /// Its number in the log, from 0: what [`super::expand`] is asked for.
+    pub event: u64,
+    /// Who wrote it; `tool` for whatever brings results.
+    pub role: String,
+    /// A client wrote it in the user's role: context, a reminder, a recap.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub injected: bool,
+    /// The turn it belongs to.
+    pub turn: u32,
+    /// Tool and target of its calls, or of the calls that its results answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub action: Option<String>,
+    /// For results: `ok`, `failed (exit 1)`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<String>,
+    /// Characters of its text.
+    pub chars: usize,
+    /// The line of `snippet`, from 1; none where the message has one line.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<usize>,
+    /// The line that matches best.
+    pub snippet: String,
+    /// The lines to show, in order: those that match, and their context.
+    pub lines: Vec<TextLine>,
+    /// Lines that match beside those.
+    pub more_lines: usize,
+    /// Where the file that it reads or writes was read or written at other times: whether this is
+    /// the newest.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<Version>,
+    /// Older messages of the same file or command whose best line is the same.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub also: Vec<u64>,
+}
+
+/// A page of hits.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Hits {
+    /// The best first where words were looked for, else the newest first, and the oldest first
+    /// where nothing was.
+    pub found: Vec<Found>,
+    /// How many there are in all; at least so many where a search stops counting.
+    pub total: usize,
+    /// [`Grep::skip`] of the next page; none when this is the last.
+    pub next: Option<u32>,
+}
+
+/// Finds messages of the original log. O(log).
+///
+/// # Errors
+/// When there is no such session, the query is none, nobody has the role or the tool, or, with
+/// `folded`, nothing is folded.
+pub async fn grep(store: &dyn Store, session: &str, ask: &Grep) -> Result<Hits, RecallError> {
+    ask.check()?;
+    let query = Query::new(&ask.query, ask.mode)?;
+    let reader = Reader::of(store, session).await?;
+    let events = reader.events(0..reader.row.head).await?;
+    let log = reader.paired(&events);
+    check_tool(&log, ask)?;
+    let among = among(store, &reader, &log, ask).await?;
+    let ranked = ranked(store, session, &log, ask, &query, among).await?;
+    let (skip, limit) = (ask.skip as usize, ask.limit.clamp(1, MAX_HITS) as usize);
+    let end = skip.saturating_add(limit);
+    let (looked_at, unseen) = ranked.split_at(ranked.len().min(LOOKED_AT.max(end)));
+    let mut groups = groups(&log, &query, looked_at, ask.context.min(MAX_CONTEXT));
+    let total = groups.len() + unseen.len();
+    groups.truncate(end);
+    let shown = groups.split_off(skip.min(groups.len()));
+    let versions = Versions::of(&log);
+    let found: Vec<_> = shown.into_iter().map(|group| group.found(&versions)).collect();
+    let more = end < total && !found.is_empty();
+    let next = more.then(|| u32::try_from(end).unwrap_or(u32::MAX));
+    Ok(Hits { found, total, next })
+}
+
+/// Whether a tool, or one of a kind, is the one that is asked for.
+fn is_tool(log: &Paired<'_>, name: &str, wanted: &str) -> bool {
+    name.eq_ignore_ascii_case(wanted)
+        || log.tools.lookup(name).kind.as_str().eq_ignore_ascii_case(wanted)
+}
+
+/// A tool that nothing calls is mostly another name for one that something does.
+fn check_tool(log: &Paired<'_>, ask: &Grep) -> Result<(), RecallError> {
+    let Some(wanted) = &ask.tool else { return Ok(()) };
+    let used = log.tool_names();
+    if used.iter().any(|name| is_tool(log, name, wanted)) {
+        return Ok(());
+    }
+    let names: Vec<String> = used.into_iter().take(TOOLS).collect();
+    let known = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+    Err(RecallError::Tool(wanted.chars().take(80).collect(), known))
+}
+
+/// The messages that pass the filters, in order.
+async fn among<'e>(
+    store: &dyn Store,
+    reader: &Reader<'_>,
+    log: &Paired<'e>,
+    ask: &Grep,
+) -> Result<Vec<&'e Event>, RecallError> {
+    let folded = match ask.folded {
+        true if reader.row.active.is_none() => return Err(RecallError::Unfolded),
+        true => what::folded(store, &reader.row).await?,
+        false => Vec::new(),
+    };
+    let inside = |runs: &[Range<u64>], event: &Event| {
+        let at = runs.partition_point(|run| run.end <= u64::from(event.seq));
+        runs.get(at).is_some_and(|run| run.contains(&u64::from(event.seq)))
+    };
+    let within = ask.within.clone().map(what::merged);
+    let passes = |event: &&Event| {
+        within.as_ref().is_none_or(|runs| inside(runs, event))
+            && (!ask.folded || inside(&folded, event))
+            && is_from(log, event, ask)
+    };
+    Ok(log.events.iter().filter(passes).collect())
+}
+
+/// Whether role, tool and outcome are as asked.
+fn is_from(log: &Paired<'_>, event: &Event, ask: &Grep) -> bool {
+    let role = ask.role.as_deref();
+    if role.is_some_and(|role| role != super::reading::role_word(event)) {
+        return false;
+    }
+    let wanted = ask.tool.as_deref().unwrap_or_default();
+    let uses = || {
+        log.calls_of(event.seq).any(|(_, call)| is_tool(log, &call.tool(), wanted))
+            || log.results_of(event.seq).any(|result| is_tool(log, &log.call_of(result).0, wanted))
+    };
+    let failed = || log.results_of(event.seq).any(|result| log.outcome(result).failed);
+    (ask.tool.is_none() || uses()) && (!ask.errors || failed())
+}
+
+/// Those that match, in the order in which they are shown.
+async fn ranked<'e>(
+    store: &dyn Store,
+    session: &str,
+    log: &Paired<'e>,
+    ask: &Grep,
+    query: &Query,
+    among: Vec<&'e Event>,
+) -> Result<Vec<&'e Event>, RecallError> {
+    if query.is_empty() {
+        return Ok(among);
+    }
+    if ask.mode == SearchMode::Text && !ask.filters() && ask.within.is_none() {
+        // The index of the store knows who has which word.
+        let limit = u32::try_from(LOOKED_AT).unwrap_or(u32::MAX);
+        let search = Search { query: ask.query.clone(), mode: ask.mode, range: None, limit };
+        let hits = store.search(session, &search).await?;
+        return Ok(hits.iter().filter_map(|hit| log.event(hit.seq)).collect());
+    }
+    Ok(query.ranked(log, among))
+}
+
+/// Hits with the same best line, of the same file or command: the newest of them is shown.
+struct Group {
+    head: Headline,
+    chars: usize,
+    lines: Lines,
+    also: Vec<u64>,
+}
+
+fn groups(log: &Paired<'_>, query: &Query, ranked: &[&Event], context: usize) -> Vec<Group> {
+    let mut groups: Vec<Group> = Vec::new();
+    let mut known: HashMap<(Option<String>, String), usize> = HashMap::new();
+    for event in ranked {
+        let text = readable::text(log, event);
+        let mut lines = query.lines(&text, &event.text(), context);
+        let head = log.headline(event);
+        // Without a query a result is told by its line that says most, or by its outcome alone.
+        if query.is_empty() && !head.outcomes.is_empty() {
+            lines = Lines { best: line(head.telling().unwrap_or_default(), TELLING), ..lines };
+        }
+        let group = Group { head, chars: text.chars().count(), lines, also: Vec::new() };
+        // Calls that share a line differ in the rest.
+        let joins = !query.is_empty() && (group.head.tools.is_empty() || group.is_result());
+        // A line of two files is two findings.
+        let key = (group.head.actions(), group.lines.best.clone());
+        match known.get(&key).copied().filter(|_| joins) {
+            Some(at) => groups[at].join(group),
+            None => {
+                if joins {
+                    known.insert(key, groups.len());
+                }
+                groups.push(group);
+            }
+        }
+    }
+    groups
+}
+
+impl Group {
+    fn is_result(&self) -> bool {
+        !self.head.outcomes.is_empty()
+    }
+
+    fn join(&mut self, mut other: Self) {
+        if other.head.event > self.head.event {
+            std::mem::swap(self, &mut other);
+            std::mem::swap(&mut self.also, &mut other.also);
+        }
+        self.also.push(other.head.event);
+    }
+
+    fn found(mut self, versions: &Versions) -> Found {
+        self.also.sort_unstable();
+        let head = &self.head;
+        Found {
+            event: head.event,
+            role: head.role.to_owned(),
+            injected: head.injected,
+            turn: head.turn,
+            action: head.actions(),
+            outcome: head.verdict(),
+            chars: self.chars,
+            line: self.lines.number,
+            snippet: self.lines.best,
+            lines: self.lines.shown,
+            more_lines: self.lines.more,
+            version: versions.of_event(head.event),
+            also: self.also,
+        }
+    }
+}

@@ -1,0 +1,248 @@
+//! Where a query stands in a message: the lines to show of it.
+
+use midfold_core::log::Event;
+use serde::Serialize;
+
+use super::reading::Paired;
+use crate::StoreError;
+use crate::text::{Matcher, Postings, Ranking, find_folded, searched};
+use crate::types::{Search, SearchMode};
+
+/// Lines that match, shown of one message.
+const LINES: usize = 3;
+/// Characters of a line that are shown, around the match.
+const LINE: usize = 240;
+
+/// A line of a message.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct TextLine {
+    /// Its number, from 1.
+    pub number: usize,
+    /// Whether it matches; else it is context.
+    pub hit: bool,
+    /// What it says, cut around the match where it is long.
+    pub text: String,
+}
+
+/// The lines of one message.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Lines {
+    /// The line that matches best.
+    pub best: String,
+    /// Its number; none in a message of one line.
+    pub number: Option<usize>,
+    pub shown: Vec<TextLine>,
+    /// Lines that match beside those.
+    pub more: usize,
+}
+
+/// A query that lines and messages are held against.
+pub(super) struct Query {
+    matcher: Option<Matcher>,
+}
+
+impl Query {
+    pub fn new(query: &str, mode: SearchMode) -> Result<Self, StoreError> {
+        if query.trim().is_empty() {
+            return Ok(Self { matcher: None });
+        }
+        let search = |query: String| Search { query, mode, range: None, limit: 1 };
+        let asked = Matcher::new(&search(query.to_owned()))?;
+        // What is shown are lines, so `^` and `$` are their ends. The query goes first, alone, so
+        // that what is wrong with it is said of it.
+        let matcher = match mode {
+            SearchMode::Regex => Matcher::new(&search(format!("(?m){query}")))?,
+            SearchMode::Text | SearchMode::Literal => asked,
+        };
+        Ok(Self { matcher: Some(matcher) })
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.matcher.is_none()
+    }
+
+    /// The messages that match: for words the best first, else the newest first.
+    pub fn ranked<'e>(&self, log: &Paired<'e>, among: Vec<&'e Event>) -> Vec<&'e Event> {
+        match &self.matcher {
+            None => among,
+            Some(Matcher::Words(words, phrase)) => {
+                let text = |event: &Event| searched(&event.view, &event.bytes);
+                let texts = among.iter().map(|event| (event.seq.into(), text(event).into()));
+                let postings = Postings::of_texts(texts, words);
+                let mut ranking = Ranking::new(words, phrase, &postings);
+                for seq in postings.best() {
+                    if let Some(event) = log.event(seq) {
+                        ranking.push(seq, &text(event));
+                    }
+                }
+                let hits = ranking.finish(u32::MAX);
+                hits.iter().filter_map(|hit| log.event(hit.seq)).collect()
+            }
+            Some(matcher) => {
+                let says = |event: &&&Event| {
+                    let plain = searched(&event.view, &event.bytes);
+                    matcher.find(&plain).is_some()
+                        || (event.view.has_calls()
+                            && matcher.find(&super::readable::text(log, event)).is_some())
+                };
+                among.iter().rev().filter(says).copied().collect()
+            }
+        }
+    }
+
+    /// The lines to show of a message: `text` as it is brought back, or, where only that matches,
+    /// `written`, the text as it was written.
+    pub fn lines(&self, text: &str, written: &str, context: usize) -> Lines {
+        let lines: Vec<&str> = text.lines().collect();
+        let scores = self.scores(text, &lines);
+        let Some(best) = best(&scores) else {
+            // A query over the border of two arguments, a name of a tool, or no query at all.
+            let at = self.matcher.as_ref().and_then(|matcher| matcher.find(written));
+            let source = if at.is_some() { written } else { text };
+            return Lines { best: around(source, at.unwrap_or(0)), ..Lines::default() };
+        };
+        let equal = |at: &usize| scores[*at].0 == scores[best].0;
+        let all: Vec<usize> =
+            (0..lines.len()).filter(|at| scores[*at].0 > 0).filter(equal).collect();
+        let hits = &all[..all.len().min(LINES)];
+        let near = |at: usize| hits.iter().any(|hit| hit.abs_diff(at) <= context);
+        let one = |at: usize| TextLine {
+            number: at + 1,
+            hit: hits.contains(&at),
+            text: around(lines[at], scores[at].1),
+        };
+        let first = hits.first().map_or(0, |at| at.saturating_sub(context));
+        let last = hits.last().map_or(0, |at| (at + context).min(lines.len() - 1));
+        Lines {
+            best: around(lines[best], scores[best].1),
+            number: (lines.len() > 1).then_some(best + 1),
+            shown: (first..=last).filter(|at| near(*at)).map(one).collect(),
+            more: all.len() - hits.len(),
+        }
+    }
+
+    /// For each line how well it matches, and where.
+    fn scores(&self, text: &str, lines: &[&str]) -> Vec<(usize, usize)> {
+        match &self.matcher {
+            None => vec![(0, 0); lines.len()],
+            Some(Matcher::Words(words, phrase)) => {
+                lines.iter().map(|line| words_in(line, words, phrase)).collect()
+            }
+            Some(matcher) => {
+                let mut scores: Vec<_> = lines
+                    .iter()
+                    .map(|line| matcher.find(line).map_or((0, 0), |at| (1, at)))
+                    .collect();
+                // A match over a line break, or one that anchors to the text.
+                if scores.iter().all(|(score, _)| *score == 0)
+                    && let Some(at) = matcher.find(text)
+                {
+                    let number = text[..at].matches('\n').count();
+                    let start = text[..at].rfind('\n').map_or(0, |at| at + 1);
+                    if let Some(score) = scores.get_mut(number) {
+                        *score = (1, at - start);
+                    }
+                }
+                scores
+            }
+        }
+    }
+}
+
+/// The first of those that match best.
+fn best(scores: &[(usize, usize)]) -> Option<usize> {
+    let most = scores.iter().map(|(score, _)| *score).max().filter(|score| *score > 0)?;
+    scores.iter().position(|(score, _)| *score == most)
+}
+
+/// How many letters of the query's words a line has, and where the longest of them stands: long
+/// words are rare ones.
+fn words_in(line: &str, words: &[String], phrase: &str) -> (usize, usize) {
+    let (mut score, mut at, mut longest) = (0, 0, 0);
+    for word in words {
+        if let Some(found) = find_word(line, word) {
+            let chars = word.chars().count();
+            score += chars;
+            if chars > longest {
+                (at, longest) = (found, chars);
+            }
+        }
+    }
+    match find_folded(line, phrase).filter(|_| score > 0) {
+        Some(found) => (score + phrase.len(), found),
+        None => (score, at),
+    }
+}
+
+/// Where a word stands as a word of its own.
+fn find_word(line: &str, word: &str) -> Option<usize> {
+    let mut from = 0;
+    loop {
+        let at = from + find_folded(line.get(from..)?, word)?;
+        let before = line[..at].chars().next_back();
+        let after = line[at..].chars().nth(word.chars().count());
+        let inside = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());
+        if !inside(before) && !inside(after) {
+            return Some(at);
+        }
+        from = at + line[at..].chars().next().map_or(1, char::len_utf8);
+    }
+}
+
+/// About [`LINE`] characters of a text around a place, on one line.
+fn around(text: &str, at: usize) -> String {
+    let text = text.trim_end();
+    let at = text.floor_char_boundary(at.min(text.len()));
+    if text.chars().count() <= LINE && !text.contains('\n') {
+        return text.replace('\r', "");
+    }
+    let from = text[..at].char_indices().rev().nth(LINE / 3).map_or(0, |(from, _)| from);
+    let cut = if from > 0 { "…" } else { "" };
+    let mut rest = text[from..].chars();
+    let part: String =
+        rest.by_ref().take(LINE).map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let more = if rest.next().is_some() { "…" } else { "" };
+    format!("{cut}{}{more}", part.trim_end())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(query: &str, mode: SearchMode, text: &str, context: usize) -> Lines {
+        Query::new(query, mode).unwrap().lines(text, text, context)
+    }
+
+    #[test]
+    fn the_line_with_the_most_of_the_query_is_shown() {
+        let text = "the start\nthe budget of retries\nthe retry budget\nend";
+        let found = lines("what is the retry budget", SearchMode::Text, text, 0);
+        assert_eq!((found.best.as_str(), found.number), ("the retry budget", Some(3)));
+        assert_eq!(found.shown.len(), 1);
+        let wide = lines("retry budget", SearchMode::Text, text, 1);
+        let shown: Vec<_> = wide.shown.iter().map(|line| (line.number, line.hit)).collect();
+        assert_eq!(shown, [(2, false), (3, true), (4, false)]);
+        // A word inside another is no match of it.
+        assert_eq!(lines("led", SearchMode::Text, "called\nled", 0).number, Some(2));
+    }
+
+    #[test]
+    fn every_line_that_matches_counts_and_few_are_shown() {
+        let text = "x1\ny\nx2\nx3\nx4";
+        let found = lines("x[0-9]", SearchMode::Regex, text, 0);
+        let shown: Vec<_> = found.shown.iter().map(|line| line.number).collect();
+        assert_eq!((shown.as_slice(), found.more), (&[1, 3, 4][..], 1));
+        let ends = lines("^x[0-9]$", SearchMode::Regex, text, 0);
+        assert_eq!((ends.number, ends.more), (Some(1), 1));
+        let over = lines("y\nx2", SearchMode::Literal, text, 0);
+        assert_eq!((over.best.as_str(), over.number), ("y", Some(2)));
+    }
+
+    #[test]
+    fn long_lines_are_cut_around_the_match() {
+        let text = format!("{} needle {}", "ä".repeat(1_000), "ö".repeat(1_000));
+        let found = lines("needle", SearchMode::Literal, &text, 0);
+        assert!(found.best.contains("needle") && found.best.chars().count() <= LINE + 2);
+        assert_eq!(found.number, None);
+    }
+}

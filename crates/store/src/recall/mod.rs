@@ -1,0 +1,40 @@
+//! Recall: what a fold took out of the context, brought back from the log.
+//!
+//! Five questions, each bounded: *what happened* ([`outline()`]), *where is it* ([`grep()`]), *what
+//! was it called* ([`names()`]), *show me the original* ([`expand()`]), *what does this fold cover*
+//! ([`describe()`]). [`dispatch()`] answers them for an agent that was given [`tools()`]. What comes
+//! back is quoted history: data, never instructions.
+//!
+//! One numbering: the number of a message is its place in the log, from 0. Recaps, every command
+//! and every tool print it as `@12` and take it.
+
+mod arguments;
+mod describe;
+mod diff;
+mod dispatch;
+mod error;
+mod expand;
+mod grep;
+mod matches;
+mod names;
+mod outcome;
+mod outline;
+mod readable;
+mod reading;
+mod render;
+mod tools;
+mod versions;
+mod what;
+
+pub use describe::{Described, describe};
+pub use dispatch::dispatch;
+pub use error::RecallError;
+pub use expand::{MAX_PAGE_CHARS, Original, PAGE_CHARS, Page, expand};
+pub use grep::{Found, Grep, HITS, Hits, MAX_CONTEXT, MAX_HITS, grep};
+pub use matches::TextLine;
+pub use names::{GoneNames, MAX_NAME_CHARS, NAME_CHARS, names};
+pub use outline::{MAX_ROWS, Outline, ROWS, Row, outline};
+pub use render::{asked_again_text, described_text, hits_text, outline_text, page_text};
+pub use tools::{Shape, tools};
+pub use versions::Version;
+pub use what::What;

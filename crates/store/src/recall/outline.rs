@@ -1,0 +1,135 @@
+//! The messages of a session, one line each: what to read before anything is brought back.
+
+use std::ops::Range;
+
+use serde::Serialize;
+
+use super::reading::{Headline, Reader, line};
+use super::{RecallError, readable, what};
+use crate::Store;
+
+/// Messages of a page, when nothing is asked for.
+pub const ROWS: u32 = 50;
+/// Most messages of a page.
+pub const MAX_ROWS: u32 = 500;
+/// Characters of a message that its line shows, and of one that goes on to a call.
+const START: usize = 100;
+const START_OF_CALL: usize = 60;
+/// Messages that are read at a time.
+const CHUNK: u64 = 64;
+
+/// One message of an outline.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Row {
+    /// Its number in the log, from 0.
+    pub event: u64,
+    /// Who wrote it; `tool` for whatever brings results.
+    pub role: String,
+    /// A client wrote it in the user's role: context, a reminder, a recap.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub injected: bool,
+    /// The turn it belongs to.
+    pub turn: u32,
+    /// Tool and target of its calls, or of the calls that its results answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub action: Option<String>,
+    /// For results: `ok`, `failed (exit 1)`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<String>,
+    /// Characters of its text.
+    pub chars: usize,
+    /// How it starts; for a result the line that says most, where one does.
+    pub text: String,
+}
+
+/// A page of an outline.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Outline {
+    /// In the order of the log.
+    pub rows: Vec<Row>,
+    /// Runs of messages that the active fold took out or shortened, first and last of each.
+    pub folded: Vec<(u64, u64)>,
+    /// Messages of the session.
+    pub total: u64,
+    /// The first message of the next page; none when this is the last.
+    pub next: Option<u64>,
+}
+
+/// Lists messages from number `from` on, at most `limit` (at most [`MAX_ROWS`]); with `folded`
+/// only those that the active fold took out of the context or shortened.
+///
+/// # Errors
+/// When there is no such session or message; with `folded`, when nothing is folded.
+pub async fn outline(
+    store: &dyn Store,
+    session: &str,
+    from: u64,
+    limit: u32,
+    folded: bool,
+) -> Result<Outline, RecallError> {
+    let reader = Reader::of(store, session).await?;
+    let head = reader.row.head;
+    let last = head.checked_sub(1).ok_or(RecallError::Empty)?;
+    if from > last {
+        return Err(RecallError::NoEvent(from, last));
+    }
+    let taken = what::folded(store, &reader.row).await?;
+    if folded && taken.is_empty() {
+        return Err(RecallError::Unfolded);
+    }
+    let runs: Vec<Range<u64>> =
+        if folded { taken.clone() } else { std::iter::once(0..head).collect() };
+    let limit = limit.clamp(1, MAX_ROWS) as usize;
+    let ends = taken.iter().map(|run| (run.start, run.end - 1)).collect();
+    let mut page = Outline { rows: Vec::new(), folded: ends, total: head, next: None };
+    for run in runs {
+        let mut at = run.start.max(from);
+        while at < run.end {
+            if page.rows.len() == limit {
+                page.next = Some(at);
+                return Ok(page);
+            }
+            let left = (limit - page.rows.len()) as u64;
+            let chunk = at..run.end.min(at + CHUNK.min(left));
+            at = chunk.end;
+            rows(&reader, &chunk, &mut page.rows).await?;
+        }
+    }
+    Ok(page)
+}
+
+async fn rows(
+    reader: &Reader<'_>,
+    chunk: &Range<u64>,
+    rows: &mut Vec<Row>,
+) -> Result<(), RecallError> {
+    let events = reader.around(chunk).await?;
+    let log = reader.paired(&events);
+    for event in events.iter().filter(|event| chunk.contains(&event.seq.into())) {
+        let head = log.headline(event);
+        let prose = event
+            .view
+            .text_of(&event.bytes, |kind| matches!(kind, midfold_core::view::BlockKind::Text));
+        let text = match (head.outcomes.is_empty(), head.tools.is_empty()) {
+            (true, true) => line(prose.trim(), START),
+            (true, false) => line(prose.trim(), START_OF_CALL),
+            (false, _) => line(head.telling().unwrap_or_default(), START),
+        };
+        let chars = readable::text(&log, event).chars().count();
+        rows.push(row(&head, chars, text));
+    }
+    Ok(())
+}
+
+fn row(head: &Headline, chars: usize, text: String) -> Row {
+    Row {
+        event: head.event,
+        role: head.role.to_owned(),
+        injected: head.injected,
+        turn: head.turn,
+        action: head.actions(),
+        outcome: head.verdict(),
+        chars,
+        text,
+    }
+}

@@ -1,0 +1,73 @@
+//! The text of a message as it is brought back: prose and results as they are, calls with their
+//! arguments unescaped.
+
+use midfold_core::log::Event;
+use midfold_core::view::{Block, BlockKind, MediaKind, Role};
+
+use super::arguments;
+use super::reading::Paired;
+
+/// All of a message's text. Offsets and sizes of recall are in characters of it, and lines are
+/// lines of it.
+pub(super) fn text(log: &Paired<'_>, event: &Event) -> String {
+    let mut parts: Vec<String> = Vec::new();
+    let mut calls = log.calls_of(event.seq).map(|(_, call)| call);
+    let results: Vec<_> = log.results_of(event.seq).collect();
+    for (at, block) in event.view.blocks.iter().enumerate() {
+        let text = block.text(&event.bytes);
+        match &block.kind {
+            BlockKind::Call { .. } => {
+                let Some(call) = calls.next() else { continue };
+                let arguments = arguments::readable(&text, &call.facts(log.tools));
+                let mut part = format!("call {}", call.tool());
+                if !arguments.is_empty() {
+                    part += &format!("\n{arguments}");
+                }
+                parts.push(part);
+            }
+            BlockKind::Result { .. } => {
+                let site = results.iter().find(|result| result.index == at);
+                // With one result the headline says whose it is.
+                if let (Some(site), true) = (site, results.len() > 1) {
+                    let (tool, _, target) = log.call_of(site);
+                    let verdict = log.outcome(site).verdict;
+                    let head = format!("result of {tool} {target}");
+                    let colon = if verdict.is_empty() { "" } else { ": " };
+                    parts.push(format!("{}{colon}{verdict}\n{text}", head.trim_end()));
+                } else {
+                    parts.push(text.into_owned());
+                }
+            }
+            BlockKind::Reasoning { .. } if text.trim().is_empty() => {}
+            BlockKind::Reasoning { .. } => parts.push(format!("(reasoning) {text}")),
+            BlockKind::Opaque => parts.push(opaque(block, event)),
+            BlockKind::Text | BlockKind::Refusal | BlockKind::Media => {
+                if !text.is_empty() {
+                    parts.push(text.into_owned());
+                }
+            }
+        }
+        parts.extend(block.media.iter().map(|media| {
+            let size = media.pixels.map(|(w, h)| format!(", {w} × {h} pixels")).unwrap_or_default();
+            format!("[{}{size}]", kind(media.kind))
+        }));
+    }
+    // A dialect that nobody knows has no view: its bytes are its text.
+    if event.view.blocks.is_empty() && event.view.role == Role::Other {
+        parts.push(String::from_utf8_lossy(&event.bytes).into_owned());
+    }
+    parts.join("\n")
+}
+
+fn kind(kind: MediaKind) -> &'static str {
+    match kind {
+        MediaKind::Image => "image",
+        MediaKind::Audio => "audio",
+        MediaKind::File => "file",
+    }
+}
+
+fn opaque(block: &Block, event: &Event) -> String {
+    let source = String::from_utf8_lossy(block.outer.of(&event.bytes));
+    format!("[a block that is not read, {} characters]", source.chars().count())
+}

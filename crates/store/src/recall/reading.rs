@@ -1,0 +1,329 @@
+//! A part of a log, read: events with their views, and which call each result answers.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use midfold_core::calls::{CallSite, Calls, ResultSite, tool_of};
+use midfold_core::engine::State;
+use midfold_core::log::{Event, Tokens};
+use midfold_core::policy::Policy;
+use midfold_core::tools::{CallFacts, ToolEntry, ToolTable};
+use midfold_core::view::{BlockKind, Origin, Role, View};
+use midfold_formats::DialectKind;
+
+use super::arguments::Node;
+use super::outcome::{Words, outcome_words};
+use crate::types::{EventRow, SessionRow};
+use crate::{Store, StoreError};
+
+/// Events that are read at a time.
+const PAGE: u64 = 256;
+/// Events that are read at a time to find where a step begins or ends.
+const MARGIN: u64 = 16;
+/// Characters of a target in a headline.
+const TARGET: usize = 80;
+
+/// What the session's policy says of tools. A policy that cannot be read is said where a session is
+/// opened.
+fn tools_of(row: &SessionRow) -> Vec<ToolEntry> {
+    let changed = serde_json::from_str::<State>(&row.state).ok().and_then(|state| state.policy);
+    let policy = match changed {
+        Some(changed) => Ok(changed.policy),
+        None => Policy::from_stored(&row.new.policy),
+    };
+    policy.map(|policy| policy.tools).unwrap_or_default()
+}
+
+/// Reads parts of one session's log.
+pub(super) struct Reader<'a> {
+    store: &'a dyn Store,
+    pub row: SessionRow,
+    kind: Option<DialectKind>,
+    pub tools: Cow<'static, ToolTable>,
+}
+
+impl<'a> Reader<'a> {
+    pub async fn of(store: &'a dyn Store, session: &str) -> Result<Self, StoreError> {
+        let row = store.session(session).await?;
+        let kind = DialectKind::from_name(&row.new.dialect);
+        let tools = ToolTable::of(&tools_of(&row));
+        Ok(Self { store, row, kind, tools })
+    }
+
+    /// The events of a range.
+    pub async fn events(&self, range: Range<u64>) -> Result<Vec<Event>, StoreError> {
+        let end = range.end.min(self.row.head);
+        let mut events = Vec::new();
+        let mut at = range.start;
+        while at < end {
+            let page = self.store.events(&self.row.new.id, at..end.min(at + PAGE)).await?;
+            events.extend(page.into_iter().map(|row| self.event(row)));
+            at += PAGE;
+        }
+        Ok(events)
+    }
+
+    /// The events of a range and those around it that belong to the same steps, so that every call
+    /// has its results and every result its call.
+    pub async fn around(&self, range: &Range<u64>) -> Result<Vec<Event>, StoreError> {
+        let mut start = range.start;
+        let mut events = self.events(range.clone()).await?;
+        while start > 0 {
+            let from = start.saturating_sub(MARGIN);
+            let mut longer = self.events(from..start).await?;
+            longer.append(&mut events);
+            events = longer;
+            start = from;
+            // The last step that begins at or before the range.
+            let most = usize::try_from(range.start - from).unwrap_or(usize::MAX);
+            if let Some(at) = (1..=most).rev().find(|at| begins(&events, *at)) {
+                events.drain(..at);
+                break;
+            }
+        }
+        let mut end = range.end.min(self.row.head);
+        while end < self.row.head {
+            let inside = events.len();
+            events.extend(self.events(end..end + MARGIN).await?);
+            end += MARGIN;
+            if let Some(at) = (inside..events.len()).find(|at| begins(&events, *at)) {
+                events.truncate(at);
+                break;
+            }
+        }
+        Ok(events)
+    }
+
+    fn event(&self, row: EventRow) -> Event {
+        let bytes = row.event.bytes;
+        let view = match self.kind {
+            Some(kind) => kind.dialect().view(&bytes),
+            None => View { role: Role::Other, origin: Origin::Genuine, blocks: Vec::new() },
+        };
+        Event {
+            seq: u32::try_from(row.seq).unwrap_or(u32::MAX),
+            view,
+            hash: row.event.hash,
+            turn: row.event.turn,
+            step: 0,
+            tokens: Tokens::default(),
+            usage: None,
+            bytes,
+        }
+    }
+
+    /// The events with their calls and results paired.
+    pub fn paired<'e>(&'e self, events: &'e [Event]) -> Paired<'e> {
+        let calls = Calls::find(events, 0..events.len());
+        let mut answered = vec![None; calls.calls.len()];
+        for (at, result) in calls.results.iter().enumerate() {
+            if let Some(slot) = result.call.and_then(|call| answered.get_mut(call)) {
+                *slot = Some(at);
+            }
+        }
+        Paired { events, tools: &self.tools, calls, answered }
+    }
+}
+
+/// Whether no result from this event on answers a call before it.
+pub(super) fn begins(events: &[Event], at: usize) -> bool {
+    let plain = |event: &Event| !event.view.has_calls() && !event.view.has_results();
+    let Some(event) = events.get(at) else { return true };
+    let Some(before) = at.checked_sub(1).and_then(|at| events.get(at)) else { return true };
+    plain(event) || (!event.view.has_results() && (before.view.has_results() || plain(before)))
+}
+
+/// Events with their calls and results.
+pub(super) struct Paired<'e> {
+    pub events: &'e [Event],
+    pub tools: &'e ToolTable,
+    calls: Calls<'e>,
+    /// The result of each call, where there is one.
+    answered: Vec<Option<usize>>,
+}
+
+impl<'e> Paired<'e> {
+    pub fn event(&self, seq: u64) -> Option<&'e Event> {
+        let at = self.events.partition_point(|event| u64::from(event.seq) < seq);
+        self.events.get(at).filter(|event| u64::from(event.seq) == seq)
+    }
+
+    /// The calls of an event, with their places in the list of all.
+    pub fn calls_of(&self, seq: u32) -> impl Iterator<Item = (usize, CallSite<'e>)> + '_ {
+        let at = self.calls.calls.partition_point(|call| call.event.seq < seq);
+        let rest = self.calls.calls.iter().enumerate().skip(at);
+        rest.take_while(move |(_, call)| call.event.seq == seq).map(|(at, call)| (at, *call))
+    }
+
+    /// The results of an event.
+    pub fn results_of(&self, seq: u32) -> impl Iterator<Item = &ResultSite<'e>> + '_ {
+        let at = self.calls.results.partition_point(|result| result.event.seq < seq);
+        self.calls.results[at..].iter().take_while(move |result| result.event.seq == seq)
+    }
+
+    /// The tools that are called, or that results name.
+    pub fn tool_names(&self) -> BTreeSet<String> {
+        let called = self.calls.calls.iter().map(|call| call.tool().into_owned());
+        let named = self.calls.results.iter().filter(|result| result.call.is_none());
+        let named = named.map(|result| tool_of(None, result.event, result.block).into_owned());
+        called.chain(named).filter(|name| !name.is_empty()).collect()
+    }
+
+    /// The events that hold the results of this one's calls, and the calls of its results.
+    pub fn partners(&self, seq: u32) -> Vec<u64> {
+        let results = self.calls_of(seq).filter_map(|(at, _)| {
+            let result = self.answered.get(at).copied().flatten()?;
+            Some(u64::from(self.calls.results.get(result)?.event.seq))
+        });
+        let calls = self
+            .results_of(seq)
+            .filter_map(|result| Some(u64::from(self.calls.call_of(result)?.event.seq)));
+        results.chain(calls).collect()
+    }
+
+    /// Whether the call at this place failed, as far as its result says.
+    pub fn failed(&self, call: usize) -> bool {
+        let result = self.answered.get(call).copied().flatten();
+        result.and_then(|at| self.calls.results.get(at)).is_some_and(|r| self.outcome(r).failed)
+    }
+
+    /// Tool, facts and target of the call that a result answers.
+    pub fn call_of(&self, result: &ResultSite<'e>) -> (Cow<'e, str>, CallFacts, String) {
+        let call = self.calls.call_of(result);
+        let tool = tool_of(call.as_ref(), result.event, result.block);
+        let facts = call.map(|call| call.facts(self.tools)).unwrap_or_default();
+        let target = call.map(|call| target(&facts, &call)).unwrap_or_default();
+        (tool, facts, target)
+    }
+
+    /// What came of the call that a result answers.
+    pub fn outcome(&self, result: &ResultSite<'e>) -> Words {
+        let facts = self.call_of(result).1;
+        let flagged = match result.block.kind {
+            BlockKind::Result { error, .. } => error,
+            _ => None,
+        };
+        outcome_words(self.tools, &facts, &result.block.text(&result.event.bytes), flagged)
+    }
+
+    /// What a headline says of an event.
+    pub fn headline(&self, event: &Event) -> Headline {
+        let mut tools: Vec<String> = Vec::new();
+        let mut targets: Vec<String> = Vec::new();
+        for (_, call) in self.calls_of(event.seq) {
+            tools.push(call.tool().into_owned());
+            targets.push(target(&call.facts(self.tools), &call));
+        }
+        let mut outcomes = Vec::new();
+        for result in self.results_of(event.seq) {
+            let (tool, _, target) = self.call_of(result);
+            tools.push(tool.into_owned());
+            targets.push(target);
+            outcomes.push(self.outcome(result));
+        }
+        Headline {
+            event: event.seq.into(),
+            role: role_word(event),
+            injected: event.view.origin != Origin::Genuine && outcomes.is_empty(),
+            turn: event.turn,
+            tools,
+            targets,
+            outcomes,
+        }
+    }
+}
+
+/// Who speaks, where results count as the tool's, in whose role they ever are sent.
+pub(super) fn role_word(event: &Event) -> &'static str {
+    if event.view.has_results() { Role::Tool.name() } else { event.view.role.name() }
+}
+
+/// What a call is about: its file, its command or what it looks for, on one line.
+fn target(facts: &CallFacts, call: &CallSite<'_>) -> String {
+    let command = facts.command.as_deref().map(without_cd);
+    let path = || match facts.range {
+        Some((first, lines)) if lines > 0 && facts.writes.is_empty() => {
+            facts.reads.first().map(|path| match first.checked_add(lines) {
+                Some(end) => format!("{path}:{first}-{}", end - 1),
+                None => format!("{path}:{first}-"),
+            })
+        }
+        _ => facts.writes.first().or(facts.reads.first()).cloned(),
+    };
+    let named = command.map(str::to_owned).or_else(path).or_else(|| facts.query.clone());
+    let named = named.or_else(|| {
+        let arguments = call.block.text(&call.event.bytes);
+        Node::read(&arguments)?.first_text().map(str::to_owned)
+    });
+    line(&named.unwrap_or_default(), TARGET)
+}
+
+/// A command without the folder that it goes to first: the same for most commands of a session.
+fn without_cd(command: &str) -> &str {
+    let rest = command.strip_prefix("cd ").and_then(|rest| rest.split_once("&&"));
+    rest.map_or(command, |(_, rest)| rest.trim_start())
+}
+
+/// A text on one line of at most `most` characters.
+pub(super) fn line(text: &str, most: usize) -> String {
+    let part: String = text.chars().take(most * 4).collect();
+    let words = part.split_whitespace().collect::<Vec<_>>().join(" ");
+    let whole = part.len() == text.len();
+    if whole && words.chars().count() <= most {
+        return words;
+    }
+    let short: String = words.chars().take(most.saturating_sub(1)).collect();
+    format!("{}…", short.trim_end())
+}
+
+/// What a headline says of a message.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Headline {
+    pub event: u64,
+    pub role: &'static str,
+    /// A client wrote it in the user's role: context, a reminder, a recap.
+    pub injected: bool,
+    pub turn: u32,
+    /// Tools of its calls or results, in order.
+    pub tools: Vec<String>,
+    /// What each is about.
+    pub targets: Vec<String>,
+    /// What came of each call, for results.
+    pub outcomes: Vec<Words>,
+}
+
+impl Headline {
+    /// Tool and target of each call or result: `Read src/a.rs; Bash make`.
+    pub fn actions(&self) -> Option<String> {
+        let one = |(tool, target): (&String, &String)| format!("{tool} {target}").trim().to_owned();
+        let all: Vec<_> = self.tools.iter().zip(&self.targets).map(one).collect();
+        let mut text = all.iter().take(4).cloned().collect::<Vec<_>>().join("; ");
+        if all.len() > 4 {
+            text += &format!("; and {} more", all.len() - 4);
+        }
+        (!all.is_empty()).then_some(text)
+    }
+
+    /// What came of its calls: `ok`, `failed (exit 1)`, `2 ok, 1 failed`; empty where nothing says so.
+    pub fn verdict(&self) -> Option<String> {
+        match self.outcomes.as_slice() {
+            [] => None,
+            [one] => Some(one.verdict.clone()),
+            many => {
+                let failed = many.iter().filter(|words| words.failed).count();
+                let ok = many.iter().filter(|words| words.verdict == "ok").count();
+                let counts = [(ok, "ok"), (failed, "failed")];
+                let told = counts.iter().filter(|(count, _)| *count > 0);
+                Some(told.map(|(n, what)| format!("{n} {what}")).collect::<Vec<_>>().join(", "))
+            }
+        }
+    }
+
+    /// The line of a result that says most: of the first that failed, else of the only one.
+    pub fn telling(&self) -> Option<&str> {
+        let failed = self.outcomes.iter().find(|words| words.failed);
+        let only = || self.outcomes.first().filter(|_| self.outcomes.len() == 1);
+        failed.or_else(only)?.telling.as_deref()
+    }
+}

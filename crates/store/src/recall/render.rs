@@ -1,0 +1,343 @@
+//! What recall brought back as plain text: the same for people at a terminal and for agents, who
+//! pay for every character of it.
+
+use std::fmt::Write;
+
+use midfold_core::references::Reference;
+
+use super::describe::Described;
+use super::expand::{Original, Page};
+use super::grep::{Found, Hits};
+use super::outline::{Outline, Row};
+
+/// Longest pattern of repeats that is told in one line.
+const PERIOD: usize = 8;
+/// Hits longer than this say how long they are.
+const LONG: usize = 8_000;
+/// Runs of numbers that are listed.
+const RUNS: usize = 8;
+
+/// A page of originals: a headline for each message, then its text.
+#[must_use]
+pub fn page_text(page: &Page) -> String {
+    let mut out = String::new();
+    let (mut turn, mut action) = (None, None);
+    let mut rest = page.originals.as_slice();
+    while let Some(original) = rest.first() {
+        if original.same_as.is_some() {
+            let run = rest.iter().take_while(|other| other.same_as.is_some()).count();
+            let (repeats, after) = rest.split_at(run);
+            push_repeats(&mut out, repeats);
+            (rest, action) = (after, None);
+            continue;
+        }
+        let text = clean(&original.text);
+        out += &format!("── {}", headline(original, action));
+        action = original.action.as_deref();
+        if turn != Some(original.turn) {
+            out += &format!(", turn {}", original.turn);
+            turn = Some(original.turn);
+        }
+        let text = text.trim_end_matches('\n');
+        out.push('\n');
+        if !text.is_empty() {
+            out += text;
+            out.push('\n');
+        }
+        rest = &rest[1..];
+    }
+    out
+}
+
+/// A call says itself what it does, and a result right behind its call not again.
+fn headline(original: &Original, before: Option<&str>) -> String {
+    let mut out = head(original.event, &original.role, false);
+    let action = original.action.as_deref().filter(|action| Some(*action) != before);
+    if let (Some(action), true) = (action, original.outcome.is_some()) {
+        out += &format!(": {}", clean(action));
+    }
+    if let Some(outcome) = original.outcome.as_ref().filter(|said| !said.is_empty()) {
+        out += &format!(", {outcome}");
+    }
+    if original.offset > 0 || original.cut {
+        let end = original.offset + original.text.chars().count();
+        let (from, to) = (number(original.offset), number(end));
+        out += &format!(", characters {from} to {to} of {}", number(original.chars));
+    }
+    out
+}
+
+/// Runs of repeats: those of one step, again and again, on one line.
+fn push_repeats(out: &mut String, repeats: &[Original]) {
+    let mut rest = repeats;
+    while let [first, ..] = rest {
+        let (period, length) = pattern(rest);
+        let (run, after) = rest.split_at(length);
+        let of: Vec<u64> = run[..period].iter().filter_map(|original| original.same_as).collect();
+        let last = run.last().map_or(first.event, |original| original.event);
+        let _ = write!(out, "── {}: same as {}", span(first.event, last), list(&of));
+        if length > period {
+            let _ = write!(out, ", {} times", number(length / period));
+        }
+        out.push('\n');
+        rest = after;
+    }
+}
+
+/// Length of the shortest pattern that these begin with and that comes at least twice, and of the
+/// whole run of it; else that of a run without a pattern.
+fn pattern(repeats: &[Original]) -> (usize, usize) {
+    let same = |at: usize| repeats[at].same_as;
+    let run = |period: usize| {
+        let length =
+            (period..repeats.len()).take_while(|at| same(*at) == same(*at - period)).count();
+        (length + period) / period * period
+    };
+    let found = (1..=PERIOD.min(repeats.len() / 2)).find(|period| run(*period) >= 2 * period);
+    found.map_or_else(|| (1, 1), |period| (period, run(period)))
+}
+
+/// Hits: a headline for each message, and its lines.
+#[must_use]
+pub fn hits_text(hits: &Hits) -> String {
+    let mut out = String::new();
+    for found in &hits.found {
+        out += &hit_head(found);
+        out.push('\n');
+        if found.lines.is_empty() && !found.snippet.is_empty() {
+            out += &format!("  {}\n", clean(found.snippet.trim()));
+        }
+        let mut before: Option<usize> = None;
+        for line in &found.lines {
+            let gap = before.is_some_and(|before| line.number > before + 1);
+            before = Some(line.number);
+            if gap && found.lines.iter().any(|line| !line.hit) {
+                out += "  …\n";
+            }
+            let text = clean(line.text.trim_end());
+            match (found.line, line.hit) {
+                (None, _) => out += &format!("  {}\n", text.trim_start()),
+                (Some(_), true) => out += &format!("  {}: {text}\n", line.number),
+                (Some(_), false) => out += &format!("  {}- {text}\n", line.number),
+            }
+        }
+        if found.more_lines > 0 {
+            out += &format!("  and {}\n", plural(found.more_lines, "more line"));
+        }
+    }
+    out
+}
+
+fn hit_head(found: &Found) -> String {
+    let mut out = head(found.event, &found.role, found.injected);
+    if let Some(action) = &found.action {
+        out += &format!(": {}", clean(action));
+    }
+    if let Some(outcome) = found.outcome.as_ref().filter(|said| !said.is_empty()) {
+        out += &format!(", {outcome}");
+    }
+    out += &format!(", turn {}", found.turn);
+    if found.chars > LONG {
+        out += &format!(", {} chars", number(found.chars));
+    }
+    match &found.version {
+        Some(version) if version.newest => out += "; newest of this file",
+        Some(version) => out += &format!("; older: newest is @{}", version.see),
+        None => {}
+    }
+    if !found.also.is_empty() {
+        out += &format!("; same line before in {}", list(&found.also));
+    }
+    out
+}
+
+/// An outline: one line a message.
+#[must_use]
+pub fn outline_text(outline: &Outline) -> String {
+    let mut out = plural(outline.total as usize, "message");
+    match outline.folded.as_slice() {
+        [] => out += "; nothing is folded\n",
+        folded => out += &format!("; folded: {}\n", runs(folded)),
+    }
+    let mut turn = None;
+    let mut action: Option<&str> = None;
+    for row in &outline.rows {
+        out += &row_text(row, turn != Some(row.turn), action);
+        out.push('\n');
+        turn = Some(row.turn);
+        action = row.action.as_deref();
+    }
+    out
+}
+
+/// A result right behind its call does not say again what it is about.
+fn row_text(row: &Row, turn: bool, before: Option<&str>) -> String {
+    let mut out = head(row.event, &row.role, row.injected);
+    if turn {
+        out += &format!(", turn {}", row.turn);
+    }
+    let action = row.action.as_deref().map(clean);
+    let result = row.outcome.is_some();
+    if let (Some(action), true) = (&action, result && row.action.as_deref() != before) {
+        out += &format!(", {action}");
+    }
+    if let Some(outcome) = row.outcome.as_ref().filter(|said| !said.is_empty()) {
+        out += &format!(", {outcome}");
+    }
+    out += &format!(", {}", plural(row.chars, "char"));
+    if !row.text.is_empty() {
+        out += &format!(": {}", clean(&row.text));
+    }
+    if let (Some(action), false) = (action, result) {
+        out += &format!(" → {action}");
+    }
+    out
+}
+
+/// What a fold covers. The recap is told where it is not the one that the context has already.
+#[must_use]
+pub fn described_text(found: &Described) -> String {
+    let active = if found.active { "active" } else { "not active" };
+    let id: String = found.id.chars().take(12).collect();
+    let count: u64 = found.covered.iter().map(|(from, to)| to - from + 1).sum();
+    let mut out = format!("fold {} ({id}), {active}\n", found.number);
+    out += &format!("folded: {}: {}\n", plural(count as usize, "message"), runs(&found.covered));
+    if !found.edited.is_empty() {
+        let edited: Vec<u64> = found.edited.iter().map(|seq| u64::from(*seq)).collect();
+        out += &format!("sent shortened: {}\n", list(&edited));
+    }
+    let (before, after) =
+        (number(found.tokens_before as usize), number(found.tokens_after as usize));
+    out += &format!("tokens: {before} to {after}; policy {}\n", found.policy);
+    if !found.lost_ids.is_empty() {
+        out += &format!("no longer named: {}\n", clean(&found.lost_ids.join(" ")));
+    }
+    if !found.asked_again.is_empty() {
+        out += &format!("{}\n", clean(&asked_again_text(found)));
+    }
+    if let (Some(recap), false) = (&found.recap, found.active) {
+        out += &format!("its recap:\n{}\n", clean(recap.trim_end()));
+    }
+    out
+}
+
+/// Which names were needed after all: `folded at 3, asked for again: src/app.py @7`.
+#[must_use]
+pub fn asked_again_text(found: &Described) -> String {
+    let again = |one: &Reference| format!("{} @{}", one.name, one.seq);
+    let shown: Vec<String> = found.asked_again.iter().take(RUNS).map(again).collect();
+    let more = found.asked_again.len() - shown.len();
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("folded at {}, asked for again: {}{more}", found.folded_at, shown.join(", "))
+}
+
+fn head(event: u64, role: &str, injected: bool) -> String {
+    let by = if injected { " (by the client)" } else { "" };
+    format!("@{event} {role}{by}")
+}
+
+/// `@3`, or `@3-@7`.
+fn span(first: u64, last: u64) -> String {
+    if first == last { format!("@{first}") } else { format!("@{first}-@{last}") }
+}
+
+fn runs(runs: &[(u64, u64)]) -> String {
+    let shown = runs.iter().take(RUNS).map(|(first, last)| span(*first, *last));
+    let more = runs.len().saturating_sub(RUNS);
+    let more = if more > 0 { format!(" and {}", plural(more, "other run")) } else { String::new() };
+    shown.collect::<Vec<_>>().join(", ") + &more
+}
+
+/// Numbers, neighbours as a range.
+fn list(seqs: &[u64]) -> String {
+    let mut found: Vec<(u64, u64)> = Vec::new();
+    for seq in seqs {
+        match found.last_mut() {
+            Some((_, last)) if *last + 1 == *seq => *last = *seq,
+            _ => found.push((*seq, *seq)),
+        }
+    }
+    runs(&found)
+}
+
+fn plural(count: usize, what: &str) -> String {
+    let s = if count == 1 { "" } else { "s" };
+    format!("{} {what}{s}", number(count))
+}
+
+/// `1234567` as `1,234,567`.
+fn number(n: usize) -> String {
+    let digits = n.to_string();
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// A text without what moves a cursor or colours it: it means nothing to a reader, and costs.
+fn clean(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            '\x1b' if chars.peek() == Some(&'[') => {
+                chars.next();
+                // Numbers up to the letter that ends the code.
+                while chars.next_if(|c| matches!(c, '0'..='9' | ';' | '?')).is_some() {}
+                chars.next_if(char::is_ascii_alphabetic);
+            }
+            '\r' if chars.peek() == Some(&'\n') => {}
+            '\n' | '\t' => out.push(c),
+            c if c.is_control() => out.push('\u{fffd}'),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn original(event: u64, same_as: Option<u64>) -> Original {
+        Original { event, role: "tool".into(), same_as, text: "x".into(), ..Original::default() }
+    }
+
+    #[test]
+    fn repeats_of_a_step_are_one_line() {
+        let mut originals = vec![original(12, None), original(13, None)];
+        originals.extend((14..172).map(|at| original(at, Some(12 + at % 2))));
+        originals.extend([original(172, Some(12)), original(173, None)]);
+        let shown = page_text(&Page { originals, next: None });
+        let repeats: Vec<_> = shown.lines().filter(|line| line.contains("same")).collect();
+        assert_eq!(repeats, ["── @14-@171: same as @12-@13, 79 times", "── @172: same as @12"]);
+        let three = [original(9, Some(1)), original(10, Some(1)), original(11, Some(1))];
+        let mut out = String::new();
+        push_repeats(&mut out, &three);
+        assert_eq!(out, "── @9-@11: same as @1, 3 times\n");
+    }
+
+    #[test]
+    fn parts_say_which_characters_they_are() {
+        let part = Original { chars: 12_345, offset: 4_000, cut: true, ..original(3, None) };
+        assert_eq!(headline(&part, None), "@3 tool, characters 4,000 to 4,001 of 12,345");
+    }
+
+    #[test]
+    fn nothing_moves_a_cursor() {
+        assert_eq!(
+            clean("a\x1b[31;1mred\x1b[0m\tb\r\nc\x07\x1b]0;t\x1b["),
+            "ared\tb\nc\u{fffd}\u{fffd}]0;t"
+        );
+    }
+
+    #[test]
+    fn neighbours_are_a_range() {
+        assert_eq!(list(&[3, 4, 5, 9]), "@3-@5, @9");
+        assert_eq!(list(&(0..20).map(|n| n * 2).collect::<Vec<_>>()).matches('@').count(), RUNS);
+    }
+}

@@ -1,0 +1,78 @@
+//! Which of several readings and writings of a file is the newest.
+
+use std::collections::HashMap;
+
+use midfold_core::tools::{CallFacts, ToolKind};
+use serde::Serialize;
+
+use super::reading::Paired;
+
+/// Whether a message shows the newest state of a file that the log has at several times.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Version {
+    /// The file.
+    pub path: String,
+    /// Nothing later reads or writes it.
+    pub newest: bool,
+    /// The message that shows its newest state, or changes it last.
+    pub see: u64,
+}
+
+/// One time that a file was read or written.
+struct Touch {
+    /// The message that shows it: the result of a read, the call of a write.
+    event: u64,
+    writes: bool,
+    range: Option<(u64, u64)>,
+}
+
+/// The files of a log, with all times that they were read or written.
+pub(super) struct Versions {
+    files: HashMap<String, Vec<Touch>>,
+    /// The files of a message.
+    of: HashMap<u64, Vec<String>>,
+}
+
+impl Versions {
+    pub fn of(log: &Paired<'_>) -> Self {
+        let mut all = Self { files: HashMap::new(), of: HashMap::new() };
+        for event in log.events {
+            for (at, call) in log.calls_of(event.seq) {
+                let facts = call.facts(log.tools);
+                if facts.kind != ToolKind::Shell && !log.failed(at) {
+                    all.add(event.seq.into(), &facts.writes, true, &facts);
+                }
+            }
+            for result in log.results_of(event.seq) {
+                let facts = log.call_of(result).1;
+                // A command that names a file may show anything of it.
+                if facts.kind == ToolKind::Read && !log.outcome(result).failed {
+                    all.add(event.seq.into(), &facts.reads, false, &facts);
+                }
+            }
+        }
+        all
+    }
+
+    fn add(&mut self, event: u64, paths: &[String], writes: bool, facts: &CallFacts) {
+        for path in paths {
+            let path = path.trim_start_matches("./").to_owned();
+            let range = facts.range.filter(|_| !writes);
+            self.files.entry(path.clone()).or_default().push(Touch { event, writes, range });
+            self.of.entry(event).or_default().push(path);
+        }
+    }
+
+    /// Whether this message has the newest of its file, where others have it, too.
+    pub fn of_event(&self, event: u64) -> Option<Version> {
+        let paths = self.of.get(&event)?;
+        let [path] = paths.as_slice() else { return None };
+        let touches = self.files.get(path)?;
+        let own = touches.iter().find(|touch| touch.event == event)?;
+        let same = |touch: &&Touch| {
+            touch.event != event && (touch.writes || own.writes || touch.range == own.range)
+        };
+        let last = touches.iter().filter(same).map(|touch| touch.event).max()?;
+        Some(Version { path: path.clone(), newest: last < event, see: last.max(event) })
+    }
+}

@@ -1,0 +1,81 @@
+//! The ledger.
+
+use super::db::{Db, query};
+use super::rows::{call_row, number_of};
+use crate::error::StoreError;
+use crate::types::{CallRow, NewCall};
+
+/// False when the number is not the next one.
+pub(super) async fn record_call<D: Db>(
+    db: &mut D,
+    no: i64,
+    call: &NewCall,
+) -> Result<bool, StoreError> {
+    let done = query(
+        "INSERT INTO calls (session_no, number, head, fold, hash, made, body) \
+         SELECT $1, $2, $3, $4, $5, $6, $7 WHERE $2 = \
+         (SELECT coalesce(max(number), 0) + 1 FROM calls WHERE session_no = $1) \
+         ON CONFLICT DO NOTHING",
+    )
+    .bind(no)
+    .bind(call.number)
+    .bind(call.head)
+    .bind(call.fold.as_ref())
+    .bind(&call.hash)
+    .bind(call.now)
+    .bind(&call.body)
+    .run(db)
+    .await?;
+    Ok(done == 1)
+}
+
+pub(super) async fn last_call<D: Db>(db: &mut D, no: i64) -> Result<u64, StoreError> {
+    let row = query("SELECT coalesce(max(number), 0) FROM calls WHERE session_no = $1").bind(no);
+    number_of(&row.one(db).await?, 0)
+}
+
+pub(super) async fn settle_call<D: Db>(
+    db: &mut D,
+    no: i64,
+    call: u64,
+    usage: &str,
+) -> Result<(), StoreError> {
+    let done = query(
+        "UPDATE calls SET usage = $3 WHERE session_no = $1 AND number = $2 \
+         AND (usage IS NULL OR usage = $3)",
+    )
+    .bind(no)
+    .bind(call)
+    .bind(usage)
+    .run(db)
+    .await?;
+    if done == 1 {
+        return Ok(());
+    }
+    let found = query("SELECT 1 FROM calls WHERE session_no = $1 AND number = $2")
+        .bind(no)
+        .bind(call)
+        .maybe(db)
+        .await?;
+    Err(found.map_or(StoreError::NoCall(call), |_| StoreError::Settled(call)))
+}
+
+pub(super) async fn newest_call<D: Db>(db: &mut D, no: i64) -> Result<Option<CallRow>, StoreError> {
+    let newest = query(
+        "SELECT number, head, fold, hash, made, usage, body FROM calls \
+         WHERE session_no = $1 ORDER BY number DESC LIMIT 1",
+    );
+    let row = newest.bind(no).maybe(db).await?;
+    row.as_ref().map(call_row).transpose()
+}
+
+pub(super) async fn calls<D: Db>(db: &mut D, no: i64) -> Result<Vec<CallRow>, StoreError> {
+    let all = query(
+        "SELECT number, head, fold, hash, made, usage, body FROM calls \
+         WHERE session_no = $1 ORDER BY number",
+    )
+    .bind(no)
+    .all(db)
+    .await?;
+    all.iter().map(call_row).collect()
+}

@@ -1,0 +1,131 @@
+//! Events, and the keys of appends.
+
+use midfold_core::Hash;
+
+use super::db::{Cells, Db, query};
+use super::failed;
+use super::jobs::enqueue;
+use super::rows::{event_columns, event_row, hash_of, number_of, unsigned};
+use crate::error::StoreError;
+use crate::types::{Append, Appended, EventRow};
+
+pub(super) async fn events<D: Db>(
+    db: &mut D,
+    no: i64,
+    range: &std::ops::Range<u64>,
+) -> Result<Vec<EventRow>, StoreError> {
+    let all = query(concat!(
+        "SELECT ",
+        event_columns!(),
+        " FROM events e WHERE session_no = $1 AND seq >= $2 AND seq < $3 ORDER BY seq"
+    ))
+    .bind(no)
+    .bind(range.start)
+    .bind(range.end)
+    .all(db)
+    .await?;
+    all.iter().map(event_row).collect()
+}
+
+/// The newest events of a range, newest first.
+pub(super) async fn newest<D: Db>(
+    db: &mut D,
+    no: i64,
+    range: &std::ops::Range<u64>,
+) -> Result<Vec<EventRow>, StoreError> {
+    let all = query(concat!(
+        "SELECT ",
+        event_columns!(),
+        " FROM events e WHERE session_no = $1 AND seq >= $2 AND seq < $3 \
+         ORDER BY seq DESC LIMIT $4"
+    ))
+    .bind(no)
+    .bind(range.start)
+    .bind(range.end)
+    .bind(super::PAGE)
+    .all(db)
+    .await?;
+    all.iter().map(event_row).collect()
+}
+
+/// The answer of an earlier append with this key, and what that one was.
+pub(super) async fn answer<D: Db>(
+    db: &mut D,
+    no: i64,
+    key: &str,
+) -> Result<Option<(Hash, Appended)>, StoreError> {
+    let found = query(
+        "SELECT fingerprint, first, count FROM append_keys \
+         WHERE session_no = $1 AND key = $2",
+    )
+    .bind(no)
+    .bind(key)
+    .maybe(db)
+    .await?;
+    let Some(row) = found else { return Ok(None) };
+    let (first, count) = (number_of(&row, 1)?, number_of(&row, 2)?);
+    Ok(Some((hash_of(&row, 0)?, Appended { first, count, repeated: true })))
+}
+
+/// Takes a key for an append. False when it is taken.
+pub(super) async fn take_key<D: Db>(
+    db: &mut D,
+    no: i64,
+    key: &str,
+    fingerprint: Hash,
+    answer: Appended,
+) -> Result<bool, StoreError> {
+    let done = query(
+        "INSERT INTO append_keys (session_no, key, fingerprint, first, count) \
+         VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING",
+    )
+    .bind(no)
+    .bind(key)
+    .bind(&fingerprint)
+    .bind(answer.first)
+    .bind(answer.count)
+    .run(db)
+    .await?;
+    Ok(done == 1)
+}
+
+pub(super) async fn head<D: Db>(db: &mut D, no: i64) -> Result<u64, StoreError> {
+    let row = query("SELECT max(seq) FROM events WHERE session_no = $1").bind(no);
+    let row = row.one(db).await?;
+    let last = row.integer(0)?;
+    Ok(last.map_or(0, |last| unsigned(last) + 1))
+}
+
+/// An append that is more than one insert. `None` on a conflict; nothing is changed then.
+pub(super) async fn append_all<D: Db>(
+    db: &mut D,
+    no: i64,
+    append: &Append,
+) -> Result<Option<Appended>, StoreError> {
+    let mut tx = db.begin_with(D::BEGIN).await.map_err(failed)?;
+    let count = append.events.len() as u64;
+    let fresh = Appended { first: append.expected, count, repeated: false };
+    if let Some(key) = &append.key {
+        let fingerprint = crate::check::fingerprint(&append.events);
+        if !take_key(&mut *tx, no, key, fingerprint, fresh).await? {
+            return match answer(&mut *tx, no, key).await? {
+                Some((before, answer)) if before == fingerprint => Ok(Some(answer)),
+                Some(_) => Err(StoreError::KeyReused(key.clone())),
+                None => Err(StoreError::Damaged(format!("the key `{key}` is gone"))),
+            };
+        }
+    }
+    let done = match append.events.is_empty() {
+        true => head(&mut *tx, no).await? == append.expected,
+        false => tx.insert_events(no, append.expected, &append.events).await?,
+    };
+    if !done {
+        tx.rollback().await.map_err(failed)?;
+        return Ok(None);
+    }
+    if let Some(job) = &append.job {
+        enqueue(&mut *tx, no, job).await?;
+    }
+    tx.commit().await.map_err(failed)?;
+    Ok(Some(fresh))
+}

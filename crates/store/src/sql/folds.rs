@@ -1,0 +1,116 @@
+//! Folds.
+
+use midfold_core::Hash;
+
+use super::db::{Cells, Db, query};
+use super::rows::{fold_columns, fold_from, fold_row, hash_or_none, runs_text, session_row};
+use crate::error::StoreError;
+use crate::types::{FoldRow, NewFold, Put, SessionRow};
+
+/// A session and its active fold.
+pub(super) async fn session_and_fold<D: Db>(
+    db: &mut D,
+    no: i64,
+) -> Result<(SessionRow, Option<FoldRow>), StoreError> {
+    let found = query(
+        "SELECT s.id, s.dialect, s.profile, s.counter, s.policy, s.meta, s.created, \
+         s.active, s.state, s.state_version, e.seq, e.hash, e.turn, f.number, f.id, \
+         f.span_start, f.span_end, f.hash_before, f.hash_end, f.policy, f.recap, f.kept, \
+         f.made, f.body FROM sessions s \
+         LEFT JOIN events e ON e.session_no = s.no AND e.seq = \
+         (SELECT max(seq) FROM events WHERE session_no = s.no) \
+         LEFT JOIN folds f ON f.session_no = s.no AND f.id = s.active WHERE s.no = $1",
+    )
+    .bind(no)
+    .one(db)
+    .await?;
+    let there = found.integer(13)?;
+    let fold = there.map(|_| fold_from(&found, 13)).transpose()?;
+    Ok((session_row(&found)?, fold))
+}
+
+pub(super) async fn folds<D: Db>(db: &mut D, no: i64) -> Result<Vec<FoldRow>, StoreError> {
+    let all = query(concat!(
+        "SELECT ",
+        fold_columns!(),
+        " FROM folds WHERE session_no = $1 ORDER BY number"
+    ))
+    .bind(no)
+    .all(db)
+    .await?;
+    all.iter().map(fold_row).collect()
+}
+
+pub(super) async fn fold<D: Db>(
+    db: &mut D,
+    no: i64,
+    id: Hash,
+) -> Result<Option<FoldRow>, StoreError> {
+    let found =
+        query(concat!("SELECT ", fold_columns!(), " FROM folds WHERE session_no = $1 AND id = $2"))
+            .bind(no)
+            .bind(&id)
+            .maybe(db)
+            .await?;
+    found.as_ref().map(fold_row).transpose()
+}
+
+pub(super) async fn put_fold<D: Db>(db: &mut D, no: i64, new: &NewFold) -> Result<Put, StoreError> {
+    // A turn is lost only to another fold that took the number: so somebody moves on.
+    loop {
+        let done = query(concat!(
+            "INSERT INTO folds (session_no, ",
+            fold_columns!(),
+            ") SELECT $1, coalesce(max(number), 0) + 1, \
+             $2, $3, $4, $5, $6, $7, $8, $9, $10, $11 FROM folds WHERE session_no = $1 \
+             ON CONFLICT DO NOTHING"
+        ))
+        .bind(no)
+        .bind(&new.id)
+        .bind(new.start)
+        .bind(new.end)
+        .bind(&new.before)
+        .bind(&new.through)
+        .bind(&new.policy)
+        .bind(&new.recap)
+        .bind(runs_text(&new.kept))
+        .bind(new.now)
+        .bind(&new.body)
+        .run(db)
+        .await?;
+        if done == 1 {
+            return Ok(Put::New);
+        }
+        if fold(db, no, new.id).await?.is_some() {
+            return Ok(Put::Same);
+        }
+    }
+}
+
+pub(super) async fn activate<D: Db>(
+    db: &mut D,
+    no: i64,
+    expected: Option<Hash>,
+    wanted: Option<Hash>,
+) -> Result<(), StoreError> {
+    if let Some(id) = wanted
+        && fold(db, no, id).await?.is_none()
+    {
+        return Err(StoreError::NoFold(id));
+    }
+    let done = query(
+        "UPDATE sessions SET active = $2 \
+         WHERE no = $1 AND active IS NOT DISTINCT FROM $3",
+    )
+    .bind(no)
+    .bind(wanted.as_ref())
+    .bind(expected.as_ref())
+    .run(db)
+    .await?;
+    if done == 1 {
+        return Ok(());
+    }
+    let row = query("SELECT active FROM sessions WHERE no = $1").bind(no);
+    let row = row.one(db).await?;
+    Err(StoreError::StaleFold { actual: hash_or_none(&row, 0)? })
+}

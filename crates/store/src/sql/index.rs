@@ -1,0 +1,39 @@
+//! The index of words, filled when somebody searches.
+
+use super::db::{Db, query};
+use super::events::head;
+use super::failed;
+use super::rows::number_of;
+use crate::error::StoreError;
+
+/// Where the index of a session ends, and where its log does.
+pub(super) async fn indexed<D: Db>(db: &mut D, no: i64) -> Result<(u64, u64), StoreError> {
+    let row = query("SELECT indexed FROM sessions WHERE no = $1").bind(no);
+    let row = row.one(db).await?;
+    Ok((number_of(&row, 0)?, head(db, no).await?))
+}
+
+/// Adds the words of events to the index, if it still ends where it did.
+pub(super) async fn index<D: Db>(
+    db: &mut D,
+    no: i64,
+    from: u64,
+    texts: &[(u64, Vec<String>)],
+) -> Result<(), StoreError> {
+    let Some((last, _)) = texts.last() else { return Ok(()) };
+    let mut tx = db.begin_with(D::BEGIN).await.map_err(failed)?;
+    let moved = query("UPDATE sessions SET indexed = $3 WHERE no = $1 AND indexed = $2")
+        .bind(no)
+        .bind(from)
+        .bind(last + 1)
+        .run(&mut *tx)
+        .await?;
+    if moved == 0 {
+        // Another search was faster.
+        return tx.rollback().await.map_err(failed);
+    }
+    for (seq, words) in texts {
+        tx.insert_words(no, *seq, words).await?;
+    }
+    tx.commit().await.map_err(failed)
+}

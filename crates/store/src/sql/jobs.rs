@@ -1,0 +1,156 @@
+//! Jobs.
+
+use sqlx::AssertSqlSafe;
+
+use super::db::{Db, query};
+use super::folds::put_fold;
+use super::rows::{integer_of, job_columns, job_row};
+use super::{failed, state_name};
+use crate::error::StoreError;
+use crate::types::{Claim, Done, Job, JobState, Lease, Millis, NewJob};
+
+pub(super) async fn enqueue<D: Db>(db: &mut D, no: i64, job: &NewJob) -> Result<bool, StoreError> {
+    let done = query(
+        "INSERT INTO jobs (session_no, key, span_start, span_end, hash_end, body, run_at) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING",
+    )
+    .bind(no)
+    .bind(&job.key)
+    .bind(job.start)
+    .bind(job.end)
+    .bind(&job.through)
+    .bind(&job.body)
+    .bind(job.run_at)
+    .run(db)
+    .await?;
+    Ok(done == 1)
+}
+
+pub(super) async fn claim<D: Db>(db: &mut D, claim: &Claim) -> Result<Vec<Job>, StoreError> {
+    let sql = format!(
+        "WITH due AS MATERIALIZED (SELECT id AS due_id FROM jobs \
+         WHERE state IN ('ready', 'leased') \
+         AND ((state = 'ready' AND run_at <= $1) OR (state = 'leased' AND lease_until <= $1)) \
+         ORDER BY id LIMIT $2{}) UPDATE jobs SET state = 'leased', attempt = attempt + 1, \
+         worker = $3, lease_until = $4 FROM due WHERE jobs.id = due_id RETURNING {}",
+        D::SKIP_LOCKED,
+        job_columns!()
+    );
+    let rows = query(AssertSqlSafe(sql))
+        .bind(claim.now)
+        .bind(claim.limit)
+        .bind(&claim.worker)
+        .bind(claim.until)
+        .all(db)
+        .await?;
+    let mut jobs: Vec<Job> = rows.iter().map(job_row).collect::<Result<_, _>>()?;
+    jobs.sort_unstable_by_key(|job| job.id);
+    Ok(jobs)
+}
+
+pub(super) async fn heartbeat<D: Db>(
+    db: &mut D,
+    lease: &Lease,
+    until: Millis,
+) -> Result<bool, StoreError> {
+    let done = query(
+        "UPDATE jobs SET lease_until = $3 \
+         WHERE id = $1 AND attempt = $2 AND state = 'leased'",
+    )
+    .bind(lease.job)
+    .bind(lease.attempt)
+    .bind(until)
+    .run(db)
+    .await?;
+    Ok(done == 1)
+}
+
+pub(super) async fn finish<D: Db>(
+    db: &mut D,
+    lease: &Lease,
+    done: &Done,
+) -> Result<bool, StoreError> {
+    let mut tx = db.begin_with(D::BEGIN).await.map_err(failed)?;
+    // First the fence: a lease that was lost stores nothing.
+    let ended = query(
+        "UPDATE jobs SET state = 'done', outcome = $3, lease_until = NULL \
+         WHERE id = $1 AND attempt = $2 AND state = 'leased' RETURNING session_no",
+    )
+    .bind(lease.job)
+    .bind(lease.attempt)
+    .bind(&done.verdict)
+    .maybe(&mut *tx)
+    .await?;
+    let Some(row) = ended else {
+        tx.rollback().await.map_err(failed)?;
+        return Ok(false);
+    };
+    if let Some(fold) = &done.fold {
+        let no = integer_of(&row, 0)?;
+        put_fold(&mut *tx, no, fold).await?;
+        query("UPDATE jobs SET fold = $2 WHERE id = $1")
+            .bind(lease.job)
+            .bind(&fold.id)
+            .run(&mut *tx)
+            .await?;
+    }
+    tx.commit().await.map_err(failed)?;
+    Ok(true)
+}
+
+pub(super) async fn fail<D: Db>(
+    db: &mut D,
+    lease: &Lease,
+    reason: &str,
+    retry_at: Option<Millis>,
+) -> Result<bool, StoreError> {
+    let state = if retry_at.is_some() { JobState::Ready } else { JobState::Dead };
+    let done = query(
+        "UPDATE jobs SET state = $3, outcome = $4, lease_until = NULL, failures = failures + 1, \
+         run_at = coalesce($5, run_at) \
+         WHERE id = $1 AND attempt = $2 AND state = 'leased'",
+    )
+    .bind(lease.job)
+    .bind(lease.attempt)
+    .bind(state_name(state))
+    .bind(crate::check::plain(reason).into_owned())
+    .bind(retry_at)
+    .run(db)
+    .await?;
+    Ok(done == 1)
+}
+
+pub(super) async fn jobs<D: Db>(
+    db: &mut D,
+    no: Option<i64>,
+    limit: u32,
+) -> Result<Vec<Job>, StoreError> {
+    let query = match no {
+        Some(no) => query(concat!(
+            "SELECT ",
+            job_columns!(),
+            " FROM jobs WHERE session_no = $2 ORDER BY jobs.id LIMIT $1"
+        ))
+        .bind(limit)
+        .bind(no),
+        None => query(concat!("SELECT ", job_columns!(), " FROM jobs ORDER BY jobs.id LIMIT $1"))
+            .bind(limit),
+    };
+    query.all(db).await?.iter().map(job_row).collect()
+}
+
+pub(super) async fn job<D: Db>(db: &mut D, no: i64, key: &str) -> Result<Option<Job>, StoreError> {
+    let sql = concat!("SELECT ", job_columns!(), " FROM jobs WHERE session_no = $1 AND key = $2");
+    let row = query(sql).bind(no).bind(key).maybe(db).await;
+    row?.as_ref().map(job_row).transpose()
+}
+
+pub(super) async fn newest_job<D: Db>(db: &mut D, no: i64) -> Result<Option<Job>, StoreError> {
+    let sql = concat!(
+        "SELECT ",
+        job_columns!(),
+        " FROM jobs WHERE session_no = $1 ORDER BY jobs.id DESC LIMIT 1"
+    );
+    let row = query(sql).bind(no).maybe(db).await;
+    row?.as_ref().map(job_row).transpose()
+}

@@ -1,0 +1,69 @@
+//! Sessions.
+
+use super::db::{Db, query};
+use super::rows::{integer_of, select_session, session_row};
+use crate::error::StoreError;
+use crate::types::{NewSession, SessionRow};
+
+pub(super) async fn create<D: Db>(db: &mut D, new: &NewSession) -> Result<bool, StoreError> {
+    let done = query(
+        "INSERT INTO sessions (id, dialect, profile, counter, policy, meta, created) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING",
+    )
+    .bind(&new.id)
+    .bind(&new.dialect)
+    .bind(&new.profile)
+    .bind(&new.counter)
+    .bind(&new.policy)
+    .bind(&new.meta)
+    .bind(new.created)
+    .run(db)
+    .await?;
+    Ok(done == 1)
+}
+
+pub(super) async fn find_number<D: Db>(db: &mut D, id: &str) -> Result<i64, StoreError> {
+    // PostgreSQL cannot even be asked about such an id.
+    let found = match id.contains('\0') {
+        true => None,
+        false => query("SELECT no FROM sessions WHERE id = $1").bind(id).maybe(db).await?,
+    };
+    let row = found.ok_or_else(|| StoreError::NoSession(id.to_owned()))?;
+    integer_of(&row, 0)
+}
+
+pub(super) async fn session<D: Db>(db: &mut D, no: i64) -> Result<SessionRow, StoreError> {
+    let row = query(select_session!("WHERE s.no = $1")).bind(no);
+    session_row(&row.one(db).await?)
+}
+
+pub(super) async fn sessions<D: Db>(
+    db: &mut D,
+    after: &str,
+    limit: u32,
+) -> Result<Vec<SessionRow>, StoreError> {
+    let all = query(select_session!("WHERE s.id > $1 ORDER BY s.id LIMIT $2"))
+        .bind(after)
+        .bind(limit)
+        .all(db)
+        .await?;
+    all.iter().map(session_row).collect()
+}
+
+pub(super) async fn save_state<D: Db>(
+    db: &mut D,
+    no: i64,
+    expected: u64,
+    state: &str,
+) -> Result<bool, StoreError> {
+    let done = query(
+        "UPDATE sessions SET state = $3, state_version = state_version + 1 \
+         WHERE no = $1 AND state_version = $2",
+    )
+    .bind(no)
+    .bind(expected)
+    .bind(state)
+    .run(db)
+    .await?;
+    Ok(done == 1)
+}

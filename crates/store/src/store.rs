@@ -1,0 +1,114 @@
+//! The one trait that every store implements.
+
+use std::ops::Range;
+
+use async_trait::async_trait;
+use midfold_core::Hash;
+
+use crate::error::StoreError;
+use crate::types::{
+    Append, Appended, CallRow, Claim, Done, EventRow, FoldRow, Hit, Job, Lease, Loaded, Millis,
+    NewCall, NewFold, NewJob, NewSession, Parts, Put, Reads, Search, SessionRow,
+};
+
+/// Where sessions live. Every method is one transaction; what returned `Ok` is durable.
+///
+/// Time comes in as milliseconds since 1970, ids and keys as values: a store has no clock.
+#[async_trait]
+pub trait Store: Send + Sync {
+    /// Where this store is, for messages: never with a password.
+    fn place(&self) -> String;
+
+    // Sessions.
+
+    /// Creates a session. [`StoreError::Exists`] when the id is taken.
+    async fn create(&self, new: NewSession) -> Result<SessionRow, StoreError>;
+    /// A session. [`StoreError::NoSession`] when there is none.
+    async fn session(&self, id: &str) -> Result<SessionRow, StoreError>;
+    /// Sessions in the order of their ids, after this one.
+    async fn sessions(
+        &self,
+        after: Option<&str>,
+        limit: u32,
+    ) -> Result<Vec<SessionRow>, StoreError>;
+    /// Replaces the session's state where its version is still `expected`; returns the new one.
+    async fn save_state(&self, id: &str, expected: u64, state: &str) -> Result<u64, StoreError>;
+
+    // Events.
+
+    /// Appends events, and queues a job in the same transaction. A retry with the same key
+    /// returns the first answer. [`StoreError::Conflict`] when `expected` is not the head.
+    async fn append(&self, id: &str, append: Append) -> Result<Appended, StoreError>;
+    /// Events of a range of seqs, in order.
+    async fn events(&self, id: &str, range: Range<u64>) -> Result<Vec<EventRow>, StoreError>;
+    /// All that rendering needs: the session, its active fold, the events before its span, those
+    /// of the span that it keeps, and those after. O(head + tail) rows and bytes.
+    async fn load(&self, id: &str) -> Result<Loaded, StoreError>;
+
+    // Folds.
+
+    /// Adds a fold. A fold is its id: one of the same id is there at most once, and the first stands.
+    async fn put_fold(&self, id: &str, fold: &NewFold) -> Result<Put, StoreError>;
+    /// Makes a fold (or none) the active one, where `expected` still is.
+    /// [`StoreError::StaleFold`] when it is not.
+    async fn activate(
+        &self,
+        id: &str,
+        expected: Option<Hash>,
+        fold: Option<Hash>,
+    ) -> Result<(), StoreError>;
+    /// All folds of a session in the order they came in.
+    async fn folds(&self, id: &str) -> Result<Vec<FoldRow>, StoreError>;
+
+    // Jobs.
+
+    /// Queues a job. False when a job of this key exists, or another job of the session is live.
+    async fn enqueue(&self, job: NewJob) -> Result<bool, StoreError>;
+    /// Leases up to `limit` jobs that are due, oldest first; expired leases are due again.
+    async fn claim(&self, claim: &Claim) -> Result<Vec<Job>, StoreError>;
+    /// Extends a lease. False when it was lost.
+    async fn heartbeat(&self, lease: &Lease, until: Millis) -> Result<bool, StoreError>;
+    /// Ends a job and stores its fold, in one transaction. False when the lease was lost: then
+    /// nothing is stored.
+    async fn finish(&self, lease: &Lease, done: &Done) -> Result<bool, StoreError>;
+    /// Gives a job back. Tried again at `retry_at`; without one it is dead, with the reason.
+    async fn fail(
+        &self,
+        lease: &Lease,
+        reason: &str,
+        retry_at: Option<Millis>,
+    ) -> Result<bool, StoreError>;
+    /// The job of a session with this key.
+    async fn job(&self, id: &str, key: &str) -> Result<Option<Job>, StoreError>;
+    /// The job of a session that was queued last.
+    async fn newest_job(&self, id: &str) -> Result<Option<Job>, StoreError>;
+    /// Jobs of a session, oldest first; of all sessions without one.
+    async fn jobs(&self, id: Option<&str>, limit: u32) -> Result<Vec<Job>, StoreError>;
+
+    // Ledger.
+
+    /// Records a model call; returns its number in the session, from 1. `prev` of the body's chain
+    /// is checked: [`StoreError::StaleCall`] when another call came between.
+    async fn record_call(&self, id: &str, call: &NewCall) -> Result<u64, StoreError>;
+    /// Writes down what the provider reported for a call. Once.
+    async fn settle_call(&self, id: &str, call: u64, usage: &str) -> Result<(), StoreError>;
+    /// The newest call of a session.
+    async fn last_call(&self, id: &str) -> Result<Option<CallRow>, StoreError>;
+    /// Calls of a session, in order.
+    async fn calls(&self, id: &str) -> Result<Vec<CallRow>, StoreError>;
+
+    // Transfer.
+
+    /// Brings in sessions of another store: all of it in one transaction, or nothing, where a
+    /// session is there already or a part is an error. Nothing is checked beside what the tables
+    /// refuse: [`import`](crate::transfer::import) does that before.
+    async fn restore(&self, parts: Parts<'_>) -> Result<(), StoreError>;
+
+    // Recall.
+
+    /// Events whose text matches, best (full text) or newest (literal, regex) first.
+    async fn search(&self, id: &str, query: &Search) -> Result<Vec<Hit>, StoreError>;
+
+    /// Rows and bytes that this store has read so far: what the flatness test counts.
+    fn reads(&self) -> Reads;
+}

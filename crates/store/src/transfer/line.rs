@@ -1,0 +1,136 @@
+//! One line of an export, and what can be wrong with it.
+
+use bytes::Bytes;
+use midfold_core::Hash;
+use serde::{Deserialize, Serialize};
+
+use crate::error::StoreError;
+use crate::types::{NewFold, NewSession};
+
+/// Why an export or an import stopped.
+#[derive(Debug, thiserror::Error)]
+pub enum TransferError {
+    /// The store refused.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The file cannot be read or written.
+    #[error("{0}")]
+    Io(#[from] std::io::Error),
+    /// A line is not what it should be.
+    #[error("line {line}: {problem}")]
+    Line {
+        /// Its number, from 1.
+        line: u64,
+        /// What is wrong with it.
+        problem: String,
+    },
+}
+
+/// What was written or read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Moved {
+    /// Sessions.
+    pub sessions: u64,
+    /// Events.
+    pub events: u64,
+    /// Folds.
+    pub folds: u64,
+    /// Model calls.
+    pub calls: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(tag = "record", rename_all = "kebab-case", deny_unknown_fields)]
+pub(super) enum Line {
+    Midfold {
+        version: u32,
+    },
+    Session {
+        new: NewSession,
+        head: u64,
+        active: Option<Hash>,
+        state: String,
+    },
+    Event {
+        bytes: Content,
+        hash: Hash,
+        turn: u32,
+        tokens: u32,
+        usage: Option<String>,
+    },
+    Fold(Box<FoldLine>),
+    Call {
+        number: u64,
+        head: u64,
+        fold: Option<Hash>,
+        hash: Hash,
+        body: String,
+        now: u64,
+        usage: Option<String>,
+    },
+    End(Moved),
+}
+
+impl From<FoldLine> for NewFold {
+    fn from(line: FoldLine) -> Self {
+        let FoldLine { id, start, end, before, through, policy, recap, kept, now, body } = line;
+        let kept = kept.into_iter().map(|(from, to)| from..to).collect();
+        Self { id, start, end, before, through, policy, recap, kept, body, now }
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct FoldLine {
+    pub(super) id: Hash,
+    pub(super) start: u64,
+    pub(super) end: u64,
+    pub(super) before: Hash,
+    pub(super) through: Hash,
+    pub(super) policy: Hash,
+    pub(super) recap: Hash,
+    pub(super) kept: Vec<(u64, u64)>,
+    pub(super) now: u64,
+    pub(super) body: String,
+}
+
+/// An event's bytes: text where they are text.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Content {
+    Text(String),
+    Hex(String),
+}
+
+impl Content {
+    pub(super) fn of(bytes: &[u8]) -> Self {
+        match std::str::from_utf8(bytes) {
+            Ok(text) => Self::Text(text.to_owned()),
+            Err(_) => {
+                let digit = |half: u8| char::from_digit(u32::from(half), 16).unwrap_or('0');
+                Self::Hex(bytes.iter().flat_map(|b| [digit(b >> 4), digit(b & 15)]).collect())
+            }
+        }
+    }
+
+    pub(super) fn bytes(self) -> Result<Bytes, String> {
+        match self {
+            Self::Text(text) => Ok(text.into_bytes().into()),
+            Self::Hex(digits) => {
+                let value = |c: u8| char::from(c).to_digit(16).and_then(|d| u8::try_from(d).ok());
+                let pair = |pair: &[u8]| match pair {
+                    [high, low] => Some(value(*high)? << 4 | value(*low)?),
+                    _ => None,
+                };
+                let all: Option<Vec<u8>> = digits.as_bytes().chunks(2).map(pair).collect();
+                all.map(Bytes::from)
+                    .ok_or_else(|| "the bytes are no pairs of hex digits".to_owned())
+            }
+        }
+    }
+}
+
+/// Version of the format.
+pub const VERSION: u32 = 1;
+
+/// Events that are read or appended at once.
+pub(super) const PAGE: usize = 64;

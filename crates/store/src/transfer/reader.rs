@@ -1,0 +1,241 @@
+//! An export as parts, each of them checked: its place, and all hashes that lead to it.
+
+use std::collections::{HashSet, VecDeque};
+use std::io::{BufRead, Lines};
+
+use midfold_core::Hash;
+use midfold_core::fold::Fold;
+
+use super::line::{FoldLine, Line, Moved, PAGE, TransferError, VERSION};
+use crate::error::StoreError;
+use crate::fsck::{is_call_sound, of_fold};
+use crate::types::{NewCall, NewEvent, NewFold, Part};
+
+/// Reads parts out of lines. After an error there is nothing more; [`Reader::why`] says which.
+pub(super) struct Reader<R> {
+    lines: Lines<R>,
+    line: u64,
+    moved: Moved,
+    open: Option<Open>,
+    ready: VecDeque<Part>,
+    ended: bool,
+    failed: Option<TransferError>,
+}
+
+/// The session that is being read.
+struct Open {
+    promised: u64,
+    active: Option<Hash>,
+    state: String,
+    /// The chain hash before each event, and after the last.
+    hashes: Vec<Hash>,
+    waiting: Vec<NewEvent>,
+    folds: HashSet<Hash>,
+    calls: u64,
+    last_call: Hash,
+}
+
+impl Open {
+    fn head(&self) -> u64 {
+        self.hashes.len() as u64 - 1
+    }
+}
+
+impl<R: BufRead> Reader<R> {
+    pub fn new(file: R) -> Self {
+        Self {
+            lines: file.lines(),
+            line: 0,
+            moved: Moved::default(),
+            open: None,
+            ready: VecDeque::new(),
+            ended: false,
+            failed: None,
+        }
+    }
+
+    /// What was read so far.
+    pub fn moved(&self) -> Moved {
+        self.moved
+    }
+
+    /// Why it ended, where that is the file's fault; else why the store said no.
+    pub fn why<T>(&mut self, error: StoreError) -> Result<T, TransferError> {
+        Err(self.failed.take().unwrap_or(TransferError::Store(error)))
+    }
+
+    /// Reads one line. False at the end of the file.
+    fn advance(&mut self) -> Result<bool, TransferError> {
+        self.line += 1;
+        let Some(text) = self.lines.next() else {
+            self.line -= 1;
+            return if self.ended {
+                Ok(false)
+            } else {
+                Err(self.bad("the file ends too early: it was cut off"))
+            };
+        };
+        if self.ended {
+            return Err(self.bad("the file goes on after its end"));
+        }
+        let record = serde_json::from_str(&text?).map_err(|error| self.bad(&error.to_string()))?;
+        self.take(record)?;
+        Ok(true)
+    }
+
+    fn bad(&self, problem: &str) -> TransferError {
+        TransferError::Line { line: self.line, problem: problem.to_owned() }
+    }
+
+    fn session(&mut self) -> Result<&mut Open, TransferError> {
+        let line = self.line;
+        let problem = "a record before the first session".to_owned();
+        self.open.as_mut().ok_or(TransferError::Line { line, problem })
+    }
+
+    fn take(&mut self, record: Line) -> Result<(), TransferError> {
+        match record {
+            Line::Midfold { version } if self.line == 1 && version == VERSION => Ok(()),
+            Line::Midfold { version } if self.line == 1 => {
+                Err(self.bad(&format!("version {version}; this midfold reads {VERSION}")))
+            }
+            _ if self.line == 1 => Err(self.bad("not an export of midfold")),
+            Line::Midfold { .. } => Err(self.bad("a second beginning")),
+            Line::Session { new, head, active, state } => {
+                self.close()?;
+                self.ready.push_back(Part::Session(new));
+                self.moved.sessions += 1;
+                self.open = Some(Open {
+                    promised: head,
+                    active,
+                    state,
+                    hashes: vec![Hash::ROOT],
+                    waiting: Vec::new(),
+                    folds: HashSet::new(),
+                    calls: 0,
+                    last_call: Hash::ROOT,
+                });
+                Ok(())
+            }
+            Line::Event { bytes, hash, turn, tokens, usage } => {
+                let bytes = bytes.bytes().map_err(|problem| self.bad(&problem))?;
+                self.event(NewEvent { bytes, hash, turn, tokens, usage })
+            }
+            Line::Fold(fold) => self.fold(*fold),
+            Line::Call { number, head, fold, hash, body, now, usage } => {
+                self.call(NewCall { number, head, fold, hash, body, now }, usage)
+            }
+            Line::End(promised) => {
+                self.close()?;
+                self.ended = true;
+                if promised == self.moved { Ok(()) } else { Err(self.bad("records are missing")) }
+            }
+        }
+    }
+
+    fn event(&mut self, event: NewEvent) -> Result<(), TransferError> {
+        let open = self.session()?;
+        let before = open.hashes.last().copied().unwrap_or(Hash::ROOT);
+        let seq = open.head();
+        if before.chain(&event.bytes) != event.hash {
+            let problem = "is not what its hash says: it was changed, or stands in another place";
+            return Err(self.bad(&format!("event {seq} {problem}")));
+        }
+        open.hashes.push(event.hash);
+        open.waiting.push(event);
+        let full = open.waiting.len() >= PAGE;
+        self.moved.events += 1;
+        if full {
+            self.flush();
+        }
+        Ok(())
+    }
+
+    fn fold(&mut self, line: FoldLine) -> Result<(), TransferError> {
+        self.flush();
+        let new = NewFold::from(line);
+        let open = self.session()?;
+        let record: Result<Fold, _> = serde_json::from_str(&new.body);
+        let problem = match &record {
+            Err(error) => Some(format!("has no record: {error}")),
+            Ok(fold) => {
+                let at = |seq: u64| {
+                    let at = usize::try_from(seq).ok();
+                    at.and_then(|at| open.hashes.get(at)).copied().unwrap_or_default()
+                };
+                let wrong = of_fold(&new, fold, open.head(), at).next();
+                let known = fold.prev.is_none_or(|prev| open.folds.contains(&prev));
+                let lost = (!known).then_some("the fold before it is not there");
+                wrong.or(lost).map(|problem| format!("cannot be trusted: {problem}"))
+            }
+        };
+        if let Some(problem) = problem {
+            return Err(self.bad(&format!("fold {:?} {problem}", new.id)));
+        }
+        open.folds.insert(new.id);
+        self.ready.push_back(Part::Fold(Box::new(new)));
+        self.moved.folds += 1;
+        Ok(())
+    }
+
+    fn call(&mut self, call: NewCall, usage: Option<String>) -> Result<(), TransferError> {
+        self.flush();
+        let open = self.session()?;
+        let in_order = call.number == open.calls + 1 && call.head <= open.head();
+        if !in_order || !is_call_sound(&call, open.last_call) {
+            let problem = "is not what its hash says, or stands in another place";
+            return Err(self.bad(&format!("call {} {problem}", call.number)));
+        }
+        open.calls += 1;
+        open.last_call = call.hash;
+        self.ready.push_back(Part::Call(Box::new(call), usage));
+        self.moved.calls += 1;
+        Ok(())
+    }
+
+    /// Hands out the events that wait.
+    fn flush(&mut self) {
+        let waiting = self.open.as_mut().map(|open| std::mem::take(&mut open.waiting));
+        if let Some(events) = waiting.filter(|events| !events.is_empty()) {
+            self.ready.push_back(Part::Events(events));
+        }
+    }
+
+    fn close(&mut self) -> Result<(), TransferError> {
+        self.flush();
+        let Some(open) = self.open.take() else { return Ok(()) };
+        if open.head() != open.promised {
+            let (is, promised) = (open.head(), open.promised);
+            return Err(self.bad(&format!("the session before has {is} events, not {promised}")));
+        }
+        if open.active.is_some_and(|active| !open.folds.contains(&active)) {
+            return Err(self.bad("the active fold of the session before is missing"));
+        }
+        self.ready.push_back(Part::Done(open.active, open.state));
+        Ok(())
+    }
+}
+
+impl<R: BufRead> Iterator for Reader<R> {
+    type Item = Result<Part, StoreError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            if let Some(part) = self.ready.pop_front() {
+                return Some(Ok(part));
+            }
+            if self.failed.is_some() {
+                return None;
+            }
+            match self.advance() {
+                Ok(true) => {}
+                Ok(false) => return None,
+                Err(error) => {
+                    let text = error.to_string();
+                    self.failed = Some(error);
+                    return Some(Err(StoreError::Damaged(text)));
+                }
+            }
+        }
+    }
+}

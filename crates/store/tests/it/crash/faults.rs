@@ -1,0 +1,125 @@
+//! The n-th write of a run fails, for every n: before it was done, or after it was and nobody
+//! hears of it. The error surfaces, the same handle goes on, and the run ends as if nothing had
+//! happened.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::script::{self, ID, Script};
+use midfold_store::faulty::{Failure, Faulty};
+use midfold_store::{MemoryStore, Store, StoreError, Stored, StoredError, fsck};
+
+const STEPS: usize = 16;
+
+/// What a run ends with.
+#[derive(Debug, PartialEq)]
+struct End {
+    contexts: Vec<Vec<u8>>,
+    events: u64,
+    folds: usize,
+    jobs: usize,
+}
+
+/// The error of a full disk; anything else was not asked for.
+fn is_full(error: &StoredError) {
+    let StoredError::Store(StoreError::Backend { text: why, .. }) = error else {
+        panic!("{error}")
+    };
+    assert!(why.contains("disk is full"), "{why}");
+}
+
+/// Runs the script over a store some of whose writes fail; returns what it came to, the writes,
+/// and how many errors surfaced.
+async fn run(failure: Failure, fails: Range<u64>) -> (End, u64, usize) {
+    let inner: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    inner.create(script::new_session()).await.unwrap();
+    let faulty = Arc::new(Faulty::new(inner.clone(), failure, fails));
+    let script = Script::new(77, 12);
+    let mut life = 0;
+    let mut worker = script::worker(faulty.clone(), life);
+    let mut stored = Stored::open(faulty.clone(), ID).await.unwrap();
+    let (mut contexts, mut errors) = (Vec::new(), 0);
+    for step in 0..STEPS {
+        while stored.row().head < script.end(step) {
+            let before = stored.row().head;
+            match script::append(&mut stored, &script, step).await {
+                Ok(()) => {}
+                Err(error) => {
+                    is_full(&error);
+                    println!("step {step}: {error}");
+                    errors += 1;
+                    // What the handle says is what the store has: all of the append or nothing.
+                    let head = inner.session(ID).await.unwrap().head;
+                    assert_eq!(stored.row().head, head, "step {step}");
+                    assert!([before, script.end(step)].contains(&head), "step {step}: {head}");
+                    if let Some(key) = script.key(step) {
+                        // A client that saw an error and retries by key changes nothing twice.
+                        let (events, now) = (script.step_events(step), script.now(step));
+                        match stored.append(events, Some(key), now).await {
+                            Ok(again) => assert_eq!(again.repeated, head != before),
+                            Err(error) => {
+                                is_full(&error);
+                                errors += 1;
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        loop {
+            match script::after_append(&mut stored, &worker, &script, step, drop).await {
+                Ok(sent) => break contexts.push(sent.context.bytes()),
+                Err(error) => {
+                    is_full(&error);
+                    println!("step {step}: {error}");
+                    errors += 1;
+                    // The lease of a worker that failed runs out.
+                    life += 1;
+                    worker = script::worker(faulty.clone(), life);
+                }
+            }
+        }
+    }
+    let report = fsck(&*inner).await.unwrap();
+    assert!(report.is_clean(), "{:?}", report.findings);
+    let rows = inner.events(ID, 0..u64::MAX).await.unwrap();
+    for (row, at) in rows.iter().zip(0..) {
+        assert_eq!(row.event.bytes, script.event(at).bytes, "event {at}");
+    }
+    let folds = inner.folds(ID).await.unwrap().len();
+    let jobs = inner.jobs(Some(ID), u32::MAX).await.unwrap().len();
+    (End { contexts, events: rows.len() as u64, folds, jobs }, faulty.writes(), errors)
+}
+
+async fn every_write_may_fail(failure: Failure, length: u64) {
+    let (calm, writes, errors) = run(failure, 0..0).await;
+    assert_eq!(errors, 0);
+    assert!(calm.folds > 1 && writes > 60, "{} folds, {writes} writes", calm.folds);
+    let mut silent = 0;
+    for first in 0..writes {
+        let (end, _, errors) = run(failure, first..first + length).await;
+        silent += usize::from(errors == 0);
+        for (step, (found, expected)) in end.contexts.iter().zip(&calm.contexts).enumerate() {
+            assert!(found == expected, "write {first} failed: step {step} has another context");
+        }
+        assert_eq!(end.events, calm.events, "write {first} failed");
+    }
+    // Every failure is heard of but one kind: an append that is durable is a success, also where
+    // the span that it queued could not be noted.
+    assert!(silent <= calm.jobs, "{silent} of {writes} failed writes were not heard of");
+}
+
+#[tokio::test]
+async fn a_write_that_was_not_done() {
+    every_write_may_fail(Failure::Before, 1).await;
+}
+
+#[tokio::test]
+async fn a_write_that_was_done_and_not_heard_of() {
+    every_write_may_fail(Failure::After, 1).await;
+}
+
+#[tokio::test]
+async fn a_disk_that_stays_full_for_a_while() {
+    every_write_may_fail(Failure::Before, 4).await;
+}

@@ -1,0 +1,264 @@
+//! Real folds in a real file: fsck finds what was changed behind its back, and an export goes
+//! through another store without losing a byte.
+#![cfg(feature = "sqlite")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use midfold_core::budget::Budget;
+use midfold_core::engine::Session;
+use midfold_core::fold::Joining;
+use midfold_core::ledger::{Call, Ledger};
+use midfold_core::meter::Meter;
+use midfold_core::plan::Outcome;
+use midfold_core::policy::Policy;
+use midfold_core::{Hash, RawEvent};
+use midfold_formats::{DialectKind, profile};
+use midfold_store::{
+    Append, Claim, Done, MemoryStore, NewCall, NewEvent, NewFold, NewJob, NewSession, Store, fsck,
+    transfer,
+};
+use sqlx::{AssertSqlSafe, Connection, SqliteConnection};
+
+/// Two sessions: one with two folds, a done job and two calls, one with odd bytes.
+async fn fill(store: &dyn Store) {
+    let counter = midfold_tokens::by_name("chars:4").unwrap();
+    let dialect = DialectKind::OpenAiChat.shared();
+    let policy = Policy::preset("default").unwrap();
+    let mut session =
+        Session::new("s", policy, dialect, profile::OPENAI, counter, Meter::chars_over_four());
+    let new = NewSession {
+        id: "s".to_owned(),
+        dialect: "openai-chat".to_owned(),
+        profile: profile::OPENAI.name.to_owned(),
+        counter: "chars:4".to_owned(),
+        ..NewSession::default()
+    };
+    store.create(new).await.unwrap();
+    let messages = midfold_testkit::coding_session(7, 6);
+    let (mut active, mut head) = (None, 0);
+    for (part, messages) in messages.chunks(messages.len() / 2 + 1).enumerate() {
+        for message in messages {
+            session.append(RawEvent::new(Bytes::from(message.clone())));
+        }
+        let event = |event: &midfold_core::log::Event| NewEvent {
+            bytes: event.bytes.clone(),
+            hash: event.hash,
+            turn: event.turn,
+            tokens: event.tokens.total,
+            usage: None,
+        };
+        let events = session.log().events()[head..].iter().map(event).collect();
+        let append = Append { expected: head as u64, events, ..Append::default() };
+        store.append("s", append).await.unwrap();
+        head = session.log().len();
+        let budget = Budget::new(session.log().tokens() / 2);
+        let Outcome::Folded(fold) = session.compact(&budget, None).unwrap() else {
+            panic!("part {part} folds nothing")
+        };
+        let row = NewFold::of(&fold, 1).unwrap();
+        if part == 0 {
+            let job = NewJob {
+                key: "k".to_owned(),
+                session: "s".to_owned(),
+                start: row.start,
+                end: row.end,
+                through: row.through,
+                body: "{}".to_owned(),
+                run_at: 0,
+            };
+            assert!(store.enqueue(job).await.unwrap());
+            let claim = Claim { worker: "w".to_owned(), now: 1, until: 2, limit: 1 };
+            let lease = store.claim(&claim).await.unwrap()[0].lease();
+            let done = Done { verdict: "accepted".to_owned(), fold: Some(row) };
+            assert!(store.finish(&lease, &done).await.unwrap());
+        } else {
+            store.put_fold("s", &row).await.unwrap();
+        }
+        store.activate("s", active, Some(fold.id)).await.unwrap();
+        active = Some(fold.id);
+    }
+    let mut ledger = Ledger::default();
+    let meter = Meter::exact();
+    for number in 1..3 {
+        let call = Call {
+            joining: &Joining::default(),
+            events: 5,
+            head_hash: Hash::ROOT,
+            fold: None,
+            pins: &[],
+            meter: &meter,
+        };
+        let record = ledger.record(&session.view(), &call);
+        let body = serde_json::to_string(&record).unwrap();
+        let call = NewCall { number, head: 5, fold: active, hash: record.hash, body, now: 3 };
+        store.record_call("s", &call).await.unwrap();
+    }
+    store.settle_call("s", 1, "{\"prompt\":1}").await.unwrap();
+    store.save_state("s", 0, "{\"meter\":1}").await.unwrap();
+
+    store.create(NewSession { id: "odd \"ä\"".to_owned(), ..NewSession::default() }).await.unwrap();
+    let bytes = Bytes::from_static(b"\xff\0\x80 not text");
+    let hash = Hash::ROOT.chain(&bytes);
+    let event = NewEvent { bytes, hash, turn: 0, tokens: 1, usage: Some("{}".to_owned()) };
+    let append = Append { events: vec![event], ..Append::default() };
+    store.append("odd \"ä\"", append).await.unwrap();
+}
+
+async fn export(store: &dyn Store) -> Vec<u8> {
+    let mut out = Vec::new();
+    transfer::export(store, None, &mut out).await.unwrap();
+    out
+}
+
+#[tokio::test]
+async fn fsck_finds_every_change_made_behind_the_stores_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let original = folder.path().join("original.db");
+    let url = |path: &std::path::Path| format!("sqlite:{}", path.display());
+    {
+        let store = midfold_store::open(&url(&original)).await.unwrap();
+        fill(&*store).await;
+        let report = fsck(&*store).await.unwrap();
+        assert!(report.is_clean(), "{:?}", report.findings);
+        assert_eq!((report.sessions, report.folds, report.projected), (2, 2, 2));
+        assert_eq!((report.jobs, report.calls), (1, 2));
+    }
+    // All of it out of the write-ahead log and into the file that is copied.
+    let mut db = SqliteConnection::connect(&url(&original)).await.unwrap();
+    sqlx::query("PRAGMA wal_checkpoint(TRUNCATE)").execute(&mut db).await.unwrap();
+    db.close().await.unwrap();
+    let changes = [
+        ("UPDATE events SET bytes = CAST(bytes || ' ' AS BLOB) WHERE seq = 3", "event 3", "bytes"),
+        ("UPDATE events SET hash = zeroblob(32) WHERE seq = 4", "event 4", "bytes"),
+        ("UPDATE events SET hash = x'00' WHERE seq = 4", "rows", "a hash of 1 bytes"),
+        ("DELETE FROM events WHERE seq = 5", "events 0", "are there"),
+        ("UPDATE folds SET body = '{}' WHERE number = 1", "fold", "no record"),
+        (
+            "UPDATE folds SET body = replace(body, '\"kind\":\"recap\",\"bytes\":\"{', \
+         '\"kind\":\"recap\",\"bytes\":\" {') WHERE number = 2",
+            "fold",
+            "hash",
+        ),
+        ("UPDATE folds SET body = json_set(body, '$.accounts.verbatim', 0)", "fold", "add up"),
+        ("UPDATE folds SET body = json_set(body, '$.messages_after', 1)", "fold", "messages after"),
+        ("UPDATE folds SET span_end = span_end - 1 WHERE number = 2", "fold", "span"),
+        ("UPDATE folds SET hash_end = zeroblob(32) WHERE number = 2", "fold", "on the chain"),
+        ("DELETE FROM folds WHERE number = 1", "fold", "before it is not there"),
+        ("DELETE FROM folds WHERE number = 2", "session", "active fold"),
+        ("UPDATE jobs SET fold = zeroblob(32)", "job 1", "led to is not there"),
+        ("UPDATE jobs SET state = 'leased', worker = NULL", "job 1", "leased to nobody"),
+        ("UPDATE calls SET body = '{\"call\":3}' WHERE number = 1", "call 1", "hash"),
+        ("DELETE FROM calls WHERE number = 1", "call 2", "stands where 1"),
+    ];
+    for (change, place, problem) in changes {
+        let path = folder.path().join("changed.db");
+        std::fs::copy(&original, &path).unwrap();
+        let mut db = SqliteConnection::connect(&url(&path)).await.unwrap();
+        let done = sqlx::query(AssertSqlSafe(change)).execute(&mut db).await.unwrap();
+        assert!(done.rows_affected() > 0, "{change} changes nothing");
+        db.close().await.unwrap();
+        let store = midfold_store::open(&url(&path)).await.unwrap();
+        let report = fsck(&*store).await.unwrap();
+        let says = |finding: &fsck::Finding| {
+            finding.place.starts_with(place) && finding.problem.contains(problem)
+        };
+        assert!(report.findings.iter().any(says), "{change}: {:#?}", report.findings);
+        drop(store);
+        for end in ["", "-wal", "-shm"] {
+            let _ = std::fs::remove_file(folder.path().join(format!("changed.db{end}")));
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_export_goes_through_another_store_unchanged_and_half_of_one_is_refused() {
+    let first: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    fill(&*first).await;
+    let text = export(&*first).await;
+    let folder = tempfile::tempdir().unwrap();
+    let url = format!("sqlite:{}", folder.path().join("a.db").display());
+    let second = midfold_store::open(&url).await.unwrap();
+    let moved = transfer::import(&*second, || Ok(text.as_slice())).await.unwrap();
+    assert_eq!((moved.sessions, moved.folds, moved.calls), (2, 2, 2));
+    assert!(export(&*second).await == text, "the second export differs from the first");
+    let report = fsck(&*second).await.unwrap();
+    assert!(report.is_clean(), "{:?}", report.findings);
+    // A cut at any line, and in the middle of one: refused, and nothing is there afterwards.
+    let lines: Vec<usize> =
+        text.iter().enumerate().filter(|(_, b)| **b == b'\n').map(|(at, _)| at + 1).collect();
+    for cut in lines[..lines.len() - 1].iter().copied().chain([0, 10, text.len() - 9]) {
+        let store = MemoryStore::new();
+        let outcome = transfer::import(&store, || Ok(&text[..cut])).await;
+        assert!(outcome.is_err(), "a cut at {cut} of {} was taken", text.len());
+        assert!(store.sessions(None, 9).await.unwrap().is_empty());
+    }
+    let again = transfer::import(&*second, || Ok(text.as_slice())).await;
+    assert!(again.unwrap_err().to_string().contains("exists already"));
+}
+
+/// An export with one thing wrong in it.
+fn damaged(text: &str) -> Vec<(&'static str, String, &'static str)> {
+    let lines: Vec<&str> = text.lines().collect();
+    let place = |kind: &str| {
+        let mark = format!("{{\"record\":\"{kind}\"");
+        lines.iter().position(|line| line.starts_with(&mark)).unwrap()
+    };
+    // The session with folds comes second.
+    let session =
+        lines.iter().rposition(|line| line.starts_with("{\"record\":\"session\"")).unwrap();
+    let swapped = |a: usize, b: usize| {
+        let mut lines = lines.clone();
+        lines.swap(a, b);
+        lines.join("\n") + "\n"
+    };
+    let changed = |at: usize, from: &str, to: &str| {
+        let mut lines: Vec<String> = lines.iter().map(|line| (*line).to_owned()).collect();
+        assert!(lines[at].contains(from), "{from} is not in line {at}");
+        lines[at] = lines[at].replacen(from, to, 1);
+        lines.join("\n") + "\n"
+    };
+    let (event, fold, call) = (session + 1, place("fold"), place("call"));
+    vec![
+        ("a letter of an event", changed(event + 1, "role", "rolE"), "event 1"),
+        ("two events swapped", swapped(event + 2, event + 5), "event 2"),
+        ("a promise of more events", changed(session, "\"head\":", "\"head\":9"), "events, not 9"),
+        (
+            "a letter of a recap",
+            changed(
+                fold,
+                "\\\"recap\\\",\\\"bytes\\\":\\\"{",
+                "\\\"recap\\\",\\\"bytes\\\":\\\" {",
+            ),
+            "fold",
+        ),
+        ("another end of a span", changed(fold, "\"end\":", "\"end\":9"), "fold"),
+        ("two folds swapped", swapped(fold, fold + 1), "fold before it"),
+        ("two calls swapped", swapped(call, call + 1), "call 2"),
+    ]
+}
+
+#[tokio::test]
+async fn an_export_that_was_changed_is_refused_whole() {
+    let first = MemoryStore::new();
+    fill(&first).await;
+    let text = String::from_utf8(export(&first).await).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let url = format!("sqlite:{}", folder.path().join("a.db").display());
+    let file = midfold_store::open(&url).await.unwrap();
+    let memory: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    for store in [file, memory] {
+        for (what, text, says) in damaged(&text) {
+            let error = transfer::import(&*store, || Ok(text.as_bytes())).await.unwrap_err();
+            assert!(error.to_string().contains(says), "{what}: {error}");
+            assert!(store.sessions(None, 9).await.unwrap().is_empty(), "{what}");
+        }
+        // One session is there: the other one does not come in either.
+        let taken = NewSession { id: "s".to_owned(), ..NewSession::default() };
+        store.create(taken).await.unwrap();
+        let error = transfer::import(&*store, || Ok(text.as_bytes())).await.unwrap_err();
+        assert!(error.to_string().contains("exists already"), "{error}");
+        assert_eq!(store.sessions(None, 9).await.unwrap().len(), 1);
+    }
+}

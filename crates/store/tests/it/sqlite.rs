@@ -1,0 +1,144 @@
+//! The conformance suite on `SQLite`, and what only a file can get wrong.
+#![cfg(feature = "sqlite")]
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use midfold_store::{StoreError, conformance};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sqlite_passes_the_conformance_suite() {
+    let folder = tempfile::tempdir().unwrap();
+    let files = AtomicU32::new(0);
+    let made = || {
+        let name = format!("new folder/{}.db", files.fetch_add(1, Ordering::Relaxed));
+        let url = format!("sqlite:{}", folder.path().join(name).display());
+        async move { midfold_store::open(&url).await }
+    };
+    if let Err(failed) = conformance::run(made).await {
+        panic!("{failed}");
+    }
+}
+
+#[tokio::test]
+async fn a_file_of_another_program_is_left_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("notes.txt");
+    std::fs::write(&path, "these are my notes, and more than a page of them\n".repeat(99)).unwrap();
+    let before = std::fs::read(&path).unwrap();
+    let error = midfold_store::open(&format!("sqlite:{}", path.display())).await.map(drop);
+    assert!(error.unwrap_err().to_string().contains("something else"));
+    assert_eq!(std::fs::read(&path).unwrap(), before);
+}
+
+#[tokio::test]
+async fn a_store_that_has_to_be_there_is_not_made() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("none.db");
+    let url = format!("sqlite:{}", path.display());
+    let error = midfold_store::open_existing(&url).await.map(drop).unwrap_err();
+    assert!(error.to_string().contains("there is no store at"), "{error}");
+    assert!(!path.exists());
+    midfold_store::open(&url).await.unwrap();
+    midfold_store::open_existing(&url).await.unwrap();
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn file_and_folder_are_the_users_alone() {
+    use midfold_store::NewSession;
+    use std::os::unix::fs::PermissionsExt;
+
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("data");
+    let url = format!("sqlite:{}", data.join("a.db").display());
+    let store = midfold_store::open(&url).await.unwrap();
+    store.create(NewSession { id: "s".to_owned(), ..NewSession::default() }).await.unwrap();
+    let mode =
+        |path: &std::path::Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(format!("{:o}", mode(&data)), "700");
+    for entry in std::fs::read_dir(&data).unwrap() {
+        let path = entry.unwrap().path();
+        assert_eq!(format!("{:o}", mode(&path)), "600", "{}", path.display());
+    }
+}
+
+#[tokio::test]
+async fn urls_that_name_no_store_say_what_does() {
+    for (url, says) in [
+        ("sqlite:", "needs a path"),
+        ("mysql://u:secret@h/d", "sqlite:PATH"),
+        ("", "names no store"),
+        ("sqlite:/proc/no/such/folder.db", "folder"),
+    ] {
+        let error = midfold_store::open(url).await.map(drop).unwrap_err();
+        assert!(matches!(
+            error,
+            StoreError::Foreign(_) | StoreError::Url(_) | StoreError::Backend { .. }
+        ));
+        let text = error.to_string();
+        assert!(text.contains(says) && !text.contains("secret"), "{url}: {text}");
+    }
+}
+
+/// A disk that is full in the middle of a session: the error says so, nothing is half-written, and
+/// the same store goes on as soon as there is room again.
+#[tokio::test]
+async fn a_full_disk_loses_nothing_and_is_over_when_it_is_over() {
+    use midfold_core::Hash;
+    use midfold_store::{Append, NewEvent, NewJob, NewSession, Store, fsck};
+    use sqlx::Connection;
+
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("full.db");
+    let store = midfold_store::SqliteStore::open(&path).await.unwrap();
+    store.create(NewSession { id: "s".to_owned(), ..NewSession::default() }).await.unwrap();
+    let (mut head, mut hash) = (0u64, Hash::ROOT);
+    store.limit_pages(Some(64)).await.unwrap();
+    let mut refused = 0;
+    for round in 0..60u64 {
+        // One event, a batch, a keyed append with a job, and a batch of several statements.
+        let count = [1, 20, 3, 150][(round % 4) as usize];
+        let mut end = hash;
+        let event = |at: u64| {
+            let bytes = format!("{:>4000}", at + head).into_bytes();
+            end = end.chain(&bytes);
+            NewEvent { bytes: bytes.into(), hash: end, turn: 0, tokens: 1, usage: None }
+        };
+        let events: Vec<NewEvent> = (0..count).map(event).collect();
+        let keyed = round % 4 == 2;
+        let job = keyed.then(|| NewJob {
+            key: format!("job {round}"),
+            session: "s".to_owned(),
+            start: 0,
+            end: 1,
+            through: Hash::ROOT,
+            body: "{}".to_owned(),
+            run_at: 0,
+        });
+        let key = keyed.then(|| format!("key {round}"));
+        let append = Append { expected: head, key, events, job, now: 0 };
+        match store.append("s", append).await {
+            Ok(answer) => {
+                head += answer.count;
+                hash = end;
+            }
+            Err(StoreError::Backend { text: why, .. }) => {
+                assert!(why.contains("disk is full"), "{why}");
+                refused += 1;
+            }
+            Err(other) => panic!("{other}"),
+        }
+        let row = store.session("s").await.unwrap();
+        assert_eq!((row.head, row.head_hash), (head, hash), "after round {round}");
+        if round == 40 {
+            store.limit_pages(None).await.unwrap();
+        }
+    }
+    assert!(refused > 3, "only {refused} appends met the full disk");
+    assert!(head > 500, "{head} events: nothing was written after the disk had room again");
+    let report = fsck(&store).await.unwrap();
+    assert!(report.is_clean(), "{:?}", report.findings);
+    let mut db = sqlx::SqliteConnection::connect(&store.place()).await.unwrap();
+    let ok: String = sqlx::query_scalar("PRAGMA integrity_check").fetch_one(&mut db).await.unwrap();
+    assert_eq!(ok, "ok");
+}

@@ -1,0 +1,68 @@
+//! A plain dialogue: what a user says of himself, once each, among small talk; some of it corrected.
+
+use crate::message::quoted;
+use crate::rng::Rng;
+
+/// What the user says that has to be known later, and the words that tell whether it is.
+pub const SAID: [(&str, &str); 16] = [
+    ("My sister Mira is allergic to peanuts.", "peanuts"),
+    ("Always answer in metric units.", "metric"),
+    ("Never suggest places with stairs, my father uses a wheelchair.", "stairs"),
+    ("Our budget for the trip is 2,300 euros.", "2,300"),
+    ("We leave on the 14th of May from Ghent.", "14th of May"),
+    ("The dog is called Biscuit and weighs nine kilos.", "Biscuit"),
+    ("Please write in British spelling.", "British"),
+    ("Our hotel in Bruges is called De Zwaan.", "De Zwaan"),
+    ("I do not eat fish.", "fish"),
+    ("The car is a blue Skoda with the plate 1-KVD-774.", "1-KVD-774"),
+    ("Avoid anything before nine in the morning.", "before nine"),
+    ("My daughter Iris turns seven on the 16th.", "Iris"),
+    ("Correction: the budget is 2,750 euros, my brother joins us.", "2,750"),
+    ("The ferry is booked under the code QX7L2P.", "QX7L2P"),
+    ("Correction: we leave on the 15th of May.", "15th of May"),
+    ("The museum ticket is for Thursday at eleven.", "Thursday"),
+];
+
+const TOPICS: [&str; 12] = [
+    "clouds", "bread", "bridges", "chess", "tides", "violins", "maps", "bees", "paint", "trains",
+    "salt", "lanterns",
+];
+const ASKED: [&str; 6] = [
+    "Why do people like {}?",
+    "Where do {} come from?",
+    "Tell me one odd thing about {}.",
+    "Who wrote well about {}?",
+    "Is there a museum of {}?",
+    "What did people think of {} long ago?",
+];
+
+/// 240 messages of Chat Completions. Each statement of [`SAID`] is one of the user's messages, in order.
+#[must_use]
+pub fn dialogue(seed: u64) -> Vec<String> {
+    let mut rng = Rng::new(seed);
+    let mut lines = vec![message("system", "You are a helpful travel companion.")];
+    for turn in 0..119 {
+        let said = (turn % 7 == 3).then(|| SAID.get(turn / 7)).flatten();
+        let topic = TOPICS[rng.below(TOPICS.len())];
+        let (user, answer) = match said {
+            Some((said, _)) => ((*said).to_owned(), "Noted, thank you.".to_owned()),
+            None => (
+                ASKED[rng.below(ASKED.len())].replace("{}", topic),
+                format!(
+                    "There is much to say about {topic}. They were common in every town, some \
+                     more than others, and nobody agrees who was first. {} of the older books \
+                     praise them, and the newer ones mostly ask where they went.",
+                    ["Most", "Some", "Few", "Half"][rng.below(4)]
+                ),
+            ),
+        };
+        lines.push(message("user", &user));
+        lines.push(message("assistant", &answer));
+    }
+    lines.push(message("user", "Good. What should we pack?"));
+    lines
+}
+
+fn message(role: &str, text: &str) -> String {
+    format!(r#"{{"role":"{role}","content":{}}}"#, quoted(text))
+}
