@@ -12,7 +12,7 @@ impl Counter for Quarter {
     }
 
     fn count(&self, text: &str, _: Content) -> u32 {
-        u32::try_from(text.len() / 4).unwrap()
+        u32::try_from(text.len() / 4).unwrap_or(u32::MAX)
     }
 
     fn media(&self, _: &Media) -> u32 {
