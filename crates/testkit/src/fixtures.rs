@@ -1,7 +1,7 @@
 //! The files of `examples/` and `fixtures/`, made from the generators.
 
 use crate::message::{Call, Message};
-use crate::{coding_session, emit, hostile};
+use crate::{coding_session, dialogue, emit, hostile};
 
 /// A file that is committed and can be made again.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,6 +20,7 @@ pub fn fixtures() -> Vec<Fixture> {
     let chat = emit::openai_chat(&small);
     let files = [
         ("examples/coding-session.jsonl", lines(coding_session(SEED, TURNS))),
+        ("examples/plain-dialogue.jsonl", lines(dialogue(SEED))),
         ("fixtures/openai-chat.json", emit::openai_request(&chat) + "\n"),
         ("fixtures/openai-chat.jsonl", lines(chat.clone())),
         ("fixtures/openai-responses.json", emit::responses_request(&small) + "\n"),

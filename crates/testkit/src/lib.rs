@@ -3,6 +3,7 @@
 //! Nothing here depends on another crate of midfold, so every one of them can use it in tests.
 
 mod big;
+mod dialogue;
 pub mod emit;
 mod fixtures;
 mod hostile;
@@ -19,6 +20,7 @@ mod turns;
 mod world;
 
 pub use self::big::{big_messages, big_openai};
+pub use self::dialogue::{SAID, dialogue};
 pub use self::fixtures::{Fixture, fixtures};
 pub use self::hostile::hostile;
 pub use self::message::{Call, Message, quoted};

@@ -6,6 +6,7 @@ mod authority;
 #[expect(clippy::unwrap_used, reason = "a broken corpus may fail loudly")]
 mod common;
 mod corpus;
+mod dialogue;
 mod engine;
 mod fuzz_seeds;
 mod images;
