@@ -23,17 +23,61 @@ pub const SAID: [(&str, &str); 16] = [
     ("The museum ticket is for Thursday at eleven.", "Thursday"),
 ];
 
-const TOPICS: [&str; 12] = [
-    "clouds", "bread", "bridges", "chess", "tides", "violins", "maps", "bees", "paint", "trains",
-    "salt", "lanterns",
+const TOPICS: [&str; 40] = [
+    "clouds",
+    "bread",
+    "bridges",
+    "chess",
+    "tides",
+    "violins",
+    "maps",
+    "bees",
+    "paint",
+    "trains",
+    "salt",
+    "lanterns",
+    "glass",
+    "harbours",
+    "kites",
+    "tea",
+    "wool",
+    "comets",
+    "castles",
+    "drums",
+    "snow",
+    "mosaics",
+    "canals",
+    "apples",
+    "clocks",
+    "foxes",
+    "sails",
+    "poems",
+    "markets",
+    "moss",
+    "puppets",
+    "rivers",
+    "stamps",
+    "gardens",
+    "owls",
+    "ink",
+    "windmills",
+    "marbles",
+    "soup",
+    "masks",
 ];
-const ASKED: [&str; 6] = [
+const ASKED: [&str; 12] = [
     "Why do people like {}?",
-    "Where do {} come from?",
+    "Where do {} come from, and what have they to do with {}?",
     "Tell me one odd thing about {}.",
-    "Who wrote well about {}?",
-    "Is there a museum of {}?",
-    "What did people think of {} long ago?",
+    "Who wrote well about {} and {}?",
+    "Is there a museum of {} somewhere in the north?",
+    "What did people think of {} a hundred years ago, when {} were rare?",
+    "I read about {} on the train this morning, it was dull.",
+    "Compare {} with {} in two sentences.",
+    "My neighbour talks about {} all day and I cannot follow her.",
+    "Explain {} as if I were a child who loves {}.",
+    "Hm, I had hoped that {} would be more fun.",
+    "What is a good word for {} in a poem on {}?",
 ];
 
 /// 240 messages of Chat Completions. Each statement of [`SAID`] is one of the user's messages, in order.
@@ -43,11 +87,11 @@ pub fn dialogue(seed: u64) -> Vec<String> {
     let mut lines = vec![message("system", "You are a helpful travel companion.")];
     for turn in 0..119 {
         let said = (turn % 7 == 3).then(|| SAID.get(turn / 7)).flatten();
-        let topic = TOPICS[rng.below(TOPICS.len())];
+        let (topic, other) = (TOPICS[rng.below(TOPICS.len())], TOPICS[rng.below(TOPICS.len())]);
         let (user, answer) = match said {
             Some((said, _)) => ((*said).to_owned(), "Noted, thank you.".to_owned()),
             None => (
-                ASKED[rng.below(ASKED.len())].replace("{}", topic),
+                ASKED[rng.below(ASKED.len())].replacen("{}", topic, 1).replace("{}", other),
                 format!(
                     "There is much to say about {topic}. They were common in every town, some \
                      more than others, and nobody agrees who was first. {} of the older books \

@@ -4,7 +4,7 @@
 //! largest for which all of them fit. So everything shrinks together, what weighs little first, and
 //! nothing is left out whole while something of the same weight is told at length.
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::recap::escape;
 use crate::recap::group::Grouped;
@@ -36,6 +36,8 @@ const STEPS: usize = 16;
 const COMPARED: usize = 48;
 /// What is said again later weighs this much of what it did.
 const REPEATED: f64 = 0.25;
+/// A message of the user weighs in full from the reciprocal of this share of words of its own on.
+const NOVEL: f64 = 2.0;
 /// So many of its words, in hundredths, have to be said again by one newer statement.
 const SAME: usize = 70;
 
@@ -54,6 +56,7 @@ pub(super) fn weigh<'a>(
     let statements: Vec<&Statement> = grouped.iter().map(|group| &group.statement).collect();
     let edits: Vec<u32> = grouped.iter().map(|group| group.count).collect();
     let fresh = freshness(&statements, later);
+    let new = novelty(&statements, later);
     let count = statements.len().max(2) - 1;
     let weigh = |(at, statement): (usize, &'a Grouped)| {
         let statement = &statement.statement;
@@ -61,7 +64,7 @@ pub(super) fn weigh<'a>(
         let telling = f64::from(best.clamp(8, 200)) / 100.0;
         let age = 1.0 + FRESH * (at as f64 / count as f64);
         let asked = if focused(statement, focus) { 4.0 } else { 1.0 };
-        let weight = weight_of(statement.kind) * telling * age * fresh[at] * asked;
+        let weight = weight_of(statement.kind) * telling * age * fresh[at] * new[at] * asked;
         let weight = weight * f64::from(edits[at]).powf(0.85);
         Weighed { statement, weight }
     };
@@ -134,6 +137,25 @@ fn freshness(statements: &[&Statement], later: &[Statement]) -> Vec<f64> {
         recent.truncate(COMPARED);
     }
     found
+}
+
+/// How much each of the user's messages says that the others do not: in a dialogue of many turns a
+/// fact that was mentioned once outweighs the small talk around it, in any language.
+fn novelty(statements: &[&Statement], later: &[Statement]) -> Vec<f64> {
+    let asked = |statement: &&Statement| statement.kind == Kind::Asked;
+    let mut uses: FxHashMap<u64, f64> = FxHashMap::default();
+    for statement in statements.iter().copied().chain(later).filter(asked) {
+        words_of(statement).into_iter().for_each(|word| *uses.entry(word).or_default() += 1.0);
+    }
+    let of = |statement: &&Statement| {
+        let words = words_of(statement);
+        if !asked(statement) || words.is_empty() {
+            return 1.0;
+        }
+        let own: f64 = words.iter().map(|word| 1.0 / uses[word]).sum();
+        (own / words.len() as f64 * NOVEL).clamp(REPEATED, 1.0)
+    };
+    statements.iter().map(of).collect()
 }
 
 /// The words of a statement, hashed.

@@ -21,6 +21,10 @@ fn kept(seed: u64, preset: &str, percent: u64) -> (Vec<&'static str>, f64) {
     let after = done.context.tokens();
     assert!(after <= target, "{preset} seed {seed}: {after} of {target}");
     let text = String::from_utf8(done.context.bytes()).unwrap();
+    if percent == 10 {
+        let rule = "Always answer in metric units.";
+        assert_eq!(text.matches(rule).count(), 1, "{preset} seed {seed}: told once: {text}");
+    }
     let lost = SAID.iter().filter(|(_, word)| !text.contains(word));
     (lost.map(|(said, _)| *said).collect(), after as f64 / target as f64)
 }
@@ -37,10 +41,14 @@ fn a_dialogue_keeps_what_its_user_said_and_uses_the_room_it_was_given() {
             }
             let asked = SAID.len() * SEEDS as usize;
             let found = asked - lost.len();
-            println!("{preset} at {percent} %: {found} of {asked} kept, {room:.2} of the target used");
             lost.sort_unstable();
             lost.dedup();
-            println!("   lost: {lost:?}");
+            println!("{preset} at {percent} %: {found} of {asked}, {room:.2} of the target used");
+            assert!(
+                found * 100 >= asked * 95,
+                "{preset} at {percent} %: {found} of {asked}: {lost:?}"
+            );
+            assert!(room >= 0.9, "{preset} at {percent} %: {room:.2} of the target used");
         }
     }
 }

@@ -202,10 +202,17 @@ impl Writer<'_> {
                 told.push(request.message);
             }
         }
-        text.push_str(&self.rules(left));
+        let rules = self.rules(left);
+        text.push_str(&rules);
         if text.lines().nth(1).is_some() {
             self.push(&text);
         }
+        // A message that is a rule and nothing else has been told with it.
+        let listed: FxHashSet<&str> = rules.lines().filter_map(|l| l.strip_prefix("- ")).collect();
+        let is_rule = |one: &&Grouped| matches!(&*one.statement.parts, [part] if listed.contains(&*escape::inline(&part.text, RULE_CHARS)));
+        told.extend(
+            statements.iter().filter(asked).filter(is_rule).map(|one| one.statement.message),
+        );
         told
     }
 
