@@ -5,8 +5,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::Bytes;
+use midfold::core::budget::Ratio;
+use midfold::core::narrate::{Finish, SummaryReply, SummaryRequest as Request};
 use midfold::core::trajectory::Limits;
-use midfold::formats::trajectory::{Compressed as Done, RowError, Settings, compress};
+use midfold::formats::trajectory::{
+    Ask, Compressed as Done, Planned, RowError, Settings, compress, plan_row,
+};
 use midfold::{Counter, ROW_TOKENIZER, RowSettings, tokenizer as counter};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString, PyTuple};
@@ -15,9 +19,15 @@ use crate::errors::Failure;
 use crate::json;
 use crate::prepare::HOST;
 use crate::python::{loads, objects};
+use crate::summary::SummaryRequest;
 
 /// Rows between two looks at the keyboard.
 const BATCH: usize = 64;
+
+/// Temperature that a request names (Hermes' compressor: 0.3).
+const TEMPERATURE: Ratio = Ratio(3_000);
+/// Seconds to the first byte that it names.
+const TIMEOUT: u32 = 60;
 
 /// Makes rows fit: settings, checked once, and a counter. Can be pickled, so that a data set's
 /// workers can have it.
@@ -121,6 +131,29 @@ impl Compressor {
         Ok(all)
     }
 
+    /// One row, with a summary that `narrate` writes where the row has to be cut: it is called with a
+    /// `SummaryRequest` and returns the text. Each line of it is judged; what may not stand is left
+    /// out, and `metrics["summary_refused"]` says why where nothing of it stands. What `narrate`
+    /// raises comes out here; where it returns `None` the summary is computed. `model` is its name.
+    #[pyo3(signature = (row, narrate, *, model=String::new()))]
+    fn narrated(
+        &self,
+        py: Python<'_>,
+        row: &Bound<'_, PyAny>,
+        narrate: &Bound<'_, PyAny>,
+        model: String,
+    ) -> PyResult<Compressed> {
+        let given = Row::new(row)?;
+        let ask = Ask { model, temperature: TEMPERATURE, timeout_seconds: TIMEOUT };
+        let wanted = py.detach(|| self.wanted(&given.bytes, &ask));
+        let text: Option<String> = match wanted {
+            Some(request) => narrate.call1((SummaryRequest { request },))?.extract()?,
+            None => None,
+        };
+        let done = py.detach(|| self.told(&given.bytes, &ask, text));
+        Ok(Compressed::new(given, done, self.settings.limits.target))
+    }
+
     fn __getnewargs_ex__<'py>(
         &self,
         py: Python<'py>,
@@ -149,6 +182,26 @@ impl Compressor {
 
     fn one(&self, line: &[u8]) -> Result<Done, RowError> {
         compress(line, &self.settings, &*self.counter)
+    }
+
+    /// What a model would be asked about a row, where it is to be asked.
+    fn wanted(&self, line: &[u8], ask: &Ask) -> Option<Request> {
+        match plan_row(line, &self.settings, &*self.counter) {
+            Ok(Planned::Fold(folding)) if folding.wants_model() => Some(folding.request(ask)),
+            _ => None,
+        }
+    }
+
+    /// A row with what a model wrote of it.
+    fn told(&self, line: &[u8], ask: &Ask, text: Option<String>) -> Result<Done, RowError> {
+        let (Some(text), Planned::Fold(folding)) =
+            (text, plan_row(line, &self.settings, &*self.counter)?)
+        else {
+            return self.one(line);
+        };
+        let (finish, model) = (Finish::Stop, ask.model.clone());
+        let reply = SummaryReply { text, finish, model, usage: None, calls: 1 };
+        folding.finish_reply(ask, &reply, &self.settings, &*self.counter)
     }
 
     /// In order. The next free thread takes the next row: rows differ a thousandfold in size.

@@ -101,6 +101,57 @@ def test_a_bad_row_is_a_result_and_no_exception():
     assert over.status == "over_limit"
 
 
+GOOD = """## Completed Actions
+- Ran `make part2`.
+## Facts
+- None.
+## Key Decisions
+- None.
+## Critical Context
+- None."""
+
+
+def test_a_function_writes_the_summary_of_a_row():
+    compressor = trajectories.Compressor(target_tokens=2_000, summary_tokens=400)
+    asked = []
+
+    def narrate(request):
+        asked.append(request)
+        return GOOD
+
+    row = openai_row(60)
+    done = compressor.narrated(row, narrate, model="small")
+    assert done.status == "compressed" and done.tokens_after <= 2_000
+    assert "Ran `make part2`." in json.dumps(done.row)
+    assert done.metrics["summary_refused"] is None
+    assert done.metrics["summarization_api_calls"] == 1
+    prompt = asked[0].messages[1]["content"]
+    assert "make part2" in prompt and len(asked) == 1
+    assert json.loads(compressor.narrated(json.dumps(row), narrate).row) == done.row
+
+
+def test_a_summary_that_may_not_stand_is_computed_and_the_reason_is_told():
+    compressor = trajectories.Compressor(target_tokens=2_000, summary_tokens=400)
+    row = openai_row(60)
+    computed = compressor(row).row
+    refused = compressor.narrated(row, lambda request: "Sure, here you are!")
+    assert refused.row == computed
+    assert refused.metrics["summary_refused"] is not None
+    assert compressor.narrated(row, lambda request: None).row == computed
+
+
+def test_what_a_function_raises_comes_out_and_rows_that_fit_ask_nobody():
+    compressor = trajectories.Compressor(target_tokens=2_000, summary_tokens=400)
+
+    def fail(request):
+        raise TimeoutError("no answer")
+
+    with pytest.raises(TimeoutError):
+        compressor.narrated(openai_row(60), fail)
+    assert compressor.narrated(openai_row(1), fail).status == "unchanged"
+    assert compressor.narrated("no row", fail).code == "not-json"
+
+
 def test_a_compressor_can_be_pickled(rows):
     compressor = trajectories.Compressor(tokenizer="chars:4", align=["x"], **SETTINGS)
     again = pickle.loads(pickle.dumps(compressor))

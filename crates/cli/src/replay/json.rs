@@ -1,6 +1,6 @@
 //! A comparison as JSON: for programs, and for the page that draws it. Version 1.
 
-use midfold::core::replay::{FoldRow, Loss, Prices, Replayed};
+use midfold::core::replay::{Loss, Prices, Replayed};
 use midfold::measures;
 use serde_json::{Map, Value, json};
 
@@ -13,6 +13,8 @@ use crate::replay::work::{About, Outcome, Ran};
 const VERSION: u32 = 1;
 /// Losses listed of one conversation.
 const LOSSES: usize = 500;
+/// Names listed of one fold.
+const REFERENCES: usize = 40;
 
 /// The whole comparison.
 pub fn document(
@@ -76,7 +78,7 @@ fn conversation(at: usize, found: &Replayed, window: u64) -> Value {
         "conversation": at,
         "totals": measures(&found.measures, window),
         "requests": requests.collect::<Vec<_>>(),
-        "folds": found.folds.iter().map(fold).collect::<Vec<_>>(),
+        "folds": (0..found.folds.len()).map(|at| fold(found, at)).collect::<Vec<_>>(),
         "losses": found.losses.iter().take(LOSSES).map(loss).collect::<Vec<_>>(),
     })
 }
@@ -84,7 +86,8 @@ fn conversation(at: usize, found: &Replayed, window: u64) -> Value {
 /// Says no more than that the event is a stub.
 const PLAIN: &str = "retain: ";
 
-fn fold(fold: &FoldRow) -> Value {
+fn fold(found: &Replayed, place: usize) -> Value {
+    let fold = &found.folds[place];
     let tells = |(_, why): &(&u32, &String)| !why.starts_with(PLAIN);
     let why = fold.why.iter().filter(tells).map(|(seq, why)| (seq.to_string(), json!(why)));
     let fates = fold.fates.iter().map(|(cell, count)| json!([cell.letter(), count]));
@@ -97,7 +100,16 @@ fn fold(fold: &FoldRow) -> Value {
         // An engine outside need not have hidden anything.
         "recap": fold.recap.as_deref().map(hidden),
         "recap_tokens": fold.recap_tokens,
+        "referenced_later": referenced_later(found, place),
     })
+}
+
+/// Names that were out of the context after this fold, and asked for before the next one.
+fn referenced_later(found: &Replayed, place: usize) -> Vec<String> {
+    let from = found.folds[place].at;
+    let until = found.folds.get(place + 1).map_or(usize::MAX, |next| next.at);
+    let missed = found.losses.iter().filter(|loss| (from..until).contains(&loss.at));
+    missed.take(REFERENCES).map(|loss| hidden(&loss.id)).collect()
 }
 
 fn loss(loss: &Loss) -> Value {

@@ -278,11 +278,7 @@ impl Written {
             let spent = Spent { calls: made, errors: made, refused: Some(class.to_owned()) };
             return folding.finish(None, &spent, settings, counter);
         };
-        let judged = folding.judge(&self.ask, &reply, counter);
-        let refused = judged.as_ref().err().map(|refused| refused.verdict.as_str());
-        let calls = u64::from(reply.calls.max(1));
-        let spent = Spent { calls, errors: calls - 1, refused: refused.map(str::to_owned) };
-        folding.finish(judged.as_ref().ok(), &spent, settings, counter)
+        folding.finish_reply(&self.ask, &reply, settings, counter)
     }
 }
 

@@ -194,14 +194,20 @@ fn json_is_the_documented_form() {
     let folding = requests.iter().filter_map(|row| row[4].as_i64()).filter(|fold| *fold >= 0);
     assert_eq!(folding.collect::<Vec<_>>(), (0..folds.len() as i64).collect::<Vec<_>>());
     for fold in folds {
-        assert_eq!(keys(fold), ["after", "at", "before", "fates", "recap", "recap_tokens", "why"]);
+        let names = keys(fold).join(" ");
+        assert_eq!(names, "after at before fates recap recap_tokens referenced_later why");
         let fates = fold["fates"].as_array().unwrap();
         let cells: u64 = fates.iter().map(|run| run[1].as_u64().unwrap()).sum();
         assert_eq!(cells, fold["at"].as_u64().unwrap());
         assert!(fates.iter().all(|run| "vscrmpx".contains(run[0].as_str().unwrap())));
     }
-    for loss in part["losses"].as_array().unwrap() {
+    let losses = part["losses"].as_array().unwrap();
+    assert!(!losses.is_empty());
+    for loss in losses {
         assert_eq!(keys(loss), ["at", "class", "id", "recalled", "seen", "times"]);
+        // The fold that was in force when the name was asked for again says so, too.
+        let last = folds.iter().rfind(|fold| fold["at"].as_u64() <= loss["at"].as_u64()).unwrap();
+        assert!(last["referenced_later"].as_array().unwrap().contains(&loss["id"]), "{loss}");
     }
 }
 

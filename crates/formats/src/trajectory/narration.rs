@@ -8,8 +8,11 @@ use midfold_core::recap::ground::{Refused, judge};
 use midfold_core::recap::sources::{Limits, sources};
 use midfold_core::{Counter, Hash, fold};
 
-use super::compress::Folding;
+use super::apply::Spent;
+use super::compress::{Compressed, Folding};
 use super::reading::log;
+use super::row::RowError;
+use super::settings::Settings;
 use super::summary::{HEADER, span_hash};
 
 /// How a model is asked.
@@ -110,6 +113,25 @@ impl Folding<'_> {
             judge(&log(&self.row, 0..self.span.end), &self.ask(ask, false), reply, counter);
         judged.map(|judged| judged.narrated)
     }
+
+    /// The row with what of an answer may stand; with the computed summary alone, and why, where
+    /// nothing of it may.
+    ///
+    /// # Errors
+    /// As [`Folding::finish`].
+    pub fn finish_reply(
+        &self,
+        ask: &Ask,
+        reply: &SummaryReply,
+        settings: &Settings,
+        counter: &dyn Counter,
+    ) -> Result<Compressed, RowError> {
+        let judged = self.judge(ask, reply, counter);
+        let refused = judged.as_ref().err().map(|refused| refused.verdict.as_str());
+        let calls = u64::from(reply.calls.max(1));
+        let spent = Spent { calls, errors: calls - 1, refused: refused.map(str::to_owned) };
+        self.finish(judged.as_ref().ok(), &spent, settings, counter)
+    }
 }
 
 #[cfg(test)]
@@ -118,7 +140,7 @@ mod tests {
     use midfold_core::trajectory::{Limits, Placement};
 
     use super::*;
-    use crate::trajectory::{Bytes4, Planned, Settings, Spent, plan_row};
+    use crate::trajectory::{Bytes4, Planned, plan_row};
 
     fn row(id: usize, last: &str) -> String {
         let call = |n: usize| {
@@ -194,6 +216,11 @@ mod tests {
         let invented = good.replace("None.", "See /etc/a_1.conf, /etc/b_2.conf, /etc/c_3.conf.");
         let refused = folding.judge(&ask("m"), &reply(&invented), &Bytes4).unwrap_err();
         assert_eq!(refused.verdict, Verdict::Ungrounded);
+        let done = folding.finish_reply(&ask("m"), &reply(&invented), &settings, &Bytes4).unwrap();
+        assert_eq!(done.metrics.summary_refused.as_deref(), Some("ungrounded"));
+        assert!(done.metrics.was_compressed && done.metrics.summarization_api_calls == 1);
+        let done = folding.finish_reply(&ask("m"), &reply(good), &settings, &Bytes4).unwrap();
+        assert_eq!(done.metrics.summary_refused, None);
         // Too long for its share: the computed sections stand.
         let mut long = narrated.clone();
         long.sections[1].1 = "- And so it went on.\n".repeat(200);

@@ -293,6 +293,13 @@ class Compressor:
     def rows(
         self, rows: Sequence[dict[str, Any] | str | bytes], *, workers: int = 1
     ) -> list[Compressed]: ...
+    def narrated(
+        self,
+        row: dict[str, Any] | str | bytes,
+        narrate: Callable[[SummaryRequest], str | None],
+        *,
+        model: str = ...,
+    ) -> Compressed: ...
     def __getnewargs_ex__(self) -> tuple[tuple[()], dict[str, Any]]: ...
 
 @final
