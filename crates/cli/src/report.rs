@@ -298,7 +298,7 @@ fn one_line(done: &Done) -> String {
 /// What counted, and how good that is.
 pub fn counted(prepared: &Prepared) -> String {
     let counter = prepared.log.counter();
-    let kind = match (counter.is_exact(), prepared.auto_counter, &prepared.source.envelope.model) {
+    let kind = match (counter.is_exact(), prepared.auto_counter, &prepared.model) {
         (true, true, None) => " (the file names no model)".to_owned(),
         (true, true, Some(model)) => format!(" (for {model})"),
         (true, false, _) => " (exact)".to_owned(),
