@@ -89,8 +89,10 @@ struct List {
 
 impl List {
     fn new() -> Self {
-        let table = Table::new(["", "format", "messages", "tokens", "window", "folds", "after"]);
-        Self { table: table.right([2, 3, 4, 6]), conversations: 0, messages: 0, tokens: 0, due: 0 }
+        // Paths come last: however long they are, the columns stay in line.
+        let table =
+            Table::new(["messages", "tokens", "window", "folds", "after", "format", "file"]);
+        Self { table: table.right([0, 1, 2, 4]), conversations: 0, messages: 0, tokens: 0, due: 0 }
     }
 
     fn add(&mut self, place: String, one: &Inspected, is_due: bool) {
@@ -108,13 +110,13 @@ impl List {
             None => "–",
         };
         self.table.row([
-            place,
-            one.prepared.source.format.name().to_owned(),
             number(messages),
             number(tokens),
             one.full(),
             folds.to_owned(),
             forecast.map_or("–".to_owned(), Forecast::after),
+            one.prepared.source.format.name().to_owned(),
+            place,
         ]);
     }
 
@@ -122,13 +124,13 @@ impl List {
     fn text(&mut self, policy: &str, output: &Output) -> String {
         let due = if self.due > 0 { format!("{} now", number(self.due)) } else { "–".to_owned() };
         self.table.row([
-            format!("total of {}", number(self.conversations)),
-            String::new(),
             number(self.messages),
             number(self.tokens),
             String::new(),
             due,
             String::new(),
+            "total".to_owned(),
+            plural(self.conversations, "conversation"),
         ]);
         let style = output.stdout_style();
         let hint = format!(
