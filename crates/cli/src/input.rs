@@ -10,6 +10,12 @@ use midfold::{Advise, Area, Door, Failure, Host, nearest};
 
 use crate::error::CommandError;
 use crate::output::reason;
+use crate::paths::{is_stdin, is_transcript};
+
+/// Bytes that a packed file may unpack to. Both formats pack a repeated byte about a thousandfold and
+/// better, so a file of 2 MB can fill the memory of a machine. Sets of transcripts that are read at
+/// once are far below this; a plain file has no limit, because its size is seen before it is named.
+const MOST_UNPACKED: u64 = 2 << 30;
 
 /// How options are spelled here, and how files are read.
 pub const HOST: Host = Host { door: Door::Command, read: bytes };
@@ -59,23 +65,26 @@ impl Input {
     }
 }
 
-/// The bytes of a file, or of standard input.
+/// The bytes of a file, or of standard input; of a packed one what it unpacks to.
 pub fn bytes(path: &Path) -> Result<Vec<u8>, Failure> {
     let bytes = if is_stdin(path) { read_stdin() } else { fs::read(path) };
     let bytes = bytes.map_err(|error| unreadable(path, &name(path), &error))?;
-    unpacked(bytes).map_err(|error| {
-        let what = format!("{} cannot be unpacked: {}", name(path), reason(&error));
-        Failure::new(Area::Input, what).hint("the file was cut off or damaged: fetch it again")
-    })
+    unpacked(bytes, MOST_UNPACKED).map_err(|error| not_unpacked(&name(path), &error))
+}
+
+fn not_unpacked(name: &str, error: &std::io::Error) -> Failure {
+    if error.kind() == ErrorKind::FileTooLarge {
+        let gigabytes = MOST_UNPACKED >> 30;
+        let what = format!("{name} cannot be unpacked: it holds more than {gigabytes} GiB");
+        return Failure::new(Area::Input, what)
+            .hint("if it is meant to be that large, unpack it and name the plain file");
+    }
+    let what = format!("{name} cannot be unpacked: {}", reason(error));
+    Failure::new(Area::Input, what).hint("the file was cut off or damaged: fetch it again")
 }
 
 fn name(path: &Path) -> String {
     if is_stdin(path) { "standard input".to_owned() } else { path.display().to_string() }
-}
-
-/// Whether this names standard input.
-pub fn is_stdin(path: &Path) -> bool {
-    path.as_os_str() == "-"
 }
 
 fn read_stdin() -> std::io::Result<Vec<u8>> {
@@ -85,17 +94,18 @@ fn read_stdin() -> std::io::Result<Vec<u8>> {
 }
 
 /// The bytes of a gzip or Zstandard file unpacked, by what it starts with; others as they are.
-fn unpacked(bytes: Vec<u8>) -> std::io::Result<Vec<u8>> {
-    let mut plain = Vec::new();
-    match bytes.as_slice() {
-        [0x1f, 0x8b, ..] => {
-            flate2::read::MultiGzDecoder::new(&bytes[..]).read_to_end(&mut plain)?
-        }
-        [0x28, 0xb5, 0x2f, 0xfd, ..] => {
-            zstd::stream::copy_decode(&bytes[..], &mut plain).map(|()| 0)?
-        }
+/// More than `most` are refused as [`ErrorKind::FileTooLarge`].
+fn unpacked(bytes: Vec<u8>, most: u64) -> std::io::Result<Vec<u8>> {
+    let unpack: Box<dyn Read + '_> = match bytes.as_slice() {
+        [0x1f, 0x8b, ..] => Box::new(flate2::read::MultiGzDecoder::new(&bytes[..])),
+        [0x28, 0xb5, 0x2f, 0xfd, ..] => Box::new(zstd::stream::read::Decoder::new(&bytes[..])?),
         _ => return Ok(bytes),
     };
+    let mut plain = Vec::new();
+    unpack.take(most.saturating_add(1)).read_to_end(&mut plain)?;
+    if plain.len() as u64 > most {
+        return Err(ErrorKind::FileTooLarge.into());
+    }
     Ok(plain)
 }
 
@@ -114,8 +124,6 @@ fn unreadable(path: &Path, name: &str, error: &std::io::Error) -> Failure {
 
 /// The first transcript of a directory, by name.
 fn example_in(path: &Path) -> String {
-    let is_transcript =
-        |name: &str| [".jsonl", ".json", ".traj"].iter().any(|end| name.ends_with(end));
     let mut names = names_in(path);
     names.retain(|name| is_transcript(name));
     names.sort();
@@ -135,4 +143,35 @@ fn neighbour(path: &Path) -> Option<String> {
 fn names_in(path: &Path) -> Vec<String> {
     let entries = fs::read_dir(path).into_iter().flatten().flatten();
     entries.filter_map(|entry| entry.file_name().into_string().ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{ErrorKind, Write};
+
+    use super::{not_unpacked, unpacked};
+
+    #[test]
+    fn what_unpacks_to_too_much_is_refused() {
+        let plain = vec![b' '; 100_000];
+        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        gzip.write_all(&plain).unwrap();
+        for packed in [gzip.finish().unwrap(), zstd::encode_all(&plain[..], 1).unwrap()] {
+            assert!(packed.len() < 1_000);
+            assert_eq!(unpacked(packed.clone(), 100_000).unwrap(), plain, "as much as may be");
+            let error = unpacked(packed.clone(), 99_999).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::FileTooLarge);
+            let failure = not_unpacked("a.gz", &error);
+            assert_eq!(failure.message, "a.gz cannot be unpacked: it holds more than 2 GiB");
+            assert!(failure.hints[0].contains("name the plain file"));
+            let cut = unpacked(packed[..packed.len() / 2].to_vec(), 100_000).unwrap_err();
+            assert_ne!(cut.kind(), ErrorKind::FileTooLarge, "damage is told as such");
+        }
+        // Members and frames that follow each other count together.
+        let twice =
+            [zstd::encode_all(&plain[..], 1).unwrap(), zstd::encode_all(&plain[..], 1).unwrap()];
+        assert!(unpacked(twice.concat(), 150_000).is_err());
+        assert_eq!(unpacked(twice.concat(), 200_000).unwrap().len(), 200_000);
+        assert_eq!(unpacked(plain.clone(), 1).unwrap(), plain, "a plain file has no limit");
+    }
 }

@@ -21,6 +21,7 @@ mod narrator;
 mod note;
 mod output;
 mod page;
+mod paths;
 mod picture;
 mod prepare;
 mod presets;

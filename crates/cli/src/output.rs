@@ -130,6 +130,16 @@ impl Output {
         })
     }
 
+    /// The same, in a folder that is made where it is not there yet.
+    pub fn file_in_its_folder(&self, path: &Path, bytes: &[u8]) -> Result<(), CommandError> {
+        let folder = path.parent().unwrap_or(Path::new(""));
+        fs::create_dir_all(folder).map_err(|error| {
+            let (folder, why) = (folder.display(), reason(&error));
+            CommandError::failed(format!("the folder {folder} cannot be made: {why}"))
+        })?;
+        self.file(path, bytes)
+    }
+
     /// Writes an error and its hints.
     pub fn error(&self, error: &CommandError) {
         if error.message.is_empty() {

@@ -25,6 +25,10 @@ impl Page<'_> {
         }
     }
 
+    pub fn section(&mut self, title: &str) {
+        self.text += &format!("\n{}\n", self.style.paint(Color::Bold, title));
+    }
+
     pub fn field(&mut self, label: &str, text: &str) {
         for (at, line) in wrap(text, self.style.width.saturating_sub(LABEL + 2)).iter().enumerate()
         {

@@ -84,9 +84,7 @@ impl Report<'_> {
         if more > 0 {
             page.field("", &format!("and {} more", number(more as u64)));
         }
-        let before: u64 =
-            all.iter().map(|d| d.fold().map_or(d.made.context.tokens(), |f| f.tokens_before)).sum();
-        let after: u64 = all.iter().map(|done| done.made.context.tokens()).sum();
+        let (before, after) = sums(all);
         page.field(
             "total",
             &format!("{} → {} tokens ({})", number(before), number(after), less(before, after)),
@@ -277,7 +275,15 @@ fn repairs(page: &mut Page<'_>, context: &Context) {
     }
 }
 
-fn one_line(done: &Done) -> String {
+/// The tokens of all, before and after.
+pub fn sums(all: &[Done]) -> (u64, u64) {
+    let after = |done: &Done| done.made.context.tokens();
+    let before = |done: &Done| done.fold().map_or(after(done), |fold| fold.tokens_before);
+    (all.iter().map(before).sum(), all.iter().map(after).sum())
+}
+
+/// What became of a conversation.
+pub fn one_line(done: &Done) -> String {
     let id = done.prepared.source.id.as_ref().map_or(String::new(), |id| format!(" [{id}]"));
     match (done.fold(), done.noop()) {
         (Some(fold), _) => format!(
@@ -298,7 +304,7 @@ fn one_line(done: &Done) -> String {
 /// What counted, and how good that is.
 pub fn counted(prepared: &Prepared) -> String {
     let counter = prepared.log.counter();
-    let kind = match (counter.is_exact(), prepared.auto_counter, &prepared.source.envelope.model) {
+    let kind = match (counter.is_exact(), prepared.auto_counter, &prepared.model) {
         (true, true, None) => " (the file names no model)".to_owned(),
         (true, true, Some(model)) => format!(" (for {model})"),
         (true, false, _) => " (exact)".to_owned(),
@@ -324,7 +330,8 @@ pub fn window(prepared: &Prepared) -> String {
     }
 }
 
-fn less(before: u64, after: u64) -> String {
+/// The change as a share.
+pub fn less(before: u64, after: u64) -> String {
     let part = before.abs_diff(after) * 100 / before.max(1);
     if part == 0 {
         "0 %".to_owned()

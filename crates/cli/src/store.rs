@@ -11,9 +11,9 @@ use serde_json::{Value, json};
 use crate::args::{Export, Load, StoreCommand, StoreCommands};
 use crate::error::CommandError;
 use crate::host::{Host, Make, block_on};
-use crate::input::is_stdin;
 use crate::output::{Color, Output, reason};
 use crate::page::Page;
+use crate::paths::is_stdin;
 use crate::presets::pretty;
 use crate::words::plural;
 

@@ -45,6 +45,7 @@ pub struct Setup {
     window: Option<u64>,
     counter: Option<Arc<dyn Counter>>,
     model: Option<String>,
+    default_model: Option<String>,
     /// By name, so that conversations of one model share what was counted.
     counters: BTreeMap<&'static str, Arc<dyn Counter>>,
 }
@@ -55,6 +56,9 @@ pub struct Prepared {
     pub kind: DialectKind,
     /// The conversation without its events, which are in the log.
     pub source: Conversation,
+    /// The model that contexts go to: the one that was said, else that of the conversation, else the
+    /// default one.
+    pub model: Option<String>,
     /// Where each event of the log stood in the input; nothing for one that was built.
     pub places: Vec<Vec<Range<usize>>>,
     /// The events, counted.
@@ -147,13 +151,21 @@ impl Setup {
         self
     }
 
+    /// The model of conversations that name none.
+    #[must_use]
+    pub fn default_model(mut self, name: impl Into<String>) -> Self {
+        self.default_model = Some(name.into());
+        self
+    }
+
     /// Makes a conversation ready.
     ///
     /// # Errors
     ///
     /// [`SetupError::Profile`] where the profile is that of another dialect.
     pub fn prepare(&mut self, mut source: Conversation) -> Result<Prepared, SetupError> {
-        let model = self.model.clone().or_else(|| source.envelope.model.clone());
+        let said = self.model.as_ref().or(source.envelope.model.as_ref());
+        let model = said.or(self.default_model.as_ref()).cloned();
         let from = source.format.dialect();
         let kind = self.to.unwrap_or(from);
         let profile = self.profile_for(kind, model.as_deref())?;
@@ -184,10 +196,11 @@ impl Setup {
         if auto_counter && !converted {
             meter.learn(&log);
         }
-        let (window, window_from) = self.window_for(model);
+        let (window, window_from) = self.window_for(model.clone());
         Ok(Prepared {
             kind,
             source,
+            model,
             places,
             log,
             meter,

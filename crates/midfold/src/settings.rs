@@ -77,8 +77,12 @@ pub struct Settings {
     pub tokenizer: Option<String>,
     /// The rules of the provider.
     pub profile: Option<String>,
-    /// The model that the contexts go to.
+    /// The model that the contexts go to, also where a conversation names another. No file says it.
+    #[serde(skip)]
     pub model: Option<String>,
+    /// The model of conversations that name none: `model` of a file, which holds for many.
+    #[serde(rename = "model")]
+    pub default_model: Option<String>,
     /// The dialect to convert to.
     pub to: Option<String>,
     /// A policy by its name.
@@ -116,6 +120,7 @@ impl Settings {
             tokenizer: self.tokenizer.or(below.tokenizer),
             profile: self.profile.or(below.profile),
             model: self.model.or(below.model),
+            default_model: self.default_model.or(below.default_model),
             to: self.to.or(below.to),
             preset: self.preset.or(below.preset.filter(|_| !hidden)),
             policy: self.policy.or(below.policy.filter(|_| !hidden)),
@@ -146,6 +151,9 @@ impl Settings {
         }
         if let Some(name) = &self.model {
             setup = setup.model(name);
+        }
+        if let Some(name) = &self.default_model {
+            setup = setup.default_model(name);
         }
         Ok(setup)
     }

@@ -15,7 +15,8 @@ Settings are read from midfold.toml in the working directory or the nearest abov
 midfold/config.toml in your config folder ($XDG_CONFIG_HOME, else ~/.config). Flags and environment \
 win over both, the project's file wins over yours. Paths are meant from the file's folder. The \
 project's file may come from somebody else: a policy that runs a command, and a store on a server, \
-are taken from yours alone.
+are taken from yours alone. A model that a transcript names wins over both files; no transcript names \
+a window or a tokenizer.
 
   window    = 128000                 # tokens
   tokenizer = \"o200k\"                # a name, or a tokenizer.json

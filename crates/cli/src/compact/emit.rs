@@ -6,9 +6,9 @@ use serde_json::json;
 use crate::args::Compact;
 use crate::done::Done;
 use crate::error::CommandError;
-use crate::input::is_stdin;
 use crate::note::Note;
 use crate::output::{Color, Output};
+use crate::paths::is_stdin;
 use crate::picture;
 use crate::presets::pretty;
 use crate::report::Report;
@@ -74,9 +74,10 @@ impl Sending<'_> {
         if let [only] = all {
             text += &picture::folded(&style, only);
         }
-        let file = self.args.file.display();
+        let file = self.args.files.first().map(|file| file.display().to_string());
         let how = format!(
-            "nothing was written: `midfold compact {file} -o FILE` writes the result, so does a pipe\n"
+            "nothing was written: `midfold compact {} -o FILE` writes the result, so does a pipe\n",
+            file.unwrap_or_default()
         );
         text + &style.paint(Color::Dim, &how)
     }
@@ -129,7 +130,7 @@ impl Sending<'_> {
 }
 
 /// The compacted messages, in the shape of the input.
-fn transcripts(all: &[Done]) -> Vec<u8> {
+pub fn transcripts(all: &[Done]) -> Vec<u8> {
     let transcript = |done: &Done| transcript::of(&done.prepared, &done.made.context).line();
     match all {
         [only] => transcript::of(&only.prepared, &only.made.context).document(),
@@ -138,7 +139,7 @@ fn transcripts(all: &[Done]) -> Vec<u8> {
 }
 
 /// The folds: one, pretty; several, one on each line. `null` where nothing was folded.
-fn records(all: &[Done]) -> Result<Vec<u8>, CommandError> {
+pub fn records(all: &[Done]) -> Result<Vec<u8>, CommandError> {
     if let [only] = all {
         return Ok(pretty(&only.fold())?.into_bytes());
     }

@@ -19,14 +19,16 @@ const LIMIT: Duration = Duration::from_secs(120);
 /// Compacts conversations by the engine of these words.
 pub fn run(
     words: &[String],
-    all: Vec<(Prepared, String)>,
+    name: &str,
+    all: Vec<Prepared>,
     args: &Compact,
     output: &Output,
 ) -> Result<(), CommandError> {
     let engine = Engine::of(words.to_vec(), LIMIT)?;
     let lines = all.len() > 1;
     let mut result = Vec::new();
-    for (prepared, place) in all {
+    for (at, prepared) in all.into_iter().enumerate() {
+        let place = format!("{name}: conversation {}: ", at + 1);
         let messages: Vec<_> =
             prepared.log.events().iter().map(|event| event.bytes.clone()).collect();
         let budget = Budget::new(prepared.window);
@@ -44,7 +46,7 @@ pub fn run(
         result.push(b'\n');
     }
     match &args.output {
-        Some(path) if !crate::input::is_stdin(path) => output.file(path, &result),
+        Some(path) if !crate::paths::is_stdin(path) => output.file(path, &result),
         _ => output.stdout(result),
     }
 }

@@ -1,6 +1,6 @@
 //! The conversations to replay, read one after the other.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use midfold::core::replay::{Arguments, Recording};
 use midfold::formats::read::{Conversation, Format};
@@ -8,7 +8,8 @@ use midfold::{DialectKind, Profile, Setup};
 
 use crate::args::{Measure, ReplayMeasure};
 use crate::error::CommandError;
-use crate::input::{Input, is_stdin};
+use crate::input::Input;
+use crate::paths::{self, Found, Walked};
 use crate::prepare;
 
 /// A conversation that is long enough.
@@ -28,7 +29,7 @@ pub struct Recorded {
 /// Reads files as they are needed: a folder of thousands fits into little memory.
 pub struct Corpus {
     count: usize,
-    files: std::vec::IntoIter<(PathBuf, String)>,
+    files: std::vec::IntoIter<Found>,
     open: std::vec::IntoIter<(String, Conversation)>,
     setup: Setup,
     from: Option<Format>,
@@ -49,29 +50,13 @@ pub struct Skipped {
     pub short: usize,
     /// Tokens of the longest of them.
     pub longest: u64,
-    /// Files that hold no transcript, and why.
+    /// Files that hold no transcript, and folders that are closed; and why.
     pub unreadable: Vec<String>,
 }
 
 impl Corpus {
     pub fn new(files: &[PathBuf], measure: &ReplayMeasure) -> Result<Self, CommandError> {
-        let mut found = Vec::new();
-        for path in files {
-            if !is_stdin(path) && path.is_dir() {
-                let before = found.len();
-                collect(path, path, &mut found);
-                if found.len() == before {
-                    return Err(CommandError::failed(format!(
-                        "{}: there is no transcript in this folder",
-                        path.display()
-                    ))
-                    .hint("files that end in .jsonl, .json or .traj are looked at"));
-                }
-            } else {
-                let name = path.file_name().unwrap_or(path.as_os_str());
-                found.push((path.clone(), name.to_string_lossy().into_owned()));
-            }
-        }
+        let Walked { files: found, closed } = paths::transcripts(files)?;
         let setup = Measure {
             window: None,
             tokenizer: Some(measure.tokenizer.clone()),
@@ -80,7 +65,7 @@ impl Corpus {
         let smallest = measure.window.iter().copied().min().unwrap_or(0);
         Ok(Self {
             count: found.len(),
-            strict: found.len() == files.len(),
+            strict: !files.iter().any(|path| paths::is_folder(path)),
             files: found.into_iter(),
             open: Vec::new().into_iter(),
             setup: prepare::setup(&setup, measure.to.as_deref())?,
@@ -88,7 +73,7 @@ impl Corpus {
             arguments: measure.arguments.into(),
             least: (smallest as f64 * measure.longer_than) as u64,
             session: (0, None, 0),
-            skipped: Skipped::default(),
+            skipped: Skipped { unreadable: closed, ..Skipped::default() },
         })
     }
 
@@ -137,7 +122,8 @@ impl Corpus {
 
     /// Opens the next file. False when there is none.
     fn next_file(&mut self) -> Result<bool, CommandError> {
-        let Some((path, name)) = self.files.next() else { return Ok(false) };
+        let Some(Found { path, name }) = self.files.next() else { return Ok(false) };
+        let name = name.display().to_string();
         let found = Input::load(&path).and_then(|input| input.recorded(self.from));
         match found {
             Ok(found) => {
@@ -153,21 +139,5 @@ impl Corpus {
             Err(error) => self.skipped.unreadable.push(error.message),
         }
         Ok(true)
-    }
-}
-
-/// The transcripts of a folder, by name.
-fn collect(root: &Path, folder: &Path, found: &mut Vec<(PathBuf, String)>) {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
-    paths.sort();
-    for path in paths {
-        let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
-        if path.is_dir() {
-            collect(root, &path, found);
-        } else if ["jsonl", "json", "traj"].contains(&ending) {
-            let name = path.strip_prefix(root).unwrap_or(&path).display().to_string();
-            found.push((path, name));
-        }
     }
 }

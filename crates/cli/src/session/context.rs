@@ -12,8 +12,9 @@ use super::text::{list, short};
 use crate::args::{Context, Recover};
 use crate::error::CommandError;
 use crate::host::{self, Host};
-use crate::input::{Input, is_stdin};
+use crate::input::Input;
 use crate::output::{Color, Output};
+use crate::paths::is_stdin;
 use crate::words::{about, number, plural};
 
 pub async fn run(

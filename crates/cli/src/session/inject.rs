@@ -9,8 +9,9 @@ use serde_json::json;
 use crate::args::Context;
 use crate::error::CommandError;
 use crate::host;
-use crate::input::{Input, is_stdin};
+use crate::input::Input;
 use crate::output::{Color, Output};
+use crate::paths::is_stdin;
 use crate::words::{number, plural};
 
 pub async fn run(

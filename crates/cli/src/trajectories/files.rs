@@ -5,8 +5,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::error::CommandError;
-use crate::input::is_stdin;
 use crate::output::reason;
+use crate::paths::{files_in, is_folder, is_stdin};
 
 /// How rows stand in a file; its name says so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,7 +42,7 @@ impl Inputs {
     pub fn new(named: &[PathBuf], output: &Path) -> Result<Self, CommandError> {
         let mut files = Vec::new();
         for path in named {
-            if !is_stdin(path) && path.is_dir() {
+            if is_folder(path) {
                 files.extend(rows_in(path, Kind::of(output))?);
             } else {
                 files.push(path.clone());
@@ -82,22 +82,13 @@ impl Inputs {
 
 /// The files of a folder that look like rows that go into such an output, by name.
 fn rows_in(folder: &Path, output: Kind) -> Result<Vec<PathBuf>, CommandError> {
-    let entries = fs::read_dir(folder).map_err(|error| unreadable(folder, &error))?;
     let is_made_by_us = |name: &str| name.ends_with(".rejects.jsonl");
     let ends: &[&str] = match output {
         Kind::Parquet => &[".parquet"],
         Kind::Lines | Kind::Packed => &[".jsonl", ".jsonl.zst"],
     };
-    let mut found: Vec<PathBuf> = entries
-        .flatten()
-        .map(|entry| entry.path())
-        .filter(|path| {
-            let name = path.file_name().unwrap_or_default().to_string_lossy();
-            let is_rows = ends.iter().any(|end| name.ends_with(end));
-            path.is_file() && is_rows && !is_made_by_us(&name)
-        })
-        .collect();
-    found.sort();
+    let is_rows = |name: &str| ends.iter().any(|end| name.ends_with(end)) && !is_made_by_us(name);
+    let found = files_in(folder, &is_rows).map_err(|error| unreadable(folder, &error))?;
     if found.is_empty() {
         return Err(CommandError::failed(format!(
             "{}: there is no {} file in this folder",

@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use super::files::Kind;
 use super::packed;
-use crate::input::is_stdin;
+use crate::paths::is_stdin;
 
 /// The longest row that is read: what is longer is rejected, so that memory stays bounded.
 pub const LONGEST: usize = 64 << 20;

@@ -13,7 +13,7 @@ fn files() {
     let session = write("session.jsonl", b"{\"role\":\"user\",\"content\":\"hi\"}\n");
     sees!("missing", ["compact", &session.replace("session", "sesion")]);
     sees!("missing-alone", ["inspect", "no/such/folder/file.json"]);
-    sees!("directory", ["compact", &dir]);
+    sees!("directory", ["verify", "--before", &dir, "--after", &session]);
     sees!("empty", ["compact", &write("empty.json", b"")]);
     sees!("blank", ["compact", &write("blank.json", b" \n\n")]);
     sees!("binary", ["compact", &write("binary.json", b"\x89PNG\r\n\x1a\n\x00\x00\xff\xfe")]);

@@ -71,6 +71,40 @@ fn a_slip_is_told_with_its_file() {
     assert!(text(&at(&tmp, &tmp, &["config"])).starts_with("nothing is set"));
 }
 
+/// A file holds for many transcripts: what one of them says of itself is nearer, a flag nearer still.
+#[test]
+fn inspect_takes_the_settings_that_compact_takes() {
+    let tmp = folder("config-inspect");
+    let request = |model: &str| {
+        format!(r#"{{{model}"messages": [{{"role": "user", "content": "Fix the tests."}}]}}"#)
+    };
+    fs::write(tmp.join("named.json"), request(r#""model": "claude-sonnet-4-5", "#)).unwrap();
+    fs::write(tmp.join("nameless.json"), request("")).unwrap();
+    let inspect = |args: &[&str]| -> serde_json::Value {
+        let args = [&["inspect"], args, &["--json"]].concat();
+        serde_json::from_str(&text(&at(&tmp, &tmp, &args))).unwrap()
+    };
+    let without = inspect(&["nameless.json"]);
+    assert_eq!((&without["layout"]["policy"], &without["model"]), (&"default".into(), &().into()));
+
+    let set = "model = \"gpt-5\"\npreset = \"lean\"\ntiers = { results = 0.2 }\n";
+    fs::write(tmp.join("midfold.toml"), set).unwrap();
+    let nameless = inspect(&["nameless.json"]);
+    assert_eq!((&nameless["model"], &nameless["window"]), (&"gpt-5".into(), &400_000.into()));
+    assert_eq!(nameless["layout"]["policy"], "lean");
+    assert_eq!(nameless["presets"][0]["name"], "lean (yours)", "it has a cap that `lean` has not");
+    let named = inspect(&["named.json"]);
+    assert_eq!(named["model"], "claude-sonnet-4-5");
+    assert_eq!(named["window"], 200_000);
+    let flags = inspect(&["named.json", "--preset", "hermes", "--window", "50k"]);
+    assert_eq!((&flags["layout"]["policy"], &flags["window"]), (&"hermes".into(), &50_000.into()));
+
+    fs::write(tmp.join("midfold.toml"), "window = 30000\npreset = \"lean\"\n").unwrap();
+    let set = inspect(&["named.json"]);
+    assert_eq!(set["window"], 30_000, "no transcript names a window of its own");
+    assert_eq!(set["presets"].as_array().unwrap().len(), 7, "a preset is not listed twice");
+}
+
 /// Whoever clones a folder has not agreed to what a file in it wants to run or to send.
 #[test]
 fn a_file_that_comes_with_a_folder_runs_no_command_and_sends_nothing_away() {

@@ -9,6 +9,7 @@ mod compact_model;
 mod config;
 mod docs;
 mod engines;
+mod folders;
 mod help;
 mod inspect;
 mod replay;

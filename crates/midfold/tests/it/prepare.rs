@@ -5,7 +5,9 @@ use bytes::Bytes;
 use midfold::core::plan::plan;
 use midfold::formats::read::{Conversation, read};
 use midfold::formats::{DialectKind, profile};
-use midfold::{Budget, Outcome, Policy, Setup, SetupError, WindowSource, tokens};
+use midfold::{
+    Budget, Door, Host, Outcome, Policy, Settings, Setup, SetupError, WindowSource, tokens,
+};
 
 fn request(model: &str) -> Conversation {
     let model = if model.is_empty() { String::new() } else { format!(r#""model":"{model}","#) };
@@ -43,6 +45,26 @@ fn what_is_given_comes_first() {
     assert_eq!((prepared.window, prepared.window_from), (9_000, WindowSource::Given));
     assert!(prepared.log.profile().reasoning_bound, "the rules of the model that was given");
     assert!(!prepared.auto_counter);
+}
+
+#[test]
+fn a_default_model_is_that_of_conversations_that_name_none() {
+    let settings = |model: &str| -> Settings {
+        serde_json::from_str(&format!(r#"{{"model": "{model}"}}"#)).unwrap()
+    };
+    let file = settings("gpt-5").over(settings("gpt-4o"));
+    assert_eq!((file.model.as_deref(), file.default_model.as_deref()), (None, Some("gpt-5")));
+    let host = Host { door: Door::Command, read: |path| panic!("{path:?} is read") };
+    let mut setup = file.clone().setup(&host).unwrap();
+    let nameless = setup.prepare(request("")).unwrap();
+    assert_eq!(nameless.window_from, WindowSource::Model("gpt-5".into()));
+    assert_eq!(nameless.model.as_deref(), Some("gpt-5"));
+    assert_eq!(nameless.source.envelope.model, None, "the conversation says what it said");
+    let named = setup.prepare(request("claude-sonnet-4-5")).unwrap();
+    assert_eq!(named.window_from, WindowSource::Model("claude-sonnet-4-5".into()));
+    let said = Settings { model: Some("claude-opus-5-5".into()), ..Settings::default() };
+    let said = said.over(file).setup(&host).unwrap().prepare(request("claude-sonnet-4-5")).unwrap();
+    assert_eq!(said.model.as_deref(), Some("claude-opus-5-5"), "what is said wins over both");
 }
 
 #[test]

@@ -1,141 +1,53 @@
-//! `midfold inspect`.
+//! All that is known about one conversation, and what policies would do to it.
 
 use midfold::core::layout::layout;
 use midfold::core::plan::{Cause, Plan, plan};
 use midfold::core::survey::{Class, Count, Survey, survey};
-use midfold::formats::read::Conversation;
-use midfold::{Budget, Door, Outcome, PlanError, Policy, Prepared, Setup};
+use midfold::{Budget, Outcome, PlanError, Policy, Prepared};
 use serde_json::{Value, json};
 
-use crate::args::Inspect;
-use crate::error::CommandError;
-use crate::fabric;
-use crate::input::Input;
 use crate::note::Note;
-use crate::output::{Color, Output, Style};
+use crate::output::Color;
 use crate::page::Page;
 use crate::picture::{Fill, bar, legend};
-use crate::prepare;
 use crate::report::{counted, described, floor, window};
 use crate::table::Table;
 use crate::words::{grouped, number};
 
 /// The tools that are listed one by one.
 const SHOWN_TOOLS: usize = 8;
-/// The conversations that are listed one by one.
-const SHOWN_CONVERSATIONS: usize = 50;
-
-pub fn run(args: &Inspect, json: bool, output: &Output) -> Result<(), CommandError> {
-    let from = prepare::format(args.from.as_deref())?;
-    let mut setup = prepare::setup(&args.measure, None)?;
-    let policy = midfold::by_name(&args.preset, Door::Command)?;
-    let input = Input::load(&args.file)?;
-    let found = input.conversations(from)?;
-    let count = found.conversations.len();
-    let notes = Note::by_conversation(found.problems, &found.conversations);
-    let chosen = chosen(args.only, found.conversations, notes, &input.name)?;
-    if let Some(fold) = args.fold {
-        return folds(chosen, setup, &policy, fold, &input.name, output);
-    }
-    // A list of many conversations has room for one forecast each.
-    let forecasts = if json || chosen.len() == 1 { Policy::preset_names() } else { Vec::new() };
-    let mut all = Vec::with_capacity(chosen.len());
-    for (number, (conversation, notes)) in chosen {
-        let prepared = setup.prepare(conversation)?;
-        all.push((number, Inspected::new(prepared, notes, &policy, &forecasts)));
-    }
-    if json {
-        let objects: Vec<_> = all.iter().map(|(at, one)| one.to_json(*at)).collect();
-        let lines: Result<Vec<String>, _> = objects.iter().map(serde_json::to_string).collect();
-        let lines = lines.map_err(|error| CommandError::failed(error.to_string()))?;
-        return output.stdout(lines.join("\n") + "\n");
-    }
-    let style = output.stdout_style();
-    let mut page = Page { style: &style, text: String::new() };
-    match all.as_slice() {
-        [(at, only)] => {
-            let place =
-                if count == 1 { String::new() } else { format!(", conversation {at} of {count}") };
-            only.show(&mut page, &format!("{}{place}", input.name));
-        }
-        _ => several(&mut page, &input.name, &all),
-    }
-    page.notes(all.iter().flat_map(|(_, one)| &one.notes));
-    output.stdout(page.text)
-}
-
-/// The folds of one conversation: all (0), or one.
-fn folds(
-    chosen: Vec<Numbered>,
-    mut setup: Setup,
-    policy: &Policy,
-    fold: usize,
-    name: &str,
-    output: &Output,
-) -> Result<(), CommandError> {
-    let count = chosen.len();
-    let Ok([(_, (conversation, _))]) = <[Numbered; 1]>::try_from(chosen) else {
-        let error = format!("{name} holds {count} conversations, and --fold draws one");
-        return Err(CommandError::usage(error).hint("--only N chooses one"));
-    };
-    let prepared = setup.prepare(conversation)?;
-    let style = output.stdout_style();
-    let mut page = Page { style: &style, text: String::new() };
-    fabric::show(&mut page, name, &prepared, policy, Some(fold).filter(|fold| *fold > 0))?;
-    output.stdout(page.text)
-}
-
-/// A conversation, its number and its notes.
-type Numbered = (usize, (Conversation, Vec<Note>));
-
-fn chosen(
-    only: Option<usize>,
-    all: Vec<Conversation>,
-    notes: Vec<Vec<Note>>,
-    name: &str,
-) -> Result<Vec<Numbered>, CommandError> {
-    let count = all.len();
-    let all = (1..).zip(all.into_iter().zip(notes));
-    let Some(only) = only else { return Ok(all.collect()) };
-    let found: Vec<_> = all.filter(|(at, _)| *at == only).collect();
-    if found.is_empty() {
-        let error = format!("there is no conversation {only} in {name}: it holds {count}");
-        return Err(
-            CommandError::usage(error).hint(format!("--only takes a number from 1 to {count}"))
-        );
-    }
-    Ok(found)
-}
 
 /// What a preset would do.
-struct Forecast {
-    name: String,
+pub struct Forecast {
+    pub name: String,
     /// Where it fires by itself, in tokens.
     threshold: u64,
-    outcome: Result<Outcome, PlanError>,
+    pub outcome: Result<Outcome, PlanError>,
 }
 
 /// A region of the layout.
-struct Region {
+pub struct Region {
     name: &'static str,
     fill: Fill,
     messages: usize,
-    tokens: u64,
+    pub tokens: u64,
 }
 
 /// All that is known about a conversation.
-struct Inspected {
-    prepared: Prepared,
-    notes: Vec<Note>,
+pub struct Inspected {
+    pub prepared: Prepared,
+    pub notes: Vec<Note>,
     survey: Survey,
-    policy: String,
-    regions: [Region; 3],
+    pub policy: String,
+    pub regions: [Region; 3],
     set_by: &'static str,
-    forecasts: Vec<Forecast>,
+    /// At least one.
+    pub forecasts: Vec<Forecast>,
 }
 
 impl Inspected {
-    fn new(prepared: Prepared, notes: Vec<Note>, policy: &Policy, presets: &[&str]) -> Self {
+    /// Looks at it by a policy, and tells what others would do, too; without them what this one would.
+    pub fn new(prepared: Prepared, notes: Vec<Note>, policy: &Policy, others: &[Policy]) -> Self {
         let log = &prepared.log;
         let survey = survey(log, policy);
         let budget = Budget::new(prepared.window).tokens();
@@ -153,16 +65,14 @@ impl Inspected {
             region("middle", Fill::Folded, found.middle(), 0),
             region("tail", Fill::Verbatim, found.tail_start..log.len(), 0),
         ];
-        let presets = presets.iter().filter_map(|name| Policy::preset(name).ok());
-        let mut forecasts: Vec<_> = presets.map(|policy| forecast(&prepared, &policy)).collect();
-        if forecasts.is_empty() {
-            forecasts.push(forecast(&prepared, policy));
-        }
+        let asked = if others.is_empty() { std::slice::from_ref(policy) } else { others };
+        let forecasts = asked.iter().map(|policy| forecast(&prepared, policy)).collect();
         let policy = policy.name.clone();
         Self { survey, policy, regions, set_by: floor(found.floor), forecasts, prepared, notes }
     }
 
-    fn show(&self, page: &mut Page<'_>, name: &str) {
+    /// All of it, for people.
+    pub fn show(&self, page: &mut Page<'_>, name: &str) {
         let log = &self.prepared.log;
         let turns = log.events().last().map_or(0, |last| last.turn);
         let title = format!("{name} ({})", described(&self.prepared));
@@ -177,13 +87,24 @@ impl Inspected {
         );
         page.field("tokens", &spent);
         page.calibrated(&self.prepared, &[tokens]);
-        let real = self.prepared.meter.calibrated(tokens);
-        let full = percent(real, self.prepared.window);
-        page.field("window", &format!("{}; {full} full", window(&self.prepared)));
+        page.field("window", &format!("{}; {} full", window(&self.prepared), self.full()));
         self.picture(page);
         self.classes(page);
         self.repeated(page);
         self.presets(page);
+    }
+
+    /// How much of the window it takes, as the provider counts.
+    pub fn full(&self) -> String {
+        let real = self.prepared.meter.calibrated(self.prepared.log.tokens());
+        percent(real, self.prepared.window)
+    }
+
+    /// Whether this policy would fold it by itself.
+    pub fn is_due(&self, policy: &Policy) -> bool {
+        let budget = Budget::new(self.prepared.window);
+        let check = Plan { cause: Cause::Check, ..self.prepared.plan(policy, &budget) };
+        matches!(plan(&check), Ok(Outcome::Folded(_)))
     }
 
     fn picture(&self, page: &mut Page<'_>) {
@@ -292,7 +213,8 @@ impl Inspected {
         page.text += &table.render(page.style, 2);
     }
 
-    fn to_json(&self, at: usize) -> Value {
+    /// All of it, for programs; `at` is its number in the file.
+    pub fn to_json(&self, at: usize) -> Value {
         let prepared = &self.prepared;
         let log = &prepared.log;
         let count = |count: &Count| json!({ "count": count.items, "tokens": count.tokens });
@@ -309,7 +231,7 @@ impl Inspected {
             "format": prepared.source.format.name(),
             "dialect": prepared.kind.name(),
             "profile": log.profile().name,
-            "model": prepared.source.envelope.model,
+            "model": prepared.model,
             "messages": log.len(),
             "turns": log.events().last().map_or(0, |last| last.turn),
             "tokens": log.tokens(),
@@ -328,6 +250,15 @@ impl Inspected {
 }
 
 impl Forecast {
+    /// The tokens that are left, in a narrow cell.
+    pub fn after(&self) -> String {
+        match &self.outcome {
+            Ok(Outcome::Folded(fold)) => number(fold.tokens_after),
+            Ok(Outcome::Nothing(_)) => "–".to_owned(),
+            Err(_) => "floor".to_owned(),
+        }
+    }
+
     fn to_json(&self) -> Value {
         let mut value = json!({ "name": self.name, "threshold": self.threshold });
         match &self.outcome {
@@ -376,71 +307,5 @@ fn percent(part: u64, whole: u64) -> String {
         format!("{}.{} %", mille / 10, mille % 10)
     } else {
         format!("{} %", number(mille / 10))
-    }
-}
-
-fn several(page: &mut Page<'_>, name: &str, all: &[(usize, Inspected)]) {
-    let total: u64 = all.iter().map(|(_, one)| one.prepared.log.tokens()).sum();
-    let messages: usize = all.iter().map(|(_, one)| one.prepared.log.len()).sum();
-    let title = format!(
-        "{name}: {} conversations, {} messages, {} tokens",
-        number(all.len() as u64),
-        number(messages as u64),
-        number(total)
-    );
-    page.title(Color::Bold, &title);
-    if let Some((_, first)) = all.first() {
-        page.field("counted", &format!("with {}", counted(&first.prepared)));
-        page.field("window", &window(&first.prepared));
-    }
-    let table = Table::new(["", "tokens", "messages", "head", "middle", "tail", "after", "id"]);
-    let mut table = table.right([0, 1, 2, 3, 4, 5, 6]);
-    for (at, one) in all.iter().take(SHOWN_CONVERSATIONS) {
-        let after = one.forecasts.first().map_or("–".to_owned(), |first| match &first.outcome {
-            Ok(Outcome::Folded(fold)) => number(fold.tokens_after),
-            Ok(Outcome::Nothing(_)) => "–".to_owned(),
-            Err(_) => "floor".to_owned(),
-        });
-        let [head, middle, tail] = &one.regions;
-        let log = &one.prepared.log;
-        table.row([
-            at.to_string(),
-            number(log.tokens()),
-            number(log.len() as u64),
-            number(head.tokens),
-            number(middle.tokens),
-            number(tail.tokens),
-            after,
-            one.prepared.source.id.clone().unwrap_or_default(),
-        ]);
-    }
-    let sum = |at: usize| number(all.iter().map(|(_, one)| one.regions[at].tokens).sum());
-    table.row([
-        "total".to_owned(),
-        number(total),
-        number(messages as u64),
-        sum(0),
-        sum(1),
-        sum(2),
-        String::new(),
-        String::new(),
-    ]);
-    page.text.push('\n');
-    page.text += &table.render(page.style, 2);
-    let more = all.len().saturating_sub(SHOWN_CONVERSATIONS);
-    let more = if more > 0 {
-        format!("{} more are in the total; ", number(more as u64))
-    } else {
-        String::new()
-    };
-    let preset = all.first().map_or("default", |(_, one)| &one.policy);
-    let hint = format!("\n  {more}--only N shows one; `after` is what `{preset}` would leave\n");
-    page.text += &page.style.paint(Color::Dim, &hint);
-}
-
-impl Page<'_> {
-    pub fn section(&mut self, title: &str) {
-        let style: &Style = self.style;
-        self.text += &format!("\n{}\n", style.paint(Color::Bold, title));
     }
 }

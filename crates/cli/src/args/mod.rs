@@ -110,6 +110,7 @@ Examples:
   midfold compact request.json --window 32k --record fold.json > smaller.json
   midfold compact session.jsonl --preview --preset head-tail
   midfold compact session.jsonl --show-recap
+  midfold compact runs/ -o smaller/ --record records/
   midfold compact session.jsonl -o smaller.json --model http://127.0.0.1:8080
   cat request.json | midfold compact - --if-needed --json | jq .fold.tokens_after
 
@@ -122,12 +123,18 @@ nothing else: with -o the result is in that file, without it no result is writte
 The result is in the dialect of the input. A request body keeps everything but its messages; a list \
 of messages or a session file becomes a JSON array (or a body, when it has a system prompt or tools); \
 one message a line stays one message a line. A file with several conversations gives one JSON line \
-each; line breaks outside of strings become spaces there.")]
+each; line breaks outside of strings become spaces there.
+
+A folder stands for the transcripts in it and below it: files that end in .jsonl, .json or .traj, also \
+packed (.gz, .zst). Each result is written under the same relative path in the folder of -o, which \
+must lie outside, and each record as PATH.json in that of --record. A transcript that needs no fold \
+is copied as it is, unpacked. A file that cannot be compacted is named, the others are done, and the \
+exit code is 1. With --json, standard output has one object for each file.")]
 pub struct Compact {
-    /// The transcript; `-` reads standard input
-    #[arg(value_name = "FILE")]
-    pub file: PathBuf,
-    /// What the file is written in [default: told by its content]
+    /// The transcript; several, or folders of them; `-` reads standard input
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<PathBuf>,
+    /// What the files are written in [default: told by their content]
     #[arg(long, value_name = "FORMAT", help_heading = "Formats")]
     pub from: Option<String>,
     /// Convert to this dialect, before compacting: openai-chat, anthropic, gemini or bedrock
@@ -164,10 +171,10 @@ pub struct Compact {
     /// Print the recap, alone: the text that replaces the folded messages
     #[arg(long, help_heading = "Output")]
     pub show_recap: bool,
-    /// Write the record of the fold to this file
+    /// Write the record of the fold to this file; of several transcripts into this folder
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub record: Option<PathBuf>,
-    /// Write the result to this file
+    /// Write the result to this file; of several transcripts into this folder
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub output: Option<PathBuf>,
 }
@@ -197,19 +204,23 @@ pub struct Narrator {
 #[command(after_help = "\
 Examples:
   midfold inspect session.jsonl
-  midfold inspect runs.jsonl --only 3 --window 32k")]
+  midfold inspect runs.jsonl --only 3 --window 32k
+  midfold inspect runs/ --preset lean
+
+Of a folder, or of several files, each conversation has a line: its format, its size, how much of the \
+window it takes, and whether the policy would fold it. Files that cannot be read are named on standard \
+error; the exit code is 0 when at least one could.")]
 pub struct Inspect {
-    /// The transcript; `-` reads standard input
-    #[arg(value_name = "FILE")]
-    pub file: PathBuf,
-    /// What the file is written in [default: told by its content]
+    /// The transcript; several, or folders of them; `-` reads standard input
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<PathBuf>,
+    /// What the files are written in [default: told by their content]
     #[arg(long, value_name = "FORMAT")]
     pub from: Option<String>,
     #[command(flatten)]
     pub measure: Measure,
-    /// The preset whose layout is drawn
-    #[arg(long, value_name = "PRESET", default_value = "default")]
-    pub preset: String,
+    #[command(flatten)]
+    pub folding: Folding,
     /// Of several conversations, only number N (from 1)
     #[arg(long, value_name = "N")]
     pub only: Option<usize>,

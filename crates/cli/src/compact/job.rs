@@ -1,0 +1,125 @@
+//! What is to be done to each transcript, and how it is read.
+
+use midfold::formats::read::{Conversation, Format};
+use midfold::{Advise, Compacted, Compaction, Door, Prepared, Setup, Told};
+use regex::Regex;
+
+use crate::args::Compact;
+use crate::done::Done;
+use crate::error::CommandError;
+use crate::input::Input;
+use crate::narrator::{Narrator, warning};
+use crate::note::Note;
+use crate::output::{Color, Output};
+use crate::prepare;
+
+/// What was asked for, looked up once for all transcripts.
+pub struct Job<'a> {
+    from: Option<Format>,
+    setup: Setup,
+    pub compaction: Compaction,
+    pins: Vec<Regex>,
+    narrator: Option<Narrator>,
+    output: &'a Output,
+}
+
+impl<'a> Job<'a> {
+    pub fn new(args: &Compact, output: &'a Output) -> Result<Self, CommandError> {
+        let from = prepare::format(args.from.as_deref())?;
+        let setup = prepare::setup(&args.measure, args.to.as_deref())?;
+        let compaction = Compaction {
+            policy: args.folding.policy()?,
+            focus: args.focus.clone(),
+            target: args.target,
+            keep_last: args.keep_last,
+            if_needed: args.if_needed,
+        };
+        let pins = args.pin.iter().map(|pin| regex(pin)).collect::<Result<Vec<_>, _>>()?;
+        let narrator = if args.preview { None } else { Narrator::of(&args.narrator)? };
+        Ok(Self { from, setup, compaction, pins, narrator, output })
+    }
+
+    /// The conversations of a file, not compacted.
+    pub fn prepared(&mut self, input: &Input) -> Result<Vec<Prepared>, CommandError> {
+        let found = input.conversations(self.from)?.conversations;
+        let count = found.len();
+        let numbered = found.into_iter().enumerate();
+        numbered.map(|(at, found)| self.prepare(found, &place(input, at, count))).collect()
+    }
+
+    /// The conversations of a file, compacted.
+    pub fn compacted(&mut self, input: &Input) -> Result<Vec<Done>, CommandError> {
+        let found = input.conversations(self.from)?;
+        let count = found.conversations.len();
+        let notes = Note::by_conversation(found.problems, &found.conversations);
+        let all = found.conversations.into_iter().zip(notes).enumerate();
+        let done = all.map(|(at, (conversation, notes))| {
+            let place = place(input, at, count);
+            let prepared = self.prepare(conversation, &place)?;
+            self.compact(prepared, notes, &place)
+        });
+        done.collect()
+    }
+
+    fn prepare(&mut self, found: Conversation, place: &str) -> Result<Prepared, CommandError> {
+        let prepared = self.setup.prepare(found);
+        Ok(prepared.map_err(|error| error.advise(Door::Command).at(place))?)
+    }
+
+    fn compact(
+        &self,
+        mut prepared: Prepared,
+        mut notes: Vec<Note>,
+        place: &str,
+    ) -> Result<Done, CommandError> {
+        let pins = self.pinned(&prepared);
+        notes.extend(prepared.problems.drain(..).map(Note::of_conversion));
+        let mut made = self.made(&prepared, &pins, place, &Told::default())?;
+        if let (Some(narrator), Some(fold)) = (&self.narrator, made.fold()) {
+            let told = narrator.tell(&prepared, &self.compaction, fold)?;
+            made = self.made(&prepared, &pins, place, &told)?;
+            if let Some(warning) = warning(&told, made.fold()) {
+                let style = self.output.stderr_style();
+                let line = style.paint(Color::Yellow, &format!("warning: {place}{warning}"));
+                self.output.stderr(&format!("{line}\n"));
+            }
+        }
+        Ok(Done { prepared, made, notes })
+    }
+
+    fn made(
+        &self,
+        prepared: &Prepared,
+        pins: &[u32],
+        place: &str,
+        told: &Told,
+    ) -> Result<Compacted, CommandError> {
+        let made = self.compaction.run(prepared, pins, told, Door::Command);
+        Ok(made.map_err(|failure| failure.at(place))?)
+    }
+
+    fn pinned(&self, prepared: &Prepared) -> Vec<u32> {
+        if self.pins.is_empty() {
+            return Vec::new();
+        }
+        let matches = |text: &str| self.pins.iter().any(|pin| pin.is_match(text));
+        let events = prepared.log.events().iter();
+        events.filter(|event| matches(&event.text())).map(|event| event.seq).collect()
+    }
+}
+
+fn regex(pattern: &str) -> Result<Regex, CommandError> {
+    Regex::new(pattern).map_err(|error| {
+        CommandError::usage(format!("--pin: {error}")).hint(
+            "a pin is a regular expression; put a \\ before characters that should be literal",
+        )
+    })
+}
+
+/// Which conversation of which file, before what is said of it.
+fn place(input: &Input, at: usize, count: usize) -> String {
+    match count {
+        1 => format!("{}: ", input.name),
+        _ => format!("{}: conversation {} of {count}: ", input.name, at + 1),
+    }
+}

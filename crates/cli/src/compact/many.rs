@@ -1,0 +1,193 @@
+//! `midfold compact` of folders and of several files: one line and one result for each.
+
+use midfold::core::policy::EngineName;
+use midfold::plural;
+use serde_json::{Value, json};
+
+use super::emit::{records, transcripts};
+use super::job::Job;
+use super::places::{Target, targets};
+use crate::args::Compact;
+use crate::done::Done;
+use crate::error::CommandError;
+use crate::input::Input;
+use crate::output::{Color, Output};
+use crate::paths::{Walked, transcripts as transcripts_of};
+use crate::report::{less, one_line, sums};
+use crate::words::number;
+
+pub fn run(
+    mut job: Job<'_>,
+    args: &Compact,
+    json: bool,
+    output: &Output,
+) -> Result<(), CommandError> {
+    check(&job, args)?;
+    let Walked { files, closed } = transcripts_of(&args.files)?;
+    let targets = targets(args, files)?;
+    let mut sum = Sum::default();
+    for text in closed {
+        sum.failed += 1;
+        output.error(&CommandError::failed(text));
+    }
+    for (name, target) in targets {
+        let made = target.and_then(|target| Made::of(&mut job, target, output));
+        match made {
+            Ok(made) => {
+                sum.add(&made);
+                match (json, args.preview) {
+                    (true, _) => output.stdout(format!("{}\n", made.to_json()))?,
+                    (false, true) => output.stdout(made.line())?,
+                    (false, false) => output.stderr(&made.line()),
+                }
+            }
+            Err(error) => {
+                sum.failed += 1;
+                output.error(&error);
+                if json {
+                    let object = json!({ "file": name, "error": error.message });
+                    output.stdout(format!("{object}\n"))?;
+                }
+            }
+        }
+    }
+    let line = output.stderr_style().paint(Color::Bold, &sum.line(args.preview));
+    output.stderr(&format!("{line}\n"));
+    if sum.failed > 0 { Err(CommandError::silent(1)) } else { Ok(()) }
+}
+
+/// What several transcripts cannot be asked for.
+fn check(job: &Job<'_>, args: &Compact) -> Result<(), CommandError> {
+    let wrong = |text: &str, hint: &str| Err(CommandError::usage(text).hint(hint));
+    let single = [("--show-recap", args.show_recap), ("--cache-check", args.cache_check)];
+    if let Some((flag, _)) = single.iter().find(|(_, is_set)| *is_set) {
+        return wrong(&format!("{flag} takes one transcript"), "name a single file");
+    }
+    if args.files.iter().any(|file| file.as_os_str() == "-") {
+        let hint = "write it to a file first, or compact it alone";
+        return wrong("standard input has no name, and each result needs one", hint);
+    }
+    if matches!(job.compaction.policy.engine, EngineName::Command { .. }) {
+        let text = "a policy whose engine is a command takes one transcript";
+        return wrong(text, "name a single file, once for each");
+    }
+    if args.output.is_none() && !args.preview {
+        let text = "several transcripts need a folder to be written to";
+        return wrong(text, "-o FOLDER names it; --preview says what would be done without one");
+    }
+    Ok(())
+}
+
+/// What became of one file.
+struct Made {
+    target: Target,
+    all: Vec<Done>,
+}
+
+impl Made {
+    fn of(job: &mut Job<'_>, target: Target, output: &Output) -> Result<Self, CommandError> {
+        let input = Input::load(&target.found.path)?;
+        let made = Self { all: job.compacted(&input)?, target };
+        if let Some(path) = &made.target.record {
+            output.file_in_its_folder(path, &records(&made.all)?)?;
+        }
+        if let Some(path) = &made.target.output {
+            let result = match made.is_unchanged() {
+                true => input.bytes,
+                false => transcripts(&made.all).into(),
+            };
+            output.file_in_its_folder(path, &result)?;
+        }
+        Ok(made)
+    }
+
+    /// Nothing was folded or converted: the result is a copy.
+    fn is_unchanged(&self) -> bool {
+        self.all.iter().all(|done| done.fold().is_none() && !done.prepared.converted)
+    }
+
+    fn folded(&self) -> usize {
+        self.all.iter().filter(|done| done.fold().is_some()).count()
+    }
+
+    fn notes(&self) -> u64 {
+        self.all.iter().map(|done| done.notes.len() as u64).sum()
+    }
+
+    fn line(&self) -> String {
+        let what = match self.all.as_slice() {
+            [only] => one_line(only),
+            all => {
+                let (before, after) = sums(all);
+                let [count, folded] = [all.len(), self.folded()].map(|n| number(n as u64));
+                match self.folded() {
+                    0 => format!("{} tokens, {count} conversations, unchanged", number(after)),
+                    _ => format!(
+                        "{} → {} tokens, {folded} of {count} conversations compacted",
+                        number(before),
+                        number(after)
+                    ),
+                }
+            }
+        };
+        let notes = match self.notes() {
+            0 => String::new(),
+            count => format!(", {}", plural(count, "problem")),
+        };
+        format!("{}: {what}{notes}\n", self.target.found.path.display())
+    }
+
+    fn to_json(&self) -> Value {
+        let (before, after) = sums(&self.all);
+        let Target { found, output, record } = &self.target;
+        json!({
+            "file": found.path.display().to_string(),
+            "output": output.as_ref().map(|path| path.display().to_string()),
+            "record": record.as_ref().map(|path| path.display().to_string()),
+            "conversations": self.all.len(),
+            "folded": self.folded(),
+            "copied": self.is_unchanged(),
+            "tokens_before": before,
+            "tokens_after": after,
+            "problems": self.notes(),
+        })
+    }
+}
+
+/// What became of all of them.
+#[derive(Default)]
+struct Sum {
+    folded: u64,
+    unchanged: u64,
+    failed: u64,
+    before: u64,
+    after: u64,
+}
+
+impl Sum {
+    fn add(&mut self, made: &Made) {
+        let (before, after) = sums(&made.all);
+        (self.before, self.after) = (self.before + before, self.after + after);
+        if made.folded() > 0 {
+            self.folded += 1;
+        } else {
+            self.unchanged += 1;
+        }
+    }
+
+    fn line(&self, preview: bool) -> String {
+        let Self { folded, unchanged, failed, before, after } = *self;
+        let count = plural(folded + unchanged + failed, "file");
+        let done = if preview { "would be compacted" } else { "compacted" };
+        let failed =
+            if failed > 0 { format!(", {} failed", number(failed)) } else { String::new() };
+        format!(
+            "{count}: {} {done}, {} unchanged{failed}; {} → {} tokens ({})",
+            number(folded),
+            number(unchanged),
+            number(before),
+            number(after),
+            less(before, after)
+        )
+    }
+}

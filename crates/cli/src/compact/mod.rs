@@ -1,0 +1,60 @@
+//! `midfold compact`.
+
+pub mod cache;
+mod emit;
+mod job;
+mod many;
+mod outside;
+mod places;
+
+use std::path::Path;
+
+use midfold::core::policy::EngineName;
+
+use crate::args::Compact;
+use crate::error::CommandError;
+use crate::input::Input;
+use crate::output::Output;
+use crate::paths::is_folder;
+use emit::Sending;
+use job::Job;
+
+pub fn run(args: &Compact, json: bool, output: &Output) -> Result<(), CommandError> {
+    let job = Job::new(args, output)?;
+    match args.files.as_slice() {
+        [file] if !is_folder(file) => one(file, job, args, json, output),
+        _ => many::run(job, args, json, output),
+    }
+}
+
+/// One file: its result is written to a file or to standard output.
+fn one(
+    file: &Path,
+    mut job: Job<'_>,
+    args: &Compact,
+    json: bool,
+    output: &Output,
+) -> Result<(), CommandError> {
+    if let (Some(output), Some(record)) = (&args.output, &args.record)
+        && same_file(output, record)
+    {
+        let error = format!("-o and --record both write {}", output.display());
+        return Err(CommandError::usage(error).hint("give the record a file of its own"));
+    }
+    let input = Input::load(file)?;
+    let policy = job.compaction.policy.clone();
+    if let EngineName::Command { command } = &policy.engine {
+        return outside::run(command, &input.name, job.prepared(&input)?, args, output);
+    }
+    if args.cache_check {
+        return cache::run(job.prepared(&input)?, &policy, json, output);
+    }
+    let all = job.compacted(&input)?;
+    Sending { args, json, output, name: &input.name, policy: &policy.name }.emit(&all)
+}
+
+/// Whether two paths name one file, there or not.
+fn same_file(a: &Path, b: &Path) -> bool {
+    let whole = |path: &Path| path.canonicalize().or_else(|_| std::path::absolute(path));
+    a == b || whole(a).is_ok_and(|a| whole(b).is_ok_and(|b| a == b))
+}

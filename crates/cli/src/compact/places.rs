@@ -1,0 +1,100 @@
+//! Where the results of several transcripts go: under the names that they have, never over them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::args::Compact;
+use crate::error::CommandError;
+use crate::paths::{Found, is_folder, is_stdin, unpacked};
+
+/// A transcript, and what is written of it: nothing in a preview.
+pub struct Target {
+    pub found: Found,
+    pub output: Option<PathBuf>,
+    pub record: Option<PathBuf>,
+}
+
+/// The name of a transcript, and where its result goes or why it cannot.
+pub type Placed = (String, Result<Target, CommandError>);
+
+/// Places every result. A transcript whose result would stand where that of an earlier one does gets
+/// an error of its own; what could harm a transcript is an error of them all.
+pub fn targets(args: &Compact, files: Vec<Found>) -> Result<Vec<Placed>, CommandError> {
+    for (flag, folder) in [("-o", &args.output), ("--record", &args.record)] {
+        if let Some(folder) = folder {
+            check(flag, folder, &args.files)?;
+        }
+    }
+    let inputs: BTreeSet<PathBuf> = files.iter().map(|found| settled(&found.path)).collect();
+    let mut taken = BTreeMap::new();
+    let mut targets = Vec::with_capacity(files.len());
+    for found in files {
+        let target = placed(args, found);
+        let places = [&target.output, &target.record].into_iter().flatten();
+        let places: Vec<PathBuf> = places.map(|place| settled(place)).collect();
+        let name = target.found.path.display().to_string();
+        if let Some(place) = places.iter().find(|place| inputs.contains(*place)) {
+            let text = format!("the result of {name} would be written over {}", place.display());
+            return Err(CommandError::usage(text).hint("name another folder with -o"));
+        }
+        let earlier = places.iter().find_map(|place| Some((place, taken.get(place)?)));
+        let result = match earlier {
+            Some((place, earlier)) => {
+                let text = format!(
+                    "{name}: its result would be written over that of {earlier}, {}",
+                    place.display()
+                );
+                Err(CommandError::failed(text).hint("compact one of them into another folder"))
+            }
+            None => {
+                taken.extend(places.into_iter().map(|place| (place, name.clone())));
+                Ok(target)
+            }
+        };
+        targets.push((name, result));
+    }
+    Ok(targets)
+}
+
+/// `a/b.jsonl.gz` is written to `OUT/a/b.jsonl`, its record to `DIR/a/b.jsonl.json`.
+fn placed(args: &Compact, found: Found) -> Target {
+    let file = found.name.file_name().unwrap_or_default();
+    let file = match file.to_str() {
+        Some(text) => unpacked(text).into(),
+        // A name in no known encoding stays as it is.
+        None => file.to_owned(),
+    };
+    let mut record = file.clone();
+    record.push(".json");
+    let output = args.output.as_ref().map(|folder| folder.join(found.name.with_file_name(file)));
+    let record = args.record.as_ref().map(|folder| folder.join(found.name.with_file_name(record)));
+    Target { found, output, record }
+}
+
+/// A folder to write to is one, or will be, and lies outside of all that is read: the next run would
+/// take what this one wrote for transcripts.
+fn check(flag: &str, folder: &Path, named: &[PathBuf]) -> Result<(), CommandError> {
+    let place = folder.display();
+    if is_stdin(folder) || fs::metadata(folder).is_ok_and(|meta| !meta.is_dir()) {
+        let text = format!("{flag} {place}: several transcripts need a folder to be written to");
+        return Err(CommandError::usage(text).hint("name a folder; it is made if it is not there"));
+    }
+    let inside = |read: &&PathBuf| is_folder(read) && settled(folder).starts_with(settled(read));
+    let Some(read) = named.iter().find(inside) else { return Ok(()) };
+    let what = if settled(folder) == settled(read) { "is the folder" } else { "lies in a folder" };
+    let text = format!("{flag} {place} {what} that is read, {}", read.display());
+    Err(CommandError::usage(text)
+        .hint("name a folder outside of it: nothing is compacted in place"))
+}
+
+/// A path without links and without what leads there from here, also where it ends in nothing yet.
+fn settled(path: &Path) -> PathBuf {
+    let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let there = whole.ancestors().find_map(|part| Some((part, fs::canonicalize(part).ok()?)));
+    let Some((part, real)) = there else { return whole };
+    match whole.strip_prefix(part) {
+        Ok(rest) if !rest.as_os_str().is_empty() => real.join(rest),
+        _ => real,
+    }
+}

@@ -1,0 +1,143 @@
+//! `midfold inspect` of folders and of several files: a line for each conversation.
+
+use midfold::{Outcome, plural};
+use serde_json::json;
+
+use super::inspected::{Forecast, Inspected};
+use super::reading::Reading;
+use crate::args::Inspect;
+use crate::error::CommandError;
+use crate::input::Input;
+use crate::output::{Color, Output, Progress};
+use crate::paths::{Found, Walked, transcripts};
+use crate::table::Table;
+use crate::words::{number, wrap};
+
+pub fn run(
+    mut reading: Reading,
+    args: &Inspect,
+    json: bool,
+    output: &Output,
+) -> Result<(), CommandError> {
+    let single = [("--only", args.only.is_some()), ("--fold", args.fold.is_some())];
+    if let Some((flag, _)) = single.iter().find(|(_, is_set)| *is_set) {
+        let error = CommandError::usage(format!("{flag} takes one transcript"));
+        return Err(error.hint("name a single file"));
+    }
+    let Walked { files, closed: mut unread } = transcripts(&args.files)?;
+    let count = files.len() as u64;
+    let mut list = List::new();
+    let progress = Progress::new(false);
+    for (at, found) in (1..).zip(files) {
+        let name = found.path.display();
+        progress.say(&format!("{} of {}: {name}", number(at), number(count)));
+        match of_file(&mut reading, &found) {
+            Ok(all) => {
+                progress.end();
+                for (at, one) in (1..).zip(&all) {
+                    let is_due = one.is_due(&reading.policy);
+                    let several = all.len() > 1;
+                    let place = if several { format!("{name}#{at}") } else { name.to_string() };
+                    list.add(place, one, is_due);
+                    if json {
+                        let mut object = one.to_json(at);
+                        object["file"] = json!(name.to_string());
+                        object["due"] = json!(is_due);
+                        output.stdout(format!("{object}\n"))?;
+                    }
+                }
+            }
+            Err(error) => unread.push(error.message),
+        }
+    }
+    progress.end();
+    if !json && list.conversations > 0 {
+        output.stdout(list.text(&reading.policy.name, output))?;
+    }
+    if !unread.is_empty() {
+        let style = output.stderr_style();
+        let count = plural(unread.len() as u64, "file");
+        let title = format!("warning: {count} could not be read:");
+        let title = style.paint(Color::Yellow, &title);
+        output.stderr(&format!("{title}\n  {}\n", unread.join("\n  ")));
+    }
+    if list.conversations == 0 {
+        let text = format!("no transcript could be read from {}", plural(count, "file"));
+        return Err(CommandError::failed(text).hint("--from FORMAT says what they are written in"));
+    }
+    Ok(())
+}
+
+fn of_file(reading: &mut Reading, found: &Found) -> Result<Vec<Inspected>, CommandError> {
+    let input = Input::load(&found.path)?;
+    let all = reading.conversations(&input)?.into_iter();
+    let inspected = all.map(|(conversation, notes)| {
+        let prepared = reading.prepare(conversation, &input.name)?;
+        Ok(Inspected::new(prepared, notes, &reading.policy, &[]))
+    });
+    inspected.collect()
+}
+
+/// What is shown of each conversation, and the sums.
+struct List {
+    table: Table<7>,
+    conversations: u64,
+    messages: u64,
+    tokens: u64,
+    due: u64,
+}
+
+impl List {
+    fn new() -> Self {
+        // Paths come last: however long they are, the columns stay in line.
+        let table =
+            Table::new(["messages", "tokens", "window", "folds", "after", "format", "file"]);
+        Self { table: table.right([0, 1, 2, 4]), conversations: 0, messages: 0, tokens: 0, due: 0 }
+    }
+
+    fn add(&mut self, place: String, one: &Inspected, is_due: bool) {
+        let log = &one.prepared.log;
+        let (messages, tokens) = (log.len() as u64, log.tokens());
+        self.conversations += 1;
+        self.messages += messages;
+        self.tokens += tokens;
+        self.due += u64::from(is_due);
+        let forecast = one.forecasts.first();
+        let is_folded = |forecast: &&Forecast| matches!(forecast.outcome, Ok(Outcome::Folded(_)));
+        let folds = match forecast.filter(is_folded) {
+            _ if is_due => "now",
+            Some(_) => "by hand",
+            None => "–",
+        };
+        self.table.row([
+            number(messages),
+            number(tokens),
+            one.full(),
+            folds.to_owned(),
+            forecast.map_or("–".to_owned(), Forecast::after),
+            one.prepared.source.format.name().to_owned(),
+            place,
+        ]);
+    }
+
+    /// The table with its last line; once.
+    fn text(&mut self, policy: &str, output: &Output) -> String {
+        let due = if self.due > 0 { format!("{} now", number(self.due)) } else { "–".to_owned() };
+        self.table.row([
+            number(self.messages),
+            number(self.tokens),
+            String::new(),
+            due,
+            String::new(),
+            "total".to_owned(),
+            plural(self.conversations, "conversation"),
+        ]);
+        let style = output.stdout_style();
+        let hint = format!(
+            "`window`: how much of it is taken. `folds`: whether `{policy}` folds it now by itself, \
+             or only by hand, by `compact`; `after`: the tokens that this leaves."
+        );
+        let hint = wrap(&hint, style.width).join("\n");
+        format!("{}\n{}\n", self.table.render(&style, 0), style.paint(Color::Dim, &hint))
+    }
+}

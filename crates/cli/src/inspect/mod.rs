@@ -1,0 +1,119 @@
+//! `midfold inspect`.
+
+mod inspected;
+mod many;
+mod reading;
+mod several;
+
+use std::path::Path;
+
+use midfold::Policy;
+
+use crate::args::Inspect;
+use crate::error::CommandError;
+use crate::fabric;
+use crate::input::Input;
+use crate::output::Output;
+use crate::page::Page;
+use crate::paths::is_folder;
+use inspected::Inspected;
+use reading::{Noted, Reading};
+use several::several;
+
+pub fn run(args: &Inspect, json: bool, output: &Output) -> Result<(), CommandError> {
+    let reading = Reading::new(args)?;
+    match args.files.as_slice() {
+        [file] if !is_folder(file) => one(file, reading, args, json, output),
+        _ => many::run(reading, args, json, output),
+    }
+}
+
+/// One file, with all that is known of it.
+fn one(
+    file: &Path,
+    mut reading: Reading,
+    args: &Inspect,
+    json: bool,
+    output: &Output,
+) -> Result<(), CommandError> {
+    let input = Input::load(file)?;
+    let found = reading.conversations(&input)?;
+    let count = found.len();
+    let chosen = chosen(args.only, found, &input.name)?;
+    if let Some(fold) = args.fold {
+        return folds(chosen, reading, fold, &input.name, output);
+    }
+    // A list of many conversations has room for one forecast each.
+    let has_room = json || chosen.len() == 1;
+    let presets = if has_room { with_presets(&reading.policy) } else { Vec::new() };
+    let mut all = Vec::with_capacity(chosen.len());
+    for (number, (conversation, notes)) in chosen {
+        let prepared = reading.prepare(conversation, &input.name)?;
+        all.push((number, Inspected::new(prepared, notes, &reading.policy, &presets)));
+    }
+    if json {
+        let lines = all.iter().map(|(at, one)| format!("{}\n", one.to_json(*at)));
+        return output.stdout(lines.collect::<String>());
+    }
+    let style = output.stdout_style();
+    let mut page = Page { style: &style, text: String::new() };
+    match all.as_slice() {
+        [(at, only)] => {
+            let place =
+                if count == 1 { String::new() } else { format!(", conversation {at} of {count}") };
+            only.show(&mut page, &format!("{}{place}", input.name));
+        }
+        _ => several(&mut page, &input.name, &all),
+    }
+    page.notes(all.iter().flat_map(|(_, one)| &one.notes));
+    output.stdout(page.text)
+}
+
+/// All presets; before them the policy where it is none of them, by a name that no preset has.
+fn with_presets(policy: &Policy) -> Vec<Policy> {
+    let presets = Policy::preset_names().into_iter().filter_map(|name| Policy::preset(name).ok());
+    let mut all: Vec<Policy> = presets.collect();
+    if !all.contains(policy) {
+        let name = format!("{} (yours)", policy.name);
+        all.insert(0, Policy { name, ..policy.clone() });
+    }
+    all
+}
+
+/// The folds of one conversation: all (0), or one.
+fn folds(
+    chosen: Vec<Numbered>,
+    mut reading: Reading,
+    fold: usize,
+    name: &str,
+    output: &Output,
+) -> Result<(), CommandError> {
+    let count = chosen.len();
+    let Ok([(_, (conversation, _))]) = <[Numbered; 1]>::try_from(chosen) else {
+        let error = format!("{name} holds {count} conversations, and --fold draws one");
+        return Err(CommandError::usage(error).hint("--only N chooses one"));
+    };
+    let prepared = reading.prepare(conversation, name)?;
+    let style = output.stdout_style();
+    let mut page = Page { style: &style, text: String::new() };
+    let fold = Some(fold).filter(|fold| *fold > 0);
+    fabric::show(&mut page, name, &prepared, &reading.policy, fold)?;
+    output.stdout(page.text)
+}
+
+/// A conversation with its number.
+type Numbered = (usize, Noted);
+
+fn chosen(only: Option<usize>, all: Vec<Noted>, name: &str) -> Result<Vec<Numbered>, CommandError> {
+    let count = all.len();
+    let all = (1..).zip(all);
+    let Some(only) = only else { return Ok(all.collect()) };
+    let found: Vec<_> = all.filter(|(at, _)| *at == only).collect();
+    if found.is_empty() {
+        let error = format!("there is no conversation {only} in {name}: it holds {count}");
+        return Err(
+            CommandError::usage(error).hint(format!("--only takes a number from 1 to {count}"))
+        );
+    }
+    Ok(found)
+}

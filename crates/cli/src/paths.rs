@@ -1,0 +1,145 @@
+//! What a path on the command line stands for: standard input, a file, or the files of a folder.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::error::CommandError;
+use crate::output::reason;
+
+/// What names of transcripts end in, before [`PACKED`].
+const TRANSCRIPTS: [&str; 3] = [".jsonl", ".json", ".traj"];
+/// What names of packed files end in.
+const PACKED: [&str; 2] = [".gz", ".zst"];
+/// The same, for people.
+const LOOKED_AT: &str =
+    "files that end in .jsonl, .json or .traj are looked at, also packed (.gz, .zst)";
+
+/// A file that was named, or that a named folder holds.
+pub struct Found {
+    pub path: PathBuf,
+    /// From the folder that was named; the file's own name where the file was.
+    pub name: PathBuf,
+}
+
+/// What is in a folder.
+#[derive(Default)]
+pub struct Walked {
+    pub files: Vec<Found>,
+    /// Folders in it that could not be looked into, and why.
+    pub closed: Vec<String>,
+}
+
+/// Whether this names standard input.
+pub fn is_stdin(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}
+
+/// Whether this names a folder.
+pub fn is_folder(path: &Path) -> bool {
+    !is_stdin(path) && path.is_dir()
+}
+
+/// Whether a file of this name is looked at in a folder of transcripts.
+pub fn is_transcript(name: &str) -> bool {
+    let name = unpacked(name);
+    TRANSCRIPTS.iter().any(|end| name.len() > end.len() && name.ends_with(end))
+}
+
+/// The name of a packed file once it is unpacked; others as they are.
+pub fn unpacked(name: &str) -> &str {
+    let plain = PACKED.iter().find_map(|end| name.strip_suffix(end));
+    plain.filter(|name| !name.is_empty()).unwrap_or(name)
+}
+
+/// The transcripts that these names stand for: files as they are, and all that folders hold.
+///
+/// An empty folder is an error: whoever named it expects something in it.
+pub fn transcripts(named: &[PathBuf]) -> Result<Walked, CommandError> {
+    let mut all = Walked::default();
+    for path in named {
+        if !is_folder(path) {
+            let name = path.file_name().unwrap_or(path.as_os_str()).into();
+            all.files.push(Found { path: path.clone(), name });
+            continue;
+        }
+        let place = path.display();
+        let Walked { files, closed } = Walk::of(path, true, &is_transcript).map_err(|error| {
+            CommandError::failed(format!("{place} cannot be read: {}", reason(&error)))
+        })?;
+        if files.is_empty() {
+            let text = format!("{place}: there is no transcript in this folder");
+            let error = CommandError::failed(text).hint(LOOKED_AT);
+            return Err(closed.into_iter().fold(error, CommandError::hint));
+        }
+        all.files.extend(files);
+        all.closed.extend(closed);
+    }
+    Ok(all)
+}
+
+/// The files that stand in a folder itself and have a name that is `wanted`.
+pub fn files_in(folder: &Path, wanted: &dyn Fn(&str) -> bool) -> io::Result<Vec<PathBuf>> {
+    let walked = Walk::of(folder, false, wanted)?;
+    Ok(walked.files.into_iter().map(|found| found.path).collect())
+}
+
+/// A walk through a folder, in the order of names.
+struct Walk<'a> {
+    root: &'a Path,
+    deep: bool,
+    wanted: &'a dyn Fn(&str) -> bool,
+    /// Folders as they are called without links: a link to one of them would lead round for ever.
+    entered: BTreeSet<PathBuf>,
+    found: Walked,
+}
+
+impl<'a> Walk<'a> {
+    fn of(root: &'a Path, deep: bool, wanted: &'a dyn Fn(&str) -> bool) -> io::Result<Walked> {
+        let (entered, found) = (BTreeSet::new(), Walked::default());
+        let mut walk = Self { root, deep, wanted, entered, found };
+        walk.enter(root)?;
+        Ok(walk.found)
+    }
+
+    fn enter(&mut self, folder: &Path) -> io::Result<()> {
+        if !self.entered.insert(fs::canonicalize(folder)?) {
+            return Ok(());
+        }
+        let paths = fs::read_dir(folder)?.map(|entry| Ok(entry?.path()));
+        let mut paths = paths.collect::<io::Result<Vec<_>>>()?;
+        paths.sort();
+        for path in paths {
+            // What is neither, such as a pipe or a link to nowhere, holds nothing that could be read.
+            let Ok(meta) = fs::metadata(&path) else { continue };
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            if meta.is_dir() && self.deep {
+                if let Err(error) = self.enter(&path) {
+                    let text = format!("{} cannot be read: {}", path.display(), reason(&error));
+                    self.found.closed.push(text);
+                }
+            } else if meta.is_file() && (self.wanted)(&name) {
+                let name = path.strip_prefix(self.root).unwrap_or(&path).to_owned();
+                self.found.files.push(Found { path, name });
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{is_transcript, unpacked};
+
+    #[test]
+    fn names_of_transcripts() {
+        for name in ["a.jsonl", "a.json", "run.traj", "a.jsonl.gz", "a.b.json.zst"] {
+            assert!(is_transcript(name), "{name}");
+        }
+        for name in ["a.md", "json", ".json", ".jsonl.gz", "a.gz", "a.jsonl.part", "a.json.gz.gz"] {
+            assert!(!is_transcript(name), "{name}");
+        }
+        assert_eq!((unpacked("a.json.gz"), unpacked("a"), unpacked(".gz")), ("a.json", "a", ".gz"));
+    }
+}
