@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::args::{Export, Load, StoreCommand, StoreCommands};
 use crate::error::CommandError;
-use crate::host::{Host, Make, block_on};
+use crate::host::{Host, Make, block_on, now};
 use crate::input::is_stdin;
 use crate::output::{Color, Output, reason};
 use crate::page::Page;
@@ -144,7 +144,7 @@ async fn whole(args: &Export, host: &Host, only: Option<&str>) -> Result<Moved, 
 
 async fn read(args: &Load, host: &Host, json: bool, output: &Output) -> Result<(), CommandError> {
     let open = || File::open(&args.file).map(BufReader::new);
-    match transfer::import(&*host.store, open).await {
+    match transfer::import(&*host.store, now(), open).await {
         Ok(moved) => tell(&moved, &format!("read into {}", host.store.place()), json, output),
         Err(error) => Err(failed(host, &args.file, error)),
     }
