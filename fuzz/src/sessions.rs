@@ -242,7 +242,7 @@ impl Bench {
         };
         let text = export(&*self.store);
         let other: Arc<dyn Store> = Arc::new(MemoryStore::new());
-        now(transfer::import(&*other, || Ok(text.as_slice()))).expect("imports");
+        now(transfer::import(&*other, 7, || Ok(text.as_slice()))).expect("imports");
         assert!(export(&*other) == text, "what was imported is not what was exported");
         self.store = other;
         self.reopen();

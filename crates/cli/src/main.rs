@@ -5,6 +5,7 @@ mod args;
 mod audit;
 mod compact;
 mod config;
+mod deletion;
 mod done;
 mod env;
 mod error;

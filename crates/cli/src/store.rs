@@ -1,16 +1,18 @@
-//! `midfold store`: a whole store checked, written out and read in.
+//! `midfold store`: a whole store checked, written out, read in and pruned.
 
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Write};
 use std::path::Path;
 
+use midfold::Door;
 use midfold::store::transfer::{self, Moved, TransferError};
 use midfold::store::{StoreError, fsck, private};
 use serde_json::{Value, json};
 
-use crate::args::{Export, Load, StoreCommand, StoreCommands};
+use crate::args::{Export, Load, Prune, StoreCommand, StoreCommands};
+use crate::deletion;
 use crate::error::CommandError;
-use crate::host::{Host, Make, block_on};
+use crate::host::{Host, Make, block_on, now};
 use crate::output::{Color, Output, reason};
 use crate::page::Page;
 use crate::paths::is_stdin;
@@ -26,6 +28,10 @@ pub fn run(args: &StoreCommands, json: bool, output: &Output) -> Result<(), Comm
         StoreCommand::Export(export) => block_on(async {
             let host = Host::open(&args.at, Make::No).await?;
             write(export, &host, json, output).await
+        }),
+        StoreCommand::Prune(wanted) => block_on(async {
+            let host = Host::open(&args.at, Make::No).await?;
+            prune(wanted, &host, json, output).await
         }),
         StoreCommand::Import(load) => {
             // Looked at first: a name with a slip must not make a store.
@@ -144,10 +150,23 @@ async fn whole(args: &Export, host: &Host, only: Option<&str>) -> Result<Moved, 
 
 async fn read(args: &Load, host: &Host, json: bool, output: &Output) -> Result<(), CommandError> {
     let open = || File::open(&args.file).map(BufReader::new);
-    match transfer::import(&*host.store, open).await {
+    match transfer::import(&*host.store, now(), open).await {
         Ok(moved) => tell(&moved, &format!("read into {}", host.store.place()), json, output),
         Err(error) => Err(failed(host, &args.file, error)),
     }
+}
+
+async fn prune(args: &Prune, host: &Host, json: bool, output: &Output) -> Result<(), CommandError> {
+    let store = &*host.store;
+    let sessions = match args.yes {
+        true => midfold::prune(store, args.older_than, now(), Door::Command).await?,
+        false => midfold::idle(store, args.older_than, now(), Door::Command).await?,
+    };
+    if sessions.is_empty() && !json {
+        let place = store.place();
+        return output.stdout(format!("nothing to delete: every session in {place} is newer\n"));
+    }
+    deletion::tell(&sessions, args.yes, &store.place(), json, output)
 }
 
 fn failed(host: &Host, file: &Path, error: TransferError) -> CommandError {

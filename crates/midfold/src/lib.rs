@@ -18,6 +18,7 @@
 //! | check a compacted file | [`core::verify`] |
 //! | find out what the model saw | [`core::explain`], [`core::audit`] |
 //! | bring originals back | [`store::recall`] |
+//! | delete stored sessions | [`delete()`], [`prune`] |
 //! | have a model write parts of the recap | [`model::Client`] (feature `model`), [`core::narrate`] |
 //! | compare strategies on recorded conversations | [`core::replay`] |
 //! | make training rows fit | [`formats::trajectory`] |
@@ -91,6 +92,8 @@ mod advice;
 mod append;
 mod cache;
 mod compact;
+#[cfg(feature = "store")]
+mod delete;
 mod failure;
 mod feedback;
 mod hooks;
@@ -111,6 +114,8 @@ pub use append::append;
 pub use append::{Incoming, events_of};
 pub use cache::{CacheCheck, cache_check};
 pub use compact::{Compacted, Compaction, Told};
+#[cfg(feature = "store")]
+pub use delete::{age, delete, extents, idle, prune};
 pub use failure::{Area, Door, Failure, grouped, nearest, number, plural};
 pub use feedback::{Feedback, Size};
 pub use hooks::injections;

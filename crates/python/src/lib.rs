@@ -7,6 +7,7 @@ mod clock;
 mod compact;
 mod context;
 mod count;
+mod delete;
 mod engine;
 mod errors;
 mod feedback;
@@ -36,6 +37,8 @@ mod _midfold {
     use super::context::Context;
     #[pymodule_export]
     use super::count::{count_tokens, presets, tokenizers};
+    #[pymodule_export]
+    use super::delete::{delete_sessions, prune_sessions};
     #[pymodule_export]
     use super::feedback::{cache_check, feedback};
     #[pymodule_export]

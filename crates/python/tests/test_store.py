@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 import json
 import sqlite3
+import subprocess
+import sys
 
 import midfold
 import pytest
@@ -189,3 +191,65 @@ def test_the_command_line_reads_what_python_stored(cli, store, session_messages)
     assert json.loads(done.stdout)["active_fold"] == session.status()["active_fold"]
     done = cli("session", "context", "shared", "--store", store, "--json")
     assert context.messages == json.loads(done.stdout)["messages"]
+
+
+def test_a_deleted_session_is_gone_from_the_file(store, tmp_path, session_messages):
+    session = midfold.Session(store=store, window=16_000, id="a")
+    session.append([*session_messages, {"role": "user", "content": "a quagmire"}])
+    session.compact()
+    fork = session.fork("fork")
+    other = midfold.Session(store=store, id="b")
+    other.append({"role": "user", "content": "stays"})
+    before = fork.context().json()
+
+    [told] = midfold.delete_sessions(store, "a", dry_run=True)
+    assert (told.session, told.events, told.folds) == ("a", len(session), 1)
+    assert told.bytes > 1_000 and len(midfold.Session.open(store, "a")) == told.events
+    with pytest.raises(midfold.StoreError, match="no session `c`"):
+        midfold.delete_sessions(store, "a", "c")
+    assert midfold.delete_sessions(store, "a", "a") == [told]
+    with pytest.raises(midfold.StoreError, match="no session `a`") as caught:
+        midfold.Session.open(store, "a")
+    assert "midfold session list" in caught.value.hint
+    with pytest.raises(midfold.StoreError, match="no session `a`"):
+        session.append({"role": "user", "content": "late"})
+    # A fork is whole without it.
+    assert midfold.Session.open(store, "fork").context().json() == before
+    assert fork.audit()["ok"]
+    fork_and_b = midfold.delete_sessions(store, "fork", "b")
+    assert [extent.session for extent in fork_and_b] == ["fork", "b"]
+    left = b"".join(path.read_bytes() for path in tmp_path.iterdir())
+    assert b"quagmire" not in left and b"stays" not in left
+
+
+AGE = """
+import sqlite3, sys
+with sqlite3.connect(sys.argv[1]) as tables:
+    month = 31 * 24 * 3_600_000
+    tables.execute("UPDATE sessions SET created = created - ? WHERE id = 'old'", [month])
+    old = "session_no = (SELECT no FROM sessions WHERE id = 'old')"
+    tables.execute(f"UPDATE events SET made = made - ? WHERE {old}", [month])
+"""
+
+
+def test_old_sessions_are_pruned(cli, store):
+    for id in ["old", "new"]:
+        midfold.Session(store=store, id=id).append({"role": "user", "content": "hi"})
+    # From another process: two SQLite libraries in one do not see each other's locks.
+    subprocess.run([sys.executable, "-c", AGE, store.partition(":")[2]], check=True)
+    [told] = midfold.prune_sessions(store, "30d", dry_run=True)
+    assert (told.session, told.events) == ("old", 1)
+    assert midfold.prune_sessions(store, "5w") == []
+    assert midfold.prune_sessions(store, "30d") == [told]
+    assert midfold.prune_sessions(store, "30d") == []
+    assert len(midfold.Session.open(store, "new")) == 1
+    assert json.loads(cli("store", "fsck", "--store", store, "--json").stdout)["ok"]
+
+
+@pytest.mark.parametrize("age", ["30m", "0d", "soon", "-1d", "d", ""])
+def test_an_age_that_is_none_says_what_to_write(store, age):
+    midfold.Session(store=store, id="a")
+    with pytest.raises(midfold.InputError, match="older_than=") as caught:
+        midfold.prune_sessions(store, age)
+    assert "1h" in str(caught.value) or "12h, 30d, 8w" in str(caught.value)
+    assert midfold.Session.open(store, "a").id == "a"

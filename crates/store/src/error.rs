@@ -58,6 +58,9 @@ pub enum StoreError {
     /// The provider's report on a call is there already, and says something else.
     #[error("call {0} has its usage already, and another one")]
     Settled(u64),
+    /// It was to be deleted only where it had not changed for a while.
+    #[error("the session `{0}` changed meanwhile: it was not deleted")]
+    Changed(String),
     /// The query is no query (a bad regex, an empty text).
     #[error("{0}")]
     Query(String),

@@ -9,8 +9,8 @@ use async_trait::async_trait;
 use midfold_core::Hash;
 
 use crate::types::{
-    Append, Appended, CallRow, Claim, Done, EventRow, FoldRow, Hit, Job, Lease, Loaded, Millis,
-    NewCall, NewFold, NewJob, NewSession, Parts, Put, Reads, Search, SessionRow,
+    Append, Appended, CallRow, Claim, Done, EventRow, Extent, FoldRow, Hit, Job, Lease, Loaded,
+    Millis, NewCall, NewFold, NewJob, NewSession, Parts, Put, Reads, Search, SessionRow,
 };
 use crate::{FailureKind, Store, StoreError};
 
@@ -171,8 +171,29 @@ impl Store for Faulty {
         self.inner.calls(id).await
     }
 
-    async fn restore(&self, parts: Parts<'_>) -> Result<(), StoreError> {
-        self.write("restore", self.inner.restore(parts)).await
+    async fn extent(&self, id: &str) -> Result<Extent, StoreError> {
+        self.inner.extent(id).await
+    }
+
+    async fn idle(
+        &self,
+        since: Millis,
+        after: Option<&str>,
+        limit: u32,
+    ) -> Result<Vec<String>, StoreError> {
+        self.inner.idle(since, after, limit).await
+    }
+
+    async fn delete(&self, id: &str, idle_since: Option<Millis>) -> Result<Extent, StoreError> {
+        self.write("delete", self.inner.delete(id, idle_since)).await
+    }
+
+    async fn scrub(&self) -> Result<(), StoreError> {
+        self.write("scrub", self.inner.scrub()).await
+    }
+
+    async fn restore(&self, parts: Parts<'_>, now: Millis) -> Result<(), StoreError> {
+        self.write("restore", self.inner.restore(parts, now)).await
     }
 
     async fn search(&self, id: &str, query: &Search) -> Result<Vec<Hit>, StoreError> {

@@ -1,8 +1,9 @@
 //! The store that forgets: everything in one process's memory, behind one lock. Tests use it, and
 //! programs that keep no history.
 
+mod kept;
+
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -14,10 +15,12 @@ use crate::check;
 use crate::error::StoreError;
 use crate::text::{Matcher, Postings, Ranking, searched_text};
 use crate::types::{
-    Append, Appended, CallRow, Claim, Done, EventRow, FoldRow, Hit, Job, JobState, Lease, Loaded,
-    Millis, NewCall, NewFold, NewJob, NewSession, Part, Parts, Put, Reads, Search, SessionRow,
+    Append, Appended, CallRow, Claim, Done, EventRow, Extent, FoldRow, Hit, Job, JobState, Lease,
+    Loaded, Millis, NewCall, NewFold, NewJob, NewSession, Part, Parts, Put, Reads, Search,
+    SessionRow,
 };
 use crate::{Store, assemble};
+use kept::{Inner, Kept};
 
 /// Sessions in memory. Cheap to make; gone when dropped.
 #[derive(Default)]
@@ -25,28 +28,6 @@ pub struct MemoryStore {
     inner: Mutex<Inner>,
     rows: AtomicU64,
     bytes: AtomicU64,
-}
-
-#[derive(Default)]
-struct Inner {
-    sessions: BTreeMap<String, Kept>,
-    /// The job `n` has the id `n + 1`.
-    jobs: Vec<Job>,
-    /// Ids of the jobs that are ready or leased.
-    live: BTreeSet<u64>,
-}
-
-#[derive(Default)]
-struct Kept {
-    row: SessionRow,
-    events: Vec<EventRow>,
-    keys: HashMap<String, (Hash, Appended)>,
-    folds: Vec<FoldRow>,
-    calls: Vec<CallRow>,
-    /// Keys of all its jobs.
-    job_keys: HashSet<String>,
-    /// Whether one of its jobs is ready or leased.
-    live: bool,
 }
 
 impl MemoryStore {
@@ -68,62 +49,6 @@ impl MemoryStore {
 
     fn count_events(&self, events: &[EventRow]) {
         self.count(events.len(), events.iter().map(|row| row.event.bytes.len()).sum());
-    }
-}
-
-impl Inner {
-    fn kept(&self, id: &str) -> Result<&Kept, StoreError> {
-        self.sessions.get(id).ok_or_else(|| StoreError::NoSession(id.to_owned()))
-    }
-
-    fn kept_mut(&mut self, id: &str) -> Result<&mut Kept, StoreError> {
-        self.sessions.get_mut(id).ok_or_else(|| StoreError::NoSession(id.to_owned()))
-    }
-
-    fn enqueue(&mut self, job: NewJob) -> bool {
-        let Some(kept) = self.sessions.get_mut(&job.session) else { return false };
-        if kept.live || !kept.job_keys.insert(job.key.clone()) {
-            return false;
-        }
-        kept.live = true;
-        let id = self.jobs.len() as u64 + 1;
-        self.live.insert(id);
-        self.jobs.push(Job {
-            id,
-            job,
-            state: JobState::Ready,
-            attempt: 0,
-            failures: 0,
-            worker: None,
-            lease_until: None,
-            outcome: None,
-            fold: None,
-        });
-        true
-    }
-
-    /// The job of a lease, while the lease holds.
-    fn leased(&mut self, lease: &Lease) -> Option<&mut Job> {
-        let at = usize::try_from(lease.job.checked_sub(1)?).ok()?;
-        let job = self.jobs.get_mut(at)?;
-        (job.state == JobState::Leased && job.attempt == lease.attempt).then_some(job)
-    }
-}
-
-impl Kept {
-    fn put(&mut self, fold: &NewFold) -> Put {
-        if self.folds.iter().any(|row| row.fold.id == fold.id) {
-            return Put::Same;
-        }
-        let number = self.folds.len() as u64 + 1;
-        self.folds.push(FoldRow { number, fold: fold.clone() });
-        Put::New
-    }
-
-    fn slice(&self, range: &Range<u64>) -> &[EventRow] {
-        let clamp = |at: u64| usize::try_from(at).unwrap_or(usize::MAX).min(self.events.len());
-        let (from, to) = (clamp(range.start), clamp(range.end));
-        self.events.get(from..to).unwrap_or_default()
     }
 }
 
@@ -156,15 +81,10 @@ impl Store for MemoryStore {
         after: Option<&str>,
         limit: u32,
     ) -> Result<Vec<SessionRow>, StoreError> {
-        use std::ops::Bound;
-        let from = after.map_or(Bound::Unbounded, Bound::Excluded);
-        let rows: Vec<SessionRow> = self
-            .lock()
-            .sessions
-            .range::<str, _>((from, Bound::Unbounded))
-            .take(limit as usize)
-            .map(|(_, kept)| kept.row.clone())
-            .collect();
+        let inner = self.lock();
+        let some = inner.after(after).take(limit as usize);
+        let rows: Vec<SessionRow> = some.map(|(_, kept)| kept.row.clone()).collect();
+        drop(inner);
         self.count(rows.len(), rows.iter().map(SessionRow::content_len).sum());
         Ok(rows)
     }
@@ -204,6 +124,9 @@ impl Store for MemoryStore {
             kept.events.push(EventRow { seq, event });
         }
         kept.row.head += count;
+        if count > 0 {
+            kept.appended = append.now;
+        }
         if let (Some(key), Some(fingerprint)) = (append.key, fingerprint) {
             kept.keys.insert(key, (fingerprint, answer));
         }
@@ -279,9 +202,7 @@ impl Store for MemoryStore {
             if claimed.len() >= claim.limit as usize {
                 break;
             }
-            let Some(job) = usize::try_from(id - 1).ok().and_then(|at| jobs.get_mut(at)) else {
-                continue;
-            };
+            let Some(job) = jobs.get_mut(id) else { continue };
             let due = match job.state {
                 JobState::Ready => job.job.run_at <= claim.now,
                 _ => job.lease_until.is_some_and(|until| until <= claim.now),
@@ -356,19 +277,19 @@ impl Store for MemoryStore {
             inner.kept(id)?;
         }
         let of = |job: &&Job| id.is_none_or(|id| job.job.session == id);
-        Ok(inner.jobs.iter().filter(of).take(limit as usize).cloned().collect())
+        Ok(inner.jobs.values().filter(of).take(limit as usize).cloned().collect())
     }
 
     async fn job(&self, id: &str, key: &str) -> Result<Option<Job>, StoreError> {
         let inner = self.lock();
         inner.kept(id)?;
-        Ok(inner.jobs.iter().find(|job| job.job.session == id && job.job.key == key).cloned())
+        Ok(inner.jobs.values().find(|job| job.job.session == id && job.job.key == key).cloned())
     }
 
     async fn newest_job(&self, id: &str) -> Result<Option<Job>, StoreError> {
         let inner = self.lock();
         inner.kept(id)?;
-        Ok(inner.jobs.iter().rev().find(|job| job.job.session == id).cloned())
+        Ok(inner.jobs.values().rev().find(|job| job.job.session == id).cloned())
     }
 
     async fn record_call(&self, id: &str, call: &NewCall) -> Result<u64, StoreError> {
@@ -411,7 +332,40 @@ impl Store for MemoryStore {
         Ok(found)
     }
 
-    async fn restore(&self, parts: Parts<'_>) -> Result<(), StoreError> {
+    async fn extent(&self, id: &str) -> Result<Extent, StoreError> {
+        self.lock().extent(id)
+    }
+
+    async fn idle(
+        &self,
+        since: Millis,
+        after: Option<&str>,
+        limit: u32,
+    ) -> Result<Vec<String>, StoreError> {
+        let inner = self.lock();
+        let idle = inner.after(after).filter(|(_, kept)| kept.changed() < since);
+        Ok(idle.take(limit as usize).map(|(id, _)| id.clone()).collect())
+    }
+
+    async fn delete(&self, id: &str, idle_since: Option<Millis>) -> Result<Extent, StoreError> {
+        let mut inner = self.lock();
+        let extent = inner.extent(id)?;
+        if idle_since.is_some_and(|since| extent.changed >= since) {
+            return Err(StoreError::Changed(id.to_owned()));
+        }
+        let Inner { sessions, jobs, live, .. } = &mut *inner;
+        sessions.remove(id);
+        jobs.retain(|_, job| job.job.session != id);
+        live.retain(|job| jobs.contains_key(job));
+        Ok(extent)
+    }
+
+    /// What is in memory leaves no traces that are this store's to remove.
+    async fn scrub(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    async fn restore(&self, parts: Parts<'_>, now: Millis) -> Result<(), StoreError> {
         let fresh = MemoryStore::new();
         let mut at = String::new();
         let mut head = 0;
@@ -422,7 +376,7 @@ impl Store for MemoryStore {
                     fresh.create(new).await?;
                 }
                 Part::Events(events) => {
-                    let append = Append { expected: head, events, ..Append::default() };
+                    let append = Append { expected: head, events, now, ..Append::default() };
                     head += fresh.append(&at, append).await?.count;
                 }
                 Part::Fold(fold) => {

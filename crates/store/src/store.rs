@@ -7,8 +7,8 @@ use midfold_core::Hash;
 
 use crate::error::StoreError;
 use crate::types::{
-    Append, Appended, CallRow, Claim, Done, EventRow, FoldRow, Hit, Job, Lease, Loaded, Millis,
-    NewCall, NewFold, NewJob, NewSession, Parts, Put, Reads, Search, SessionRow,
+    Append, Appended, CallRow, Claim, Done, EventRow, Extent, FoldRow, Hit, Job, Lease, Loaded,
+    Millis, NewCall, NewFold, NewJob, NewSession, Parts, Put, Reads, Search, SessionRow,
 };
 
 /// Where sessions live. Every method is one transaction; what returned `Ok` is durable.
@@ -97,12 +97,34 @@ pub trait Store: Send + Sync {
     /// Calls of a session, in order.
     async fn calls(&self, id: &str) -> Result<Vec<CallRow>, StoreError>;
 
+    // Deleting.
+
+    /// What a session holds.
+    async fn extent(&self, id: &str) -> Result<Extent, StoreError>;
+    /// Ids of the sessions that last changed before `since`, in order, after this one.
+    async fn idle(
+        &self,
+        since: Millis,
+        after: Option<&str>,
+        limit: u32,
+    ) -> Result<Vec<String>, StoreError>;
+    /// Deletes a session with all that belongs to it, in one transaction; returns what it held. Forks
+    /// share nothing with it and stay whole. A worker that has one of its jobs stores nothing more.
+    /// With `idle_since` only where it last changed before that: else [`StoreError::Changed`].
+    ///
+    /// Its bytes may stay on the disk until [`Store::scrub`].
+    async fn delete(&self, id: &str, idle_since: Option<Millis>) -> Result<Extent, StoreError>;
+    /// Takes the bytes of what was deleted off the disk, where that is the store's to do. It costs
+    /// as much as the store is large, and next to nothing where nothing was deleted since the last
+    /// one.
+    async fn scrub(&self) -> Result<(), StoreError>;
+
     // Transfer.
 
     /// Brings in sessions of another store: all of it in one transaction, or nothing, where a
-    /// session is there already or a part is an error. Nothing is checked beside what the tables
-    /// refuse: [`import`](crate::transfer::import) does that before.
-    async fn restore(&self, parts: Parts<'_>) -> Result<(), StoreError>;
+    /// session is there already or a part is an error. Its events count as appended `now`. Nothing
+    /// is checked beside what the tables refuse: [`import`](crate::transfer::import) does that before.
+    async fn restore(&self, parts: Parts<'_>, now: Millis) -> Result<(), StoreError>;
 
     // Recall.
 

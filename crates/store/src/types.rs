@@ -351,6 +351,25 @@ pub struct Reads {
     pub bytes: u64,
 }
 
+/// What a session holds: what deleting it takes away.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Extent {
+    /// The session's id.
+    pub session: String,
+    /// Number of events.
+    pub events: u64,
+    /// Number of folds.
+    pub folds: u64,
+    /// Number of model calls in the ledger.
+    pub calls: u64,
+    /// Number of jobs, ended ones included.
+    pub jobs: u64,
+    /// Bytes of its events and of the records of its folds, calls and jobs.
+    pub bytes: u64,
+    /// When it last changed: the newest of its making, its newest event, fold and call.
+    pub changed: Millis,
+}
+
 /// One part of sessions that are brought in whole, in this order: a session, its events, its folds,
 /// its calls, and how it ends; then the next session.
 #[derive(Clone, Debug, PartialEq)]

@@ -34,7 +34,7 @@ pub struct Worker {
 pub enum Code {
     /// What became of the request.
     Verdict(VerdictCode),
-    /// The lease ran out: another worker has the job.
+    /// The lease is gone: another worker has the job, or its session was deleted.
     Lost,
 }
 
@@ -129,7 +129,7 @@ impl Worker {
             return Ok(report(
                 job,
                 Code::Lost,
-                "the lease ran out: another worker has the job",
+                "the lease ran out: another worker has the job, or its session was deleted",
                 false,
             ));
         };
@@ -239,7 +239,8 @@ impl Worker {
         let folded = fold.is_some();
         let kept = self.store.finish(&job.lease(), &Done { verdict, fold }).await?;
         if !kept {
-            return Ok(report(job, Code::Lost, "another worker has the job", false));
+            let detail = "another worker has the job, or its session was deleted";
+            return Ok(report(job, Code::Lost, detail, false));
         }
         Ok(report(job, Code::Verdict(code), detail, folded))
     }

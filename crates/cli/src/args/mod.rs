@@ -17,11 +17,11 @@ pub use about::{Completions, Config, Logging, Man};
 pub use common::{Folding, Measure, When};
 pub use replay::{Reading, Replay, ReplayMeasure};
 pub use session::{
-    Append, Compaction, Context, Fork, List, Log, Model, Narrated, New, Observe, Pin, Recover,
-    Session, SessionCommand, SessionPolicy, Start, Status, StoreAt, Undo,
+    Append, Compaction, Context, Delete, Fork, List, Log, Model, Narrated, New, Observe, Pin,
+    Recover, Session, SessionCommand, SessionPolicy, Start, Status, StoreAt, Undo,
 };
 pub use stores::{
-    Audit, Describe, Expand, Explain, Export, Grep, Import, Load, Names, Outline, Recall,
+    Audit, Describe, Expand, Explain, Export, Grep, Import, Load, Names, Outline, Prune, Recall,
     RecallCommand, StoreCommand, StoreCommands, Tools, ToolsShape, Worker,
 };
 pub use trajectories::Trajectories;

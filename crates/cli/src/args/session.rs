@@ -58,6 +58,8 @@ pub enum SessionCommand {
     Unpin(Pin),
     /// Make a session of its own from the first messages of another
     Fork(Fork),
+    /// Delete sessions, for good
+    Delete(Delete),
     /// Change the policy, from the next fold on; without one, print it
     Policy(SessionPolicy),
     /// Change the model, and with it the window
@@ -314,6 +316,24 @@ pub struct Fork {
     /// The id of the new session [default: a new one that sorts by time]
     #[arg(long = "id", value_name = "ID")]
     pub new: Option<String>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  midfold session delete $id
+  midfold session delete tuesday review-12 --yes
+
+Without --yes it prints what would be deleted, deletes nothing and ends with 1. A deletion takes \
+messages, folds, calls and jobs; forks of the session stay whole. A SQLite file is rewritten, so \
+that nothing is left in it; PostgreSQL frees the room in its own time (VACUUM).")]
+pub struct Delete {
+    /// The sessions; where one of them is unknown, none is deleted
+    #[arg(value_name = "ID", required = true, num_args = 1..)]
+    pub ids: Vec<String>,
+    /// Delete; it cannot be undone
+    #[arg(long)]
+    pub yes: bool,
 }
 
 #[derive(Debug, Args)]

@@ -312,6 +312,8 @@ pub enum StoreCommand {
     Export(Export),
     /// Read what `export` wrote; all or nothing where the file is damaged
     Import(Load),
+    /// Delete the sessions that nothing happened in for long
+    Prune(Prune),
 }
 
 #[derive(Debug, Args)]
@@ -335,4 +337,22 @@ pub struct Load {
     /// The file
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  midfold store prune --older-than 30d
+  midfold store prune --older-than 8w --yes
+
+A session is as old as its last change: its making, its newest message, fold or call. Without --yes \
+it prints what would be deleted, deletes nothing and ends with 1. What is deleted, and how, is as \
+with `midfold session delete`.")]
+pub struct Prune {
+    /// How long ago they last changed: hours, days or weeks (12h, 30d, 8w)
+    #[arg(long, value_name = "AGE", value_parser = midfold::age)]
+    pub older_than: u64,
+    /// Delete; it cannot be undone
+    #[arg(long)]
+    pub yes: bool,
 }

@@ -3,6 +3,7 @@
 mod append;
 mod change;
 mod context;
+mod delete;
 mod feedback;
 mod fold;
 mod inject;
@@ -61,6 +62,9 @@ pub fn run(args: &Session, json: bool, output: &Output) -> Result<(), CommandErr
         }
         SessionCommand::Fork(args) => {
             work.open(async |host| fold::fork(args, host, json, output).await)
+        }
+        SessionCommand::Delete(args) => {
+            work.open(async |host| delete::run(args, host, json, output).await)
         }
         SessionCommand::Policy(args) => {
             let policy = change::wanted(args)?;

@@ -24,11 +24,11 @@ fn every_subcommand_has_help_with_an_example() {
             "session",
             &[
                 "new", "append", "context", "observe", "compact", "preview", "recover", "status",
-                "list", "log", "undo", "pin", "unpin", "fork", "policy", "model",
+                "list", "log", "undo", "pin", "unpin", "fork", "delete", "policy", "model",
             ][..],
         ),
         ("recall", &["grep", "outline", "expand", "names", "describe", "tools"]),
-        ("store", &["export", "import"]),
+        ("store", &["export", "import", "prune"]),
     ] {
         for command in commands {
             let help = stdout(&[group, command, "--help"], b"");
@@ -39,6 +39,8 @@ fn every_subcommand_has_help_with_an_example() {
         }
     }
     sees!("help-session-append", ["session", "append", "--help"]);
+    sees!("help-session-delete", ["session", "delete", "--help"]);
+    sees!("help-store-prune", ["store", "prune", "--help"]);
     sees!("help-recall-grep", ["recall", "grep", "--help"]);
     sees!("help-recall-expand", ["recall", "expand", "--help"]);
 }

@@ -16,6 +16,7 @@ mod replay;
 mod secrets;
 mod session;
 mod session_change;
+mod session_delete;
 mod trajectories;
 mod trajectories_files;
 mod trajectories_killed;

@@ -45,6 +45,7 @@ impl Advise for StoreError {
                 failure.hint(format!("name another file with {}", door.set("store", "sqlite:PATH")))
             }
             Self::Url(_) => Failure { is_usage: true, ..failure },
+            Self::Changed(_) => failure.hint("somebody works with it: ask again where it may go"),
             Self::Settled(_) => failure.hint(format!(
                 "what a call cost is written down once; name another one with {}",
                 door.says("--call", "call=")

@@ -6,6 +6,8 @@ mod authority;
 #[expect(clippy::unwrap_used, reason = "a broken corpus may fail loudly")]
 mod common;
 mod corpus;
+#[cfg(feature = "store")]
+mod delete;
 mod dialogue;
 mod engine;
 mod fuzz_seeds;

@@ -15,8 +15,9 @@
 True
 
 `compact` folds one conversation; a `Session` holds one and folds when it is due; `work` has what
-sessions in a store want narrated; `verify` checks what came out; `replay` measures policies on a
-recording; `trajectories` makes training rows fit, and `arrow` those of columns.
+sessions in a store want narrated; `prune_sessions` deletes old ones; `verify` checks what came out;
+`replay` measures policies on a recording; `trajectories` makes training rows fit, and `arrow` those
+of columns.
 Everything runs without the interpreter's lock and may be called from any thread.
 """
 
@@ -32,20 +33,23 @@ from ._midfold import (
     cache_check,
     compact,
     count_tokens,
+    delete_sessions,
     feedback,
     presets,
+    prune_sessions,
     recall_tools,
     replay,
     tokenizers,
     verify,
     work,
 )
-from ._types import Folding, Report, Result, Verification, Worked
+from ._types import Extent, Folding, Report, Result, Verification, Worked
 
 __all__ = [
     "BudgetError",
     "Context",
     "Error",
+    "Extent",
     "Folding",
     "InputError",
     "PolicyError",
@@ -62,8 +66,10 @@ __all__ = [
     "cache_check",
     "compact",
     "count_tokens",
+    "delete_sessions",
     "feedback",
     "presets",
+    "prune_sessions",
     "recall_tools",
     "replay",
     "tokenizers",

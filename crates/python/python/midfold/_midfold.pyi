@@ -6,7 +6,7 @@ from typing import Any, Callable, Literal, final
 
 from typing_extensions import TypeAlias
 
-from ._types import Folding, Result, Verification, Worked
+from ._types import Extent, Folding, Result, Verification, Worked
 
 __all__ = [
     "BatchCompressor",
@@ -22,8 +22,10 @@ __all__ = [
     "cache_check",
     "compact",
     "count_tokens",
+    "delete_sessions",
     "feedback",
     "presets",
+    "prune_sessions",
     "recall_tools",
     "replay",
     "tokenizers",
@@ -97,6 +99,8 @@ def work(
     limit: int | None = None,
     model: str = ...,
 ) -> list[Worked]: ...
+def delete_sessions(store: str, *ids: str, dry_run: bool = False) -> list[Extent]: ...
+def prune_sessions(store: str, older_than: str, *, dry_run: bool = False) -> list[Extent]: ...
 def feedback(
     before_messages: Sequence[_Message],
     after_messages: Sequence[_Message],

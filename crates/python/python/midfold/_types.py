@@ -119,3 +119,18 @@ class Worked:
 
     def __bool__(self) -> bool:
         return self.folded
+
+
+@dataclass(frozen=True)
+class Extent:
+    """What a stored session holds: what deleting it takes away."""
+
+    session: str
+    events: int
+    folds: int
+    calls: int
+    jobs: int
+    #: Bytes of what was said and recorded.
+    bytes: int
+    #: When it last changed, in milliseconds since 1970.
+    changed: int

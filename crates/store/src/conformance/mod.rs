@@ -11,6 +11,7 @@
 //! A case gets a store of its own, empty. It is deterministic, waits for no clock, and says in its
 //! message what it saw. Nothing here panics, so that a test may collect all failures.
 
+mod delete;
 mod folds;
 mod jobs;
 mod kit;
@@ -103,6 +104,10 @@ cases![
     jobs::a_fold_comes_with_its_completion,
     jobs::four_workers_do_each_span_once,
     jobs::calls_are_a_chain_and_settle_once,
+    delete::a_deleted_session_is_gone_with_all_that_is_its,
+    delete::a_name_is_free_again,
+    delete::a_lease_of_a_deleted_session_stores_nothing,
+    delete::a_session_is_idle_since_its_last_change,
     recall::words_are_found_wherever_they_stand,
     recall::literals_and_regexes_scan_newest_first,
     recall::bad_queries_are_said_to_be_bad,

@@ -1,31 +1,35 @@
 //! The ledger.
 
+use sqlx::AssertSqlSafe;
+
 use super::db::{Db, query};
 use super::rows::{call_row, number_of};
 use crate::error::StoreError;
 use crate::types::{CallRow, NewCall};
 
-/// False when the number is not the next one.
+/// False when the number is not the next one, or there is no such session.
 pub(super) async fn record_call<D: Db>(
     db: &mut D,
     no: i64,
     call: &NewCall,
 ) -> Result<bool, StoreError> {
-    let done = query(
+    let sql = format!(
         "INSERT INTO calls (session_no, number, head, fold, hash, made, body) \
          SELECT $1, $2, $3, $4, $5, $6, $7 WHERE $2 = \
          (SELECT coalesce(max(number), 0) + 1 FROM calls WHERE session_no = $1) \
-         ON CONFLICT DO NOTHING",
-    )
-    .bind(no)
-    .bind(call.number)
-    .bind(call.head)
-    .bind(call.fold.as_ref())
-    .bind(&call.hash)
-    .bind(call.now)
-    .bind(&call.body)
-    .run(db)
-    .await?;
+         AND EXISTS (SELECT no FROM sessions WHERE no = $1{}) ON CONFLICT DO NOTHING",
+        D::HOLD
+    );
+    let done = query(AssertSqlSafe(sql))
+        .bind(no)
+        .bind(call.number)
+        .bind(call.head)
+        .bind(call.fold.as_ref())
+        .bind(&call.hash)
+        .bind(call.now)
+        .bind(&call.body)
+        .run(db)
+        .await?;
     Ok(done == 1)
 }
 

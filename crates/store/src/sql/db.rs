@@ -13,7 +13,7 @@ use sqlx::{Database, Encode, SqlSafeStr, SqlStr, Type};
 
 use super::{failed, signed};
 use crate::error::StoreError;
-use crate::types::{EventRow, NewEvent};
+use crate::types::{EventRow, Millis, NewEvent};
 
 /// A connection to one of the databases.
 pub trait Db: sqlx::Connection {
@@ -24,6 +24,11 @@ pub trait Db: sqlx::Connection {
     const BEGIN: &'static str;
     /// Lets rows go that another worker holds, where several can write.
     const SKIP_LOCKED: &'static str;
+    /// After a `SELECT` of a session's row: keeps it from being deleted until the transaction ends,
+    /// where several can write.
+    const HOLD: &'static str;
+    /// The same, and waits for all who hold it.
+    const TAKE: &'static str;
     /// Most events of one insert outside a transaction.
     const AT_ONCE: usize;
 
@@ -39,12 +44,14 @@ pub trait Db: sqlx::Connection {
         query: Query<'_>,
     ) -> impl Future<Output = Result<Vec<Self::Row>, sqlx::Error>> + Send;
 
-    /// Adds events. False when they do not follow the head.
+    /// Adds events that came in now. False when they do not follow the head, or there is no such
+    /// session.
     fn insert_events(
         &mut self,
         no: i64,
         expected: u64,
         events: &[NewEvent],
+        now: Millis,
     ) -> impl Future<Output = Result<bool, StoreError>> + Send;
 
     /// The events of some runs, in order.
@@ -61,6 +68,9 @@ pub trait Db: sqlx::Connection {
         seq: u64,
         words: &[String],
     ) -> impl Future<Output = Result<(), StoreError>> + Send;
+
+    /// Takes the words of a session out of the index, inside a transaction that deletes it.
+    fn delete_words(&mut self, no: i64) -> impl Future<Output = Result<(), StoreError>> + Send;
 
     /// The events of a range that have a word, in order.
     fn posting(

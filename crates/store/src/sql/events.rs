@@ -3,6 +3,7 @@
 use midfold_core::Hash;
 
 use super::db::{Cells, Db, query};
+use super::delete::hold;
 use super::failed;
 use super::jobs::enqueue;
 use super::rows::{event_columns, event_row, hash_of, number_of, unsigned};
@@ -96,13 +97,18 @@ pub(super) async fn head<D: Db>(db: &mut D, no: i64) -> Result<u64, StoreError> 
     Ok(last.map_or(0, |last| unsigned(last) + 1))
 }
 
-/// An append that is more than one insert. `None` on a conflict; nothing is changed then.
+/// An append that is more than one insert. `None` on a conflict, or where there is no such session;
+/// nothing is changed then.
 pub(super) async fn append_all<D: Db>(
     db: &mut D,
     no: i64,
     append: &Append,
 ) -> Result<Option<Appended>, StoreError> {
     let mut tx = db.begin_with(D::BEGIN).await.map_err(failed)?;
+    if !hold(&mut *tx, no).await? {
+        tx.rollback().await.map_err(failed)?;
+        return Ok(None);
+    }
     let count = append.events.len() as u64;
     let fresh = Appended { first: append.expected, count, repeated: false };
     if let Some(key) = &append.key {
@@ -117,7 +123,7 @@ pub(super) async fn append_all<D: Db>(
     }
     let done = match append.events.is_empty() {
         true => head(&mut *tx, no).await? == append.expected,
-        false => tx.insert_events(no, append.expected, &append.events).await?,
+        false => tx.insert_events(no, append.expected, &append.events, append.now).await?,
     };
     if !done {
         tx.rollback().await.map_err(failed)?;

@@ -1,17 +1,19 @@
 //! Folds.
 
 use midfold_core::Hash;
+use sqlx::AssertSqlSafe;
 
 use super::db::{Cells, Db, query};
+use super::delete::hold;
 use super::rows::{fold_columns, fold_from, fold_row, hash_or_none, runs_text, session_row};
 use crate::error::StoreError;
 use crate::types::{FoldRow, NewFold, Put, SessionRow};
 
-/// A session and its active fold.
+/// A session and its active fold; nothing where there is no such session.
 pub(super) async fn session_and_fold<D: Db>(
     db: &mut D,
     no: i64,
-) -> Result<(SessionRow, Option<FoldRow>), StoreError> {
+) -> Result<Option<(SessionRow, Option<FoldRow>)>, StoreError> {
     let found = query(
         "SELECT s.id, s.dialect, s.profile, s.counter, s.policy, s.meta, s.created, \
          s.active, s.state, s.state_version, e.seq, e.hash, e.turn, f.number, f.id, \
@@ -22,11 +24,12 @@ pub(super) async fn session_and_fold<D: Db>(
          LEFT JOIN folds f ON f.session_no = s.no AND f.id = s.active WHERE s.no = $1",
     )
     .bind(no)
-    .one(db)
+    .maybe(db)
     .await?;
+    let Some(found) = found else { return Ok(None) };
     let there = found.integer(13)?;
     let fold = there.map(|_| fold_from(&found, 13)).transpose()?;
-    Ok((session_row(&found)?, fold))
+    Ok(Some((session_row(&found)?, fold)))
 }
 
 pub(super) async fn folds<D: Db>(db: &mut D, no: i64) -> Result<Vec<FoldRow>, StoreError> {
@@ -55,34 +58,43 @@ pub(super) async fn fold<D: Db>(
     found.as_ref().map(fold_row).transpose()
 }
 
-pub(super) async fn put_fold<D: Db>(db: &mut D, no: i64, new: &NewFold) -> Result<Put, StoreError> {
+/// Nothing where there is no such session.
+pub(super) async fn put_fold<D: Db>(
+    db: &mut D,
+    no: i64,
+    new: &NewFold,
+) -> Result<Option<Put>, StoreError> {
     // A turn is lost only to another fold that took the number: so somebody moves on.
     loop {
-        let done = query(concat!(
-            "INSERT INTO folds (session_no, ",
-            fold_columns!(),
-            ") SELECT $1, coalesce(max(number), 0) + 1, \
+        let sql = format!(
+            "INSERT INTO folds (session_no, {}) SELECT $1, coalesce(max(number), 0) + 1, \
              $2, $3, $4, $5, $6, $7, $8, $9, $10, $11 FROM folds WHERE session_no = $1 \
-             ON CONFLICT DO NOTHING"
-        ))
-        .bind(no)
-        .bind(&new.id)
-        .bind(new.start)
-        .bind(new.end)
-        .bind(&new.before)
-        .bind(&new.through)
-        .bind(&new.policy)
-        .bind(&new.recap)
-        .bind(runs_text(&new.kept))
-        .bind(new.now)
-        .bind(&new.body)
-        .run(db)
-        .await?;
+             HAVING EXISTS (SELECT no FROM sessions WHERE no = $1{}) ON CONFLICT DO NOTHING",
+            fold_columns!(),
+            D::HOLD
+        );
+        let done = query(AssertSqlSafe(sql))
+            .bind(no)
+            .bind(&new.id)
+            .bind(new.start)
+            .bind(new.end)
+            .bind(&new.before)
+            .bind(&new.through)
+            .bind(&new.policy)
+            .bind(&new.recap)
+            .bind(runs_text(&new.kept))
+            .bind(new.now)
+            .bind(&new.body)
+            .run(db)
+            .await?;
         if done == 1 {
-            return Ok(Put::New);
+            return Ok(Some(Put::New));
         }
         if fold(db, no, new.id).await?.is_some() {
-            return Ok(Put::Same);
+            return Ok(Some(Put::Same));
+        }
+        if !hold(db, no).await? {
+            return Ok(None);
         }
     }
 }
@@ -111,6 +123,7 @@ pub(super) async fn activate<D: Db>(
         return Ok(());
     }
     let row = query("SELECT active FROM sessions WHERE no = $1").bind(no);
-    let row = row.one(db).await?;
-    Err(StoreError::StaleFold { actual: hash_or_none(&row, 0)? })
+    let row = row.maybe(db).await?;
+    let actual = row.map(|row| hash_or_none(&row, 0)).transpose()?.flatten();
+    Err(StoreError::StaleFold { actual })
 }

@@ -6,11 +6,11 @@ use super::failed;
 use super::rows::number_of;
 use crate::error::StoreError;
 
-/// Where the index of a session ends, and where its log does.
-pub(super) async fn indexed<D: Db>(db: &mut D, no: i64) -> Result<(u64, u64), StoreError> {
+/// Where the index of a session ends, and where its log does; nothing where there is no such session.
+pub(super) async fn indexed<D: Db>(db: &mut D, no: i64) -> Result<Option<(u64, u64)>, StoreError> {
     let row = query("SELECT indexed FROM sessions WHERE no = $1").bind(no);
-    let row = row.one(db).await?;
-    Ok((number_of(&row, 0)?, head(db, no).await?))
+    let Some(row) = row.maybe(db).await? else { return Ok(None) };
+    Ok(Some((number_of(&row, 0)?, head(db, no).await?)))
 }
 
 /// Adds the words of events to the index, if it still ends where it did.

@@ -3,6 +3,7 @@
 use sqlx::AssertSqlSafe;
 
 use super::db::{Db, query};
+use super::delete::hold_session_of;
 use super::folds::put_fold;
 use super::rows::{integer_of, job_columns, job_row};
 use super::{failed, state_name};
@@ -10,19 +11,22 @@ use crate::error::StoreError;
 use crate::types::{Claim, Done, Job, JobState, Lease, Millis, NewJob};
 
 pub(super) async fn enqueue<D: Db>(db: &mut D, no: i64, job: &NewJob) -> Result<bool, StoreError> {
-    let done = query(
+    let sql = format!(
         "INSERT INTO jobs (session_no, key, span_start, span_end, hash_end, body, run_at) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING",
-    )
-    .bind(no)
-    .bind(&job.key)
-    .bind(job.start)
-    .bind(job.end)
-    .bind(&job.through)
-    .bind(&job.body)
-    .bind(job.run_at)
-    .run(db)
-    .await?;
+         SELECT $1, $2, $3, $4, $5, $6, $7 WHERE EXISTS \
+         (SELECT no FROM sessions WHERE no = $1{}) ON CONFLICT DO NOTHING",
+        D::HOLD
+    );
+    let done = query(AssertSqlSafe(sql))
+        .bind(no)
+        .bind(&job.key)
+        .bind(job.start)
+        .bind(job.end)
+        .bind(&job.through)
+        .bind(&job.body)
+        .bind(job.run_at)
+        .run(db)
+        .await?;
     Ok(done == 1)
 }
 
@@ -71,7 +75,12 @@ pub(super) async fn finish<D: Db>(
     done: &Done,
 ) -> Result<bool, StoreError> {
     let mut tx = db.begin_with(D::BEGIN).await.map_err(failed)?;
-    // First the fence: a lease that was lost stores nothing.
+    // The session before its rows, as everybody takes them: it may be deleted just now.
+    if !hold_session_of(&mut *tx, lease.job).await? {
+        tx.rollback().await.map_err(failed)?;
+        return Ok(false);
+    }
+    // Then the fence: a lease that was lost stores nothing.
     let ended = query(
         "UPDATE jobs SET state = 'done', outcome = $3, lease_until = NULL \
          WHERE id = $1 AND attempt = $2 AND state = 'leased' RETURNING session_no",

@@ -3,6 +3,7 @@
 
 mod calls;
 mod db;
+mod delete;
 mod events;
 mod folds;
 mod index;
@@ -36,7 +37,7 @@ const RANKED_AT_ONCE: usize = 16;
 pub struct Notes {
     rows: AtomicU64,
     bytes: AtomicU64,
-    /// A session keeps its number for ever.
+    /// A session keeps its number for ever, and no other one gets it.
     numbers: Mutex<HashMap<String, i64>>,
 }
 
@@ -56,6 +57,10 @@ impl Notes {
 
     fn number(&self, id: &str) -> Option<i64> {
         self.numbers.lock().unwrap_or_else(PoisonError::into_inner).get(id).copied()
+    }
+
+    fn forget(&self, id: &str) {
+        self.numbers.lock().unwrap_or_else(PoisonError::into_inner).remove(id);
     }
 
     fn remember(&self, id: &str, number: i64) {

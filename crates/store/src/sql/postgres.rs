@@ -3,6 +3,7 @@
 //!
 //! An append of events is one statement: a multi-row insert that asks for the event before its
 //! first. Of two at the same place the primary key lets one through, and the other one is told.
+//! What is added to a session locks the session's row against deletion, and against nothing else.
 
 use std::ops::Range;
 use std::str::FromStr;
@@ -17,12 +18,13 @@ use super::rows::{event_columns, event_row, number_of};
 use super::store::Sql;
 use super::{Notes, failed, is_taken, signed};
 use crate::error::StoreError;
-use crate::types::{EventRow, NewEvent};
+use crate::types::{EventRow, Millis, NewEvent};
 
 /// Migrations, in order: the table `midfold_schema` counts those that the database has seen.
-const MIGRATIONS: [&str; 2] = [
+const MIGRATIONS: [&str; 3] = [
     include_str!("../../migrations/postgres/0001_tables.sql"),
     include_str!("../../migrations/postgres/0002_fold_identity.sql"),
+    include_str!("../../migrations/postgres/0003_deletion.sql"),
 ];
 /// Nodes that start at once migrate one after the other: `mfld`.
 const LOCK: i64 = 0x6d66_6c64;
@@ -130,6 +132,11 @@ impl Sql for PostgresStore {
     async fn reader(&self) -> Result<Self::Reader<'_>, StoreError> {
         self.writer().await
     }
+
+    /// When the room of deleted rows is written over is the server's business: its `VACUUM`.
+    async fn scrub(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
 }
 
 impl Db for PgConnection {
@@ -137,6 +144,8 @@ impl Db for PgConnection {
 
     const BEGIN: &'static str = "BEGIN";
     const SKIP_LOCKED: &'static str = " FOR UPDATE SKIP LOCKED";
+    const HOLD: &'static str = " FOR KEY SHARE";
+    const TAKE: &'static str = " FOR UPDATE";
     /// Events of one insert outside a transaction.
     const AT_ONCE: usize = 10_000;
 
@@ -153,6 +162,7 @@ impl Db for PgConnection {
         no: i64,
         expected: u64,
         events: &[NewEvent],
+        now: Millis,
     ) -> Result<bool, StoreError> {
         let numbers = |of: fn(&NewEvent) -> u32| -> Vec<i64> {
             events.iter().map(|event| i64::from(of(event))).collect()
@@ -161,11 +171,12 @@ impl Db for PgConnection {
         let usages: Vec<Option<&str>> = events.iter().map(|event| event.usage.as_deref()).collect();
         let bytes: Vec<&[u8]> = events.iter().map(|event| &event.bytes[..]).collect();
         let outcome = sqlx::query(
-            "INSERT INTO events (session_no, seq, turn, tokens, hash, usage, bytes) \
-             SELECT $1, $2 + n - 1, turn, tokens, hash, usage, bytes \
+            "INSERT INTO events (session_no, seq, turn, tokens, hash, usage, bytes, made) \
+             SELECT $1, $2 + n - 1, turn, tokens, hash, usage, bytes, $8 \
              FROM unnest($3::bigint[], $4::bigint[], $5::bytea[], $6::text[], $7::bytea[]) \
              WITH ORDINALITY AS new (turn, tokens, hash, usage, bytes, n) \
-             WHERE $2 = 0 OR EXISTS (SELECT 1 FROM events WHERE session_no = $1 AND seq = $2 - 1)",
+             WHERE EXISTS (SELECT no FROM sessions WHERE no = $1 FOR KEY SHARE) AND \
+             ($2 = 0 OR EXISTS (SELECT 1 FROM events WHERE session_no = $1 AND seq = $2 - 1))",
         )
         .bind(no)
         .bind(signed(expected))
@@ -174,6 +185,7 @@ impl Db for PgConnection {
         .bind(hashes)
         .bind(usages)
         .bind(bytes)
+        .bind(signed(now))
         .execute(&mut *self)
         .await;
         match outcome {
@@ -238,6 +250,15 @@ impl Db for PgConnection {
             from = to;
         }
         Ok(())
+    }
+
+    async fn delete_words(&mut self, no: i64) -> Result<(), StoreError> {
+        sqlx::query("DELETE FROM words WHERE session_no = $1")
+            .bind(no)
+            .execute(&mut *self)
+            .await
+            .map(drop)
+            .map_err(failed)
     }
 
     async fn posting(

@@ -7,9 +7,13 @@ use super::failed;
 use super::folds::{activate, put_fold};
 use super::sessions::{create, find_number, save_state};
 use crate::error::StoreError;
-use crate::types::{Part, Parts};
+use crate::types::{Millis, Part, Parts};
 
-pub(super) async fn restore<D: Db>(db: &mut D, parts: Parts<'_>) -> Result<(), StoreError> {
+pub(super) async fn restore<D: Db>(
+    db: &mut D,
+    parts: Parts<'_>,
+    now: Millis,
+) -> Result<(), StoreError> {
     let mut tx = db.begin_with(D::BEGIN).await.map_err(failed)?;
     let (mut no, mut next) = (0, 0);
     for part in parts {
@@ -22,7 +26,7 @@ pub(super) async fn restore<D: Db>(db: &mut D, parts: Parts<'_>) -> Result<(), S
                 (no, next) = (find_number(&mut *tx, &new.id).await?, 0);
             }
             Part::Events(events) => {
-                if !tx.insert_events(no, next, &events).await? {
+                if !tx.insert_events(no, next, &events, now).await? {
                     let actual = head(&mut *tx, no).await?;
                     return Err(StoreError::Conflict { expected: next, actual });
                 }

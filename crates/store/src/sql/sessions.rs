@@ -32,9 +32,10 @@ pub(super) async fn find_number<D: Db>(db: &mut D, id: &str) -> Result<i64, Stor
     integer_of(&row, 0)
 }
 
-pub(super) async fn session<D: Db>(db: &mut D, no: i64) -> Result<SessionRow, StoreError> {
-    let row = query(select_session!("WHERE s.no = $1")).bind(no);
-    session_row(&row.one(db).await?)
+/// Nothing where there is no session of this number any more.
+pub(super) async fn session<D: Db>(db: &mut D, no: i64) -> Result<Option<SessionRow>, StoreError> {
+    let row = query(select_session!("WHERE s.no = $1")).bind(no).maybe(db).await?;
+    row.as_ref().map(session_row).transpose()
 }
 
 pub(super) async fn sessions<D: Db>(

@@ -1,8 +1,8 @@
 //! Sessions in one `SQLite` file: the default. WAL, `synchronous=FULL`, one writer.
 //!
-//! An append without key or job is one autocommitted insert. The primary key refuses a seq that is
-//! taken; that the event before is there is asked in the insert (one event) or just before it
-//! (more): it never goes away again. The full-text index (FTS5, without contents) is filled when
+//! An append of one event without key or job is one autocommitted insert, everything else a
+//! transaction. The primary key refuses a seq that is taken; that the event before is there, and
+//! before the first one its session, is asked in the insert (one event) or just before it (more). The full-text index (FTS5, without contents) is filled when
 //! somebody searches, so that an append writes the log alone; the first search in a session pays
 //! for its events once.
 
@@ -25,12 +25,13 @@ use super::store::Sql;
 use super::{Notes, failed, is_taken, kind_of, signed};
 use crate::error::{FailureKind, StoreError};
 use crate::private;
-use crate::types::{EventRow, NewEvent};
+use crate::types::{EventRow, Millis, NewEvent};
 
 /// Migrations, in order: the file's `user_version` counts those that it has seen.
-const MIGRATIONS: [&str; 2] = [
+const MIGRATIONS: [&str; 3] = [
     include_str!("../../migrations/sqlite/0001_tables.sql"),
     include_str!("../../migrations/sqlite/0002_fold_identity.sql"),
+    include_str!("../../migrations/sqlite/0003_deletion.sql"),
 ];
 /// Marks the file as midfold's: `mfld`.
 const APPLICATION: i64 = 0x6d66_6c64;
@@ -52,6 +53,8 @@ pub struct SqliteStore {
     options: SqliteConnectOptions,
     /// Pages that the file may have.
     pages: AtomicU32,
+    /// Milliseconds that a writer waits for another process.
+    wait: AtomicU32,
 }
 
 impl SqliteStore {
@@ -101,6 +104,7 @@ impl SqliteStore {
             notes: Notes::default(),
             options,
             pages: AtomicU32::new(MOST_PAGES),
+            wait: AtomicU32::new(u32::try_from(BUSY.as_millis()).unwrap_or(u32::MAX)),
         })
     }
 
@@ -115,6 +119,16 @@ impl SqliteStore {
         limit(&mut *self.writer().await?, pages).await
     }
 
+    /// Waits for another process at most so long, 20 s at first, before it is an error.
+    ///
+    /// # Errors
+    /// When the database refuses.
+    pub async fn wait_at_most(&self, wait: Duration) -> Result<(), StoreError> {
+        let millis = u32::try_from(wait.as_millis()).unwrap_or(u32::MAX);
+        self.wait.store(millis, Ordering::Relaxed);
+        be_patient(&mut *self.writer().await?, millis).await
+    }
+
     /// Ends a transaction that was left open. Usually its rollback is on its way; but when the disk
     /// is full `SQLite` rolls back on its own, and sqlx, whose rollback then fails, believes for
     /// ever that it is inside: so that connection is replaced.
@@ -123,6 +137,7 @@ impl SqliteStore {
         if pinged.is_err() || db.is_in_transaction() {
             *db = connect(&self.options).await?;
             limit(db, self.pages.load(Ordering::Relaxed)).await?;
+            be_patient(db, self.wait.load(Ordering::Relaxed)).await?;
         }
         Ok(())
     }
@@ -130,6 +145,11 @@ impl SqliteStore {
 
 async fn limit(db: &mut SqliteConnection, pages: u32) -> Result<(), StoreError> {
     let text = format!("PRAGMA max_page_count = {pages}");
+    sqlx::raw_sql(AssertSqlSafe(text)).execute(db).await.map(drop).map_err(failed)
+}
+
+async fn be_patient(db: &mut SqliteConnection, millis: u32) -> Result<(), StoreError> {
+    let text = format!("PRAGMA busy_timeout = {millis}");
     sqlx::raw_sql(AssertSqlSafe(text)).execute(db).await.map(drop).map_err(failed)
 }
 
@@ -187,7 +207,9 @@ async fn migrate(db: &mut SqliteConnection) -> Result<(), StoreError> {
     tx.commit().await.map_err(failed)
 }
 
-const COLUMNS: &str = "(session_no, seq, turn, tokens, hash, usage, bytes)";
+const COLUMNS: &str = "(session_no, seq, turn, tokens, hash, usage, bytes, made)";
+/// Events of one insert: eight variables each, of 32,766.
+const ROWS: usize = 128;
 
 /// The index knows an event by session and seq in one number.
 fn rowid(no: i64, seq: u64) -> i64 {
@@ -218,6 +240,22 @@ impl Sql for SqliteStore {
     async fn reader(&self) -> Result<Self::Reader<'_>, StoreError> {
         self.readers.acquire().await.map_err(failed)
     }
+
+    /// Rewrites the file: pages that were split or merged keep copies of what stood in them, which no
+    /// deletion finds. Then what the log of writes has goes into the file, and the log is cut to nothing.
+    async fn scrub(&self) -> Result<(), StoreError> {
+        let mut db = self.writer().await?;
+        if pragma(&mut db, "SELECT count(*) FROM scrub").await? == 0 {
+            return Ok(());
+        }
+        sqlx::raw_sql("VACUUM").execute(&mut *db).await.map_err(failed)?;
+        if pragma(&mut db, "PRAGMA wal_checkpoint(TRUNCATE)").await? != 0 {
+            let text = "another process is reading an older state of it; end that and try again";
+            return Err(StoreError::Backend { kind: FailureKind::Locked, text: text.to_owned() });
+        }
+        // Only now: who is interrupted before does it again.
+        sqlx::raw_sql("DELETE FROM scrub").execute(&mut *db).await.map(drop).map_err(failed)
+    }
 }
 
 impl Db for SqliteConnection {
@@ -225,8 +263,9 @@ impl Db for SqliteConnection {
 
     const BEGIN: &'static str = "BEGIN IMMEDIATE";
     const SKIP_LOCKED: &'static str = "";
-    /// Events of one insert, seven variables each, of 32,766. A longer append is a transaction.
-    const AT_ONCE: usize = 128;
+    const HOLD: &'static str = "";
+    const TAKE: &'static str = "";
+    const AT_ONCE: usize = 1;
 
     async fn execute(&mut self, query: Query<'_>) -> Result<u64, sqlx::Error> {
         Ok(query.bound().execute(self).await?.rows_affected())
@@ -236,16 +275,14 @@ impl Db for SqliteConnection {
         query.bound().fetch_all(self).await
     }
 
-    /// False when they do not follow the head. More than [`Db::AT_ONCE`] only inside a transaction, which
+    /// More than one only inside a transaction.
     async fn insert_events(
         &mut self,
         no: i64,
         expected: u64,
         events: &[NewEvent],
+        now: Millis,
     ) -> Result<bool, StoreError> {
-        // A statement that may leave a part behind needs no copy of the pages that it changes: inside
-        // a transaction that is right, because the whole of it is rolled back.
-        let verb = if self.is_in_transaction() { "INSERT OR FAIL" } else { "INSERT" };
         let mut seq = signed(expected);
         if events.len() > 1 && seq > 0 {
             let before = sqlx::query("SELECT 1 FROM events WHERE session_no = $1 AND seq = $2 - 1")
@@ -255,16 +292,20 @@ impl Db for SqliteConnection {
                 return Ok(false);
             }
         }
-        for some in events.chunks(Self::AT_ONCE) {
+        for some in events.chunks(ROWS) {
             let mut query = if events.len() == 1 {
                 sqlx::query(
-                    "INSERT INTO events (session_no, seq, turn, tokens, hash, usage, bytes) \
-                     SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7 WHERE ?2 = 0 OR EXISTS \
-                     (SELECT 1 FROM events WHERE session_no = ?1 AND seq = ?2 - 1)",
+                    "INSERT INTO events (session_no, seq, turn, tokens, hash, usage, bytes, made) \
+                     SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8 WHERE CASE ?2 \
+                     WHEN 0 THEN EXISTS (SELECT 1 FROM sessions WHERE no = ?1) \
+                     ELSE EXISTS (SELECT 1 FROM events WHERE session_no = ?1 AND seq = ?2 - 1) END",
                 )
             } else {
-                let rows = vec!["(?, ?, ?, ?, ?, ?, ?)"; some.len()].join(", ");
-                sqlx::query(AssertSqlSafe(format!("{verb} INTO events {COLUMNS} VALUES {rows}")))
+                // A statement that may leave a part behind needs no copy of the pages that it
+                // changes: that is right, because the whole transaction is rolled back.
+                let rows = vec!["(?, ?, ?, ?, ?, ?, ?, ?)"; some.len()].join(", ");
+                let sql = format!("INSERT OR FAIL INTO events {COLUMNS} VALUES {rows}");
+                sqlx::query(AssertSqlSafe(sql))
             };
             for event in some {
                 query = query
@@ -274,7 +315,8 @@ impl Db for SqliteConnection {
                     .bind(i64::from(event.tokens))
                     .bind(&event.hash.0[..])
                     .bind(event.usage.as_deref())
-                    .bind(&event.bytes[..]);
+                    .bind(&event.bytes[..])
+                    .bind(signed(now));
                 seq = seq.saturating_add(1);
             }
             match query.execute(&mut *self).await {
@@ -319,6 +361,22 @@ impl Db for SqliteConnection {
             .await
             .map(drop)
             .map_err(failed)
+    }
+
+    /// The index cannot be asked for the words of an event, and forgets nothing else than all of it:
+    /// who searches next fills it again. The traces that all of this leaves are for `scrub`.
+    async fn delete_words(&mut self, no: i64) -> Result<(), StoreError> {
+        let indexed = sqlx::query("SELECT 1 FROM sessions WHERE no = $1 AND indexed > 0").bind(no);
+        let indexed = indexed.fetch_optional(&mut *self).await.map_err(failed)?.is_some();
+        // Should the file not be rewritten afterwards, little is left of what is deleted now.
+        let mut sql = "PRAGMA secure_delete = ON; \
+             INSERT INTO scrub (due) SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM scrub);"
+            .to_owned();
+        if indexed {
+            sql += "INSERT INTO words (words) VALUES ('delete-all'); \
+                    UPDATE sessions SET indexed = 0 WHERE indexed > 0;";
+        }
+        sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut *self).await.map(drop).map_err(failed)
     }
 
     async fn posting(

@@ -6,12 +6,12 @@ use async_trait::async_trait;
 use midfold_core::Hash;
 
 use super::db::Db;
-use super::{Notes, calls, events, folds, index, jobs, restore, sessions};
+use super::{Notes, calls, delete, events, folds, index, jobs, restore, sessions};
 use crate::error::StoreError;
 use crate::text::{Matcher, Postings, Ranking};
 use crate::types::{
-    Append, Appended, CallRow, Claim, Done, EventRow, FoldRow, Hit, Job, Lease, Loaded, Millis,
-    NewCall, NewFold, NewJob, NewSession, Parts, Put, Reads, Search, SessionRow,
+    Append, Appended, CallRow, Claim, Done, EventRow, Extent, FoldRow, Hit, Job, Lease, Loaded,
+    Millis, NewCall, NewFold, NewJob, NewSession, Parts, Put, Reads, Search, SessionRow,
 };
 use crate::{Store, assemble, check};
 
@@ -36,6 +36,8 @@ pub trait Sql: Send + Sync {
     fn writer(&self) -> impl Future<Output = Result<Self::Writer<'_>, StoreError>> + Send;
     /// A connection that reads.
     fn reader(&self) -> impl Future<Output = Result<Self::Reader<'_>, StoreError>> + Send;
+    /// [`Store::scrub`].
+    fn scrub(&self) -> impl Future<Output = Result<(), StoreError>> + Send;
 }
 
 /// The number of a session.
@@ -48,10 +50,41 @@ async fn number<S: Sql>(store: &S, id: &str) -> Result<i64, StoreError> {
     Ok(no)
 }
 
+/// An error where the session of a remembered number was deleted, perhaps by another process, also
+/// where there is a new one of its name: that one has another number. Asked where nothing was found.
+async fn still<S: Sql>(store: &S, db: &mut S::Db, id: &str, no: i64) -> Result<(), StoreError> {
+    match sessions::find_number(db, id).await {
+        Ok(now) if now == no => Ok(()),
+        Ok(_) | Err(StoreError::NoSession(_)) => Err(gone(store, id)),
+        Err(error) => Err(error),
+    }
+}
+
+/// Forgets the number of a session that is not there any more.
+fn gone<S: Sql>(store: &S, id: &str) -> StoreError {
+    store.notes().forget(id);
+    StoreError::NoSession(id.to_owned())
+}
+
+/// The row of a session, by the number that is remembered or by the one that it has by now.
+async fn row<S: Sql>(store: &S, id: &str) -> Result<(i64, SessionRow), StoreError> {
+    let mut db = store.reader().await?;
+    if let Some(no) = store.notes().number(id)
+        && let Some(row) = sessions::session(&mut *db, no).await?
+    {
+        return Ok((no, row));
+    }
+    let no = sessions::find_number(&mut *db, id).await.inspect_err(|_| store.notes().forget(id))?;
+    store.notes().remember(id, no);
+    let row = sessions::session(&mut *db, no).await?;
+    row.map(|row| (no, row)).ok_or_else(|| gone(store, id))
+}
+
 /// Takes into the index what was appended since the last search.
-async fn catch_up<S: Sql>(store: &S, no: i64, dialect: &str) -> Result<(), StoreError> {
+async fn catch_up<S: Sql>(store: &S, id: &str, no: i64, dialect: &str) -> Result<(), StoreError> {
     loop {
-        let (from, head) = index::indexed(&mut *store.reader().await?, no).await?;
+        let indexed = index::indexed(&mut *store.reader().await?, no).await?;
+        let (from, head) = indexed.ok_or_else(|| gone(store, id))?;
         if from >= head {
             return Ok(());
         }
@@ -69,17 +102,24 @@ async fn catch_up<S: Sql>(store: &S, no: i64, dialect: &str) -> Result<(), Store
 
 async fn search_words<S: Sql>(
     store: &S,
-    no: i64,
+    (id, no): (&str, i64),
     dialect: &str,
     range: &Range<u64>,
     (words, phrase): (&[String], &str),
     limit: u32,
 ) -> Result<Vec<Hit>, StoreError> {
-    catch_up(store, no, dialect).await?;
-    let mut postings = Postings::new(range.end.saturating_sub(range.start));
-    for word in words {
-        postings.push(store.reader().await?.posting(no, range, word).await?);
-    }
+    let postings = loop {
+        catch_up(store, id, no, dialect).await?;
+        let mut postings = Postings::new(range.end.saturating_sub(range.start));
+        for word in words {
+            postings.push(store.reader().await?.posting(no, range, word).await?);
+        }
+        // Where another session was deleted meanwhile, the index may have been emptied.
+        let now = index::indexed(&mut *store.reader().await?, no).await?;
+        if now.is_none_or(|(indexed, _)| indexed >= range.end) {
+            break postings;
+        }
+    };
     let mut ranking = Ranking::new(words, phrase, &postings);
     let mut best = postings.best();
     // One pass over the log's pages, whatever the order of the scores.
@@ -134,8 +174,7 @@ impl<S: Sql> Store for S {
     }
 
     async fn session(&self, id: &str) -> Result<SessionRow, StoreError> {
-        let no = number(self, id).await?;
-        let row = sessions::session(&mut *self.reader().await?, no).await?;
+        let (_, row) = row(self, id).await?;
         self.notes().count(1, row.content_len());
         Ok(row)
     }
@@ -158,19 +197,19 @@ impl<S: Sql> Store for S {
         if sessions::save_state(&mut *db, no, expected, state).await? {
             return Ok(expected + 1);
         }
-        let actual = sessions::session(&mut *db, no).await?.state_version;
-        Err(StoreError::StaleState { expected, actual })
+        let row = sessions::session(&mut *db, no).await?.ok_or_else(|| gone(self, id))?;
+        Err(StoreError::StaleState { expected, actual: row.state_version })
     }
 
     async fn append(&self, id: &str, append: Append) -> Result<Appended, StoreError> {
         check::append(id, &append)?;
         let no = number(self, id).await?;
-        let Append { expected, events, key, job, .. } = &append;
+        let Append { expected, events, key, job, now } = &append;
         let count = events.len() as u64;
         let mut db = self.writer().await?;
         let one = key.is_none() && job.is_none() && (1..=S::Db::AT_ONCE).contains(&events.len());
         let answer = match one {
-            true => db.insert_events(no, *expected, events).await?.then_some(Appended {
+            true => db.insert_events(no, *expected, events, *now).await?.then_some(Appended {
                 first: *expected,
                 count,
                 repeated: false,
@@ -180,6 +219,7 @@ impl<S: Sql> Store for S {
         match answer {
             Some(answer) => Ok(answer),
             None => {
+                still(self, &mut *db, id, no).await?;
                 let actual = events::head(&mut *db, no).await?;
                 Err(StoreError::Conflict { expected: *expected, actual })
             }
@@ -188,29 +228,44 @@ impl<S: Sql> Store for S {
 
     async fn events(&self, id: &str, range: Range<u64>) -> Result<Vec<EventRow>, StoreError> {
         let no = number(self, id).await?;
-        let found = events::events(&mut *self.reader().await?, no, &range).await?;
+        let mut db = self.reader().await?;
+        let found = events::events(&mut *db, no, &range).await?;
+        if found.is_empty() {
+            still(self, &mut *db, id, no).await?;
+        }
         self.notes().count_events(&found);
         Ok(found)
     }
 
     async fn load(&self, id: &str) -> Result<Loaded, StoreError> {
-        let no = number(self, id).await?;
+        let mut no = number(self, id).await?;
         let mut db = self.reader().await?;
         // Events and folds never change: the session's row alone is the snapshot.
-        let (session, fold) = folds::session_and_fold(&mut *db, no).await?;
+        let mut found = folds::session_and_fold(&mut *db, no).await?;
+        if found.is_none() {
+            // The number was remembered, and the session was deleted and perhaps made again.
+            self.notes().forget(id);
+            no = sessions::find_number(&mut *db, id).await?;
+            found = folds::session_and_fold(&mut *db, no).await?;
+        }
+        let (session, fold) = found.ok_or_else(|| gone(self, id))?;
         self.notes().count(1, session.content_len());
         if let Some(row) = &fold {
             self.notes().count(1, row.fold.body.len());
         }
         let runs = assemble::runs(&session, fold.as_ref());
         let events = db.run_events(no, &runs).await?;
+        if events.is_empty() {
+            still(self, &mut *db, id, no).await?;
+        }
         self.notes().count_events(&events);
         Ok(assemble::loaded(session, fold, events))
     }
 
     async fn put_fold(&self, id: &str, fold: &NewFold) -> Result<Put, StoreError> {
         let no = number(self, id).await?;
-        folds::put_fold(&mut *self.writer().await?, no, fold).await
+        let put = folds::put_fold(&mut *self.writer().await?, no, fold).await?;
+        put.ok_or_else(|| gone(self, id))
     }
 
     async fn activate(
@@ -220,12 +275,21 @@ impl<S: Sql> Store for S {
         fold: Option<Hash>,
     ) -> Result<(), StoreError> {
         let no = number(self, id).await?;
-        folds::activate(&mut *self.writer().await?, no, expected, fold).await
+        let mut db = self.writer().await?;
+        let outcome = folds::activate(&mut *db, no, expected, fold).await;
+        if outcome.is_err() {
+            still(self, &mut *db, id, no).await?;
+        }
+        outcome
     }
 
     async fn folds(&self, id: &str) -> Result<Vec<FoldRow>, StoreError> {
         let no = number(self, id).await?;
-        let found = folds::folds(&mut *self.reader().await?, no).await?;
+        let mut db = self.reader().await?;
+        let found = folds::folds(&mut *db, no).await?;
+        if found.is_empty() {
+            still(self, &mut *db, id, no).await?;
+        }
         let bytes = found.iter().map(|row| row.fold.body.len()).sum();
         self.notes().count(found.len(), bytes);
         Ok(found)
@@ -233,7 +297,12 @@ impl<S: Sql> Store for S {
 
     async fn enqueue(&self, job: NewJob) -> Result<bool, StoreError> {
         let no = number(self, &job.session).await?;
-        jobs::enqueue(&mut *self.writer().await?, no, &job).await
+        let mut db = self.writer().await?;
+        let queued = jobs::enqueue(&mut *db, no, &job).await?;
+        if !queued {
+            still(self, &mut *db, &job.session, no).await?;
+        }
+        Ok(queued)
     }
 
     async fn claim(&self, wanted: &Claim) -> Result<Vec<Job>, StoreError> {
@@ -258,21 +327,36 @@ impl<S: Sql> Store for S {
     }
 
     async fn jobs(&self, id: Option<&str>, limit: u32) -> Result<Vec<Job>, StoreError> {
-        let no = match id {
-            Some(id) => Some(number(self, id).await?),
-            None => None,
+        let Some(id) = id else {
+            return jobs::jobs(&mut *self.reader().await?, None, limit).await;
         };
-        jobs::jobs(&mut *self.reader().await?, no, limit).await
+        let no = number(self, id).await?;
+        let mut db = self.reader().await?;
+        let found = jobs::jobs(&mut *db, Some(no), limit).await?;
+        if found.is_empty() {
+            still(self, &mut *db, id, no).await?;
+        }
+        Ok(found)
     }
 
     async fn job(&self, id: &str, key: &str) -> Result<Option<Job>, StoreError> {
         let no = number(self, id).await?;
-        jobs::job(&mut *self.reader().await?, no, key).await
+        let mut db = self.reader().await?;
+        let found = jobs::job(&mut *db, no, key).await?;
+        if found.is_none() {
+            still(self, &mut *db, id, no).await?;
+        }
+        Ok(found)
     }
 
     async fn newest_job(&self, id: &str) -> Result<Option<Job>, StoreError> {
         let no = number(self, id).await?;
-        jobs::newest_job(&mut *self.reader().await?, no).await
+        let mut db = self.reader().await?;
+        let found = jobs::newest_job(&mut *db, no).await?;
+        if found.is_none() {
+            still(self, &mut *db, id, no).await?;
+        }
+        Ok(found)
     }
 
     async fn record_call(&self, id: &str, call: &NewCall) -> Result<u64, StoreError> {
@@ -280,18 +364,30 @@ impl<S: Sql> Store for S {
         let mut db = self.writer().await?;
         match calls::record_call(&mut *db, no, call).await? {
             true => Ok(call.number),
-            false => Err(StoreError::StaleCall { actual: calls::last_call(&mut *db, no).await? }),
+            false => {
+                still(self, &mut *db, id, no).await?;
+                Err(StoreError::StaleCall { actual: calls::last_call(&mut *db, no).await? })
+            }
         }
     }
 
     async fn settle_call(&self, id: &str, call: u64, usage: &str) -> Result<(), StoreError> {
         let no = number(self, id).await?;
-        calls::settle_call(&mut *self.writer().await?, no, call, usage).await
+        let mut db = self.writer().await?;
+        let outcome = calls::settle_call(&mut *db, no, call, usage).await;
+        if outcome.is_err() {
+            still(self, &mut *db, id, no).await?;
+        }
+        outcome
     }
 
     async fn last_call(&self, id: &str) -> Result<Option<CallRow>, StoreError> {
         let no = number(self, id).await?;
-        let found = calls::newest_call(&mut *self.reader().await?, no).await?;
+        let mut db = self.reader().await?;
+        let found = calls::newest_call(&mut *db, no).await?;
+        if found.is_none() {
+            still(self, &mut *db, id, no).await?;
+        }
         self.notes().count(
             usize::from(found.is_some()),
             found.as_ref().map_or(0, |row| row.call.body.len()),
@@ -301,27 +397,57 @@ impl<S: Sql> Store for S {
 
     async fn calls(&self, id: &str) -> Result<Vec<CallRow>, StoreError> {
         let no = number(self, id).await?;
-        let found = calls::calls(&mut *self.reader().await?, no).await?;
+        let mut db = self.reader().await?;
+        let found = calls::calls(&mut *db, no).await?;
+        if found.is_empty() {
+            still(self, &mut *db, id, no).await?;
+        }
         let bytes = found.iter().map(|row| row.call.body.len()).sum();
         self.notes().count(found.len(), bytes);
         Ok(found)
     }
 
-    async fn restore(&self, parts: Parts<'_>) -> Result<(), StoreError> {
-        restore::restore(&mut *self.writer().await?, parts).await
+    async fn extent(&self, id: &str) -> Result<Extent, StoreError> {
+        let mut db = self.reader().await?;
+        let no = sessions::find_number(&mut *db, id).await?;
+        delete::extent(&mut *db, no).await?.ok_or_else(|| gone(self, id))
+    }
+
+    async fn idle(
+        &self,
+        since: Millis,
+        after: Option<&str>,
+        limit: u32,
+    ) -> Result<Vec<String>, StoreError> {
+        // No id is empty.
+        let after = after.unwrap_or_default();
+        delete::idle(&mut *self.reader().await?, since, after, limit).await
+    }
+
+    async fn delete(&self, id: &str, idle_since: Option<Millis>) -> Result<Extent, StoreError> {
+        let extent = delete::delete(&mut *self.writer().await?, id, idle_since).await?;
+        self.notes().forget(id);
+        extent.ok_or_else(|| StoreError::NoSession(id.to_owned()))
+    }
+
+    async fn scrub(&self) -> Result<(), StoreError> {
+        Sql::scrub(self).await
+    }
+
+    async fn restore(&self, parts: Parts<'_>, now: Millis) -> Result<(), StoreError> {
+        restore::restore(&mut *self.writer().await?, parts, now).await
     }
 
     async fn search(&self, id: &str, query: &Search) -> Result<Vec<Hit>, StoreError> {
         let matcher = Matcher::new(query)?;
-        let no = number(self, id).await?;
-        let row = sessions::session(&mut *self.reader().await?, no).await?;
+        let (no, row) = row(self, id).await?;
         let asked = query.range.clone().unwrap_or(0..row.head);
         let range = asked.start..asked.end.min(row.head);
         let dialect = &row.new.dialect;
         match &matcher {
             Matcher::Words(words, phrase) => {
                 let wanted = (words.as_slice(), phrase.as_str());
-                search_words(self, no, dialect, &range, wanted, query.limit).await
+                search_words(self, (id, no), dialect, &range, wanted, query.limit).await
             }
             _ => scan(self, no, dialect, range, &matcher, query.limit).await,
         }

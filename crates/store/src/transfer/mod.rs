@@ -13,7 +13,7 @@ mod reader;
 use std::io::{BufRead, Write};
 
 use crate::Store;
-use crate::types::{NewCall, NewEvent, NewFold};
+use crate::types::{Millis, NewCall, NewEvent, NewFold};
 use line::{Content, FoldLine, Line, PAGE};
 pub use line::{Moved, TransferError, VERSION};
 use reader::Reader;
@@ -94,7 +94,8 @@ async fn export_session<W: Write + Send>(
     Ok(())
 }
 
-/// Reads what [`export`] wrote, all of it or nothing. Sessions must be new to the store.
+/// Reads what [`export`] wrote, all of it or nothing. Sessions must be new to the store. When an event
+/// came in is not in the file: here that is `now`.
 ///
 /// The whole file is read through once before anything is stored: what was cut off, changed, put in
 /// another order or written by another version changes nothing.
@@ -102,7 +103,7 @@ async fn export_session<W: Write + Send>(
 /// # Errors
 /// [`TransferError::Line`] for a bad file; [`StoreError::Exists`](crate::StoreError::Exists) for a session that is there
 /// already.
-pub async fn import<R, F>(store: &dyn Store, open: F) -> Result<Moved, TransferError>
+pub async fn import<R, F>(store: &dyn Store, now: Millis, open: F) -> Result<Moved, TransferError>
 where
     R: BufRead + Send,
     F: Fn() -> std::io::Result<R> + Send,
@@ -111,6 +112,6 @@ where
     survey.by_ref().try_for_each(|part| part.map(drop)).or_else(|error| survey.why(error))?;
     // Checked again as it is stored: the file may have changed meanwhile.
     let mut parts = Reader::new(open()?);
-    store.restore(&mut parts).await.or_else(|error| parts.why(error))?;
+    store.restore(&mut parts, now).await.or_else(|error| parts.why(error))?;
     Ok(parts.moved())
 }

@@ -180,7 +180,7 @@ async fn an_export_goes_through_another_store_unchanged_and_half_of_one_is_refus
     let folder = tempfile::tempdir().unwrap();
     let url = format!("sqlite:{}", folder.path().join("a.db").display());
     let second = midfold_store::open(&url).await.unwrap();
-    let moved = transfer::import(&*second, || Ok(text.as_slice())).await.unwrap();
+    let moved = transfer::import(&*second, 7, || Ok(text.as_slice())).await.unwrap();
     assert_eq!((moved.sessions, moved.folds, moved.calls), (2, 2, 2));
     assert!(export(&*second).await == text, "the second export differs from the first");
     let report = fsck(&*second).await.unwrap();
@@ -190,11 +190,11 @@ async fn an_export_goes_through_another_store_unchanged_and_half_of_one_is_refus
         text.iter().enumerate().filter(|(_, b)| **b == b'\n').map(|(at, _)| at + 1).collect();
     for cut in lines[..lines.len() - 1].iter().copied().chain([0, 10, text.len() - 9]) {
         let store = MemoryStore::new();
-        let outcome = transfer::import(&store, || Ok(&text[..cut])).await;
+        let outcome = transfer::import(&store, 7, || Ok(&text[..cut])).await;
         assert!(outcome.is_err(), "a cut at {cut} of {} was taken", text.len());
         assert!(store.sessions(None, 9).await.unwrap().is_empty());
     }
-    let again = transfer::import(&*second, || Ok(text.as_slice())).await;
+    let again = transfer::import(&*second, 7, || Ok(text.as_slice())).await;
     assert!(again.unwrap_err().to_string().contains("exists already"));
 }
 
@@ -250,14 +250,14 @@ async fn an_export_that_was_changed_is_refused_whole() {
     let memory: Arc<dyn Store> = Arc::new(MemoryStore::new());
     for store in [file, memory] {
         for (what, text, says) in damaged(&text) {
-            let error = transfer::import(&*store, || Ok(text.as_bytes())).await.unwrap_err();
+            let error = transfer::import(&*store, 7, || Ok(text.as_bytes())).await.unwrap_err();
             assert!(error.to_string().contains(says), "{what}: {error}");
             assert!(store.sessions(None, 9).await.unwrap().is_empty(), "{what}");
         }
         // One session is there: the other one does not come in either.
         let taken = NewSession { id: "s".to_owned(), ..NewSession::default() };
         store.create(taken).await.unwrap();
-        let error = transfer::import(&*store, || Ok(text.as_bytes())).await.unwrap_err();
+        let error = transfer::import(&*store, 7, || Ok(text.as_bytes())).await.unwrap_err();
         assert!(error.to_string().contains("exists already"), "{error}");
         assert_eq!(store.sessions(None, 9).await.unwrap().len(), 1);
     }

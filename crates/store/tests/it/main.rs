@@ -2,6 +2,7 @@
 
 mod change;
 mod crash;
+mod delete;
 mod fsck;
 mod identity;
 mod live;
@@ -11,4 +12,5 @@ mod queue;
 mod reasoning;
 mod recall;
 mod recall_agent;
+mod scrub;
 mod sqlite;

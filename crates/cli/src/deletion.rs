@@ -1,0 +1,58 @@
+//! What is told of sessions that are deleted, or would be.
+
+use midfold::store::Extent;
+use serde_json::json;
+
+use crate::error::CommandError;
+use crate::output::{Color, Output};
+use crate::page::Page;
+use crate::presets::pretty;
+use crate::table::Table;
+use crate::words::{self, number, plural};
+
+/// Sessions that were deleted from this place; or that would be, which ends with 1 and how to do it.
+pub fn tell(
+    sessions: &[Extent],
+    done: bool,
+    place: &str,
+    json: bool,
+    output: &Output,
+) -> Result<(), CommandError> {
+    if json {
+        let value = json!({ "deleted": done, "store": place, "sessions": sessions });
+        output.stdout(pretty(&value)?)?;
+    } else {
+        output.stdout(text(sessions, done, place, output))?;
+    }
+    // That there is nothing to delete is no reason to ask for --yes.
+    if done || sessions.is_empty() {
+        return Ok(());
+    }
+    Err(CommandError::failed("nothing was deleted: it was not confirmed")
+        .hint("add --yes to delete; what is deleted does not come back")
+        .hint("`midfold store export FILE` keeps a copy"))
+}
+
+fn text(sessions: &[Extent], done: bool, place: &str, output: &Output) -> String {
+    let style = output.stdout_style();
+    let mut page = Page { style: &style, text: String::new() };
+    let count = plural(sessions.len() as u64, "session");
+    match done {
+        true => page.title(Color::Green, &format!("Deleted {count} from {place}")),
+        false => page.title(Color::Yellow, &format!("Would delete {count} from {place}")),
+    }
+    let names = ["id", "messages", "folds", "calls", "bytes", "last change"];
+    let mut table =
+        Table::new(names).right([1, 2, 3, 4]).color(0, Color::Bold).color(5, Color::Dim);
+    for extent in sessions {
+        table.row([
+            extent.session.clone(),
+            number(extent.events),
+            number(extent.folds),
+            number(extent.calls),
+            number(extent.bytes),
+            words::time(extent.changed),
+        ]);
+    }
+    page.text + &table.render(&style, 0)
+}

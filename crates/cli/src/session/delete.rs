@@ -1,0 +1,23 @@
+//! `midfold session delete`.
+
+use midfold::Door;
+
+use crate::args::Delete;
+use crate::deletion::tell;
+use crate::error::CommandError;
+use crate::host::Host;
+use crate::output::Output;
+
+pub async fn run(
+    args: &Delete,
+    host: &Host,
+    json: bool,
+    output: &Output,
+) -> Result<(), CommandError> {
+    let store = &*host.store;
+    let sessions = match args.yes {
+        true => midfold::delete(store, &args.ids, Door::Command).await?,
+        false => midfold::extents(store, &args.ids, Door::Command).await?,
+    };
+    tell(&sessions, args.yes, &store.place(), json, output)
+}

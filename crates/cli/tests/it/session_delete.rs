@@ -1,0 +1,140 @@
+//! Sessions that are deleted by name or by age: told first, done with `--yes`, and gone from the file.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
+
+use std::path::Path;
+
+use midfold::core::Hash;
+use midfold::store::{Append, Meta, NewEvent, NewSession};
+use midfold::{Budget, Policy};
+
+use crate::session::{at, ok, parsed, shown, store};
+use crate::{regex_of, seen, sees};
+
+const DAY: u64 = 24 * 3_600_000;
+
+/// Sessions that last changed so many days ago.
+fn aged(url: &str, sessions: &[(&str, u64)]) {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+    let now = u64::try_from(now.as_millis()).unwrap();
+    let meta = Meta { budget: Budget::new(8_000), envelope: vec![], parent: None, source: None };
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let store = midfold::store::open(url).await.unwrap();
+        for (id, days) in sessions {
+            let then = now - days * DAY;
+            let new = NewSession {
+                id: (*id).to_owned(),
+                dialect: "openai-chat".to_owned(),
+                profile: "openai".to_owned(),
+                counter: "chars:4".to_owned(),
+                policy: Policy::preset("default").unwrap().to_toml(),
+                meta: serde_json::to_string(&meta).unwrap(),
+                created: then - DAY,
+            };
+            store.create(new).await.unwrap();
+            let bytes = br#"{"role":"user","content":"a quagmire of a file"}"#;
+            let hash = Hash::ROOT.chain(bytes);
+            let event =
+                NewEvent { bytes: bytes.to_vec().into(), hash, turn: 1, tokens: 9, usage: None };
+            let append = Append { events: vec![event], now: then, ..Append::default() };
+            store.append(id, append).await.unwrap();
+        }
+    });
+}
+
+/// How often the word of all these messages stands in the file, and in what lies beside it.
+fn planted(store: &str) -> usize {
+    let file = Path::new(store.strip_prefix("sqlite:").unwrap());
+    let files = std::fs::read_dir(file.parent().unwrap()).unwrap();
+    let times = |entry: std::io::Result<std::fs::DirEntry>| {
+        // What lies beside it goes away when the last connection is closed.
+        let bytes = std::fs::read(entry.unwrap().path()).unwrap_or_default();
+        bytes.windows(8).filter(|at| at == b"quagmire").count()
+    };
+    files.map(times).sum()
+}
+
+fn ids(store: &str) -> Vec<String> {
+    let list = parsed(&ok(store, &["session", "list", "--json"], b""));
+    let all = list.as_array().unwrap().iter();
+    all.map(|row| row["id"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn sessions_are_deleted_by_name() {
+    let store = &store("delete");
+    aged(store, &[("monday", 3), ("tuesday", 2), ("wednesday", 1)]);
+    shown!("delete-dry", store, ["session", "delete", "monday", "tuesday", "monday"]);
+    shown!("delete-unknown", store, ["session", "delete", "monday", "tusday", "--yes"]);
+    assert!(planted(store) >= 3);
+    assert_eq!(ids(store), ["monday", "tuesday", "wednesday"]);
+    let dry = at(store, &["session", "delete", "monday", "--json"], b"");
+    assert_eq!(dry.status.code(), Some(1));
+    let told = parsed(std::str::from_utf8(&dry.stdout).unwrap());
+    assert_eq!((&told["deleted"], &told["sessions"][0]["events"]), (&false.into(), &1.into()));
+
+    shown!("delete", store, ["session", "delete", "monday", "tuesday", "--yes"]);
+    assert_eq!(ids(store), ["wednesday"]);
+    assert_eq!(planted(store), 1);
+    shown!("delete-again", store, ["session", "delete", "monday", "--yes"]);
+    let done = ok(store, &["session", "delete", "wednesday", "--yes", "--json"], b"");
+    let done = parsed(&done);
+    assert_eq!(
+        (&done["deleted"], &done["sessions"][0]["session"]),
+        (&true.into(), &"wednesday".into())
+    );
+    assert_eq!(planted(store), 0);
+    shown!("delete-none-left", store, ["session", "delete", "wednesday"]);
+    ok(store, &["store", "fsck"], b"");
+    sees!("delete-nothing-named", ["session", "delete", "--yes"]);
+}
+
+#[test]
+fn a_fork_stays_and_a_late_append_is_told() {
+    let store = &store("delete-fork");
+    ok(store, &["session", "new", "--id", "a", "--window", "16k"], b"");
+    let text = std::fs::read(crate::root().join("examples/coding-session.jsonl")).unwrap();
+    ok(store, &["session", "append", "a", "-"], &text);
+    ok(store, &["session", "compact", "a"], b"");
+    ok(store, &["session", "fork", "a", "--id", "b"], b"");
+    let before = ok(store, &["session", "context", "b", "--no-record"], b"");
+    let told = parsed(&ok(store, &["session", "delete", "a", "--yes", "--json"], b""));
+    assert_eq!(told["sessions"][0]["folds"], 1);
+    assert_eq!(ok(store, &["session", "context", "b", "--no-record"], b""), before);
+    ok(store, &["store", "fsck"], b"");
+    ok(store, &["audit", "b"], b"");
+    shown!(
+        "append-deleted",
+        store,
+        ["session", "append", "a", "-"],
+        br#"{"role":"user","content":"x"}"#
+    );
+}
+
+#[test]
+fn old_sessions_are_pruned() {
+    let store = &store("prune");
+    aged(store, &[("ancient", 400), ("old", 31), ("recent", 29), ("new", 0)]);
+    shown!("prune-dry", store, ["store", "prune", "--older-than", "30d"]);
+    assert_eq!(ids(store).len(), 4);
+    shown!("prune", store, ["store", "prune", "--older-than", "30d", "--yes"]);
+    assert_eq!(ids(store), ["new", "recent"]);
+    assert_eq!(planted(store), 2);
+    shown!("prune-nothing", store, ["store", "prune", "--older-than", "30d"]);
+    shown!("prune-nothing-yes", store, ["store", "prune", "--older-than", "5w", "--yes"]);
+    let none = parsed(&ok(store, &["store", "prune", "--older-than", "30d", "--json"], b""));
+    assert_eq!((&none["deleted"], &none["sessions"]), (&false.into(), &serde_json::json!([])));
+    // Who reads and folds works with it: that counts as well as a message.
+    ok(store, &["session", "context", "recent"], b"");
+    let weeks =
+        parsed(&ok(store, &["store", "prune", "--older-than", "4w", "--yes", "--json"], b""));
+    assert_eq!(weeks["sessions"], serde_json::json!([]));
+    let hours = at(store, &["store", "prune", "--older-than", "1h", "--json"], b"");
+    assert_eq!(hours.status.code(), Some(0));
+    ok(store, &["store", "fsck"], b"");
+    for (name, age) in [("unit", "30m"), ("none", "soon"), ("zero", "0d"), ("sign", "+3d")] {
+        shown!(format!("prune-{name}"), store, ["store", "prune", "--older-than", age]);
+    }
+    sees!("prune-no-age", ["store", "prune", "--yes"]);
+}

@@ -1,0 +1,203 @@
+//! Deleting sessions: all of one, nothing of another, and nothing comes back.
+
+use std::sync::Arc;
+
+use midfold_core::Hash;
+
+use super::kit::{
+    Outcome, Writer, chain, ensure, equal, fold, job, new_session, refused, said, user,
+};
+use crate::Store;
+use crate::error::StoreError;
+use crate::types::{
+    Append, Claim, Done, Extent, Job, NewCall, NewSession, Search, SearchMode, SessionRow,
+};
+
+/// A session with some of everything, and a job that a worker has.
+async fn full(store: &Arc<dyn Store>, id: &str) -> Result<(Writer, Job), String> {
+    let mut writer = Writer::new(store, id).await?;
+    writer.append_with([user("the needle")], Some("key"), Some(job(id, "j", 0))).await?;
+    writer.append((0..5).map(|at| user(&format!("more {at}")))).await?;
+    let made = fold(1, 3, "f");
+    store.put_fold(id, &made).await.map_err(said)?;
+    store.activate(id, None, Some(made.id)).await.map_err(said)?;
+    store.record_call(id, &call()).await.map_err(said)?;
+    store.settle_call(id, 1, "{\"prompt\":9}").await.map_err(said)?;
+    store.save_state(id, 0, "{\"pins\":[2]}").await.map_err(said)?;
+    let claim = Claim { worker: "w".to_owned(), now: 1, until: 900, limit: 9 };
+    let mut claimed = store.claim(&claim).await.map_err(said)?;
+    let job = claimed.pop().ok_or("the job was not claimed")?;
+    equal!(job.job.session, id, "whose job was claimed");
+    Ok((writer, job))
+}
+
+fn call() -> NewCall {
+    let body = "{\"call\":1}".to_owned();
+    let hash = Hash::ROOT.chain(body.as_bytes());
+    NewCall { number: 1, head: 6, fold: None, hash, body, now: 8 }
+}
+
+fn words(query: &str) -> Search {
+    Search { query: query.to_owned(), mode: SearchMode::Text, range: None, limit: 10 }
+}
+
+async fn found(store: &Arc<dyn Store>, id: &str, query: &str) -> Result<Vec<u64>, String> {
+    let hits = store.search(id, &words(query)).await.map_err(said)?;
+    Ok(hits.iter().map(|hit| hit.seq).collect())
+}
+
+/// Every question and every change is refused, because there is no such session.
+async fn is_gone(store: &Arc<dyn Store>, id: &str) -> Outcome {
+    macro_rules! gone {
+        ($($asked:ident($($with:expr),*)),* $(,)?) => {
+            $(refused!(
+                store.$asked($($with),*).await,
+                StoreError::NoSession(name) if name == id,
+                format!("{} of a deleted session", stringify!($asked))
+            );)*
+        };
+    }
+    let append = |expected| Append {
+        expected,
+        events: chain(Hash::ROOT, [user("late")]),
+        ..Append::default()
+    };
+    let several =
+        Append { events: chain(Hash::ROOT, [user("late"), user("later")]), ..Append::default() };
+    gone!(
+        session(id),
+        load(id),
+        extent(id),
+        delete(id, None),
+        events(id, 0..9),
+        append(id, append(0)),
+        append(id, append(6)),
+        append(id, Append { key: Some("k".to_owned()), ..append(0) }),
+        append(id, Append { job: Some(job(id, "j", 0)), ..append(0) }),
+        append(id, Append::default()),
+        append(id, several),
+        save_state(id, 1, "{}"),
+        put_fold(id, &fold(1, 3, "f")),
+        activate(id, None, None),
+        activate(id, None, Some(fold(1, 3, "f").id)),
+        folds(id),
+        enqueue(job(id, "other", 0)),
+        job(id, "j"),
+        newest_job(id),
+        jobs(Some(id), 9),
+        record_call(id, &call()),
+        settle_call(id, 1, "{}"),
+        last_call(id),
+        calls(id),
+        search(id, &words("needle")),
+    );
+    Ok(())
+}
+
+pub(super) async fn a_deleted_session_is_gone_with_all_that_is_its(
+    store: Arc<dyn Store>,
+) -> Outcome {
+    full(&store, "s").await?;
+    let (mut other, _) = full(&store, "t").await?;
+    // Both are in the index of words.
+    for id in ["s", "t"] {
+        equal!(found(&store, id, "needle").await?, [0], format!("what {id} finds"));
+    }
+    let extent = store.extent("s").await.map_err(said)?;
+    let Extent { session, events, folds, calls, jobs, changed, bytes } = &extent;
+    equal!(session, "s", "whose extent it is");
+    equal!((*events, *folds, *calls, *jobs, *changed), (6, 1, 1, 1, 1_700_000_000_000), "extent");
+    let rows = store.events("s", 0..9).await.map_err(said)?;
+    let log: usize = rows.iter().map(|row| row.event.bytes.len()).sum();
+    let records = fold(1, 3, "f").body.len() + call().body.len() + job("s", "j", 0).body.len();
+    equal!(*bytes, (log + records) as u64, "bytes of the session");
+
+    equal!(store.delete("s", None).await.map_err(said)?, extent, "what was deleted");
+    is_gone(&store, "s").await?;
+    refused!(store.delete("none", None).await, StoreError::NoSession(_), "no session deleted");
+    let all = store.sessions(None, 9).await.map_err(said)?;
+    equal!(all.iter().map(|row| &*row.new.id).collect::<Vec<_>>(), ["t"], "sessions left");
+    equal!(store.jobs(None, 9).await.map_err(said)?.len(), 1, "jobs left");
+    // The other one is whole, is found in, and goes on.
+    equal!(found(&store, "t", "needle").await?, [0], "what the other one finds");
+    equal!(store.extent("t").await.map_err(said)?.events, 6, "events of the other one");
+    other.append([user("one more needle")]).await?;
+    equal!(found(&store, "t", "needle").await?.len(), 2, "what it finds later");
+    store.scrub().await.map_err(said)?;
+    equal!(found(&store, "t", "needle").await?.len(), 2, "what it finds in the end");
+    equal!(store.folds("t").await.map_err(said)?.len(), 1, "folds of the other one");
+    store.scrub().await.map_err(said)
+}
+
+pub(super) async fn a_name_is_free_again(store: Arc<dyn Store>) -> Outcome {
+    let (_, before) = full(&store, "s").await?;
+    store.delete("s", None).await.map_err(said)?;
+    store.create(new_session("s")).await.map_err(said)?;
+    let new = SessionRow { new: new_session("s"), ..SessionRow::default() };
+    equal!(store.session("s").await.map_err(said)?, new, "the new session");
+    equal!(store.events("s", 0..9).await.map_err(said)?.len(), 0, "its events");
+    equal!(store.folds("s").await.map_err(said)?.len(), 0, "its folds");
+    equal!(store.calls("s").await.map_err(said)?.len(), 0, "its calls");
+    equal!(store.jobs(Some("s"), 9).await.map_err(said)?.len(), 0, "its jobs");
+    store.delete("s", None).await.map_err(said)?;
+    // The same keys, numbers and words are free, too; only the id of a job is nobody else's.
+    let (_, job) = full(&store, "s").await?;
+    ensure!(job.id > before.id, "job {} after job {}", job.id, before.id);
+    equal!(found(&store, "s", "needle").await?, [0], "what it finds");
+    Ok(())
+}
+
+pub(super) async fn a_lease_of_a_deleted_session_stores_nothing(store: Arc<dyn Store>) -> Outcome {
+    let (_, job) = full(&store, "s").await?;
+    store.delete("s", None).await.map_err(said)?;
+    let done = Done { verdict: "accepted".to_owned(), fold: Some(fold(1, 4, "late")) };
+    let late = async || -> Outcome {
+        let lease = job.lease();
+        ensure!(!store.heartbeat(&lease, 990).await.map_err(said)?, "a heartbeat");
+        ensure!(!store.finish(&lease, &done).await.map_err(said)?, "the end");
+        ensure!(!store.fail(&lease, "x", Some(5)).await.map_err(said)?, "a failure");
+        ensure!(!store.fail(&lease, "x", None).await.map_err(said)?, "the last failure");
+        Ok(())
+    };
+    late().await?;
+    // Not even where the name is somebody else's by then, with a job that is at its first try too.
+    full(&store, "s").await?;
+    late().await?;
+    equal!(store.folds("s").await.map_err(said)?.len(), 1, "folds of the new session");
+    let claim = Claim { worker: "x".to_owned(), now: 5_000, until: 5_900, limit: 9 };
+    equal!(store.claim(&claim).await.map_err(said)?.len(), 1, "jobs that are due in the end");
+    Ok(())
+}
+
+pub(super) async fn a_session_is_idle_since_its_last_change(store: Arc<dyn Store>) -> Outcome {
+    let at = |id: &str, created| NewSession { created, ..new_session(id) };
+    for (id, created) in [("a", 100), ("b", 100), ("c", 100), ("d", 100), ("e", 500)] {
+        store.create(at(id, created)).await.map_err(said)?;
+    }
+    let events = chain(Hash::ROOT, [user("hi"), user("there")]);
+    let append = |now| Append { events: events.clone(), now, ..Append::default() };
+    for id in ["b", "c", "d"] {
+        store.append(id, append(200)).await.map_err(said)?;
+    }
+    store.put_fold("c", &crate::NewFold { now: 300, ..fold(0, 1, "f") }).await.map_err(said)?;
+    store.record_call("d", &NewCall { now: 400, ..call() }).await.map_err(said)?;
+    let idle = async |since, after, limit| store.idle(since, after, limit).await.map_err(said);
+    let all = ["a", "b", "c", "d", "e"];
+    for (since, count) in [(100, 0), (101, 1), (200, 1), (201, 2), (301, 3), (401, 4), (501, 5)] {
+        equal!(idle(since, None, 9).await?, all[..count], format!("idle before {since}"));
+    }
+    equal!(idle(900, Some("b"), 2).await?, ["c", "d"], "a page");
+    for (id, changed) in [("a", 100), ("b", 200), ("c", 300), ("d", 400), ("e", 500)] {
+        equal!(store.extent(id).await.map_err(said)?.changed, changed, format!("{id} changed"));
+    }
+    // An append that repeats an earlier one, or has nothing in it, changes nothing.
+    let empty = Append { expected: 2, events: Vec::new(), ..append(800) };
+    store.append("b", empty).await.map_err(said)?;
+    equal!(store.extent("b").await.map_err(said)?.changed, 200, "after an empty append");
+    // One that was chosen, and changed before it was deleted, stays.
+    refused!(store.delete("b", Some(200)).await, StoreError::Changed(id) if id == "b", "changed");
+    equal!(store.extent("b").await.map_err(said)?.events, 2, "events of what was not deleted");
+    store.delete("b", Some(201)).await.map_err(said)?;
+    equal!(idle(900, None, 9).await?, ["a", "c", "d", "e"], "what is left");
+    Ok(())
+}

@@ -1,0 +1,130 @@
+//! What the store in memory holds, and the small steps on it. Its lock is the store's.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::ops::{Bound, Range};
+
+use midfold_core::Hash;
+
+use crate::error::StoreError;
+use crate::types::{
+    Appended, CallRow, EventRow, Extent, FoldRow, Job, JobState, Lease, Millis, NewFold, NewJob,
+    Put, SessionRow,
+};
+
+#[derive(Default)]
+pub(super) struct Inner {
+    pub(super) sessions: BTreeMap<String, Kept>,
+    /// Jobs by their ids. An id is never given twice.
+    pub(super) jobs: BTreeMap<u64, Job>,
+    /// The newest id of a job.
+    pub(super) last_job: u64,
+    /// Ids of the jobs that are ready or leased.
+    pub(super) live: BTreeSet<u64>,
+}
+
+#[derive(Default)]
+pub(super) struct Kept {
+    pub(super) row: SessionRow,
+    pub(super) events: Vec<EventRow>,
+    /// When the newest of them came in.
+    pub(super) appended: Millis,
+    pub(super) keys: HashMap<String, (Hash, Appended)>,
+    pub(super) folds: Vec<FoldRow>,
+    pub(super) calls: Vec<CallRow>,
+    /// Keys of all its jobs.
+    pub(super) job_keys: HashSet<String>,
+    /// Whether one of its jobs is ready or leased.
+    pub(super) live: bool,
+}
+
+impl Inner {
+    pub(super) fn kept(&self, id: &str) -> Result<&Kept, StoreError> {
+        self.sessions.get(id).ok_or_else(|| StoreError::NoSession(id.to_owned()))
+    }
+
+    pub(super) fn kept_mut(&mut self, id: &str) -> Result<&mut Kept, StoreError> {
+        self.sessions.get_mut(id).ok_or_else(|| StoreError::NoSession(id.to_owned()))
+    }
+
+    /// The sessions whose ids come after this one, in order.
+    pub(super) fn after<'a>(
+        &'a self,
+        id: Option<&str>,
+    ) -> impl Iterator<Item = (&'a String, &'a Kept)> {
+        let from = id.map_or(Bound::Unbounded, Bound::Excluded);
+        self.sessions.range::<str, _>((from, Bound::Unbounded))
+    }
+
+    pub(super) fn extent(&self, id: &str) -> Result<Extent, StoreError> {
+        let kept = self.kept(id)?;
+        let jobs: Vec<&Job> = self.jobs.values().filter(|job| job.job.session == id).collect();
+        let bytes = kept.events.iter().map(|row| row.event.bytes.len()).sum::<usize>()
+            + kept.folds.iter().map(|row| row.fold.body.len()).sum::<usize>()
+            + kept.calls.iter().map(|row| row.call.body.len()).sum::<usize>()
+            + jobs.iter().map(|job| job.job.body.len()).sum::<usize>();
+        Ok(Extent {
+            session: id.to_owned(),
+            events: kept.row.head,
+            folds: kept.folds.len() as u64,
+            calls: kept.calls.len() as u64,
+            jobs: jobs.len() as u64,
+            bytes: bytes as u64,
+            changed: kept.changed(),
+        })
+    }
+
+    pub(super) fn enqueue(&mut self, job: NewJob) -> bool {
+        let Some(kept) = self.sessions.get_mut(&job.session) else { return false };
+        if kept.live || !kept.job_keys.insert(job.key.clone()) {
+            return false;
+        }
+        kept.live = true;
+        self.last_job += 1;
+        let id = self.last_job;
+        self.live.insert(id);
+        let job = Job {
+            id,
+            job,
+            state: JobState::Ready,
+            attempt: 0,
+            failures: 0,
+            worker: None,
+            lease_until: None,
+            outcome: None,
+            fold: None,
+        };
+        self.jobs.insert(id, job);
+        true
+    }
+
+    /// The job of a lease, while the lease holds.
+    pub(super) fn leased(&mut self, lease: &Lease) -> Option<&mut Job> {
+        let job = self.jobs.get_mut(&lease.job)?;
+        (job.state == JobState::Leased && job.attempt == lease.attempt).then_some(job)
+    }
+}
+
+impl Kept {
+    pub(super) fn put(&mut self, fold: &NewFold) -> Put {
+        if self.folds.iter().any(|row| row.fold.id == fold.id) {
+            return Put::Same;
+        }
+        let number = self.folds.len() as u64 + 1;
+        self.folds.push(FoldRow { number, fold: fold.clone() });
+        Put::New
+    }
+
+    /// When it last changed.
+    pub(super) fn changed(&self) -> Millis {
+        let fold = self.folds.iter().map(|row| row.fold.now).max();
+        let call = self.calls.iter().map(|row| row.call.now).max();
+        let newest = [Some(self.row.new.created), Some(self.appended), fold, call];
+        newest.into_iter().flatten().max().unwrap_or_default()
+    }
+
+    pub(super) fn slice(&self, range: &Range<u64>) -> &[EventRow] {
+        let clamp = |at: u64| usize::try_from(at).unwrap_or(usize::MAX).min(self.events.len());
+        let (from, to) = (clamp(range.start), clamp(range.end));
+        self.events.get(from..to).unwrap_or_default()
+    }
+}
