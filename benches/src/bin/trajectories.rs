@@ -29,7 +29,7 @@ fn settings(target: u64) -> Settings {
     Settings { limits, ..Settings::default() }
 }
 
-/// What is measured: a name, and one pass over all rows. The first is what all others stand beside.
+/// What is measured: a name, and one pass over all rows. The first is what all others are beside.
 type Pass<'a> = (&'static str, Box<dyn Fn() -> Result<u64> + 'a>);
 
 fn main() -> Result<()> {

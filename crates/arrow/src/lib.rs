@@ -8,7 +8,7 @@
 //! - a text column with the whole row as JSON.
 //!
 //! What has no summary keeps its bytes; other columns are the same buffers. What happened to each
-//! row stands in four new columns, and a row that cannot be used is one of them: it passes as it
+//! row is in four new columns, and a row that cannot be used is one of them: it passes as it
 //! is, with the reason beside it.
 //!
 //! ```

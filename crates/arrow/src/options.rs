@@ -19,7 +19,7 @@ pub struct Options {
     /// The column with the turns. `None`: `conversations`, `messages`, or a text column `line`,
     /// `row`, `json` or `text` with whole rows, whichever is there first.
     pub column: Option<String>,
-    /// Stands before the names of the columns that are added ([`COLUMNS`]).
+    /// Prefix of the names of the columns that are added ([`COLUMNS`]).
     pub prefix: String,
 }
 

@@ -119,7 +119,7 @@ fn new_turns(old: &StructArray, turns: &[(usize, &NewTurn)]) -> Result<ArrayRef,
             .iter()
             .filter_map(|(_, turn)| of(turn).map(|at| Some(turn.texts[at].1.as_str())))
             .collect();
-        // Texts, and behind them what stands where nothing is said.
+        // Texts, and behind them what is shown where nothing is said.
         let nothing = nothing(field);
         let mut pieces = Pieces::default();
         let mut text = 0;

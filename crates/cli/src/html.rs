@@ -5,7 +5,7 @@ use std::io::{self, Write};
 /// The page as `ui/report/build` makes it.
 const TEMPLATE: &str = include_str!("../assets/report.html");
 
-/// Stands once in the template, as the content of a `<script type="application/json">`.
+/// Appears once in the template, as the content of a `<script type="application/json">`.
 const SLOT: &str = "@@REPLAY@@";
 
 /// Writes the page with this replay in it. `json` is one JSON value.

@@ -9,7 +9,7 @@ use midfold::{Context, Fate, Fold, Policy, Prepared, WindowSource};
 use crate::done::Done;
 use crate::output::{Color, Style};
 use crate::page::Page;
-use crate::words::{grouped, number};
+use crate::words::{grouped, number, plural};
 
 /// The conversations that a report lists one by one.
 const SHOWN_CONVERSATIONS: usize = 20;
@@ -37,10 +37,7 @@ impl Report<'_> {
         let what = format!("{} ({})", self.name, described(&done.prepared));
         match done.fold() {
             Some(fold) => {
-                page.title(
-                    Color::Green,
-                    &format!("{what}: {}", self.compressed(fold.evicted.into())),
-                );
+                page.title(Color::Green, &format!("{what}: {}", self.folding(fold.evicted.into())));
                 folded(page, done, fold);
             }
             None => unchanged(page, &what, done),
@@ -56,9 +53,9 @@ impl Report<'_> {
         page.notes(&done.notes);
     }
 
-    fn compressed(&self, evicted: u64) -> String {
-        let verb = if self.preview.is_some() { "would compress" } else { "compressed" };
-        format!("{verb} {} middle message(s)", number(evicted))
+    fn folding(&self, evicted: u64) -> String {
+        let verb = if self.preview.is_some() { "would fold" } else { "folded" };
+        format!("{verb} {}", plural(evicted, "middle message"))
     }
 
     fn several(&self, page: &mut Page<'_>, all: &[Done]) {
@@ -70,7 +67,7 @@ impl Report<'_> {
         if folded == 0 {
             page.title(Color::Yellow, &format!("{name}: {count} conversations, all unchanged"));
         } else {
-            let (folded, what) = (number(folded as u64), self.compressed(evicted));
+            let (folded, what) = (number(folded as u64), self.folding(evicted));
             let what = match self.preview {
                 Some(_) => format!("{folded} of them: {what}"),
                 None => format!("{folded} compacted: {what}"),
@@ -177,8 +174,8 @@ fn message_line(fold: &Fold) -> String {
     let parts = [
         (accounts.verbatim, "verbatim"),
         (accounts.edited, "edited"),
-        (accounts.recap, "covered by the recap"),
-        (accounts.marker, "covered by the marker"),
+        (accounts.recap, "in the recap"),
+        (accounts.marker, "behind the marker"),
     ];
     let there = parts.iter().filter(|(count, _)| *count > 0);
     let texts: Vec<_> =
@@ -250,7 +247,7 @@ fn recap(page: &mut Page<'_>, fold: &Fold) {
     let (kept, lost) = (&fold.kept_ids, &fold.lost_ids);
     if kept.count + lost.count > 0 {
         page.list("kept", u64::from(kept.count), "identifiers", &kept.first);
-        page.list("not covered", u64::from(lost.count), "identifiers", &lost.first);
+        page.list("not named", u64::from(lost.count), "identifiers", &lost.first);
     }
     if recap.redacted > 0 {
         page.field(

@@ -9,14 +9,14 @@ use crate::policy::Fallback;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum EditKind {
-    /// Another text stands there.
+    /// Another text is there.
     Replaced,
-    /// Nothing stands there.
+    /// Nothing is there.
     Removed,
 }
 
 impl EditKind {
-    /// The word as it stands in records.
+    /// The word as it is in records.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -26,7 +26,7 @@ impl EditKind {
     }
 }
 
-/// What stands in the place of a covered span that no model narrated.
+/// What is in the place of a covered span that no model narrated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StandIn {
@@ -41,7 +41,7 @@ pub enum StandIn {
 }
 
 impl StandIn {
-    /// The word as it stands in records.
+    /// The word as it is in records.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -83,7 +83,7 @@ impl VerdictCode {
     /// The reply passed all checks.
     pub const ACCEPTED: Self = Self::Reply(Verdict::Accepted);
 
-    /// The code as it stands in records.
+    /// The code as it is in records.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {

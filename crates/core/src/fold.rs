@@ -20,7 +20,7 @@ pub use crate::span::Span;
 /// length of the log; its records are read and checked as they are.
 pub const VERSION: u32 = 2;
 
-/// What stands in the place of the span, in order.
+/// What is in the place of the span, in order.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -256,7 +256,7 @@ pub struct Fold {
     pub joining: Joining,
     /// What it replaces.
     pub span: Span,
-    /// What stands there instead.
+    /// What is there instead.
     pub entries: Vec<Entry>,
     /// What reducers did.
     pub edits: Vec<Edit>,
@@ -309,17 +309,17 @@ pub struct Fold {
     pub messages_after: u32,
     /// Messages that left the context.
     pub evicted: u32,
-    /// What stands where no model narrated: `computed`, `marker`, `static`, or `host` for a recap of
+    /// What is there where no model narrated: `computed`, `marker`, `static`, or `host` for a recap of
     /// the host's own; none when a model narrated, or nothing was covered.
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub fallback: Option<StandIn>,
-    /// Whether a fallback of midfold's own stands there: the flag of Summarizing Evicted Turns.
+    /// Whether a fallback of midfold's own is there: the flag of Summarizing Evicted Turns.
     #[serde(default)]
     pub fallback_used: bool,
     /// Why the fold was made.
     #[serde(default)]
     pub cause: Cause,
-    /// The narration that stands in the recap, where a model wrote one.
+    /// The narration that is in the recap, where a model wrote one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub narrated: Option<Narrated>,
     /// What became of the model's replies since the fold before.
@@ -343,7 +343,7 @@ fn is_zero(number: &u32) -> bool {
 }
 
 impl Fold {
-    /// Whether the fold's span stands in this log, byte for byte.
+    /// Whether the fold's span is in this log, byte for byte.
     #[must_use]
     pub fn applies_to(&self, log: &Log) -> bool {
         let end = self.span.end as usize;

@@ -1,7 +1,7 @@
 //! The injection seam: what hooks add to a context, after compaction and apart from it.
 //!
 //! Injected text goes at the very end, beside the user's message, so that it never breaks the
-//! cache of what stands before it. Hooks and folds share the budget and nothing else: what comes
+//! cache of what is before it. Hooks and folds share the budget and nothing else: what comes
 //! out is a [`Sent`], which no fold can be made from, so compaction is never entered again.
 
 use bytes::Bytes;
@@ -64,7 +64,7 @@ pub enum InjectError {
     /// A hook gave two texts for one request.
     #[error("the hook `{0}` gave more than one text for one request")]
     Repeated(String),
-    /// The context ends in a call that waits for its result: nothing may stand between the two.
+    /// The context ends in a call that waits for its result: nothing may be between the two.
     #[error("a tool call waits for its result: inject once the result is there")]
     OpenCall,
 }

@@ -90,7 +90,7 @@ fn unescape(bytes: &[u8], first: usize, out: &mut Vec<u8>) {
 /// Bytes that are looked at together: escapes come in lines, and the next one is mostly near.
 const CHUNK: usize = 16;
 
-/// Copies what stands before the next backslash, and returns what follows that.
+/// Copies what is before the next backslash, and returns what follows that.
 fn copy_plain<'a>(mut rest: &'a [u8], out: &mut Vec<u8>) -> Option<&'a [u8]> {
     while let Some((chunk, after)) = rest.split_first_chunk::<CHUNK>() {
         out.extend_from_slice(chunk);
@@ -106,7 +106,7 @@ fn copy_plain<'a>(mut rest: &'a [u8], out: &mut Vec<u8>) -> Option<&'a [u8]> {
     rest.get(plain? + 1..)
 }
 
-/// How many bytes stand before the first backslash, all of them where there is none.
+/// How many bytes are before the first backslash, all of them where there is none.
 fn before_backslash(chunk: &[u8; CHUNK]) -> usize {
     const ONES: u128 = u128::from_le_bytes([0x01; CHUNK]);
     const TOPS: u128 = u128::from_le_bytes([0x80; CHUNK]);

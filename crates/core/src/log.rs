@@ -30,7 +30,7 @@ pub struct Log {
     /// Room to decode texts in, kept so that appending allocates nothing for it.
     scratch: String,
     skipped: Option<Skip>,
-    /// Whether recaps of ours can stand among the events.
+    /// Whether recaps of ours can be among the events.
     recaps: bool,
 }
 
@@ -63,7 +63,7 @@ impl Log {
         }
     }
 
-    /// A log that is kept and only appended to: recaps stand in its folds and never in it, so that
+    /// A log that is kept and only appended to: recaps are in its folds and never in it, so that
     /// nothing in it is read back as one of ours.
     #[must_use]
     pub fn kept(mut self) -> Self {
@@ -71,7 +71,7 @@ impl Log {
         self
     }
 
-    /// Whether recaps of ours can stand among the events: only where a compacted conversation comes
+    /// Whether recaps of ours can be among the events: only where a compacted conversation comes
     /// back as a new one.
     #[must_use]
     pub fn reads_recaps(&self) -> bool {
@@ -309,7 +309,7 @@ impl Log {
         }
     }
 
-    /// Whether a recap of an earlier compaction stands in the log.
+    /// Whether a recap of an earlier compaction is in the log.
     #[must_use]
     pub fn holds_recap(&self) -> bool {
         self.events.iter().any(|event| event.view.origin == Origin::Recap)

@@ -26,7 +26,7 @@ pub(crate) fn measure_with(
     Tokens { total: counter.per_message().saturating_add(sum.max(sent)), blocks }
 }
 
-/// Where calls and results stand in one string, with tags around them and their own JSON in it, that
+/// Where calls and results are in one string, with tags around them and their own JSON in it, that
 /// string is what a model is sent, and so what is counted.
 fn sent_as_one(counter: &dyn Counter, bytes: &[u8], view: &View) -> Option<u32> {
     let first = view.blocks.first()?;

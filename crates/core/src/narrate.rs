@@ -138,7 +138,7 @@ impl FailureClass {
         Self::Rejected,
     ];
 
-    /// The code as it stands in records.
+    /// The code as it is in records.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -207,7 +207,7 @@ impl Verdict {
         Self::Injected,
     ];
 
-    /// The code as it stands in records.
+    /// The code as it is in records.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -273,7 +273,7 @@ impl Narrated {
 /// The heading of the narrated part of a computed recap.
 const NARRATED: &str = "### Narrated by a model\n";
 
-/// A section as a list entry; a body of one line stands behind its name, a longer one indented
+/// A section as a list entry; a body of one line is behind its name, a longer one indented
 /// below it.
 fn entry(out: &mut String, name: &str, body: &str) {
     let body = body.trim_end();

@@ -1,4 +1,4 @@
-//! Whose words stand in a message of the user's role. One rule for all who ask: the head and the
+//! Whose words are in a message of the user's role. One rule for all who ask: the head and the
 //! tail, the recap and its rules, what a summariser is shown, the measures of a replay.
 
 use crate::dialect::Dialect;

@@ -34,7 +34,7 @@ pub struct Profile {
     pub system_leading: bool,
     /// Empty text is legal.
     pub empty_text: bool,
-    /// A turn is one message: results stand together in the one right after their calls, and every
+    /// A turn is one message: results are together in the one right after their calls, and every
     /// message alternates with the next (Gemini, Bedrock). A result without an id answers by name
     /// and order.
     pub whole_turns: bool,

@@ -121,7 +121,7 @@ impl Projection {
         }
     }
 
-    /// The same, from the projection of the same log without a fold: what stands before the first
+    /// The same, from the projection of the same log without a fold: what is before the first
     /// change is taken over.
     pub fn refolded(&self, log: &Log, fold: &Fold) -> Self {
         if self.folded || fold.void_reasoning > 0 || !fold.applies_to(log) {

@@ -244,7 +244,7 @@ impl Pairs {
     }
 }
 
-/// The name by which a result finds its call. Where results stand in a string (ShareGPT), order
+/// The name by which a result finds its call. Where results are in a string (ShareGPT), order
 /// alone tells.
 pub(crate) fn name_of<'a>(
     result: &Block,

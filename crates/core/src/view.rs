@@ -108,7 +108,7 @@ impl TextRef {
         scratch
     }
 
-    /// The bytes of the text, to compare or to look up by: as they stand where nothing in them is
+    /// The bytes of the text, to compare or to look up by: as they are where nothing in them is
     /// escaped, which is nearly every id and name, else decoded.
     #[must_use]
     pub fn text_bytes<'a>(&self, bytes: &'a [u8]) -> Cow<'a, [u8]> {
@@ -247,7 +247,7 @@ pub enum BlockKind {
     /// The model's refusal.
     Refusal,
     /// The model's reasoning. `bound`: it carries a signature or ciphertext that a provider ties
-    /// to what stands before it.
+    /// to what is before it.
     Reasoning {
         /// Signed or encrypted.
         bound: bool,

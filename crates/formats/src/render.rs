@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use midfold_core::{BlockKind, ByteRange, View, jsonstr};
 
-/// Text that stands where a provider wants some and there is none.
+/// Text that is where a provider wants some and there is none.
 pub(crate) const EMPTY: &str = "(empty)";
 
 /// A growing piece of JSON.

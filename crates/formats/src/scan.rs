@@ -162,7 +162,7 @@ fn skip_separator(bytes: &[u8], at: usize) -> usize {
     if bytes.get(at) == Some(&b',') { skip_space(bytes, at + 1) } else { at }
 }
 
-/// The value of member `name`; the last one wins where the key stands twice.
+/// The value of member `name`; the last one wins where the key is twice.
 #[must_use]
 pub fn get(bytes: &[u8], object: Range<usize>, name: &str) -> Option<Range<usize>> {
     members(bytes, object).filter(|m| m.is(bytes, name)).last().map(|m| m.value)

@@ -167,7 +167,7 @@ pub fn list(messages: &[Bytes], space: &[u8]) -> Vec<u8> {
     out
 }
 
-/// The same JSON without line breaks. A raw one never stands inside a string: readers repair that.
+/// The same JSON without line breaks. A raw one never is inside a string: readers repair that.
 #[must_use]
 pub fn flat(json: &[u8]) -> Vec<u8> {
     json.iter().map(|byte| if matches!(byte, b'\n' | b'\r') { b' ' } else { *byte }).collect()

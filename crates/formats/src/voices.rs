@@ -122,7 +122,7 @@ impl<'a> Splitter<'a> {
         self.passages.push((voice, text));
     }
 
-    /// Whether nothing of the user's stands before `at`.
+    /// Whether nothing of the user's is before `at`.
     fn starts_text(&self, at: usize) -> bool {
         self.text[self.from..at].trim().is_empty()
             && self.passages.iter().all(|(voice, _)| *voice == Voice::Client)
@@ -241,7 +241,7 @@ fn closes(line: &str, (mark, length): (char, usize)) -> bool {
     line.len() >= length && line.chars().all(|c| c == mark)
 }
 
-/// Most bytes of a call that stands in brackets before its result.
+/// Most bytes of a call that is in brackets before its result.
 const LABEL: usize = 4_096;
 
 /// The result whose label a line is: `[read_file for 'src/a.rs'] Result:`.

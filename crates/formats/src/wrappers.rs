@@ -8,7 +8,7 @@ use midfold_core::repair::{OF_OTHER, OF_RESULT, OF_SYSTEM};
 /// How a wrapper is recognised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
-    /// `<name …>…</name>`: what stands beside the element is not part of it.
+    /// `<name …>…</name>`: what is beside the element is not part of it.
     Element(&'static str),
     /// From this opening to this close.
     Span(&'static str, &'static str),

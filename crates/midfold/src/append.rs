@@ -117,7 +117,7 @@ pub fn events_of(log: &Log) -> Vec<RawEvent> {
     log.events().iter().map(event).collect()
 }
 
-/// Appends to a stored session: behind whatever stands there by then, or, with `expect`, only where it
+/// Appends to a stored session: behind whatever is there by then, or, with `expect`, only where it
 /// has so many messages. A retry with the same key returns the first answer, whatever is expected.
 ///
 /// # Errors

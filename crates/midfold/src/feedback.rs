@@ -1,5 +1,5 @@
 //! What a person is told after a compaction that was asked for: the dictionary of Hermes Agent's
-//! `summarize_manual_compression`, and what stands in the place of the messages.
+//! `summarize_manual_compression`, and what is in the place of the messages.
 
 use midfold_core::fold::{Fold, StandIn};
 use midfold_core::plan::Outcome;
@@ -17,7 +17,7 @@ pub struct Feedback {
     pub token_line: String,
     /// Why fewer messages can take more tokens, where they do.
     pub note: Option<String>,
-    /// What stands in the place of what left; `None` where nothing did.
+    /// What is in the place of what left; `None` where nothing did.
     pub instead: Option<String>,
 }
 
@@ -81,7 +81,7 @@ fn grouped(tokens: u64) -> String {
     thousands(usize::try_from(tokens).unwrap_or(usize::MAX))
 }
 
-/// What stands in the place of the messages that left.
+/// What is in the place of the messages that left.
 fn instead(fold: &Fold) -> String {
     let tokens = grouped(fold.recap.as_ref().map_or(0, |recap| recap.tokens));
     match (fold.fallback, &fold.narrated) {

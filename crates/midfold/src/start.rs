@@ -113,7 +113,7 @@ impl Start {
 }
 
 impl Started {
-    /// The messages that were prepared: a system prompt that stands among them.
+    /// The messages that were prepared: a system prompt that is among them.
     #[must_use]
     pub fn messages(&self) -> Vec<RawEvent> {
         events_of(&self.log)

@@ -22,7 +22,7 @@ pub struct Given<'py> {
 }
 
 enum Shape<'py> {
-    /// The messages and where each of them stands in the bytes.
+    /// The messages and where each of them is in the bytes.
     List(Vec<Placed<'py>>),
     /// A body, and its lists that may be the messages.
     Body(Bound<'py, PyDict>, Vec<List<'py>>),

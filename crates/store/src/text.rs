@@ -261,7 +261,7 @@ impl<'a> Ranking<'a> {
         }
     }
 
-    /// Where the rarest word of the query stands first.
+    /// Where the rarest word of the query is first.
     fn first_word(&self, text: &str) -> Option<usize> {
         let mut order: Vec<usize> = (0..self.words.len()).collect();
         order.sort_by(|a, b| self.weights[*b].total_cmp(&self.weights[*a]));
@@ -276,7 +276,7 @@ impl<'a> Ranking<'a> {
     }
 }
 
-/// Where `needle` (lower case) stands in `text`, whatever its case.
+/// Where `needle` (lower case) is in `text`, whatever its case.
 pub(crate) fn find_folded(text: &str, needle: &str) -> Option<usize> {
     if needle.is_empty() {
         return None;

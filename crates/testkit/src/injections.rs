@@ -4,7 +4,7 @@
 /// What a text tries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Aim {
-    /// To close the fence that it stands in.
+    /// To close the fence that it is in.
     Fence,
     /// To pass for a summary, a section of one or its end.
     Header,

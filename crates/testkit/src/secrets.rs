@@ -3,14 +3,14 @@
 
 use crate::Rng;
 
-/// A secret and what stands around it.
+/// A secret and what is around it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Planted {
     /// What it is.
     pub kind: &'static str,
     /// The secret.
     pub secret: String,
-    /// The secret with what stands around it, on one line unless it is a key block.
+    /// The secret with what is around it, on one line unless it is a key block.
     pub text: String,
 }
 
@@ -23,7 +23,7 @@ const BASE64: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012345
 fn made(rng: &mut Rng, alphabet: &str, len: usize) -> String {
     let letters: Vec<char> = alphabet.chars().collect();
     let mut out: String = (0..len).map(|_| letters[rng.below(letters.len())]).collect();
-    // Both kinds stand in what is random and long; in what is short chance may leave one out.
+    // Both kinds are in what is random and long; in what is short chance may leave one out.
     if alphabet != UPPER && len >= 6 {
         out.replace_range(1..4, "7a4");
     }
@@ -207,7 +207,7 @@ fn told(rng: &mut Rng) -> Vec<Planted> {
         .collect()
 }
 
-/// So many values that are no secrets, each as it stands in a log: hashes, ids, digests, images,
+/// So many values that are no secrets, each as it is in a log: hashes, ids, digests, images,
 /// paths, versions, names, code.
 #[must_use]
 pub fn innocent(count: usize) -> Vec<String> {

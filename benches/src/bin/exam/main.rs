@@ -1,7 +1,7 @@
 //! Could an agent carry on from this context? Walks the recorded conversations of an exam folder
 //! with each strategy, and scores every context of the last 30 % before the cut against questions
 //! about what an agent has to know: state, decisions, failed attempts, artifacts, values, requests,
-//! next step. No model is called; the probes stand in for a reader (docs/MEASURES.md).
+//! next step. No model is called; the probes are in for a reader (docs/MEASURES.md).
 //!
 //! `cargo run --release -p midfold-benches --no-default-features --bin exam -- FOLDER [OPTIONS]`
 //!

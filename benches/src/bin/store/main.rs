@@ -207,7 +207,7 @@ impl Bench {
         while done < each {
             let count = LOAD.min(each - done);
             for session in 0..self.places.len() {
-                // Facts stand where the fold will cover them.
+                // Facts are where the fold will cover them.
                 let (first, end) = (done as u64, each as u64 - TAIL);
                 let asked = session < ASKED && first > HEAD && first < end;
                 let fact = (asked && done / LOAD <= FACTS).then(|| Fact::new(&mut self.rng));

@@ -134,7 +134,7 @@ pub struct Compact {
     /// The transcript; several, or folders of them; `-` reads standard input
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
-    /// What the files are written in [default: told by their content]
+    /// What the files are written in [default: detected from their content]
     #[arg(long, value_name = "FORMAT", help_heading = "Formats")]
     pub from: Option<String>,
     /// Convert to this dialect, before compacting: openai-chat, anthropic, gemini or bedrock
@@ -183,7 +183,7 @@ pub struct Compact {
 #[derive(Debug, Args)]
 pub struct Narrator {
     /// Have this model write a part of the recap: an OpenAI-compatible service. It is waited for;
-    /// where it fails, or most of what it says is not in the conversation, the computed recap stands
+    /// where it fails, or most of what it says is not in the conversation, the computed recap is used
     #[arg(long, value_name = "URL", help_heading = "Narration")]
     pub model: Option<String>,
     /// The model's name there
@@ -214,7 +214,7 @@ pub struct Inspect {
     /// The transcript; several, or folders of them; `-` reads standard input
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
-    /// What the files are written in [default: told by their content]
+    /// What the files are written in [default: detected from their content]
     #[arg(long, value_name = "FORMAT")]
     pub from: Option<String>,
     #[command(flatten)]
@@ -254,7 +254,7 @@ pub struct Verify {
     /// The record that `compact --record` wrote: the fold itself is checked, too
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
-    /// What --before is written in [default: told by its content]
+    /// What --before is written in [default: detected from its content]
     #[arg(long, value_name = "FORMAT", help_heading = "Formats")]
     pub from: Option<String>,
     /// The dialect that it was converted to

@@ -95,7 +95,7 @@ pub struct ReplayMeasure {
     /// The rules of the provider that contexts are checked against
     #[arg(long, value_name = "PROFILE", help_heading = "Measuring")]
     pub profile: Option<String>,
-    /// What the files are written in [default: told by their content]
+    /// What the files are written in [default: detected from their content]
     #[arg(long, value_name = "FORMAT", help_heading = "Measuring")]
     pub from: Option<String>,
     /// Convert to this dialect before: openai-chat, anthropic, gemini or bedrock (an engine outside may

@@ -56,7 +56,7 @@ pub enum SessionCommand {
     Pin(Pin),
     /// Let a pinned message go
     Unpin(Pin),
-    /// Make a session of its own from the first messages of another
+    /// Make a new session from the first messages of another
     Fork(Fork),
     /// Delete sessions, for good
     Delete(Delete),

@@ -25,7 +25,7 @@ pub struct Import {
     /// [default: the id in the file, else its name]
     #[arg(long, value_name = "ID")]
     pub id: Option<String>,
-    /// What the file is written in [default: told by its content]
+    /// What the file is written in [default: detected from its content]
     #[arg(long, value_name = "FORMAT", help_heading = "Formats")]
     pub from: Option<String>,
     /// Convert to this dialect: openai-chat, anthropic, gemini or bedrock
@@ -52,7 +52,7 @@ pub struct Explain {
     /// What to look for
     #[arg(value_name = "TEXT")]
     pub text: String,
-    /// At this call of the ledger [default: the session as it stands]
+    /// At this call of the ledger [default: the session as it is now]
     #[arg(long, value_name = "N")]
     pub call: Option<u64>,
 }
@@ -210,7 +210,7 @@ pub struct Expand {
     #[arg(value_name = "ID")]
     pub id: String,
     /// A message (@12), a range (12-20, 12..20: both ends included), a list of them (12,15,20),
-    /// `active` for all that the recap stands for, or a fold's id
+    /// `active` for all that the recap replaces, or a fold's id
     #[arg(value_name = "WHAT", required = true, num_args = 1..)]
     pub what: Vec<String>,
     /// Where to go on: a message (15), a character of it (15:4000) or a line of it (15:L310)

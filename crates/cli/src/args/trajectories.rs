@@ -38,7 +38,7 @@ pub struct Trajectories {
     #[arg(long, value_name = "N", help_heading = "Folding")]
     pub keep_last: Option<usize>,
     /// Where the summary goes: human_turn, merge_into_previous_observation or user_message
-    /// [default: what the trainer takes, else as a turn of its own]
+    /// [default: what the trainer takes, else as a separate turn]
     #[arg(long, value_name = "PLACEMENT", help_heading = "Folding")]
     pub placement: Option<String>,
     /// Add this text to the system turn of a row with a summary
@@ -76,7 +76,7 @@ pub struct Trajectories {
     #[arg(long, help_heading = "Running")]
     pub resume: bool,
     /// Have this model write summaries: an OpenAI-compatible service. Where it fails, or says what
-    /// no turn says, the computed summary stands
+    /// no turn says, the computed summary is used
     #[arg(long, value_name = "URL", help_heading = "Summaries by a model")]
     pub model: Option<String>,
     /// The model's name there

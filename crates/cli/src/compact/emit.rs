@@ -74,12 +74,8 @@ impl Sending<'_> {
         if let [only] = all {
             text += &picture::folded(&style, only);
         }
-        let file = self.args.files.first().map(|file| file.display().to_string());
-        let how = format!(
-            "nothing was written: `midfold compact {} -o FILE` writes the result, so does a pipe\n",
-            file.unwrap_or_default()
-        );
-        text + &style.paint(Color::Dim, &how)
+        let how = "nothing was written: `-o FILE` writes the result, and so does a pipe\n";
+        text + &style.paint(Color::Dim, how)
     }
 
     /// The report, a picture and the recaps.

@@ -18,7 +18,7 @@ pub struct Target {
 /// The name of a transcript, and where its result goes or why it cannot.
 pub type Placed = (String, Result<Target, CommandError>);
 
-/// Places every result. A transcript whose result would stand where that of an earlier one does gets
+/// Places every result. A transcript whose result would be where that of an earlier one does gets
 /// an error of its own; what could harm a transcript is an error of them all.
 pub fn targets(args: &Compact, files: Vec<Found>) -> Result<Vec<Placed>, CommandError> {
     for (flag, folder) in [("-o", &args.output), ("--record", &args.record)] {

@@ -188,7 +188,7 @@ impl Inspected {
             let (tokens, messages, what) = match outcome {
                 Ok(Outcome::Folded(fold)) => {
                     let what = format!(
-                        "{} compressed, {} edited; tail by {}",
+                        "{} folded, {} edited; tail by {}",
                         number(u64::from(fold.evicted)),
                         number(u64::from(fold.accounts.edited)),
                         floor(fold.layout.floor)

@@ -88,7 +88,7 @@ pub fn picture(style: &Style, lines: &[Line<'_>]) -> String {
             continue;
         }
         named.push((x, y));
-        // What stands in one place has one name, or that of the first where there is no room.
+        // What is in one place has one name, or that of the first where there is no room.
         let here = shown.iter().filter(|other| point(other) == (x, y)).map(|other| other.label());
         let here: Vec<String> = here.collect();
         if !canvas.name(x, y, &here.join(", ")) {

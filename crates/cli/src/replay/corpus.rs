@@ -111,7 +111,7 @@ impl Corpus {
     }
 
     /// The number of the session that the next conversation is of: that of the one before if it
-    /// has the same id and stands in the same file.
+    /// has the same id and is in the same file.
     fn session_of(&mut self, id: Option<&String>) -> usize {
         let (file, before, number) = &self.session;
         let goes_on = id.is_some() && id == before.as_ref() && *file == self.file();

@@ -12,9 +12,9 @@ use crate::replay::strategies::Run;
 use crate::replay::work::{About, Outcome, Ran};
 use crate::words::{grouped, number, plural, wrap};
 
-/// Columns between two cells; the mark of the best stands in the first of them.
+/// Columns between two cells; the mark of the best is in the first of them.
 const GAP: usize = 2;
-/// Stands where there is no figure.
+/// Shown where there is no figure.
 const NOTHING: &str = "–";
 
 /// Which end of a column is the best.

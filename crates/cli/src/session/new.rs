@@ -48,7 +48,7 @@ pub async fn run(
     let id = args.id.clone().unwrap_or_else(fresh);
     let mut stored = create(host, &id, &args.start, &prepared, None).await?;
     if !prepared.log.is_empty() {
-        // A system prompt stands among the messages here.
+        // A system prompt is among the messages here.
         stored.append(events_of(&prepared.log), None, host::now()).await?;
     }
     if host.is_memory {

@@ -31,7 +31,7 @@ use crate::error::CommandError;
 const CHUNK: usize = 8;
 /// The most rows of a chunk, however short they are.
 const MOST: usize = 1 << 16;
-/// Stands before the names of the columns that are added, where one of them is taken.
+/// Prefix of the names of the columns that are added, where one of them is taken.
 const PREFIX: &str = "midfold_";
 
 /// The columns of all files.

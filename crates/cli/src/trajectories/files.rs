@@ -1,4 +1,4 @@
-//! The files of a run: what is read, and what stands where while it is not done.
+//! The files of a run: what is read, and what is where until it is done.
 
 use std::fs;
 use std::io;
@@ -8,7 +8,7 @@ use crate::error::CommandError;
 use crate::output::reason;
 use crate::paths::{files_in, is_folder, is_stdin};
 
-/// How rows stand in a file; its name says so.
+/// How rows are in a file; its name says so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// One JSON object a line.
@@ -99,7 +99,7 @@ fn rows_in(folder: &Path, output: Kind) -> Result<Vec<PathBuf>, CommandError> {
     Ok(found)
 }
 
-/// What is written, and where it stands before it is done.
+/// What is written, and where it is before it is done.
 pub struct Paths {
     pub output: PathBuf,
     pub output_part: PathBuf,

@@ -149,7 +149,7 @@ pub enum Summaries {
     Computed,
     /// First and second pass: what is wanted is handed to those who ask.
     Wanted(Wanted),
-    /// Last pass: what came back stands in the cache.
+    /// Last pass: what came back is in the cache.
     Written(Written),
 }
 

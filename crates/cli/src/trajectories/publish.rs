@@ -11,7 +11,7 @@ use super::manifest::Manifest;
 use super::packed;
 use crate::error::CommandError;
 
-/// How rows stand in the output.
+/// How rows are in the output.
 pub enum Format {
     Lines,
     Packed,

@@ -152,7 +152,7 @@ fn the_recap_that_is_shown_is_the_one_in_the_context() {
         assert!(alone.stderr.is_empty() && !Path::new(&file).exists(), "{preset}");
         let both = run(&[&args[..], &["--show-recap", "-o", &file]].concat(), b"");
         assert_eq!(alone.stdout, both.stdout, "{preset}");
-        assert!(String::from_utf8(both.stderr).unwrap().contains("middle message(s)"));
+        assert!(String::from_utf8(both.stderr).unwrap().contains("middle messages"));
         assert_eq!(fs::read_to_string(&file).unwrap(), stdout(&args, b""), "{preset}");
         let recap = String::from_utf8(alone.stdout).unwrap();
         let sent = fs::read_to_string(&file).unwrap();

@@ -1,4 +1,4 @@
-//! The examples of the pages are run as they stand there, in a folder of their own.
+//! The examples of the pages are run as they are there, in a folder of their own.
 //!
 //! An example is a line that starts with `$ ` in a fenced block; where it ends with `\`, it goes on
 //! in the next line. It has to end with 0. The lines below it are what it prints: in a `console`

@@ -43,7 +43,7 @@ fn aged(url: &str, sessions: &[(&str, u64)]) {
     });
 }
 
-/// How often the word of all these messages stands in the file, and in what lies beside it.
+/// How often the word of all these messages is in the file, and in what lies beside it.
 fn planted(store: &str) -> usize {
     let file = Path::new(store.strip_prefix("sqlite:").unwrap());
     let files = std::fs::read_dir(file.parent().unwrap()).unwrap();

@@ -29,7 +29,7 @@ pub mod rule {
     pub const SPAN: &str = "span";
     /// The accounts add up, and to what the fold does.
     pub const ACCOUNTS: &str = "accounts";
-    /// Pinned events stand in the context as they are.
+    /// Pinned events are in the context as they are.
     pub const PINS: &str = "pins";
     /// Tokens and messages are what projecting the fold again gives.
     pub const FIGURES: &str = "figures";

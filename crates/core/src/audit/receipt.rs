@@ -23,7 +23,7 @@ pub struct Removed {
     pub items: u32,
     /// Their tokens before.
     pub tokens_before: u64,
-    /// Tokens of what stands there now.
+    /// Tokens of what is there now.
     pub tokens_after: u64,
 }
 
@@ -112,7 +112,7 @@ fn gone(fold: &Fold) -> (Vec<u32>, Vec<u32>) {
             _ => {}
         }
     }
-    // Entries stand in the order of the log, so each event is looked up by its neighbours.
+    // Entries are in the order of the log, so each event is looked up by its neighbours.
     let is_kept = |seq: u32| {
         let at = kept.partition_point(|run| run.end <= seq);
         kept.get(at).is_some_and(|run| run.contains(&seq))

@@ -119,7 +119,7 @@ impl Session {
             .next();
         // What the narration before covered has to be read again where it is not known here.
         let from = if previous.is_some() { from } else { start };
-        // A recap that stands in the log itself is narration too.
+        // A recap that is in the log itself is narration too.
         let previous = previous.or_else(|| earlier(&self.log, start..end));
         let reduced = as_read(&self.log, &self.policy, start..end);
         let events = reduced.as_deref().unwrap_or(self.log.events());

@@ -83,7 +83,7 @@ impl Brief {
         if log.head_hash() != fold.span.before {
             return Err(BriefError::Chain);
         }
-        // Kept events stand outside of the chain here; the tail's chain proves the span's end.
+        // Kept events are outside of the chain here; the tail's chain proves the span's end.
         let mut given = kept.into_iter();
         for range in kept_ranges(&fold) {
             log.skip_to(range.start, Hash::ROOT);

@@ -52,7 +52,7 @@ impl Needle {
             .find(|at| !self.whole || (is_edge(text, *at) && is_edge(text, end(*at))))
     }
 
-    /// The first hit with what stands around it, on one line and without secrets; a secret itself is
+    /// The first hit with what is around it, on one line and without secrets; a secret itself is
     /// only said again to whoever asks for it by its text.
     pub fn snippet(&self, text: &str, secrets: &Secrets) -> String {
         let text = &secrets.without(text);

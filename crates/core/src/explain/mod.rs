@@ -137,7 +137,7 @@ pub struct Occurrence {
     pub seq: u32,
     /// Who wrote it.
     pub role: Role,
-    /// The text with what stands around it.
+    /// The text with what is around it.
     pub snippet: String,
     /// What the model saw of it.
     pub sight: Sight,

@@ -25,7 +25,7 @@ use crate::tools::ToolTable;
 use crate::unit::Unit;
 use crate::view::Origin;
 
-/// What stands between head and tail.
+/// What is between head and tail.
 pub(super) struct Draft {
     pub layout: Layout,
     /// Events that a recap or marker covers.
@@ -37,7 +37,7 @@ pub(super) struct Draft {
     pub text: Option<String>,
     /// What reducers took from the events that the recap covers, before it was made.
     pub read: Vec<Pruned>,
-    /// The narration that stands in the recap.
+    /// The narration that is in the recap.
     pub narrated: Option<Narrated>,
     pub pinned: Vec<usize>,
     pub head_tokens: u64,

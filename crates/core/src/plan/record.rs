@@ -108,7 +108,7 @@ fn is_marker(request: &Plan<'_>, draft: &Draft) -> bool {
         && request.recap.is_none()
 }
 
-/// What stands where no model narrated; none when one did, or nothing is covered.
+/// What is there where no model narrated; none when one did, or nothing is covered.
 fn fallback(request: &Plan<'_>, draft: &Draft) -> Option<StandIn> {
     let stands = match (&draft.recap, &draft.narrated) {
         (None, _) => return None,

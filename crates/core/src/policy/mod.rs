@@ -73,7 +73,7 @@ pub struct Policy {
     /// Caps of classes of content.
     #[serde(default, skip_serializing_if = "Tiers::is_empty")]
     pub budget: Tiers,
-    /// What stands in the place of a covered span.
+    /// What is in the place of a covered span.
     pub recap: Recap,
     /// How a model would narrate, where one is at hand.
     #[serde(default)]
@@ -240,7 +240,7 @@ impl ReducerName {
         matches!(self, Self::Stub | Self::Arguments | Self::Reasoning)
     }
 
-    /// The name as it stands in policies and records.
+    /// The name as it is in policies and records.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -263,7 +263,7 @@ impl std::fmt::Display for ReducerName {
     }
 }
 
-/// What stands in the place of a covered span.
+/// What is in the place of a covered span.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -309,7 +309,7 @@ pub enum Fallback {
 }
 
 impl Fallback {
-    /// The name as it stands in policies and records.
+    /// The name as it is in policies and records.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {

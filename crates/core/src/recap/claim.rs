@@ -17,7 +17,7 @@ pub(crate) struct Claim {
     pub text: String,
     /// It goes on in the line of the claim before.
     pub glued: bool,
-    /// It stands at the start of a line of its own, without a list mark: a chat turn would, too.
+    /// It is at the start of a line of its own, without a list mark: a chat turn would, too.
     pub bare: bool,
     /// It is about the user, by its own words or by those that announce it.
     pub about_user: bool,
@@ -40,7 +40,7 @@ impl Claim {
     }
 }
 
-/// The claims of all sections, in order. A line for which `is_apart` holds stands alone, so
+/// The claims of all sections, in order. A line for which `is_apart` holds is alone, so
 /// that it takes nothing with it when it is dropped.
 pub(crate) fn claims(sections: &[Section], is_apart: impl Fn(&str) -> bool) -> Vec<Claim> {
     let mut out = Vec::new();
@@ -142,7 +142,7 @@ fn split_lead(line: &str) -> (&str, &str) {
 fn sentences(text: &str) -> Vec<&str> {
     let quotes = quote::ranges(text);
     let quoted = |at: usize| quotes.iter().any(|range| range.contains(&at));
-    // `… it works." The next`: the mark stands before the closing one.
+    // `… it works." The next`: the mark is before the closing one.
     let ends_one = |at: usize| {
         let inner =
             quotes.iter().find(|range| range.end == at).map(|range| quote::inner(text, range));

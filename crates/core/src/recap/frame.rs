@@ -10,7 +10,7 @@ use crate::recap::gather::Gathered;
 pub struct Frame<'a> {
     /// The most the recap may cost, in counted tokens.
     pub cap: u64,
-    /// Sections that a model wrote; they stand after the state. Empty without one.
+    /// Sections that a model wrote; they are after the state. Empty without one.
     pub narration: &'a str,
     /// Counts tokens.
     pub counter: &'a dyn Counter,
@@ -21,9 +21,9 @@ pub struct Frame<'a> {
     /// What the messages behind the recap say: it is not told twice, and a state that they change
     /// is not told at all.
     pub later: Option<&'a Gathered>,
-    /// The first request stands verbatim in the head.
+    /// The first request is verbatim in the head.
     pub task_in_head: bool,
-    /// The newest request stands verbatim elsewhere.
+    /// The newest request is verbatim elsewhere.
     pub task_elsewhere: bool,
     /// Write `<read-files>` and `<modified-files>` blocks instead of a files section.
     pub file_blocks: bool,

@@ -25,7 +25,7 @@ pub struct Reading<'a> {
     pub tools: &'a ToolTable,
     /// The wire format: tells what of a message the user wrote.
     pub dialect: &'a dyn Dialect,
-    /// Whether a recap of ours can stand among the events.
+    /// Whether a recap of ours can be among the events.
     pub recaps: bool,
 }
 

@@ -46,7 +46,7 @@ pub struct Gathered {
     pub statements: Vec<Statement>,
     /// Rules that the user stated.
     pub rules: Vec<Quote>,
-    /// Their words, so that each stands once.
+    /// Their words, so that each appears once.
     stated: FxHashSet<String>,
     /// Text of earlier recaps that no section of ours claims.
     pub notes: Vec<String>,

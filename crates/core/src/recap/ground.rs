@@ -1,4 +1,4 @@
-//! Judging a reply: what of it may stand in a recap. Form is judged as a whole, the rest claim
+//! Judging a reply: what of it may be in a recap. Form is judged as a whole, the rest claim
 //! by claim: what one bad line says is no reason to lose the others.
 //!
 //! The checks are made of rules, not of understanding. They see form, size, secrets, forged

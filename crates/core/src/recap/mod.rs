@@ -1,4 +1,4 @@
-//! Recaps: what stands in the place of a covered span.
+//! Recaps: what is in the place of a covered span.
 //!
 //! The computed part is grounded by construction: every word of it is copied from the log, ranked
 //! and cut by code. Text from the log is quoted, escaped and redacted; it gains no authority.
@@ -35,7 +35,7 @@ pub mod statement;
 pub(crate) mod visible;
 pub mod vocabulary;
 
-/// Names of the sections, as they stand after `### `. Composing writes them, parsing finds them.
+/// Names of the sections, as they are after `### `. Composing writes them, parsing finds them.
 pub(crate) mod section {
     pub const TASK: &str = "Task";
     pub const NOTES: &str = "Notes from before";

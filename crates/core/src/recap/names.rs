@@ -35,7 +35,7 @@ pub(crate) fn invented<'a>(
     texts.iter().map(|text| identifiers(text).filter(is_new).collect()).collect()
 }
 
-/// The parts of a name that have to stand somewhere.
+/// The parts of a name that have to be somewhere.
 fn parts(id: &str) -> impl Iterator<Item = &str> {
     let id = if is_choice(id) { "" } else { id };
     let words = id.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
@@ -57,7 +57,7 @@ fn is_number(part: &str) -> bool {
     !digits.is_empty() && unit <= 3 && digits.bytes().all(|b| b.is_ascii_digit() || b == b'_')
 }
 
-/// Other spellings of a part, where it stands nowhere: all words of one of these have to.
+/// Other spellings of a part, where it is nowhere: all words of one of these have to.
 fn spellings(part: &str) -> Vec<Vec<&str>> {
     let mut out = vec![vec![part]];
     if let Some(one) = part.strip_suffix('s').filter(|one| one.len() >= MIN_PART) {
@@ -125,7 +125,7 @@ impl<'a> Search<'a> {
                 }
             }
         }
-        // What no block holds may stand in the message itself: call ids, file names of media.
+        // What no block holds may be in the message itself: call ids, file names of media.
         for event in log.events().iter().take(end) {
             if self.is_done() {
                 return;
@@ -163,7 +163,7 @@ fn stands_alone(text: &str, word: &str, start: usize, end: usize) -> bool {
     let bytes = text.as_bytes();
     let inside = |b: &u8| b.is_ascii_alphanumeric() || *b == b'_';
     let before = start.checked_sub(1).and_then(|at| bytes.get(at)).is_some_and(inside);
-    // In raw JSON an escaped line break may stand before the name.
+    // In raw JSON an escaped line break may be before the name.
     let escaped = start >= 2 && bytes[start - 2] == b'\\';
     let starts_one = is_short_hash(word) && bytes.get(end).is_some_and(u8::is_ascii_hexdigit);
     (!before || escaped) && (starts_one || !bytes.get(end).is_some_and(inside))

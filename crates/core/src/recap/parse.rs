@@ -128,7 +128,7 @@ impl Gathered {
                 "read" => false,
                 _ => continue,
             };
-            // The newest stands first; uses are numbered in the order they come in.
+            // The newest is first; uses are numbered in the order they come in.
             for entry in paths.split(", ").collect::<Vec<_>>().into_iter().rev() {
                 let (path, message) = file_entry(entry);
                 self.use_file(path, modified, message);

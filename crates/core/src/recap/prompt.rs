@@ -1,8 +1,8 @@
-//! What a summariser is told. All prompt text of midfold stands in this file.
+//! What a summariser is told. All prompt text of midfold is in this file.
 //!
 //! The system message is made of the request's schema and of nothing that a log holds. Everything
-//! from the log stands in the user message, each piece between two lines with a token that is a
-//! hash over all of them: no text can name the token of the fence that it stands in.
+//! from the log is in the user message, each piece between two lines with a token that is a
+//! hash over all of them: no text can name the token of the fence that it is in.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -168,7 +168,7 @@ impl SummaryRequest {
         at(low)
     }
 
-    /// A source as it stands in a prompt, for counting: the token's digits do not matter.
+    /// A source as it is in a prompt, for counting: the token's digits do not matter.
     fn piece(&self, source: &Source) -> String {
         fenced(&"0".repeat(TOKEN_DIGITS), &label(source), &self.data(&source.text))
     }
@@ -263,7 +263,7 @@ impl SummaryRequest {
 }
 
 fn label(source: &Source) -> String {
-    // Injected context stands in the user's role and is not the user.
+    // Injected context is in the user's role and is not the user.
     let role = if source.role == Role::Other { "context" } else { source.role.name() };
     format!("{role} {}", source.seq)
 }
@@ -290,7 +290,7 @@ fn token(blocks: &[(Cow<'_, str>, String)]) -> String {
     }
 }
 
-/// `2026-11-22` and nothing else: the date comes from outside and stands outside the fences.
+/// `2026-11-22` and nothing else: the date comes from outside and is outside the fences.
 fn is_date(text: &str) -> bool {
     text.len() == 10 && text.bytes().all(|b| b.is_ascii_digit() || b == b'-')
 }

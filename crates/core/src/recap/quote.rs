@@ -84,7 +84,7 @@ pub(crate) fn inner<'a>(text: &'a str, range: &Range<usize>) -> &'a str {
     chars.as_str()
 }
 
-/// The text without its quotations and code spans; a `…` stands in the place of each.
+/// The text without its quotations and code spans; a `…` is in the place of each.
 pub(crate) fn without(text: &str) -> String {
     let text = cut(text, &ranges(text));
     cut(&text, &code(&text))

@@ -160,7 +160,7 @@ mod weight {
     pub const CARRIED_FIRST: i64 = 150;
     /// A number that the assistant never used: line numbers, sizes, measurements.
     pub const NUMBER: i64 = -60;
-    /// A compound with a colon, whose parts stand alone more often than not.
+    /// A compound with a colon, whose parts are alone more often than not.
     pub const COMPOUND: i64 = -40;
     /// A line number and what the line begins with, which only a result has: the hit of a search.
     pub const HIT: i64 = -100;

@@ -10,7 +10,7 @@ pub(crate) enum Malformed {
     NoHeader,
     /// These many of the sections are missing.
     Missing(usize),
-    /// Text stands before the first section.
+    /// Text is before the first section.
     Stray,
     /// Every section is empty.
     Hollow,
@@ -21,7 +21,7 @@ pub(crate) enum Malformed {
 pub(crate) struct Line {
     /// What it says.
     pub text: String,
-    /// It stands behind its section's name.
+    /// It is behind its section's name.
     pub named: bool,
 }
 
@@ -97,7 +97,7 @@ pub(crate) fn sections(request: &SummaryRequest, body: &str) -> Result<Vec<Secti
     Ok(out)
 }
 
-/// The section that a line opens and what stands behind its name: `- **Facts:** x`, `* Facts: x`,
+/// The section that a line opens and what is behind its name: `- **Facts:** x`, `* Facts: x`,
 /// `## Facts`, `### 3. Facts`, `**Facts**`.
 fn section_start<'a>(line: &'a str, names: &[String]) -> Option<(usize, &'a str)> {
     let indent = line.len() - line.trim_start().len();

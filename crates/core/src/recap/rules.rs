@@ -51,7 +51,7 @@ pub fn is_strict(rule: &str) -> bool {
 }
 
 /// A line with its code spans blotted out, byte for byte, so that a range in it is one in the line.
-/// What a user shows stands in a recap as such a span.
+/// What a user shows is in a recap as such a span.
 fn without_code(line: &str) -> Cow<'_, str> {
     if !line.contains('`') {
         return line.into();

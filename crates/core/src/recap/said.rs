@@ -1,7 +1,7 @@
 //! Quotations of the user: whether a narration puts words into the user's mouth.
 //!
 //! Of all that a narration may say about the user, this alone is checked: a quotation in a
-//! statement that names the user has to stand in what the user wrote. What the user wanted or
+//! statement that names the user has to be in what the user wrote. What the user wanted or
 //! allowed may be told freely, because a rule that reads claims out of prose refuses honest work
 //! and protects nobody; the recap says that it is reference, and quotes only what was said.
 
@@ -29,7 +29,7 @@ impl Said {
         Self { texts }
     }
 
-    /// How many quotations of a statement about the user stand nowhere.
+    /// How many quotations of a statement about the user are nowhere.
     pub(crate) fn unsaid(&self, text: &str) -> usize {
         quotations(text).into_iter().filter(|quotation| !self.has(quotation)).count()
     }
@@ -46,7 +46,7 @@ impl Said {
     }
 }
 
-/// Whether the parts stand in a text, one after the other, each as whole words.
+/// Whether the parts are in a text, one after the other, each as whole words.
 fn holds(text: &str, parts: &[&str]) -> bool {
     let mut from = 0;
     parts.iter().all(|part| {
@@ -72,7 +72,7 @@ fn plain(text: &str) -> String {
     bare.map(|c| if matches!(c, '–' | '—') { '-' } else { c }).collect()
 }
 
-/// What a statement quotes. What stands between backticks is code, and quotes nobody, unless the
+/// What a statement quotes. What is between backticks is code, and quotes nobody, unless the
 /// user is named there, too.
 fn quotations(text: &str) -> Vec<&str> {
     let code: Vec<Range<usize>> = quote::code(text);

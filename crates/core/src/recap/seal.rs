@@ -19,7 +19,7 @@ const LINE: (&str, &str) = ("[End of recap ", ". Newer messages follow.]");
 /// Separates these hashes from all others.
 const CONTEXT: &str = "midfold 2026-11-25 recap mark";
 
-/// The last line of the recap with this text, which stands behind these events.
+/// The last line of the recap with this text, which is behind these events.
 #[must_use]
 pub fn end_line(before: &[Event], text: &str) -> String {
     format!("{}{}{}", LINE.0, mark(before, text), LINE.1)

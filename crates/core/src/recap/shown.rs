@@ -12,7 +12,7 @@ use crate::recap::statement::{Kind, Part, Statement};
 const PIECES: usize = 48;
 /// Longest piece, in characters.
 const PIECE_CHARS: usize = 180;
-/// A name that stands in more pieces than this says nothing of any of them.
+/// A name that is in more pieces than this says nothing of any of them.
 const PLACES: usize = 4;
 /// The most that use adds to the weight of a piece.
 const MOST: u32 = 160;

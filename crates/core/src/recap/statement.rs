@@ -69,7 +69,7 @@ impl Kind {
         !matches!(self, Self::Changed | Self::Found | Self::Ran)
     }
 
-    /// What stands between two parts.
+    /// What is between two parts.
     fn separator(self) -> &'static str {
         match self {
             Self::Asked | Self::Said | Self::Concluded => " ",
@@ -102,7 +102,7 @@ pub struct Statement {
     pub message: u32,
     /// What it is about.
     pub kind: Kind,
-    /// Stands before the parts always: the file of a change, the command of a run. May be empty.
+    /// Always comes before the parts: the file of a change, the command of a run. May be empty.
     pub lead: String,
     /// What it says, in order.
     pub parts: Vec<Part>,

@@ -31,7 +31,7 @@ pub(crate) const NO_REASONING: &str = "[reasoning removed]";
 
 /// Starts the text of a message whose role no provider knows.
 pub const OF_OTHER: &str = "[from another role] ";
-/// Starts the text of a system message that stands where it may not.
+/// Starts the text of a system message that is where none may be.
 pub const OF_SYSTEM: &str = "[from the system] ";
 /// Starts the text of a result whose call is not there.
 pub const OF_RESULT: &str = "[result of ";
@@ -83,7 +83,7 @@ impl Repairer {
         self.pairs.is_open()
     }
 
-    /// Passes one piece on, with whatever has to stand before it or instead of it.
+    /// Passes one piece on, with whatever has to be before it or instead of it.
     pub fn push(&mut self, piece: Piece, view: &View, out: &mut Vec<Piece>) {
         let (piece, owned) = self.rewrite(piece, view);
         let view = owned.as_ref().unwrap_or(view);

@@ -81,7 +81,7 @@ impl Twins {
     }
 }
 
-/// The id of a call (true) or result (false) where it is a string of its own. Where results stand in
+/// The id of a call (true) or result (false) where it is a string of its own. Where results are in
 /// one string (ShareGPT), they pair by order alone.
 fn own_id<'a>(block: &Block, bytes: &'a [u8]) -> Option<(TextRef, Cow<'a, [u8]>, bool)> {
     let (id, calls) = match &block.kind {

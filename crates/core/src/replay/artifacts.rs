@@ -50,7 +50,7 @@ impl<'a> Told<'a> {
         told
     }
 
-    /// How `path` is named. The word that says so stands in the same line, the nearest before the
+    /// How `path` is named. The word that says so is in the same line, the nearest before the
     /// path winning, else behind it, else above.
     pub(super) fn how(&self, path: &str) -> Named {
         let mut found = Named::default();
@@ -97,7 +97,7 @@ fn is_heading(line: &str) -> bool {
     is_tag || line.starts_with('#') || line.starts_with("**") || line.ends_with(':')
 }
 
-/// Whether the word stands there by itself: `README.md`, `created/a.rs` and `read_all` say nothing.
+/// Whether the word is there by itself: `README.md`, `created/a.rs` and `read_all` say nothing.
 fn is_a_word(text: &str, at: usize, word: &str) -> bool {
     let of_a_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '/');
     let mut after = text[at + word.len()..].chars();

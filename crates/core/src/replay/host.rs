@@ -73,7 +73,7 @@ pub struct Settings<'a> {
 /// One request, as it was sent.
 #[derive(Clone, Debug)]
 pub struct Sending<'a> {
-    /// The message that answered it: history is what stands before.
+    /// The message that answered it: history is what is before.
     pub at: usize,
     /// Tokens of the context, the envelope's included.
     pub tokens: u64,

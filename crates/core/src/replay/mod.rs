@@ -165,7 +165,7 @@ impl Run<'_> {
         self.show(request.at, tokens);
         let folded = folded.map(|folded| self.folded(request.at, &folded));
         let envelope = recording.log.envelope_tokens();
-        // What travels beside the messages stands at the front, and is the same every time.
+        // What travels beside the messages is at the front, and is the same every time.
         let prefix = if self.found.requests.is_empty() { 0 } else { envelope + step.prefix };
         let raw = envelope + recording.log.tokens_in(0..request.at);
         self.count(tokens, prefix, raw, &step, time.map(|time| (time, folded.is_some())));

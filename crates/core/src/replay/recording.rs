@@ -55,7 +55,7 @@ pub(super) struct Mentions {
 /// A request, and what the message that answered it needed.
 #[derive(Clone, Debug)]
 pub(super) struct Request {
-    /// The message that answered it: history is what stands before.
+    /// The message that answered it: history is what is before.
     pub at: usize,
     /// Identifiers that it uses and history holds.
     pub need: Vec<Need>,
@@ -63,7 +63,7 @@ pub(super) struct Request {
     pub rare: Box<[u32]>,
     /// Quoted strings at risk, by number.
     pub quotes: Box<[u32]>,
-    /// How many of [`Recording::stated`] stand before.
+    /// How many of [`Recording::stated`] are before.
     pub stated: usize,
 }
 

@@ -33,7 +33,7 @@ pub enum ToolKind {
 }
 
 impl ToolKind {
-    /// The name as it stands in policies.
+    /// The name as it is in policies.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {

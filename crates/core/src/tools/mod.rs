@@ -166,7 +166,7 @@ impl ToolTable {
     }
 
     /// What a call did. `args` is the decoded text of its arguments: a JSON object, or plain text.
-    /// Broken JSON tells what stands before the break.
+    /// Broken JSON tells what is before the break.
     #[must_use]
     pub fn facts(&self, name: &str, args: &str) -> CallFacts {
         let arguments = Arguments::read(args);

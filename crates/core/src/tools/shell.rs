@@ -425,7 +425,7 @@ fn git(rest: &[Word]) -> Vec<&Word> {
     let words = match (verb, named(words)) {
         ("mv" | "rm" | "restore" | "checkout", Some(at)) => &words[at..],
         ("mv" | "rm", None) => words,
-        // What stands behind `--source` or `-s` is a commit.
+        // What is behind `--source` or `-s` is a commit.
         ("restore", None) if !words.iter().any(|w| w.text == "-s" || w.text == "--source") => words,
         _ => return Vec::new(),
     };

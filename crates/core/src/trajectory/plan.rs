@@ -15,7 +15,7 @@ pub struct Turn {
     pub tokens: u64,
 }
 
-/// Which first turns are kept. The head is one run of turns: what stands before the last of these
+/// Which first turns are kept. The head is one run of turns: what is before the last of these
 /// stays with it. Letting go of the system or the user's turn has an effect only where no later one
 /// is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,7 +46,7 @@ pub enum Placement {
     /// At the end of the tool's or the user's turn before: who speaks alternates as before.
     #[default]
     MergeIntoPreviousObservation,
-    /// As [`Placement::HumanTurn`], but joined with a user's turn that stands beside it: there are
+    /// As [`Placement::HumanTurn`], but joined with a user's turn that is beside it: there are
     /// never two of them in a row.
     UserMessage,
 }

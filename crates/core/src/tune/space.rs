@@ -30,7 +30,7 @@ fn on(policy: &Policy, name: ReducerName) -> bool {
     policy.reducers.contains(&name)
 }
 
-/// Puts a reducer in or out. One that comes in stands before the recap, in the usual order.
+/// Puts a reducer in or out. One that comes in is before the recap, in the usual order.
 fn put(policy: &mut Policy, name: ReducerName, wanted: u64) {
     policy.reducers.retain(|known| *known != name);
     if wanted > 0 {

@@ -16,7 +16,7 @@ use crate::recap::visible::visible;
 use crate::view::BlockKind;
 
 impl Checker<'_> {
-    /// Identifiers that were kept stand in the context.
+    /// Identifiers that were kept are in the context.
     pub(super) fn kept_ids(&mut self, fold: &Fold) {
         let wanted: FxHashSet<&str> = fold.kept_ids.first.iter().map(String::as_str).collect();
         let missing = absent(wanted, &self.after);
@@ -38,7 +38,7 @@ impl Checker<'_> {
         });
     }
 
-    /// Every identifier of the recap stands in the log.
+    /// Every identifier of the recap is in the log.
     pub(super) fn grounding(&mut self, fold: &Fold) {
         let Some(recap) = &fold.recap else { return };
         let body: String = recap

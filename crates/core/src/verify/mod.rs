@@ -30,7 +30,7 @@ use crate::view::View;
 pub mod rule {
     /// 2: a message of the context is the same bytes as one of the log.
     pub const IDENTITY: &str = "byte-identity";
-    /// 2: messages stand in the order of the log.
+    /// 2: messages are in the order of the log.
     pub const ORDER: &str = "order";
     /// 2, 3: system prompt, first task, and all before the span are verbatim.
     pub const HEAD: &str = "head-verbatim";
@@ -62,13 +62,13 @@ pub mod rule {
     pub const LAYOUT: &str = "layout";
     /// 8: the recap on record is the recap that is sent.
     pub const RECAP: &str = "recap";
-    /// 9: every identifier of a computed recap stands in the log.
+    /// 9: every identifier of a computed recap is in the log.
     pub const GROUNDED: &str = "grounded";
     /// 8: identifiers that were kept are in the context.
     pub const KEPT_IDS: &str = "kept-ids";
     /// 11: pinned events are verbatim, behind the recap.
     pub const PINS: &str = "pins";
-    /// 12: no secret stands in what was made.
+    /// 12: no secret is in what was made.
     pub const SECRET: &str = "secret";
     /// 12: nothing from the log gained authority.
     pub const AUTHORITY: &str = "authority";

@@ -121,7 +121,7 @@ impl Checker<'_> {
         }
     }
 
-    /// What is missing has to come after what stands before a recap or a marker.
+    /// What is missing has to come after what is before a recap or a marker.
     fn losses(&mut self, sources: &[Source]) {
         let mut kept = vec![false; self.before.len()];
         for event in sources.iter().filter_map(|source| source.event()) {

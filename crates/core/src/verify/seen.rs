@@ -1,4 +1,4 @@
-//! What a record says stands in the context, and what was seen there.
+//! What a record says is in the context, and what was seen there.
 
 use crate::fold::Entry;
 
@@ -25,7 +25,7 @@ pub(super) fn bytes_of(entry: &Entry) -> &[u8] {
 
 /// What the walk saw.
 pub(super) struct Seen {
-    /// Where each event of the log stands verbatim in the context.
+    /// Where each event of the log is verbatim in the context.
     pub place: Vec<Option<usize>>,
     /// Which events of the log a repair rendered otherwise.
     pub rendered: Vec<bool>,

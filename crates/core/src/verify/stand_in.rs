@@ -7,7 +7,7 @@ use crate::recap::{NOTE_START, RULES, SINCE, section};
 use crate::view::{Origin, Role};
 
 /// How the lines of a computed recap begin, below its header: a number of a message, a list mark, a
-/// command, an indent or a label. What is quoted from the log stands behind one of them, so that it
+/// command, an indent or a label. What is quoted from the log is behind one of them, so that it
 /// begins no line.
 const LINES: &[&str] =
     &["@", "- ", "  ", "`", RULES, "to-do list @", SINCE, "changed: ", "read: ", "names: "];

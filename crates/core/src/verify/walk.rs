@@ -1,4 +1,4 @@
-//! The walk along the context, beside what the record says stands there.
+//! The walk along the context, beside what the record says is there.
 
 use super::seen::{Expected, Seen, bytes_of};
 use super::{Checker, Message, one_line, rule};
@@ -144,7 +144,7 @@ impl Checker<'_> {
         (1, 1)
     }
 
-    /// Notes what stands in the context and not in the record, and the reverse.
+    /// Notes what is in the context and not in the record, and the reverse.
     fn differs(
         &mut self,
         fold: &Fold,

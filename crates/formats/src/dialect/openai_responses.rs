@@ -227,7 +227,7 @@ impl Item {
             error,
         };
         let absent = Block { kind, body: part::absent(whole), ..Block::opaque(whole) };
-        // No text can stand in the place of a screenshot, a list of streams or of tools.
+        // No text can be in the place of a screenshot, a list of streams or of tools.
         let editable = !output::is_structured(output);
         match self.output.take() {
             Some(Readable { content, texts, media }) => Block {

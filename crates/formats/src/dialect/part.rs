@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 use super::walk::{Key, Walk, filled, inside, to_range};
 use crate::media;
 
-/// What stands under `content` or `output`.
+/// What is under `content` or `output`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shape {
     Null,

@@ -6,7 +6,7 @@ use midfold_core::{Block, ByteRange, View};
 use crate::render::{Json, flags, result_text, splice};
 
 /// The message with the results at these indices as text blocks, which begin with `open` (a closing
-/// brace ends them). Results have to stand before any text, so those that stay move to the front.
+/// brace ends them). Results have to be before any text, so those that stay move to the front.
 pub(super) fn as_text(bytes: &[u8], view: &View, blocks: &[usize], open: &str) -> Bytes {
     let text = |index: usize, block: &Block| {
         let json = Json::default().raw(open).text(&result_text(bytes, view, index)).raw("}");

@@ -29,7 +29,7 @@ struct Segment {
     tag: Tag,
     /// Tags included.
     whole: Range<usize>,
-    /// What stands between them, without white space around it.
+    /// What is between them, without white space around it.
     inside: Range<usize>,
 }
 
@@ -118,7 +118,7 @@ impl Dialect for ShareGpt {
         let Some((_, value)) = read_row(&mut Walk::new(bytes)).value else {
             return Bytes::copy_from_slice(bytes);
         };
-        // The results lose their tags; what stands between them stays, in the same string.
+        // The results lose their tags; what is between them stays, in the same string.
         let token = ByteRange::new(value.start, value.end);
         let text = jsonstr::decode(token.of(bytes));
         let segments = segments(&text, &[Tag::Response]);

@@ -8,7 +8,7 @@ use midfold_core::jsonstr;
 use crate::scan;
 
 /// Of a longer text only the ends are read: errors say what is wrong first or last, and what
-/// stands between is an echo of the request.
+/// is between is an echo of the request.
 const HEAD: usize = 8 * 1024;
 const TAIL: usize = 2 * 1024;
 /// Error objects are a few levels deep (a gateway wraps a gateway wraps a provider).

@@ -171,7 +171,7 @@ fn read(found: Captures<'_>) -> Numbers {
     }
 }
 
-/// Whether any of `needles` stands in `text`, whatever the case.
+/// Whether any of `needles` is in `text`, whatever the case.
 fn any(text: &str, needles: &[&str]) -> bool {
     let text = text.to_ascii_lowercase();
     needles.iter().any(|needle| text.contains(needle))

@@ -49,7 +49,7 @@ pub const ANTHROPIC: Profile = Profile {
     ..OPENAI
 };
 
-/// AWS Bedrock Converse: user and assistant take turns, and all results of a step stand in one message.
+/// AWS Bedrock Converse: user and assistant take turns, and all results of a step are in one message.
 pub const BEDROCK: Profile = Profile {
     name: "bedrock",
     dialect: "bedrock",

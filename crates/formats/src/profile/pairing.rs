@@ -153,7 +153,7 @@ impl Pairs {
     fn result(&mut self, index: usize, bytes: &[u8], id: Option<TextRef>, found: &mut Found) {
         let id = id.map(|id| id.text_bytes(bytes));
         let shown = || shown(id.as_deref());
-        // A call without an id is answered in its place, by whatever stands there.
+        // A call without an id is answered in its place, by whatever is there.
         let named = id.as_ref().and_then(|id| self.named.get(&**id));
         let waits = |calls: Option<&Calls>| calls.is_some_and(|calls| !calls.open.is_empty());
         let by_name =

@@ -55,10 +55,10 @@ impl Message {
         self.range.is_empty()
     }
 
-    /// Results stand before everything else in a message, so the first block tells.
+    /// Results are before everything else in a message, so the first block tells.
     fn has_results(&self, input: &[u8]) -> bool {
         let Some(blocks) = &self.blocks else { return false };
-        // The block's end is of no interest: what stands behind its type is not walked.
+        // The block's end is of no interest: what is behind its type is not walked.
         let kind = scan::members(input, blocks.start + 1..blocks.end).find(|m| m.is(input, "type"));
         kind.is_some_and(|kind| input.get(kind.value) == Some(br#""tool_result""#))
     }

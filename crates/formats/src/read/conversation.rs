@@ -14,7 +14,7 @@ pub struct Envelope {
     pub tools: Option<Bytes>,
     /// The model, where it is named; the last one where it changed.
     pub model: Option<String>,
-    /// What surrounds the messages, where they stand in one array.
+    /// What surrounds the messages, where they are in one array.
     pub wrapper: Option<Wrapper>,
 }
 
@@ -22,9 +22,9 @@ pub struct Envelope {
 /// by commas and `]`, then `after`, is the input value with every other byte untouched.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wrapper {
-    /// What stands before the list's bracket; empty for a bare list.
+    /// What is before the list's bracket; empty for a bare list.
     pub before: Bytes,
-    /// What stands after the list's bracket; empty for a bare list.
+    /// What is after the list's bracket; empty for a bare list.
     pub after: Bytes,
 }
 

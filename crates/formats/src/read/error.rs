@@ -49,7 +49,7 @@ pub enum ReadError {
          Claude Code, Codex and pi; name the format with `--from` to force one"
     )]
     Unrecognised {
-        /// What stands there instead.
+        /// What is there instead.
         seen: String,
     },
     /// A list of messages, and none of them is an object.

@@ -24,7 +24,7 @@ impl<'a> Fields<'a> {
         Self { bytes, members: members.iter().cloned().collect() }
     }
 
-    /// Where the value of `name` stands; the last one where the key stands twice.
+    /// Where the value of `name` stands; the last one where the key is twice.
     pub(crate) fn get(&self, name: &str) -> Option<Range<usize>> {
         self.members.iter().rev().find(|m| m.is(self.bytes, name)).map(|m| m.value.clone())
     }

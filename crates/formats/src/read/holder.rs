@@ -1,4 +1,4 @@
-//! The object that holds the messages, and what stands beside them in it.
+//! The object that holds the messages, and what is beside them in it.
 
 use std::ops::Range;
 
@@ -10,7 +10,7 @@ use super::source::Source;
 /// Where log entries keep the request.
 pub(super) const LOG_MEMBERS: [&str; 3] = ["request", "body", "params"];
 
-/// What stands beside the messages: in their own object, which may lie in a log entry.
+/// What is beside the messages: in their own object, which may lie in a log entry.
 pub(super) fn envelope(
     source: &mut Source<'_>,
     doc: Doc<'_>,

@@ -122,7 +122,7 @@ impl<'a> Visitor<'a> for &mut Finder<'a> {
     }
 }
 
-/// Where a value that was borrowed from `text` stands in it.
+/// Where a value that was borrowed from `text` is in it.
 fn position(text: &str, value: &RawValue) -> Range<usize> {
     let value = value.get();
     let start = (value.as_ptr() as usize).saturating_sub(text.as_ptr() as usize);

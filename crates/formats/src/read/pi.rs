@@ -69,7 +69,7 @@ fn entries(input: &[u8], records: &[Record]) -> Vec<Entry> {
 fn path(source: &mut Source<'_>, entries: &[Entry]) -> Vec<usize> {
     let newest = entries.iter().rposition(|entry| entry.id.is_some());
     let Some(newest) = newest else { return (0..entries.len()).collect() };
-    // Parents stand before their children, so this ends.
+    // Parents are before their children, so this ends.
     let mut path: Vec<usize> =
         std::iter::successors(Some(newest), |at| entries[*at].parent).collect();
     path.reverse();

@@ -40,13 +40,13 @@ impl<'a> Source<'a> {
         self.problems.push(Problem::new(code, detail).at(line));
     }
 
-    /// A part of the input, as it stands there unless that is not JSON.
+    /// A part of the input, as it is there unless that is not JSON.
     pub(super) fn slice(&mut self, range: Range<usize>) -> Bytes {
         let at = range.start;
         self.mended(self.input.slice(range), at)
     }
 
-    /// A message as it stands in the input.
+    /// A message as it is in the input.
     pub(super) fn event(&mut self, range: Range<usize>) -> RawEvent {
         RawEvent {
             bytes: self.slice(range.clone()),

@@ -22,7 +22,7 @@ pub struct Applied {
     pub map: TurnMap,
 }
 
-/// What stands between a turn's own text and a summary that joins it.
+/// What is between a turn's own text and a summary that joins it.
 const BETWEEN: &str = "\n\n";
 
 type Edit = (Range<usize>, Vec<u8>);
@@ -241,7 +241,7 @@ fn measured(
 fn with_metrics(row: &Row<'_>, metrics: &Metrics) -> Result<Vec<u8>, RowError> {
     const NAME: &str = "compression_metrics";
     let json = serde_json::to_vec(metrics).map_err(|error| RowError::NotJson(error.to_string()))?;
-    // The last one wins where the name stands twice.
+    // The last one wins where the name is twice.
     let earlier = row.members.iter().rfind(|(name, _)| name == NAME);
     let edit = match earlier {
         Some((_, value)) => (value.clone(), json),

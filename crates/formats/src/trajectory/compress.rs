@@ -148,7 +148,7 @@ impl Folding<'_> {
     }
 
     /// The last pass with a summary from anywhere, placed as it is given: nobody judges it and
-    /// nothing computed stands beside it. Tags and template tokens in it lose their meaning, and
+    /// nothing computed is beside it. Tags and template tokens in it lose their meaning, and
     /// a row that it would not make shorter stays as it is. Its length is the caller's affair.
     ///
     /// # Errors

@@ -30,7 +30,7 @@ pub struct Ask {
 const SECTIONS: [&str; 4] = ["Completed Actions", "Facts", "Key Decisions", "Critical Context"];
 
 /// The share of a summary that a model writes, in parts of ten thousand: the computed sections
-/// stand beside it.
+/// are beside it.
 const SHARE: Ratio = Ratio(4_000);
 
 /// Words that a token makes, in parts of ten thousand: models are asked for words.

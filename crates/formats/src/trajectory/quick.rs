@@ -59,7 +59,7 @@ impl<'de> Deserialize<'de> for Key<'de> {
     }
 }
 
-/// Where a part of `text` stands in it.
+/// Where a part of `text` is in it.
 fn place(text: &str, part: &str) -> Range<usize> {
     let start = part.as_ptr().addr() - text.as_ptr().addr();
     start..start + part.len()

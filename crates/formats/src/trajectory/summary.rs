@@ -65,7 +65,7 @@ pub(super) fn composed(
 
 /// The text below a summary's header, with nothing in it that means something to a template or a
 /// reader. The two lines that frame a computed one are our own words, and stay as they are; what
-/// stands between them was quoted when it was composed, and quoting again changes nothing.
+/// is between them was quoted when it was composed, and quoting again changes nothing.
 pub(super) fn harmless(body: &str) -> String {
     let mut lines: Vec<Cow<'_, str>> = body.split('\n').map(Cow::Borrowed).collect();
     let last = lines.len().saturating_sub(1);

@@ -113,7 +113,7 @@ fn content(row: &Row<'_>, at: usize, read: &ReadTurn<'_>) -> Result<(), Flaw> {
         (Shape::ShareGpt, Role::Tool) => ["<tool_response>", "</tool_response>"],
         _ => return Ok(()),
     };
-    // A tag that opens and closes is a block of its own; what is left of one stands in a text.
+    // A tag that opens and closes is a block of its own; what is left of one is in a text.
     let outside = |block: &Block| match block.kind {
         BlockKind::Text => true,
         BlockKind::Result { id: None, name: None, .. } => view.blocks.len() == 1,

@@ -478,7 +478,7 @@ proptest! {
         prop_assert!(altered <= allowed);
         let (front, back) = (&b"{\"a\":\t1.0, \"conversations\":"[..], &b", \"z\": [null]}\r"[..]);
         prop_assert!(bytes.starts_with(front) && bytes.ends_with(back));
-        // A boundary never stands before a tool's turn.
+        // A boundary never is before a tool's turn.
         prop_assert!(before.turns()[span.start].role != Role::Tool);
         prop_assert!(before.turns().get(span.end).is_none_or(|turn| turn.role != Role::Tool));
     }

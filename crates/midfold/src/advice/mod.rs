@@ -221,7 +221,7 @@ impl Advise for ExplainError {
     fn advise(self, door: Door) -> Failure {
         let failure = Failure::usage(Area::Input, self.to_string());
         let without =
-            format!("without {} the session as it stands is asked", door.says("--call", "call="));
+            format!("without {} the session as it is now is asked", door.says("--call", "call="));
         match self {
             Self::Empty => failure.hint("name a file, a word, an identifier"),
             Self::NoCall(_, 0) => failure.hint(format!(

@@ -1,4 +1,4 @@
-//! The arguments of calls are JSON, and a name in them may stand behind an escape: `\tquotaOf` is a
+//! The arguments of calls are JSON, and a name in them may be behind an escape: `\tquotaOf` is a
 //! tab and `quotaOf`, for a recap and for whoever judges one.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 

@@ -29,7 +29,7 @@ fn files(dir: &Path, out: &mut Vec<PathBuf>) {
     }
 }
 
-/// Every conversation of the corpus, with the file it stands in.
+/// Every conversation of the corpus, with the file it is in.
 pub fn conversations(root: &Path) -> Vec<(String, read::Conversation)> {
     let mut paths = Vec::new();
     files(root, &mut paths);

@@ -189,7 +189,7 @@ fn what_is_no_secret_stays() {
     assert!(fold.kept_ids.count + fold.lost_ids.count > 500);
 }
 
-/// What told that a value is a secret may come after it, and not stand in the covered span alone.
+/// What told that a value is a secret may come after it, and not are in the covered span alone.
 #[test]
 fn a_secret_is_one_wherever_it_stands() {
     let secret = "hunter2correcthorse9";

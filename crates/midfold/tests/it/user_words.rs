@@ -1,4 +1,4 @@
-//! What stands in a user's message and is not the user's never becomes the user's rule, also when a
+//! What is in a user's message and is not the user's never becomes the user's rule, also when a
 //! compacted conversation is compacted again.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "test helpers may fail loudly")]
 

@@ -64,7 +64,7 @@ impl Sample {
         .findings
     }
 
-    /// Where an event of the log stands in the context, byte for byte.
+    /// Where an event of the log is in the context, byte for byte.
     fn place(&self, event: usize) -> usize {
         self.after.iter().position(|bytes| *bytes == self.before[event]).unwrap()
     }

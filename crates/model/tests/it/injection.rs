@@ -14,7 +14,7 @@ fn marked(text: &str, canary: &str) -> String {
     lines.join("\n")
 }
 
-/// The user message without what stands between its fences.
+/// The user message without what is between its fences.
 fn outside(prompt: &Prompt) -> String {
     let token =
         prompt.user.lines().next().unwrap().trim_end_matches('.').rsplit(' ').next().unwrap();

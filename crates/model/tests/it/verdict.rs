@@ -186,7 +186,7 @@ fn cut_off_replies_and_those_that_save_nothing_are_refused() {
 fn identifiers_of_arguments_and_of_the_previous_narration_are_grounded() {
     let log = log_of(&conversation("x"));
     let mut request = request(&log);
-    // `read_file` is a tool's name, `test_window` stands in a call's arguments.
+    // `read_file` is a tool's name, `test_window` is in a call's arguments.
     let text = bullets("read_file, then test_window", "FRE-77 and old_module.py are from before");
     let found = judged(&log, &request, &text).unwrap();
     assert_eq!(found.dropped[0].why, "ungrounded: old_module.py", "numbers are not judged");

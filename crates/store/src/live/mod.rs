@@ -92,7 +92,7 @@ impl Stored {
         budget
     }
 
-    /// Appends messages: all of them or none, behind whatever stands there by then. What is returned
+    /// Appends messages: all of them or none, behind whatever is there by then. What is returned
     /// is durable. With a key, a retry returns the first answer. Where the buffer line is crossed, a
     /// span to narrate is queued in the same transaction.
     ///

@@ -1,4 +1,4 @@
-//! Where a query stands in a message: the lines to show of it.
+//! Where a query is in a message: the lines to show of it.
 
 use midfold_core::log::Event;
 use serde::Serialize;

@@ -1,5 +1,5 @@
 //! What is asked of a database: one statement with its values, and what comes back. The two of them
-//! differ in sqlx's types; the text of every statement stands once, in a function over [`Db`].
+//! differ in sqlx's types; the text of every statement is once, in a function over [`Db`].
 //!
 //! Where a unique key may be taken by a concurrent writer, `ON CONFLICT DO NOTHING` waits for that
 //! writer, and the next statement sees its row: so every statement is right under READ COMMITTED.

@@ -1,5 +1,5 @@
 //! Sessions in PostgreSQL, for many stateless nodes: no session state, no advisory locks beside
-//! the migration's, no `LISTEN`, so that a pooler may stand between. READ COMMITTED is enough.
+//! the migration's, no `LISTEN`, so that a pooler may be between. READ COMMITTED is enough.
 //!
 //! An append of events is one statement: a multi-row insert that asks for the event before its
 //! first. Of two at the same place the primary key lets one through, and the other one is told.

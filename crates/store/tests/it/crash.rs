@@ -86,7 +86,7 @@ fn run_and_kill(url: &str, seed: u64, life: u64, lines: usize, wait: Duration) -
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    // `ack` may stand behind what the test harness printed. A kill may leave half a line, which
+    // `ack` may be behind what the test harness printed. A kill may leave half a line, which
     // was never said.
     let mut output = BufReader::new(child.stdout.take().unwrap());
     let mut said = Vec::new();

@@ -1,5 +1,5 @@
 //! A fold is named by all that it does: another pin is another fold, and nothing that was folded
-//! before stands in its way.
+//! before is in its way.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
@@ -67,7 +67,7 @@ async fn folded(store: Arc<dyn Store>) -> Stored {
     stored
 }
 
-/// Whether the remark of event 5 stands in the context.
+/// Whether the remark of event 5 is in the context.
 async fn says_the_remark(stored: &mut Stored) -> bool {
     let bytes = stored.context(false, 2).await.unwrap().context.bytes();
     String::from_utf8(bytes).unwrap().contains("remark 1 ")

@@ -153,7 +153,7 @@ mod sqlite {
         .unwrap()
     }
 
-    /// How often a text stands in the files of a database.
+    /// How often a text is in the files of a database.
     fn planted(folder: &Path, text: &str) -> usize {
         let mut times = 0;
         for entry in std::fs::read_dir(folder).unwrap() {
@@ -177,7 +177,7 @@ mod sqlite {
             assert!(store.search(id, &search(text)).await.unwrap().len() > 1);
         }
         assert!(planted(folder.path(), "quagmire") > 9_000);
-        // Things moved in the file: copies of rows stand where nothing points to any more.
+        // Things moved in the file: copies of rows are where nothing points to any more.
         store.delete("a", None).await.unwrap();
         store.scrub().await.unwrap();
         fill(&store, "n", "meanwhile").await;

@@ -179,7 +179,7 @@ impl Writer<'_> {
         self.push(&chosen.into_iter().fold(header, |text, (_, line)| text + &line));
     }
 
-    /// The first request and the newest, where they stand nowhere else, and the rules.
+    /// The first request and the newest, where they are nowhere else, and the rules.
     fn task(&mut self, statements: &[Grouped], allowed: u64) -> Vec<u32> {
         let mut text = format!("### {}\n", section::TASK);
         let mut left = allowed.saturating_sub(self.cost(&text));

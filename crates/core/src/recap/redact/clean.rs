@@ -88,7 +88,7 @@ impl Secrets {
         if places.is_empty() { out } else { Cow::Owned(replace(&out, &places)) }
     }
 
-    /// Where known secrets stand in a text.
+    /// Where known secrets are in a text.
     #[must_use]
     pub fn places(&self, text: &str) -> Vec<Range<usize>> {
         let found = self.finder.iter().flat_map(|finder| finder.find_iter(text));
@@ -142,7 +142,7 @@ impl Secrets {
         Some(out)
     }
 
-    /// The event with the texts of its blocks replaced where they hold secrets. What stands in their
+    /// The event with the texts of its blocks replaced where they hold secrets. What is in their
     /// place is written behind its bytes, so that nothing else of its view moves.
     fn event(&mut self, event: &Event, scratch: &mut String) -> Option<Event> {
         let texts: Vec<_> = event
@@ -171,7 +171,7 @@ impl Secrets {
     fn block(&mut self, block: &Block, bytes: &[u8], scratch: &mut String) -> Option<String> {
         let text = block.text_with(bytes, scratch);
         let text = match memchr::memchr(0x1b, text.as_bytes()) {
-            // Colours may stand in a secret, and before one.
+            // Colours may be in a secret, and before one.
             Some(_) => Cow::Owned(shown(text)),
             None => Cow::Borrowed(text),
         };

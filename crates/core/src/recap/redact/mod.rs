@@ -22,7 +22,7 @@ use judge::Judge;
 use rules::{Lead, RULES};
 use value::Place;
 
-/// What stands in the place of a secret.
+/// What is in the place of a secret.
 pub const REPLACEMENT: &str = "[REDACTED]";
 
 /// Passes until nothing more is found. One is enough for real text; text made of secrets glued
@@ -63,7 +63,7 @@ struct Compiled {
 }
 
 impl Compiled {
-    /// The rule's regex, compiled when its keyword first stands in a text: most never do. The
+    /// The rule's regex, compiled when its keyword first is in a text: most never do. The
     /// table is constant, and a test compiles all of it.
     fn regex(&self) -> Option<&Regex> {
         self.regex.get_or_init(|| Regex::new(self.pattern).ok()).as_ref()

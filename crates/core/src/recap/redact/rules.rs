@@ -15,13 +15,13 @@ pub(super) struct Rule {
     pub pattern: &'static str,
     /// Where the secret stands.
     pub place: Place,
-    /// What may stand before the keyword.
+    /// What may be before the keyword.
     pub lead: Lead,
     /// What a match has to be besides.
     pub judge: Judge,
 }
 
-/// What may stand before a keyword.
+/// What may be before a keyword.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Lead {
     /// Anything.
@@ -32,9 +32,9 @@ pub(super) enum Lead {
     Part,
     /// The keyword ends a name of several parts, or starts its last one: `DB_PASS`, not `PASS`.
     Last,
-    /// The keyword stands in a flag: `--password`, `--db-password`.
+    /// The keyword is in a flag: `--password`, `--db-password`.
     Flag,
-    /// What stands before the keyword, without white space or quotes, belongs to the match.
+    /// What is before the keyword, without white space or quotes, belongs to the match.
     Run,
     /// Digits, which belong to the secret.
     Digits,
@@ -113,7 +113,7 @@ const fn key(
     Rule { name, keywords, pattern, place: Place::Matched, lead: Lead::Word, judge }
 }
 
-/// A value that is known by what stands before it.
+/// A value that is known by what is before it.
 const fn value(
     name: &'static str,
     keywords: &'static [&'static str],
@@ -259,5 +259,5 @@ pub(super) const RULES: &[Rule] = &[
 const ASSIGNED: &str = r#"^(?-u:(?i:api[_-]?key|(?:access|private|encryption|signing|auth|master|account|subscription|storage)[_-]?key|password|passwd|passphrase|pwd|secret|authtoken|identitytoken|registrytoken|token|credential)s?(?:[_-][A-Za-z0-9_-]{0,32}|[A-Z][A-Za-z0-9_]{0,32})?\\{0,3}["'`]?[\])]?(?:[ \t]{0,8}(?:=>|:=|={1,2}|:)[ \t]{0,8}| (?:is|was)(?: now)?:? |,?[ \t\r\n]{1,32}-?[ ]?value[=:][ ]?|,[ \t\r\n]{0,32}\\{0,3}["']value\\{0,3}["'][ ]?:[ ]?))"#;
 /// The same for words that make a name secret only where they end it.
 const SHORT: &str = r#"^(?-u:(?i:pass|pw|psw|pat|app_key|license_key|fernet_key|admin_key|jwt_key|service_key)\\{0,3}["'`]?[\])]?[ \t]{0,8}(?:=>|:=|={1,2}|:)[ \t]{0,8})"#;
-/// The same for a flag of a command, also where its words stand in a list.
+/// The same for a flag of a command, also where its words are in a list.
 const FLAG: &str = r#"^(?-u:(?i:password|passwd|passphrase|pass|pwd|token|api[_-]?key|secret(?:-key)?|access-key|auth-?key)(?:[ \t]{1,4}|\\{0,3}["'],[ \t\r\n]{0,16}|=))"#;

@@ -6,7 +6,7 @@ const UPPER: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 const LOWER_HEX: &str = "0123456789abcdef";
 const ALNUM: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
 
-/// Random characters, the same for ever. Secrets are made here, so that none stands in the source.
+/// Random characters, the same for ever. Secrets are made here, so that none is in the source.
 fn made(alphabet: &str, len: usize) -> String {
     let letters: Vec<char> = alphabet.chars().collect();
     let mut state = 0x9E37_79B9_7F4A_7C15_u64 ^ (len as u64);
@@ -25,7 +25,7 @@ fn uuid() -> String {
     format!("{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..])
 }
 
-/// Name of the rule, what stands before the secret, the secret, what stands after it.
+/// Name of the rule, what is before the secret, the secret, what is after it.
 fn positives() -> Vec<(&'static str, String, String, &'static str)> {
     let an = |n| made(ALNUM, n);
     let hex = |n| made(LOWER_HEX, n);

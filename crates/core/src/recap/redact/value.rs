@@ -17,7 +17,7 @@ const COMMAND: usize = 600;
 pub(super) enum Place {
     /// It is the first group that matched, else the whole match.
     Matched,
-    /// It is all that stands around the keyword without white space; the regex has to match it.
+    /// It is all that is around the keyword without white space; the regex has to match it.
     Around,
     /// It follows the match: in quotes, which may be escaped, or up to what ends a bare value.
     Assigned,
@@ -27,7 +27,7 @@ pub(super) enum Place {
     Flag(&'static str),
     /// It follows a user's name and a colon behind `-u` or `--user` of the command that matched.
     PairFlag,
-    /// It is the base64 text that the keyword stands in.
+    /// It is the base64 text that the keyword is in.
     Base64,
 }
 
@@ -58,7 +58,7 @@ fn before_next_member(value: &str) -> usize {
     ends.map_or(value.len(), |(at, _)| at)
 }
 
-/// What stands between the quote before `from` and the one that closes it.
+/// What is between the quote before `from` and the one that closes it.
 fn quoted(text: &str, from: usize, quote: char) -> Option<Range<usize>> {
     let value = run(text, from, ASSIGNED, |c| c != quote && c != '\\' && c != '\n')?;
     text[value.end..].trim_start_matches('\\').starts_with(quote).then_some(value)

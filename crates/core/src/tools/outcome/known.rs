@@ -377,7 +377,7 @@ impl Known {
         for refusal in &self.refusals {
             let starts = refusal.starts.iter().any(|start| first.starts_with(&**start));
             let says = |line: &str| refusal.lines.iter().any(|l| l == line);
-            // A flag that says that all went well says so of what stands at the end as well.
+            // A flag that says that all went well says so of what is at the end as well.
             if starts && flagged != Some(false)
                 || says(&first)
                 || self.is_noise(&first) && says(&second)
@@ -404,7 +404,7 @@ fn is_below(window: &str, start: usize, begin: &str) -> bool {
 }
 
 /// The exception below a Python traceback that starts here: the first line that is not indented
-/// and begins with a name. What the program printed itself may stand between.
+/// and begins with a name. What the program printed itself may be between.
 fn raised(window: &str, start: usize) -> Option<&str> {
     if !line_at(window, start).trim_start().starts_with("Traceback (most recent call last)") {
         return None;

@@ -6,7 +6,7 @@ use crate::tools::shell::{self, End, Part};
 /// What a result of a command can prove.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Proof {
-    /// It only shows content: what stands in its output says nothing about it.
+    /// It only shows content: what is in its output says nothing about it.
     pub shows: bool,
     /// The exit code is that of something else: `… | tail`, `… || true`, `…; echo done`.
     pub masked: bool,

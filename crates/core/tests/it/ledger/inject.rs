@@ -29,7 +29,7 @@ fn talk(profile: midfold_core::Profile) -> Talk {
     talk
 }
 
-/// History is untouched, in front, and the text stands once, at the very end, in every profile.
+/// History is untouched, in front, and the text appears once, at the very end, in every profile.
 #[test]
 fn injections_stand_at_the_end_and_are_valid_everywhere() {
     for profile in [profile::OPENAI, profile::STRICT, profile::DEEPSEEK, profile::ANTHROPIC] {

@@ -73,7 +73,7 @@ fn names_in_arguments_are_those_that_the_agent_meant() {
         .filler("user", 12_000)
         .call("c2", "write", arguments)
         .result("c2", "done");
-    // What was sent reads `tquotaOf`; `zebra` stands behind a bracket and is the same in both.
+    // What was sent reads `tquotaOf`; `zebra` is behind a bracket and is the same in both.
     for (arguments, text, have) in [
         (Arguments::Meant, "quotaOf", 1),
         (Arguments::Meant, "tquotaOf", 0),
