@@ -14,7 +14,7 @@ pub struct Model<'a> {
     pub name: &'a str,
     pub key_env: Option<&'a str>,
     pub key_file: Option<&'a Path>,
-    /// Its window; known ones are known.
+    /// Its window; of known models it is built in.
     pub window: Option<u64>,
     /// The option that gives the URL.
     pub option: &'static str,

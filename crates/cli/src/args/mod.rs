@@ -195,7 +195,7 @@ pub struct Narrator {
     /// Or the file that holds it
     #[arg(long, value_name = "FILE", conflicts_with = "key_env", help_heading = "Narration")]
     pub key_file: Option<PathBuf>,
-    /// The model's window [default: known ones are known]
+    /// The model's window [default: built in, where the model is known]
     #[arg(long, value_name = "N", value_parser = tokens, help_heading = "Narration")]
     pub model_window: Option<u64>,
 }

@@ -328,7 +328,7 @@ Without --yes it prints what would be deleted, deletes nothing and ends with 1. 
 messages, folds, calls and jobs; forks of the session stay whole. A SQLite file is rewritten, so \
 that nothing is left in it; PostgreSQL frees the room in its own time (VACUUM).")]
 pub struct Delete {
-    /// The sessions; where one of them is unknown, none is deleted
+    /// The sessions; if one of them is unknown, none is deleted
     #[arg(value_name = "ID", required = true, num_args = 1..)]
     pub ids: Vec<String>,
     /// Delete; it cannot be undone

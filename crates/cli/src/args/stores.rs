@@ -151,7 +151,7 @@ pub struct Grep {
     /// At most this many messages (up to 50)
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub limit: u32,
-    /// Hits to pass over: those of the pages before
+    /// Hits to skip: those of earlier pages
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub skip: u32,
 }

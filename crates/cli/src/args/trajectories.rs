@@ -93,7 +93,7 @@ pub struct Trajectories {
         help_heading = "Summaries by a model"
     )]
     pub key_file: Option<PathBuf>,
-    /// The model's window [default: known ones are known]
+    /// The model's window [default: built in, where the model is known]
     #[arg(long, value_name = "N", value_parser = tokens, help_heading = "Summaries by a model")]
     pub model_window: Option<u64>,
     /// Keep answers in this folder, and ask for none that is there [default: NAME.summaries]
