@@ -4,6 +4,8 @@
 //! largest for which all of them fit. So everything shrinks together, what weighs little first, and
 //! nothing is left out whole while something of the same weight is told at length.
 
+use std::collections::VecDeque;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::recap::escape;
@@ -55,8 +57,9 @@ pub(super) fn weigh<'a>(
 ) -> Vec<Weighed<'a>> {
     let statements: Vec<&Statement> = grouped.iter().map(|group| &group.statement).collect();
     let edits: Vec<u32> = grouped.iter().map(|group| group.count).collect();
-    let fresh = freshness(&statements, later);
-    let new = novelty(&statements, later);
+    let words: Vec<Words> = statements.iter().map(|statement| words_of(statement)).collect();
+    let fresh = freshness(&statements, &words, later);
+    let new = novelty(&statements, &words, later);
     let count = statements.len().max(2) - 1;
     let weigh = |(at, statement): (usize, &'a Grouped)| {
         let statement = &statement.statement;
@@ -117,17 +120,18 @@ fn focused(statement: &Statement, focus: &[String]) -> bool {
     !focus.is_empty() && (holds(&statement.lead) || statement.parts.iter().any(|p| holds(&p.text)))
 }
 
+/// The words of a statement, hashed.
+type Words = FxHashSet<u64>;
+
 /// How much of each statement no newer one says again: of repeated reasoning the last word counts.
-fn freshness(statements: &[&Statement], later: &[Statement]) -> Vec<f64> {
-    let mut newer: Vec<FxHashSet<u64>> = later.iter().rev().take(COMPARED).map(words_of).collect();
-    newer.reverse();
+fn freshness(statements: &[&Statement], words: &[Words], later: &[Statement]) -> Vec<f64> {
+    let newer: Vec<Words> = later.iter().rev().take(COMPARED).map(words_of).collect();
+    let mut recent: VecDeque<&Words> = newer.iter().rev().collect();
     let mut found = vec![1.0; statements.len()];
-    let mut recent: std::collections::VecDeque<FxHashSet<u64>> = newer.into();
-    for (at, statement) in statements.iter().enumerate().rev() {
-        let words = words_of(statement);
+    for (at, (statement, words)) in statements.iter().zip(words).enumerate().rev() {
         let own = matches!(statement.kind, Kind::Said | Kind::Concluded);
         if own && words.len() >= 4 {
-            let again = |other: &FxHashSet<u64>| words.iter().filter(|w| other.contains(w)).count();
+            let again = |other: &&Words| words.iter().filter(|w| other.contains(w)).count();
             let most = recent.iter().map(again).max().unwrap_or(0);
             if most * 100 >= words.len() * SAME {
                 found[at] = REPEATED;
@@ -141,25 +145,25 @@ fn freshness(statements: &[&Statement], later: &[Statement]) -> Vec<f64> {
 
 /// How much each of the user's messages says that the others do not: in a dialogue of many turns a
 /// fact that was mentioned once outweighs the small talk around it, in any language.
-fn novelty(statements: &[&Statement], later: &[Statement]) -> Vec<f64> {
-    let asked = |statement: &&Statement| statement.kind == Kind::Asked;
+fn novelty(statements: &[&Statement], words: &[Words], later: &[Statement]) -> Vec<f64> {
+    let asked = |statement: &Statement| statement.kind == Kind::Asked;
+    let newer: Vec<Words> = later.iter().filter(|one| asked(one)).map(words_of).collect();
+    let own = statements.iter().zip(words).filter(|(one, _)| asked(one)).map(|(_, words)| words);
     let mut uses: FxHashMap<u64, f64> = FxHashMap::default();
-    for statement in statements.iter().copied().chain(later).filter(asked) {
-        words_of(statement).into_iter().for_each(|word| *uses.entry(word).or_default() += 1.0);
+    for word in own.chain(&newer).flatten() {
+        *uses.entry(*word).or_default() += 1.0;
     }
-    let of = |statement: &&Statement| {
-        let words = words_of(statement);
+    let of = |(statement, words): (&&Statement, &Words)| {
         if !asked(statement) || words.is_empty() {
             return 1.0;
         }
         let own: f64 = words.iter().map(|word| 1.0 / uses[word]).sum();
         (own / words.len() as f64 * NOVEL).clamp(REPEATED, 1.0)
     };
-    statements.iter().map(of).collect()
+    statements.iter().zip(words).map(of).collect()
 }
 
-/// The words of a statement, hashed.
-fn words_of(statement: &Statement) -> FxHashSet<u64> {
+fn words_of(statement: &Statement) -> Words {
     use std::hash::BuildHasher;
     let hash = |word: &str| rustc_hash::FxBuildHasher.hash_one(word.to_lowercase());
     let texts = statement.parts.iter().map(|part| &*part.text).chain([&*statement.lead]);

@@ -209,7 +209,10 @@ impl Writer<'_> {
         }
         // A message that is a rule and nothing else has been told with it.
         let listed: FxHashSet<&str> = rules.lines().filter_map(|l| l.strip_prefix("- ")).collect();
-        let is_rule = |one: &&Grouped| matches!(&*one.statement.parts, [part] if listed.contains(&*escape::inline(&part.text, RULE_CHARS)));
+        let is_rule = |one: &&Grouped| match &*one.statement.parts {
+            [part] => listed.contains(&*escape::inline(&part.text, RULE_CHARS)),
+            _ => false,
+        };
         told.extend(
             statements.iter().filter(asked).filter(is_rule).map(|one| one.statement.message),
         );
