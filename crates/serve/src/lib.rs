@@ -1,0 +1,1 @@
+//! midfold over HTTP: a transparent proxy that folds what does not fit.
