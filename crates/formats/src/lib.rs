@@ -11,6 +11,7 @@ pub mod profile;
 pub mod read;
 pub mod recaps;
 mod render;
+pub mod request;
 pub mod role;
 pub mod scan;
 pub mod trajectory;

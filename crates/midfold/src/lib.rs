@@ -98,6 +98,8 @@ mod failure;
 mod feedback;
 mod hooks;
 mod prepare;
+#[cfg(feature = "store")]
+pub mod proxy;
 mod recap;
 mod recover;
 mod replay;

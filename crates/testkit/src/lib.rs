@@ -16,7 +16,7 @@ mod rng;
 pub mod secrets;
 mod session;
 pub mod strategies;
-mod turns;
+pub mod turns;
 mod world;
 
 pub use self::big::{big_messages, big_openai};

@@ -52,6 +52,16 @@ impl Session {
         }
     }
 
+    /// What travels beside the messages (system prompt, tools) is this from now on: it is counted, and
+    /// never folded.
+    pub fn set_envelope<'a>(&mut self, parts: impl IntoIterator<Item = &'a [u8]>) {
+        let before = self.log.envelope_tokens();
+        self.log.set_envelope(parts);
+        if self.log.envelope_tokens() != before {
+            self.set_active(self.active().map(|fold| fold.id));
+        }
+    }
+
     /// The window is this one from now on, whatever window `budget` has.
     ///
     /// # Errors

@@ -18,6 +18,7 @@ mod narration;
 mod narrations;
 mod orders;
 mod prepare;
+mod proxy;
 mod presets;
 mod properties;
 #[cfg(all(feature = "store", feature = "model"))]

@@ -1,0 +1,154 @@
+//! By what a message is recognised when a client sends it again.
+//!
+//! Clients rewrite some things between requests that the model never reads: they move the marks of
+//! the cache, give items other ids and states, and drop the punctuation of call ids. A message is the
+//! same when nothing but these differs.
+
+use std::ops::Range;
+
+use bytes::Bytes;
+use midfold_core::Hash;
+
+use crate::DialectKind;
+use crate::scan;
+
+/// The version of the rules below: part of every identity, because a change of them is a change of
+/// all identities.
+const RULES: u8 = 1;
+
+/// Marks that clients put on what should be cached.
+const MARKS: [&str; 2] = ["cache_control", "prompt_cache_breakpoint"];
+
+/// The members that name a call.
+const CALL_IDS: [&str; 4] = ["id", "call_id", "tool_call_id", "tool_use_id"];
+
+/// What a tool or its caller wrote: no rule of ours looks into it.
+const DATA: [&str; 6] = ["input", "arguments", "args", "response", "output", "parameters"];
+
+/// The identity of a message: two messages with the same one are the same message.
+///
+/// ```
+/// use midfold_formats::{DialectKind, request::identity};
+/// let of = |json: &str| identity(DialectKind::Anthropic, json.as_bytes());
+/// let plain = of(r#"{"role":"user","content":[{"type":"text","text":"a"}]}"#);
+/// let marked = r#"{"role":"user","content":[{"type":"text","text":"a","cache_control":{"type":"ephemeral"}}]}"#;
+/// assert_eq!(plain, of(marked));
+/// assert_ne!(plain, of(r#"{"role":"user","content":[{"type":"text","text":"b"}]}"#));
+/// ```
+#[must_use]
+pub fn identity(kind: DialectKind, message: &[u8]) -> Hash {
+    let mut out = Vec::with_capacity(message.len() + 2);
+    out.push(RULES);
+    let walk = Walk { bytes: message, items: kind == DialectKind::OpenAiResponses };
+    walk.value(scan::value(message, 0).unwrap_or(0..message.len()), 0, &mut out);
+    Hash::ROOT.chain(&out)
+}
+
+/// The message without the marks of the cache. Borrowed bytes where it has none.
+#[must_use]
+pub fn without_marks(message: &Bytes) -> Bytes {
+    if !MARKS.iter().any(|mark| holds(message, mark)) {
+        return message.clone();
+    }
+    let mut cuts = Vec::new();
+    marks(message, 0..message.len(), 0, &mut cuts);
+    let mut out = Vec::with_capacity(message.len());
+    let mut from = 0;
+    for cut in cuts {
+        out.extend_from_slice(&message[from..cut.start]);
+        from = cut.end;
+    }
+    out.extend_from_slice(&message[from..]);
+    Bytes::from(out)
+}
+
+fn holds(bytes: &[u8], name: &str) -> bool {
+    memchr::memmem::find(bytes, name.as_bytes()).is_some()
+}
+
+/// Objects in objects, as deep as marks can be: a message, its blocks, the blocks of a result.
+const DEEPEST: usize = 3;
+
+/// What to cut out: each mark with the comma that belonged to it.
+fn marks(bytes: &[u8], at: Range<usize>, depth: usize, cuts: &mut Vec<Range<usize>>) {
+    if depth >= DEEPEST {
+        return;
+    }
+    match bytes.get(scan::skip_space(bytes, at.start)) {
+        Some(b'[') => {
+            scan::elements(bytes, at).for_each(|element| marks(bytes, element, depth, cuts));
+        }
+        Some(b'{') => {
+            let members: Vec<_> = scan::members(bytes, at).collect();
+            let is_mark =
+                |member: &scan::Member| MARKS.iter().any(|mark| member.is(bytes, mark));
+            let mut kept_before = None;
+            for (n, member) in members.iter().enumerate() {
+                if is_mark(member) {
+                    // With the comma before it, or where nothing stays before it the one behind.
+                    let next = members.get(n + 1).map(|next| next.key.start);
+                    cuts.push(match (kept_before, next) {
+                        (Some(end), _) => end..member.value.end,
+                        (None, Some(next)) => member.key.start..next,
+                        (None, None) => member.whole(),
+                    });
+                    if kept_before.is_some() {
+                        kept_before = Some(member.value.end);
+                    }
+                } else {
+                    kept_before = Some(member.value.end);
+                    if !DATA[..4].iter().any(|name| member.is(bytes, name)) {
+                        marks(bytes, member.value.clone(), depth + 1, cuts);
+                    }
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+struct Walk<'a> {
+    bytes: &'a [u8],
+    /// Each message is an item with an id and a state of its own.
+    items: bool,
+}
+
+impl Walk<'_> {
+    /// Writes a value in its normal form.
+    fn value(&self, at: Range<usize>, depth: usize, out: &mut Vec<u8>) {
+        match self.bytes.get(at.start) {
+            Some(b'[') => {
+                out.push(b'[');
+                for element in scan::elements(self.bytes, at) {
+                    self.value(element, depth, out);
+                    out.push(b',');
+                }
+                out.push(b']');
+            }
+            Some(b'{') if depth < DEEPEST => self.object(at, depth, out),
+            _ => out.extend_from_slice(&self.bytes[at]),
+        }
+    }
+
+    fn object(&self, at: Range<usize>, depth: usize, out: &mut Vec<u8>) {
+        out.push(b'{');
+        for member in scan::members(self.bytes, at) {
+            let is = |names: &[&str]| names.iter().any(|name| member.is(self.bytes, name));
+            if is(&MARKS) || (self.items && depth == 0 && is(&["id", "status"])) {
+                continue;
+            }
+            out.extend_from_slice(&self.bytes[member.key.clone()]);
+            out.push(b':');
+            let value = member.value.clone();
+            if is(&CALL_IDS) && self.bytes.get(value.start) == Some(&b'"') {
+                out.extend(self.bytes[value].iter().filter(|byte| byte.is_ascii_alphanumeric()));
+            } else if is(&DATA) {
+                out.extend_from_slice(&self.bytes[value]);
+            } else {
+                self.value(value, depth + 1, out);
+            }
+            out.push(b',');
+        }
+        out.push(b'}');
+    }
+}

@@ -1,0 +1,203 @@
+//! A request to a provider, as bytes: where its messages are, what stands beside them, and the same
+//! request with other messages. Nothing else in it changes, ever.
+
+mod identity;
+mod summary;
+
+use std::ops::Range;
+
+use bytes::{Bytes, BytesMut};
+
+use crate::DialectKind;
+use crate::read::fields::Fields;
+use crate::scan;
+
+pub use identity::{identity, without_marks};
+pub use summary::is_summary_request;
+
+/// Why a body is no request that can be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RequestError {
+    /// The body is no JSON object.
+    #[error("the body is not a JSON object")]
+    NotAnObject,
+    /// The list of messages is missing.
+    #[error("the body has no list `{0}`")]
+    NoMessages(&'static str),
+    /// The list does not end, or something follows the object.
+    #[error("the body is not valid JSON")]
+    Broken,
+}
+
+/// A request whose messages are known by their places.
+///
+/// ```
+/// use bytes::Bytes;
+/// use midfold_formats::DialectKind;
+/// use midfold_formats::request::Request;
+///
+/// let body = r#"{"model":"m", "messages": [ {"role":"user","content":"a"}, {"role":"user","content":"b"} ],"x":1.0}"#;
+/// let request = Request::read(DialectKind::OpenAiChat, Bytes::from(body))?;
+/// assert_eq!((request.len(), request.model.as_deref()), (2, Some("m")));
+/// let shorter = request.with_messages([request.message(1)]);
+/// assert_eq!(shorter, r#"{"model":"m", "messages": [{"role":"user","content":"b"}],"x":1.0}"#);
+/// # Ok::<(), midfold_formats::request::RequestError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Request {
+    kind: DialectKind,
+    body: Bytes,
+    list: Range<usize>,
+    messages: Vec<Range<usize>>,
+    /// The JSON of the system prompt that stands beside the messages.
+    pub system: Option<Bytes>,
+    /// The JSON of the tools.
+    pub tools: Option<Bytes>,
+    /// The model, where the body names it.
+    pub model: Option<String>,
+    /// Tokens that the reply may have at most, where the body says so.
+    pub max_output: Option<u64>,
+    /// The answer is to be streamed. Gemini says so in the path, not in the body.
+    pub stream: bool,
+    /// The answer that this request goes on from, where the provider keeps the history.
+    pub previous_response: Option<String>,
+}
+
+/// The member that lists the messages.
+#[must_use]
+pub fn list_name(kind: DialectKind) -> &'static str {
+    match kind {
+        DialectKind::OpenAiResponses => "input",
+        DialectKind::Gemini => "contents",
+        DialectKind::ShareGpt => "conversations",
+        DialectKind::OpenAiChat | DialectKind::Anthropic | DialectKind::Bedrock => "messages",
+    }
+}
+
+impl Request {
+    /// Finds the messages of a body in this dialect.
+    ///
+    /// # Errors
+    /// When the body is no object, or has no list of messages.
+    pub fn read(kind: DialectKind, body: Bytes) -> Result<Self, RequestError> {
+        let start = scan::skip_space(&body, 0);
+        if body.get(start) != Some(&b'{') {
+            return Err(RequestError::NotAnObject);
+        }
+        let whole = scan::value(&body, start).ok_or(RequestError::Broken)?;
+        if scan::skip_space(&body, whole.end) != body.len() {
+            return Err(RequestError::Broken);
+        }
+        let fields = Fields::of(&body, whole);
+        let name = list_name(kind);
+        let list = fields.array(name).ok_or(RequestError::NoMessages(name))?;
+        let messages: Vec<_> = scan::elements(&body, list.clone()).collect();
+        let named = |names: &[&str]| {
+            let at = names.iter().find_map(|name| fields.get(name))?;
+            Some(body.slice(at))
+        };
+        let config = fields.inner("generationConfig");
+        let max_output = ["max_completion_tokens", "max_output_tokens", "max_tokens"]
+            .into_iter()
+            .find_map(|name| fields.count(name))
+            .or_else(|| config.count("maxOutputTokens"));
+        Ok(Self {
+            kind,
+            system: named(&["system", "instructions", "systemInstruction", "system_instruction"]),
+            tools: named(&["tools", "toolConfig"]),
+            model: fields.text("model").map(std::borrow::Cow::into_owned),
+            max_output,
+            stream: fields.is_true("stream"),
+            previous_response: fields
+                .text("previous_response_id")
+                .map(std::borrow::Cow::into_owned),
+            list,
+            messages,
+            body: body.clone(),
+        })
+    }
+
+    /// Its dialect.
+    #[must_use]
+    pub fn kind(&self) -> DialectKind {
+        self.kind
+    }
+
+    /// The body as it came.
+    #[must_use]
+    pub fn body(&self) -> &Bytes {
+        &self.body
+    }
+
+    /// How many messages it has.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.messages.len()
+    }
+
+    /// Whether it has no messages.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.messages.is_empty()
+    }
+
+    /// A message: a slice of the body, nothing is copied. Empty behind the last one.
+    #[must_use]
+    pub fn message(&self, at: usize) -> Bytes {
+        self.messages.get(at).map_or_else(Bytes::new, |range| self.body.slice(range.clone()))
+    }
+
+    /// All messages.
+    pub fn messages(&self) -> impl ExactSizeIterator<Item = Bytes> + '_ {
+        self.messages.iter().map(|range| self.body.slice(range.clone()))
+    }
+
+    /// The request with these messages: every byte outside of the list stays.
+    #[must_use]
+    pub fn with_messages(&self, messages: impl IntoIterator<Item = Bytes>) -> Bytes {
+        let mut out = BytesMut::with_capacity(self.body.len());
+        out.extend_from_slice(&self.body[..self.list.start]);
+        out.extend_from_slice(b"[");
+        for (at, message) in messages.into_iter().enumerate() {
+            if at > 0 {
+                out.extend_from_slice(b",");
+            }
+            out.extend_from_slice(&message);
+        }
+        out.extend_from_slice(b"]");
+        out.extend_from_slice(&self.body[self.list.end..]);
+        out.freeze()
+    }
+
+    /// The request without a member of its object, if it has it.
+    #[must_use]
+    pub fn without(&self, name: &str) -> Bytes {
+        without_member(&self.body, name)
+    }
+}
+
+/// An object without a member (each one of this name), and without the comma that belonged to it.
+pub(crate) fn without_member(object: &Bytes, name: &str) -> Bytes {
+    let members: Vec<_> = scan::members(object, 0..object.len()).collect();
+    if !members.iter().any(|member| member.is(object, name)) {
+        return object.clone();
+    }
+    let (Some(first), Some(last)) = (members.first(), members.last()) else {
+        return object.clone();
+    };
+    let mut out = BytesMut::with_capacity(object.len());
+    out.extend_from_slice(&object[..first.key.start]);
+    let mut is_first = true;
+    for member in members.iter().filter(|member| !member.is(object, name)) {
+        if !is_first {
+            out.extend_from_slice(b",");
+        }
+        is_first = false;
+        out.extend_from_slice(&object[member.whole()]);
+    }
+    out.extend_from_slice(&object[last.value.end..]);
+    out.freeze()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,177 @@
+use bytes::Bytes;
+use proptest::prelude::*;
+
+use super::*;
+
+fn request(kind: DialectKind, body: &str) -> Request {
+    Request::read(kind, Bytes::copy_from_slice(body.as_bytes())).unwrap()
+}
+
+#[test]
+fn what_stands_beside_the_messages_is_found() {
+    let body = r#" {"model":"gpt","stream":true,"instructions":"be brief","tools":[{"a":1}],
+        "input":[{"role":"user","content":"hi"}],"max_output_tokens":77,"previous_response_id":"resp_1"} "#;
+    let read = request(DialectKind::OpenAiResponses, body);
+    assert_eq!(read.system.as_deref(), Some(&b"\"be brief\""[..]));
+    assert_eq!(read.tools.as_deref(), Some(&br#"[{"a":1}]"#[..]));
+    assert_eq!((read.stream, read.max_output), (true, Some(77)));
+    assert_eq!(read.previous_response.as_deref(), Some("resp_1"));
+    let gemini = request(
+        DialectKind::Gemini,
+        r#"{"contents":[],"systemInstruction":{"parts":[]},"generationConfig":{"maxOutputTokens":9}}"#,
+    );
+    assert_eq!((gemini.max_output, gemini.is_empty()), (Some(9), true));
+}
+
+#[test]
+fn what_is_no_request_says_why() {
+    let read = |body: &str| {
+        Request::read(DialectKind::Anthropic, Bytes::copy_from_slice(body.as_bytes())).unwrap_err()
+    };
+    assert_eq!(read("[1]"), RequestError::NotAnObject);
+    assert_eq!(read(""), RequestError::NotAnObject);
+    assert_eq!(read(r#"{"messages":"hi"}"#), RequestError::NoMessages("messages"));
+    assert_eq!(read(r#"{"messages":[{}"#), RequestError::Broken);
+    assert_eq!(read(r#"{"messages":[]} x"#), RequestError::Broken);
+}
+
+#[test]
+fn a_member_can_be_left_out() {
+    for (from, to) in [
+        (r#"{"a":1, "x": [2] ,"b":3}"#, r#"{"a":1,"b":3}"#),
+        (r#"{"x":1}"#, "{}"),
+        (r#"{ "x":1,"b":2 }"#, r#"{ "b":2 }"#),
+        (r#"{"b":2}"#, r#"{"b":2}"#),
+        (r#"{"x":1,"b":2,"x":3}"#, r#"{"b":2}"#),
+    ] {
+        assert_eq!(without_member(&Bytes::from(from), "x"), to, "{from}");
+    }
+}
+
+#[test]
+fn marks_are_cut_out_and_nothing_else() {
+    for (from, to) in [
+        (
+            r#"{"role":"user","content":[{"type":"text","text":"a","cache_control":{"type":"ephemeral"}}]}"#,
+            r#"{"role":"user","content":[{"type":"text","text":"a"}]}"#,
+        ),
+        (r#"{"cache_control":{"a":1},"role":"user"}"#, r#"{"role":"user"}"#),
+        (r#"{"cache_control":null}"#, "{}"),
+        (
+            r#"{"cache_control":1,"cache_control":2,"b":3,"cache_control":4}"#,
+            r#"{"b":3}"#,
+        ),
+        (
+            r#"{"content":[{"type":"tool_result","content":[{"text":"x","cache_control":{}}]}]}"#,
+            r#"{"content":[{"type":"tool_result","content":[{"text":"x"}]}]}"#,
+        ),
+        // What a tool was told is nobody's mark.
+        (
+            r#"{"content":[{"type":"tool_use","input":{"cache_control":"no-store"}}]}"#,
+            r#"{"content":[{"type":"tool_use","input":{"cache_control":"no-store"}}]}"#,
+        ),
+        (r#"{"content":"cache_control"}"#, r#"{"content":"cache_control"}"#),
+    ] {
+        assert_eq!(without_marks(&Bytes::from(from)), to, "{from}");
+    }
+}
+
+#[test]
+fn identities_ignore_what_clients_rewrite() {
+    let same = |kind, a: &str, b: &str| {
+        assert_eq!(identity(kind, a.as_bytes()), identity(kind, b.as_bytes()), "{a}\n{b}");
+    };
+    let differ = |kind, a: &str, b: &str| {
+        assert_ne!(identity(kind, a.as_bytes()), identity(kind, b.as_bytes()), "{a}\n{b}");
+    };
+    let (chat, responses, anthropic) =
+        (DialectKind::OpenAiChat, DialectKind::OpenAiResponses, DialectKind::Anthropic);
+    same(
+        chat,
+        r#"{"role":"tool","tool_call_id":"call_1","content":"x"}"#,
+        r#"{ "role": "tool", "tool_call_id": "call1", "content": "x" }"#,
+    );
+    same(
+        responses,
+        r#"{"type":"function_call","id":"fc_1","status":"completed","call_id":"c","arguments":"{}"}"#,
+        r#"{"type":"function_call","call_id":"c","arguments":"{}"}"#,
+    );
+    same(
+        anthropic,
+        r#"{"role":"assistant","content":[{"type":"tool_use","id":"toolu-1","name":"a","input":{}}]}"#,
+        r#"{"role":"assistant","content":[{"type":"tool_use","id":"toolu1","name":"a","input":{},"cache_control":{"type":"ephemeral"}}]}"#,
+    );
+    // An id in what a tool was told is no id of a call.
+    differ(
+        anthropic,
+        r#"{"content":[{"type":"tool_use","input":{"id":"a-b"}}]}"#,
+        r#"{"content":[{"type":"tool_use","input":{"id":"ab"}}]}"#,
+    );
+    differ(chat, r#"{"role":"user","content":"a"}"#, r#"{"role":"user","content":"b"}"#);
+    // Items have ids of their own; messages of other formats do not.
+    differ(chat, r#"{"status":"a"}"#, r#"{"status":"b"}"#);
+}
+
+#[test]
+fn summaries_of_clients_are_recognised() {
+    let asks = |body: &str| is_summary_request(&request(DialectKind::Anthropic, body));
+    let prompt = "Your task is to create a detailed summary of the conversation so far";
+    assert!(asks(&format!(
+        r#"{{"messages":[{{"role":"user","content":"task"}},{{"role":"user","content":[{{"type":"tool_result","content":"x"}},{{"type":"text","text":"{prompt}"}}]}}]}}"#
+    )));
+    assert!(!asks(&format!(
+        r#"{{"messages":[{{"role":"user","content":"{prompt}"}},{{"role":"assistant","content":"ok"}}]}}"#
+    )));
+}
+
+fn json() -> impl Strategy<Value = String> {
+    let leaf = prop_oneof![
+        Just("null".to_owned()),
+        Just("1.50".to_owned()),
+        Just(r#""a\"]},{""#.to_owned()),
+        Just(r#""\ud800é""#.to_owned()),
+    ];
+    leaf.prop_recursive(4, 32, 4, |inner| {
+        let names = prop_oneof![Just("a"), Just("id"), Just("cache_control"), Just("input")];
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..4).prop_map(|all| format!("[{}]", all.join(" , "))),
+            prop::collection::vec((names, inner), 0..4).prop_map(|all| {
+                let all: Vec<_> = all.iter().map(|(k, v)| format!("\"{k}\": {v}")).collect();
+                format!("{{{}}}", all.join(","))
+            }),
+        ]
+    })
+}
+
+proptest! {
+    #[test]
+    fn the_same_messages_make_the_same_request(messages in prop::collection::vec(json(), 0..6)) {
+        let body = format!(r#"{{"model":"m","messages":[{}],"n":1e3}}"#, messages.join(","));
+        let read = request(DialectKind::OpenAiChat, &body);
+        prop_assert_eq!(read.len(), messages.len());
+        prop_assert_eq!(read.with_messages(read.messages()), body);
+    }
+
+    #[test]
+    fn a_message_without_marks_is_json_with_the_same_identity(message in json()) {
+        let bytes = Bytes::from(message);
+        let bare = without_marks(&bytes);
+        prop_assert!(serde_json::from_slice::<&serde_json::value::RawValue>(&bare).is_ok(), "{:?}", bare);
+        for kind in [DialectKind::OpenAiChat, DialectKind::OpenAiResponses] {
+            prop_assert_eq!(identity(kind, &bare), identity(kind, &bytes));
+        }
+        prop_assert_eq!(without_marks(&bare), bare.clone());
+    }
+
+    #[test]
+    fn bytes_from_anywhere_are_read_or_refused(body in prop::collection::vec(any::<u8>(), 0..200)) {
+        let body = Bytes::from(body);
+        let _ = identity(DialectKind::Anthropic, &body);
+        let _ = without_marks(&body);
+        for kind in DialectKind::ALL {
+            if let Ok(read) = Request::read(kind, body.clone()) {
+                let _ = read.with_messages(read.messages());
+            }
+        }
+    }
+}

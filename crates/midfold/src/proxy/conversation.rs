@@ -1,0 +1,108 @@
+//! One conversation: its session, and by what its messages are recognised.
+
+use bytes::Bytes;
+use midfold_core::engine::Session;
+use midfold_core::log::Log;
+use midfold_core::meter::Meter;
+use midfold_core::policy::Policy;
+use midfold_core::{Hash, RawEvent};
+use midfold_formats::request::{Request, without_marks};
+use midfold_store::Millis;
+
+use super::Who;
+use super::rules::Reading;
+
+/// One conversation.
+pub(super) struct Conversation {
+    pub session: Session,
+    /// The identity of all messages up to each.
+    chain: Vec<Hash>,
+    hint: Option<String>,
+    /// What stands beside the messages, by its hash: counting it again would cost as much as a message.
+    beside: Hash,
+    /// Bytes of its messages.
+    bytes: usize,
+}
+
+impl Conversation {
+    pub fn new(reading: &Reading, who: &Who, now: Millis) -> Self {
+        let Reading { kind, profile, counter, policy, .. } = reading;
+        let log = Log::new(kind.shared(), *profile, counter.clone()).kept();
+        let meter =
+            if counter.name() == "chars:4" { Meter::chars_over_four() } else { Meter::exact() };
+        let id = id(&[who.scope.as_bytes(), &now.to_be_bytes()], who);
+        let session = Session::over(&id, log, policy.clone(), meter);
+        let hint = who.hint.clone();
+        Self { session, chain: Vec::new(), hint, beside: Hash::ROOT, bytes: 0 }
+    }
+
+    /// Whether a request that has the first `at` messages in common simply goes on.
+    pub fn goes_on_at(&self, at: usize, who: &Who) -> bool {
+        let other = self.hint.is_some() && who.hint.is_some() && self.hint != who.hint;
+        at == self.chain.len() && !other
+    }
+
+    /// Another conversation with the same first `at` messages, and the folds of them.
+    pub fn fork(&self, at: usize, who: &Who, now: Millis) -> Self {
+        let parent = self.session.id().as_bytes();
+        let id = id(&[parent, &at.to_be_bytes(), &now.to_be_bytes()], who);
+        let session = self.session.fork(&id, at);
+        let bytes = session.log().events().iter().map(|event| event.bytes.len()).sum();
+        Self {
+            session,
+            chain: self.chain[..at].to_vec(),
+            hint: who.hint.clone().or_else(|| self.hint.clone()),
+            beside: self.beside,
+            bytes,
+        }
+    }
+
+    /// The session that the client says this is, where it did not say so before.
+    pub fn hinted(&mut self, who: &Who) {
+        if self.hint.is_none() {
+            self.hint.clone_from(&who.hint);
+        }
+    }
+
+    /// Appends the messages of a request behind those that are known.
+    pub fn extend(&mut self, request: &Request, links: &[Hash]) {
+        let from = self.chain.len();
+        for (at, link) in (from..).zip(links) {
+            // Copied: a slice would keep the whole body in memory.
+            let bytes = Bytes::copy_from_slice(&without_marks(&request.message(at)));
+            self.bytes += bytes.len();
+            self.session.append(RawEvent::new(bytes));
+            self.chain.push(*link);
+        }
+    }
+
+    /// Counts what stands beside the messages of a request, where it changed.
+    pub fn beside(&mut self, request: &Request) {
+        let parts = [&request.system, &request.tools];
+        let parts = || parts.into_iter().flatten().map(|part| &part[..]);
+        let hash = parts().fold(Hash::ROOT, Hash::chain);
+        if hash != self.beside {
+            self.beside = hash;
+            self.session.set_envelope(parts());
+        }
+    }
+
+    /// Folds by this policy from now on.
+    pub fn follow(&mut self, policy: &Policy, budget: &midfold_core::budget::Budget) {
+        if self.session.policy().name != policy.name {
+            // A reserve that leaves nothing of the budget is said when a context is asked for.
+            let _ = self.session.set_policy(policy.clone(), budget);
+        }
+    }
+
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+}
+
+/// An id that nobody else has: of what makes this conversation another one.
+fn id(parts: &[&[u8]], who: &Who) -> String {
+    let hint = who.hint.as_deref().unwrap_or_default();
+    let hash = parts.iter().fold(Hash::ROOT.chain(hint.as_bytes()), |hash, part| hash.chain(part));
+    format!("proxy-{}", &hash.to_hex()[..16])
+}

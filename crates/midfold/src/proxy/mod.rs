@@ -1,0 +1,175 @@
+//! The requests of clients that know nothing of midfold, made to fit: what a proxy does with a request
+//! before it goes on, and with the answer after it came. Without IO; the server crate brings that.
+//!
+//! A request carries its whole history. It is matched to the conversation that it goes on with by the
+//! content of its messages: no header is needed, and forks, restarts and edited histories are what they
+//! are. What fits leaves as it came, byte for byte. What does not is read through a fold, and so is every
+//! later request of the conversation, so that each prompt extends the one before.
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use bytes::Bytes;
+//! use midfold::formats::request::Request;
+//! use midfold::proxy::{Proxy, Rules, Who};
+//! use midfold::{DialectKind, Policy};
+//!
+//! let proxy = Arc::new(Proxy::new(Rules::new(Policy::preset("default")?).window(8_000)));
+//! let messages = midfold_testkit::coding_session(7, 12).join(",");
+//! let body = Bytes::from(format!(r#"{{"model":"m","messages":[{messages}]}}"#));
+//! let request = Request::read(DialectKind::OpenAiChat, body.clone())?;
+//! let turn = proxy.turn(request, &Who::default(), 0);
+//! assert!(turn.sent().is_folded() && turn.sent().body.len() < body.len());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod conversation;
+mod index;
+mod rules;
+mod turn;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use midfold_core::Hash;
+use midfold_formats::request::{Request, identity};
+use midfold_store::Millis;
+
+use conversation::Conversation;
+use index::Index;
+pub use rules::Rules;
+use rules::Reading;
+pub use turn::{Fault, Sent, Turn};
+
+/// Who sends a request.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Who {
+    /// Whose conversations it may go on with: nothing is ever matched across scopes.
+    pub scope: String,
+    /// What the client calls its session. A hint: it keeps apart what has one history and several
+    /// sessions, and finds nothing by itself.
+    pub hint: Option<String>,
+    /// The preset that is asked for.
+    pub preset: Option<String>,
+    /// The model, where the body does not name it.
+    pub model: Option<String>,
+}
+
+/// The conversations that go through a proxy.
+pub struct Proxy {
+    rules: Mutex<Rules>,
+    index: Mutex<Index>,
+    /// Windows that providers told, by model.
+    learned: Mutex<HashMap<String, u64>>,
+}
+
+impl Proxy {
+    /// A proxy that folds by these rules.
+    #[must_use]
+    pub fn new(rules: Rules) -> Self {
+        let index = Index::new(rules.memory);
+        Self { rules: Mutex::new(rules), index: Mutex::new(index), learned: Mutex::default() }
+    }
+
+    /// Takes a request, and says what is to be sent. Never fails: what cannot be folded is sent as it
+    /// came, with the reason ([`Sent::fault`]).
+    #[must_use]
+    pub fn turn(self: &Arc<Self>, request: Request, who: &Who, now: Millis) -> Turn {
+        let model = request.model.clone().or_else(|| who.model.clone()).unwrap_or_default();
+        let reading = match lock(&self.rules).reading(request.kind(), &model, who.preset.as_deref()) {
+            Ok(reading) => reading,
+            Err(fault) => return Turn::passing(self, request, model, Some(fault)),
+        };
+        let stable = stable(&request);
+        if stable == 0 {
+            return Turn::passing(self, request, model, None);
+        }
+        let chain = chain(&request, stable, &reading, who);
+        let conversation = self.conversation(&request, &chain, &reading, who, now);
+        let window = lock(&self.learned).get(&model).copied();
+        let window = reading.window.min(window.unwrap_or(u64::MAX));
+        Turn::through(self, request, model, &reading, conversation, stable, window, now)
+    }
+
+    /// How many conversations are held, and about how many bytes of messages.
+    #[must_use]
+    pub fn held(&self) -> (usize, usize) {
+        lock(&self.index).held()
+    }
+
+    /// The conversation that a request goes on with, with the messages of the request appended.
+    fn conversation(
+        &self,
+        request: &Request,
+        chain: &[Hash],
+        reading: &Reading,
+        who: &Who,
+        now: Millis,
+    ) -> Arc<Mutex<Conversation>> {
+        let found = lock(&self.index).find(chain, now);
+        let (known, at) = match found {
+            Some((known, at)) => (Some(known), at),
+            None => (None, 0),
+        };
+        if let Some(known) = &known {
+            let mut held = lock(known);
+            if held.goes_on_at(at, who) {
+                held.hinted(who);
+                held.extend(request, &chain[at..]);
+                held.beside(request);
+                let bytes = held.bytes();
+                drop(held);
+                lock(&self.index).put(known, chain, at, bytes, now);
+                return Arc::clone(known);
+            }
+        }
+        let mut made = match &known {
+            // Somebody goes on from an earlier place, or another session with the same history.
+            Some(known) => lock(known).fork(at, who, now),
+            None => Conversation::new(reading, who, now),
+        };
+        made.extend(request, &chain[at..]);
+        made.beside(request);
+        let bytes = made.bytes();
+        let made = Arc::new(Mutex::new(made));
+        lock(&self.index).put(&made, chain, at, bytes, now);
+        made
+    }
+
+    fn learn(&self, model: &str, window: u64) {
+        lock(&self.learned).insert(model.to_owned(), window);
+    }
+}
+
+/// How many messages of a request are its history. What follows the last message of the assistant or of
+/// a tool is the client's to replace: reminders, the state of an editor, a question that is asked
+/// again in other words. It is history when the next request still has it there.
+fn stable(request: &Request) -> usize {
+    use midfold_core::{BlockKind, Role};
+    let dialect = request.kind().dialect();
+    let settles = |at: &usize| {
+        let message = request.message(*at);
+        let view = dialect.view(&message);
+        let answers = |block: &midfold_core::Block| matches!(block.kind, BlockKind::Result { .. });
+        matches!(view.role, Role::Assistant | Role::Tool) || view.blocks.iter().any(answers)
+    };
+    (0..request.len()).rev().find(settles).map_or(0, |at| at + 1)
+}
+
+/// The chain of identities of the first `n` messages: each names all before it, and whose they are.
+fn chain(request: &Request, n: usize, reading: &Reading, who: &Who) -> Vec<Hash> {
+    let root = Hash::ROOT
+        .chain(who.scope.as_bytes())
+        .chain(reading.profile.name.as_bytes())
+        .chain(reading.counter.name().as_bytes());
+    let link = |before: &mut Hash, message: bytes::Bytes| {
+        *before = before.chain(&identity(request.kind(), &message).0);
+        Some(*before)
+    };
+    request.messages().take(n).scan(root, link).collect()
+}
+
+/// A lock whose holder panicked holds nothing half done: all that is done under one is done at the end.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

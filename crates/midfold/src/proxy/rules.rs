@@ -1,0 +1,97 @@
+//! By which rules requests are read and folded.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use midfold_core::policy::Policy;
+use midfold_core::{Counter, Profile};
+use midfold_formats::DialectKind;
+
+use super::turn::Fault;
+use crate::prepare::{Setup, WindowSource};
+
+/// Bytes of messages that are held in memory, where nothing else is said.
+const MEMORY: usize = 256 << 20;
+
+/// By which rules requests are read and folded.
+pub struct Rules {
+    setup: Setup,
+    policy: Policy,
+    /// Presets that requests asked for.
+    presets: HashMap<String, Policy>,
+    pub(super) memory: usize,
+}
+
+/// How one request is read.
+pub(super) struct Reading {
+    pub kind: DialectKind,
+    pub profile: Profile,
+    pub counter: Arc<dyn Counter>,
+    pub window: u64,
+    pub policy: Policy,
+}
+
+impl Rules {
+    /// Folds by this policy, and lets everything else follow from the requests.
+    #[must_use]
+    pub fn new(policy: Policy) -> Self {
+        Self { setup: Setup::new(), policy, presets: HashMap::new(), memory: MEMORY }
+    }
+
+    /// What was said by name: window, counter, profile, model.
+    #[must_use]
+    pub fn setup(mut self, setup: Setup) -> Self {
+        self.setup = setup;
+        self
+    }
+
+    /// The window of every model, in tokens.
+    #[must_use]
+    pub fn window(mut self, tokens: u64) -> Self {
+        self.setup = self.setup.window(tokens);
+        self
+    }
+
+    /// Bytes of messages that are held in memory before the conversation that was idle longest is let
+    /// go.
+    #[must_use]
+    pub fn memory(mut self, bytes: usize) -> Self {
+        self.memory = bytes;
+        self
+    }
+
+    /// The policy where no request asks for a preset.
+    #[must_use]
+    pub fn policy(&self) -> &Policy {
+        &self.policy
+    }
+
+    /// The window of a model, and where it is from.
+    #[must_use]
+    pub fn window_for(&self, model: &str) -> (u64, WindowSource) {
+        self.setup.window_for((!model.is_empty()).then(|| model.to_owned()))
+    }
+
+    pub(super) fn reading(
+        &mut self,
+        kind: DialectKind,
+        model: &str,
+        preset: Option<&str>,
+    ) -> Result<Reading, Fault> {
+        let named = (!model.is_empty()).then_some(model);
+        let profile = self.setup.profile_for(kind, named).map_err(|_| Fault::Profile)?;
+        let counter = self.setup.counter_for(named);
+        let (window, _) = self.window_for(model);
+        Ok(Reading { kind, profile, counter, window, policy: self.policy_for(preset)? })
+    }
+
+    fn policy_for(&mut self, preset: Option<&str>) -> Result<Policy, Fault> {
+        let Some(name) = preset else { return Ok(self.policy.clone()) };
+        if let Some(known) = self.presets.get(name) {
+            return Ok(known.clone());
+        }
+        let policy = Policy::preset(name).map_err(|_| Fault::Preset)?;
+        self.presets.insert(name.to_owned(), policy.clone());
+        Ok(policy)
+    }
+}

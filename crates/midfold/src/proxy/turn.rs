@@ -1,0 +1,254 @@
+//! One request: what is sent for it, and what its answer teaches.
+
+use std::sync::{Arc, Mutex};
+
+use bytes::Bytes;
+use midfold_core::budget::Budget;
+use midfold_core::engine::Session;
+use midfold_core::event::Usage;
+use midfold_core::log::measure;
+use midfold_core::project::{Context, Fate};
+use midfold_core::Hash;
+use midfold_formats::overflow::Diagnosis;
+use midfold_formats::request::{Request, is_summary_request};
+use midfold_store::Millis;
+
+use super::conversation::Conversation;
+use super::rules::Reading;
+use super::{Proxy, lock};
+use crate::recover::Refused;
+
+/// Share of the window that a client may reserve for its reply: some ask for nearly all of it, and
+/// mean no more than that the reply should not be cut.
+const MOST_RESERVED: u64 = 4;
+
+/// Why a request was sent as it came although it might have needed a fold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Fault {
+    /// The profile that the proxy was told to keep is that of another wire format.
+    Profile,
+    /// There is no preset of the name that the request asks for.
+    Preset,
+    /// What may not be folded is larger than the budget, or the policy's folding is switched off.
+    Floor,
+}
+
+impl Fault {
+    /// Its name, in headers and metrics.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Profile => "profile",
+            Self::Preset => "preset",
+            Self::Floor => "floor",
+        }
+    }
+}
+
+/// What is sent for a request.
+#[derive(Clone, Debug)]
+pub struct Sent {
+    /// The body. The client's own bytes where nothing is folded.
+    pub body: Bytes,
+    /// The session; none where the request has no history yet.
+    pub session: Option<String>,
+    /// The fold that the request is read through.
+    pub fold: Option<Hash>,
+    /// The fold was made for this request.
+    pub is_new_fold: bool,
+    /// Tokens of the request as it came, as the provider will count them.
+    pub tokens_before: u64,
+    /// Tokens of what is sent.
+    pub tokens_after: u64,
+    /// Why it is sent as it came, where a fold was due.
+    pub fault: Option<Fault>,
+}
+
+impl Sent {
+    /// Whether other bytes are sent than those that came.
+    #[must_use]
+    pub fn is_folded(&self) -> bool {
+        self.fold.is_some()
+    }
+
+    /// Sends what a context holds: of each message that it carries as it is, the bytes that this
+    /// request has, which may have other marks of the cache than those of the log.
+    fn read(
+        &mut self,
+        request: &Request,
+        session: &Session,
+        context: &Context,
+        stable: usize,
+        before: Option<Hash>,
+        suffix: u64,
+    ) {
+        let Some(fold) = session.active() else { return };
+        let pieces = context.pieces().map(|piece| match piece.fate {
+            Fate::Verbatim(seq) => request.message(seq as usize),
+            _ => piece.bytes.clone(),
+        });
+        let rest = (stable..request.len()).map(|at| request.message(at));
+        self.body = request.with_messages(pieces.chain(rest));
+        self.fold = Some(fold.id);
+        self.is_new_fold = before != Some(fold.id);
+        self.tokens_after = session.meter().calibrated(context.tokens()) + suffix;
+    }
+}
+
+/// One request on its way.
+pub struct Turn {
+    proxy: Arc<Proxy>,
+    request: Request,
+    model: String,
+    place: Option<Place>,
+    sent: Sent,
+}
+
+/// Where a request is in its conversation.
+struct Place {
+    conversation: Arc<Mutex<Conversation>>,
+    /// Messages that are history.
+    stable: usize,
+    /// Tokens of those that are not.
+    suffix: u64,
+    budget: Budget,
+    /// What the session had been told when this request left: another request may follow it before
+    /// this one is answered.
+    events: usize,
+    /// A client's own request for a summary.
+    is_summary: bool,
+}
+
+impl Turn {
+    /// A request that passes as it is.
+    pub(super) fn passing(
+        proxy: &Arc<Proxy>,
+        request: Request,
+        model: String,
+        fault: Option<Fault>,
+    ) -> Self {
+        let sent = Sent {
+            body: request.body().clone(),
+            session: None,
+            fold: None,
+            is_new_fold: false,
+            tokens_before: 0,
+            tokens_after: 0,
+            fault,
+        };
+        Self { proxy: Arc::clone(proxy), request, model, place: None, sent }
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "one caller, which has just found them all")]
+    pub(super) fn through(
+        proxy: &Arc<Proxy>,
+        request: Request,
+        model: String,
+        reading: &Reading,
+        conversation: Arc<Mutex<Conversation>>,
+        stable: usize,
+        window: u64,
+        now: Millis,
+    ) -> Self {
+        let suffix = suffix(&request, stable, reading);
+        let budget = budget(&request, reading, window, suffix);
+        let is_summary = is_summary_request(&request);
+        let mut turn = Self::passing(proxy, request, model, None);
+        let mut held = lock(&conversation);
+        held.follow(&reading.policy, &budget);
+        let session = &mut held.session;
+        let before = session.active().map(|fold| fold.id);
+        let whole = session.meter().calibrated(session.log().tokens()) + suffix;
+        let fits = session.meter().upper(session.log().tokens()) <= budget.tokens();
+        let (context, fault) = if is_summary && fits {
+            // The client replaces its history itself: a fold of ours would only be in its way.
+            (None, None)
+        } else {
+            match session.context(&budget, now) {
+                Ok(context) => (Some(context), None),
+                // Nothing smaller that is right can be made: the provider has the last word.
+                Err(_) => (Some(session.view()), Some(Fault::Floor)),
+            }
+        };
+        turn.sent.session = Some(session.id().to_owned());
+        turn.sent.tokens_before = whole;
+        turn.sent.tokens_after = whole;
+        turn.sent.fault = fault;
+        if let Some(context) = context {
+            turn.sent.read(&turn.request, session, &context, stable, before, suffix);
+        }
+        let events = session.log().len();
+        drop(held);
+        turn.place = Some(Place { conversation, stable, suffix, budget, events, is_summary });
+        turn
+    }
+
+    /// What is to be sent.
+    #[must_use]
+    pub fn sent(&self) -> &Sent {
+        &self.sent
+    }
+
+    /// The request as it came.
+    #[must_use]
+    pub fn request(&self) -> &Request {
+        &self.request
+    }
+
+    /// What the provider counted for what was sent.
+    pub fn observe(&self, usage: Usage, now: Millis) {
+        let Some(place) = &self.place else { return };
+        let mut held = lock(&place.conversation);
+        let session = &mut held.session;
+        let is_current = session.log().len() == place.events
+            && session.active().map(|fold| fold.id) == self.sent.fold;
+        if is_current && !place.is_summary {
+            // The meter is of the history; what is behind it comes and goes.
+            let prompt = usage.prompt.saturating_sub(place.suffix).max(1);
+            session.observe(Usage { prompt, ..usage }, now);
+        }
+    }
+
+    /// The provider refused the request: what to send instead, once. None where it was not too long,
+    /// or nothing else can be sent: then the provider's error is the answer.
+    pub fn refused(&mut self, refused: &Refused<'_>, now: Millis) -> Option<&Sent> {
+        let place = self.place.as_mut()?;
+        let mut held = lock(&place.conversation);
+        let session = &mut held.session;
+        let before = session.active().map(|fold| fold.id);
+        let status = session.status(&place.budget, now);
+        let judged = refused.judge(&status, place.budget.output_reserve);
+        let told = judged.overflow?;
+        if let Diagnosis::Overflow { limit: Some(limit), .. } = judged.diagnosis {
+            self.proxy.learn(&self.model, limit);
+            place.budget.window = place.budget.window.min(limit);
+        }
+        let have = told.have.map(|have| have.saturating_sub(place.suffix).max(1));
+        let overflow = midfold_core::engine::Overflow { have, ..told };
+        let context = session.recover(&place.budget, overflow, now).ok()?;
+        self.sent.fault = None;
+        self.sent.read(&self.request, session, &context, place.stable, before, place.suffix);
+        self.sent.is_folded().then_some(&self.sent)
+    }
+}
+
+/// Tokens of the messages that are no history yet.
+fn suffix(request: &Request, stable: usize, reading: &Reading) -> u64 {
+    let dialect = reading.kind.dialect();
+    let count = |at| {
+        let message = request.message(at);
+        u64::from(measure(&*reading.counter, &message, &dialect.view(&message)).total)
+    };
+    (stable..request.len()).map(count).sum()
+}
+
+/// What the history may cost.
+fn budget(request: &Request, reading: &Reading, window: u64, suffix: u64) -> Budget {
+    let reply = request.max_output.unwrap_or(0).min(window / MOST_RESERVED);
+    Budget {
+        output_reserve: reply,
+        injection_reserve: reading.policy.trigger.injection_reserve + suffix,
+        ..Budget::new(window)
+    }
+}

@@ -1,0 +1,229 @@
+//! Requests as clients send them, one after the other, through a proxy.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use midfold::core::event::Usage;
+use midfold::formats::request::Request;
+use midfold::proxy::{Proxy, Rules, Turn, Who};
+use midfold::{DialectKind, Policy, Refused};
+use midfold_testkit as testkit;
+
+const WINDOW: u64 = 12_000;
+
+fn proxy() -> Arc<Proxy> {
+    let policy = Policy::preset("default").unwrap_or_else(|error| unreachable!("{error}"));
+    Arc::new(Proxy::new(Rules::new(policy).window(WINDOW)))
+}
+
+fn body(kind: DialectKind, messages: &[String]) -> Bytes {
+    let list = midfold::formats::request::list_name(kind);
+    Bytes::from(format!(r#"{{"model":"m", "{list}": [{}], "keep": 1.50}}"#, messages.join(", ")))
+}
+
+fn send(proxy: &Arc<Proxy>, kind: DialectKind, messages: &[String], now: u64) -> Turn {
+    let request = Request::read(kind, body(kind, messages));
+    proxy.turn(request.unwrap_or_else(|error| unreachable!("{error}")), &Who::default(), now)
+}
+
+fn sent(turn: &Turn) -> Vec<Bytes> {
+    let kind = turn.request().kind();
+    let read = Request::read(kind, turn.sent().body.clone());
+    read.unwrap_or_else(|error| unreachable!("{error}")).messages().collect()
+}
+
+/// A long session in each wire format.
+fn conversations() -> Vec<(DialectKind, Vec<String>)> {
+    let session = testkit::session(11, 14);
+    vec![
+        (DialectKind::OpenAiChat, testkit::emit::openai_chat(&session)),
+        (DialectKind::OpenAiResponses, testkit::emit::responses(&session)),
+        (DialectKind::Anthropic, testkit::emit::anthropic(&session).1),
+        (DialectKind::Gemini, testkit::turns::gemini(&session).1),
+    ]
+}
+
+/// Where a client sends: before each message of the assistant.
+fn stops(kind: DialectKind, messages: &[String]) -> Vec<usize> {
+    use midfold::core::Role;
+    let role = |at: usize| kind.dialect().view(messages[at].as_bytes()).role;
+    (1..messages.len())
+        .filter(|at| role(*at) == Role::Assistant && role(at - 1) != Role::Assistant)
+        .chain([messages.len()])
+        .collect()
+}
+
+#[test]
+fn what_fits_leaves_as_it_came_and_every_prompt_extends_the_one_before() {
+    for (kind, messages) in conversations() {
+        let proxy = proxy();
+        let (mut before, mut folds, mut extended, mut passed) = (Vec::new(), 0, 0, 0);
+        let stops = stops(kind, &messages);
+        for (now, end) in stops.iter().enumerate() {
+            let turn = send(&proxy, kind, &messages[..*end], now as u64);
+            let what = turn.sent();
+            assert_eq!(what.fault, None, "{kind} {end}");
+            if !what.is_folded() {
+                assert_eq!(what.body, body(kind, &messages[..*end]), "{kind} {end}");
+                passed += 1;
+            } else {
+                assert!(what.body.ends_with(br#"], "keep": 1.50}"#));
+                assert!(what.tokens_after < what.tokens_before, "{kind} {end}");
+            }
+            assert!(what.tokens_after <= WINDOW, "{kind} {end}: {}", what.tokens_after);
+            let now_sent = sent(&turn);
+            if what.is_new_fold {
+                folds += 1;
+            } else {
+                assert!(now_sent.starts_with(&before), "{kind} {end}");
+                extended += 1;
+            }
+            let usage = Usage { prompt: what.tokens_after, ..Usage::default() };
+            turn.observe(usage, now as u64);
+            before = now_sent;
+        }
+        assert!(folds >= 1 && passed >= 2, "{kind}: {folds} folds, {passed} passed");
+        assert!(extended >= stops.len() - folds, "{kind}: {extended} of {}", stops.len());
+        assert!(folds * 4 <= stops.len(), "{kind}: {folds} folds in {} requests", stops.len());
+        assert_eq!(proxy.held().0, 1, "{kind}: one conversation");
+    }
+}
+
+#[test]
+fn an_overflow_sets_the_window_right_and_is_sent_again_once() {
+    for (kind, messages) in conversations() {
+        let policy = Policy::preset("default").unwrap();
+        let proxy = Arc::new(Proxy::new(Rules::new(policy).window(200_000)));
+        let mut turn = send(&proxy, kind, &messages, 0);
+        assert!(!turn.sent().is_folded(), "{kind}: 200,000 are enough");
+        let tokens = turn.sent().tokens_before;
+        let body = format!(
+            r#"{{"error":{{"message":"prompt is too long: {tokens} tokens > {WINDOW} maximum"}}}}"#
+        );
+        let refused = Refused { status: Some(400), body: body.as_bytes(), reply: 0 };
+        let again = turn.refused(&refused, 1).cloned().unwrap();
+        assert!(again.is_new_fold && again.tokens_after <= WINDOW, "{kind}: {again:?}");
+        assert!(turn.refused(&refused, 2).is_none(), "{kind}: once");
+        // The next conversation with that model knows the window.
+        let (_, other) = conversations().into_iter().find(|(other, _)| *other == kind).unwrap();
+        let mut other = other;
+        other[0] = other[0].replace("You", "Thou");
+        let first = Request::read(kind, self::body(kind, &other)).unwrap();
+        let who = Who { scope: "other".into(), ..Who::default() };
+        let next = proxy.turn(first, &who, 3);
+        assert!(next.sent().tokens_after <= WINDOW, "{kind}");
+        let unlike = Refused { status: Some(429), body: b"slow down", reply: 0 };
+        assert!(turn.refused(&unlike, 4).is_none());
+    }
+}
+
+#[test]
+fn a_tail_that_a_client_sends_once_and_replaces_is_never_history() {
+    for (kind, messages) in conversations() {
+        let proxy = proxy();
+        let mut before = Vec::new();
+        let mut folds = 0;
+        for (now, end) in stops(kind, &messages).into_iter().enumerate() {
+            let mut with_reminder = messages[..end].to_vec();
+            let reminder = match kind {
+                DialectKind::Gemini => {
+                    format!(r#"{{"role":"user","parts":[{{"text":"it is {now} o'clock"}}]}}"#)
+                }
+                _ => format!(r#"{{"role":"user","content":"it is {now} o'clock"}}"#),
+            };
+            with_reminder.push(reminder.clone());
+            let turn = send(&proxy, kind, &with_reminder, now as u64);
+            let mut now_sent = sent(&turn);
+            assert_eq!(now_sent.pop().unwrap(), reminder, "{kind}");
+            if turn.sent().is_new_fold {
+                folds += 1;
+            } else {
+                assert!(now_sent.starts_with(&before), "{kind} {end}");
+            }
+            before = now_sent;
+        }
+        assert!(folds >= 1, "{kind}");
+        assert_eq!(proxy.held().0, 1, "{kind}: one conversation");
+    }
+}
+
+#[test]
+fn forks_and_edited_histories_are_conversations_of_their_own() {
+    let (kind, messages) = conversations().remove(0);
+    let proxy = proxy();
+    let whole = send(&proxy, kind, &messages, 0);
+    assert!(whole.sent().is_folded());
+    let at = stops(kind, &messages)[4];
+    let mut edited = messages.clone();
+    edited[at] = r#"{"role":"user","content":"something else"}"#.into();
+    let other = send(&proxy, kind, &edited, 1);
+    assert_ne!(other.sent().session, whole.sent().session);
+    // The first goes on where it was.
+    let again = send(&proxy, kind, &messages, 2);
+    assert_eq!(again.sent().session, whole.sent().session);
+    assert_eq!(again.sent().body, whole.sent().body);
+    // Nothing is matched across scopes.
+    let request = Request::read(kind, body(kind, &messages)).unwrap();
+    let who = Who { scope: "somebody else".into(), ..Who::default() };
+    assert_ne!(proxy.turn(request, &who, 3).sent().session, whole.sent().session);
+    // Two sessions of a client with one history are two.
+    let hinted = |hint: &str, now| {
+        let request = Request::read(kind, body(kind, &messages)).unwrap();
+        let who = Who { hint: Some(hint.into()), ..Who::default() };
+        proxy.turn(request, &who, now).sent().session.clone()
+    };
+    assert_ne!(hinted("a", 4), hinted("b", 5));
+}
+
+#[test]
+fn moved_cache_marks_are_sent_as_the_request_has_them() {
+    let (kind, messages) = conversations().remove(2);
+    let proxy = proxy();
+    let mark = |message: &String| {
+        message.replacen(r#""type":"#, r#""cache_control":{"type":"ephemeral"},"type":"#, 1)
+    };
+    let mut folds = 0;
+    for (now, end) in stops(kind, &messages).into_iter().enumerate() {
+        let mut marked = messages[..end].to_vec();
+        if let Some(last) = marked.last_mut() {
+            *last = mark(last);
+        }
+        let turn = send(&proxy, kind, &marked, now as u64);
+        folds += usize::from(turn.sent().is_new_fold);
+        let text = String::from_utf8_lossy(&turn.sent().body).into_owned();
+        let marks = text.matches("cache_control").count();
+        assert!(marks <= 1, "{end}: {marks} marks");
+    }
+    assert!(folds >= 1);
+    assert_eq!(proxy.held().0, 1);
+}
+
+#[test]
+fn a_clients_own_summary_request_passes() {
+    let (kind, mut messages) = conversations().remove(0);
+    let policy = Policy::preset("default").unwrap();
+    // Above the trigger, below the window.
+    let probe = Arc::new(Proxy::new(Rules::new(policy.clone()).window(400_000)));
+    let tokens = send(&probe, kind, &messages, 0).sent().tokens_before;
+    let proxy = Arc::new(Proxy::new(Rules::new(policy).window(tokens * 10 / 9)));
+    messages.push(
+        r#"{"role":"user","content":"CONTEXT CHECKPOINT COMPACTION: write a summary"}"#.into(),
+    );
+    let turn = send(&proxy, kind, &messages, 1);
+    assert!(!turn.sent().is_folded());
+    messages.pop();
+    let turn = send(&proxy, kind, &messages, 2);
+    assert!(turn.sent().is_folded(), "the same without it folds");
+}
+
+#[test]
+fn memory_is_bounded() {
+    let policy = Policy::preset("default").unwrap();
+    let proxy = Arc::new(Proxy::new(Rules::new(policy).window(400_000).memory(200_000)));
+    for n in 0..40 {
+        let messages = testkit::emit::openai_chat(&testkit::session(n, 4));
+        let _ = send(&proxy, DialectKind::OpenAiChat, &messages, n);
+    }
+    let (count, bytes) = proxy.held();
+    assert!(count < 40 && bytes <= 200_000, "{count} {bytes}");
+}
