@@ -30,7 +30,9 @@ mod recall;
 mod replay;
 mod report;
 mod schema;
+mod serve;
 mod session;
+mod signals;
 mod store;
 mod summariser;
 mod table;
@@ -86,6 +88,7 @@ fn run(cli: &Cli, output: &Output) -> Result<(), CommandError> {
         Command::Audit(args) => audit::run(args, cli.json, output),
         Command::Recall(args) => recall::run(args, cli.json, output),
         Command::Worker(args) => worker::run(args, cli.json, output),
+        Command::Serve(args) => serve::run(args, cli.json, output),
         Command::Store(args) => store::run(args, cli.json, output),
         Command::Replay(args) => replay::run(args, cli.json, output),
         Command::Trajectories(args) => trajectories::run(args, cli.json, output),

@@ -16,6 +16,7 @@ use crate::args::Worker as Args;
 use crate::error::CommandError;
 use crate::host::{self, Host, Make, block_on};
 use crate::output::Output;
+use crate::signals;
 use crate::summariser::Model;
 use crate::words::{line, number, plural, time};
 
@@ -37,7 +38,7 @@ pub fn run(args: &Args, json: bool, output: &Output) -> Result<(), CommandError>
     block_on(async {
         let host = Host::open(&args.at, Make::Yes).await?;
         let (stop, stopped) = watch::channel(false);
-        let signals = tokio::spawn(signals(stop));
+        let signals = tokio::spawn(end(stop));
         let shared = Arc::new(Shared {
             client,
             json,
@@ -70,26 +71,9 @@ pub fn run(args: &Args, json: bool, output: &Output) -> Result<(), CommandError>
     })
 }
 
-/// Says when to stop: ctrl-c, or SIGTERM where there is one.
-async fn signals(stop: watch::Sender<bool>) {
-    #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        let (Ok(mut term), Ok(mut int)) =
-            (signal(SignalKind::terminate()), signal(SignalKind::interrupt()))
-        else {
-            // Without handlers the signals end the process; leases run out.
-            return std::future::pending().await;
-        };
-        tokio::select! {
-            _ = term.recv() => {}
-            _ = int.recv() => {}
-        }
-    }
-    #[cfg(not(unix))]
-    if tokio::signal::ctrl_c().await.is_err() {
-        return std::future::pending().await;
-    }
+/// Says when to stop.
+async fn end(stop: watch::Sender<bool>) {
+    signals::told_to_end().await;
     let _ = stop.send(true);
     std::future::pending().await
 }

@@ -3,6 +3,7 @@
 mod about;
 mod common;
 mod replay;
+mod serve;
 mod session;
 mod stores;
 mod trajectories;
@@ -16,6 +17,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 pub use about::{Completions, Config, Logging, Man};
 pub use common::{Folding, Measure, When};
 pub use replay::{Reading, Replay, ReplayMeasure};
+pub use serve::Serve;
 pub use session::{
     Append, Compaction, Context, Delete, Fork, List, Log, Model, Narrated, New, Observe, Pin,
     Recover, Session, SessionCommand, SessionPolicy, Start, Status, StoreAt, Undo,
@@ -83,6 +85,8 @@ pub enum Command {
     Recall(Recall),
     /// Have a model narrate what waits in the queue
     Worker(Box<Worker>),
+    /// Be the proxy between an agent and its provider: fold what does not fit
+    Serve(Box<Serve>),
     /// Check, export and import a whole store
     Store(StoreCommands),
     /// Replay recorded conversations under several strategies: what is kept, at which cost

@@ -4,23 +4,26 @@ use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
 use midfold_core::budget::Budget;
-use midfold_core::engine::Session;
+use midfold_core::engine::{Overflow, Session};
 use midfold_core::event::Usage;
 use midfold_core::log::measure;
 use midfold_core::project::{Context, Fate};
 use midfold_core::Hash;
-use midfold_formats::overflow::Diagnosis;
+use midfold_formats::overflow::{Diagnosis, diagnose};
 use midfold_formats::request::{Request, is_summary_request};
 use midfold_store::Millis;
 
 use super::conversation::Conversation;
 use super::rules::Reading;
 use super::{Proxy, lock};
-use crate::recover::Refused;
-
 /// Share of the window that a client may reserve for its reply: some ask for nearly all of it, and
 /// mean no more than that the reply should not be cut.
 const MOST_RESERVED: u64 = 4;
+/// Room for a reply, where the request reserves less: less than this is no answer.
+const LEAST_REPLY: u64 = 1_024;
+/// Share of the window from which on an answer is watched for an error in its stream. Half of what
+/// an estimate may be wrong by.
+const WATCHED_PERCENT: u64 = 40;
 
 /// Why a request was sent as it came although it might have needed a fold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -210,23 +213,35 @@ impl Turn {
         }
     }
 
+    /// Whether what is sent is so much of the window that the provider may find it too long.
+    #[must_use]
+    pub fn may_overflow(&self) -> bool {
+        let window = self.place.as_ref().map_or(0, |place| place.budget.window);
+        self.sent.tokens_after.saturating_mul(100) > window.saturating_mul(WATCHED_PERCENT)
+    }
+
+    /// What the provider meant when it refused the request.
+    #[must_use]
+    pub fn diagnose(&self, status: Option<u16>, body: &[u8]) -> Diagnosis {
+        let window = self.place.as_ref().map_or(u64::MAX, |place| place.budget.window);
+        diagnose(status, body, self.sent.tokens_after, window)
+    }
+
     /// The provider refused the request: what to send instead, once. None where it was not too long,
     /// or nothing else can be sent: then the provider's error is the answer.
-    pub fn refused(&mut self, refused: &Refused<'_>, now: Millis) -> Option<&Sent> {
+    pub fn refused(&mut self, diagnosis: Diagnosis, now: Millis) -> Option<&Sent> {
         let place = self.place.as_mut()?;
-        let mut held = lock(&place.conversation);
-        let session = &mut held.session;
-        let before = session.active().map(|fold| fold.id);
-        let status = session.status(&place.budget, now);
-        let judged = refused.judge(&status, place.budget.output_reserve);
-        let told = judged.overflow?;
-        if let Diagnosis::Overflow { limit: Some(limit), .. } = judged.diagnosis {
+        let reply = place.budget.output_reserve.max(LEAST_REPLY);
+        let told = diagnosis.recovery(reply)?;
+        if let Some(limit) = told.limit {
             self.proxy.learn(&self.model, limit);
             place.budget.window = place.budget.window.min(limit);
         }
+        let mut held = lock(&place.conversation);
+        let session = &mut held.session;
+        let before = session.active().map(|fold| fold.id);
         let have = told.have.map(|have| have.saturating_sub(place.suffix).max(1));
-        let overflow = midfold_core::engine::Overflow { have, ..told };
-        let context = session.recover(&place.budget, overflow, now).ok()?;
+        let context = session.recover(&place.budget, Overflow { have, ..told }, now).ok()?;
         self.sent.fault = None;
         self.sent.read(&self.request, session, &context, place.stable, before, place.suffix);
         self.sent.is_folded().then_some(&self.sent)

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use midfold::core::event::Usage;
 use midfold::formats::request::Request;
 use midfold::proxy::{Proxy, Rules, Turn, Who};
-use midfold::{DialectKind, Policy, Refused};
+use midfold::{DialectKind, Policy};
 use midfold_testkit as testkit;
 
 const WINDOW: u64 = 12_000;
@@ -100,10 +100,10 @@ fn an_overflow_sets_the_window_right_and_is_sent_again_once() {
         let body = format!(
             r#"{{"error":{{"message":"prompt is too long: {tokens} tokens > {WINDOW} maximum"}}}}"#
         );
-        let refused = Refused { status: Some(400), body: body.as_bytes(), reply: 0 };
-        let again = turn.refused(&refused, 1).cloned().unwrap();
+        let found = turn.diagnose(Some(400), body.as_bytes());
+        let again = turn.refused(found, 1).cloned().unwrap();
         assert!(again.is_new_fold && again.tokens_after <= WINDOW, "{kind}: {again:?}");
-        assert!(turn.refused(&refused, 2).is_none(), "{kind}: once");
+        assert!(turn.refused(found, 2).is_none(), "{kind}: once");
         // The next conversation with that model knows the window.
         let (_, other) = conversations().into_iter().find(|(other, _)| *other == kind).unwrap();
         let mut other = other;
@@ -112,8 +112,8 @@ fn an_overflow_sets_the_window_right_and_is_sent_again_once() {
         let who = Who { scope: "other".into(), ..Who::default() };
         let next = proxy.turn(first, &who, 3);
         assert!(next.sent().tokens_after <= WINDOW, "{kind}");
-        let unlike = Refused { status: Some(429), body: b"slow down", reply: 0 };
-        assert!(turn.refused(&unlike, 4).is_none());
+        let unlike = turn.diagnose(Some(429), b"slow down");
+        assert!(turn.refused(unlike, 4).is_none());
     }
 }
 

@@ -1,0 +1,82 @@
+//! `midfold serve`: a proxy between an agent and its provider.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use midfold::Settings;
+use midfold::proxy::Rules;
+use midfold_serve::{Config, Running, Upstreams};
+
+use crate::args::Serve as Args;
+use crate::config;
+use crate::error::CommandError;
+use crate::host::{self, block_on};
+use crate::input::HOST;
+use crate::output::Output;
+use crate::signals;
+
+pub fn run(args: &Args, json: bool, output: &Output) -> Result<(), CommandError> {
+    if !args.listen.ip().is_loopback() && !args.open {
+        let text = format!("{} can be reached from other machines, and no keys are asked for", args.listen);
+        return Err(CommandError::usage(text)
+            .hint("listen on 127.0.0.1, or say --open where the network is yours alone"));
+    }
+    let (config, policy) = configured(args)?;
+    let upstreams = config.upstreams.to_string();
+    block_on(async {
+        let running = midfold_serve::start(config).await.map_err(|error| {
+            CommandError::failed(error.to_string())
+                .hint("choose another address with --listen; port 0 takes a free one")
+        })?;
+        said(running.address(), &upstreams, &policy, json, output)?;
+        signals::told_to_end().await;
+        Running::stop(running).await;
+        Ok(())
+    })
+}
+
+fn configured(args: &Args) -> Result<(Config, String), CommandError> {
+    let said = Settings {
+        window: args.measure.window,
+        tokenizer: args.measure.tokenizer.clone(),
+        profile: args.measure.profile.clone(),
+        preset: args.folding.preset.clone(),
+        policy: args.folding.policy.clone().map(midfold::PolicyFrom::File),
+        ..Settings::default()
+    };
+    let policy = config::policy(said.clone())?;
+    let name = policy.name.clone();
+    let setup = said.over(config::settings()?).setup(&HOST)?;
+    let rules = Rules::new(policy).setup(setup);
+    let mut upstreams = Upstreams::default();
+    for upstream in &args.upstream {
+        upstreams.set(upstream).map_err(|error| {
+            CommandError::usage(error.to_string()).hint("--upstream openai=http://127.0.0.1:8080/v1")
+        })?;
+    }
+    let mut config = Config::new(rules, Arc::new(host::now));
+    config.listen = args.listen;
+    config.upstreams = upstreams;
+    config.is_strict = args.strict;
+    Ok((config, name))
+}
+
+/// The one line that says where, what and by which policy.
+fn said(
+    address: SocketAddr,
+    upstreams: &str,
+    policy: &str,
+    json: bool,
+    output: &Output,
+) -> Result<(), CommandError> {
+    if json {
+        let line = serde_json::json!({
+            "listen": format!("http://{address}"), "upstreams": upstreams, "policy": policy,
+        });
+        return output.stdout(format!("{line}\n"));
+    }
+    output.stderr(&format!(
+        "midfold listens on http://{address}, folds by `{policy}`, sends to {upstreams}\n"
+    ));
+    Ok(())
+}

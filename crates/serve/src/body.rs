@@ -1,0 +1,93 @@
+//! Reading a request's body, within bounds. What is larger passes unread: midfold is no reason for a
+//! request to fail.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use axum::body::Body;
+use bytes::{Bytes, BytesMut};
+use http_body_util::BodyExt;
+use hyper::body::Frame;
+
+/// What came of reading a body.
+pub(crate) enum Read {
+    /// All of it.
+    Whole(Bytes, Room),
+    /// It is larger than what may be in memory: what was read, and the rest behind it.
+    Large(Body),
+    /// The client stopped in the middle.
+    Broken,
+}
+
+/// Bytes that requests may have in memory, all together.
+#[derive(Clone)]
+pub(crate) struct Rooms {
+    used: Arc<AtomicUsize>,
+    one: usize,
+    all: usize,
+}
+
+/// Room that a request has taken, until it is answered.
+pub(crate) struct Room {
+    used: Arc<AtomicUsize>,
+    taken: usize,
+}
+
+impl Drop for Room {
+    fn drop(&mut self) {
+        self.used.fetch_sub(self.taken, Ordering::Relaxed);
+    }
+}
+
+impl Rooms {
+    pub fn new(one: usize, all: usize) -> Self {
+        Self { used: Arc::default(), one, all }
+    }
+
+    /// Reads a body that says to be `length` long.
+    pub async fn read(&self, mut body: Body, length: Option<usize>) -> Read {
+        let mut room = Room { used: Arc::clone(&self.used), taken: 0 };
+        if length.is_some_and(|length| length > self.one) {
+            return Read::Large(body);
+        }
+        let mut read = BytesMut::with_capacity(length.unwrap_or(0).min(self.one));
+        while let Some(frame) = body.frame().await {
+            let Ok(frame) = frame else { return Read::Broken };
+            let Ok(data) = frame.into_data() else { continue };
+            let fits = self.take(&mut room, data.len()) && room.taken <= self.one;
+            read.extend_from_slice(&data);
+            if !fits {
+                return Read::Large(Body::new(Rest { first: Some(read.freeze()), body }));
+            }
+        }
+        Read::Whole(read.freeze(), room)
+    }
+
+    fn take(&self, room: &mut Room, bytes: usize) -> bool {
+        room.taken += bytes;
+        self.used.fetch_add(bytes, Ordering::Relaxed) + bytes <= self.all
+    }
+}
+
+/// What was read, and the rest behind it.
+struct Rest {
+    first: Option<Bytes>,
+    body: Body,
+}
+
+impl hyper::body::Body for Rest {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        match self.first.take() {
+            Some(read) => Poll::Ready(Some(Ok(Frame::data(read)))),
+            None => Pin::new(&mut self.body).poll_frame(context),
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! Headers: which of them end here, and those of midfold's own.
+
+use hyper::header::{
+    ACCEPT_ENCODING, CONNECTION, CONTENT_LENGTH, EXPECT, HOST, HeaderMap, HeaderName, HeaderValue,
+    PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE, TRAILER, TRANSFER_ENCODING, UPGRADE,
+};
+use midfold::proxy::{Sent, Who};
+
+/// Switches midfold off for a request (`off`).
+const SWITCH: &str = "midfold";
+/// Chooses a preset for a request.
+const POLICY: &str = "midfold-policy";
+const SESSION: HeaderName = HeaderName::from_static("midfold-session");
+const FOLD: HeaderName = HeaderName::from_static("midfold-fold");
+const BEFORE: HeaderName = HeaderName::from_static("midfold-tokens-before");
+const AFTER: HeaderName = HeaderName::from_static("midfold-tokens-after");
+/// Why a request was sent as it came.
+pub(crate) const FAULT: HeaderName = HeaderName::from_static("midfold-fault");
+
+/// What clients call their session (measured: Codex, Claude Code, opencode, pi, OpenHands, Vibe).
+const SESSIONS: [&str; 7] = [
+    "session-id",
+    "session_id",
+    "x-claude-code-session-id",
+    "x-session-id",
+    "x-litellm-session-id",
+    "x-affinity",
+    "thread-id",
+];
+
+/// What holds for one connection, and what is said anew for the next.
+const HOPS: [HeaderName; 10] = [
+    CONNECTION,
+    CONTENT_LENGTH,
+    EXPECT,
+    HOST,
+    PROXY_AUTHENTICATE,
+    PROXY_AUTHORIZATION,
+    TE,
+    TRAILER,
+    TRANSFER_ENCODING,
+    UPGRADE,
+];
+
+/// The headers of a request for the provider: what is ours or holds for one connection is left out.
+/// Answers are asked for unpacked where they are read on their way.
+pub(crate) fn for_upstream(headers: &HeaderMap, is_read: bool) -> HeaderMap {
+    let mut out = passing(headers);
+    let ours: Vec<_> =
+        out.keys().filter(|name| name.as_str().starts_with(SWITCH)).cloned().collect();
+    ours.iter().for_each(|name| drop(out.remove(name)));
+    if is_read {
+        out.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+    }
+    out
+}
+
+/// The headers of an answer for the client.
+pub(crate) fn for_client(headers: &HeaderMap) -> HeaderMap {
+    let mut out = passing(headers);
+    // The body that passes is the body that came.
+    if let Some(length) = headers.get(CONTENT_LENGTH) {
+        out.insert(CONTENT_LENGTH, length.clone());
+    }
+    out
+}
+
+fn passing(headers: &HeaderMap) -> HeaderMap {
+    let mut out = headers.clone();
+    let named: Vec<HeaderName> = headers
+        .get_all(CONNECTION)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .filter_map(|name| name.trim().parse().ok())
+        .collect();
+    for name in HOPS.iter().chain(&named) {
+        out.remove(name);
+    }
+    out.remove("keep-alive");
+    out
+}
+
+/// Whether the client switched midfold off for this request.
+pub(crate) fn is_off(headers: &HeaderMap) -> bool {
+    headers.get(SWITCH).is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(b"off"))
+}
+
+/// What a request says of its sender.
+pub(crate) fn who(headers: &HeaderMap, model: Option<String>) -> Who {
+    let text = |name: &str| Some(headers.get(name)?.to_str().ok()?.to_owned());
+    Who {
+        scope: String::new(),
+        hint: SESSIONS.into_iter().find_map(text),
+        preset: text(POLICY),
+        model,
+    }
+}
+
+/// Says in an answer what was done to its request.
+pub(crate) fn tell(headers: &mut HeaderMap, sent: &Sent) {
+    let mut set = |name: HeaderName, text: &str| {
+        if let Ok(value) = HeaderValue::from_str(text) {
+            headers.insert(name, value);
+        }
+    };
+    if let Some(session) = &sent.session {
+        set(SESSION, session);
+        set(BEFORE, &sent.tokens_before.to_string());
+        set(AFTER, &sent.tokens_after.to_string());
+    }
+    if let Some(fold) = sent.fold {
+        set(FOLD, &fold.to_hex()[..16]);
+    }
+    if let Some(fault) = sent.fault {
+        set(FAULT, fault.name());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_of_one_connection_or_ours_ends_here() {
+        let mut headers = HeaderMap::new();
+        for (name, value) in [
+            ("authorization", "Bearer k"),
+            ("connection", "keep-alive, x-hop"),
+            ("x-hop", "1"),
+            ("midfold-policy", "lean"),
+            ("accept-encoding", "gzip"),
+            ("x-other", "2"),
+            ("host", "h"),
+        ] {
+            headers.insert(name, value.parse().unwrap());
+        }
+        let out = for_upstream(&headers, true);
+        let mut names: Vec<_> = out.keys().map(HeaderName::as_str).collect();
+        names.sort_unstable();
+        assert_eq!(names, ["accept-encoding", "authorization", "x-other"]);
+        assert_eq!(out["accept-encoding"], "identity");
+        assert_eq!(for_upstream(&headers, false)["accept-encoding"], "gzip");
+        assert_eq!(who(&headers, None).preset.as_deref(), Some("lean"));
+        assert!(!is_off(&headers));
+    }
+}

@@ -1,0 +1,183 @@
+//! What happened, in numbers, for Prometheus. No label ever holds what a client wrote, but for the
+//! names of faults, which are ours.
+
+use std::fmt::Write;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use midfold::core::event::Usage;
+use midfold::proxy::Sent;
+
+/// Upper ends of the classes of added latency, in microseconds.
+const CLASSES: [u64; 10] = [250, 500, 1_000, 2_000, 4_000, 8_000, 16_000, 64_000, 256_000, 1_000_000];
+
+/// Why a request went on as it came although midfold should have looked at it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cause {
+    /// Larger than what may be in memory.
+    TooLarge,
+    /// Packed.
+    Encoded,
+    /// No request that can be read.
+    Unread,
+    /// What may not be folded does not fit.
+    Floor,
+    /// The preset or profile that was asked for does not exist here.
+    Named,
+    /// A fault in midfold.
+    Panic,
+}
+
+impl Cause {
+    const ALL: [Self; 6] =
+        [Self::TooLarge, Self::Encoded, Self::Unread, Self::Floor, Self::Named, Self::Panic];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::TooLarge => "too-large",
+            Self::Encoded => "encoded",
+            Self::Unread => "unread",
+            Self::Floor => "floor",
+            Self::Named => "named",
+            Self::Panic => "panic",
+        }
+    }
+}
+
+/// Counters since the start.
+#[derive(Default)]
+pub(crate) struct Metrics {
+    requests: AtomicU64,
+    passed: AtomicU64,
+    folded: AtomicU64,
+    folds: AtomicU64,
+    overflows: AtomicU64,
+    recovered: AtomicU64,
+    unanswered: AtomicU64,
+    open: [AtomicU64; Cause::ALL.len()],
+    tokens_before: AtomicU64,
+    tokens_after: AtomicU64,
+    prompt: AtomicU64,
+    cache_read: AtomicU64,
+    cache_write: AtomicU64,
+    output: AtomicU64,
+    latency: [AtomicU64; CLASSES.len() + 1],
+    latency_sum: AtomicU64,
+}
+
+impl Metrics {
+    pub fn passed(&self) {
+        add(&self.requests, 1);
+        add(&self.passed, 1);
+    }
+
+    /// A request with a history, and how long midfold took to decide what is sent.
+    pub fn sent(&self, sent: &Sent, took: Duration) {
+        add(&self.requests, 1);
+        add(&self.folded, u64::from(sent.is_folded()));
+        add(&self.folds, u64::from(sent.is_new_fold));
+        add(&self.tokens_before, sent.tokens_before);
+        add(&self.tokens_after, sent.tokens_after);
+        let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
+        let class = CLASSES.iter().position(|end| micros <= *end).unwrap_or(CLASSES.len());
+        add(&self.latency[class], 1);
+        add(&self.latency_sum, micros);
+    }
+
+    /// The provider said that a request was too long.
+    pub fn overflow(&self, again: Option<&Sent>) {
+        add(&self.overflows, 1);
+        add(&self.recovered, u64::from(again.is_some()));
+        add(&self.folds, again.map_or(0, |sent| u64::from(sent.is_new_fold)));
+    }
+
+    pub fn unanswered(&self) {
+        add(&self.unanswered, 1);
+    }
+
+    pub fn open(&self, cause: Cause) {
+        let at = Cause::ALL.iter().position(|other| *other == cause).unwrap_or(0);
+        add(&self.open[at], 1);
+    }
+
+    pub fn usage(&self, usage: Usage) {
+        add(&self.prompt, usage.prompt);
+        add(&self.cache_read, usage.cache_read);
+        add(&self.cache_write, usage.cache_write);
+        add(&self.output, usage.output);
+    }
+
+    /// All of it, as Prometheus reads it. `held`: conversations in memory, and their bytes.
+    pub fn text(&self, held: (usize, usize)) -> String {
+        let mut out = String::new();
+        let mut counter = |name: &str, help: &str, value: u64| {
+            let _ = write!(
+                out,
+                "# HELP midfold_{name} {help}\n# TYPE midfold_{name} counter\nmidfold_{name} {value}\n"
+            );
+        };
+        let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        counter("requests_total", "Requests.", get(&self.requests));
+        counter("requests_passed_total", "Requests without a history.", get(&self.passed));
+        counter("requests_folded_total", "Requests read through a fold.", get(&self.folded));
+        counter("folds_total", "Folds made.", get(&self.folds));
+        counter(
+            "overflows_total",
+            "Requests that the provider refused as too long.",
+            get(&self.overflows),
+        );
+        counter("overflows_recovered_total", "Of these, sent again.", get(&self.recovered));
+        counter("unanswered_total", "Requests that got no answer.", get(&self.unanswered));
+        counter("tokens_before_total", "Tokens of requests as they came.", get(&self.tokens_before));
+        counter("tokens_after_total", "Tokens of what was sent.", get(&self.tokens_after));
+        counter("prompt_tokens_total", "Prompt tokens that providers counted.", get(&self.prompt));
+        counter("cache_read_tokens_total", "Of these, read from their cache.", get(&self.cache_read));
+        counter("cache_write_tokens_total", "Of these, written to it.", get(&self.cache_write));
+        counter("output_tokens_total", "Tokens of replies.", get(&self.output));
+        self.open_text(&mut out);
+        self.latency_text(&mut out);
+        let (conversations, bytes) = held;
+        for (name, help, value) in [
+            ("conversations", "Conversations in memory.", conversations),
+            ("conversation_bytes", "Bytes of their messages.", bytes),
+        ] {
+            let _ = write!(
+                out,
+                "# HELP midfold_{name} {help}\n# TYPE midfold_{name} gauge\nmidfold_{name} {value}\n"
+            );
+        }
+        out
+    }
+
+    fn open_text(&self, out: &mut String) {
+        let _ = out.write_str(
+            "# HELP midfold_fail_open_total Requests sent as they came, by cause.\n\
+             # TYPE midfold_fail_open_total counter\n",
+        );
+        for (cause, count) in Cause::ALL.iter().zip(&self.open) {
+            let count = count.load(Ordering::Relaxed);
+            let _ = writeln!(out, "midfold_fail_open_total{{cause=\"{}\"}} {count}", cause.name());
+        }
+    }
+
+    fn latency_text(&self, out: &mut String) {
+        let name = "midfold_decide_seconds";
+        let _ = write!(
+            out,
+            "# HELP {name} Time from a whole request to what is sent.\n# TYPE {name} histogram\n"
+        );
+        let mut sum = 0;
+        for (class, count) in self.latency.iter().enumerate() {
+            sum += count.load(Ordering::Relaxed);
+            let end = CLASSES.get(class).map(|end| Duration::from_micros(*end).as_secs_f64());
+            let end = end.map_or("+Inf".to_owned(), |end| end.to_string());
+            let _ = writeln!(out, "{name}_bucket{{le=\"{end}\"}} {sum}");
+        }
+        let total = Duration::from_micros(self.latency_sum.load(Ordering::Relaxed)).as_secs_f64();
+        let _ = write!(out, "{name}_sum {total}\n{name}_count {sum}\n");
+    }
+}
+
+fn add(counter: &AtomicU64, n: u64) {
+    counter.fetch_add(n, Ordering::Relaxed);
+}

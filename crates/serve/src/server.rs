@@ -1,0 +1,98 @@
+//! Listening, and stopping without cutting anybody off.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use midfold::proxy::Proxy;
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+use crate::app::{App, router};
+use crate::body::Rooms;
+use crate::config::Config;
+use crate::metrics::Metrics;
+use crate::upstream::Upstream;
+
+/// Why there is no server.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// The address cannot be listened on.
+    #[error("cannot listen on {address}: {error}")]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// Why.
+        error: std::io::Error,
+    },
+    /// TLS to providers could not be set up.
+    #[error("TLS to the providers could not be set up: {0}")]
+    Tls(#[from] rustls::Error),
+}
+
+/// A server that runs.
+pub struct Running {
+    address: SocketAddr,
+    app: Arc<App>,
+    stop: watch::Sender<bool>,
+    task: JoinHandle<()>,
+    drain: Duration,
+}
+
+/// Starts a server. What it returns is listening.
+///
+/// # Errors
+/// When the address is taken, or TLS cannot be set up.
+pub async fn start(config: Config) -> Result<Running, ServeError> {
+    let Config { listen, upstreams, rules, clock, drain, .. } = config;
+    let failed = |error| ServeError::Listen { address: listen, error };
+    let listener = TcpListener::bind(listen).await.map_err(failed)?;
+    let address = listener.local_addr().map_err(failed)?;
+    let app = Arc::new(App {
+        proxy: Arc::new(Proxy::new(rules)),
+        upstream: Upstream::new(upstreams)?,
+        rooms: Rooms::new(config.longest_request, config.all_requests),
+        metrics: Metrics::default(),
+        clock,
+        is_strict: config.is_strict,
+    });
+    let (stop, mut stopped) = watch::channel(false);
+    let router = router(Arc::clone(&app));
+    let task = tokio::spawn(async move {
+        let told = async move {
+            let _ = stopped.wait_for(|stop| *stop).await;
+        };
+        let listener = axum::serve::ListenerExt::tap_io(listener, |stream| {
+            let _ = stream.set_nodelay(true);
+        });
+        if let Err(error) = axum::serve(listener, router).with_graceful_shutdown(told).await {
+            tracing::error!(%error, "the server ended");
+        }
+    });
+    Ok(Running { address, app, stop, task, drain })
+}
+
+impl Running {
+    /// Where it listens.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// What happened so far, as Prometheus reads it.
+    #[must_use]
+    pub fn metrics(&self) -> String {
+        self.app.metrics.text(self.app.proxy.held())
+    }
+
+    /// Takes no more requests, and waits for those that are under way, for as long as it was told.
+    pub async fn stop(self) {
+        let _ = self.stop.send(true);
+        let abort = self.task.abort_handle();
+        if tokio::time::timeout(self.drain, self.task).await.is_err() {
+            tracing::warn!("requests were still under way, and are cut off");
+            abort.abort();
+        }
+    }
+}
