@@ -34,6 +34,7 @@ scripted-upstream [OPTIONS]
   --strict NAME          off, provider or templates [provider]
   --reasoning            think though nobody asks for it
   --bind-thinking        bind signatures of thinking to everything before them
+  --explicit-cache       cache Anthropic requests at their cache marks only
   --stateful             keep responses for previous_response_id
   --threads              keep Anthropic threads
   --fault WHEN=WHAT      repeatable; WHEN is `3` or `1/4` (the first of every four), WHAT is 429, 500, reset,
@@ -124,6 +125,7 @@ fn options(
             }
             "--reasoning" => settings.reasoning = true,
             "--bind-thinking" => settings.bind_thinking = true,
+            "--explicit-cache" => settings.explicit_cache = true,
             "--stateful" => settings.stateful = true,
             "--threads" => settings.threads = true,
             "--fault" => settings.faults.push(fault(&value()?)?),

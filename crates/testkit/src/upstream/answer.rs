@@ -195,6 +195,7 @@ fn model_answer(
         bytes: request.body.len(),
         digest: fnv(&request.body),
         append_only: None,
+        shared: None,
         step: None,
     };
     let answer = match parsed(request, dialect, model, how) {
@@ -236,8 +237,17 @@ fn replied(
     if let Err(broken) = check(&asked, settings.strict) {
         return refused(error(dialect, 400, &broken), &broken.message, entry);
     }
-    let prompt = count::prompt(&asked);
+    let mut prefix = Prefix::new(&asked);
+    let mut prompt = prefix.total();
     entry.prompt_tokens = prompt;
+    if let Some(limit) = settings.limit.filter(|limit| prompt > *limit)
+        && settings.flavour == Flavour::SilentTruncate
+    {
+        entry.outcome = Outcome::Overflow;
+        truncate(&mut asked, limit / 2);
+        prefix = Prefix::new(&asked);
+        prompt = prefix.total();
+    }
     let mut reply = settings.script.reply(&asked, &settings.summary_phrases);
     entry.kind = reply.kind;
     let output = if settings.count_output { asked.max_tokens().unwrap_or(0) } else { 0 };
@@ -252,9 +262,9 @@ fn replied(
     } else if fault.as_ref().is_some_and(|fault| !fault.passes()) {
         entry.outcome = Outcome::Fault;
     }
-    let prefix = Prefix::new(&asked);
     let answered = entry.outcome == Outcome::Answered;
-    let cached = if over.is_some() { 0 } else { inner.cache.read(&prefix) };
+    let explicit = settings.explicit_cache && dialect == Dialect::Messages;
+    let cached = if over.is_some() { 0 } else { inner.cache.read(&prefix, explicit) };
     let mut made = Made::new(&asked, &reply, prompt, cached, shared.thinks(&asked));
     made.bind = settings.bind_thinking;
     if over.is_some() {
@@ -265,11 +275,15 @@ fn replied(
     entry.step = reply.step;
     if answered {
         if reply.kind == Kind::Turn {
-            entry.append_only = inner.turns.appended(&entry.session, &prefix);
+            let (append_only, shared) = inner.turns.next(&entry.session, &prefix).unzip();
+            (entry.append_only, entry.shared) = (append_only, shared);
             inner.stats.done |= reply.done;
         }
-        inner.stats.needed(&entry.session, &reply.uses);
         inner.state.keep(&made, settings.keeps());
+    }
+    // A prompt that was cut in silence had a reply, too.
+    if over.is_none() && entry.outcome != Outcome::Fault {
+        inner.stats.needed(&entry.session, &reply.uses);
     }
     let body = match how {
         How::Array => Body::Pieces("application/json; charset=UTF-8", listed(&made)),
@@ -305,6 +319,13 @@ fn instead(dialect: Dialect, fault: &Fault, streams: bool) -> Option<Answer> {
         Fault::Cut { .. } | Fault::Hang { .. } | Fault::Held => return None,
     };
     Some(answer)
+}
+
+/// Drops messages from the front until the rest is no more than this, as Ollama does; the last one stays.
+fn truncate(asked: &mut Asked, tokens: u64) {
+    while asked.items.len() > 1 && count::prompt(asked) > tokens {
+        asked.items.remove(0);
+    }
 }
 
 /// The error of a prompt that does not fit; nothing where the backend says nothing.

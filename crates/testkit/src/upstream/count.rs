@@ -38,52 +38,44 @@ impl Weight {
 
 /// The parts of a prompt in the order in which providers cache them: tools, instructions, messages.
 ///
-/// Each is compact JSON without cache marks; pictures are still in it.
-pub(crate) fn ordered(asked: &Asked) -> Vec<Value> {
-    let mut parts = Vec::with_capacity(asked.items.len() + 2);
-    parts.push(unmarked(&asked.tools));
-    parts.push(unmarked(&asked.system));
-    parts.extend(asked.items.iter().map(unmarked));
-    parts
+/// They have no cache marks; pictures are still in them.
+pub(crate) fn ordered(asked: &Asked) -> impl Iterator<Item = Value> {
+    [&asked.tools, &asked.system].into_iter().chain(&asked.items).map(unmarked)
 }
 
-/// Weight of a part that has no marks.
-pub(crate) fn weigh(part: &Value) -> Weight {
+/// Weight of a part whose compact JSON has so many bytes.
+pub(crate) fn weigh(part: &Value, bytes: usize) -> Weight {
     if part.is_null() {
         return Weight::default();
     }
-    let mut light = part.clone();
-    let pictures = blank(&mut light);
-    Weight { bytes: light.to_string().len(), pictures }
+    let mut data = Vec::new();
+    pictures(part, &mut data);
+    // Base64 has nothing to escape, so its bytes are those of the JSON.
+    Weight { bytes: bytes - data.iter().sum::<usize>(), pictures: data.len() as u64 }
 }
 
 /// Tokens of a whole prompt.
 pub(crate) fn prompt(asked: &Asked) -> u64 {
-    ordered(asked).iter().map(weigh).fold(Weight::default(), Weight::and).tokens()
+    let weights = ordered(asked).map(|part| weigh(&part, part.to_string().len()));
+    weights.fold(Weight::default(), Weight::and).tokens()
 }
 
-/// Empties the data of pictures, and says how many there are.
-fn blank(value: &mut Value) -> u64 {
+/// The bytes of each picture's data.
+fn pictures(value: &Value, found: &mut Vec<usize>) {
     match value {
         Value::Object(map) => {
             let picture = ["media_type", "mimeType", "mime_type"].iter().any(|key| {
                 map.get(*key).and_then(Value::as_str).is_some_and(|kind| kind.starts_with("image/"))
             });
-            map.iter_mut()
-                .map(|(key, value)| match value {
-                    Value::String(data) if picture && key == "data" => {
-                        data.clear();
-                        1
-                    }
-                    other => blank(other),
-                })
-                .sum()
+            for (key, value) in map {
+                match value {
+                    Value::String(data) if picture && key == "data" => found.push(data.len()),
+                    other => pictures(other, found),
+                }
+            }
         }
-        Value::Array(list) => list.iter_mut().map(blank).sum(),
-        Value::String(text) if text.starts_with("data:image/") => {
-            text.clear();
-            1
-        }
-        _ => 0,
+        Value::Array(list) => list.iter().for_each(|value| pictures(value, found)),
+        Value::String(text) if text.starts_with("data:image/") => found.push(text.len()),
+        _ => {}
     }
 }

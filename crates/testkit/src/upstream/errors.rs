@@ -144,10 +144,12 @@ pub enum Flavour {
     Throttled,
     /// No error: 200 with nothing in it, and the finish reason `length`.
     SilentLength,
+    /// No error: messages are dropped from the front until half of the limit is left (Ollama).
+    SilentTruncate,
 }
 
 impl Flavour {
-    /// All of them.
+    /// All that answer with an error.
     pub const ALL: [Self; 25] = [
         Self::Native,
         Self::VllmOld,
@@ -193,7 +195,10 @@ impl Flavour {
     /// The flavour of this name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().chain([Self::SilentLength]).find(|flavour| flavour.name() == name)
+        Self::ALL
+            .into_iter()
+            .chain([Self::SilentLength, Self::SilentTruncate])
+            .find(|flavour| flavour.name() == name)
     }
 }
 
@@ -205,7 +210,7 @@ pub(crate) struct Sizes {
     pub limit: u64,
 }
 
-/// A prompt that does not fit. Nothing for [`Flavour::SilentLength`], which is no failure.
+/// A prompt that does not fit. Nothing for what is silent.
 pub(crate) fn overflow(dialect: Dialect, flavour: Flavour, sizes: Sizes) -> Option<Failure> {
     let Sizes { prompt, output, limit } = sizes;
     let sum = prompt + output;
@@ -216,7 +221,7 @@ pub(crate) fn overflow(dialect: Dialect, flavour: Flavour, sizes: Sizes) -> Opti
         Some(error(dialect, 400, &Broken { message, param, code, details: None }))
     };
     match flavour {
-        Flavour::SilentLength => None,
+        Flavour::SilentLength | Flavour::SilentTruncate => None,
         Flavour::Native => match dialect {
             Dialect::Chat => openai(format!(
                 "This model's maximum context length is {limit} tokens. However, your messages \

@@ -76,6 +76,9 @@ pub struct Settings {
     pub reasoning: bool,
     /// Whether signatures of thinking are bound to everything before them (Anthropic, 2026).
     pub bind_thinking: bool,
+    /// Whether Anthropic requests are cached at their cache marks only, as by Anthropic; else wherever two
+    /// requests begin alike.
+    pub explicit_cache: bool,
     /// Whether it keeps responses for `previous_response_id`.
     pub stateful: bool,
     /// Whether it keeps Anthropic threads; requests with `thread` are refused otherwise.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::asked::{Asked, Dialect};
+use super::asked::{Asked, Dialect, unmarked};
 use super::errors::Broken;
 use super::stream::{Made, messages, responses};
 
@@ -98,9 +98,9 @@ impl State {
             }
             _ => return,
         };
-        let mut items = asked.items.clone();
-        items.extend(said);
-        let kept = Kept { system: asked.system.clone(), tools: asked.tools.clone(), items };
+        // Marks are of one request: four of them are all that the next one may have.
+        let items = asked.items.iter().map(unmarked).chain(said).collect();
+        let kept = Kept { system: unmarked(&asked.system), tools: asked.tools.clone(), items };
         self.kept.insert(id, kept);
     }
 }

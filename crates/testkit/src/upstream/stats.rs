@@ -68,6 +68,8 @@ pub struct Entry {
     /// Whether it begins with all of the previous answered turn of its session: tools, instructions
     /// and messages. Nothing for the first one and for what is no turn.
     pub append_only: Option<bool>,
+    /// How many messages it has in common with the start of that turn: where a rewrite begins.
+    pub shared: Option<usize>,
     /// The step that it is at.
     pub step: Option<u32>,
 }
@@ -89,7 +91,7 @@ impl Entry {
             "outcome": self.outcome.name(), "status": self.status,
             "prompt_tokens": self.prompt_tokens, "cached_tokens": self.cached_tokens,
             "output_tokens": self.output_tokens, "messages": self.messages, "bytes": self.bytes,
-            "digest": format!("{:016x}", self.digest), "append_only": self.append_only,
+            "digest": format!("{:016x}", self.digest), "append_only": self.append_only, "shared": self.shared,
             "step": self.step, "cost_tenths": self.cost_tenths(),
         })
     }
@@ -202,9 +204,10 @@ pub(crate) struct Turns {
 }
 
 impl Turns {
-    /// Whether this turn begins with all of the one before; it is the last one then.
-    pub fn appended(&mut self, session: &str, prefix: &Prefix) -> Option<bool> {
+    /// Whether this turn begins with all of the one before, and how many messages both begin with;
+    /// it is the last one then.
+    pub fn next(&mut self, session: &str, prefix: &Prefix) -> Option<(bool, usize)> {
         let before = self.last.insert(session.to_owned(), prefix.clone())?;
-        Some(prefix.extends(&before))
+        Some((prefix.extends(&before), prefix.shared(&before)))
     }
 }

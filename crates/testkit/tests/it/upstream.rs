@@ -1,9 +1,12 @@
 //! Runs of the agent straight against the provider: nothing between them.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
+
 use midfold_testkit::upstream::agent::{Agent, End, Habits};
 use midfold_testkit::upstream::shell::{code, output};
 use midfold_testkit::upstream::{
-    Dialect, Flavour, Kind, Loop, Outcome, Recorded, Script, Settings, Stats, Upstream, task,
+    Dialect, Flavour, Kind, Loop, Outcome, Recorded, Script, Settings, Stats, Strictness, Upstream,
+    task,
 };
 
 fn agent(dialect: Dialect, upstream: &Upstream, stream: bool) -> Agent {
@@ -297,4 +300,87 @@ async fn requests_are_kept_as_they_came() {
     upstream.reset();
     assert!(upstream.requests().is_empty() && upstream.stats().requests.is_empty());
     assert!(task(3).contains(&code(0)));
+}
+
+#[tokio::test]
+async fn anthropic_caches_at_marks() {
+    for (unmarked, hits) in [(false, 20), (true, 0)] {
+        let settings = Settings { explicit_cache: true, ..Settings::default() };
+        let upstream = Upstream::start(settings).await.unwrap();
+        let habits = Habits { unmarked, ..Habits::default() };
+        let run = Agent { habits, ..agent(Dialect::Messages, &upstream, false) }.run().await;
+        assert!(run.answer().is_some());
+        let cached = upstream.stats().requests.iter().filter(|r| r.cached_tokens > 0).count();
+        assert_eq!(cached, hits);
+    }
+}
+
+#[tokio::test]
+async fn clients_can_leave_the_conversation_to_the_server() {
+    for stream in [false, true] {
+        for dialect in [Dialect::Responses, Dialect::Messages] {
+            let settings = Settings { stateful: true, threads: true, ..Settings::default() };
+            let upstream = Upstream::start(settings).await.unwrap();
+            let client = Agent { server_state: true, ..agent(dialect, &upstream, stream) };
+            let run = client.run().await;
+            let stats = upstream.stats();
+            assert!(run.answer().is_some(), "{dialect:?} {:?} {:?}", run.end, stats.refused);
+            assert_eq!((stats.appends, stats.facts_missing), (20, 0), "{dialect:?}");
+            let longest = run.exchanges.iter().map(|exchange| exchange.sent.len()).max().unwrap();
+            assert!(longest < 4_000, "only what is new is sent: {longest} bytes");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_server_without_state_says_so() {
+    let upstream = Upstream::start(Settings::default()).await.unwrap();
+    let client = |dialect| Agent { server_state: true, ..agent(dialect, &upstream, false) };
+    let run = client(Dialect::Messages).run().await;
+    assert!(run.answer().is_some(), "{:?}", run.end);
+    assert_eq!(run.statuses()[..2], [400, 200], "the same request goes without its thread");
+    let run = client(Dialect::Responses).run().await;
+    let Some(End::Failed { status: 400, body }) = run.end else { panic!("{:?}", run.end) };
+    assert!(body.contains("previous_response_not_found"), "{body}");
+}
+
+#[tokio::test]
+async fn what_a_client_adds_comes_before_the_task() {
+    for (dialect, stream) in ways() {
+        let upstream = Upstream::start(Settings::default()).await.unwrap();
+        let habits = Habits { injected: true, ..Habits::default() };
+        let run = Agent { habits, ..agent(dialect, &upstream, stream) }.run().await;
+        assert!(run.answer().is_some(), "{dialect:?} {:?}", run.end);
+        let first = &run.exchanges[0].sent;
+        assert!(first.find("environment_context") < first.find("Read all 20 parts"), "{first}");
+    }
+}
+
+#[tokio::test]
+async fn a_silent_backend_drops_the_front() {
+    let flavour = Flavour::SilentTruncate;
+    let settings = Settings { limit: Some(6_000), flavour, ..Settings::default() };
+    let upstream = Upstream::start(Settings { strict: Strictness::Off, ..settings }).await.unwrap();
+    let run = agent(Dialect::Chat, &upstream, false).run().await;
+    let stats = upstream.stats();
+    let answer = run.answer().unwrap_or_else(|| panic!("{:?} {:?}", run.end, stats));
+    assert!(answer.contains("part 3: UNKNOWN"), "{answer}");
+    assert!(stats.overflows > 5 && stats.facts_missing > 0);
+    let last = run.usages.last().unwrap()["prompt_tokens"].as_u64().unwrap();
+    assert!(last <= 3_000 && stats.requests.last().unwrap().prompt_tokens > 6_000);
+}
+
+#[tokio::test]
+async fn gemini_streams_a_list_without_sse() {
+    let upstream = Upstream::start(Settings::default()).await.unwrap();
+    let client = Agent::new(Dialect::Gemini, upstream.url());
+    let body = client.clone().start().body().to_string();
+    let got = client.post("/v1beta/models/m:streamGenerateContent", &body).await;
+    assert_eq!(
+        (got.status, got.header("content-type")),
+        (200, Some("application/json; charset=UTF-8"))
+    );
+    let chunks: Vec<serde_json::Value> = serde_json::from_slice(&got.body).unwrap();
+    assert_eq!(chunks.last().unwrap()["candidates"][0]["finishReason"], "STOP");
+    assert!(chunks.len() > 1);
 }

@@ -1,5 +1,7 @@
 //! Scheduled faults and what the server keeps.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
+
 use midfold_testkit::upstream::agent::{Agent, End, Run};
 use midfold_testkit::upstream::{Dialect, Fault, Outcome, Settings, Upstream, When};
 use serde_json::{Value, json};

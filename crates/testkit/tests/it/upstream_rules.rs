@@ -1,5 +1,7 @@
 //! What the provider refuses, and in which words.
 
+#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
+
 use midfold_testkit::upstream::agent::{Agent, End};
 use midfold_testkit::upstream::{Dialect, Settings, Strictness, Upstream};
 use serde_json::{Value, json};
@@ -74,6 +76,15 @@ async fn templates_ask_for_alternation() {
     assert_eq!(text, "Unexpected role 'user' after role 'tool'");
     let text = refusal_by(settings(), Dialect::Chat, false, |h| h.insert(1, user())).await;
     assert_eq!(text, "Unexpected role 'user' after role 'user'");
+}
+
+#[tokio::test]
+async fn some_backends_ask_for_results_at_once() {
+    let settings = || Settings { strict: Strictness::Templates, ..Settings::default() };
+    // user, message 1, call 1, result 1
+    let apart = |h: &mut Vec<Value>| h.insert(3, json!({"role": "user", "content": "Well?"}));
+    let text = refusal_by(settings(), Dialect::Responses, false, apart).await;
+    has(&text, "No tool output found for function call call_");
 }
 
 #[tokio::test]

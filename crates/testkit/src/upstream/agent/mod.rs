@@ -10,7 +10,7 @@ mod messages;
 mod responses;
 mod sse;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::asked::Dialect;
 use super::script::task;
@@ -31,6 +31,8 @@ pub struct Habits {
     pub part_lists: bool,
     /// No cache marks: Anthropic requests have one after the instructions and one at the end otherwise.
     pub unmarked: bool,
+    /// The first message of the user is not the task but what the client adds to it (Codex, Claude Code).
+    pub injected: bool,
     /// No tools: commands are read from code blocks, and answered as text.
     pub toolless: bool,
 }
@@ -62,6 +64,9 @@ pub struct Agent {
     pub retries: u32,
     /// Requests after which it gives up.
     pub max_requests: u32,
+    /// Whether the server keeps the conversation: `previous_response_id` in Responses, threads in Messages.
+    /// A refused thread is done without, as by Anthropic's SDK.
+    pub server_state: bool,
     /// Its habits.
     pub habits: Habits,
 }
@@ -83,6 +88,7 @@ impl Agent {
             headers: Vec::new(),
             retries: 0,
             max_requests: 1_000,
+            server_state: false,
             habits: Habits::default(),
         }
     }
@@ -107,13 +113,24 @@ impl Agent {
     /// Starts a conversation, to go on turn by turn. A clone of it is a fork.
     #[must_use]
     pub fn start(self) -> Session {
-        let history = vec![match self.dialect {
-            Dialect::Chat => chat::user(&self, &self.task),
-            Dialect::Responses => responses::user(&self, &self.task),
-            Dialect::Messages => messages::user(&self, &self.task),
-            Dialect::Gemini => gemini::user(&self.task),
-        }];
-        Session { http: Http::new(), history, run: Run::default(), sent: 0, end: None, agent: self }
+        let mut session = Session {
+            http: Http::new(),
+            history: Vec::new(),
+            run: Run::default(),
+            sent: 0,
+            end: None,
+            held: None,
+            threads: self.server_state && self.dialect == Dialect::Messages,
+            agent: self,
+        };
+        let task = session.agent.task.clone();
+        if session.agent.habits.injected {
+            session.say("<environment_context>\n  <cwd>/work</cwd>\n</environment_context>");
+            session.attach(&task);
+        } else {
+            session.say(&task);
+        }
+        session
     }
 }
 
@@ -204,6 +221,10 @@ pub struct Session {
     run: Run,
     sent: u32,
     end: Option<End>,
+    /// The reply up to which the server has the conversation, and how much of the history that is.
+    held: Option<(String, usize)>,
+    /// Whether threads are asked for.
+    threads: bool,
 }
 
 /// A call that a reply asks for.
@@ -222,6 +243,8 @@ struct Said {
     /// What goes into the history.
     kept: Vec<Value>,
     usage: Value,
+    /// The id of the reply.
+    reply: String,
 }
 
 /// Why there is no reply.
@@ -254,6 +277,22 @@ impl Session {
         });
     }
 
+    /// Says something with the message before it: another item in Responses, another part elsewhere.
+    fn attach(&mut self, text: &str) {
+        let (dialect, Some(last)) = (self.agent.dialect, self.history.last_mut()) else { return };
+        let (key, part) = match dialect {
+            Dialect::Responses => return self.say(text),
+            Dialect::Gemini => ("parts", json!({"text": text})),
+            Dialect::Chat | Dialect::Messages => ("content", json!({"type": "text", "text": text})),
+        };
+        if let Value::String(first) = &last[key] {
+            last[key] = json!([{"type": "text", "text": first}]);
+        }
+        if let Some(parts) = last[key].as_array_mut() {
+            parts.push(part);
+        }
+    }
+
     /// The body of the next request.
     #[must_use]
     pub fn body(&self) -> Value {
@@ -261,13 +300,30 @@ impl Session {
             self.agent.habits.ephemeral.then(|| {
                 format!("<<<INTERNAL CONTEXT {}: nothing that the user said>>>", self.sent)
             });
-        let (agent, history) = (&self.agent, &self.history);
-        match agent.dialect {
+        let agent = &self.agent;
+        let from = self.held.as_ref().map_or(0, |(_, held)| *held);
+        let history = &self.history[from..];
+        let mut body = match agent.dialect {
             Dialect::Chat => chat::body(agent, history, ephemeral),
             Dialect::Responses => responses::body(agent, history, ephemeral),
             Dialect::Messages => messages::body(agent, history, ephemeral),
             Dialect::Gemini => gemini::body(agent, history, ephemeral),
+        };
+        if agent.server_state && agent.dialect == Dialect::Responses {
+            body["store"] = json!(true);
+            if let Some((id, _)) = &self.held {
+                body["previous_response_id"] = json!(id);
+            }
         }
+        if self.threads {
+            body["thread"] = json!({"type": "create"});
+            if let (Some((id, _)), Some(fields)) = (&self.held, body.as_object_mut()) {
+                fields.remove("system");
+                fields.remove("tools");
+                fields["thread"] = json!({"type": "continue", "previous_message_id": id});
+            }
+        }
+        body
     }
 
     /// Sends one request and does what the reply asks for.
@@ -280,6 +336,7 @@ impl Session {
             }
             match self.ask().await {
                 Ok(said) => break said,
+                Err(Trouble::Failed { body, .. }) if self.unthreaded(&body) => {}
                 Err(trouble) => {
                     let again = match &trouble {
                         Trouble::Failed { status, .. } => {
@@ -301,6 +358,9 @@ impl Session {
         };
         self.run.usages.push(said.usage);
         self.history.extend(said.kept);
+        if self.threads || self.agent.server_state && self.agent.dialect == Dialect::Responses {
+            self.held = Some((said.reply, self.history.len()));
+        }
         if said.calls.is_empty() {
             self.end = Some(End::Finished(said.text));
             return;
@@ -323,6 +383,17 @@ impl Session {
             Dialect::Messages => messages::results(agent, outputs),
             Dialect::Gemini => gemini::results(outputs),
         });
+    }
+
+    /// Whether a refusal was one of the thread, and the same request can go without it.
+    fn unthreaded(&mut self, body: &str) -> bool {
+        if !self.threads || !body.contains("\"thread_") {
+            return false;
+        }
+        // A thread that is lost is started again; one that cannot be is given up.
+        self.threads = body.contains("thread_not_found") && self.held.is_some();
+        self.held = None;
+        true
     }
 
     async fn ask(&mut self) -> Result<Said, Trouble> {
@@ -366,6 +437,7 @@ impl Session {
             Dialect::Messages => messages::said(agent, &whole),
             Dialect::Gemini => gemini::said(&whole),
         };
+        whole["id"].as_str().unwrap_or_default().clone_into(&mut said.reply);
         if agent.habits.toolless {
             said.calls = fenced(&said.text);
         }
@@ -395,7 +467,7 @@ fn kept_id(agent: &Agent, id: &Value) -> String {
 
 /// The schema of the tool's arguments.
 fn schema() -> Value {
-    serde_json::json!({"type": "object", "required": ["command"],
+    json!({"type": "object", "required": ["command"],
         "properties": {"command": {"type": "string", "description": "The command to run"}}})
 }
 

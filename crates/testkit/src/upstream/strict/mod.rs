@@ -17,7 +17,7 @@ pub enum Strictness {
     #[default]
     Provider,
     /// Also what chat templates of open models ask: roles alternate, and a user does not speak
-    /// straight after a tool.
+    /// straight after a tool; in Responses, the results of calls follow them at once (`DeepSeek`).
     Templates,
 }
 
@@ -31,7 +31,10 @@ pub(crate) fn check(asked: &Asked, strictness: Strictness) -> Result<(), Broken>
             chat::check(asked)?;
             if strictness == Strictness::Templates { chat::alternates(asked) } else { Ok(()) }
         }
-        Dialect::Responses => responses::check(asked),
+        Dialect::Responses => {
+            responses::check(asked)?;
+            if strictness == Strictness::Templates { responses::adjacent(asked) } else { Ok(()) }
+        }
         Dialect::Messages => messages::check(asked),
         Dialect::Gemini => gemini::check(asked),
     }

@@ -180,3 +180,20 @@ fn spoken(item: &Value, at: usize) -> Result<(), Broken> {
     }
     Ok(())
 }
+
+/// Calls and their results are neighbours.
+pub(super) fn adjacent(asked: &Asked) -> Result<(), Broken> {
+    let mut open: Vec<&str> = Vec::new();
+    for item in &asked.items {
+        let kind = item["type"].as_str().unwrap_or("message");
+        let call = item["call_id"].as_str().unwrap_or_default();
+        if is_call(kind) {
+            open.push(call);
+        } else if kind.ends_with("_call_output") {
+            open.retain(|known| *known != call);
+        } else if let Some(call) = open.first() {
+            return Err(input(format!("No tool output found for function call {call}.")));
+        }
+    }
+    Ok(())
+}
