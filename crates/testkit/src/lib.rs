@@ -17,6 +17,8 @@ pub mod secrets;
 mod session;
 pub mod strategies;
 pub mod turns;
+#[cfg(feature = "server")]
+pub mod upstream;
 mod world;
 
 pub use self::big::{big_messages, big_openai};

@@ -1,0 +1,5 @@
+//! The server between a real client and a real (scripted) provider, over loopback.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod loops;
+mod setting;

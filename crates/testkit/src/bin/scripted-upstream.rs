@@ -1,0 +1,172 @@
+//! The scripted provider as a process, for clients in other languages.
+//!
+//! Prints `listening on http://127.0.0.1:PORT` and runs until it is killed. `GET /__stats` answers what
+//! it saw, `POST /__reset` forgets it, `POST /__release` lets one held answer go.
+
+use std::io::Write;
+use std::net::SocketAddr;
+use std::process::ExitCode;
+
+use midfold_testkit::upstream::{
+    Fault, Flavour, Loop, Script, Settings, Strictness, Upstream, When,
+};
+
+const USAGE: &str = "\
+scripted-upstream [OPTIONS]
+
+  --listen ADDRESS       where to listen [127.0.0.1:0]
+  --limit TOKENS         how long a prompt may be [no limit]
+  --count-output         count the tokens that a request allows for its reply against the limit
+  --flavour NAME         whose words say that a prompt does not fit [native]; `list` prints all
+  --overflow-in-stream   say it in the stream (Responses)
+  --script NAME          shell-loop, text-loop or fixed [shell-loop]
+  --text TEXT            what `fixed` says
+  --steps N              steps of a loop [20]
+  --result-tokens N      tokens that a step prints, about [400]
+  --parallel N           calls in one reply [1]
+  --tool NAME            the tool to call [the one most like a shell]
+  --argument NAME        its argument for the command
+  --plant-every N        every how many steps a result has a fact; 0 is never [5]
+  --use-after N          how many steps later a command needs it [half of the steps]
+  --fence BEFORE AFTER   around a command in a text; `\\n` is a line break
+  --last-fence BEFORE AFTER  around the final answer in a text
+  --summary-phrase TEXT  what else is in the prompts of a client's own compaction; repeatable
+  --strict NAME          off, provider or templates [provider]
+  --reasoning            think though nobody asks for it
+  --bind-thinking        bind signatures of thinking to everything before them
+  --explicit-cache       cache Anthropic requests at their cache marks only
+  --stateful             keep responses for previous_response_id
+  --threads              keep Anthropic threads
+  --fault WHEN=WHAT      repeatable; WHEN is `3` or `1/4` (the first of every four), WHAT is 429, 500, reset,
+                         cut:K, hang:K, error:K or held, K events into the stream
+";
+
+fn main() -> ExitCode {
+    match options(std::env::args().skip(1)) {
+        Ok(Some((address, settings))) => match serve(address, settings) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => fail(&format!("cannot listen on {address}: {error}")),
+        },
+        Ok(None) => ExitCode::SUCCESS,
+        Err(text) => fail(&text),
+    }
+}
+
+fn fail(text: &str) -> ExitCode {
+    let _ = writeln!(std::io::stderr(), "scripted-upstream: {text}");
+    ExitCode::FAILURE
+}
+
+fn say(text: &str) {
+    let mut out = std::io::stdout();
+    let _ = writeln!(out, "{text}");
+    let _ = out.flush();
+}
+
+fn serve(address: SocketAddr, settings: Settings) -> std::io::Result<()> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_io().build()?;
+    runtime.block_on(async {
+        let upstream = Upstream::listen(address, settings).await?;
+        say(&format!("listening on {}", upstream.url()));
+        std::future::pending().await
+    })
+}
+
+/// Nothing where the options ask for a text only, which was printed.
+fn options(
+    mut args: impl Iterator<Item = String>,
+) -> Result<Option<(SocketAddr, Settings)>, String> {
+    let mut address = SocketAddr::from(([127, 0, 0, 1], 0));
+    let mut settings = Settings::default();
+    let mut script = "shell-loop".to_owned();
+    let mut text = "Hello.".to_owned();
+    let mut steps = Loop::default();
+    while let Some(name) = args.next() {
+        let mut value = || args.next().ok_or_else(|| format!("{name} needs a value; see --help"));
+        match name.as_str() {
+            "--help" | "-h" => {
+                say(USAGE);
+                return Ok(None);
+            }
+            "--listen" => address = parsed(&name, &value()?)?,
+            "--limit" => settings.limit = Some(parsed(&name, &value()?)?),
+            "--count-output" => settings.count_output = true,
+            "--flavour" => {
+                let value = value()?;
+                if value == "list" {
+                    Flavour::ALL.iter().for_each(|flavour| say(&flavour.name()));
+                    return Ok(None);
+                }
+                settings.flavour = Flavour::named(&value)
+                    .ok_or_else(|| format!("no flavour {value}; `--flavour list` prints all"))?;
+            }
+            "--overflow-in-stream" => settings.overflow_in_stream = true,
+            "--script" => script = value()?,
+            "--text" => text = value()?,
+            "--steps" => steps.steps = parsed(&name, &value()?)?,
+            "--result-tokens" => steps.result_tokens = parsed(&name, &value()?)?,
+            "--parallel" => steps.parallel = parsed(&name, &value()?)?,
+            "--tool" => steps.tool = Some(value()?),
+            "--argument" => steps.argument = Some(value()?),
+            "--plant-every" => steps.plant_every = parsed(&name, &value()?)?,
+            "--use-after" => steps.use_after = Some(parsed(&name, &value()?)?),
+            "--fence" => steps.fence = (lines(&value()?), lines(&value()?)),
+            "--last-fence" => steps.last_fence = (lines(&value()?), lines(&value()?)),
+            "--summary-phrase" => settings.summary_phrases.push(value()?),
+            "--strict" => {
+                settings.strict = match value()?.as_str() {
+                    "off" => Strictness::Off,
+                    "provider" => Strictness::Provider,
+                    "templates" => Strictness::Templates,
+                    other => {
+                        return Err(format!("--strict is off, provider or templates, not {other}"));
+                    }
+                }
+            }
+            "--reasoning" => settings.reasoning = true,
+            "--bind-thinking" => settings.bind_thinking = true,
+            "--explicit-cache" => settings.explicit_cache = true,
+            "--stateful" => settings.stateful = true,
+            "--threads" => settings.threads = true,
+            "--fault" => settings.faults.push(fault(&value()?)?),
+            other => return Err(format!("no option {other}; see --help")),
+        }
+    }
+    settings.script = match script.as_str() {
+        "shell-loop" => Script::ShellLoop(steps),
+        "text-loop" => Script::TextLoop(steps),
+        "fixed" => Script::Fixed(text),
+        other => return Err(format!("--script is shell-loop, text-loop or fixed, not {other}")),
+    };
+    Ok(Some((address, settings)))
+}
+
+fn parsed<T: std::str::FromStr>(name: &str, value: &str) -> Result<T, String> {
+    value.parse().map_err(|_| format!("{name} cannot be {value}; see --help"))
+}
+
+fn lines(text: &str) -> String {
+    text.replace("\\n", "\n")
+}
+
+fn fault(text: &str) -> Result<(When, Fault), String> {
+    let wrong = || format!("--fault cannot be {text}; see --help");
+    let (when, what) = text.split_once('=').ok_or_else(wrong)?;
+    let when = match when.split_once('/') {
+        Some((nth, of)) => When::Every { nth: parsed("--fault", nth)?, of: parsed("--fault", of)? },
+        None => When::Number(parsed("--fault", when)?),
+    };
+    let (what, after) = what.split_once(':').unwrap_or((what, "1"));
+    let after = parsed("--fault", after)?;
+    let fault = match what {
+        "429" => Fault::RateLimited { retry_after: "1".to_owned() },
+        "500" => Fault::ServerError,
+        "reset" => Fault::Reset,
+        "cut" => Fault::Cut { after },
+        "hang" => Fault::Hang { after },
+        "error" => Fault::StreamError { after },
+        "held" => Fault::Held,
+        _ => return Err(wrong()),
+    };
+    Ok((when, fault))
+}

@@ -1,0 +1,98 @@
+//! The client of Gemini.
+
+use serde_json::{Value, json};
+
+use super::{Agent, Called, DESCRIPTION, Said, Trouble, command, in_stream, schema};
+use crate::upstream::asked::array;
+
+pub(super) fn target(agent: &Agent) -> (String, Vec<(String, String)>) {
+    let action = if agent.stream { "streamGenerateContent?alt=sse" } else { "generateContent" };
+    let key = ("x-goog-api-key".to_owned(), "test-key".to_owned());
+    (format!("/v1beta/models/{}:{action}", agent.model), vec![key])
+}
+
+pub(super) fn user(text: &str) -> Value {
+    json!({"role": "user", "parts": [{"text": text}]})
+}
+
+pub(super) fn body(agent: &Agent, history: &[Value], ephemeral: Option<String>) -> Value {
+    let mut contents = history.to_vec();
+    if let Some(text) = ephemeral
+        && let Some(parts) = contents.last_mut().and_then(|last| last["parts"].as_array_mut())
+    {
+        parts.push(json!({"text": text}));
+    }
+    let mut body = json!({"contents": contents,
+        "systemInstruction": {"parts": [{"text": agent.system}]},
+        "generationConfig": {"maxOutputTokens": agent.max_tokens}});
+    if agent.thinking {
+        body["generationConfig"]["thinkingConfig"] = json!({"includeThoughts": true});
+    }
+    if !agent.habits.toolless {
+        body["tools"] = json!([{"functionDeclarations": [{"name": agent.tool,
+            "description": DESCRIPTION, "parametersJsonSchema": schema()}]}]);
+    }
+    body
+}
+
+pub(super) fn said(whole: &Value) -> Said {
+    let content = &whole["candidates"][0]["content"];
+    let mut said = Said { usage: whole["usageMetadata"].clone(), ..Said::default() };
+    let mut kept = content.clone();
+    // Thoughts are for reading only.
+    if let Some(parts) = kept["parts"].as_array_mut() {
+        parts.retain(|part| part["thought"] != true);
+        for part in parts {
+            said.text.push_str(part["text"].as_str().unwrap_or_default());
+            let call = &part["functionCall"];
+            if call.is_object() {
+                said.calls.push(Called {
+                    id: call["id"].as_str().unwrap_or_default().to_owned(),
+                    name: call["name"].as_str().unwrap_or_default().to_owned(),
+                    command: command(&call["args"]),
+                });
+            }
+        }
+    }
+    said.kept.push(kept);
+    said
+}
+
+pub(super) fn results(outputs: Vec<(Called, String)>) -> Vec<Value> {
+    let parts = outputs.into_iter().map(|(call, output)| {
+        json!({"functionResponse": {"id": call.id, "name": call.name, "response": {"output": output}}})
+    });
+    vec![json!({"role": "user", "parts": parts.collect::<Vec<_>>()})]
+}
+
+/// The whole reply of a stream: neighbouring texts are one part, as clients keep them.
+pub(super) fn joined(events: &[(String, Value)]) -> Result<Value, Trouble> {
+    let mut parts: Vec<Value> = Vec::new();
+    let mut last = Value::Null;
+    for (_, event) in events {
+        if event["error"].is_object() {
+            return Err(in_stream(event));
+        }
+        for part in array(&event["candidates"][0]["content"]["parts"]) {
+            let joins = |before: &&mut Value| {
+                before["text"].is_string()
+                    && part["text"].is_string()
+                    && before["thought"] == part["thought"]
+            };
+            match parts.last_mut().filter(joins) {
+                Some(before) => {
+                    let text = before["text"].as_str().unwrap_or_default();
+                    before["text"] =
+                        json!(format!("{text}{}", part["text"].as_str().unwrap_or_default()));
+                }
+                None => parts.push(part.clone()),
+            }
+        }
+        last = event.clone();
+    }
+    if last["candidates"][0]["finishReason"].is_null() {
+        return Err(Trouble::Broken("the stream has no end".to_owned()));
+    }
+    last["candidates"][0]["content"] = json!({"role": "model", "parts": parts});
+    Ok(last)
+}

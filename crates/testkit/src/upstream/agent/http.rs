@@ -1,0 +1,64 @@
+//! One request and its answer, however far it comes.
+
+use http_body_util::{BodyExt, Full};
+use hyper::Request;
+use hyper::body::Bytes;
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::TokioExecutor;
+
+/// A client over plain HTTP that keeps its connections.
+#[derive(Clone, Debug)]
+pub(super) struct Http {
+    client: Client<HttpConnector, Full<Bytes>>,
+}
+
+/// What came back.
+#[derive(Debug, Default)]
+pub(super) struct Got {
+    pub status: u16,
+    pub headers: Vec<(String, String)>,
+    pub body: Vec<u8>,
+    /// Why it is not whole.
+    pub broken: Option<String>,
+}
+
+impl Http {
+    pub fn new() -> Self {
+        // A connection that was reset is not tried again: the test counts the attempts.
+        let client =
+            Client::builder(TokioExecutor::new()).retry_canceled_requests(false).build_http();
+        Self { client }
+    }
+
+    pub async fn post(&self, url: &str, headers: &[(String, String)], body: String) -> Got {
+        let mut request = Request::post(url).header("content-type", "application/json");
+        for (name, value) in headers {
+            request = request.header(name, value);
+        }
+        let request = match request.body(Full::new(Bytes::from(body))) {
+            Ok(request) => request,
+            Err(error) => return Got { broken: Some(error.to_string()), ..Got::default() },
+        };
+        let response = match self.client.request(request).await {
+            Ok(response) => response,
+            Err(error) => return Got { broken: Some(error.to_string()), ..Got::default() },
+        };
+        let (head, mut stream) = response.into_parts();
+        let headers = head.headers.iter().map(|(name, value)| {
+            (name.as_str().to_owned(), String::from_utf8_lossy(value.as_bytes()).into_owned())
+        });
+        let mut got =
+            Got { status: head.status.as_u16(), headers: headers.collect(), ..Got::default() };
+        while let Some(frame) = stream.frame().await {
+            match frame {
+                Ok(frame) => got.body.extend(frame.data_ref().into_iter().flatten()),
+                Err(error) => {
+                    got.broken = Some(error.to_string());
+                    break;
+                }
+            }
+        }
+        got
+    }
+}

@@ -1,0 +1,148 @@
+//! The client of Anthropic Messages.
+
+use serde_json::{Value, json};
+
+use super::{Agent, Called, DESCRIPTION, Said, Trouble, command, in_stream, kept_id, schema};
+
+/// Tokens that it asks to think with.
+const BUDGET: u64 = 1_024;
+
+pub(super) fn target() -> (String, Vec<(String, String)>) {
+    let header = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+    let headers = vec![header("x-api-key", "test-key"), header("anthropic-version", "2023-06-01")];
+    ("/v1/messages".to_owned(), headers)
+}
+
+pub(super) fn user(agent: &Agent, text: &str) -> Value {
+    // A mark needs a block to stand on.
+    if agent.habits.unmarked && !agent.habits.part_lists {
+        return json!({"role": "user", "content": text});
+    }
+    json!({"role": "user", "content": [{"type": "text", "text": text}]})
+}
+
+pub(super) fn body(agent: &Agent, history: &[Value], ephemeral: Option<String>) -> Value {
+    let mut messages = history.to_vec();
+    let marks = !agent.habits.unmarked;
+    let mark = json!({"type": "ephemeral"});
+    if let Some(last) = messages.last_mut().filter(|_| marks)
+        && let Some(block) = last["content"].as_array_mut().and_then(|blocks| blocks.last_mut())
+    {
+        block["cache_control"] = mark.clone();
+    }
+    if let Some(text) = ephemeral
+        && let Some(last) = messages.last_mut()
+    {
+        let block = json!({"type": "text", "text": text});
+        match last["content"].as_array_mut() {
+            Some(blocks) => blocks.push(block),
+            None => last["content"] = json!([{"type": "text", "text": last["content"]}, block]),
+        }
+    }
+    let mut body =
+        json!({"model": agent.model, "messages": messages, "max_tokens": agent.max_tokens});
+    body["system"] = json!(agent.system);
+    if marks {
+        body["system"] = json!([{"type": "text", "text": agent.system, "cache_control": mark}]);
+    }
+    if agent.thinking {
+        body["thinking"] = json!({"type": "enabled", "budget_tokens": BUDGET});
+        body["max_tokens"] = json!(agent.max_tokens + BUDGET);
+    }
+    if !agent.habits.toolless {
+        body["tools"] = json!([{"name": agent.tool, "description": DESCRIPTION,
+            "input_schema": schema()}]);
+    }
+    if agent.stream {
+        body["stream"] = json!(true);
+    }
+    body
+}
+
+pub(super) fn said(agent: &Agent, whole: &Value) -> Said {
+    let mut said = Said { usage: whole["usage"].clone(), ..Said::default() };
+    let mut blocks = whole["content"].clone();
+    for block in blocks.as_array_mut().into_iter().flatten() {
+        match block["type"].as_str() {
+            Some("text") => said.text.push_str(block["text"].as_str().unwrap_or_default()),
+            Some("tool_use") => {
+                let id = kept_id(agent, &block["id"]);
+                block["id"] = json!(id);
+                said.calls.push(Called {
+                    id,
+                    name: block["name"].as_str().unwrap_or_default().to_owned(),
+                    command: command(&block["input"]),
+                });
+            }
+            _ => {}
+        }
+    }
+    said.kept.push(json!({"role": "assistant", "content": blocks}));
+    said
+}
+
+pub(super) fn results(agent: &Agent, outputs: Vec<(Called, String)>) -> Vec<Value> {
+    let blocks = outputs.into_iter().map(|(call, output)| {
+        let content = if agent.habits.part_lists {
+            json!([{"type": "text", "text": output}])
+        } else {
+            json!(output)
+        };
+        json!({"type": "tool_result", "tool_use_id": call.id, "content": content})
+    });
+    vec![json!({"role": "user", "content": blocks.collect::<Vec<_>>()})]
+}
+
+/// The whole reply of a stream.
+pub(super) fn joined(events: &[(String, Value)]) -> Result<Value, Trouble> {
+    let mut whole = Value::Null;
+    let mut blocks: Vec<Value> = Vec::new();
+    let mut inputs: Vec<String> = Vec::new();
+    for (name, event) in events {
+        if event["type"] != json!(name) {
+            return Err(Trouble::Broken(format!("an event `{name}` is of another type: {event}")));
+        }
+        match name.as_str() {
+            "error" => return Err(in_stream(event)),
+            "message_start" => whole = event["message"].clone(),
+            "content_block_start" => {
+                if event["index"] != json!(blocks.len()) {
+                    return Err(Trouble::Broken(format!("a block out of order: {event}")));
+                }
+                blocks.push(event["content_block"].clone());
+                inputs.push(String::new());
+            }
+            "content_block_delta" => delta(&event["delta"], &mut blocks, &mut inputs)?,
+            "message_delta" => {
+                whole["stop_reason"] = event["delta"]["stop_reason"].clone();
+                whole["usage"]["output_tokens"] = event["usage"]["output_tokens"].clone();
+            }
+            "message_stop" => {
+                for (block, input) in blocks.iter_mut().zip(&inputs) {
+                    if block["type"] == "tool_use" {
+                        block["input"] = serde_json::from_str(input)
+                            .map_err(|error| Trouble::Broken(format!("{error}: {input}")))?;
+                    }
+                }
+                whole["content"] = Value::Array(blocks);
+                return Ok(whole);
+            }
+            _ => {}
+        }
+    }
+    Err(Trouble::Broken("the stream has no end".to_owned()))
+}
+
+fn delta(delta: &Value, blocks: &mut [Value], inputs: &mut [String]) -> Result<(), Trouble> {
+    let (Some(block), Some(input)) = (blocks.last_mut(), inputs.last_mut()) else {
+        return Err(Trouble::Broken(format!("a delta without its block: {delta}")));
+    };
+    for field in ["text", "thinking", "signature"] {
+        if let Some(more) = delta[field].as_str() {
+            let before = block[field].as_str().unwrap_or_default().to_owned();
+            block[field] = json!(format!("{before}{more}"));
+        }
+    }
+    input.push_str(delta["partial_json"].as_str().unwrap_or_default());
+    Ok(())
+}

@@ -1,0 +1,110 @@
+//! The client of Responses: everything itself, nothing on the server.
+
+use serde_json::{Value, json};
+
+use super::{Agent, Called, DESCRIPTION, Said, Trouble, command, in_stream, kept_id, schema};
+use crate::upstream::asked::array;
+
+pub(super) fn target() -> (String, Vec<(String, String)>) {
+    let key = ("authorization".to_owned(), "Bearer test-key".to_owned());
+    ("/v1/responses".to_owned(), vec![key])
+}
+
+pub(super) fn user(agent: &Agent, text: &str) -> Value {
+    if agent.habits.part_lists {
+        return json!({"type": "message", "role": "user",
+            "content": [{"type": "input_text", "text": text}]});
+    }
+    json!({"role": "user", "content": text})
+}
+
+pub(super) fn body(agent: &Agent, history: &[Value], ephemeral: Option<String>) -> Value {
+    let mut input = history.to_vec();
+    input.extend(ephemeral.map(|text| user(agent, &text)));
+    let mut body = json!({"model": agent.model, "instructions": agent.system, "input": input,
+        "store": false, "max_output_tokens": agent.max_tokens});
+    if agent.thinking {
+        body["include"] = json!(["reasoning.encrypted_content"]);
+    }
+    if !agent.habits.toolless {
+        body["tools"] = json!([{"type": "function", "name": agent.tool, "description": DESCRIPTION,
+            "parameters": schema(), "strict": false}]);
+    }
+    if agent.stream {
+        body["stream"] = json!(true);
+    }
+    body
+}
+
+pub(super) fn said(agent: &Agent, whole: &Value) -> Said {
+    let mut said = Said { usage: whole["usage"].clone(), ..Said::default() };
+    for item in array(&whole["output"]) {
+        let mut item = item.clone();
+        match item["type"].as_str() {
+            Some("message") => {
+                for part in array(&item["content"]) {
+                    said.text.push_str(part["text"].as_str().unwrap_or_default());
+                }
+            }
+            Some("function_call") => {
+                let id = kept_id(agent, &item["call_id"]);
+                item["call_id"] = json!(id);
+                said.calls.push(Called {
+                    id,
+                    name: item["name"].as_str().unwrap_or_default().to_owned(),
+                    command: command(&item["arguments"]),
+                });
+            }
+            _ => {}
+        }
+        if agent.habits.bare_items
+            && let Some(item) = item.as_object_mut()
+        {
+            item.remove("id");
+            item.remove("status");
+        }
+        said.kept.push(item);
+    }
+    said
+}
+
+pub(super) fn results(agent: &Agent, outputs: Vec<(Called, String)>) -> Vec<Value> {
+    let results = outputs.into_iter().map(|(call, output)| {
+        let output = if agent.habits.part_lists {
+            json!([{"type": "input_text", "text": output}])
+        } else {
+            json!(output)
+        };
+        json!({"type": "function_call_output", "call_id": call.id, "output": output})
+    });
+    results.collect()
+}
+
+/// The whole reply of a stream: the items as they were done, and what the end says.
+pub(super) fn joined(events: &[(String, Value)]) -> Result<Value, Trouble> {
+    let mut items = Vec::new();
+    for (at, (name, event)) in events.iter().enumerate() {
+        if event["sequence_number"] != json!(at) && event["type"] != "error" {
+            return Err(Trouble::Broken(format!("event {at} has another number: {event}")));
+        }
+        if event["type"] != json!(name) {
+            return Err(Trouble::Broken(format!("an event `{name}` is of another type: {event}")));
+        }
+        match name.as_str() {
+            "error" | "response.failed" => return Err(in_stream(event)),
+            "response.output_item.done" => {
+                if event["output_index"] != json!(items.len()) {
+                    return Err(Trouble::Broken(format!("an item out of order: {event}")));
+                }
+                items.push(event["item"].clone());
+            }
+            "response.completed" | "response.incomplete" => {
+                let mut whole = event["response"].clone();
+                whole["output"] = Value::Array(items);
+                return Ok(whole);
+            }
+            _ => {}
+        }
+    }
+    Err(Trouble::Broken("the stream has no end".to_owned()))
+}

@@ -1,0 +1,33 @@
+//! Server-sent events.
+
+use serde_json::Value;
+
+/// The events of a stream: the name where it has one, and the data. `[DONE]` is the string of that.
+pub(super) fn events(text: &str) -> Result<Vec<(String, Value)>, String> {
+    let mut found = Vec::new();
+    let text = text.replace("\r\n", "\n");
+    for block in text.split("\n\n").filter(|block| !block.trim().is_empty()) {
+        let mut name = String::new();
+        let mut data: Vec<&str> = Vec::new();
+        for line in block.lines() {
+            if let Some(value) = line.strip_prefix("event:") {
+                value.trim_start().clone_into(&mut name);
+            } else if let Some(value) = line.strip_prefix("data:") {
+                data.push(value.strip_prefix(' ').unwrap_or(value));
+            }
+        }
+        if data.is_empty() {
+            // A comment.
+            continue;
+        }
+        let data = data.join("\n");
+        let value = if data == "[DONE]" {
+            Value::String(data)
+        } else {
+            serde_json::from_str(&data)
+                .map_err(|error| format!("no JSON in an event: {error}: {data}"))?
+        };
+        found.push((name, value));
+    }
+    Ok(found)
+}

@@ -1,0 +1,398 @@
+//! From a request to what is sent back for it.
+
+use std::sync::PoisonError;
+
+use serde_json::{Value, json};
+
+use super::asked::{Asked, Dialect, fnv};
+use super::cache::Prefix;
+use super::count;
+use super::endpoint::{Endpoint, How};
+use super::errors::{Broken, Failure, Flavour, Sizes, error, overflow, window};
+use super::fault::Fault;
+use super::script::{Kind, Reply};
+use super::stats::{Entry, Outcome};
+use super::stream::{self, CREATED, Made, failed};
+use super::strict::check;
+use super::{Inner, Recorded, Shared};
+
+/// What is sent back.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub status: u16,
+    pub headers: Vec<(String, String)>,
+    pub body: Body,
+    pub fault: Option<Fault>,
+}
+
+#[derive(Debug)]
+pub(crate) enum Body {
+    Whole(String),
+    /// With a content type.
+    Pieces(&'static str, Vec<String>),
+}
+
+impl Answer {
+    fn json(status: u16, body: &Value) -> Self {
+        Self { status, headers: Vec::new(), body: Body::Whole(body.to_string()), fault: None }
+    }
+}
+
+impl From<Failure> for Answer {
+    fn from(failure: Failure) -> Self {
+        let headers = failure.headers.into_iter().map(|(name, value)| (name.to_owned(), value));
+        let body = Body::Whole(failure.body);
+        Self { status: failure.status, headers: headers.collect(), body, fault: None }
+    }
+}
+
+/// Headers in which clients name their session.
+const SESSION_HEADERS: [&str; 8] = [
+    "x-session-id",
+    "session-id",
+    "session_id",
+    "thread-id",
+    "x-claude-code-session-id",
+    "x-litellm-session-id",
+    "x-affinity",
+    "x-session-affinity",
+];
+
+/// Answers a request, and writes down what it was.
+pub(crate) fn answer(shared: &Shared, request: &Recorded) -> Answer {
+    let (path, query) = request.target.split_once('?').unwrap_or((&request.target, ""));
+    if let Some(answer) = control(shared, &request.method, path) {
+        return answer;
+    }
+    let mut inner = shared.inner.lock().unwrap_or_else(PoisonError::into_inner);
+    inner.recorded.push(request.clone());
+    let at = inner.recorded.len() - 1;
+    let answer = match Endpoint::of(&request.method, path, query) {
+        Endpoint::Model { dialect, model, how } => {
+            model_answer(shared, &mut inner, request, dialect, model, how)
+        }
+        Endpoint::Count { dialect, model } => counted(shared, request, dialect, model),
+        Endpoint::Models(dialect) => Answer::json(200, &models(dialect, request)),
+        Endpoint::Unknown(dialect) => {
+            let text = match dialect {
+                Dialect::Messages => "Not Found".to_owned(),
+                _ => format!("Invalid URL ({} {path})", request.method),
+            };
+            error(dialect, 404, &Broken::new(text)).into()
+        }
+    };
+    inner.recorded[at].status =
+        if matches!(answer.fault, Some(Fault::Reset)) { 0 } else { answer.status };
+    answer
+}
+
+/// What tests of other languages ask.
+fn control(shared: &Shared, method: &str, path: &str) -> Option<Answer> {
+    match (method, path) {
+        ("GET", "/__stats") => {
+            let inner = shared.inner.lock().unwrap_or_else(PoisonError::into_inner);
+            Some(Answer::json(200, &inner.stats.json()))
+        }
+        ("POST", "/__reset") => {
+            *shared.inner.lock().unwrap_or_else(PoisonError::into_inner) = Inner::default();
+            Some(Answer::json(200, &json!({})))
+        }
+        ("POST", "/__release") => {
+            shared.held.add_permits(1);
+            Some(Answer::json(200, &json!({})))
+        }
+        _ => None,
+    }
+}
+
+fn models(dialect: Dialect, request: &Recorded) -> Value {
+    if dialect == Dialect::Gemini {
+        return json!({"models": [{"name": "models/scripted", "displayName": "Scripted",
+            "supportedGenerationMethods": ["generateContent", "countTokens"]}]});
+    }
+    if request.header("anthropic-version").is_some() {
+        return json!({"data": [{"type": "model", "id": "scripted", "display_name": "Scripted",
+            "created_at": "2026-01-01T00:00:00Z"}], "has_more": false, "first_id": "scripted",
+            "last_id": "scripted"});
+    }
+    json!({"object": "list", "data": [{"id": "scripted", "object": "model", "created": CREATED,
+        "owned_by": "testkit"}]})
+}
+
+/// The body as a request, or the refusal of what is no JSON object.
+fn parsed(
+    request: &Recorded,
+    dialect: Dialect,
+    model: Option<String>,
+    how: How,
+) -> Result<Asked, Failure> {
+    let body = serde_json::from_slice::<Value>(&request.body).ok().filter(Value::is_object);
+    let Some(body) = body else {
+        let text = "We could not parse the JSON body of your request.";
+        return Err(error(dialect, 400, &Broken::new(text)));
+    };
+    let streams = match how {
+        How::AsBodySays => body["stream"] == true,
+        How::Whole => false,
+        How::Events | How::Array => true,
+    };
+    Ok(Asked::new(dialect, model, streams, body))
+}
+
+fn counted(shared: &Shared, request: &Recorded, dialect: Dialect, model: Option<String>) -> Answer {
+    let mut asked = match parsed(request, dialect, model, How::Whole) {
+        Ok(asked) => asked,
+        Err(failure) => return failure.into(),
+    };
+    if dialect == Dialect::Messages {
+        // Counting needs no room for a reply.
+        asked.body["max_tokens"] = json!(1);
+        if let Err(broken) = check(&asked, shared.settings.strict) {
+            return error(dialect, 400, &broken).into();
+        }
+    } else if asked.body["generateContentRequest"].is_object() {
+        let inner = asked.body["generateContentRequest"].clone();
+        asked = Asked::new(dialect, Some(asked.model.clone()), false, inner);
+    }
+    let tokens = count::prompt(&asked);
+    Answer::json(
+        200,
+        &match dialect {
+            Dialect::Gemini => json!({"totalTokens": tokens}),
+            _ => json!({"input_tokens": tokens}),
+        },
+    )
+}
+
+fn session(request: &Recorded, body: &Value) -> String {
+    let header = SESSION_HEADERS.iter().find_map(|name| request.header(name));
+    header.or(body["prompt_cache_key"].as_str()).unwrap_or_default().to_owned()
+}
+
+/// The answer of a request to a model, written down.
+fn model_answer(
+    shared: &Shared,
+    inner: &mut Inner,
+    request: &Recorded,
+    dialect: Dialect,
+    model: Option<String>,
+    how: How,
+) -> Answer {
+    inner.number += 1;
+    let mut entry = Entry {
+        number: inner.number,
+        endpoint: request.target.clone(),
+        dialect,
+        model: String::new(),
+        session: String::new(),
+        kind: Kind::Turn,
+        outcome: Outcome::Answered,
+        status: 200,
+        prompt_tokens: 0,
+        cached_tokens: 0,
+        output_tokens: 0,
+        messages: 0,
+        bytes: request.body.len(),
+        digest: fnv(&request.body),
+        append_only: None,
+        shared: None,
+        step: None,
+    };
+    let answer = match parsed(request, dialect, model, how) {
+        Ok(asked) => replied(shared, inner, request, asked, how, &mut entry),
+        Err(failure) => refused(failure, "no JSON object", &mut entry),
+    };
+    entry.status = if matches!(answer.fault, Some(Fault::Reset)) { 0 } else { answer.status };
+    inner.stats.push(entry);
+    answer
+}
+
+fn refused(failure: Failure, text: &str, entry: &mut Entry) -> Answer {
+    entry.outcome = Outcome::Refused(text.to_owned());
+    failure.into()
+}
+
+fn replied(
+    shared: &Shared,
+    inner: &mut Inner,
+    request: &Recorded,
+    mut asked: Asked,
+    how: How,
+    entry: &mut Entry,
+) -> Answer {
+    let settings = &shared.settings;
+    let dialect = asked.dialect;
+    entry.model = asked.model.clone();
+    entry.session = session(request, &asked.body);
+    let fault =
+        settings.faults.iter().find(|(when, _)| when.is(entry.number)).map(|(_, f)| f.clone());
+    if let Some(answer) = fault.as_ref().and_then(|fault| instead(dialect, fault, asked.streams)) {
+        entry.outcome = Outcome::Fault;
+        return answer;
+    }
+    if let Err((status, broken)) = inner.state.resolve(&mut asked, settings.keeps()) {
+        return refused(error(dialect, status, &broken), &broken.message, entry);
+    }
+    entry.messages = asked.items.len();
+    if let Err(broken) = check(&asked, settings.strict) {
+        return refused(error(dialect, 400, &broken), &broken.message, entry);
+    }
+    let mut prefix = Prefix::new(&asked);
+    let mut prompt = prefix.total();
+    entry.prompt_tokens = prompt;
+    if let Some(limit) = settings.limit.filter(|limit| prompt > *limit)
+        && settings.flavour == Flavour::SilentTruncate
+    {
+        entry.outcome = Outcome::Overflow;
+        truncate(&mut asked, limit / 2);
+        prefix = Prefix::new(&asked);
+        prompt = prefix.total();
+    }
+    let mut reply = settings.script.reply(&asked, &settings.summary_phrases);
+    entry.kind = reply.kind;
+    let output = if settings.count_output { asked.max_tokens().unwrap_or(0) } else { 0 };
+    let over = settings.limit.filter(|limit| prompt + output > *limit);
+    if let Some(limit) = over {
+        entry.outcome = Outcome::Overflow;
+        let sizes = Sizes { prompt, output, limit };
+        if let Some(answer) = too_long(shared, &asked, &reply, sizes) {
+            return answer;
+        }
+        reply = Reply { text: String::new(), calls: Vec::new(), ..reply };
+    } else if fault.as_ref().is_some_and(|fault| !fault.passes()) {
+        entry.outcome = Outcome::Fault;
+    }
+    let answered = entry.outcome == Outcome::Answered;
+    let explicit = settings.explicit_cache && dialect == Dialect::Messages;
+    let cached = if over.is_some() { 0 } else { inner.cache.read(&prefix, explicit) };
+    let mut made = Made::new(&asked, &reply, prompt, cached, shared.thinks(&asked));
+    made.bind = settings.bind_thinking;
+    if over.is_some() {
+        made.cut(0);
+    }
+    entry.cached_tokens = cached;
+    entry.output_tokens = made.output;
+    entry.step = reply.step;
+    if answered {
+        if reply.kind == Kind::Turn {
+            let (append_only, shared) = inner.turns.next(&entry.session, &prefix).unzip();
+            (entry.append_only, entry.shared) = (append_only, shared);
+            inner.stats.done |= reply.done;
+        }
+        inner.state.keep(&made, settings.keeps());
+    }
+    // A prompt that was cut in silence had a reply, too.
+    if over.is_none() && entry.outcome != Outcome::Fault {
+        inner.stats.needed(&entry.session, &reply.uses);
+    }
+    let body = match how {
+        How::Array => Body::Pieces("application/json; charset=UTF-8", listed(&made)),
+        _ if asked.streams => Body::Pieces("text/event-stream; charset=utf-8", made.events()),
+        _ => Body::Whole(made.whole().to_string()),
+    };
+    Answer { status: 200, headers: extra(dialect, &made.seed), body, fault }
+}
+
+/// An answer that takes the place of any reply.
+fn instead(dialect: Dialect, fault: &Fault, streams: bool) -> Option<Answer> {
+    let answer = match fault {
+        Fault::Status { code, headers, body } => Answer {
+            status: *code,
+            headers: headers.clone(),
+            body: Body::Whole(body.clone()),
+            fault: None,
+        },
+        Fault::RateLimited { retry_after } => {
+            let text = "Rate limit reached for requests. Please try again later.";
+            let mut answer = Answer::from(error(dialect, 429, &Broken::new(text)));
+            answer.headers.push(("retry-after".to_owned(), retry_after.clone()));
+            answer
+        }
+        Fault::StreamError { .. } if streams => return None,
+        Fault::ServerError | Fault::StreamError { .. } => error(
+            dialect,
+            500,
+            &Broken::new("The server had an error while processing your request."),
+        )
+        .into(),
+        Fault::Reset => Answer { fault: Some(Fault::Reset), ..Answer::json(200, &Value::Null) },
+        Fault::Cut { .. } | Fault::Hang { .. } | Fault::Held => return None,
+    };
+    Some(answer)
+}
+
+/// Drops messages from the front until the rest is no more than this, as Ollama does; the last one stays.
+fn truncate(asked: &mut Asked, tokens: u64) {
+    while asked.items.len() > 1 && count::prompt(asked) > tokens {
+        asked.items.remove(0);
+    }
+}
+
+/// The error of a prompt that does not fit; nothing where the backend says nothing.
+fn too_long(shared: &Shared, asked: &Asked, reply: &Reply, sizes: Sizes) -> Option<Answer> {
+    let settings = &shared.settings;
+    let native = settings.flavour == Flavour::Native;
+    if native && settings.overflow_in_stream && asked.streams && asked.dialect == Dialect::Responses
+    {
+        let made = Made::new(asked, reply, sizes.prompt, 0, false);
+        let events = stream::responses::refused(&made, &window());
+        let body = Body::Pieces("text/event-stream; charset=utf-8", events);
+        return Some(Answer { status: 200, headers: Vec::new(), body, fault: None });
+    }
+    overflow(asked.dialect, settings.flavour, sizes).map(Answer::from)
+}
+
+/// The chunks of a Gemini stream as one JSON array.
+fn listed(made: &Made<'_>) -> Vec<String> {
+    let chunks = stream::gemini::chunks(made);
+    let last = chunks.len().saturating_sub(1);
+    let pieces = chunks.iter().enumerate().map(|(at, chunk)| {
+        let start = if at == 0 { "[" } else { ",\r\n" };
+        let end = if at == last { "]" } else { "" };
+        format!("{start}{chunk}{end}")
+    });
+    pieces.collect()
+}
+
+/// Headers that providers add and clients read.
+fn extra(dialect: Dialect, seed: &str) -> Vec<(String, String)> {
+    let pairs: &[(&str, &str)] = match dialect {
+        Dialect::Chat | Dialect::Responses => &[
+            ("openai-processing-ms", "7"),
+            ("x-ratelimit-limit-tokens", "1000000"),
+            ("x-ratelimit-remaining-tokens", "999000"),
+        ],
+        Dialect::Messages => &[("anthropic-ratelimit-tokens-remaining", "999000")],
+        Dialect::Gemini => &[("server-timing", "gfet4t7; dur=7")],
+    };
+    let id = match dialect {
+        Dialect::Messages => "request-id",
+        _ => "x-request-id",
+    };
+    let pairs = pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+    pairs.chain([(id.to_owned(), format!("req_{seed}"))]).collect()
+}
+
+/// What stands in the stream instead of the rest, for the fault of an error event.
+pub(crate) fn failure_event(dialect: Dialect) -> String {
+    failed(dialect)
+}
+
+impl Shared {
+    fn thinks(&self, asked: &Asked) -> bool {
+        let body = &asked.body;
+        self.settings.reasoning
+            || match asked.dialect {
+                Dialect::Chat => false,
+                Dialect::Responses => super::asked::array(&body["include"])
+                    .iter()
+                    .any(|name| name == "reasoning.encrypted_content"),
+                Dialect::Messages => {
+                    matches!(body["thinking"]["type"].as_str(), Some("enabled" | "adaptive"))
+                }
+                Dialect::Gemini => {
+                    body["generationConfig"]["thinkingConfig"]["includeThoughts"] == true
+                }
+            }
+    }
+}

@@ -1,0 +1,228 @@
+//! A scripted provider on loopback, for tests of what stands between a client and a model.
+//!
+//! It speaks Chat Completions, Responses, Anthropic Messages and Gemini, whole and streamed; counts
+//! the prompt by one simple rule ([`BYTES_PER_TOKEN`]); refuses what does not fit in a provider's own
+//! words ([`Flavour`]) and what breaks a provider's rules ([`Strictness`]); says which part of a prompt
+//! a prefix cache would have had; plays an agent that needs what it read many steps ago
+//! ([`Script`]); and fails when told to ([`Fault`]). [`agent`] is a client for it.
+//!
+//! ```no_run
+//! # async fn example() -> std::io::Result<()> {
+//! use midfold_testkit::upstream::{Dialect, Script, Settings, Upstream, agent::Agent};
+//!
+//! let upstream = Upstream::start(Settings {
+//!     limit: Some(16_000),
+//!     script: Script::shell_loop(60),
+//!     ..Settings::default()
+//! })
+//! .await?;
+//! let run = Agent::new(Dialect::Messages, upstream.url()).run().await;
+//! assert!(run.failed() && upstream.stats().overflows == 1);
+//! # Ok(())
+//! # }
+//! ```
+
+pub mod agent;
+mod answer;
+mod asked;
+mod cache;
+mod count;
+mod endpoint;
+mod errors;
+mod fault;
+mod script;
+mod server;
+pub mod shell;
+mod state;
+mod stats;
+mod stream;
+mod strict;
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
+use tokio::task::JoinHandle;
+
+pub use self::asked::Dialect;
+pub use self::cache::REMEMBERED;
+pub use self::count::{BYTES_PER_TOKEN, PICTURE_TOKENS};
+pub use self::errors::Flavour;
+pub use self::fault::{Fault, When};
+pub use self::script::{Kind, Loop, Script, task};
+pub use self::stats::{Entry, Outcome, Stats};
+pub use self::strict::Strictness;
+
+/// How the server behaves.
+#[derive(Clone, Debug, Default)]
+pub struct Settings {
+    /// Tokens that a prompt may have; any number without one.
+    pub limit: Option<u64>,
+    /// Whether the tokens that a request allows for its reply count against the limit.
+    pub count_output: bool,
+    /// How it says that a prompt does not fit.
+    pub flavour: Flavour,
+    /// Whether a streamed Responses request learns that in the stream instead of by a status.
+    pub overflow_in_stream: bool,
+    /// What it plays.
+    pub script: Script,
+    /// What else is in the prompts of clients' own compaction.
+    pub summary_phrases: Vec<String>,
+    /// What it refuses.
+    pub strict: Strictness,
+    /// Whether it thinks though nobody asks for it.
+    pub reasoning: bool,
+    /// Whether signatures of thinking are bound to everything before them (Anthropic, 2026).
+    pub bind_thinking: bool,
+    /// Whether Anthropic requests are cached at their cache marks only, as by Anthropic; else wherever two
+    /// requests begin alike.
+    pub explicit_cache: bool,
+    /// Whether it keeps responses for `previous_response_id`.
+    pub stateful: bool,
+    /// Whether it keeps Anthropic threads; requests with `thread` are refused otherwise.
+    pub threads: bool,
+    /// What goes wrong, and when; the first one that fits a request happens.
+    pub faults: Vec<(When, Fault)>,
+}
+
+impl Default for Script {
+    fn default() -> Self {
+        Self::shell_loop(20)
+    }
+}
+
+impl Settings {
+    fn keeps(&self) -> state::Keeps {
+        state::Keeps { responses: self.stateful, threads: self.threads }
+    }
+}
+
+/// One request as it came.
+#[derive(Clone, Debug)]
+pub struct Recorded {
+    /// `POST`.
+    pub method: String,
+    /// Path and query.
+    pub target: String,
+    /// Header names in lower case, and their values, in order.
+    pub headers: Vec<(String, String)>,
+    /// The body, byte for byte.
+    pub body: Vec<u8>,
+    /// The status of its answer; 0 for a reset.
+    pub status: u16,
+}
+
+impl Recorded {
+    /// The value of a header.
+    #[must_use]
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+
+    /// The body as JSON; null where it is none.
+    #[must_use]
+    pub fn json(&self) -> serde_json::Value {
+        serde_json::from_slice(&self.body).unwrap_or_default()
+    }
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    stats: Stats,
+    cache: cache::Cache,
+    turns: stats::Turns,
+    state: state::State,
+    recorded: Vec<Recorded>,
+    number: u64,
+}
+
+#[derive(Debug)]
+struct Shared {
+    settings: Settings,
+    inner: Mutex<Inner>,
+    arrived: Semaphore,
+    held: Semaphore,
+}
+
+/// The server. Dropping it closes every connection, the hanging ones too.
+#[derive(Debug)]
+pub struct Upstream {
+    url: String,
+    shared: Arc<Shared>,
+    task: JoinHandle<()>,
+}
+
+impl Upstream {
+    /// Starts one on a free port of the loopback.
+    ///
+    /// # Errors
+    /// When no port can be had.
+    pub async fn start(settings: Settings) -> io::Result<Self> {
+        Self::listen(SocketAddr::from(([127, 0, 0, 1], 0)), settings).await
+    }
+
+    /// Starts one on this address.
+    ///
+    /// # Errors
+    /// When the address cannot be had.
+    pub async fn listen(address: SocketAddr, settings: Settings) -> io::Result<Self> {
+        let listener = TcpListener::bind(address).await?;
+        let url = format!("http://{}", listener.local_addr()?);
+        let shared = Arc::new(Shared {
+            settings,
+            inner: Mutex::default(),
+            arrived: Semaphore::new(0),
+            held: Semaphore::new(0),
+        });
+        let task = tokio::spawn(server::accept(listener, Arc::clone(&shared)));
+        Ok(Self { url, shared, task })
+    }
+
+    /// `http://127.0.0.1:PORT`, without a path.
+    #[must_use]
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// What it saw so far.
+    #[must_use]
+    pub fn stats(&self) -> Stats {
+        self.inner(|inner| inner.stats.clone())
+    }
+
+    /// All requests so far, those that are none to a model too.
+    #[must_use]
+    pub fn requests(&self) -> Vec<Recorded> {
+        self.inner(|inner| inner.recorded.clone())
+    }
+
+    /// Forgets all requests, what it kept and what it cached.
+    pub fn reset(&self) {
+        self.inner(|inner| *inner = Inner::default());
+    }
+
+    /// Waits for the next request that nobody waited for yet.
+    pub async fn arrival(&self) {
+        if let Ok(permit) = self.shared.arrived.acquire().await {
+            permit.forget();
+        }
+    }
+
+    /// Lets one hanging answer, or one held event, go.
+    pub fn release(&self) {
+        self.shared.held.add_permits(1);
+    }
+
+    fn inner<T>(&self, read: impl FnOnce(&mut Inner) -> T) -> T {
+        read(&mut self.shared.inner.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Drop for Upstream {
+    fn drop(&mut self) {
+        self.task.abort();
+        self.shared.held.close();
+    }
+}

@@ -1,0 +1,386 @@
+//! The model: what it answers is decided by the request alone, so that retries and forks work.
+
+use serde_json::{Map, Value, json};
+
+use super::asked::{Asked, Tool, array};
+use super::shell::{code, command, fact, found, highest, mark};
+
+/// What the server plays.
+#[derive(Clone, Debug)]
+pub enum Script {
+    /// An agent that runs one numbered command after another with a tool.
+    ShellLoop(Loop),
+    /// The same for clients without tools: the commands stand in the text, in a code block.
+    TextLoop(Loop),
+    /// Always the same text.
+    Fixed(String),
+}
+
+impl Script {
+    /// An agent of this many steps.
+    #[must_use]
+    pub fn shell_loop(steps: u32) -> Self {
+        Self::ShellLoop(Loop { steps, ..Loop::default() })
+    }
+
+    /// An agent of this many steps that writes its commands as text.
+    #[must_use]
+    pub fn text_loop(steps: u32) -> Self {
+        Self::TextLoop(Loop { steps, ..Loop::default() })
+    }
+
+    /// Always this text.
+    #[must_use]
+    pub fn fixed(text: &str) -> Self {
+        Self::Fixed(text.to_owned())
+    }
+}
+
+/// A loop of numbered steps.
+///
+/// Calls carry the number of their step, as `[step 7]`, and results repeat it. The next step is one
+/// more than the highest number in the last message that has one: a request whose older part was
+/// folded goes on where it was.
+#[derive(Clone, Debug)]
+pub struct Loop {
+    /// Steps until the final answer.
+    pub steps: u32,
+    /// Tokens that one step prints, about.
+    pub result_tokens: u32,
+    /// Calls in one reply.
+    pub parallel: u32,
+    /// The tool to call; without one, the one that looks most like a shell.
+    pub tool: Option<String>,
+    /// Its argument for the command; without one, the one that looks most like a command.
+    pub argument: Option<String>,
+    /// Every how many steps a result has a fact, from step 3 on; 0 is never.
+    pub plant_every: u32,
+    /// How many steps after a fact was printed a command needs it; half of the steps without one.
+    pub use_after: Option<u32>,
+    /// Around a command in a text: what stands before and after it.
+    pub fence: (String, String),
+    /// What stands around the final answer in a text.
+    pub last_fence: (String, String),
+}
+
+impl Default for Loop {
+    fn default() -> Self {
+        Self {
+            steps: 20,
+            result_tokens: 400,
+            parallel: 1,
+            tool: None,
+            argument: None,
+            plant_every: 5,
+            use_after: None,
+            fence: ("```bash\n".to_owned(), "\n```".to_owned()),
+            last_fence: (String::new(), String::new()),
+        }
+    }
+}
+
+impl Loop {
+    /// Whether the result of this step has a fact.
+    #[must_use]
+    pub fn plants(&self, step: u32) -> bool {
+        step > 0 && self.plant_every > 0 && step % self.plant_every == 3 % self.plant_every
+    }
+
+    /// The part whose code this step needs.
+    fn needs(&self, step: u32) -> Option<u32> {
+        let after = self.use_after.unwrap_or(self.steps / 2).max(1);
+        step.checked_sub(after).filter(|part| self.plants(*part))
+    }
+}
+
+/// What a request is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A turn of the agent.
+    Turn,
+    /// A request without tools beside the conversation: a title, a probe.
+    Side,
+    /// The client's own compaction.
+    Summary,
+    /// A count of tokens.
+    Count,
+}
+
+impl Kind {
+    /// Its name in statistics.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Turn => "turn",
+            Self::Side => "side",
+            Self::Summary => "summary",
+            Self::Count => "count",
+        }
+    }
+}
+
+/// A call of a tool.
+#[derive(Clone, Debug)]
+pub(crate) struct Call {
+    pub name: String,
+    pub arguments: Value,
+    /// Free text instead of arguments.
+    pub custom: bool,
+}
+
+/// A fact that was needed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Use {
+    /// Where: the step, one more than the last for the final answer.
+    pub step: u32,
+    pub part: u32,
+    pub found: bool,
+}
+
+/// What the model answers.
+#[derive(Clone, Debug)]
+pub(crate) struct Reply {
+    pub kind: Kind,
+    pub text: String,
+    pub calls: Vec<Call>,
+    pub uses: Vec<Use>,
+    /// The highest step that it starts or has seen.
+    pub step: Option<u32>,
+    pub done: bool,
+}
+
+impl Reply {
+    fn said(kind: Kind, text: String) -> Self {
+        Self { kind, text, calls: Vec::new(), uses: Vec::new(), step: None, done: false }
+    }
+}
+
+/// What clients' own compaction prompts say.
+const SUMMARY_PHRASES: [&str; 9] = [
+    "CONTEXT CHECKPOINT COMPACTION",
+    "create a detailed summary of the conversation",
+    "component that summarizes",
+    "<state_snapshot>",
+    "context summarization",
+    "context checkpoint",
+    "Context Extraction Assistant",
+    "summarization agent",
+    "summarize the conversation",
+];
+
+impl Script {
+    /// Answers a request.
+    pub(crate) fn reply(&self, asked: &Asked, phrases: &[String]) -> Reply {
+        let tools = asked.offered();
+        if summarises(asked, tools.is_empty(), phrases) {
+            return summary(asked);
+        }
+        match self {
+            Self::Fixed(text) => Reply::said(Kind::Turn, text.clone()),
+            Self::ShellLoop(_) if tools.is_empty() => {
+                Reply::said(Kind::Side, "A scripted run".to_owned())
+            }
+            Self::ShellLoop(script) => script.next(asked, Some(&tools)),
+            Self::TextLoop(script) => script.next(asked, None),
+        }
+    }
+}
+
+/// All strings that a model reads, as JSON.
+fn read(asked: &Asked) -> String {
+    let mut text = asked.system.to_string();
+    for item in &asked.items {
+        text.push('\n');
+        text.push_str(&item.to_string());
+    }
+    text
+}
+
+fn summarises(asked: &Asked, toolless: bool, phrases: &[String]) -> bool {
+    let has = |value: &Value| {
+        let text = value.to_string().to_ascii_lowercase();
+        let mut all = SUMMARY_PHRASES.iter().copied().chain(phrases.iter().map(String::as_str));
+        all.any(|phrase| text.contains(&phrase.to_ascii_lowercase()))
+    };
+    // An agent's instructions may speak of summaries; a summariser has no tools.
+    asked.items.last().is_some_and(has)
+        || toolless && (has(&asked.system) || asked.items.first().is_some_and(has))
+}
+
+fn summary(asked: &Asked) -> Reply {
+    let read = read(asked);
+    let step = highest(&read);
+    let mut text = "Summary of the work so far. ".to_owned();
+    if let Some(step) = step {
+        text.push_str(&format!("{} is done. ", mark(step)));
+    }
+    for part in 0..=step.unwrap_or(0) {
+        if let Some(code) = found(&read, part) {
+            text.push_str(&format!("The code of part {part} is {code}. "));
+        }
+    }
+    Reply { step, ..Reply::said(Kind::Summary, text.trim_end().to_owned()) }
+}
+
+impl Loop {
+    fn next(&self, asked: &Asked, tools: Option<&[Tool]>) -> Reply {
+        let done = asked.items.iter().rev().find_map(|item| highest(&item.to_string()));
+        let done = done.unwrap_or(0);
+        let read = read(asked);
+        let mut uses = Vec::new();
+        let mut text = String::new();
+        // What the last results said is noted in the model's own words, as agents do.
+        for step in (done + 1).saturating_sub(self.parallel.max(1)).max(1)..=done {
+            if self.plants(step) && found(&read, step) == Some(code(step).as_str()) {
+                text.push_str(&format!("Noted: {}. ", fact(step)));
+            }
+        }
+        if done >= self.steps {
+            return self.last(&read, text, tools.is_some());
+        }
+        let last = (done + self.parallel.max(1)).min(self.steps);
+        let mut calls = Vec::new();
+        for step in done + 1..=last {
+            let needed = self.needs(step).map(|part| {
+                let seen = found(&read, part);
+                uses.push(Use { step, part, found: seen == Some(code(part).as_str()) });
+                seen.unwrap_or("UNKNOWN")
+            });
+            let command = command(step, self.result_tokens, self.plants(step), needed);
+            match tools {
+                Some(tools) => calls.extend(self.call(step, &command, tools)),
+                None => {
+                    let (before, after) = &self.fence;
+                    text.push_str(&format!("\n{before}{command}{after}\n"));
+                }
+            }
+        }
+        if tools.is_some() {
+            text.push_str(&format!("Next comes part {}.", done + 1));
+        }
+        let text = text.trim().to_owned();
+        Reply { calls, uses, step: Some(last), ..Reply::said(Kind::Turn, text) }
+    }
+
+    fn last(&self, read: &str, noted: String, tools: bool) -> Reply {
+        let mut uses = Vec::new();
+        let mut codes = Vec::new();
+        for part in (1..=self.steps).filter(|step| self.plants(*step)) {
+            let seen = found(read, part);
+            let found = seen == Some(code(part).as_str());
+            uses.push(Use { step: self.steps + 1, part, found });
+            codes.push(format!("part {part}: {}", seen.unwrap_or("UNKNOWN")));
+        }
+        let (before, after) =
+            if tools { (String::new(), String::new()) } else { self.last_fence.clone() };
+        let text = format!(
+            "{noted}{before}All {} steps are done. Codes: {}.{after}",
+            self.steps,
+            codes.join(", ")
+        );
+        Reply { uses, step: Some(self.steps), done: true, ..Reply::said(Kind::Turn, text) }
+    }
+
+    /// The call of a step, in the form that the tool's schema asks for.
+    fn call(&self, step: u32, command: &str, tools: &[Tool]) -> Option<Call> {
+        let tool = match &self.tool {
+            Some(name) => tools.iter().find(|tool| tool.name == *name),
+            None => tools.iter().filter(|tool| takes_text(tool)).max_by_key(|tool| likeness(tool)),
+        };
+        let tool = tool.or_else(|| tools.first())?;
+        let (name, custom) = (tool.name.clone(), tool.custom);
+        if custom {
+            return Some(Call { name, arguments: Value::String(command.to_owned()), custom });
+        }
+        let properties = tool.schema["properties"].as_object().cloned().unwrap_or_default();
+        let argument = self.argument.clone().or_else(|| argument(&tool.schema, &properties));
+        let argument = argument.unwrap_or_else(|| "command".to_owned());
+        let mut arguments = Map::new();
+        for name in array(&tool.schema["required"]).iter().filter_map(Value::as_str) {
+            arguments.insert(name.to_owned(), filler(&properties[name], step));
+        }
+        let list = kind(&properties.get(&argument).cloned().unwrap_or_default()) == "array";
+        let value = if list { json!(["bash", "-lc", command]) } else { json!(command) };
+        arguments.insert(argument, value);
+        Some(Call { name, arguments: Value::Object(arguments), custom })
+    }
+}
+
+/// The type in a schema, in lower case: Gemini writes `STRING`; of several, the first that is not null.
+fn kind(schema: &Value) -> String {
+    let named = match &schema["type"] {
+        Value::Array(kinds) => kinds.iter().find(|kind| *kind != "null").cloned(),
+        Value::Null => {
+            array(&schema["anyOf"]).iter().map(|s| s["type"].clone()).find(|k| k != "null")
+        }
+        other => Some(other.clone()),
+    };
+    named.as_ref().and_then(Value::as_str).unwrap_or_default().to_ascii_lowercase()
+}
+
+fn takes_text(tool: &Tool) -> bool {
+    let Some(properties) = tool.schema["properties"].as_object() else { return tool.custom };
+    properties.values().any(|schema| matches!(kind(schema).as_str(), "string" | "array"))
+}
+
+/// How much a tool looks like a shell; of equal ones the first is taken, so later is less.
+fn likeness(tool: &Tool) -> u32 {
+    let name = tool.name.to_ascii_lowercase();
+    let exact = [
+        "bash",
+        "shell",
+        "terminal",
+        "run_shell_command",
+        "exec_command",
+        "execute_bash",
+        "execute",
+        "exec",
+        "run_command",
+        "execute_command",
+        "run_commands",
+    ];
+    if exact.contains(&name.as_str()) {
+        return 4;
+    }
+    if ["bash", "shell", "terminal"].iter().any(|part| name.contains(part)) {
+        return 3;
+    }
+    let runs = ["command", "exec", "run"].iter().any(|part| name.contains(part));
+    let stays = ["write_stdin", "kill", "output", "status"].iter().any(|part| name.contains(part));
+    u32::from(runs && !stays) * 2 + u32::from(!tool.custom)
+}
+
+/// The argument that takes the command.
+fn argument(schema: &Value, properties: &Map<String, Value>) -> Option<String> {
+    let fits = |name: &&str| {
+        properties.get(*name).is_some_and(|s| matches!(kind(s).as_str(), "string" | "array"))
+    };
+    let known = ["command", "cmd", "commands", "script", "code", "input"];
+    let required = array(&schema["required"]).iter().filter_map(Value::as_str);
+    let mut candidates =
+        known.into_iter().chain(required).chain(properties.keys().map(String::as_str));
+    candidates.find(fits).map(str::to_owned)
+}
+
+/// Something for an argument that has to be there.
+fn filler(schema: &Value, step: u32) -> Value {
+    if let Some(first) = array(&schema["enum"]).first() {
+        return first.clone();
+    }
+    match kind(schema).as_str() {
+        "boolean" => json!(false),
+        "integer" | "number" => schema.get("minimum").cloned().unwrap_or_else(|| json!(1)),
+        "array" => json!([]),
+        "object" => json!({}),
+        _ => json!(format!("part {step}")),
+    }
+}
+
+/// The task of a run, for clients that have none of their own.
+#[must_use]
+pub fn task(steps: u32) -> String {
+    format!(
+        "Read all {steps} parts, one after the other, and tell me their codes at the end. Also keep in mind: {}.",
+        fact(0)
+    )
+}

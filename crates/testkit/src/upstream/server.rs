@@ -1,0 +1,153 @@
+//! Connections: requests in, answers out, and what goes wrong on the way.
+
+use std::io;
+use std::net::TcpStream as StdStream;
+use std::sync::Arc;
+
+use http_body_util::channel::{Channel, Sender};
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt, Full};
+use hyper::body::{Bytes, Incoming};
+use hyper::service::service_fn;
+use hyper::{Request, Response};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use hyper_util::server::conn::auto::Builder;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinSet;
+
+use super::answer::{Answer, Body, answer, failure_event};
+use super::asked::Dialect;
+use super::endpoint::Endpoint;
+use super::fault::Fault;
+use super::{Recorded, Shared};
+
+type Sent = UnsyncBoxBody<Bytes, io::Error>;
+
+pub(crate) async fn accept(listener: TcpListener, shared: Arc<Shared>) {
+    // Owned by this task: aborting it drops the set, and with it every connection.
+    let mut connections = JoinSet::new();
+    while let Ok((stream, _)) = listener.accept().await {
+        while connections.try_join_next().is_some() {}
+        connections.spawn(connection(stream, Arc::clone(&shared)));
+    }
+}
+
+async fn connection(stream: TcpStream, shared: Arc<Shared>) -> io::Result<()> {
+    stream.set_nodelay(true)?;
+    let stream = stream.into_std()?;
+    // A second handle of the same socket, to reset it from the answer.
+    let second = Arc::new(stream.try_clone()?);
+    let io = TokioIo::new(TcpStream::from_std(stream)?);
+    let service = service_fn(move |request| {
+        let (shared, second) = (Arc::clone(&shared), Arc::clone(&second));
+        async move { serve(request, &shared, &second).await }
+    });
+    let builder = Builder::new(TokioExecutor::new());
+    builder.serve_connection(io, service).await.map_err(io::Error::other)
+}
+
+/// An error closes the connection without an answer.
+async fn serve(
+    request: Request<Incoming>,
+    shared: &Arc<Shared>,
+    socket: &StdStream,
+) -> io::Result<Response<Sent>> {
+    let (head, body) = request.into_parts();
+    let body = body.collect().await.map_err(io::Error::other)?.to_bytes();
+    let target = head.uri.path_and_query().map_or("/", |target| target.as_str()).to_owned();
+    let headers = head.headers.iter().map(|(name, value)| {
+        (name.as_str().to_owned(), String::from_utf8_lossy(value.as_bytes()).into_owned())
+    });
+    let recorded = Recorded {
+        method: head.method.to_string(),
+        target,
+        headers: headers.collect(),
+        body: body.to_vec(),
+        status: 0,
+    };
+    let answer = answer(shared, &recorded);
+    if !recorded.target.starts_with("/__") {
+        shared.arrived.add_permits(1);
+    }
+    if matches!(answer.fault, Some(Fault::Reset)) {
+        TcpStream::from_std(socket.try_clone()?)?.set_zero_linger()?;
+        return Err(io::Error::from(io::ErrorKind::ConnectionReset));
+    }
+    let path = recorded.target.split('?').next().unwrap_or_default();
+    let dialect = match Endpoint::of(&recorded.method, path, "") {
+        Endpoint::Model { dialect, .. } | Endpoint::Unknown(dialect) => dialect,
+        _ => Dialect::Chat,
+    };
+    response(answer, dialect, shared).map_err(io::Error::other)
+}
+
+fn response(
+    answer: Answer,
+    dialect: Dialect,
+    shared: &Arc<Shared>,
+) -> hyper::http::Result<Response<Sent>> {
+    let kind = match &answer.body {
+        Body::Whole(_) => "application/json",
+        Body::Pieces(kind, _) => kind,
+    };
+    let mut response = Response::builder().status(answer.status).header("content-type", kind);
+    for (name, value) in &answer.headers {
+        response = response.header(name, value);
+    }
+    let (pieces, fault) = match (answer.body, answer.fault) {
+        (Body::Whole(text), None) => {
+            let body = Full::new(Bytes::from(text)).map_err(|never| match never {});
+            return response.body(body.boxed_unsync());
+        }
+        (Body::Whole(text), fault) => {
+            let middle = text.floor_char_boundary(text.len() / 2);
+            let halves = vec![text[..middle].to_owned(), text[middle..].to_owned()];
+            // The length is known, so that a cut is one.
+            response = response.header("content-length", text.len());
+            (halves, fault.map(halved))
+        }
+        (Body::Pieces(_, events), fault) => (events, fault),
+    };
+    let (sender, channel) = Channel::new(1);
+    tokio::spawn(send(sender, pieces, fault, dialect, Arc::clone(shared)));
+    response.body(channel.boxed_unsync())
+}
+
+/// A whole answer has no events: the fault is in its middle.
+fn halved(fault: Fault) -> Fault {
+    match fault {
+        Fault::Cut { .. } => Fault::Cut { after: 1 },
+        Fault::Hang { .. } => Fault::Hang { after: 0 },
+        other => other,
+    }
+}
+
+/// Sends the pieces up to where something goes wrong. The client may be gone: nobody to tell.
+async fn send(
+    mut sender: Sender<Bytes, io::Error>,
+    pieces: Vec<String>,
+    fault: Option<Fault>,
+    dialect: Dialect,
+    shared: Arc<Shared>,
+) {
+    let wait =
+        async || shared.held.acquire().await.map(tokio::sync::SemaphorePermit::forget).is_ok();
+    for (at, piece) in pieces.into_iter().enumerate() {
+        let goes_on = match &fault {
+            Some(Fault::Held) => wait().await,
+            Some(Fault::Hang { after }) if *after == at => wait().await,
+            Some(Fault::Cut { after }) if *after == at => {
+                sender.abort(io::Error::from(io::ErrorKind::ConnectionAborted));
+                return;
+            }
+            Some(Fault::StreamError { after }) if *after == at => {
+                let _ = sender.send_data(Bytes::from(failure_event(dialect))).await;
+                return;
+            }
+            _ => true,
+        };
+        if !goes_on || sender.send_data(Bytes::from(piece)).await.is_err() {
+            return;
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! The commands of the scripted agent: what they are, and what a shell prints for them.
+
+/// Marks the number of a step in a command and in its output.
+pub(crate) fn mark(step: u32) -> String {
+    format!("[step {step}]")
+}
+
+/// The highest step that a text has a mark of.
+pub(crate) fn highest(text: &str) -> Option<u32> {
+    text.split("[step ").skip(1).filter_map(|rest| rest.split_once(']')?.0.parse().ok()).max()
+}
+
+/// The code of a part: what the scripted agent has to remember.
+#[must_use]
+pub fn code(part: u32) -> String {
+    format!("K{part}-{:04x}", mix(part, 40_503, 12_345))
+}
+
+/// The sentence that has the code of a part.
+#[must_use]
+pub fn fact(part: u32) -> String {
+    format!("the code of part {part} is {}", code(part))
+}
+
+/// The code of a part that a text has, right or wrong.
+pub(crate) fn found(text: &str, part: u32) -> Option<&str> {
+    let key = format!("K{part}-");
+    text.match_indices(&key).find_map(|(at, _)| {
+        let digits = text.get(at + key.len()..at + key.len() + 4)?;
+        let hex = digits.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
+        hex.then(|| &text[at..at + key.len() + 4])
+    })
+}
+
+/// `(value * factor + add) % 65536`: small enough for the arithmetic of every shell and awk.
+fn mix(value: u32, factor: u64, add: u64) -> u64 {
+    (u64::from(value) * factor + add) % 65_536
+}
+
+/// Bytes of one printed line, about.
+const LINE_BYTES: u32 = 54;
+
+/// The command of a step. It does not have the code: the shell computes it.
+///
+/// `uses` is a code that this step is to be done with.
+pub(crate) fn command(step: u32, tokens: u32, plant: bool, uses: Option<&str>) -> String {
+    let lines = (tokens * 3).div_ceil(LINE_BYTES).max(1);
+    let mut text = String::new();
+    if let Some(code) = uses {
+        text.push_str(&format!("CODE={code}; "));
+    }
+    text.push_str(&format!("echo \"{} part_{step}.txt\"; ", mark(step)));
+    text.push_str(&format!(
+        "awk 'BEGIN{{for(i=1;i<={lines};i++){{x=(i*7919+{step}*31337)%65536; printf \
+         \"src/part_{step}/mod_%d.rs:%d: value %04x checked in %d ms\\n\", i, x%900, x, x%97}}}}'"
+    ));
+    if plant {
+        text.push_str(&format!(
+            "; printf 'the code of part {step} is K{step}-%04x\\n' $((({step}*40503+12345)%65536))"
+        ));
+    }
+    text
+}
+
+/// What a shell prints for such a command; a complaint for any other.
+#[must_use]
+pub fn output(command: &str) -> String {
+    let number = |after: &str| -> Option<u32> {
+        let rest = command.split_once(after)?.1;
+        let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+        rest[..end].parse().ok()
+    };
+    let (Some(step), Some(lines)) = (highest(command), number("i<=")) else {
+        return format!("sh: {command}: not found\n");
+    };
+    let mut text = format!("{} part_{step}.txt\n", mark(step));
+    for line in 1..=lines {
+        let x = mix(line, 7_919, u64::from(step) * 31_337);
+        text.push_str(&format!(
+            "src/part_{step}/mod_{line}.rs:{}: value {x:04x} checked in {} ms\n",
+            x % 900,
+            x % 97
+        ));
+    }
+    if command.contains("the code of part") {
+        text.push_str(&fact(step));
+        text.push('\n');
+    }
+    text
+}

@@ -1,0 +1,106 @@
+//! What the server keeps between requests: responses and threads.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use super::asked::{Asked, Dialect, unmarked};
+use super::errors::Broken;
+use super::stream::{Made, messages, responses};
+
+/// A conversation up to and with a reply.
+#[derive(Clone, Debug)]
+struct Kept {
+    system: Value,
+    tools: Value,
+    items: Vec<Value>,
+}
+
+/// Conversations by the id of their last reply.
+#[derive(Debug, Default)]
+pub(crate) struct State {
+    kept: BTreeMap<String, Kept>,
+}
+
+/// Which kinds of state the server keeps.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Keeps {
+    pub responses: bool,
+    pub threads: bool,
+}
+
+impl State {
+    /// Puts what is kept before what was sent; status and rule where that cannot be.
+    pub fn resolve(&self, asked: &mut Asked, keeps: Keeps) -> Result<(), (u16, Broken)> {
+        match asked.dialect {
+            Dialect::Responses => self.previous(asked, keeps.responses),
+            Dialect::Messages => self.thread(asked, keeps.threads),
+            Dialect::Chat | Dialect::Gemini => Ok(()),
+        }
+    }
+
+    fn previous(&self, asked: &mut Asked, keeps: bool) -> Result<(), (u16, Broken)> {
+        let Some(id) = asked.body["previous_response_id"].as_str() else { return Ok(()) };
+        let kept = self.kept.get(id).filter(|_| keeps);
+        let Some(kept) = kept else {
+            let broken = Broken {
+                message: format!("Previous response with id '{id}' not found."),
+                param: Some("previous_response_id".to_owned()),
+                code: Some("previous_response_not_found"),
+                details: None,
+            };
+            return Err((400, broken));
+        };
+        // Instructions and tools are not carried over.
+        asked.items.splice(0..0, kept.items.iter().cloned());
+        Ok(())
+    }
+
+    fn thread(&self, asked: &mut Asked, keeps: bool) -> Result<(), (u16, Broken)> {
+        let thread = &asked.body["thread"];
+        if thread.is_null() {
+            return Ok(());
+        }
+        if !keeps {
+            let details = Some("thread_unsupported_request");
+            let text = "thread: this request cannot be threaded";
+            return Err((400, Broken { details, ..Broken::new(text) }));
+        }
+        if thread["type"] != "continue" {
+            return Ok(());
+        }
+        let id = thread["previous_message_id"].as_str().unwrap_or_default();
+        let Some(kept) = self.kept.get(id) else {
+            let details = Some("thread_not_found");
+            let text = format!("thread: no thread was found for the message {id}");
+            return Err((404, Broken { details, ..Broken::new(text) }));
+        };
+        asked.items.splice(0..0, kept.items.iter().cloned());
+        if asked.system.is_null() {
+            asked.system = kept.system.clone();
+        }
+        if asked.tools.is_null() {
+            asked.tools = kept.tools.clone();
+        }
+        Ok(())
+    }
+
+    /// Keeps a conversation with its new reply, where its client wants that.
+    pub fn keep(&mut self, made: &Made<'_>, keeps: Keeps) {
+        let asked = made.asked;
+        let (id, said) = match asked.dialect {
+            Dialect::Responses if keeps.responses && asked.body["store"] != false => {
+                (responses::id(made), responses::output(made))
+            }
+            Dialect::Messages if keeps.threads && !asked.body["thread"].is_null() => {
+                let content = messages::content(made);
+                (messages::id(made), vec![json!({"role": "assistant", "content": content})])
+            }
+            _ => return,
+        };
+        // Marks are of one request: four of them are all that the next one may have.
+        let items = asked.items.iter().map(unmarked).chain(said).collect();
+        let kept = Kept { system: unmarked(&asked.system), tools: asked.tools.clone(), items };
+        self.kept.insert(id, kept);
+    }
+}

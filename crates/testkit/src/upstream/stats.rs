@@ -1,0 +1,213 @@
+//! What the server saw and what it would have charged.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use super::asked::Dialect;
+use super::cache::Prefix;
+use super::script::{Kind, Use};
+
+/// How a request ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// With a reply.
+    Answered,
+    /// With an error because it breaks a rule of the provider, in the provider's words.
+    Refused(String),
+    /// With an error because it does not fit.
+    Overflow,
+    /// With a scheduled fault.
+    Fault,
+}
+
+impl Outcome {
+    /// Its name in statistics.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Answered => "answered",
+            Self::Refused(_) => "refused",
+            Self::Overflow => "overflow",
+            Self::Fault => "fault",
+        }
+    }
+}
+
+/// One request to a model.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// From 1 on, over all requests to a model.
+    pub number: u64,
+    /// Its path.
+    pub endpoint: String,
+    /// Its dialect.
+    pub dialect: Dialect,
+    /// The model that it names.
+    pub model: String,
+    /// The session that its headers or its `prompt_cache_key` name, if any.
+    pub session: String,
+    /// What it is for.
+    pub kind: Kind,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// The status of the answer; 0 for a reset.
+    pub status: u16,
+    /// Tokens of the prompt.
+    pub prompt_tokens: u64,
+    /// Those of them that an earlier request began with.
+    pub cached_tokens: u64,
+    /// Tokens of the reply.
+    pub output_tokens: u64,
+    /// Messages, items or contents.
+    pub messages: usize,
+    /// Bytes of the body.
+    pub bytes: usize,
+    /// FNV-1a of the body.
+    pub digest: u64,
+    /// Whether it begins with all of the previous answered turn of its session: tools, instructions
+    /// and messages. Nothing for the first one and for what is no turn.
+    pub append_only: Option<bool>,
+    /// How many messages it has in common with the start of that turn: where a rewrite begins.
+    pub shared: Option<usize>,
+    /// The step that it is at.
+    pub step: Option<u32>,
+}
+
+impl Entry {
+    /// Its price, in tenths of the price of one token that is read: 10 for one that is not cached, 1 for a
+    /// cached one, 50 for one that is written.
+    #[must_use]
+    pub fn cost_tenths(&self) -> u64 {
+        (self.prompt_tokens - self.cached_tokens) * 10
+            + self.cached_tokens
+            + self.output_tokens * 50
+    }
+
+    fn json(&self) -> Value {
+        json!({
+            "number": self.number, "endpoint": self.endpoint, "dialect": self.dialect.name(),
+            "model": self.model, "session": self.session, "kind": self.kind.name(),
+            "outcome": self.outcome.name(), "status": self.status,
+            "prompt_tokens": self.prompt_tokens, "cached_tokens": self.cached_tokens,
+            "output_tokens": self.output_tokens, "messages": self.messages, "bytes": self.bytes,
+            "digest": format!("{:016x}", self.digest), "append_only": self.append_only, "shared": self.shared,
+            "step": self.step, "cost_tenths": self.cost_tenths(),
+        })
+    }
+}
+
+/// Everything since the start or the last reset.
+#[derive(Clone, Debug, Default)]
+pub struct Stats {
+    /// The requests, in order of arrival.
+    pub requests: Vec<Entry>,
+    /// The texts of refusals, in order.
+    pub refused: Vec<String>,
+    /// Requests that did not fit.
+    pub overflows: u64,
+    /// Scheduled faults that happened.
+    pub faults: u64,
+    /// Facts that were needed and in the prompt, each once a session and step.
+    pub facts_used: u64,
+    /// Facts that were needed and not in the prompt.
+    pub facts_missing: u64,
+    /// Compactions by the client itself.
+    pub summaries: u64,
+    /// Requests beside the conversation.
+    pub sides: u64,
+    /// Answered turns.
+    pub turns: u64,
+    /// Answered turns that begin with all of the turn before.
+    pub appends: u64,
+    /// Answered turns that do not.
+    pub rewrites: u64,
+    /// Tokens of all answered prompts.
+    pub prompt_tokens: u64,
+    /// Those of them that were cached.
+    pub cached_tokens: u64,
+    /// Tokens of all replies.
+    pub output_tokens: u64,
+    /// Tokens of the largest answered prompt.
+    pub peak_tokens: u64,
+    /// Price of everything: see [`Entry::cost_tenths`].
+    pub cost_tenths: u64,
+    /// The highest step of an answered turn.
+    pub step: u32,
+    /// Whether the final answer was given.
+    pub done: bool,
+    needed: BTreeMap<(String, u32, u32), bool>,
+}
+
+impl Stats {
+    pub(crate) fn push(&mut self, entry: Entry) {
+        match &entry.outcome {
+            Outcome::Answered => {
+                match entry.kind {
+                    Kind::Turn => self.turns += 1,
+                    Kind::Side => self.sides += 1,
+                    Kind::Summary => self.summaries += 1,
+                    Kind::Count => {}
+                }
+                match entry.append_only {
+                    Some(true) => self.appends += 1,
+                    Some(false) => self.rewrites += 1,
+                    None => {}
+                }
+                self.prompt_tokens += entry.prompt_tokens;
+                self.cached_tokens += entry.cached_tokens;
+                self.output_tokens += entry.output_tokens;
+                self.peak_tokens = self.peak_tokens.max(entry.prompt_tokens);
+                self.cost_tenths += entry.cost_tenths();
+                self.step = self.step.max(entry.step.unwrap_or(0));
+            }
+            Outcome::Refused(text) => self.refused.push(text.clone()),
+            Outcome::Overflow => self.overflows += 1,
+            Outcome::Fault => self.faults += 1,
+        }
+        self.requests.push(entry);
+    }
+
+    /// A retry of a step counts as the last attempt does.
+    pub(crate) fn needed(&mut self, session: &str, uses: &[Use]) {
+        for one in uses {
+            self.needed.insert((session.to_owned(), one.step, one.part), one.found);
+        }
+        self.facts_used = self.needed.values().filter(|found| **found).count() as u64;
+        self.facts_missing = self.needed.len() as u64 - self.facts_used;
+    }
+
+    /// As `GET /__stats` answers it.
+    #[must_use]
+    pub fn json(&self) -> Value {
+        json!({
+            "totals": {
+                "requests": self.requests.len(), "turns": self.turns, "sides": self.sides,
+                "summaries": self.summaries, "refused": self.refused.len(),
+                "overflows": self.overflows, "faults": self.faults,
+                "facts_used": self.facts_used, "facts_missing": self.facts_missing,
+                "appends": self.appends, "rewrites": self.rewrites,
+                "prompt_tokens": self.prompt_tokens, "cached_tokens": self.cached_tokens,
+                "output_tokens": self.output_tokens, "peak_tokens": self.peak_tokens,
+                "cost_tenths": self.cost_tenths, "step": self.step, "done": self.done,
+            },
+            "refused": self.refused,
+            "requests": self.requests.iter().map(Entry::json).collect::<Vec<_>>(),
+        })
+    }
+}
+
+/// The last answered turn of each session, to tell what was appended to it.
+#[derive(Debug, Default)]
+pub(crate) struct Turns {
+    last: BTreeMap<String, Prefix>,
+}
+
+impl Turns {
+    /// Whether this turn begins with all of the one before, and how many messages both begin with;
+    /// it is the last one then.
+    pub fn next(&mut self, session: &str, prefix: &Prefix) -> Option<(bool, usize)> {
+        let before = self.last.insert(session.to_owned(), prefix.clone())?;
+        Some((prefix.extends(&before), prefix.shared(&before)))
+    }
+}

@@ -1,0 +1,73 @@
+//! Gemini.
+
+use serde_json::{Value, json};
+
+use super::{Made, data, pieces};
+
+/// How every thought signature of this server begins: base64 text.
+pub(crate) const SIGNATURE: &str = "c2NyaXB0ZWQ";
+
+fn parts(made: &Made<'_>) -> Vec<Value> {
+    let mut parts = Vec::new();
+    if let Some(thinking) = made.thinking {
+        parts.push(json!({"text": thinking, "thought": true}));
+    }
+    if !made.text.is_empty() {
+        parts.push(json!({"text": made.text}));
+    }
+    for (index, call) in made.reply.calls.iter().enumerate() {
+        let mut part = json!({"functionCall": {"name": call.name, "args": call.arguments,
+            "id": format!("call_{}_{index}", made.seed)}});
+        // Of parallel calls only the first has one.
+        if index == 0 {
+            part["thoughtSignature"] = json!(format!("{SIGNATURE}{}", made.seed));
+        }
+        parts.push(part);
+    }
+    parts
+}
+
+fn chunk(made: &Made<'_>, parts: Vec<Value>, last: bool) -> Value {
+    let mut candidate = json!({"content": {"role": "model", "parts": parts}, "index": 0});
+    let mut usage = json!({"promptTokenCount": made.prompt,
+        "totalTokenCount": made.prompt + made.output,
+        "promptTokensDetails": [{"modality": "TEXT", "tokenCount": made.prompt}]});
+    if made.cached > 0 {
+        usage["cachedContentTokenCount"] = json!(made.cached);
+    }
+    if last {
+        candidate["finishReason"] = json!(if made.cut { "MAX_TOKENS" } else { "STOP" });
+        usage["candidatesTokenCount"] = json!(made.output);
+    }
+    json!({"candidates": [candidate], "usageMetadata": usage, "modelVersion": made.asked.model,
+        "responseId": made.seed})
+}
+
+pub(crate) fn whole(made: &Made<'_>) -> Value {
+    chunk(made, parts(made), true)
+}
+
+/// The chunks of a stream, without their framing.
+pub(crate) fn chunks(made: &Made<'_>) -> Vec<Value> {
+    let mut all = Vec::new();
+    for part in parts(made) {
+        match part["text"].as_str() {
+            Some(text) => all.extend(pieces(text).into_iter().map(|piece| {
+                let mut part = part.clone();
+                part["text"] = json!(piece);
+                part
+            })),
+            None => all.push(part),
+        }
+    }
+    if all.is_empty() {
+        return vec![chunk(made, Vec::new(), true)];
+    }
+    let count = all.len();
+    let parts = all.into_iter().enumerate();
+    parts.map(|(at, part)| chunk(made, vec![part], at + 1 == count)).collect()
+}
+
+pub(crate) fn events(made: &Made<'_>) -> Vec<String> {
+    chunks(made).iter().map(data).collect()
+}

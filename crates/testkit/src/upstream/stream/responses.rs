@@ -1,0 +1,212 @@
+//! Responses.
+
+use serde_json::{Value, json};
+
+use super::{CREATED, Made, named, pieces};
+use crate::upstream::asked::fnv;
+use crate::upstream::errors::Broken;
+
+/// The encrypted content that belongs to a reasoning item.
+pub(crate) fn sealed(id: &str) -> String {
+    format!("gAAAAscripted{:016x}", fnv(id.as_bytes()))
+}
+
+/// The reasoning item that an item was made with: its id says so.
+pub(crate) fn reasoning_of(id: &str) -> Option<String> {
+    let rest = id.strip_prefix("fc_r").or_else(|| id.strip_prefix("msg_r"))?;
+    Some(format!("rs_{}", rest.split('_').next().unwrap_or(rest)))
+}
+
+/// The items of a reply, as they are when they are complete.
+pub(crate) fn output(made: &Made<'_>) -> Vec<Value> {
+    let seed = &made.seed;
+    let with = if made.thinking.is_some() { "r" } else { "" };
+    let mut items = Vec::new();
+    if let Some(thinking) = made.thinking {
+        let id = format!("rs_{seed}");
+        items.push(json!({"id": id, "type": "reasoning", "encrypted_content": sealed(&id),
+            "summary": [{"type": "summary_text", "text": thinking}]}));
+    }
+    if !made.text.is_empty() {
+        let phase = if made.reply.calls.is_empty() { "final_answer" } else { "commentary" };
+        items.push(json!({"id": format!("msg_{with}{seed}"), "type": "message",
+            "status": "completed", "role": "assistant", "phase": phase,
+            "content": [{"type": "output_text", "text": made.text, "annotations": [],
+                "logprobs": []}]}));
+    }
+    for (index, call) in made.reply.calls.iter().enumerate() {
+        let call_id = format!("call_{seed}_{index}");
+        items.push(if call.custom {
+            json!({"id": format!("ctc_{seed}_{index}"), "type": "custom_tool_call",
+                "status": "completed", "call_id": call_id, "name": call.name,
+                "input": call.arguments})
+        } else {
+            json!({"id": format!("fc_{with}{seed}_{index}"), "type": "function_call",
+                "status": "completed", "call_id": call_id, "name": call.name,
+                "arguments": call.arguments.to_string()})
+        });
+    }
+    items
+}
+
+fn usage(made: &Made<'_>) -> Value {
+    json!({
+        "input_tokens": made.prompt, "input_tokens_details": {"cached_tokens": made.cached,
+            "cache_write_tokens": 0},
+        "output_tokens": made.output, "output_tokens_details": {"reasoning_tokens": 0},
+        "total_tokens": made.prompt + made.output,
+    })
+}
+
+fn response(made: &Made<'_>, status: &str, output: &[Value]) -> Value {
+    let body = &made.asked.body;
+    let or = |name: &str, value: Value| body.get(name).cloned().unwrap_or(value);
+    let details =
+        if status == "incomplete" { json!({"reason": "max_output_tokens"}) } else { Value::Null };
+    json!({
+        "id": id(made), "object": "response", "created_at": CREATED, "status": status,
+        "background": false, "error": null, "incomplete_details": details,
+        "instructions": or("instructions", Value::Null), "metadata": or("metadata", json!({})),
+        "max_output_tokens": or("max_output_tokens", Value::Null), "model": made.asked.model,
+        "output": output, "parallel_tool_calls": or("parallel_tool_calls", json!(true)),
+        "previous_response_id": or("previous_response_id", Value::Null),
+        "store": or("store", json!(true)), "temperature": 1.0, "top_p": 1.0,
+        "tool_choice": or("tool_choice", json!("auto")), "tools": or("tools", json!([])),
+        "truncation": "disabled", "reasoning": or("reasoning", json!({"effort": null, "summary": null})),
+        "text": {"format": {"type": "text"}}, "user": null,
+        "usage": if status == "in_progress" { Value::Null } else { usage(made) },
+    })
+}
+
+/// The id of the response.
+pub(crate) fn id(made: &Made<'_>) -> String {
+    format!("resp_{}", made.seed)
+}
+
+fn status(made: &Made<'_>) -> &'static str {
+    if made.cut { "incomplete" } else { "completed" }
+}
+
+pub(crate) fn whole(made: &Made<'_>) -> Value {
+    response(made, status(made), &output(made))
+}
+
+pub(crate) fn events(made: &Made<'_>) -> Vec<String> {
+    let mut events = vec![
+        json!({"type": "response.created", "response": response(made, "in_progress", &[])}),
+        json!({"type": "response.in_progress", "response": response(made, "in_progress", &[])}),
+    ];
+    let output = output(made);
+    for (index, item) in output.iter().enumerate() {
+        added(item, index, &mut events);
+    }
+    let last = response(made, status(made), &output);
+    events.push(json!({"type": format!("response.{}", status(made)), "response": last}));
+    numbered(events)
+}
+
+fn numbered(events: Vec<Value>) -> Vec<String> {
+    let events = events.into_iter().enumerate();
+    events
+        .map(|(number, mut event)| {
+            event["sequence_number"] = json!(number);
+            named(&event)
+        })
+        .collect()
+}
+
+/// The events of one item.
+fn added(item: &Value, index: usize, events: &mut Vec<Value>) {
+    let id = &item["id"];
+    let mut empty = item.clone();
+    if item["type"] != "reasoning" {
+        empty["status"] = json!("in_progress");
+    }
+    let start = |empty: Value| json!({"type": "response.output_item.added", "output_index": index, "item": empty});
+    let part = |kind: &str, fields: Value| {
+        let mut event = json!({"type": format!("response.{kind}"), "item_id": id,
+            "output_index": index});
+        if let (Some(event), Value::Object(fields)) = (event.as_object_mut(), fields) {
+            event.extend(fields);
+        }
+        event
+    };
+    match item["type"].as_str().unwrap_or_default() {
+        "message" => {
+            empty["content"] = json!([]);
+            events.push(start(empty));
+            let text = item["content"][0]["text"].as_str().unwrap_or_default();
+            let none =
+                json!({"type": "output_text", "text": "", "annotations": [], "logprobs": []});
+            events.push(part("content_part.added", json!({"content_index": 0, "part": none})));
+            for piece in pieces(text) {
+                events.push(part(
+                    "output_text.delta",
+                    json!({"content_index": 0, "delta": piece, "logprobs": []}),
+                ));
+            }
+            events.push(part(
+                "output_text.done",
+                json!({"content_index": 0, "text": text, "logprobs": []}),
+            ));
+            let whole = &item["content"][0];
+            events.push(part("content_part.done", json!({"content_index": 0, "part": whole})));
+        }
+        "reasoning" => {
+            empty["summary"] = json!([]);
+            events.push(start(empty));
+            let whole = &item["summary"][0];
+            let text = whole["text"].as_str().unwrap_or_default();
+            let none = json!({"type": "summary_text", "text": ""});
+            events.push(part(
+                "reasoning_summary_part.added",
+                json!({"summary_index": 0, "part": none}),
+            ));
+            for piece in pieces(text) {
+                events.push(part(
+                    "reasoning_summary_text.delta",
+                    json!({"summary_index": 0, "delta": piece}),
+                ));
+            }
+            events.push(part(
+                "reasoning_summary_text.done",
+                json!({"summary_index": 0, "text": text}),
+            ));
+            events.push(part(
+                "reasoning_summary_part.done",
+                json!({"summary_index": 0, "part": whole}),
+            ));
+        }
+        kind => {
+            let (field, name) = if kind == "custom_tool_call" {
+                ("input", "custom_tool_call_input")
+            } else {
+                ("arguments", "function_call_arguments")
+            };
+            empty[field] = json!("");
+            events.push(start(empty));
+            let text = item[field].as_str().unwrap_or_default();
+            for piece in pieces(text) {
+                events.push(part(&format!("{name}.delta"), json!({"delta": piece})));
+            }
+            let mut done = json!({field: text});
+            if field == "arguments" {
+                done["name"] = item["name"].clone();
+            }
+            events.push(part(&format!("{name}.done"), done));
+        }
+    }
+    events.push(json!({"type": "response.output_item.done", "output_index": index, "item": item}));
+}
+
+/// A stream that says that the prompt does not fit.
+pub(crate) fn refused(made: &Made<'_>, broken: &Broken) -> Vec<String> {
+    let mut last = response(made, "failed", &[]);
+    last["error"] = json!({"code": broken.code, "message": broken.message});
+    last["usage"] = Value::Null;
+    numbered(vec![
+        json!({"type": "response.created", "response": response(made, "in_progress", &[])}),
+        json!({"type": "response.in_progress", "response": response(made, "in_progress", &[])}),
+        json!({"type": "response.failed", "response": last}),
+    ])
+}

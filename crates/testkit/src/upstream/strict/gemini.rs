@@ -1,0 +1,126 @@
+//! Rules of Gemini.
+
+use serde_json::Value;
+
+use crate::upstream::asked::{Asked, array};
+use crate::upstream::errors::Broken;
+
+pub(super) fn check(asked: &Asked) -> Result<(), Broken> {
+    let items = &asked.items;
+    let Some(first) = items.first() else {
+        return Err(Broken::new("* GenerateContentRequest.contents: contents is not specified"));
+    };
+    if side(first) != "user" {
+        return Err(Broken::new(
+            "Please ensure that multiturn requests start with a user turn and alternate between user \
+             and model.",
+        ));
+    }
+    for (at, content) in items.iter().enumerate() {
+        if array(&content["parts"]).is_empty() {
+            return Err(Broken::new(format!(
+                "* GenerateContentRequest.contents[{at}].parts: contents.parts must not be empty."
+            )));
+        }
+        let before = at.checked_sub(1).map(|at| &items[at]);
+        let (calls, results) = (count(content, "functionCall"), count(content, "functionResponse"));
+        let called = before.map_or(0, |content| count(content, "functionCall"));
+        if results > 0 && called == 0 {
+            return Err(Broken::new(
+                "Please ensure that function response turn comes immediately after a function call \
+                 turn.",
+            ));
+        }
+        if (results > 0 || called > 0) && results != called {
+            return Err(Broken::new(
+                "Please ensure that the number of function response parts is equal to the number of \
+                 function call parts of the function call turn.",
+            ));
+        }
+        if results > 0 {
+            named(before, content)?;
+        }
+        if calls > 0 && before.is_none_or(|content| side(content) != "user") {
+            return Err(Broken::new(
+                "Please ensure that function call turn comes immediately after a user turn or after a \
+                 function response turn.",
+            ));
+        }
+        if before.is_some_and(|before| side(before) == side(content)) {
+            return Err(Broken::new(
+                "Please ensure that multiturn requests alternate between user and model.",
+            ));
+        }
+    }
+    if items.last().is_some_and(|content| count(content, "functionCall") > 0) {
+        return Err(Broken::new(
+            "Please ensure that function call turn is followed by a function response turn.",
+        ));
+    }
+    signatures(items)
+}
+
+fn side(content: &Value) -> &str {
+    match content["role"].as_str() {
+        Some("model") => "model",
+        _ => "user",
+    }
+}
+
+fn count(content: &Value, kind: &str) -> usize {
+    array(&content["parts"]).iter().filter(|part| !part[kind].is_null()).count()
+}
+
+/// Responses are for the functions that were called.
+fn named(before: Option<&Value>, content: &Value) -> Result<(), Broken> {
+    let names = |content: &Value, kind: &str| {
+        let mut names: Vec<String> = array(&content["parts"])
+            .iter()
+            .filter_map(|part| part[kind]["name"].as_str().map(str::to_owned))
+            .collect();
+        names.sort();
+        names
+    };
+    let called = before.map(|before| names(before, "functionCall")).unwrap_or_default();
+    if called == names(content, "functionResponse") {
+        return Ok(());
+    }
+    Err(Broken::new(
+        "Please ensure that the function response names match the function call names of the function \
+         call turn.",
+    ))
+}
+
+/// The first call of each step of the running turn has its signature.
+fn signatures(items: &[Value]) -> Result<(), Broken> {
+    let spoken =
+        |content: &Value| side(content) == "user" && count(content, "functionResponse") == 0;
+    let start = items.iter().rposition(spoken).unwrap_or(0);
+    for content in &items[start..] {
+        let mut parts = array(&content["parts"]).iter().enumerate();
+        let Some((at, part)) = parts.find(|(_, part)| !part["functionCall"].is_null()) else {
+            continue;
+        };
+        let signature = part["thoughtSignature"].as_str().or(part["thought_signature"].as_str());
+        match signature {
+            None => {
+                return Err(Broken::new(format!(
+                    "Function call is missing a thought_signature in functionCall parts. This is \
+                     required for tools to work correctly. Additional data, function call \
+                     `default_api:{}`, position {at}.",
+                    part["functionCall"]["name"].as_str().unwrap_or_default()
+                )));
+            }
+            Some(text) if !known(text) => {
+                return Err(Broken::new("Corrupted thought signature."));
+            }
+            Some(_) => {}
+        }
+    }
+    Ok(())
+}
+
+fn known(signature: &str) -> bool {
+    signature.starts_with(crate::upstream::stream::gemini::SIGNATURE)
+        || signature == "skip_thought_signature_validator"
+}

@@ -1,0 +1,41 @@
+//! What providers refuse, in their words.
+
+mod chat;
+mod gemini;
+mod messages;
+mod responses;
+
+use super::asked::{Asked, Dialect};
+use super::errors::Broken;
+
+/// How much the server looks at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Strictness {
+    /// Nothing is refused.
+    Off,
+    /// The rules of the dialect's own provider.
+    #[default]
+    Provider,
+    /// Also what chat templates of open models ask: roles alternate, and a user does not speak
+    /// straight after a tool; in Responses, the results of calls follow them at once (`DeepSeek`).
+    Templates,
+}
+
+/// The first rule that a request breaks.
+pub(crate) fn check(asked: &Asked, strictness: Strictness) -> Result<(), Broken> {
+    if strictness == Strictness::Off {
+        return Ok(());
+    }
+    match asked.dialect {
+        Dialect::Chat => {
+            chat::check(asked)?;
+            if strictness == Strictness::Templates { chat::alternates(asked) } else { Ok(()) }
+        }
+        Dialect::Responses => {
+            responses::check(asked)?;
+            if strictness == Strictness::Templates { responses::adjacent(asked) } else { Ok(()) }
+        }
+        Dialect::Messages => messages::check(asked),
+        Dialect::Gemini => gemini::check(asked),
+    }
+}

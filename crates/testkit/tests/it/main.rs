@@ -1,0 +1,8 @@
+//! The scripted provider and its client, against each other.
+
+#[cfg(feature = "server")]
+mod upstream;
+#[cfg(feature = "server")]
+mod upstream_faults;
+#[cfg(feature = "server")]
+mod upstream_rules;

@@ -1,0 +1,386 @@
+//! Runs of the agent straight against the provider: nothing between them.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
+
+use midfold_testkit::upstream::agent::{Agent, End, Habits};
+use midfold_testkit::upstream::shell::{code, output};
+use midfold_testkit::upstream::{
+    Dialect, Flavour, Kind, Loop, Outcome, Recorded, Script, Settings, Stats, Strictness, Upstream,
+    task,
+};
+
+fn agent(dialect: Dialect, upstream: &Upstream, stream: bool) -> Agent {
+    Agent { stream, thinking: true, ..Agent::new(dialect, upstream.url()) }
+}
+
+/// Every dialect, whole and streamed.
+fn ways() -> impl Iterator<Item = (Dialect, bool)> {
+    Dialect::ALL.into_iter().flat_map(|dialect| [(dialect, false), (dialect, true)])
+}
+
+#[tokio::test]
+async fn twenty_steps_are_appended_cached_and_finished() {
+    for (dialect, stream) in ways() {
+        let upstream = Upstream::start(Settings::default()).await.unwrap();
+        let run = agent(dialect, &upstream, stream).run().await;
+        let stats = upstream.stats();
+        let of = format!("{dialect:?} {stream} {:?} {:?}", run.end, stats.refused);
+        let answer = run.answer().unwrap_or_else(|| panic!("{of}"));
+        assert!(answer.contains(&format!("part 18: {}", code(18))), "{of}");
+        assert_eq!((run.steps, run.statuses()), (20, vec![200; 21]), "{of}");
+        assert_eq!((stats.turns, stats.appends, stats.rewrites), (21, 20, 0), "{of}");
+        assert!(stats.done && stats.refused.is_empty() && stats.facts_missing == 0, "{of}");
+        // Parts 3 and 8 are needed ten steps later, and all four at the end.
+        assert_eq!(stats.facts_used, 6, "{of}");
+        cached_grows(&stats);
+        assert!(stats.requests.iter().all(|r| r.kind == Kind::Turn && r.output_tokens > 0), "{of}");
+    }
+}
+
+/// Each prompt is cached up to where the one before it ended.
+fn cached_grows(stats: &Stats) {
+    for pair in stats.requests.windows(2) {
+        let (before, after) = (&pair[0], &pair[1]);
+        let cut = before.prompt_tokens.abs_diff(after.cached_tokens);
+        assert!(cut <= 1, "{} then {} cached", before.prompt_tokens, after.cached_tokens);
+        assert!(after.cached_tokens < after.prompt_tokens);
+        assert_eq!(after.append_only, Some(true));
+    }
+}
+
+#[tokio::test]
+async fn usage_is_in_each_providers_own_fields() {
+    for (dialect, stream) in ways() {
+        let upstream = Upstream::start(Settings::default()).await.unwrap();
+        let run = agent(dialect, &upstream, stream).run().await;
+        let last = upstream.stats().requests.last().unwrap().clone();
+        let usage = run.usages.last().unwrap();
+        let (prompt, cached, output) = match dialect {
+            Dialect::Chat => (
+                usage["prompt_tokens"].as_u64(),
+                usage["prompt_tokens_details"]["cached_tokens"].as_u64(),
+                usage["completion_tokens"].as_u64(),
+            ),
+            Dialect::Responses => (
+                usage["input_tokens"].as_u64(),
+                usage["input_tokens_details"]["cached_tokens"].as_u64(),
+                usage["output_tokens"].as_u64(),
+            ),
+            Dialect::Messages => {
+                let [fresh, written, read] =
+                    ["input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"]
+                        .map(|name| usage[name].as_u64().unwrap());
+                assert!(written > 0 && fresh == 0, "everything up to the mark is written");
+                (Some(fresh + written + read), Some(read), usage["output_tokens"].as_u64())
+            }
+            Dialect::Gemini => (
+                usage["promptTokenCount"].as_u64(),
+                usage["cachedContentTokenCount"].as_u64(),
+                usage["candidatesTokenCount"].as_u64(),
+            ),
+        };
+        let found = (prompt, cached, output);
+        let expected = (last.prompt_tokens, last.cached_tokens, last.output_tokens);
+        assert_eq!(found, (Some(expected.0), Some(expected.1), Some(expected.2)), "{dialect:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_prompt_over_the_limit_is_refused_in_the_providers_words() {
+    for (dialect, stream) in ways() {
+        let settings = Settings { limit: Some(4_000), ..Settings::default() };
+        let upstream = Upstream::start(settings).await.unwrap();
+        let run = agent(dialect, &upstream, stream).run().await;
+        let Some(End::Failed { status: 400, body }) = &run.end else { panic!("{:?}", run.end) };
+        let words = match dialect {
+            Dialect::Chat => "\"code\":\"context_length_exceeded\"",
+            Dialect::Responses => "Your input exceeds the context window of this model",
+            Dialect::Messages => "tokens > 4000 maximum",
+            Dialect::Gemini => "exceeds the maximum number of tokens allowed (4000).",
+        };
+        assert!(body.contains(words), "{body}");
+        let stats = upstream.stats();
+        assert_eq!((stats.overflows, stats.refused.len()), (1, 0));
+        assert!(run.steps > 3 && run.steps < 20 && !stats.done);
+        assert!(stats.peak_tokens <= 4_000 && stats.requests.last().unwrap().prompt_tokens > 4_000);
+    }
+}
+
+#[tokio::test]
+async fn responses_can_fail_in_the_stream() {
+    let settings = Settings { limit: Some(4_000), overflow_in_stream: true, ..Settings::default() };
+    let upstream = Upstream::start(settings).await.unwrap();
+    let run = agent(Dialect::Responses, &upstream, true).run().await;
+    let Some(End::Failed { status: 200, body }) = &run.end else { panic!("{:?}", run.end) };
+    assert!(body.contains("response.failed") && body.contains("context_length_exceeded"), "{body}");
+    assert_eq!(upstream.stats().overflows, 1);
+}
+
+#[tokio::test]
+async fn every_flavour_has_its_own_words() {
+    let mut bodies = Vec::new();
+    for flavour in Flavour::ALL {
+        assert_eq!(Flavour::named(&flavour.name()), Some(flavour));
+        let settings = Settings { limit: Some(10), flavour, ..Settings::default() };
+        let upstream = Upstream::start(settings).await.unwrap();
+        let run = agent(Dialect::Chat, &upstream, false).run().await;
+        let Some(End::Failed { status, body }) = run.end else { panic!("{flavour:?}") };
+        let expected = match flavour {
+            Flavour::TooLarge => 413,
+            Flavour::Throttled => 429,
+            _ => 400,
+        };
+        assert_eq!(status, expected, "{flavour:?}");
+        assert!(!bodies.contains(&body), "{flavour:?}");
+        bodies.push(body);
+    }
+    let settings =
+        Settings { limit: Some(10), flavour: Flavour::SilentLength, ..Settings::default() };
+    let upstream = Upstream::start(settings).await.unwrap();
+    let run = agent(Dialect::Chat, &upstream, false).run().await;
+    assert_eq!(run.answer(), Some(""));
+    assert!(
+        String::from_utf8_lossy(&run.exchanges[0].body).contains("\"finish_reason\":\"length\"")
+    );
+    assert_eq!(upstream.stats().requests[0].outcome, Outcome::Overflow);
+}
+
+#[tokio::test]
+async fn room_for_the_reply_can_count_against_the_limit() {
+    let settings = Settings { limit: Some(1_000), count_output: true, ..Settings::default() };
+    let upstream = Upstream::start(settings).await.unwrap();
+    let run = Agent::new(Dialect::Messages, upstream.url()).run().await;
+    let Some(End::Failed { body, .. }) = run.end else { panic!() };
+    assert!(body.contains("input length and `max_tokens` exceed context limit: "), "{body}");
+    assert!(body.contains(" + 1024 > 1000,"), "{body}");
+}
+
+#[tokio::test]
+async fn parallel_calls_are_answered_together() {
+    for (dialect, stream) in ways() {
+        let script = Script::ShellLoop(Loop { parallel: 3, ..Loop::default() });
+        let upstream = Upstream::start(Settings { script, ..Settings::default() }).await.unwrap();
+        let run = agent(dialect, &upstream, stream).run().await;
+        let stats = upstream.stats();
+        assert!(run.answer().is_some(), "{:?} {:?}", run.end, stats.refused);
+        assert_eq!((run.steps, stats.turns), (20, 8));
+    }
+}
+
+#[tokio::test]
+async fn habits_of_clients_are_legal() {
+    let all = Habits { plain_ids: true, bare_items: true, part_lists: true, ..Habits::default() };
+    let unmarked = Habits { unmarked: true, ..Habits::default() };
+    for (dialect, stream) in ways() {
+        for habits in [all, unmarked] {
+            let upstream = Upstream::start(Settings::default()).await.unwrap();
+            let run = Agent { habits, ..agent(dialect, &upstream, stream) }.run().await;
+            let stats = upstream.stats();
+            assert!(run.answer().is_some(), "{dialect:?} {:?} {:?}", run.end, stats.refused);
+            assert_eq!(stats.appends, 20, "{dialect:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_ephemeral_tail_is_no_append() {
+    for (dialect, stream) in ways() {
+        let upstream = Upstream::start(Settings::default()).await.unwrap();
+        let habits = Habits { ephemeral: true, ..Habits::default() };
+        let run = Agent { habits, ..agent(dialect, &upstream, stream) }.run().await;
+        let stats = upstream.stats();
+        assert!(run.answer().is_some(), "{dialect:?} {:?} {:?}", run.end, stats.refused);
+        assert_eq!((stats.appends, stats.rewrites), (0, 20), "{dialect:?}");
+        // Still, all but the tail is cached.
+        assert!(stats.cached_tokens > stats.prompt_tokens / 2, "{dialect:?}");
+    }
+}
+
+#[tokio::test]
+async fn clients_without_tools_run_code_blocks() {
+    for (dialect, stream) in ways() {
+        let settings = Settings { script: Script::text_loop(12), ..Settings::default() };
+        let upstream = Upstream::start(settings).await.unwrap();
+        let habits = Habits { toolless: true, ..Habits::default() };
+        let run = Agent { habits, ..agent(dialect, &upstream, stream) }.run().await;
+        let stats = upstream.stats();
+        assert!(run.answer().is_some(), "{dialect:?} {:?} {:?}", run.end, stats.refused);
+        assert_eq!((run.steps, stats.facts_missing, stats.appends), (12, 0, 12), "{dialect:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_gone_from_the_prompt_is_missing_in_the_answer() {
+    let upstream = Upstream::start(Settings::default()).await.unwrap();
+    let mut session = agent(Dialect::Chat, &upstream, false).start();
+    for _ in 0..9 {
+        session.turn().await;
+    }
+    // Everything up to step 6 goes, as after a careless compaction.
+    session.history.drain(1..13);
+    while session.end().is_none() {
+        session.turn().await;
+    }
+    let run = session.into_run();
+    let answer = run.answer().unwrap();
+    assert!(answer.contains("part 3: UNKNOWN") && answer.contains(&code(8)), "{answer}");
+    let stats = upstream.stats();
+    // Part 3 at step 13 and at the end.
+    assert_eq!((stats.facts_used, stats.facts_missing), (4, 2));
+    assert_eq!((run.steps, stats.rewrites), (20, 1));
+}
+
+#[tokio::test]
+async fn side_calls_and_summaries_are_told_apart() {
+    let upstream = Upstream::start(Settings::default()).await.unwrap();
+    let mut main = agent(Dialect::Messages, &upstream, false).start();
+    for _ in 0..4 {
+        main.turn().await;
+    }
+    let mut compaction = main.clone();
+    compaction.say("Your task is to create a detailed summary of the conversation so far.");
+    compaction.turn().await;
+    let Some(End::Finished(text)) = compaction.end() else { panic!("{:?}", compaction.end()) };
+    assert!(text.contains("[step 4] is done") && text.contains(&code(3)), "{text}");
+    let habits = Habits { toolless: true, ..Habits::default() };
+    let title = Agent {
+        habits,
+        task: "A title, please.".to_owned(),
+        ..agent(Dialect::Chat, &upstream, true)
+    };
+    assert_eq!(title.run().await.answer(), Some("A scripted run"));
+    let stats = upstream.stats();
+    assert_eq!((stats.turns, stats.summaries, stats.sides, stats.appends), (4, 1, 1, 3));
+}
+
+#[test]
+fn a_shell_prints_what_the_client_says_it_prints() {
+    let upstream_commands = commands();
+    for command in &upstream_commands {
+        let shell = std::process::Command::new("sh").arg("-c").arg(command).output().unwrap();
+        assert_eq!(String::from_utf8_lossy(&shell.stdout), output(command), "{command}");
+    }
+    let planted = output(&upstream_commands[2]);
+    assert!(planted.contains(&format!("the code of part 3 is {}", code(3))), "{planted}");
+    assert!(!upstream_commands[2].contains(&code(3)), "only the shell knows it");
+}
+
+/// The commands of a whole run.
+#[tokio::main(flavor = "current_thread")]
+async fn commands() -> Vec<String> {
+    let upstream = Upstream::start(Settings::default()).await.unwrap();
+    let run = agent(Dialect::Chat, &upstream, false).run().await;
+    let calls = run.history.iter().filter_map(|message| {
+        let text = message["tool_calls"][0]["function"]["arguments"].as_str()?;
+        let arguments: serde_json::Value = serde_json::from_str(text).unwrap();
+        arguments["command"].as_str().map(str::to_owned)
+    });
+    calls.collect()
+}
+
+#[tokio::test]
+async fn requests_are_kept_as_they_came() {
+    let upstream = Upstream::start(Settings::default()).await.unwrap();
+    let headers = vec![("x-session-id".to_owned(), "s1".to_owned())];
+    let run = Agent { headers, ..agent(Dialect::Chat, &upstream, false) }.run().await;
+    let requests: Vec<Recorded> = upstream.requests();
+    assert_eq!(requests.len(), run.exchanges.len());
+    for (request, exchange) in requests.iter().zip(&run.exchanges) {
+        assert_eq!(request.body, exchange.sent.as_bytes());
+        assert_eq!(request.header("x-session-id"), Some("s1"));
+        assert_eq!(request.target, "/v1/chat/completions");
+        assert_eq!((request.status, exchange.status), (200, 200));
+        assert!(exchange.header("x-request-id").is_some());
+    }
+    let stats = upstream.stats();
+    assert!(stats.requests.iter().all(|entry| entry.session == "s1"));
+    let json = stats.json();
+    assert_eq!(json["totals"]["appends"], 20);
+    assert_eq!(json["requests"][3]["append_only"], true);
+    upstream.reset();
+    assert!(upstream.requests().is_empty() && upstream.stats().requests.is_empty());
+    assert!(task(3).contains(&code(0)));
+}
+
+#[tokio::test]
+async fn anthropic_caches_at_marks() {
+    for (unmarked, hits) in [(false, 20), (true, 0)] {
+        let settings = Settings { explicit_cache: true, ..Settings::default() };
+        let upstream = Upstream::start(settings).await.unwrap();
+        let habits = Habits { unmarked, ..Habits::default() };
+        let run = Agent { habits, ..agent(Dialect::Messages, &upstream, false) }.run().await;
+        assert!(run.answer().is_some());
+        let cached = upstream.stats().requests.iter().filter(|r| r.cached_tokens > 0).count();
+        assert_eq!(cached, hits);
+    }
+}
+
+#[tokio::test]
+async fn clients_can_leave_the_conversation_to_the_server() {
+    for stream in [false, true] {
+        for dialect in [Dialect::Responses, Dialect::Messages] {
+            let settings = Settings { stateful: true, threads: true, ..Settings::default() };
+            let upstream = Upstream::start(settings).await.unwrap();
+            let client = Agent { server_state: true, ..agent(dialect, &upstream, stream) };
+            let run = client.run().await;
+            let stats = upstream.stats();
+            assert!(run.answer().is_some(), "{dialect:?} {:?} {:?}", run.end, stats.refused);
+            assert_eq!((stats.appends, stats.facts_missing), (20, 0), "{dialect:?}");
+            let longest = run.exchanges.iter().map(|exchange| exchange.sent.len()).max().unwrap();
+            assert!(longest < 4_000, "only what is new is sent: {longest} bytes");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_server_without_state_says_so() {
+    let upstream = Upstream::start(Settings::default()).await.unwrap();
+    let client = |dialect| Agent { server_state: true, ..agent(dialect, &upstream, false) };
+    let run = client(Dialect::Messages).run().await;
+    assert!(run.answer().is_some(), "{:?}", run.end);
+    assert_eq!(run.statuses()[..2], [400, 200], "the same request goes without its thread");
+    let run = client(Dialect::Responses).run().await;
+    let Some(End::Failed { status: 400, body }) = run.end else { panic!("{:?}", run.end) };
+    assert!(body.contains("previous_response_not_found"), "{body}");
+}
+
+#[tokio::test]
+async fn what_a_client_adds_comes_before_the_task() {
+    for (dialect, stream) in ways() {
+        let upstream = Upstream::start(Settings::default()).await.unwrap();
+        let habits = Habits { injected: true, ..Habits::default() };
+        let run = Agent { habits, ..agent(dialect, &upstream, stream) }.run().await;
+        assert!(run.answer().is_some(), "{dialect:?} {:?}", run.end);
+        let first = &run.exchanges[0].sent;
+        assert!(first.find("environment_context") < first.find("Read all 20 parts"), "{first}");
+    }
+}
+
+#[tokio::test]
+async fn a_silent_backend_drops_the_front() {
+    let flavour = Flavour::SilentTruncate;
+    let settings = Settings { limit: Some(6_000), flavour, ..Settings::default() };
+    let upstream = Upstream::start(Settings { strict: Strictness::Off, ..settings }).await.unwrap();
+    let run = agent(Dialect::Chat, &upstream, false).run().await;
+    let stats = upstream.stats();
+    let answer = run.answer().unwrap_or_else(|| panic!("{:?} {:?}", run.end, stats));
+    assert!(answer.contains("part 3: UNKNOWN"), "{answer}");
+    assert!(stats.overflows > 5 && stats.facts_missing > 0);
+    let last = run.usages.last().unwrap()["prompt_tokens"].as_u64().unwrap();
+    assert!(last <= 3_000 && stats.requests.last().unwrap().prompt_tokens > 6_000);
+}
+
+#[tokio::test]
+async fn gemini_streams_a_list_without_sse() {
+    let upstream = Upstream::start(Settings::default()).await.unwrap();
+    let client = Agent::new(Dialect::Gemini, upstream.url());
+    let body = client.clone().start().body().to_string();
+    let got = client.post("/v1beta/models/m:streamGenerateContent", &body).await;
+    assert_eq!(
+        (got.status, got.header("content-type")),
+        (200, Some("application/json; charset=UTF-8"))
+    );
+    let chunks: Vec<serde_json::Value> = serde_json::from_slice(&got.body).unwrap();
+    assert_eq!(chunks.last().unwrap()["candidates"][0]["finishReason"], "STOP");
+    assert!(chunks.len() > 1);
+}
