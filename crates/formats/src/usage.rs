@@ -6,7 +6,7 @@ use crate::read::fields::Fields;
 use crate::scan;
 
 /// The usage in the JSON of a provider's answer, or in its `usage` (`usageMetadata`) alone: Chat
-/// Completions, Responses, Anthropic, Gemini, Bedrock. `None` where it reports none.
+/// Completions, Responses, Anthropic, Gemini, Bedrock, Ollama. `None` where it reports none.
 ///
 /// ```
 /// use midfold_formats::usage::reported;
@@ -34,6 +34,8 @@ fn of(usage: &Fields<'_>) -> Option<Usage> {
         Some(of_gemini(usage))
     } else if has("inputTokens") {
         Some(of_bedrock(usage))
+    } else if has("prompt_eval_count") {
+        Some(of_ollama(usage))
     } else if has("cache_read_input_tokens") || has("cache_creation_input_tokens") {
         has("input_tokens").then(|| of_anthropic(usage))
     } else {
@@ -65,6 +67,15 @@ fn of_bedrock(usage: &Fields<'_>) -> Usage {
     )
 }
 
+/// Beside the message, and without a word about a cache.
+fn of_ollama(answer: &Fields<'_>) -> Usage {
+    Usage {
+        prompt: answer.number("prompt_eval_count"),
+        output: answer.number("eval_count"),
+        ..Usage::default()
+    }
+}
+
 /// Thoughts are billed as output, and counted beside it.
 fn of_gemini(usage: &Fields<'_>) -> Usage {
     let candidates = usage.number("candidatesTokenCount");
@@ -94,6 +105,34 @@ fn of_chat(usage: &Fields<'_>) -> Usage {
         output: usage.number("completion_tokens"),
         cache_read: details.number("cached_tokens").max(usage.number("prompt_cache_hit_tokens")),
         cache_write: details.number("cache_write_tokens"),
+    }
+}
+
+/// Anthropic's counts as a stream reports them: most when it starts, the output when it ends. What
+/// is said twice counts as said last.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Counts {
+    input: Option<u64>,
+    output: Option<u64>,
+    cache_read: Option<u64>,
+    cache_write: Option<u64>,
+}
+
+impl Counts {
+    /// Reads one more `usage`.
+    pub(crate) fn add(&mut self, usage: &Fields<'_>) {
+        let newest = |slot: &mut Option<u64>, name| *slot = usage.count(name).or(*slot);
+        newest(&mut self.input, "input_tokens");
+        newest(&mut self.output, "output_tokens");
+        newest(&mut self.cache_read, "cache_read_input_tokens");
+        newest(&mut self.cache_write, "cache_creation_input_tokens");
+    }
+
+    /// All of them, once the prompt is known.
+    pub(crate) fn usage(&self) -> Option<Usage> {
+        let known = |count: Option<u64>| count.unwrap_or(0);
+        let (output, read) = (known(self.output), known(self.cache_read));
+        Some(beside_cache(self.input?, output, read, known(self.cache_write)))
     }
 }
 
@@ -159,6 +198,10 @@ mod tests {
             (
                 r#"{"usage":{"inputTokens":3,"outputTokens":1,"totalTokens":11,"cacheReadInputTokens":5,"cacheWriteInputTokens":2}}"#,
                 (10, 1, 5, 2),
+            ),
+            (
+                r#"{"message":{"role":"assistant"},"done":true,"prompt_eval_count":10,"eval_count":2}"#,
+                (10, 2, 0, 0),
             ),
             (r#"{"usage":{"prompt_tokens":0}}"#, (0, 0, 0, 0)),
         ];

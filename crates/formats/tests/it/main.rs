@@ -1,5 +1,6 @@
 //! The tests of the formats, in one binary: it links once.
 
+mod answer;
 mod corpus;
 mod dialects;
 mod overflow;

@@ -1,0 +1,254 @@
+//! Anthropic Messages: blocks that open, grow and close.
+
+use std::collections::BTreeMap;
+
+use midfold_core::jsonstr;
+
+use super::merge::comma;
+use super::notes::{Notes, PART_COST, has_error, inside, is_json};
+use crate::read::fields::Fields;
+use crate::scan;
+use crate::usage::Counts;
+
+/// The reply, as far as it came.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Anthropic {
+    blocks: BTreeMap<u64, Block>,
+    /// The content of a message that came whole, as the provider wrote it.
+    whole: Option<Vec<u8>>,
+    counts: Counts,
+}
+
+/// A content block.
+#[derive(Clone, Debug, Default)]
+struct Block {
+    /// As it opened.
+    start: Vec<u8>,
+    /// Strings that grew: the name, the inside of the token, and whether it goes on from what the
+    /// block opened with.
+    grown: Vec<(String, Vec<u8>, bool)>,
+    /// The inside of the token of the input's JSON.
+    input: Vec<u8>,
+    citations: Vec<Vec<u8>>,
+    is_closed: bool,
+}
+
+impl Anthropic {
+    pub(super) fn event(&mut self, kind: &[u8], data: &[u8], notes: &mut Notes) {
+        match kind {
+            b"content_block_delta" => {
+                notes.fine();
+                if notes.collects {
+                    self.delta(data, notes);
+                }
+            }
+            b"content_block_start" => {
+                notes.fine();
+                if notes.collects {
+                    self.start(data, notes);
+                }
+            }
+            b"content_block_stop" => {
+                let event = Fields::of(data, 0..data.len());
+                if let Some(block) = self.blocks.get_mut(&event.number("index")) {
+                    block.is_closed = true;
+                }
+                notes.fine();
+            }
+            b"message_start" => {
+                let event = Fields::of(data, 0..data.len());
+                self.head(&event.inner("message"), notes);
+            }
+            b"message_delta" => {
+                let event = Fields::of(data, 0..data.len());
+                self.used(&event, notes);
+                if let Some(reason) = event.inner("delta").text("stop_reason") {
+                    notes.finish(data, reason);
+                }
+                notes.fine();
+            }
+            b"message_stop" => {
+                notes.seen.is_complete = true;
+                notes.fine();
+            }
+            b"error" => notes.error(data),
+            b"ping" => {}
+            _ => self.document(data, notes),
+        }
+    }
+
+    /// A message that came whole, an error without a type, or an event that is not known.
+    fn document(&mut self, data: &[u8], notes: &mut Notes) {
+        let answer = Fields::of(data, 0..data.len());
+        if has_error(&answer) {
+            notes.error(data);
+        }
+        if let Some(content) = answer.array("content") {
+            self.head(&answer, notes);
+            if let Some(reason) = answer.text("stop_reason") {
+                notes.finish(data, reason);
+            }
+            notes.seen.is_complete = is_json(data);
+            if notes.may_hold(content.len()) {
+                self.whole = Some(data[content].to_vec());
+            }
+        }
+        notes.fine();
+    }
+
+    fn head(&mut self, message: &Fields<'_>, notes: &mut Notes) {
+        notes.id(message, "id");
+        notes.model(message, "model");
+        self.used(message, notes);
+    }
+
+    fn used(&mut self, holder: &Fields<'_>, notes: &mut Notes) {
+        self.counts.add(&holder.inner("usage"));
+        notes.usage(self.counts.usage());
+    }
+
+    fn start(&mut self, data: &[u8], notes: &mut Notes) {
+        let event = Fields::of(data, 0..data.len());
+        let Some(start) = event.raw("content_block") else { return };
+        if notes.may_hold(start.len() + PART_COST) {
+            let block = Block { start: start.to_vec(), ..Block::default() };
+            self.blocks.insert(event.number("index"), block);
+        }
+    }
+
+    fn delta(&mut self, data: &[u8], notes: &mut Notes) {
+        let event = Fields::of(data, 0..data.len());
+        let Some(block) = self.blocks.get_mut(&event.number("index")) else { return };
+        let delta = event.inner("delta");
+        let kind = delta.text("type").unwrap_or_default();
+        if !notes.may_hold(event.raw("delta").map_or(0, <[u8]>::len)) {
+            return;
+        }
+        let mut grow = |name: &str, goes_on: bool| {
+            let more = delta.string(name).and_then(|at| inside(data, at));
+            more.is_none_or(|more| block.grow(name, more, goes_on))
+        };
+        let fits = match &*kind {
+            "text_delta" => grow("text", true),
+            "thinking_delta" => grow("thinking", true),
+            "signature_delta" => grow("signature", false),
+            "input_json_delta" => {
+                let more = delta.string("partial_json").and_then(|at| inside(data, at));
+                block.input.extend_from_slice(more.unwrap_or_default());
+                true
+            }
+            "citations_delta" => {
+                block.citations.extend(delta.raw("citation").map(<[u8]>::to_vec));
+                true
+            }
+            // A kind of a later day: what it says in strings is added to those of the same name.
+            _ => delta.keys().filter(|name| name != "type").all(|name| grow(&name, true)),
+        };
+        if !fits {
+            notes.overrun();
+        }
+    }
+
+    /// The message as a client sends it back.
+    pub(super) fn finish(self, notes: &mut Notes) {
+        if !notes.collects {
+            return;
+        }
+        let mut out = br#"{"role":"assistant","content":"#.to_vec();
+        if let Some(whole) = &self.whole {
+            if whole.len() <= 2 {
+                return;
+            }
+            out.extend_from_slice(whole);
+        } else {
+            out.push(b'[');
+            let open = out.len();
+            for block in self.blocks.values().filter(|block| block.can_be_sent()) {
+                comma(&mut out);
+                block.write(&mut out);
+            }
+            if out.len() == open {
+                return;
+            }
+            out.push(b']');
+        }
+        out.push(b'}');
+        notes.reply(0, &out);
+    }
+}
+
+/// Names that one block may have deltas of.
+const NAMES: usize = 16;
+
+impl Block {
+    /// Whether there was room for it.
+    fn grow(&mut self, name: &str, more: &[u8], goes_on: bool) -> bool {
+        if let Some(known) = self.grown.iter_mut().find(|(known, ..)| known == name) {
+            if known.2 {
+                known.1.extend_from_slice(more);
+            } else {
+                known.1 = more.to_vec();
+            }
+            return true;
+        }
+        if self.grown.len() >= NAMES {
+            return false;
+        }
+        self.grown.push((name.to_owned(), more.to_vec(), goes_on));
+        true
+    }
+
+    /// A block that was cut off is nothing, if it is not text.
+    fn can_be_sent(&self) -> bool {
+        self.is_closed || Fields::of(&self.start, 0..self.start.len()).is("type", "text")
+    }
+
+    fn write(&self, out: &mut Vec<u8>) {
+        let start = Fields::of(&self.start, 0..self.start.len());
+        // Input that was cut off is left as the block opened: empty.
+        let input = jsonstr::decode(&self.input);
+        let input = Some(input.as_bytes()).filter(|input| is_json(input));
+        let replaced = |name: &str| {
+            let is_input = name == "input" && input.is_some();
+            let is_citations = name == "citations" && !self.citations.is_empty();
+            is_input || is_citations || self.grown.iter().any(|(grown, ..)| grown == name)
+        };
+        out.push(b'{');
+        for member in scan::members(&self.start, 0..self.start.len()) {
+            let name = jsonstr::decode(&self.start[member.key.clone()]);
+            comma(out);
+            if replaced(&name) {
+                self.write_grown(&name, &start, input, out);
+            } else {
+                out.extend_from_slice(&self.start[member.whole()]);
+            }
+        }
+        let grown = self.grown.iter().map(|(name, ..)| &**name);
+        for name in grown.chain(["input", "citations"]).filter(|name| !start.has(name)) {
+            if replaced(name) {
+                comma(out);
+                self.write_grown(name, &start, input, out);
+            }
+        }
+        out.push(b'}');
+    }
+
+    fn write_grown(&self, name: &str, start: &Fields<'_>, input: Option<&[u8]>, out: &mut Vec<u8>) {
+        jsonstr::encode_into(name, out);
+        out.push(b':');
+        if let Some((_, text, goes_on)) = self.grown.iter().find(|(grown, ..)| grown == name) {
+            out.push(b'"');
+            if *goes_on && let Some(at) = start.string(name) {
+                out.extend_from_slice(inside(&self.start, at).unwrap_or_default());
+            }
+            out.extend_from_slice(text);
+            out.push(b'"');
+        } else if name == "citations" {
+            out.push(b'[');
+            out.extend_from_slice(&self.citations.join(&b','));
+            out.push(b']');
+        } else {
+            out.extend_from_slice(input.unwrap_or(b"{}"));
+        }
+    }
+}

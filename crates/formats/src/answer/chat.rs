@@ -1,0 +1,138 @@
+//! Chat Completions, and Ollama's `/api/chat`.
+
+use std::ops::Range;
+
+use super::merge::{Merged, Merging, comma};
+use super::notes::{Notes, has_error, is_json};
+use crate::read::fields::Fields;
+use crate::{scan, usage};
+
+/// The reply of the first choice, as far as it came.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Chat {
+    message: Merged,
+    /// A message that came whole is kept as the provider wrote it.
+    whole: Option<Vec<u8>>,
+}
+
+impl Chat {
+    pub(super) fn event(&mut self, data: &[u8], notes: &mut Notes) {
+        if data == b"[DONE]" {
+            notes.seen.is_complete = true;
+            notes.fine();
+            return;
+        }
+        let chunk = Fields::of(data, 0..data.len());
+        notes.id(&chunk, "id");
+        notes.model(&chunk, "model");
+        if has_error(&chunk) || chunk.is("type", "error") || chunk.is("object", "error") {
+            notes.error(data);
+        }
+        if chunk.object("usage").is_some() || chunk.has("prompt_eval_count") {
+            notes.usage(usage::reported(data));
+        } else if let Some(groq) = chunk.object("x_groq") {
+            notes.usage(usage::reported(&data[groq]));
+        }
+        if let Some(choices) = chunk.array("choices") {
+            for choice in scan::elements(data, choices) {
+                self.choice(data, choice, notes);
+            }
+        } else if let Some(message) = chunk.object("message") {
+            self.line(data, &chunk, message, notes);
+        } else if chunk.is_empty() {
+            notes.fine();
+        }
+    }
+
+    fn choice(&mut self, data: &[u8], at: Range<usize>, notes: &mut Notes) {
+        let choice = Fields::of(data, at);
+        if says_something(&choice, data) {
+            notes.fine();
+        }
+        // Clients go on with the first of several.
+        if choice.number("index") != 0 {
+            return;
+        }
+        if let Some(usage) = choice.object("usage") {
+            notes.usage(usage::reported(&data[usage]));
+        }
+        if let Some(reason) = choice.text("finish_reason") {
+            notes.finish(data, reason);
+        }
+        if let Some(message) = choice.object("message") {
+            notes.fine();
+            notes.seen.is_complete = is_json(data);
+            if notes.may_hold(message.len()) {
+                self.whole = Some(data[message].to_vec());
+            }
+        } else if let Some(delta) = choice.object("delta")
+            && notes.collects
+        {
+            self.add(data, delta, false, notes);
+        }
+    }
+
+    /// A line of Ollama's, or its whole answer.
+    fn line(&mut self, data: &[u8], line: &Fields<'_>, message: Range<usize>, notes: &mut Notes) {
+        if line.is_true("done") {
+            notes.seen.is_complete = true;
+            notes.fine();
+        }
+        if let Some(reason) = line.text("done_reason") {
+            notes.finish(data, reason);
+        }
+        if has_content(data, message.clone()) {
+            notes.fine();
+        }
+        if notes.collects {
+            self.add(data, message, true, notes);
+        }
+    }
+
+    fn add(&mut self, data: &[u8], part: Range<usize>, whole_elements: bool, notes: &mut Notes) {
+        let mut how = Merging { whole_elements, added: 0, overrun: false };
+        self.message.add(data, part, &mut how);
+        if how.overrun {
+            notes.overrun();
+        } else {
+            notes.may_hold(how.added);
+        }
+    }
+
+    /// The message as a client sends it back.
+    pub(super) fn finish(self, notes: &mut Notes) {
+        if let Some(whole) = self.whole {
+            notes.reply(0, &whole);
+            return;
+        }
+        if self.message.is_empty() || !notes.collects {
+            return;
+        }
+        let mut body = Vec::new();
+        self.message.write(&[b"\"role\""], &mut body);
+        if body == b"{}" {
+            return;
+        }
+        let mut out = br#"{"role":"assistant""#.to_vec();
+        let has_content = scan::get(&body, 0..body.len(), "content").is_some();
+        if !has_content {
+            out.extend_from_slice(br#","content":null"#);
+        }
+        comma(&mut out);
+        out.extend_from_slice(&body[1..]);
+        notes.reply(0, &out);
+    }
+}
+
+/// Whether a choice holds more than the role that opens a stream.
+fn says_something(choice: &Fields<'_>, data: &[u8]) -> bool {
+    choice.string("finish_reason").is_some()
+        || choice.object("delta").is_some_and(|delta| has_content(data, delta))
+}
+
+fn has_content(data: &[u8], message: Range<usize>) -> bool {
+    scan::members(data, message).any(|member| {
+        let value = &data[member.value.clone()];
+        !matches!(value, b"null" | b"\"\"" | b"[]" | b"{}") && !member.is(data, "role")
+    })
+}

@@ -1,0 +1,114 @@
+//! Gemini's `generateContent`, streamed or not.
+
+use std::ops::Range;
+
+use super::merge::comma;
+use super::notes::{Notes, PART_COST, has_error, inside};
+use crate::read::fields::Fields;
+use crate::{scan, usage};
+
+/// The parts of the first candidate.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Gemini {
+    parts: Vec<Part>,
+    /// The role, as a token.
+    role: Option<Vec<u8>>,
+}
+
+#[derive(Clone, Debug)]
+enum Part {
+    /// Text alone: the inside of its token, and whether it is a thought.
+    Text(Vec<u8>, bool),
+    /// Anything else, as it came. A text with a signature is one of these: joined with its
+    /// neighbours it would not be what was signed.
+    Raw(Vec<u8>),
+}
+
+impl Gemini {
+    pub(super) fn event(&mut self, data: &[u8], notes: &mut Notes) {
+        let whole = Fields::of(data, 0..data.len());
+        if has_error(&whole) {
+            notes.error(data);
+        }
+        // Code Assist wraps each chunk.
+        let chunk =
+            if whole.object("response").is_some() { whole.inner("response") } else { whole };
+        notes.id(&chunk, "responseId");
+        notes.model(&chunk, "modelVersion");
+        if chunk.object("usageMetadata").is_some() {
+            notes.usage(usage::reported(data));
+        }
+        if chunk.is_empty() || chunk.inner("promptFeedback").has("blockReason") {
+            notes.fine();
+        }
+        for candidate in scan::elements(data, chunk.array("candidates").unwrap_or(0..0)) {
+            self.candidate(data, candidate, notes);
+        }
+    }
+
+    fn candidate(&mut self, data: &[u8], at: Range<usize>, notes: &mut Notes) {
+        let candidate = Fields::of(data, at);
+        if candidate.number("index") != 0 {
+            return;
+        }
+        if let Some(reason) = candidate.text("finishReason") {
+            notes.finish(data, reason);
+            notes.seen.is_complete = true;
+            notes.fine();
+        }
+        let content = candidate.inner("content");
+        let Some(parts) = content.array("parts") else { return };
+        if notes.collects && self.role.is_none() {
+            self.role = content.string("role").map(|role| data[role].to_vec());
+        }
+        for part in scan::elements(data, parts) {
+            notes.fine();
+            if !notes.collects {
+                break;
+            }
+            self.part(data, part, notes);
+        }
+    }
+
+    fn part(&mut self, data: &[u8], at: Range<usize>, notes: &mut Notes) {
+        notes.may_hold(at.len() + PART_COST);
+        let part = Fields::of(data, at.clone());
+        let thought = part.is_true("thought");
+        let is_text = part.len() == 1 + usize::from(part.has("thought"));
+        let text = part.string("text").filter(|_| is_text).and_then(|text| inside(data, text));
+        match (text, self.parts.last_mut()) {
+            (Some(more), Some(Part::Text(text, kind))) if *kind == thought => {
+                text.extend_from_slice(more);
+            }
+            (Some(text), _) => self.parts.push(Part::Text(text.to_vec(), thought)),
+            (None, _) => self.parts.push(Part::Raw(data[at].to_vec())),
+        }
+    }
+
+    /// The content as a client sends it back.
+    pub(super) fn finish(self, notes: &mut Notes) {
+        if self.parts.is_empty() || !notes.collects {
+            return;
+        }
+        let mut out = br#"{"role":"#.to_vec();
+        out.extend_from_slice(self.role.as_deref().unwrap_or(br#""model""#));
+        out.extend_from_slice(br#","parts":["#);
+        for part in &self.parts {
+            comma(&mut out);
+            match part {
+                Part::Raw(raw) => out.extend_from_slice(raw),
+                Part::Text(text, thought) => {
+                    out.extend_from_slice(br#"{"text":""#);
+                    out.extend_from_slice(text);
+                    out.extend_from_slice(if *thought {
+                        br#"","thought":true}"#
+                    } else {
+                        br#""}"#
+                    });
+                }
+            }
+        }
+        out.extend_from_slice(b"]}");
+        notes.reply(0, &out);
+    }
+}

@@ -1,0 +1,221 @@
+//! One object out of many that each hold a little of it, as the deltas of Chat Completions do.
+
+use std::ops::Range;
+
+use super::notes::{PART_COST, inside};
+use crate::read::fields::Fields;
+use crate::scan;
+
+/// Deltas are three levels deep; deeper objects are taken whole.
+const DEPTH: usize = 8;
+/// Members of one object, and elements that one piece is compared with.
+const LIMIT: usize = 64;
+
+/// An object that grows. Members keep the order in which they came.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Merged {
+    members: Vec<(Vec<u8>, Node)>,
+}
+
+#[derive(Clone, Debug)]
+enum Node {
+    /// Any value, as it came.
+    Raw(Vec<u8>),
+    /// The inside of a string token, still escaped.
+    Text(Vec<u8>),
+    Object(Merged),
+    List(Vec<Node>),
+}
+
+/// How pieces are put together, and what they cost.
+pub(super) struct Merging {
+    /// Elements of a list are whole, and never parts of the one before.
+    pub whole_elements: bool,
+    /// Bytes that were added.
+    pub added: usize,
+    /// Something did not fit.
+    pub overrun: bool,
+}
+
+/// Texts that a piece has whole or not at all; some providers repeat them in every piece.
+const WHOLE: [&[u8]; 9] = [
+    b"\"role\"",
+    b"\"id\"",
+    b"\"type\"",
+    b"\"name\"",
+    b"\"format\"",
+    b"\"signature\"",
+    b"\"thought_signature\"",
+    b"\"call_id\"",
+    b"\"status\"",
+];
+
+impl Merged {
+    pub(super) fn is_empty(&self) -> bool {
+        self.members.is_empty()
+    }
+
+    /// Adds what the object in `range` holds.
+    pub(super) fn add(&mut self, bytes: &[u8], range: Range<usize>, how: &mut Merging) {
+        self.add_at(bytes, range, how, 0);
+    }
+
+    fn add_at(&mut self, bytes: &[u8], range: Range<usize>, how: &mut Merging, depth: usize) {
+        for member in scan::members(bytes, range) {
+            let key = &bytes[member.key.clone()];
+            let value = &bytes[member.value.clone()];
+            if value == b"null" {
+                continue;
+            }
+            let found = self.members.iter().position(|(known, _)| known == key);
+            let at = found.unwrap_or(self.members.len());
+            if at == self.members.len() {
+                if at >= LIMIT {
+                    how.overrun = true;
+                    return;
+                }
+                how.added += key.len() + PART_COST;
+                self.members.push((key.to_vec(), Node::empty(value, depth)));
+            }
+            if let Some((key, node)) = self.members.get_mut(at) {
+                node.add(key, bytes, member.value, how, depth);
+            }
+        }
+    }
+
+    /// As JSON, without the members called `without`.
+    pub(super) fn write(&self, without: &[&[u8]], out: &mut Vec<u8>) {
+        out.push(b'{');
+        for (key, node) in &self.members {
+            if !without.contains(&&key[..]) {
+                comma(out);
+                out.extend_from_slice(key);
+                out.push(b':');
+                node.write(key, out);
+            }
+        }
+        out.push(b'}');
+    }
+
+    fn get(&self, key: &[u8]) -> Option<&Node> {
+        self.members.iter().find(|(known, _)| known == key).map(|(_, node)| node)
+    }
+
+    /// Whether this element of a list and the object in `range` are parts of one: the same place
+    /// in the list, and nothing that tells them apart.
+    fn continues(&self, piece: &Fields<'_>) -> bool {
+        let same = |name: &str, quoted: &[u8]| {
+            let told = piece.raw(name).filter(|raw| *raw != b"null" && *raw != b"\"\"");
+            match (self.get(quoted), told) {
+                (Some(Node::Raw(known)), Some(told)) => known == told,
+                (Some(Node::Text(known)), Some(told)) => inside(told, 0..told.len()) == Some(known),
+                (Some(_), Some(_)) => false,
+                (_, None) | (None, Some(_)) => true,
+            }
+        };
+        same("index", b"\"index\"") && same("id", b"\"id\"") && same("type", b"\"type\"")
+    }
+}
+
+impl Node {
+    /// What the first piece of a value is added to.
+    fn empty(value: &[u8], depth: usize) -> Self {
+        match value.first() {
+            Some(b'"') => Self::Text(Vec::new()),
+            Some(b'{') if depth < DEPTH => Self::Object(Merged::default()),
+            Some(b'[') => Self::List(Vec::new()),
+            _ => Self::Raw(Vec::new()),
+        }
+    }
+
+    fn add(&mut self, key: &[u8], bytes: &[u8], at: Range<usize>, how: &mut Merging, depth: usize) {
+        let value = &bytes[at.clone()];
+        match (&mut *self, value.first()) {
+            (Self::Text(text), Some(b'"')) => {
+                let more = inside(bytes, at).unwrap_or_default();
+                if !WHOLE.contains(&key) {
+                    text.extend_from_slice(more);
+                } else if !more.is_empty() {
+                    *text = more.to_vec();
+                }
+                how.added += more.len();
+            }
+            (Self::Object(object), Some(b'{')) => object.add_at(bytes, at, how, depth + 1),
+            (Self::List(list), Some(b'[')) => {
+                for element in scan::elements(bytes, at) {
+                    add_element(list, bytes, element, how, depth);
+                }
+            }
+            (Self::Raw(raw), _) => {
+                how.added += value.len();
+                *raw = value.to_vec();
+            }
+            // Another kind of value than before: the newest is what counts.
+            _ => {
+                *self = Self::Raw(value.to_vec());
+                how.added += value.len();
+            }
+        }
+    }
+
+    fn write(&self, key: &[u8], out: &mut Vec<u8>) {
+        match self {
+            Self::Raw(raw) => out.extend_from_slice(raw),
+            Self::Text(text) => {
+                out.push(b'"');
+                out.extend_from_slice(text);
+                out.push(b'"');
+            }
+            Self::Object(object) => object.write(&[], out),
+            Self::List(list) => {
+                // The place of a call in the list is a matter of the stream alone.
+                let without: &[&[u8]] =
+                    if key == b"\"tool_calls\"" { &[b"\"index\""] } else { &[] };
+                out.push(b'[');
+                for node in list {
+                    comma(out);
+                    match node {
+                        Self::Object(object) => object.write(without, out),
+                        other => other.write(b"", out),
+                    }
+                }
+                out.push(b']');
+            }
+        }
+    }
+}
+
+fn add_element(
+    list: &mut Vec<Node>,
+    bytes: &[u8],
+    at: Range<usize>,
+    how: &mut Merging,
+    depth: usize,
+) {
+    let value = &bytes[at.clone()];
+    if how.whole_elements || value.first() != Some(&b'{') || depth >= DEPTH {
+        how.added += value.len() + PART_COST;
+        list.push(Node::Raw(value.to_vec()));
+        return;
+    }
+    let piece = Fields::of(bytes, at.clone());
+    let known = list.iter_mut().rev().take(LIMIT).find_map(|node| match node {
+        Node::Object(object) if object.continues(&piece) => Some(object),
+        _ => None,
+    });
+    if let Some(known) = known {
+        known.add_at(bytes, at, how, depth + 1);
+        return;
+    }
+    let mut object = Merged::default();
+    object.add_at(bytes, at, how, depth + 1);
+    how.added += PART_COST;
+    list.push(Node::Object(object));
+}
+
+/// A comma, where something stands before.
+pub(super) fn comma(out: &mut Vec<u8>) {
+    if !matches!(out.last(), Some(b'{' | b'[')) {
+        out.push(b',');
+    }
+}

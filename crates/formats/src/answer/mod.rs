@@ -1,0 +1,293 @@
+//! A provider's answer, read while it passes.
+//!
+//! A proxy forwards bytes, and hands a copy of each chunk to a [`Tee`]: what the answer says about
+//! tokens, how it ended, and the reply in the form in which the client will send it back. A tee
+//! never fails and never holds more than its limits, whatever passes: an answer that it cannot read
+//! is forwarded all the same.
+
+mod anthropic;
+mod chat;
+mod gemini;
+mod merge;
+mod notes;
+mod responses;
+mod sse;
+mod units;
+
+use bytes::Bytes;
+use midfold_core::Usage;
+
+use crate::dialect::DialectKind;
+use crate::overflow::Diagnosis;
+use crate::read::fields::Fields;
+use crate::{scan, usage};
+
+use notes::{Notes, has_error, is_json, lossy};
+use sse::{EVENT_LIMIT, Piece, Sse};
+use units::{Row, Units};
+
+/// What a body that is one JSON document may hold; a larger one is only passed.
+const BODY_LIMIT: usize = 32 * 1024 * 1024;
+
+/// What kind of body an answer has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Framing {
+    /// One JSON document.
+    Json,
+    /// Server-sent events. A body that starts with `{` or `[` is one JSON document after all: so
+    /// some servers refuse a stream.
+    Sse,
+    /// An array whose elements come one by one: Gemini's `streamGenerateContent` without `alt=sse`.
+    JsonArray,
+    /// JSON documents, a line each (Ollama).
+    NdJson,
+}
+
+/// Whether what has come can be passed on, or has to be held back: an overflow that is reported
+/// within a stream can be mended only while the client has seen nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Verdict {
+    /// Nothing has been said: the start of a message, pings, comments.
+    #[default]
+    Undecided,
+    /// The reply has begun, or the answer is an error that compacting does not mend.
+    Fine,
+    /// The prompt did not fit, and nothing else was said before.
+    Overflow(Diagnosis),
+}
+
+/// What is known about an answer.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Seen {
+    /// The last usage reported; of Anthropic, what was said at the start and at the end together.
+    pub usage: Option<Usage>,
+    /// The answer's id: `chatcmpl-…`, `resp_…`, `msg_…`, Gemini's `responseId`.
+    pub id: Option<String>,
+    /// The model that answered.
+    pub model: Option<String>,
+    /// Why it ended, in the provider's word: `finish_reason`, `status`, `stop_reason`,
+    /// `finishReason`.
+    pub finish: Option<String>,
+    /// The end was seen: `[DONE]`, `response.completed` (`incomplete`, `failed`), `message_stop`, a
+    /// `finishReason`, `"done":true`, or a document that is there whole.
+    pub is_complete: bool,
+    /// What an error in the answer, or a stop reason that is one, means.
+    pub error: Option<Diagnosis>,
+    /// The messages or items of the reply, as a client sends them back. Items of Responses are the
+    /// provider's bytes and stand here as they come; a message is there after [`Tee::finish`]. Each
+    /// is valid JSON. Of an answer that was cut off, what came whole, and text as far as it came.
+    pub output: Vec<Bytes>,
+    /// Events, lines or documents that were read.
+    pub events: usize,
+    /// Something was larger than the limits and was not read; `output` is empty then.
+    pub overrun: bool,
+}
+
+/// Reads an answer while it passes, in chunks of any size.
+///
+/// ```
+/// use midfold_formats::DialectKind;
+/// use midfold_formats::answer::{Framing, Tee, Verdict};
+/// let mut tee = Tee::new(DialectKind::OpenAiChat, Framing::Sse);
+/// tee.push(b"data: {\"id\":\"c1\",\"choices\":[{\"delta\":{\"role\":\"assistant\"}}]}\n\n");
+/// assert_eq!(tee.verdict(), Verdict::Undecided);
+/// tee.push(b"data: {\"choices\":[{\"delta\":{\"content\":\"hi\"}}]}\n\ndata: [DO");
+/// assert_eq!(tee.verdict(), Verdict::Fine);
+/// tee.push(b"NE]\n\n");
+/// let seen = tee.finish();
+/// assert!(seen.is_complete);
+/// assert_eq!(seen.output, [&br#"{"role":"assistant","content":"hi"}"#[..]]);
+/// ```
+#[derive(Clone, Debug)]
+pub struct Tee {
+    splitter: Splitter,
+    reader: Reader,
+}
+
+#[derive(Clone, Debug)]
+enum Splitter {
+    /// Events, as soon as a byte shows that it is no JSON.
+    Unknown,
+    Sse(Sse),
+    Units(Units),
+}
+
+impl Tee {
+    /// Reads answers of this dialect. Rows of training data (`sharegpt`) are no answers, and
+    /// Bedrock's event stream is binary: of those, only what is JSON is read.
+    #[must_use]
+    pub fn new(kind: DialectKind, framing: Framing) -> Self {
+        let splitter = match framing {
+            Framing::Json => Splitter::Units(Units::new(Row::One, BODY_LIMIT)),
+            Framing::JsonArray => Splitter::Units(Units::new(Row::Array, BODY_LIMIT)),
+            Framing::NdJson => Splitter::Units(Units::new(Row::Many, EVENT_LIMIT)),
+            Framing::Sse => Splitter::Unknown,
+        };
+        let notes = Notes { collects: true, ..Notes::default() };
+        Self { splitter, reader: Reader { body: Body::of(kind), notes } }
+    }
+
+    /// The same without [`Seen::output`]: the parts of a reply are then hardly looked at.
+    #[must_use]
+    pub fn without_output(mut self) -> Self {
+        self.reader.notes.collects = false;
+        self
+    }
+
+    /// Reads what comes next.
+    pub fn push(&mut self, chunk: &[u8]) {
+        let mut chunk = chunk;
+        if let Splitter::Unknown = self.splitter {
+            chunk = &chunk[scan::skip_space(chunk, 0)..];
+            self.splitter = match chunk.first() {
+                None => return,
+                Some(b'{' | b'[') => Splitter::Units(Units::new(Row::One, BODY_LIMIT)),
+                Some(_) => Splitter::Sse(Sse::default()),
+            };
+        }
+        let mut sink = |piece: Piece<'_>| self.reader.read(piece);
+        match &mut self.splitter {
+            Splitter::Unknown => {}
+            Splitter::Sse(sse) => sse.push(chunk, &mut sink),
+            Splitter::Units(units) => units.push(chunk, &mut sink),
+        }
+    }
+
+    /// What is known so far.
+    #[must_use]
+    pub fn seen(&self) -> &Seen {
+        &self.reader.notes.seen
+    }
+
+    /// Whether what has come so far can be passed on. The first answer but
+    /// [`Verdict::Undecided`] stays.
+    #[must_use]
+    pub fn verdict(&self) -> Verdict {
+        self.reader.notes.verdict
+    }
+
+    /// What is known at the end.
+    #[must_use]
+    pub fn finish(self) -> Seen {
+        let Self { splitter, mut reader } = self;
+        let mut sink = |piece: Piece<'_>| reader.read(piece);
+        match splitter {
+            Splitter::Unknown => {}
+            Splitter::Sse(sse) => sse.finish(&mut sink),
+            Splitter::Units(units) => units.finish(&mut sink),
+        }
+        match reader.body {
+            Body::Chat(chat) => chat.finish(&mut reader.notes),
+            Body::Anthropic(anthropic) => anthropic.finish(&mut reader.notes),
+            Body::Gemini(gemini) => gemini.finish(&mut reader.notes),
+            Body::Responses(_) | Body::Plain => {}
+        }
+        reader.notes.seen
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Reader {
+    body: Body,
+    notes: Notes,
+}
+
+/// What of the reply has come, by dialect.
+#[derive(Clone, Debug)]
+enum Body {
+    Chat(chat::Chat),
+    Responses(responses::Responses),
+    Anthropic(anthropic::Anthropic),
+    Gemini(gemini::Gemini),
+    /// Bedrock's whole answers, and what is no answer.
+    Plain,
+}
+
+impl Body {
+    fn of(kind: DialectKind) -> Self {
+        match kind {
+            DialectKind::OpenAiChat => Self::Chat(chat::Chat::default()),
+            DialectKind::OpenAiResponses => Self::Responses(responses::Responses::default()),
+            DialectKind::Anthropic => Self::Anthropic(anthropic::Anthropic::default()),
+            DialectKind::Gemini => Self::Gemini(gemini::Gemini::default()),
+            DialectKind::Bedrock | DialectKind::ShareGpt => Self::Plain,
+        }
+    }
+}
+
+impl Reader {
+    fn read(&mut self, piece: Piece<'_>) {
+        self.notes.seen.events += 1;
+        match piece {
+            Piece::Event { name, data } if self.notes.collects => {
+                self.event(name, &lossy(data));
+            }
+            Piece::Event { name, data } => self.event(name, data),
+            Piece::TooLarge => {
+                self.notes.overrun();
+                self.notes.fine();
+            }
+        }
+    }
+
+    fn event(&mut self, name: &[u8], data: &[u8]) {
+        if data.first() == Some(&b'[') && data != b"[DONE]" {
+            // Gemini's errors come in an array, whatever was asked for.
+            for element in scan::elements(data, 0..data.len()) {
+                self.document(b"", &data[element]);
+            }
+            self.notes.fine();
+        } else {
+            self.document(name, data);
+        }
+    }
+
+    fn document(&mut self, name: &[u8], data: &[u8]) {
+        let notes = &mut self.notes;
+        let error = notes.seen.error;
+        match &mut self.body {
+            Body::Chat(chat) => chat.event(data, notes),
+            Body::Gemini(gemini) => gemini.event(data, notes),
+            Body::Responses(responses) => responses.event(&kind(name, data), data, notes),
+            Body::Anthropic(anthropic) => anthropic.event(&kind(name, data), data, notes),
+            Body::Plain => plain(data, notes),
+        }
+        if name == b"error" && notes.seen.error == error {
+            notes.error(data);
+        }
+    }
+}
+
+/// The type of an event: that in its data, which is what clients of Responses go by, and mostly
+/// stands first; or its name.
+fn kind<'a>(name: &'a [u8], data: &'a [u8]) -> std::borrow::Cow<'a, [u8]> {
+    if let Some(rest) = data.strip_prefix(b"{\"type\":\"")
+        && let Some(end) = memchr::memchr2(b'"', b'\\', rest)
+        && rest[end] == b'"'
+    {
+        return rest[..end].into();
+    }
+    match Fields::of(data, 0..data.len()).text("type") {
+        Some(kind) => kind.into_owned().into_bytes().into(),
+        None => name.into(),
+    }
+}
+
+/// An answer of Bedrock's `Converse`, or only what it cost.
+fn plain(data: &[u8], notes: &mut Notes) {
+    let answer = Fields::of(data, 0..data.len());
+    if has_error(&answer) {
+        notes.error(data);
+    }
+    notes.usage(usage::reported(data));
+    if let Some(reason) = answer.text("stopReason") {
+        notes.finish(data, reason);
+    }
+    notes.seen.is_complete = !has_error(&answer) && is_json(data);
+    notes.fine();
+    if notes.collects
+        && let Some(message) = answer.inner("output").raw("message")
+    {
+        notes.reply(0, message);
+    }
+}

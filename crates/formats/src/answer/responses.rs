@@ -1,0 +1,89 @@
+//! Responses: items are sent back as they came.
+
+use std::ops::Range;
+
+use super::notes::{Notes, has_error, is_json};
+use crate::read::fields::Fields;
+use crate::{scan, usage};
+
+/// Where the items stand in the output, beside those that were collected.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Responses {
+    places: Vec<u64>,
+}
+
+impl Responses {
+    pub(super) fn event(&mut self, kind: &[u8], data: &[u8], notes: &mut Notes) {
+        match kind {
+            b"response.created" | b"response.in_progress" | b"response.queued" => {
+                let event = Fields::of(data, 0..data.len());
+                head(&event.inner("response"), notes);
+            }
+            b"response.completed" | b"response.incomplete" | b"response.failed" => {
+                let event = Fields::of(data, 0..data.len());
+                self.whole(data, &event.inner("response"), notes);
+                notes.seen.is_complete = true;
+                if kind == b"response.failed" {
+                    notes.error(data);
+                }
+                notes.fine();
+            }
+            b"response.output_item.done" => {
+                notes.fine();
+                if notes.collects {
+                    let event = Fields::of(data, 0..data.len());
+                    let place = event.count("output_index").unwrap_or(u64::MAX);
+                    if let Some(item) = event.object("item") {
+                        self.item(data, item, place, notes);
+                    }
+                }
+            }
+            b"error" => notes.error(data),
+            _ if kind.starts_with(b"response.") => notes.fine(),
+            b"" => {
+                let answer = Fields::of(data, 0..data.len());
+                if has_error(&answer) {
+                    notes.error(data);
+                }
+                if answer.has("output") || answer.is("object", "response") {
+                    self.whole(data, &answer, notes);
+                    notes.seen.is_complete = is_json(data);
+                    notes.fine();
+                } else if answer.is_empty() {
+                    notes.fine();
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The answer, or the event that holds all of it.
+    fn whole(&mut self, data: &[u8], answer: &Fields<'_>, notes: &mut Notes) {
+        head(answer, notes);
+        if let Some(status) = answer.text("status") {
+            notes.finish(data, status);
+        }
+        notes.usage(usage::reported(data));
+        if let Some(output) = answer.array("output")
+            && self.places.is_empty()
+        {
+            for item in scan::elements(data, output) {
+                self.item(data, item, u64::MAX, notes);
+            }
+        }
+    }
+
+    fn item(&mut self, data: &[u8], item: Range<usize>, place: u64, notes: &mut Notes) {
+        let at = self.places.partition_point(|known| *known <= place);
+        let before = notes.seen.output.len();
+        notes.reply(at.min(before), &data[item]);
+        if notes.seen.output.len() > before {
+            self.places.insert(at, place);
+        }
+    }
+}
+
+fn head(answer: &Fields<'_>, notes: &mut Notes) {
+    notes.id(answer, "id");
+    notes.model(answer, "model");
+}
