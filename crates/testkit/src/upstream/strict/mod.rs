@@ -36,6 +36,9 @@ pub(crate) fn check(asked: &Asked, strictness: Strictness) -> Result<(), Broken>
             if strictness == Strictness::Templates { responses::adjacent(asked) } else { Ok(()) }
         }
         Dialect::Messages => messages::check(asked),
-        Dialect::Gemini => gemini::check(asked),
+        Dialect::Gemini => {
+            gemini::check(asked)?;
+            if strictness == Strictness::Templates { gemini::alternates(asked) } else { Ok(()) }
+        }
     }
 }
