@@ -74,6 +74,10 @@ async fn templates_ask_for_alternation() {
     let user = || json!({"role": "user", "content": "More."});
     let text = refusal_by(settings(), Dialect::Chat, false, |h| h.push(user())).await;
     assert_eq!(text, "Unexpected role 'user' after role 'tool'");
+    let thoughtless = |h: &mut Vec<Value>| h[3]["reasoning_content"] = Value::Null;
+    let thinks = Settings { reasoning: true, ..settings() };
+    let text = refusal_by(thinks, Dialect::Chat, false, thoughtless).await;
+    has(&text, "Missing `reasoning_content` field in the assistant message at message index 4");
     let text = refusal_by(settings(), Dialect::Chat, false, |h| h.insert(1, user())).await;
     assert_eq!(text, "Unexpected role 'user' after role 'user'");
 }
@@ -169,6 +173,17 @@ async fn messages_pair_calls_and_results() {
     has(
         &refusal(dialect, false, |h| h[1]["content"] = json!([])).await,
         "must have non-empty content",
+    );
+    let system = || json!({"role": "system", "content": "Be brief."});
+    has(&refusal(dialect, false, |h| h.insert(0, system())).await, "first message must use");
+    has(&refusal(dialect, false, |h| h.insert(2, system())).await, "found without `tool_result`");
+    has(
+        &refusal(dialect, false, |h| {
+            h.push(system());
+            h.push(json!({"role": "user", "content": "More."}));
+        })
+        .await,
+        "messages.7: `system` messages must follow a `user` message and precede",
     );
     let marked = |h: &mut Vec<Value>| {
         for at in [0, 2, 4] {
