@@ -14,7 +14,7 @@ use super::script::{Kind, Reply};
 use super::stats::{Entry, Outcome};
 use super::stream::{self, CREATED, Made, failed};
 use super::strict::check;
-use super::{Inner, Recorded, Shared};
+use super::{Inner, Recorded, Settings, Shared};
 
 /// What is sent back.
 #[derive(Debug)]
@@ -147,7 +147,7 @@ fn counted(shared: &Shared, request: &Recorded, dialect: Dialect, model: Option<
     if dialect == Dialect::Messages {
         // Counting needs no room for a reply.
         asked.body["max_tokens"] = json!(1);
-        if let Err(broken) = check(&asked, shared.settings.strict) {
+        if let Err(broken) = check(&asked, shared.settings().strict) {
             return error(dialect, 400, &broken).into();
         }
     } else if asked.body["generateContentRequest"].is_object() {
@@ -220,7 +220,7 @@ fn replied(
     how: How,
     entry: &mut Entry,
 ) -> Answer {
-    let settings = &shared.settings;
+    let settings = shared.settings();
     let dialect = asked.dialect;
     entry.model = asked.model.clone();
     entry.session = session(request, &asked.body);
@@ -249,13 +249,13 @@ fn replied(
         prompt = prefix.total();
     }
     let mut reply = settings.script.reply(&asked, &settings.summary_phrases);
-    entry.kind = reply.kind;
+    (entry.kind, entry.step) = (reply.kind, reply.step);
     let output = if settings.count_output { asked.max_tokens().unwrap_or(0) } else { 0 };
     let over = settings.limit.filter(|limit| prompt + output > *limit);
     if let Some(limit) = over {
         entry.outcome = Outcome::Overflow;
         let sizes = Sizes { prompt, output, limit };
-        if let Some(answer) = too_long(shared, &asked, &reply, sizes) {
+        if let Some(answer) = too_long(&settings, &asked, &reply, sizes) {
             return answer;
         }
         reply = Reply { text: String::new(), calls: Vec::new(), ..reply };
@@ -265,14 +265,14 @@ fn replied(
     let answered = entry.outcome == Outcome::Answered;
     let explicit = settings.explicit_cache && dialect == Dialect::Messages;
     let cached = if over.is_some() { 0 } else { inner.cache.read(&prefix, explicit) };
-    let mut made = Made::new(&asked, &reply, prompt, cached, shared.thinks(&asked));
+    let mut made = Made::new(&asked, &reply, prompt, cached, settings.thinks(&asked));
     made.bind = settings.bind_thinking;
+    made.written = prefix.marked().saturating_sub(cached);
     if over.is_some() {
         made.cut(0);
     }
     entry.cached_tokens = cached;
     entry.output_tokens = made.output;
-    entry.step = reply.step;
     if answered {
         if reply.kind == Kind::Turn {
             let (append_only, shared) = inner.turns.next(&entry.session, &prefix).unzip();
@@ -329,8 +329,7 @@ fn truncate(asked: &mut Asked, tokens: u64) {
 }
 
 /// The error of a prompt that does not fit; nothing where the backend says nothing.
-fn too_long(shared: &Shared, asked: &Asked, reply: &Reply, sizes: Sizes) -> Option<Answer> {
-    let settings = &shared.settings;
+fn too_long(settings: &Settings, asked: &Asked, reply: &Reply, sizes: Sizes) -> Option<Answer> {
     let native = settings.flavour == Flavour::Native;
     if native && settings.overflow_in_stream && asked.streams && asked.dialect == Dialect::Responses
     {
@@ -378,10 +377,11 @@ pub(crate) fn failure_event(dialect: Dialect) -> String {
     failed(dialect)
 }
 
-impl Shared {
+impl Settings {
+    /// Whether the model thinks before it answers.
     fn thinks(&self, asked: &Asked) -> bool {
         let body = &asked.body;
-        self.settings.reasoning
+        self.reasoning
             || match asked.dialect {
                 Dialect::Chat => false,
                 Dialect::Responses => super::asked::array(&body["include"])

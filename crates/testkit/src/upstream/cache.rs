@@ -51,6 +51,11 @@ impl Prefix {
         self.weights.iter().copied().fold(Weight::default(), Weight::and).tokens()
     }
 
+    /// Tokens up to the last cache mark.
+    pub fn marked(&self) -> u64 {
+        self.marks.iter().max().map_or(0, |mark| self.tokens(mark + 1))
+    }
+
     /// How many messages both begin with; none where what stands before them differs.
     pub fn shared(&self, other: &Self) -> usize {
         self.common(other).saturating_sub(BEFORE_MESSAGES)

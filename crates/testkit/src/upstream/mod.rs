@@ -40,7 +40,7 @@ mod strict;
 
 use std::io;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
@@ -140,10 +140,16 @@ struct Inner {
 
 #[derive(Debug)]
 struct Shared {
-    settings: Settings,
+    settings: RwLock<Arc<Settings>>,
     inner: Mutex<Inner>,
     arrived: Semaphore,
     held: Semaphore,
+}
+
+impl Shared {
+    fn settings(&self) -> Arc<Settings> {
+        Arc::clone(&self.settings.read().unwrap_or_else(PoisonError::into_inner))
+    }
 }
 
 /// The server. Dropping it closes every connection, the hanging ones too.
@@ -171,7 +177,7 @@ impl Upstream {
         let listener = TcpListener::bind(address).await?;
         let url = format!("http://{}", listener.local_addr()?);
         let shared = Arc::new(Shared {
-            settings,
+            settings: RwLock::new(Arc::new(settings)),
             inner: Mutex::default(),
             arrived: Semaphore::new(0),
             held: Semaphore::new(0),
@@ -201,6 +207,12 @@ impl Upstream {
     /// Forgets all requests, what it kept and what it cached.
     pub fn reset(&self) {
         self.inner(|inner| *inner = Inner::default());
+    }
+
+    /// Changes how it behaves from the next request on.
+    pub fn change(&self, change: impl FnOnce(&mut Settings)) {
+        let mut settings = self.shared.settings.write().unwrap_or_else(PoisonError::into_inner);
+        change(Arc::make_mut(&mut settings));
     }
 
     /// Waits for the next request that nobody waited for yet.

@@ -50,15 +50,18 @@ pub(crate) fn command(step: u32, tokens: u32, plant: bool, uses: Option<&str>) -
         text.push_str(&format!("CODE={code}; "));
     }
     text.push_str(&format!("echo \"{} part_{step}.txt\"; ", mark(step)));
+    // No `$(`: some clients refuse what looks like the substitution of a command.
     text.push_str(&format!(
         "awk 'BEGIN{{for(i=1;i<={lines};i++){{x=(i*7919+{step}*31337)%65536; printf \
-         \"src/part_{step}/mod_%d.rs:%d: value %04x checked in %d ms\\n\", i, x%900, x, x%97}}}}'"
+         \"src/part_{step}/mod_%d.rs:%d: value %04x checked in %d ms\\n\", i, x%900, x, x%97}}"
     ));
     if plant {
         text.push_str(&format!(
-            "; printf 'the code of part {step} is K{step}-%04x\\n' $((({step}*40503+12345)%65536))"
+            "; printf \"the code of part %d is K%d-%04x\\n\", {step}, {step}, \
+             ({step}*40503+12345)%65536"
         ));
     }
+    text.push_str("}'");
     text
 }
 

@@ -33,10 +33,27 @@ impl State {
     /// Puts what is kept before what was sent; status and rule where that cannot be.
     pub fn resolve(&self, asked: &mut Asked, keeps: Keeps) -> Result<(), (u16, Broken)> {
         match asked.dialect {
-            Dialect::Responses => self.previous(asked, keeps.responses),
+            Dialect::Responses => {
+                self.referred(asked, keeps.responses)?;
+                self.previous(asked, keeps.responses)
+            }
             Dialect::Messages => self.thread(asked, keeps.threads),
             Dialect::Chat | Dialect::Gemini => Ok(()),
         }
+    }
+
+    /// Items that are named by their id only.
+    fn referred(&self, asked: &mut Asked, keeps: bool) -> Result<(), (u16, Broken)> {
+        let known = || self.kept.values().flat_map(|kept| &kept.items).filter(|_| keeps);
+        for item in asked.items.iter_mut().filter(|item| item["type"] == "item_reference") {
+            let Some(found) = known().find(|known| known["id"] == item["id"]) else {
+                let id = item["id"].as_str().unwrap_or_default();
+                let text = format!("Item with id '{id}' not found.");
+                return Err((404, Broken::at(text, "input".to_owned())));
+            };
+            *item = found.clone();
+        }
+        Ok(())
     }
 
     fn previous(&self, asked: &mut Asked, keeps: bool) -> Result<(), (u16, Broken)> {

@@ -1,5 +1,6 @@
-//! The scripted provider and its client, against each other.
+//! The generators, and the scripted provider and its client against each other.
 
+mod fixtures;
 #[cfg(feature = "server")]
 mod upstream;
 #[cfg(feature = "server")]

@@ -169,7 +169,13 @@ async fn parallel_calls_are_answered_together() {
 
 #[tokio::test]
 async fn habits_of_clients_are_legal() {
-    let all = Habits { plain_ids: true, bare_items: true, part_lists: true, ..Habits::default() };
+    let all = Habits {
+        plain_ids: true,
+        bare_items: true,
+        part_lists: true,
+        reminders: true,
+        ..Habits::default()
+    };
     let unmarked = Habits { unmarked: true, ..Habits::default() };
     for (dialect, stream) in ways() {
         for habits in [all, unmarked] {
@@ -312,6 +318,8 @@ async fn anthropic_caches_at_marks() {
         assert!(run.answer().is_some());
         let cached = upstream.stats().requests.iter().filter(|r| r.cached_tokens > 0).count();
         assert_eq!(cached, hits);
+        let written = run.usages.last().unwrap()["cache_creation_input_tokens"].as_u64().unwrap();
+        assert_eq!(written > 0, !unmarked);
     }
 }
 
@@ -383,4 +391,23 @@ async fn gemini_streams_a_list_without_sse() {
     let chunks: Vec<serde_json::Value> = serde_json::from_slice(&got.body).unwrap();
     assert_eq!(chunks.last().unwrap()["candidates"][0]["finishReason"], "STOP");
     assert!(chunks.len() > 1);
+}
+
+#[tokio::test]
+async fn a_limit_can_drop_and_rise_in_a_run() {
+    let upstream = Upstream::start(Settings::default()).await.unwrap();
+    let mut session = agent(Dialect::Responses, &upstream, true).start();
+    for _ in 0..5 {
+        session.turn().await;
+    }
+    upstream.change(|settings| settings.limit = Some(1_000));
+    let mut fork = session.clone();
+    fork.turn().await;
+    assert!(matches!(fork.end(), Some(End::Failed { status: 400, .. })));
+    upstream.change(|settings| settings.limit = None);
+    session.turn().await;
+    assert_eq!(session.end(), None);
+    let stats = upstream.stats();
+    assert_eq!((stats.overflows, stats.appends, stats.step), (1, 5, 6));
+    assert_eq!(stats.requests[5].step, Some(6));
 }

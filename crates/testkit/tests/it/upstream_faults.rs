@@ -131,7 +131,19 @@ async fn responses_are_kept_where_the_server_has_state() {
     assert_eq!(upstream.stats().requests[1].messages, 4);
     assert_eq!(upstream.stats().appends, 1);
 
+    let items = reply["output"].as_array().unwrap().iter();
+    let mut input = vec![json!({"role": "user", "content": "Go."})];
+    input.extend(items.map(|item| json!({"type": "item_reference", "id": item["id"]})));
+    input.push(json!({"type": "function_call_output", "call_id": reply["output"][1]["call_id"],
+        "output": "[step 2] fine"}));
+    let named = json!({"model": "m", "tools": tools, "input": input});
+    let (status, third) = post(&upstream, Dialect::Responses, path, &named).await;
+    assert_eq!(status, 200, "{third}");
+    assert!(third["output"][1]["arguments"].as_str().unwrap().contains("[step 3]"));
+
     let upstream = Upstream::start(Settings::default()).await.unwrap();
+    let (status, _) = post(&upstream, Dialect::Responses, path, &named).await;
+    assert_eq!(status, 404);
     let (status, error) = post(&upstream, Dialect::Responses, path, &next).await;
     assert_eq!((status, &error["error"]["code"]), (400, &json!("previous_response_not_found")));
 }

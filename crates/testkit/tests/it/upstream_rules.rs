@@ -74,6 +74,10 @@ async fn templates_ask_for_alternation() {
     let user = || json!({"role": "user", "content": "More."});
     let text = refusal_by(settings(), Dialect::Chat, false, |h| h.push(user())).await;
     assert_eq!(text, "Unexpected role 'user' after role 'tool'");
+    let thoughtless = |h: &mut Vec<Value>| h[3]["reasoning_content"] = Value::Null;
+    let thinks = Settings { reasoning: true, ..settings() };
+    let text = refusal_by(thinks, Dialect::Chat, false, thoughtless).await;
+    has(&text, "Missing `reasoning_content` field in the assistant message at message index 4");
     let text = refusal_by(settings(), Dialect::Chat, false, |h| h.insert(1, user())).await;
     assert_eq!(text, "Unexpected role 'user' after role 'user'");
 }
@@ -170,6 +174,17 @@ async fn messages_pair_calls_and_results() {
         &refusal(dialect, false, |h| h[1]["content"] = json!([])).await,
         "must have non-empty content",
     );
+    let system = || json!({"role": "system", "content": "Be brief."});
+    has(&refusal(dialect, false, |h| h.insert(0, system())).await, "first message must use");
+    has(&refusal(dialect, false, |h| h.insert(2, system())).await, "found without `tool_result`");
+    has(
+        &refusal(dialect, false, |h| {
+            h.push(system());
+            h.push(json!({"role": "user", "content": "More."}));
+        })
+        .await,
+        "messages.7: `system` messages must follow a `user` message and precede",
+    );
     let marked = |h: &mut Vec<Value>| {
         for at in [0, 2, 4] {
             h[at]["content"][0]["cache_control"] = json!({"type": "ephemeral"});
@@ -223,11 +238,9 @@ async fn gemini_pairs_alternates_and_keeps_signatures() {
         &refusal(dialect, false, |h| drop(h.remove(2))).await,
         "the number of function response parts is equal",
     );
-    has(
-        &refusal(dialect, false, |h| h.push(json!({"role": "user", "parts": [{"text": "More."}]})))
-            .await,
-        "alternate between user and model",
-    );
+    let more = |h: &mut Vec<Value>| h.push(json!({"role": "user", "parts": [{"text": "More."}]}));
+    let settings = Settings { strict: Strictness::Templates, ..Settings::default() };
+    has(&refusal_by(settings, dialect, false, more).await, "alternate between user and model");
     let part = |h: &mut Vec<Value>, at: usize| {
         let parts = h[at]["parts"].as_array_mut().unwrap();
         parts.iter().position(|part| part["functionCall"].is_object()).unwrap()

@@ -33,6 +33,8 @@ pub struct Habits {
     pub unmarked: bool,
     /// The first message of the user is not the task but what the client adds to it (Codex, Claude Code).
     pub injected: bool,
+    /// Instructions among the messages, now and then after results (Claude Code; Messages only).
+    pub reminders: bool,
     /// No tools: commands are read from code blocks, and answered as text.
     pub toolless: bool,
 }
@@ -383,6 +385,9 @@ impl Session {
             Dialect::Messages => messages::results(agent, outputs),
             Dialect::Gemini => gemini::results(outputs),
         });
+        if agent.habits.reminders && agent.dialect == Dialect::Messages && self.sent % 4 == 1 {
+            self.history.push(json!({"role": "system", "content": "Keep your list of tasks."}));
+        }
     }
 
     /// Whether a refusal was one of the thread, and the same request can go without it.

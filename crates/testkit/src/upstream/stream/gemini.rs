@@ -4,8 +4,9 @@ use serde_json::{Value, json};
 
 use super::{Made, data, pieces};
 
-/// How every thought signature of this server begins: base64 text.
-pub(crate) const SIGNATURE: &str = "c2NyaXB0ZWQ";
+/// How every thought signature of this server begins. With the 16 digits after it, it is base64 that SDKs can
+/// decode.
+pub(crate) const SIGNATURE: &str = "c2NyaXB0ZWQ6";
 
 fn parts(made: &Made<'_>) -> Vec<Value> {
     let mut parts = Vec::new();

@@ -74,10 +74,8 @@ fn stop(made: &Made<'_>) -> &'static str {
 }
 
 fn usage(made: &Made<'_>, output: u64) -> Value {
-    let rest = made.prompt - made.cached;
-    // What is marked is written to the cache; without marks nothing is.
-    let marked = made.asked.body.to_string().contains("\"cache_control\":{");
-    let (written, input) = if marked { (rest, 0) } else { (0, rest) };
+    let written = made.written;
+    let input = made.prompt - made.cached - written;
     json!({
         "input_tokens": input, "cache_creation_input_tokens": written,
         "cache_read_input_tokens": made.cached,

@@ -32,6 +32,8 @@ pub(crate) struct Made<'a> {
     pub prompt: u64,
     pub cached: u64,
     pub output: u64,
+    /// Tokens after the cached ones and up to the last cache mark.
+    pub written: u64,
     /// Whether it ends for lack of room.
     pub cut: bool,
     /// Whether signatures are bound to what stands before them.
@@ -54,6 +56,7 @@ impl<'a> Made<'a> {
             prompt,
             cached,
             output: 0,
+            written: 0,
             cut: false,
             bind: false,
         };

@@ -128,8 +128,16 @@ fn filled(message: &Value, at: usize) -> Result<(), Broken> {
     }
 }
 
-/// What templates of open models ask.
+/// What templates of open models ask, and what models that think do.
 pub(super) fn alternates(asked: &Asked) -> Result<(), Broken> {
+    let messages = || asked.items.iter().enumerate().filter(|(_, m)| m["role"] == "assistant");
+    let thinks = messages().any(|(_, message)| message["reasoning_content"].is_string());
+    let mute = messages().find(|(_, message)| !message["reasoning_content"].is_string());
+    if let Some((at, _)) = mute.filter(|_| thinks) {
+        return Err(Broken::new(format!(
+            "Missing `reasoning_content` field in the assistant message at message index {at}"
+        )));
+    }
     let roles = asked.items.iter().map(|message| message["role"].as_str().unwrap_or_default());
     let mut last = "";
     for (at, role) in roles.enumerate() {

@@ -15,12 +15,7 @@ const MAX_MARKS: usize = 4;
 const MAX_ID: usize = 64;
 
 pub(super) fn check(asked: &Asked) -> Result<(), Broken> {
-    let body = &asked.body;
-    if body["max_tokens"].is_null()
-        && asked.max_tokens().is_none()
-        && body.get("model").is_some()
-        && body["__count"].is_null()
-    {
+    if asked.max_tokens().is_none() {
         return Err(Broken::new("max_tokens: Field required"));
     }
     if asked.items.is_empty() {
@@ -37,6 +32,7 @@ pub(super) fn check(asked: &Asked) -> Result<(), Broken> {
     let turns = turns(&asked.items);
     first(&turns)?;
     paired(&turns)?;
+    instructed(&turns)?;
     thought(asked, &turns)
 }
 
@@ -128,6 +124,22 @@ fn first(turns: &[Turn]) -> Result<(), Broken> {
 fn ids<'a>(turn: &'a Turn, kind: &str, key: &str) -> Vec<(usize, &'a str)> {
     let of = turn.blocks.iter().enumerate().filter(|(_, block)| block["type"] == kind);
     of.map(|(at, block)| (at, block[key].as_str().unwrap_or_default())).collect()
+}
+
+/// Instructions between messages follow a turn of the user, and stand before the assistant or at the end.
+fn instructed(turns: &[Turn]) -> Result<(), Broken> {
+    for (at, turn) in turns.iter().enumerate().filter(|(_, turn)| turn.role == "system") {
+        let follows = at > 0 && turns[at - 1].role == "user";
+        let precedes = turns.get(at + 1).is_none_or(|next| next.role == "assistant");
+        if !follows || !precedes {
+            return Err(Broken::new(format!(
+                "messages.{}: `system` messages must follow a `user` message and precede an \
+                 `assistant` message or end the conversation",
+                turn.at
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// Results stand in the message after their calls, before anything else in it.

@@ -17,7 +17,7 @@ pub enum Strictness {
     #[default]
     Provider,
     /// Also what chat templates of open models ask: roles alternate, and a user does not speak
-    /// straight after a tool; in Responses, the results of calls follow them at once (`DeepSeek`).
+    /// straight after a tool; what some messages have as `reasoning_content`, all have; in Responses, the results of calls follow them at once (`DeepSeek`).
     Templates,
 }
 
@@ -36,6 +36,9 @@ pub(crate) fn check(asked: &Asked, strictness: Strictness) -> Result<(), Broken>
             if strictness == Strictness::Templates { responses::adjacent(asked) } else { Ok(()) }
         }
         Dialect::Messages => messages::check(asked),
-        Dialect::Gemini => gemini::check(asked),
+        Dialect::Gemini => {
+            gemini::check(asked)?;
+            if strictness == Strictness::Templates { gemini::alternates(asked) } else { Ok(()) }
+        }
     }
 }
