@@ -17,7 +17,10 @@ use crate::signals;
 
 pub fn run(args: &Args, json: bool, output: &Output) -> Result<(), CommandError> {
     if !args.listen.ip().is_loopback() && !args.open {
-        let text = format!("{} can be reached from other machines, and no keys are asked for", args.listen);
+        let text = format!(
+            "{} can be reached from other machines, and no keys are asked for",
+            args.listen
+        );
         return Err(CommandError::usage(text)
             .hint("listen on 127.0.0.1, or say --open where the network is yours alone"));
     }
@@ -51,7 +54,8 @@ fn configured(args: &Args) -> Result<(Config, String), CommandError> {
     let mut upstreams = Upstreams::default();
     for upstream in &args.upstream {
         upstreams.set(upstream).map_err(|error| {
-            CommandError::usage(error.to_string()).hint("--upstream openai=http://127.0.0.1:8080/v1")
+            CommandError::usage(error.to_string())
+                .hint("--upstream openai=http://127.0.0.1:8080/v1")
         })?;
     }
     let mut config = Config::new(rules, Arc::new(host::now));

@@ -167,8 +167,11 @@ impl Upstreams {
         // `…/v1` is how base URLs of OpenAI's are written, and what clients put in front as well.
         let rest = match path.rsplit_once('/') {
             Some((_, version)) if is_version(version) => {
-                let after = path_and_query.strip_prefix('/').and_then(|it| it.strip_prefix(version));
-                after.filter(|it| it.is_empty() || it.starts_with(['/', '?'])).unwrap_or(path_and_query)
+                let after =
+                    path_and_query.strip_prefix('/').and_then(|it| it.strip_prefix(version));
+                after
+                    .filter(|it| it.is_empty() || it.starts_with(['/', '?']))
+                    .unwrap_or(path_and_query)
             }
             _ => path_and_query,
         };
@@ -238,7 +241,9 @@ mod tests {
     #[test]
     fn what_is_no_address_is_refused_without_being_repeated() {
         let mut upstreams = Upstreams::default();
-        for wrong in ["openai=ftp://h", "openai=https://joe:pw@h", "anthropic=h", "gemini=http://h?k=1"] {
+        for wrong in
+            ["openai=ftp://h", "openai=https://joe:pw@h", "anthropic=h", "gemini=http://h?k=1"]
+        {
             let error = upstreams.set(wrong).unwrap_err().to_string();
             assert!(!error.contains("pw"), "{error}");
         }

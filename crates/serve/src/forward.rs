@@ -13,6 +13,7 @@ use hyper::body::Incoming;
 use hyper::header::{CONTENT_ENCODING, CONTENT_LENGTH, HeaderMap, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::{StatusCode, Uri};
+use midfold::DialectKind;
 use midfold::formats::answer::{Framing, Seen, Tee, Verdict};
 use midfold::formats::overflow::Diagnosis;
 use midfold::formats::request as wire;
@@ -208,7 +209,10 @@ impl Trip {
     ) -> Answer {
         let mut held = Vec::new();
         let mut bytes = 0;
-        let is_watched = self.stream && self.turn.may_overflow();
+        // Responses report it in the stream, whatever anybody thought of the window.
+        let is_watched = self.stream
+            && (self.turn.may_overflow()
+                || self.turn.request().kind() == DialectKind::OpenAiResponses);
         while is_watched && tee.verdict() == Verdict::Undecided && bytes < LONGEST_PRELUDE {
             let Some(Ok(frame)) = body.frame().await else { break };
             if let Ok(data) = frame.into_data() {

@@ -9,7 +9,8 @@ use midfold::core::event::Usage;
 use midfold::proxy::Sent;
 
 /// Upper ends of the classes of added latency, in microseconds.
-const CLASSES: [u64; 10] = [250, 500, 1_000, 2_000, 4_000, 8_000, 16_000, 64_000, 256_000, 1_000_000];
+const CLASSES: [u64; 10] =
+    [250, 500, 1_000, 2_000, 4_000, 8_000, 16_000, 64_000, 256_000, 1_000_000];
 
 /// Why a request went on as it came although midfold should have looked at it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,10 +129,18 @@ impl Metrics {
         );
         counter("overflows_recovered_total", "Of these, sent again.", get(&self.recovered));
         counter("unanswered_total", "Requests that got no answer.", get(&self.unanswered));
-        counter("tokens_before_total", "Tokens of requests as they came.", get(&self.tokens_before));
+        counter(
+            "tokens_before_total",
+            "Tokens of requests as they came.",
+            get(&self.tokens_before),
+        );
         counter("tokens_after_total", "Tokens of what was sent.", get(&self.tokens_after));
         counter("prompt_tokens_total", "Prompt tokens that providers counted.", get(&self.prompt));
-        counter("cache_read_tokens_total", "Of these, read from their cache.", get(&self.cache_read));
+        counter(
+            "cache_read_tokens_total",
+            "Of these, read from their cache.",
+            get(&self.cache_read),
+        );
         counter("cache_write_tokens_total", "Of these, written to it.", get(&self.cache_write));
         counter("output_tokens_total", "Tokens of replies.", get(&self.output));
         self.open_text(&mut out);

@@ -106,11 +106,8 @@ mod tests {
         }
         assert_eq!(of(&Method::GET, "/v1/responses").work, Work::Pass);
         let streamed = of(&Method::POST, "/v1beta/models/gemini-3:streamGenerateContent");
-        let asked = Asked {
-            kind: DialectKind::Gemini,
-            model: Some("gemini-3".into()),
-            stream: true,
-        };
+        let asked =
+            Asked { kind: DialectKind::Gemini, model: Some("gemini-3".into()), stream: true };
         assert_eq!(streamed, Route { provider: Provider::Gemini, work: Work::Generate(asked) });
     }
 

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use axum::body::Body;
-use hyper::{Request, Response, Uri};
 use hyper::body::Incoming;
 use hyper::header::{HeaderMap, HeaderValue};
 use hyper::http::uri::PathAndQuery;
+use hyper::{Request, Response, Uri};
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
@@ -83,5 +83,9 @@ fn told(error: &dyn std::error::Error) -> String {
 
 /// The type of a body.
 pub(crate) fn content_type(headers: &HeaderMap) -> &str {
-    headers.get(hyper::header::CONTENT_TYPE).map(HeaderValue::to_str).and_then(Result::ok).unwrap_or("")
+    headers
+        .get(hyper::header::CONTENT_TYPE)
+        .map(HeaderValue::to_str)
+        .and_then(Result::ok)
+        .unwrap_or("")
 }

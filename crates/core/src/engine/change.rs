@@ -62,6 +62,14 @@ impl Session {
         }
     }
 
+    /// The host sends the answers to the newest calls behind the context, before they are appended: an
+    /// open call holds no fold back.
+    #[must_use]
+    pub fn with_answers_behind(mut self) -> Self {
+        self.is_answered = true;
+        self
+    }
+
     /// The window is this one from now on, whatever window `budget` has.
     ///
     /// # Errors

@@ -64,6 +64,8 @@ pub struct Session {
     folds: Vec<Fold>,
     active: Option<usize>,
     pins: Vec<u32>,
+    /// The host holds the answers to the newest calls, and sends them behind the context.
+    is_answered: bool,
     projection: Projection,
     sent: Option<Sent>,
     /// The last context whose cost is known, and that cost.
@@ -130,6 +132,7 @@ impl Session {
             folds: Vec::new(),
             active: None,
             pins: Vec::new(),
+            is_answered: false,
             projection,
             sent: None,
             settled: None,
@@ -230,7 +233,7 @@ impl Session {
             counted,
             estimate: self.meter.calibrated(counted),
             upper: self.meter.with_margin(self.policy.trigger.margin).upper(counted),
-            open_call: self.log.has_open_call(),
+            open_call: self.log.has_open_call() && !self.is_answered,
             over_tier: None,
         }
     }
@@ -384,6 +387,7 @@ impl Session {
         let mut fork = Self::over(id, self.log.prefix(at), self.policy.clone(), self.meter);
         fork.trigger = self.trigger.clone();
         fork.policy_since = self.policy_since;
+        fork.is_answered = self.is_answered;
         fork.gate.window = self.gate.window;
         fork.model.clone_from(&self.model);
         let known =

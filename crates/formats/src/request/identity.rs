@@ -80,8 +80,7 @@ fn marks(bytes: &[u8], at: Range<usize>, depth: usize, cuts: &mut Vec<Range<usiz
         }
         Some(b'{') => {
             let members: Vec<_> = scan::members(bytes, at).collect();
-            let is_mark =
-                |member: &scan::Member| MARKS.iter().any(|mark| member.is(bytes, mark));
+            let is_mark = |member: &scan::Member| MARKS.iter().any(|mark| member.is(bytes, mark));
             let mut kept_before = None;
             for (n, member) in members.iter().enumerate() {
                 if is_mark(member) {

@@ -31,7 +31,7 @@ impl Conversation {
         let meter =
             if counter.name() == "chars:4" { Meter::chars_over_four() } else { Meter::exact() };
         let id = id(&[who.scope.as_bytes(), &now.to_be_bytes()], who);
-        let session = Session::over(&id, log, policy.clone(), meter);
+        let session = Session::over(&id, log, policy.clone(), meter).with_answers_behind();
         let hint = who.hint.clone();
         Self { session, chain: Vec::new(), hint, beside: Hash::ROOT, bytes: 0 }
     }

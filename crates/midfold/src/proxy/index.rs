@@ -36,7 +36,11 @@ impl Index {
     }
 
     /// The conversation that shares the longest beginning with this chain, and how long it is.
-    pub fn find(&mut self, chain: &[Hash], now: Millis) -> Option<(Arc<Mutex<Conversation>>, usize)> {
+    pub fn find(
+        &mut self,
+        chain: &[Hash],
+        now: Millis,
+    ) -> Option<(Arc<Mutex<Conversation>>, usize)> {
         for (at, link) in chain.iter().enumerate().rev() {
             if let Some((key, _)) = self.points.get(link)
                 && let Some(held) = self.held.get_mut(key)
@@ -92,7 +96,8 @@ impl Index {
     fn trim(&mut self, newest: u64) {
         while self.bytes > self.limit || self.held.len() > MOST {
             let others = self.held.iter().filter(|(key, _)| **key != newest);
-            let Some(key) = others.min_by_key(|(key, held)| (held.used, **key)).map(|(key, _)| *key)
+            let Some(key) =
+                others.min_by_key(|(key, held)| (held.used, **key)).map(|(key, _)| *key)
             else {
                 return;
             };

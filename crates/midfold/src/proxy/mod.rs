@@ -31,14 +31,14 @@ mod turn;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use midfold_core::Hash;
+use midfold_core::{Hash, Role};
 use midfold_formats::request::{Request, identity};
 use midfold_store::Millis;
 
 use conversation::Conversation;
 use index::Index;
-pub use rules::Rules;
 use rules::Reading;
+pub use rules::Rules;
 pub use turn::{Fault, Sent, Turn};
 
 /// Who sends a request.
@@ -76,7 +76,8 @@ impl Proxy {
     #[must_use]
     pub fn turn(self: &Arc<Self>, request: Request, who: &Who, now: Millis) -> Turn {
         let model = request.model.clone().or_else(|| who.model.clone()).unwrap_or_default();
-        let reading = match lock(&self.rules).reading(request.kind(), &model, who.preset.as_deref()) {
+        let reading = match lock(&self.rules).reading(request.kind(), &model, who.preset.as_deref())
+        {
             Ok(reading) => reading,
             Err(fault) => return Turn::passing(self, request, model, Some(fault)),
         };
@@ -141,19 +142,14 @@ impl Proxy {
     }
 }
 
-/// How many messages of a request are its history. What follows the last message of the assistant or of
-/// a tool is the client's to replace: reminders, the state of an editor, a question that is asked
-/// again in other words. It is history when the next request still has it there.
+/// How many messages of a request are its history: those up to the model's last one. What follows is the
+/// client's to replace: reminders, the state of an editor, a question that is asked again in other
+/// words, also where it stands in one message with a tool's result. It is history when the model has
+/// answered and the next request still has it.
 fn stable(request: &Request) -> usize {
-    use midfold_core::{BlockKind, Role};
     let dialect = request.kind().dialect();
-    let settles = |at: &usize| {
-        let message = request.message(*at);
-        let view = dialect.view(&message);
-        let answers = |block: &midfold_core::Block| matches!(block.kind, BlockKind::Result { .. });
-        matches!(view.role, Role::Assistant | Role::Tool) || view.blocks.iter().any(answers)
-    };
-    (0..request.len()).rev().find(settles).map_or(0, |at| at + 1)
+    let is_model = |at: &usize| dialect.view(&request.message(*at)).role == Role::Assistant;
+    (0..request.len()).rev().find(is_model).map_or(0, |at| at + 1)
 }
 
 /// The chain of identities of the first `n` messages: each names all before it, and whose they are.

@@ -3,12 +3,12 @@
 use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
+use midfold_core::Hash;
 use midfold_core::budget::Budget;
 use midfold_core::engine::{Overflow, Session};
 use midfold_core::event::Usage;
 use midfold_core::log::measure;
 use midfold_core::project::{Context, Fate};
-use midfold_core::Hash;
 use midfold_formats::overflow::{Diagnosis, diagnose};
 use midfold_formats::request::{Request, is_summary_request};
 use midfold_store::Millis;

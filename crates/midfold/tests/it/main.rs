@@ -18,9 +18,9 @@ mod narration;
 mod narrations;
 mod orders;
 mod prepare;
-mod proxy;
 mod presets;
 mod properties;
+mod proxy;
 #[cfg(all(feature = "store", feature = "model"))]
 mod real_model;
 mod repairs;

@@ -1,5 +1,8 @@
 //! The server between a real client and a real (scripted) provider, over loopback.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod faults;
 mod loops;
+mod passing;
+mod refusals;
 mod setting;

@@ -40,7 +40,8 @@ impl Setting {
     pub fn figure(&self, name: &str) -> u64 {
         let text = self.proxy.metrics();
         let line = text.lines().find(|line| line.split(' ').next() == Some(name));
-        line.and_then(|line| line.rsplit(' ').next()?.parse().ok()).unwrap_or_else(|| panic!("{name}"))
+        line.and_then(|line| line.rsplit(' ').next()?.parse().ok())
+            .unwrap_or_else(|| panic!("{name}"))
     }
 }
 
