@@ -170,6 +170,10 @@ impl Trip {
                 Err(error) => return no_answer(&self.way.app, &error),
             }
         }
+        let is_long = answer.refused.is_some_and(|found| found.exceeds_window());
+        if is_long && self.turn.request().continues_thread {
+            return thread_not_found();
+        }
         self.respond(answer)
     }
 
@@ -195,7 +199,8 @@ impl Trip {
             return Ok(self.refusal(head, body).await);
         }
         let framing = framing(content_type(&head.headers), self.stream);
-        let tee = Tee::new(self.turn.request().kind(), framing).without_output();
+        let tee = Tee::new(self.turn.request().kind(), framing);
+        let tee = if self.turn.wants_output() { tee } else { tee.without_output() };
         Ok(self.watched(head, body, tee).await)
     }
 
@@ -254,9 +259,9 @@ impl Trip {
             Said::Passing(held, body, tee) => {
                 let Self { way: Way { app, .. }, turn, room, is_answered, .. } = self;
                 let done = move |seen: Seen| {
-                    if let Some(usage) = seen.usage.filter(|_| is_answered) {
-                        app.metrics.usage(usage);
-                        turn.observe(usage, app.now());
+                    if is_answered {
+                        seen.usage.iter().for_each(|usage| app.metrics.usage(*usage));
+                        turn.answered(&seen, app.now());
                     }
                     drop(room);
                 };
@@ -298,10 +303,28 @@ fn error(status: StatusCode, kind: &str, text: &str) -> Response {
         "type": "error",
         "error": { "type": kind, "code": kind, "message": text },
     });
+    json(status, &body)
+}
+
+fn json(status: StatusCode, body: &serde_json::Value) -> Response {
     let mut headers = HeaderMap::new();
     let json = HeaderValue::from_static("application/json");
     headers.insert(hyper::header::CONTENT_TYPE, json);
     respond(status, headers, Body::from(body.to_string()))
+}
+
+/// The history of a thread is the provider's: what is too long there can be folded only where the client
+/// sends all of it. That is what Anthropic's SDK does when a thread is gone.
+fn thread_not_found() -> Response {
+    let body = serde_json::json!({
+        "type": "error",
+        "error": {
+            "type": "not_found_error",
+            "message": "midfold: the thread is longer than the window; send its messages again",
+            "details": { "error_code": "thread_not_found" },
+        },
+    });
+    json(StatusCode::NOT_FOUND, &body)
 }
 
 fn no_answer(app: &App, no: &NoAnswer) -> Response {

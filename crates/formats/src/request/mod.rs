@@ -49,6 +49,8 @@ pub struct Request {
     body: Bytes,
     list: Range<usize>,
     messages: Vec<Range<usize>>,
+    /// The one message of a Responses request whose input is a text.
+    lone: Option<Bytes>,
     /// The JSON of the system prompt that stands beside the messages.
     pub system: Option<Bytes>,
     /// The JSON of the tools.
@@ -61,6 +63,10 @@ pub struct Request {
     pub stream: bool,
     /// The answer that this request goes on from, where the provider keeps the history.
     pub previous_response: Option<String>,
+    /// The provider is not to keep the answer.
+    pub is_unstored: bool,
+    /// The request goes on in a thread that the provider keeps (Anthropic).
+    pub continues_thread: bool,
 }
 
 /// The member that lists the messages.
@@ -90,8 +96,13 @@ impl Request {
         }
         let fields = Fields::of(&body, whole);
         let name = list_name(kind);
-        let list = fields.array(name).ok_or(RequestError::NoMessages(name))?;
-        let messages: Vec<_> = scan::elements(&body, list.clone()).collect();
+        let text = fields.string(name).filter(|_| kind == DialectKind::OpenAiResponses);
+        let lone = text.clone().map(|text| said(&body[text]));
+        let list = fields.array(name).or(text).ok_or(RequestError::NoMessages(name))?;
+        let messages: Vec<_> = match lone {
+            Some(_) => vec![list.clone()],
+            None => scan::elements(&body, list.clone()).collect(),
+        };
         let named = |names: &[&str]| {
             let at = names.iter().find_map(|name| fields.get(name))?;
             Some(body.slice(at))
@@ -111,8 +122,11 @@ impl Request {
             previous_response: fields
                 .text("previous_response_id")
                 .map(std::borrow::Cow::into_owned),
+            is_unstored: fields.raw("store") == Some(b"false"),
+            continues_thread: fields.inner("thread").is("type", "continue"),
             list,
             messages,
+            lone,
             body: body.clone(),
         })
     }
@@ -144,12 +158,15 @@ impl Request {
     /// A message: a slice of the body, nothing is copied. Empty behind the last one.
     #[must_use]
     pub fn message(&self, at: usize) -> Bytes {
-        self.messages.get(at).map_or_else(Bytes::new, |range| self.body.slice(range.clone()))
+        match &self.lone {
+            Some(lone) if at == 0 => lone.clone(),
+            _ => self.messages.get(at).map_or_else(Bytes::new, |at| self.body.slice(at.clone())),
+        }
     }
 
     /// All messages.
     pub fn messages(&self) -> impl ExactSizeIterator<Item = Bytes> + '_ {
-        self.messages.iter().map(|range| self.body.slice(range.clone()))
+        (0..self.len()).map(|at| self.message(at))
     }
 
     /// The request with these messages: every byte outside of the list stays.
@@ -174,6 +191,11 @@ impl Request {
     pub fn without(&self, name: &str) -> Bytes {
         without_member(&self.body, name)
     }
+}
+
+/// A text, as the message that it is short for.
+fn said(text: &[u8]) -> Bytes {
+    Bytes::from([br#"{"role":"user","content":"#, text, b"}"].concat())
 }
 
 /// An object without a member (each one of this name), and without the comma that belonged to it.

@@ -24,6 +24,20 @@ fn what_stands_beside_the_messages_is_found() {
 }
 
 #[test]
+fn a_text_is_a_message_of_the_user() {
+    let read = request(DialectKind::OpenAiResponses, r#"{"input":"hi\n","store":false}"#);
+    assert_eq!(read.message(0), r#"{"role":"user","content":"hi\n"}"#);
+    assert!(read.is_unstored && read.len() == 1);
+    let twice = read.with_messages([read.message(0), read.message(0)]);
+    assert_eq!(
+        request(DialectKind::OpenAiResponses, std::str::from_utf8(&twice).unwrap()).len(),
+        2
+    );
+    let thread = r#"{"messages":[],"thread":{"type":"continue","previous_message_id":"m"}}"#;
+    assert!(request(DialectKind::Anthropic, thread).continues_thread);
+}
+
+#[test]
 fn what_is_no_request_says_why() {
     let read = |body: &str| {
         Request::read(DialectKind::Anthropic, Bytes::copy_from_slice(body.as_bytes())).unwrap_err()

@@ -24,6 +24,7 @@
 //! ```
 
 mod conversation;
+mod history;
 mod index;
 mod rules;
 mod turn;
@@ -31,11 +32,13 @@ mod turn;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use bytes::Bytes;
 use midfold_core::{Hash, Role};
 use midfold_formats::request::{Request, identity};
 use midfold_store::Millis;
 
 use conversation::Conversation;
+use history::{Histories, History};
 use index::Index;
 use rules::Reading;
 pub use rules::Rules;
@@ -61,6 +64,8 @@ pub struct Proxy {
     index: Mutex<Index>,
     /// Windows that providers told, by model.
     learned: Mutex<HashMap<String, u64>>,
+    /// Histories that clients leave to the provider.
+    histories: Mutex<Histories>,
 }
 
 impl Proxy {
@@ -68,13 +73,32 @@ impl Proxy {
     #[must_use]
     pub fn new(rules: Rules) -> Self {
         let index = Index::new(rules.memory);
-        Self { rules: Mutex::new(rules), index: Mutex::new(index), learned: Mutex::default() }
+        let (learned, histories) = (Mutex::default(), Mutex::default());
+        Self { rules: Mutex::new(rules), index: Mutex::new(index), learned, histories }
     }
 
     /// Takes a request, and says what is to be sent. Never fails: what cannot be folded is sent as it
     /// came, with the reason ([`Sent::fault`]).
     #[must_use]
     pub fn turn(self: &Arc<Self>, request: Request, who: &Who, now: Millis) -> Turn {
+        let (request, before) = self.whole(request, who);
+        let mut turn = self.read(request, who, now);
+        turn.kept = Kept { scope: who.scope.clone(), before };
+        turn
+    }
+
+    /// The request with the history that it leaves to the provider, where that is known.
+    fn whole(&self, request: Request, who: &Who) -> (Request, Before) {
+        let Some(answer) = &request.previous_response else { return (request, Before::Nothing) };
+        let known = lock(&self.histories).get(&who.scope, answer);
+        let Some(history) = known else { return (request, Before::Unknown) };
+        match history.in_front_of(&request) {
+            Ok(whole) => (whole, Before::Known(history, request.len())),
+            Err(_) => (request, Before::Unknown),
+        }
+    }
+
+    fn read(self: &Arc<Self>, request: Request, who: &Who, now: Millis) -> Turn {
         let model = request.model.clone().or_else(|| who.model.clone()).unwrap_or_default();
         let reading = match lock(&self.rules).reading(request.kind(), &model, who.preset.as_deref())
         {
@@ -137,9 +161,44 @@ impl Proxy {
         made
     }
 
+    /// Keeps the history of a request and its answer, for a request that names the answer.
+    fn keep(&self, request: &Request, kept: &Kept, answer: &str, output: &[Bytes]) {
+        let (before, new) = match &kept.before {
+            // Where the beginning is the provider's alone, so is the rest.
+            Before::Unknown => return,
+            Before::Nothing => (None, request.len()),
+            Before::Known(history, new) => (Some(Arc::clone(history)), *new),
+        };
+        let from = request.len() - new.min(request.len());
+        let sent = (from..request.len()).map(|at| request.message(at));
+        // Copied: a slice would keep the whole body in memory.
+        let items = sent.chain(output.iter().cloned());
+        let items = items.map(|item| Bytes::copy_from_slice(&item)).collect();
+        lock(&self.histories).put(&kept.scope, answer, before, items);
+    }
+
     fn learn(&self, model: &str, window: u64) {
         lock(&self.learned).insert(model.to_owned(), window);
     }
+}
+
+/// What a request leaves to the provider.
+#[derive(Default)]
+enum Before {
+    /// Nothing: it has its whole history.
+    #[default]
+    Nothing,
+    /// A history that is known; how many of the request's messages are its own.
+    Known(Arc<History>, usize),
+    /// A history that only the provider has.
+    Unknown,
+}
+
+/// By what a request and its answer are found again.
+#[derive(Default)]
+struct Kept {
+    scope: String,
+    before: Before,
 }
 
 /// How many messages of a request are its history: those up to the model's last one. What follows is the
@@ -158,7 +217,7 @@ fn chain(request: &Request, n: usize, reading: &Reading, who: &Who) -> Vec<Hash>
         .chain(who.scope.as_bytes())
         .chain(reading.profile.name.as_bytes())
         .chain(reading.counter.name().as_bytes());
-    let link = |before: &mut Hash, message: bytes::Bytes| {
+    let link = |before: &mut Hash, message: Bytes| {
         *before = before.chain(&identity(request.kind(), &message).0);
         Some(*before)
     };

@@ -9,13 +9,15 @@ use midfold_core::engine::{Overflow, Session};
 use midfold_core::event::Usage;
 use midfold_core::log::measure;
 use midfold_core::project::{Context, Fate};
+use midfold_formats::DialectKind;
+use midfold_formats::answer::Seen;
 use midfold_formats::overflow::{Diagnosis, diagnose};
 use midfold_formats::request::{Request, is_summary_request};
 use midfold_store::Millis;
 
 use super::conversation::Conversation;
 use super::rules::Reading;
-use super::{Proxy, lock};
+use super::{Kept, Proxy, lock};
 /// Share of the window that a client may reserve for its reply: some ask for nearly all of it, and
 /// mean no more than that the reply should not be cut.
 const MOST_RESERVED: u64 = 4;
@@ -106,6 +108,7 @@ pub struct Turn {
     model: String,
     place: Option<Place>,
     sent: Sent,
+    pub(super) kept: Kept,
 }
 
 /// Where a request is in its conversation.
@@ -140,7 +143,7 @@ impl Turn {
             tokens_after: 0,
             fault,
         };
-        Self { proxy: Arc::clone(proxy), request, model, place: None, sent }
+        Self { proxy: Arc::clone(proxy), request, model, place: None, sent, kept: Kept::default() }
     }
 
     #[expect(clippy::too_many_arguments, reason = "one caller, which has just found them all")]
@@ -199,9 +202,18 @@ impl Turn {
         &self.request
     }
 
-    /// What the provider counted for what was sent.
-    pub fn observe(&self, usage: Usage, now: Millis) {
-        let Some(place) = &self.place else { return };
+    /// Whether the reply has to be known, and not only what it cost: a later request may name it.
+    #[must_use]
+    pub fn wants_output(&self) -> bool {
+        self.request.kind() == DialectKind::OpenAiResponses && !self.request.is_unstored
+    }
+
+    /// The answer has passed: what the provider counted, and what a later request may go on from.
+    pub fn answered(&self, seen: &Seen, now: Millis) {
+        if let Some(id) = seen.id.as_deref().filter(|_| self.wants_output() && seen.is_complete) {
+            self.proxy.keep(&self.request, &self.kept, id, &seen.output);
+        }
+        let (Some(usage), Some(place)) = (seen.usage, &self.place) else { return };
         let mut held = lock(&place.conversation);
         let session = &mut held.session;
         let is_current = session.log().len() == place.events
@@ -230,13 +242,13 @@ impl Turn {
     /// The provider refused the request: what to send instead, once. None where it was not too long,
     /// or nothing else can be sent: then the provider's error is the answer.
     pub fn refused(&mut self, diagnosis: Diagnosis, now: Millis) -> Option<&Sent> {
-        let place = self.place.as_mut()?;
-        let reply = place.budget.output_reserve.max(LEAST_REPLY);
-        let told = diagnosis.recovery(reply)?;
+        let reserve = self.place.as_ref().map_or(0, |place| place.budget.output_reserve);
+        let told = diagnosis.recovery(reserve.max(LEAST_REPLY))?;
         if let Some(limit) = told.limit {
             self.proxy.learn(&self.model, limit);
-            place.budget.window = place.budget.window.min(limit);
         }
+        let place = self.place.as_mut()?;
+        place.budget.window = place.budget.window.min(told.limit.unwrap_or(u64::MAX));
         let mut held = lock(&place.conversation);
         let session = &mut held.session;
         let before = session.active().map(|fold| fold.id);

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use midfold::core::event::Usage;
+use midfold::formats::answer::Seen;
 use midfold::formats::request::Request;
 use midfold::proxy::{Proxy, Rules, Turn, Who};
 use midfold::{DialectKind, Policy};
@@ -78,8 +79,8 @@ fn what_fits_leaves_as_it_came_and_every_prompt_extends_the_one_before() {
                 assert!(now_sent.starts_with(&before), "{kind} {end}");
                 extended += 1;
             }
-            let usage = Usage { prompt: what.tokens_after, ..Usage::default() };
-            turn.observe(usage, now as u64);
+            let usage = Some(Usage { prompt: what.tokens_after, ..Usage::default() });
+            turn.answered(&Seen { usage, ..Seen::default() }, now as u64);
             before = now_sent;
         }
         assert!(folds >= 1 && passed >= 2, "{kind}: {folds} folds, {passed} passed");

@@ -6,3 +6,4 @@ mod loops;
 mod passing;
 mod refusals;
 mod setting;
+mod state;

@@ -34,7 +34,7 @@ async fn an_overflow_never_reaches_the_client_in_any_wording() {
             let setting = match flavour {
                 // Where nothing is said, a prompt that nearly fills the window tells.
                 Flavour::CerebrasEmpty => {
-                    let change = |config: &mut Config| config.rules = rules().window(16_000);
+                    let change = |config: &mut Config| config.rules = rules().window(18_000);
                     Setting::with(settings(flavour), change).await
                 }
                 _ => untold(settings(flavour)).await,

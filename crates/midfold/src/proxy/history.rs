@@ -1,0 +1,70 @@
+//! Histories that a provider is asked to keep: a request that only says which answer it goes on from is
+//! sent in full, so that it can be folded, and so that any provider takes it.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use midfold_formats::request::{Request, RequestError};
+
+/// Bytes of items that are kept for requests that name an answer.
+const MEMORY: usize = 128 << 20;
+
+/// Histories, by the answer that they end with. The oldest goes first.
+#[derive(Default)]
+pub(super) struct Histories {
+    known: HashMap<(String, String), Arc<History>>,
+    order: VecDeque<(String, String)>,
+    bytes: usize,
+}
+
+/// The items up to an answer.
+pub(super) struct History {
+    before: Option<Arc<History>>,
+    /// Items since then: those of the request, and those of the answer.
+    items: Vec<Bytes>,
+}
+
+impl Histories {
+    /// The history that ends with this answer.
+    pub fn get(&self, scope: &str, answer: &str) -> Option<Arc<History>> {
+        self.known.get(&(scope.to_owned(), answer.to_owned())).cloned()
+    }
+
+    /// Keeps a history: what a request added to the one before, and what was answered.
+    pub fn put(
+        &mut self,
+        scope: &str,
+        answer: &str,
+        before: Option<Arc<History>>,
+        items: Vec<Bytes>,
+    ) {
+        let key = (scope.to_owned(), answer.to_owned());
+        self.bytes += items.iter().map(Bytes::len).sum::<usize>();
+        self.known.insert(key.clone(), Arc::new(History { before, items }));
+        self.order.push_back(key);
+        while self.bytes > MEMORY && self.order.len() > 1 {
+            let oldest = self.order.pop_front().and_then(|key| self.known.remove(&key));
+            // Those that go on from it hold its items still; they are let go in their turn.
+            self.bytes -= oldest.map_or(0, |gone| gone.items.iter().map(Bytes::len).sum());
+        }
+    }
+}
+
+impl History {
+    /// The request, with this history in front of it instead of the name of an answer.
+    pub fn in_front_of(&self, request: &Request) -> Result<Request, RequestError> {
+        let kind = request.kind();
+        let bare = Request::read(kind, request.without("previous_response_id"))?;
+        let whole = bare.with_messages(self.all().into_iter().chain(request.messages()));
+        Request::read(kind, whole)
+    }
+
+    fn all(&self) -> Vec<Bytes> {
+        let mut links = vec![self];
+        while let Some(before) = links.last().and_then(|link| link.before.as_deref()) {
+            links.push(before);
+        }
+        links.iter().rev().flat_map(|link| link.items.iter().cloned()).collect()
+    }
+}
