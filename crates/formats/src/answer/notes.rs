@@ -7,7 +7,7 @@ use bytes::Bytes;
 use midfold_core::Usage;
 use serde::de::IgnoredAny;
 
-use super::{Seen, Verdict};
+use super::seen::{Seen, Verdict};
 use crate::overflow::{self, Diagnosis};
 use crate::read::fields::Fields;
 
