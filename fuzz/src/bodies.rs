@@ -2,7 +2,9 @@
 
 use bytes::Bytes;
 use midfold::core::verify::{Case, verify as check};
+use midfold::formats::answer::{Framing, Tee};
 use midfold::formats::read::{Conversation, Format, read as read_file};
+use midfold::formats::vendor::{anthropic, blob::Blob, openai};
 use midfold::formats::verify::validator;
 use midfold::formats::{convert, profile};
 use midfold::{
@@ -103,6 +105,68 @@ fn prove(
     };
     let findings = check(&case).findings;
     assert!(findings.is_empty(), "{preset} {}: {findings:#?}", profile.name);
+}
+
+/// Reads an answer of every dialect in every framing: chunks do not matter, and what a client would
+/// send back is JSON.
+pub fn answer(data: &[u8]) {
+    for kind in DialectKind::ALL {
+        for framing in [Framing::Json, Framing::Sse, Framing::JsonArray, Framing::NdJson] {
+            let read = |size: usize, output: bool| {
+                let tee = Tee::new(kind, framing);
+                let mut tee = if output { tee } else { tee.without_output() };
+                data.chunks(size).for_each(|chunk| tee.push(chunk));
+                tee.finish()
+            };
+            let whole = read(data.len().max(1), true);
+            assert_eq!(read(1, true), whole, "{kind} {framing:?}");
+            assert_eq!(read(7, true), whole, "{kind} {framing:?}");
+            let quiet = read(5, false);
+            assert!(quiet.output.is_empty());
+            assert_eq!(quiet.usage, whole.usage, "{kind} {framing:?}");
+            assert_eq!(quiet.is_complete, whole.is_complete, "{kind} {framing:?}");
+            for reply in &whole.output {
+                let json = serde_json::from_slice::<&serde_json::value::RawValue>(reply);
+                assert!(json.is_ok(), "{kind} {framing:?}");
+            }
+        }
+    }
+}
+
+/// What vendors' compaction reads: a request, a stream that a block is put into, our own blob.
+pub fn vendor(data: &[u8]) {
+    let _ = (anthropic::asked(data), openai::asked(data));
+    for block in anthropic::compaction_blocks(data) {
+        assert!(data.get(block.range).is_some());
+    }
+    for item in openai::compaction_items(data) {
+        assert!(data.get(item.range).is_some());
+    }
+    let mut same = Vec::new();
+    let mut nothing = anthropic::Insertion::new();
+    nothing.push(data, &mut same);
+    nothing.finish(&mut same);
+    assert_eq!(same, data, "nothing is put in, nothing changes");
+    let block = anthropic::Block { content: Some("recap".into()), ..Default::default() };
+    let item = openai::Item { id: "cmp_1".into(), encrypted_content: "x".into() };
+    let insert = |size: usize| {
+        let (mut first, mut second) = (Vec::new(), Vec::new());
+        let mut blocks = anthropic::Insertion::new().block(&block).edits(&[]);
+        let mut items = openai::Insertion::new(&item);
+        for chunk in data.chunks(size) {
+            blocks.push(chunk, &mut first);
+            items.push(chunk, &mut second);
+        }
+        blocks.finish(&mut first);
+        items.finish(&mut second);
+        (first, second)
+    };
+    assert_eq!(insert(1), insert(data.len().max(1)));
+    let _ = anthropic::insert(&anthropic::Insertion::new().block(&block), data);
+    let _ = openai::insert(&item, data);
+    if let Ok(blob) = Blob::decode(data) {
+        assert_eq!(blob.encode(), data, "a blob has one spelling");
+    }
 }
 
 /// Before, after and record, separated by [`SEPARATOR`].

@@ -3,5 +3,5 @@
 mod bodies;
 mod sessions;
 
-pub use bodies::{compact, read, verify};
+pub use bodies::{answer, compact, read, vendor, verify};
 pub use sessions::sessions;

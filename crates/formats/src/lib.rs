@@ -18,6 +18,7 @@ pub mod scan;
 pub mod trajectory;
 pub mod transcript;
 pub mod usage;
+pub mod vendor;
 pub mod verify;
 pub mod voices;
 pub mod wrappers;

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use midfold_core::Usage;
 use serde::de::IgnoredAny;
 
-use super::{Seen, Verdict};
+use super::seen::{Seen, Verdict};
 use crate::overflow::{self, Diagnosis};
 use crate::read::fields::Fields;
 
@@ -31,6 +31,9 @@ impl Notes {
     /// Whether this many more bytes of the reply may be collected. Once they may not, the reply is
     /// given up whole: a part of it is none.
     pub fn may_hold(&mut self, more: usize) -> bool {
+        if !self.collects {
+            return false;
+        }
         self.held = self.held.saturating_add(more);
         if self.held > OUTPUT_LIMIT {
             self.overrun();

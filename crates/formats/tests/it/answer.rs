@@ -411,9 +411,12 @@ fn what_is_too_large_is_only_passed() {
         &long[..4_000_000]
     );
     let mut tee = Tee::new(OpenAiChat, Framing::Sse);
+    let mut quiet = tee.clone().without_output();
     (0..9).for_each(|_| tee.push(part.as_bytes()));
     let found = tee.finish();
     assert!(found.overrun && found.output.is_empty());
+    (0..9).for_each(|_| quiet.push(part.as_bytes()));
+    assert!(!quiet.finish().overrun, "nothing is collected");
 
     let mut tee = Tee::new(OpenAiResponses, Framing::Json);
     tee.push(b"{\"output\":[\"");

@@ -12,4 +12,6 @@ mod read_sessions;
 mod said;
 mod trajectory;
 mod turns;
+mod vendor_anthropic;
+mod vendor_openai;
 mod views;

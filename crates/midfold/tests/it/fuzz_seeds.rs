@@ -64,6 +64,22 @@ fn verify_holds_on_its_seeds() {
     }
 }
 
+#[test]
+fn answer_and_vendor_hold_on_their_seeds() {
+    for (dir, body) in
+        [("fuzz/seeds/answer", bodies::answer as fn(&[u8])), ("fuzz/seeds/vendor", bodies::vendor)]
+    {
+        let seeds = files(dir);
+        assert!(seeds.len() >= 5, "{dir}");
+        for (path, seed) in seeds {
+            for bytes in variants(&seed) {
+                let name = path.display();
+                assert!(std::panic::catch_unwind(|| body(&bytes)).is_ok(), "{name}");
+            }
+        }
+    }
+}
+
 /// Inputs that fuzzing found, each of which broke something once.
 #[test]
 fn what_was_found_stays_fixed() {

@@ -1,0 +1,244 @@
+//! `context_management.edits` of a Messages request.
+
+use std::ops::Range;
+
+use midfold_core::jsonstr;
+
+use super::Refusal;
+use crate::read::fields::Fields;
+use crate::scan;
+
+/// Default trigger of `clear_tool_uses_20250919`, in input tokens.
+const CLEAR_TRIGGER: u64 = 100_000;
+/// Tool uses that it keeps, if not told.
+const CLEAR_KEEP: u64 = 3;
+/// Default trigger of `compact_20260112`, in input tokens.
+const COMPACT_TRIGGER: u64 = 150_000;
+/// The least that its trigger may be.
+const COMPACT_TRIGGER_MIN: u64 = 50_000;
+
+/// One edit of the context.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Edit {
+    /// `clear_thinking_20251015`.
+    ClearThinking(ClearThinking),
+    /// `clear_tool_uses_20250919`.
+    ClearToolUses(ClearToolUses),
+    /// `compact_20260112`.
+    Compact(Compact),
+}
+
+/// Old results become a placeholder, oldest first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClearToolUses {
+    /// From where on it acts.
+    pub trigger: Trigger,
+    /// The newest tool uses, which stay.
+    pub keep: u64,
+    /// It acts only if it removes this many tokens.
+    pub clear_at_least: Option<u64>,
+    /// Tools whose uses stay.
+    pub exclude_tools: Vec<String>,
+    /// Whether calls lose their input, too.
+    pub clear_tool_inputs: ClearInputs,
+}
+
+/// From where on an edit acts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trigger {
+    /// The prompt has more tokens than this.
+    InputTokens(u64),
+    /// It has more tool uses than this.
+    ToolUses(u64),
+}
+
+/// Whose calls lose their input.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum ClearInputs {
+    /// No tool's.
+    #[default]
+    None,
+    /// Every tool's.
+    All,
+    /// Those of these tools.
+    Of(Vec<String>),
+}
+
+/// Old thinking is removed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClearThinking {
+    /// What stays.
+    pub keep: KeepThinking,
+}
+
+/// What thinking stays.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum KeepThinking {
+    /// What the model keeps of itself.
+    #[default]
+    ModelDefault,
+    /// All of it.
+    All,
+    /// That of the newest assistant turns: at least one.
+    Turns(u64),
+}
+
+/// All is summarised, and the answer goes on behind the summary.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Compact {
+    /// The prompt has more input tokens than this: at least 50,000.
+    pub trigger: u64,
+    /// The answer ends after the summary.
+    pub pause_after_compaction: bool,
+    /// A prompt in the place of the default one.
+    pub instructions: Option<String>,
+}
+
+/// The edits, in their order.
+pub(super) fn read(request: &[u8], management: Range<usize>) -> Result<Vec<Edit>, Refusal> {
+    let fields = Fields::of(request, management);
+    let Some(edits) = present(&fields, "edits") else { return Ok(Vec::new()) };
+    if request.get(edits.start) != Some(&b'[') {
+        return Err(Refusal::invalid("context_management.edits: must be a list of edits"));
+    }
+    let mut found = Vec::new();
+    for (at, edit) in scan::elements(request, edits).enumerate() {
+        let place = Place { at, fields: Fields::of(request, edit), request };
+        let edit = place.edit()?;
+        if at > 0 && matches!(edit, Edit::ClearThinking(_)) {
+            return Err(place.refuse("clear_thinking_20251015 must be the first edit"));
+        }
+        found.push(edit);
+    }
+    Ok(found)
+}
+
+/// Where the value stands, unless it is null.
+pub(super) fn present(fields: &Fields<'_>, name: &str) -> Option<Range<usize>> {
+    fields.get(name).filter(|_| fields.raw(name) != Some(b"null"))
+}
+
+/// One edit, and where it stands, for errors.
+struct Place<'a> {
+    at: usize,
+    request: &'a [u8],
+    fields: Fields<'a>,
+}
+
+impl Place<'_> {
+    fn refuse(&self, what: &str) -> Refusal {
+        Refusal::invalid(format!("context_management.edits.{}: {what}", self.at))
+    }
+
+    fn edit(&self) -> Result<Edit, Refusal> {
+        match self.fields.text("type").as_deref() {
+            Some("clear_tool_uses_20250919") => self.clear_tool_uses().map(Edit::ClearToolUses),
+            Some("clear_thinking_20251015") => {
+                Ok(Edit::ClearThinking(ClearThinking { keep: self.keep_thinking()? }))
+            }
+            Some("compact_20260112") => self.compact().map(Edit::Compact),
+            Some(other) => Err(self.refuse(&format!(
+                "type '{other}' is not known; use 'clear_tool_uses_20250919', \
+                 'clear_thinking_20251015' or 'compact_20260112'"
+            ))),
+            None => Err(self.refuse("type: is required")),
+        }
+    }
+
+    fn clear_tool_uses(&self) -> Result<ClearToolUses, Refusal> {
+        let trigger = self.measure("trigger", &["input_tokens", "tool_uses"])?;
+        let trigger = match trigger {
+            Some(("tool_uses", value)) => Trigger::ToolUses(value),
+            Some((_, value)) => Trigger::InputTokens(value),
+            None => Trigger::InputTokens(CLEAR_TRIGGER),
+        };
+        let keep = self.measure("keep", &["tool_uses"])?.map_or(CLEAR_KEEP, |(_, value)| value);
+        let least = self.measure("clear_at_least", &["input_tokens"])?;
+        let clear_tool_inputs = match self.fields.raw("clear_tool_inputs") {
+            None | Some(b"null" | b"false") => ClearInputs::None,
+            Some(b"true") => ClearInputs::All,
+            Some(_) => ClearInputs::Of(self.names("clear_tool_inputs")?),
+        };
+        Ok(ClearToolUses {
+            trigger,
+            keep,
+            clear_at_least: least.map(|(_, value)| value),
+            exclude_tools: self.names("exclude_tools")?,
+            clear_tool_inputs,
+        })
+    }
+
+    fn keep_thinking(&self) -> Result<KeepThinking, Refusal> {
+        if present(&self.fields, "keep").is_none() {
+            return Ok(KeepThinking::ModelDefault);
+        }
+        let keep = self.fields.inner("keep");
+        if self.fields.is("keep", "all") || keep.is("type", "all") {
+            return Ok(KeepThinking::All);
+        }
+        match self.measure("keep", &["thinking_turns"])? {
+            Some((_, turns)) if turns > 0 => Ok(KeepThinking::Turns(turns)),
+            _ => Err(self.refuse("keep.value must be at least 1")),
+        }
+    }
+
+    fn compact(&self) -> Result<Compact, Refusal> {
+        let trigger = self.measure("trigger", &["input_tokens"])?;
+        let trigger = trigger.map_or(COMPACT_TRIGGER, |(_, value)| value);
+        if trigger < COMPACT_TRIGGER_MIN {
+            return Err(self.refuse("trigger.value must be at least 50000"));
+        }
+        let pause = self.fields.raw("pause_after_compaction");
+        if !matches!(pause, None | Some(b"true" | b"false" | b"null")) {
+            return Err(self.refuse("pause_after_compaction: must be true or false"));
+        }
+        Ok(Compact {
+            trigger,
+            pause_after_compaction: pause == Some(b"true"),
+            instructions: text(&self.fields, "instructions")
+                .map_err(|()| self.refuse("instructions: must be a string"))?,
+        })
+    }
+
+    /// `{"type": one of the kinds, "value": a number}`.
+    fn measure<'k>(
+        &self,
+        name: &str,
+        kinds: &[&'k str],
+    ) -> Result<Option<(&'k str, u64)>, Refusal> {
+        if present(&self.fields, name).is_none() {
+            return Ok(None);
+        }
+        let inner = self.fields.inner(name);
+        let kind = inner.text("type").unwrap_or_default();
+        let Some(kind) = kinds.iter().find(|known| **known == kind) else {
+            let kinds = kinds.join("' or '");
+            return Err(self.refuse(&format!("{name}.type must be '{kinds}'")));
+        };
+        let value = inner.count("value");
+        let value =
+            value.ok_or_else(|| self.refuse(&format!("{name}.value must be a whole number")))?;
+        Ok(Some((kind, value)))
+    }
+
+    /// A list of names.
+    fn names(&self, name: &str) -> Result<Vec<String>, Refusal> {
+        let Some(at) = present(&self.fields, name) else { return Ok(Vec::new()) };
+        let refuse = || self.refuse(&format!("{name}: must be a list of tool names"));
+        let list = self.fields.array(name).filter(|list| *list == at).ok_or_else(refuse)?;
+        let name = |at: Range<usize>| match &self.request[at] {
+            token @ [b'"', ..] => Ok(jsonstr::decode(token).into_owned()),
+            _ => Err(refuse()),
+        };
+        scan::elements(self.request, list).map(name).collect()
+    }
+}
+
+/// A text that may be absent or null.
+pub(super) fn text(fields: &Fields<'_>, name: &str) -> Result<Option<String>, ()> {
+    match (present(fields, name), fields.text(name)) {
+        (None, _) => Ok(None),
+        (Some(_), Some(text)) => Ok(Some(text.into_owned())),
+        (Some(_), None) => Err(()),
+    }
+}

@@ -1,0 +1,138 @@
+//! A compaction block in front of a reply that a provider gives.
+
+use super::answer::{AppliedEdit, Block, Iteration, IterationKind, applied_edits, iterations};
+use super::stream::{Style, block_events};
+use crate::read::fields::Fields;
+use crate::usage::{Counts, reported};
+use crate::vendor::rewrite::{RawEvents, Splices, event, write_event};
+
+/// What is added to an answer: a block before its content, what the summary cost, and what edits
+/// did. Everything else passes byte for byte.
+///
+/// ```
+/// use midfold_formats::vendor::anthropic::{Block, Insertion};
+/// let block = Block { content: Some("Summary".into()), ..Block::default() };
+/// let mut insertion = Insertion::new().block(&block);
+/// let mut out = Vec::new();
+/// insertion.push(b"data: {\"type\":\"content_block_stop\",\"index\":0}\n\n", &mut out);
+/// assert_eq!(out, b"data: {\"type\":\"content_block_stop\",\"index\":1}\n\n");
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Insertion {
+    block: Option<Block>,
+    cost: Vec<Iteration>,
+    edits: Option<Vec<AppliedEdit>>,
+    events: RawEvents,
+    counts: Counts,
+}
+
+impl Insertion {
+    /// Nothing is added yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// A block before the content; what follows it moves by one.
+    #[must_use]
+    pub fn block(mut self, block: &Block) -> Self {
+        self.block = Some(block.clone());
+        self
+    }
+
+    /// What the summary cost: `usage.iterations` has this, and the reply's own usage behind it.
+    #[must_use]
+    pub fn cost(mut self, compaction: Iteration) -> Self {
+        self.cost.push(compaction);
+        self
+    }
+
+    /// What edits did; an empty list says that none was applied.
+    #[must_use]
+    pub fn edits(mut self, edits: &[AppliedEdit]) -> Self {
+        self.edits = Some(edits.to_vec());
+        self
+    }
+
+    /// Rewrites a part of a stream; what is not at its end is held back.
+    pub fn push(&mut self, chunk: &[u8], out: &mut Vec<u8>) {
+        let mut events = std::mem::take(&mut self.events);
+        events.push(chunk, &mut |raw| self.event(raw, out));
+        self.events = events;
+    }
+
+    /// Passes on what was held back.
+    pub fn finish(mut self, out: &mut Vec<u8>) {
+        let rest = std::mem::take(&mut self.events).rest();
+        if !rest.is_empty() {
+            self.event(&rest, out);
+        }
+    }
+
+    fn event(&mut self, raw: &[u8], out: &mut Vec<u8>) {
+        let Some((name, data)) = event(raw) else {
+            out.extend_from_slice(raw);
+            return;
+        };
+        let fields = Fields::of(&data, 0..data.len());
+        let mut splices = Splices::default();
+        let kind = fields.text("type").unwrap_or_default();
+        match &*kind {
+            "message_start" => {
+                self.counts.add(&fields.inner("message").inner("usage"));
+                out.extend_from_slice(raw);
+                if let Some(block) = &self.block {
+                    out.extend_from_slice(&block_events(block, 0, Style::Threshold));
+                }
+                return;
+            }
+            "content_block_start" | "content_block_delta" | "content_block_stop"
+                if self.block.is_some() =>
+            {
+                splices.shift(&fields, "index", 1);
+            }
+            "message_delta" if self.edits.is_some() || !self.cost.is_empty() => {
+                self.counts.add(&fields.inner("usage"));
+                if let (false, Some(usage)) = (self.cost.is_empty(), fields.object("usage")) {
+                    splices.set(&data, usage, "iterations", &self.iterations(self.counts.usage()));
+                }
+                if let Some(edits) = &self.edits
+                    && let Some(whole) = crate::scan::value(&data, 0)
+                {
+                    splices.set(&data, whole, "context_management", &applied_edits(edits));
+                }
+            }
+            _ => {
+                out.extend_from_slice(raw);
+                return;
+            }
+        }
+        write_event(&name, &splices.apply(&data), out);
+    }
+
+    fn iterations(&self, reply: Option<midfold_core::Usage>) -> Vec<u8> {
+        let reply = reply.map(|usage| Iteration { kind: IterationKind::Message, usage });
+        let all: Vec<_> = self.cost.iter().copied().chain(reply).collect();
+        iterations(&all)
+    }
+}
+
+/// The same for an answer that came whole. One that is no message is returned as it is.
+#[must_use]
+pub fn insert(insertion: &Insertion, body: &[u8]) -> Vec<u8> {
+    let Some(whole) = crate::scan::value(body, 0) else { return body.to_vec() };
+    let fields = Fields::of(body, whole.clone());
+    let Some(content) = fields.array("content") else { return body.to_vec() };
+    let mut splices = Splices::default();
+    if let Some(block) = &insertion.block {
+        splices.prepend(body, &content, &block.json());
+    }
+    if let (false, Some(usage)) = (insertion.cost.is_empty(), fields.object("usage")) {
+        let iterations = insertion.iterations(reported(body));
+        splices.set(body, usage, "iterations", &iterations);
+    }
+    if let Some(edits) = &insertion.edits {
+        splices.set(body, whole, "context_management", &applied_edits(edits));
+    }
+    splices.apply(body)
+}

@@ -1,0 +1,225 @@
+//! What a Messages request asks of compaction, and the compaction blocks that it sends back.
+
+use std::ops::Range;
+
+use memchr::memmem;
+
+use super::edits::{self, Edit, present};
+use super::{ErrorCode, Refusal};
+use crate::read::fields::Fields;
+use crate::scan;
+
+/// Characters that instructions may have.
+pub const INSTRUCTIONS_LIMIT: usize = 16_384;
+
+/// What a request asks for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Asked {
+    /// `context_management.edits`, in their order.
+    pub edits: Vec<Edit>,
+    /// The top-level `compaction`: the answer is a summary and nothing else.
+    pub summarize: Option<Summarize>,
+}
+
+impl Asked {
+    /// Whether it asks for nothing.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.edits.is_empty() && self.summarize.is_none()
+    }
+}
+
+/// `compaction: {"type": "summarize"}`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Summarize {
+    /// A prompt in the place of the default one. Blank ones count as none.
+    pub instructions: Option<String>,
+}
+
+/// Reads what a request asks for, and refuses what the vendor refuses.
+///
+/// # Errors
+///
+/// A [`Refusal`] for an edit that is not known or not valid, and for a `compaction` with something
+/// that it cannot be combined with.
+///
+/// ```
+/// use midfold_formats::vendor::anthropic::{asked, Edit};
+/// let request = br#"{"messages":[],"context_management":{"edits":[{"type":"compact_20260112"}]}}"#;
+/// let asked = asked(request)?;
+/// assert!(matches!(&asked.edits[..], [Edit::Compact(compact)] if compact.trigger == 150_000));
+/// # Ok::<(), midfold_formats::vendor::anthropic::Refusal>(())
+/// ```
+pub fn asked(request: &[u8]) -> Result<Asked, Refusal> {
+    let fields = Fields::of(request, 0..request.len());
+    let management = present(&fields, "context_management");
+    let summarize = match present(&fields, "compaction") {
+        None => None,
+        Some(_) if management.is_some() => {
+            return Err(incompatible("context_management"));
+        }
+        Some(_) => Some(summarize(request, &fields)?),
+    };
+    let edits = match management {
+        Some(management) => edits::read(request, management)?,
+        None => Vec::new(),
+    };
+    Ok(Asked { edits, summarize })
+}
+
+fn incompatible(with: &str) -> Refusal {
+    Refusal::invalid(format!("compaction: cannot be combined with {with}; leave one of them out"))
+}
+
+fn summarize(request: &[u8], fields: &Fields<'_>) -> Result<Summarize, Refusal> {
+    let compaction = fields.inner("compaction");
+    if !compaction.is("type", "summarize") {
+        return Err(Refusal::invalid("compaction.type must be 'summarize'"));
+    }
+    let instructions = edits::text(&compaction, "instructions")
+        .map_err(|()| Refusal::invalid("compaction.instructions: must be a string"))?
+        .filter(|text| !text.trim().is_empty());
+    if instructions.as_ref().is_some_and(|text| text.chars().count() > INSTRUCTIONS_LIMIT) {
+        return Err(Refusal::invalid(format!(
+            "compaction.instructions: must have at most {INSTRUCTIONS_LIMIT} characters"
+        )));
+    }
+    let stops = fields.array("stop_sequences").unwrap_or(0..0);
+    if scan::elements(request, stops).next().is_some() {
+        return Err(incompatible("stop_sequences"));
+    }
+    let output = fields.inner("output_config");
+    if present(&output, "format").is_some() {
+        return Err(incompatible("output_config.format"));
+    }
+    if present(&output.inner("task_budget"), "remaining").is_some() {
+        return Err(incompatible("output_config.task_budget.remaining"));
+    }
+    let choice = fields.inner("tool_choice");
+    if choice.is("type", "any") || choice.is("type", "tool") {
+        return Err(incompatible("a tool_choice of type 'any' or 'tool'"));
+    }
+    let messages = fields.array("messages").unwrap_or(0..0);
+    let says = |message: &Range<usize>| {
+        let message = Fields::of(request, message.clone());
+        let speaks = message.is("role", "user") || message.is("role", "assistant");
+        speaks && !matches!(message.raw("content"), None | Some(b"null" | b"\"\"" | b"[]"))
+    };
+    let mut last = None;
+    let mut is_empty = true;
+    for message in scan::elements(request, messages) {
+        is_empty &= !says(&message);
+        last = Some(message);
+    }
+    let Some(last) = last.filter(|_| !is_empty) else {
+        return Err(Refusal::of(
+            ErrorCode::NothingToSummarize,
+            "compaction: messages holds nothing to summarize",
+        ));
+    };
+    if let Some(call) = open_call(request, last) {
+        return Err(Refusal::of(
+            ErrorCode::IncompleteTurn,
+            format!("compaction: the call {call} has no result yet; send its result first"),
+        ));
+    }
+    Ok(Summarize { instructions })
+}
+
+/// The id of a call in the last message that waits for its result.
+fn open_call(request: &[u8], last: Range<usize>) -> Option<String> {
+    let message = Fields::of(request, last);
+    if !message.is("role", "assistant") {
+        return None;
+    }
+    let content = message.array("content")?;
+    let blocks = || scan::elements(request, content.clone()).map(|at| Fields::of(request, at));
+    let is_answered = |id: &str| blocks().any(|block| block.is("tool_use_id", id));
+    blocks().find_map(|block| {
+        let kind = block.text("type")?;
+        let id = block.text("id").filter(|_| kind.ends_with("tool_use"))?;
+        // The vendor's own tools are answered within the message.
+        (kind == "tool_use" || !is_answered(&id)).then(|| id.into_owned())
+    })
+}
+
+/// A `compaction` block that a request sends back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlacedBlock {
+    /// Place of its message in `messages`.
+    pub message: usize,
+    /// Place of the block in the message.
+    pub block: usize,
+    /// Its message is a system message, where it must not stand.
+    pub in_system: bool,
+    /// Where it stands in the request.
+    pub range: Range<usize>,
+    /// The summary; `None` where the compaction failed: the block is a no-op.
+    pub content: Option<String>,
+    /// The signature of a block that was made on demand.
+    pub signature: Option<String>,
+    /// What the vendor put beside it.
+    pub encrypted_content: Option<String>,
+}
+
+/// The compaction blocks of a request, in their order.
+#[must_use]
+pub fn compaction_blocks(request: &[u8]) -> Vec<PlacedBlock> {
+    // Most requests have none, and are large.
+    if memmem::find(request, b"compaction").is_none() {
+        return Vec::new();
+    }
+    let messages = Fields::of(request, 0..request.len()).array("messages").unwrap_or(0..0);
+    let mut found = Vec::new();
+    for (at, message) in scan::elements(request, messages).enumerate() {
+        if memmem::find(&request[message.clone()], b"compaction").is_none() {
+            continue;
+        }
+        let message = Fields::of(request, message);
+        let content = message.array("content").unwrap_or(0..0);
+        for (place, range) in scan::elements(request, content).enumerate() {
+            let block = Fields::of(request, range.clone());
+            if block.is("type", "compaction") {
+                let text = |name| block.text(name).map(std::borrow::Cow::into_owned);
+                found.push(PlacedBlock {
+                    message: at,
+                    block: place,
+                    in_system: message.is("role", "system"),
+                    content: text("content"),
+                    signature: text("signature"),
+                    encrypted_content: text("encrypted_content"),
+                    range,
+                });
+            }
+        }
+    }
+    found
+}
+
+/// Whether signed blocks stand where they may: one block with content, first of all. Blocks
+/// without a signature may stand anywhere: what is before the last of them is ignored.
+///
+/// # Errors
+///
+/// [`ErrorCode::BlockAmbiguous`] or [`ErrorCode::BlockMisplaced`].
+pub fn check_placement(blocks: &[PlacedBlock]) -> Result<(), Refusal> {
+    let filled = || blocks.iter().filter(|block| block.content.is_some());
+    let Some(signed) = filled().find(|block| block.signature.is_some()) else { return Ok(()) };
+    if filled().count() > 1 {
+        return Err(Refusal::of(
+            ErrorCode::BlockAmbiguous,
+            "messages: there is more than one `compaction` block; send only the newest",
+        ));
+    }
+    if (signed.message, signed.block) != (0, 0) || signed.in_system {
+        return Err(Refusal::of(
+            ErrorCode::BlockMisplaced,
+            format!(
+                "messages.{}.content.{}: the `compaction` block must be sent first, in the place \
+                 of the messages that it summarizes; remove those messages",
+                signed.message, signed.block
+            ),
+        ));
+    }
+    Ok(())
+}

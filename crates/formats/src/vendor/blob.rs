@@ -1,0 +1,185 @@
+//! What our own opaque blocks hold, before they are sealed.
+//!
+//! A client sends the block back with its next request, perhaps to another node and after a
+//! restart: what is needed to go on stands in the block itself. Sealing is not done here, so nobody
+//! may decode what was not opened with a key before.
+
+use crate::dialect::DialectKind;
+
+/// The first bytes, and the version behind them.
+const MAGIC: &[u8; 3] = b"mfb";
+const VERSION: u8 = 1;
+/// What a blob may hold, so that a length in it can be believed.
+const LIMIT: usize = 32 * 1024 * 1024;
+/// Names that a blob may have.
+const IDS: usize = 4_096;
+
+/// What a compaction left, for the requests after it.
+///
+/// ```
+/// use midfold_formats::DialectKind;
+/// use midfold_formats::vendor::blob::Blob;
+/// let blob = Blob {
+///     dialect: DialectKind::Anthropic,
+///     session: "s1".into(),
+///     messages: 40,
+///     through: [7; 32],
+///     recap: "What was done".into(),
+///     ids: vec!["call_1".into()],
+/// };
+/// assert_eq!(Blob::decode(&blob.encode())?, blob);
+/// # Ok::<(), midfold_formats::vendor::blob::BlobError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Blob {
+    /// The dialect of the conversation.
+    pub dialect: DialectKind,
+    /// The session that it belongs to; empty where there is none.
+    pub session: String,
+    /// How many messages from the first on the recap stands for.
+    pub messages: u64,
+    /// The chain hash through the last of them.
+    pub through: [u8; 32],
+    /// The text that takes their place.
+    pub recap: String,
+    /// Names of what can be recalled: folds, calls, artifacts. Those after the first 4,096 are not
+    /// encoded.
+    pub ids: Vec<String>,
+}
+
+/// Why bytes are no blob.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BlobError {
+    /// They do not start as a blob does.
+    #[error("not a blob of midfold's: the first bytes are wrong; pass it to whoever made it")]
+    Foreign,
+    /// A later version wrote it.
+    #[error("the blob has version {0}, and this midfold reads version {VERSION}; update midfold")]
+    Version(u8),
+    /// They end in the middle.
+    #[error("the blob ends before its {0}; it was cut on the way")]
+    Short(&'static str),
+    /// Something follows the end.
+    #[error("the blob has {0} more bytes than it should have")]
+    Long(usize),
+    /// A part is not what it should be.
+    #[error("the blob's {0} is not valid")]
+    Invalid(&'static str),
+}
+
+impl Blob {
+    /// The bytes of it: the same for the same blob, always.
+    #[must_use]
+    pub fn encode(&self) -> Vec<u8> {
+        let mut out = Vec::with_capacity(self.recap.len() + 128);
+        out.extend_from_slice(MAGIC);
+        out.push(VERSION);
+        put_text(self.dialect.name(), &mut out);
+        put_text(&self.session, &mut out);
+        put_number(self.messages, &mut out);
+        out.extend_from_slice(&self.through);
+        put_text(&self.recap, &mut out);
+        let ids = &self.ids[..self.ids.len().min(IDS)];
+        put_number(ids.len() as u64, &mut out);
+        ids.iter().for_each(|id| put_text(id, &mut out));
+        out
+    }
+
+    /// Reads what [`Blob::encode`] wrote, and nothing else.
+    ///
+    /// # Errors
+    ///
+    /// A [`BlobError`] for every other input.
+    pub fn decode(bytes: &[u8]) -> Result<Self, BlobError> {
+        let rest = bytes.strip_prefix(MAGIC).ok_or(BlobError::Foreign)?;
+        let (&version, rest) = rest.split_first().ok_or(BlobError::Short("version"))?;
+        if version != VERSION {
+            return Err(BlobError::Version(version));
+        }
+        if rest.len() > LIMIT {
+            return Err(BlobError::Invalid("length"));
+        }
+        let mut input = Input { rest };
+        let dialect = DialectKind::from_name(input.text("dialect")?);
+        let blob = Self {
+            dialect: dialect.ok_or(BlobError::Invalid("dialect"))?,
+            session: input.text("session")?.to_owned(),
+            messages: input.number("number of messages")?,
+            through: input.hash()?,
+            recap: input.text("recap")?.to_owned(),
+            ids: input.texts("ids")?,
+        };
+        match input.rest {
+            [] => Ok(blob),
+            more => Err(BlobError::Long(more.len())),
+        }
+    }
+}
+
+/// Seven bits a byte, the lowest first; the highest bit says that more follow.
+fn put_number(mut number: u64, out: &mut Vec<u8>) {
+    loop {
+        let low = number.to_le_bytes()[0] & 0x7f;
+        number >>= 7;
+        if number == 0 {
+            out.push(low);
+            return;
+        }
+        out.push(low | 0x80);
+    }
+}
+
+fn put_text(text: &str, out: &mut Vec<u8>) {
+    put_number(text.len() as u64, out);
+    out.extend_from_slice(text.as_bytes());
+}
+
+struct Input<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Input<'a> {
+    fn number(&mut self, what: &'static str) -> Result<u64, BlobError> {
+        let mut number = 0_u64;
+        for shift in (0..64).step_by(7) {
+            let (&byte, rest) = self.rest.split_first().ok_or(BlobError::Short(what))?;
+            self.rest = rest;
+            let low = u64::from(byte & 0x7f);
+            // A number has one spelling: no bits that fall off, and no zeros at the end.
+            if (low << shift) >> shift != low || (byte == 0 && shift > 0) {
+                return Err(BlobError::Invalid(what));
+            }
+            number |= low << shift;
+            if byte & 0x80 == 0 {
+                return Ok(number);
+            }
+        }
+        Err(BlobError::Invalid(what))
+    }
+
+    fn take(&mut self, length: u64, what: &'static str) -> Result<&'a [u8], BlobError> {
+        let length = usize::try_from(length).map_err(|_| BlobError::Short(what))?;
+        let (taken, rest) = self.rest.split_at_checked(length).ok_or(BlobError::Short(what))?;
+        self.rest = rest;
+        Ok(taken)
+    }
+
+    fn hash(&mut self) -> Result<[u8; 32], BlobError> {
+        let bytes = self.take(32, "hash")?;
+        bytes.try_into().map_err(|_| BlobError::Short("hash"))
+    }
+
+    fn text(&mut self, what: &'static str) -> Result<&'a str, BlobError> {
+        let length = self.number(what)?;
+        let bytes = self.take(length, what)?;
+        std::str::from_utf8(bytes).map_err(|_| BlobError::Invalid(what))
+    }
+
+    fn texts(&mut self, what: &'static str) -> Result<Vec<String>, BlobError> {
+        let count = self.number(what)?;
+        if count > IDS as u64 {
+            return Err(BlobError::Invalid(what));
+        }
+        (0..count).map(|_| self.text(what).map(str::to_owned)).collect()
+    }
+}

@@ -1,0 +1,91 @@
+//! A compaction item in front of a reply that a provider gives.
+
+use super::answer::{Item, item_events};
+use crate::read::fields::Fields;
+use crate::scan;
+use crate::vendor::rewrite::{RawEvents, Splices, event, write_event};
+
+/// Puts an item at the start of a stream: the items of the reply move by one place, and all later
+/// events by two numbers. Everything else passes byte for byte.
+///
+/// ```
+/// use midfold_formats::vendor::openai::{Insertion, Item};
+/// let item = Item { id: "cmp_1".into(), encrypted_content: "x".into() };
+/// let mut insertion = Insertion::new(&item);
+/// let mut out = Vec::new();
+/// insertion.push(b"data: {\"type\":\"response.output_text.delta\",\"sequence_number\":2,\"output_index\":0}\n\n", &mut out);
+/// let text = String::from_utf8(out)?;
+/// assert!(text.contains(r#""type":"response.output_item.done","sequence_number":3,"output_index":0"#));
+/// assert!(text.ends_with("\"sequence_number\":4,\"output_index\":1}\n\n"));
+/// # Ok::<(), std::string::FromUtf8Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Insertion {
+    item: Item,
+    is_in: bool,
+    events: RawEvents,
+}
+
+/// Events that an item has.
+const EVENTS: u64 = 2;
+
+impl Insertion {
+    /// This item comes first.
+    #[must_use]
+    pub fn new(item: &Item) -> Self {
+        Self { item: item.clone(), is_in: false, events: RawEvents::default() }
+    }
+
+    /// Rewrites a part of a stream; what is not at its end is held back.
+    pub fn push(&mut self, chunk: &[u8], out: &mut Vec<u8>) {
+        let mut events = std::mem::take(&mut self.events);
+        events.push(chunk, &mut |raw| self.event(raw, out));
+        self.events = events;
+    }
+
+    /// Passes on what was held back.
+    pub fn finish(mut self, out: &mut Vec<u8>) {
+        let rest = std::mem::take(&mut self.events).rest();
+        if !rest.is_empty() {
+            self.event(&rest, out);
+        }
+    }
+
+    fn event(&mut self, raw: &[u8], out: &mut Vec<u8>) {
+        let Some((name, data)) = event(raw) else {
+            out.extend_from_slice(raw);
+            return;
+        };
+        let fields = Fields::of(&data, 0..data.len());
+        let kind = fields.text("type").unwrap_or_default();
+        let opens = ["response.created", "response.in_progress", "response.queued"];
+        // An error before the reply stays the first thing that is said.
+        let says = kind.starts_with("response.") && kind != "response.failed";
+        if !self.is_in && (opens.contains(&&*kind) || !says) {
+            out.extend_from_slice(raw);
+            return;
+        }
+        if !self.is_in {
+            self.is_in = true;
+            out.extend_from_slice(&item_events(&self.item, 0, fields.number("sequence_number")));
+        }
+        let mut splices = Splices::default();
+        splices.shift(&fields, "sequence_number", EVENTS);
+        splices.shift(&fields, "output_index", 1);
+        // The states at the end hold the whole output.
+        if let Some(output) = fields.inner("response").array("output") {
+            splices.prepend(&data, &output, &self.item.json());
+        }
+        write_event(&name, &splices.apply(&data), out);
+    }
+}
+
+/// The same for an answer that came whole. One that has no output is returned as it is.
+#[must_use]
+pub fn insert(item: &Item, body: &[u8]) -> Vec<u8> {
+    let Some(whole) = scan::value(body, 0) else { return body.to_vec() };
+    let Some(output) = Fields::of(body, whole).array("output") else { return body.to_vec() };
+    let mut splices = Splices::default();
+    splices.prepend(body, &output, &item.json());
+    splices.apply(body)
+}

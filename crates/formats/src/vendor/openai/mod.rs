@@ -1,0 +1,9 @@
+//! `OpenAI` Responses: compaction at a threshold, on a trigger, and at an endpoint of its own.
+
+mod answer;
+mod insert;
+mod request;
+
+pub use answer::{Head, Item, compacted, item_events, response, response_events};
+pub use insert::{Insertion, insert};
+pub use request::{Asked, PlacedItem, Refusal, THRESHOLD_MIN, asked, compaction_items};

@@ -1,0 +1,178 @@
+//! What a Responses request asks of compaction, and the compaction items that it sends back.
+
+use std::ops::Range;
+
+use memchr::memmem;
+
+use crate::read::fields::Fields;
+use crate::scan;
+use crate::vendor::write::Object;
+
+/// The least that a threshold may be, in tokens.
+pub const THRESHOLD_MIN: u64 = 1_000;
+
+/// What a request asks for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Asked {
+    /// `context_management` has an entry of the type `compaction`.
+    pub compacts: bool,
+    /// Its `compact_threshold`, in tokens; without one the vendor chooses.
+    pub threshold: Option<u64>,
+    /// The last item is a `compaction_trigger`: where it stands in the request. The answer is one
+    /// compaction item.
+    pub trigger: Option<Range<usize>>,
+}
+
+/// A request that is refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// What is wrong, and what to do.
+    pub message: String,
+    /// Where.
+    pub param: String,
+    /// The vendor's code, where it has one.
+    pub code: Option<String>,
+}
+
+impl Refusal {
+    /// The body of the response, whose status is 400.
+    ///
+    /// ```
+    /// use midfold_formats::vendor::openai::Refusal;
+    /// let refusal = Refusal { message: "no".into(), param: "input".into(), code: None };
+    /// assert_eq!(
+    ///     refusal.body(),
+    ///     br#"{"error":{"message":"no","type":"invalid_request_error","param":"input","code":null}}"#
+    /// );
+    /// ```
+    #[must_use]
+    pub fn body(&self) -> Vec<u8> {
+        let error = Object::new()
+            .text("message", &self.message)
+            .text("type", "invalid_request_error")
+            .text("param", &self.param)
+            .text_or_null("code", self.code.as_deref())
+            .done();
+        Object::new().raw("error", &error).done()
+    }
+
+    fn invalid(param: String, message: String) -> Self {
+        Self { message, param, code: Some("invalid_value".to_owned()) }
+    }
+}
+
+impl std::fmt::Display for Refusal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: {}", self.param, self.message)
+    }
+}
+
+impl std::error::Error for Refusal {}
+
+/// Reads what a request asks for. Entries of `context_management` of other types (Volcengine has
+/// some) are passed over.
+///
+/// # Errors
+///
+/// A [`Refusal`] for a threshold that is no number or below [`THRESHOLD_MIN`], and for a trigger
+/// that is not the last item.
+///
+/// ```
+/// use midfold_formats::vendor::openai::asked;
+/// let request = br#"{"input":[{"type":"compaction_trigger"}],
+///     "context_management":[{"type":"compaction","compact_threshold":200000}]}"#;
+/// let asked = asked(request)?;
+/// assert_eq!(asked.threshold, Some(200_000));
+/// assert!(asked.trigger.is_some());
+/// # Ok::<(), midfold_formats::vendor::openai::Refusal>(())
+/// ```
+pub fn asked(request: &[u8]) -> Result<Asked, Refusal> {
+    let fields = Fields::of(request, 0..request.len());
+    let mut asked = Asked::default();
+    let management = fields.array("context_management").unwrap_or(0..0);
+    for (at, entry) in scan::elements(request, management).enumerate() {
+        let entry = Fields::of(request, entry);
+        if !entry.is("type", "compaction") {
+            continue;
+        }
+        asked.compacts = true;
+        asked.threshold = match entry.raw("compact_threshold") {
+            None | Some(b"null") => None,
+            Some(_) => {
+                let told = entry.count("compact_threshold").filter(|n| *n >= THRESHOLD_MIN);
+                Some(told.ok_or_else(|| {
+                    Refusal::invalid(
+                        format!("context_management[{at}].compact_threshold"),
+                        format!("It must be a whole number of tokens, at least {THRESHOLD_MIN}."),
+                    )
+                })?)
+            }
+        };
+    }
+    for (at, item) in items(request, &fields, b"compaction_trigger") {
+        if asked.trigger.is_some() {
+            return Err(misplaced(at));
+        }
+        if Fields::of(request, item.clone()).is("type", "compaction_trigger") {
+            asked.trigger = Some(item);
+        }
+    }
+    if let Some(trigger) = &asked.trigger {
+        let input = fields.array("input").unwrap_or(0..0);
+        let count = scan::elements(request, input.clone()).count();
+        if scan::elements(request, input).last().as_ref() != Some(trigger) {
+            return Err(misplaced(count));
+        }
+    }
+    Ok(asked)
+}
+
+fn misplaced(at: usize) -> Refusal {
+    Refusal::invalid(
+        format!("input[{at}]"),
+        "An item of type 'compaction_trigger' must be the last item of the input.".to_owned(),
+    )
+}
+
+/// Items of the input that have this word somewhere, and their places.
+fn items<'a>(
+    request: &'a [u8],
+    fields: &Fields<'_>,
+    word: &'a [u8],
+) -> impl Iterator<Item = (usize, Range<usize>)> + 'a {
+    // Most requests have none, and are large.
+    let input = fields.array("input").filter(|_| memmem::find(request, word).is_some());
+    scan::elements(request, input.unwrap_or(0..0))
+        .enumerate()
+        .filter(move |(_, item)| memmem::find(&request[item.clone()], word).is_some())
+}
+
+/// A `compaction` item that a request sends back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlacedItem {
+    /// Place of the item in `input`.
+    pub item: usize,
+    /// Where it stands in the request.
+    pub range: Range<usize>,
+    /// `cmp_…`
+    pub id: Option<String>,
+    /// What whoever made it put there.
+    pub encrypted_content: String,
+}
+
+/// The compaction items of a request, in their order. What is before the last of them may be left
+/// out of a request without `previous_response_id`.
+#[must_use]
+pub fn compaction_items(request: &[u8]) -> Vec<PlacedItem> {
+    let fields = Fields::of(request, 0..request.len());
+    let mut found = Vec::new();
+    for (at, range) in items(request, &fields, b"compaction") {
+        let item = Fields::of(request, range.clone());
+        if item.is("type", "compaction") {
+            let text = |name| item.text(name).map(std::borrow::Cow::into_owned);
+            let (id, content) = (text("id"), text("encrypted_content").unwrap_or_default());
+            found.push(PlacedItem { item: at, id, encrypted_content: content, range });
+        }
+    }
+    found
+}

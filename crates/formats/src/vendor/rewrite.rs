@@ -1,0 +1,157 @@
+//! Streams and documents in which something is changed, and all else stays as it is.
+
+use std::ops::Range;
+
+use midfold_core::jsonstr;
+
+use crate::read::fields::Fields;
+
+/// What one event of a stream may hold. A larger one is passed as it is.
+const EVENT_LIMIT: usize = 32 * 1024 * 1024;
+
+/// Events of a stream as the bytes that they came in, cut out of chunks of any size.
+#[derive(Clone, Debug, Default)]
+pub(super) struct RawEvents {
+    held: Vec<u8>,
+    /// Bytes of the line at hand.
+    line: usize,
+    after_return: bool,
+}
+
+impl RawEvents {
+    /// Hands over each event that ends in this chunk, with the blank line after it.
+    pub(super) fn push(&mut self, chunk: &[u8], sink: &mut impl FnMut(&[u8])) {
+        for &byte in chunk {
+            self.held.push(byte);
+            let is_end = match byte {
+                // The second half of a line break that was counted already.
+                b'\n' if std::mem::take(&mut self.after_return) => continue,
+                b'\n' | b'\r' => std::mem::take(&mut self.line) == 0,
+                _ => {
+                    self.line += 1;
+                    false
+                }
+            };
+            self.after_return = byte == b'\r';
+            if is_end || self.held.len() >= EVENT_LIMIT {
+                sink(&self.held);
+                self.held.clear();
+            }
+        }
+    }
+
+    /// What is left where the stream ended before a blank line.
+    pub(super) fn rest(self) -> Vec<u8> {
+        self.held
+    }
+}
+
+/// Name and data of an event; `None` where it has no data.
+pub(super) fn event(raw: &[u8]) -> Option<(Vec<u8>, Vec<u8>)> {
+    let (mut name, mut data) = (Vec::new(), None::<Vec<u8>>);
+    let raw = raw.strip_prefix(b"\xef\xbb\xbf").unwrap_or(raw);
+    for line in raw.split(|byte| matches!(byte, b'\n' | b'\r')) {
+        let field = |field: &[u8]| {
+            let value = line.strip_prefix(field)?;
+            Some(value.strip_prefix(b" ").unwrap_or(value))
+        };
+        if let Some(value) = field(b"event:") {
+            name = value.to_vec();
+        } else if let Some(value) = field(b"data:") {
+            if let Some(data) = &mut data {
+                data.push(b'\n');
+            }
+            data.get_or_insert_default().extend_from_slice(value);
+        }
+    }
+    Some((name, data?))
+}
+
+/// The event with these data, under the name that it had, if any.
+pub(super) fn write_event(name: &[u8], data: &[u8], out: &mut Vec<u8>) {
+    if !name.is_empty() {
+        out.extend_from_slice(b"event: ");
+        out.extend_from_slice(name);
+        out.push(b'\n');
+    }
+    out.extend_from_slice(b"data: ");
+    out.extend_from_slice(data);
+    out.extend_from_slice(b"\n\n");
+}
+
+/// Replacements in one document.
+#[derive(Default)]
+pub(super) struct Splices(Vec<(Range<usize>, Vec<u8>)>);
+
+impl Splices {
+    pub(super) fn replace(&mut self, at: Range<usize>, with: impl Into<Vec<u8>>) {
+        self.0.push((at, with.into()));
+    }
+
+    /// The number at `name` becomes `add` more.
+    pub(super) fn shift(&mut self, fields: &Fields<'_>, name: &str, add: u64) {
+        if let (Some(at), Some(count)) = (fields.get(name), fields.count(name)) {
+            self.replace(at, count.saturating_add(add).to_string());
+        }
+    }
+
+    /// The member `name` of the object at `object`, replaced or put at its end.
+    pub(super) fn set(&mut self, bytes: &[u8], object: Range<usize>, name: &str, value: &[u8]) {
+        let fields = Fields::of(bytes, object.clone());
+        if let Some(at) = fields.get(name) {
+            self.replace(at, value);
+            return;
+        }
+        let mut member = if fields.is_empty() { Vec::new() } else { b",".to_vec() };
+        jsonstr::encode_into(name, &mut member);
+        member.push(b':');
+        member.extend_from_slice(value);
+        self.replace(object.end - 1..object.end - 1, member);
+    }
+
+    /// `item` at the front of the array at `array`.
+    pub(super) fn prepend(&mut self, bytes: &[u8], array: &Range<usize>, item: &[u8]) {
+        let is_empty = crate::scan::elements(bytes, array.clone()).next().is_none();
+        let mut item = item.to_vec();
+        if !is_empty {
+            item.push(b',');
+        }
+        self.replace(array.start + 1..array.start + 1, item);
+    }
+
+    pub(super) fn apply(mut self, bytes: &[u8]) -> Vec<u8> {
+        self.0.sort_by_key(|(at, _)| at.start);
+        let mut out = Vec::with_capacity(bytes.len() + 64);
+        let mut from = 0;
+        for (at, with) in self.0 {
+            out.extend_from_slice(bytes.get(from..at.start).unwrap_or_default());
+            out.extend_from_slice(&with);
+            from = at.end;
+        }
+        out.extend_from_slice(bytes.get(from..).unwrap_or_default());
+        out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_keep_their_bytes() {
+        let stream = b": c\r\n\r\nevent: a\ndata: 1\ndata: 2\n\ndata:3\r\rdata: 4";
+        for size in 1..stream.len() {
+            let (mut events, mut found) = (RawEvents::default(), Vec::new());
+            for chunk in stream.chunks(size) {
+                events.push(chunk, &mut |raw| found.push(raw.to_vec()));
+            }
+            let rest = events.rest();
+            let all = [found.concat(), rest.clone()].concat();
+            assert_eq!(all, stream, "{size}");
+            let parsed: Vec<_> = found.iter().filter_map(|raw| event(raw)).collect();
+            let wanted = [(b"a".to_vec(), b"1\n2".to_vec()), (Vec::new(), b"3".to_vec())];
+            assert_eq!(parsed, wanted, "{size}");
+            assert_eq!(event(&rest), Some((Vec::new(), b"4".to_vec())), "{size}");
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! Small JSON documents, written by hand: their member order is part of the shape.
+
+use midfold_core::jsonstr;
+
+/// An object that is being written.
+pub(super) struct Object(Vec<u8>);
+
+impl Object {
+    pub(super) fn new() -> Self {
+        Self(b"{".to_vec())
+    }
+
+    /// Starts with its type, as events and blocks do.
+    pub(super) fn of(kind: &str) -> Self {
+        Self::new().text("type", kind)
+    }
+
+    pub(super) fn raw(mut self, name: &str, value: &[u8]) -> Self {
+        if self.0.len() > 1 {
+            self.0.push(b',');
+        }
+        jsonstr::encode_into(name, &mut self.0);
+        self.0.push(b':');
+        self.0.extend_from_slice(value);
+        self
+    }
+
+    pub(super) fn text(self, name: &str, value: &str) -> Self {
+        self.raw(name, jsonstr::encode(value).as_bytes())
+    }
+
+    pub(super) fn number(self, name: &str, value: u64) -> Self {
+        self.raw(name, value.to_string().as_bytes())
+    }
+
+    /// The text, or null.
+    pub(super) fn text_or_null(self, name: &str, value: Option<&str>) -> Self {
+        match value {
+            Some(value) => self.text(name, value),
+            None => self.raw(name, b"null"),
+        }
+    }
+
+    /// The text, or nothing.
+    pub(super) fn text_if(self, name: &str, value: Option<&str>) -> Self {
+        match value {
+            Some(value) => self.text(name, value),
+            None => self,
+        }
+    }
+
+    pub(super) fn done(mut self) -> Vec<u8> {
+        self.0.push(b'}');
+        self.0
+    }
+}
+
+/// An array of documents.
+pub(super) fn list<T: AsRef<[u8]>>(items: impl IntoIterator<Item = T>) -> Vec<u8> {
+    let mut out = b"[".to_vec();
+    for item in items {
+        if out.len() > 1 {
+            out.push(b',');
+        }
+        out.extend_from_slice(item.as_ref());
+    }
+    out.push(b']');
+    out
+}
+
+/// Appends an event of a stream. Clients pass over one without a name.
+pub(super) fn event(name: &str, data: &[u8], out: &mut Vec<u8>) {
+    out.extend_from_slice(b"event: ");
+    out.extend_from_slice(name.as_bytes());
+    out.extend_from_slice(b"\ndata: ");
+    out.extend_from_slice(data);
+    out.extend_from_slice(b"\n\n");
+}
