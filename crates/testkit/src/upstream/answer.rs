@@ -11,10 +11,11 @@ use super::endpoint::{Endpoint, How};
 use super::errors::{Broken, Failure, Flavour, Sizes, error, overflow, window};
 use super::fault::Fault;
 use super::script::{Kind, Reply};
+use super::settings::Settings;
+use super::shared::{Inner, Recorded, Shared};
 use super::stats::{Entry, Outcome};
 use super::stream::{self, CREATED, Made, failed};
 use super::strict::check;
-use super::{Inner, Recorded, Settings, Shared};
 
 /// What is sent back.
 #[derive(Debug)]
@@ -375,24 +376,4 @@ fn extra(dialect: Dialect, seed: &str) -> Vec<(String, String)> {
 /// What stands in the stream instead of the rest, for the fault of an error event.
 pub(crate) fn failure_event(dialect: Dialect) -> String {
     failed(dialect)
-}
-
-impl Settings {
-    /// Whether the model thinks before it answers.
-    fn thinks(&self, asked: &Asked) -> bool {
-        let body = &asked.body;
-        self.reasoning
-            || match asked.dialect {
-                Dialect::Chat => false,
-                Dialect::Responses => super::asked::array(&body["include"])
-                    .iter()
-                    .any(|name| name == "reasoning.encrypted_content"),
-                Dialect::Messages => {
-                    matches!(body["thinking"]["type"].as_str(), Some("enabled" | "adaptive"))
-                }
-                Dialect::Gemini => {
-                    body["generationConfig"]["thinkingConfig"]["includeThoughts"] == true
-                }
-            }
-    }
 }

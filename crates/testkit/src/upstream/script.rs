@@ -36,6 +36,12 @@ impl Script {
     }
 }
 
+impl Default for Script {
+    fn default() -> Self {
+        Self::shell_loop(20)
+    }
+}
+
 /// A loop of numbered steps.
 ///
 /// Calls carry the number of their step, as `[step 7]`, and results repeat it. The next step is one
