@@ -13,7 +13,7 @@ use super::fault::Fault;
 use super::script::{Kind, Reply};
 use super::settings::Settings;
 use super::shared::{Inner, Recorded, Shared};
-use super::stats::{Entry, Outcome};
+use super::stats::{Entry, Outcome, raw_messages};
 use super::stream::{self, CREATED, Made, failed};
 use super::strict::check;
 
@@ -196,6 +196,7 @@ fn model_answer(
         bytes: request.body.len(),
         digest: fnv(&request.body),
         append_only: None,
+        same_bytes: None,
         shared: None,
         step: None,
     };
@@ -276,8 +277,11 @@ fn replied(
     entry.output_tokens = made.output;
     if answered {
         if reply.kind == Kind::Turn {
-            let (append_only, shared) = inner.turns.next(&entry.session, &prefix).unzip();
-            (entry.append_only, entry.shared) = (append_only, shared);
+            let raw = raw_messages(&request.body, dialect, asked.items.len());
+            let common = inner.turns.next(&entry.session, &prefix, raw);
+            entry.append_only = common.map(|common| common.append_only);
+            entry.same_bytes = common.and_then(|common| common.same_bytes);
+            entry.shared = common.map(|common| common.shared);
             inner.stats.done |= reply.done;
         }
         inner.state.keep(&made, settings.keeps());

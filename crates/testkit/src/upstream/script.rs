@@ -303,7 +303,8 @@ impl Loop {
         let argument = argument.unwrap_or_else(|| "command".to_owned());
         let mut arguments = Map::new();
         for name in array(&tool.schema["required"]).iter().filter_map(Value::as_str) {
-            arguments.insert(name.to_owned(), filler(&properties[name], step));
+            let schema = properties.get(name).cloned().unwrap_or_default();
+            arguments.insert(name.to_owned(), filler(name, &schema, step));
         }
         let list = kind(&properties.get(&argument).cloned().unwrap_or_default()) == "array";
         let value = if list { json!(["bash", "-lc", command]) } else { json!(command) };
@@ -369,12 +370,14 @@ fn argument(schema: &Value, properties: &Map<String, Value>) -> Option<String> {
 }
 
 /// Something for an argument that has to be there.
-fn filler(schema: &Value, step: u32) -> Value {
+fn filler(name: &str, schema: &Value, step: u32) -> Value {
     if let Some(first) = array(&schema["enum"]).first() {
         return first.clone();
     }
     match kind(schema).as_str() {
         "boolean" => json!(false),
+        // One of them would be a millisecond in some tools.
+        "integer" | "number" if name.contains("timeout") => json!(60_000),
         "integer" | "number" => schema.get("minimum").cloned().unwrap_or_else(|| json!(1)),
         "array" => json!([]),
         "object" => json!({}),

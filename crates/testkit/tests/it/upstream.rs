@@ -44,7 +44,7 @@ fn cached_grows(stats: &Stats) {
         let cut = before.prompt_tokens.abs_diff(after.cached_tokens);
         assert!(cut <= 1, "{} then {} cached", before.prompt_tokens, after.cached_tokens);
         assert!(after.cached_tokens < after.prompt_tokens);
-        assert_eq!(after.append_only, Some(true));
+        assert_eq!((after.append_only, after.same_bytes), (Some(true), Some(true)));
     }
 }
 
@@ -410,4 +410,21 @@ async fn a_limit_can_drop_and_rise_in_a_run() {
     let stats = upstream.stats();
     assert_eq!((stats.overflows, stats.appends, stats.step), (1, 5, 6));
     assert_eq!(stats.requests[5].step, Some(6));
+}
+
+#[tokio::test]
+async fn other_bytes_for_the_same_message_are_seen() {
+    let upstream = Upstream::start(Settings::default()).await.unwrap();
+    let mut session = agent(Dialect::Chat, &upstream, false).start();
+    session.turn().await;
+    let client = agent(Dialect::Chat, &upstream, false);
+    session.turn().await;
+    let body = session.body().to_string();
+    let spaced = body.replacen("{\"content\":", "{ \"content\":", 1);
+    let reordered: serde_json::Value = serde_json::from_str(&spaced).unwrap();
+    assert_eq!(reordered, session.body(), "the same to a reader of JSON");
+    assert_eq!(client.post("/v1/chat/completions", &spaced).await.status, 200);
+    let stats = upstream.stats();
+    assert_eq!((stats.appends, stats.rewrites, stats.respelled), (2, 0, 1));
+    assert_eq!(stats.json()["requests"][2]["same_bytes"], false);
 }
