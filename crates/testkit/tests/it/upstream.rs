@@ -428,3 +428,39 @@ async fn other_bytes_for_the_same_message_are_seen() {
     assert_eq!((stats.appends, stats.rewrites, stats.respelled), (2, 0, 1));
     assert_eq!(stats.json()["requests"][2]["same_bytes"], false);
 }
+
+/// Empties long outputs, as a simple compaction does.
+fn fold(value: &mut serde_json::Value) {
+    match value {
+        serde_json::Value::String(text) if text.starts_with("[step ") && text.len() > 300 => {
+            *value = "[folded]".into();
+        }
+        serde_json::Value::Array(list) => list.iter_mut().for_each(fold),
+        serde_json::Value::Object(map) => map.values_mut().for_each(fold),
+        _ => {}
+    }
+}
+
+#[tokio::test]
+async fn a_client_that_folds_old_results_gets_through() {
+    for (dialect, stream) in ways() {
+        let settings =
+            Settings { limit: Some(12_000), script: Script::shell_loop(30), ..Settings::default() };
+        let upstream = Upstream::start(settings).await.unwrap();
+        let mut session = agent(dialect, &upstream, stream).start();
+        while session.end().is_none() {
+            session.turn().await;
+            if session.body().to_string().len() > 30_000 {
+                let kept = session.history.len() - 6;
+                session.history[..kept].iter_mut().for_each(fold);
+            }
+        }
+        let run = session.into_run();
+        let stats = upstream.stats();
+        assert!(run.answer().is_some(), "{dialect:?} {:?} {:?}", run.end, stats.refused);
+        // What the model noted in its own words is still there.
+        assert_eq!((run.steps, stats.overflows, stats.facts_missing), (30, 0, 0), "{dialect:?}");
+        assert!(stats.rewrites > 0 && stats.rewrites < stats.appends, "{dialect:?}");
+        assert!(stats.requests.iter().any(|r| r.append_only == Some(false) && r.shared > Some(0)));
+    }
+}
