@@ -52,7 +52,7 @@ pub use self::cache::REMEMBERED;
 pub use self::count::{BYTES_PER_TOKEN, PICTURE_TOKENS};
 pub use self::errors::Flavour;
 pub use self::fault::{Fault, When};
-pub use self::script::{Kind, Loop, Script, task};
+pub use self::script::{DECIDED, Kind, Loop, Script, task};
 pub use self::settings::Settings;
 pub use self::shared::Recorded;
 pub use self::stats::{Entry, Outcome, Stats};

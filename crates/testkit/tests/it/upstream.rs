@@ -5,8 +5,8 @@
 use midfold_testkit::upstream::agent::{Agent, End, Habits};
 use midfold_testkit::upstream::shell::{code, output};
 use midfold_testkit::upstream::{
-    Dialect, Flavour, Kind, Loop, Outcome, Recorded, Script, Settings, Stats, Strictness, Upstream,
-    task,
+    DECIDED, Dialect, Flavour, Kind, Loop, Outcome, Recorded, Script, Settings, Stats, Strictness,
+    Upstream, task,
 };
 
 fn agent(dialect: Dialect, upstream: &Upstream, stream: bool) -> Agent {
@@ -462,5 +462,25 @@ async fn a_client_that_folds_old_results_gets_through() {
         assert_eq!((run.steps, stats.overflows, stats.facts_missing), (30, 0, 0), "{dialect:?}");
         assert!(stats.rewrites > 0 && stats.rewrites < stats.appends, "{dialect:?}");
         assert!(stats.requests.iter().any(|r| r.append_only == Some(false) && r.shared > Some(0)));
+    }
+}
+
+#[tokio::test]
+async fn facts_of_the_task_and_of_the_model_are_needed_too() {
+    for (dialect, stream) in ways() {
+        let script = Loop { decide_every: 6, task_fact: true, ..Loop::default() };
+        let script = Script::ShellLoop(script);
+        let upstream = Upstream::start(Settings { script, ..Settings::default() }).await.unwrap();
+        let run = agent(dialect, &upstream, stream).run().await;
+        let answer = run.answer().unwrap();
+        // Steps 2, 8, 14 and 20; step 8 has both kinds, and what was printed is needed first.
+        for part in [0, 3, 18, DECIDED + 2, DECIDED + 20] {
+            assert!(
+                answer.contains(&format!("part {part}: {}", code(part))),
+                "{dialect:?} {answer}"
+            );
+        }
+        let stats = upstream.stats();
+        assert_eq!((stats.facts_used, stats.facts_missing), (3 + 9, 0), "{dialect:?}");
     }
 }
