@@ -27,6 +27,8 @@ scripted-upstream [OPTIONS]
   --tool NAME            the tool to call [the one most like a shell]
   --argument NAME        its argument for the command
   --plant-every N        every how many steps a result has a fact; 0 is never [5]
+  --decide-every N       every how many steps the model says a fact of its own; 0 is never [0]
+  --task-fact            the final answer needs the code of part 0, which the task has
   --use-after N          how many steps later a command needs it [half of the steps]
   --fence BEFORE AFTER   around a command in a text; `\\n` is a line break
   --last-fence BEFORE AFTER  around the final answer in a text
@@ -109,6 +111,8 @@ fn options(
             "--tool" => steps.tool = Some(value()?),
             "--argument" => steps.argument = Some(value()?),
             "--plant-every" => steps.plant_every = parsed(&name, &value()?)?,
+            "--decide-every" => steps.decide_every = parsed(&name, &value()?)?,
+            "--task-fact" => steps.task_fact = true,
             "--use-after" => steps.use_after = Some(parsed(&name, &value()?)?),
             "--fence" => steps.fence = (lines(&value()?), lines(&value()?)),
             "--last-fence" => steps.last_fence = (lines(&value()?), lines(&value()?)),

@@ -11,10 +11,11 @@ use super::endpoint::{Endpoint, How};
 use super::errors::{Broken, Failure, Flavour, Sizes, error, overflow, window};
 use super::fault::Fault;
 use super::script::{Kind, Reply};
-use super::stats::{Entry, Outcome};
+use super::settings::Settings;
+use super::shared::{Inner, Recorded, Shared};
+use super::stats::{Entry, Outcome, raw_messages};
 use super::stream::{self, CREATED, Made, failed};
 use super::strict::check;
-use super::{Inner, Recorded, Settings, Shared};
 
 /// What is sent back.
 #[derive(Debug)]
@@ -195,6 +196,7 @@ fn model_answer(
         bytes: request.body.len(),
         digest: fnv(&request.body),
         append_only: None,
+        same_bytes: None,
         shared: None,
         step: None,
     };
@@ -275,8 +277,11 @@ fn replied(
     entry.output_tokens = made.output;
     if answered {
         if reply.kind == Kind::Turn {
-            let (append_only, shared) = inner.turns.next(&entry.session, &prefix).unzip();
-            (entry.append_only, entry.shared) = (append_only, shared);
+            let raw = raw_messages(&request.body, dialect, asked.items.len());
+            let common = inner.turns.next(&entry.session, &prefix, raw);
+            entry.append_only = common.map(|common| common.append_only);
+            entry.same_bytes = common.and_then(|common| common.same_bytes);
+            entry.shared = common.map(|common| common.shared);
             inner.stats.done |= reply.done;
         }
         inner.state.keep(&made, settings.keeps());
@@ -375,24 +380,4 @@ fn extra(dialect: Dialect, seed: &str) -> Vec<(String, String)> {
 /// What stands in the stream instead of the rest, for the fault of an error event.
 pub(crate) fn failure_event(dialect: Dialect) -> String {
     failed(dialect)
-}
-
-impl Settings {
-    /// Whether the model thinks before it answers.
-    fn thinks(&self, asked: &Asked) -> bool {
-        let body = &asked.body;
-        self.reasoning
-            || match asked.dialect {
-                Dialect::Chat => false,
-                Dialect::Responses => super::asked::array(&body["include"])
-                    .iter()
-                    .any(|name| name == "reasoning.encrypted_content"),
-                Dialect::Messages => {
-                    matches!(body["thinking"]["type"].as_str(), Some("enabled" | "adaptive"))
-                }
-                Dialect::Gemini => {
-                    body["generationConfig"]["thinkingConfig"]["includeThoughts"] == true
-                }
-            }
-    }
 }

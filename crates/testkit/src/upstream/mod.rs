@@ -32,6 +32,8 @@ mod errors;
 mod fault;
 mod script;
 mod server;
+mod settings;
+mod shared;
 pub mod shell;
 mod state;
 mod stats;
@@ -40,10 +42,9 @@ mod strict;
 
 use std::io;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError};
 
 use tokio::net::TcpListener;
-use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 
 pub use self::asked::Dialect;
@@ -51,106 +52,13 @@ pub use self::cache::REMEMBERED;
 pub use self::count::{BYTES_PER_TOKEN, PICTURE_TOKENS};
 pub use self::errors::Flavour;
 pub use self::fault::{Fault, When};
-pub use self::script::{Kind, Loop, Script, task};
+pub use self::script::{DECIDED, Kind, Loop, Script, task};
+pub use self::settings::Settings;
+pub use self::shared::Recorded;
 pub use self::stats::{Entry, Outcome, Stats};
 pub use self::strict::Strictness;
 
-/// How the server behaves.
-#[derive(Clone, Debug, Default)]
-pub struct Settings {
-    /// Tokens that a prompt may have; any number without one.
-    pub limit: Option<u64>,
-    /// Whether the tokens that a request allows for its reply count against the limit.
-    pub count_output: bool,
-    /// How it says that a prompt does not fit.
-    pub flavour: Flavour,
-    /// Whether a streamed Responses request learns that in the stream instead of by a status.
-    pub overflow_in_stream: bool,
-    /// What it plays.
-    pub script: Script,
-    /// What else is in the prompts of clients' own compaction.
-    pub summary_phrases: Vec<String>,
-    /// What it refuses.
-    pub strict: Strictness,
-    /// Whether it thinks though nobody asks for it.
-    pub reasoning: bool,
-    /// Whether signatures of thinking are bound to everything before them (Anthropic, 2026).
-    pub bind_thinking: bool,
-    /// Whether Anthropic requests are cached at their cache marks only, as by Anthropic; else wherever two
-    /// requests begin alike.
-    pub explicit_cache: bool,
-    /// Whether it keeps responses for `previous_response_id`.
-    pub stateful: bool,
-    /// Whether it keeps Anthropic threads; requests with `thread` are refused otherwise.
-    pub threads: bool,
-    /// What goes wrong, and when; the first one that fits a request happens.
-    pub faults: Vec<(When, Fault)>,
-}
-
-impl Default for Script {
-    fn default() -> Self {
-        Self::shell_loop(20)
-    }
-}
-
-impl Settings {
-    fn keeps(&self) -> state::Keeps {
-        state::Keeps { responses: self.stateful, threads: self.threads }
-    }
-}
-
-/// One request as it came.
-#[derive(Clone, Debug)]
-pub struct Recorded {
-    /// `POST`.
-    pub method: String,
-    /// Path and query.
-    pub target: String,
-    /// Header names in lower case, and their values, in order.
-    pub headers: Vec<(String, String)>,
-    /// The body, byte for byte.
-    pub body: Vec<u8>,
-    /// The status of its answer; 0 for a reset.
-    pub status: u16,
-}
-
-impl Recorded {
-    /// The value of a header.
-    #[must_use]
-    pub fn header(&self, name: &str) -> Option<&str> {
-        self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
-    }
-
-    /// The body as JSON; null where it is none.
-    #[must_use]
-    pub fn json(&self) -> serde_json::Value {
-        serde_json::from_slice(&self.body).unwrap_or_default()
-    }
-}
-
-#[derive(Debug, Default)]
-struct Inner {
-    stats: Stats,
-    cache: cache::Cache,
-    turns: stats::Turns,
-    state: state::State,
-    recorded: Vec<Recorded>,
-    number: u64,
-}
-
-#[derive(Debug)]
-struct Shared {
-    settings: RwLock<Arc<Settings>>,
-    inner: Mutex<Inner>,
-    arrived: Semaphore,
-    held: Semaphore,
-}
-
-impl Shared {
-    fn settings(&self) -> Arc<Settings> {
-        Arc::clone(&self.settings.read().unwrap_or_else(PoisonError::into_inner))
-    }
-}
+use self::shared::{Inner, Shared};
 
 /// The server. Dropping it closes every connection, the hanging ones too.
 #[derive(Debug)]
@@ -176,12 +84,7 @@ impl Upstream {
     pub async fn listen(address: SocketAddr, settings: Settings) -> io::Result<Self> {
         let listener = TcpListener::bind(address).await?;
         let url = format!("http://{}", listener.local_addr()?);
-        let shared = Arc::new(Shared {
-            settings: RwLock::new(Arc::new(settings)),
-            inner: Mutex::default(),
-            arrived: Semaphore::new(0),
-            held: Semaphore::new(0),
-        });
+        let shared = Arc::new(Shared::new(settings));
         let task = tokio::spawn(server::accept(listener, Arc::clone(&shared)));
         Ok(Self { url, shared, task })
     }

@@ -36,6 +36,15 @@ impl Script {
     }
 }
 
+impl Default for Script {
+    fn default() -> Self {
+        Self::shell_loop(20)
+    }
+}
+
+/// What the part of a fact that the model made up itself is above its step.
+pub const DECIDED: u32 = 1_000;
+
 /// A loop of numbered steps.
 ///
 /// Calls carry the number of their step, as `[step 7]`, and results repeat it. The next step is one
@@ -55,6 +64,11 @@ pub struct Loop {
     pub argument: Option<String>,
     /// Every how many steps a result has a fact, from step 3 on; 0 is never.
     pub plant_every: u32,
+    /// Every how many steps the model says a fact of its own, that no result has, from step 2 on; 0 is never.
+    /// Its part is the step and [`DECIDED`].
+    pub decide_every: u32,
+    /// Whether the task has the code of part 0, as [`task`] has, which the final answer needs.
+    pub task_fact: bool,
     /// How many steps after a fact was printed a command needs it; half of the steps without one.
     pub use_after: Option<u32>,
     /// Around a command in a text: what stands before and after it.
@@ -72,6 +86,8 @@ impl Default for Loop {
             tool: None,
             argument: None,
             plant_every: 5,
+            decide_every: 0,
+            task_fact: false,
             use_after: None,
             fence: ("```bash\n".to_owned(), "\n```".to_owned()),
             last_fence: (String::new(), String::new()),
@@ -86,10 +102,28 @@ impl Loop {
         step > 0 && self.plant_every > 0 && step % self.plant_every == 3 % self.plant_every
     }
 
+    /// Whether the model says a fact of its own with this step.
+    #[must_use]
+    pub fn decides(&self, step: u32) -> bool {
+        step > 0 && self.decide_every > 0 && step % self.decide_every == 2 % self.decide_every
+    }
+
     /// The part whose code this step needs.
     fn needs(&self, step: u32) -> Option<u32> {
         let after = self.use_after.unwrap_or(self.steps / 2).max(1);
-        step.checked_sub(after).filter(|part| self.plants(*part))
+        let earlier = step.checked_sub(after)?;
+        if self.plants(earlier) {
+            return Some(earlier);
+        }
+        self.decides(earlier).then_some(earlier + DECIDED)
+    }
+
+    /// The parts whose codes the final answer needs.
+    fn all(&self) -> impl Iterator<Item = u32> {
+        let planted = (1..=self.steps).filter(|step| self.plants(*step));
+        let decided =
+            (1..=self.steps).filter(|step| self.decides(*step)).map(|step| step + DECIDED);
+        self.task_fact.then_some(0).into_iter().chain(planted).chain(decided)
     }
 }
 
@@ -214,7 +248,8 @@ fn summary(asked: &Asked) -> Reply {
     if let Some(step) = step {
         text.push_str(&format!("{} is done. ", mark(step)));
     }
-    for part in 0..=step.unwrap_or(0) {
+    let steps = step.unwrap_or(0);
+    for part in (0..=steps).chain(DECIDED..=DECIDED + steps) {
         if let Some(code) = found(&read, part) {
             text.push_str(&format!("The code of part {part} is {code}. "));
         }
@@ -240,6 +275,9 @@ impl Loop {
         }
         let last = (done + self.parallel.max(1)).min(self.steps);
         let mut calls = Vec::new();
+        for step in (done + 1..=last).filter(|step| self.decides(*step)) {
+            text.push_str(&format!("Decided: {}. ", fact(step + DECIDED)));
+        }
         for step in done + 1..=last {
             let needed = self.needs(step).map(|part| {
                 let seen = found(&read, part);
@@ -265,7 +303,7 @@ impl Loop {
     fn last(&self, read: &str, noted: String, tools: bool) -> Reply {
         let mut uses = Vec::new();
         let mut codes = Vec::new();
-        for part in (1..=self.steps).filter(|step| self.plants(*step)) {
+        for part in self.all() {
             let seen = found(read, part);
             let found = seen == Some(code(part).as_str());
             uses.push(Use { step: self.steps + 1, part, found });
@@ -297,7 +335,8 @@ impl Loop {
         let argument = argument.unwrap_or_else(|| "command".to_owned());
         let mut arguments = Map::new();
         for name in array(&tool.schema["required"]).iter().filter_map(Value::as_str) {
-            arguments.insert(name.to_owned(), filler(&properties[name], step));
+            let schema = properties.get(name).cloned().unwrap_or_default();
+            arguments.insert(name.to_owned(), filler(name, &schema, step));
         }
         let list = kind(&properties.get(&argument).cloned().unwrap_or_default()) == "array";
         let value = if list { json!(["bash", "-lc", command]) } else { json!(command) };
@@ -363,12 +402,14 @@ fn argument(schema: &Value, properties: &Map<String, Value>) -> Option<String> {
 }
 
 /// Something for an argument that has to be there.
-fn filler(schema: &Value, step: u32) -> Value {
+fn filler(name: &str, schema: &Value, step: u32) -> Value {
     if let Some(first) = array(&schema["enum"]).first() {
         return first.clone();
     }
     match kind(schema).as_str() {
         "boolean" => json!(false),
+        // One of them would be a millisecond in some tools.
+        "integer" | "number" if name.contains("timeout") => json!(60_000),
         "integer" | "number" => schema.get("minimum").cloned().unwrap_or_else(|| json!(1)),
         "array" => json!([]),
         "object" => json!({}),

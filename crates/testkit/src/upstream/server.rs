@@ -19,7 +19,7 @@ use super::answer::{Answer, Body, answer, failure_event};
 use super::asked::Dialect;
 use super::endpoint::Endpoint;
 use super::fault::Fault;
-use super::{Recorded, Shared};
+use super::shared::{Recorded, Shared};
 
 type Sent = UnsyncBoxBody<Bytes, io::Error>;
 

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::asked::Dialect;
+use super::asked::{Dialect, fnv};
 use super::cache::Prefix;
 use super::script::{Kind, Use};
 
@@ -68,6 +69,9 @@ pub struct Entry {
     /// Whether it begins with all of the previous answered turn of its session: tools, instructions
     /// and messages. Nothing for the first one and for what is no turn.
     pub append_only: Option<bool>,
+    /// Whether the messages that it repeats of that turn are also the same bytes; those with cache marks, which
+    /// move, are left out. Nothing where the server keeps them.
+    pub same_bytes: Option<bool>,
     /// How many messages it has in common with the start of that turn: where a rewrite begins.
     pub shared: Option<usize>,
     /// The step that it is at.
@@ -92,6 +96,7 @@ impl Entry {
             "prompt_tokens": self.prompt_tokens, "cached_tokens": self.cached_tokens,
             "output_tokens": self.output_tokens, "messages": self.messages, "bytes": self.bytes,
             "digest": format!("{:016x}", self.digest), "append_only": self.append_only, "shared": self.shared,
+            "same_bytes": self.same_bytes,
             "step": self.step, "cost_tenths": self.cost_tenths(),
         })
     }
@@ -122,6 +127,8 @@ pub struct Stats {
     pub appends: u64,
     /// Answered turns that do not.
     pub rewrites: u64,
+    /// Answered turns with a message that was said in other bytes before.
+    pub respelled: u64,
     /// Tokens of all answered prompts.
     pub prompt_tokens: u64,
     /// Those of them that were cached.
@@ -154,6 +161,7 @@ impl Stats {
                     Some(false) => self.rewrites += 1,
                     None => {}
                 }
+                self.respelled += u64::from(entry.same_bytes == Some(false));
                 self.prompt_tokens += entry.prompt_tokens;
                 self.cached_tokens += entry.cached_tokens;
                 self.output_tokens += entry.output_tokens;
@@ -186,7 +194,7 @@ impl Stats {
                 "summaries": self.summaries, "refused": self.refused.len(),
                 "overflows": self.overflows, "faults": self.faults,
                 "facts_used": self.facts_used, "facts_missing": self.facts_missing,
-                "appends": self.appends, "rewrites": self.rewrites,
+                "appends": self.appends, "rewrites": self.rewrites, "respelled": self.respelled,
                 "prompt_tokens": self.prompt_tokens, "cached_tokens": self.cached_tokens,
                 "output_tokens": self.output_tokens, "peak_tokens": self.peak_tokens,
                 "cost_tenths": self.cost_tenths, "step": self.step, "done": self.done,
@@ -200,14 +208,54 @@ impl Stats {
 /// The last answered turn of each session, to tell what was appended to it.
 #[derive(Debug, Default)]
 pub(crate) struct Turns {
-    last: BTreeMap<String, Prefix>,
+    last: BTreeMap<String, (Prefix, Vec<Raw>)>,
+}
+
+/// What a turn has in common with the one before.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Common {
+    pub append_only: bool,
+    pub shared: usize,
+    pub same_bytes: Option<bool>,
 }
 
 impl Turns {
-    /// Whether this turn begins with all of the one before, and how many messages both begin with;
-    /// it is the last one then.
-    pub fn next(&mut self, session: &str, prefix: &Prefix) -> Option<(bool, usize)> {
-        let before = self.last.insert(session.to_owned(), prefix.clone())?;
-        Some((prefix.extends(&before), prefix.shared(&before)))
+    /// Compares a turn with the one before; it is the last one then.
+    pub fn next(&mut self, session: &str, prefix: &Prefix, raw: Vec<Raw>) -> Option<Common> {
+        let now = (prefix.clone(), raw.clone());
+        let (before, before_raw) = self.last.insert(session.to_owned(), now)?;
+        let shared = prefix.shared(&before);
+        let pairs = raw.iter().zip(&before_raw).take(shared);
+        let same = |(a, b): (&Raw, &Raw)| a.marked || b.marked || a.digest == b.digest;
+        Some(Common {
+            append_only: prefix.extends(&before),
+            shared,
+            same_bytes: (raw.len() >= shared && before_raw.len() >= shared)
+                .then(|| pairs.into_iter().all(same)),
+        })
     }
+}
+
+/// A message as it was written.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Raw {
+    digest: u64,
+    marked: bool,
+}
+
+/// The messages of a body as they were written; none where the server has some of them.
+pub(crate) fn raw_messages(body: &[u8], dialect: Dialect, expected: usize) -> Vec<Raw> {
+    let key = match dialect {
+        Dialect::Chat | Dialect::Messages => "messages",
+        Dialect::Responses => "input",
+        Dialect::Gemini => "contents",
+    };
+    let fields = serde_json::from_slice::<BTreeMap<String, &RawValue>>(body).unwrap_or_default();
+    let list = fields.get(key).map(|list| serde_json::from_str::<Vec<&RawValue>>(list.get()));
+    let list = list.and_then(Result::ok).filter(|list| list.len() == expected);
+    let raw = list.unwrap_or_default().into_iter().map(|message| {
+        let text = message.get();
+        Raw { digest: fnv(text.as_bytes()), marked: text.contains("\"cache_control\"") }
+    });
+    raw.collect()
 }

@@ -5,8 +5,8 @@
 use midfold_testkit::upstream::agent::{Agent, End, Habits};
 use midfold_testkit::upstream::shell::{code, output};
 use midfold_testkit::upstream::{
-    Dialect, Flavour, Kind, Loop, Outcome, Recorded, Script, Settings, Stats, Strictness, Upstream,
-    task,
+    DECIDED, Dialect, Flavour, Kind, Loop, Outcome, Recorded, Script, Settings, Stats, Strictness,
+    Upstream, task,
 };
 
 fn agent(dialect: Dialect, upstream: &Upstream, stream: bool) -> Agent {
@@ -44,7 +44,7 @@ fn cached_grows(stats: &Stats) {
         let cut = before.prompt_tokens.abs_diff(after.cached_tokens);
         assert!(cut <= 1, "{} then {} cached", before.prompt_tokens, after.cached_tokens);
         assert!(after.cached_tokens < after.prompt_tokens);
-        assert_eq!(after.append_only, Some(true));
+        assert_eq!((after.append_only, after.same_bytes), (Some(true), Some(true)));
     }
 }
 
@@ -410,4 +410,77 @@ async fn a_limit_can_drop_and_rise_in_a_run() {
     let stats = upstream.stats();
     assert_eq!((stats.overflows, stats.appends, stats.step), (1, 5, 6));
     assert_eq!(stats.requests[5].step, Some(6));
+}
+
+#[tokio::test]
+async fn other_bytes_for_the_same_message_are_seen() {
+    let upstream = Upstream::start(Settings::default()).await.unwrap();
+    let mut session = agent(Dialect::Chat, &upstream, false).start();
+    session.turn().await;
+    let client = agent(Dialect::Chat, &upstream, false);
+    session.turn().await;
+    let body = session.body().to_string();
+    let spaced = body.replacen("{\"content\":", "{ \"content\":", 1);
+    let reordered: serde_json::Value = serde_json::from_str(&spaced).unwrap();
+    assert_eq!(reordered, session.body(), "the same to a reader of JSON");
+    assert_eq!(client.post("/v1/chat/completions", &spaced).await.status, 200);
+    let stats = upstream.stats();
+    assert_eq!((stats.appends, stats.rewrites, stats.respelled), (2, 0, 1));
+    assert_eq!(stats.json()["requests"][2]["same_bytes"], false);
+}
+
+/// Empties long outputs, as a simple compaction does.
+fn fold(value: &mut serde_json::Value) {
+    match value {
+        serde_json::Value::String(text) if text.starts_with("[step ") && text.len() > 300 => {
+            *value = "[folded]".into();
+        }
+        serde_json::Value::Array(list) => list.iter_mut().for_each(fold),
+        serde_json::Value::Object(map) => map.values_mut().for_each(fold),
+        _ => {}
+    }
+}
+
+#[tokio::test]
+async fn a_client_that_folds_old_results_gets_through() {
+    for (dialect, stream) in ways() {
+        let settings =
+            Settings { limit: Some(12_000), script: Script::shell_loop(30), ..Settings::default() };
+        let upstream = Upstream::start(settings).await.unwrap();
+        let mut session = agent(dialect, &upstream, stream).start();
+        while session.end().is_none() {
+            session.turn().await;
+            if session.body().to_string().len() > 30_000 {
+                let kept = session.history.len() - 6;
+                session.history[..kept].iter_mut().for_each(fold);
+            }
+        }
+        let run = session.into_run();
+        let stats = upstream.stats();
+        assert!(run.answer().is_some(), "{dialect:?} {:?} {:?}", run.end, stats.refused);
+        // What the model noted in its own words is still there.
+        assert_eq!((run.steps, stats.overflows, stats.facts_missing), (30, 0, 0), "{dialect:?}");
+        assert!(stats.rewrites > 0 && stats.rewrites < stats.appends, "{dialect:?}");
+        assert!(stats.requests.iter().any(|r| r.append_only == Some(false) && r.shared > Some(0)));
+    }
+}
+
+#[tokio::test]
+async fn facts_of_the_task_and_of_the_model_are_needed_too() {
+    for (dialect, stream) in ways() {
+        let script = Loop { decide_every: 6, task_fact: true, ..Loop::default() };
+        let script = Script::ShellLoop(script);
+        let upstream = Upstream::start(Settings { script, ..Settings::default() }).await.unwrap();
+        let run = agent(dialect, &upstream, stream).run().await;
+        let answer = run.answer().unwrap();
+        // Steps 2, 8, 14 and 20; step 8 has both kinds, and what was printed is needed first.
+        for part in [0, 3, 18, DECIDED + 2, DECIDED + 20] {
+            assert!(
+                answer.contains(&format!("part {part}: {}", code(part))),
+                "{dialect:?} {answer}"
+            );
+        }
+        let stats = upstream.stats();
+        assert_eq!((stats.facts_used, stats.facts_missing), (3 + 9, 0), "{dialect:?}");
+    }
 }

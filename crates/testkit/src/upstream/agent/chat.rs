@@ -2,7 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::{Agent, Called, DESCRIPTION, Said, Trouble, command, in_stream, kept_id, schema};
+use super::client::{
+    Agent, Called, DESCRIPTION, Said, Trouble, command, in_stream, kept_id, schema,
+};
 use crate::upstream::asked::array;
 
 pub(super) fn target() -> (String, Vec<(String, String)>) {

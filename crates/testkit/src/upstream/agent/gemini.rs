@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Agent, Called, DESCRIPTION, Said, Trouble, command, in_stream, schema};
+use super::client::{Agent, Called, DESCRIPTION, Said, Trouble, command, in_stream, schema};
 use crate::upstream::asked::array;
 
 pub(super) fn target(agent: &Agent) -> (String, Vec<(String, String)>) {

@@ -2,7 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::{Agent, Called, DESCRIPTION, Said, Trouble, command, in_stream, kept_id, schema};
+use super::client::{
+    Agent, Called, DESCRIPTION, Said, Trouble, command, in_stream, kept_id, schema,
+};
 
 /// Tokens that it asks to think with.
 const BUDGET: u64 = 1_024;

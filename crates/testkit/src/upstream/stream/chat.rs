@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{CREATED, Made, data, pieces};
+use super::made::{CREATED, Made, data, pieces};
 
 fn finish(made: &Made<'_>) -> &'static str {
     if made.cut {

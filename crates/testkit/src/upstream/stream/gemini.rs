@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Made, data, pieces};
+use super::made::{Made, data, pieces};
 
 /// How every thought signature of this server begins. With the 16 digits after it, it is base64 that SDKs can
 /// decode.

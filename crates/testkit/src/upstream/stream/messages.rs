@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Made, named, pieces};
+use super::made::{Made, named, pieces};
 use crate::upstream::asked::{Asked, fnv, parts, unmarked};
 
 /// The signature of a thinking block that stands in the message with this index.

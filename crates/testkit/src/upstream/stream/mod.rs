@@ -2,90 +2,18 @@
 
 pub(crate) mod chat;
 pub(crate) mod gemini;
+mod made;
 pub(crate) mod messages;
 pub(crate) mod responses;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::asked::{Asked, Dialect, fnv};
-use super::count::of_bytes;
-use super::script::Reply;
+use self::made::{data, named};
+use super::asked::Dialect;
 
-/// When everything was made: tests know no clock.
-pub(crate) const CREATED: u64 = 1_790_000_000;
+pub(crate) use self::made::{CREATED, Made};
 
-/// Bytes of one delta, about.
-const PIECE: usize = 48;
-
-/// What a model that thinks thinks.
-const THOUGHT: &str = "The last result is there, so the next part comes now.";
-
-/// A reply with its numbers.
-#[derive(Clone, Debug)]
-pub(crate) struct Made<'a> {
-    pub asked: &'a Asked,
-    pub reply: &'a Reply,
-    /// What its ids have in common: the prompt decides it, so a retry has the same ones.
-    pub seed: String,
-    pub text: String,
-    pub thinking: Option<&'static str>,
-    pub prompt: u64,
-    pub cached: u64,
-    pub output: u64,
-    /// Tokens after the cached ones and up to the last cache mark.
-    pub written: u64,
-    /// Whether it ends for lack of room.
-    pub cut: bool,
-    /// Whether signatures are bound to what stands before them.
-    pub bind: bool,
-}
-
-impl<'a> Made<'a> {
-    pub fn new(asked: &'a Asked, reply: &'a Reply, prompt: u64, cached: u64, thinks: bool) -> Self {
-        let mut read = asked.model.clone();
-        for item in &asked.items {
-            read.push_str(&item.to_string());
-        }
-        let thinking = thinks.then_some(THOUGHT);
-        let mut made = Self {
-            asked,
-            reply,
-            seed: format!("{:016x}", fnv(read.as_bytes())),
-            text: reply.text.clone(),
-            thinking,
-            prompt,
-            cached,
-            output: 0,
-            written: 0,
-            cut: false,
-            bind: false,
-        };
-        made.measure();
-        if let Some(room) = asked.max_tokens()
-            && room < made.output
-            && reply.calls.is_empty()
-        {
-            made.cut(room);
-        }
-        made
-    }
-
-    fn measure(&mut self) {
-        let calls =
-            self.reply.calls.iter().map(|call| call.name.len() + call.arguments.to_string().len());
-        let bytes = self.text.len() + self.thinking.map_or(0, str::len) + calls.sum::<usize>();
-        self.output = of_bytes(bytes);
-    }
-
-    /// Leaves so many tokens of the text.
-    pub fn cut(&mut self, tokens: u64) {
-        let bytes = usize::try_from(tokens).unwrap_or(0) * super::count::BYTES_PER_TOKEN;
-        self.text.truncate(self.text.floor_char_boundary(bytes.min(self.text.len())));
-        self.thinking = None;
-        self.cut = true;
-        self.measure();
-    }
-
+impl Made<'_> {
     /// As one JSON object.
     pub fn whole(&self) -> Value {
         match self.asked.dialect {
@@ -107,32 +35,8 @@ impl<'a> Made<'a> {
     }
 }
 
-/// An event without a name.
-pub(crate) fn data(value: &Value) -> String {
-    format!("data: {value}\n\n")
-}
-
-/// An event that is named as its type.
-pub(crate) fn named(value: &Value) -> String {
-    format!("event: {}\ndata: {value}\n\n", value["type"].as_str().unwrap_or_default())
-}
-
-/// A text in pieces; none for none.
-pub(crate) fn pieces(text: &str) -> Vec<&str> {
-    let mut rest = text;
-    let mut pieces = Vec::new();
-    while !rest.is_empty() {
-        let end = if rest.len() <= PIECE { rest.len() } else { rest.ceil_char_boundary(PIECE) };
-        let (piece, after) = rest.split_at(end);
-        pieces.push(piece);
-        rest = after;
-    }
-    pieces
-}
-
 /// An error in the middle of a stream.
 pub(crate) fn failed(dialect: Dialect) -> String {
-    use serde_json::json;
     match dialect {
         Dialect::Chat => {
             data(&json!({"error": {"message": "The server had an error while processing \

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{CREATED, Made, named, pieces};
+use super::made::{CREATED, Made, named, pieces};
 use crate::upstream::asked::fnv;
 use crate::upstream::errors::Broken;
 

@@ -1,0 +1,350 @@
+//! A conversation, from its first request to its end.
+
+use serde_json::{Value, json};
+
+use super::client::{Agent, Called, Said, Trouble};
+use super::http::Http;
+use super::{chat, gemini, messages, responses, sse};
+use crate::upstream::asked::Dialect;
+use crate::upstream::shell;
+
+impl Agent {
+    /// Runs it to its end.
+    pub async fn run(self) -> Run {
+        let mut session = self.start();
+        while session.end().is_none() {
+            session.turn().await;
+        }
+        session.into_run()
+    }
+
+    /// Sends one body to a path of the server, as it is: what no well-behaved client would send.
+    pub async fn post(&self, path: &str, body: &str) -> Exchange {
+        let url = format!("{}{path}", self.base_url);
+        let got = Http::new().post(&url, &self.headers, body.to_owned()).await;
+        let (status, headers, body_got) = (got.status, got.headers, got.body);
+        Exchange { sent: body.to_owned(), status, headers, body: body_got }
+    }
+
+    /// Starts a conversation, to go on turn by turn. A clone of it is a fork.
+    #[must_use]
+    pub fn start(self) -> Session {
+        let mut session = Session {
+            http: Http::new(),
+            history: Vec::new(),
+            run: Run::default(),
+            sent: 0,
+            end: None,
+            held: None,
+            threads: self.server_state && self.dialect == Dialect::Messages,
+            agent: self,
+        };
+        let task = session.agent.task.clone();
+        if session.agent.habits.injected {
+            session.say("<environment_context>\n  <cwd>/work</cwd>\n</environment_context>");
+            session.attach(&task);
+        } else {
+            session.say(&task);
+        }
+        session
+    }
+}
+
+/// How a run ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum End {
+    /// With this final answer.
+    Finished(String),
+    /// With a status that is no success, or an error in the stream (its status is 200).
+    Failed {
+        /// The status.
+        status: u16,
+        /// The body, or the error event.
+        body: String,
+    },
+    /// Without a whole answer.
+    Broken(String),
+    /// With too many requests.
+    Exhausted,
+}
+
+/// One attempt.
+#[derive(Clone, Debug)]
+pub struct Exchange {
+    /// The body that was sent.
+    pub sent: String,
+    /// The status; 0 without an answer.
+    pub status: u16,
+    /// Header names in lower case, and their values.
+    pub headers: Vec<(String, String)>,
+    /// The body that came, whole or not.
+    pub body: Vec<u8>,
+}
+
+impl Exchange {
+    /// The value of a header of the answer.
+    #[must_use]
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+}
+
+/// What happened.
+#[derive(Clone, Debug, Default)]
+pub struct Run {
+    /// The end; nothing while it goes on.
+    pub end: Option<End>,
+    /// Every attempt in order.
+    pub exchanges: Vec<Exchange>,
+    /// The highest step that was run.
+    pub steps: u32,
+    /// The usage of each whole reply, as the provider writes it.
+    pub usages: Vec<Value>,
+    /// The history at the end.
+    pub history: Vec<Value>,
+}
+
+impl Run {
+    /// The final answer of a run that finished.
+    #[must_use]
+    pub fn answer(&self) -> Option<&str> {
+        match &self.end {
+            Some(End::Finished(text)) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// Whether it ended without a final answer.
+    #[must_use]
+    pub fn failed(&self) -> bool {
+        self.answer().is_none()
+    }
+
+    /// The statuses in order.
+    #[must_use]
+    pub fn statuses(&self) -> Vec<u16> {
+        self.exchanges.iter().map(|exchange| exchange.status).collect()
+    }
+}
+
+/// A conversation that goes on.
+#[derive(Clone, Debug)]
+pub struct Session {
+    agent: Agent,
+    http: Http,
+    /// Messages, items or contents, as the client keeps them.
+    pub history: Vec<Value>,
+    run: Run,
+    sent: u32,
+    end: Option<End>,
+    /// The reply up to which the server has the conversation, and how much of the history that is.
+    held: Option<(String, usize)>,
+    /// Whether threads are asked for.
+    threads: bool,
+}
+
+impl Session {
+    /// How it ended; nothing while it goes on.
+    #[must_use]
+    pub fn end(&self) -> Option<&End> {
+        self.end.as_ref()
+    }
+
+    /// What happened so far.
+    #[must_use]
+    pub fn into_run(self) -> Run {
+        Run { end: self.end, history: self.history, ..self.run }
+    }
+
+    /// Says something more, after the end of the run before it.
+    pub fn say(&mut self, text: &str) {
+        self.end = None;
+        self.history.push(match self.agent.dialect {
+            Dialect::Chat => chat::user(&self.agent, text),
+            Dialect::Responses => responses::user(&self.agent, text),
+            Dialect::Messages => messages::user(&self.agent, text),
+            Dialect::Gemini => gemini::user(text),
+        });
+    }
+
+    /// Says something with the message before it: another item in Responses, another part elsewhere.
+    fn attach(&mut self, text: &str) {
+        let (dialect, Some(last)) = (self.agent.dialect, self.history.last_mut()) else { return };
+        let (key, part) = match dialect {
+            Dialect::Responses => return self.say(text),
+            Dialect::Gemini => ("parts", json!({"text": text})),
+            Dialect::Chat | Dialect::Messages => ("content", json!({"type": "text", "text": text})),
+        };
+        if let Value::String(first) = &last[key] {
+            last[key] = json!([{"type": "text", "text": first}]);
+        }
+        if let Some(parts) = last[key].as_array_mut() {
+            parts.push(part);
+        }
+    }
+
+    /// The body of the next request.
+    #[must_use]
+    pub fn body(&self) -> Value {
+        let ephemeral =
+            self.agent.habits.ephemeral.then(|| {
+                format!("<<<INTERNAL CONTEXT {}: nothing that the user said>>>", self.sent)
+            });
+        let agent = &self.agent;
+        let from = self.held.as_ref().map_or(0, |(_, held)| *held);
+        let history = &self.history[from..];
+        let mut body = match agent.dialect {
+            Dialect::Chat => chat::body(agent, history, ephemeral),
+            Dialect::Responses => responses::body(agent, history, ephemeral),
+            Dialect::Messages => messages::body(agent, history, ephemeral),
+            Dialect::Gemini => gemini::body(agent, history, ephemeral),
+        };
+        if agent.server_state && agent.dialect == Dialect::Responses {
+            body["store"] = json!(true);
+            if let Some((id, _)) = &self.held {
+                body["previous_response_id"] = json!(id);
+            }
+        }
+        if self.threads {
+            body["thread"] = json!({"type": "create"});
+            if let (Some((id, _)), Some(fields)) = (&self.held, body.as_object_mut()) {
+                fields.remove("system");
+                fields.remove("tools");
+                fields["thread"] = json!({"type": "continue", "previous_message_id": id});
+            }
+        }
+        body
+    }
+
+    /// Sends one request and does what the reply asks for.
+    pub async fn turn(&mut self) {
+        let mut left = self.agent.retries;
+        let said = loop {
+            if self.sent >= self.agent.max_requests {
+                self.end = Some(End::Exhausted);
+                return;
+            }
+            match self.ask().await {
+                Ok(said) => break said,
+                Err(Trouble::Failed { body, .. }) if self.unthreaded(&body) => {}
+                Err(trouble) => {
+                    let again = match &trouble {
+                        Trouble::Failed { status, .. } => {
+                            *status == 429 || *status >= 500 || *status == 200
+                        }
+                        Trouble::Broken(_) => true,
+                    };
+                    if again && left > 0 {
+                        left -= 1;
+                        continue;
+                    }
+                    self.end = Some(match trouble {
+                        Trouble::Failed { status, body } => End::Failed { status, body },
+                        Trouble::Broken(text) => End::Broken(text),
+                    });
+                    return;
+                }
+            }
+        };
+        self.run.usages.push(said.usage);
+        self.history.extend(said.kept);
+        if self.threads || self.agent.server_state && self.agent.dialect == Dialect::Responses {
+            self.held = Some((said.reply, self.history.len()));
+        }
+        if said.calls.is_empty() {
+            self.end = Some(End::Finished(said.text));
+            return;
+        }
+        let outputs = said.calls.into_iter().map(|call| {
+            let output = shell::output(&call.command);
+            self.run.steps = self.run.steps.max(shell::highest(&output).unwrap_or(0));
+            (call, output)
+        });
+        let outputs: Vec<(Called, String)> = outputs.collect();
+        if self.agent.habits.toolless {
+            let texts: Vec<String> = outputs.into_iter().map(|(_, output)| output).collect();
+            self.say(&texts.join("\n"));
+            return;
+        }
+        let agent = &self.agent;
+        self.history.extend(match agent.dialect {
+            Dialect::Chat => chat::results(agent, outputs),
+            Dialect::Responses => responses::results(agent, outputs),
+            Dialect::Messages => messages::results(agent, outputs),
+            Dialect::Gemini => gemini::results(outputs),
+        });
+        if agent.habits.reminders && agent.dialect == Dialect::Messages && self.sent % 4 == 1 {
+            self.history.push(json!({"role": "system", "content": "Keep your list of tasks."}));
+        }
+    }
+
+    /// Whether a refusal was one of the thread, and the same request can go without it.
+    fn unthreaded(&mut self, body: &str) -> bool {
+        if !self.threads || !body.contains("\"thread_") {
+            return false;
+        }
+        // A thread that is lost is started again; one that cannot be is given up.
+        self.threads = body.contains("thread_not_found") && self.held.is_some();
+        self.held = None;
+        true
+    }
+
+    async fn ask(&mut self) -> Result<Said, Trouble> {
+        let body = self.body().to_string();
+        self.sent += 1;
+        let agent = &self.agent;
+        let (target, mut headers) = match agent.dialect {
+            Dialect::Chat => chat::target(),
+            Dialect::Responses => responses::target(),
+            Dialect::Messages => messages::target(),
+            Dialect::Gemini => gemini::target(agent),
+        };
+        headers.extend(agent.headers.iter().cloned());
+        let url = format!("{}{target}", agent.base_url);
+        let got = self.http.post(&url, &headers, body.clone()).await;
+        let exchange =
+            Exchange { sent: body, status: got.status, headers: got.headers, body: got.body };
+        let text = String::from_utf8_lossy(&exchange.body).into_owned();
+        let status = exchange.status;
+        self.run.exchanges.push(exchange);
+        if let Some(why) = got.broken {
+            return Err(Trouble::Broken(why));
+        }
+        if status != 200 {
+            return Err(Trouble::Failed { status, body: text });
+        }
+        let whole = if agent.stream {
+            let events = sse::events(&text).map_err(Trouble::Broken)?;
+            match agent.dialect {
+                Dialect::Chat => chat::joined(&events),
+                Dialect::Responses => responses::joined(&events),
+                Dialect::Messages => messages::joined(&events),
+                Dialect::Gemini => gemini::joined(&events),
+            }?
+        } else {
+            serde_json::from_str(&text).map_err(|error| Trouble::Broken(error.to_string()))?
+        };
+        let mut said = match agent.dialect {
+            Dialect::Chat => chat::said(agent, &whole),
+            Dialect::Responses => responses::said(agent, &whole),
+            Dialect::Messages => messages::said(agent, &whole),
+            Dialect::Gemini => gemini::said(&whole),
+        };
+        whole["id"].as_str().unwrap_or_default().clone_into(&mut said.reply);
+        if agent.habits.toolless {
+            said.calls = fenced(&said.text);
+        }
+        Ok(said)
+    }
+}
+
+/// The commands in code blocks of a text.
+fn fenced(text: &str) -> Vec<Called> {
+    let blocks = text.split("```bash\n").skip(1).filter_map(|rest| rest.split_once("\n```"));
+    let called = |(command, _): (&str, &str)| Called {
+        id: String::new(),
+        name: String::new(),
+        command: command.to_owned(),
+    };
+    blocks.map(called).collect()
+}
