@@ -1,0 +1,101 @@
+"""What every client of tools/clients-check shares: the task, the shell tool, the line of the result.
+
+A client reads `CHECK_BASE_URL` (a server, without `/v1`), runs its agent once, and prints one line of
+JSON. `CHECK_PROGRAM` is the command of a client that is a program, as a JSON list; `CHECK_WORK` is an
+empty folder for the run, its HOME.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import traceback
+
+BASE = os.environ.get("CHECK_BASE_URL", "")
+WORK = os.environ.get("CHECK_WORK", "")
+PROGRAM = json.loads(os.environ.get("CHECK_PROGRAM", "[]"))
+STEPS = int(os.environ.get("CHECK_STEPS", "14"))
+KEY = "not-a-key"
+MODEL = os.environ.get("CHECK_MODEL", "scripted-model")
+TASK = (
+    f"Do the {STEPS} steps of the plan one after another, each with the shell tool."
+    " Say so when all of them are done."
+)
+SYSTEM = "You are an agent with a shell. Work step by step."
+
+
+def shell(command: str) -> str:
+    """Runs a command in a shell and returns what it prints.
+
+    Args:
+        command: The command line.
+    """
+    done = subprocess.run(
+        ["bash", "-c", command], capture_output=True, text=True, cwd=WORK or None, timeout=60
+    )
+    return done.stdout + done.stderr
+
+
+PARAMETERS = {
+    "type": "object",
+    "properties": {"command": {"type": "string", "description": "The command line."}},
+    "required": ["command"],
+    "additionalProperties": False,
+}
+DESCRIPTION = "Runs a command in a shell and returns what it prints."
+
+
+def command_line(arguments: list[str], environment: dict[str, str] | None = None) -> str:
+    """Runs an agent that is a command, in a clean environment, and returns what it printed.
+
+    Raises `RuntimeError` with the end of its output where its exit code is not zero.
+    """
+    clean = {
+        "PATH": os.environ["PATH"],
+        "HOME": WORK,
+        "XDG_CONFIG_HOME": f"{WORK}/.config",
+        "XDG_DATA_HOME": f"{WORK}/.local/share",
+        "XDG_STATE_HOME": f"{WORK}/.local/state",
+        "XDG_CACHE_HOME": f"{WORK}/.cache",
+        "TMPDIR": f"{WORK}/tmp",
+        "CI": "1",
+        "TERM": "dumb",
+        "LANG": "C.UTF-8",
+        **(environment or {}),
+    }
+    folder = f"{WORK}/project"
+    for path in (folder, clean["TMPDIR"]):
+        os.makedirs(path, exist_ok=True)
+    done = subprocess.run(
+        arguments, cwd=folder, env=clean, stdin=subprocess.DEVNULL, capture_output=True, text=True
+    )
+    with open(f"{WORK}/output", "w", encoding="utf-8") as out:
+        out.write(done.stdout + done.stderr)
+    if done.returncode:
+        said = (done.stderr.strip() + "\n" + done.stdout.strip()).strip()
+        raise RuntimeError(f"exit code {done.returncode}: {said[-2000:]}")
+    return done.stdout.strip()
+
+
+def write(path: str, content: object) -> None:
+    """Writes a file of configuration below the run's folder: text as it is, else JSON."""
+    path = f"{WORK}/{path}"
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(content if isinstance(content, str) else json.dumps(content, indent=2))
+
+
+def run(client: str, agent) -> None:
+    """Runs `agent` and prints how it went."""
+    out, sys.stdout = sys.stdout, sys.stderr
+    line = {"client": client, "finished": False, "answer": None, "error": None}
+    try:
+        answer = agent()
+        line["answer"] = None if answer is None else str(answer)
+        line["finished"] = bool(line["answer"])
+        if not line["finished"]:
+            line["error"] = "no answer"
+    except Exception as error:  # noqa: BLE001, whatever it is, it is the result
+        traceback.print_exc()
+        line["error"] = f"{type(error).__name__}: {error}"
+    print(json.dumps(line), file=out, flush=True)
