@@ -7,6 +7,7 @@ empty folder for the run, its HOME.
 
 import json
 import os
+import re
 import subprocess
 import sys
 import traceback
@@ -48,7 +49,7 @@ DESCRIPTION = "Runs a command in a shell and returns what it prints."
 def command_line(arguments: list[str], environment: dict[str, str] | None = None) -> str:
     """Runs an agent that is a command, in a clean environment, and returns what it printed.
 
-    Raises `RuntimeError` with the end of its output where its exit code is not zero.
+    Raises `RuntimeError` with the line that says why where its exit code is not zero.
     """
     clean = {
         "PATH": os.environ["PATH"],
@@ -72,8 +73,10 @@ def command_line(arguments: list[str], environment: dict[str, str] | None = None
     with open(f"{WORK}/output", "w", encoding="utf-8") as out:
         out.write(done.stdout + done.stderr)
     if done.returncode:
-        said = (done.stderr.strip() + "\n" + done.stdout.strip()).strip()
-        raise RuntimeError(f"exit code {done.returncode}: {said[-2000:]}")
+        lines = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
+        wrong = [line for line in lines if re.search("error|too long|context", line, re.IGNORECASE)]
+        said = (wrong or lines or ["it said nothing"])[-1]
+        raise RuntimeError(f"exit code {done.returncode}: {said.strip()[:400]}")
     return done.stdout.strip()
 
 

@@ -87,6 +87,9 @@ class Check:
             return row
         row.limit = answered[0]["prompt_tokens"] + ROOM
         row.direct = self.run(client, "direct", row.limit, through=False)
+        for run in (row.free, row.direct):
+            if run.totals["refused"]:
+                row.wrong.append(f"is refused without midfold: {run.stats['refused'][0]}")
         if not row.direct.totals["overflows"]:
             row.wrong.append("never meets the limit without midfold")
         elif row.direct.finished and not client.recovers:

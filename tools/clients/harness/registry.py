@@ -91,6 +91,7 @@ CLIENTS = (
         "@anthropic-ai/claude-code",
         "node_modules/@anthropic-ai/claude-code-*/claude",
         normal=False,
+        recovers=True,
     ),
     Client(
         "opencode",

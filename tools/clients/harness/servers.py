@@ -11,6 +11,7 @@ from pathlib import Path
 from queue import Empty, Queue
 
 START_SECONDS = 30
+RESULT_TOKENS = 2_000  # what a step prints, about
 
 
 class Server:
@@ -75,6 +76,7 @@ class Server:
 def upstream(binary: str, limit: int, steps: int, log: Path) -> Server:
     """A scripted model with this limit in tokens; 0 is none."""
     command = [binary, "--listen", "127.0.0.1:0", "--script", "shell-loop", "--steps", str(steps)]
+    command += ["--result-tokens", str(RESULT_TOKENS), "--stateful", "--threads"]
     return Server([*command, *(["--limit", str(limit)] if limit else [])], log)
 
 
