@@ -30,6 +30,7 @@ class Run:
     stats: dict
     seconds: float
     folds: int = 0
+    steps: int = STEPS
 
     @property
     def finished(self) -> bool:

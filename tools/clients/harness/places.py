@@ -100,10 +100,12 @@ class Places:
         """A Python that is new enough: the one that runs this, else a newer one beside it."""
         if sys.version_info >= place.python:
             return os.environ.get("PYTHON", sys.executable)
-        for minor in range(place.python[1], 20):
-            found = shutil.which(f"python3.{minor}")
-            if found:
-                return found
+        # A name on the path may be a shim that starts nothing.
+        for folder in os.environ["PATH"].split(os.pathsep):
+            for minor in range(place.python[1], 20):
+                found = shutil.which(f"python3.{minor}", path=folder)
+                if found and subprocess.run([found, "-c", ""], capture_output=True).returncode == 0:
+                    return found
         raise Missing(f"needs Python {place.python[0]}.{place.python[1]} or newer")
 
     def _node(self, place: Place) -> str:

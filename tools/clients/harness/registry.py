@@ -73,7 +73,7 @@ CLIENTS = (
     Client("smolagents_agent", "smolagents", CHAT, "smolagents", "smolagents[openai]"),
     Client("hermes_agent", "Hermes Agent", CHAT, "hermes", "hermes-agent", "bin/hermes"),
     Client("mini_swe_agent", "mini-swe-agent", CHAT, "mini-swe-agent", "mini-swe-agent", normal=False),
-    Client("openhands", "OpenHands SDK", CHAT, "openhands", "openhands-sdk", normal=False),
+    Client("openhands_agent", "OpenHands SDK", CHAT, "openhands", "openhands-sdk", normal=False),
     Client(
         "codex",
         "Codex CLI",

@@ -51,6 +51,8 @@ def alone(row: Row) -> str:
     if run is None:
         return "-"
     overflows = run.totals["overflows"]
+    if not run.finished and run.totals["step"] >= run.steps:
+        return f"does all steps after {overflows} overflows; {cause(run.line['error'])}"
     if run.finished:
         return f"finishes after {overflows} overflows and {run.totals['summaries']} own summaries"
     return f"fails at step {run.totals['step'] + 1}: {cause(run.line['error'])}"

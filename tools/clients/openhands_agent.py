@@ -20,4 +20,4 @@ def agent():
     return get_agent_final_response(conversation.state.events)
 
 
-run("openhands", agent)
+run("openhands_agent", agent)
