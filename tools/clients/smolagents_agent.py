@@ -1,12 +1,12 @@
-"""smolagents on Chat Completions: it writes its calls and their results as plain text."""
+"""smolagents' CodeAgent on Chat Completions: calls are Python in its text, results are text as well."""
 
 from common import BASE, KEY, MODEL, SYSTEM, TASK, run, shell
-from smolagents import OpenAIModel, ToolCallingAgent, tool
+from smolagents import CodeAgent, OpenAIModel, tool
 
 
 def agent():
     model = OpenAIModel(MODEL, api_base=f"{BASE}/v1", api_key=KEY)
-    worker = ToolCallingAgent(
+    worker = CodeAgent(
         tools=[tool(shell)], model=model, instructions=SYSTEM, max_steps=50, verbosity_level=0
     )
     return worker.run(TASK)

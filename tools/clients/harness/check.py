@@ -108,7 +108,8 @@ class Check:
         shutil.rmtree(folder, ignore_errors=True)
         work = folder / "work"
         work.mkdir(parents=True)
-        with servers.upstream(self.upstream, limit, STEPS, folder / "upstream.log") as up:
+        log = folder / "upstream.log"
+        with servers.upstream(self.upstream, limit, STEPS, client.script, log) as up:
             if not through:
                 line, seconds = self.start(client, up.url, work, folder)
                 run = Run(line, servers.stats(up), seconds)

@@ -29,6 +29,8 @@ class Client:
     # Clients that make their own summary when the server refuses may finish without help. They still
     # have to run into the limit.
     recovers: bool = False
+    # Options of the scripted model, for a client that has another way to call and to end.
+    script: tuple[str, ...] = ()
 
 
 OPENAI, ANTHROPIC = "openai==3.57.0", "anthropic==2.14.0"
@@ -70,7 +72,18 @@ CLIENTS = (
     Client("langchain_agent", "LangChain", CHAT, "langchain", "langchain"),
     Client("openai_agents", "OpenAI Agents SDK", RESPONSES, "agents", "openai-agents"),
     Client("pydantic_ai_agent", "pydantic-ai", CHAT, "pydantic-ai", "pydantic-ai-slim[openai]"),
-    Client("smolagents_agent", "smolagents", CHAT, "smolagents", "smolagents[openai]"),
+    Client(
+        "smolagents_agent",
+        "smolagents, `CodeAgent`",
+        CHAT,
+        "smolagents",
+        "smolagents[openai]",
+        script=(
+            *("--script", "text-loop"),
+            *("--fence", r'<code>\nprint(shell(r"""', r'"""))\n</code>'),
+            *("--last-fence", r'<code>\nfinal_answer("', r'")\n</code>'),
+        ),
+    ),
     Client("hermes_agent", "Hermes Agent", CHAT, "hermes", "hermes-agent", "bin/hermes"),
     Client("mini_swe_agent", "mini-swe-agent", CHAT, "mini-swe-agent", "mini-swe-agent", normal=False),
     Client("openhands_agent", "OpenHands SDK", CHAT, "openhands", "openhands-sdk", normal=False),

@@ -73,9 +73,9 @@ class Server:
         self.stop()
 
 
-def upstream(binary: str, limit: int, steps: int, log: Path) -> Server:
+def upstream(binary: str, limit: int, steps: int, script: tuple[str, ...], log: Path) -> Server:
     """A scripted model with this limit in tokens; 0 is none."""
-    command = [binary, "--listen", "127.0.0.1:0", "--script", "shell-loop", "--steps", str(steps)]
+    command = [binary, "--listen", "127.0.0.1:0", "--steps", str(steps), *script]
     command += ["--result-tokens", str(RESULT_TOKENS), "--stateful", "--threads"]
     return Server([*command, *(["--limit", str(limit)] if limit else [])], log)
 
