@@ -1,4 +1,4 @@
-"""The Anthropic SDK's `tool_runner`, which asks the server to hold the history (a message thread)."""
+"""The Anthropic SDK's `tool_runner`: it asks the server to hold the history (a message thread)."""
 
 from anthropic import Anthropic, beta_tool
 from common import BASE, KEY, MODEL, SYSTEM, TASK, run, shell

@@ -1,8 +1,8 @@
-"""What every client of tools/clients-check shares: the task, the shell tool, the line of the result.
+"""What the clients of tools/clients-check share: the task, the shell tool, the line of the result.
 
-A client reads `CHECK_BASE_URL` (a server, without `/v1`), runs its agent once, and prints one line of
-JSON. `CHECK_PROGRAM` is the command of a client that is a program, as a JSON list; `CHECK_WORK` is an
-empty folder for the run, its HOME.
+A client reads `CHECK_BASE_URL` (a server, without `/v1`), runs its agent once, and prints one line
+of JSON. `CHECK_PROGRAM` is the command of a client that is a program, as a JSON list; `CHECK_WORK`
+is an empty folder for the run, its HOME.
 """
 
 import json
@@ -11,6 +11,7 @@ import re
 import subprocess
 import sys
 import traceback
+from pathlib import Path
 
 BASE = os.environ.get("CHECK_BASE_URL", "")
 WORK = os.environ.get("CHECK_WORK", "")
@@ -66,12 +67,11 @@ def command_line(arguments: list[str], environment: dict[str, str] | None = None
     }
     folder = f"{WORK}/project"
     for path in (folder, clean["TMPDIR"]):
-        os.makedirs(path, exist_ok=True)
+        Path(path).mkdir(parents=True, exist_ok=True)
     done = subprocess.run(
         arguments, cwd=folder, env=clean, stdin=subprocess.DEVNULL, capture_output=True, text=True
     )
-    with open(f"{WORK}/output", "w", encoding="utf-8") as out:
-        out.write(done.stdout + done.stderr)
+    Path(WORK, "output").write_text(done.stdout + done.stderr, encoding="utf-8")
     if done.returncode:
         lines = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
         wrong = [line for line in lines if re.search("error|too long|context", line, re.IGNORECASE)]
@@ -82,10 +82,10 @@ def command_line(arguments: list[str], environment: dict[str, str] | None = None
 
 def write(path: str, content: object) -> None:
     """Writes a file of configuration below the run's folder: text as it is, else JSON."""
-    path = f"{WORK}/{path}"
-    os.makedirs(os.path.dirname(path), exist_ok=True)
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(content if isinstance(content, str) else json.dumps(content, indent=2))
+    file = Path(WORK, path)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    text = content if isinstance(content, str) else json.dumps(content, indent=2)
+    file.write_text(text, encoding="utf-8")
 
 
 def run(client: str, agent) -> None:
@@ -98,7 +98,7 @@ def run(client: str, agent) -> None:
         line["finished"] = bool(line["answer"])
         if not line["finished"]:
             line["error"] = "no answer"
-    except Exception as error:  # noqa: BLE001, whatever it is, it is the result
+    except Exception as error:  # whatever it is, it is the result
         traceback.print_exc()
         line["error"] = f"{type(error).__name__}: {error}"
     print(json.dumps(line), file=out, flush=True)

@@ -1,4 +1,4 @@
-"""smolagents' CodeAgent on Chat Completions: calls are Python in its text, results are text as well."""
+"""smolagents' CodeAgent on Chat Completions: calls are Python in its text, results are text too."""
 
 from common import BASE, KEY, MODEL, SYSTEM, TASK, run, shell
 from smolagents import CodeAgent, OpenAIModel, tool

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -12,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from . import servers, table
-from .places import Missing, Places
+from .places import MissingError, Places
 from .registry import CLIENTS, Client
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -78,7 +79,7 @@ class Check:
         return None
 
     def row(self, client: Client) -> Row:
-        """All runs of a client; `Missing` where it cannot be installed."""
+        """All runs of a client; `MissingError` where it cannot be installed."""
         self.places.command(client)
         row = Row(client)
         row.free = self.run(client, "free", 0, through=False)
@@ -154,10 +155,12 @@ class Check:
             try:
                 said, _ = process.communicate(timeout=SECONDS)
             except subprocess.TimeoutExpired:
-                # It and what it started: they are a group of their own.
-                os.killpg(process.pid, signal.SIGKILL)
-                process.communicate()
                 return failed(client, f"killed after {SECONDS} s", killed=True), float(SECONDS)
+            finally:
+                # It and what it left behind: they are a group of their own.
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
         seconds = time.monotonic() - started
         for line in reversed(said.splitlines()):
             if line.startswith('{"client"'):
@@ -195,7 +198,7 @@ def main(arguments: list[str], usage: str) -> int:
     for client in chosen:
         try:
             row = check.row(client)
-        except Missing as error:
+        except MissingError as error:
             print(f"skipped: {client.name}: {error}", flush=True)
             skipped += 1
             continue

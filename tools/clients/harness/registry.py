@@ -26,8 +26,8 @@ class Client:
     version: str  # the package whose pin is its version
     program: str | None = None  # what is installed as a command, below the place
     normal: bool = True
-    # Clients that make their own summary when the server refuses may finish without help. They still
-    # have to run into the limit.
+    # Clients that make their own summary when the server refuses may finish without help. They
+    # still have to run into the limit.
     recovers: bool = False
     # Options of the scripted model, for a client that has another way to call and to end.
     script: tuple[str, ...] = ()
@@ -85,7 +85,9 @@ CLIENTS = (
         ),
     ),
     Client("hermes_agent", "Hermes Agent", CHAT, "hermes", "hermes-agent", "bin/hermes"),
-    Client("mini_swe_agent", "mini-swe-agent", CHAT, "mini-swe-agent", "mini-swe-agent", normal=False),
+    Client(
+        "mini_swe_agent", "mini-swe-agent", CHAT, "mini-swe-agent", "mini-swe-agent", normal=False
+    ),
     Client("openhands_agent", "OpenHands SDK", CHAT, "openhands", "openhands-sdk", normal=False),
     Client(
         "codex",

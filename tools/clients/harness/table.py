@@ -64,7 +64,11 @@ def cells(row: Row) -> list[str]:
     if run is None:
         return [*first, *["-"] * 8]
     totals = run.totals
-    how = "finishes" if run.finished else f"fails at step {totals['step'] + 1}: {cause(run.line['error'])}"
+    how = (
+        "finishes"
+        if run.finished
+        else f"fails at step {totals['step'] + 1}: {cause(run.line['error'])}"
+    )
     kept = [t["append_only"] for t in run.turns("answered") if t["append_only"] is not None]
     needed = totals["facts_used"] + totals["facts_missing"]
     return [
@@ -99,5 +103,7 @@ def write(path: Path, text: str) -> None:
     before, _, rest = path.read_text().partition(BEGIN)
     _, found, after = rest.partition(END)
     if not found:
-        raise SystemExit(f"{path}: there are no lines `{BEGIN}` and `{END}` to put the table between")
+        raise SystemExit(
+            f"{path}: there are no lines `{BEGIN}` and `{END}` to put the table between"
+        )
     path.write_text(f"{before}{BEGIN}\n{text}{END}{after}")
