@@ -1,8 +1,8 @@
 """What the clients of tools/clients-check share: the task, the shell tool, the line of the result.
 
 A client reads `CHECK_BASE_URL` (a server, without `/v1`), runs its agent once, and prints one line
-of JSON. `CHECK_PROGRAM` is the command of a client that is a program, as a JSON list; `CHECK_WORK`
-is an empty folder for the run, its HOME.
+of JSON. `CHECK_DIALECT` is for those that speak several. `CHECK_PROGRAM` is the command of a client
+that is a program, as a JSON list; `CHECK_WORK` is an empty folder for the run, its HOME.
 """
 
 import json
@@ -16,6 +16,7 @@ from pathlib import Path
 BASE = os.environ.get("CHECK_BASE_URL", "")
 WORK = os.environ.get("CHECK_WORK", "")
 PROGRAM = json.loads(os.environ.get("CHECK_PROGRAM", "[]"))
+DIALECT = os.environ.get("CHECK_DIALECT", "")
 STEPS = int(os.environ.get("CHECK_STEPS", "14"))
 KEY = "not-a-key"
 MODEL = os.environ.get("CHECK_MODEL", "scripted-model")

@@ -1,12 +1,18 @@
-"""opencode on Chat Completions."""
+"""opencode."""
 
-from common import BASE, KEY, MODEL, PROGRAM, TASK, command_line, run, write
+from common import BASE, DIALECT, KEY, MODEL, PROGRAM, TASK, command_line, run, write
+
+PACKAGES = {
+    "Chat Completions": "@ai-sdk/openai-compatible",
+    "Responses": "@ai-sdk/openai",
+    "Messages": "@ai-sdk/anthropic",
+}
 
 
 def agent():
     model = {"name": MODEL, "limit": {"context": 200_000, "output": 8_000}}
     provider = {
-        "npm": "@ai-sdk/openai-compatible",
+        "npm": PACKAGES[DIALECT],
         "options": {"baseURL": f"{BASE}/v1", "apiKey": KEY},
         "models": {MODEL: model},
     }

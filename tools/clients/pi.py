@@ -1,13 +1,21 @@
-"""pi on Chat Completions."""
+"""pi."""
 
-from common import BASE, KEY, MODEL, PROGRAM, TASK, WORK, command_line, run, write
+from common import BASE, DIALECT, KEY, MODEL, PROGRAM, TASK, WORK, command_line, run, write
+
+# The interface, and what follows the address.
+INTERFACES = {
+    "Chat Completions": ("openai-completions", "/v1"),
+    "Responses": ("openai-responses", "/v1"),
+    "Messages": ("anthropic-messages", ""),
+}
 
 
 def agent():
+    interface, path = INTERFACES[DIALECT]
     model = {"id": MODEL, "name": MODEL, "contextWindow": 200_000, "maxTokens": 8_000}
     provider = {
-        "baseUrl": f"{BASE}/v1",
-        "api": "openai-completions",
+        "baseUrl": f"{BASE}{path}",
+        "api": interface,
         "apiKey": KEY,
         "models": [model],
     }

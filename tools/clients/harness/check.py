@@ -87,6 +87,8 @@ class Check:
         if not row.free.finished or not answered:
             row.wrong.append(f"does not finish without a limit: {row.free.line['error']}")
             return row
+        if answered[0]["dialect"] != client.dialect.split()[0].lower():
+            row.wrong.append(f"speaks {answered[0]['dialect']}")
         row.limit = answered[0]["prompt_tokens"] + ROOM
         row.direct = self.run(client, "direct", row.limit, through=False)
         for run in (row.free, row.direct):
@@ -138,8 +140,9 @@ class Check:
             "CHECK_WORK": str(work),
             "CHECK_PROGRAM": json.dumps(program),
             "CHECK_STEPS": str(STEPS),
+            "CHECK_DIALECT": client.dialect,
         }
-        script = ROOT / "tools/clients" / f"{client.name}.py"
+        script = ROOT / "tools/clients" / f"{client.file or client.name}.py"
         started = time.monotonic()
         with (folder / "client.log").open("w") as log:
             process = subprocess.Popen(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
@@ -17,7 +17,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Client:
-    """A client; its script is tools/clients/NAME.py."""
+    """A client; its script is tools/clients/NAME.py, or FILE.py."""
 
     name: str
     title: str
@@ -31,15 +31,25 @@ class Client:
     recovers: bool = False
     # Options of the scripted model, for a client that has another way to call and to end.
     script: tuple[str, ...] = ()
+    file: str | None = None
 
 
 OPENAI, ANTHROPIC = "openai==3.57.0", "anthropic==2.14.0"
 
 PLACES = {
     "sdks": Place("pip", (OPENAI, ANTHROPIC)),
-    "langchain": Place("pip", ("langchain==1.4.7", "langchain-openai==1.7.4", OPENAI)),
+    "langchain": Place(
+        "pip",
+        (
+            "langchain==1.4.7",
+            "langchain-openai==1.7.4",
+            "langchain-anthropic==1.7.10",
+            OPENAI,
+            ANTHROPIC,
+        ),
+    ),
     "agents": Place("pip", ("openai-agents==0.24.0", OPENAI)),
-    "pydantic-ai": Place("pip", ("pydantic-ai-slim[openai]==2.68.0", OPENAI)),
+    "pydantic-ai": Place("pip", ("pydantic-ai-slim[anthropic,openai]==2.68.0", OPENAI, ANTHROPIC)),
     "smolagents": Place("pip", ("smolagents[openai]==1.26.0", OPENAI)),
     "hermes": Place("pip", ("hermes-agent==0.19.0",), (3, 11)),
     "mini-swe-agent": Place("pip", ("mini-swe-agent==2.4.6", "mcp==2.3.0")),
@@ -55,7 +65,7 @@ PLACES = {
 
 CHAT, RESPONSES, MESSAGES = "Chat Completions", "Responses", "Messages"
 
-CLIENTS = (
+_FIRST = (
     Client("openai_chat", "OpenAI SDK", CHAT, "sdks", "openai"),
     Client("openai_responses", "OpenAI SDK", RESPONSES, "sdks", "openai"),
     Client(
@@ -71,7 +81,13 @@ CLIENTS = (
     ),
     Client("langchain_agent", "LangChain", CHAT, "langchain", "langchain"),
     Client("openai_agents", "OpenAI Agents SDK", RESPONSES, "agents", "openai-agents"),
-    Client("pydantic_ai_agent", "pydantic-ai", CHAT, "pydantic-ai", "pydantic-ai-slim[openai]"),
+    Client(
+        "pydantic_ai_agent",
+        "pydantic-ai",
+        CHAT,
+        "pydantic-ai",
+        "pydantic-ai-slim[anthropic,openai]",
+    ),
     Client(
         "smolagents_agent",
         "smolagents, `CodeAgent`",
@@ -147,6 +163,30 @@ CLIENTS = (
         normal=False,
     ),
 )
+
+# Clients that speak more than one dialect, in the others.
+_MORE = {
+    "langchain_agent": (RESPONSES, MESSAGES),
+    "openai_agents": (CHAT,),
+    "pydantic_ai_agent": (RESPONSES, MESSAGES),
+    "hermes_agent": (MESSAGES,),
+    "opencode": (RESPONSES, MESSAGES),
+    "pi": (RESPONSES, MESSAGES),
+}
+
+
+def _all() -> tuple[Client, ...]:
+    """Every client in all of its dialects, those of one client together."""
+    out = []
+    for client in _FIRST:
+        out.append(client)
+        for dialect in _MORE.get(client.name, ()):
+            name = f"{client.name}_{dialect.split()[0].lower()}"
+            out.append(replace(client, name=name, file=client.name, dialect=dialect, normal=False))
+    return tuple(out)
+
+
+CLIENTS = _all()
 
 
 def version(client: Client) -> str:
