@@ -22,7 +22,8 @@ KEY = "not-a-key"
 MODEL = os.environ.get("CHECK_MODEL", "scripted-model")
 TASK = (
     f"Do the {STEPS} steps of the plan one after another, each with the shell tool."
-    " Say so when all of them are done."
+    " Say so when all of them are done, with the codes. Also keep in mind: the code of part 0 is"
+    " K0-3039."
 )
 SYSTEM = "You are an agent with a shell. Work step by step."
 

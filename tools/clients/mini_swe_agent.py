@@ -1,4 +1,4 @@
-"""mini-swe-agent on Chat Completions, with its own shell and its own rules for the end."""
+"""mini-swe-agent on Chat Completions: its commands are blocks of its text, results are text too."""
 
 import os
 
@@ -14,12 +14,12 @@ def agent():
     from minisweagent.agents.default import DefaultAgent
     from minisweagent.config import builtin_config_dir
     from minisweagent.environments.local import LocalEnvironment
-    from minisweagent.models.litellm_model import LitellmModel
+    from minisweagent.models.litellm_textbased_model import LitellmTextbasedModel
 
-    config = yaml.safe_load((builtin_config_dir / "mini.yaml").read_text())
+    config = yaml.safe_load((builtin_config_dir / "mini_textbased.yaml").read_text())
     for name in ("mode", "confirm_exit"):
         config["agent"].pop(name, None)
-    model = LitellmModel(
+    model = LitellmTextbasedModel(
         **{
             **config["model"],
             "model_name": f"openai/{MODEL}",

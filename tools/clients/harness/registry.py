@@ -102,7 +102,19 @@ _FIRST = (
     ),
     Client("hermes_agent", "Hermes Agent", CHAT, "hermes", "hermes-agent", "bin/hermes"),
     Client(
-        "mini_swe_agent", "mini-swe-agent", CHAT, "mini-swe-agent", "mini-swe-agent", normal=False
+        "mini_swe_agent",
+        "mini-swe-agent, text-based",
+        CHAT,
+        "mini-swe-agent",
+        "mini-swe-agent",
+        normal=False,
+        script=(
+            *("--script", "text-loop"),
+            *("--fence", r"```mswea_bash_command\n", r"\n```"),
+            "--last-fence",
+            r"```mswea_bash_command\necho COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT; echo '",
+            r"'\n```",
+        ),
     ),
     Client("openhands_agent", "OpenHands SDK", CHAT, "openhands", "openhands-sdk", normal=False),
     Client(
