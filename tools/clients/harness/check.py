@@ -205,6 +205,9 @@ def main(arguments: list[str], usage: str) -> int:
             print(f"skipped: {client.name}: {error}", flush=True)
             skipped += 1
             continue
+        except servers.StartError as error:
+            print(error)
+            return 1
         rows.append(row)
         print(table.progress(row), flush=True)
     bad = sum(bool(row.wrong) for row in rows)

@@ -14,6 +14,10 @@ START_SECONDS = 30
 RESULT_TOKENS = 2_000  # what a step prints, about
 
 
+class StartError(Exception):
+    """A server that does not start."""
+
+
 class Server:
     """A server that says its address in a line of its output, stopped at the end of a `with`."""
 
@@ -39,7 +43,7 @@ class Server:
         if url is None:
             self.stop()
             said = log.read_text().strip()[-1000:]
-            raise RuntimeError(f"{' '.join(command)}: no address in its output: {said}")
+            raise StartError(f"{' '.join(command)}: no address in its output: {said}")
         self.url = url
 
     def _read(self) -> None:
