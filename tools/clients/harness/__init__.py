@@ -1,0 +1,1 @@
+"""What tools/clients-check is made of."""

@@ -1,0 +1,220 @@
+"""Runs the clients and says how they did."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from . import servers, table
+from .places import MissingError, Places
+from .registry import CLIENTS, Client
+
+ROOT = Path(__file__).resolve().parents[3]
+STEPS = 14
+ROOM = 12_000  # tokens above a client's own prompt: about five steps of 2,000 and its answers
+SECONDS = 120  # one run of one client
+DONE = f"All {STEPS} steps are done."
+
+
+@dataclass
+class Run:
+    """One run of one client."""
+
+    line: dict
+    stats: dict
+    seconds: float
+    folds: int = 0
+    steps: int = STEPS
+
+    @property
+    def finished(self) -> bool:
+        return bool(self.line["finished"]) and DONE in (self.line["answer"] or "")
+
+    @property
+    def totals(self) -> dict:
+        return self.stats["totals"]
+
+    def turns(self, outcome: str) -> list[dict]:
+        requests = self.stats["requests"]
+        return [r for r in requests if r["kind"] == "turn" and r["outcome"] == outcome]
+
+
+@dataclass
+class Row:
+    """A client's runs, as far as they went, and what is wrong with them."""
+
+    client: Client
+    limit: int = 0
+    free: Run | None = None
+    direct: Run | None = None
+    through: Run | None = None
+    wrong: list[str] = field(default_factory=list)
+
+
+class Check:
+    """Where everything is."""
+
+    def __init__(self) -> None:
+        target = ROOT / os.environ.get("CARGO_TARGET_DIR", "target")
+        self.home = target / "clients-check"
+        self.places = Places(self.home)
+        self.midfold = os.environ.get("MIDFOLD") or str(target / "debug/midfold")
+        self.upstream = os.environ.get("SCRIPTED_UPSTREAM") or str(
+            target / "debug/scripted-upstream"
+        )
+        self.more = os.environ.get("MIDFOLD_ARGUMENTS", "").split()
+
+    def binaries(self) -> str | None:
+        """What is missing of them."""
+        for path in (self.midfold, self.upstream):
+            if not os.access(path, os.X_OK):
+                return f"{path} is not there: run `cargo build --workspace` first"
+        return None
+
+    def row(self, client: Client) -> Row:
+        """All runs of a client; `MissingError` where it cannot be installed."""
+        self.places.command(client)
+        row = Row(client)
+        row.free = self.run(client, "free", 0, through=False)
+        answered = row.free.turns("answered")
+        if not row.free.finished or not answered:
+            row.wrong.append(f"does not finish without a limit: {row.free.line['error']}")
+            return row
+        if answered[0]["dialect"] != client.dialect.split()[0].lower():
+            row.wrong.append(f"speaks {answered[0]['dialect']}")
+        row.limit = answered[0]["prompt_tokens"] + ROOM
+        row.direct = self.run(client, "direct", row.limit, through=False)
+        for run in (row.free, row.direct):
+            if run.totals["refused"]:
+                row.wrong.append(f"is refused without midfold: {run.stats['refused'][0]}")
+        if not row.direct.totals["overflows"]:
+            row.wrong.append("never meets the limit without midfold")
+        elif row.direct.finished and not client.recovers:
+            row.wrong.append("finishes without midfold")
+        elif row.direct.line.get("killed"):
+            row.wrong.append("neither finishes nor fails without midfold")
+        row.through = self.run(client, "midfold", row.limit, through=True)
+        if not row.through.finished:
+            row.wrong.append(f"does not finish through midfold: {row.through.line['error']}")
+        return row
+
+    def run(self, client: Client, name: str, limit: int, through: bool) -> Run:
+        """One run, in an empty folder that stays for whoever wants to look."""
+        folder = self.home / "runs" / client.name / name
+        shutil.rmtree(folder, ignore_errors=True)
+        work = folder / "work"
+        work.mkdir(parents=True)
+        log = folder / "upstream.log"
+        with servers.upstream(self.upstream, limit, STEPS, client.script, log) as up:
+            if not through:
+                line, seconds = self.start(client, up.url, work, folder)
+                run = Run(line, servers.stats(up), seconds)
+            else:
+                log = folder / "midfold.log"
+                with servers.midfold(self.midfold, up, limit, self.more, log) as front:
+                    line, seconds = self.start(client, front.url, work, folder)
+                    metrics = front.get("/metrics")
+                    (folder / "metrics").write_text(metrics)
+                    folds = servers.counter(metrics, "midfold_folds_total")
+                    run = Run(line, servers.stats(up), seconds, folds)
+        (folder / "stats.json").write_text(json.dumps(run.stats, indent=1))
+        (folder / "line.json").write_text(json.dumps(run.line, indent=1))
+        return run
+
+    def start(self, client: Client, url: str, work: Path, folder: Path) -> tuple[dict, float]:
+        """Runs the script of a client against a server; its line, and how long it took."""
+        python, program = self.places.command(client)
+        environment = {
+            "PATH": os.environ["PATH"],
+            "HOME": str(work),
+            "LANG": "C.UTF-8",
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "CHECK_BASE_URL": url,
+            "CHECK_WORK": str(work),
+            "CHECK_PROGRAM": json.dumps(program),
+            "CHECK_STEPS": str(STEPS),
+            "CHECK_DIALECT": client.dialect,
+        }
+        script = ROOT / "tools/clients" / f"{client.file or client.name}.py"
+        started = time.monotonic()
+        with (folder / "client.log").open("w") as log:
+            process = subprocess.Popen(
+                [python, str(script)],
+                cwd=work,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                text=True,
+                start_new_session=True,
+            )
+            try:
+                said, _ = process.communicate(timeout=SECONDS)
+            except subprocess.TimeoutExpired:
+                return failed(client, f"killed after {SECONDS} s", killed=True), float(SECONDS)
+            finally:
+                # It and what it left behind: they are a group of their own.
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+        seconds = time.monotonic() - started
+        for line in reversed(said.splitlines()):
+            if line.startswith('{"client"'):
+                return json.loads(line), seconds
+        return failed(client, f"its script ended with code {process.returncode}"), seconds
+
+
+def failed(client: Client, error: str, **more) -> dict:
+    """The line of a client that wrote none."""
+    return {"client": client.name, "finished": False, "answer": None, "error": error, **more}
+
+
+def main(arguments: list[str], usage: str) -> int:
+    flags = {a for a in arguments if a.startswith("-")}
+    names = [a.replace("-", "_") for a in arguments if not a.startswith("-")]
+    known = {client.name: client for client in CLIENTS}
+    unknown = [a for a in names if a not in known]
+    if flags - {"--all", "--write", "--list"} or unknown:
+        print(f"unknown: {', '.join([*sorted(flags), *unknown])}\n\n{usage}")
+        return 2
+    if names:
+        chosen = [known[name] for name in names]
+    else:
+        chosen = [client for client in CLIENTS if client.normal or "--all" in flags]
+    if "--list" in flags:
+        print("\n".join(client.name for client in chosen))
+        return 0
+    check = Check()
+    gone = check.binaries()
+    if gone:
+        print(gone)
+        return 1
+    rows: list[Row] = []
+    skipped = 0
+    for client in chosen:
+        try:
+            row = check.row(client)
+        except MissingError as error:
+            print(f"skipped: {client.name}: {error}", flush=True)
+            skipped += 1
+            continue
+        except servers.StartError as error:
+            print(error)
+            return 1
+        rows.append(row)
+        print(table.progress(row), flush=True)
+    bad = sum(bool(row.wrong) for row in rows)
+    if rows:
+        text = table.markdown(rows)
+        print(f"\n{text}")
+        if "--write" in flags:
+            table.write(ROOT / "docs/CLIENTS.md", text)
+    print(f"{len(rows) - bad} passed, {bad} failed, {skipped} skipped")
+    return 1 if bad else 0

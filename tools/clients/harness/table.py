@@ -1,0 +1,109 @@
+"""The table of docs/CLIENTS.md."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .registry import version
+
+if TYPE_CHECKING:
+    from .check import Row, Run
+
+BEGIN, END = "<!-- clients: begin -->", "<!-- clients: end -->"
+HEAD = (
+    "Client",
+    "Version",
+    "Dialect",
+    "Limit",
+    "Without midfold",
+    "Through midfold",
+    "Requests",
+    "Folds",
+    "Refused",
+    "Overflows",
+    "Append-only",
+    "Cached (no limit)",
+    "Facts",
+)
+
+
+def share(part: int, whole: int) -> str:
+    return f"{part / whole:.0%}".replace("%", " %") if whole else "-"
+
+
+def cached(run: Run) -> str:
+    """The share of prompt tokens of answered turns that the cache serves."""
+    turns = run.turns("answered")
+    return share(sum(t["cached_tokens"] for t in turns), sum(t["prompt_tokens"] for t in turns))
+
+
+def cause(error: str) -> str:
+    """The name of an error: its type, or how a program ended."""
+    code = re.match(r"RuntimeError: (exit code \d+)", error)
+    return code.group(1) if code else error.split(":")[0][:60]
+
+
+def alone(row: Row) -> str:
+    """How a client does without midfold."""
+    run = row.direct
+    if run is None:
+        return "-"
+    overflows = run.totals["overflows"]
+    if not run.finished and run.totals["step"] >= run.steps:
+        return f"does all steps after {overflows} overflows; {cause(run.line['error'])}"
+    if run.finished:
+        return f"finishes after {overflows} overflows and {run.totals['summaries']} own summaries"
+    return f"fails at step {run.totals['step'] + 1}: {cause(run.line['error'])}"
+
+
+def cells(row: Row) -> list[str]:
+    client, run = row.client, row.through
+    first = [client.title, version(client), client.dialect, f"{row.limit:,}", alone(row)]
+    if run is None:
+        return [*first, *["-"] * 8]
+    totals = run.totals
+    how = (
+        "finishes"
+        if run.finished
+        else f"fails at step {totals['step'] + 1}: {cause(run.line['error'])}"
+    )
+    kept = [t["append_only"] for t in run.turns("answered") if t["append_only"] is not None]
+    needed = totals["facts_used"] + totals["facts_missing"]
+    return [
+        *first,
+        how,
+        str(totals["requests"]),
+        str(run.folds),
+        str(totals["refused"]),
+        str(totals["overflows"]),
+        f"{sum(kept)} of {len(kept)}",
+        f"{cached(run)} ({cached(row.free)})",
+        f"{totals['facts_used']} of {needed}",
+    ]
+
+
+def markdown(rows: list[Row]) -> str:
+    lines = ["| " + " | ".join(HEAD) + " |", "|---" * 3 + "|---:" + "|---" * 2 + "|---:" * 7 + "|"]
+    lines += ["| " + " | ".join(cells(row)) + " |" for row in rows]
+    return "\n".join(lines) + "\n"
+
+
+def progress(row: Row) -> str:
+    """A line while the clients run."""
+    runs = [run for run in (row.free, row.direct, row.through) if run]
+    took = " + ".join(f"{run.seconds:.0f}" for run in runs)
+    how = "; ".join(row.wrong) or "as it should"
+    return f"{row.client.name}: {how} ({took} s)"
+
+
+def write(path: Path, text: str) -> None:
+    """Puts the table between its marks."""
+    before, _, rest = path.read_text().partition(BEGIN)
+    _, found, after = rest.partition(END)
+    if not found:
+        raise SystemExit(
+            f"{path}: there are no lines `{BEGIN}` and `{END}` to put the table between"
+        )
+    path.write_text(f"{before}{BEGIN}\n{text}{END}{after}")
