@@ -24,6 +24,10 @@ pub fn run(args: &Args, json: bool, output: &Output) -> Result<(), CommandError>
         return Err(CommandError::usage(text)
             .hint("listen on 127.0.0.1, or say --open where the network is yours alone"));
     }
+    if args.store != "memory" {
+        let text = format!("--store {}: the proxy keeps conversations in memory only", args.store);
+        return Err(CommandError::usage(text).hint("leave it out, or say --store memory"));
+    }
     let (config, policy) = configured(args)?;
     let upstreams = config.upstreams.to_string();
     block_on(async {

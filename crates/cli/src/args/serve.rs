@@ -34,6 +34,9 @@ pub struct Serve {
     /// [default: the providers themselves]
     #[arg(long, value_name = "NAME=URL")]
     pub upstream: Vec<String>,
+    /// Where conversations are kept: `memory`, the only place so far
+    #[arg(long, value_name = "URL", default_value = "memory")]
+    pub store: String,
     /// Answer with an error where a request that needs a fold cannot be folded, instead of sending it as
     /// it came
     #[arg(long)]
