@@ -89,6 +89,14 @@ impl Store for Faulty {
         self.write("save_state", self.inner.save_state(id, expected, state)).await
     }
 
+    async fn identify(&self, id: &str, identity: Hash, events: u64) -> Result<(), StoreError> {
+        self.write("identify", self.inner.identify(id, identity, events)).await
+    }
+
+    async fn identified(&self, identity: Hash) -> Result<Option<(String, u64)>, StoreError> {
+        self.inner.identified(identity).await
+    }
+
     async fn append(&self, id: &str, append: Append) -> Result<Appended, StoreError> {
         self.write("append", self.inner.append(id, append)).await
     }

@@ -100,6 +100,17 @@ impl Store for MemoryStore {
         Ok(row.state_version)
     }
 
+    async fn identify(&self, id: &str, identity: Hash, events: u64) -> Result<(), StoreError> {
+        let mut inner = self.lock();
+        inner.kept(id)?;
+        inner.identities.insert(identity, (id.to_owned(), events));
+        Ok(())
+    }
+
+    async fn identified(&self, identity: Hash) -> Result<Option<(String, u64)>, StoreError> {
+        Ok(self.lock().identities.get(&identity).cloned())
+    }
+
     async fn append(&self, id: &str, append: Append) -> Result<Appended, StoreError> {
         check::append(id, &append)?;
         let mut inner = self.lock();
@@ -353,7 +364,8 @@ impl Store for MemoryStore {
         if idle_since.is_some_and(|since| extent.changed >= since) {
             return Err(StoreError::Changed(id.to_owned()));
         }
-        let Inner { sessions, jobs, live, .. } = &mut *inner;
+        let Inner { sessions, jobs, live, identities, .. } = &mut *inner;
+        identities.retain(|_, (session, _)| session != id);
         sessions.remove(id);
         jobs.retain(|_, job| job.job.session != id);
         live.retain(|job| jobs.contains_key(job));

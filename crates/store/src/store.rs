@@ -45,6 +45,14 @@ pub trait Store: Send + Sync {
     /// of the span that it keeps, and those after. O(head + tail) rows and bytes.
     async fn load(&self, id: &str) -> Result<Loaded, StoreError>;
 
+    // Identities.
+
+    /// Notes by what the first `events` messages of a session are recognised when they come again. Of
+    /// several sessions that begin alike, the one that was noted last is found.
+    async fn identify(&self, id: &str, identity: Hash, events: u64) -> Result<(), StoreError>;
+    /// The session that was noted for an identity, and how many of its messages.
+    async fn identified(&self, identity: Hash) -> Result<Option<(String, u64)>, StoreError>;
+
     // Folds.
 
     /// Adds a fold. A fold is its id: one of the same id is there at most once, and the first stands.

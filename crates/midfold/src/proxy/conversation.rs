@@ -1,16 +1,18 @@
 //! One conversation: its session, and by what its messages are recognised.
 
 use bytes::Bytes;
+use midfold_core::budget::Budget;
 use midfold_core::engine::Session;
 use midfold_core::log::Log;
 use midfold_core::meter::Meter;
 use midfold_core::policy::Policy;
 use midfold_core::{Hash, RawEvent};
 use midfold_formats::request::{Request, without_marks};
-use midfold_store::Millis;
+use midfold_store::{Meta, Millis};
 
-use super::Who;
+use super::keep::Saved;
 use super::rules::Reading;
+use super::{Begun, Who};
 
 /// One conversation.
 pub(super) struct Conversation {
@@ -18,8 +20,15 @@ pub(super) struct Conversation {
     /// The identity of all messages up to each.
     chain: Vec<Hash>,
     hint: Option<String>,
-    /// What stands beside the messages, by its hash: counting it again would cost as much as a message.
+    /// What stands beside the messages, and its hash: counting it again would cost as much as a message.
+    envelope: Vec<Bytes>,
     beside: Hash,
+    /// What it had to fit last.
+    pub budget: Budget,
+    /// The conversation that it is a fork of, and at which message.
+    pub parent: Option<(String, u64)>,
+    /// What the store has of it.
+    pub saved: Saved,
     /// Bytes of its messages.
     bytes: usize,
 }
@@ -33,7 +42,35 @@ impl Conversation {
         let id = id(&[who.scope.as_bytes(), &now.to_be_bytes()], who);
         let session = Session::over(&id, log, policy.clone(), meter).with_answers_behind();
         let hint = who.hint.clone();
-        Self { session, chain: Vec::new(), hint, beside: Hash::ROOT, bytes: 0 }
+        Self {
+            session,
+            chain: Vec::new(),
+            hint,
+            envelope: Vec::new(),
+            beside: Hash::ROOT,
+            budget: Budget::new(reading.window),
+            parent: None,
+            saved: Saved::default(),
+            bytes: 0,
+        }
+    }
+
+    /// A conversation that was in a store.
+    pub fn stored(session: Session, saved: Saved, meta: &Meta, begun: &Begun) -> Self {
+        let log = session.log();
+        let messages = log.events().iter().map(|event| event.bytes.clone());
+        Self {
+            chain: begun.chain_of(messages),
+            bytes: log.events().iter().map(|event| event.bytes.len()).sum(),
+            hint: None,
+            envelope: Vec::new(),
+            // Counted again with the next request.
+            beside: Hash::ROOT,
+            budget: meta.budget.clone(),
+            parent: meta.parent.clone(),
+            saved,
+            session,
+        }
     }
 
     /// Whether a request that has the first `at` messages in common simply goes on.
@@ -52,7 +89,11 @@ impl Conversation {
             session,
             chain: self.chain[..at].to_vec(),
             hint: who.hint.clone().or_else(|| self.hint.clone()),
+            envelope: self.envelope.clone(),
             beside: self.beside,
+            budget: self.budget.clone(),
+            parent: (at > 0).then(|| (self.session.id().to_owned(), at as u64)),
+            saved: Saved::default(),
             bytes,
         }
     }
@@ -83,16 +124,25 @@ impl Conversation {
         let hash = parts().fold(Hash::ROOT, Hash::chain);
         if hash != self.beside {
             self.beside = hash;
+            self.envelope = parts().map(Bytes::copy_from_slice).collect();
             self.session.set_envelope(parts());
         }
     }
 
     /// Folds by this policy from now on.
-    pub fn follow(&mut self, policy: &Policy, budget: &midfold_core::budget::Budget) {
+    pub fn follow(&mut self, policy: &Policy, budget: &Budget) {
         if self.session.policy().name != policy.name {
             // A reserve that leaves nothing of the budget is said when a context is asked for.
             let _ = self.session.set_policy(policy.clone(), budget);
         }
+    }
+
+    pub fn chain(&self) -> &[Hash] {
+        &self.chain
+    }
+
+    pub fn envelope(&self) -> &[Bytes] {
+        &self.envelope
     }
 
     pub fn bytes(&self) -> usize {

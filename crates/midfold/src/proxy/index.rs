@@ -52,6 +52,11 @@ impl Index {
         None
     }
 
+    /// Whether a conversation here is a beginning of this chain, of more than its first message.
+    pub fn knows(&self, chain: &[Hash]) -> bool {
+        chain.iter().skip(1).any(|link| self.points.contains_key(link))
+    }
+
     /// Notes the chain of a conversation, of which `known` links are known already.
     pub fn put(
         &mut self,

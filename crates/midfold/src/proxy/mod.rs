@@ -26,6 +26,7 @@
 mod conversation;
 mod history;
 mod index;
+mod keep;
 mod rules;
 mod turn;
 
@@ -66,6 +67,20 @@ pub struct Proxy {
     learned: Mutex<HashMap<String, u64>>,
     /// Histories that clients leave to the provider.
     histories: Mutex<Histories>,
+    /// Conversations that are not written to the store yet.
+    unsaved: Mutex<keep::Queue>,
+}
+
+/// A request that was read, and not yet matched to its conversation.
+pub struct Begun {
+    request: Request,
+    who: Who,
+    model: String,
+    kept: Kept,
+    /// How it is read, how many of its messages are history, and their chain.
+    read: Result<Reading, Fault>,
+    stable: usize,
+    chain: Vec<Hash>,
 }
 
 impl Proxy {
@@ -74,16 +89,47 @@ impl Proxy {
     pub fn new(rules: Rules) -> Self {
         let index = Index::new(rules.memory);
         let (learned, histories) = (Mutex::default(), Mutex::default());
-        Self { rules: Mutex::new(rules), index: Mutex::new(index), learned, histories }
+        let unsaved = Mutex::default();
+        Self { rules: Mutex::new(rules), index: Mutex::new(index), learned, histories, unsaved }
     }
 
     /// Takes a request, and says what is to be sent. Never fails: what cannot be folded is sent as it
     /// came, with the reason ([`Sent::fault`]).
     #[must_use]
     pub fn turn(self: &Arc<Self>, request: Request, who: &Who, now: Millis) -> Turn {
+        self.finish(self.begin(request, who), now)
+    }
+
+    /// Reads a request: the first half of [`Proxy::turn`]. Between the two, its conversation can be
+    /// brought back from a store ([`Proxy::bring_back`]).
+    #[must_use]
+    pub fn begin(&self, request: Request, who: &Who) -> Begun {
         let (request, before) = self.whole(request, who);
-        let mut turn = self.read(request, who, now);
-        turn.kept = Kept { scope: who.scope.clone(), before };
+        let model = request.model.clone().or_else(|| who.model.clone()).unwrap_or_default();
+        let read = lock(&self.rules).reading(request.kind(), &model, who.preset.as_deref());
+        let stable = if read.is_ok() { stable(&request) } else { 0 };
+        let kept = Kept { scope: who.scope.clone(), before };
+        let mut begun =
+            Begun { request, who: who.clone(), model, kept, read, stable, chain: Vec::new() };
+        begun.chain = begun.chain_of((0..stable).map(|at| begun.request.message(at)));
+        begun
+    }
+
+    /// Says what is to be sent: the second half of [`Proxy::turn`].
+    #[must_use]
+    pub fn finish(self: &Arc<Self>, begun: Begun, now: Millis) -> Turn {
+        let Begun { request, who, model, kept, read, stable, chain } = begun;
+        let mut turn = match read {
+            Err(fault) => Turn::passing(self, request, model, Some(fault)),
+            Ok(_) if stable == 0 => Turn::passing(self, request, model, None),
+            Ok(reading) => {
+                let conversation = self.conversation(&request, &chain, &reading, &who, now);
+                let learned = lock(&self.learned).get(&model).copied();
+                let window = reading.window.min(learned.unwrap_or(u64::MAX));
+                Turn::through(self, request, model, &reading, conversation, stable, window, now)
+            }
+        };
+        turn.kept = kept;
         turn
     }
 
@@ -96,24 +142,6 @@ impl Proxy {
             Ok(whole) => (whole, Before::Known(history, request.len())),
             Err(_) => (request, Before::Unknown),
         }
-    }
-
-    fn read(self: &Arc<Self>, request: Request, who: &Who, now: Millis) -> Turn {
-        let model = request.model.clone().or_else(|| who.model.clone()).unwrap_or_default();
-        let reading = match lock(&self.rules).reading(request.kind(), &model, who.preset.as_deref())
-        {
-            Ok(reading) => reading,
-            Err(fault) => return Turn::passing(self, request, model, Some(fault)),
-        };
-        let stable = stable(&request);
-        if stable == 0 {
-            return Turn::passing(self, request, model, None);
-        }
-        let chain = chain(&request, stable, &reading, who);
-        let conversation = self.conversation(&request, &chain, &reading, who, now);
-        let window = lock(&self.learned).get(&model).copied();
-        let window = reading.window.min(window.unwrap_or(u64::MAX));
-        Turn::through(self, request, model, &reading, conversation, stable, window, now)
     }
 
     /// How many conversations are held, and about how many bytes of messages.
@@ -211,17 +239,26 @@ fn stable(request: &Request) -> usize {
     (0..request.len()).rev().find(is_model).map_or(0, |at| at + 1)
 }
 
-/// The chain of identities of the first `n` messages: each names all before it, and whose they are.
-fn chain(request: &Request, n: usize, reading: &Reading, who: &Who) -> Vec<Hash> {
-    let root = Hash::ROOT
-        .chain(who.scope.as_bytes())
-        .chain(reading.profile.name.as_bytes())
-        .chain(reading.counter.name().as_bytes());
-    let link = |before: &mut Hash, message: Bytes| {
-        *before = before.chain(&identity(request.kind(), &message).0);
-        Some(*before)
-    };
-    request.messages().take(n).scan(root, link).collect()
+impl Begun {
+    /// The chain of identities of these messages: each names all before it, and whose they are.
+    fn chain_of(&self, messages: impl Iterator<Item = Bytes>) -> Vec<Hash> {
+        let Ok(reading) = &self.read else { return Vec::new() };
+        let root = Hash::ROOT
+            .chain(self.who.scope.as_bytes())
+            .chain(reading.profile.name.as_bytes())
+            .chain(reading.counter.name().as_bytes());
+        let link = |before: &mut Hash, message: Bytes| {
+            *before = before.chain(&identity(self.request.kind(), &message).0);
+            Some(*before)
+        };
+        messages.scan(root, link).collect()
+    }
+
+    /// The chain, where no conversation in memory is its beginning.
+    fn unknown(&self, proxy: &Proxy) -> Option<&[Hash]> {
+        let is_known = lock(&proxy.index).knows(&self.chain);
+        (!is_known && self.stable > 0).then_some(&self.chain)
+    }
 }
 
 /// A lock whose holder panicked holds nothing half done: all that is done under one is done at the end.

@@ -163,6 +163,7 @@ impl Turn {
         let mut turn = Self::passing(proxy, request, model, None);
         let mut held = lock(&conversation);
         held.follow(&reading.policy, &budget);
+        held.budget = Budget { injection_reserve: reading.policy.trigger.injection_reserve, ..budget.clone() };
         let session = &mut held.session;
         let before = session.active().map(|fold| fold.id);
         let whole = session.meter().calibrated(session.log().tokens()) + suffix;
@@ -186,6 +187,7 @@ impl Turn {
         }
         let events = session.log().len();
         drop(held);
+        proxy.queue(&conversation);
         turn.place = Some(Place { conversation, stable, suffix, budget, events, is_summary });
         turn
     }
@@ -223,6 +225,8 @@ impl Turn {
             let prompt = usage.prompt.saturating_sub(place.suffix).max(1);
             session.observe(Usage { prompt, ..usage }, now);
         }
+        drop(held);
+        self.proxy.queue(&place.conversation);
     }
 
     /// Whether what is sent is so much of the window that the provider may find it too long.
@@ -255,7 +259,10 @@ impl Turn {
         let have = told.have.map(|have| have.saturating_sub(place.suffix).max(1));
         let context = session.recover(&place.budget, Overflow { have, ..told }, now).ok()?;
         self.sent.fault = None;
+        let conversation = Arc::clone(&place.conversation);
         self.sent.read(&self.request, session, &context, place.stable, before, place.suffix);
+        drop(held);
+        self.proxy.queue(&conversation);
         self.sent.is_folded().then_some(&self.sent)
     }
 }

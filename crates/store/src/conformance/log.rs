@@ -315,3 +315,30 @@ pub(super) async fn sessions_are_apart(store: Arc<dyn Store>) -> Outcome {
     }
     Ok(())
 }
+
+pub(super) async fn sessions_are_found_by_their_beginning(store: Arc<dyn Store>) -> Outcome {
+    let of = |text: &str| Hash::ROOT.chain(text.as_bytes());
+    for id in ["one", "two"] {
+        store.create(new_session(id)).await.map_err(said)?;
+    }
+    store.identify("one", of("a"), 3).await.map_err(said)?;
+    store.identify("one", of("b"), 5).await.map_err(said)?;
+    let found = |text: &str| {
+        let identity = of(text);
+        let store = Arc::clone(&store);
+        async move { store.identified(identity).await.map_err(said) }
+    };
+    equal!(found("a").await?, Some(("one".to_owned(), 3)), "the first");
+    equal!(found("c").await?, None, "what nobody noted");
+    store.identify("two", of("a"), 4).await.map_err(said)?;
+    equal!(found("a").await?, Some(("two".to_owned(), 4)), "the last note counts");
+    refused!(
+        store.identify("three", of("a"), 1).await,
+        StoreError::NoSession(_),
+        "a note for nobody"
+    );
+    store.delete("two", None).await.map_err(said)?;
+    equal!(found("a").await?, None, "the note of a deleted session");
+    equal!(found("b").await?, Some(("one".to_owned(), 5)), "the note of another");
+    Ok(())
+}

@@ -92,6 +92,7 @@ cases![
     log::concurrent_retries_append_once,
     log::state_is_compare_and_swap,
     log::sessions_are_apart,
+    log::sessions_are_found_by_their_beginning,
     folds::a_fold_is_there_once,
     folds::concurrent_nodes_end_with_one_fold,
     folds::the_active_fold_is_compare_and_swap,

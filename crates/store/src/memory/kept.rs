@@ -16,6 +16,8 @@ pub(super) struct Inner {
     pub(super) sessions: BTreeMap<String, Kept>,
     /// Jobs by their ids. An id is never given twice.
     pub(super) jobs: BTreeMap<u64, Job>,
+    /// By what sessions are recognised, and how many of their messages.
+    pub(super) identities: HashMap<Hash, (String, u64)>,
     /// The newest id of a job.
     pub(super) last_job: u64,
     /// Ids of the jobs that are ready or leased.

@@ -1,7 +1,10 @@
 //! Sessions.
 
-use super::db::{Db, query};
-use super::rows::{integer_of, select_session, session_row};
+use midfold_core::Hash;
+use sqlx::AssertSqlSafe;
+
+use super::db::{Cells, Db, query};
+use super::rows::{integer_of, number_of, select_session, session_row};
 use crate::error::StoreError;
 use crate::types::{NewSession, SessionRow};
 
@@ -67,4 +70,37 @@ pub(super) async fn save_state<D: Db>(
     .run(db)
     .await?;
     Ok(done == 1)
+}
+
+/// False where there is no session of this number any more. It stays there while the note is made.
+pub(super) async fn identify<D: Db>(
+    db: &mut D,
+    no: i64,
+    identity: Hash,
+    events: u64,
+) -> Result<bool, StoreError> {
+    let sql = format!(
+        "INSERT INTO identities (identity, session_no, events) \
+         SELECT $1, no, $3 FROM (SELECT no FROM sessions WHERE no = $2{}) AS held WHERE true \
+         ON CONFLICT (identity) DO UPDATE \
+         SET session_no = excluded.session_no, events = excluded.events",
+        D::HOLD
+    );
+    let query = query(AssertSqlSafe(sql)).bind(&identity.0[..]).bind(no).bind(events);
+    Ok(query.run(db).await? == 1)
+}
+
+pub(super) async fn identified<D: Db>(
+    db: &mut D,
+    identity: Hash,
+) -> Result<Option<(String, u64)>, StoreError> {
+    let found = query(
+        "SELECT s.id, i.events FROM identities i JOIN sessions s ON s.no = i.session_no \
+         WHERE i.identity = $1",
+    )
+    .bind(&identity.0[..])
+    .maybe(db)
+    .await?;
+    let Some(row) = found else { return Ok(None) };
+    Ok(Some((row.text(0)?.unwrap_or_default().to_owned(), number_of(&row, 1)?)))
 }

@@ -201,6 +201,19 @@ impl<S: Sql> Store for S {
         Err(StoreError::StaleState { expected, actual: row.state_version })
     }
 
+    async fn identify(&self, id: &str, identity: Hash, events: u64) -> Result<(), StoreError> {
+        let no = number(self, id).await?;
+        let mut db = self.writer().await?;
+        if sessions::identify(&mut *db, no, identity, events).await? {
+            return Ok(());
+        }
+        Err(gone(self, id))
+    }
+
+    async fn identified(&self, identity: Hash) -> Result<Option<(String, u64)>, StoreError> {
+        sessions::identified(&mut *self.reader().await?, identity).await
+    }
+
     async fn append(&self, id: &str, append: Append) -> Result<Appended, StoreError> {
         check::append(id, &append)?;
         let no = number(self, id).await?;

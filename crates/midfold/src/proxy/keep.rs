@@ -1,0 +1,272 @@
+//! Conversations in a store: written behind the requests, and brought back when a client goes on after a
+//! restart. No request waits for a write.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+
+use midfold_core::{Hash, RawEvent};
+use midfold_store::{
+    Append, Meta, Millis, NewEvent, NewFold, NewSession, Store, StoreError, Stored, StoredError,
+};
+
+use super::conversation::Conversation;
+use super::{Begun, Proxy, lock};
+
+/// How far from the end of a history a beginning is looked for that was noted: a note is made wherever a
+/// request ended.
+const PROBES: usize = 64;
+
+/// What a store knows of a conversation.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Saved {
+    is_made: bool,
+    events: usize,
+    folds: usize,
+    active: Option<Hash>,
+    state: String,
+    version: u64,
+    /// Waits to be written.
+    is_queued: bool,
+    /// The store has another history under this name: nothing of ours is written there.
+    is_foreign: bool,
+}
+
+/// Conversations that wait to be written.
+pub(super) type Queue = VecDeque<Arc<Mutex<Conversation>>>;
+
+/// What is to be written of a conversation.
+struct Pending {
+    id: String,
+    new: Option<NewSession>,
+    append: Append,
+    folds: Vec<NewFold>,
+    active: (Option<Hash>, Option<Hash>),
+    state: String,
+    version: u64,
+    identity: Option<(Hash, u64)>,
+}
+
+impl Proxy {
+    /// Notes that there is something to write.
+    pub(super) fn queue(&self, conversation: &Arc<Mutex<Conversation>>) {
+        let mut held = lock(conversation);
+        if held.saved.is_queued || held.saved.is_foreign {
+            return;
+        }
+        held.saved.is_queued = true;
+        drop(held);
+        lock(&self.unsaved).push_back(Arc::clone(conversation));
+    }
+
+    /// Writes what is not stored yet; returns how many conversations were written.
+    ///
+    /// # Errors
+    /// When the store fails. Nothing is lost: what was not written is written next time.
+    pub async fn save(&self, store: &dyn Store, now: Millis) -> Result<usize, StoreError> {
+        let mut written = 0;
+        loop {
+            let Some(next) = lock(&self.unsaved).pop_front() else { return Ok(written) };
+            lock(&next).saved.is_queued = false;
+            if let Err(error) = save(&next, store, now).await {
+                self.queue(&next);
+                return Err(error);
+            }
+            written += 1;
+        }
+    }
+
+    /// How many conversations wait to be written.
+    #[must_use]
+    pub fn unsaved(&self) -> usize {
+        lock(&self.unsaved).len()
+    }
+
+    /// Brings back the conversation that a request goes on with, where it is in the store and not in
+    /// memory.
+    ///
+    /// # Errors
+    /// When the store fails: then the request is taken for the first one of its conversation.
+    pub async fn bring_back(
+        &self,
+        begun: &Begun,
+        store: &Arc<dyn Store>,
+        now: Millis,
+    ) -> Result<(), StoredError> {
+        let Some(links) = begun.unknown(self) else { return Ok(()) };
+        for link in links.iter().rev().take(PROBES) {
+            let Some((id, _)) = store.identified(*link).await? else { continue };
+            let conversation = load(&id, store, begun).await?;
+            let chain = conversation.chain().to_vec();
+            let bytes = conversation.bytes();
+            let conversation = Arc::new(Mutex::new(conversation));
+            lock(&self.index).put(&conversation, &chain, 0, bytes, now);
+            return Ok(());
+        }
+        Ok(())
+    }
+}
+
+async fn load(
+    id: &str,
+    store: &Arc<dyn Store>,
+    begun: &Begun,
+) -> Result<Conversation, StoredError> {
+    let mut stored = Stored::open(Arc::clone(store), id).await?;
+    let folds = stored.folds().await?.len();
+    let session = stored.whole().await?.clone().with_answers_behind();
+    let (row, meta) = (stored.row(), stored.meta());
+    let saved = Saved {
+        is_made: true,
+        events: session.log().len(),
+        folds,
+        active: row.active,
+        state: row.state.clone(),
+        version: row.state_version,
+        ..Saved::default()
+    };
+    Ok(Conversation::stored(session, saved, meta, begun))
+}
+
+async fn save(
+    conversation: &Mutex<Conversation>,
+    store: &dyn Store,
+    now: Millis,
+) -> Result<(), StoreError> {
+    // Once more where the store is ahead of what was known: a write whose answer was lost.
+    for _ in 0..2 {
+        let pending = pending(&lock(conversation), now)?;
+        let Some(pending) = pending else { return Ok(()) };
+        match write(&pending, store).await {
+            Ok(version) => {
+                lock(conversation).saved.wrote(&pending, version);
+                return Ok(());
+            }
+            Err(
+                StoreError::Exists(_)
+                | StoreError::Conflict { .. }
+                | StoreError::StaleFold { .. }
+                | StoreError::StaleState { .. },
+            ) => learn(conversation, &pending.id, store).await?,
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// What is new since the last write.
+fn pending(held: &Conversation, now: Millis) -> Result<Option<Pending>, StoreError> {
+    let (saved, session) = (&held.saved, &held.session);
+    let events = &session.log().events()[saved.events.min(session.log().len())..];
+    let active = session.active().map(|fold| fold.id);
+    let state = serde_json::to_string(&session.state())?;
+    let is_new = !events.is_empty() || session.folds().len() > saved.folds;
+    if saved.is_foreign || !is_new && active == saved.active && state == saved.state {
+        return Ok(None);
+    }
+    let row = |event: &midfold_core::log::Event| NewEvent {
+        bytes: event.bytes.clone(),
+        hash: event.hash,
+        turn: event.turn,
+        tokens: event.tokens.total,
+        usage: None,
+    };
+    let new = (!saved.is_made).then(|| made(held, now)).transpose()?;
+    let end = held.chain().last().map(|link| (*link, held.chain().len() as u64));
+    Ok(Some(Pending {
+        id: session.id().to_owned(),
+        new,
+        append: Append {
+            expected: saved.events as u64,
+            events: events.iter().map(row).collect(),
+            now,
+            ..Append::default()
+        },
+        folds: session.folds()[saved.folds..]
+            .iter()
+            .map(|fold| NewFold::of(fold, now))
+            .collect::<Result<_, _>>()?,
+        active: (saved.active, active),
+        state,
+        version: saved.version,
+        identity: end.filter(|_| !events.is_empty()),
+    }))
+}
+
+fn made(held: &Conversation, now: Millis) -> Result<NewSession, StoreError> {
+    let log = held.session.log();
+    let meta = Meta {
+        budget: held.budget.clone(),
+        envelope: held.envelope().iter().map(|part| String::from_utf8_lossy(part).into_owned()).collect(),
+        parent: held.parent.clone(),
+        source: Some("proxy".to_owned()),
+    };
+    Ok(NewSession {
+        id: held.session.id().to_owned(),
+        dialect: log.dialect().name().to_owned(),
+        profile: log.profile().name.to_owned(),
+        counter: log.counter().name().to_owned(),
+        policy: held.session.policy().to_toml(),
+        meta: serde_json::to_string(&meta)?,
+        created: now,
+    })
+}
+
+/// Events first, then the folds of them, then which one is read, then what was learned.
+async fn write(pending: &Pending, store: &dyn Store) -> Result<u64, StoreError> {
+    let id = &pending.id;
+    if let Some(new) = &pending.new {
+        store.create(new.clone()).await?;
+    }
+    if !pending.append.events.is_empty() {
+        store.append(id, pending.append.clone()).await?;
+    }
+    for fold in &pending.folds {
+        store.put_fold(id, fold).await?;
+    }
+    let (before, active) = pending.active;
+    if before != active {
+        store.activate(id, before, active).await?;
+    }
+    let version = store.save_state(id, pending.version, &pending.state).await?;
+    if let Some((identity, events)) = pending.identity {
+        store.identify(id, identity, events).await?;
+    }
+    Ok(version)
+}
+
+/// What the store really has: of ours, or of somebody else.
+async fn learn(
+    conversation: &Mutex<Conversation>,
+    id: &str,
+    store: &dyn Store,
+) -> Result<(), StoreError> {
+    let row = store.session(id).await?;
+    let folds = store.folds(id).await?;
+    let mut held = lock(conversation);
+    let at = usize::try_from(row.head).unwrap_or(usize::MAX);
+    let is_ours = at <= held.session.log().len()
+        && held.session.log().hash_before(at) == row.head_hash
+        && folds.len() <= held.session.folds().len();
+    held.saved = Saved {
+        is_made: true,
+        events: at,
+        folds: folds.len(),
+        active: row.active,
+        state: row.state,
+        version: row.state_version,
+        is_queued: held.saved.is_queued,
+        is_foreign: !is_ours,
+    };
+    Ok(())
+}
+
+impl Saved {
+    fn wrote(&mut self, pending: &Pending, version: u64) {
+        self.is_made = true;
+        self.events += pending.append.events.len();
+        self.folds += pending.folds.len();
+        self.active = pending.active.1;
+        self.state.clone_from(&pending.state);
+        self.version = version;
+    }
+}
