@@ -12,6 +12,7 @@ use midfold::proxy::Proxy;
 use crate::body::Rooms;
 use crate::config::Clock;
 use crate::forward;
+use crate::keeper::Keeper;
 use crate::metrics::Metrics;
 use crate::upstream::Upstream;
 
@@ -23,11 +24,19 @@ pub(crate) struct App {
     pub metrics: Metrics,
     pub clock: Clock,
     pub is_strict: bool,
+    pub keeper: Option<Arc<Keeper>>,
 }
 
 impl App {
     pub fn now(&self) -> u64 {
         (self.clock)()
+    }
+
+    /// There is something to write to the store, where there is one.
+    pub fn keep(&self) {
+        if let Some(keeper) = &self.keeper {
+            keeper.due();
+        }
     }
 }
 
@@ -46,7 +55,7 @@ async fn alive() -> StatusCode {
 }
 
 async fn metrics(State(app): State<Arc<App>>) -> String {
-    app.metrics.text(app.proxy.held())
+    app.metrics.text(app.proxy.held(), app.proxy.unsaved())
 }
 
 async fn pass(State(app): State<Arc<App>>, request: Request) -> Response {

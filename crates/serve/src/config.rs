@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use hyper::Uri;
 use midfold::proxy::Rules;
+use midfold::store::Store;
 
 /// Milliseconds since 1970.
 pub type Clock = Arc<dyn Fn() -> u64 + Send + Sync>;
@@ -34,6 +35,8 @@ pub struct Config {
     pub all_requests: usize,
     /// How long requests that are under way may take to end after the server was told to stop.
     pub drain: Duration,
+    /// Where conversations are kept; only in memory without one.
+    pub store: Option<Arc<dyn Store>>,
     /// The time.
     pub clock: Clock,
 }
@@ -50,6 +53,7 @@ impl Config {
             longest_request: LONGEST_REQUEST,
             all_requests: ALL_REQUESTS,
             drain: DRAIN,
+            store: None,
             clock,
         }
     }

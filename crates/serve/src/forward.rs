@@ -17,7 +17,7 @@ use midfold::DialectKind;
 use midfold::formats::answer::{Framing, Seen, Tee, Verdict};
 use midfold::formats::overflow::Diagnosis;
 use midfold::formats::request as wire;
-use midfold::proxy::{Fault, Turn};
+use midfold::proxy::{Fault, Turn, Who};
 
 use crate::app::App;
 use crate::body::{Read, Room};
@@ -82,11 +82,10 @@ impl Way {
         };
         let stream = asked.stream || request.stream;
         let who = headers::who(&self.parts.headers, asked.model);
-        let (proxy, now) = (Arc::clone(&self.app.proxy), self.app.now());
-        let work = std::panic::AssertUnwindSafe(|| proxy.turn(request, &who, now));
-        let Ok(turn) = std::panic::catch_unwind(work) else {
+        let Some(turn) = self.turn(request, &who).await else {
             return self.open(Body::from(body), Cause::Panic).await;
         };
+        self.app.keep();
         self.app.metrics.sent(turn.sent(), start.elapsed());
         if let Some(fault) = turn.sent().fault {
             let cause = cause(fault);
@@ -97,6 +96,18 @@ impl Way {
         }
         let trip = Trip { way: self, turn, room, stream, is_answered };
         trip.go().await
+    }
+
+    /// What is to be sent for a request. Nothing where midfold failed.
+    async fn turn(&self, request: wire::Request, who: &Who) -> Option<Turn> {
+        let (proxy, now) = (Arc::clone(&self.app.proxy), self.app.now());
+        let begin = std::panic::AssertUnwindSafe(|| proxy.begin(request, who));
+        let begun = std::panic::catch_unwind(begin).ok()?;
+        if let Some(keeper) = &self.app.keeper {
+            keeper.bring_back(&begun).await;
+        }
+        let finish = std::panic::AssertUnwindSafe(|| proxy.finish(begun, now));
+        std::panic::catch_unwind(finish).ok()
     }
 
     /// A request that midfold should have looked at, and cannot.
@@ -262,6 +273,7 @@ impl Trip {
                     if is_answered {
                         seen.usage.iter().for_each(|usage| app.metrics.usage(*usage));
                         turn.answered(&seen, app.now());
+                        app.keep();
                     }
                     drop(room);
                 };

@@ -11,6 +11,7 @@ mod body;
 pub mod config;
 mod forward;
 mod headers;
+mod keeper;
 mod metrics;
 mod route;
 mod server;

@@ -108,8 +108,9 @@ impl Metrics {
         add(&self.output, usage.output);
     }
 
-    /// All of it, as Prometheus reads it. `held`: conversations in memory, and their bytes.
-    pub fn text(&self, held: (usize, usize)) -> String {
+    /// All of it, as Prometheus reads it. `held`: conversations in memory, and their bytes; `unsaved`: those
+    /// that wait to be written.
+    pub fn text(&self, held: (usize, usize), unsaved: usize) -> String {
         let mut out = String::new();
         let mut counter = |name: &str, help: &str, value: u64| {
             let _ = write!(
@@ -149,6 +150,7 @@ impl Metrics {
         for (name, help, value) in [
             ("conversations", "Conversations in memory.", conversations),
             ("conversation_bytes", "Bytes of their messages.", bytes),
+            ("unsaved_conversations", "Conversations that wait to be written.", unsaved),
         ] {
             let _ = write!(
                 out,

@@ -12,6 +12,7 @@ use tokio::task::JoinHandle;
 use crate::app::{App, router};
 use crate::body::Rooms;
 use crate::config::Config;
+use crate::keeper::Keeper;
 use crate::metrics::Metrics;
 use crate::upstream::Upstream;
 
@@ -36,7 +37,9 @@ pub struct Running {
     address: SocketAddr,
     app: Arc<App>,
     stop: watch::Sender<bool>,
+    end: watch::Sender<bool>,
     task: JoinHandle<()>,
+    writer: Option<JoinHandle<()>>,
     drain: Duration,
 }
 
@@ -45,12 +48,15 @@ pub struct Running {
 /// # Errors
 /// When the address is taken, or TLS cannot be set up.
 pub async fn start(config: Config) -> Result<Running, ServeError> {
-    let Config { listen, upstreams, rules, clock, drain, .. } = config;
+    let Config { listen, upstreams, rules, clock, drain, store, .. } = config;
     let failed = |error| ServeError::Listen { address: listen, error };
     let listener = TcpListener::bind(listen).await.map_err(failed)?;
     let address = listener.local_addr().map_err(failed)?;
+    let proxy = Arc::new(Proxy::new(rules));
+    let keeper = store.map(|store| Keeper::new(store, Arc::clone(&proxy), Arc::clone(&clock)));
     let app = Arc::new(App {
-        proxy: Arc::new(Proxy::new(rules)),
+        proxy,
+        keeper: keeper.clone(),
         upstream: Upstream::new(upstreams)?,
         rooms: Rooms::new(config.longest_request, config.all_requests),
         metrics: Metrics::default(),
@@ -58,6 +64,9 @@ pub async fn start(config: Config) -> Result<Running, ServeError> {
         is_strict: config.is_strict,
     });
     let (stop, mut stopped) = watch::channel(false);
+    // It writes until nobody asks for anything any more.
+    let (end, ended) = watch::channel(false);
+    let writer = keeper.map(|keeper| keeper.run(ended));
     let router = router(Arc::clone(&app));
     let task = tokio::spawn(async move {
         let told = async move {
@@ -70,7 +79,7 @@ pub async fn start(config: Config) -> Result<Running, ServeError> {
             tracing::error!(%error, "the server ended");
         }
     });
-    Ok(Running { address, app, stop, task, drain })
+    Ok(Running { address, app, stop, end, task, writer, drain })
 }
 
 impl Running {
@@ -83,7 +92,7 @@ impl Running {
     /// What happened so far, as Prometheus reads it.
     #[must_use]
     pub fn metrics(&self) -> String {
-        self.app.metrics.text(self.app.proxy.held())
+        self.app.metrics.text(self.app.proxy.held(), self.app.proxy.unsaved())
     }
 
     /// Takes no more requests, and waits for those that are under way, for as long as it was told.
@@ -93,6 +102,10 @@ impl Running {
         if tokio::time::timeout(self.drain, self.task).await.is_err() {
             tracing::warn!("requests were still under way, and are cut off");
             abort.abort();
+        }
+        let _ = self.end.send(true);
+        if let Some(writer) = self.writer {
+            let _ = writer.await;
         }
     }
 }

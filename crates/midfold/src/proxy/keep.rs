@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
-use midfold_core::{Hash, RawEvent};
+use midfold_core::Hash;
 use midfold_store::{
     Append, Meta, Millis, NewEvent, NewFold, NewSession, Store, StoreError, Stored, StoredError,
 };

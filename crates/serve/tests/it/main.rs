@@ -5,5 +5,6 @@ mod faults;
 mod loops;
 mod passing;
 mod refusals;
+mod restart;
 mod setting;
 mod state;

@@ -152,6 +152,17 @@ impl Session {
 
     /// What happened so far.
     #[must_use]
+    pub fn run(&self) -> &Run {
+        &self.run
+    }
+
+    /// Goes on with another server.
+    pub fn go_on_at(&mut self, base_url: &str) {
+        base_url.trim_end_matches('/').clone_into(&mut self.agent.base_url);
+    }
+
+    /// What happened so far.
+    #[must_use]
     pub fn into_run(self) -> Run {
         Run { end: self.end, history: self.history, ..self.run }
     }
