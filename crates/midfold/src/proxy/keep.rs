@@ -196,7 +196,11 @@ fn made(held: &Conversation, now: Millis) -> Result<NewSession, StoreError> {
     let log = held.session.log();
     let meta = Meta {
         budget: held.budget.clone(),
-        envelope: held.envelope().iter().map(|part| String::from_utf8_lossy(part).into_owned()).collect(),
+        envelope: held
+            .envelope()
+            .iter()
+            .map(|part| String::from_utf8_lossy(part).into_owned())
+            .collect(),
         parent: held.parent.clone(),
         source: Some("proxy".to_owned()),
     };

@@ -163,7 +163,10 @@ impl Turn {
         let mut turn = Self::passing(proxy, request, model, None);
         let mut held = lock(&conversation);
         held.follow(&reading.policy, &budget);
-        held.budget = Budget { injection_reserve: reading.policy.trigger.injection_reserve, ..budget.clone() };
+        held.budget = Budget {
+            injection_reserve: reading.policy.trigger.injection_reserve,
+            ..budget.clone()
+        };
         let session = &mut held.session;
         let before = session.active().map(|fold| fold.id);
         let whole = session.meter().calibrated(session.log().tokens()) + suffix;

@@ -26,13 +26,13 @@ async fn a_conversation_goes_on_after_a_restart_with_its_fold() {
     for dialect in Dialect::ALL {
         let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
         let first = setting(&store).await;
-        let mut agent =
-            Agent { task: task(STEPS), ..Agent::new(dialect, &first.url()) }.start();
+        let mut agent = Agent { task: task(STEPS), ..Agent::new(dialect, &first.url()) }.start();
         while first.figure("midfold_folds_total") < 2 {
             assert!(agent.end().is_none(), "{dialect:?}: {:?}", agent.end());
             agent.turn().await;
         }
-        let before = agent.run().exchanges.last().unwrap().header("midfold-fold").map(str::to_owned);
+        let before =
+            agent.run().exchanges.last().unwrap().header("midfold-fold").map(str::to_owned);
         let session =
             agent.run().exchanges.last().unwrap().header("midfold-session").map(str::to_owned);
         first.proxy.stop().await;
