@@ -178,10 +178,7 @@ impl Reader {
     fn read(&mut self, piece: Piece<'_>) {
         self.notes.seen.events += 1;
         match piece {
-            Piece::Event { name, data } if self.notes.collects => {
-                self.event(name, &lossy(data));
-            }
-            Piece::Event { name, data } => self.event(name, data),
+            Piece::Event { name, data } => self.event(name, &lossy(data)),
             Piece::TooLarge => {
                 self.notes.overrun();
                 self.notes.fine();

@@ -432,6 +432,10 @@ fn broken_bytes_never_reach_the_output() {
     let event = b"data: {\"type\":\"response.output_item.done\",\"item\":{\"a\":\"\xff\xfe\"}}\n\n";
     let found = seen(OpenAiResponses, Framing::Sse, event);
     assert_eq!(output(&found), ["{\"a\":\"\u{FFFD}\u{FFFD}\"}"]);
+    let body = b"{\"choices\":[{\"message\":{\"content\":\"\xff\"}}]}";
+    let mut quiet = Tee::new(OpenAiChat, Framing::Json).without_output();
+    quiet.push(body);
+    assert!(quiet.finish().is_complete && seen(OpenAiChat, Framing::Json, body).is_complete);
     let event = b"data: {\"type\":\"response.output_item.done\",\"item\":{\"a\":nothing}}\n\n";
     assert!(seen(OpenAiResponses, Framing::Sse, event).output.is_empty());
     let event = br#"data: {"choices":[{"delta":{"content":"\ud83e alone"}}]}"#;
