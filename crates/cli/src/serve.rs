@@ -10,7 +10,7 @@ use midfold_serve::{Config, Running, Upstreams};
 use crate::args::Serve as Args;
 use crate::config;
 use crate::error::CommandError;
-use crate::host::{self, block_on};
+use crate::host::{self, Host, Make, block_on};
 use crate::input::HOST;
 use crate::output::Output;
 use crate::signals;
@@ -24,22 +24,37 @@ pub fn run(args: &Args, json: bool, output: &Output) -> Result<(), CommandError>
         return Err(CommandError::usage(text)
             .hint("listen on 127.0.0.1, or say --open where the network is yours alone"));
     }
-    if args.store != "memory" {
-        let text = format!("--store {}: the proxy keeps conversations in memory only", args.store);
-        return Err(CommandError::usage(text).hint("leave it out, or say --store memory"));
-    }
-    let (config, policy) = configured(args)?;
+    let (mut config, policy) = configured(args)?;
     let upstreams = config.upstreams.to_string();
     block_on(async {
+        let host = Host::open(&args.at, Make::Yes).await?;
+        let place = host.store.place();
+        // A store that forgets would hold everything twice.
+        config.store = (!host.is_memory).then_some(host.store);
+        if config.store.is_some() {
+            can_be_stored(args)?;
+        }
         let running = midfold_serve::start(config).await.map_err(|error| {
             CommandError::failed(error.to_string())
                 .hint("choose another address with --listen; port 0 takes a free one")
         })?;
-        said(running.address(), &upstreams, &policy, json, output)?;
+        said(running.address(), &upstreams, &policy, &place, json, output)?;
         signals::told_to_end().await;
         Running::stop(running).await;
         Ok(())
     })
+}
+
+/// Other nodes do not have a file that this one counts with.
+fn can_be_stored(args: &Args) -> Result<(), CommandError> {
+    let Some(name) = &args.measure.tokenizer else { return Ok(()) };
+    if midfold::tokens::by_name(name).is_ok() {
+        return Ok(());
+    }
+    let text = format!("stored conversations cannot be counted with the file {name}");
+    Err(CommandError::usage(text)
+        .hint(format!("use one of {}", midfold::tokens::names().join(", ")))
+        .hint("or keep conversations in memory: --store memory"))
 }
 
 fn configured(args: &Args) -> Result<(Config, String), CommandError> {
@@ -74,17 +89,20 @@ fn said(
     address: SocketAddr,
     upstreams: &str,
     policy: &str,
+    store: &str,
     json: bool,
     output: &Output,
 ) -> Result<(), CommandError> {
     if json {
         let line = serde_json::json!({
             "listen": format!("http://{address}"), "upstreams": upstreams, "policy": policy,
+            "store": store,
         });
         return output.stdout(format!("{line}\n"));
     }
     output.stderr(&format!(
-        "midfold listens on http://{address}, folds by `{policy}`, sends to {upstreams}\n"
+        "midfold listens on http://{address}, folds by `{policy}`, sends to {upstreams}, keeps \
+         conversations in {store}\n"
     ));
     Ok(())
 }

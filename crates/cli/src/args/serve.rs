@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 
 use clap::Args;
 
+use super::StoreAt;
 use super::common::{Folding, Measure};
 
 #[derive(Debug, Args)]
@@ -11,12 +12,16 @@ use super::common::{Folding, Measure};
 Examples:
   midfold serve
   midfold serve --upstream openai=http://127.0.0.1:8080/v1 --window 32k
+  midfold serve --store memory
   OPENAI_BASE_URL=http://127.0.0.1:7878/v1 my-agent
   ANTHROPIC_BASE_URL=http://127.0.0.1:7878 claude
 
 Speaks Chat Completions, Responses, Messages and generateContent; every other path goes on as it is. \
 A request that fits its window leaves as it came, byte for byte. One that does not is read through a fold, \
 and so are the later requests of its conversation, so that the provider's prompt cache breaks once a fold.
+
+Conversations are kept in the store, beside those of `midfold session`, and go on after a restart. They are \
+written while requests go on: no request waits for that. With `--store memory` nothing is written.
 
 Keys are the client's own: they go on to the provider, and are neither kept nor logged. A request with \
 the header `midfold: off` passes untouched; `midfold-policy: lean` chooses a preset. Answers say in \
@@ -34,9 +39,8 @@ pub struct Serve {
     /// [default: the providers themselves]
     #[arg(long, value_name = "NAME=URL")]
     pub upstream: Vec<String>,
-    /// Where conversations are kept: `memory`, the only place so far
-    #[arg(long, value_name = "URL", default_value = "memory")]
-    pub store: String,
+    #[command(flatten)]
+    pub at: StoreAt,
     /// Answer with an error where a request that needs a fold cannot be folded, instead of sending it as
     /// it came
     #[arg(long)]

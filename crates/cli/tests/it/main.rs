@@ -14,6 +14,7 @@ mod help;
 mod inspect;
 mod replay;
 mod secrets;
+mod serve;
 mod session;
 mod session_change;
 mod session_delete;

@@ -22,6 +22,12 @@ pub struct Rules {
     pub(super) memory: usize,
 }
 
+/// The newest message of a request stands behind the history, and is one of those that a policy keeps.
+fn with_newest_behind(mut policy: Policy) -> Policy {
+    policy.tail.min_messages = policy.tail.min_messages.saturating_sub(1).max(1);
+    policy
+}
+
 /// How one request is read.
 pub(super) struct Reading {
     pub kind: DialectKind,
@@ -35,6 +41,7 @@ impl Rules {
     /// Folds by this policy, and lets everything else follow from the requests.
     #[must_use]
     pub fn new(policy: Policy) -> Self {
+        let policy = with_newest_behind(policy);
         Self { setup: Setup::new(), policy, presets: HashMap::new(), memory: MEMORY }
     }
 
@@ -90,7 +97,7 @@ impl Rules {
         if let Some(known) = self.presets.get(name) {
             return Ok(known.clone());
         }
-        let policy = Policy::preset(name).map_err(|_| Fault::Preset)?;
+        let policy = with_newest_behind(Policy::preset(name).map_err(|_| Fault::Preset)?);
         self.presets.insert(name.to_owned(), policy.clone());
         Ok(policy)
     }

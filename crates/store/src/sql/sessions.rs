@@ -86,7 +86,7 @@ pub(super) async fn identify<D: Db>(
          SET session_no = excluded.session_no, events = excluded.events",
         D::HOLD
     );
-    let query = query(AssertSqlSafe(sql)).bind(&identity.0[..]).bind(no).bind(events);
+    let query = query(AssertSqlSafe(sql)).bind(&identity).bind(no).bind(events);
     Ok(query.run(db).await? == 1)
 }
 
@@ -98,7 +98,7 @@ pub(super) async fn identified<D: Db>(
         "SELECT s.id, i.events FROM identities i JOIN sessions s ON s.no = i.session_no \
          WHERE i.identity = $1",
     )
-    .bind(&identity.0[..])
+    .bind(&identity)
     .maybe(db)
     .await?;
     let Some(row) = found else { return Ok(None) };

@@ -1,0 +1,108 @@
+//! `midfold serve` as a program: started, used, killed, started again.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, Command, Stdio};
+
+use midfold_testkit::upstream::agent::{Agent, End};
+use midfold_testkit::upstream::{Dialect, Script, Settings, Upstream, task};
+
+const STEPS: u32 = 30;
+
+/// A server that runs, until it is dropped.
+struct Server {
+    child: Child,
+    url: String,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn serve(upstream: &str, store: &str) -> Server {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_midfold"))
+        .args(["serve", "--listen", "127.0.0.1:0", "--json", "--window", "12k"])
+        .args(["--upstream", upstream, "--store", store])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap_or_else(|error| unreachable!("{error}"));
+    let mut line = String::new();
+    if let Some(out) = child.stdout.take() {
+        let _ = BufReader::new(out).read_line(&mut line);
+    }
+    let said: serde_json::Value = serde_json::from_str(&line).unwrap_or_default();
+    let url = said["listen"].as_str().unwrap_or_default().to_owned();
+    Server { child, url }
+}
+
+/// Asks until all is written.
+fn written(url: &str) {
+    let address = url.trim_start_matches("http://");
+    for _ in 0..10_000 {
+        if metrics(address).is_ok_and(|text| text.contains("\nmidfold_unsaved_conversations 0\n")) {
+            return;
+        }
+    }
+}
+
+fn metrics(address: &str) -> std::io::Result<String> {
+    let mut stream = TcpStream::connect(address)?;
+    stream.write_all(b"GET /metrics HTTP/1.1\r\nhost: h\r\nconnection: close\r\n\r\n")?;
+    let mut text = String::new();
+    stream.read_to_string(&mut text)?;
+    Ok(text)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_conversation_outlives_a_server_that_was_killed() {
+    let settings =
+        Settings { limit: Some(12_000), script: Script::shell_loop(STEPS), ..Settings::default() };
+    let upstream = Upstream::start(settings).await.unwrap();
+    let store = format!("sqlite:{}", crate::folder("serve-killed").join("s.db").display());
+    let first = serve(upstream.url(), &store);
+    let mut agent =
+        Agent { task: task(STEPS), ..Agent::new(Dialect::Messages, &first.url) }.start();
+    let folded = |agent: &midfold_testkit::upstream::agent::Session| {
+        let last = agent.run().exchanges.last()?;
+        let fold = last.header("midfold-fold")?.to_owned();
+        Some((fold, last.header("midfold-session")?.to_owned()))
+    };
+    while folded(&agent).is_none() {
+        assert_eq!(agent.end(), None);
+        agent.turn().await;
+    }
+    let before = folded(&agent);
+    written(&first.url);
+    drop(first);
+    let second = serve(upstream.url(), &store);
+    agent.go_on_at(&second.url);
+    agent.turn().await;
+    assert_eq!(folded(&agent), before);
+    while agent.end().is_none() {
+        agent.turn().await;
+    }
+    assert!(matches!(agent.end(), Some(End::Finished(_))), "{:?}", agent.end());
+    assert_eq!(upstream.stats().overflows, 0);
+    written(&second.url);
+    drop(second);
+    // It is a session like any other.
+    let (_, session) = before.unwrap();
+    let midfold = |args: &[&str]| {
+        let done = Command::new(env!("CARGO_BIN_EXE_midfold"))
+            .args(args)
+            .args(["--store", &store])
+            .output();
+        let done = done.unwrap_or_else(|error| unreachable!("{error}"));
+        (done.status.code(), String::from_utf8_lossy(&done.stdout).into_owned())
+    };
+    let (code, listed) = midfold(&["session", "list", "--json"]);
+    assert!(code == Some(0) && listed.contains(&session), "{listed}");
+    let (code, checked) = midfold(&["store", "fsck"]);
+    assert_eq!(code, Some(0), "{checked}");
+    let (code, audited) = midfold(&["audit", &session]);
+    assert_eq!(code, Some(0), "{audited}");
+}
