@@ -4,9 +4,11 @@ use bytes::Bytes;
 use midfold::core::verify::{Case, verify as check};
 use midfold::formats::answer::{Framing, Tee};
 use midfold::formats::read::{Conversation, Format, read as read_file};
+use midfold::formats::request::{Request, identity, without_marks};
 use midfold::formats::vendor::{anthropic, blob::Blob, openai};
 use midfold::formats::verify::validator;
 use midfold::formats::{convert, profile};
+use midfold::proxy::{Proxy, Rules, Who};
 use midfold::{
     Budget, DialectKind, Fold, Log, Meter, Outcome, PlanError, Policy, Profile, Session,
 };
@@ -129,6 +131,35 @@ pub fn answer(data: &[u8]) {
                 let json = serde_json::from_slice::<&serde_json::value::RawValue>(reply);
                 assert!(json.is_ok(), "{kind} {framing:?}");
             }
+        }
+    }
+}
+
+/// Reads a request of every dialect, and takes it through a proxy with a small window: what stands
+/// outside of its messages stays, and so does JSON.
+pub fn request(data: &[u8]) {
+    let body = Bytes::copy_from_slice(data);
+    let is_json = serde_json::from_slice::<&serde_json::value::RawValue>(data).is_ok();
+    let policy = Policy::preset("default").expect("it is a preset");
+    let proxy = std::sync::Arc::new(Proxy::new(Rules::new(policy).window(2_000)));
+    for kind in DialectKind::ALL {
+        let Ok(read) = Request::read(kind, body.clone()) else { continue };
+        let again = Request::read(kind, read.with_messages(read.messages()));
+        let again = again.expect("a request with the same messages is one");
+        assert!(again.messages().eq(read.messages()), "{kind}");
+        for message in read.messages() {
+            let bare = without_marks(&message);
+            assert!(!is_json || identity(kind, &bare) == identity(kind, &message), "{kind}");
+        }
+        let turn = proxy.turn(read.clone(), &Who::default(), 0);
+        if !turn.sent().is_folded() {
+            assert_eq!(turn.sent().body, body, "{kind}");
+        } else if is_json {
+            let sent = &turn.sent().body;
+            assert!(serde_json::from_slice::<&serde_json::value::RawValue>(sent).is_ok(), "{kind}");
+            let outside = |request: &Request| request.with_messages([]);
+            let sent = Request::read(kind, sent.clone()).expect("what is sent is a request");
+            assert_eq!(outside(&sent), outside(&read), "{kind}");
         }
     }
 }

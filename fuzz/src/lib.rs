@@ -3,5 +3,5 @@
 mod bodies;
 mod sessions;
 
-pub use bodies::{answer, compact, read, vendor, verify};
+pub use bodies::{answer, compact, read, request, vendor, verify};
 pub use sessions::sessions;

@@ -1,17 +1,11 @@
-//! What every request shares, and which handler takes it.
+//! What every request shares.
 
 use std::sync::Arc;
 
-use axum::Router;
-use axum::extract::{Request, State};
-use axum::response::Response;
-use axum::routing::{any, get};
-use hyper::StatusCode;
 use midfold::proxy::Proxy;
 
 use crate::body::Rooms;
 use crate::config::Clock;
-use crate::forward;
 use crate::keeper::Keeper;
 use crate::metrics::Metrics;
 use crate::upstream::Upstream;
@@ -38,26 +32,4 @@ impl App {
             keeper.due();
         }
     }
-}
-
-/// The paths that are answered here; every other one goes to a provider.
-pub(crate) fn router(app: Arc<App>) -> Router {
-    Router::new()
-        .route("/livez", get(alive))
-        .route("/readyz", get(alive))
-        .route("/metrics", get(metrics))
-        .fallback(any(pass))
-        .with_state(app)
-}
-
-async fn alive() -> StatusCode {
-    StatusCode::OK
-}
-
-async fn metrics(State(app): State<Arc<App>>) -> String {
-    app.metrics.text(app.proxy.held(), app.proxy.unsaved())
-}
-
-async fn pass(State(app): State<Arc<App>>, request: Request) -> Response {
-    forward::forward(app, request).await
 }

@@ -10,6 +10,7 @@ mod app;
 mod body;
 pub mod config;
 mod forward;
+mod handlers;
 mod headers;
 mod keeper;
 mod metrics;

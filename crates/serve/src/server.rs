@@ -9,9 +9,10 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use crate::app::{App, router};
+use crate::app::App;
 use crate::body::Rooms;
 use crate::config::Config;
+use crate::handlers::router;
 use crate::keeper::Keeper;
 use crate::metrics::Metrics;
 use crate::upstream::Upstream;
@@ -52,6 +53,7 @@ pub async fn start(config: Config) -> Result<Running, ServeError> {
     let failed = |error| ServeError::Listen { address: listen, error };
     let listener = TcpListener::bind(listen).await.map_err(failed)?;
     let address = listener.local_addr().map_err(failed)?;
+    let rules = if store.is_some() { rules.stored() } else { rules };
     let proxy = Arc::new(Proxy::new(rules));
     let keeper = store.map(|store| Keeper::new(store, Arc::clone(&proxy), Arc::clone(&clock)));
     let app = Arc::new(App {

@@ -10,9 +10,9 @@ use midfold_core::{Hash, RawEvent};
 use midfold_formats::request::{Request, without_marks};
 use midfold_store::{Meta, Millis};
 
-use super::keep::Saved;
 use super::rules::Reading;
-use super::{Begun, Who};
+use super::saved::Saved;
+use super::who::Who;
 
 /// One conversation.
 pub(super) struct Conversation {
@@ -56,11 +56,10 @@ impl Conversation {
     }
 
     /// A conversation that was in a store.
-    pub fn stored(session: Session, saved: Saved, meta: &Meta, begun: &Begun) -> Self {
+    pub fn stored(session: Session, saved: Saved, meta: &Meta, chain: Vec<Hash>) -> Self {
         let log = session.log();
-        let messages = log.events().iter().map(|event| event.bytes.clone());
         Self {
-            chain: begun.chain_of(messages),
+            chain,
             bytes: log.events().iter().map(|event| event.bytes.len()).sum(),
             hint: None,
             envelope: Vec::new(),

@@ -68,3 +68,22 @@ impl History {
         links.iter().rev().flat_map(|link| link.items.iter().cloned()).collect()
     }
 }
+
+/// What a request leaves to the provider.
+#[derive(Default)]
+pub(super) enum Before {
+    /// Nothing: it has its whole history.
+    #[default]
+    Nothing,
+    /// A history that is known; how many of the request's messages are its own.
+    Known(Arc<History>, usize),
+    /// A history that only the provider has.
+    Unknown,
+}
+
+/// By what a request and its answer are found again.
+#[derive(Default)]
+pub(super) struct Kept {
+    pub scope: String,
+    pub before: Before,
+}

@@ -1,7 +1,6 @@
 //! Conversations in a store: written behind the requests, and brought back when a client goes on after a
 //! restart. No request waits for a write.
 
-use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
 use midfold_core::Hash;
@@ -9,30 +8,14 @@ use midfold_store::{
     Append, Meta, Millis, NewEvent, NewFold, NewSession, Store, StoreError, Stored, StoredError,
 };
 
+use super::begun::Begun;
 use super::conversation::Conversation;
-use super::{Begun, Proxy, lock};
+use super::saved::Saved;
+use super::shared::{Proxy, lock};
 
 /// How far from the end of a history a beginning is looked for that was noted: a note is made wherever a
 /// request ended.
 const PROBES: usize = 64;
-
-/// What a store knows of a conversation.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Saved {
-    is_made: bool,
-    events: usize,
-    folds: usize,
-    active: Option<Hash>,
-    state: String,
-    version: u64,
-    /// Waits to be written.
-    is_queued: bool,
-    /// The store has another history under this name: nothing of ours is written there.
-    is_foreign: bool,
-}
-
-/// Conversations that wait to be written.
-pub(super) type Queue = VecDeque<Arc<Mutex<Conversation>>>;
 
 /// What is to be written of a conversation.
 struct Pending {
@@ -47,17 +30,6 @@ struct Pending {
 }
 
 impl Proxy {
-    /// Notes that there is something to write.
-    pub(super) fn queue(&self, conversation: &Arc<Mutex<Conversation>>) {
-        let mut held = lock(conversation);
-        if held.saved.is_queued || held.saved.is_foreign {
-            return;
-        }
-        held.saved.is_queued = true;
-        drop(held);
-        lock(&self.unsaved).push_back(Arc::clone(conversation));
-    }
-
     /// Writes what is not stored yet; returns how many conversations were written.
     ///
     /// # Errors
@@ -73,12 +45,6 @@ impl Proxy {
             }
             written += 1;
         }
-    }
-
-    /// How many conversations wait to be written.
-    #[must_use]
-    pub fn unsaved(&self) -> usize {
-        lock(&self.unsaved).len()
     }
 
     /// Brings back the conversation that a request goes on with, where it is in the store and not in
@@ -124,7 +90,9 @@ async fn load(
         version: row.state_version,
         ..Saved::default()
     };
-    Ok(Conversation::stored(session, saved, meta, begun))
+    let messages = session.log().events().iter().map(|event| event.bytes.clone());
+    let chain = begun.chain_of(messages);
+    Ok(Conversation::stored(session, saved, meta, chain))
 }
 
 async fn save(
@@ -138,7 +106,9 @@ async fn save(
         let Some(pending) = pending else { return Ok(()) };
         match write(&pending, store).await {
             Ok(version) => {
-                lock(conversation).saved.wrote(&pending, version);
+                let Pending { append, folds, active, state, .. } = pending;
+                let (events, folds) = (append.events.len(), folds.len());
+                lock(conversation).saved.wrote(events, folds, active.1, state, version);
                 return Ok(());
             }
             Err(
@@ -262,15 +232,4 @@ async fn learn(
         is_foreign: !is_ours,
     };
     Ok(())
-}
-
-impl Saved {
-    fn wrote(&mut self, pending: &Pending, version: u64) {
-        self.is_made = true;
-        self.events += pending.append.events.len();
-        self.folds += pending.folds.len();
-        self.active = pending.active.1;
-        self.state.clone_from(&pending.state);
-        self.version = version;
-    }
 }

@@ -7,7 +7,7 @@ use midfold_core::policy::Policy;
 use midfold_core::{Counter, Profile};
 use midfold_formats::DialectKind;
 
-use super::turn::Fault;
+use super::who::Fault;
 use crate::prepare::{Setup, WindowSource};
 
 /// Bytes of messages that are held in memory, where nothing else is said.
@@ -20,6 +20,7 @@ pub struct Rules {
     /// Presets that requests asked for.
     presets: HashMap<String, Policy>,
     pub(super) memory: usize,
+    pub(super) is_stored: bool,
 }
 
 /// The newest message of a request stands behind the history, and is one of those that a policy keeps.
@@ -42,7 +43,13 @@ impl Rules {
     #[must_use]
     pub fn new(policy: Policy) -> Self {
         let policy = with_newest_behind(policy);
-        Self { setup: Setup::new(), policy, presets: HashMap::new(), memory: MEMORY }
+        Self {
+            setup: Setup::new(),
+            policy,
+            presets: HashMap::new(),
+            memory: MEMORY,
+            is_stored: false,
+        }
     }
 
     /// What was said by name: window, counter, profile, model.
@@ -64,6 +71,14 @@ impl Rules {
     #[must_use]
     pub fn memory(mut self, bytes: usize) -> Self {
         self.memory = bytes;
+        self
+    }
+
+    /// Conversations are written to a store ([`Proxy::save`](super::Proxy::save)): they wait for that,
+    /// also those that are let go.
+    #[must_use]
+    pub fn stored(mut self) -> Self {
+        self.is_stored = true;
         self
     }
 

@@ -16,8 +16,10 @@ use midfold_formats::request::{Request, is_summary_request};
 use midfold_store::Millis;
 
 use super::conversation::Conversation;
+use super::history::Kept;
 use super::rules::Reading;
-use super::{Kept, Proxy, lock};
+use super::shared::{Proxy, lock};
+use super::who::Fault;
 /// Share of the window that a client may reserve for its reply. Many ask for more than the window has
 /// (measured: Hermes 65,536, Claude Code and Qwen 32,000 at any window), and mean no more than that the
 /// reply should not be cut; what the trigger leaves free is room enough for most.
@@ -27,30 +29,6 @@ const LEAST_REPLY: u64 = 1_024;
 /// Share of the window from which on an answer is watched for an error in its stream. Half of what
 /// an estimate may be wrong by.
 const WATCHED_PERCENT: u64 = 40;
-
-/// Why a request was sent as it came although it might have needed a fold.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Fault {
-    /// The profile that the proxy was told to keep is that of another wire format.
-    Profile,
-    /// There is no preset of the name that the request asks for.
-    Preset,
-    /// What may not be folded is larger than the budget, or the policy's folding is switched off.
-    Floor,
-}
-
-impl Fault {
-    /// Its name, in headers and metrics.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Profile => "profile",
-            Self::Preset => "preset",
-            Self::Floor => "floor",
-        }
-    }
-}
 
 /// What is sent for a request.
 #[derive(Clone, Debug)]

@@ -65,10 +65,12 @@ fn verify_holds_on_its_seeds() {
 }
 
 #[test]
-fn answer_and_vendor_hold_on_their_seeds() {
-    for (dir, body) in
-        [("fuzz/seeds/answer", bodies::answer as fn(&[u8])), ("fuzz/seeds/vendor", bodies::vendor)]
-    {
+fn answer_request_and_vendor_hold_on_their_seeds() {
+    for (dir, body) in [
+        ("fuzz/seeds/answer", bodies::answer as fn(&[u8])),
+        ("fuzz/seeds/request", bodies::request),
+        ("fuzz/seeds/vendor", bodies::vendor),
+    ] {
         let seeds = files(dir);
         assert!(seeds.len() >= 5, "{dir}");
         for (path, seed) in seeds {

@@ -28,7 +28,7 @@ async fn play(dialect: Dialect, stream: bool, limit: u64, script: Script) -> u64
     let folds = transparent(&setting, &run, &name);
     assert!(stats.rewrites <= folds, "{name}: {} rewrites, {folds} folds", stats.rewrites);
     assert_eq!(setting.figure("midfold_folds_total"), folds, "{name}");
-    assert!(folds >= 1 && folds <= 6, "{name}: {folds} folds");
+    assert!((1..=6).contains(&folds), "{name}: {folds} folds");
     // What was found early is there when it is needed late.
     assert!(stats.facts_used > 0, "{name}");
     assert_eq!(stats.facts_missing, 0, "{name}");

@@ -1,5 +1,5 @@
 //! The server between a real client and a real (scripted) provider, over loopback.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
 
 mod faults;
 mod loops;

@@ -1,0 +1,71 @@
+//! A request that was read: what of it is history, and by what that is found.
+
+use bytes::Bytes;
+use midfold_core::{Hash, Role};
+use midfold_formats::request::{Request, identity};
+
+use super::history::Kept;
+use super::rules::Reading;
+use super::shared::{Proxy, lock};
+use super::who::{Fault, Who};
+
+/// A request that was read, and not yet matched to its conversation.
+pub struct Begun {
+    pub(super) request: Request,
+    pub(super) who: Who,
+    pub(super) model: String,
+    pub(super) kept: Kept,
+    /// How it is read, how many of its messages are history, and their chain.
+    pub(super) read: Result<Reading, Fault>,
+    pub(super) stable: usize,
+    pub(super) chain: Vec<Hash>,
+}
+
+impl Proxy {
+    /// Reads a request: the first half of [`Proxy::turn`]. Between the two, its conversation can be
+    /// brought back from a store ([`Proxy::bring_back`]).
+    #[must_use]
+    pub fn begin(&self, request: Request, who: &Who) -> Begun {
+        let (request, before) = self.whole(request, who);
+        let model = request.model.clone().or_else(|| who.model.clone()).unwrap_or_default();
+        let read = lock(&self.rules).reading(request.kind(), &model, who.preset.as_deref());
+        let stable = if read.is_ok() { stable(&request) } else { 0 };
+        let kept = Kept { scope: who.scope.clone(), before };
+        let mut begun =
+            Begun { request, who: who.clone(), model, kept, read, stable, chain: Vec::new() };
+        begun.chain = begun.chain_of((0..stable).map(|at| begun.request.message(at)));
+        begun
+    }
+}
+
+impl Begun {
+    /// The chain of identities of these messages: each names all before it, and whose they are.
+    pub(super) fn chain_of(&self, messages: impl Iterator<Item = Bytes>) -> Vec<Hash> {
+        let Ok(reading) = &self.read else { return Vec::new() };
+        let root = Hash::ROOT
+            .chain(self.who.scope.as_bytes())
+            .chain(reading.profile.name.as_bytes())
+            .chain(reading.counter.name().as_bytes());
+        let link = |before: &mut Hash, message: Bytes| {
+            *before = before.chain(&identity(self.request.kind(), &message).0);
+            Some(*before)
+        };
+        messages.scan(root, link).collect()
+    }
+
+    /// The chain, where no conversation in memory is its beginning.
+    pub(super) fn unknown(&self, proxy: &Proxy) -> Option<&[Hash]> {
+        let is_known = lock(&proxy.index).knows(&self.chain);
+        (!is_known && self.stable > 0).then_some(&self.chain)
+    }
+}
+
+/// How many messages of a request are its history: those up to the model's last one. What follows is the
+/// client's to replace: reminders, the state of an editor, a question that is asked again in other
+/// words, also where it stands in one message with a tool's result. It is history when the model has
+/// answered and the next request still has it.
+fn stable(request: &Request) -> usize {
+    let dialect = request.kind().dialect();
+    let is_model = |at: &usize| dialect.view(&request.message(*at)).role == Role::Assistant;
+    (0..request.len()).rev().find(is_model).map_or(0, |at| at + 1)
+}

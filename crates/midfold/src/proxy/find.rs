@@ -1,0 +1,53 @@
+//! Which conversation a request goes on with.
+
+use std::sync::{Arc, Mutex};
+
+use midfold_core::Hash;
+use midfold_formats::request::Request;
+use midfold_store::Millis;
+
+use super::conversation::Conversation;
+use super::rules::Reading;
+use super::shared::{Proxy, lock};
+use super::who::Who;
+
+impl Proxy {
+    /// The conversation that a request goes on with, with the messages of the request appended.
+    pub(super) fn conversation(
+        &self,
+        request: &Request,
+        chain: &[Hash],
+        reading: &Reading,
+        who: &Who,
+        now: Millis,
+    ) -> Arc<Mutex<Conversation>> {
+        let found = lock(&self.index).find(chain, now);
+        let (known, at) = match found {
+            Some((known, at)) => (Some(known), at),
+            None => (None, 0),
+        };
+        if let Some(known) = &known {
+            let mut held = lock(known);
+            if held.goes_on_at(at, who) {
+                held.hinted(who);
+                held.extend(request, &chain[at..]);
+                held.beside(request);
+                let bytes = held.bytes();
+                drop(held);
+                lock(&self.index).put(known, chain, at, bytes, now);
+                return Arc::clone(known);
+            }
+        }
+        let mut made = match &known {
+            // Somebody goes on from an earlier place, or another session with the same history.
+            Some(known) => lock(known).fork(at, who, now),
+            None => Conversation::new(reading, who, now),
+        };
+        made.extend(request, &chain[at..]);
+        made.beside(request);
+        let bytes = made.bytes();
+        let made = Arc::new(Mutex::new(made));
+        lock(&self.index).put(&made, chain, at, bytes, now);
+        made
+    }
+}

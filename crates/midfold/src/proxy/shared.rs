@@ -1,0 +1,97 @@
+//! What all requests share.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+use midfold_formats::request::Request;
+
+use super::conversation::Conversation;
+use super::history::{Before, Histories, Kept};
+use super::index::Index;
+use super::rules::Rules;
+use super::who::Who;
+
+/// The conversations that go through a proxy.
+pub struct Proxy {
+    pub(super) rules: Mutex<Rules>,
+    pub(super) index: Mutex<Index>,
+    /// Windows that providers told, by model.
+    pub(super) learned: Mutex<HashMap<String, u64>>,
+    /// Histories that clients leave to the provider.
+    pub(super) histories: Mutex<Histories>,
+    /// Conversations that are not written to the store yet.
+    pub(super) unsaved: Mutex<VecDeque<Arc<Mutex<Conversation>>>>,
+    is_stored: bool,
+}
+
+impl Proxy {
+    /// A proxy that folds by these rules.
+    #[must_use]
+    pub fn new(rules: Rules) -> Self {
+        let index = Index::new(rules.memory);
+        let (learned, histories) = (Mutex::default(), Mutex::default());
+        let (unsaved, is_stored) = (Mutex::default(), rules.is_stored);
+        let (rules, index) = (Mutex::new(rules), Mutex::new(index));
+        Self { rules, index, learned, histories, unsaved, is_stored }
+    }
+
+    /// How many conversations are held, and about how many bytes of messages.
+    #[must_use]
+    pub fn held(&self) -> (usize, usize) {
+        lock(&self.index).held()
+    }
+
+    /// The request with the history that it leaves to the provider, where that is known.
+    pub(super) fn whole(&self, request: Request, who: &Who) -> (Request, Before) {
+        let Some(answer) = &request.previous_response else { return (request, Before::Nothing) };
+        let known = lock(&self.histories).get(&who.scope, answer);
+        let Some(history) = known else { return (request, Before::Unknown) };
+        match history.in_front_of(&request) {
+            Ok(whole) => (whole, Before::Known(history, request.len())),
+            Err(_) => (request, Before::Unknown),
+        }
+    }
+
+    /// Keeps the history of a request and its answer, for a request that names the answer.
+    pub(super) fn keep(&self, request: &Request, kept: &Kept, answer: &str, output: &[Bytes]) {
+        let (before, new) = match &kept.before {
+            // Where the beginning is the provider's alone, so is the rest.
+            Before::Unknown => return,
+            Before::Nothing => (None, request.len()),
+            Before::Known(history, new) => (Some(Arc::clone(history)), *new),
+        };
+        let from = request.len() - new.min(request.len());
+        let sent = (from..request.len()).map(|at| request.message(at));
+        // Copied: a slice would keep the whole body in memory.
+        let items = sent.chain(output.iter().cloned());
+        let items = items.map(|item| Bytes::copy_from_slice(&item)).collect();
+        lock(&self.histories).put(&kept.scope, answer, before, items);
+    }
+
+    pub(super) fn learn(&self, model: &str, window: u64) {
+        lock(&self.learned).insert(model.to_owned(), window);
+    }
+
+    /// Notes that there is something to write, where there is a store.
+    pub(super) fn queue(&self, conversation: &Arc<Mutex<Conversation>>) {
+        let mut held = lock(conversation);
+        if !self.is_stored || held.saved.is_queued || held.saved.is_foreign {
+            return;
+        }
+        held.saved.is_queued = true;
+        drop(held);
+        lock(&self.unsaved).push_back(Arc::clone(conversation));
+    }
+
+    /// How many conversations wait to be written.
+    #[must_use]
+    pub fn unsaved(&self) -> usize {
+        lock(&self.unsaved).len()
+    }
+}
+
+/// A lock whose holder panicked holds nothing half done: all that is done under one is done at the end.
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,39 @@
+//! Who sends a request, and why it may be sent as it came.
+
+/// Who sends a request.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Who {
+    /// Whose conversations it may go on with: nothing is ever matched across scopes.
+    pub scope: String,
+    /// What the client calls its session. A hint: it keeps apart what has one history and several
+    /// sessions, and finds nothing by itself.
+    pub hint: Option<String>,
+    /// The preset that is asked for.
+    pub preset: Option<String>,
+    /// The model, where the body does not name it.
+    pub model: Option<String>,
+}
+
+/// Why a request was sent as it came although it might have needed a fold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Fault {
+    /// The profile that the proxy was told to keep is that of another wire format.
+    Profile,
+    /// There is no preset of the name that the request asks for.
+    Preset,
+    /// What may not be folded is larger than the budget, or the policy's folding is switched off.
+    Floor,
+}
+
+impl Fault {
+    /// Its name, in headers and metrics.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Profile => "profile",
+            Self::Preset => "preset",
+            Self::Floor => "floor",
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! Which handler takes a request.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{Request, State};
+use axum::response::Response;
+use axum::routing::{any, get};
+use hyper::StatusCode;
+
+use crate::app::App;
+use crate::forward;
+
+/// The paths that are answered here; every other one goes to a provider.
+pub(crate) fn router(app: Arc<App>) -> Router {
+    Router::new()
+        .route("/livez", get(alive))
+        .route("/readyz", get(alive))
+        .route("/metrics", get(metrics))
+        .fallback(any(pass))
+        .with_state(app)
+}
+
+async fn alive() -> StatusCode {
+    StatusCode::OK
+}
+
+async fn metrics(State(app): State<Arc<App>>) -> String {
+    app.metrics.text(app.proxy.held(), app.proxy.unsaved())
+}
+
+async fn pass(State(app): State<Arc<App>>, request: Request) -> Response {
+    forward::forward(app, request).await
+}
