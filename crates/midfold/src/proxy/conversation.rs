@@ -5,7 +5,6 @@ use midfold_core::budget::Budget;
 use midfold_core::engine::Session;
 use midfold_core::log::Log;
 use midfold_core::meter::Meter;
-use midfold_core::policy::Policy;
 use midfold_core::{Hash, RawEvent};
 use midfold_formats::request::{Request, without_marks};
 use midfold_store::{Meta, Millis};
@@ -34,13 +33,14 @@ pub(super) struct Conversation {
 }
 
 impl Conversation {
-    pub fn new(reading: &Reading, who: &Who, now: Millis) -> Self {
-        let Reading { kind, profile, counter, policy, .. } = reading;
+    pub fn new(request: &Request, reading: &Reading, who: &Who, now: Millis) -> Self {
+        let Reading { kind, profile, counter, .. } = reading;
         let log = Log::new(kind.shared(), *profile, counter.clone()).kept();
         let meter =
             if counter.name() == "chars:4" { Meter::chars_over_four() } else { Meter::exact() };
         let id = id(&[who.scope.as_bytes(), &now.to_be_bytes()], who);
-        let session = Session::over(&id, log, policy.clone(), meter).with_answers_behind();
+        let policy = reading.policy_for(request);
+        let session = Session::over(&id, log, policy, meter).with_answers_behind();
         let hint = who.hint.clone();
         Self {
             session,
@@ -129,10 +129,10 @@ impl Conversation {
     }
 
     /// Folds by this policy from now on.
-    pub fn follow(&mut self, policy: &Policy, budget: &Budget) {
-        if self.session.policy().name != policy.name {
+    pub fn follow(&mut self, reading: &Reading, request: &Request, budget: &Budget) {
+        if self.session.policy().name != reading.policy.name {
             // A reserve that leaves nothing of the budget is said when a context is asked for.
-            let _ = self.session.set_policy(policy.clone(), budget);
+            let _ = self.session.set_policy(reading.policy_for(request), budget);
         }
     }
 

@@ -41,7 +41,7 @@ impl Proxy {
         let mut made = match &known {
             // Somebody goes on from an earlier place, or another session with the same history.
             Some(known) => lock(known).fork(at, who, now),
-            None => Conversation::new(reading, who, now),
+            None => Conversation::new(request, reading, who, now),
         };
         made.extend(request, &chain[at..]);
         made.beside(request);

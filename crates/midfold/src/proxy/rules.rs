@@ -3,15 +3,23 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use bytes::Bytes;
+use midfold_core::log::measure;
 use midfold_core::policy::Policy;
-use midfold_core::{Counter, Profile};
+use midfold_core::{Content, Counter, Profile, Role};
 use midfold_formats::DialectKind;
+use midfold_formats::request::Request;
 
 use super::who::Fault;
 use crate::prepare::{Setup, WindowSource};
 
 /// Bytes of messages that are held in memory, where nothing else is said.
 const MEMORY: usize = 256 << 20;
+
+/// Share of the window that a client may reserve for its reply. Many ask for more than the window has
+/// (measured: Hermes 65,536, Claude Code and Qwen 32,000 at any window), and mean no more than that the
+/// reply should not be cut; what the trigger leaves free is room enough for most.
+const MOST_RESERVED: u64 = 16;
 
 /// By which rules requests are read and folded.
 pub struct Rules {
@@ -36,6 +44,47 @@ pub(super) struct Reading {
     pub counter: Arc<dyn Counter>,
     pub window: u64,
     pub policy: Policy,
+}
+
+impl Reading {
+    /// The policy for the conversation of a request. A client's own prompt (system, tools, what comes first)
+    /// travels with every request and is never folded: with Codex it is 13,000 tokens. The share at
+    /// which folding starts is meant of the rest, or a small window would be folded at every step.
+    pub fn policy_for(&self, request: &Request) -> Policy {
+        let mut policy = self.policy.clone();
+        if policy.trigger.floor_tokens > 0 {
+            return policy;
+        }
+        let json = |part: &Bytes| {
+            let text = String::from_utf8_lossy(part);
+            u64::from(self.counter.count(&text, Content::Json))
+        };
+        let beside: u64 = [&request.system, &request.tools].into_iter().flatten().map(json).sum();
+        let fixed = beside + self.leading(request);
+        let room = self.window.saturating_sub(reserved(request, self.window)).saturating_sub(fixed);
+        policy.trigger.floor_tokens = fixed + policy.trigger.threshold.of(room);
+        policy.trigger.floored_share = Some(policy.trigger.threshold);
+        policy
+    }
+
+    /// Tokens of the messages before the model's first one.
+    fn leading(&self, request: &Request) -> u64 {
+        let dialect = self.kind.dialect();
+        let mut tokens = 0;
+        for message in request.messages() {
+            let view = dialect.view(&message);
+            if view.role == Role::Assistant {
+                break;
+            }
+            tokens += u64::from(measure(&*self.counter, &message, &view).total);
+        }
+        tokens
+    }
+}
+
+/// Tokens of the window that a request reserves for its reply.
+pub(super) fn reserved(request: &Request, window: u64) -> u64 {
+    request.max_output.unwrap_or(0).min(window / MOST_RESERVED)
 }
 
 impl Rules {

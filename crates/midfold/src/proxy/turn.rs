@@ -17,13 +17,9 @@ use midfold_store::Millis;
 
 use super::conversation::Conversation;
 use super::history::Kept;
-use super::rules::Reading;
+use super::rules::{Reading, reserved};
 use super::shared::{Proxy, lock};
 use super::who::Fault;
-/// Share of the window that a client may reserve for its reply. Many ask for more than the window has
-/// (measured: Hermes 65,536, Claude Code and Qwen 32,000 at any window), and mean no more than that the
-/// reply should not be cut; what the trigger leaves free is room enough for most.
-const MOST_RESERVED: u64 = 16;
 /// Room for a reply, where the request reserves less: less than this is no answer.
 const LEAST_REPLY: u64 = 1_024;
 /// Share of the window from which on an answer is watched for an error in its stream. Half of what
@@ -141,7 +137,7 @@ impl Turn {
         let is_summary = is_summary_request(&request);
         let mut turn = Self::passing(proxy, request, model, None);
         let mut held = lock(&conversation);
-        held.follow(&reading.policy, &budget);
+        held.follow(reading, &turn.request, &budget);
         held.budget = Budget {
             injection_reserve: reading.policy.trigger.injection_reserve,
             ..budget.clone()
@@ -261,9 +257,8 @@ fn suffix(request: &Request, stable: usize, reading: &Reading) -> u64 {
 
 /// What the history may cost.
 fn budget(request: &Request, reading: &Reading, window: u64, suffix: u64) -> Budget {
-    let reply = request.max_output.unwrap_or(0).min(window / MOST_RESERVED);
     Budget {
-        output_reserve: reply,
+        output_reserve: reserved(request, window),
         injection_reserve: reading.policy.trigger.injection_reserve + suffix,
         ..Budget::new(window)
     }
