@@ -24,7 +24,11 @@ struct Page {
 const PAGES: &[Page] = &[
     Page {
         path: "README.md",
-        left_out: &[("midfold explain demo", "its session has a day's work in it")],
+        left_out: &[
+            ("midfold explain demo", "its session has a day's work in it"),
+            ("midfold serve", "it runs until it is told to end; the tests of `serve` start it"),
+            ("OPENAI_BASE_URL=", "the agent is the reader's own"),
+        ],
     },
     Page { path: "docs/TRAJECTORIES.md", left_out: &[] },
 ];
