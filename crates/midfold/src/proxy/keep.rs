@@ -30,19 +30,23 @@ struct Pending {
 }
 
 impl Proxy {
-    /// Writes what is not stored yet; returns how many conversations were written.
+    /// Writes what is not stored yet; returns how many conversations were written. One caller at a time.
     ///
     /// # Errors
     /// When the store fails. Nothing is lost: what was not written is written next time.
     pub async fn save(&self, store: &dyn Store, now: Millis) -> Result<usize, StoreError> {
         let mut written = 0;
         loop {
-            let Some(next) = lock(&self.unsaved).pop_front() else { return Ok(written) };
+            // It waits until it is written: who asks whether anything waits means that.
+            let next = lock(&self.unsaved).front().cloned();
+            let Some(next) = next else { return Ok(written) };
+            // What comes from now on is written again.
             lock(&next).saved.is_queued = false;
             if let Err(error) = save(&next, store, now).await {
-                self.queue(&next);
+                lock(&next).saved.is_queued = true;
                 return Err(error);
             }
+            lock(&self.unsaved).pop_front();
             written += 1;
         }
     }

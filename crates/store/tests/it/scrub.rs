@@ -51,6 +51,7 @@ async fn fill(store: &dyn Store, id: &str, text: &str) {
         let queued = (round == 5).then(|| job(id, format!("{text} job"), text));
         let append = Append { expected: head, key, events: new, job: queued, now: 2 };
         head += store.append(id, append).await.unwrap().count;
+        store.identify(id, hash, head).await.unwrap();
         store.put_fold(id, &fold(&format!("{text} {round}"))).await.unwrap();
         let state = format!("{{\"said\":\"{}\"}}", text.repeat(round + 1));
         store.save_state(id, round as u64, &state).await.unwrap();
@@ -187,7 +188,7 @@ mod sqlite {
         let mut db = connect(&path).await;
         assert_eq!(count(&mut db, "SELECT count(*) FROM scrub").await, 1, "a scrub is due");
         let tables = tables(&mut db).await;
-        assert_eq!(tables, ["append_keys", "calls", "events", "folds", "jobs"]);
+        assert_eq!(tables, ["append_keys", "calls", "events", "folds", "identities", "jobs"]);
         for table in tables {
             let rows = "NOT IN (SELECT no FROM sessions)";
             let sql = format!("SELECT count(*) FROM {table} WHERE session_no {rows}");
@@ -335,7 +336,7 @@ async fn no_writer_leaves_a_row_behind_on_postgres() {
     .fetch_all(&mut db)
     .await
     .unwrap();
-    assert_eq!(tables, ["append_keys", "calls", "events", "folds", "jobs", "words"]);
+    assert_eq!(tables, ["append_keys", "calls", "events", "folds", "identities", "jobs", "words"]);
     for table in tables {
         let sql = format!("SELECT count(*) FROM {table}");
         let rows: i64 = sqlx::query_scalar(AssertSqlSafe(sql)).fetch_one(&mut db).await.unwrap();
