@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use memchr::{memchr_iter, memchr2, memchr3_iter};
+use memchr::{memchr, memchr_iter, memchr3_iter};
 
 /// First byte at or after `at` that is not JSON white space.
 #[must_use]
@@ -30,15 +30,19 @@ pub fn value(bytes: &[u8], at: usize) -> Option<Range<usize>> {
     Some(start..end)
 }
 
-/// End of the string token that starts with a quote at `start`.
-fn string_end(bytes: &[u8], start: usize) -> Option<usize> {
-    let mut at = start + 1;
+/// End of the string token that starts with a quote at `start`: at the first quote behind it that an even
+/// number of backslashes precedes. Tool output has a line break, and so a backslash, every few words:
+/// only quotes are looked for.
+pub(crate) fn string_end(bytes: &[u8], start: usize) -> Option<usize> {
+    let inner = start + 1;
+    let mut at = inner;
     loop {
-        let hit = at + memchr2(b'"', b'\\', bytes.get(at..)?)?;
-        if bytes[hit] == b'"' {
+        let hit = at + memchr(b'"', bytes.get(at..)?)?;
+        let slashes = bytes[inner..hit].iter().rev().take_while(|byte| **byte == b'\\').count();
+        if slashes % 2 == 0 {
             return Some(hit + 1);
         }
-        at = hit + 2;
+        at = hit + 1;
     }
 }
 
@@ -135,6 +139,21 @@ pub fn elements(bytes: &[u8], range: Range<usize>) -> Elements<'_> {
     Elements { bytes, at, end: range.end.min(bytes.len()) }
 }
 
+/// The elements of the array at `start`, and where it ends: both in one walk.
+pub(crate) fn list(bytes: &[u8], start: usize) -> Option<(Vec<Range<usize>>, usize)> {
+    let mut out = Vec::new();
+    let mut at = start + 1;
+    loop {
+        at = skip_separator(bytes, at);
+        if bytes.get(at) == Some(&b']') {
+            return Some((out, at + 1));
+        }
+        let found = value(bytes, at)?;
+        at = found.end;
+        out.push(found);
+    }
+}
+
 /// Iterator of [`elements`].
 pub struct Elements<'a> {
     bytes: &'a [u8],
@@ -157,7 +176,7 @@ impl Iterator for Elements<'_> {
     }
 }
 
-fn skip_separator(bytes: &[u8], at: usize) -> usize {
+pub(crate) fn skip_separator(bytes: &[u8], at: usize) -> usize {
     let at = skip_space(bytes, at);
     if bytes.get(at) == Some(&b',') { skip_space(bytes, at + 1) } else { at }
 }

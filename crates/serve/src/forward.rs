@@ -101,13 +101,15 @@ impl Way {
     /// What is to be sent for a request. Nothing where midfold failed.
     async fn turn(&self, request: wire::Request, who: &Who) -> Option<Turn> {
         let (proxy, now) = (Arc::clone(&self.app.proxy), self.app.now());
-        let begin = std::panic::AssertUnwindSafe(|| proxy.begin(request, who));
-        let begun = std::panic::catch_unwind(begin).ok()?;
+        let begun = guarded(|| proxy.begin(request, who))?;
         if let Some(keeper) = &self.app.keeper {
             keeper.bring_back(&begun).await;
         }
-        let finish = std::panic::AssertUnwindSafe(|| proxy.finish(begun, now));
-        std::panic::catch_unwind(finish).ok()
+        let turn = guarded(|| proxy.finish(begun, now))?;
+        if let Some(keeper) = self.app.keeper.as_ref().filter(|_| turn.sent().is_new_fold) {
+            keeper.first(&turn).await;
+        }
+        Some(turn)
     }
 
     /// A request that midfold should have looked at, and cannot.
@@ -262,17 +264,21 @@ impl Trip {
     }
 
     fn respond(self, answer: Answer) -> Response {
-        let sent = self.turn.sent().clone();
         let Answer { head, body, .. } = answer;
-        let headers = headers::for_client(&head.headers);
+        let mut headers = headers::for_client(&head.headers);
+        headers::tell(&mut headers, self.turn.sent());
         let body = match body {
             Said::Whole(body) => Body::from(body),
             Said::Passing(held, body, tee) => {
                 let Self { way: Way { app, .. }, turn, room, is_answered, .. } = self;
+                // Nothing of the request is held while the answer comes, but for what a later request may
+                // name; its room is held then.
+                let room = turn.wants_output().then_some(room);
+                let awaited = turn.taken();
                 let done = move |seen: Seen| {
                     if is_answered {
                         seen.usage.iter().for_each(|usage| app.metrics.usage(*usage));
-                        turn.answered(&seen, app.now());
+                        awaited.answered(&seen, app.now());
                         app.keep();
                     }
                     drop(room);
@@ -280,9 +286,17 @@ impl Trip {
                 Body::new(Teed::new(held, body, *tee, Box::new(done)))
             }
         };
-        let mut response = respond(head.status, headers, body);
-        headers::tell(response.headers_mut(), &sent);
-        response
+        respond(head.status, headers, body)
+    }
+}
+
+/// What midfold works out, or nothing where it failed. Other requests go on meanwhile: a first fold
+/// takes as long as thousands of frames.
+fn guarded<T>(work: impl FnOnce() -> T) -> Option<T> {
+    let work = || std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).ok();
+    match tokio::runtime::Handle::current().runtime_flavor() {
+        tokio::runtime::RuntimeFlavor::MultiThread => tokio::task::block_in_place(work),
+        _ => work(),
     }
 }
 

@@ -1,12 +1,15 @@
-//! Writing behind: one task writes what is new to the store, while requests go on.
+//! The store beside the requests: one task writes what is new, and a request looks up what another
+//! process may have written. A store that is away is no reason for a request to wait or to fail.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use midfold::proxy::{Begun, Proxy};
+use midfold::proxy::{Begun, Proxy, Turn};
 use midfold::store::Store;
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
+use tokio::time::timeout;
 
 use crate::config::Clock;
 
@@ -14,18 +17,25 @@ use crate::config::Clock;
 const PAUSE: Duration = Duration::from_secs(1);
 /// How long the last writes may take after the server was told to stop.
 const LAST: Duration = Duration::from_secs(10);
+/// How long a request waits for the store at most.
+const PATIENCE: Duration = Duration::from_millis(500);
 
-/// Who writes conversations to a store.
+/// Who writes conversations to a store, and looks them up.
 pub(crate) struct Keeper {
     store: Arc<dyn Store>,
     proxy: Arc<Proxy>,
     clock: Clock,
     due: Notify,
+    /// Counts what was written, for those who wait for it.
+    written: watch::Sender<u64>,
+    /// Until when the store is left alone.
+    away: AtomicU64,
 }
 
 impl Keeper {
     pub fn new(store: Arc<dyn Store>, proxy: Arc<Proxy>, clock: Clock) -> Arc<Self> {
-        Arc::new(Self { store, proxy, clock, due: Notify::new() })
+        let (due, written, away) = (Notify::new(), watch::Sender::new(0), AtomicU64::new(0));
+        Arc::new(Self { store, proxy, clock, due, written, away })
     }
 
     /// There is something to write.
@@ -33,12 +43,42 @@ impl Keeper {
         self.due.notify_one();
     }
 
-    /// Brings back the conversation of a request, where it is in the store alone. A store that fails is
-    /// no reason for the request to fail.
+    /// Brings back the conversation of a request, where the store has more of it than this process.
     pub async fn bring_back(&self, begun: &Begun) {
-        if let Err(error) = self.proxy.bring_back(begun, &self.store, (self.clock)()).await {
-            tracing::warn!(%error, "the conversation of a request could not be looked up");
+        if self.is_away() {
+            return;
         }
+        let looked = self.proxy.bring_back(begun, &self.store, (self.clock)());
+        match timeout(PATIENCE, looked).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => tracing::warn!(%error, "a conversation could not be looked up"),
+            Err(_) => self.failed("it did not answer in time"),
+        }
+    }
+
+    /// Waits until a new fold is written: another process that goes on with the conversation reads it
+    /// through the same fold then, and so does this one after a crash.
+    pub async fn first(&self, turn: &Turn) {
+        if self.is_away() {
+            return;
+        }
+        turn.hurry();
+        self.due();
+        let mut written = self.written.subscribe();
+        let done = written.wait_for(|_| turn.is_written() || self.is_away());
+        if timeout(PATIENCE, done).await.is_err() {
+            self.failed("it did not write in time");
+        }
+    }
+
+    fn is_away(&self) -> bool {
+        self.away.load(Ordering::Relaxed) > (self.clock)()
+    }
+
+    fn failed(&self, why: &str) {
+        let pause = u64::try_from(PAUSE.as_millis()).unwrap_or(u64::MAX);
+        self.away.store((self.clock)().saturating_add(pause), Ordering::Relaxed);
+        tracing::warn!(why, "the store is left alone for a second");
     }
 
     /// Writes until it is told to stop, and then what is left.
@@ -58,18 +98,25 @@ impl Keeper {
                     }
                 }
             }
-            if tokio::time::timeout(LAST, keeper.write()).await.is_err() {
+            if timeout(LAST, keeper.write()).await.is_err() {
                 tracing::warn!(left = keeper.proxy.unsaved(), "conversations were not written");
             }
         })
     }
 
     async fn write(&self) -> bool {
-        match self.proxy.save(&*self.store, (self.clock)()).await {
-            Ok(_) => true,
-            Err(error) => {
-                tracing::warn!(%error, left = self.proxy.unsaved(), "conversations wait to be written");
-                false
+        loop {
+            let saved = self.proxy.save(&*self.store, (self.clock)()).await;
+            if let Err(error) = &saved {
+                let left = self.proxy.unsaved();
+                tracing::warn!(left, "conversations wait to be written");
+                self.failed(&error.to_string());
+            }
+            self.written.send_modify(|written| *written += 1);
+            match saved {
+                Ok(true) => {}
+                Ok(false) => return true,
+                Err(_) => return false,
             }
         }
     }

@@ -9,8 +9,8 @@ use async_trait::async_trait;
 use midfold_core::Hash;
 
 use crate::types::{
-    Append, Appended, CallRow, Claim, Done, EventRow, Extent, FoldRow, Hit, Job, Lease, Loaded,
-    Millis, NewCall, NewFold, NewJob, NewSession, Parts, Put, Reads, Search, SessionRow,
+    Append, Appended, CallRow, Claim, Done, EventRow, Extent, FoldRow, Hit, Identified, Job, Lease,
+    Loaded, Millis, NewCall, NewFold, NewJob, NewSession, Parts, Put, Reads, Search, SessionRow,
 };
 use crate::{FailureKind, Store, StoreError};
 
@@ -93,8 +93,8 @@ impl Store for Faulty {
         self.write("identify", self.inner.identify(id, identity, events)).await
     }
 
-    async fn identified(&self, identity: Hash) -> Result<Option<(String, u64)>, StoreError> {
-        self.inner.identified(identity).await
+    async fn identified(&self, identities: &[Hash]) -> Result<Option<Identified>, StoreError> {
+        self.inner.identified(identities).await
     }
 
     async fn append(&self, id: &str, append: Append) -> Result<Appended, StoreError> {

@@ -15,9 +15,9 @@ use crate::check;
 use crate::error::StoreError;
 use crate::text::{Matcher, Postings, Ranking, searched_text};
 use crate::types::{
-    Append, Appended, CallRow, Claim, Done, EventRow, Extent, FoldRow, Hit, Job, JobState, Lease,
-    Loaded, Millis, NewCall, NewFold, NewJob, NewSession, Part, Parts, Put, Reads, Search,
-    SessionRow,
+    Append, Appended, CallRow, Claim, Done, EventRow, Extent, FoldRow, Hit, Identified, Job,
+    JobState, Lease, Loaded, Millis, NewCall, NewFold, NewJob, NewSession, Part, Parts, Put, Reads,
+    Search, SessionRow,
 };
 use crate::{Store, assemble};
 use kept::{Inner, Kept};
@@ -107,8 +107,12 @@ impl Store for MemoryStore {
         Ok(())
     }
 
-    async fn identified(&self, identity: Hash) -> Result<Option<(String, u64)>, StoreError> {
-        Ok(self.lock().identities.get(&identity).cloned())
+    async fn identified(&self, identities: &[Hash]) -> Result<Option<Identified>, StoreError> {
+        let inner = self.lock();
+        let noted = identities.iter().filter_map(|identity| inner.identities.get(identity));
+        let Some((id, events)) = noted.max_by_key(|(_, events)| *events) else { return Ok(None) };
+        let active = inner.kept(id)?.row.active;
+        Ok(Some(Identified { id: id.clone(), events: *events, active }))
     }
 
     async fn append(&self, id: &str, append: Append) -> Result<Appended, StoreError> {

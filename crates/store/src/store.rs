@@ -7,8 +7,8 @@ use midfold_core::Hash;
 
 use crate::error::StoreError;
 use crate::types::{
-    Append, Appended, CallRow, Claim, Done, EventRow, Extent, FoldRow, Hit, Job, Lease, Loaded,
-    Millis, NewCall, NewFold, NewJob, NewSession, Parts, Put, Reads, Search, SessionRow,
+    Append, Appended, CallRow, Claim, Done, EventRow, Extent, FoldRow, Hit, Identified, Job, Lease,
+    Loaded, Millis, NewCall, NewFold, NewJob, NewSession, Parts, Put, Reads, Search, SessionRow,
 };
 
 /// Where sessions live. Every method is one transaction; what returned `Ok` is durable.
@@ -50,8 +50,8 @@ pub trait Store: Send + Sync {
     /// Notes by what the first `events` messages of a session are recognised when they come again. Of
     /// several sessions that begin alike, the one that was noted last is found.
     async fn identify(&self, id: &str, identity: Hash, events: u64) -> Result<(), StoreError>;
-    /// The session that was noted for an identity, and how many of its messages.
-    async fn identified(&self, identity: Hash) -> Result<Option<(String, u64)>, StoreError>;
+    /// Of the sessions that were noted for these identities, the one that was noted with the most messages.
+    async fn identified(&self, identities: &[Hash]) -> Result<Option<Identified>, StoreError>;
 
     // Folds.
 

@@ -26,6 +26,17 @@ pub struct NewSession {
     pub created: Millis,
 }
 
+/// A session that was found by what its messages are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Identified {
+    /// Its id.
+    pub id: String,
+    /// How many of its first messages the identity names.
+    pub events: u64,
+    /// The fold that is read now.
+    pub active: Option<Hash>,
+}
+
 /// A session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SessionRow {

@@ -106,3 +106,46 @@ async fn a_conversation_outlives_a_server_that_was_killed() {
     let (code, audited) = midfold(&["audit", &session]);
     assert_eq!(code, Some(0), "{audited}");
 }
+
+/// Asks two nodes in turns, and the other one alone after one was killed in the middle.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_nodes_share_a_conversation_and_one_is_killed() {
+    let cluster = match midfold_testkit::postgres::Cluster::start() {
+        Ok(cluster) => cluster,
+        Err(why) => return eprintln!("skipped: {why}"),
+    };
+    let store = cluster.schema().unwrap();
+    let settings =
+        Settings { limit: Some(12_000), script: Script::shell_loop(STEPS), ..Settings::default() };
+    let upstream = Upstream::start(settings).await.unwrap();
+    let mut nodes = vec![serve(upstream.url(), &store), serve(upstream.url(), &store)];
+    let mut agent =
+        Agent { task: task(STEPS), ..Agent::new(Dialect::Responses, &nodes[0].url) }.start();
+    for turn in 1.. {
+        agent.turn().await;
+        if agent.end().is_some() {
+            break;
+        }
+        if turn == STEPS / 2 {
+            nodes.remove(0);
+        }
+        agent.go_on_at(&nodes[turn as usize % nodes.len()].url);
+    }
+    assert!(matches!(agent.end(), Some(End::Finished(_))), "{:?}", agent.end());
+    let told = |name: &str| -> std::collections::BTreeSet<&str> {
+        agent.run().exchanges.iter().filter_map(|it| it.header(name)).collect()
+    };
+    assert_eq!(told("midfold-session").len(), 1, "one session");
+    let folds = told("midfold-fold").len() as u64;
+    let stats = upstream.stats();
+    assert!((2..=5).contains(&folds) && stats.rewrites <= folds, "{folds}, {}", stats.rewrites);
+    assert_eq!((&stats.refused[..], stats.overflows, stats.facts_missing), (&[][..], 0, 0));
+    written(&nodes[0].url);
+    nodes.clear();
+    let checked = Command::new(env!("CARGO_BIN_EXE_midfold"))
+        .args(["store", "fsck", "--store", &store])
+        .output()
+        .unwrap();
+    assert_eq!(checked.status.code(), Some(0), "{checked:?}");
+    cluster.drop_schema(&store);
+}

@@ -16,6 +16,14 @@ pub struct Overflow {
     pub limit: Option<u64>,
 }
 
+impl Overflow {
+    /// The window that the error named, where that can be one.
+    #[must_use]
+    pub fn window(&self) -> Option<u64> {
+        self.limit.filter(|limit| WINDOW.contains(limit))
+    }
+}
+
 /// Why there is nothing to retry with. The original error stands.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RecoverError {
@@ -57,8 +65,7 @@ impl Session {
             self.meter.anchor(sent, have);
         }
         let estimate = self.meter.calibrated(sent);
-        let named = overflow.limit.filter(|limit| WINDOW.contains(limit));
-        let limit = named.unwrap_or_else(|| {
+        let limit = overflow.window().unwrap_or_else(|| {
             // It did not fit, whatever we thought it was.
             budget.window.min(estimate) * UNKNOWN_EXCESS_PERCENT / 100
         });

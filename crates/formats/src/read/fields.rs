@@ -19,6 +19,11 @@ impl<'a> Fields<'a> {
         Self { bytes, members: scan::members(bytes, range).collect() }
     }
 
+    /// Members that somebody has found.
+    pub(crate) fn found(bytes: &'a [u8], members: SmallVec<[Member; 16]>) -> Self {
+        Self { bytes, members }
+    }
+
     /// Members that were found before.
     pub(crate) fn known(bytes: &'a [u8], members: &[Member]) -> Self {
         Self { bytes, members: members.iter().cloned().collect() }

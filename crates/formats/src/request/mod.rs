@@ -7,6 +7,7 @@ mod summary;
 use std::ops::Range;
 
 use bytes::{Bytes, BytesMut};
+use smallvec::SmallVec;
 
 use crate::DialectKind;
 use crate::read::fields::Fields;
@@ -86,23 +87,12 @@ impl Request {
     /// # Errors
     /// When the body is no object, or has no list of messages.
     pub fn read(kind: DialectKind, body: Bytes) -> Result<Self, RequestError> {
-        let start = scan::skip_space(&body, 0);
-        if body.get(start) != Some(&b'{') {
-            return Err(RequestError::NotAnObject);
-        }
-        let whole = scan::value(&body, start).ok_or(RequestError::Broken)?;
-        if scan::skip_space(&body, whole.end) != body.len() {
-            return Err(RequestError::Broken);
-        }
-        let fields = Fields::of(&body, whole);
         let name = list_name(kind);
+        let (fields, listed) = top(&body, name)?;
         let text = fields.string(name).filter(|_| kind == DialectKind::OpenAiResponses);
         let lone = text.clone().map(|text| said(&body[text]));
         let list = fields.array(name).or(text).ok_or(RequestError::NoMessages(name))?;
-        let messages: Vec<_> = match lone {
-            Some(_) => vec![list.clone()],
-            None => scan::elements(&body, list.clone()).collect(),
-        };
+        let messages = if lone.is_some() { vec![list.clone()] } else { listed };
         let named = |names: &[&str]| {
             let at = names.iter().find_map(|name| fields.get(name))?;
             Some(body.slice(at))
@@ -191,6 +181,54 @@ impl Request {
     pub fn without(&self, name: &str) -> Bytes {
         without_member(&self.body, name)
     }
+}
+
+/// The members of a body, and the elements of its list of messages: in one walk, because the list is
+/// nearly all of the body.
+fn top<'a>(body: &'a [u8], name: &str) -> Result<(Fields<'a>, Vec<Range<usize>>), RequestError> {
+    let start = scan::skip_space(body, 0);
+    if body.get(start) != Some(&b'{') {
+        return Err(RequestError::NotAnObject);
+    }
+    let (mut members, mut listed) = (SmallVec::new(), Vec::new());
+    let mut at = start + 1;
+    loop {
+        at = scan::skip_separator(body, at);
+        match body.get(at) {
+            Some(b'}') => break,
+            Some(b'"') => {}
+            _ => return Err(RequestError::Broken),
+        }
+        let member = member(body, at, name, &mut listed).ok_or(RequestError::Broken)?;
+        at = member.value.end;
+        members.push(member);
+    }
+    if scan::skip_space(body, at + 1) != body.len() {
+        return Err(RequestError::Broken);
+    }
+    Ok((Fields::found(body, members), listed))
+}
+
+/// The member whose key starts here. Where it is the list called `name`, its elements too.
+fn member(
+    body: &[u8],
+    at: usize,
+    name: &str,
+    listed: &mut Vec<Range<usize>>,
+) -> Option<scan::Member> {
+    let key = at..scan::string_end(body, at)?;
+    let colon = scan::skip_space(body, key.end);
+    let start = scan::skip_space(body, colon + 1);
+    let is_colon = body.get(colon) == Some(&b':');
+    let mut member = scan::Member { key, value: start..start };
+    if body.get(start) == Some(&b'[') && member.is(body, name) {
+        let (elements, end) = scan::list(body, start)?;
+        *listed = elements;
+        member.value.end = end;
+    } else {
+        member.value = scan::value(body, start)?;
+    }
+    is_colon.then_some(member)
 }
 
 /// A text, as the message that it is short for.

@@ -2,11 +2,13 @@
 
 use bytes::Bytes;
 use midfold_core::{Hash, Role};
-use midfold_formats::request::{Request, identity};
+use midfold_formats::request::Request;
 
+use super::chain::{Chain, known};
 use super::history::Kept;
+use super::lock::lock;
 use super::rules::Reading;
-use super::shared::{Proxy, lock};
+use super::shared::Proxy;
 use super::who::{Fault, Who};
 
 /// A request that was read, and not yet matched to its conversation.
@@ -18,7 +20,7 @@ pub struct Begun {
     /// How it is read, how many of its messages are history, and their chain.
     pub(super) read: Result<Reading, Fault>,
     pub(super) stable: usize,
-    pub(super) chain: Vec<Hash>,
+    pub(super) chain: Chain,
 }
 
 impl Proxy {
@@ -32,31 +34,28 @@ impl Proxy {
         let stable = if read.is_ok() { stable(&request) } else { 0 };
         let kept = Kept { scope: who.scope.clone(), before };
         let mut begun =
-            Begun { request, who: who.clone(), model, kept, read, stable, chain: Vec::new() };
-        begun.chain = begun.chain_of((0..stable).map(|at| begun.request.message(at)));
+            Begun { request, who: who.clone(), model, kept, read, stable, chain: Chain::default() };
+        let messages: Vec<_> = (0..stable).map(|at| begun.request.message(at)).collect();
+        // Only what is not known is worked out, and not while others wait for the index.
+        let known = known(lock(&self.index).identities(), &messages);
+        begun.chain = begun.chain_of(&messages, known);
         begun
     }
 }
 
 impl Begun {
-    /// The chain of identities of these messages: each names all before it, and whose they are.
-    pub(super) fn chain_of(&self, messages: impl Iterator<Item = Bytes>) -> Vec<Hash> {
-        let Ok(reading) = &self.read else { return Vec::new() };
+    /// The chain of these messages of whoever sent the request.
+    pub(super) fn chain_of(
+        &self,
+        messages: &[Bytes],
+        known: impl IntoIterator<Item = Option<Hash>>,
+    ) -> Chain {
+        let Ok(reading) = &self.read else { return Chain::default() };
         let root = Hash::ROOT
             .chain(self.who.scope.as_bytes())
             .chain(reading.profile.name.as_bytes())
             .chain(reading.counter.name().as_bytes());
-        let link = |before: &mut Hash, message: Bytes| {
-            *before = before.chain(&identity(self.request.kind(), &message).0);
-            Some(*before)
-        };
-        messages.scan(root, link).collect()
-    }
-
-    /// The chain, where no conversation in memory is its beginning.
-    pub(super) fn unknown(&self, proxy: &Proxy) -> Option<&[Hash]> {
-        let is_known = lock(&proxy.index).knows(&self.chain);
-        (!is_known && self.stable > 0).then_some(&self.chain)
+        Chain::of(root, self.request.kind(), messages, known)
     }
 }
 

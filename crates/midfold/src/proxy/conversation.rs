@@ -7,7 +7,7 @@ use midfold_core::log::Log;
 use midfold_core::meter::Meter;
 use midfold_core::{Hash, RawEvent};
 use midfold_formats::request::{Request, without_marks};
-use midfold_store::{Meta, Millis};
+use midfold_store::{Identified, Meta, Millis};
 
 use super::rules::Reading;
 use super::saved::Saved;
@@ -76,6 +76,22 @@ impl Conversation {
     pub fn goes_on_at(&self, at: usize, who: &Who) -> bool {
         let other = self.hint.is_some() && who.hint.is_some() && self.hint != who.hint;
         at == self.chain.len() && !other
+    }
+
+    /// Whether a store that has this of a history has nothing that is not here, of which the first `at`
+    /// messages are the history's.
+    pub fn is_current(&self, at: usize, found: &Identified) -> bool {
+        if found.id != self.session.id() {
+            return at as u64 >= found.events;
+        }
+        let active = self.session.active().map(|fold| fold.id);
+        // What is read here, or what was there when this process wrote last.
+        !self.saved.is_foreign && (found.active == active || found.active == self.saved.active)
+    }
+
+    /// The session of this id is held by another value from now on.
+    pub fn give_way(&mut self, id: &str) {
+        self.saved.is_foreign |= self.session.id() == id;
     }
 
     /// Another conversation with the same first `at` messages, and the folds of them.

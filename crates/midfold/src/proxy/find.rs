@@ -2,13 +2,14 @@
 
 use std::sync::{Arc, Mutex};
 
-use midfold_core::Hash;
 use midfold_formats::request::Request;
 use midfold_store::Millis;
 
+use super::chain::Chain;
 use super::conversation::Conversation;
+use super::lock::lock;
 use super::rules::Reading;
-use super::shared::{Proxy, lock};
+use super::shared::Proxy;
 use super::who::Who;
 
 impl Proxy {
@@ -16,12 +17,12 @@ impl Proxy {
     pub(super) fn conversation(
         &self,
         request: &Request,
-        chain: &[Hash],
+        chain: &Chain,
         reading: &Reading,
         who: &Who,
         now: Millis,
     ) -> Arc<Mutex<Conversation>> {
-        let found = lock(&self.index).find(chain, now);
+        let found = lock(&self.index).find(&chain.links, now);
         let (known, at) = match found {
             Some((known, at)) => (Some(known), at),
             None => (None, 0),
@@ -30,11 +31,10 @@ impl Proxy {
             let mut held = lock(known);
             if held.goes_on_at(at, who) {
                 held.hinted(who);
-                held.extend(request, &chain[at..]);
+                held.extend(request, &chain.links[at..]);
                 held.beside(request);
-                let bytes = held.bytes();
+                lock(&self.index).put(known, &held, chain, at, now);
                 drop(held);
-                lock(&self.index).put(known, chain, at, bytes, now);
                 return Arc::clone(known);
             }
         }
@@ -43,11 +43,10 @@ impl Proxy {
             Some(known) => lock(known).fork(at, who, now),
             None => Conversation::new(request, reading, who, now),
         };
-        made.extend(request, &chain[at..]);
+        made.extend(request, &chain.links[at..]);
         made.beside(request);
-        let bytes = made.bytes();
         let made = Arc::new(Mutex::new(made));
-        lock(&self.index).put(&made, chain, at, bytes, now);
+        lock(&self.index).put(&made, &lock(&made), chain, at, now);
         made
     }
 }

@@ -6,7 +6,9 @@ use std::sync::{Arc, Mutex};
 use midfold_core::Hash;
 use midfold_store::Millis;
 
+use super::chain::Chain;
 use super::conversation::Conversation;
+use super::identities::{Identities, Key};
 
 /// Conversations that are held at most, however small they are.
 const MOST: usize = 10_000;
@@ -14,7 +16,8 @@ const MOST: usize = 10_000;
 /// The conversations in memory. The one that was idle longest goes first.
 pub(super) struct Index {
     /// Where each prefix of a conversation leads: to the conversation that had it last.
-    points: HashMap<Hash, (u64, u32)>,
+    points: HashMap<Hash, u64>,
+    identities: Identities,
     held: HashMap<u64, Held>,
     /// Who was used when: the first is the one that was idle longest.
     next: u64,
@@ -26,13 +29,16 @@ struct Held {
     conversation: Arc<Mutex<Conversation>>,
     /// All its points, to take them out again.
     points: Vec<Hash>,
+    /// By what its messages are known.
+    messages: Vec<Key>,
     bytes: usize,
     used: Millis,
 }
 
 impl Index {
     pub fn new(limit: usize) -> Self {
-        Self { points: HashMap::new(), held: HashMap::new(), next: 0, bytes: 0, limit }
+        let (points, held) = (HashMap::new(), HashMap::new());
+        Self { points, identities: Identities::default(), held, next: 0, bytes: 0, limit }
     }
 
     /// The conversation that shares the longest beginning with this chain, and how long it is.
@@ -42,7 +48,7 @@ impl Index {
         now: Millis,
     ) -> Option<(Arc<Mutex<Conversation>>, usize)> {
         for (at, link) in chain.iter().enumerate().rev() {
-            if let Some((key, _)) = self.points.get(link)
+            if let Some(key) = self.points.get(link)
                 && let Some(held) = self.held.get_mut(key)
             {
                 held.used = now;
@@ -52,21 +58,22 @@ impl Index {
         None
     }
 
-    /// Whether a conversation here is a beginning of this chain, of more than its first message.
-    pub fn knows(&self, chain: &[Hash]) -> bool {
-        chain.iter().skip(1).any(|link| self.points.contains_key(link))
+    /// The messages of all conversations in memory.
+    pub fn identities(&self) -> &Identities {
+        &self.identities
     }
 
-    /// Notes the chain of a conversation, of which `known` links are known already.
+    /// Notes the chain of a conversation, of which `known` links are known already. `held` is what
+    /// `conversation` holds: the caller has its lock.
     pub fn put(
         &mut self,
         conversation: &Arc<Mutex<Conversation>>,
-        chain: &[Hash],
+        held: &Conversation,
+        chain: &Chain,
         known: usize,
-        bytes: usize,
         now: Millis,
     ) {
-        let end = known.checked_sub(1).and_then(|at| self.points.get(&chain[at])).map(|at| at.0);
+        let end = known.checked_sub(1).and_then(|at| self.points.get(&chain.links[at])).copied();
         let same = |key: &u64| {
             self.held.get(key).is_some_and(|held| Arc::ptr_eq(&held.conversation, conversation))
         };
@@ -78,16 +85,22 @@ impl Index {
                 (self.next, 0)
             }
         };
-        for (at, link) in chain.iter().enumerate().skip(known) {
-            self.points.insert(*link, (key, u32::try_from(at).unwrap_or(u32::MAX)));
-        }
+        let links = &chain.links[known..];
+        self.points.extend(links.iter().map(|link| (*link, key)));
+        let new = held.session.log().events()[known..].iter().zip(&chain.identities[known..]);
+        let messages: Vec<_> = new
+            .filter_map(|(event, identity)| self.identities.note(&event.bytes, *identity))
+            .collect();
+        let bytes = held.bytes();
         let held = self.held.entry(key).or_insert_with(|| Held {
             conversation: Arc::clone(conversation),
             points: Vec::new(),
+            messages: Vec::new(),
             bytes: 0,
             used: now,
         });
-        held.points.extend(&chain[known..]);
+        held.points.extend(links);
+        held.messages.extend(messages);
         held.used = now;
         self.bytes = self.bytes - held.bytes + bytes;
         held.bytes = bytes;
@@ -108,8 +121,9 @@ impl Index {
             };
             if let Some(gone) = self.held.remove(&key) {
                 self.bytes -= gone.bytes;
+                self.identities.forget(gone.messages);
                 for point in gone.points {
-                    if self.points.get(&point).is_some_and(|at| at.0 == key) {
+                    if self.points.get(&point) == Some(&key) {
                         self.points.remove(&point);
                     }
                 }

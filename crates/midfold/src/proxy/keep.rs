@@ -9,9 +9,11 @@ use midfold_store::{
 };
 
 use super::begun::Begun;
+use super::chain::Chain;
 use super::conversation::Conversation;
+use super::lock::lock;
 use super::saved::Saved;
-use super::shared::{Proxy, lock};
+use super::shared::Proxy;
 
 /// How far from the end of a history a beginning is looked for that was noted: a note is made wherever a
 /// request ended.
@@ -30,47 +32,45 @@ struct Pending {
 }
 
 impl Proxy {
-    /// Writes what is not stored yet; returns how many conversations were written. One caller at a time.
+    /// Writes the next conversation that is not stored yet; returns whether there was one. One caller at a
+    /// time.
     ///
     /// # Errors
     /// When the store fails. Nothing is lost: what was not written is written next time.
-    pub async fn save(&self, store: &dyn Store, now: Millis) -> Result<usize, StoreError> {
-        let mut written = 0;
-        loop {
-            // It waits until it is written: who asks whether anything waits means that.
-            let next = lock(&self.unsaved).front().cloned();
-            let Some(next) = next else { return Ok(written) };
-            // What comes from now on is written again.
-            lock(&next).saved.is_queued = false;
-            if let Err(error) = save(&next, store, now).await {
-                lock(&next).saved.is_queued = true;
-                return Err(error);
-            }
-            lock(&self.unsaved).pop_front();
-            written += 1;
-        }
+    pub async fn save(&self, store: &dyn Store, now: Millis) -> Result<bool, StoreError> {
+        let next = lock(&self.unsaved).begin();
+        let Some(next) = next else { return Ok(false) };
+        // What comes from now on is written again.
+        lock(&next).saved.is_queued = false;
+        let saved = save(&next, store, now).await;
+        let waits = saved.is_err() && !std::mem::replace(&mut lock(&next).saved.is_queued, true);
+        lock(&self.unsaved).end(waits.then_some(next));
+        saved.map(|()| true)
     }
 
-    /// Brings back the conversation that a request goes on with, where it is in the store and not in
-    /// memory.
+    /// Brings back the conversation that a request goes on with, where the store has more of it than this
+    /// process: after a restart, and where another process writes to the store.
     ///
     /// # Errors
-    /// When the store fails: then the request is taken for the first one of its conversation.
+    /// When the store fails: then what is in memory counts.
     pub async fn bring_back(
         &self,
         begun: &Begun,
         store: &Arc<dyn Store>,
         now: Millis,
     ) -> Result<(), StoredError> {
-        let Some(links) = begun.unknown(self) else { return Ok(()) };
-        for link in links.iter().rev().take(PROBES) {
-            let Some((id, _)) = store.identified(*link).await? else { continue };
-            let conversation = load(&id, store, begun).await?;
-            let chain = conversation.chain().to_vec();
-            let bytes = conversation.bytes();
-            let conversation = Arc::new(Mutex::new(conversation));
-            lock(&self.index).put(&conversation, &chain, 0, bytes, now);
+        let links = &begun.chain.links;
+        let ends: Vec<_> = links.iter().rev().take(PROBES).copied().collect();
+        let Some(found) = store.identified(&ends).await? else { return Ok(()) };
+        let known = lock(&self.index).find(links, now);
+        if known.as_ref().is_some_and(|(known, at)| lock(known).is_current(*at, &found)) {
             return Ok(());
+        }
+        let (conversation, chain) = load(&found.id, store, begun).await?;
+        let conversation = Arc::new(Mutex::new(conversation));
+        lock(&self.index).put(&conversation, &lock(&conversation), &chain, 0, now);
+        if let Some((known, _)) = known {
+            lock(&known).give_way(&found.id);
         }
         Ok(())
     }
@@ -80,7 +80,7 @@ async fn load(
     id: &str,
     store: &Arc<dyn Store>,
     begun: &Begun,
-) -> Result<Conversation, StoredError> {
+) -> Result<(Conversation, Chain), StoredError> {
     let mut stored = Stored::open(Arc::clone(store), id).await?;
     let folds = stored.folds().await?.len();
     let session = stored.whole().await?.clone().with_answers_behind();
@@ -94,9 +94,10 @@ async fn load(
         version: row.state_version,
         ..Saved::default()
     };
-    let messages = session.log().events().iter().map(|event| event.bytes.clone());
-    let chain = begun.chain_of(messages);
-    Ok(Conversation::stored(session, saved, meta, chain))
+    let messages: Vec<_> = session.log().events().iter().map(|it| it.bytes.clone()).collect();
+    let chain = begun.chain_of(&messages, None);
+    let conversation = Conversation::stored(session, saved, meta, chain.links.clone());
+    Ok((conversation, chain))
 }
 
 async fn save(
@@ -224,7 +225,8 @@ async fn learn(
     let at = usize::try_from(row.head).unwrap_or(usize::MAX);
     let is_ours = at <= held.session.log().len()
         && held.session.log().hash_before(at) == row.head_hash
-        && folds.len() <= held.session.folds().len();
+        && folds.len() <= held.session.folds().len()
+        && folds.iter().zip(held.session.folds()).all(|(stored, ours)| stored.fold.id == ours.id);
     held.saved = Saved {
         is_made: true,
         events: at,

@@ -23,16 +23,21 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod awaited;
 mod begun;
+mod chain;
 mod conversation;
 mod find;
 mod history;
+mod identities;
 mod index;
 mod keep;
+mod lock;
 mod rules;
 mod saved;
 mod shared;
 mod turn;
+mod unsaved;
 mod who;
 
 use std::sync::Arc;
@@ -40,10 +45,11 @@ use std::sync::Arc;
 use midfold_formats::request::Request;
 use midfold_store::Millis;
 
+pub use awaited::Awaited;
 pub use begun::Begun;
+use lock::lock;
 pub use rules::Rules;
 pub use shared::Proxy;
-use shared::lock;
 pub use turn::{Sent, Turn};
 pub use who::{Fault, Who};
 
@@ -66,7 +72,13 @@ impl Proxy {
                 let conversation = self.conversation(&request, &chain, &reading, &who, now);
                 let learned = lock(&self.learned).get(&model).copied();
                 let window = reading.window.min(learned.unwrap_or(u64::MAX));
-                Turn::through(self, request, model, &reading, conversation, stable, window, now)
+                Turn::passing(self, request, model, None).through(
+                    &reading,
+                    conversation,
+                    stable,
+                    window,
+                    now,
+                )
             }
         };
         turn.kept = kept;

@@ -24,17 +24,17 @@ const MOST_RESERVED: u64 = 16;
 /// By which rules requests are read and folded.
 pub struct Rules {
     setup: Setup,
-    policy: Policy,
+    policy: Arc<Policy>,
     /// Presets that requests asked for.
-    presets: HashMap<String, Policy>,
+    presets: HashMap<String, Arc<Policy>>,
     pub(super) memory: usize,
     pub(super) is_stored: bool,
 }
 
 /// The newest message of a request stands behind the history, and is one of those that a policy keeps.
-fn with_newest_behind(mut policy: Policy) -> Policy {
+fn with_newest_behind(mut policy: Policy) -> Arc<Policy> {
     policy.tail.min_messages = policy.tail.min_messages.saturating_sub(1).max(1);
-    policy
+    Arc::new(policy)
 }
 
 /// How one request is read.
@@ -43,7 +43,7 @@ pub(super) struct Reading {
     pub profile: Profile,
     pub counter: Arc<dyn Counter>,
     pub window: u64,
-    pub policy: Policy,
+    pub policy: Arc<Policy>,
 }
 
 impl Reading {
@@ -51,7 +51,7 @@ impl Reading {
     /// travels with every request and is never folded: with Codex it is 13,000 tokens. The share at
     /// which folding starts is meant of the rest, or a small window would be folded at every step.
     pub fn policy_for(&self, request: &Request) -> Policy {
-        let mut policy = self.policy.clone();
+        let mut policy = Policy::clone(&self.policy);
         if policy.trigger.floor_tokens > 0 {
             return policy;
         }
@@ -156,7 +156,7 @@ impl Rules {
         Ok(Reading { kind, profile, counter, window, policy: self.policy_for(preset)? })
     }
 
-    fn policy_for(&mut self, preset: Option<&str>) -> Result<Policy, Fault> {
+    fn policy_for(&mut self, preset: Option<&str>) -> Result<Arc<Policy>, Fault> {
         let Some(name) = preset else { return Ok(self.policy.clone()) };
         if let Some(known) = self.presets.get(name) {
             return Ok(known.clone());

@@ -1,7 +1,7 @@
 //! What all requests share.
 
-use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
 use midfold_formats::request::Request;
@@ -9,7 +9,9 @@ use midfold_formats::request::Request;
 use super::conversation::Conversation;
 use super::history::{Before, Histories, Kept};
 use super::index::Index;
+use super::lock::lock;
 use super::rules::Rules;
+use super::unsaved::Unsaved;
 use super::who::Who;
 
 /// The conversations that go through a proxy.
@@ -21,7 +23,7 @@ pub struct Proxy {
     /// Histories that clients leave to the provider.
     pub(super) histories: Mutex<Histories>,
     /// Conversations that are not written to the store yet.
-    pub(super) unsaved: Mutex<VecDeque<Arc<Mutex<Conversation>>>>,
+    pub(super) unsaved: Mutex<Unsaved>,
     is_stored: bool,
 }
 
@@ -81,7 +83,7 @@ impl Proxy {
         }
         held.saved.is_queued = true;
         drop(held);
-        lock(&self.unsaved).push_back(Arc::clone(conversation));
+        lock(&self.unsaved).push(conversation);
     }
 
     /// How many conversations wait to be written.
@@ -89,9 +91,4 @@ impl Proxy {
     pub fn unsaved(&self) -> usize {
         lock(&self.unsaved).len()
     }
-}
-
-/// A lock whose holder panicked holds nothing half done: all that is done under one is done at the end.
-pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -6,19 +6,19 @@ use bytes::Bytes;
 use midfold_core::Hash;
 use midfold_core::budget::Budget;
 use midfold_core::engine::{Overflow, Session};
-use midfold_core::event::Usage;
 use midfold_core::log::measure;
 use midfold_core::project::{Context, Fate};
 use midfold_formats::DialectKind;
-use midfold_formats::answer::Seen;
 use midfold_formats::overflow::{Diagnosis, diagnose};
 use midfold_formats::request::{Request, is_summary_request};
 use midfold_store::Millis;
 
+use super::awaited::Awaited;
 use super::conversation::Conversation;
 use super::history::Kept;
+use super::lock::lock;
 use super::rules::{Reading, reserved};
-use super::shared::{Proxy, lock};
+use super::shared::Proxy;
 use super::who::Fault;
 /// Room for a reply, where the request reserves less: less than this is no answer.
 const LEAST_REPLY: u64 = 1_024;
@@ -87,18 +87,18 @@ pub struct Turn {
 }
 
 /// Where a request is in its conversation.
-struct Place {
-    conversation: Arc<Mutex<Conversation>>,
+pub(super) struct Place {
+    pub conversation: Arc<Mutex<Conversation>>,
     /// Messages that are history.
     stable: usize,
     /// Tokens of those that are not.
-    suffix: u64,
+    pub suffix: u64,
     budget: Budget,
     /// What the session had been told when this request left: another request may follow it before
     /// this one is answered.
-    events: usize,
+    pub events: usize,
     /// A client's own request for a summary.
-    is_summary: bool,
+    pub is_summary: bool,
 }
 
 impl Turn {
@@ -121,23 +121,20 @@ impl Turn {
         Self { proxy: Arc::clone(proxy), request, model, place: None, sent, kept: Kept::default() }
     }
 
-    #[expect(clippy::too_many_arguments, reason = "one caller, which has just found them all")]
+    /// The request as a part of its conversation, of which the first `stable` messages are history.
     pub(super) fn through(
-        proxy: &Arc<Proxy>,
-        request: Request,
-        model: String,
+        mut self,
         reading: &Reading,
         conversation: Arc<Mutex<Conversation>>,
         stable: usize,
         window: u64,
         now: Millis,
     ) -> Self {
-        let suffix = suffix(&request, stable, reading);
-        let budget = budget(&request, reading, window, suffix);
-        let is_summary = is_summary_request(&request);
-        let mut turn = Self::passing(proxy, request, model, None);
+        let suffix = suffix(&self.request, stable, reading);
+        let budget = budget(&self.request, reading, window, suffix);
+        let is_summary = is_summary_request(&self.request);
         let mut held = lock(&conversation);
-        held.follow(reading, &turn.request, &budget);
+        held.follow(reading, &self.request, &budget);
         held.budget = Budget {
             injection_reserve: reading.policy.trigger.injection_reserve,
             ..budget.clone()
@@ -156,18 +153,18 @@ impl Turn {
                 Err(_) => (Some(session.view()), Some(Fault::Floor)),
             }
         };
-        turn.sent.session = Some(session.id().to_owned());
-        turn.sent.tokens_before = whole;
-        turn.sent.tokens_after = whole;
-        turn.sent.fault = fault;
+        self.sent.session = Some(session.id().to_owned());
+        self.sent.tokens_before = whole;
+        self.sent.tokens_after = whole;
+        self.sent.fault = fault;
         if let Some(context) = context {
-            turn.sent.read(&turn.request, session, &context, stable, before, suffix);
+            self.sent.read(&self.request, session, &context, stable, before, suffix);
         }
         let events = session.log().len();
         drop(held);
-        proxy.queue(&conversation);
-        turn.place = Some(Place { conversation, stable, suffix, budget, events, is_summary });
-        turn
+        self.proxy.queue(&conversation);
+        self.place = Some(Place { conversation, stable, suffix, budget, events, is_summary });
+        self
     }
 
     /// What is to be sent.
@@ -188,23 +185,27 @@ impl Turn {
         self.request.kind() == DialectKind::OpenAiResponses && !self.request.is_unstored
     }
 
-    /// The answer has passed: what the provider counted, and what a later request may go on from.
-    pub fn answered(&self, seen: &Seen, now: Millis) {
-        if let Some(id) = seen.id.as_deref().filter(|_| self.wants_output() && seen.is_complete) {
-            self.proxy.keep(&self.request, &self.kept, id, &seen.output);
+    /// Asks for the conversation to be written before others.
+    pub fn hurry(&self) {
+        if let Some(place) = &self.place {
+            lock(&self.proxy.unsaved).hurry(&place.conversation);
         }
-        let (Some(usage), Some(place)) = (seen.usage, &self.place) else { return };
-        let mut held = lock(&place.conversation);
-        let session = &mut held.session;
-        let is_current = session.log().len() == place.events
-            && session.active().map(|fold| fold.id) == self.sent.fold;
-        if is_current && !place.is_summary {
-            // The meter is of the history; what is behind it comes and goes.
-            let prompt = usage.prompt.saturating_sub(place.suffix).max(1);
-            session.observe(Usage { prompt, ..usage }, now);
-        }
-        drop(held);
-        self.proxy.queue(&place.conversation);
+    }
+
+    /// Whether the store has the fold that the request is read through, or will not get it from here.
+    #[must_use]
+    pub fn is_written(&self) -> bool {
+        let Some(place) = &self.place else { return true };
+        let held = lock(&place.conversation);
+        held.saved.is_foreign || held.saved.active == self.sent.fold
+    }
+
+    /// The provider has taken the request: it is not sent again, and need not be in memory while the
+    /// answer comes.
+    #[must_use]
+    pub fn taken(self) -> Awaited {
+        let named = self.wants_output().then_some((self.request, self.kept));
+        Awaited { proxy: self.proxy, place: self.place, fold: self.sent.fold, named }
     }
 
     /// Whether what is sent is so much of the window that the provider may find it too long.
@@ -226,11 +227,11 @@ impl Turn {
     pub fn refused(&mut self, diagnosis: Diagnosis, now: Millis) -> Option<&Sent> {
         let reserve = self.place.as_ref().map_or(0, |place| place.budget.output_reserve);
         let told = diagnosis.recovery(reserve.max(LEAST_REPLY))?;
-        if let Some(limit) = told.limit {
-            self.proxy.learn(&self.model, limit);
+        if let Some(window) = told.window() {
+            self.proxy.learn(&self.model, window);
         }
         let place = self.place.as_mut()?;
-        place.budget.window = place.budget.window.min(told.limit.unwrap_or(u64::MAX));
+        place.budget.window = place.budget.window.min(told.window().unwrap_or(u64::MAX));
         let mut held = lock(&place.conversation);
         let session = &mut held.session;
         let before = session.active().map(|fold| fold.id);

@@ -80,7 +80,7 @@ fn what_fits_leaves_as_it_came_and_every_prompt_extends_the_one_before() {
                 extended += 1;
             }
             let usage = Some(Usage { prompt: what.tokens_after, ..Usage::default() });
-            turn.answered(&Seen { usage, ..Seen::default() }, now as u64);
+            turn.taken().answered(&Seen { usage, ..Seen::default() }, now as u64);
             before = now_sent;
         }
         assert!(folds >= 1 && passed >= 2, "{kind}: {folds} folds, {passed} passed");

@@ -50,7 +50,7 @@ pub fn rules() -> Rules {
 }
 
 /// A clock that goes on by a second whenever it is looked at.
-fn clock() -> midfold_serve::config::Clock {
+pub fn clock() -> midfold_serve::config::Clock {
     let time = AtomicU64::new(1_700_000_000_000);
     Arc::new(move || time.fetch_add(1_000, Ordering::Relaxed))
 }

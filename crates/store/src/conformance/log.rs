@@ -323,22 +323,26 @@ pub(super) async fn sessions_are_found_by_their_beginning(store: Arc<dyn Store>)
     }
     store.identify("one", of("a"), 3).await.map_err(said)?;
     store.identify("one", of("b"), 5).await.map_err(said)?;
-    let found = |text: &str| {
-        let identity = of(text);
+    let noted =
+        |id: &str, events| Some(crate::Identified { id: id.to_owned(), events, active: None });
+    let found = |texts: &[&str]| {
+        let identities: Vec<_> = texts.iter().map(|text| of(text)).collect();
         let store = Arc::clone(&store);
-        async move { store.identified(identity).await.map_err(said) }
+        async move { store.identified(&identities).await.map_err(said) }
     };
-    equal!(found("a").await?, Some(("one".to_owned(), 3)), "the first");
-    equal!(found("c").await?, None, "what nobody noted");
+    equal!(found(&[]).await?, None, "of nothing");
+    equal!(found(&["a", "b", "c"]).await?, noted("one", 5), "the longest");
+    equal!(found(&["a"]).await?, noted("one", 3), "the first");
+    equal!(found(&["c"]).await?, None, "what nobody noted");
     store.identify("two", of("a"), 4).await.map_err(said)?;
-    equal!(found("a").await?, Some(("two".to_owned(), 4)), "the last note counts");
+    equal!(found(&["a"]).await?, noted("two", 4), "the last note counts");
     refused!(
         store.identify("three", of("a"), 1).await,
         StoreError::NoSession(_),
         "a note for nobody"
     );
     store.delete("two", None).await.map_err(said)?;
-    equal!(found("a").await?, None, "the note of a deleted session");
-    equal!(found("b").await?, Some(("one".to_owned(), 5)), "the note of another");
+    equal!(found(&["a"]).await?, None, "the note of a deleted session");
+    equal!(found(&["b"]).await?, noted("one", 5), "the note of another");
     Ok(())
 }

@@ -4,9 +4,9 @@ use midfold_core::Hash;
 use sqlx::AssertSqlSafe;
 
 use super::db::{Cells, Db, query};
-use super::rows::{integer_of, number_of, select_session, session_row};
+use super::rows::{hash_or_none, integer_of, number_of, select_session, session_row};
 use crate::error::StoreError;
-use crate::types::{NewSession, SessionRow};
+use crate::types::{Identified, NewSession, SessionRow};
 
 pub(super) async fn create<D: Db>(db: &mut D, new: &NewSession) -> Result<bool, StoreError> {
     let done = query(
@@ -92,15 +92,22 @@ pub(super) async fn identify<D: Db>(
 
 pub(super) async fn identified<D: Db>(
     db: &mut D,
-    identity: Hash,
-) -> Result<Option<(String, u64)>, StoreError> {
-    let found = query(
-        "SELECT s.id, i.events FROM identities i JOIN sessions s ON s.no = i.session_no \
-         WHERE i.identity = $1",
-    )
-    .bind(&identity)
-    .maybe(db)
-    .await?;
-    let Some(row) = found else { return Ok(None) };
-    Ok(Some((row.text(0)?.unwrap_or_default().to_owned(), number_of(&row, 1)?)))
+    identities: &[Hash],
+) -> Result<Option<Identified>, StoreError> {
+    if identities.is_empty() {
+        return Ok(None);
+    }
+    let places: Vec<_> = (1..=identities.len()).map(|at| format!("${at}")).collect();
+    let sql = format!(
+        "SELECT s.id, i.events, s.active FROM identities i JOIN sessions s ON s.no = i.session_no \
+         WHERE i.identity IN ({}) ORDER BY i.events DESC LIMIT 1",
+        places.join(", ")
+    );
+    let asked = identities.iter().fold(query(AssertSqlSafe(sql)), |query, it| query.bind(it));
+    let Some(row) = asked.maybe(db).await? else { return Ok(None) };
+    Ok(Some(Identified {
+        id: row.text(0)?.unwrap_or_default().to_owned(),
+        events: number_of(&row, 1)?,
+        active: hash_or_none(&row, 2)?,
+    }))
 }

@@ -10,8 +10,8 @@ use super::{Notes, calls, delete, events, folds, index, jobs, restore, sessions}
 use crate::error::StoreError;
 use crate::text::{Matcher, Postings, Ranking};
 use crate::types::{
-    Append, Appended, CallRow, Claim, Done, EventRow, Extent, FoldRow, Hit, Job, Lease, Loaded,
-    Millis, NewCall, NewFold, NewJob, NewSession, Parts, Put, Reads, Search, SessionRow,
+    Append, Appended, CallRow, Claim, Done, EventRow, Extent, FoldRow, Hit, Identified, Job, Lease,
+    Loaded, Millis, NewCall, NewFold, NewJob, NewSession, Parts, Put, Reads, Search, SessionRow,
 };
 use crate::{Store, assemble, check};
 
@@ -210,8 +210,8 @@ impl<S: Sql> Store for S {
         Err(gone(self, id))
     }
 
-    async fn identified(&self, identity: Hash) -> Result<Option<(String, u64)>, StoreError> {
-        sessions::identified(&mut *self.reader().await?, identity).await
+    async fn identified(&self, identities: &[Hash]) -> Result<Option<Identified>, StoreError> {
+        sessions::identified(&mut *self.reader().await?, identities).await
     }
 
     async fn append(&self, id: &str, append: Append) -> Result<Appended, StoreError> {

@@ -1,0 +1,47 @@
+//! A request that the provider has taken: what its answer teaches.
+
+use std::sync::Arc;
+
+use midfold_core::Hash;
+use midfold_core::event::Usage;
+use midfold_formats::answer::Seen;
+use midfold_formats::request::Request;
+use midfold_store::Millis;
+
+use super::history::Kept;
+use super::lock::lock;
+use super::shared::Proxy;
+use super::turn::Place;
+
+/// A request whose answer is on its way.
+pub struct Awaited {
+    pub(super) proxy: Arc<Proxy>,
+    pub(super) place: Option<Place>,
+    /// The fold that the request was read through.
+    pub(super) fold: Option<Hash>,
+    /// The request, where a later one may name its answer.
+    pub(super) named: Option<(Request, Kept)>,
+}
+
+impl Awaited {
+    /// The answer has passed: what the provider counted, and what a later request may go on from.
+    pub fn answered(self, seen: &Seen, now: Millis) {
+        if let (Some(id), Some((request, kept))) = (&seen.id, &self.named)
+            && seen.is_complete
+        {
+            self.proxy.keep(request, kept, id, &seen.output);
+        }
+        let (Some(usage), Some(place)) = (seen.usage, &self.place) else { return };
+        let mut held = lock(&place.conversation);
+        let session = &mut held.session;
+        let is_current = session.log().len() == place.events
+            && session.active().map(|fold| fold.id) == self.fold;
+        if is_current && !place.is_summary {
+            // The meter is of the history; what is behind it comes and goes.
+            let prompt = usage.prompt.saturating_sub(place.suffix).max(1);
+            session.observe(Usage { prompt, ..usage }, now);
+        }
+        drop(held);
+        self.proxy.queue(&place.conversation);
+    }
+}
