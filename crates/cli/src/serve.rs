@@ -5,15 +5,16 @@ use std::sync::Arc;
 
 use midfold::Settings;
 use midfold::proxy::Rules;
-use midfold_serve::{Config, Running, Upstreams};
+use midfold_serve::{Config, Narration, Running, Upstreams};
 
-use crate::args::Serve as Args;
+use crate::args::{self, Serve as Args};
 use crate::config;
 use crate::error::CommandError;
 use crate::host::{self, Host, Make, block_on};
 use crate::input::HOST;
 use crate::output::Output;
 use crate::signals;
+use crate::summariser::Model;
 
 pub fn run(args: &Args, json: bool, output: &Output) -> Result<(), CommandError> {
     if !args.listen.ip().is_loopback() && !args.open {
@@ -81,7 +82,25 @@ fn configured(args: &Args) -> Result<(Config, String), CommandError> {
     config.listen = args.listen;
     config.upstreams = upstreams;
     config.is_strict = args.strict;
+    config.narration = narration(&args.narration)?;
     Ok((config, name))
+}
+
+fn narration(args: &args::Narration) -> Result<Option<Narration>, CommandError> {
+    let Some(url) = &args.url else { return Ok(None) };
+    let model = Model {
+        url,
+        name: &args.model,
+        key_env: args.key_env.as_deref(),
+        key_file: args.key_file.as_deref(),
+        window: None,
+        option: "--narrator",
+    };
+    Ok(Some(Narration {
+        client: model.client()?,
+        calls_an_hour: args.calls,
+        tokens_an_hour: args.tokens,
+    }))
 }
 
 /// The one line that says where, what and by which policy.

@@ -8,6 +8,7 @@ use crate::body::Rooms;
 use crate::config::Clock;
 use crate::keeper::Keeper;
 use crate::metrics::Metrics;
+use crate::narrator::Narrator;
 use crate::upstream::Upstream;
 
 /// What every request shares.
@@ -19,6 +20,7 @@ pub(crate) struct App {
     pub clock: Clock,
     pub is_strict: bool,
     pub keeper: Option<Arc<Keeper>>,
+    pub narrator: Option<Narrator>,
 }
 
 impl App {

@@ -9,6 +9,8 @@ use hyper::Uri;
 use midfold::proxy::Rules;
 use midfold::store::Store;
 
+use crate::narrator::Narration;
+
 /// Milliseconds since 1970.
 pub type Clock = Arc<dyn Fn() -> u64 + Send + Sync>;
 
@@ -37,6 +39,8 @@ pub struct Config {
     pub drain: Duration,
     /// Where conversations are kept; only in memory without one.
     pub store: Option<Arc<dyn Store>>,
+    /// Who narrates in the background; nobody without one.
+    pub narration: Option<Narration>,
     /// The time.
     pub clock: Clock,
 }
@@ -54,6 +58,7 @@ impl Config {
             all_requests: ALL_REQUESTS,
             drain: DRAIN,
             store: None,
+            narration: None,
             clock,
         }
     }

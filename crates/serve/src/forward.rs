@@ -23,6 +23,7 @@ use crate::app::App;
 use crate::body::{Read, Room};
 use crate::headers;
 use crate::metrics::Cause;
+use crate::narrator::Narrator;
 use crate::route::{Asked, Route, Work, route};
 use crate::tee::Teed;
 use crate::upstream::{NoAnswer, content_type};
@@ -278,8 +279,10 @@ impl Trip {
                 let done = move |seen: Seen| {
                     if is_answered {
                         seen.usage.iter().for_each(|usage| app.metrics.usage(*usage));
+                        let narratable = awaited.narratable();
                         awaited.answered(&seen, app.now());
                         app.keep();
+                        narratable.into_iter().for_each(|it| Narrator::offer(&app, it));
                     }
                     drop(room);
                 };

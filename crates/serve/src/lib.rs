@@ -14,10 +14,12 @@ mod handlers;
 mod headers;
 mod keeper;
 mod metrics;
+mod narrator;
 mod route;
 mod server;
 mod tee;
 mod upstream;
 
 pub use config::{Config, ConfigError, Upstreams};
+pub use narrator::Narration;
 pub use server::{Running, ServeError, start};

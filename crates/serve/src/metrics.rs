@@ -55,6 +55,8 @@ pub(crate) struct Metrics {
     overflows: AtomicU64,
     recovered: AtomicU64,
     unanswered: AtomicU64,
+    narrations: AtomicU64,
+    narrations_refused: AtomicU64,
     open: [AtomicU64; Cause::ALL.len()],
     tokens_before: AtomicU64,
     tokens_after: AtomicU64,
@@ -96,6 +98,11 @@ impl Metrics {
         add(&self.unanswered, 1);
     }
 
+    /// A model was asked to narrate, and what it wrote may stand or not.
+    pub fn narration(&self, is_accepted: bool) {
+        add(if is_accepted { &self.narrations } else { &self.narrations_refused }, 1);
+    }
+
     pub fn open(&self, cause: Cause) {
         let at = Cause::ALL.iter().position(|other| *other == cause).unwrap_or(0);
         add(&self.open[at], 1);
@@ -128,7 +135,11 @@ impl Metrics {
             "Requests that the provider refused as too long.",
             get(&self.overflows),
         );
-        counter("overflows_recovered_total", "Of these, sent again.", get(&self.recovered));
+        counter(
+            "overflows_recovered_total",
+            "Requests that were refused as too long, folded and sent again.",
+            get(&self.recovered),
+        );
         counter("unanswered_total", "Requests that got no answer.", get(&self.unanswered));
         counter(
             "tokens_before_total",
@@ -139,11 +150,21 @@ impl Metrics {
         counter("prompt_tokens_total", "Prompt tokens that providers counted.", get(&self.prompt));
         counter(
             "cache_read_tokens_total",
-            "Of these, read from their cache.",
+            "Prompt tokens that providers read from their cache.",
             get(&self.cache_read),
         );
-        counter("cache_write_tokens_total", "Of these, written to it.", get(&self.cache_write));
+        counter(
+            "cache_write_tokens_total",
+            "Prompt tokens that providers wrote to their cache.",
+            get(&self.cache_write),
+        );
         counter("output_tokens_total", "Tokens of replies.", get(&self.output));
+        counter("narrations_total", "Narrations that a model wrote.", get(&self.narrations));
+        counter(
+            "narrations_refused_total",
+            "Narrations that failed or may not stand.",
+            get(&self.narrations_refused),
+        );
         self.open_text(&mut out);
         self.latency_text(&mut out);
         let (conversations, bytes) = held;

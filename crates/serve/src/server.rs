@@ -15,6 +15,7 @@ use crate::config::Config;
 use crate::handlers::router;
 use crate::keeper::Keeper;
 use crate::metrics::Metrics;
+use crate::narrator::Narrator;
 use crate::upstream::Upstream;
 
 /// Why there is no server.
@@ -54,6 +55,7 @@ pub async fn start(config: Config) -> Result<Running, ServeError> {
     let listener = TcpListener::bind(listen).await.map_err(failed)?;
     let address = listener.local_addr().map_err(failed)?;
     let rules = if store.is_some() { rules.stored() } else { rules };
+    let rules = if config.narration.is_some() { rules.narrated() } else { rules };
     let proxy = Arc::new(Proxy::new(rules));
     let keeper = store.map(|store| Keeper::new(store, Arc::clone(&proxy), Arc::clone(&clock)));
     let app = Arc::new(App {
@@ -64,6 +66,7 @@ pub async fn start(config: Config) -> Result<Running, ServeError> {
         metrics: Metrics::default(),
         clock,
         is_strict: config.is_strict,
+        narrator: config.narration.map(Narrator::new),
     });
     let (stop, mut stopped) = watch::channel(false);
     // It writes until nobody asks for anything any more.

@@ -19,11 +19,11 @@ pub enum When {
 /// How the tokens of a transcript are counted and what they have to fit.
 #[derive(Debug, Args)]
 pub struct Measure {
-    /// The window to fit, in tokens [default: that of the model named in the file, else 128,000]
+    /// The window to fit, in tokens [default: that of the model that the input names, else 128,000]
     #[arg(long, value_name = "N", value_parser = tokens, help_heading = "Measuring")]
     pub window: Option<u64>,
     /// How to count: o200k, cl100k, estimate:claude, chars:3.2, a tokenizer.json, …
-    /// [default: what fits the model named in the file]
+    /// [default: what fits the model that the input names]
     #[arg(long, value_name = "NAME|FILE|chars:R", help_heading = "Measuring")]
     pub tokenizer: Option<String>,
     /// The rules of the provider that the result goes to: openai, responses, anthropic, gemini, bedrock,

@@ -2,6 +2,7 @@
 
 mod about;
 mod common;
+mod narration;
 mod replay;
 mod serve;
 mod session;
@@ -16,6 +17,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub use about::{Completions, Config, Logging, Man};
 pub use common::{Folding, Measure, When};
+pub use narration::Narration;
 pub use replay::{Reading, Replay, ReplayMeasure};
 pub use serve::Serve;
 pub use session::{

@@ -4,8 +4,8 @@ use std::net::SocketAddr;
 
 use clap::Args;
 
-use super::StoreAt;
 use super::common::{Folding, Measure};
+use super::{Narration, StoreAt};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -49,4 +49,6 @@ pub struct Serve {
     pub measure: Measure,
     #[command(flatten)]
     pub folding: Folding,
+    #[command(flatten)]
+    pub narration: Narration,
 }

@@ -162,7 +162,10 @@ impl Request {
     /// The request with these messages: every byte outside of the list stays.
     #[must_use]
     pub fn with_messages(&self, messages: impl IntoIterator<Item = Bytes>) -> Bytes {
-        let mut out = BytesMut::with_capacity(self.body.len());
+        let messages: Vec<_> = messages.into_iter().collect();
+        // As much as it takes: the body that came may be many times as long.
+        let length: usize = messages.iter().map(|message| message.len() + 1).sum();
+        let mut out = BytesMut::with_capacity(self.body.len() - self.list.len() + length + 2);
         out.extend_from_slice(&self.body[..self.list.start]);
         out.extend_from_slice(b"[");
         for (at, message) in messages.into_iter().enumerate() {

@@ -10,6 +10,7 @@ use midfold_store::Millis;
 
 use super::history::Kept;
 use super::lock::lock;
+use super::narrate::Narratable;
 use super::shared::Proxy;
 use super::turn::Place;
 
@@ -24,6 +25,17 @@ pub struct Awaited {
 }
 
 impl Awaited {
+    /// The conversation, for a model that narrates. Nothing where there is no history yet.
+    #[must_use]
+    pub fn narratable(&self) -> Option<Narratable> {
+        let place = self.place.as_ref().filter(|place| !place.is_summary)?;
+        Some(Narratable {
+            proxy: Arc::clone(&self.proxy),
+            conversation: Arc::downgrade(&place.conversation),
+            budget: place.budget.clone(),
+        })
+    }
+
     /// The answer has passed: what the provider counted, and what a later request may go on from.
     pub fn answered(self, seen: &Seen, now: Millis) {
         if let (Some(id), Some((request, kept))) = (&seen.id, &self.named)

@@ -29,6 +29,7 @@ pub struct Rules {
     presets: HashMap<String, Arc<Policy>>,
     pub(super) memory: usize,
     pub(super) is_stored: bool,
+    is_narrated: bool,
 }
 
 /// The newest message of a request stands behind the history, and is one of those that a policy keeps.
@@ -98,6 +99,7 @@ impl Rules {
             presets: HashMap::new(),
             memory: MEMORY,
             is_stored: false,
+            is_narrated: false,
         }
     }
 
@@ -131,6 +133,14 @@ impl Rules {
         self
     }
 
+    /// A model narrates in the background ([`Narratable`](super::Narratable)): each policy asks for it.
+    #[must_use]
+    pub fn narrated(mut self) -> Self {
+        self.is_narrated = true;
+        Arc::make_mut(&mut self.policy).narration.on = true;
+        self
+    }
+
     /// The policy where no request asks for a preset.
     #[must_use]
     pub fn policy(&self) -> &Policy {
@@ -161,7 +171,8 @@ impl Rules {
         if let Some(known) = self.presets.get(name) {
             return Ok(known.clone());
         }
-        let policy = with_newest_behind(Policy::preset(name).map_err(|_| Fault::Preset)?);
+        let mut policy = with_newest_behind(Policy::preset(name).map_err(|_| Fault::Preset)?);
+        Arc::make_mut(&mut policy).narration.on |= self.is_narrated;
         self.presets.insert(name.to_owned(), policy.clone());
         Ok(policy)
     }

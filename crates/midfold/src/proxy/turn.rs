@@ -93,7 +93,7 @@ pub(super) struct Place {
     stable: usize,
     /// Tokens of those that are not.
     pub suffix: u64,
-    budget: Budget,
+    pub budget: Budget,
     /// What the session had been told when this request left: another request may follow it before
     /// this one is answered.
     pub events: usize,

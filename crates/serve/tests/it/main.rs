@@ -3,6 +3,7 @@
 
 mod faults;
 mod loops;
+mod narration;
 mod nodes;
 mod passing;
 mod refusals;

@@ -1,0 +1,85 @@
+//! A model that narrates while an agent works.
+
+use midfold::model::Client;
+use midfold::tokens;
+use midfold_serve::Narration;
+use midfold_testkit::model_server::{Answer, ModelServer};
+use midfold_testkit::upstream::agent::{Agent, End};
+use midfold_testkit::upstream::{Dialect, Script, Settings, task};
+
+use crate::setting::{Setting, rules};
+
+const STEPS: u32 = 40;
+
+fn reply() -> Answer {
+    let names = [
+        "Task & Constraints",
+        "State of Work",
+        "Decisions & Reasons",
+        "Work Done",
+        "Tried & Failed",
+        "Values & Facts",
+        "Open & Next",
+    ];
+    let body: String =
+        names.iter().map(|name| format!("## {name}\n- work went on as planned\n")).collect();
+    Answer::text(&format!("## Conversation Summary\n{body}"))
+}
+
+/// Plays a loop beside a model; what it was asked is answered before the agent goes on.
+async fn play(answer: Answer, calls_an_hour: u32) -> (Setting, ModelServer) {
+    let model = ModelServer::always(answer).await.unwrap();
+    let counter = tokens::by_name("estimate:openai").unwrap();
+    let config = midfold::model::Config::new(model.url(), "m", counter);
+    let client = Client::new(config).unwrap();
+    let settings =
+        Settings { limit: Some(16_000), script: Script::shell_loop(STEPS), ..Settings::default() };
+    let setting = Setting::with(settings, |config| {
+        config.rules = rules().window(16_000);
+        let tokens_an_hour = u64::MAX;
+        config.narration = Some(Narration { client, calls_an_hour, tokens_an_hour });
+    })
+    .await;
+    let agent = Agent { task: task(STEPS), ..Agent::new(Dialect::Messages, &setting.url()) };
+    let mut agent = agent.start();
+    while agent.end().is_none() {
+        agent.turn().await;
+        let judged = || {
+            setting.figure("midfold_narrations_total")
+                + setting.figure("midfold_narrations_refused_total")
+        };
+        while (judged() as usize) < model.seen().len() {
+            tokio::task::yield_now().await;
+        }
+    }
+    assert!(matches!(agent.end(), Some(End::Finished(_))), "{:?}", agent.end());
+    assert_eq!(setting.upstream.stats().facts_missing, 0);
+    (setting, model)
+}
+
+fn told(setting: &Setting) -> usize {
+    let all = setting.upstream.requests();
+    let is_told = |body: &[u8]| String::from_utf8_lossy(body).contains("Narrated by a model");
+    all.iter().filter(|request| is_told(&request.body)).count()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_model_wrote_is_in_the_next_fold() {
+    let (setting, model) = play(reply(), 1_000).await;
+    let written = setting.figure("midfold_narrations_total") as usize;
+    assert!(written >= 2 && written == model.seen().len(), "{written} of {}", model.seen().len());
+    assert!(told(&setting) > 5, "{}", told(&setting));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_model_is_asked_no_more_than_its_budget_allows() {
+    let (_, model) = play(reply(), 1).await;
+    assert_eq!(model.seen().len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_model_that_fails_changes_nothing() {
+    let (setting, model) = play(Answer::refusal(400, "invalid_request_error", "no"), 1_000).await;
+    assert!(!model.seen().is_empty());
+    assert_eq!((setting.figure("midfold_narrations_total"), told(&setting)), (0, 0));
+}
