@@ -36,6 +36,7 @@ mod signals;
 mod store;
 mod summariser;
 mod table;
+mod tls;
 mod trajectories;
 mod transcript;
 mod tune;

@@ -1,6 +1,5 @@
 //! `midfold serve`: a proxy between an agent and its provider.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 
 use midfold::Settings;
@@ -14,6 +13,7 @@ use crate::host::{self, Host, Make, block_on};
 use crate::input::HOST;
 use crate::output::Output;
 use crate::signals;
+use crate::tls;
 
 pub fn run(args: &Args, json: bool, output: &Output) -> Result<(), CommandError> {
     if !args.listen.ip().is_loopback() && !args.open {
@@ -26,6 +26,7 @@ pub fn run(args: &Args, json: bool, output: &Output) -> Result<(), CommandError>
     }
     let (mut config, policy) = configured(args)?;
     let upstreams = config.upstreams.to_string();
+    let scheme = if config.tls.is_some() { "https" } else { "http" };
     block_on(async {
         let host = Host::open(&args.at, Make::Yes).await?;
         let place = host.store.place();
@@ -38,7 +39,8 @@ pub fn run(args: &Args, json: bool, output: &Output) -> Result<(), CommandError>
             CommandError::failed(error.to_string())
                 .hint("choose another address with --listen; port 0 takes a free one")
         })?;
-        said(running.address(), &upstreams, &policy, &place, json, output)?;
+        let url = format!("{scheme}://{}", running.address());
+        said(&url, &upstreams, &policy, &place, json, output)?;
         signals::told_to_end().await;
         Running::stop(running).await;
         Ok(())
@@ -81,12 +83,14 @@ fn configured(args: &Args) -> Result<(Config, String), CommandError> {
     config.listen = args.listen;
     config.upstreams = upstreams;
     config.is_strict = args.strict;
+    let pair = args.tls_cert.as_ref().zip(args.tls_key.as_ref());
+    config.tls = pair.map(|(certificate, key)| tls::read(certificate, key)).transpose()?;
     Ok((config, name))
 }
 
 /// The one line that says where, what and by which policy.
 fn said(
-    address: SocketAddr,
+    url: &str,
     upstreams: &str,
     policy: &str,
     store: &str,
@@ -95,13 +99,13 @@ fn said(
 ) -> Result<(), CommandError> {
     if json {
         let line = serde_json::json!({
-            "listen": format!("http://{address}"), "upstreams": upstreams, "policy": policy,
+            "listen": url, "upstreams": upstreams, "policy": policy,
             "store": store,
         });
         return output.stdout(format!("{line}\n"));
     }
     output.stderr(&format!(
-        "midfold listens on http://{address}, folds by `{policy}`, sends to {upstreams}, keeps \
+        "midfold listens on {url}, folds by `{policy}`, sends to {upstreams}, keeps \
          conversations in {store}\n"
     ));
     Ok(())

@@ -7,6 +7,7 @@ use midfold::proxy::Proxy;
 use crate::body::Rooms;
 use crate::config::Clock;
 use crate::keeper::Keeper;
+use crate::limits::Limits;
 use crate::metrics::Metrics;
 use crate::upstream::Upstream;
 
@@ -18,6 +19,7 @@ pub(crate) struct App {
     pub metrics: Metrics,
     pub clock: Clock,
     pub is_strict: bool,
+    pub limits: Limits,
     pub keeper: Option<Arc<Keeper>>,
 }
 

@@ -9,6 +9,9 @@ use hyper::Uri;
 use midfold::proxy::Rules;
 use midfold::store::Store;
 
+use crate::limits::Limits;
+use crate::tls::Tls;
+
 /// Milliseconds since 1970.
 pub type Clock = Arc<dyn Fn() -> u64 + Send + Sync>;
 
@@ -35,6 +38,10 @@ pub struct Config {
     pub all_requests: usize,
     /// How long requests that are under way may take to end after the server was told to stop.
     pub drain: Duration,
+    /// How long requests may take, and how many connections there may be.
+    pub limits: Limits,
+    /// The certificate to serve TLS with; plain HTTP without one.
+    pub tls: Option<Tls>,
     /// Where conversations are kept; only in memory without one.
     pub store: Option<Arc<dyn Store>>,
     /// The time.
@@ -53,6 +60,8 @@ impl Config {
             longest_request: LONGEST_REQUEST,
             all_requests: ALL_REQUESTS,
             drain: DRAIN,
+            limits: Limits::default(),
+            tls: None,
             store: None,
             clock,
         }

@@ -21,6 +21,7 @@ use midfold::proxy::{Fault, Turn, Who};
 
 use crate::app::App;
 use crate::body::{Read, Room};
+use crate::guard::{Ended, Guarded, Watch};
 use crate::headers;
 use crate::metrics::Cause;
 use crate::route::{Asked, Route, Work, route};
@@ -40,7 +41,11 @@ pub(crate) async fn forward(app: Arc<App>, request: Request) -> Response {
         Ok(address) => address,
         Err(error) => return no_answer(&app, &error),
     };
-    let way = Way { app, parts, address };
+    let (body, watch) = match Guarded::around(body, app.limits.idle, usize::MAX) {
+        Ok(guarded) => guarded,
+        Err(ended) => return ended.response(),
+    };
+    let way = Way { app, parts, address, watch };
     match work {
         Work::Generate(asked) if !headers::is_off(&way.parts.headers) => {
             way.generate(asked, body, true).await
@@ -60,6 +65,8 @@ struct Way {
     app: Arc<App>,
     parts: Parts,
     address: Uri,
+    /// Why the request's body ended, where it had to.
+    watch: Watch,
 }
 
 impl Way {
@@ -74,7 +81,7 @@ impl Way {
         let (body, room) = match self.app.rooms.read(body, length).await {
             Read::Whole(body, room) => (body, room),
             Read::Large(body) => return self.open(body, Cause::TooLarge).await,
-            Read::Broken => return StatusCode::BAD_REQUEST.into_response(),
+            Read::Broken => return self.broken(),
         };
         let start = Instant::now();
         let Ok(request) = wire::Request::read(asked.kind, body.clone()) else {
@@ -96,6 +103,12 @@ impl Way {
         }
         let trip = Trip { way: self, turn, room, stream, is_answered };
         trip.go().await
+    }
+
+    /// The body did not come to its end.
+    fn broken(&self) -> Response {
+        let gone = || StatusCode::BAD_REQUEST.into_response();
+        self.watch.ended().map_or_else(gone, Ended::response)
     }
 
     /// What is to be sent for a request. Nothing where midfold failed.
@@ -126,7 +139,11 @@ impl Way {
         if let Some(length) = self.parts.headers.get(CONTENT_LENGTH) {
             out.insert(CONTENT_LENGTH, length.clone());
         }
-        let sent = self.app.upstream.send(self.parts.method, self.address, out, body).await;
+        let sent = self
+            .app
+            .upstream
+            .send(self.parts.method.clone(), self.address.clone(), out, body)
+            .await;
         match sent {
             Ok(answer) => {
                 let (head, body) = answer.into_parts();
@@ -136,6 +153,8 @@ impl Way {
                 }
                 respond(head.status, headers, Body::new(body))
             }
+            // The provider cannot answer what it did not get.
+            Err(_) if self.watch.ended().is_some() => self.broken(),
             Err(error) => no_answer(&self.app, &error),
         }
     }
@@ -199,7 +218,7 @@ impl Trip {
     }
 
     async fn ask(&self) -> Result<Answer, NoAnswer> {
-        let Way { app, parts, address } = &self.way;
+        let Way { app, parts, address, .. } = &self.way;
         let body = self.turn.sent().body.clone();
         let mut out = headers::for_upstream(&parts.headers, true);
         out.insert(CONTENT_LENGTH, HeaderValue::from(body.len()));
@@ -310,7 +329,7 @@ fn cause(fault: Fault) -> Cause {
 }
 
 /// An error of midfold's own, in the shape that clients of every provider can read.
-fn error(status: StatusCode, kind: &str, text: &str) -> Response {
+pub(crate) fn error(status: StatusCode, kind: &str, text: &str) -> Response {
     let body = serde_json::json!({
         "type": "error",
         "error": { "type": kind, "code": kind, "message": text },

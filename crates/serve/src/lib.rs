@@ -2,22 +2,29 @@
 //! fit the window.
 //!
 //! The rooms: [`config`] says what is served and where to, `route` reads a path, `forward` takes one
-//! request through, `upstream` is the way to the provider, `tee` reads an answer while it passes, `app`
-//! ties them together, `server` listens. What a request needs is decided by
+//! request through, `guard` bounds its body, `upstream` is the way to the provider, `tee` reads an answer while it passes, `app`
+//! ties them together, `listen` takes
+//! connections, with `tls` where there is a certificate, `server` starts and stops. What a request needs is decided by
 //! [`midfold::proxy`]; nothing here looks into a message.
 
 mod app;
 mod body;
 pub mod config;
 mod forward;
+mod guard;
 mod handlers;
 mod headers;
 mod keeper;
+mod limits;
+mod listen;
 mod metrics;
 mod route;
 mod server;
 mod tee;
+mod tls;
 mod upstream;
 
 pub use config::{Config, ConfigError, Upstreams};
+pub use limits::Limits;
 pub use server::{Running, ServeError, start};
+pub use tls::{Tls, TlsError};

@@ -14,6 +14,7 @@ use crate::body::Rooms;
 use crate::config::Config;
 use crate::handlers::router;
 use crate::keeper::Keeper;
+use crate::listen::Listener;
 use crate::metrics::Metrics;
 use crate::upstream::Upstream;
 
@@ -49,10 +50,10 @@ pub struct Running {
 /// # Errors
 /// When the address is taken, or TLS cannot be set up.
 pub async fn start(config: Config) -> Result<Running, ServeError> {
-    let Config { listen, upstreams, rules, clock, drain, store, .. } = config;
+    let Config { listen, upstreams, rules, clock, drain, store, limits, tls, .. } = config;
     let failed = |error| ServeError::Listen { address: listen, error };
-    let listener = TcpListener::bind(listen).await.map_err(failed)?;
-    let address = listener.local_addr().map_err(failed)?;
+    let tcp = TcpListener::bind(listen).await.map_err(failed)?;
+    let address = tcp.local_addr().map_err(failed)?;
     let rules = if store.is_some() { rules.stored() } else { rules };
     let proxy = Arc::new(Proxy::new(rules));
     let keeper = store.map(|store| Keeper::new(store, Arc::clone(&proxy), Arc::clone(&clock)));
@@ -64,23 +65,14 @@ pub async fn start(config: Config) -> Result<Running, ServeError> {
         metrics: Metrics::default(),
         clock,
         is_strict: config.is_strict,
+        limits: limits.clone(),
     });
-    let (stop, mut stopped) = watch::channel(false);
+    let (stop, stopped) = watch::channel(false);
     // It writes until nobody asks for anything any more.
     let (end, ended) = watch::channel(false);
     let writer = keeper.map(|keeper| keeper.run(ended));
     let router = router(Arc::clone(&app));
-    let task = tokio::spawn(async move {
-        let told = async move {
-            let _ = stopped.wait_for(|stop| *stop).await;
-        };
-        let listener = axum::serve::ListenerExt::tap_io(listener, |stream| {
-            let _ = stream.set_nodelay(true);
-        });
-        if let Err(error) = axum::serve(listener, router).with_graceful_shutdown(told).await {
-            tracing::error!(%error, "the server ended");
-        }
-    });
+    let task = tokio::spawn(Listener { tcp, tls, limits, router }.serve(stopped));
     Ok(Running { address, app, stop, end, task, writer, drain })
 }
 

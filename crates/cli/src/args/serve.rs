@@ -1,6 +1,7 @@
 //! What the server is asked.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 
 use clap::Args;
 
@@ -13,6 +14,7 @@ Examples:
   midfold serve
   midfold serve --upstream openai=http://127.0.0.1:8080/v1 --window 32k
   midfold serve --store memory
+  midfold serve --tls-cert cert.pem --tls-key key.pem
   OPENAI_BASE_URL=http://127.0.0.1:7878/v1 my-agent
   ANTHROPIC_BASE_URL=http://127.0.0.1:7878 claude
 
@@ -39,6 +41,12 @@ pub struct Serve {
     /// [default: the providers themselves]
     #[arg(long, value_name = "NAME=URL")]
     pub upstream: Vec<String>,
+    /// Serve TLS with this certificate: a PEM file, the server's own certificate first
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    pub tls_cert: Option<PathBuf>,
+    /// The key of the certificate: a PEM file without a password
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    pub tls_key: Option<PathBuf>,
     #[command(flatten)]
     pub at: StoreAt,
     /// Answer with an error where a request that needs a fold cannot be folded, instead of sending it as

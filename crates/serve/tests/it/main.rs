@@ -2,8 +2,10 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
 
 mod faults;
+mod listening;
 mod loops;
 mod passing;
+mod raw;
 mod refusals;
 mod restart;
 mod setting;
