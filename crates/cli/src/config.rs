@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use midfold::core::policy::EngineName;
-use midfold::{Policy, PolicyFrom, Settings};
+use midfold::{Policy, PolicyFrom, Serving, Settings};
 use serde_json::{Map, Value, json};
 
 use crate::env;
@@ -12,6 +12,7 @@ use crate::error::CommandError;
 use crate::input::{HOST, Input};
 use crate::output::{Color, Output};
 use crate::presets::pretty;
+use crate::serving;
 use crate::table::Table;
 
 /// The file of a project.
@@ -62,6 +63,21 @@ pub fn store() -> Result<Option<String>, CommandError> {
     Ok(settings.store)
 }
 
+/// What the files say about a server. One that comes with a folder decides neither who reaches it nor
+/// where conversations go.
+pub fn serving() -> Result<Serving, CommandError> {
+    let files = files()?;
+    if let Some(file) =
+        files.iter().find(|file| file.is_project && file.settings.serve.reaches_out())
+    {
+        let hint = "if you trust it, say it with a flag or a variable, or in your own config.toml; \
+                    `strict` alone may stand here";
+        return Err(untrusted(&file.path, "addresses, keys or files of a server", hint));
+    }
+    let said = files.into_iter().map(|file| file.settings.serve);
+    Ok(said.fold(Serving::default(), Serving::over))
+}
+
 fn untrusted(path: &Path, what: &str, hint: &str) -> CommandError {
     let text = format!("{} names {what}: a file that comes with a folder may not", path.display());
     CommandError::failed(text).hint(hint)
@@ -102,12 +118,13 @@ fn placed(settings: Settings, folder: &Path) -> Settings {
             Some(path) if !path.starts_with("//") => format!("sqlite:{}", beside(path)),
             _ => url,
         }),
+        serve: settings.serve.placed(folder),
         ..settings
     }
 }
 
 /// The keys that are set, with their values.
-fn said(settings: &Settings) -> Vec<(&'static str, Value)> {
+fn said(settings: &Settings) -> Vec<(String, Value)> {
     let Settings {
         window,
         tokenizer,
@@ -122,6 +139,7 @@ fn said(settings: &Settings) -> Vec<(&'static str, Value)> {
         narrate,
         store,
         prices,
+        serve,
     } = settings;
     let policy = policy.as_ref().map(|policy| match policy {
         PolicyFrom::File(path) => path.display().to_string(),
@@ -141,16 +159,18 @@ fn said(settings: &Settings) -> Vec<(&'static str, Value)> {
         ("store", json!(store)),
         ("prices", json!(prices)),
     ];
-    all.into_iter().filter(|(_, value)| !value.is_null()).collect()
+    let all = all.into_iter().filter(|(_, value)| !value.is_null());
+    let all = all.map(|(key, value)| (key.to_owned(), value));
+    all.chain(serving::said(serve)).collect()
 }
 
 /// Shows what the files and the environment say, and which of them.
 pub fn run(json: bool, output: &Output) -> Result<(), CommandError> {
-    let mut rows: Vec<(&str, Value, String)> = Vec::new();
+    let mut rows: Vec<(String, Value, String)> = Vec::new();
     let mut add = |settings: &Settings, from: &str| {
-        let hidden = |key: &str, rows: &[(&str, Value, String)]| {
+        let hidden = |key: &str, rows: &[(String, Value, String)]| {
             let is_policy = |key: &str| matches!(key, "preset" | "policy");
-            rows.iter().any(|(had, ..)| *had == key || is_policy(had) && is_policy(key))
+            rows.iter().any(|(had, ..)| had == key || is_policy(had) && is_policy(key))
         };
         let new = said(settings).into_iter().filter(|(key, _)| !hidden(key, &rows));
         let new: Vec<_> = new.map(|(key, value)| (key, value, from.to_owned())).collect();
@@ -159,13 +179,16 @@ pub fn run(json: bool, output: &Output) -> Result<(), CommandError> {
     if let Some(url) = env::store() {
         add(&Settings { store: Some(url), ..Settings::default() }, env::STORE);
     }
+    for (variable, serve) in env::serving()? {
+        add(&Settings { serve, ..Settings::default() }, variable);
+    }
     for File { path, settings, .. } in files()? {
         add(&settings, &path.display().to_string());
     }
     if json {
         let object = rows
             .into_iter()
-            .map(|(key, value, from)| (key.to_owned(), json!({ "value": value, "from": from })));
+            .map(|(key, value, from)| (key, json!({ "value": value, "from": from })));
         return output.stdout(pretty(&object.collect::<Map<_, _>>())?);
     }
     if rows.is_empty() {
@@ -176,7 +199,7 @@ pub fn run(json: bool, output: &Output) -> Result<(), CommandError> {
     let mut table = Table::new(["key", "value", "from"]).color(0, Color::Bold).color(2, Color::Dim);
     for (key, value, from) in rows {
         let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        table.row([key.to_owned(), value, from]);
+        table.row([key, value, from]);
     }
     output.stdout(table.render(&output.stdout_style(), 0))
 }

@@ -1,12 +1,13 @@
 //! What every request shares.
 
-use std::sync::Arc;
+use std::sync::{Arc, RwLock};
 
 use midfold::proxy::Proxy;
 
 use crate::body::Rooms;
 use crate::config::Clock;
 use crate::keeper::Keeper;
+use crate::keys::{Keys, ProviderKeys};
 use crate::limits::Limits;
 use crate::metrics::Metrics;
 use crate::upstream::Upstream;
@@ -20,6 +21,9 @@ pub(crate) struct App {
     pub clock: Clock,
     pub is_strict: bool,
     pub limits: Limits,
+    /// Whoever has one of these may ask; everybody where there are none.
+    pub keys: Option<RwLock<Arc<Keys>>>,
+    pub provider_keys: ProviderKeys,
     pub keeper: Option<Arc<Keeper>>,
 }
 

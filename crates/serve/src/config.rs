@@ -9,6 +9,7 @@ use hyper::Uri;
 use midfold::proxy::Rules;
 use midfold::store::Store;
 
+use crate::keys::{Keys, ProviderKeys};
 use crate::limits::Limits;
 use crate::tls::Tls;
 
@@ -40,6 +41,10 @@ pub struct Config {
     pub drain: Duration,
     /// How long requests may take, and how many connections there may be.
     pub limits: Limits,
+    /// Whoever has one of these may ask; everybody where there are none.
+    pub keys: Option<Keys>,
+    /// The providers' keys for those who have one of ours in their place.
+    pub provider_keys: ProviderKeys,
     /// The certificate to serve TLS with; plain HTTP without one.
     pub tls: Option<Tls>,
     /// Where conversations are kept; only in memory without one.
@@ -61,6 +66,8 @@ impl Config {
             all_requests: ALL_REQUESTS,
             drain: DRAIN,
             limits: Limits::default(),
+            keys: None,
+            provider_keys: ProviderKeys::default(),
             tls: None,
             store: None,
             clock,
@@ -118,6 +125,9 @@ pub enum ConfigError {
     /// A name that no provider has.
     #[error("there is no provider `{0}`: openai, anthropic or gemini")]
     Provider(String),
+    /// A key that no header can hold. The text holds none of it.
+    #[error("the key for {0} is empty, or has characters that no key has")]
+    Key(&'static str),
 }
 
 impl Default for Upstreams {

@@ -23,6 +23,7 @@ use crate::app::App;
 use crate::body::{Read, Room};
 use crate::guard::{Ended, Guarded, Watch};
 use crate::headers;
+use crate::keys::Holder;
 use crate::metrics::Cause;
 use crate::route::{Asked, Route, Work, route};
 use crate::tee::Teed;
@@ -41,7 +42,7 @@ pub(crate) async fn forward(app: Arc<App>, request: Request) -> Response {
         Ok(address) => address,
         Err(error) => return no_answer(&app, &error),
     };
-    let (body, watch) = match Guarded::around(body, app.limits.idle, usize::MAX) {
+    let (body, watch) = match Guarded::around(body, app.limits.idle, Holder::longest_body(&parts)) {
         Ok(guarded) => guarded,
         Err(ended) => return ended.response(),
     };
@@ -88,7 +89,11 @@ impl Way {
             return self.open(Body::from(body), Cause::Unread).await;
         };
         let stream = asked.stream || request.stream;
-        let who = headers::who(&self.parts.headers, asked.model);
+        if Holder::longest_history(&self.parts) < request.len() {
+            return Ended::Messages.response();
+        }
+        let scope = Holder::name(&self.parts);
+        let who = headers::who(&self.parts.headers, scope, asked.model);
         let Some(turn) = self.turn(request, &who).await else {
             return self.open(Body::from(body), Cause::Panic).await;
         };

@@ -21,13 +21,17 @@ pub(crate) enum Ended {
     Idle,
     #[error("midfold: the request is longer than this key may send; send a shorter one")]
     Long,
+    #[error(
+        "midfold: the request has more messages than this key may send; start a new conversation"
+    )]
+    Messages,
 }
 
 impl Ended {
     pub fn response(self) -> Response {
         let (status, kind) = match self {
             Self::Idle => (StatusCode::REQUEST_TIMEOUT, "midfold_timeout"),
-            Self::Long => (StatusCode::PAYLOAD_TOO_LARGE, "midfold_too_large"),
+            Self::Long | Self::Messages => (StatusCode::PAYLOAD_TOO_LARGE, "midfold_too_large"),
         };
         error(status, kind, &self.to_string())
     }

@@ -2,7 +2,7 @@
 //! fit the window.
 //!
 //! The rooms: [`config`] says what is served and where to, `route` reads a path, `forward` takes one
-//! request through, `guard` bounds its body, `upstream` is the way to the provider, `tee` reads an answer while it passes, `app`
+//! request through, `keys` says who may ask, `guard` bounds its body, `upstream` is the way to the provider, `tee` reads an answer while it passes, `app`
 //! ties them together, `listen` takes
 //! connections, with `tls` where there is a certificate, `server` starts and stops. What a request needs is decided by
 //! [`midfold::proxy`]; nothing here looks into a message.
@@ -15,6 +15,7 @@ mod guard;
 mod handlers;
 mod headers;
 mod keeper;
+mod keys;
 mod limits;
 mod listen;
 mod metrics;
@@ -25,6 +26,7 @@ mod tls;
 mod upstream;
 
 pub use config::{Config, ConfigError, Upstreams};
+pub use keys::{Key, KeyEntry, KeyHash, Keys, KeysError, ProviderKeys, Scope};
 pub use limits::Limits;
 pub use server::{Running, ServeError, start};
 pub use tls::{Tls, TlsError};

@@ -55,6 +55,7 @@ pub(crate) struct Metrics {
     overflows: AtomicU64,
     recovered: AtomicU64,
     unanswered: AtomicU64,
+    refused: AtomicU64,
     open: [AtomicU64; Cause::ALL.len()],
     tokens_before: AtomicU64,
     tokens_after: AtomicU64,
@@ -96,6 +97,11 @@ impl Metrics {
         add(&self.unanswered, 1);
     }
 
+    /// A request whose key was not let in.
+    pub fn refused(&self) {
+        add(&self.refused, 1);
+    }
+
     pub fn open(&self, cause: Cause) {
         let at = Cause::ALL.iter().position(|other| *other == cause).unwrap_or(0);
         add(&self.open[at], 1);
@@ -130,6 +136,7 @@ impl Metrics {
         );
         counter("overflows_recovered_total", "Of these, sent again.", get(&self.recovered));
         counter("unanswered_total", "Requests that got no answer.", get(&self.unanswered));
+        counter("refused_total", "Requests that were not let in.", get(&self.refused));
         counter(
             "tokens_before_total",
             "Tokens of requests as they came.",

@@ -1,7 +1,7 @@
 //! Listening, and stopping without cutting anybody off.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use midfold::proxy::Proxy;
@@ -14,6 +14,7 @@ use crate::body::Rooms;
 use crate::config::Config;
 use crate::handlers::router;
 use crate::keeper::Keeper;
+use crate::keys::Keys;
 use crate::listen::Listener;
 use crate::metrics::Metrics;
 use crate::upstream::Upstream;
@@ -66,6 +67,8 @@ pub async fn start(config: Config) -> Result<Running, ServeError> {
         clock,
         is_strict: config.is_strict,
         limits: limits.clone(),
+        keys: config.keys.map(|keys| RwLock::new(Arc::new(keys))),
+        provider_keys: config.provider_keys,
     });
     let (stop, stopped) = watch::channel(false);
     // It writes until nobody asks for anything any more.
@@ -87,6 +90,15 @@ impl Running {
     #[must_use]
     pub fn metrics(&self) -> String {
         self.app.metrics.text(self.app.proxy.held(), self.app.proxy.unsaved())
+    }
+
+    /// Takes these keys from now on, instead of those that it was started with. One that was started
+    /// without any goes on to let everybody in.
+    pub fn set_keys(&self, keys: Keys) {
+        if let Some(held) = &self.app.keys {
+            let mut held = held.write().unwrap_or_else(PoisonError::into_inner);
+            *held = Arc::new(keys.after(&held));
+        }
     }
 
     /// Takes no more requests, and waits for those that are under way, for as long as it was told.
