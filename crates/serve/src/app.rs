@@ -32,6 +32,12 @@ impl App {
         (self.clock)()
     }
 
+    /// All figures, as Prometheus reads them.
+    pub fn figures(&self) -> String {
+        let held = (self.rooms.used(), self.rooms.peak());
+        self.metrics.text(self.proxy.held(), self.proxy.unsaved(), held)
+    }
+
     /// There is something to write to the store, where there is one.
     pub fn keep(&self) {
         if let Some(keeper) = &self.keeper {

@@ -27,6 +27,7 @@ use crate::keys::Holder;
 use crate::metrics::Cause;
 use crate::route::{Asked, Route, Work, route};
 use crate::tee::Teed;
+use crate::unpack::Packing;
 use crate::upstream::{NoAnswer, content_type};
 
 /// Bytes of a refusal that are read to see what it means.
@@ -73,20 +74,24 @@ struct Way {
 impl Way {
     /// A request with a history. `is_answered` by a model; else it is only counted.
     async fn generate(self, asked: Asked, body: Body, is_answered: bool) -> Response {
-        let packed = self.parts.headers.get(CONTENT_ENCODING);
-        if packed.is_some_and(|encoding| encoding.as_bytes() != b"identity") {
+        let packing = Packing::of(&self.parts.headers);
+        if packing == Packing::Other {
             return self.open(body, Cause::Encoded).await;
         }
         let length = self.parts.headers.get(CONTENT_LENGTH).map(HeaderValue::to_str);
         let length = length.and_then(Result::ok).and_then(|length| length.parse().ok());
-        let (body, room) = match self.app.rooms.read(body, length).await {
+        let (came, mut room) = match self.app.rooms.read(body, length).await {
             Read::Whole(body, room) => (body, room),
             Read::Large(body) => return self.open(body, Cause::TooLarge).await,
             Read::Broken => return self.broken(),
         };
         let start = Instant::now();
+        let body = match packing.unpack(&came, &self.app.rooms, &mut room) {
+            Ok(body) => body,
+            Err(cause) => return self.open(Body::from(came), cause).await,
+        };
         let Ok(request) = wire::Request::read(asked.kind, body.clone()) else {
-            return self.open(Body::from(body), Cause::Unread).await;
+            return self.open(Body::from(came), Cause::Unread).await;
         };
         let stream = asked.stream || request.stream;
         if Holder::longest_history(&self.parts) < request.len() {
@@ -95,7 +100,7 @@ impl Way {
         let scope = Holder::name(&self.parts);
         let who = headers::who(&self.parts.headers, scope, asked.model);
         let Some(turn) = self.turn(request, &who).await else {
-            return self.open(Body::from(body), Cause::Panic).await;
+            return self.open(Body::from(came), Cause::Panic).await;
         };
         self.app.keep();
         self.app.metrics.sent(turn.sent(), start.elapsed());
@@ -106,7 +111,8 @@ impl Way {
                 return strict(cause);
             }
         }
-        let trip = Trip { way: self, turn, room, stream, is_answered };
+        let packed = (packing != Packing::None).then_some(Packed { came, body });
+        let trip = Trip { way: self, turn, room, packed, stream, is_answered };
         trip.go().await
     }
 
@@ -170,8 +176,15 @@ struct Trip {
     way: Way,
     turn: Turn,
     room: Room,
+    packed: Option<Packed>,
     stream: bool,
     is_answered: bool,
+}
+
+/// A body that came packed, and what was in it.
+struct Packed {
+    came: Bytes,
+    body: Bytes,
 }
 
 /// What the provider answered.
@@ -224,8 +237,14 @@ impl Trip {
 
     async fn ask(&self) -> Result<Answer, NoAnswer> {
         let Way { app, parts, address, .. } = &self.way;
-        let body = self.turn.sent().body.clone();
+        let mut body = self.turn.sent().body.clone();
         let mut out = headers::for_upstream(&parts.headers, true);
+        match &self.packed {
+            // Nothing was done to it: it goes on as it came.
+            Some(packed) if packed.body.as_ptr() == body.as_ptr() => body = packed.came.clone(),
+            Some(_) => drop(out.remove(CONTENT_ENCODING)),
+            None => {}
+        }
         out.insert(CONTENT_LENGTH, HeaderValue::from(body.len()));
         let body = Body::from(body);
         let answer = app.upstream.send(parts.method.clone(), address.clone(), out, body).await?;

@@ -28,7 +28,7 @@ async fn alive() -> StatusCode {
 
 async fn metrics(State(app): State<Arc<App>>, request: Request) -> Response {
     match admit(&app, Scope::Admin, request) {
-        Ok(_) => app.metrics.text(app.proxy.held(), app.proxy.unsaved()).into_response(),
+        Ok(_) => app.figures().into_response(),
         Err(refused) => refused,
     }
 }

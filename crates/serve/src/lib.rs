@@ -2,7 +2,7 @@
 //! fit the window.
 //!
 //! The rooms: [`config`] says what is served and where to, `route` reads a path, `forward` takes one
-//! request through, `keys` says who may ask, `guard` bounds its body, `upstream` is the way to the provider, `tee` reads an answer while it passes, `app`
+//! request through, `keys` says who may ask, `guard` bounds its body, `unpack` unpacks it, `upstream` is the way to the provider, `tee` reads an answer while it passes, `app`
 //! ties them together, `listen` takes
 //! connections, with `tls` where there is a certificate, `server` starts and stops. What a request needs is decided by
 //! [`midfold::proxy`]; nothing here looks into a message.
@@ -23,6 +23,7 @@ mod route;
 mod server;
 mod tee;
 mod tls;
+mod unpack;
 mod upstream;
 
 pub use config::{Config, ConfigError, Upstreams};

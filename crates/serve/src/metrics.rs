@@ -115,8 +115,8 @@ impl Metrics {
     }
 
     /// All of it, as Prometheus reads it. `held`: conversations in memory, and their bytes; `unsaved`: those
-    /// that wait to be written.
-    pub fn text(&self, held: (usize, usize), unsaved: usize) -> String {
+    /// that wait to be written; `bodies`: bytes of requests that are in memory, and the most that ever were.
+    pub fn text(&self, held: (usize, usize), unsaved: usize, bodies: (usize, usize)) -> String {
         let mut out = String::new();
         let mut counter = |name: &str, help: &str, value: u64| {
             let _ = write!(
@@ -158,6 +158,8 @@ impl Metrics {
             ("conversations", "Conversations in memory.", conversations),
             ("conversation_bytes", "Bytes of their messages.", bytes),
             ("unsaved_conversations", "Conversations that wait to be written.", unsaved),
+            ("request_bytes", "Bytes of requests that are in memory.", bodies.0),
+            ("request_bytes_peak", "The most that they ever were.", bodies.1),
         ] {
             let _ = write!(
                 out,

@@ -89,7 +89,7 @@ impl Running {
     /// What happened so far, as Prometheus reads it.
     #[must_use]
     pub fn metrics(&self) -> String {
-        self.app.metrics.text(self.app.proxy.held(), self.app.proxy.unsaved())
+        self.app.figures()
     }
 
     /// Takes these keys from now on, instead of those that it was started with. One that was started
