@@ -12,7 +12,6 @@ use crate::error::CommandError;
 use crate::input::{HOST, Input};
 use crate::output::{Color, Output};
 use crate::presets::pretty;
-use crate::serving;
 use crate::table::Table;
 
 /// The file of a project.
@@ -161,7 +160,29 @@ fn said(settings: &Settings) -> Vec<(String, Value)> {
     ];
     let all = all.into_iter().filter(|(_, value)| !value.is_null());
     let all = all.map(|(key, value)| (key.to_owned(), value));
-    all.chain(serving::said(serve)).collect()
+    all.chain(said_of_serving(serve)).collect()
+}
+
+/// The same of a server.
+fn said_of_serving(serving: &Serving) -> Vec<(String, Value)> {
+    let Serving { listen, open, strict, keys, tls_cert, tls_key, upstream, upstream_key } = serving;
+    let single = [
+        ("listen", json!(listen)),
+        ("open", json!(open)),
+        ("strict", json!(strict)),
+        ("keys", json!(keys)),
+        ("tls_cert", json!(tls_cert)),
+        ("tls_key", json!(tls_key)),
+    ];
+    let single = single.into_iter().map(|(key, value)| (key.to_owned(), value));
+    let masked = |(name, url): (&String, &String)| {
+        (format!("upstream.{name}"), json!(midfold::store::mask(url)))
+    };
+    let variable = |(name, variable)| (format!("upstream_key.{name}"), json!(variable));
+    let all = single.chain(upstream.iter().map(masked)).chain(upstream_key.iter().map(variable));
+    all.filter(|(_, value)| !value.is_null())
+        .map(|(key, value)| (format!("serve.{key}"), value))
+        .collect()
 }
 
 /// Shows what the files and the environment say, and which of them.

@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use midfold::Serving;
 
 use crate::error::CommandError;
-use crate::serving::for_all;
 
 /// Names a store for all commands.
 pub const STORE: &str = "MIDFOLD_STORE";
@@ -47,7 +46,10 @@ pub fn serving() -> Result<Vec<(&'static str, Serving)>, CommandError> {
         // It is the variable that holds the key: the key itself is read where it is needed.
         say(key, &|_| Ok(Serving { upstream_key: one(key.to_owned()), ..none() }))?;
     }
-    say("MIDFOLD_UPSTREAM", &|url| Ok(Serving { upstream: for_all(&url).collect(), ..none() }))?;
+    say("MIDFOLD_UPSTREAM", &|url| {
+        let all = ["openai", "anthropic", "gemini"].map(|name| (name.to_owned(), url.clone()));
+        Ok(Serving { upstream: all.into(), ..none() })
+    })?;
     Ok(all)
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use midfold::proxy::Rules;
 use midfold::{Serving, Settings};
-use midfold_serve::{Config, ConfigError, ProviderKeys, Running, Upstreams};
+use midfold_serve::{Config, ProviderKeyError, ProviderKeys, Running, Upstreams};
 
 use crate::args::Serve as Args;
 use crate::config;
@@ -154,7 +154,7 @@ fn provider_keys(serving: &Serving) -> Result<ProviderKeys, CommandError> {
         })?;
         keys.set(provider, &key).map_err(|error| {
             let hint = match error {
-                ConfigError::Key(_) => format!("look at the value of {variable}"),
+                ProviderKeyError::Key(_) => format!("look at the value of {variable}"),
                 _ => "--upstream-key openai=OPENAI_API_KEY".to_owned(),
             };
             CommandError::usage(error.to_string()).hint(hint)

@@ -2,7 +2,6 @@
 
 use midfold::Serving;
 use midfold_serve::config::Provider;
-use serde_json::{Value, json};
 
 use crate::args::Serve as Args;
 use crate::config;
@@ -38,28 +37,6 @@ fn flags(args: &Args) -> Result<Serving, CommandError> {
 }
 
 /// One address for all providers.
-pub fn for_all(url: &str) -> impl Iterator<Item = (String, String)> {
+fn for_all(url: &str) -> impl Iterator<Item = (String, String)> {
     Provider::ALL.into_iter().map(move |provider| (provider.name().to_owned(), url.to_owned()))
-}
-
-/// What is said, key by key, as `midfold config` shows it.
-pub fn said(serving: &Serving) -> Vec<(String, Value)> {
-    let Serving { listen, open, strict, keys, tls_cert, tls_key, upstream, upstream_key } = serving;
-    let single = [
-        ("listen", json!(listen)),
-        ("open", json!(open)),
-        ("strict", json!(strict)),
-        ("keys", json!(keys)),
-        ("tls_cert", json!(tls_cert)),
-        ("tls_key", json!(tls_key)),
-    ];
-    let single = single.into_iter().map(|(key, value)| (key.to_owned(), value));
-    let masked = |(name, url): (&String, &String)| {
-        (format!("upstream.{name}"), json!(midfold::store::mask(url)))
-    };
-    let variable = |(name, variable)| (format!("upstream_key.{name}"), json!(variable));
-    let all = single.chain(upstream.iter().map(masked)).chain(upstream_key.iter().map(variable));
-    all.filter(|(_, value)| !value.is_null())
-        .map(|(key, value)| (format!("serve.{key}"), value))
-        .collect()
 }

@@ -7,9 +7,10 @@ use midfold::proxy::Proxy;
 use crate::body::Rooms;
 use crate::config::Clock;
 use crate::keeper::Keeper;
-use crate::keys::{Keys, ProviderKeys};
+use crate::keys::Keys;
 use crate::limits::Limits;
 use crate::metrics::Metrics;
+use crate::provider::ProviderKeys;
 use crate::upstream::Upstream;
 
 /// What every request shares.

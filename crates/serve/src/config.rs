@@ -9,8 +9,10 @@ use hyper::Uri;
 use midfold::proxy::Rules;
 use midfold::store::Store;
 
-use crate::keys::{Keys, ProviderKeys};
+use crate::keys::Keys;
 use crate::limits::Limits;
+pub use crate::provider::Provider;
+use crate::provider::ProviderKeys;
 use crate::tls::Tls;
 
 /// Milliseconds since 1970.
@@ -75,32 +77,6 @@ impl Config {
     }
 }
 
-/// Whose wire format a request has, and so where it goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Provider {
-    /// Chat Completions and Responses.
-    OpenAi,
-    /// Messages.
-    Anthropic,
-    /// `generateContent`.
-    Gemini,
-}
-
-impl Provider {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::OpenAi, Self::Anthropic, Self::Gemini];
-
-    /// `openai`, `anthropic` or `gemini`.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::OpenAi => "openai",
-            Self::Anthropic => "anthropic",
-            Self::Gemini => "gemini",
-        }
-    }
-}
-
 /// Where requests go, by the provider whose format they have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Upstreams {
@@ -125,9 +101,6 @@ pub enum ConfigError {
     /// A name that no provider has.
     #[error("there is no provider `{0}`: openai, anthropic or gemini")]
     Provider(String),
-    /// A key that no header can hold. The text holds none of it.
-    #[error("the key for {0} is empty, or has characters that no key has")]
-    Key(&'static str),
 }
 
 impl Default for Upstreams {

@@ -10,7 +10,7 @@ use axum::response::{IntoResponse, Response};
 use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
-use hyper::header::{CONTENT_ENCODING, CONTENT_LENGTH, HeaderMap, HeaderValue};
+use hyper::header::{CONTENT_ENCODING, CONTENT_LENGTH, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::{StatusCode, Uri};
 use midfold::DialectKind;
@@ -19,6 +19,7 @@ use midfold::formats::overflow::Diagnosis;
 use midfold::formats::request as wire;
 use midfold::proxy::{Fault, Turn, Who};
 
+use crate::answers::{error, json, respond};
 use crate::app::App;
 use crate::body::{Read, Room};
 use crate::guard::{Ended, Guarded, Watch};
@@ -338,34 +339,11 @@ fn framing(kind: &str, stream: bool) -> Framing {
     }
 }
 
-fn respond(status: StatusCode, headers: HeaderMap, body: Body) -> Response {
-    let mut response = Response::new(body);
-    *response.status_mut() = status;
-    *response.headers_mut() = headers;
-    response
-}
-
 fn cause(fault: Fault) -> Cause {
     match fault {
         Fault::Floor => Cause::Floor,
         _ => Cause::Named,
     }
-}
-
-/// An error of midfold's own, in the shape that clients of every provider can read.
-pub(crate) fn error(status: StatusCode, kind: &str, text: &str) -> Response {
-    let body = serde_json::json!({
-        "type": "error",
-        "error": { "type": kind, "code": kind, "message": text },
-    });
-    json(status, &body)
-}
-
-fn json(status: StatusCode, body: &serde_json::Value) -> Response {
-    let mut headers = HeaderMap::new();
-    let json = HeaderValue::from_static("application/json");
-    headers.insert(hyper::header::CONTENT_TYPE, json);
-    respond(status, headers, Body::from(body.to_string()))
 }
 
 /// The history of a thread is the provider's: what is too long there can be folded only where the client

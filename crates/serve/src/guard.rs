@@ -12,7 +12,7 @@ use hyper::StatusCode;
 use hyper::body::{Body as _, Frame, SizeHint};
 use tokio::time::{Sleep, sleep};
 
-use crate::forward::error;
+use crate::answers::error;
 
 /// Why a body was ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

@@ -8,9 +8,10 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{any, get};
 use hyper::StatusCode;
 
+use crate::admit::admit;
 use crate::app::App;
 use crate::forward;
-use crate::keys::{Scope, admit};
+use crate::keys::Scope;
 
 /// The paths that are answered here; every other one goes to a provider.
 pub(crate) fn router(app: Arc<App>) -> Router {
@@ -29,13 +30,13 @@ async fn alive() -> StatusCode {
 async fn metrics(State(app): State<Arc<App>>, request: Request) -> Response {
     match admit(&app, Scope::Admin, request) {
         Ok(_) => app.figures().into_response(),
-        Err(refused) => refused,
+        Err(refused) => refused.response(),
     }
 }
 
 async fn pass(State(app): State<Arc<App>>, request: Request) -> Response {
     match admit(&app, Scope::Proxy, request) {
         Ok(request) => forward::forward(app, request).await,
-        Err(refused) => refused,
+        Err(refused) => refused.response(),
     }
 }

@@ -4,23 +4,20 @@
 //! says nothing of a key. The hash is a fast one. Slow ones make guessing a password cost more; there is
 //! nothing to guess in 256 random bits, and every request would pay for it.
 
-mod admit;
 mod bucket;
 mod entry;
 mod key;
 mod places;
-mod provider;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use hyper::http::request::Parts;
 
-pub(crate) use self::admit::admit;
 use self::bucket::Bucket;
 pub use self::entry::{KeyEntry, KeysError, Scope};
 pub use self::key::{Key, KeyHash};
-pub use self::provider::ProviderKeys;
+pub(crate) use self::places::take;
 
 /// The keys that are taken.
 #[derive(Debug, Default)]
@@ -71,7 +68,8 @@ impl Keys {
         self
     }
 
-    fn holder(&self, key: &str) -> Option<&Arc<Holder>> {
+    /// Who has this key.
+    pub(crate) fn holder(&self, key: &str) -> Option<&Arc<Holder>> {
         self.known.get(&KeyHash::of(key))
     }
 }
@@ -97,7 +95,7 @@ impl Holder {
     }
 
     /// One request at this time. Refused with the seconds until there may be one.
-    fn asks(&self, now: u64) -> Result<(), u64> {
+    pub fn asks(&self, now: u64) -> Result<(), u64> {
         self.bucket.lock().unwrap_or_else(PoisonError::into_inner).take(now)
     }
 }

@@ -19,14 +19,14 @@ const THEIRS: [HeaderName; 4] = [
 const PARAMETER: &str = "key=";
 
 /// The key of a request.
-pub(super) struct Found {
+pub(crate) struct Found {
     pub key: String,
     /// It was where the key of the provider belongs.
     pub is_in_place: bool,
 }
 
 /// Takes the key of a request out of it, from wherever it is: none of ours goes on.
-pub(super) fn take(parts: &mut Parts) -> Option<Found> {
+pub(crate) fn take(parts: &mut Parts) -> Option<Found> {
     let ours = parts.headers.remove(OURS).and_then(|value| key(&value));
     let theirs = in_headers(parts).into_iter().chain(in_address(parts)).reduce(|first, _| first);
     let is_in_place = theirs.is_some();

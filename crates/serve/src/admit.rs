@@ -8,16 +8,15 @@ use hyper::StatusCode;
 use hyper::header::{HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 use hyper::http::request::Parts;
 
-use super::entry::Scope;
-use super::{Holder, Keys, places};
+use crate::answers::error;
 use crate::app::App;
-use crate::config::Provider;
-use crate::forward::error;
+use crate::keys::{Holder, Keys, Scope, take};
+use crate::provider::Provider;
 use crate::route::route;
 
 /// Why a request is not taken.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-enum Refused {
+pub(crate) enum Refused {
     #[error(
         "midfold: this server asks for a key; send `midfold-key: mf_…`, or the key in the place of the \
          provider's"
@@ -40,7 +39,7 @@ enum Refused {
 
 /// Lets a request in whose key has this scope, without its key and with who sends it; or says why not.
 /// Where no keys are set, everybody is let in.
-pub(crate) fn admit(app: &App, scope: Scope, request: Request) -> Result<Request, Response> {
+pub(crate) fn admit(app: &App, scope: Scope, request: Request) -> Result<Request, Refused> {
     let Some(keys) = &app.keys else { return Ok(request) };
     let keys = Arc::clone(&keys.read().unwrap_or_else(PoisonError::into_inner));
     let (mut parts, body) = request.into_parts();
@@ -51,7 +50,7 @@ pub(crate) fn admit(app: &App, scope: Scope, request: Request) -> Result<Request
         }
         Err(refused) => {
             app.metrics.refused();
-            Err(refused.response())
+            Err(refused)
         }
     }
 }
@@ -59,7 +58,7 @@ pub(crate) fn admit(app: &App, scope: Scope, request: Request) -> Result<Request
 fn enter(app: &App, keys: &Keys, scope: Scope, parts: &mut Parts) -> Result<Arc<Holder>, Refused> {
     // Where it goes is read with the key in its place, which may be what tells.
     let provider: Provider = route(&parts.method, parts.uri.path(), &parts.headers).provider;
-    let found = places::take(parts).ok_or(Refused::NoKey)?;
+    let found = take(parts).ok_or(Refused::NoKey)?;
     let holder = keys.holder(&found.key).ok_or(Refused::Wrong)?;
     if !holder.entry.scopes.contains(&scope) {
         return Err(Refused::Scope(scope));
@@ -74,7 +73,7 @@ fn enter(app: &App, keys: &Keys, scope: Scope, parts: &mut Parts) -> Result<Arc<
 
 impl Refused {
     /// In a shape that the SDKs of all providers read.
-    fn response(&self) -> Response {
+    pub fn response(&self) -> Response {
         let (status, kind) = match self {
             Self::NoKey | Self::Wrong | Self::NoProviderKey(_) => {
                 (StatusCode::UNAUTHORIZED, "midfold_key")
