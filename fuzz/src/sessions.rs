@@ -78,8 +78,13 @@ impl Bench {
         let presets = Policy::preset_names();
         let policy = Policy::preset(presets[input.below(presets.len())]).expect("a known preset");
         let window = 600 + 200 * input.below(40) as u64 + policy.trigger.injection_reserve;
-        let meta =
-            Meta { budget: Budget::new(window), envelope: Vec::new(), parent: None, source: None };
+        let meta = Meta {
+            budget: Budget::new(window),
+            envelope: Vec::new(),
+            parent: None,
+            source: None,
+            owner: None,
+        };
         let new = NewSession {
             id: "s0".to_owned(),
             dialect: kind.name().to_owned(),

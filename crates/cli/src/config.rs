@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use midfold::core::policy::EngineName;
-use midfold::{Policy, PolicyFrom, Settings};
+use midfold::{Policy, PolicyFrom, Serving, Settings};
 use serde_json::{Map, Value, json};
 
 use crate::env;
@@ -62,6 +62,21 @@ pub fn store() -> Result<Option<String>, CommandError> {
     Ok(settings.store)
 }
 
+/// What the files say about a server. One that comes with a folder decides neither who reaches it nor
+/// where conversations go.
+pub fn serving() -> Result<Serving, CommandError> {
+    let files = files()?;
+    if let Some(file) =
+        files.iter().find(|file| file.is_project && file.settings.serve.reaches_out())
+    {
+        let hint = "if you trust it, say it with a flag or a variable, or in your own config.toml; \
+                    `strict` alone may stand here";
+        return Err(untrusted(&file.path, "addresses, keys or files of a server", hint));
+    }
+    let said = files.into_iter().map(|file| file.settings.serve);
+    Ok(said.fold(Serving::default(), Serving::over))
+}
+
 fn untrusted(path: &Path, what: &str, hint: &str) -> CommandError {
     let text = format!("{} names {what}: a file that comes with a folder may not", path.display());
     CommandError::failed(text).hint(hint)
@@ -102,12 +117,13 @@ fn placed(settings: Settings, folder: &Path) -> Settings {
             Some(path) if !path.starts_with("//") => format!("sqlite:{}", beside(path)),
             _ => url,
         }),
+        serve: settings.serve.placed(folder),
         ..settings
     }
 }
 
 /// The keys that are set, with their values.
-fn said(settings: &Settings) -> Vec<(&'static str, Value)> {
+fn said(settings: &Settings) -> Vec<(String, Value)> {
     let Settings {
         window,
         tokenizer,
@@ -122,6 +138,7 @@ fn said(settings: &Settings) -> Vec<(&'static str, Value)> {
         narrate,
         store,
         prices,
+        serve,
     } = settings;
     let policy = policy.as_ref().map(|policy| match policy {
         PolicyFrom::File(path) => path.display().to_string(),
@@ -141,16 +158,40 @@ fn said(settings: &Settings) -> Vec<(&'static str, Value)> {
         ("store", json!(store)),
         ("prices", json!(prices)),
     ];
-    all.into_iter().filter(|(_, value)| !value.is_null()).collect()
+    let all = all.into_iter().filter(|(_, value)| !value.is_null());
+    let all = all.map(|(key, value)| (key.to_owned(), value));
+    all.chain(said_of_serving(serve)).collect()
+}
+
+/// The same of a server.
+fn said_of_serving(serving: &Serving) -> Vec<(String, Value)> {
+    let Serving { listen, open, strict, keys, tls_cert, tls_key, upstream, upstream_key } = serving;
+    let single = [
+        ("listen", json!(listen)),
+        ("open", json!(open)),
+        ("strict", json!(strict)),
+        ("keys", json!(keys)),
+        ("tls_cert", json!(tls_cert)),
+        ("tls_key", json!(tls_key)),
+    ];
+    let single = single.into_iter().map(|(key, value)| (key.to_owned(), value));
+    let masked = |(name, url): (&String, &String)| {
+        (format!("upstream.{name}"), json!(midfold::store::mask(url)))
+    };
+    let variable = |(name, variable)| (format!("upstream_key.{name}"), json!(variable));
+    let all = single.chain(upstream.iter().map(masked)).chain(upstream_key.iter().map(variable));
+    all.filter(|(_, value)| !value.is_null())
+        .map(|(key, value)| (format!("serve.{key}"), value))
+        .collect()
 }
 
 /// Shows what the files and the environment say, and which of them.
 pub fn run(json: bool, output: &Output) -> Result<(), CommandError> {
-    let mut rows: Vec<(&str, Value, String)> = Vec::new();
+    let mut rows: Vec<(String, Value, String)> = Vec::new();
     let mut add = |settings: &Settings, from: &str| {
-        let hidden = |key: &str, rows: &[(&str, Value, String)]| {
+        let hidden = |key: &str, rows: &[(String, Value, String)]| {
             let is_policy = |key: &str| matches!(key, "preset" | "policy");
-            rows.iter().any(|(had, ..)| *had == key || is_policy(had) && is_policy(key))
+            rows.iter().any(|(had, ..)| had == key || is_policy(had) && is_policy(key))
         };
         let new = said(settings).into_iter().filter(|(key, _)| !hidden(key, &rows));
         let new: Vec<_> = new.map(|(key, value)| (key, value, from.to_owned())).collect();
@@ -159,13 +200,16 @@ pub fn run(json: bool, output: &Output) -> Result<(), CommandError> {
     if let Some(url) = env::store() {
         add(&Settings { store: Some(url), ..Settings::default() }, env::STORE);
     }
+    for (variable, serve) in env::serving()? {
+        add(&Settings { serve, ..Settings::default() }, variable);
+    }
     for File { path, settings, .. } in files()? {
         add(&settings, &path.display().to_string());
     }
     if json {
         let object = rows
             .into_iter()
-            .map(|(key, value, from)| (key.to_owned(), json!({ "value": value, "from": from })));
+            .map(|(key, value, from)| (key, json!({ "value": value, "from": from })));
         return output.stdout(pretty(&object.collect::<Map<_, _>>())?);
     }
     if rows.is_empty() {
@@ -176,7 +220,7 @@ pub fn run(json: bool, output: &Output) -> Result<(), CommandError> {
     let mut table = Table::new(["key", "value", "from"]).color(0, Color::Bold).color(2, Color::Dim);
     for (key, value, from) in rows {
         let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        table.row([key.to_owned(), value, from]);
+        table.row([key, value, from]);
     }
     output.stdout(table.render(&output.stdout_style(), 0))
 }

@@ -2,12 +2,73 @@
 
 use std::path::PathBuf;
 
+use midfold::Serving;
+
+use crate::error::CommandError;
+
 /// Names a store for all commands.
 pub const STORE: &str = "MIDFOLD_STORE";
 
 /// The store that the environment names.
 pub fn store() -> Option<String> {
     set(STORE)
+}
+
+/// What variables say about a server, and which of them, the nearer one first.
+pub fn serving() -> Result<Vec<(&'static str, Serving)>, CommandError> {
+    let mut all = Vec::new();
+    let mut say = |name, make: &dyn Fn(String) -> Result<Serving, CommandError>| {
+        if let Some(value) = set(name) {
+            all.push((name, make(value)?));
+        }
+        Ok::<_, CommandError>(())
+    };
+    let none = Serving::default;
+    say("MIDFOLD_LISTEN", &|value| {
+        let listen =
+            value.parse().map_err(|_| wrong("MIDFOLD_LISTEN", "an address: 127.0.0.1:7878"))?;
+        Ok(Serving { listen: Some(listen), ..none() })
+    })?;
+    say("MIDFOLD_OPEN", &|it| Ok(Serving { open: Some(yes("MIDFOLD_OPEN", &it)?), ..none() }))?;
+    say("MIDFOLD_STRICT", &|it| {
+        Ok(Serving { strict: Some(yes("MIDFOLD_STRICT", &it)?), ..none() })
+    })?;
+    say("MIDFOLD_KEYS", &|path| Ok(Serving { keys: Some(path.into()), ..none() }))?;
+    say("MIDFOLD_TLS_CERT", &|path| Ok(Serving { tls_cert: Some(path.into()), ..none() }))?;
+    say("MIDFOLD_TLS_KEY", &|path| Ok(Serving { tls_key: Some(path.into()), ..none() }))?;
+    for (provider, address, key) in [
+        ("openai", "MIDFOLD_UPSTREAM_OPENAI", "MIDFOLD_UPSTREAM_KEY_OPENAI"),
+        ("anthropic", "MIDFOLD_UPSTREAM_ANTHROPIC", "MIDFOLD_UPSTREAM_KEY_ANTHROPIC"),
+        ("gemini", "MIDFOLD_UPSTREAM_GEMINI", "MIDFOLD_UPSTREAM_KEY_GEMINI"),
+    ] {
+        let one = |value: String| [(provider.to_owned(), value)].into();
+        say(address, &|url| Ok(Serving { upstream: one(url), ..none() }))?;
+        // It is the variable that holds the key: the key itself is read where it is needed.
+        say(key, &|_| Ok(Serving { upstream_key: one(key.to_owned()), ..none() }))?;
+    }
+    say("MIDFOLD_UPSTREAM", &|url| {
+        let all = ["openai", "anthropic", "gemini"].map(|name| (name.to_owned(), url.clone()));
+        Ok(Serving { upstream: all.into(), ..none() })
+    })?;
+    Ok(all)
+}
+
+fn yes(name: &str, value: &str) -> Result<bool, CommandError> {
+    match value {
+        "1" | "true" | "yes" => Ok(true),
+        "0" | "false" | "no" => Ok(false),
+        _ => Err(wrong(name, "1 or 0")),
+    }
+}
+
+fn wrong(name: &str, wanted: &str) -> CommandError {
+    CommandError::usage(format!("the variable {name} cannot be read"))
+        .hint(format!("it takes {wanted}"))
+}
+
+/// The value of a variable that somebody named.
+pub fn named(name: &str) -> Option<String> {
+    set(name)
 }
 
 /// Where the user's data is kept.

@@ -17,6 +17,7 @@ mod html;
 mod import;
 mod input;
 mod inspect;
+mod key;
 mod logging;
 mod narrator;
 mod note;
@@ -31,11 +32,13 @@ mod replay;
 mod report;
 mod schema;
 mod serve;
+mod serving;
 mod session;
 mod signals;
 mod store;
 mod summariser;
 mod table;
+mod tls;
 mod trajectories;
 mod transcript;
 mod tune;
@@ -89,6 +92,7 @@ fn run(cli: &Cli, output: &Output) -> Result<(), CommandError> {
         Command::Recall(args) => recall::run(args, cli.json, output),
         Command::Worker(args) => worker::run(args, cli.json, output),
         Command::Serve(args) => serve::run(args, cli.json, output),
+        Command::Key(args) => key::run(&args.command, cli.json, output),
         Command::Store(args) => store::run(args, cli.json, output),
         Command::Replay(args) => replay::run(args, cli.json, output),
         Command::Trajectories(args) => trajectories::run(args, cli.json, output),

@@ -1,32 +1,35 @@
 //! `midfold serve`: a proxy between an agent and its provider.
 
 use std::net::SocketAddr;
+use std::pin::pin;
 use std::sync::Arc;
 
-use midfold::Settings;
 use midfold::proxy::Rules;
-use midfold_serve::{Config, Narration, Running, Upstreams};
+use midfold::{Serving, Settings};
+use midfold_serve::{Config, ProviderKeyError, ProviderKeys, Running, Upstreams};
 
-use crate::args::{self, Serve as Args};
+use crate::args::Serve as Args;
 use crate::config;
+use crate::env;
 use crate::error::CommandError;
 use crate::host::{self, Host, Make, block_on};
 use crate::input::HOST;
+use crate::key;
+use crate::narrator;
 use crate::output::Output;
-use crate::signals;
-use crate::summariser::Model;
+use crate::serving;
+use crate::signals::{self, ReadAgain};
+use crate::tls;
+
+/// Where it listens when nobody says it.
+const LISTEN: SocketAddr =
+    SocketAddr::V4(std::net::SocketAddrV4::new(std::net::Ipv4Addr::LOCALHOST, 7878));
 
 pub fn run(args: &Args, json: bool, output: &Output) -> Result<(), CommandError> {
-    if !args.listen.ip().is_loopback() && !args.open {
-        let text = format!(
-            "{} can be reached from other machines, and no keys are asked for",
-            args.listen
-        );
-        return Err(CommandError::usage(text)
-            .hint("listen on 127.0.0.1, or say --open where the network is yours alone"));
-    }
-    let (mut config, policy) = configured(args)?;
+    let said = serving::settings(args)?;
+    let (mut config, policy) = configured(args, &said)?;
     let upstreams = config.upstreams.to_string();
+    let scheme = if config.tls.is_some() { "https" } else { "http" };
     block_on(async {
         let host = Host::open(&args.at, Make::Yes).await?;
         let place = host.store.place();
@@ -39,11 +42,33 @@ pub fn run(args: &Args, json: bool, output: &Output) -> Result<(), CommandError>
             CommandError::failed(error.to_string())
                 .hint("choose another address with --listen; port 0 takes a free one")
         })?;
-        said(running.address(), &upstreams, &policy, &place, json, output)?;
-        signals::told_to_end().await;
+        let url = format!("{scheme}://{}", running.address());
+        announce(&url, &upstreams, &policy, &place, json, output)?;
+        until_the_end(&running, &said, output).await;
         Running::stop(running).await;
         Ok(())
     })
+}
+
+/// Reads the keys again whenever it is told to, until it is told to end.
+async fn until_the_end(running: &Running, said: &Serving, output: &Output) {
+    let mut again = ReadAgain::new();
+    let mut end = pin!(signals::told_to_end());
+    loop {
+        tokio::select! {
+            () = &mut end => return,
+            () = again.told() => {}
+        }
+        match said.keys.as_deref().map(key::read) {
+            None => {}
+            Some(Ok(keys)) => {
+                output.stderr(&format!("midfold read its keys again: {}\n", keys.len()));
+                running.set_keys(keys);
+            }
+            // The keys of before go on to be asked for.
+            Some(Err(error)) => output.error(&error),
+        }
+    }
 }
 
 /// Other nodes do not have a file that this one counts with.
@@ -58,7 +83,7 @@ fn can_be_stored(args: &Args) -> Result<(), CommandError> {
         .hint("or keep conversations in memory: --store memory"))
 }
 
-fn configured(args: &Args) -> Result<(Config, String), CommandError> {
+fn configured(args: &Args, serving: &Serving) -> Result<(Config, String), CommandError> {
     let said = Settings {
         window: args.measure.window,
         tokenizer: args.measure.tokenizer.clone(),
@@ -71,41 +96,78 @@ fn configured(args: &Args) -> Result<(Config, String), CommandError> {
     let name = policy.name.clone();
     let setup = said.over(config::settings()?).setup(&HOST)?;
     let rules = Rules::new(policy).setup(setup);
+    let mut config = Config::new(rules, Arc::new(host::now));
+    config.listen = listen(serving)?;
+    config.upstreams = upstreams(serving)?;
+    config.is_strict = serving.strict == Some(true);
+    config.narration = narrator::background(&args.narration)?;
+    config.keys = serving.keys.as_deref().map(key::read).transpose()?;
+    config.provider_keys = provider_keys(serving)?;
+    config.tls = match (&serving.tls_cert, &serving.tls_key) {
+        (None, None) => None,
+        (Some(certificate), Some(key)) => Some(tls::read(certificate, key)?),
+        _ => {
+            return Err(CommandError::usage(
+                "TLS takes a certificate and its key, and one is missing",
+            )
+            .hint("--tls-cert cert.pem --tls-key key.pem"));
+        }
+    };
+    Ok((config, name))
+}
+
+/// Where to listen: where others reach it, keys are asked for.
+fn listen(serving: &Serving) -> Result<SocketAddr, CommandError> {
+    let listen = serving.listen.unwrap_or(LISTEN);
+    let is_guarded = serving.keys.is_some() || serving.open == Some(true);
+    if listen.ip().is_loopback() || is_guarded {
+        return Ok(listen);
+    }
+    let text = format!("{listen} can be reached from other machines, and no keys are asked for");
+    Err(CommandError::usage(text)
+        .hint("ask for keys: `midfold key new NAME --keys keys.toml`, then --keys keys.toml")
+        .hint("or listen on 127.0.0.1, or say --open where the network is yours alone"))
+}
+
+fn upstreams(serving: &Serving) -> Result<Upstreams, CommandError> {
     let mut upstreams = Upstreams::default();
-    for upstream in &args.upstream {
-        upstreams.set(upstream).map_err(|error| {
+    for (name, url) in &serving.upstream {
+        upstreams.set(&format!("{name}={url}")).map_err(|error| {
             CommandError::usage(error.to_string())
                 .hint("--upstream openai=http://127.0.0.1:8080/v1")
         })?;
     }
-    let mut config = Config::new(rules, Arc::new(host::now));
-    config.listen = args.listen;
-    config.upstreams = upstreams;
-    config.is_strict = args.strict;
-    config.narration = narration(&args.narration)?;
-    Ok((config, name))
+    Ok(upstreams)
 }
 
-fn narration(args: &args::Narration) -> Result<Option<Narration>, CommandError> {
-    let Some(url) = &args.url else { return Ok(None) };
-    let model = Model {
-        url,
-        name: &args.model,
-        key_env: args.key_env.as_deref(),
-        key_file: args.key_file.as_deref(),
-        window: None,
-        option: "--narrator",
-    };
-    Ok(Some(Narration {
-        client: model.client()?,
-        calls_an_hour: args.calls,
-        tokens_an_hour: args.tokens,
-    }))
+fn provider_keys(serving: &Serving) -> Result<ProviderKeys, CommandError> {
+    let mut keys = ProviderKeys::default();
+    if !serving.upstream_key.is_empty() && serving.keys.is_none() {
+        let text =
+            "the server's own keys are for clients with a key of ours, and none are asked for";
+        return Err(CommandError::usage(text)
+            .hint("ask for keys: `midfold key new NAME --keys keys.toml`, then --keys keys.toml"));
+    }
+    for (provider, variable) in &serving.upstream_key {
+        let key = env::named(variable).ok_or_else(|| {
+            CommandError::usage(format!("the variable {variable} is not set, or empty")).hint(
+                format!("set it to the key for {provider}: --upstream-key names the variable"),
+            )
+        })?;
+        keys.set(provider, &key).map_err(|error| {
+            let hint = match error {
+                ProviderKeyError::Key(_) => format!("look at the value of {variable}"),
+                _ => "--upstream-key openai=OPENAI_API_KEY".to_owned(),
+            };
+            CommandError::usage(error.to_string()).hint(hint)
+        })?;
+    }
+    Ok(keys)
 }
 
 /// The one line that says where, what and by which policy.
-fn said(
-    address: SocketAddr,
+fn announce(
+    url: &str,
     upstreams: &str,
     policy: &str,
     store: &str,
@@ -114,14 +176,13 @@ fn said(
 ) -> Result<(), CommandError> {
     if json {
         let line = serde_json::json!({
-            "listen": format!("http://{address}"), "upstreams": upstreams, "policy": policy,
-            "store": store,
+            "listen": url, "upstreams": upstreams, "policy": policy, "store": store,
         });
         return output.stdout(format!("{line}\n"));
     }
     output.stderr(&format!(
-        "midfold listens on http://{address}, folds by `{policy}`, sends to {upstreams}, keeps \
-         conversations in {store}\n"
+        "midfold listens on {url}, folds by `{policy}`, sends to {upstreams}, keeps conversations in \
+         {store}\n"
     ));
     Ok(())
 }

@@ -66,7 +66,7 @@
 //! use midfold::{Budget, Policy, RawEvent};
 //!
 //! let store = midfold::store::open("memory").await?; // or sqlite:PATH, or postgres://…
-//! let meta = Meta { budget: Budget::new(128_000), envelope: vec![], parent: None, source: None };
+//! let meta = Meta { budget: Budget::new(128_000), envelope: vec![], parent: None, source: None, owner: None };
 //! let new = NewSession {
 //!     id: "my-session".into(),
 //!     dialect: "openai-chat".into(),
@@ -104,6 +104,7 @@ mod recap;
 mod recover;
 mod replay;
 mod rows;
+mod serving;
 mod settings;
 #[cfg(feature = "store")]
 mod start;
@@ -128,6 +129,7 @@ pub use recover::{Judged, Refused};
 pub use recover::{Recovered, recover};
 pub use replay::{Contender, Form, Replaying, arguments, measures, strategy, strategy_names};
 pub use rows::{ROW_TOKENIZER, RowSettings};
+pub use serving::Serving;
 pub use settings::{Host, PolicyFrom, Settings, by_name, dialect, format, tokenizer};
 
 #[cfg(feature = "store")]

@@ -18,6 +18,7 @@ use serde::Deserialize;
 use crate::advice::Advise;
 use crate::failure::{Area, Door, Failure};
 use crate::prepare::Setup;
+use crate::serving::Serving;
 
 /// What a door can do that the facade does not: read a file, and say how its options are spelled.
 #[derive(Clone, Copy)]
@@ -97,6 +98,8 @@ pub struct Settings {
     pub store: Option<String>,
     /// Prices: a table by its name, or the path of a TOML file.
     pub prices: Option<String>,
+    /// What is said about a server.
+    pub serve: Serving,
 }
 
 impl Settings {
@@ -128,6 +131,7 @@ impl Settings {
             narrate: self.narrate || below.narrate,
             store: self.store.or(below.store),
             prices: self.prices.or(below.prices),
+            serve: self.serve.over(below.serve),
         }
     }
 

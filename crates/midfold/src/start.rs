@@ -92,6 +92,7 @@ impl Start {
             envelope: envelope.iter().map(text).collect(),
             parent: None,
             source,
+            owner: None,
         };
         let new = NewSession {
             id,

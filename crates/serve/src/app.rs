@@ -1,14 +1,17 @@
 //! What every request shares.
 
-use std::sync::Arc;
+use std::sync::{Arc, RwLock};
 
 use midfold::proxy::Proxy;
 
 use crate::body::Rooms;
 use crate::config::Clock;
 use crate::keeper::Keeper;
+use crate::keys::Keys;
+use crate::limits::Limits;
 use crate::metrics::Metrics;
 use crate::narrator::Narrator;
+use crate::provider::ProviderKeys;
 use crate::upstream::Upstream;
 
 /// What every request shares.
@@ -19,6 +22,10 @@ pub(crate) struct App {
     pub metrics: Metrics,
     pub clock: Clock,
     pub is_strict: bool,
+    pub limits: Limits,
+    /// Whoever has one of these may ask; everybody where there are none.
+    pub keys: Option<RwLock<Arc<Keys>>>,
+    pub provider_keys: ProviderKeys,
     pub keeper: Option<Arc<Keeper>>,
     pub narrator: Option<Narrator>,
 }
@@ -26,6 +33,12 @@ pub(crate) struct App {
 impl App {
     pub fn now(&self) -> u64 {
         (self.clock)()
+    }
+
+    /// All figures, as Prometheus reads them.
+    pub fn figures(&self) -> String {
+        let held = (self.rooms.used(), self.rooms.peak());
+        self.metrics.text(self.proxy.held(), self.proxy.unsaved(), held)
     }
 
     /// There is something to write to the store, where there is one.

@@ -25,6 +25,8 @@ pub(crate) enum Read {
 #[derive(Clone)]
 pub(crate) struct Rooms {
     used: Arc<AtomicUsize>,
+    /// The most that was used at a time.
+    peak: Arc<AtomicUsize>,
     one: usize,
     all: usize,
 }
@@ -35,6 +37,18 @@ pub(crate) struct Room {
     taken: usize,
 }
 
+impl Room {
+    pub fn taken(&self) -> usize {
+        self.taken
+    }
+
+    /// Gives back what was taken beyond this.
+    pub fn shrink_to(&mut self, taken: usize) {
+        self.used.fetch_sub(self.taken.saturating_sub(taken), Ordering::Relaxed);
+        self.taken = self.taken.min(taken);
+    }
+}
+
 impl Drop for Room {
     fn drop(&mut self) {
         self.used.fetch_sub(self.taken, Ordering::Relaxed);
@@ -43,12 +57,32 @@ impl Drop for Room {
 
 impl Rooms {
     pub fn new(one: usize, all: usize) -> Self {
-        Self { used: Arc::default(), one, all }
+        Self { used: Arc::default(), peak: Arc::default(), one, all }
+    }
+
+    /// Room for a request, of which nothing is taken yet.
+    pub fn room(&self) -> Room {
+        Room { used: Arc::clone(&self.used), taken: 0 }
+    }
+
+    /// Bytes of one request at most.
+    pub fn longest(&self) -> usize {
+        self.one
+    }
+
+    /// Bytes of all requests that are in memory.
+    pub fn used(&self) -> usize {
+        self.used.load(Ordering::Relaxed)
+    }
+
+    /// The most that it ever was.
+    pub fn peak(&self) -> usize {
+        self.peak.load(Ordering::Relaxed)
     }
 
     /// Reads a body that says to be `length` long.
     pub async fn read(&self, mut body: Body, length: Option<usize>) -> Read {
-        let mut room = Room { used: Arc::clone(&self.used), taken: 0 };
+        let mut room = self.room();
         if length.is_some_and(|length| length > self.one) {
             return Read::Large(body);
         }
@@ -59,21 +93,24 @@ impl Rooms {
             let fits = self.take(&mut room, data.len()) && room.taken <= self.one;
             read.extend_from_slice(&data);
             if !fits {
-                return Read::Large(Body::new(Rest { first: Some(read.freeze()), body }));
+                return Read::Large(Body::new(Rest { first: Some((read.freeze(), room)), body }));
             }
         }
         Read::Whole(read.freeze(), room)
     }
 
-    fn take(&self, room: &mut Room, bytes: usize) -> bool {
+    /// Takes room for so many bytes more; says whether there was so much.
+    pub fn take(&self, room: &mut Room, bytes: usize) -> bool {
         room.taken += bytes;
-        self.used.fetch_add(bytes, Ordering::Relaxed) + bytes <= self.all
+        let used = self.used.fetch_add(bytes, Ordering::Relaxed) + bytes;
+        self.peak.fetch_max(used, Ordering::Relaxed);
+        used <= self.all
     }
 }
 
 /// What was read, and the rest behind it.
 struct Rest {
-    first: Option<Bytes>,
+    first: Option<(Bytes, Room)>,
     body: Body,
 }
 
@@ -86,7 +123,8 @@ impl hyper::body::Body for Rest {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
         match self.first.take() {
-            Some(read) => Poll::Ready(Some(Ok(Frame::data(read)))),
+            // From here on it is in the hands of whoever sends it.
+            Some((read, _room)) => Poll::Ready(Some(Ok(Frame::data(read)))),
             None => Pin::new(&mut self.body).poll_frame(context),
         }
     }

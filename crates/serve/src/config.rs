@@ -9,7 +9,12 @@ use hyper::Uri;
 use midfold::proxy::Rules;
 use midfold::store::Store;
 
+use crate::keys::Keys;
+use crate::limits::Limits;
 use crate::narrator::Narration;
+pub use crate::provider::Provider;
+use crate::provider::ProviderKeys;
+use crate::tls::Tls;
 
 /// Milliseconds since 1970.
 pub type Clock = Arc<dyn Fn() -> u64 + Send + Sync>;
@@ -37,6 +42,14 @@ pub struct Config {
     pub all_requests: usize,
     /// How long requests that are under way may take to end after the server was told to stop.
     pub drain: Duration,
+    /// How long requests may take, and how many connections there may be.
+    pub limits: Limits,
+    /// Whoever has one of these may ask; everybody where there are none.
+    pub keys: Option<Keys>,
+    /// The providers' keys for those who have one of ours in their place.
+    pub provider_keys: ProviderKeys,
+    /// The certificate to serve TLS with; plain HTTP without one.
+    pub tls: Option<Tls>,
     /// Where conversations are kept; only in memory without one.
     pub store: Option<Arc<dyn Store>>,
     /// Who narrates in the background; nobody without one.
@@ -57,35 +70,13 @@ impl Config {
             longest_request: LONGEST_REQUEST,
             all_requests: ALL_REQUESTS,
             drain: DRAIN,
+            limits: Limits::default(),
+            keys: None,
+            provider_keys: ProviderKeys::default(),
+            tls: None,
             store: None,
             narration: None,
             clock,
-        }
-    }
-}
-
-/// Whose wire format a request has, and so where it goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Provider {
-    /// Chat Completions and Responses.
-    OpenAi,
-    /// Messages.
-    Anthropic,
-    /// `generateContent`.
-    Gemini,
-}
-
-impl Provider {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::OpenAi, Self::Anthropic, Self::Gemini];
-
-    /// `openai`, `anthropic` or `gemini`.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::OpenAi => "openai",
-            Self::Anthropic => "anthropic",
-            Self::Gemini => "gemini",
         }
     }
 }

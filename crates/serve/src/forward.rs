@@ -10,7 +10,7 @@ use axum::response::{IntoResponse, Response};
 use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
-use hyper::header::{CONTENT_ENCODING, CONTENT_LENGTH, HeaderMap, HeaderValue};
+use hyper::header::{CONTENT_ENCODING, CONTENT_LENGTH, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::{StatusCode, Uri};
 use midfold::DialectKind;
@@ -19,13 +19,17 @@ use midfold::formats::overflow::Diagnosis;
 use midfold::formats::request as wire;
 use midfold::proxy::{Fault, Turn, Who};
 
+use crate::answers::{error, json, respond};
 use crate::app::App;
 use crate::body::{Read, Room};
+use crate::guard::{Ended, Guarded, Watch};
 use crate::headers;
+use crate::keys::Holder;
 use crate::metrics::Cause;
 use crate::narrator::Narrator;
 use crate::route::{Asked, Route, Work, route};
 use crate::tee::Teed;
+use crate::unpack::Packing;
 use crate::upstream::{NoAnswer, content_type};
 
 /// Bytes of a refusal that are read to see what it means.
@@ -41,7 +45,11 @@ pub(crate) async fn forward(app: Arc<App>, request: Request) -> Response {
         Ok(address) => address,
         Err(error) => return no_answer(&app, &error),
     };
-    let way = Way { app, parts, address };
+    let (body, watch) = match Guarded::around(body, app.limits.idle, Holder::longest_body(&parts)) {
+        Ok(guarded) => guarded,
+        Err(ended) => return ended.response(),
+    };
+    let way = Way { app, parts, address, watch };
     match work {
         Work::Generate(asked) if !headers::is_off(&way.parts.headers) => {
             way.generate(asked, body, true).await
@@ -61,30 +69,40 @@ struct Way {
     app: Arc<App>,
     parts: Parts,
     address: Uri,
+    /// Why the request's body ended, where it had to.
+    watch: Watch,
 }
 
 impl Way {
     /// A request with a history. `is_answered` by a model; else it is only counted.
     async fn generate(self, asked: Asked, body: Body, is_answered: bool) -> Response {
-        let packed = self.parts.headers.get(CONTENT_ENCODING);
-        if packed.is_some_and(|encoding| encoding.as_bytes() != b"identity") {
+        let packing = Packing::of(&self.parts.headers);
+        if packing == Packing::Other {
             return self.open(body, Cause::Encoded).await;
         }
         let length = self.parts.headers.get(CONTENT_LENGTH).map(HeaderValue::to_str);
         let length = length.and_then(Result::ok).and_then(|length| length.parse().ok());
-        let (body, room) = match self.app.rooms.read(body, length).await {
+        let (came, mut room) = match self.app.rooms.read(body, length).await {
             Read::Whole(body, room) => (body, room),
             Read::Large(body) => return self.open(body, Cause::TooLarge).await,
-            Read::Broken => return StatusCode::BAD_REQUEST.into_response(),
+            Read::Broken => return self.broken(),
         };
         let start = Instant::now();
+        let body = match packing.unpack(&came, &self.app.rooms, &mut room) {
+            Ok(body) => body,
+            Err(cause) => return self.open(Body::from(came), cause).await,
+        };
         let Ok(request) = wire::Request::read(asked.kind, body.clone()) else {
-            return self.open(Body::from(body), Cause::Unread).await;
+            return self.open(Body::from(came), Cause::Unread).await;
         };
         let stream = asked.stream || request.stream;
-        let who = headers::who(&self.parts.headers, asked.model);
+        if Holder::longest_history(&self.parts) < request.len() {
+            return Ended::Messages.response();
+        }
+        let scope = Holder::name(&self.parts);
+        let who = headers::who(&self.parts.headers, scope, asked.model);
         let Some(turn) = self.turn(request, &who).await else {
-            return self.open(Body::from(body), Cause::Panic).await;
+            return self.open(Body::from(came), Cause::Panic).await;
         };
         self.app.keep();
         self.app.metrics.sent(turn.sent(), start.elapsed());
@@ -95,8 +113,15 @@ impl Way {
                 return strict(cause);
             }
         }
-        let trip = Trip { way: self, turn, room, stream, is_answered };
+        let packed = (packing != Packing::None).then_some(Packed { came, body });
+        let trip = Trip { way: self, turn, room, packed, stream, is_answered };
         trip.go().await
+    }
+
+    /// The body did not come to its end.
+    fn broken(&self) -> Response {
+        let gone = || StatusCode::BAD_REQUEST.into_response();
+        self.watch.ended().map_or_else(gone, Ended::response)
     }
 
     /// What is to be sent for a request. Nothing where midfold failed.
@@ -129,7 +154,11 @@ impl Way {
         if let Some(length) = self.parts.headers.get(CONTENT_LENGTH) {
             out.insert(CONTENT_LENGTH, length.clone());
         }
-        let sent = self.app.upstream.send(self.parts.method, self.address, out, body).await;
+        let sent = self
+            .app
+            .upstream
+            .send(self.parts.method.clone(), self.address.clone(), out, body)
+            .await;
         match sent {
             Ok(answer) => {
                 let (head, body) = answer.into_parts();
@@ -139,6 +168,8 @@ impl Way {
                 }
                 respond(head.status, headers, Body::new(body))
             }
+            // The provider cannot answer what it did not get.
+            Err(_) if self.watch.ended().is_some() => self.broken(),
             Err(error) => no_answer(&self.app, &error),
         }
     }
@@ -149,8 +180,15 @@ struct Trip {
     way: Way,
     turn: Turn,
     room: Room,
+    packed: Option<Packed>,
     stream: bool,
     is_answered: bool,
+}
+
+/// A body that came packed, and what was in it.
+struct Packed {
+    came: Bytes,
+    body: Bytes,
 }
 
 /// What the provider answered.
@@ -202,9 +240,15 @@ impl Trip {
     }
 
     async fn ask(&self) -> Result<Answer, NoAnswer> {
-        let Way { app, parts, address } = &self.way;
-        let body = self.turn.sent().body.clone();
+        let Way { app, parts, address, .. } = &self.way;
+        let mut body = self.turn.sent().body.clone();
         let mut out = headers::for_upstream(&parts.headers, true);
+        match &self.packed {
+            // Nothing was done to it: it goes on as it came.
+            Some(packed) if packed.body.as_ptr() == body.as_ptr() => body = packed.came.clone(),
+            Some(_) => drop(out.remove(CONTENT_ENCODING)),
+            None => {}
+        }
         out.insert(CONTENT_LENGTH, HeaderValue::from(body.len()));
         let body = Body::from(body);
         let answer = app.upstream.send(parts.method.clone(), address.clone(), out, body).await?;
@@ -312,34 +356,11 @@ fn framing(kind: &str, stream: bool) -> Framing {
     }
 }
 
-fn respond(status: StatusCode, headers: HeaderMap, body: Body) -> Response {
-    let mut response = Response::new(body);
-    *response.status_mut() = status;
-    *response.headers_mut() = headers;
-    response
-}
-
 fn cause(fault: Fault) -> Cause {
     match fault {
         Fault::Floor => Cause::Floor,
         _ => Cause::Named,
     }
-}
-
-/// An error of midfold's own, in the shape that clients of every provider can read.
-fn error(status: StatusCode, kind: &str, text: &str) -> Response {
-    let body = serde_json::json!({
-        "type": "error",
-        "error": { "type": kind, "code": kind, "message": text },
-    });
-    json(status, &body)
-}
-
-fn json(status: StatusCode, body: &serde_json::Value) -> Response {
-    let mut headers = HeaderMap::new();
-    let json = HeaderValue::from_static("application/json");
-    headers.insert(hyper::header::CONTENT_TYPE, json);
-    respond(status, headers, Body::from(body.to_string()))
 }
 
 /// The history of a thread is the provider's: what is too long there can be folded only where the client

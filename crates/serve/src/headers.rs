@@ -87,14 +87,9 @@ pub(crate) fn is_off(headers: &HeaderMap) -> bool {
 }
 
 /// What a request says of its sender.
-pub(crate) fn who(headers: &HeaderMap, model: Option<String>) -> Who {
+pub(crate) fn who(headers: &HeaderMap, scope: String, model: Option<String>) -> Who {
     let text = |name: &str| Some(headers.get(name)?.to_str().ok()?.to_owned());
-    Who {
-        scope: String::new(),
-        hint: SESSIONS.into_iter().find_map(text),
-        preset: text(POLICY),
-        model,
-    }
+    Who { scope, hint: SESSIONS.into_iter().find_map(text), preset: text(POLICY), model }
 }
 
 /// Says in an answer what was done to its request.
@@ -141,7 +136,7 @@ mod tests {
         assert_eq!(names, ["accept-encoding", "authorization", "x-other"]);
         assert_eq!(out["accept-encoding"], "identity");
         assert_eq!(for_upstream(&headers, false)["accept-encoding"], "gzip");
-        assert_eq!(who(&headers, None).preset.as_deref(), Some("lean"));
+        assert_eq!(who(&headers, String::new(), None).preset.as_deref(), Some("lean"));
         assert!(!is_off(&headers));
     }
 }

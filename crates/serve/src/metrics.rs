@@ -57,6 +57,7 @@ pub(crate) struct Metrics {
     unanswered: AtomicU64,
     narrations: AtomicU64,
     narrations_refused: AtomicU64,
+    refused: AtomicU64,
     open: [AtomicU64; Cause::ALL.len()],
     tokens_before: AtomicU64,
     tokens_after: AtomicU64,
@@ -103,6 +104,11 @@ impl Metrics {
         add(if is_accepted { &self.narrations } else { &self.narrations_refused }, 1);
     }
 
+    /// A request whose key was not let in.
+    pub fn refused(&self) {
+        add(&self.refused, 1);
+    }
+
     pub fn open(&self, cause: Cause) {
         let at = Cause::ALL.iter().position(|other| *other == cause).unwrap_or(0);
         add(&self.open[at], 1);
@@ -116,8 +122,8 @@ impl Metrics {
     }
 
     /// All of it, as Prometheus reads it. `held`: conversations in memory, and their bytes; `unsaved`: those
-    /// that wait to be written.
-    pub fn text(&self, held: (usize, usize), unsaved: usize) -> String {
+    /// that wait to be written; `bodies`: bytes of requests that are in memory, and the most that ever were.
+    pub fn text(&self, held: (usize, usize), unsaved: usize, bodies: (usize, usize)) -> String {
         let mut out = String::new();
         let mut counter = |name: &str, help: &str, value: u64| {
             let _ = write!(
@@ -141,6 +147,7 @@ impl Metrics {
             get(&self.recovered),
         );
         counter("unanswered_total", "Requests that got no answer.", get(&self.unanswered));
+        counter("refused_total", "Requests that were not let in.", get(&self.refused));
         counter(
             "tokens_before_total",
             "Tokens of requests as they came.",
@@ -172,6 +179,8 @@ impl Metrics {
             ("conversations", "Conversations in memory.", conversations),
             ("conversation_bytes", "Bytes of their messages.", bytes),
             ("unsaved_conversations", "Conversations that wait to be written.", unsaved),
+            ("request_bytes", "Bytes of requests that are in memory.", bodies.0),
+            ("request_bytes_peak", "The most that they ever were.", bodies.1),
         ] {
             let _ = write!(
                 out,

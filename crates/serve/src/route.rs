@@ -3,7 +3,7 @@
 use hyper::{HeaderMap, Method};
 use midfold::DialectKind;
 
-use crate::config::Provider;
+use crate::provider::Provider;
 
 /// What a request asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]

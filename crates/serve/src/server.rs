@@ -1,7 +1,7 @@
 //! Listening, and stopping without cutting anybody off.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use midfold::proxy::Proxy;
@@ -14,6 +14,8 @@ use crate::body::Rooms;
 use crate::config::Config;
 use crate::handlers::router;
 use crate::keeper::Keeper;
+use crate::keys::Keys;
+use crate::listen::Listener;
 use crate::metrics::Metrics;
 use crate::narrator::Narrator;
 use crate::upstream::Upstream;
@@ -50,10 +52,10 @@ pub struct Running {
 /// # Errors
 /// When the address is taken, or TLS cannot be set up.
 pub async fn start(config: Config) -> Result<Running, ServeError> {
-    let Config { listen, upstreams, rules, clock, drain, store, .. } = config;
+    let Config { listen, upstreams, rules, clock, drain, store, limits, tls, .. } = config;
     let failed = |error| ServeError::Listen { address: listen, error };
-    let listener = TcpListener::bind(listen).await.map_err(failed)?;
-    let address = listener.local_addr().map_err(failed)?;
+    let tcp = TcpListener::bind(listen).await.map_err(failed)?;
+    let address = tcp.local_addr().map_err(failed)?;
     let rules = if store.is_some() { rules.stored() } else { rules };
     let rules = if config.narration.is_some() { rules.narrated() } else { rules };
     let proxy = Arc::new(Proxy::new(rules));
@@ -67,23 +69,16 @@ pub async fn start(config: Config) -> Result<Running, ServeError> {
         clock,
         is_strict: config.is_strict,
         narrator: config.narration.map(Narrator::new),
+        limits: limits.clone(),
+        keys: config.keys.map(|keys| RwLock::new(Arc::new(keys))),
+        provider_keys: config.provider_keys,
     });
-    let (stop, mut stopped) = watch::channel(false);
+    let (stop, stopped) = watch::channel(false);
     // It writes until nobody asks for anything any more.
     let (end, ended) = watch::channel(false);
     let writer = keeper.map(|keeper| keeper.run(ended));
     let router = router(Arc::clone(&app));
-    let task = tokio::spawn(async move {
-        let told = async move {
-            let _ = stopped.wait_for(|stop| *stop).await;
-        };
-        let listener = axum::serve::ListenerExt::tap_io(listener, |stream| {
-            let _ = stream.set_nodelay(true);
-        });
-        if let Err(error) = axum::serve(listener, router).with_graceful_shutdown(told).await {
-            tracing::error!(%error, "the server ended");
-        }
-    });
+    let task = tokio::spawn(Listener { tcp, tls, limits, router }.serve(stopped));
     Ok(Running { address, app, stop, end, task, writer, drain })
 }
 
@@ -97,7 +92,16 @@ impl Running {
     /// What happened so far, as Prometheus reads it.
     #[must_use]
     pub fn metrics(&self) -> String {
-        self.app.metrics.text(self.app.proxy.held(), self.app.proxy.unsaved())
+        self.app.figures()
+    }
+
+    /// Takes these keys from now on, instead of those that it was started with. One that was started
+    /// without any goes on to let everybody in.
+    pub fn set_keys(&self, keys: Keys) {
+        if let Some(held) = &self.app.keys {
+            let mut held = held.write().unwrap_or_else(PoisonError::into_inner);
+            *held = Arc::new(keys.after(&held));
+        }
     }
 
     /// Takes no more requests, and waits for those that are under way, for as long as it was told.

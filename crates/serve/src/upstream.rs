@@ -13,7 +13,8 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 use rustls_platform_verifier::BuilderVerifierExt;
 
-use crate::config::{Provider, Upstreams};
+use crate::config::Upstreams;
+use crate::provider::Provider;
 
 /// The way to the providers.
 pub(crate) struct Upstream {

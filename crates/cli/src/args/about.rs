@@ -15,7 +15,7 @@ Settings are read from midfold.toml in the working directory or the nearest abov
 midfold/config.toml in your config folder ($XDG_CONFIG_HOME, else ~/.config). Flags and environment \
 win over both, the project's file wins over yours. Paths are meant from the file's folder. The \
 project's file may come from somebody else: a policy that runs a command, and a store on a server, \
-are taken from yours alone. A model that a transcript names wins over both files; no transcript names \
+are taken from yours alone, and so is all of `[serve]` but `strict`. A model that a transcript names wins over both files; no transcript names \
 a window or a tokenizer.
 
   window    = 128000                 # tokens
@@ -26,7 +26,17 @@ a window or a tokenizer.
   tiers     = { results = 0.3 }      # caps of classes of content
   narrate   = false                  # have a model write parts of recaps
   store     = \"sqlite:sessions.db\"   # or postgres://…
-  prices    = \"reference\"            # a table by name, or a TOML file")]
+  prices    = \"reference\"            # a table by name, or a TOML file
+
+  [serve]                            # `midfold serve --help` says what they mean
+  listen       = \"0.0.0.0:7878\"
+  keys         = \"keys.toml\"
+  tls_cert     = \"cert.pem\"
+  tls_key      = \"key.pem\"
+  upstream     = { openai = \"http://127.0.0.1:8080/v1\" }
+  upstream_key = { openai = \"OPENAI_API_KEY\" }       # the name of the variable that holds it
+  open         = false
+  strict       = false")]
 pub struct Config {}
 
 #[derive(Debug, Args)]

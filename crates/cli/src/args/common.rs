@@ -62,6 +62,20 @@ pub fn tokens(text: &str) -> Result<u64, String> {
     number.ok_or_else(|| "write a number of tokens: 32000, 32k, 1m".to_owned())
 }
 
+/// `500000`, `500k`, `16m` or `1g`, in bytes of 1,024.
+pub fn size(text: &str) -> Result<u64, String> {
+    let text = text.replace(['_', ',', ' '], "").to_ascii_lowercase();
+    let bare = text.trim_end_matches("ib").trim_end_matches('b');
+    let (digits, unit) = match bare.chars().last() {
+        Some('k') => (&bare[..bare.len() - 1], 1 << 10),
+        Some('m') => (&bare[..bare.len() - 1], 1 << 20),
+        Some('g') => (&bare[..bare.len() - 1], 1 << 30),
+        _ => (bare, 1),
+    };
+    let number = digits.parse::<u64>().ok().and_then(|n| n.checked_mul(unit)).filter(|n| *n > 0);
+    number.ok_or_else(|| "write a number of bytes: 500000, 500k, 16m".to_owned())
+}
+
 /// One `--inject NAME=FILE` or `--reserve NAME=N`.
 pub fn pair(text: &str) -> Result<(String, String), String> {
     let (name, value) = text.split_once('=').unwrap_or((text, ""));

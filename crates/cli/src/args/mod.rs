@@ -2,6 +2,7 @@
 
 mod about;
 mod common;
+mod key;
 mod narration;
 mod replay;
 mod serve;
@@ -17,6 +18,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub use about::{Completions, Config, Logging, Man};
 pub use common::{Folding, Measure, When};
+pub use key::{KeyCommand, KeyCommands, NewKey, RemoveKey};
 pub use narration::Narration;
 pub use replay::{Reading, Replay, ReplayMeasure};
 pub use serve::Serve;
@@ -89,6 +91,8 @@ pub enum Command {
     Worker(Box<Worker>),
     /// Be the proxy between an agent and its provider: fold what does not fit
     Serve(Box<Serve>),
+    /// Make, list and remove the keys of a server's clients
+    Key(KeyCommands),
     /// Check, export and import a whole store
     Store(StoreCommands),
     /// Replay recorded conversations under several strategies: what is kept, at which cost

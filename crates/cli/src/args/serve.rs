@@ -1,10 +1,11 @@
 //! What the server is asked.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 
 use clap::Args;
 
-use super::common::{Folding, Measure};
+use super::common::{Folding, Measure, pair};
 use super::{Narration, StoreAt};
 
 #[derive(Debug, Args)]
@@ -13,6 +14,8 @@ Examples:
   midfold serve
   midfold serve --upstream openai=http://127.0.0.1:8080/v1 --window 32k
   midfold serve --store memory
+  midfold serve --listen 0.0.0.0:7878 --keys keys.toml --tls-cert cert.pem --tls-key key.pem
+  midfold serve --keys keys.toml --upstream-key openai=OPENAI_API_KEY
   OPENAI_BASE_URL=http://127.0.0.1:7878/v1 my-agent
   ANTHROPIC_BASE_URL=http://127.0.0.1:7878 claude
 
@@ -23,15 +26,21 @@ and so are the later requests of its conversation, so that the provider's prompt
 Conversations are kept in the store, beside those of `midfold session`, and go on after a restart. They are \
 written while requests go on: no request waits for that. With `--store memory` nothing is written.
 
-Keys are the client's own: they go on to the provider, and are neither kept nor logged. A request with \
+The provider's keys are the client's own: they go on, and are neither kept nor logged. With --keys each \
+request has to have one of ours as well, in the header `midfold-key` or in the place of the provider's \
+(`midfold key --help`). A request with \
 the header `midfold: off` passes untouched; `midfold-policy: lean` chooses a preset. Answers say in \
 `midfold-session`, `midfold-fold`, `midfold-tokens-before` and `midfold-tokens-after` what was done.
 
+What is not said here is taken from variables (MIDFOLD_LISTEN, MIDFOLD_OPEN, MIDFOLD_STRICT, MIDFOLD_KEYS, \
+MIDFOLD_TLS_CERT, MIDFOLD_TLS_KEY, MIDFOLD_UPSTREAM, MIDFOLD_UPSTREAM_OPENAI …, MIDFOLD_UPSTREAM_KEY_OPENAI …) \
+and from `[serve]` of your config.toml; `midfold config` shows them.
+
 Ctrl-c or SIGTERM ends it: requests under way are finished.")]
 pub struct Serve {
-    /// Where to listen; port 0 takes a free one
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7878")]
-    pub listen: SocketAddr,
+    /// Where to listen; port 0 takes a free one [default: 127.0.0.1:7878]
+    #[arg(long, value_name = "ADDRESS")]
+    pub listen: Option<SocketAddr>,
     /// Listen where other machines can reach it, although no keys are asked for
     #[arg(long)]
     pub open: bool,
@@ -39,6 +48,19 @@ pub struct Serve {
     /// [default: the providers themselves]
     #[arg(long, value_name = "NAME=URL")]
     pub upstream: Vec<String>,
+    /// Ask for a key: the file that `midfold key new` writes. It is read again on SIGHUP
+    #[arg(long, value_name = "FILE")]
+    pub keys: Option<PathBuf>,
+    /// The variable that holds the server's own key for a provider, for clients that have ours in its place
+    /// (may be repeated)
+    #[arg(long, value_name = "NAME=VARIABLE", value_parser = pair)]
+    pub upstream_key: Vec<(String, String)>,
+    /// Serve TLS with this certificate: a PEM file, the server's own certificate first
+    #[arg(long, value_name = "FILE")]
+    pub tls_cert: Option<PathBuf>,
+    /// The key of the certificate: a PEM file without a password
+    #[arg(long, value_name = "FILE")]
+    pub tls_key: Option<PathBuf>,
     #[command(flatten)]
     pub at: StoreAt,
     /// Answer with an error where a request that needs a fold cannot be folded, instead of sending it as

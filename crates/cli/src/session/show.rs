@@ -183,6 +183,9 @@ fn made(page: &mut Page<'_>, stored: &Stored) {
     if let Some(source) = &meta.source {
         text += &format!(", from {source}");
     }
+    if let Some(owner) = &meta.owner {
+        text += &format!(", of {owner}");
+    }
     page.field("made", &text);
 }
 

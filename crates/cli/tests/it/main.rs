@@ -15,6 +15,7 @@ mod inspect;
 mod replay;
 mod secrets;
 mod serve;
+mod serve_keys;
 mod session;
 mod session_change;
 mod session_delete;

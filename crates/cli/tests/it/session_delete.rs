@@ -17,7 +17,13 @@ const DAY: u64 = 24 * 3_600_000;
 fn aged(url: &str, sessions: &[(&str, u64)]) {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
     let now = u64::try_from(now.as_millis()).unwrap();
-    let meta = Meta { budget: Budget::new(8_000), envelope: vec![], parent: None, source: None };
+    let meta = Meta {
+        budget: Budget::new(8_000),
+        envelope: vec![],
+        parent: None,
+        source: None,
+        owner: None,
+    };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let store = midfold::store::open(url).await.unwrap();

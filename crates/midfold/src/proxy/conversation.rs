@@ -19,6 +19,8 @@ pub(super) struct Conversation {
     /// The identity of all messages up to each.
     chain: Vec<Hash>,
     hint: Option<String>,
+    /// Whose it is; nobody's where the server asks for no keys.
+    owner: Option<String>,
     /// What stands beside the messages, and its hash: counting it again would cost as much as a message.
     envelope: Vec<Bytes>,
     beside: Hash,
@@ -46,6 +48,7 @@ impl Conversation {
             session,
             chain: Vec::new(),
             hint,
+            owner: Some(who.scope.clone()).filter(|scope| !scope.is_empty()),
             envelope: Vec::new(),
             beside: Hash::ROOT,
             budget: Budget::new(reading.window),
@@ -62,6 +65,7 @@ impl Conversation {
             chain,
             bytes: log.events().iter().map(|event| event.bytes.len()).sum(),
             hint: None,
+            owner: meta.owner.clone(),
             envelope: Vec::new(),
             // Counted again with the next request.
             beside: Hash::ROOT,
@@ -104,6 +108,7 @@ impl Conversation {
             session,
             chain: self.chain[..at].to_vec(),
             hint: who.hint.clone().or_else(|| self.hint.clone()),
+            owner: self.owner.clone(),
             envelope: self.envelope.clone(),
             beside: self.beside,
             budget: self.budget.clone(),
@@ -150,6 +155,10 @@ impl Conversation {
             // A reserve that leaves nothing of the budget is said when a context is asked for.
             let _ = self.session.set_policy(reading.policy_for(request), budget);
         }
+    }
+
+    pub fn owner(&self) -> Option<&str> {
+        self.owner.as_deref()
     }
 
     pub fn chain(&self) -> &[Hash] {

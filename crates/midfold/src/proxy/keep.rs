@@ -178,6 +178,7 @@ fn made(held: &Conversation, now: Millis) -> Result<NewSession, StoreError> {
             .collect(),
         parent: held.parent.clone(),
         source: Some("proxy".to_owned()),
+        owner: held.owner().map(str::to_owned),
     };
     Ok(NewSession {
         id: held.session.id().to_owned(),

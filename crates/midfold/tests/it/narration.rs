@@ -217,6 +217,7 @@ fn new_session(policy: &Policy) -> NewSession {
         envelope: Vec::new(),
         parent: None,
         source: None,
+        owner: None,
     };
     NewSession {
         id: "s".into(),

@@ -203,8 +203,13 @@ fn new_session() -> NewSession {
     policy.narration.on = true;
     policy.narration.words = Some(30);
     policy.narration.max_tokens = Some(200);
-    let meta =
-        Meta { budget: Budget::new(WINDOW), envelope: Vec::new(), parent: None, source: None };
+    let meta = Meta {
+        budget: Budget::new(WINDOW),
+        envelope: Vec::new(),
+        parent: None,
+        source: None,
+        owner: None,
+    };
     NewSession {
         id: "s".into(),
         dialect: "openai-chat".into(),

@@ -2,10 +2,14 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
 
 mod faults;
+mod hard;
+mod keys;
+mod listening;
 mod loops;
 mod narration;
 mod nodes;
 mod passing;
+mod raw;
 mod refusals;
 mod restart;
 mod setting;

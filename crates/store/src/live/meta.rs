@@ -17,4 +17,7 @@ pub struct Meta {
     /// Where it was imported from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
+    /// Whose it is, where several share a store: nobody else's request goes on with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<String>,
 }

@@ -18,8 +18,13 @@ const WINDOW: u64 = 8_000;
 
 async fn made() -> (Arc<dyn Store>, Stored) {
     let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
-    let meta =
-        Meta { budget: Budget::new(WINDOW), envelope: Vec::new(), parent: None, source: None };
+    let meta = Meta {
+        budget: Budget::new(WINDOW),
+        envelope: Vec::new(),
+        parent: None,
+        source: None,
+        owner: None,
+    };
     let new = NewSession {
         id: "a".into(),
         dialect: "openai-chat".into(),

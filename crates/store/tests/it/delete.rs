@@ -16,7 +16,13 @@ use midfold_testkit::emit;
 fn new(id: &str) -> NewSession {
     let mut policy = Policy::preset("default").unwrap();
     policy.narration.on = true;
-    let meta = Meta { budget: Budget::new(8_000), envelope: vec![], parent: None, source: None };
+    let meta = Meta {
+        budget: Budget::new(8_000),
+        envelope: vec![],
+        parent: None,
+        source: None,
+        owner: None,
+    };
     NewSession {
         id: id.into(),
         dialect: "openai-chat".into(),

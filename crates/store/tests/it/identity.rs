@@ -40,8 +40,13 @@ fn result(at: usize) -> RawEvent {
 /// A session of 62 messages and a step that waits for its last result, folded behind a marker: the
 /// recap is the same whatever it covers. The tail is that step.
 async fn folded(store: Arc<dyn Store>) -> Stored {
-    let meta =
-        Meta { budget: Budget::new(3_000), envelope: Vec::new(), parent: None, source: None };
+    let meta = Meta {
+        budget: Budget::new(3_000),
+        envelope: Vec::new(),
+        parent: None,
+        source: None,
+        owner: None,
+    };
     let mut policy = Policy::preset("head-tail").unwrap();
     (policy.tail.ratio, policy.tail.min_messages) = (Ratio(0), CALLS - 1);
     let new = NewSession {

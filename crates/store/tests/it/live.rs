@@ -29,8 +29,13 @@ fn raw(seed: u64, turns: usize) -> Vec<RawEvent> {
 fn new(id: &str, narrate: bool) -> NewSession {
     let mut policy = Policy::preset("default").unwrap();
     policy.narration.on = narrate;
-    let meta =
-        Meta { budget: Budget::new(WINDOW), envelope: Vec::new(), parent: None, source: None };
+    let meta = Meta {
+        budget: Budget::new(WINDOW),
+        envelope: Vec::new(),
+        parent: None,
+        source: None,
+        owner: None,
+    };
     NewSession {
         id: id.into(),
         dialect: "openai-chat".into(),

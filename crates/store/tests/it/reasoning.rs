@@ -43,8 +43,13 @@ fn at_work() -> Vec<RawEvent> {
 
 async fn session(model: &str, events: Vec<RawEvent>) -> (Arc<dyn Store>, Stored) {
     let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
-    let meta =
-        Meta { budget: Budget::new(WINDOW), envelope: Vec::new(), parent: None, source: None };
+    let meta = Meta {
+        budget: Budget::new(WINDOW),
+        envelope: Vec::new(),
+        parent: None,
+        source: None,
+        owner: None,
+    };
     let new = NewSession {
         id: "s".into(),
         dialect: "anthropic".into(),

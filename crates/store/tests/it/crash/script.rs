@@ -80,8 +80,13 @@ impl Script {
 pub fn new_session() -> NewSession {
     let mut policy = Policy::preset("default").unwrap();
     policy.narration.on = true;
-    let meta =
-        Meta { budget: Budget::new(WINDOW), envelope: Vec::new(), parent: None, source: None };
+    let meta = Meta {
+        budget: Budget::new(WINDOW),
+        envelope: Vec::new(),
+        parent: None,
+        source: None,
+        owner: None,
+    };
     NewSession {
         id: ID.into(),
         dialect: "openai-chat".into(),

@@ -1,0 +1,148 @@
+//! `midfold key`: keys for clients of `midfold serve`.
+
+use std::fs::OpenOptions;
+use std::io::ErrorKind;
+use std::path::Path;
+
+use midfold_serve::{Key, KeyEntry, KeyHash, Keys, KeysError, Scope};
+use serde_json::json;
+
+use crate::args::{KeyCommand, NewKey, RemoveKey};
+use crate::error::CommandError;
+use crate::input::Input;
+use crate::output::{Color, Output, reason};
+use crate::presets::pretty;
+use crate::table::Table;
+
+pub fn run(command: &KeyCommand, json: bool, output: &Output) -> Result<(), CommandError> {
+    match command {
+        KeyCommand::New(args) => new(args, json, output),
+        KeyCommand::List(args) => list(&args.keys, json, output),
+        KeyCommand::Remove(args) => remove(args, output),
+    }
+}
+
+/// The keys of a file, for the server.
+pub fn read(path: &Path) -> Result<Keys, CommandError> {
+    let text = Input::text(path).map_err(|error| {
+        let new = format!("midfold key new NAME --keys {}", path.display());
+        CommandError { hints: vec![format!("`{new}` makes one")], ..error }
+    })?;
+    Keys::from_toml(&text).map_err(|error| wrong(path, &error))
+}
+
+fn new(args: &NewKey, json: bool, output: &Output) -> Result<(), CommandError> {
+    let mut random = [0; 32];
+    getrandom::fill(&mut random).map_err(|error| {
+        CommandError::failed(format!("the system gives no random bytes: {error}"))
+    })?;
+    let key = Key::from_bytes(random);
+    let mut scopes: Vec<Scope> = args.scope.iter().map(|name| name.scope()).collect();
+    scopes.sort_unstable();
+    scopes.dedup();
+    if scopes.is_empty() {
+        scopes.push(Scope::Proxy);
+    }
+    let entry = KeyEntry {
+        name: args.name.clone(),
+        hash: KeyHash::of(key.as_str()),
+        scopes,
+        requests_per_minute: args.requests_per_minute,
+        longest_body: args.longest_body,
+        longest_history: args.longest_history,
+    };
+    let file = args.keys.as_deref();
+    let before = file.map_or(Ok(String::new()), existing)?;
+    let place = file.unwrap_or(Path::new("the new key"));
+    let after = entry.added_to(&before).map_err(|error| wrong(place, &error))?;
+    if let Some(path) = file {
+        written(path, &after, output)?;
+    }
+    if json {
+        let lines = entry.to_string();
+        let value = json!({
+            "key": key.as_str(), "name": entry.name, "hash": entry.hash, "lines": lines, "keys": file,
+        });
+        return output.stdout(pretty(&value)?);
+    }
+    output.stdout(format!("{}\n", key.as_str()))?;
+    output.stderr(&match file {
+        Some(path) => format!(
+            "{} has the hash of the key of `{}`; the key itself is kept nowhere\n",
+            path.display(),
+            entry.name
+        ),
+        None => format!("{entry}"),
+    });
+    Ok(())
+}
+
+fn list(path: &Path, json: bool, output: &Output) -> Result<(), CommandError> {
+    let entries = KeyEntry::all(&Input::text(path)?).map_err(|error| wrong(path, &error))?;
+    if json {
+        return output.stdout(pretty(&entries)?);
+    }
+    if entries.is_empty() {
+        return output.stdout(format!("there is no key in {}\n", path.display()));
+    }
+    let mut table = Table::new(["name", "scopes", "a minute", "longest body", "longest history"])
+        .color(0, Color::Bold);
+    for entry in entries {
+        let scopes: Vec<_> = entry.scopes.iter().map(|scope| scope.name()).collect();
+        let told = |limit: Option<u64>| limit.map_or("any".to_owned(), |limit| limit.to_string());
+        table.row([
+            entry.name.clone(),
+            scopes.join(", "),
+            told(entry.requests_per_minute.map(u64::from)),
+            told(entry.longest_body),
+            told(entry.longest_history),
+        ]);
+    }
+    output.stdout(table.render(&output.stdout_style(), 0))
+}
+
+fn remove(args: &RemoveKey, output: &Output) -> Result<(), CommandError> {
+    let path = &args.keys;
+    let before = Input::text(path)?;
+    let after = KeyEntry::removed_from(&before, &args.name).map_err(|error| wrong(path, &error))?;
+    output.file(path, after.as_bytes())?;
+    output.stderr(&format!(
+        "{} is no longer let in by {}; a server that runs reads it again on SIGHUP\n",
+        args.name,
+        path.display()
+    ));
+    Ok(())
+}
+
+/// A file of keys as it is, empty where there is none.
+fn existing(path: &Path) -> Result<String, CommandError> {
+    if path.exists() { Input::text(path) } else { Ok(String::new()) }
+}
+
+/// Writes the file whole; a new one can be read by its owner alone.
+fn written(path: &Path, text: &str, output: &Output) -> Result<(), CommandError> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    match options.open(path) {
+        Err(error) if error.kind() != ErrorKind::AlreadyExists => {
+            let text = format!("{} cannot be written: {}", path.display(), reason(&error));
+            Err(CommandError::failed(text).hint("name a file in a folder that is there"))
+        }
+        _ => output.file(path, text.as_bytes()),
+    }
+}
+
+fn wrong(path: &Path, error: &KeysError) -> CommandError {
+    let text = CommandError::usage(format!("{}: {error}", path.display()));
+    match error {
+        KeysError::Unknown(_) => {
+            text.hint(format!("`midfold key list --keys {}` lists them", path.display()))
+        }
+        KeysError::Written => text.hint("take its lines out by hand"),
+        KeysError::Toml(_) | KeysError::Entry(..) => {
+            text.hint("`midfold key new NAME` prints the lines of a key as they should be")
+        }
+    }
+}

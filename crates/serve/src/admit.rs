@@ -1,0 +1,97 @@
+//! Whether a request is taken, and what becomes of its key.
+
+use std::sync::{Arc, PoisonError};
+
+use axum::extract::Request;
+use axum::response::Response;
+use hyper::StatusCode;
+use hyper::header::{HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
+use hyper::http::request::Parts;
+
+use crate::answers::error;
+use crate::app::App;
+use crate::keys::{Holder, Keys, Scope, take};
+use crate::provider::Provider;
+use crate::route::route;
+
+/// Why a request is not taken.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Refused {
+    #[error(
+        "midfold: this server asks for a key; send `midfold-key: mf_…`, or the key in the place of the \
+         provider's"
+    )]
+    NoKey,
+    #[error(
+        "midfold: this key is not known here; ask whoever runs the server for one (`midfold key new`)"
+    )]
+    Wrong,
+    #[error("midfold: this key may not be used for this; it needs the scope `{}`", .0.name())]
+    Scope(Scope),
+    #[error(
+        "midfold: the key is in the place of the provider's, and the server has none for {0}; send \
+         `midfold-key: mf_…` beside your own key, or have the server started with --upstream-key {0}=VARIABLE"
+    )]
+    NoProviderKey(&'static str),
+    #[error("midfold: too many requests with this key; try again in {0} s")]
+    Rate(u64),
+}
+
+/// Lets a request in whose key has this scope, without its key and with who sends it; or says why not.
+/// Where no keys are set, everybody is let in.
+pub(crate) fn admit(app: &App, scope: Scope, request: Request) -> Result<Request, Refused> {
+    let Some(keys) = &app.keys else { return Ok(request) };
+    let keys = Arc::clone(&keys.read().unwrap_or_else(PoisonError::into_inner));
+    let (mut parts, body) = request.into_parts();
+    match enter(app, &keys, scope, &mut parts) {
+        Ok(holder) => {
+            parts.extensions.insert(holder);
+            Ok(Request::from_parts(parts, body))
+        }
+        Err(refused) => {
+            app.metrics.refused();
+            Err(refused)
+        }
+    }
+}
+
+fn enter(app: &App, keys: &Keys, scope: Scope, parts: &mut Parts) -> Result<Arc<Holder>, Refused> {
+    // Where it goes is read with the key in its place, which may be what tells.
+    let provider: Provider = route(&parts.method, parts.uri.path(), &parts.headers).provider;
+    let found = take(parts).ok_or(Refused::NoKey)?;
+    let holder = keys.holder(&found.key).ok_or(Refused::Wrong)?;
+    if !holder.entry.scopes.contains(&scope) {
+        return Err(Refused::Scope(scope));
+    }
+    let needs_key = scope == Scope::Proxy && found.is_in_place;
+    if needs_key && !app.provider_keys.give(provider, &mut parts.headers) {
+        return Err(Refused::NoProviderKey(provider.name()));
+    }
+    holder.asks(app.now()).map_err(Refused::Rate)?;
+    Ok(Arc::clone(holder))
+}
+
+impl Refused {
+    /// In a shape that the SDKs of all providers read.
+    pub fn response(&self) -> Response {
+        let (status, kind) = match self {
+            Self::NoKey | Self::Wrong | Self::NoProviderKey(_) => {
+                (StatusCode::UNAUTHORIZED, "midfold_key")
+            }
+            Self::Scope(_) => (StatusCode::FORBIDDEN, "midfold_scope"),
+            Self::Rate(_) => (StatusCode::TOO_MANY_REQUESTS, "midfold_rate_limit"),
+        };
+        let mut response = error(status, kind, &self.to_string());
+        match self {
+            Self::Rate(seconds) => {
+                response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(*seconds));
+            }
+            _ if status == StatusCode::UNAUTHORIZED => {
+                let bearer = HeaderValue::from_static("Bearer");
+                response.headers_mut().insert(WWW_AUTHENTICATE, bearer);
+            }
+            _ => {}
+        }
+        response
+    }
+}

@@ -1,0 +1,112 @@
+//! A request's body within bounds: it may not stop coming, and not be longer than its sender may send.
+
+use std::pin::Pin;
+use std::sync::{Arc, OnceLock};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::response::Response;
+use bytes::Bytes;
+use hyper::StatusCode;
+use hyper::body::{Body as _, Frame, SizeHint};
+use tokio::time::{Sleep, sleep};
+
+use crate::answers::error;
+
+/// Why a body was ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Ended {
+    #[error("midfold: the request's body brought nothing for too long; send it again")]
+    Idle,
+    #[error("midfold: the request is longer than this key may send; send a shorter one")]
+    Long,
+    #[error(
+        "midfold: the request has more messages than this key may send; start a new conversation"
+    )]
+    Messages,
+}
+
+impl Ended {
+    pub fn response(self) -> Response {
+        let (status, kind) = match self {
+            Self::Idle => (StatusCode::REQUEST_TIMEOUT, "midfold_timeout"),
+            Self::Long | Self::Messages => (StatusCode::PAYLOAD_TOO_LARGE, "midfold_too_large"),
+        };
+        error(status, kind, &self.to_string())
+    }
+}
+
+/// Says afterwards why a body ended: who reads or sends it learns only that it did.
+#[derive(Clone, Default)]
+pub(crate) struct Watch(Arc<OnceLock<Ended>>);
+
+impl Watch {
+    /// Why the body was ended, where it was.
+    pub fn ended(&self) -> Option<Ended> {
+        self.0.get().copied()
+    }
+}
+
+/// A body within bounds.
+pub(crate) struct Guarded {
+    body: Body,
+    idle: Duration,
+    /// Bytes that may still come.
+    left: usize,
+    /// Runs while somebody waits for more: a client is not late when nobody asks.
+    waits: Option<Pin<Box<Sleep>>>,
+    watch: Watch,
+}
+
+impl Guarded {
+    /// A body that may be `longest` bytes long and bring nothing for `idle`. One that says itself that
+    /// it is longer is not begun.
+    pub fn around(body: Body, idle: Duration, longest: usize) -> Result<(Body, Watch), Ended> {
+        if usize::try_from(body.size_hint().lower()).is_ok_and(|length| length > longest) {
+            return Err(Ended::Long);
+        }
+        let watch = Watch::default();
+        let guarded = Self { body, idle, left: longest, waits: None, watch: watch.clone() };
+        Ok((Body::new(guarded), watch))
+    }
+
+    fn end(&self, why: Ended) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        let _ = self.watch.0.set(why);
+        Poll::Ready(Some(Err(axum::Error::new(why))))
+    }
+}
+
+impl hyper::body::Body for Guarded {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        let Poll::Ready(frame) = Pin::new(&mut self.body).poll_frame(context) else {
+            let idle = self.idle;
+            let waits = self.waits.get_or_insert_with(|| Box::pin(sleep(idle)));
+            return match waits.as_mut().poll(context) {
+                Poll::Ready(()) => self.end(Ended::Idle),
+                Poll::Pending => Poll::Pending,
+            };
+        };
+        self.waits = None;
+        let bytes = frame.as_ref().and_then(|frame| frame.as_ref().ok()?.data_ref());
+        match self.left.checked_sub(bytes.map_or(0, Bytes::len)) {
+            Some(left) => self.left = left,
+            None => return self.end(Ended::Long),
+        }
+        Poll::Ready(frame)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}

@@ -1,0 +1,213 @@
+//! What a file of keys says of each, and changes to such a file as text: what people wrote in it stays.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::key::KeyHash;
+
+/// What the table of a key is headed with.
+const HEAD: &str = "[[key]]";
+/// Characters that a name may have: it is in metrics, logs and lists.
+const LONGEST_NAME: usize = 64;
+
+/// What a key may be used for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Scope {
+    /// Requests to providers.
+    Proxy,
+    /// What is stored of one's own sessions. Nothing is served by it yet.
+    Sessions,
+    /// The metrics of the server.
+    Admin,
+}
+
+impl Scope {
+    /// Its name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Proxy => "proxy",
+            Self::Sessions => "sessions",
+            Self::Admin => "admin",
+        }
+    }
+}
+
+/// What a file of keys says of one.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct KeyEntry {
+    /// Whose it is. Sessions belong to the name: another key under the same one goes on with them.
+    pub name: String,
+    /// The hash of the key.
+    pub hash: KeyHash,
+    /// What it may be used for.
+    #[serde(default = "proxy")]
+    pub scopes: Vec<Scope>,
+    /// How many requests it may make a minute; any number without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requests_per_minute: Option<u32>,
+    /// How many bytes the body of a request may have.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub longest_body: Option<u64>,
+    /// How many messages a request may have.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub longest_history: Option<u64>,
+}
+
+fn proxy() -> Vec<Scope> {
+    vec![Scope::Proxy]
+}
+
+#[derive(Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    #[serde(default)]
+    key: Vec<KeyEntry>,
+}
+
+/// Why a file of keys is of no use.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum KeysError {
+    /// It cannot be read.
+    #[error("{0}")]
+    Toml(String),
+    /// Its entry of this name cannot be used.
+    #[error("key `{0}`: {1}")]
+    Entry(String, &'static str),
+    /// There is no entry of this name.
+    #[error("there is no key `{0}`")]
+    Unknown(String),
+    /// It is written in a way that its lines cannot be told apart.
+    #[error("its keys are not written as tables that start with a line `[[key]]`")]
+    Written,
+}
+
+/// The entries of a file.
+pub(super) fn read(text: &str) -> Result<Vec<KeyEntry>, KeysError> {
+    let file: File = toml::from_str(text)
+        .map_err(|error| KeysError::Toml(error.to_string().trim_end().to_owned()))?;
+    for (at, entry) in file.key.iter().enumerate() {
+        let wrong = |why| Err(KeysError::Entry(entry.name.clone(), why));
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '@');
+        if entry.name.is_empty()
+            || entry.name.len() > LONGEST_NAME
+            || !entry.name.chars().all(is_plain)
+        {
+            return wrong("a name is made of up to 64 letters, digits, `.`, `_`, `-` and `@`");
+        }
+        if entry.requests_per_minute == Some(0) {
+            return wrong(
+                "`requests_per_minute` has to be 1 or more; remove the key to refuse all",
+            );
+        }
+        if file.key[..at].iter().any(|other| other.name == entry.name) {
+            return wrong("there are two of this name; give each client a name of its own");
+        }
+        if file.key[..at].iter().any(|other| other.hash == entry.hash) {
+            return wrong("its hash is that of another name; make a key for each name");
+        }
+    }
+    Ok(file.key)
+}
+
+impl KeyEntry {
+    /// The entries of a file of keys.
+    ///
+    /// # Errors
+    /// When it is none.
+    pub fn all(text: &str) -> Result<Vec<Self>, KeysError> {
+        read(text)
+    }
+
+    /// A file of keys with this one at its end.
+    ///
+    /// # Errors
+    /// When the file is none, or has one of this name.
+    pub fn added_to(&self, text: &str) -> Result<String, KeysError> {
+        let space = if text.is_empty() || text.ends_with("\n\n") {
+            ""
+        } else if text.ends_with('\n') {
+            "\n"
+        } else {
+            "\n\n"
+        };
+        let new = format!("{text}{space}{self}");
+        read(&new)?;
+        Ok(new)
+    }
+
+    /// A file of keys without the one of this name.
+    ///
+    /// # Errors
+    /// When the file is none, or has none of this name.
+    pub fn removed_from(text: &str, name: &str) -> Result<String, KeysError> {
+        let mut rest = read(text)?;
+        let at = rest.iter().position(|entry| entry.name == name);
+        let at = at.ok_or_else(|| KeysError::Unknown(name.to_owned()))?;
+        rest.remove(at);
+        let mut tables = 0;
+        let is_kept = |line: &&str| {
+            tables += usize::from(line.trim() == HEAD);
+            tables != at + 1
+        };
+        let new: String = text.split_inclusive('\n').filter(is_kept).collect();
+        match read(&new) {
+            Ok(left) if left == rest => Ok(new),
+            _ => Err(KeysError::Written),
+        }
+    }
+}
+
+/// The lines of a file of keys.
+impl fmt::Display for KeyEntry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let lines = toml::to_string(self).map_err(|_| fmt::Error)?;
+        write!(f, "{HEAD}\n{lines}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(name: &str) -> KeyEntry {
+        KeyEntry {
+            name: name.into(),
+            hash: KeyHash::of(name),
+            scopes: proxy(),
+            requests_per_minute: None,
+            longest_body: None,
+            longest_history: None,
+        }
+    }
+
+    #[test]
+    fn what_people_wrote_in_a_file_stays() {
+        let first = format!("# ours\n\n{}# of the first\n", entry("a"));
+        let two = entry("b").added_to(&first).unwrap();
+        assert!(two.starts_with(&first), "{two}");
+        assert_eq!(KeyEntry::all(&two).unwrap(), [entry("a"), entry("b")]);
+        let left = KeyEntry::removed_from(&two, "a").unwrap();
+        assert_eq!(left, format!("# ours\n\n{}", entry("b")));
+        assert_eq!(KeyEntry::removed_from(&left, "b").unwrap(), "# ours\n\n");
+        assert_eq!(KeyEntry::removed_from(&left, "a"), Err(KeysError::Unknown("a".into())));
+        let inline = format!("key = [{{ name = \"a\", hash = \"{}\" }}]\n", KeyHash::of("a"));
+        assert_eq!(KeyEntry::removed_from(&inline, "a"), Err(KeysError::Written));
+    }
+
+    #[test]
+    fn files_with_a_slip_say_where_it_is() {
+        let said = |text: &str| read(text).unwrap_err().to_string();
+        let a = entry("a").to_string();
+        assert!(said(&format!("{a}{a}")).starts_with("key `a`: there are two"));
+        assert!(said(&format!("{a}{}", a.replace("\"a\"", "\"b\""))).contains("key `b`: its hash"));
+        assert!(said(&a.replace("\"a\"", "\"a b\"")).contains("a name is made of"));
+        assert!(said(&format!("{a}requests_per_minute = 0\n")).contains("1 or more"));
+        assert!(said(&a.replace("blake3:", "sha1:")).contains("64 hexadecimal digits"));
+        assert!(said(&format!("{a}scope = \"admin\"\n")).contains("unknown field `scope`"));
+        assert!(said("[[kye]]\n").contains("unknown field `kye`"));
+    }
+}

@@ -1,0 +1,29 @@
+//! How long and how much: what keeps one client from taking the server from all others.
+
+use std::time::Duration;
+
+/// Connections that are open at a time. Each costs a socket, and systems allow a process some thousands.
+const CONNECTIONS: usize = 4_096;
+/// How long the head of a request, or a TLS handshake, may take. Both come in one piece from a client that
+/// is not out to hold the connection.
+const HEAD: Duration = Duration::from_secs(10);
+/// How long a request's body may bring nothing.
+const IDLE: Duration = Duration::from_secs(30);
+
+/// How long and how much.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Connections that are open at a time; further ones wait until one of them ends.
+    pub connections: usize,
+    /// How long the head of a request, a TLS handshake, and the pause between two requests of a
+    /// connection may take.
+    pub head: Duration,
+    /// How long a request's body may bring nothing.
+    pub idle: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { connections: CONNECTIONS, head: HEAD, idle: IDLE }
+    }
+}

@@ -1,0 +1,142 @@
+//! Connections: accepted up to a number, each in a task of its own, and ended without cutting off what is
+//! under way.
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use hyper::Request;
+use hyper::body::Incoming;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto::Builder;
+use hyper_util::server::graceful::{GracefulShutdown, Watcher};
+use hyper_util::service::TowerToHyperService;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, watch};
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+use tower::ServiceExt;
+
+use crate::limits::Limits;
+use crate::tls::Tls;
+
+/// How long nothing is accepted after the system refused: what it has too few of is freed by others.
+const PAUSE: Duration = Duration::from_millis(100);
+/// How often a peer of HTTP/2 that says nothing is asked whether it is there, and how long it may take.
+const PING: Duration = Duration::from_secs(30);
+
+/// What is listened with.
+pub(crate) struct Listener {
+    pub tcp: TcpListener,
+    pub tls: Option<Tls>,
+    pub limits: Limits,
+    pub router: Router,
+}
+
+impl Listener {
+    /// Accepts until it is told to stop, then waits for what is under way. Dropped, it cuts that off.
+    pub async fn serve(self, mut stopped: watch::Receiver<bool>) {
+        let Self { tcp, tls, limits, router } = self;
+        let open = Arc::new(Semaphore::new(limits.connections));
+        let way = Arc::new(Way { tls, limits, router });
+        let graceful = GracefulShutdown::new();
+        // Owned here: dropping the set ends every connection.
+        let mut connections = JoinSet::new();
+        loop {
+            let (stream, permit) = tokio::select! {
+                _ = stopped.wait_for(|stop| *stop) => break,
+                next = next(&tcp, &open) => next,
+            };
+            while connections.try_join_next().is_some() {}
+            let (way, watcher) = (Arc::clone(&way), graceful.watcher());
+            connections.spawn(async move { way.connection(stream, watcher, permit).await });
+        }
+        drop(tcp);
+        graceful.shutdown().await;
+    }
+}
+
+/// The next connection, as soon as there is a place for it: until then it waits in the system's queue.
+async fn next(
+    tcp: &TcpListener,
+    open: &Arc<Semaphore>,
+) -> (TcpStream, Option<OwnedSemaphorePermit>) {
+    // Nobody closes the semaphore.
+    let permit = Arc::clone(open).acquire_owned().await.ok();
+    loop {
+        match tcp.accept().await {
+            Ok((stream, _)) => return (stream, permit),
+            Err(error) => {
+                tracing::warn!(%error, "a connection cannot be accepted");
+                tokio::time::sleep(PAUSE).await;
+            }
+        }
+    }
+}
+
+/// What all connections share.
+struct Way {
+    tls: Option<Tls>,
+    limits: Limits,
+    router: Router,
+}
+
+impl Way {
+    /// One connection, from its first byte to its end. It has its place as long as it is open.
+    async fn connection(
+        &self,
+        stream: TcpStream,
+        watcher: Watcher,
+        _permit: Option<OwnedSemaphorePermit>,
+    ) {
+        let _ = stream.set_nodelay(true);
+        let Some(tls) = &self.tls else { return self.talk(stream, watcher).await };
+        match timeout(self.limits.head, tls.accept(stream)).await {
+            Ok(Ok(stream)) => self.talk(stream, watcher).await,
+            Ok(Err(error)) => tracing::debug!(%error, "no TLS handshake"),
+            Err(_) => tracing::debug!("a TLS handshake took too long"),
+        }
+    }
+
+    async fn talk(
+        &self,
+        io: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+        watcher: Watcher,
+    ) {
+        let first = Arc::new(Notify::new());
+        let seen = Arc::clone(&first);
+        let router = self.router.clone().map_request(move |request: Request<Incoming>| {
+            seen.notify_one();
+            request.map(Body::new)
+        });
+        let builder = self.builder();
+        let talk = builder.serve_connection(TokioIo::new(io), TowerToHyperService::new(router));
+        let mut talk = pin!(watcher.watch(talk.into_owned()));
+        // The builder times the heads of HTTP/1 alone, once it knows which protocol it is.
+        let begun = tokio::select! {
+            end = &mut talk => return ended(end),
+            begun = timeout(self.limits.head, first.notified()) => begun,
+        };
+        match begun {
+            Ok(()) => ended(talk.await),
+            Err(_) => tracing::debug!("no request came in time"),
+        }
+    }
+
+    fn builder(&self) -> Builder<TokioExecutor> {
+        let mut builder = Builder::new(TokioExecutor::new());
+        builder.http1().timer(TokioTimer::new()).header_read_timeout(self.limits.head);
+        builder.http2().timer(TokioTimer::new()).keep_alive_interval(PING).keep_alive_timeout(PING);
+        builder
+    }
+}
+
+/// Clients leave as they like; that is no fault.
+fn ended(end: Result<(), Box<dyn std::error::Error + Send + Sync>>) {
+    if let Err(error) = end {
+        tracing::debug!(%error, "a connection ended");
+    }
+}

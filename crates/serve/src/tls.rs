@@ -1,0 +1,61 @@
+//! TLS of the server itself: what a certificate and its key are read from, and handshakes.
+
+use std::sync::Arc;
+
+use rustls::ServerConfig;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
+
+/// A certificate with its key.
+#[derive(Clone)]
+pub struct Tls(TlsAcceptor);
+
+/// Why a certificate and a key are of no use.
+#[derive(Debug, thiserror::Error)]
+pub enum TlsError {
+    /// What was given as the certificate holds none.
+    #[error("there is no certificate in it: `-----BEGIN CERTIFICATE-----` is looked for")]
+    NoCertificate,
+    /// It holds something that is not PEM.
+    #[error("the certificate cannot be read: {0}")]
+    Certificate(String),
+    /// What was given as the key holds none, or one that is locked with a password.
+    #[error("there is no private key in it that can be read: {0}")]
+    Key(String),
+    /// The two do not belong together, or are of a kind that is not known.
+    #[error("certificate and key cannot be used: {0}")]
+    Pair(rustls::Error),
+}
+
+impl Tls {
+    /// A certificate, with those that lead from it to a known authority, and its key; both as PEM.
+    ///
+    /// # Errors
+    /// When one of them is missing or cannot be read, or they do not belong together.
+    pub fn from_pem(certificates: &[u8], key: &[u8]) -> Result<Self, TlsError> {
+        let chain: Vec<_> = CertificateDer::pem_slice_iter(certificates)
+            .collect::<Result<_, _>>()
+            .map_err(|error| TlsError::Certificate(error.to_string()))?;
+        if chain.is_empty() {
+            return Err(TlsError::NoCertificate);
+        }
+        let key =
+            PrivateKeyDer::from_pem_slice(key).map_err(|error| TlsError::Key(error.to_string()))?;
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let mut config = ServerConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .map_err(TlsError::Pair)?
+            .with_no_client_auth()
+            .with_single_cert(chain, key)
+            .map_err(TlsError::Pair)?;
+        config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+        Ok(Self(TlsAcceptor::from(Arc::new(config))))
+    }
+
+    pub(crate) async fn accept(&self, stream: TcpStream) -> std::io::Result<TlsStream<TcpStream>> {
+        self.0.accept(stream).await
+    }
+}

@@ -1,0 +1,274 @@
+//! Keys: who is let in, what they may do, and that nobody meets what is another's.
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+use std::sync::Arc;
+
+use midfold::store::{MemoryStore, Meta, Store};
+use midfold_serve::{Config, Key, KeyHash, Keys, ProviderKeys};
+use midfold_testkit::upstream::agent::{Agent, Exchange, Run};
+use midfold_testkit::upstream::{Dialect, Script, Settings, task};
+
+use crate::raw::Raw;
+use crate::setting::{Setting, rules};
+
+const STEPS: u32 = 30;
+const CHAT: &str = r#"{"model":"m","messages":[{"role":"user","content":"a"}]}"#;
+
+/// The key of a client: always the same one for a name.
+fn key(name: &str) -> String {
+    let mut random = [0; 32];
+    random[..name.len()].copy_from_slice(name.as_bytes());
+    Key::from_bytes(random).as_str().to_owned()
+}
+
+/// A file with keys of these names, each with more lines.
+fn keys(named: &[(&str, &str)]) -> Keys {
+    let mut text = String::new();
+    for (name, more) in named {
+        let hash = KeyHash::of(&key(name));
+        let _ = write!(text, "[[key]]\nname = \"{name}\"\nhash = \"{hash}\"\n{more}\n");
+    }
+    Keys::from_toml(&text).unwrap()
+}
+
+fn settings() -> Settings {
+    Settings { limit: Some(12_000), script: Script::shell_loop(STEPS), ..Settings::default() }
+}
+
+async fn setting(change: impl FnOnce(&mut Config)) -> Setting {
+    Setting::with(Settings { stateful: true, ..settings() }, |config| {
+        config.rules = rules().window(12_000);
+        config.keys = Some(keys(&[("ann", ""), ("bob", "")]));
+        change(config);
+    })
+    .await
+}
+
+fn agent(dialect: Dialect, setting: &Setting, name: &str) -> Agent {
+    let headers = vec![("midfold-key".to_owned(), key(name))];
+    Agent { headers, task: task(STEPS), ..Agent::new(dialect, &setting.url()) }
+}
+
+fn told(run: &Run, header: &str) -> BTreeSet<String> {
+    run.exchanges.iter().filter_map(|it| it.header(header).map(str::to_owned)).collect()
+}
+
+fn with(setting: &Setting, headers: &[(&str, &str)]) -> Agent {
+    let headers = headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+    Agent { headers: headers.collect(), ..Agent::new(Dialect::Chat, &setting.url()) }
+}
+
+fn text(answer: &Exchange) -> String {
+    String::from_utf8_lossy(&answer.body).into_owned()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_history_of_two_keys_is_two_conversations() {
+    for dialect in Dialect::ALL {
+        let setting = setting(|_| {}).await;
+        let ann = agent(dialect, &setting, "ann").run().await;
+        assert!(ann.answer().is_some(), "{dialect:?}: {:?}", ann.end);
+        let folds = setting.figure("midfold_folds_total");
+        assert!(folds >= 1, "{dialect:?}");
+        let bob = agent(dialect, &setting, "bob").run().await;
+        assert!(bob.answer().is_some(), "{dialect:?}: {:?}", bob.end);
+        // He had to make all of them again, and nothing that he was told is hers.
+        assert_eq!(setting.figure("midfold_folds_total"), 2 * folds, "{dialect:?}");
+        assert_eq!(setting.figure("midfold_conversations"), 2, "{dialect:?}");
+        let (hers, his) = (told(&ann, "midfold-session"), told(&bob, "midfold-session"));
+        assert!(hers.len() == 1 && his.len() == 1 && hers != his, "{hers:?} {his:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_store_gives_back_what_is_ones_own_alone() {
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let first = setting(|config| config.store = Some(Arc::clone(&store))).await;
+    let mut ann = agent(Dialect::Messages, &first, "ann").start();
+    while told(ann.run(), "midfold-fold").is_empty() {
+        assert_eq!(ann.end(), None);
+        ann.turn().await;
+    }
+    let hers = told(ann.run(), "midfold-session");
+    first.proxy.stop().await;
+    let second = setting(|config| config.store = Some(Arc::clone(&store))).await;
+    // Her very request, with the key of another, and with hers.
+    let request = ann.run().exchanges.last().unwrap().sent.clone();
+    let post = async |name| {
+        let answer = agent(Dialect::Messages, &second, name).post("/v1/messages", &request).await;
+        assert_eq!(answer.status, 200, "{}", text(&answer));
+        answer.header("midfold-session").unwrap().to_owned()
+    };
+    let (his, again) = (post("bob").await, post("ann").await);
+    assert!(!hers.contains(&his), "{his}");
+    assert!(hers.contains(&again), "{again}");
+    second.proxy.stop().await;
+    let rows = store.sessions(None, 10).await.unwrap();
+    let owner = |id: &str| {
+        let row = rows.iter().find(|row| row.new.id == id).unwrap();
+        serde_json::from_str::<Meta>(&row.new.meta).unwrap().owner
+    };
+    assert_eq!(rows.len(), 2);
+    assert_eq!((owner(&his).as_deref(), owner(&again).as_deref()), (Some("bob"), Some("ann")));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_answer_of_another_is_not_gone_on_from() {
+    let setting = setting(|_| {}).await;
+    let post = async |name, body: &str| {
+        agent(Dialect::Responses, &setting, name).post("/v1/responses", body).await
+    };
+    let first = post("ann", r#"{"model":"m","input":"her secret"}"#).await;
+    let first: serde_json::Value = serde_json::from_slice(&first.body).unwrap();
+    let id = first["id"].as_str().unwrap();
+    let next = format!(r#"{{"model":"m","input":"and","previous_response_id":"{id}"}}"#);
+    post("bob", &next).await;
+    let sent = setting.upstream.requests().pop().unwrap();
+    assert_eq!(sent.body, next.as_bytes(), "it passes as it came");
+    post("ann", &next).await;
+    let sent = setting.upstream.requests().pop().unwrap();
+    let sent = String::from_utf8_lossy(&sent.body).into_owned();
+    assert!(sent.contains("her secret") && !sent.contains(id), "{sent}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_providers_key_takes_the_place_of_ours() {
+    let mut provider_keys = ProviderKeys::default();
+    for name in ["openai", "anthropic", "gemini"] {
+        provider_keys.set(name, &format!("theirs-{name}")).unwrap();
+    }
+    let setting = setting(|config| config.provider_keys = provider_keys).await;
+    let ours = key("ann");
+    let (bearer, target) = (format!("Bearer {ours}"), "/v1beta/models/m:generateContent");
+    let in_address = format!("{target}?alt=json&key={ours}");
+    for (path, header, value, sent) in [
+        (
+            "/v1/chat/completions",
+            "authorization",
+            bearer.as_str(),
+            ("authorization", "Bearer theirs-openai"),
+        ),
+        ("/v1/models", "authorization", &bearer, ("authorization", "Bearer theirs-openai")),
+        ("/v1/messages", "x-api-key", &ours, ("x-api-key", "theirs-anthropic")),
+        ("/v1/messages", "authorization", &bearer, ("x-api-key", "theirs-anthropic")),
+        (target, "x-goog-api-key", &ours, ("x-goog-api-key", "theirs-gemini")),
+        (&in_address, "x-other", "1", ("x-goog-api-key", "theirs-gemini")),
+    ] {
+        let answer = with(&setting, &[(header, value)]).post(path, CHAT).await;
+        assert_ne!(answer.status, 401, "{path} {header}: {}", text(&answer));
+        let last = setting.upstream.requests().pop().unwrap();
+        assert_eq!(last.header(sent.0), Some(sent.1), "{path} {header}");
+    }
+    // Beside a key in our own header, the client's credentials go on.
+    let own = [("midfold-key", ours.as_str()), ("authorization", "Bearer sk-own")];
+    with(&setting, &own).post("/v1/chat/completions", CHAT).await;
+    let last = setting.upstream.requests().pop().unwrap();
+    assert_eq!(last.header("authorization"), Some("Bearer sk-own"));
+    for sent in setting.upstream.requests() {
+        assert!(!format!("{sent:?}").contains(&ours), "{sent:?}");
+    }
+    assert!(setting.upstream.requests().iter().any(|sent| sent.target.ends_with("?alt=json")));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_is_not_let_in_is_told_what_to_do() {
+    let setting = setting(|_| {}).await;
+    let ours = key("ann");
+    for (headers, status, says) in [
+        (&[][..], 401, "midfold-key: mf_"),
+        (&[("authorization", "Bearer sk-own")], 401, "midfold-key: mf_"),
+        (&[("midfold-key", "mf_wrong")], 401, "midfold key new"),
+        (&[("x-api-key", "mf_wrong")], 401, "midfold key new"),
+        (&[("authorization", ours.as_str())], 401, "--upstream-key openai="),
+    ] {
+        let answer = with(&setting, headers).post("/v1/chat/completions", CHAT).await;
+        assert_eq!(answer.status, status, "{headers:?}");
+        assert!(answer.header("www-authenticate").is_some());
+        // What SDKs read: `error.message` for all, `type` for Anthropic's, `error.code` for OpenAI's.
+        let said: serde_json::Value = serde_json::from_slice(&answer.body).unwrap();
+        assert!(said["error"]["message"].as_str().unwrap().contains(says), "{headers:?}: {said}");
+        assert_eq!(
+            (&said["type"], &said["error"]["code"]),
+            (&"error".into(), &"midfold_key".into())
+        );
+    }
+    assert!(setting.upstream.requests().is_empty());
+    assert_eq!(setting.figure("midfold_refused_total"), 5);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_key_is_good_for_its_scopes() {
+    let named = [("ann", ""), ("root", "scopes = [\"admin\"]")];
+    let setting = setting(|config| config.keys = Some(keys(&named))).await;
+    let get = async |path: &str, key: &str| {
+        let mut client = Raw::to(setting.proxy.address()).await;
+        let head = format!("GET {path} HTTP/1.1\r\nhost: h\r\nconnection: close\r\n{key}\r\n");
+        client.write(head).await;
+        client.rest().await
+    };
+    let bearer = |name| format!("authorization: Bearer {}\r\n", key(name));
+    for path in ["/livez", "/readyz"] {
+        assert!(get(path, "").await.starts_with("HTTP/1.1 200 "), "{path} needs none");
+    }
+    assert!(get("/metrics", "").await.starts_with("HTTP/1.1 401 "));
+    assert!(get("/metrics", &bearer("ann")).await.starts_with("HTTP/1.1 403 "));
+    assert!(get("/metrics", &bearer("root")).await.contains("midfold_requests_total"));
+    let sent = with(&setting, &[("midfold-key", &key("root"))]).post("/v1/models", CHAT).await;
+    assert_eq!(sent.status, 403);
+    assert!(text(&sent).contains("the scope `proxy`"), "{}", text(&sent));
+    assert!(setting.upstream.requests().is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_key_asks_as_often_and_as_much_as_it_may() {
+    let named =
+        [("ann", "requests_per_minute = 2"), ("bob", "longest_body = 200\nlongest_history = 2")];
+    let setting = setting(|config| {
+        config.keys = Some(keys(&named));
+        config.clock = Arc::new(|| 1_700_000_000_000);
+    })
+    .await;
+    let post = async |name, body: &str| {
+        let answer = with(&setting, &[("midfold-key", &key(name))]);
+        answer.post("/v1/chat/completions", body).await
+    };
+    assert_eq!((post("ann", CHAT).await.status, post("ann", CHAT).await.status), (200, 200));
+    let third = post("ann", CHAT).await;
+    assert_eq!((third.status, third.header("retry-after")), (429, Some("30")));
+    // Another's requests are not counted with hers.
+    assert_eq!(post("bob", CHAT).await.status, 200);
+    let message = r#"{"role":"user","content":"a"}"#;
+    let long = format!(r#"{{"messages":[{message},{message},{message}]}}"#);
+    let answer = post("bob", &long).await;
+    assert_eq!(answer.status, 413, "three messages");
+    assert!(text(&answer).contains("more messages"), "{}", text(&answer));
+    let large = format!(r#"{{"messages":[{{"role":"user","content":"{}"}}]}}"#, "a".repeat(200));
+    assert_eq!(post("bob", &large).await.status, 413);
+    // The same without saying how long it is, also where it would pass unread.
+    for path in ["/v1/chat/completions", "/v1/embeddings"] {
+        let mut client = Raw::to(setting.proxy.address()).await;
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nhost: h\r\nmidfold-key: {}\r\nconnection: close\r\ntransfer-encoding: chunked\r\n\r\n\
+             {:x}\r\n{large}\r\n0\r\n\r\n",
+            key("bob"),
+            large.len()
+        );
+        client.write(head).await;
+        let said = client.rest().await;
+        assert!(said.starts_with("HTTP/1.1 413 "), "{path}: {said}");
+    }
+    assert_eq!(setting.upstream.requests().len(), 3);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn keys_change_while_the_server_runs() {
+    let setting = setting(|_| {}).await;
+    let post = async |name| {
+        let agent = with(&setting, &[("midfold-key", &key(name))]);
+        agent.post("/v1/chat/completions", CHAT).await.status
+    };
+    assert_eq!((post("ann").await, post("eve").await), (200, 401));
+    setting.proxy.set_keys(keys(&[("eve", "")]));
+    assert_eq!((post("ann").await, post("eve").await), (401, 200));
+}
