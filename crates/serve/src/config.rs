@@ -6,8 +6,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hyper::Uri;
-use midfold::proxy::Rules;
+use midfold::proxy::vendor::Prefer;
+use midfold::proxy::{Random, Rules, SealKey};
 use midfold::store::Store;
+
+use crate::random::system_random;
 
 /// Milliseconds since 1970.
 pub type Clock = Arc<dyn Fn() -> u64 + Send + Sync>;
@@ -37,6 +40,13 @@ pub struct Config {
     pub drain: Duration,
     /// Where conversations are kept; only in memory without one.
     pub store: Option<Arc<dyn Store>>,
+    /// Who does the compaction that clients ask vendors for.
+    pub prefer: Prefer,
+    /// Keys that seal what clients carry of such compactions: the first one seals, all open. Without any,
+    /// a key of this process: what it seals does not open after a restart.
+    pub seal: Option<Vec<SealKey>>,
+    /// Where nonces and the key of this process come from.
+    pub random: Random,
     /// The time.
     pub clock: Clock,
 }
@@ -54,6 +64,9 @@ impl Config {
             all_requests: ALL_REQUESTS,
             drain: DRAIN,
             store: None,
+            prefer: Prefer::default(),
+            seal: None,
+            random: system_random(),
             clock,
         }
     }

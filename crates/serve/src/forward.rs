@@ -17,6 +17,7 @@ use midfold::DialectKind;
 use midfold::formats::answer::{Framing, Seen, Tee, Verdict};
 use midfold::formats::overflow::Diagnosis;
 use midfold::formats::request as wire;
+use midfold::proxy::vendor::{Done, Insert, Purpose, Wish};
 use midfold::proxy::{Fault, Turn, Who};
 
 use crate::app::App;
@@ -26,6 +27,7 @@ use crate::metrics::Cause;
 use crate::route::{Asked, Route, Work, route};
 use crate::tee::Teed;
 use crate::upstream::{NoAnswer, content_type};
+use crate::vendor::{self, Inserted};
 
 /// Bytes of a refusal that are read to see what it means.
 const LONGEST_REFUSAL: usize = 1 << 20;
@@ -43,10 +45,13 @@ pub(crate) async fn forward(app: Arc<App>, request: Request) -> Response {
     let way = Way { app, parts, address };
     match work {
         Work::Generate(asked) if !headers::is_off(&way.parts.headers) => {
-            way.generate(asked, body, true).await
+            way.generate(asked, body, Purpose::Answer).await
         }
         Work::Count(asked) if !headers::is_off(&way.parts.headers) => {
-            way.generate(asked, body, false).await
+            way.generate(asked, body, Purpose::Count).await
+        }
+        Work::Compact(asked) if !headers::is_off(&way.parts.headers) => {
+            way.generate(asked, body, Purpose::Compact).await
         }
         _ => {
             way.app.metrics.passed();
@@ -63,8 +68,8 @@ struct Way {
 }
 
 impl Way {
-    /// A request with a history. `is_answered` by a model; else it is only counted.
-    async fn generate(self, asked: Asked, body: Body, is_answered: bool) -> Response {
+    /// A request with a history.
+    async fn generate(self, asked: Asked, body: Body, purpose: Purpose) -> Response {
         let packed = self.parts.headers.get(CONTENT_ENCODING);
         if packed.is_some_and(|encoding| encoding.as_bytes() != b"identity") {
             return self.open(body, Cause::Encoded).await;
@@ -77,16 +82,38 @@ impl Way {
             Read::Broken => return StatusCode::BAD_REQUEST.into_response(),
         };
         let start = Instant::now();
-        let Ok(request) = wire::Request::read(asked.kind, body.clone()) else {
+        let Ok(request) = vendor::read(asked.kind, body.clone(), purpose) else {
             return self.open(Body::from(body), Cause::Unread).await;
         };
         let stream = asked.stream || request.stream;
         let who = headers::who(&self.parts.headers, asked.model);
-        let Some(turn) = self.turn(request, &who).await else {
+        let Some(wish) = vendor::wish(&self.app.proxy, request, &who, purpose) else {
+            return self.open(Body::from(body), Cause::Panic).await;
+        };
+        let Wish { request, work, is_replay } = match wish {
+            Ok(wish) => wish,
+            Err(refused) => return vendor::refused(refused),
+        };
+        if purpose == Purpose::Compact && work.is_none() {
+            return self.pass_whole(request.body().clone()).await;
+        }
+        let Some(mut turn) = self.turn(request, is_replay, &who).await else {
+            return self.open(Body::from(body), Cause::Panic).await;
+        };
+        let Some(done) = vendor::work(&mut turn, work, stream, self.app.now()) else {
             return self.open(Body::from(body), Cause::Panic).await;
         };
         self.app.keep();
         self.app.metrics.sent(turn.sent(), start.elapsed());
+        let insert = match done {
+            Done::Ask(insert) => insert,
+            Done::Refused(refused) => return vendor::refused(refused),
+            Done::Answer(made) => {
+                let mut response = vendor::made(made);
+                headers::tell(response.headers_mut(), turn.sent());
+                return response;
+            }
+        };
         if let Some(fault) = turn.sent().fault {
             let cause = cause(fault);
             self.app.metrics.open(cause);
@@ -94,14 +121,15 @@ impl Way {
                 return strict(cause);
             }
         }
-        let trip = Trip { way: self, turn, room, stream, is_answered };
+        let is_answered = purpose == Purpose::Answer;
+        let trip = Trip { way: self, turn, room, stream, is_answered, insert };
         trip.go().await
     }
 
     /// What is to be sent for a request. Nothing where midfold failed.
-    async fn turn(&self, request: wire::Request, who: &Who) -> Option<Turn> {
+    async fn turn(&self, request: wire::Request, is_replay: bool, who: &Who) -> Option<Turn> {
         let (proxy, now) = (Arc::clone(&self.app.proxy), self.app.now());
-        let begin = std::panic::AssertUnwindSafe(|| proxy.begin(request, who));
+        let begin = std::panic::AssertUnwindSafe(|| proxy.begin_wish(request, is_replay, who));
         let begun = std::panic::catch_unwind(begin).ok()?;
         if let Some(keeper) = &self.app.keeper {
             keeper.bring_back(&begun).await;
@@ -118,6 +146,13 @@ impl Way {
             return strict(cause);
         }
         self.pass(body, Some(cause)).await
+    }
+
+    /// Sends a body that is known.
+    async fn pass_whole(mut self, body: Bytes) -> Response {
+        self.app.metrics.passed();
+        self.parts.headers.insert(CONTENT_LENGTH, HeaderValue::from(body.len()));
+        self.pass(Body::from(body), None).await
     }
 
     /// Sends a body as it comes, and its answer too.
@@ -148,6 +183,8 @@ struct Trip {
     room: Room,
     stream: bool,
     is_answered: bool,
+    /// What is put into the answer.
+    insert: Option<Insert>,
 }
 
 /// What the provider answered.
@@ -264,11 +301,11 @@ impl Trip {
     fn respond(self, answer: Answer) -> Response {
         let sent = self.turn.sent().clone();
         let Answer { head, body, .. } = answer;
-        let headers = headers::for_client(&head.headers);
+        let mut headers = headers::for_client(&head.headers);
         let body = match body {
             Said::Whole(body) => Body::from(body),
             Said::Passing(held, body, tee) => {
-                let Self { way: Way { app, .. }, turn, room, is_answered, .. } = self;
+                let Self { way: Way { app, .. }, turn, room, is_answered, insert, .. } = self;
                 let done = move |seen: Seen| {
                     if is_answered {
                         seen.usage.iter().for_each(|usage| app.metrics.usage(*usage));
@@ -277,7 +314,16 @@ impl Trip {
                     }
                     drop(room);
                 };
-                Body::new(Teed::new(held, body, *tee, Box::new(done)))
+                let teed = Teed::new(held, body, *tee, Box::new(done));
+                match insert {
+                    Some(insert) => {
+                        headers.remove(CONTENT_LENGTH);
+                        let is_stream =
+                            content_type(&head.headers).starts_with("text/event-stream");
+                        Body::new(Inserted::new(teed, insert, is_stream))
+                    }
+                    None => Body::new(teed),
+                }
             }
         };
         let mut response = respond(head.status, headers, body);
@@ -295,7 +341,7 @@ fn framing(kind: &str, stream: bool) -> Framing {
     }
 }
 
-fn respond(status: StatusCode, headers: HeaderMap, body: Body) -> Response {
+pub(crate) fn respond(status: StatusCode, headers: HeaderMap, body: Body) -> Response {
     let mut response = Response::new(body);
     *response.status_mut() = status;
     *response.headers_mut() = headers;

@@ -2,7 +2,8 @@
 //! fit the window.
 //!
 //! The rooms: [`config`] says what is served and where to, `route` reads a path, `forward` takes one
-//! request through, `upstream` is the way to the provider, `tee` reads an answer while it passes, `app`
+//! request through, `vendor` does what vendors' compaction would, `upstream` is the way
+//! to the provider, `tee` reads an answer while it passes, `app`
 //! ties them together, `server` listens. What a request needs is decided by
 //! [`midfold::proxy`]; nothing here looks into a message.
 
@@ -14,10 +15,13 @@ mod handlers;
 mod headers;
 mod keeper;
 mod metrics;
+mod random;
 mod route;
 mod server;
 mod tee;
 mod upstream;
+mod vendor;
 
 pub use config::{Config, ConfigError, Upstreams};
+pub use random::system_random;
 pub use server::{Running, ServeError, start};

@@ -35,7 +35,8 @@ pub(super) struct Conversation {
 impl Conversation {
     pub fn new(request: &Request, reading: &Reading, who: &Who, now: Millis) -> Self {
         let Reading { kind, profile, counter, .. } = reading;
-        let log = Log::new(kind.shared(), *profile, counter.clone()).kept();
+        let log = Log::new(kind.shared(), *profile, counter.clone());
+        let log = if reading.is_replay { log } else { log.kept() };
         let meter =
             if counter.name() == "chars:4" { Meter::chars_over_four() } else { Meter::exact() };
         let id = id(&[who.scope.as_bytes(), &now.to_be_bytes()], who);

@@ -31,8 +31,10 @@ mod index;
 mod keep;
 mod rules;
 mod saved;
+mod seal;
 mod shared;
 mod turn;
+pub mod vendor;
 mod who;
 
 use std::sync::Arc;
@@ -42,6 +44,7 @@ use midfold_store::Millis;
 
 pub use begun::Begun;
 pub use rules::Rules;
+pub use seal::{Opened, Random, Seal, SealKey, SealKeyError};
 pub use shared::Proxy;
 use shared::lock;
 pub use turn::{Sent, Turn};

@@ -10,6 +10,8 @@ use midfold_core::{Content, Counter, Profile, Role};
 use midfold_formats::DialectKind;
 use midfold_formats::request::Request;
 
+use super::seal::Seal;
+use super::vendor::Prefer;
 use super::who::Fault;
 use crate::prepare::{Setup, WindowSource};
 
@@ -29,6 +31,8 @@ pub struct Rules {
     presets: HashMap<String, Policy>,
     pub(super) memory: usize,
     pub(super) is_stored: bool,
+    pub(super) seal: Option<Seal>,
+    pub(super) prefer: Prefer,
 }
 
 /// The newest message of a request stands behind the history, and is one of those that a policy keeps.
@@ -44,6 +48,8 @@ pub(super) struct Reading {
     pub counter: Arc<dyn Counter>,
     pub window: u64,
     pub policy: Policy,
+    /// The request is what a compaction of ours left: recaps of ours are read back as that.
+    pub is_replay: bool,
 }
 
 impl Reading {
@@ -98,6 +104,8 @@ impl Rules {
             presets: HashMap::new(),
             memory: MEMORY,
             is_stored: false,
+            seal: None,
+            prefer: Prefer::default(),
         }
     }
 
@@ -131,6 +139,20 @@ impl Rules {
         self
     }
 
+    /// Seals what clients carry of compactions that they ask vendors for. Without it, such requests pass.
+    #[must_use]
+    pub fn sealed(mut self, seal: Seal) -> Self {
+        self.seal = Some(seal);
+        self
+    }
+
+    /// Who does the compaction that clients ask vendors for.
+    #[must_use]
+    pub fn prefer(mut self, prefer: Prefer) -> Self {
+        self.prefer = prefer;
+        self
+    }
+
     /// The policy where no request asks for a preset.
     #[must_use]
     pub fn policy(&self) -> &Policy {
@@ -153,7 +175,14 @@ impl Rules {
         let profile = self.setup.profile_for(kind, named).map_err(|_| Fault::Profile)?;
         let counter = self.setup.counter_for(named);
         let (window, _) = self.window_for(model);
-        Ok(Reading { kind, profile, counter, window, policy: self.policy_for(preset)? })
+        Ok(Reading {
+            kind,
+            profile,
+            counter,
+            window,
+            policy: self.policy_for(preset)?,
+            is_replay: false,
+        })
     }
 
     fn policy_for(&mut self, preset: Option<&str>) -> Result<Policy, Fault> {

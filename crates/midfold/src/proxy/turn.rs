@@ -20,6 +20,7 @@ use super::history::Kept;
 use super::rules::{Reading, reserved};
 use super::shared::{Proxy, lock};
 use super::who::Fault;
+
 /// Room for a reply, where the request reserves less: less than this is no answer.
 const LEAST_REPLY: u64 = 1_024;
 /// Share of the window from which on an answer is watched for an error in its stream. Half of what
@@ -54,7 +55,7 @@ impl Sent {
 
     /// Sends what a context holds: of each message that it carries as it is, the bytes that this
     /// request has, which may have other marks of the cache than those of the log.
-    fn read(
+    pub(super) fn read(
         &mut self,
         request: &Request,
         session: &Session,
@@ -78,22 +79,22 @@ impl Sent {
 
 /// One request on its way.
 pub struct Turn {
-    proxy: Arc<Proxy>,
-    request: Request,
-    model: String,
-    place: Option<Place>,
-    sent: Sent,
+    pub(super) proxy: Arc<Proxy>,
+    pub(super) request: Request,
+    pub(super) model: String,
+    pub(super) place: Option<Place>,
+    pub(super) sent: Sent,
     pub(super) kept: Kept,
 }
 
 /// Where a request is in its conversation.
-struct Place {
-    conversation: Arc<Mutex<Conversation>>,
+pub(super) struct Place {
+    pub conversation: Arc<Mutex<Conversation>>,
     /// Messages that are history.
-    stable: usize,
+    pub stable: usize,
     /// Tokens of those that are not.
-    suffix: u64,
-    budget: Budget,
+    pub suffix: u64,
+    pub budget: Budget,
     /// What the session had been told when this request left: another request may follow it before
     /// this one is answered.
     events: usize,

@@ -8,3 +8,5 @@ mod refusals;
 mod restart;
 mod setting;
 mod state;
+mod vendor;
+mod vendor_openai;

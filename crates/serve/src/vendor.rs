@@ -1,0 +1,123 @@
+//! Requests that ask their vendor for compaction, over HTTP: what is answered here, and what is put into
+//! answers on their way. What is done, and in which shapes, is decided by [`midfold::proxy::vendor`].
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use axum::body::Body;
+use axum::response::Response;
+use bytes::Bytes;
+use hyper::StatusCode;
+use hyper::body::Frame;
+use hyper::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
+use midfold::formats::request::Request;
+pub(crate) use midfold::proxy::vendor::read;
+use midfold::proxy::vendor::{Done, Insert, Made, Purpose, Refused, Wish, Work};
+use midfold::proxy::{Proxy, Turn, Who};
+
+use crate::forward::respond;
+use crate::tee::Teed;
+
+/// Bytes of an answer that is held to put something into it; a longer one passes as it is.
+const LONGEST_ANSWER: usize = 32 << 20;
+
+/// Reads what a request asks for; nothing where midfold failed.
+pub(crate) fn wish(
+    proxy: &Proxy,
+    request: Request,
+    who: &Who,
+    purpose: Purpose,
+) -> Option<Result<Wish, Refused>> {
+    catch_unwind(AssertUnwindSafe(|| proxy.wish(request, who, purpose))).ok()
+}
+
+/// Does what a request asks for; nothing where midfold failed.
+pub(crate) fn work(turn: &mut Turn, work: Option<Work>, stream: bool, now: u64) -> Option<Done> {
+    let Some(work) = work else { return Some(Done::Ask(None)) };
+    catch_unwind(AssertUnwindSafe(|| turn.work(work, stream, now))).ok()
+}
+
+/// An answer that was made here.
+pub(crate) fn made(made: Made) -> Response {
+    let mut headers = HeaderMap::new();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(made.content_type));
+    respond(StatusCode::OK, headers, Body::from(made.body))
+}
+
+/// A request that is refused as the vendor would refuse it.
+pub(crate) fn refused(refused: Refused) -> Response {
+    let mut headers = HeaderMap::new();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    let status = StatusCode::from_u16(refused.status).unwrap_or(StatusCode::BAD_REQUEST);
+    respond(status, headers, Body::from(refused.body))
+}
+
+/// An answer on its way, with something put into it.
+pub(crate) struct Inserted {
+    inner: Teed,
+    insert: Option<Insert>,
+    /// An answer that is one document, as far as it came; none for a stream.
+    whole: Option<Vec<u8>>,
+}
+
+impl Inserted {
+    pub fn new(inner: Teed, insert: Insert, is_stream: bool) -> Self {
+        Self { inner, insert: Some(insert), whole: (!is_stream).then(Vec::new) }
+    }
+
+    /// What passes of these bytes now.
+    fn pass(&mut self, data: &Bytes) -> Vec<u8> {
+        let mut out = Vec::new();
+        match (&mut self.insert, &mut self.whole) {
+            (None, _) => out.extend_from_slice(data),
+            (Some(insert), None) => insert.push(data, &mut out),
+            (Some(_), Some(whole)) => {
+                whole.extend_from_slice(data);
+                if whole.len() > LONGEST_ANSWER {
+                    out = std::mem::take(whole);
+                    self.insert = None;
+                }
+            }
+        }
+        out
+    }
+
+    /// What is left at the end.
+    fn rest(&mut self) -> Vec<u8> {
+        let mut out = Vec::new();
+        match (self.insert.take(), &self.whole) {
+            (Some(insert), Some(whole)) => out = insert.whole(whole),
+            (Some(insert), None) => insert.finish(&mut out),
+            (None, _) => {}
+        }
+        out
+    }
+}
+
+impl hyper::body::Body for Inserted {
+    type Data = Bytes;
+    type Error = hyper::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+        loop {
+            let frame = ready!(Pin::new(&mut self.inner).poll_frame(context));
+            let out = match &frame {
+                Some(Ok(frame)) => match frame.data_ref() {
+                    Some(data) => self.pass(data),
+                    None => continue,
+                },
+                Some(Err(_)) => return Poll::Ready(frame),
+                None => self.rest(),
+            };
+            match (out.is_empty(), frame.is_none()) {
+                (true, true) => return Poll::Ready(None),
+                (true, false) => {}
+                (false, _) => return Poll::Ready(Some(Ok(Frame::data(out.into())))),
+            }
+        }
+    }
+}
