@@ -69,7 +69,7 @@ struct Way {
 
 impl Way {
     /// A request with a history.
-    async fn generate(self, asked: Asked, body: Body, purpose: Purpose) -> Response {
+    async fn generate(mut self, asked: Asked, body: Body, purpose: Purpose) -> Response {
         let packed = self.parts.headers.get(CONTENT_ENCODING);
         if packed.is_some_and(|encoding| encoding.as_bytes() != b"identity") {
             return self.open(body, Cause::Encoded).await;
@@ -90,10 +90,13 @@ impl Way {
         let Some(wish) = vendor::wish(&self.app.proxy, request, &who, purpose) else {
             return self.open(Body::from(body), Cause::Panic).await;
         };
-        let Wish { request, work, is_replay } = match wish {
+        let Wish { request, work, is_replay, strips_betas } = match wish {
             Ok(wish) => wish,
             Err(refused) => return vendor::refused(refused),
         };
+        if strips_betas {
+            vendor::strip_betas(&mut self.parts.headers);
+        }
         if purpose == Purpose::Compact && work.is_none() {
             return self.pass_whole(request.body().clone()).await;
         }

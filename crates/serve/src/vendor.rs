@@ -12,6 +12,7 @@ use hyper::StatusCode;
 use hyper::body::Frame;
 use hyper::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
 use midfold::formats::request::Request;
+use midfold::formats::vendor::anthropic::without_betas;
 pub(crate) use midfold::proxy::vendor::read;
 use midfold::proxy::vendor::{Done, Insert, Made, Purpose, Refused, Wish, Work};
 use midfold::proxy::{Proxy, Turn, Who};
@@ -19,6 +20,8 @@ use midfold::proxy::{Proxy, Turn, Who};
 use crate::forward::respond;
 use crate::tee::Teed;
 
+/// In which a client names the betas that its request uses.
+const BETA: &str = "anthropic-beta";
 /// Bytes of an answer that is held to put something into it; a longer one passes as it is.
 const LONGEST_ANSWER: usize = 32 << 20;
 
@@ -36,6 +39,16 @@ pub(crate) fn wish(
 pub(crate) fn work(turn: &mut Turn, work: Option<Work>, stream: bool, now: u64) -> Option<Done> {
     let Some(work) = work else { return Some(Done::Ask(None)) };
     catch_unwind(AssertUnwindSafe(|| turn.work(work, stream, now))).ok()
+}
+
+/// Takes the betas of what is done here off what goes to the provider; others stay.
+pub(crate) fn strip_betas(headers: &mut HeaderMap) {
+    let said = headers.get_all(BETA).iter().filter_map(|value| value.to_str().ok());
+    let left: Vec<_> = said.map(without_betas).filter(|left| !left.is_empty()).collect();
+    headers.remove(BETA);
+    for value in left.iter().filter_map(|left| HeaderValue::from_str(left).ok()) {
+        headers.append(BETA, value);
+    }
 }
 
 /// An answer that was made here.

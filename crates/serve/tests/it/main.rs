@@ -9,4 +9,5 @@ mod restart;
 mod setting;
 mod state;
 mod vendor;
+mod vendor_anthropic;
 mod vendor_openai;

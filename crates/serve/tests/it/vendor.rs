@@ -60,6 +60,15 @@ pub fn messages() -> Vec<Value> {
     let (_, messages) = emit::anthropic(&session);
     let mut messages: Vec<Value> =
         messages.iter().map(|item| serde_json::from_str(item).unwrap()).collect();
+    // Thinking is signed by whoever thought: the scripted model knows none of it.
+    for message in &mut messages {
+        if let Some(blocks) = message["content"].as_array_mut() {
+            blocks.retain(|block| {
+                block["type"] != "thinking" && block["type"] != "redacted_thinking"
+            });
+        }
+    }
+    messages.retain(|message| message["content"] != json!([]));
     if messages.last().is_some_and(|last| last["role"] == "user") {
         messages.push(json!({"role": "assistant", "content": "Done so far."}));
     }

@@ -28,6 +28,18 @@ pub struct Cleared {
     pub applied: Vec<AppliedEdit>,
 }
 
+impl Cleared {
+    /// Tokens that all edits took.
+    #[must_use]
+    pub fn input_tokens(&self) -> u64 {
+        let of = |edit: &AppliedEdit| match *edit {
+            AppliedEdit::ClearToolUses { input_tokens, .. }
+            | AppliedEdit::ClearThinking { input_tokens, .. } => input_tokens,
+        };
+        self.applied.iter().map(of).sum()
+    }
+}
+
 /// What is known of a conversation beside its messages.
 pub struct Measure<'a> {
     /// Tokens of what stands beside the messages.

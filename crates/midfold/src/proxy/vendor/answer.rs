@@ -4,17 +4,22 @@ use bytes::Bytes;
 use midfold_core::Hash;
 use midfold_core::event::Usage;
 use midfold_core::log::measure;
+use midfold_formats::vendor::anthropic::{self, Block, Insertion, Iteration, IterationKind, Style};
 use midfold_formats::vendor::openai::{self, Head, Item, is_users};
 use midfold_store::Millis;
 
 use super::insert::Insert;
 use super::summary::Summary;
-use super::{Refused, Work};
+use super::{Edited, Refused, Work};
 use crate::proxy::shared::lock;
 use crate::proxy::turn::Turn;
 
 /// Tokens of the user's messages that the answer of a compaction keeps, newest first.
 const KEPT_TOKENS: u64 = 20_000;
+
+/// What a summary cost: no model was asked.
+const COST: Iteration = Iteration { kind: IterationKind::Compaction, usage: NOTHING };
+const NOTHING: Usage = Usage { prompt: 0, cache_read: 0, cache_write: 0, output: 0 };
 
 /// What a compaction came to.
 pub enum Done {
@@ -52,6 +57,12 @@ impl Turn {
             Work::Compact => self.compacted(now),
             Work::Trigger => self.triggered(stream, now),
             Work::Threshold(most) => self.over(most),
+            Work::OnDemand(instructions) => self.on_demand(instructions.as_deref(), stream),
+            Work::Edited(edited) => self.edited(&edited, stream),
+            Work::Count { cleared } => {
+                let folded = self.sent.tokens_before.saturating_sub(self.sent.tokens_after);
+                Done::Ask(Some(Insert::Counted(cleared + folded)))
+            }
         }
     }
 
@@ -94,6 +105,46 @@ impl Turn {
         Done::Ask(self.item(&summary).map(|item| Insert::openai(&item)))
     }
 
+    /// `compaction` of Messages.
+    fn on_demand(&mut self, instructions: Option<&str>, stream: bool) -> Done {
+        self.fold(None, instructions);
+        let summary = self.summary();
+        let signature = self.sealed(&summary);
+        let Some(signature) = signature.filter(|_| !summary.text.trim().is_empty()) else {
+            return unavailable();
+        };
+        let head = self.message_head(&signature);
+        let (content, signature) = (Some(summary.text), Some(signature));
+        let block = Block { content, signature, encrypted_content: None };
+        Done::Answer(paused(&head, &block, stream, Style::OnDemand))
+    }
+
+    /// `context_management` of Messages.
+    fn edited(&mut self, edited: &Edited, stream: bool) -> Done {
+        let insertion = Insertion::new().edits(&edited.applied);
+        let ask = |insertion| Done::Ask(Some(Insert::Anthropic(Box::new(insertion))));
+        let Some(compact) = &edited.compact else { return ask(insertion) };
+        let is_over = self.sent.tokens_after > compact.trigger;
+        let is_folded =
+            is_over && self.fold(Some(compact.trigger), compact.instructions.as_deref());
+        if !is_folded && !self.sent.is_new_fold {
+            return ask(insertion);
+        }
+        let summary = self.summary();
+        let Some(sealed) = self.sealed(&summary) else { return ask(insertion) };
+        let head = self.message_head(&sealed);
+        let (content, encrypted_content) = (Some(summary.text), Some(sealed));
+        let block = Block { content, signature: None, encrypted_content };
+        if compact.pause_after_compaction {
+            return Done::Answer(paused(&head, &block, stream, Style::Threshold));
+        }
+        ask(insertion.block(&block).cost(COST))
+    }
+
+    fn message_head(&self, sealed: &str) -> anthropic::Head {
+        anthropic::Head { id: format!("msg_{}", name_of(sealed)), model: self.model.clone() }
+    }
+
     fn item(&self, summary: &Summary) -> Option<Item> {
         let encrypted_content = self.sealed(summary)?;
         Some(Item { id: format!("cmp_{}", name_of(&encrypted_content)), encrypted_content })
@@ -127,6 +178,20 @@ impl Turn {
         let view = self.request.kind().dialect().view(message);
         u64::from(measure(&**held.session.log().counter(), message, &view).total)
     }
+}
+
+/// An answer of Messages that is a summary and nothing else.
+fn paused(head: &anthropic::Head, block: &Block, stream: bool, style: Style) -> Made {
+    let (block, all) = (Some(block), &[COST]);
+    match stream {
+        true => Made::events(anthropic::message_events(head, block, "compaction", all, style)),
+        false => Made::json(anthropic::message(head, block, "compaction", all)),
+    }
+}
+
+fn unavailable() -> Done {
+    let text = "midfold: the summary could not be made; try again";
+    Done::Refused(anthropic::Refusal::of(anthropic::ErrorCode::Unavailable, text).into())
 }
 
 /// A name that nobody else has: of what nobody else made.

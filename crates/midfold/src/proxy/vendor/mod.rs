@@ -6,6 +6,7 @@
 //! extends the one before; and the request then goes the way of every other one.
 
 mod answer;
+mod anthropic;
 mod insert;
 mod openai;
 mod summary;
@@ -13,6 +14,7 @@ mod summary;
 use bytes::Bytes;
 use memchr::memmem;
 use midfold_formats::request::{Request, RequestError};
+use midfold_formats::vendor::anthropic::{AppliedEdit, Compact};
 use midfold_formats::vendor::blob::Blob;
 use midfold_formats::{DialectKind, scan};
 
@@ -52,6 +54,8 @@ pub struct Wish {
     pub work: Option<Work>,
     /// A block of ours was in it.
     pub is_replay: bool,
+    /// The betas of the vendor's compaction are not for the provider: none of it is left in the request.
+    pub strips_betas: bool,
 }
 
 /// What is to be done for a request.
@@ -63,6 +67,24 @@ pub enum Work {
     Trigger,
     /// `context_management` of Responses: above so many tokens, an item before the reply.
     Threshold(Option<u64>),
+    /// `compaction` of Messages: the answer is a summary, made with these instructions in mind.
+    OnDemand(Option<String>),
+    /// `context_management` of Messages.
+    Edited(Box<Edited>),
+    /// The same, for a count of tokens.
+    Count {
+        /// Tokens that edits took.
+        cleared: u64,
+    },
+}
+
+/// What edits of Messages did, and what is still to be done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Edited {
+    /// What was cleared.
+    pub applied: Vec<AppliedEdit>,
+    /// Above so many tokens, a summary before the reply.
+    pub compact: Option<Compact>,
 }
 
 /// A request that is refused as the vendor would refuse it.
@@ -76,7 +98,7 @@ pub struct Refused {
 
 impl Wish {
     fn plain(request: Request) -> Self {
-        Self { request, work: None, is_replay: false }
+        Self { request, work: None, is_replay: false, strips_betas: false }
     }
 }
 
@@ -106,6 +128,9 @@ impl Proxy {
         match (request.kind(), &self.seal) {
             (DialectKind::OpenAiResponses, Some(seal)) => {
                 self.openai_wish(request, who, purpose, seal)
+            }
+            (DialectKind::Anthropic, Some(seal)) => {
+                self.anthropic_wish(request, who, purpose, seal)
             }
             _ => Ok(Wish::plain(request)),
         }

@@ -29,7 +29,7 @@ impl Proxy {
         let (request, is_replay) = expanded(request, who, seal)?;
         // What only the provider has cannot be summarised here.
         if self.prefer == Prefer::Upstream || !self.is_whole(&request, who) {
-            return Ok(Wish { request, work: None, is_replay });
+            return Ok(Wish { request, work: None, is_replay, strips_betas: false });
         }
         let asked = asked(request.body())?;
         let work = match (purpose, &asked.trigger) {
@@ -41,7 +41,7 @@ impl Proxy {
             Some(_) => taken_out(&request, asked.trigger.is_some()).unwrap_or(request),
             None => request,
         };
-        Ok(Wish { request, work, is_replay })
+        Ok(Wish { request, work, is_replay, strips_betas: false })
     }
 }
 
