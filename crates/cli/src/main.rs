@@ -30,6 +30,7 @@ mod recall;
 mod replay;
 mod report;
 mod schema;
+mod seal;
 mod serve;
 mod session;
 mod signals;

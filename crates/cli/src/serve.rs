@@ -4,15 +4,16 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use midfold::Settings;
-use midfold::proxy::Rules;
+use midfold::proxy::{Prefer, Rules};
 use midfold_serve::{Config, Running, Upstreams};
 
-use crate::args::Serve as Args;
+use crate::args::{CompactedBy, Serve as Args};
 use crate::config;
 use crate::error::CommandError;
 use crate::host::{self, Host, Make, block_on};
 use crate::input::HOST;
 use crate::output::Output;
+use crate::seal;
 use crate::signals;
 
 pub fn run(args: &Args, json: bool, output: &Output) -> Result<(), CommandError> {
@@ -29,6 +30,8 @@ pub fn run(args: &Args, json: bool, output: &Output) -> Result<(), CommandError>
     block_on(async {
         let host = Host::open(&args.at, Make::Yes).await?;
         let place = host.store.place();
+        config.seal =
+            seal::keys(args.seal_keys.as_deref(), host.is_memory, &config.random, output)?;
         // A store that forgets would hold everything twice.
         config.store = (!host.is_memory).then_some(host.store);
         if config.store.is_some() {
@@ -81,6 +84,10 @@ fn configured(args: &Args) -> Result<(Config, String), CommandError> {
     config.listen = args.listen;
     config.upstreams = upstreams;
     config.is_strict = args.strict;
+    config.prefer = match args.compaction {
+        CompactedBy::Midfold => Prefer::Midfold,
+        CompactedBy::Upstream => Prefer::Upstream,
+    };
     Ok((config, name))
 }
 

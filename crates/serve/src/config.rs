@@ -6,8 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hyper::Uri;
-use midfold::proxy::vendor::Prefer;
-use midfold::proxy::{Random, Rules, SealKey};
+use midfold::proxy::{Prefer, Random, Rules, SealKey};
 use midfold::store::Store;
 
 use crate::random::system_random;

@@ -67,9 +67,19 @@ struct Way {
     address: Uri,
 }
 
+/// A request with a history, as it came.
+struct Came {
+    body: Bytes,
+    room: Room,
+    stream: bool,
+    purpose: Purpose,
+    who: Who,
+    start: Instant,
+}
+
 impl Way {
     /// A request with a history.
-    async fn generate(mut self, asked: Asked, body: Body, purpose: Purpose) -> Response {
+    async fn generate(self, asked: Asked, body: Body, purpose: Purpose) -> Response {
         let packed = self.parts.headers.get(CONTENT_ENCODING);
         if packed.is_some_and(|encoding| encoding.as_bytes() != b"identity") {
             return self.open(body, Cause::Encoded).await;
@@ -87,16 +97,20 @@ impl Way {
         };
         let stream = asked.stream || request.stream;
         let who = headers::who(&self.parts.headers, asked.model);
-        let Some(wish) = vendor::wish(&self.app.proxy, request, &who, purpose) else {
-            return self.open(Body::from(body), Cause::Panic).await;
-        };
-        let Wish { request, work, is_replay, strips_betas } = match wish {
-            Ok(wish) => wish,
-            Err(refused) => return vendor::refused(refused),
-        };
-        if strips_betas {
-            vendor::strip_betas(&mut self.parts.headers);
+        match vendor::wish(&self.app.proxy, request, &who, purpose) {
+            Some(Ok(wish)) => {
+                let came = Came { body, room, stream, purpose, who, start };
+                self.fulfil(wish, came).await
+            }
+            Some(Err(refused)) => vendor::refused(refused),
+            None => self.open(Body::from(body), Cause::Panic).await,
         }
+    }
+
+    /// A request whose vendor's members were read.
+    async fn fulfil(mut self, wish: Wish, came: Came) -> Response {
+        let Wish { request, work, is_replay, strips_betas } = wish;
+        let Came { body, room, stream, purpose, who, start } = came;
         if purpose == Purpose::Compact && work.is_none() {
             return self.pass_whole(request.body().clone()).await;
         }
@@ -111,11 +125,7 @@ impl Way {
         let insert = match done {
             Done::Ask(insert) => insert,
             Done::Refused(refused) => return vendor::refused(refused),
-            Done::Answer(made) => {
-                let mut response = vendor::made(made);
-                headers::tell(response.headers_mut(), turn.sent());
-                return response;
-            }
+            Done::Answer(made) => return vendor::made(made, turn.sent()),
         };
         if let Some(fault) = turn.sent().fault {
             let cause = cause(fault);
@@ -123,6 +133,9 @@ impl Way {
             if self.app.is_strict {
                 return strict(cause);
             }
+        }
+        if strips_betas {
+            vendor::strip_betas(&mut self.parts.headers);
         }
         let is_answered = purpose == Purpose::Answer;
         let trip = Trip { way: self, turn, room, stream, is_answered, insert };
@@ -318,7 +331,8 @@ impl Trip {
                     drop(room);
                 };
                 let teed = Teed::new(held, body, *tee, Box::new(done));
-                match insert {
+                // What is packed cannot be read, and so it passes.
+                match insert.filter(|_| !head.headers.contains_key(CONTENT_ENCODING)) {
                     Some(insert) => {
                         headers.remove(CONTENT_LENGTH);
                         let is_stream =
@@ -344,7 +358,7 @@ fn framing(kind: &str, stream: bool) -> Framing {
     }
 }
 
-pub(crate) fn respond(status: StatusCode, headers: HeaderMap, body: Body) -> Response {
+fn respond(status: StatusCode, headers: HeaderMap, body: Body) -> Response {
     let mut response = Response::new(body);
     *response.status_mut() = status;
     *response.headers_mut() = headers;

@@ -15,9 +15,9 @@ use midfold::formats::request::Request;
 use midfold::formats::vendor::anthropic::without_betas;
 pub(crate) use midfold::proxy::vendor::read;
 use midfold::proxy::vendor::{Done, Insert, Made, Purpose, Refused, Wish, Work};
-use midfold::proxy::{Proxy, Turn, Who};
+use midfold::proxy::{Proxy, Sent, Turn, Who};
 
-use crate::forward::respond;
+use crate::headers;
 use crate::tee::Teed;
 
 /// In which a client names the betas that its request uses.
@@ -52,18 +52,23 @@ pub(crate) fn strip_betas(headers: &mut HeaderMap) {
 }
 
 /// An answer that was made here.
-pub(crate) fn made(made: Made) -> Response {
-    let mut headers = HeaderMap::new();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static(made.content_type));
-    respond(StatusCode::OK, headers, Body::from(made.body))
+pub(crate) fn made(made: Made, sent: &Sent) -> Response {
+    let mut response = answer(StatusCode::OK, made.content_type, made.body);
+    headers::tell(response.headers_mut(), sent);
+    response
 }
 
 /// A request that is refused as the vendor would refuse it.
 pub(crate) fn refused(refused: Refused) -> Response {
-    let mut headers = HeaderMap::new();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     let status = StatusCode::from_u16(refused.status).unwrap_or(StatusCode::BAD_REQUEST);
-    respond(status, headers, Body::from(refused.body))
+    answer(status, "application/json", refused.body)
+}
+
+fn answer(status: StatusCode, content_type: &'static str, body: Vec<u8>) -> Response {
+    let mut response = Response::new(Body::from(body));
+    *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+    response
 }
 
 /// An answer on its way, with something put into it.

@@ -17,7 +17,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 pub use about::{Completions, Config, Logging, Man};
 pub use common::{Folding, Measure, When};
 pub use replay::{Reading, Replay, ReplayMeasure};
-pub use serve::Serve;
+pub use serve::{CompactedBy, Serve};
 pub use session::{
     Append, Compaction, Context, Delete, Fork, List, Log, Model, Narrated, New, Observe, Pin,
     Recover, Session, SessionCommand, SessionPolicy, Start, Status, StoreAt, Undo,

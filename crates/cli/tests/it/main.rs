@@ -15,6 +15,7 @@ mod inspect;
 mod replay;
 mod secrets;
 mod serve;
+mod serve_seal;
 mod session;
 mod session_change;
 mod session_delete;

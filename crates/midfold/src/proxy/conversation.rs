@@ -7,6 +7,7 @@ use midfold_core::log::Log;
 use midfold_core::meter::Meter;
 use midfold_core::{Hash, RawEvent};
 use midfold_formats::request::{Request, without_marks};
+use midfold_formats::vendor::is_compaction;
 use midfold_store::{Meta, Millis};
 
 use super::rules::Reading;
@@ -112,7 +113,11 @@ impl Conversation {
             // Copied: a slice would keep the whole body in memory.
             let bytes = Bytes::copy_from_slice(&without_marks(&request.message(at)));
             self.bytes += bytes.len();
-            self.session.append(RawEvent::new(bytes));
+            let is_pinned = is_compaction(request.kind(), &bytes);
+            let seq = self.session.append(RawEvent::new(bytes));
+            if is_pinned {
+                self.session.pin(seq);
+            }
             self.chain.push(*link);
         }
     }

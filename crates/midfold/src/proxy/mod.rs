@@ -29,6 +29,7 @@ mod find;
 mod history;
 mod index;
 mod keep;
+mod prefer;
 mod rules;
 mod saved;
 mod seal;
@@ -43,6 +44,7 @@ use midfold_formats::request::Request;
 use midfold_store::Millis;
 
 pub use begun::Begun;
+pub use prefer::Prefer;
 pub use rules::Rules;
 pub use seal::{Opened, Random, Seal, SealKey, SealKeyError};
 pub use shared::Proxy;

@@ -10,8 +10,8 @@ use midfold_core::{Content, Counter, Profile, Role};
 use midfold_formats::DialectKind;
 use midfold_formats::request::Request;
 
+use super::prefer::Prefer;
 use super::seal::Seal;
-use super::vendor::Prefer;
 use super::who::Fault;
 use crate::prepare::{Setup, WindowSource};
 

@@ -9,9 +9,9 @@ use midfold_formats::request::Request;
 use super::conversation::Conversation;
 use super::history::{Before, Histories, Kept};
 use super::index::Index;
+use super::prefer::Prefer;
 use super::rules::Rules;
 use super::seal::Seal;
-use super::vendor::Prefer;
 use super::who::Who;
 
 /// The conversations that go through a proxy.

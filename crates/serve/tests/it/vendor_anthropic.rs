@@ -1,6 +1,6 @@
 //! Compaction of Messages, done by the proxy: on demand, at a threshold, and edits that clear.
 
-use midfold::proxy::vendor::Prefer;
+use midfold::proxy::Prefer;
 use midfold_testkit::upstream::Dialect;
 use midfold_testkit::upstream::agent::Agent;
 use serde_json::{Value, json};

@@ -1,6 +1,10 @@
 //! Compaction of Responses, done by the proxy: at its endpoint, on a trigger, and at a threshold.
 
-use midfold::proxy::vendor::Prefer;
+use std::sync::Arc;
+
+use midfold::proxy::Prefer;
+use midfold::store::fsck::fsck;
+use midfold::store::{MemoryStore, Store};
 use serde_json::{Value, json};
 
 use crate::vendor::{asked, events, extends, items, post, sent, setting, tampered, with};
@@ -89,6 +93,18 @@ async fn a_block_of_somebody_else_passes_untouched() {
     let (got, _) = post(&setting, RESPONSES, &request(&input)).await;
     assert_eq!(got.status, 200);
     assert_eq!(setting.upstream.requests().pop().unwrap().body, body.as_bytes());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_block_of_somebody_else_is_never_folded() {
+    let setting = with(&[1], |config| config.rules = crate::setting::rules().window(40_000)).await;
+    let theirs = json!({"type": "compaction", "id": "cmp_1", "encrypted_content": "gAAAAB"});
+    let mut input = items();
+    input.insert(items().len() / 2, theirs.clone());
+    let (got, _) = post(&setting, RESPONSES, &request(&input)).await;
+    assert!(got.header("midfold-fold").is_some());
+    let sent = sent(&setting)["input"].clone();
+    assert!(sent.as_array().unwrap().contains(&theirs), "{sent}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -245,4 +261,34 @@ async fn what_the_provider_alone_has_is_left_to_it() {
     let _ = post(&setting, COMPACT, &body).await;
     let got = setting.upstream.requests().pop().unwrap();
     assert_eq!((got.target.as_str(), &got.body[..]), (COMPACT, body.to_string().as_bytes()));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_goes_on_from_an_item_is_folded_again_and_stored() {
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let small = |config: &mut midfold_serve::Config| {
+        config.rules = crate::setting::rules().window(40_000);
+        config.store = Some(Arc::clone(&store));
+    };
+    let mut input = compacted(&setting(&[1]).await).await;
+    // The same work once more, so that it does not fit.
+    input.extend(items());
+    let first = with(&[1], small).await;
+    let (got, _) = post(&first, RESPONSES, &request(&input)).await;
+    assert_eq!(got.status, 200, "{}", String::from_utf8_lossy(&got.body));
+    let fold = got.header("midfold-fold").map(str::to_owned);
+    assert!(fold.is_some());
+    let before = sent(&first)["input"].clone();
+    let text = before.to_string();
+    assert_eq!(text.matches("## Conversation Summary").count(), 1, "one recap, never a stack");
+    first.proxy.stop().await;
+    let second = with(&[1], small).await;
+    input.push(json!({"role": "assistant", "content": "fine"}));
+    input.push(json!({"role": "user", "content": "Go on."}));
+    let (got, _) = post(&second, RESPONSES, &request(&input)).await;
+    assert_eq!((got.status, got.header("midfold-fold")), (200, fold.as_deref()));
+    assert!(extends(&sent(&second)["input"], &before));
+    second.proxy.stop().await;
+    let report = fsck(&*store).await.unwrap();
+    assert!(report.is_clean() && report.folds >= 1, "{report:?}");
 }

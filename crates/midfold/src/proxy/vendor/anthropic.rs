@@ -9,7 +9,8 @@ use midfold_formats::vendor::anthropic::{
     compaction_blocks, message_behind, without_asked,
 };
 
-use super::{Edited, Prefer, Purpose, Refused, Wish, Work, messages, opened, with};
+use super::{Edited, Purpose, Refused, Wish, Work, messages, opened, with};
+use crate::proxy::prefer::Prefer;
 use crate::proxy::rules::Reading;
 use crate::proxy::seal::Seal;
 use crate::proxy::shared::{Proxy, lock};
@@ -30,9 +31,10 @@ impl Proxy {
         seal: &Seal,
     ) -> Result<Wish, Refused> {
         let (request, is_replay) = expanded(request, who, seal)?;
-        // The vendor's own block means something to the vendor alone: what is asked beside it is, too.
-        let is_theirs =
-            compaction_blocks(request.body()).iter().any(|block| block.content.is_some());
+        // The vendor's own block means something to the vendor alone, and so does a thread that it keeps:
+        // what is asked beside them is the vendor's, too.
+        let is_theirs = request.continues_thread
+            || compaction_blocks(request.body()).iter().any(|block| block.content.is_some());
         if self.prefer == Prefer::Upstream || is_theirs {
             return Ok(Wish { request, work: None, is_replay, strips_betas: false });
         }

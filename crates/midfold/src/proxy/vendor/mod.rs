@@ -18,22 +18,13 @@ use midfold_formats::vendor::anthropic::{AppliedEdit, Compact};
 use midfold_formats::vendor::blob::Blob;
 use midfold_formats::{DialectKind, scan};
 
+use super::prefer::Prefer;
 use super::seal::{Opened, Seal};
 use super::shared::Proxy;
 use super::who::Who;
 
 pub use answer::{Done, Made};
 pub use insert::Insert;
-
-/// Who does the compaction that clients ask vendors for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Prefer {
-    /// midfold, whatever the backend can do.
-    #[default]
-    Midfold,
-    /// The backend: requests pass as they came, apart from blocks that midfold made.
-    Upstream,
-}
 
 /// What a request was sent for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -7,7 +7,8 @@ use midfold_formats::vendor::openai::{
     PlacedItem, Refusal, asked, compaction_items, instructs, without_management,
 };
 
-use super::{Prefer, Purpose, Refused, Wish, Work, messages, opened, with};
+use super::{Purpose, Refused, Wish, Work, messages, opened, with};
+use crate::proxy::prefer::Prefer;
 use crate::proxy::seal::Seal;
 use crate::proxy::shared::Proxy;
 use crate::proxy::who::Who;
