@@ -261,6 +261,15 @@ fn streamed(body: &[u8]) -> (Value, Value) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_paused_compaction_is_the_answer() {
+    let first = setting(&[1]).await;
+    let mut streamed = edited(&messages(), &compact(true));
+    streamed["stream"] = true.into();
+    let (got, _) = post(&first, MESSAGES, &streamed).await;
+    let events = events(&got.body);
+    let delta = &events[2]["delta"];
+    assert_eq!((asked(&first), &delta["type"]), (0, &json!("compaction_delta")), "{events:?}");
+    assert!(delta["content"].as_str().unwrap().contains("## Conversation Summary"));
+    assert_eq!(events[4]["delta"]["stop_reason"], "compaction");
     let setting = setting(&[1]).await;
     let (_, answer) = post(&setting, MESSAGES, &edited(&messages(), &compact(true))).await;
     assert_eq!((asked(&setting), &answer["stop_reason"]), (0, &json!("compaction")));

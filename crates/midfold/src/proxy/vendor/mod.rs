@@ -18,7 +18,6 @@ use midfold_formats::vendor::anthropic::{AppliedEdit, Compact};
 use midfold_formats::vendor::blob::Blob;
 use midfold_formats::{DialectKind, scan};
 
-use super::prefer::Prefer;
 use super::seal::{Opened, Seal};
 use super::shared::Proxy;
 use super::who::Who;
