@@ -82,6 +82,16 @@ def command_line(arguments: list[str], environment: dict[str, str] | None = None
     return done.stdout.strip()
 
 
+def node(script: str) -> str:
+    """Runs a script of this folder with Node, which finds the packages in `CHECK_PACKAGES`."""
+    program, package = PROGRAM
+    arguments = [program, str(Path(__file__).with_name(script))]
+    given = {"BASE": BASE, "KEY": KEY, "MODEL": MODEL, "TASK": TASK, "SYSTEM": SYSTEM}
+    given["PACKAGES"] = str(Path(package).parents[2])
+    given["TOOL"] = json.dumps({"description": DESCRIPTION, "parameters": PARAMETERS})
+    return command_line(arguments, {f"CHECK_{name}": value for name, value in given.items()})
+
+
 def write(path: str, content: object) -> None:
     """Writes a file of configuration below the run's folder: text as it is, else JSON."""
     file = Path(WORK, path)

@@ -71,6 +71,14 @@ pub fn named(name: &str) -> Option<String> {
     set(name)
 }
 
+/// Holds the keys that seal what clients carry.
+pub const SEAL_KEYS: &str = "MIDFOLD_SEAL_KEYS";
+
+/// The keys that the environment holds.
+pub fn seal_keys() -> Option<String> {
+    set(SEAL_KEYS)
+}
+
 /// Where the user's data is kept.
 pub fn data_folder() -> Option<PathBuf> {
     let home = || set("HOME").map(PathBuf::from);

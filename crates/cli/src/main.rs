@@ -31,6 +31,7 @@ mod recall;
 mod replay;
 mod report;
 mod schema;
+mod seal;
 mod serve;
 mod serving;
 mod session;

@@ -4,11 +4,11 @@ use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
 
-use midfold::proxy::Rules;
+use midfold::proxy::{Prefer, Rules};
 use midfold::{Serving, Settings};
 use midfold_serve::{Config, ProviderKeyError, ProviderKeys, Running, Upstreams};
 
-use crate::args::Serve as Args;
+use crate::args::{CompactedBy, Serve as Args};
 use crate::config;
 use crate::env;
 use crate::error::CommandError;
@@ -17,6 +17,7 @@ use crate::input::HOST;
 use crate::key;
 use crate::narrator;
 use crate::output::Output;
+use crate::seal;
 use crate::serving;
 use crate::signals::{self, ReadAgain};
 use crate::tls;
@@ -33,6 +34,8 @@ pub fn run(args: &Args, json: bool, output: &Output) -> Result<(), CommandError>
     block_on(async {
         let host = Host::open(&args.at, Make::Yes).await?;
         let place = host.store.place();
+        config.seal =
+            seal::keys(args.seal_keys.as_deref(), host.is_memory, &config.random, output)?;
         // A store that forgets would hold everything twice.
         config.store = (!host.is_memory).then_some(host.store);
         if config.store.is_some() {
@@ -101,6 +104,10 @@ fn configured(args: &Args, serving: &Serving) -> Result<(Config, String), Comman
     config.upstreams = upstreams(serving)?;
     config.is_strict = serving.strict == Some(true);
     config.narration = narrator::background(&args.narration)?;
+    config.prefer = match args.compaction {
+        CompactedBy::Midfold => Prefer::Midfold,
+        CompactedBy::Upstream => Prefer::Upstream,
+    };
     config.keys = serving.keys.as_deref().map(key::read).transpose()?;
     config.provider_keys = provider_keys(serving)?;
     config.tls = match (&serving.tls_cert, &serving.tls_key) {

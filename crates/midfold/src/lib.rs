@@ -98,7 +98,7 @@ mod failure;
 mod feedback;
 mod hooks;
 mod prepare;
-#[cfg(feature = "store")]
+#[cfg(feature = "proxy")]
 pub mod proxy;
 mod recap;
 mod recover;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hyper::Uri;
-use midfold::proxy::Rules;
+use midfold::proxy::{Prefer, Random, Rules, SealKey};
 use midfold::store::Store;
 
 use crate::keys::Keys;
@@ -14,6 +14,7 @@ use crate::limits::Limits;
 use crate::narrator::Narration;
 pub use crate::provider::Provider;
 use crate::provider::ProviderKeys;
+use crate::random::system_random;
 use crate::tls::Tls;
 
 /// Milliseconds since 1970.
@@ -54,6 +55,13 @@ pub struct Config {
     pub store: Option<Arc<dyn Store>>,
     /// Who narrates in the background; nobody without one.
     pub narration: Option<Narration>,
+    /// Who does the compaction that clients ask vendors for.
+    pub prefer: Prefer,
+    /// Keys that seal what clients carry of such compactions: the first one seals, all open. Without any,
+    /// a key of this process: what it seals does not open after a restart.
+    pub seal: Option<Vec<SealKey>>,
+    /// Where nonces and the key of this process come from.
+    pub random: Random,
     /// The time.
     pub clock: Clock,
 }
@@ -76,6 +84,9 @@ impl Config {
             tls: None,
             store: None,
             narration: None,
+            prefer: Prefer::default(),
+            seal: None,
+            random: system_random(),
             clock,
         }
     }

@@ -17,11 +17,13 @@ use midfold::DialectKind;
 use midfold::formats::answer::{Framing, Seen, Tee, Verdict};
 use midfold::formats::overflow::Diagnosis;
 use midfold::formats::request as wire;
+use midfold::proxy::vendor::{Done, Insert, Purpose, Wish};
 use midfold::proxy::{Fault, Turn, Who};
 
 use crate::answers::{error, json, respond};
 use crate::app::App;
 use crate::body::{Read, Room};
+use crate::compute::compute;
 use crate::guard::{Ended, Guarded, Watch};
 use crate::headers;
 use crate::keys::Holder;
@@ -29,8 +31,9 @@ use crate::metrics::Cause;
 use crate::narrator::Narrator;
 use crate::route::{Asked, Route, Work, route};
 use crate::tee::Teed;
-use crate::unpack::Packing;
+use crate::unpack::{Packed, Packing};
 use crate::upstream::{NoAnswer, content_type};
+use crate::vendor::{self, Inserted};
 
 /// Bytes of a refusal that are read to see what it means.
 const LONGEST_REFUSAL: usize = 1 << 20;
@@ -52,10 +55,13 @@ pub(crate) async fn forward(app: Arc<App>, request: Request) -> Response {
     let way = Way { app, parts, address, watch };
     match work {
         Work::Generate(asked) if !headers::is_off(&way.parts.headers) => {
-            way.generate(asked, body, true).await
+            way.generate(asked, body, Purpose::Answer).await
         }
         Work::Count(asked) if !headers::is_off(&way.parts.headers) => {
-            way.generate(asked, body, false).await
+            way.generate(asked, body, Purpose::Count).await
+        }
+        Work::Compact(asked) if !headers::is_off(&way.parts.headers) => {
+            way.generate(asked, body, Purpose::Compact).await
         }
         _ => {
             way.app.metrics.passed();
@@ -73,27 +79,39 @@ struct Way {
     watch: Watch,
 }
 
+/// A request with a history, as it came.
+struct Came {
+    /// Its bytes, perhaps packed.
+    body: Bytes,
+    packed: Option<Packed>,
+    room: Room,
+    stream: bool,
+    purpose: Purpose,
+    who: Who,
+    start: Instant,
+}
+
 impl Way {
-    /// A request with a history. `is_answered` by a model; else it is only counted.
-    async fn generate(self, asked: Asked, body: Body, is_answered: bool) -> Response {
+    /// A request with a history.
+    async fn generate(self, asked: Asked, body: Body, purpose: Purpose) -> Response {
         let packing = Packing::of(&self.parts.headers);
         if packing == Packing::Other {
             return self.open(body, Cause::Encoded).await;
         }
         let length = self.parts.headers.get(CONTENT_LENGTH).map(HeaderValue::to_str);
         let length = length.and_then(Result::ok).and_then(|length| length.parse().ok());
-        let (came, mut room) = match self.app.rooms.read(body, length).await {
+        let (body, mut room) = match self.app.rooms.read(body, length).await {
             Read::Whole(body, room) => (body, room),
             Read::Large(body) => return self.open(body, Cause::TooLarge).await,
             Read::Broken => return self.broken(),
         };
         let start = Instant::now();
-        let body = match packing.unpack(&came, &self.app.rooms, &mut room) {
-            Ok(body) => body,
-            Err(cause) => return self.open(Body::from(came), cause).await,
+        let plain = match packing.unpack(&body, &self.app.rooms, &mut room) {
+            Ok(plain) => plain,
+            Err(cause) => return self.open(Body::from(body), cause).await,
         };
-        let Ok(request) = wire::Request::read(asked.kind, body.clone()) else {
-            return self.open(Body::from(came), Cause::Unread).await;
+        let Ok(request) = vendor::read(asked.kind, plain.clone(), purpose) else {
+            return self.open(Body::from(body), Cause::Unread).await;
         };
         let stream = asked.stream || request.stream;
         if Holder::longest_history(&self.parts) < request.len() {
@@ -101,11 +119,41 @@ impl Way {
         }
         let scope = Holder::name(&self.parts);
         let who = headers::who(&self.parts.headers, scope, asked.model);
-        let Some(turn) = self.turn(request, &who).await else {
-            return self.open(Body::from(came), Cause::Panic).await;
+        let packed = (packing != Packing::None).then(|| Packed::new(&body, plain));
+        match compute(|| self.app.proxy.wish(request, &who, purpose)) {
+            Some(Ok(wish)) => {
+                let came = Came { body, packed, room, stream, purpose, who, start };
+                self.fulfil(wish, came).await
+            }
+            Some(Err(refused)) => vendor::refused(refused),
+            None => self.open(Body::from(body), Cause::Panic).await,
+        }
+    }
+
+    /// A request whose vendor's members were read.
+    async fn fulfil(mut self, wish: Wish, came: Came) -> Response {
+        let Wish { request, work, is_replay, strips_betas } = wish;
+        let Came { body, packed, room, stream, purpose, who, start } = came;
+        if purpose == Purpose::Compact && work.is_none() {
+            return self.pass_whole(request.body().clone(), packed).await;
+        }
+        let Some(mut turn) = self.turn(request, is_replay, &who).await else {
+            return self.open(Body::from(body), Cause::Panic).await;
+        };
+        let now = self.app.now();
+        let Some(done) = compute(|| match work {
+            Some(work) => turn.work(work, stream, now),
+            None => Done::Ask(None),
+        }) else {
+            return self.open(Body::from(body), Cause::Panic).await;
         };
         self.app.keep();
         self.app.metrics.sent(turn.sent(), start.elapsed());
+        let insert = match done {
+            Done::Ask(insert) => insert,
+            Done::Refused(refused) => return vendor::refused(refused),
+            Done::Answer(made) => return vendor::made(made, turn.sent()),
+        };
         if let Some(fault) = turn.sent().fault {
             let cause = cause(fault);
             self.app.metrics.open(cause);
@@ -113,8 +161,11 @@ impl Way {
                 return strict(cause);
             }
         }
-        let packed = (packing != Packing::None).then_some(Packed { came, body });
-        let trip = Trip { way: self, turn, room, packed, stream, is_answered };
+        if strips_betas {
+            vendor::strip_betas(&mut self.parts.headers);
+        }
+        let is_answered = purpose == Purpose::Answer;
+        let trip = Trip { way: self, turn, room, packed, stream, is_answered, insert };
         trip.go().await
     }
 
@@ -125,13 +176,13 @@ impl Way {
     }
 
     /// What is to be sent for a request. Nothing where midfold failed.
-    async fn turn(&self, request: wire::Request, who: &Who) -> Option<Turn> {
+    async fn turn(&self, request: wire::Request, is_replay: bool, who: &Who) -> Option<Turn> {
         let (proxy, now) = (Arc::clone(&self.app.proxy), self.app.now());
-        let begun = guarded(|| proxy.begin(request, who))?;
+        let begun = compute(|| proxy.begin_wish(request, is_replay, who))?;
         if let Some(keeper) = &self.app.keeper {
             keeper.bring_back(&begun).await;
         }
-        let turn = guarded(|| proxy.finish(begun, now))?;
+        let turn = compute(|| proxy.finish(begun, now))?;
         if let Some(keeper) = self.app.keeper.as_ref().filter(|_| turn.sent().is_new_fold) {
             keeper.first(&turn).await;
         }
@@ -146,6 +197,14 @@ impl Way {
             return strict(cause);
         }
         self.pass(body, Some(cause)).await
+    }
+
+    /// Sends a body that is known.
+    async fn pass_whole(mut self, body: Bytes, packed: Option<Packed>) -> Response {
+        self.app.metrics.passed();
+        let body = Packed::again(packed.as_ref(), body, &mut self.parts.headers);
+        self.parts.headers.insert(CONTENT_LENGTH, HeaderValue::from(body.len()));
+        self.pass(Body::from(body), None).await
     }
 
     /// Sends a body as it comes, and its answer too.
@@ -183,12 +242,8 @@ struct Trip {
     packed: Option<Packed>,
     stream: bool,
     is_answered: bool,
-}
-
-/// A body that came packed, and what was in it.
-struct Packed {
-    came: Bytes,
-    body: Bytes,
+    /// What is put into the answer.
+    insert: Option<Insert>,
 }
 
 /// What the provider answered.
@@ -241,14 +296,9 @@ impl Trip {
 
     async fn ask(&self) -> Result<Answer, NoAnswer> {
         let Way { app, parts, address, .. } = &self.way;
-        let mut body = self.turn.sent().body.clone();
         let mut out = headers::for_upstream(&parts.headers, true);
-        match &self.packed {
-            // Nothing was done to it: it goes on as it came.
-            Some(packed) if packed.body.as_ptr() == body.as_ptr() => body = packed.came.clone(),
-            Some(_) => drop(out.remove(CONTENT_ENCODING)),
-            None => {}
-        }
+        let body = self.turn.sent().body.clone();
+        let body = Packed::again(self.packed.as_ref(), body, &mut out);
         out.insert(CONTENT_LENGTH, HeaderValue::from(body.len()));
         let body = Body::from(body);
         let answer = app.upstream.send(parts.method.clone(), address.clone(), out, body).await?;
@@ -315,7 +365,7 @@ impl Trip {
         let body = match body {
             Said::Whole(body) => Body::from(body),
             Said::Passing(held, body, tee) => {
-                let Self { way: Way { app, .. }, turn, room, is_answered, .. } = self;
+                let Self { way: Way { app, .. }, turn, room, is_answered, insert, .. } = self;
                 // Nothing of the request is held while the answer comes, but for what a later request may
                 // name; its room is held then.
                 let room = turn.wants_output().then_some(room);
@@ -330,20 +380,20 @@ impl Trip {
                     }
                     drop(room);
                 };
-                Body::new(Teed::new(held, body, *tee, Box::new(done)))
+                let teed = Teed::new(held, body, *tee, Box::new(done));
+                // What is packed cannot be read, and so it passes.
+                match insert.filter(|_| !head.headers.contains_key(CONTENT_ENCODING)) {
+                    Some(insert) => {
+                        headers.remove(CONTENT_LENGTH);
+                        let is_stream =
+                            content_type(&head.headers).starts_with("text/event-stream");
+                        Body::new(Inserted::new(teed, insert, is_stream))
+                    }
+                    None => Body::new(teed),
+                }
             }
         };
         respond(head.status, headers, body)
-    }
-}
-
-/// What midfold works out, or nothing where it failed. Other requests go on meanwhile: a first fold
-/// takes as long as thousands of frames.
-fn guarded<T>(work: impl FnOnce() -> T) -> Option<T> {
-    let work = || std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).ok();
-    match tokio::runtime::Handle::current().runtime_flavor() {
-        tokio::runtime::RuntimeFlavor::MultiThread => tokio::task::block_in_place(work),
-        _ => work(),
     }
 }
 

@@ -21,6 +21,8 @@ pub(crate) enum Work {
     Generate(Asked),
     /// It has a history that is only to be counted.
     Count(Asked),
+    /// Its history is to be compacted, and nothing else.
+    Compact(Asked),
     /// It passes.
     Pass,
 }
@@ -44,6 +46,10 @@ pub(crate) fn route(method: &Method, path: &str, headers: &HeaderMap) -> Route {
     match short {
         "/chat/completions" if is_post => generate(Provider::OpenAi, DialectKind::OpenAiChat),
         "/responses" if is_post => generate(Provider::OpenAi, DialectKind::OpenAiResponses),
+        "/responses/compact" if is_post => Route {
+            provider: Provider::OpenAi,
+            work: Work::Compact(asked(DialectKind::OpenAiResponses)),
+        },
         "/messages" if is_post => generate(Provider::Anthropic, DialectKind::Anthropic),
         "/messages/count_tokens" if is_post => Route {
             provider: Provider::Anthropic,
@@ -94,12 +100,13 @@ mod tests {
     #[test]
     fn paths_are_read() {
         let kind = |path: &str| match of(&Method::POST, path).work {
-            Work::Generate(asked) | Work::Count(asked) => Some(asked.kind),
+            Work::Generate(asked) | Work::Count(asked) | Work::Compact(asked) => Some(asked.kind),
             Work::Pass => None,
         };
         assert_eq!(kind("/v1/chat/completions"), Some(DialectKind::OpenAiChat));
         assert_eq!(kind("/chat/completions"), Some(DialectKind::OpenAiChat));
         assert_eq!(kind("/v1/responses"), Some(DialectKind::OpenAiResponses));
+        assert_eq!(kind("/v1/responses/compact"), Some(DialectKind::OpenAiResponses));
         assert_eq!(kind("/v1/messages/count_tokens"), Some(DialectKind::Anthropic));
         for path in ["/v1/embeddings", "/v1/responses/resp_1/cancel", "/v1/messages/batches", "/"] {
             assert_eq!(kind(path), None, "{path}");

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
-use midfold::proxy::Proxy;
+use midfold::proxy::{Proxy, Seal, SealKey};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -58,6 +58,9 @@ pub async fn start(config: Config) -> Result<Running, ServeError> {
     let address = tcp.local_addr().map_err(failed)?;
     let rules = if store.is_some() { rules.stored() } else { rules };
     let rules = if config.narration.is_some() { rules.narrated() } else { rules };
+    let random = config.random;
+    let keys = config.seal.or_else(|| Some(vec![SealKey::random(&random)?])).unwrap_or_default();
+    let rules = rules.prefer(config.prefer).sealed(Seal::new(keys, random));
     let proxy = Arc::new(Proxy::new(rules));
     let keeper = store.map(|store| Keeper::new(store, Arc::clone(&proxy), Arc::clone(&clock)));
     let app = Arc::new(App {

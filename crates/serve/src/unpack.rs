@@ -25,6 +25,28 @@ pub(crate) enum Packing {
     Other,
 }
 
+/// A body that came packed, and what was in it.
+pub(crate) struct Packed {
+    came: Bytes,
+    plain: Bytes,
+}
+
+impl Packed {
+    pub fn new(came: &Bytes, plain: Bytes) -> Self {
+        Self { came: came.clone(), plain }
+    }
+
+    /// What goes on: as it came where nothing was done to it, else plain.
+    pub fn again(packed: Option<&Self>, body: Bytes, headers: &mut HeaderMap) -> Bytes {
+        match packed {
+            Some(packed) if packed.plain.as_ptr() == body.as_ptr() => return packed.came.clone(),
+            Some(_) => drop(headers.remove(CONTENT_ENCODING)),
+            None => {}
+        }
+        body
+    }
+}
+
 impl Packing {
     pub fn of(headers: &HeaderMap) -> Self {
         let mut said = headers.get_all(CONTENT_ENCODING).iter().map(HeaderValue::as_bytes);

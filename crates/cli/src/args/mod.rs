@@ -21,7 +21,7 @@ pub use common::{Folding, Measure, When};
 pub use key::{KeyCommand, KeyCommands, NewKey, RemoveKey};
 pub use narration::Narration;
 pub use replay::{Reading, Replay, ReplayMeasure};
-pub use serve::Serve;
+pub use serve::{CompactedBy, Serve};
 pub use session::{
     Append, Compaction, Context, Delete, Fork, List, Log, Model, Narrated, New, Observe, Pin,
     Recover, Session, SessionCommand, SessionPolicy, Start, Status, StoreAt, Undo,

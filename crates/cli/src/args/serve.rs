@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 use super::common::{Folding, Measure, pair};
 use super::{Narration, StoreAt};
@@ -25,6 +25,11 @@ and so are the later requests of its conversation, so that the provider's prompt
 
 Conversations are kept in the store, beside those of `midfold session`, and go on after a restart. They are \
 written while requests go on: no request waits for that. With `--store memory` nothing is written.
+
+A client that asks its provider for compaction gets it from midfold, whatever the backend can do: \
+Responses (`/v1/responses/compact`, `context_management`, `compaction_trigger`) and Messages (`compaction`, \
+`context_management.edits`). What such a compaction leaves travels with the client, sealed; it opens after a \
+restart, and on every node that has the key. With `--compaction upstream` such requests pass.
 
 The provider's keys are the client's own: they go on, and are neither kept nor logged. With --keys each \
 request has to have one of ours as well, in the header `midfold-key` or in the place of the provider's \
@@ -67,10 +72,27 @@ pub struct Serve {
     /// it came
     #[arg(long)]
     pub strict: bool,
+    /// Who does the compaction that clients ask their provider for (`/v1/responses/compact`,
+    /// `context_management`, `compaction`)
+    #[arg(long, value_name = "WHO", default_value = "midfold")]
+    pub compaction: CompactedBy,
+    /// Keys that seal such compactions, one a line: 32 bytes in base64; the first seals, all open
+    /// [default: MIDFOLD_SEAL_KEYS, else `seal.key` beside the default store, made at first need]
+    #[arg(long, value_name = "FILE")]
+    pub seal_keys: Option<PathBuf>,
     #[command(flatten)]
     pub measure: Measure,
     #[command(flatten)]
     pub folding: Folding,
     #[command(flatten)]
     pub narration: Narration,
+}
+
+/// Who does the compaction that clients ask their provider for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum CompactedBy {
+    /// midfold, in front of any backend
+    Midfold,
+    /// The backend; what midfold sealed opens still
+    Upstream,
 }

@@ -16,6 +16,7 @@ mod replay;
 mod secrets;
 mod serve;
 mod serve_keys;
+mod serve_seal;
 mod session;
 mod session_change;
 mod session_delete;

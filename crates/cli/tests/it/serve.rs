@@ -10,9 +10,9 @@ use midfold_testkit::upstream::{Dialect, Script, Settings, Upstream, task};
 const STEPS: u32 = 30;
 
 /// A server that runs, until it is dropped.
-struct Server {
+pub struct Server {
     child: Child,
-    url: String,
+    pub url: String,
 }
 
 impl Drop for Server {
@@ -23,9 +23,15 @@ impl Drop for Server {
 }
 
 fn serve(upstream: &str, store: &str) -> Server {
+    start(upstream, &["--window", "12k", "--store", store], &[])
+}
+
+/// Starts a server with these options and variables.
+pub fn start(upstream: &str, options: &[&str], variables: &[(&str, &str)]) -> Server {
     let mut child = Command::new(env!("CARGO_BIN_EXE_midfold"))
-        .args(["serve", "--listen", "127.0.0.1:0", "--json", "--window", "12k"])
-        .args(["--upstream", upstream, "--store", store])
+        .args(["serve", "--listen", "127.0.0.1:0", "--json", "--upstream", upstream])
+        .args(options)
+        .envs(variables.iter().copied())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()

@@ -25,6 +25,7 @@ const IDS: usize = 4_096;
 ///     messages: 40,
 ///     through: [7; 32],
 ///     recap: "What was done".into(),
+///     context: r#"[{"role":"user","content":"What was done"}]"#.into(),
 ///     ids: vec!["call_1".into()],
 /// };
 /// assert_eq!(Blob::decode(&blob.encode())?, blob);
@@ -36,12 +37,15 @@ pub struct Blob {
     pub dialect: DialectKind,
     /// The session that it belongs to; empty where there is none.
     pub session: String,
-    /// How many messages from the first on the recap stands for.
+    /// How many messages from the first on it stands for.
     pub messages: u64,
     /// The chain hash through the last of them.
     pub through: [u8; 32],
-    /// The text that takes their place.
+    /// What was done, as a text that people can read.
     pub recap: String,
+    /// The messages that take their place, as a JSON array: byte for byte what was sent, so that the next
+    /// prompt extends it.
+    pub context: String,
     /// Names of what can be recalled: folds, calls, artifacts. Those after the first 4,096 are not
     /// encoded.
     pub ids: Vec<String>,
@@ -71,7 +75,7 @@ impl Blob {
     /// The bytes of it: the same for the same blob, always.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
-        let mut out = Vec::with_capacity(self.recap.len() + 128);
+        let mut out = Vec::with_capacity(self.recap.len() + self.context.len() + 128);
         out.extend_from_slice(MAGIC);
         out.push(VERSION);
         put_text(self.dialect.name(), &mut out);
@@ -79,6 +83,7 @@ impl Blob {
         put_number(self.messages, &mut out);
         out.extend_from_slice(&self.through);
         put_text(&self.recap, &mut out);
+        put_text(&self.context, &mut out);
         let ids = &self.ids[..self.ids.len().min(IDS)];
         put_number(ids.len() as u64, &mut out);
         ids.iter().for_each(|id| put_text(id, &mut out));
@@ -107,6 +112,7 @@ impl Blob {
             messages: input.number("number of messages")?,
             through: input.hash()?,
             recap: input.text("recap")?.to_owned(),
+            context: input.text("context")?.to_owned(),
             ids: input.texts("ids")?,
         };
         match input.rest {

@@ -9,3 +9,36 @@ pub mod blob;
 pub mod openai;
 mod rewrite;
 mod write;
+
+use memchr::memmem;
+
+use crate::dialect::DialectKind;
+use crate::read::fields::Fields;
+use crate::scan;
+
+/// Whether a message is, or holds, a compaction of the vendor's: nobody else knows what is in it, and it
+/// stands for all that was before it.
+///
+/// ```
+/// use midfold_formats::DialectKind;
+/// use midfold_formats::vendor::is_compaction;
+/// let item = br#"{"type":"compaction","encrypted_content":"gAAA"}"#;
+/// assert!(is_compaction(DialectKind::OpenAiResponses, item));
+/// assert!(!is_compaction(DialectKind::OpenAiResponses, br#"{"role":"user","content":"compaction"}"#));
+/// ```
+#[must_use]
+pub fn is_compaction(kind: DialectKind, message: &[u8]) -> bool {
+    if memmem::find(message, b"\"compaction\"").is_none() {
+        return false;
+    }
+    let fields = Fields::of(message, 0..message.len());
+    match kind {
+        DialectKind::OpenAiResponses => fields.is("type", "compaction"),
+        DialectKind::Anthropic => {
+            let content = fields.array("content").unwrap_or(0..0);
+            let is_block = |at| Fields::of(message, at).is("type", "compaction");
+            scan::elements(message, content).any(is_block)
+        }
+        _ => false,
+    }
+}

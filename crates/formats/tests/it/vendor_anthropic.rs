@@ -88,6 +88,119 @@ fn edits_are_read_with_all_their_fields() {
 }
 
 #[test]
+fn edits_of_other_types_are_left_to_whoever_knows_them() {
+    assert_eq!(edits(r#"[{"type":"clear_all"}]"#), [Edit::Other("clear_all".into())]);
+    let bare = |request: &str| {
+        String::from_utf8(without_asked(&request.to_owned().into()).to_vec()).unwrap()
+    };
+    assert_eq!(
+        bare(
+            r#"{"a":1,"context_management":{"edits":[{"type":"compact_20260112"},{"type":"x"}]}}"#
+        ),
+        r#"{"a":1,"context_management":{"edits":[{"type":"x"}]}}"#
+    );
+    let ours = r#"{"context_management":{"edits":[{"type":"compact_20260112"}]},"a":1}"#;
+    assert_eq!(bare(ours), r#"{"a":1}"#);
+    assert_eq!(bare(r#"{"a":1,"compaction":{"type":"summarize"}}"#), r#"{"a":1}"#);
+}
+
+/// A round of work: a call with its result, and thinking before it.
+fn round(at: usize) -> [bytes::Bytes; 2] {
+    let result = "x".repeat(80);
+    [
+        format!(r#"{{"role":"assistant","content":[{{"type":"thinking","thinking":"hm","signature":"s"}},{{"type":"tool_use","id":"t{at}","name":"n{}","input":{{"a":"{result}"}}}}]}}"#, at % 2),
+        format!(r#"{{"role":"user","content":[{{"type":"tool_result","tool_use_id":"t{at}","content":"{result}"}}]}}"#),
+    ]
+    .map(bytes::Bytes::from)
+}
+
+fn history(rounds: usize) -> Vec<bytes::Bytes> {
+    let first = bytes::Bytes::from_static(br#"{"role":"user","content":"do it"}"#);
+    [first].into_iter().chain((0..rounds).flat_map(round)).collect()
+}
+
+fn cleared(rounds: usize, json: &str, is_bound: bool) -> Cleared {
+    let count = |message: &bytes::Bytes| message.len() as u64;
+    clear(history(rounds), &edits(json), &Measure { beside: 0, is_bound, count: &count })
+}
+
+const PLACEHOLDER: &str = "[Old tool result content cleared]";
+
+/// Which rounds have no result any more.
+fn gone(cleared: &Cleared) -> Vec<bool> {
+    let has = |message: &bytes::Bytes| String::from_utf8_lossy(message).contains(PLACEHOLDER);
+    cleared.messages.iter().skip(2).step_by(2).map(has).collect()
+}
+
+#[test]
+fn old_results_are_cleared_and_stay_so_while_nothing_else_is() {
+    let edit = r#"[{"type":"clear_tool_uses_20250919","trigger":{"type":"tool_uses","value":4},
+        "keep":{"type":"tool_uses","value":2}}]"#;
+    assert!(cleared(4, edit, false).applied.is_empty());
+    let (mut before, mut moved) = (Vec::new(), 0);
+    for rounds in 5..12 {
+        let now = cleared(rounds, edit, false);
+        let gone = gone(&now);
+        let count = gone.iter().filter(|gone| **gone).count();
+        assert!(gone[..count].iter().all(|gone| *gone), "the oldest: {gone:?}");
+        assert!((2..=4).contains(&(rounds - count)), "{rounds}: {gone:?}");
+        let [AppliedEdit::ClearToolUses { tool_uses, input_tokens }] = now.applied[..] else {
+            panic!("{:?}", now.applied)
+        };
+        let (all, less) = (history(rounds), &now.messages);
+        let size = |all: &[bytes::Bytes]| all.iter().map(bytes::Bytes::len).sum::<usize>();
+        assert_eq!((tool_uses, input_tokens), (count as u64, (size(&all) - size(less)) as u64));
+        moved += usize::from(!now.messages.starts_with(&before));
+        before = now.messages;
+    }
+    assert_eq!(moved, 2, "once in three requests");
+}
+
+#[test]
+fn what_is_excluded_or_too_little_stays_and_inputs_go_where_they_are_named() {
+    let with = |more: &str| {
+        format!(
+            r#"[{{"type":"clear_tool_uses_20250919","trigger":{{"type":"input_tokens","value":900}},"keep":{{"type":"tool_uses","value":1}}{more}}}]"#
+        )
+    };
+    let plain = cleared(6, &with(""), false);
+    assert!(gone(&plain).iter().filter(|gone| **gone).count() >= 3);
+    let excluded = cleared(6, &with(r#","exclude_tools":["n0"]"#), false);
+    assert!(!gone(&excluded)[0]);
+    assert!(gone(&excluded).contains(&true));
+    let little = r#","clear_at_least":{"type":"input_tokens","value":5000}"#;
+    assert!(cleared(6, &with(little), false).applied.is_empty());
+    let inputs = cleared(6, &with(r#","clear_tool_inputs":["n1"]"#), false);
+    let text = |at: usize| String::from_utf8_lossy(&inputs.messages[at]).into_owned();
+    assert!(!text(1).contains(r#""input":{}"#) && text(3).contains(r#""input":{}"#));
+    // Messages stay JSON, and thinking stays but where it is bound to what was cleared.
+    for is_bound in [false, true] {
+        let cleared = cleared(6, &with(r#","clear_tool_inputs":true"#), is_bound);
+        let thinks = |message: &&bytes::Bytes| {
+            serde_json::from_slice::<serde_json::Value>(message).unwrap();
+            String::from_utf8_lossy(message).contains("thinking")
+        };
+        let left = cleared.messages.iter().filter(thinks).count();
+        assert!(if is_bound { left < 6 } else { left == 6 }, "{left}");
+    }
+}
+
+#[test]
+fn old_thinking_is_cleared() {
+    let keep = |value: &str| format!(r#"[{{"type":"clear_thinking_20251015","keep":{value}}}]"#);
+    let two = cleared(5, &keep(r#"{"type":"thinking_turns","value":2}"#), false);
+    let thinks = |message: &bytes::Bytes| String::from_utf8_lossy(message).contains("thinking");
+    let left: Vec<_> = two.messages.iter().skip(1).step_by(2).map(thinks).collect();
+    assert_eq!(left, [false, false, false, true, true]);
+    assert!(matches!(
+        two.applied[..],
+        [AppliedEdit::ClearThinking { turns: 3, input_tokens: 1.. }]
+    ));
+    let all = cleared(5, &keep(r#""all""#), false);
+    assert_eq!((all.applied.len(), all.messages), (0, history(5)));
+}
+
+#[test]
 fn edits_that_the_vendor_refuses_are_refused() {
     let cases = [
         (
@@ -97,10 +210,6 @@ fn edits_that_the_vendor_refuses_are_refused() {
         (
             r#"[{"type":"compact_20260112"},{"type":"clear_thinking_20251015"}]"#,
             "1: clear_thinking_20251015 must be the first edit",
-        ),
-        (
-            r#"[{"type":"clear_all"}]"#,
-            "0: type 'clear_all' is not known; use 'clear_tool_uses_20250919', 'clear_thinking_20251015' or 'compact_20260112'",
         ),
         ("[7]", "0: type: is required"),
         (

@@ -166,6 +166,7 @@ fn blob() -> Blob {
         messages: 300,
         through: [7; 32],
         recap: "What was done: é".into(),
+        context: "[{}]".into(),
         ids: vec!["call_1".into(), String::new()],
     }
 }
@@ -208,10 +209,12 @@ proptest! {
         messages in any::<u64>(),
         through in any::<[u8; 32]>(),
         recap in "(?s).{0,300}",
+        context in "(?s).{0,300}",
         ids in prop::collection::vec(".{0,12}", 0..5),
         damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..3),
     ) {
-        let blob = Blob { dialect: DialectKind::ALL[kind], session, messages, through, recap, ids };
+        let dialect = DialectKind::ALL[kind];
+        let blob = Blob { dialect, session, messages, through, recap, context, ids };
         let mut bytes = blob.encode();
         prop_assert_eq!(Blob::decode(&bytes), Ok(blob));
         for (at, byte) in damage {

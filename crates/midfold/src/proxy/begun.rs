@@ -24,6 +24,16 @@ pub struct Begun {
 }
 
 impl Proxy {
+    /// As [`Proxy::begin`], for a request whose vendor's members were read.
+    #[must_use]
+    pub fn begin_wish(&self, request: Request, is_replay: bool, who: &Who) -> Begun {
+        let mut begun = self.begin(request, who);
+        if let Ok(reading) = &mut begun.read {
+            reading.is_replay = is_replay;
+        }
+        begun
+    }
+
     /// Reads a request: the first half of [`Proxy::turn`]. Between the two, its conversation can be
     /// brought back from a store ([`Proxy::bring_back`]).
     #[must_use]

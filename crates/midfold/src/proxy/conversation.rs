@@ -7,6 +7,7 @@ use midfold_core::log::Log;
 use midfold_core::meter::Meter;
 use midfold_core::{Hash, RawEvent};
 use midfold_formats::request::{Request, without_marks};
+use midfold_formats::vendor::is_compaction;
 use midfold_store::{Identified, Meta, Millis};
 
 use super::rules::Reading;
@@ -37,7 +38,8 @@ pub(super) struct Conversation {
 impl Conversation {
     pub fn new(request: &Request, reading: &Reading, who: &Who, now: Millis) -> Self {
         let Reading { kind, profile, counter, .. } = reading;
-        let log = Log::new(kind.shared(), *profile, counter.clone()).kept();
+        let log = Log::new(kind.shared(), *profile, counter.clone());
+        let log = if reading.is_replay { log } else { log.kept() };
         let meter =
             if counter.name() == "chars:4" { Meter::chars_over_four() } else { Meter::exact() };
         let id = id(&[who.scope.as_bytes(), &now.to_be_bytes()], who);
@@ -132,7 +134,11 @@ impl Conversation {
             // Copied: a slice would keep the whole body in memory.
             let bytes = Bytes::copy_from_slice(&without_marks(&request.message(at)));
             self.bytes += bytes.len();
-            self.session.append(RawEvent::new(bytes));
+            let is_pinned = is_compaction(request.kind(), &bytes);
+            let seq = self.session.append(RawEvent::new(bytes));
+            if is_pinned {
+                self.session.pin(seq);
+            }
             self.chain.push(*link);
         }
     }

@@ -10,6 +10,8 @@ use midfold_core::{Content, Counter, Profile, Role};
 use midfold_formats::DialectKind;
 use midfold_formats::request::Request;
 
+use super::prefer::Prefer;
+use super::seal::Seal;
 use super::who::Fault;
 use crate::prepare::{Setup, WindowSource};
 
@@ -30,6 +32,8 @@ pub struct Rules {
     pub(super) memory: usize,
     pub(super) is_stored: bool,
     is_narrated: bool,
+    pub(super) seal: Option<Seal>,
+    pub(super) prefer: Prefer,
 }
 
 /// The newest message of a request stands behind the history, and is one of those that a policy keeps.
@@ -45,6 +49,8 @@ pub(super) struct Reading {
     pub counter: Arc<dyn Counter>,
     pub window: u64,
     pub policy: Arc<Policy>,
+    /// The request is what a compaction of ours left: recaps of ours are read back as that.
+    pub is_replay: bool,
 }
 
 impl Reading {
@@ -100,6 +106,8 @@ impl Rules {
             memory: MEMORY,
             is_stored: false,
             is_narrated: false,
+            seal: None,
+            prefer: Prefer::default(),
         }
     }
 
@@ -141,6 +149,20 @@ impl Rules {
         self
     }
 
+    /// Seals what clients carry of compactions that they ask vendors for. Without it, such requests pass.
+    #[must_use]
+    pub fn sealed(mut self, seal: Seal) -> Self {
+        self.seal = Some(seal);
+        self
+    }
+
+    /// Who does the compaction that clients ask vendors for.
+    #[must_use]
+    pub fn prefer(mut self, prefer: Prefer) -> Self {
+        self.prefer = prefer;
+        self
+    }
+
     /// The policy where no request asks for a preset.
     #[must_use]
     pub fn policy(&self) -> &Policy {
@@ -163,7 +185,14 @@ impl Rules {
         let profile = self.setup.profile_for(kind, named).map_err(|_| Fault::Profile)?;
         let counter = self.setup.counter_for(named);
         let (window, _) = self.window_for(model);
-        Ok(Reading { kind, profile, counter, window, policy: self.policy_for(preset)? })
+        Ok(Reading {
+            kind,
+            profile,
+            counter,
+            window,
+            policy: self.policy_for(preset)?,
+            is_replay: false,
+        })
     }
 
     fn policy_for(&mut self, preset: Option<&str>) -> Result<Arc<Policy>, Fault> {

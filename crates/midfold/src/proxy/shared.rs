@@ -10,7 +10,9 @@ use super::conversation::Conversation;
 use super::history::{Before, Histories, Kept};
 use super::index::Index;
 use super::lock::lock;
+use super::prefer::Prefer;
 use super::rules::Rules;
+use super::seal::Seal;
 use super::unsaved::Unsaved;
 use super::who::Who;
 
@@ -25,6 +27,9 @@ pub struct Proxy {
     /// Conversations that are not written to the store yet.
     pub(super) unsaved: Mutex<Unsaved>,
     is_stored: bool,
+    /// Seals what clients carry of compactions.
+    pub(super) seal: Option<Seal>,
+    pub(super) prefer: Prefer,
 }
 
 impl Proxy {
@@ -34,14 +39,21 @@ impl Proxy {
         let index = Index::new(rules.memory);
         let (learned, histories) = (Mutex::default(), Mutex::default());
         let (unsaved, is_stored) = (Mutex::default(), rules.is_stored);
+        let (seal, prefer) = (rules.seal.clone(), rules.prefer);
         let (rules, index) = (Mutex::new(rules), Mutex::new(index));
-        Self { rules, index, learned, histories, unsaved, is_stored }
+        Self { rules, index, learned, histories, unsaved, is_stored, seal, prefer }
     }
 
     /// How many conversations are held, and about how many bytes of messages.
     #[must_use]
     pub fn held(&self) -> (usize, usize) {
         lock(&self.index).held()
+    }
+
+    /// Whether all of a request's history is known.
+    pub(super) fn is_whole(&self, request: &Request, who: &Who) -> bool {
+        let known = |answer: &String| lock(&self.histories).get(&who.scope, answer).is_some();
+        request.previous_response.as_ref().is_none_or(known)
     }
 
     /// The request with the history that it leaves to the provider, where that is known.
@@ -69,6 +81,13 @@ impl Proxy {
         let items = sent.chain(output.iter().cloned());
         let items = items.map(|item| Bytes::copy_from_slice(&item)).collect();
         lock(&self.histories).put(&kept.scope, answer, before, items);
+    }
+
+    /// Keeps what an answer of ours left, for a request that names the answer.
+    pub(super) fn keep_as(&self, kept: &Kept, answer: &str, context: &[Bytes]) {
+        // Copied: a slice would keep the whole body in memory.
+        let items = context.iter().map(|item| Bytes::copy_from_slice(item)).collect();
+        lock(&self.histories).put(&kept.scope, answer, None, items);
     }
 
     pub(super) fn learn(&self, model: &str, window: u64) {

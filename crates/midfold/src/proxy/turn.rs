@@ -20,6 +20,7 @@ use super::lock::lock;
 use super::rules::{Reading, reserved};
 use super::shared::Proxy;
 use super::who::Fault;
+
 /// Room for a reply, where the request reserves less: less than this is no answer.
 const LEAST_REPLY: u64 = 1_024;
 /// Share of the window from which on an answer is watched for an error in its stream. Half of what
@@ -54,7 +55,7 @@ impl Sent {
 
     /// Sends what a context holds: of each message that it carries as it is, the bytes that this
     /// request has, which may have other marks of the cache than those of the log.
-    fn read(
+    pub(super) fn read(
         &mut self,
         request: &Request,
         session: &Session,
@@ -78,11 +79,11 @@ impl Sent {
 
 /// One request on its way.
 pub struct Turn {
-    proxy: Arc<Proxy>,
-    request: Request,
-    model: String,
-    place: Option<Place>,
-    sent: Sent,
+    pub(super) proxy: Arc<Proxy>,
+    pub(super) request: Request,
+    pub(super) model: String,
+    pub(super) place: Option<Place>,
+    pub(super) sent: Sent,
     pub(super) kept: Kept,
 }
 
@@ -90,7 +91,7 @@ pub struct Turn {
 pub(super) struct Place {
     pub conversation: Arc<Mutex<Conversation>>,
     /// Messages that are history.
-    stable: usize,
+    pub stable: usize,
     /// Tokens of those that are not.
     pub suffix: u64,
     pub budget: Budget,

@@ -20,7 +20,10 @@ mod orders;
 mod prepare;
 mod presets;
 mod properties;
+#[cfg(feature = "proxy")]
 mod proxy;
+#[cfg(feature = "proxy")]
+mod proxy_vendor;
 #[cfg(all(feature = "store", feature = "model"))]
 mod real_model;
 mod repairs;

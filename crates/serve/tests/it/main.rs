@@ -14,3 +14,6 @@ mod refusals;
 mod restart;
 mod setting;
 mod state;
+mod vendor;
+mod vendor_anthropic;
+mod vendor_openai;

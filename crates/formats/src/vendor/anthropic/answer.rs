@@ -2,6 +2,8 @@
 
 use midfold_core::Usage;
 
+use crate::read::fields::Fields;
+use crate::vendor::rewrite::Splices;
 use crate::vendor::write::{Object, list};
 
 /// What an edit did.
@@ -167,4 +169,27 @@ pub fn message(
 ) -> Vec<u8> {
     let content = list(block.map(Block::json));
     head.message(&content, Some(stop_reason), &no_reply(Some(all)))
+}
+
+/// A count of tokens, with what it would be without edits, which took so many. One that is no count is
+/// returned as it is.
+///
+/// ```
+/// use midfold_formats::vendor::anthropic::counted;
+/// assert_eq!(
+///     counted(br#"{"input_tokens":40}"#, 60),
+///     br#"{"input_tokens":40,"context_management":{"original_input_tokens":100}}"#
+/// );
+/// ```
+#[must_use]
+pub fn counted(body: &[u8], cleared: u64) -> Vec<u8> {
+    let Some(whole) = crate::scan::value(body, 0) else { return body.to_vec() };
+    let Some(tokens) = Fields::of(body, whole.clone()).count("input_tokens") else {
+        return body.to_vec();
+    };
+    let original = tokens.saturating_add(cleared);
+    let told = Object::new().number("original_input_tokens", original).done();
+    let mut splices = Splices::default();
+    splices.set(body, whole, "context_management", &told);
+    splices.apply(body)
 }

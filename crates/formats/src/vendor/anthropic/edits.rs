@@ -17,6 +17,10 @@ const COMPACT_TRIGGER: u64 = 150_000;
 /// The least that its trigger may be.
 const COMPACT_TRIGGER_MIN: u64 = 50_000;
 
+/// The types of edits that are read here.
+pub(super) const OURS: [&str; 3] =
+    ["clear_tool_uses_20250919", "clear_thinking_20251015", "compact_20260112"];
+
 /// One edit of the context.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Edit {
@@ -26,6 +30,8 @@ pub enum Edit {
     ClearToolUses(ClearToolUses),
     /// `compact_20260112`.
     Compact(Compact),
+    /// One of another type: whoever knows it may do it.
+    Other(String),
 }
 
 /// Old results become a placeholder, oldest first.
@@ -137,10 +143,7 @@ impl Place<'_> {
                 Ok(Edit::ClearThinking(ClearThinking { keep: self.keep_thinking()? }))
             }
             Some("compact_20260112") => self.compact().map(Edit::Compact),
-            Some(other) => Err(self.refuse(&format!(
-                "type '{other}' is not known; use 'clear_tool_uses_20250919', \
-                 'clear_thinking_20251015' or 'compact_20260112'"
-            ))),
+            Some(other) => Ok(Edit::Other(other.to_owned())),
             None => Err(self.refuse("type: is required")),
         }
     }

@@ -1,6 +1,7 @@
 //! Anthropic: context editing, compaction at a threshold, and compaction on demand.
 
 mod answer;
+mod clear;
 mod edits;
 mod insert;
 mod refusal;
@@ -8,13 +9,15 @@ mod request;
 mod stream;
 
 pub use answer::{
-    AppliedEdit, Block, Head, Iteration, IterationKind, applied_edits, iterations, message,
+    AppliedEdit, Block, Head, Iteration, IterationKind, applied_edits, counted, iterations, message,
 };
+pub use clear::{Cleared, Measure, clear};
 pub use edits::{ClearInputs, ClearThinking, ClearToolUses, Compact, Edit, KeepThinking, Trigger};
 pub use insert::{Insertion, insert};
 pub use refusal::{ErrorCode, Refusal};
 pub use request::{
     Asked, INSTRUCTIONS_LIMIT, PlacedBlock, Summarize, asked, check_placement, compaction_blocks,
+    message_behind, without_asked,
 };
 pub use stream::{Style, block_events, message_events};
 
@@ -24,3 +27,16 @@ pub const EDITING_BETA: &str = "context-management-2025-06-27";
 pub const THRESHOLD_BETA: &str = "compact-2026-01-12";
 /// The beta of the top-level `compaction`.
 pub const ON_DEMAND_BETA: &str = "compact-2026-09-04";
+
+/// The members of an `anthropic-beta` header without those of what is done here.
+///
+/// ```
+/// use midfold_formats::vendor::anthropic::without_betas;
+/// assert_eq!(without_betas("files-api-2025-04-14, compact-2026-01-12"), "files-api-2025-04-14");
+/// ```
+#[must_use]
+pub fn without_betas(header: &str) -> String {
+    let ours = [EDITING_BETA, THRESHOLD_BETA, ON_DEMAND_BETA];
+    let members = header.split(',').map(str::trim);
+    members.filter(|member| !ours.contains(member)).collect::<Vec<_>>().join(",")
+}

@@ -2,12 +2,16 @@
 
 use std::ops::Range;
 
+use bytes::Bytes;
 use memchr::memmem;
 
 use super::edits::{self, Edit, present};
 use super::{ErrorCode, Refusal};
 use crate::read::fields::Fields;
+use crate::request::without_member;
 use crate::scan;
+use crate::vendor::rewrite::Splices;
+use crate::vendor::write::list;
 
 /// Characters that instructions may have.
 pub const INSTRUCTIONS_LIMIT: usize = 16_384;
@@ -141,6 +145,48 @@ fn open_call(request: &[u8], last: Range<usize>) -> Option<String> {
         // The vendor's own tools are answered within the message.
         (kind == "tool_use" || !is_answered(&id)).then(|| id.into_owned())
     })
+}
+
+/// The request without what [`asked`] reads in it: edits of other types stay.
+#[must_use]
+pub fn without_asked(request: &Bytes) -> Bytes {
+    let request = without_member(request, "compaction");
+    let fields = Fields::of(&request, 0..request.len());
+    let Some(edits) = fields.inner("context_management").array("edits") else {
+        return without_member(&request, "context_management");
+    };
+    let is_other = |at: &Range<usize>| {
+        let edit = Fields::of(&request, at.clone());
+        edits::OURS.iter().all(|kind| !edit.is("type", kind))
+    };
+    let others: Vec<_> = scan::elements(&request, edits.clone()).filter(is_other).collect();
+    if others.is_empty() {
+        return without_member(&request, "context_management");
+    }
+    let mut splices = Splices::default();
+    splices.replace(edits, list(others.into_iter().map(|at| &request[at])));
+    splices.apply(&request).into()
+}
+
+/// What a message says behind the block at this place; none where that was all.
+///
+/// ```
+/// use midfold_formats::vendor::anthropic::message_behind;
+/// let message = br#"{"role":"assistant","content":[{"type":"compaction"},{"type":"text"}]}"#;
+/// let behind = message_behind(message, 0);
+/// assert_eq!(behind.as_deref(), Some(&br#"{"role":"assistant","content":[{"type":"text"}]}"#[..]));
+/// assert_eq!(message_behind(message, 1), None);
+/// ```
+#[must_use]
+pub fn message_behind(message: &[u8], block: usize) -> Option<Vec<u8>> {
+    let content = Fields::of(message, 0..message.len()).array("content")?;
+    let rest: Vec<_> = scan::elements(message, content.clone()).skip(block + 1).collect();
+    if rest.is_empty() {
+        return None;
+    }
+    let mut splices = Splices::default();
+    splices.replace(content, list(rest.into_iter().map(|at| &message[at])));
+    Some(splices.apply(message))
 }
 
 /// A `compaction` block that a request sends back.

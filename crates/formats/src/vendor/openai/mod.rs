@@ -6,4 +6,7 @@ mod request;
 
 pub use answer::{Head, Item, compacted, item_events, response, response_events};
 pub use insert::{Insertion, insert};
-pub use request::{Asked, PlacedItem, Refusal, THRESHOLD_MIN, asked, compaction_items};
+pub use request::{
+    Asked, PlacedItem, Refusal, THRESHOLD_MIN, asked, compaction_items, instructs, is_users,
+    with_input, without_management,
+};

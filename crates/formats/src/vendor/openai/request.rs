@@ -2,11 +2,14 @@
 
 use std::ops::Range;
 
+use bytes::Bytes;
 use memchr::memmem;
 
 use crate::read::fields::Fields;
+use crate::request::without_member;
 use crate::scan;
-use crate::vendor::write::Object;
+use crate::vendor::rewrite::Splices;
+use crate::vendor::write::{Object, list};
 
 /// The least that a threshold may be, in tokens.
 pub const THRESHOLD_MIN: u64 = 1_000;
@@ -54,6 +57,19 @@ impl Refusal {
             .text_or_null("code", self.code.as_deref())
             .done();
         Object::new().raw("error", &error).done()
+    }
+
+    /// A compaction item that does not open.
+    #[must_use]
+    pub fn undecodable(item: usize) -> Self {
+        Self {
+            message:
+                "Could not decode the compaction blob. Ensure it is unmodified from the compact \
+                      response."
+                    .to_owned(),
+            param: format!("input[{item}].encrypted_content"),
+            code: Some("invalid_encrypted_content".to_owned()),
+        }
     }
 
     fn invalid(param: String, message: String) -> Self {
@@ -132,6 +148,62 @@ fn misplaced(at: usize) -> Refusal {
         format!("input[{at}]"),
         "An item of type 'compaction_trigger' must be the last item of the input.".to_owned(),
     )
+}
+
+/// The request without what [`asked`] reads in `context_management`; entries of other types stay.
+///
+/// ```
+/// use midfold_formats::vendor::openai::without_management;
+/// let request = r#"{"context_management":[{"type":"compaction"},{"type":"other"}],"input":[]}"#;
+/// assert_eq!(
+///     without_management(&request.into()),
+///     r#"{"context_management":[{"type":"other"}],"input":[]}"#
+/// );
+/// ```
+#[must_use]
+pub fn without_management(request: &Bytes) -> Bytes {
+    let fields = Fields::of(request, 0..request.len());
+    let Some(management) = fields.array("context_management") else { return request.clone() };
+    let is_other = |at: &Range<usize>| !Fields::of(request, at.clone()).is("type", "compaction");
+    let others: Vec<_> = scan::elements(request, management.clone()).filter(is_other).collect();
+    if others.is_empty() {
+        return without_member(request, "context_management");
+    }
+    let mut splices = Splices::default();
+    splices.replace(management, list(others.into_iter().map(|at| &request[at])));
+    splices.apply(request).into()
+}
+
+/// The request with an empty input, where it has none: one that names the answer that it goes on from.
+#[must_use]
+pub fn with_input(request: &Bytes) -> Bytes {
+    let Some(whole) = scan::value(request, scan::skip_space(request, 0)) else {
+        return request.clone();
+    };
+    let fields = Fields::of(request, whole.clone());
+    if !fields.has("previous_response_id") || !matches!(fields.raw("input"), None | Some(b"null")) {
+        return request.clone();
+    }
+    let mut splices = Splices::default();
+    splices.set(request, whole, "input", b"[]");
+    splices.apply(request).into()
+}
+
+/// Whether an item instructs the model or gives it tools: such items are no part of what was said, and
+/// stand where they stand whatever is summarised.
+#[must_use]
+pub fn instructs(item: &[u8]) -> bool {
+    let fields = Fields::of(item, 0..item.len());
+    fields.is("type", "additional_tools")
+        || fields.is("role", "system")
+        || fields.is("role", "developer")
+}
+
+/// Whether an item is a message of the user.
+#[must_use]
+pub fn is_users(item: &[u8]) -> bool {
+    let fields = Fields::of(item, 0..item.len());
+    fields.is("role", "user") && (!fields.has("type") || fields.is("type", "message"))
 }
 
 /// Items of the input that have this word somewhere, and their places.

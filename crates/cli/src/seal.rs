@@ -1,0 +1,77 @@
+//! The keys that seal what clients carry of vendors' compactions: named, or made beside the default store.
+
+use std::fs;
+use std::io::{ErrorKind, Write};
+use std::path::Path;
+
+use midfold::proxy::{Random, SealKey};
+use midfold::store::private;
+
+use crate::env::{self, SEAL_KEYS};
+use crate::error::CommandError;
+use crate::output::{Output, reason};
+
+/// The file beside the default store.
+const FILE: &str = "seal.key";
+
+/// The keys of `--seal-keys`, of the environment, or of the file beside the default store, which is made
+/// where it is not there. None for a key of this process: what it seals does not open after a restart.
+pub fn keys(
+    file: Option<&Path>,
+    is_memory: bool,
+    random: &Random,
+    output: &Output,
+) -> Result<Option<Vec<SealKey>>, CommandError> {
+    if let Some(file) = file {
+        return read(file).map(Some);
+    }
+    if let Some(text) = env::seal_keys() {
+        let keys = SealKey::list(&text);
+        return keys
+            .map(Some)
+            .map_err(|error| CommandError::usage(format!("{SEAL_KEYS}: {error}")));
+    }
+    let Some(folder) = env::data_folder().filter(|_| !is_memory) else { return Ok(None) };
+    let file = folder.join(FILE);
+    match made(&folder, &file, random) {
+        Ok(()) => read(&file).map(Some),
+        Err(error) => {
+            // The proxy works without it: only what clients carry ends with the process.
+            output.stderr(&format!(
+                "midfold: {} cannot be made ({}); compactions that clients carry do not open after \
+                 a restart\n",
+                file.display(),
+                reason(&error)
+            ));
+            Ok(None)
+        }
+    }
+}
+
+fn read(file: &Path) -> Result<Vec<SealKey>, CommandError> {
+    let text = fs::read_to_string(file).map_err(|error| {
+        CommandError::failed(format!("{} cannot be read: {}", file.display(), reason(&error)))
+    })?;
+    SealKey::list(&text)
+        .map_err(|error| CommandError::failed(format!("{}: {error}", file.display())))
+}
+
+/// Makes the file where it is not there. Another process may do so at the same time: one of them does.
+fn made(folder: &Path, file: &Path, random: &Random) -> std::io::Result<()> {
+    if file.exists() {
+        return Ok(());
+    }
+    private::folder(folder)?;
+    let none = || std::io::Error::other("the system has no randomness");
+    let key = SealKey::random(random).ok_or_else(none)?;
+    // Written beside it and put in its place when it is whole: nobody reads half a key.
+    let part = folder.join(format!("{FILE}.{}.part", std::process::id()));
+    let _ = fs::remove_file(&part);
+    private::file(&part)?.write_all(format!("{}\n", key.text()).as_bytes())?;
+    let linked = fs::hard_link(&part, file);
+    let _ = fs::remove_file(&part);
+    match linked {
+        Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(error),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,270 @@
+//! What `clear_tool_uses_20250919` and `clear_thinking_20251015` do to messages.
+//!
+//! The vendor keeps no state, and neither is any kept here: that the same history is cleared alike with each
+//! request follows from going through it request by request. Between two clearings nothing moves, and each
+//! prompt extends the one before.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use bytes::Bytes;
+
+use super::answer::AppliedEdit;
+use super::edits::{ClearInputs, ClearThinking, ClearToolUses, Edit, KeepThinking, Trigger};
+use crate::read::fields::Fields;
+use crate::scan;
+use crate::vendor::rewrite::Splices;
+use crate::vendor::write::list;
+
+/// What stands in the place of a result.
+const CLEARED: &[u8] = br#""[Old tool result content cleared]""#;
+
+/// Messages, and what edits did to them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Cleared {
+    /// The messages.
+    pub messages: Vec<Bytes>,
+    /// What each edit did that did something.
+    pub applied: Vec<AppliedEdit>,
+}
+
+impl Cleared {
+    /// Tokens that all edits took.
+    #[must_use]
+    pub fn input_tokens(&self) -> u64 {
+        let of = |edit: &AppliedEdit| match *edit {
+            AppliedEdit::ClearToolUses { input_tokens, .. }
+            | AppliedEdit::ClearThinking { input_tokens, .. } => input_tokens,
+        };
+        self.applied.iter().map(of).sum()
+    }
+}
+
+/// What is known of a conversation beside its messages.
+pub struct Measure<'a> {
+    /// Tokens of what stands beside the messages.
+    pub beside: u64,
+    /// The model binds its thinking to all that stands before it: what is older than a clearing is void.
+    pub is_bound: bool,
+    /// Tokens of a message.
+    pub count: &'a dyn Fn(&Bytes) -> u64,
+}
+
+/// Applies the edits that clear, in their order. Messages that nothing is cleared of keep their bytes.
+#[must_use]
+pub fn clear(messages: Vec<Bytes>, edits: &[Edit], measure: &Measure<'_>) -> Cleared {
+    let mut cleared = Cleared { messages, applied: Vec::new() };
+    for edit in edits {
+        let applied = match edit {
+            Edit::ClearThinking(edit) => thinking(&mut cleared.messages, *edit, measure),
+            Edit::ClearToolUses(edit) => tool_uses(&mut cleared.messages, edit, measure),
+            Edit::Compact(_) | Edit::Other(_) => None,
+        };
+        cleared.applied.extend(applied);
+    }
+    cleared
+}
+
+fn thinking(
+    messages: &mut [Bytes],
+    edit: ClearThinking,
+    measure: &Measure<'_>,
+) -> Option<AppliedEdit> {
+    // What a model keeps of itself is all of it, with those that are sold today.
+    let KeepThinking::Turns(keep) = edit.keep else { return None };
+    let thinks: Vec<usize> =
+        (0..messages.len()).filter(|at| without_thinking(&messages[*at]).is_some()).collect();
+    let keep = usize::try_from(keep).unwrap_or(usize::MAX);
+    let old = &thinks[..thinks.len().saturating_sub(keep)];
+    let mut input_tokens = 0;
+    for at in old {
+        if let Some(bare) = without_thinking(&messages[*at]) {
+            let before = (measure.count)(&messages[*at]);
+            input_tokens += before.saturating_sub((measure.count)(&bare));
+            messages[*at] = bare;
+        }
+    }
+    let turns = old.len() as u64;
+    (turns > 0).then_some(AppliedEdit::ClearThinking { turns, input_tokens })
+}
+
+/// A message of the model without its thinking; none where it has none, or nothing else.
+fn without_thinking(message: &Bytes) -> Option<Bytes> {
+    let fields = Fields::of(message, 0..message.len());
+    let content = fields.array("content").filter(|_| fields.is("role", "assistant"))?;
+    let thinks = |at: &Range<usize>| {
+        let block = Fields::of(message, at.clone());
+        block.is("type", "thinking") || block.is("type", "redacted_thinking")
+    };
+    let all: Vec<_> = scan::elements(message, content.clone()).collect();
+    let rest: Vec<_> = all.iter().filter(|at| !thinks(at)).collect();
+    if rest.is_empty() || rest.len() == all.len() {
+        return None;
+    }
+    let mut splices = Splices::default();
+    splices.replace(content, list(rest.into_iter().map(|at| &message[at.clone()])));
+    Some(splices.apply(message).into())
+}
+
+/// A tool's use that has a result.
+struct Use {
+    /// The message and the place of the call's input.
+    call: (usize, Range<usize>),
+    /// The message and the place of the result's block.
+    result: (usize, Range<usize>),
+    name: String,
+    is_cleared: bool,
+}
+
+fn tool_uses(
+    messages: &mut [Bytes],
+    edit: &ClearToolUses,
+    measure: &Measure<'_>,
+) -> Option<AppliedEdit> {
+    let mut uses = uses(messages);
+    let mut walk = Walk { messages, edit, measure, total: measure.beside, freed: 0, void: 0 };
+    for at in 0..=walk.messages.len() {
+        if walk.is_request(at) {
+            walk.request(at, &mut uses);
+        }
+        walk.total += walk.messages.get(at).map_or(0, |message| (measure.count)(message));
+    }
+    let (freed, void) = (walk.freed, walk.void);
+    let cleared: Vec<&Use> = uses.iter().filter(|used| used.is_cleared).collect();
+    if cleared.is_empty() {
+        return None;
+    }
+    let applied =
+        AppliedEdit::ClearToolUses { tool_uses: cleared.len() as u64, input_tokens: freed };
+    let mut splices: HashMap<usize, Splices> = HashMap::new();
+    for used in cleared {
+        used.clear_result(messages, splices.entry(used.result.0).or_default());
+        if edit.clears_input(&used.name) {
+            used.clear_input(splices.entry(used.call.0).or_default());
+        }
+    }
+    for (at, splices) in splices {
+        messages[at] = splices.apply(&messages[at]).into();
+    }
+    if measure.is_bound {
+        for message in &mut messages[..void] {
+            *message = without_thinking(message).unwrap_or_else(|| message.clone());
+        }
+    }
+    Some(applied)
+}
+
+/// One way through a history, request by request.
+struct Walk<'a> {
+    messages: &'a [Bytes],
+    edit: &'a ClearToolUses,
+    measure: &'a Measure<'a>,
+    /// Tokens of the request at hand, as it was cleared.
+    total: u64,
+    freed: u64,
+    /// Messages before the last clearing.
+    void: usize,
+}
+
+impl Walk<'_> {
+    /// Whether a request was sent with the messages before this one.
+    fn is_request(&self, at: usize) -> bool {
+        let is_model = |at: usize| {
+            let message = &self.messages[at];
+            Fields::of(message, 0..message.len()).is("role", "assistant")
+        };
+        at == self.messages.len() || at > 0 && is_model(at) && !is_model(at - 1)
+    }
+
+    fn request(&mut self, end: usize, uses: &mut [Use]) {
+        let known = uses.iter().take_while(|used| used.result.0 < end).count();
+        let known = &mut uses[..known];
+        let open = known.iter().filter(|used| !used.is_cleared).count() as u64;
+        let is_over = match self.edit.trigger {
+            Trigger::InputTokens(most) => self.total > most,
+            Trigger::ToolUses(most) => open > most,
+        };
+        if !is_over {
+            return;
+        }
+        let may = |used: &&mut Use| !self.edit.exclude_tools.contains(&used.name);
+        let mut may: Vec<&mut Use> = known.iter_mut().filter(may).collect();
+        let keep = usize::try_from(self.edit.keep).unwrap_or(usize::MAX);
+        may.truncate(may.len().saturating_sub(keep));
+        may.retain(|used| !used.is_cleared);
+        let freed = may.iter().map(|used| self.frees(used)).sum();
+        if may.is_empty() || self.edit.clear_at_least.is_some_and(|least| freed < least) {
+            return;
+        }
+        may.into_iter().for_each(|used| used.is_cleared = true);
+        self.total = self.total.saturating_sub(freed);
+        self.freed += freed;
+        self.void = end;
+    }
+
+    /// Tokens that a use takes, beyond what is left of it when it is cleared.
+    fn frees(&self, used: &Use) -> u64 {
+        let less = |at: usize, splices: Splices| {
+            let before = (self.measure.count)(&self.messages[at]);
+            let after = (self.measure.count)(&splices.apply(&self.messages[at]).into());
+            before.saturating_sub(after)
+        };
+        let mut result = Splices::default();
+        used.clear_result(self.messages, &mut result);
+        let mut freed = less(used.result.0, result);
+        if self.edit.clears_input(&used.name) {
+            let mut input = Splices::default();
+            used.clear_input(&mut input);
+            freed += less(used.call.0, input);
+        }
+        freed
+    }
+}
+
+impl ClearToolUses {
+    fn clears_input(&self, tool: &str) -> bool {
+        match &self.clear_tool_inputs {
+            ClearInputs::None => false,
+            ClearInputs::All => true,
+            ClearInputs::Of(tools) => tools.iter().any(|name| name == tool),
+        }
+    }
+}
+
+impl Use {
+    fn clear_result(&self, messages: &[Bytes], splices: &mut Splices) {
+        let (at, block) = self.result.clone();
+        splices.set(&messages[at], block, "content", CLEARED);
+    }
+
+    fn clear_input(&self, splices: &mut Splices) {
+        splices.replace(self.call.1.clone(), *b"{}");
+    }
+}
+
+/// The uses that have a result, by the order of their results.
+fn uses(messages: &[Bytes]) -> Vec<Use> {
+    let mut calls: HashMap<String, (usize, Range<usize>, String)> = HashMap::new();
+    let mut uses = Vec::new();
+    for (at, message) in messages.iter().enumerate() {
+        let content = Fields::of(message, 0..message.len()).array("content").unwrap_or(0..0);
+        for range in scan::elements(message, content) {
+            let block = Fields::of(message, range.clone());
+            if block.is("type", "tool_use") {
+                let (id, name) = (block.text("id"), block.text("name"));
+                let place = id.zip(block.get("input"));
+                if let Some((id, input)) = place {
+                    let name = name.unwrap_or_default().into_owned();
+                    calls.insert(id.into_owned(), (at, input, name));
+                }
+            } else if block.is("type", "tool_result")
+                && let Some((call, input, name)) =
+                    block.text("tool_use_id").and_then(|id| calls.remove(&*id))
+            {
+                let (call, result) = ((call, input), (at, range));
+                uses.push(Use { call, result, name, is_cleared: false });
+            }
+        }
+    }
+    uses
+}

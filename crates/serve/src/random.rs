@@ -1,0 +1,13 @@
+//! Randomness of the system, for keys and nonces.
+
+use std::sync::Arc;
+
+use midfold::proxy::Random;
+use ring::rand::{SecureRandom, SystemRandom};
+
+/// The system's randomness.
+#[must_use]
+pub fn system_random() -> Random {
+    let source = SystemRandom::new();
+    Arc::new(move |bytes: &mut [u8]| source.fill(bytes).is_ok())
+}

@@ -1,0 +1,123 @@
+//! Requests that ask their vendor for compaction, over HTTP: what is answered here, and what is put into
+//! answers on their way. What is done, and in which shapes, is decided by [`midfold::proxy::vendor`].
+
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use axum::body::Body;
+use axum::response::Response;
+use bytes::Bytes;
+use hyper::StatusCode;
+use hyper::body::Frame;
+use hyper::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
+use midfold::formats::vendor::anthropic::without_betas;
+use midfold::proxy::Sent;
+pub(crate) use midfold::proxy::vendor::read;
+use midfold::proxy::vendor::{Insert, Made, Refused};
+
+use crate::headers;
+use crate::tee::Teed;
+
+/// In which a client names the betas that its request uses.
+const BETA: &str = "anthropic-beta";
+/// Bytes of an answer that is held to put something into it; a longer one passes as it is.
+const LONGEST_ANSWER: usize = 32 << 20;
+
+/// Takes the betas of what is done here off what goes to the provider; others stay.
+pub(crate) fn strip_betas(headers: &mut HeaderMap) {
+    let said = headers.get_all(BETA).iter().filter_map(|value| value.to_str().ok());
+    let left: Vec<_> = said.map(without_betas).filter(|left| !left.is_empty()).collect();
+    headers.remove(BETA);
+    for value in left.iter().filter_map(|left| HeaderValue::from_str(left).ok()) {
+        headers.append(BETA, value);
+    }
+}
+
+/// An answer that was made here.
+pub(crate) fn made(made: Made, sent: &Sent) -> Response {
+    let mut response = answer(StatusCode::OK, made.content_type, made.body);
+    headers::tell(response.headers_mut(), sent);
+    response
+}
+
+/// A request that is refused as the vendor would refuse it.
+pub(crate) fn refused(refused: Refused) -> Response {
+    let status = StatusCode::from_u16(refused.status).unwrap_or(StatusCode::BAD_REQUEST);
+    answer(status, "application/json", refused.body)
+}
+
+fn answer(status: StatusCode, content_type: &'static str, body: Vec<u8>) -> Response {
+    let mut response = Response::new(Body::from(body));
+    *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+    response
+}
+
+/// An answer on its way, with something put into it.
+pub(crate) struct Inserted {
+    inner: Teed,
+    insert: Option<Insert>,
+    /// An answer that is one document, as far as it came; none for a stream.
+    whole: Option<Vec<u8>>,
+}
+
+impl Inserted {
+    pub fn new(inner: Teed, insert: Insert, is_stream: bool) -> Self {
+        Self { inner, insert: Some(insert), whole: (!is_stream).then(Vec::new) }
+    }
+
+    /// What passes of these bytes now.
+    fn pass(&mut self, data: &Bytes) -> Vec<u8> {
+        let mut out = Vec::new();
+        match (&mut self.insert, &mut self.whole) {
+            (None, _) => out.extend_from_slice(data),
+            (Some(insert), None) => insert.push(data, &mut out),
+            (Some(_), Some(whole)) => {
+                whole.extend_from_slice(data);
+                if whole.len() > LONGEST_ANSWER {
+                    out = std::mem::take(whole);
+                    self.insert = None;
+                }
+            }
+        }
+        out
+    }
+
+    /// What is left at the end.
+    fn rest(&mut self) -> Vec<u8> {
+        let mut out = Vec::new();
+        match (self.insert.take(), &self.whole) {
+            (Some(insert), Some(whole)) => out = insert.whole(whole),
+            (Some(insert), None) => insert.finish(&mut out),
+            (None, _) => {}
+        }
+        out
+    }
+}
+
+impl hyper::body::Body for Inserted {
+    type Data = Bytes;
+    type Error = hyper::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+        loop {
+            let frame = ready!(Pin::new(&mut self.inner).poll_frame(context));
+            let out = match &frame {
+                Some(Ok(frame)) => match frame.data_ref() {
+                    Some(data) => self.pass(data),
+                    None => continue,
+                },
+                Some(Err(_)) => return Poll::Ready(frame),
+                None => self.rest(),
+            };
+            match (out.is_empty(), frame.is_none()) {
+                (true, true) => return Poll::Ready(None),
+                (true, false) => {}
+                (false, _) => return Poll::Ready(Some(Ok(Frame::data(out.into())))),
+            }
+        }
+    }
+}

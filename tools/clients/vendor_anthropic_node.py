@@ -1,0 +1,5 @@
+"""What vendor_anthropic.py does, with the SDK for TypeScript: vendor_anthropic.mjs."""
+
+from common import node, run
+
+run("vendor_anthropic_node", lambda: node("vendor_anthropic.mjs"))
