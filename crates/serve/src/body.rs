@@ -11,6 +11,9 @@ use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt;
 use hyper::body::Frame;
 
+/// How far a request is believed that says how long it is: memory is taken for what came, beyond that.
+const BELIEVED: usize = 4 << 20;
+
 /// What came of reading a body.
 pub(crate) enum Read {
     /// All of it.
@@ -86,7 +89,7 @@ impl Rooms {
         if length.is_some_and(|length| length > self.one) {
             return Read::Large(body);
         }
-        let mut read = BytesMut::with_capacity(length.unwrap_or(0).min(self.one));
+        let mut read = BytesMut::with_capacity(length.unwrap_or(0).min(BELIEVED));
         while let Some(frame) = body.frame().await {
             let Ok(frame) = frame else { return Read::Broken };
             let Ok(data) = frame.into_data() else { continue };
