@@ -206,10 +206,11 @@ async fn a_client_that_leaves_leaves_nothing_behind() {
     for fault in [Fault::Held, Fault::Hang { after: 2 }] {
         let faults = vec![(When::Number(1), fault.clone())];
         let setting = Setting::new(Settings { faults, ..fine() }).await;
-        let streamed = CHAT.replace("\"model\"", "\"stream\":true,\"model\"");
+        // A request whose answer can be named later is held until the answer has come.
+        let streamed = r#"{"model":"m","stream":true,"input":[{"role":"user","content":"hi"}]}"#;
         let mut client = Raw::to(setting.proxy.address()).await;
         let head = format!(
-            "POST /v1/chat/completions HTTP/1.1\r\nhost: h\r\ncontent-length: {}\r\n\r\n{streamed}",
+            "POST /v1/responses HTTP/1.1\r\nhost: h\r\ncontent-length: {}\r\n\r\n{streamed}",
             streamed.len()
         );
         client.write(head).await;
