@@ -7,19 +7,19 @@ pub const STORE: &str = "MIDFOLD_STORE";
 
 /// The store that the environment names.
 pub fn store() -> Option<String> {
-    set(STORE)
+    get(STORE)
 }
 
 /// Where the user's data is kept.
 pub fn data_folder() -> Option<PathBuf> {
-    let home = || set("HOME").map(PathBuf::from);
+    let home = || get("HOME").map(PathBuf::from);
     let folder = if cfg!(target_os = "macos") {
         home().map(|home| home.join("Library/Application Support"))
     } else if cfg!(windows) {
-        set("LOCALAPPDATA").map(PathBuf::from)
+        get("LOCALAPPDATA").map(PathBuf::from)
     } else {
         // The specification says that a relative path is to be ignored.
-        let given = set("XDG_DATA_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+        let given = get("XDG_DATA_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
         given.or_else(|| home().map(|home| home.join(".local/share")))
     };
     folder.map(|folder| folder.join("midfold"))
@@ -27,16 +27,22 @@ pub fn data_folder() -> Option<PathBuf> {
 
 /// Where the user keeps settings.
 pub fn config_folder() -> Option<PathBuf> {
-    let home = || set("HOME").map(PathBuf::from);
+    let home = || get("HOME").map(PathBuf::from);
     let folder = if cfg!(windows) {
-        set("APPDATA").map(PathBuf::from)
+        get("APPDATA").map(PathBuf::from)
     } else {
-        let given = set("XDG_CONFIG_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+        let given = get("XDG_CONFIG_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
         given.or_else(|| home().map(|home| home.join(".config")))
     };
     folder.map(|folder| folder.join("midfold"))
 }
 
-fn set(name: &str) -> Option<String> {
+/// The user's home.
+pub fn home() -> Option<PathBuf> {
+    get(if cfg!(windows) { "USERPROFILE" } else { "HOME" }).map(PathBuf::from)
+}
+
+/// The value of a variable that is set, and not to nothing.
+pub fn get(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }

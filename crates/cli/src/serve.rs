@@ -7,7 +7,7 @@ use midfold::Settings;
 use midfold::proxy::Rules;
 use midfold_serve::{Config, Narration, Running, Upstreams};
 
-use crate::args::{self, Serve as Args};
+use crate::args::{self, ProxyArgs, Serve as Args};
 use crate::config;
 use crate::error::CommandError;
 use crate::host::{self, Host, Make, block_on};
@@ -25,16 +25,12 @@ pub fn run(args: &Args, json: bool, output: &Output) -> Result<(), CommandError>
         return Err(CommandError::usage(text)
             .hint("listen on 127.0.0.1, or say --open where the network is yours alone"));
     }
-    let (mut config, policy) = configured(args)?;
+    let (mut config, policy) =
+        configured(&args.proxy, upstreams(&args.proxy.upstream, Upstreams::default())?)?;
+    config.listen = args.listen;
     let upstreams = config.upstreams.to_string();
     block_on(async {
-        let host = Host::open(&args.at, Make::Yes).await?;
-        let place = host.store.place();
-        // A store that forgets would hold everything twice.
-        config.store = (!host.is_memory).then_some(host.store);
-        if config.store.is_some() {
-            can_be_stored(args)?;
-        }
+        let place = keep(&mut config, &args.proxy).await?;
         let running = midfold_serve::start(config).await.map_err(|error| {
             CommandError::failed(error.to_string())
                 .hint("choose another address with --listen; port 0 takes a free one")
@@ -46,8 +42,20 @@ pub fn run(args: &Args, json: bool, output: &Output) -> Result<(), CommandError>
     })
 }
 
+/// Opens the store that conversations are kept in, and says where that is.
+pub async fn keep(config: &mut Config, args: &ProxyArgs) -> Result<String, CommandError> {
+    let host = Host::open(&args.at, Make::Yes).await?;
+    let place = host.store.place();
+    // A store that forgets would hold everything twice.
+    config.store = (!host.is_memory).then_some(host.store);
+    if config.store.is_some() {
+        can_be_stored(args)?;
+    }
+    Ok(place)
+}
+
 /// Other nodes do not have a file that this one counts with.
-fn can_be_stored(args: &Args) -> Result<(), CommandError> {
+fn can_be_stored(args: &ProxyArgs) -> Result<(), CommandError> {
     let Some(name) = &args.measure.tokenizer else { return Ok(()) };
     if midfold::tokens::by_name(name).is_ok() {
         return Ok(());
@@ -58,7 +66,22 @@ fn can_be_stored(args: &Args) -> Result<(), CommandError> {
         .hint("or keep conversations in memory: --store memory"))
 }
 
-fn configured(args: &Args) -> Result<(Config, String), CommandError> {
+/// Where requests go: what the options say, else `below`.
+pub fn upstreams(said: &[String], mut below: Upstreams) -> Result<Upstreams, CommandError> {
+    for upstream in said {
+        below.set(upstream).map_err(|error| {
+            CommandError::usage(error.to_string())
+                .hint("--upstream openai=http://127.0.0.1:8080/v1")
+        })?;
+    }
+    Ok(below)
+}
+
+/// What is served, and the name of the policy.
+pub fn configured(
+    args: &ProxyArgs,
+    upstreams: Upstreams,
+) -> Result<(Config, String), CommandError> {
     let said = Settings {
         window: args.measure.window,
         tokenizer: args.measure.tokenizer.clone(),
@@ -71,15 +94,7 @@ fn configured(args: &Args) -> Result<(Config, String), CommandError> {
     let name = policy.name.clone();
     let setup = said.over(config::settings()?).setup(&HOST)?;
     let rules = Rules::new(policy).setup(setup);
-    let mut upstreams = Upstreams::default();
-    for upstream in &args.upstream {
-        upstreams.set(upstream).map_err(|error| {
-            CommandError::usage(error.to_string())
-                .hint("--upstream openai=http://127.0.0.1:8080/v1")
-        })?;
-    }
     let mut config = Config::new(rules, Arc::new(host::now));
-    config.listen = args.listen;
     config.upstreams = upstreams;
     config.is_strict = args.strict;
     config.narration = narration(&args.narration)?;

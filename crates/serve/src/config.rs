@@ -170,6 +170,13 @@ impl Upstreams {
         }
     }
 
+    /// Where requests to a provider go, as it was said.
+    #[must_use]
+    pub fn url(&self, provider: Provider) -> String {
+        let Base { origin, path } = self.of(provider);
+        format!("{origin}{path}")
+    }
+
     /// The address that a request with this path and query goes to.
     pub(crate) fn address(&self, provider: Provider, path_and_query: &str) -> Option<Uri> {
         let Base { origin, path } = self.of(provider);
@@ -209,9 +216,8 @@ impl Base {
 impl std::fmt::Display for Upstreams {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         for (at, provider) in Provider::ALL.into_iter().enumerate() {
-            let Base { origin, path } = self.of(provider);
             let space = if at == 0 { "" } else { " " };
-            write!(f, "{space}{}={origin}{path}", provider.name())?;
+            write!(f, "{space}{}={}", provider.name(), self.url(provider))?;
         }
         Ok(())
     }

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::{Request, State};
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use axum::routing::{any, get};
 use hyper::StatusCode;
+use hyper::header::{SERVER, UPGRADE};
 
 use crate::app::App;
 use crate::forward;
@@ -21,8 +22,9 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .with_state(app)
 }
 
-async fn alive() -> StatusCode {
-    StatusCode::OK
+/// Says who answers, so that another program on the port is not taken for midfold.
+async fn alive() -> impl IntoResponse {
+    [(SERVER, concat!("midfold/", env!("CARGO_PKG_VERSION")))]
 }
 
 async fn metrics(State(app): State<Arc<App>>) -> String {
@@ -30,5 +32,10 @@ async fn metrics(State(app): State<Arc<App>>) -> String {
 }
 
 async fn pass(State(app): State<Arc<App>>, request: Request) -> Response {
+    // A history that goes through a socket cannot be folded. Codex asks for one first, and takes this
+    // status for "use HTTP" at once; any other one it takes for a fault, and tries again for seconds.
+    if request.headers().get(UPGRADE).is_some_and(|to| to.as_bytes() == b"websocket") {
+        return StatusCode::UPGRADE_REQUIRED.into_response();
+    }
     forward::forward(app, request).await
 }

@@ -15,11 +15,15 @@ mod headers;
 mod keeper;
 mod metrics;
 mod narrator;
+mod probe;
 mod route;
 mod server;
 mod tee;
+mod totals;
 mod upstream;
 
 pub use config::{Config, ConfigError, Upstreams};
 pub use narrator::Narration;
+pub use probe::{Answered, Trouble, probe};
 pub use server::{Running, ServeError, start};
+pub use totals::Totals;

@@ -16,6 +16,7 @@ use crate::handlers::router;
 use crate::keeper::Keeper;
 use crate::metrics::Metrics;
 use crate::narrator::Narrator;
+use crate::totals::Totals;
 use crate::upstream::Upstream;
 
 /// Why there is no server.
@@ -100,8 +101,15 @@ impl Running {
         self.app.metrics.text(self.app.proxy.held(), self.app.proxy.unsaved())
     }
 
-    /// Takes no more requests, and waits for those that are under way, for as long as it was told.
-    pub async fn stop(self) {
+    /// What happened so far, in figures.
+    #[must_use]
+    pub fn totals(&self) -> Totals {
+        self.app.metrics.totals()
+    }
+
+    /// Takes no more requests, and waits for those that are under way, for as long as it was told. Answers
+    /// what happened in all.
+    pub async fn stop(self) -> Totals {
         let _ = self.stop.send(true);
         let abort = self.task.abort_handle();
         if tokio::time::timeout(self.drain, self.task).await.is_err() {
@@ -112,5 +120,6 @@ impl Running {
         if let Some(writer) = self.writer {
             let _ = writer.await;
         }
+        self.app.metrics.totals()
     }
 }

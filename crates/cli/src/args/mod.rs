@@ -2,8 +2,10 @@
 
 mod about;
 mod common;
+mod doctor;
 mod narration;
 mod replay;
+mod run;
 mod serve;
 mod session;
 mod stores;
@@ -17,9 +19,11 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub use about::{Completions, Config, Logging, Man};
 pub use common::{Folding, Measure, When};
+pub use doctor::Doctor;
 pub use narration::Narration;
 pub use replay::{Reading, Replay, ReplayMeasure};
-pub use serve::Serve;
+pub use run::Run;
+pub use serve::{ProxyArgs, Serve};
 pub use session::{
     Append, Compaction, Context, Delete, Fork, List, Log, Model, Narrated, New, Observe, Pin,
     Recover, Session, SessionCommand, SessionPolicy, Start, Status, StoreAt, Undo,
@@ -89,6 +93,10 @@ pub enum Command {
     Worker(Box<Worker>),
     /// Be the proxy between an agent and its provider: fold what does not fit
     Serve(Box<Serve>),
+    /// Run an agent through a proxy of its own, and say what that saved
+    Run(Box<Run>),
+    /// Check what midfold needs: store, providers, settings, clients; say what to do about it
+    Doctor(Box<Doctor>),
     /// Check, export and import a whole store
     Store(StoreCommands),
     /// Replay recorded conversations under several strategies: what is kept, at which cost

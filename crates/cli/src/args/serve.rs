@@ -35,6 +35,13 @@ pub struct Serve {
     /// Listen where other machines can reach it, although no keys are asked for
     #[arg(long)]
     pub open: bool,
+    #[command(flatten)]
+    pub proxy: ProxyArgs,
+}
+
+/// What a proxy is asked, whoever starts it.
+#[derive(Debug, Args)]
+pub struct ProxyArgs {
     /// Where requests go: openai=URL, anthropic=URL, gemini=URL, or one URL for all (may be repeated)
     /// [default: the providers themselves]
     #[arg(long, value_name = "NAME=URL")]

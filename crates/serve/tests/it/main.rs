@@ -6,6 +6,7 @@ mod loops;
 mod narration;
 mod nodes;
 mod passing;
+mod reach;
 mod refusals;
 mod restart;
 mod setting;
