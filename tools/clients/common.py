@@ -1,7 +1,7 @@
 """What the clients of tools/clients-check share: the task, the shell tool, the line of the result.
 
-A client reads `CHECK_BASE_URL` (a server, without `/v1`), runs its agent once, and prints one line
-of JSON. `CHECK_DIALECT` is for those that speak several. `CHECK_PROGRAM` is the command of a client
+A client reads `CHECK_BASE_URL` (a server, without `/v1`; a library under `midfold run` reads
+`MIDFOLD_URL`), runs its agent once, and prints one line of JSON. `CHECK_DIALECT` is for those that speak several. `CHECK_PROGRAM` is the command of a client
 that is a program, as a JSON list; `CHECK_WORK` is an empty folder for the run, its HOME.
 """
 
@@ -13,7 +13,7 @@ import sys
 import traceback
 from pathlib import Path
 
-BASE = os.environ.get("CHECK_BASE_URL", "")
+BASE = os.environ.get("CHECK_BASE_URL") or os.environ.get("MIDFOLD_URL", "")
 WORK = os.environ.get("CHECK_WORK", "")
 PROGRAM = json.loads(os.environ.get("CHECK_PROGRAM", "[]"))
 DIALECT = os.environ.get("CHECK_DIALECT", "")

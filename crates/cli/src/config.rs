@@ -32,6 +32,11 @@ pub fn settings() -> Result<Settings, CommandError> {
     Ok(files.into_iter().fold(Settings::default(), |near, file| near.over(file.settings)))
 }
 
+/// The files that hold, the nearer one first.
+pub fn paths() -> Result<Vec<PathBuf>, CommandError> {
+    Ok(files()?.into_iter().map(|file| file.path).collect())
+}
+
 /// The policy that was asked for, or the one that the files name.
 pub fn policy(said: Settings) -> Result<Policy, CommandError> {
     let names = |settings: &Settings| settings.preset.is_some() || settings.policy.is_some();

@@ -11,14 +11,14 @@ pub const STORE: &str = "MIDFOLD_STORE";
 
 /// The store that the environment names.
 pub fn store() -> Option<String> {
-    set(STORE)
+    get(STORE)
 }
 
 /// What variables say about a server, and which of them, the nearer one first.
 pub fn serving() -> Result<Vec<(&'static str, Serving)>, CommandError> {
     let mut all = Vec::new();
     let mut say = |name, make: &dyn Fn(String) -> Result<Serving, CommandError>| {
-        if let Some(value) = set(name) {
+        if let Some(value) = get(name) {
             all.push((name, make(value)?));
         }
         Ok::<_, CommandError>(())
@@ -68,7 +68,7 @@ fn wrong(name: &str, wanted: &str) -> CommandError {
 
 /// The value of a variable that somebody named.
 pub fn named(name: &str) -> Option<String> {
-    set(name)
+    get(name)
 }
 
 /// Holds the keys that seal what clients carry.
@@ -76,19 +76,19 @@ pub const SEAL_KEYS: &str = "MIDFOLD_SEAL_KEYS";
 
 /// The keys that the environment holds.
 pub fn seal_keys() -> Option<String> {
-    set(SEAL_KEYS)
+    get(SEAL_KEYS)
 }
 
 /// Where the user's data is kept.
 pub fn data_folder() -> Option<PathBuf> {
-    let home = || set("HOME").map(PathBuf::from);
+    let home = || get("HOME").map(PathBuf::from);
     let folder = if cfg!(target_os = "macos") {
         home().map(|home| home.join("Library/Application Support"))
     } else if cfg!(windows) {
-        set("LOCALAPPDATA").map(PathBuf::from)
+        get("LOCALAPPDATA").map(PathBuf::from)
     } else {
         // The specification says that a relative path is to be ignored.
-        let given = set("XDG_DATA_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+        let given = get("XDG_DATA_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
         given.or_else(|| home().map(|home| home.join(".local/share")))
     };
     folder.map(|folder| folder.join("midfold"))
@@ -96,16 +96,22 @@ pub fn data_folder() -> Option<PathBuf> {
 
 /// Where the user keeps settings.
 pub fn config_folder() -> Option<PathBuf> {
-    let home = || set("HOME").map(PathBuf::from);
+    let home = || get("HOME").map(PathBuf::from);
     let folder = if cfg!(windows) {
-        set("APPDATA").map(PathBuf::from)
+        get("APPDATA").map(PathBuf::from)
     } else {
-        let given = set("XDG_CONFIG_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+        let given = get("XDG_CONFIG_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
         given.or_else(|| home().map(|home| home.join(".config")))
     };
     folder.map(|folder| folder.join("midfold"))
 }
 
-fn set(name: &str) -> Option<String> {
+/// The user's home.
+pub fn home() -> Option<PathBuf> {
+    get(if cfg!(windows) { "USERPROFILE" } else { "HOME" }).map(PathBuf::from)
+}
+
+/// The value of a variable that is set, and not to nothing.
+pub fn get(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }

@@ -50,7 +50,7 @@ impl Host {
 }
 
 /// `--store`, the environment, or the file in the user's data folder.
-fn url_of(at: &StoreAt) -> Result<String, CommandError> {
+pub fn url_of(at: &StoreAt) -> Result<String, CommandError> {
     if let Some(url) = at.store.clone().or_else(env::store) {
         return Ok(url);
     }
@@ -64,7 +64,8 @@ fn url_of(at: &StoreAt) -> Result<String, CommandError> {
     }
 }
 
-fn sqlite_path(url: &str) -> Option<PathBuf> {
+/// The path of a SQLite store.
+pub fn sqlite_path(url: &str) -> Option<PathBuf> {
     let rest = url.strip_prefix("sqlite:")?;
     Some(PathBuf::from(rest.strip_prefix("//").unwrap_or(rest)))
 }

@@ -3,9 +3,11 @@
 mod about;
 mod args;
 mod audit;
+mod clients;
 mod compact;
 mod config;
 mod deletion;
+mod doctor;
 mod done;
 mod env;
 mod error;
@@ -30,6 +32,7 @@ mod presets;
 mod recall;
 mod replay;
 mod report;
+mod run;
 mod schema;
 mod seal;
 mod serve;
@@ -94,6 +97,8 @@ fn run(cli: &Cli, output: &Output) -> Result<(), CommandError> {
         Command::Worker(args) => worker::run(args, cli.json, output),
         Command::Serve(args) => serve::run(args, cli.json, output),
         Command::Key(args) => key::run(&args.command, cli.json, output),
+        Command::Run(args) => run::run(args, cli.json, output),
+        Command::Doctor(args) => doctor::run(args, cli.json, output),
         Command::Store(args) => store::run(args, cli.json, output),
         Command::Replay(args) => replay::run(args, cli.json, output),
         Command::Trajectories(args) => trajectories::run(args, cli.json, output),

@@ -8,7 +8,7 @@ use midfold::proxy::{Prefer, Rules};
 use midfold::{Serving, Settings};
 use midfold_serve::{Config, ProviderKeyError, ProviderKeys, Running, Upstreams};
 
-use crate::args::{CompactedBy, Serve as Args};
+use crate::args::{CompactedBy, ProxyArgs, Serve as Args};
 use crate::config;
 use crate::env;
 use crate::error::CommandError;
@@ -28,19 +28,16 @@ const LISTEN: SocketAddr =
 
 pub fn run(args: &Args, json: bool, output: &Output) -> Result<(), CommandError> {
     let said = serving::settings(args)?;
-    let (mut config, policy) = configured(args, &said)?;
+    let (mut config, policy) =
+        configured(&args.proxy, &said, upstreams(&said, Upstreams::default())?)?;
+    config.listen = listen(&said)?;
+    config.keys = said.keys.as_deref().map(key::read).transpose()?;
+    config.provider_keys = provider_keys(&said)?;
+    config.tls = tls::of(&said)?;
     let upstreams = config.upstreams.to_string();
     let scheme = if config.tls.is_some() { "https" } else { "http" };
     block_on(async {
-        let host = Host::open(&args.at, Make::Yes).await?;
-        let place = host.store.place();
-        config.seal =
-            seal::keys(args.seal_keys.as_deref(), host.is_memory, &config.random, output)?;
-        // A store that forgets would hold everything twice.
-        config.store = (!host.is_memory).then_some(host.store);
-        if config.store.is_some() {
-            can_be_stored(args)?;
-        }
+        let place = keep(&mut config, &args.proxy, output).await?;
         let running = midfold_serve::start(config).await.map_err(|error| {
             CommandError::failed(error.to_string())
                 .hint("choose another address with --listen; port 0 takes a free one")
@@ -51,6 +48,23 @@ pub fn run(args: &Args, json: bool, output: &Output) -> Result<(), CommandError>
         Running::stop(running).await;
         Ok(())
     })
+}
+
+/// Opens the store that conversations are kept in, and says where that is.
+pub async fn keep(
+    config: &mut Config,
+    args: &ProxyArgs,
+    output: &Output,
+) -> Result<String, CommandError> {
+    let host = Host::open(&args.at, Make::Yes).await?;
+    let place = host.store.place();
+    config.seal = seal::keys(args.seal_keys.as_deref(), host.is_memory, &config.random, output)?;
+    // A store that forgets would hold everything twice.
+    config.store = (!host.is_memory).then_some(host.store);
+    if config.store.is_some() {
+        can_be_stored(args)?;
+    }
+    Ok(place)
 }
 
 /// Reads the keys again whenever it is told to, until it is told to end.
@@ -75,7 +89,7 @@ async fn until_the_end(running: &Running, said: &Serving, output: &Output) {
 }
 
 /// Other nodes do not have a file that this one counts with.
-fn can_be_stored(args: &Args) -> Result<(), CommandError> {
+fn can_be_stored(args: &ProxyArgs) -> Result<(), CommandError> {
     let Some(name) = &args.measure.tokenizer else { return Ok(()) };
     if midfold::tokens::by_name(name).is_ok() {
         return Ok(());
@@ -86,7 +100,12 @@ fn can_be_stored(args: &Args) -> Result<(), CommandError> {
         .hint("or keep conversations in memory: --store memory"))
 }
 
-fn configured(args: &Args, serving: &Serving) -> Result<(Config, String), CommandError> {
+/// What is served, and the name of the policy.
+pub fn configured(
+    args: &ProxyArgs,
+    serving: &Serving,
+    upstreams: Upstreams,
+) -> Result<(Config, String), CommandError> {
     let said = Settings {
         window: args.measure.window,
         tokenizer: args.measure.tokenizer.clone(),
@@ -100,25 +119,12 @@ fn configured(args: &Args, serving: &Serving) -> Result<(Config, String), Comman
     let setup = said.over(config::settings()?).setup(&HOST)?;
     let rules = Rules::new(policy).setup(setup);
     let mut config = Config::new(rules, Arc::new(host::now));
-    config.listen = listen(serving)?;
-    config.upstreams = upstreams(serving)?;
+    config.upstreams = upstreams;
     config.is_strict = serving.strict == Some(true);
     config.narration = narrator::background(&args.narration)?;
     config.prefer = match args.compaction {
         CompactedBy::Midfold => Prefer::Midfold,
         CompactedBy::Upstream => Prefer::Upstream,
-    };
-    config.keys = serving.keys.as_deref().map(key::read).transpose()?;
-    config.provider_keys = provider_keys(serving)?;
-    config.tls = match (&serving.tls_cert, &serving.tls_key) {
-        (None, None) => None,
-        (Some(certificate), Some(key)) => Some(tls::read(certificate, key)?),
-        _ => {
-            return Err(CommandError::usage(
-                "TLS takes a certificate and its key, and one is missing",
-            )
-            .hint("--tls-cert cert.pem --tls-key key.pem"));
-        }
     };
     Ok((config, name))
 }
@@ -136,8 +142,9 @@ fn listen(serving: &Serving) -> Result<SocketAddr, CommandError> {
         .hint("or listen on 127.0.0.1, or say --open where the network is yours alone"))
 }
 
-fn upstreams(serving: &Serving) -> Result<Upstreams, CommandError> {
-    let mut upstreams = Upstreams::default();
+/// Where requests go: what is said, else `below`.
+pub fn upstreams(serving: &Serving, below: Upstreams) -> Result<Upstreams, CommandError> {
+    let mut upstreams = below;
     for (name, url) in &serving.upstream {
         upstreams.set(&format!("{name}={url}")).map_err(|error| {
             CommandError::usage(error.to_string())

@@ -3,37 +3,48 @@
 use midfold::Serving;
 use midfold_serve::config::Provider;
 
-use crate::args::Serve as Args;
+use crate::args::{ProxyArgs, Serve as Args};
 use crate::config;
 use crate::env;
 use crate::error::CommandError;
 
-/// All that is said, the nearest first: flags, variables, the project's file, the user's.
+/// All that is said of a server, the nearest first: flags, variables, the project's file, the user's.
 pub fn settings(args: &Args) -> Result<Serving, CommandError> {
-    let named = env::serving()?.into_iter().map(|(_, said)| said);
-    let variables = named.fold(Serving::default(), Serving::over);
-    Ok(flags(args)?.over(variables).over(config::serving()?))
-}
-
-fn flags(args: &Args) -> Result<Serving, CommandError> {
-    let mut said = Serving {
+    let said = Serving {
         listen: args.listen,
         open: args.open.then_some(true),
-        strict: args.strict.then_some(true),
         keys: args.keys.clone(),
         tls_cert: args.tls_cert.clone(),
         tls_key: args.tls_key.clone(),
-        ..Serving::default()
+        upstream_key: args.upstream_key.iter().cloned().collect(),
+        ..flags(&args.proxy)
     };
-    for upstream in &args.upstream {
+    Ok(said.over(below()?))
+}
+
+/// What variables and files say.
+pub fn below() -> Result<Serving, CommandError> {
+    let named = env::serving()?.into_iter().map(|(_, said)| said);
+    let variables = named.fold(Serving::default(), Serving::over);
+    Ok(variables.over(config::serving()?))
+}
+
+/// What the flags of a proxy say, whoever starts it.
+pub fn flags(args: &ProxyArgs) -> Serving {
+    Serving { strict: args.strict.then_some(true), ..proxied(&args.upstream) }
+}
+
+/// Where requests go, as flags say it.
+pub fn proxied(upstreams: &[String]) -> Serving {
+    let mut said = Serving::default();
+    for upstream in upstreams {
         let named = upstream.split_once('=').filter(|(name, _)| !name.contains(['/', ':']));
         match named {
             Some((name, url)) => said.upstream.extend([(name.to_owned(), url.to_owned())]),
             None => said.upstream.extend(for_all(upstream)),
         }
     }
-    said.upstream_key.extend(args.upstream_key.iter().cloned());
-    Ok(said)
+    said
 }
 
 /// One address for all providers.

@@ -2,13 +2,24 @@
 
 use std::path::Path;
 
+use midfold::Serving;
 use midfold_serve::{Tls, TlsError};
 
 use crate::error::CommandError;
 use crate::input;
 
+/// What is said of TLS; nothing where it is plain HTTP.
+pub fn of(serving: &Serving) -> Result<Option<Tls>, CommandError> {
+    match (&serving.tls_cert, &serving.tls_key) {
+        (None, None) => Ok(None),
+        (Some(certificate), Some(key)) => read(certificate, key).map(Some),
+        _ => Err(CommandError::usage("TLS takes a certificate and its key, and one is missing")
+            .hint("--tls-cert cert.pem --tls-key key.pem")),
+    }
+}
+
 /// Reads `--tls-cert` and `--tls-key`.
-pub fn read(certificate: &Path, key: &Path) -> Result<Tls, CommandError> {
+fn read(certificate: &Path, key: &Path) -> Result<Tls, CommandError> {
     let chain = input::bytes(certificate)?;
     let bytes = input::bytes(key)?;
     Tls::from_pem(&chain, &bytes).map_err(|error| match &error {

@@ -27,7 +27,7 @@ pub(crate) struct App {
     pub keys: Option<RwLock<Arc<Keys>>>,
     pub provider_keys: ProviderKeys,
     pub keeper: Option<Arc<Keeper>>,
-    pub narrator: Option<Narrator>,
+    pub narrator: Option<Arc<Narrator>>,
 }
 
 impl App {

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hyper::Uri;
+use midfold::model::Client;
 use midfold::proxy::{Prefer, Random, Rules, SealKey};
 use midfold::store::Store;
 
 use crate::keys::Keys;
 use crate::limits::Limits;
-use crate::narrator::Narration;
 pub use crate::provider::Provider;
 use crate::provider::ProviderKeys;
 use crate::random::system_random;
@@ -90,6 +90,16 @@ impl Config {
             clock,
         }
     }
+}
+
+/// A model, and what it may cost.
+pub struct Narration {
+    /// The model.
+    pub client: Client,
+    /// Narrations an hour.
+    pub calls_an_hour: u32,
+    /// Tokens an hour, of prompts and replies, as the model's service reports them.
+    pub tokens_an_hour: u64,
 }
 
 /// Where requests go, by the provider whose format they have.
@@ -172,6 +182,13 @@ impl Upstreams {
         }
     }
 
+    /// Where requests to a provider go, as it was said.
+    #[must_use]
+    pub fn url(&self, provider: Provider) -> String {
+        let Base { origin, path } = self.of(provider);
+        format!("{origin}{path}")
+    }
+
     /// The address that a request with this path and query goes to.
     pub(crate) fn address(&self, provider: Provider, path_and_query: &str) -> Option<Uri> {
         let Base { origin, path } = self.of(provider);
@@ -211,9 +228,8 @@ impl Base {
 impl std::fmt::Display for Upstreams {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         for (at, provider) in Provider::ALL.into_iter().enumerate() {
-            let Base { origin, path } = self.of(provider);
             let space = if at == 0 { "" } else { " " };
-            write!(f, "{space}{}={origin}{path}", provider.name())?;
+            write!(f, "{space}{}={}", provider.name(), self.url(provider))?;
         }
         Ok(())
     }

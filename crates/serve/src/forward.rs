@@ -28,7 +28,6 @@ use crate::guard::{Ended, Guarded, Watch};
 use crate::headers;
 use crate::keys::Holder;
 use crate::metrics::Cause;
-use crate::narrator::Narrator;
 use crate::route::{Asked, Route, Work, route};
 use crate::tee::Teed;
 use crate::unpack::{Packed, Packing};
@@ -183,7 +182,7 @@ impl Way {
             keeper.bring_back(&begun).await;
         }
         let turn = compute(|| proxy.finish(begun, now))?;
-        if let Some(keeper) = self.app.keeper.as_ref().filter(|_| turn.sent().is_new_fold) {
+        if let Some(keeper) = self.app.keeper.as_ref().filter(|_| !turn.is_written()) {
             keeper.first(&turn).await;
         }
         Some(turn)
@@ -376,7 +375,12 @@ impl Trip {
                         let narratable = awaited.narratable();
                         awaited.answered(&seen, app.now());
                         app.keep();
-                        narratable.into_iter().for_each(|it| Narrator::offer(&app, it));
+                        if let Some((narrator, it)) = app.narrator.clone().zip(narratable) {
+                            narrator.offer(it, move |is_accepted| {
+                                app.metrics.narration(is_accepted);
+                                app.keep();
+                            });
+                        }
                     }
                     drop(room);
                 };

@@ -7,6 +7,7 @@ use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{any, get};
 use hyper::StatusCode;
+use hyper::header::{SERVER, UPGRADE};
 
 use crate::admit::admit;
 use crate::app::App;
@@ -23,8 +24,9 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .with_state(app)
 }
 
-async fn alive() -> StatusCode {
-    StatusCode::OK
+/// Says who answers, so that another program on the port is not taken for midfold.
+async fn alive() -> impl IntoResponse {
+    [(SERVER, concat!("midfold/", env!("CARGO_PKG_VERSION")))]
 }
 
 async fn metrics(State(app): State<Arc<App>>, request: Request) -> Response {
@@ -36,7 +38,14 @@ async fn metrics(State(app): State<Arc<App>>, request: Request) -> Response {
 
 async fn pass(State(app): State<Arc<App>>, request: Request) -> Response {
     match admit(&app, Scope::Proxy, request) {
+        // A history that goes through a socket cannot be folded. Codex asks for one first, and takes this
+        // status for "use HTTP" at once; any other one it takes for a fault, and tries again for seconds.
+        Ok(request) if wants_socket(&request) => StatusCode::UPGRADE_REQUIRED.into_response(),
         Ok(request) => forward::forward(app, request).await,
         Err(refused) => refused.response(),
     }
+}
+
+fn wants_socket(request: &Request) -> bool {
+    request.headers().get(UPGRADE).is_some_and(|to| to.as_bytes() == b"websocket")
 }

@@ -8,6 +8,8 @@ use std::time::Duration;
 use midfold::core::event::Usage;
 use midfold::proxy::Sent;
 
+use crate::totals::Totals;
+
 /// Upper ends of the classes of added latency, in microseconds.
 const CLASSES: [u64; 10] =
     [250, 500, 1_000, 2_000, 4_000, 8_000, 16_000, 64_000, 256_000, 1_000_000];
@@ -119,6 +121,22 @@ impl Metrics {
         add(&self.cache_read, usage.cache_read);
         add(&self.cache_write, usage.cache_write);
         add(&self.output, usage.output);
+    }
+
+    /// What a person wants to know of it.
+    pub fn totals(&self) -> Totals {
+        let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        Totals {
+            requests: get(&self.requests),
+            with_history: get(&self.requests).saturating_sub(get(&self.passed)),
+            folded: get(&self.folded),
+            folds: get(&self.folds),
+            faults: self.open.iter().map(get).sum(),
+            tokens_before: get(&self.tokens_before),
+            tokens_after: get(&self.tokens_after),
+            prompt_tokens: get(&self.prompt),
+            cache_read_tokens: get(&self.cache_read),
+        }
     }
 
     /// All of it, as Prometheus reads it. `held`: conversations in memory, and their bytes; `unsaved`: those

@@ -6,13 +6,12 @@ use std::time::Duration;
 
 use midfold::core::fold::VerdictCode;
 use midfold::core::narrate::SummaryRequest;
-use midfold::model::Client;
 use midfold::proxy::Narratable;
 use midfold::store::worker::date;
 use tokio::sync::Semaphore;
 use tokio::time::{MissedTickBehavior, interval};
 
-use crate::app::App;
+use crate::config::{Clock, Narration};
 
 /// Narrations under way at a time.
 const AT_ONCE: usize = 2;
@@ -20,19 +19,10 @@ const HOUR: u64 = 3_600_000;
 /// How often it is looked whether the conversation is still there.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// A model, and what it may cost.
-pub struct Narration {
-    /// The model.
-    pub client: Client,
-    /// Narrations an hour.
-    pub calls_an_hour: u32,
-    /// Tokens an hour, of prompts and replies, as the model's service reports them.
-    pub tokens_an_hour: u64,
-}
-
 /// Who asks the model.
 pub(crate) struct Narrator {
     narration: Narration,
+    clock: Clock,
     spent: Mutex<Spent>,
     at_once: Arc<Semaphore>,
 }
@@ -46,41 +36,45 @@ struct Spent {
 }
 
 impl Narrator {
-    pub fn new(narration: Narration) -> Self {
+    pub fn new(narration: Narration, clock: Clock) -> Arc<Self> {
         let at_once = Arc::new(Semaphore::new(AT_ONCE));
-        Self { narration, spent: Mutex::default(), at_once }
+        Arc::new(Self { narration, clock, spent: Mutex::default(), at_once })
     }
 
-    /// Asks the model, where the conversation has something to narrate and the budget allows it.
-    pub fn offer(app: &Arc<App>, narratable: Narratable) {
-        let Some(narrator) = &app.narrator else { return };
-        let now = app.now();
-        if !narrator.may(now) {
+    /// Asks the model, where the conversation has something to narrate and the budget allows it. `done` is told
+    /// whether what it wrote may stand.
+    pub fn offer(
+        self: &Arc<Self>,
+        narratable: Narratable,
+        done: impl FnOnce(bool) + Send + 'static,
+    ) {
+        let now = (self.clock)();
+        if !self.may(now) {
             return;
         }
-        let Ok(permit) = Arc::clone(&narrator.at_once).try_acquire_owned() else { return };
+        let Ok(permit) = Arc::clone(&self.at_once).try_acquire_owned() else { return };
         let Some(mut request) = narratable.wants(now) else { return };
-        narrator.spend(1, 0);
+        self.spend(1, 0);
         request.today = Some(date(now));
-        let app = Arc::clone(app);
+        let narrator = Arc::clone(self);
         tokio::spawn(async move {
-            if let Some(narrator) = &app.narrator {
-                narrator.ask(&app, &narratable, &request).await;
+            if let Some(is_accepted) = narrator.ask(&narratable, &request).await {
+                done(is_accepted);
             }
             drop(permit);
         });
     }
 
-    async fn ask(&self, app: &App, narratable: &Narratable, request: &SummaryRequest) {
+    /// Nothing where nobody has the conversation any more.
+    async fn ask(&self, narratable: &Narratable, request: &SummaryRequest) -> Option<bool> {
         let answer = tokio::select! {
             answer = self.narration.client.summarise(request) => answer,
-            () = gone(narratable) => return,
+            () = gone(narratable) => return None,
         };
         let usage = answer.as_ref().ok().and_then(|reply| reply.usage);
         self.spend(0, usage.map_or(0, |usage| usage.prompt + usage.output));
-        let code = narratable.complete(request, answer, app.now());
-        app.metrics.narration(code == Some(VerdictCode::ACCEPTED));
-        app.keep();
+        let code = narratable.complete(request, answer, (self.clock)());
+        Some(code == Some(VerdictCode::ACCEPTED))
     }
 
     fn may(&self, now: u64) -> bool {

@@ -18,6 +18,7 @@ use crate::keys::Keys;
 use crate::listen::Listener;
 use crate::metrics::Metrics;
 use crate::narrator::Narrator;
+use crate::totals::Totals;
 use crate::upstream::Upstream;
 
 /// Why there is no server.
@@ -71,7 +72,7 @@ pub async fn start(config: Config) -> Result<Running, ServeError> {
         metrics: Metrics::default(),
         clock,
         is_strict: config.is_strict,
-        narrator: config.narration.map(Narrator::new),
+        narrator: config.narration.map(|it| Narrator::new(it, Arc::clone(&clock))),
         limits: limits.clone(),
         keys: config.keys.map(|keys| RwLock::new(Arc::new(keys))),
         provider_keys: config.provider_keys,
@@ -107,8 +108,15 @@ impl Running {
         }
     }
 
-    /// Takes no more requests, and waits for those that are under way, for as long as it was told.
-    pub async fn stop(self) {
+    /// What happened so far, in figures.
+    #[must_use]
+    pub fn totals(&self) -> Totals {
+        self.app.metrics.totals()
+    }
+
+    /// Takes no more requests, and waits for those that are under way, for as long as it was told. Answers
+    /// what happened in all.
+    pub async fn stop(self) -> Totals {
         let _ = self.stop.send(true);
         let abort = self.task.abort_handle();
         if tokio::time::timeout(self.drain, self.task).await.is_err() {
@@ -119,5 +127,6 @@ impl Running {
         if let Some(writer) = self.writer {
             let _ = writer.await;
         }
+        self.app.metrics.totals()
     }
 }

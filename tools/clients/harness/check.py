@@ -62,7 +62,8 @@ class Row:
 class Check:
     """Where everything is."""
 
-    def __init__(self) -> None:
+    def __init__(self, by_run: bool = False) -> None:
+        self.by_run = by_run
         target = ROOT / os.environ.get("CARGO_TARGET_DIR", "target")
         self.home = target / "clients-check"
         self.places = Places(self.home)
@@ -131,6 +132,9 @@ class Check:
             if not through:
                 line, seconds = self.start(client, up.url, work, folder)
                 run = Run(line, servers.stats(up), seconds)
+            elif self.by_run:
+                line, seconds = self.start(client, up.url, work, folder, self.runner(client, limit))
+                run = Run(line, servers.stats(up), seconds, folds_told(work, folder))
             else:
                 log = folder / "midfold.log"
                 with servers.midfold(self.midfold, up, limit or WINDOW, self.more, log) as front:
@@ -143,9 +147,24 @@ class Check:
         (folder / "line.json").write_text(json.dumps(run.line, indent=1))
         return run
 
-    def start(self, client: Client, url: str, work: Path, folder: Path) -> tuple[dict, float]:
-        """Runs the script of a client against a server; its line, and how long it took."""
+    def runner(self, client: Client, window: int) -> list[str]:
+        """`midfold run` in front of a client. Where it is to send to, it finds out as for a user."""
+        command = [self.midfold, "run", "--store", "memory", "--window", str(window), "--json"]
+        name = (client.file or client.name).split("_")[0]
+        _, program = self.places.command(client)
+        # What is started by an interpreter has another name than the client.
+        known = ["--client", name] if len(program) > 1 else []
+        return [*command, *known, *self.more, "--"]
+
+    def start(
+        self, client: Client, url: str, work: Path, folder: Path, before: list[str] | None = None
+    ) -> tuple[dict, float]:
+        """Runs the script of a client against a server; its line, and how long it took.
+
+        `before` is a command that starts the client, where it is not to be started as it is.
+        """
         python, program = self.places.command(client)
+        started_by = before or []
         environment = {
             "PATH": os.environ["PATH"],
             "HOME": str(work),
@@ -153,15 +172,21 @@ class Check:
             "PYTHONDONTWRITEBYTECODE": "1",
             "CHECK_BASE_URL": url,
             "CHECK_WORK": str(work),
-            "CHECK_PROGRAM": json.dumps(program),
+            "CHECK_PROGRAM": json.dumps([*started_by, *program] if program else []),
             "CHECK_STEPS": str(STEPS),
             "CHECK_DIALECT": client.dialect,
         }
+        command = [python]
+        if started_by and not program:
+            # A library: its own process is what is run, and it takes the address that it finds.
+            command = [*started_by, python]
+            base = environment.pop("CHECK_BASE_URL")
+            environment |= {"OPENAI_BASE_URL": f"{base}/v1", "ANTHROPIC_BASE_URL": base}
         script = ROOT / "tools/clients" / f"{client.file or client.name}.py"
         started = time.monotonic()
         with (folder / "client.log").open("w") as log:
             process = subprocess.Popen(
-                [python, str(script)],
+                [*command, str(script)],
                 cwd=work,
                 env=environment,
                 stdin=subprocess.DEVNULL,
@@ -186,6 +211,17 @@ class Check:
         return failed(client, f"its script ended with code {process.returncode}"), seconds
 
 
+def folds_told(work: Path, folder: Path) -> int:
+    """The folds in the line that `midfold run --json` ended with, wherever its output went."""
+    files = (work / "output", folder / "client.log")
+    for file in files:
+        lines = file.read_text(errors="replace").splitlines() if file.exists() else []
+        for line in reversed(lines):
+            if line.startswith('{"') and '"folds"' in line:
+                return json.loads(line)["folds"]
+    return 0
+
+
 def failed(client: Client, error: str, **more) -> dict:
     """The line of a client that wrote none."""
     return {"client": client.name, "finished": False, "answer": None, "error": error, **more}
@@ -196,7 +232,7 @@ def main(arguments: list[str], usage: str) -> int:
     names = [a.replace("-", "_") for a in arguments if not a.startswith("-")]
     known = {client.name: client for client in CLIENTS}
     unknown = [a for a in names if a not in known]
-    if flags - {"--all", "--write", "--list"} or unknown:
+    if flags - {"--all", "--write", "--list", "--run"} or unknown:
         print(f"unknown: {', '.join([*sorted(flags), *unknown])}\n\n{usage}")
         return 2
     if names:
@@ -206,7 +242,7 @@ def main(arguments: list[str], usage: str) -> int:
     if "--list" in flags:
         print("\n".join(client.name for client in chosen))
         return 0
-    check = Check()
+    check = Check(by_run="--run" in flags)
     gone = check.binaries()
     if gone:
         print(gone)

@@ -2,9 +2,11 @@
 
 mod about;
 mod common;
+mod doctor;
 mod key;
 mod narration;
 mod replay;
+mod run;
 mod serve;
 mod session;
 mod stores;
@@ -18,10 +20,12 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub use about::{Completions, Config, Logging, Man};
 pub use common::{Folding, Measure, When};
+pub use doctor::Doctor;
 pub use key::{KeyCommand, KeyCommands, NewKey, RemoveKey};
 pub use narration::Narration;
 pub use replay::{Reading, Replay, ReplayMeasure};
-pub use serve::{CompactedBy, Serve};
+pub use run::Run;
+pub use serve::{CompactedBy, ProxyArgs, Serve};
 pub use session::{
     Append, Compaction, Context, Delete, Fork, List, Log, Model, Narrated, New, Observe, Pin,
     Recover, Session, SessionCommand, SessionPolicy, Start, Status, StoreAt, Undo,
@@ -93,6 +97,10 @@ pub enum Command {
     Serve(Box<Serve>),
     /// Make, list and remove the keys of a server's clients
     Key(KeyCommands),
+    /// Run an agent through a proxy of its own, and say what that saved
+    Run(Box<Run>),
+    /// Check what midfold needs: store, providers, settings, clients; say what to do about it
+    Doctor(Box<Doctor>),
     /// Check, export and import a whole store
     Store(StoreCommands),
     /// Replay recorded conversations under several strategies: what is kept, at which cost

@@ -49,10 +49,6 @@ pub struct Serve {
     /// Listen where other machines can reach it, although no keys are asked for
     #[arg(long)]
     pub open: bool,
-    /// Where requests go: openai=URL, anthropic=URL, gemini=URL, or one URL for all (may be repeated)
-    /// [default: the providers themselves]
-    #[arg(long, value_name = "NAME=URL")]
-    pub upstream: Vec<String>,
     /// Ask for a key: the file that `midfold key new` writes. It is read again on SIGHUP
     #[arg(long, value_name = "FILE")]
     pub keys: Option<PathBuf>,
@@ -66,6 +62,17 @@ pub struct Serve {
     /// The key of the certificate: a PEM file without a password
     #[arg(long, value_name = "FILE")]
     pub tls_key: Option<PathBuf>,
+    #[command(flatten)]
+    pub proxy: ProxyArgs,
+}
+
+/// What a proxy is asked, whoever starts it.
+#[derive(Debug, Args)]
+pub struct ProxyArgs {
+    /// Where requests go: openai=URL, anthropic=URL, gemini=URL, or one URL for all (may be repeated)
+    /// [default: the providers themselves]
+    #[arg(long, value_name = "NAME=URL")]
+    pub upstream: Vec<String>,
     #[command(flatten)]
     pub at: StoreAt,
     /// Answer with an error where a request that needs a fold cannot be folded, instead of sending it as

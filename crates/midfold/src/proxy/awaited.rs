@@ -12,7 +12,7 @@ use super::history::Kept;
 use super::lock::lock;
 use super::narrate::Narratable;
 use super::shared::Proxy;
-use super::turn::Place;
+use super::place::Place;
 
 /// A request whose answer is on its way.
 pub struct Awaited {

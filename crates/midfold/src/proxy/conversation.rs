@@ -36,13 +36,14 @@ pub(super) struct Conversation {
 }
 
 impl Conversation {
-    pub fn new(request: &Request, reading: &Reading, who: &Who, now: Millis) -> Self {
+    /// A conversation that starts with this request; `end` names the whole history that it has.
+    pub fn new(request: &Request, end: Hash, reading: &Reading, who: &Who, now: Millis) -> Self {
         let Reading { kind, profile, counter, .. } = reading;
         let log = Log::new(kind.shared(), *profile, counter.clone());
         let log = if reading.is_replay { log } else { log.kept() };
         let meter =
             if counter.name() == "chars:4" { Meter::chars_over_four() } else { Meter::exact() };
-        let id = id(&[who.scope.as_bytes(), &now.to_be_bytes()], who);
+        let id = id(&[who.scope.as_bytes(), &now.to_be_bytes(), &end.0], who);
         let policy = reading.policy_for(request);
         let session = Session::over(&id, log, policy, meter).with_answers_behind();
         let hint = who.hint.clone();
@@ -100,10 +101,11 @@ impl Conversation {
         self.saved.is_foreign |= self.session.id() == id;
     }
 
-    /// Another conversation with the same first `at` messages, and the folds of them.
-    pub fn fork(&self, at: usize, who: &Who, now: Millis) -> Self {
+    /// Another conversation with the same first `at` messages, and the folds of them; `end` names the
+    /// whole history that it goes on to.
+    pub fn fork(&self, at: usize, end: Hash, who: &Who, now: Millis) -> Self {
         let parent = self.session.id().as_bytes();
-        let id = id(&[parent, &at.to_be_bytes(), &now.to_be_bytes()], who);
+        let id = id(&[parent, &at.to_be_bytes(), &now.to_be_bytes(), &end.0], who);
         let session = self.session.fork(&id, at);
         let bytes = session.log().events().iter().map(|event| event.bytes.len()).sum();
         Self {

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
+use midfold_core::Hash;
 use midfold_formats::request::Request;
 use midfold_store::Millis;
 
@@ -38,10 +39,11 @@ impl Proxy {
                 return Arc::clone(known);
             }
         }
+        let end = chain.links.last().copied().unwrap_or(Hash::ROOT);
         let mut made = match &known {
             // Somebody goes on from an earlier place, or another session with the same history.
-            Some(known) => lock(known).fork(at, who, now),
-            None => Conversation::new(request, reading, who, now),
+            Some(known) => lock(known).fork(at, end, who, now),
+            None => Conversation::new(request, end, reading, who, now),
         };
         made.extend(request, &chain.links[at..]);
         made.beside(request);

@@ -34,6 +34,7 @@ mod index;
 mod keep;
 mod lock;
 mod narrate;
+mod place;
 mod prefer;
 mod rules;
 mod saved;

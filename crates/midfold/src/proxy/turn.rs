@@ -17,6 +17,7 @@ use super::awaited::Awaited;
 use super::conversation::Conversation;
 use super::history::Kept;
 use super::lock::lock;
+use super::place::Place;
 use super::rules::{Reading, reserved};
 use super::shared::Proxy;
 use super::who::Fault;
@@ -85,21 +86,6 @@ pub struct Turn {
     pub(super) place: Option<Place>,
     pub(super) sent: Sent,
     pub(super) kept: Kept,
-}
-
-/// Where a request is in its conversation.
-pub(super) struct Place {
-    pub conversation: Arc<Mutex<Conversation>>,
-    /// Messages that are history.
-    pub stable: usize,
-    /// Tokens of those that are not.
-    pub suffix: u64,
-    pub budget: Budget,
-    /// What the session had been told when this request left: another request may follow it before
-    /// this one is answered.
-    pub events: usize,
-    /// A client's own request for a summary.
-    pub is_summary: bool,
 }
 
 impl Turn {
@@ -193,12 +179,13 @@ impl Turn {
         }
     }
 
-    /// Whether the store has the fold that the request is read through, or will not get it from here.
+    /// Whether the store has what another process has to know before it goes on: the session, and the fold that
+    /// the request is read through. Or it will not get that from here.
     #[must_use]
     pub fn is_written(&self) -> bool {
         let Some(place) = &self.place else { return true };
-        let held = lock(&place.conversation);
-        held.saved.is_foreign || held.saved.active == self.sent.fold
+        let saved = &lock(&place.conversation).saved;
+        saved.is_foreign || saved.is_made && saved.active == self.sent.fold
     }
 
     /// The provider has taken the request: it is not sent again, and need not be in memory while the

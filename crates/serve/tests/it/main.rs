@@ -10,6 +10,7 @@ mod narration;
 mod nodes;
 mod passing;
 mod raw;
+mod reach;
 mod refusals;
 mod restart;
 mod setting;

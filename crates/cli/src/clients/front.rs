@@ -1,0 +1,108 @@
+//! The proxy as clients see it: variables, and base URLs that end as each expects.
+
+use midfold_serve::Upstreams;
+use midfold_serve::config::Provider;
+
+/// A variable that clients read a base URL from.
+pub struct Variable {
+    pub name: &'static str,
+    pub provider: Provider,
+    /// What the base URL ends with, as clients expect it.
+    end: &'static str,
+}
+
+/// All of them; the first one of a provider is the one that most clients read.
+pub const VARIABLES: [Variable; 8] = [
+    Variable::new("OPENAI_BASE_URL", Provider::OpenAi, "/v1"),
+    // LiteLLM and what is built on it (aider), LangChain.
+    Variable::new("OPENAI_API_BASE", Provider::OpenAi, "/v1"),
+    Variable::new("ANTHROPIC_BASE_URL", Provider::Anthropic, ""),
+    // LangChain.
+    Variable::new("ANTHROPIC_API_URL", Provider::Anthropic, ""),
+    // LiteLLM.
+    Variable::new("ANTHROPIC_API_BASE", Provider::Anthropic, ""),
+    Variable::new("GOOGLE_GEMINI_BASE_URL", Provider::Gemini, ""),
+    // Hermes.
+    Variable::new("GEMINI_BASE_URL", Provider::Gemini, "/v1beta"),
+    // LiteLLM.
+    Variable::new("GEMINI_API_BASE", Provider::Gemini, "/v1beta"),
+];
+
+/// The address of the proxy alone, for programs that are told in a way of their own.
+pub const URL: &str = "MIDFOLD_URL";
+
+impl Variable {
+    const fn new(name: &'static str, provider: Provider, end: &'static str) -> Self {
+        Self { name, provider, end }
+    }
+}
+
+/// The proxy, as clients see it.
+pub struct Front {
+    /// `http://127.0.0.1:PORT`.
+    pub origin: String,
+    /// Where it sends what OpenAI's, Anthropic's and Gemini's clients ask.
+    pub upstreams: Upstreams,
+}
+
+impl Front {
+    /// The value of a variable that had the value `before`.
+    pub fn value(&self, variable: &Variable, before: Option<&str>) -> String {
+        self.base(variable.provider, variable.end, before)
+    }
+
+    /// A base URL: with the end that the client's had `before`, so that the paths that it adds still fit;
+    /// else with the one that its clients expect, where the upstream is written like the provider's own.
+    pub fn base(&self, provider: Provider, usual: &str, before: Option<&str>) -> String {
+        let upstream = self.upstreams.url(provider);
+        let end = match before {
+            Some(before) => version(before),
+            None if is_bare(&upstream) => usual,
+            None => "",
+        };
+        format!("{}{end}", self.origin)
+    }
+}
+
+/// The version at the end of a base URL, of those that the proxy's own paths start with.
+fn version(url: &str) -> &'static str {
+    let url = url.trim_end_matches('/');
+    ["/v1", "/v1beta"].into_iter().find(|end| url.ends_with(end)).unwrap_or("")
+}
+
+/// Written as a provider writes its own: a host alone, or a version at the end.
+fn is_bare(url: &str) -> bool {
+    let is_host = url.split_once("://").is_some_and(|(_, rest)| !rest.contains('/'));
+    is_host || !version(url).is_empty()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn front(upstream: &str) -> Front {
+        let mut upstreams = Upstreams::default();
+        upstreams.set(upstream).unwrap();
+        Front { origin: "http://127.0.0.1:9".to_owned(), upstreams }
+    }
+
+    #[test]
+    fn a_base_url_ends_as_its_paths_go_on() {
+        let openai = &VARIABLES[0];
+        let anthropic = &VARIABLES[2];
+        for (upstream, variable, before, end) in [
+            ("openai=https://api.openai.com", openai, None, "/v1"),
+            ("openai=https://openrouter.ai/api/v1", openai, None, "/v1"),
+            ("openai=https://h/api/v1", openai, Some("https://h/api/v1/"), "/v1"),
+            // The client puts `/chat/completions` behind it, and so does the proxy.
+            ("openai=https://h/openai", openai, Some("https://h/openai"), ""),
+            ("openai=https://h/backend/codex", openai, None, ""),
+            ("openai=https://h/paas/v4", openai, Some("https://h/paas/v4"), ""),
+            ("anthropic=https://h/v1", anthropic, None, ""),
+            ("anthropic=https://h/v1", anthropic, Some("https://h/v1"), "/v1"),
+        ] {
+            let value = front(upstream).value(variable, before);
+            assert_eq!(value, format!("http://127.0.0.1:9{end}"), "{upstream} {before:?}");
+        }
+    }
+}

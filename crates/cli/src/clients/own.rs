@@ -1,0 +1,123 @@
+//! Where a client's own configuration sends its requests. It wins over variables with these clients, so
+//! it is read, and never written. Read is the address alone: keys and logins in these files stay there.
+
+use std::path::{Path, PathBuf};
+
+use midfold_serve::config::Provider;
+use serde_json::Value;
+
+use super::around::Surroundings;
+
+/// A provider that a client's own configuration names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Own {
+    /// Its name there.
+    pub name: String,
+    /// Whose wire format it has.
+    pub provider: Provider,
+    /// Its base URL.
+    pub url: String,
+    /// The file.
+    pub from: PathBuf,
+}
+
+impl Own {
+    /// Where there is an address of http or https.
+    fn new(name: &str, provider: Provider, url: &Value, from: PathBuf) -> Option<Self> {
+        let url = url.as_str().filter(|url| url.starts_with("http"))?;
+        Some(Self { name: name.to_owned(), provider, url: url.to_owned(), from })
+    }
+}
+
+pub fn none(_: &Surroundings) -> Option<Own> {
+    None
+}
+
+/// `env` of its settings: the nearest file wins, and over the environment.
+pub fn claude(around: &Surroundings) -> Option<Own> {
+    let user = around.folder_of("CLAUDE_CONFIG_DIR", ".claude");
+    let project = around.folder.join(".claude");
+    let files = [project.join("settings.local.json"), project.join("settings.json")];
+    files.into_iter().chain(user.map(|user| user.join("settings.json"))).find_map(|file| {
+        let settings = json(&file)?;
+        Own::new("env", Provider::Anthropic, &settings["env"]["ANTHROPIC_BASE_URL"], file)
+    })
+}
+
+/// `model_provider`, and its entry.
+pub fn codex(around: &Surroundings) -> Option<Own> {
+    let file = around.folder_of("CODEX_HOME", ".codex")?.join("config.toml");
+    let config: Value = toml::from_str(&std::fs::read_to_string(&file).ok()?).ok()?;
+    match config["model_provider"].as_str() {
+        None | Some("openai") => {
+            Own::new("openai", Provider::OpenAi, &config["openai_base_url"], file)
+        }
+        Some(name) => {
+            let url = &config["model_providers"][name]["base_url"];
+            Own::new(name, Provider::OpenAi, url, file)
+        }
+    }
+}
+
+/// The provider of the model that it is started with.
+pub fn opencode(around: &Surroundings) -> Option<Own> {
+    let named = around.get("OPENCODE_CONFIG").map(PathBuf::from);
+    let near = around.folder.ancestors().map(|folder| folder.join("opencode.json"));
+    let user = around.folder_of("XDG_CONFIG_HOME", ".config");
+    let user = user.map(|user| user.join("opencode/opencode.json"));
+    let files: Vec<_> = named.into_iter().chain(near).chain(user).collect();
+    let read = || files.iter().filter_map(|file| Some((file, json(file)?)));
+    let asked = around.option(&["--model", "-m"]).map(str::to_owned);
+    let model =
+        asked.or_else(|| read().find_map(|(_, it)| it["model"].as_str().map(str::to_owned)))?;
+    let (name, _) = model.split_once('/')?;
+    read().find_map(|(file, config)| {
+        let entry = &config["provider"][name];
+        let provider = match entry["npm"].as_str() {
+            Some("@ai-sdk/anthropic") => Provider::Anthropic,
+            Some("@ai-sdk/google") => Provider::Gemini,
+            None if name == "anthropic" => Provider::Anthropic,
+            None if name == "google" => Provider::Gemini,
+            _ => Provider::OpenAi,
+        };
+        Own::new(name, provider, &entry["options"]["baseURL"], file.clone())
+    })
+}
+
+/// The provider that it is started with.
+pub fn pi(around: &Surroundings) -> Option<Own> {
+    let folder = around.folder_of("PI_CODING_AGENT_DIR", ".pi/agent")?;
+    let settings = json(&folder.join("settings.json")).unwrap_or_default();
+    let model = around.option(&["--model"]).and_then(|model| model.split_once('/'));
+    let asked = around.option(&["--provider"]).or(model.map(|(name, _)| name));
+    let name = asked.or_else(|| settings["defaultProvider"].as_str())?;
+    let file = folder.join("models.json");
+    let models = json(&file)?;
+    let entry = &models["providers"][name];
+    let provider = match entry["api"].as_str() {
+        Some("anthropic-messages") => Provider::Anthropic,
+        Some("google-generative-ai") => Provider::Gemini,
+        None if name == "anthropic" => Provider::Anthropic,
+        None if name == "google" => Provider::Gemini,
+        _ => Provider::OpenAi,
+    };
+    Own::new(name, provider, &entry["baseUrl"], file)
+}
+
+/// The endpoint of `provider: custom`.
+pub fn hermes(around: &Surroundings) -> Option<Own> {
+    let file = around.folder_of("HERMES_HOME", ".hermes")?.join("config.yaml");
+    let config: Value = serde_saphyr::from_str(&std::fs::read_to_string(&file).ok()?).ok()?;
+    let model = &config["model"];
+    let provider = match model["api_mode"].as_str() {
+        Some("anthropic_messages") => Provider::Anthropic,
+        _ => Provider::OpenAi,
+    };
+    (model["provider"] == "custom").then_some(())?;
+    Own::new("custom", provider, &model["base_url"], file)
+}
+
+/// A file of JSON; nothing where it is not there, or has comments.
+fn json(file: &Path) -> Option<Value> {
+    serde_json::from_slice(&std::fs::read(file).ok()?).ok()
+}

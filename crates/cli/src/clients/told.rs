@@ -1,0 +1,122 @@
+//! What clients are told beside the variables that all get: options of theirs, or variables. None of
+//! their files is changed.
+
+use midfold_serve::config::Provider;
+use serde_json::{Map, Value, json};
+
+use super::around::Surroundings;
+use super::front::Front;
+use super::own::Own;
+
+/// What a client is told beside the variables.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Told {
+    /// Arguments, before its own.
+    pub arguments: Vec<String>,
+    /// Variables, which win over those that all get.
+    pub variables: Vec<(&'static str, String)>,
+    /// The text of a file that is there while the client runs; its path follows the arguments.
+    pub file: Option<String>,
+}
+
+pub fn nothing(_: &Surroundings, _: &Front, _: Option<&Own>) -> Told {
+    Told::default()
+}
+
+/// Its settings win over the environment, and `--settings` wins over them; a second one would replace the
+/// first.
+pub fn claude(around: &Surroundings, front: &Front, own: Option<&Own>) -> Told {
+    let Some(own) = own.filter(|_| around.option(&["--settings"]).is_none()) else {
+        return Told::default();
+    };
+    let url = front.base(own.provider, "", Some(&own.url));
+    let settings = json!({ "env": { "ANTHROPIC_BASE_URL": url } });
+    Told { arguments: vec!["--settings".to_owned(), settings.to_string()], ..Told::default() }
+}
+
+/// It reads no variable. Its own provider keeps name and login, and gets another address.
+pub fn codex(_: &Surroundings, front: &Front, own: Option<&Own>) -> Told {
+    let url = front.base(Provider::OpenAi, "/v1", own.map(|own| own.url.as_str()));
+    let key = match own.map(|own| own.name.as_str()) {
+        None | Some("openai") => "openai_base_url".to_owned(),
+        Some(name) => format!("model_providers.{name}.base_url"),
+    };
+    Told { arguments: vec!["-c".to_owned(), format!("{key}=\"{url}\"")], ..Told::default() }
+}
+
+/// Its Anthropic client wants `/v1` in the variable, where others do not; Google's reads none. What is in
+/// `OPENCODE_CONFIG_CONTENT` wins over its files. A provider that stands there is offered as if there were
+/// a key for it, so Google's is there only where there is one.
+pub fn opencode(around: &Surroundings, front: &Front, own: Option<&Own>) -> Told {
+    let base = |provider, usual| front.base(provider, usual, None);
+    let mut bases = Vec::new();
+    if ["GOOGLE_GENERATIVE_AI_API_KEY", "GEMINI_API_KEY"]
+        .iter()
+        .any(|key| around.get(key).is_some())
+    {
+        bases.push(("google", base(Provider::Gemini, "/v1beta")));
+    }
+    if let Some(own) = own {
+        bases.push((&own.name, front.base(own.provider, "/v1", Some(&own.url))));
+    }
+    let mut variables = vec![("ANTHROPIC_BASE_URL", base(Provider::Anthropic, "/v1"))];
+    if !bases.is_empty() {
+        let said = around.get("OPENCODE_CONFIG_CONTENT").unwrap_or_default();
+        let mut content = serde_json::from_str(&said).unwrap_or_else(|_| json!({}));
+        for (name, url) in bases {
+            set(&mut content, &["provider", name, "options", "baseURL"], url);
+        }
+        variables.push(("OPENCODE_CONFIG_CONTENT", content.to_string()));
+    }
+    Told { variables, ..Told::default() }
+}
+
+/// An extension gives its providers another address; keys, logins and models stay.
+pub fn pi(around: &Surroundings, front: &Front, own: Option<&Own>) -> Told {
+    const COMMANDS: [&str; 7] =
+        ["install", "remove", "uninstall", "update", "list", "config", "auth"];
+    let first = around.arguments.first().map_or("", String::as_str);
+    if COMMANDS.contains(&first) {
+        return Told::default();
+    }
+    let mut bases = vec![
+        ("openai", front.base(Provider::OpenAi, "/v1", None)),
+        ("anthropic", front.base(Provider::Anthropic, "", None)),
+        ("google", front.base(Provider::Gemini, "/v1beta", None)),
+    ];
+    if let Some(own) = own {
+        bases.retain(|(name, _)| *name != own.name);
+        bases.push((&own.name, front.base(own.provider, "/v1", Some(&own.url))));
+    }
+    let lines: String = bases
+        .iter()
+        .map(|(name, url)| {
+            format!("  pi.registerProvider({}, {});\n", json!(name), json!({ "baseUrl": url }))
+        })
+        .collect();
+    Told {
+        arguments: vec!["-e".to_owned()],
+        file: Some(format!("export default function (pi) {{\n{lines}}}\n")),
+        ..Told::default()
+    }
+}
+
+/// Its other providers read the variables; `custom` has one of its own.
+pub fn hermes(_: &Surroundings, front: &Front, own: Option<&Own>) -> Told {
+    let base = |own: &Own| ("CUSTOM_BASE_URL", front.base(own.provider, "/v1", Some(&own.url)));
+    Told { variables: own.map(base).into_iter().collect(), ..Told::default() }
+}
+
+/// Sets a value in a tree of objects; what is no object on the way is replaced.
+fn set(tree: &mut Value, path: &[&str], text: String) {
+    let Some((first, rest)) = path.split_first() else {
+        *tree = Value::String(text);
+        return;
+    };
+    if !tree.is_object() {
+        *tree = Value::Object(Map::new());
+    }
+    if let Value::Object(tree) = tree {
+        set(tree.entry(*first).or_insert(Value::Null), rest, text);
+    }
+}

@@ -1,0 +1,68 @@
+//! One thing that was looked at.
+
+use std::time::Duration;
+
+use crate::error::CommandError;
+use crate::output::Color;
+
+/// How long a check may take.
+pub const LIMIT: Duration = Duration::from_secs(3);
+
+/// How a check went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    Good,
+    /// It works, or midfold can do without.
+    Warn,
+    Fail,
+}
+
+impl State {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Good => "ok",
+            Self::Warn => "warn",
+            Self::Fail => "fail",
+        }
+    }
+
+    pub fn color(self) -> Color {
+        match self {
+            Self::Good => Color::Green,
+            Self::Warn => Color::Yellow,
+            Self::Fail => Color::Red,
+        }
+    }
+}
+
+/// One thing that was looked at.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Check {
+    pub name: &'static str,
+    pub state: State,
+    pub says: String,
+    /// What to do about it.
+    pub fix: Option<String>,
+}
+
+impl Check {
+    pub fn good(name: &'static str, says: impl Into<String>) -> Self {
+        Self { name, state: State::Good, says: says.into(), fix: None }
+    }
+
+    pub fn warn(name: &'static str, says: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self { name, state: State::Warn, says: says.into(), fix: Some(fix.into()) }
+    }
+
+    pub fn fail(name: &'static str, says: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self { name, state: State::Fail, says: says.into(), fix: Some(fix.into()) }
+    }
+
+    /// What an error says, and its first hint.
+    pub fn of_error(name: &'static str, error: CommandError) -> Self {
+        // A file is quoted with a bar before each line: here the place and the reason are enough.
+        let said = error.message.lines().filter(|line| !line.contains(" |"));
+        let says = said.collect::<Vec<_>>().join(": ");
+        Self { name, state: State::Fail, says, fix: error.hints.into_iter().next() }
+    }
+}

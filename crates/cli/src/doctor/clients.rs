@@ -1,0 +1,90 @@
+//! The clients that are installed, and where their requests go.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use super::check::{Check, State};
+use super::reach::is_midfold;
+use crate::clients::{CLIENTS, Client, Surroundings, VARIABLES};
+use crate::env;
+
+/// The known clients on the path.
+pub async fn all() -> Vec<Check> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
+    let mut checks = Vec::new();
+    for client in CLIENTS {
+        let file = format!("{}{}", client.name, std::env::consts::EXE_SUFFIX);
+        if folders.iter().any(|folder| folder.join(&file).is_file()) {
+            checks.push(check(&client).await);
+        }
+    }
+    if checks.is_empty() {
+        let says = "none of the known ones is on the PATH; others read the same variables";
+        checks.push(Check::good("clients", says));
+    }
+    checks
+}
+
+async fn check(client: &Client) -> Check {
+    let around = Surroundings {
+        home: env::home(),
+        folder: std::env::current_dir().unwrap_or_default(),
+        variable: &env::get,
+        arguments: Vec::new(),
+    };
+    let (url, from) = match client.own(&around) {
+        Some(own) => (Some(own.url), own.from.display().to_string()),
+        None => {
+            let read = VARIABLES.iter().filter(|it| client.providers.contains(&it.provider));
+            let set = read.filter_map(|it| Some((env::get(it.name)?, it.name))).next();
+            set.map_or((None, String::new()), |(url, name)| (Some(url), name.to_owned()))
+        }
+    };
+    let fix = Some(format!("midfold run -- {}", client.name));
+    let Some(url) = url else {
+        let says = format!("{} goes to its provider", client.title);
+        return Check { name: client.name, state: State::Good, says, fix };
+    };
+    let Some(address) = local(&url) else {
+        let says = format!("{} goes to {} ({from})", client.title, shown(&url));
+        return Check { name: client.name, state: State::Good, says, fix };
+    };
+    if is_midfold(address).await {
+        return Check::good(client.name, format!("{} goes through midfold ({from})", client.title));
+    }
+    if tokio::net::TcpStream::connect(address).await.is_ok() {
+        let says = format!("{} goes to {} ({from})", client.title, shown(&url));
+        return Check { name: client.name, state: State::Good, says, fix };
+    }
+    let says =
+        format!("{} goes to {} ({from}), and nothing listens there", client.title, shown(&url));
+    Check::warn(client.name, says, format!("midfold serve --listen {address}"))
+}
+
+/// The address of a URL of this machine.
+fn local(url: &str) -> Option<SocketAddr> {
+    let host = url.strip_prefix("http://")?.split(['/', '?']).next()?;
+    let host = host.replace("localhost", "127.0.0.1");
+    host.parse::<SocketAddr>().ok().filter(|address| address.ip().is_loopback())
+}
+
+/// A URL as it may be shown: without what may be a secret.
+fn shown(url: &str) -> String {
+    let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
+    let host = rest.split(['?', '#']).next().unwrap_or(rest);
+    let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
+    format!("{scheme}://{host}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_secret_of_a_url_is_shown() {
+        assert_eq!(shown("https://joe:pw@gw.example/v1?key=abc"), "https://gw.example/v1");
+        assert_eq!(local("http://localhost:7878/v1"), Some(([127, 0, 0, 1], 7878).into()));
+        assert_eq!(local("https://api.openai.com/v1"), None);
+    }
+}

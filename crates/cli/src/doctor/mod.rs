@@ -1,0 +1,105 @@
+//! `midfold doctor`: what midfold needs, looked at one by one.
+
+mod check;
+mod clients;
+mod place;
+mod reach;
+mod settings;
+
+use midfold_serve::Upstreams;
+use serde_json::{Value, json};
+use unicode_width::UnicodeWidthStr;
+
+use self::check::{Check, State};
+use crate::args::Doctor as Args;
+use crate::error::CommandError;
+use crate::host::block_on;
+use crate::output::{Color, Output, Style};
+use crate::presets::pretty;
+use crate::serve;
+use crate::serving;
+use crate::words::{plural, wrap};
+
+pub fn run(args: &Args, json: bool, output: &Output) -> Result<(), CommandError> {
+    let upstreams = serve::upstreams(
+        &serving::proxied(&args.upstream).over(serving::below()?),
+        Upstreams::default(),
+    )?;
+    let checks = block_on(async { Ok(all(args, upstreams).await) })?;
+    let failed = checks.iter().any(|check| check.state == State::Fail);
+    if json {
+        output.stdout(pretty(&to_json(&checks, !failed))?)?;
+    } else {
+        output.stdout(page(&checks, &output.stdout_style()))?;
+    }
+    if failed { Err(CommandError::silent(1)) } else { Ok(()) }
+}
+
+/// All checks, at once, in the order in which they are shown.
+async fn all(args: &Args, upstreams: Upstreams) -> Vec<Check> {
+    let (store, (providers, clock), model, port, clients) = tokio::join!(
+        place::store(&args.at),
+        reach::providers(&upstreams),
+        reach::model(args.narrator.as_deref()),
+        reach::port(args.listen),
+        clients::all(),
+    );
+    let mut all = vec![settings::files()];
+    all.extend(store);
+    all.extend(providers);
+    all.extend(clock);
+    all.extend([model, port]);
+    all.extend(clients);
+    all
+}
+
+/// The table: a state, a name, what there is to say, and below what to do about it.
+fn page(checks: &[Check], style: &Style) -> String {
+    let states = 4;
+    let names = checks.iter().map(|check| check.name.width()).max().unwrap_or(0);
+    let indent = states + 2 + names + 2;
+    let room = style.width.saturating_sub(indent).max(24);
+    let mut out = String::new();
+    for check in checks {
+        let state = format!("{:states$}", check.state.name());
+        let head = format!("{}  {:names$}  ", style.paint(check.state.color(), &state), check.name);
+        for (at, line) in wrap(&check.says, room).iter().enumerate() {
+            let before = if at == 0 { head.clone() } else { " ".repeat(indent) };
+            out += &format!("{before}{line}\n");
+        }
+        let fix = check.fix.iter().flat_map(|fix| wrap(fix, room - 2));
+        for (at, line) in fix.enumerate() {
+            let mark = if at == 0 { "→ " } else { "  " };
+            out += &format!(
+                "{}{}\n",
+                " ".repeat(indent),
+                style.paint(Color::Cyan, &format!("{mark}{line}"))
+            );
+        }
+    }
+    out + &format!("\n{}\n", sum(checks, style))
+}
+
+fn sum(checks: &[Check], style: &Style) -> String {
+    let count = |state| checks.iter().filter(|check| check.state == state).count() as u64;
+    let (warned, failed) = (count(State::Warn), count(State::Fail));
+    match (failed, warned) {
+        (0, 0) => style.paint(Color::Green, "all is well"),
+        (0, _) => {
+            style.paint(Color::Yellow, &format!("nothing fails; {}", plural(warned, "warning")))
+        }
+        _ => {
+            let text = format!("{}, {}", plural(failed, "failure"), plural(warned, "warning"));
+            style.paint(Color::Red, &text)
+        }
+    }
+}
+
+fn to_json(checks: &[Check], ok: bool) -> Value {
+    let check = |check: &Check| {
+        json!({
+            "name": check.name, "state": check.state.name(), "says": check.says, "fix": check.fix,
+        })
+    };
+    json!({ "ok": ok, "checks": checks.iter().map(check).collect::<Vec<_>>() })
+}

@@ -1,0 +1,118 @@
+//! The store: whether it opens and takes what is written, and who else may read it.
+
+use std::path::{Path, PathBuf};
+
+use midfold::store::mask;
+
+use super::check::{Check, LIMIT};
+use crate::args::StoreAt;
+use crate::host::{self, Host, Make};
+
+const STORE: &str = "store";
+#[cfg(unix)]
+const ACCESS: &str = "access";
+/// Less space than this is a warning.
+#[cfg(unix)]
+const LITTLE: u64 = 1 << 30;
+
+/// The store, and the modes of its file and folder.
+pub async fn store(at: &StoreAt) -> Vec<Check> {
+    let url = match host::url_of(at) {
+        Ok(url) => url,
+        Err(error) => return vec![Check::of_error(STORE, error)],
+    };
+    let path = host::sqlite_path(&url);
+    if let Some(path) = path.as_deref().filter(|path| !path.exists()) {
+        return vec![to_be_made(path)];
+    }
+    let opened = tokio::time::timeout(LIMIT, Host::open(at, Make::No)).await;
+    let host = match opened {
+        Ok(Ok(host)) => host,
+        Ok(Err(error)) => return vec![Check::of_error(STORE, error)],
+        Err(_) => {
+            let text = format!("{}: no answer within {} s", mask(&url), LIMIT.as_secs());
+            let fix = "see whether the database runs, or whether another program locks it";
+            return vec![Check::fail(STORE, text, fix)];
+        }
+    };
+    let Some(path) = path else {
+        return vec![Check::good(STORE, format!("{} opens", host.store.place()))];
+    };
+    vec![written(&path), access(&path)]
+}
+
+/// A store is made when it is first written to: what has to be there is a folder that lets it.
+fn to_be_made(path: &Path) -> Check {
+    let folder = path.ancestors().skip(1).find(|folder| folder.exists());
+    let folder = folder.filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if may_write(folder) {
+        return Check::good(STORE, format!("{} is made when it is first used", path.display()));
+    }
+    let text = format!("{} cannot be made: {} takes no files", path.display(), folder.display());
+    Check::fail(STORE, text, "name another place: --store sqlite:PATH, or set MIDFOLD_STORE")
+}
+
+/// A store that opened.
+fn written(path: &Path) -> Check {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.unwrap_or(Path::new("."));
+    if !may_write(path) || !may_write(folder) {
+        let text = format!("{} can be read, and not written", path.display());
+        return Check::fail(
+            STORE,
+            text,
+            format!("chmod u+w {} {}", path.display(), folder.display()),
+        );
+    }
+    #[cfg(unix)]
+    if let Ok(disk) = rustix::fs::statvfs(folder) {
+        let free = disk.f_bavail.saturating_mul(disk.f_frsize);
+        if free < LITTLE {
+            let text = format!("{} opens; {} MB are free", path.display(), free >> 20);
+            return Check::warn(STORE, text, "midfold store prune --older-than 30d --yes");
+        }
+    }
+    Check::good(STORE, format!("{} opens, and can be written", path.display()))
+}
+
+#[cfg(unix)]
+fn may_write(path: &Path) -> bool {
+    rustix::fs::access(path, rustix::fs::Access::WRITE_OK).is_ok()
+}
+
+#[cfg(not(unix))]
+fn may_write(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|meta| !meta.permissions().readonly())
+}
+
+/// Conversations are nobody else's business.
+#[cfg(unix)]
+fn access(path: &Path) -> Check {
+    use std::os::unix::fs::PermissionsExt;
+
+    let mode = |path: &Path| std::fs::metadata(path).map_or(0, |meta| meta.permissions().mode());
+    let folder = path.parent().map(Path::to_owned).unwrap_or_default();
+    // A folder of somebody's choice may be open; that which midfold made for itself may not.
+    let is_ours = folder.file_name().is_some_and(|name| name == "midfold");
+    let open_folder = if is_ours { 0o077 } else { 0o022 };
+    let mut wrong: Vec<(PathBuf, u32, u32)> = Vec::new();
+    if mode(path) & 0o077 != 0 {
+        wrong.push((path.to_owned(), mode(path), 0o600));
+    }
+    if mode(&folder) & open_folder != 0 {
+        wrong.push((folder.clone(), mode(&folder), if is_ours { 0o700 } else { 0o755 }));
+    }
+    if wrong.is_empty() {
+        return Check::good(ACCESS, "the store is readable by you alone");
+    }
+    let says =
+        wrong.iter().map(|(path, mode, _)| format!("{} is {:o}", path.display(), mode & 0o777));
+    let fix = wrong.iter().map(|(path, _, mode)| format!("chmod {mode:o} {}", path.display()));
+    let says = format!("others can get at the store: {}", says.collect::<Vec<_>>().join(", "));
+    Check::warn(ACCESS, says, fix.collect::<Vec<_>>().join(" && "))
+}
+
+#[cfg(not(unix))]
+fn access(path: &Path) -> Check {
+    Check::good("access", format!("{} is in your folder", path.display()))
+}

@@ -1,0 +1,134 @@
+//! What is reached over the network: providers, their clocks, the summariser, our own port.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use midfold_serve::config::Provider;
+use midfold_serve::{Answered, Trouble, Upstreams, probe};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+
+use super::check::{Check, LIMIT};
+use crate::{env, host};
+
+const CLOCK: &str = "clock";
+const MODEL: &str = "narrator";
+const PORT: &str = "port";
+/// A clock that is further off is a warning, in milliseconds.
+const OFF: u64 = 30_000;
+
+/// The providers, and our clock against theirs.
+pub async fn providers(upstreams: &Upstreams) -> (Vec<Check>, Option<Check>) {
+    let ask = |provider| async move {
+        let answer = probe(upstreams, provider, LIMIT).await;
+        (provider, answer, host::now())
+    };
+    let [openai, anthropic, gemini] = Provider::ALL.map(ask);
+    let (openai, anthropic, gemini) = tokio::join!(openai, anthropic, gemini);
+    let all = [openai, anthropic, gemini];
+    let checks = all.iter().map(|(provider, answer, _)| {
+        provider_check(provider.name(), &upstreams.url(*provider), answer)
+    });
+    let date = all.iter().find_map(|(_, answer, at)| Some((answer.as_ref().ok()?.date?, *at)));
+    (checks.collect(), date.map(|(theirs, ours)| clock(theirs, ours)))
+}
+
+fn provider_check(name: &'static str, url: &str, answer: &Result<Answered, Trouble>) -> Check {
+    let trouble = match answer {
+        // 401 and 403 are what a provider says to whoever shows no key.
+        Ok(Answered { status: status @ 500.., .. }) => format!("it answers with status {status}"),
+        Ok(_) => return Check::good(name, format!("{url} answers")),
+        Err(trouble) => trouble.to_string(),
+    };
+    let fix = match answer {
+        Ok(_) => "try again later".to_owned(),
+        Err(_) if proxied() => {
+            "HTTPS_PROXY is set, which midfold does not use: it has to get there directly"
+                .to_owned()
+        }
+        Err(Trouble::Answer(_)) => {
+            format!("see whether {url} is right, and whether this machine trusts its certificate")
+        }
+        Err(_) => format!("fine where you do not use it; --upstream {name}=URL names another"),
+    };
+    Check::warn(name, format!("{url}: {trouble}"), fix)
+}
+
+fn proxied() -> bool {
+    ["HTTPS_PROXY", "https_proxy"].iter().any(|name| env::get(name).is_some())
+}
+
+fn clock(theirs: u64, ours: u64) -> Check {
+    let off = theirs.abs_diff(ours);
+    if off <= OFF {
+        return Check::good(CLOCK, "agrees with the provider's");
+    }
+    let (seconds, way) = (off / 1_000, if ours > theirs { "ahead of" } else { "behind" });
+    let says =
+        format!("{seconds} s {way} the provider's: ages and times of sessions will be wrong");
+    Check::warn(CLOCK, says, "set it by the network: timedatectl set-ntp true")
+}
+
+/// The model that narrates, where one was named.
+pub async fn model(url: Option<&str>) -> Check {
+    let Some(url) = url else {
+        return Check::good(
+            MODEL,
+            "none is named, so recaps are computed (--narrator URL checks one)",
+        );
+    };
+    let mut upstreams = Upstreams::default();
+    if upstreams.set(&format!("openai={url}")).is_err() {
+        return Check::fail(
+            MODEL,
+            "the URL of --narrator is not usable",
+            "it looks like https://api.openai.com/v1 or http://127.0.0.1:8080",
+        );
+    }
+    let url = upstreams.url(Provider::OpenAi);
+    match probe(&upstreams, Provider::OpenAi, LIMIT).await {
+        Ok(Answered { status: status @ 500.., .. }) => {
+            Check::warn(MODEL, format!("{url} answers with status {status}"), "see its log")
+        }
+        Ok(_) => Check::good(MODEL, format!("{url} answers")),
+        Err(trouble) => Check::warn(
+            MODEL,
+            format!("{url}: {trouble}"),
+            "start it, or do without: recaps are computed then",
+        ),
+    }
+}
+
+/// Who has the port of `midfold serve`.
+pub async fn port(listen: SocketAddr) -> Check {
+    match TcpListener::bind(listen).await {
+        Ok(_) => return Check::good(PORT, format!("{listen} is free for `midfold serve`")),
+        Err(error) if error.kind() != std::io::ErrorKind::AddrInUse => {
+            let says = format!("{listen} cannot be listened on: {}", crate::output::reason(&error));
+            return Check::fail(PORT, says, "name another address: --listen 127.0.0.1:0");
+        }
+        Err(_) => {}
+    }
+    if is_midfold(listen).await {
+        return Check::good(PORT, format!("`midfold serve` runs on {listen}"));
+    }
+    Check::warn(
+        PORT,
+        format!("another program has {listen}"),
+        "midfold serve --listen 127.0.0.1:0 takes a free port; `midfold run` needs none",
+    )
+}
+
+/// Whether a midfold answers there.
+pub async fn is_midfold(address: SocketAddr) -> bool {
+    let ask = async {
+        let mut stream = TcpStream::connect(address).await?;
+        let text = format!("GET /readyz HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\r\n");
+        stream.write_all(text.as_bytes()).await?;
+        let mut answer = Vec::new();
+        (&mut stream).take(16 << 10).read_to_end(&mut answer).await?;
+        std::io::Result::Ok(String::from_utf8_lossy(&answer).to_ascii_lowercase())
+    };
+    let answer = tokio::time::timeout(Duration::from_secs(1), ask).await;
+    answer.is_ok_and(|answer| answer.is_ok_and(|answer| answer.contains("server: midfold")))
+}

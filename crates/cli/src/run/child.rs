@@ -1,0 +1,79 @@
+//! A program in this terminal: waited for, with signals passed on.
+
+use std::io;
+use std::process::ExitStatus;
+
+use tokio::process::Command;
+
+/// Runs a program to its end. No signal ends this process before.
+#[cfg(unix)]
+pub async fn run(mut command: Command) -> io::Result<ExitStatus> {
+    use tokio::signal::unix::{SignalKind, signal};
+
+    // Set up before there is a child, so that none is lost.
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut quit = signal(SignalKind::quit())?;
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut hangup = signal(SignalKind::hangup())?;
+    let mut child = command.spawn()?;
+    let pid = child.id();
+    loop {
+        tokio::select! {
+            ended = child.wait() => return ended,
+            _ = interrupt.recv() => unix::from_keyboard(pid, unix::Signal::INT),
+            _ = quit.recv() => unix::from_keyboard(pid, unix::Signal::QUIT),
+            _ = terminate.recv() => unix::pass(pid, unix::Signal::TERM),
+            _ = hangup.recv() => unix::pass(pid, unix::Signal::HUP),
+        }
+    }
+}
+
+/// Runs a program to its end.
+#[cfg(not(unix))]
+pub async fn run(mut command: Command) -> io::Result<ExitStatus> {
+    let mut child = command.spawn()?;
+    loop {
+        tokio::select! {
+            ended = child.wait() => return ended,
+            // The console tells the child as well.
+            _ = tokio::signal::ctrl_c() => {}
+        }
+    }
+}
+
+/// As a shell says it: the program's own code, or 128 and the number of the signal that ended it.
+pub fn code(status: ExitStatus) -> u8 {
+    #[cfg(unix)]
+    if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
+        return u8::try_from(128 + signal).unwrap_or(u8::MAX);
+    }
+    status.code().map_or(1, |code| u8::try_from(code).unwrap_or(1))
+}
+
+#[cfg(unix)]
+mod unix {
+    use std::fs::File;
+
+    pub use rustix::process::Signal;
+    use rustix::process::{Pid, getpgrp, kill_process};
+    use rustix::termios::tcgetpgrp;
+
+    /// Passes a signal on. A child that has ended cannot be told any more.
+    pub fn pass(pid: Option<u32>, signal: Signal) {
+        let pid = pid.and_then(|pid| i32::try_from(pid).ok()).and_then(Pid::from_raw);
+        if let Some(pid) = pid {
+            let _ = kill_process(pid, signal);
+        }
+    }
+
+    /// The keyboard's signals go to all in the terminal's foreground, so that the child has them already.
+    /// Twice within moments means "at once" to many agents.
+    pub fn from_keyboard(pid: Option<u32>, signal: Signal) {
+        let terminal = File::open("/dev/tty");
+        let in_front =
+            terminal.is_ok_and(|it| tcgetpgrp(&it).is_ok_and(|group| group == getpgrp()));
+        if !in_front {
+            pass(pid, signal);
+        }
+    }
+}

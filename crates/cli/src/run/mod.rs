@@ -1,0 +1,157 @@
+//! `midfold run`: an agent with a proxy of its own.
+
+mod child;
+mod file;
+mod saving;
+
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+use std::time::Duration;
+
+use midfold_serve::{Running, Upstreams};
+use tokio::process::Command;
+
+use crate::args::Run as Args;
+use crate::clients::{CLIENTS, Client, Front, Own, Surroundings, Told, URL, VARIABLES, Variable};
+use crate::env;
+use crate::error::CommandError;
+use crate::host::block_on;
+use crate::output::{Output, reason};
+use crate::serve;
+use crate::serving;
+
+/// How long requests may take to end after the agent has: nobody waits for their answers.
+const DRAIN: Duration = Duration::from_secs(2);
+
+pub fn run(args: &Args, json: bool, output: &Output) -> Result<(), CommandError> {
+    let Some((program, arguments)) = args.command.split_first() else {
+        return Err(CommandError::usage("there is no program to run").hint("midfold run -- claude"));
+    };
+    let client = client(args, program)?;
+    let around = Surroundings {
+        home: env::home(),
+        folder: std::env::current_dir().unwrap_or_default(),
+        variable: &env::get,
+        arguments: arguments.iter().map(|it| it.to_string_lossy().into_owned()).collect(),
+    };
+    let own = client.as_ref().and_then(|client| client.own(&around));
+    let (said, below) = (serving::flags(&args.proxy), serving::below()?);
+    let upstreams = serve::upstreams(&below, Upstreams::default())?;
+    let upstreams = before(client.as_ref(), own.as_ref(), upstreams)?;
+    let upstreams = serve::upstreams(&said, upstreams)?;
+    let said = said.over(below);
+    let (mut config, _) = serve::configured(&args.proxy, &said, upstreams.clone())?;
+    config.drain = DRAIN;
+    block_on(async {
+        serve::keep(&mut config, &args.proxy, output).await?;
+        let running = midfold_serve::start(config).await;
+        let running = running.map_err(|error| CommandError::failed(error.to_string()))?;
+        let front = Front { origin: format!("http://{}", running.address()), upstreams };
+        let told =
+            client.map_or_else(Told::default, |client| client.told(&around, &front, own.as_ref()));
+        let ended = start(program, arguments, args.client.is_some(), &front, told).await;
+        let totals = Running::stop(running).await;
+        let code = ended?;
+        if !args.quiet {
+            saving::say(&totals, json, output);
+        }
+        if code == 0 { Ok(()) } else { Err(CommandError::silent(code)) }
+    })
+}
+
+/// The client that was named, or that the program is by its name.
+fn client(args: &Args, program: &OsStr) -> Result<Option<Client>, CommandError> {
+    let Some(name) = &args.client else { return Ok(Client::of(Path::new(program))) };
+    match Client::of(Path::new(name)) {
+        Some(client) => Ok(Some(client)),
+        None => Err(CommandError::usage(format!("there is no client `{name}`")).hint(format!(
+            "the clients that are known: {}",
+            CLIENTS.map(|client| client.name).join(", ")
+        ))),
+    }
+}
+
+/// Where requests went before: a gateway of the user's stays what is behind the proxy. A variable that the
+/// client does not read says nothing of where it sends its key.
+fn before(
+    client: Option<&Client>,
+    own: Option<&Own>,
+    mut upstreams: Upstreams,
+) -> Result<Upstreams, CommandError> {
+    let is_read = |variable: &&Variable| {
+        client.is_none_or(|client| client.providers.contains(&variable.provider))
+    };
+    // The first variable of a provider is set last, and wins.
+    for variable in VARIABLES.iter().rev().filter(is_read) {
+        let Some(url) = env::get(variable.name) else { continue };
+        upstreams.set(&format!("{}={url}", variable.provider.name())).map_err(|error| {
+            CommandError::usage(format!("{}: {error}", variable.name))
+                .hint(format!("correct it, or unset it: env -u {} midfold run …", variable.name))
+        })?;
+    }
+    if let Some(own) = own {
+        upstreams.set(&format!("{}={}", own.provider.name(), own.url)).map_err(|error| {
+            CommandError::usage(format!("{}: {error}", own.from.display()))
+                .hint("correct the address of the provider there")
+        })?;
+    }
+    Ok(upstreams)
+}
+
+/// Runs the program, and answers its exit code.
+async fn start(
+    program: &OsStr,
+    arguments: &[OsString],
+    is_named: bool,
+    front: &Front,
+    told: Told,
+) -> Result<u8, CommandError> {
+    let file = told.file.as_deref().map(file::Temporary::new).transpose().map_err(|error| {
+        CommandError::failed(format!("no file can be made for the client: {}", reason(&error)))
+    })?;
+    let mut more: Vec<OsString> = told.arguments.into_iter().map(OsString::from).collect();
+    more.extend(file.as_ref().map(|file| file.path().into()));
+    let mut command = Command::new(program);
+    // Under another name the first arguments may be meant for an interpreter.
+    match is_named {
+        true => command.args(arguments).args(more),
+        false => command.args(more).args(arguments),
+    };
+    command.env(URL, &front.origin).envs(direct());
+    for variable in &VARIABLES {
+        let before = env::get(variable.name);
+        command.env(variable.name, front.value(variable, before.as_deref()));
+    }
+    command.envs(told.variables);
+    let ended = child::run(command).await;
+    ended.map(child::code).map_err(|error| not_started(program, &error))
+}
+
+/// Where a proxy is set for all of HTTP, this machine is excepted.
+fn direct() -> Vec<(&'static str, String)> {
+    let proxies = ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"];
+    if proxies.iter().all(|name| env::get(name).is_none()) {
+        return Vec::new();
+    }
+    let names = ["NO_PROXY", "no_proxy"];
+    let said = names.iter().find_map(|name| env::get(name));
+    let all = said.map_or("127.0.0.1".to_owned(), |said| format!("{said},127.0.0.1"));
+    names.map(|name| (name, all.clone())).into()
+}
+
+fn not_started(program: &OsStr, error: &std::io::Error) -> CommandError {
+    let name = program.to_string_lossy();
+    let (code, text, hint) = match error.kind() {
+        std::io::ErrorKind::NotFound => (
+            127,
+            format!("there is no program `{name}`"),
+            "options of midfold stand before `--`, the program after it: midfold run --window 32k -- claude",
+        ),
+        _ => (
+            126,
+            format!("`{name}` cannot be run: {}", reason(error)),
+            "name a program; a script needs to be executable, or its interpreter in front",
+        ),
+    };
+    CommandError { code, ..CommandError::failed(text).hint(hint) }
+}

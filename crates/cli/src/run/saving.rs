@@ -1,0 +1,101 @@
+//! The line at the end: what came through, and what was saved.
+
+use midfold_serve::Totals;
+use serde_json::json;
+
+use crate::output::{Color, Output};
+use crate::words::{number, plural};
+
+/// Standard output is the program's own.
+pub fn say(totals: &Totals, json: bool, output: &Output) {
+    if json {
+        output.stderr(&format!("{}\n", to_json(totals)));
+        return;
+    }
+    let label = output.stderr_style().paint(Color::Dim, "midfold:");
+    output.stderr(&format!("{label} {}\n", line(totals)));
+}
+
+fn line(totals: &Totals) -> String {
+    let Totals { requests, with_history, folded, folds, tokens_before, tokens_after, .. } = *totals;
+    if requests == 0 {
+        return "no request came through: `midfold doctor` shows where clients send theirs"
+            .to_owned();
+    }
+    let mut parts = vec![plural(with_history, "model request")];
+    match (folded, folds) {
+        (0, _) => parts.push("nothing was folded".to_owned()),
+        (_, 0) => parts.push("an earlier fold".to_owned()),
+        _ => parts.push(plural(folds, "fold")),
+    }
+    if folded > 0 {
+        parts.push(format!(
+            "{} → {} tokens ({} less)",
+            number(tokens_before),
+            number(tokens_after),
+            share(tokens_before.saturating_sub(tokens_after), tokens_before)
+        ));
+    }
+    if totals.cache_read_tokens > 0 {
+        let cached = share(totals.cache_read_tokens, totals.prompt_tokens);
+        parts.push(format!("{cached} from the provider's cache"));
+    }
+    if totals.faults > 0 {
+        parts.push(format!("{} not looked at", number(totals.faults)));
+    }
+    parts.join(", ")
+}
+
+fn share(part: u64, whole: u64) -> String {
+    let percent = u128::from(part) * 100 / u128::from(whole.max(1));
+    format!("{percent} %")
+}
+
+fn to_json(totals: &Totals) -> serde_json::Value {
+    json!({
+        "requests": totals.requests,
+        "with_history": totals.with_history,
+        "folded": totals.folded,
+        "folds": totals.folds,
+        "faults": totals.faults,
+        "tokens_before": totals.tokens_before,
+        "tokens_after": totals.tokens_after,
+        "prompt_tokens": totals.prompt_tokens,
+        "cache_read_tokens": totals.cache_read_tokens,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_line_says_what_happened() {
+        let none = Totals::default();
+        assert!(line(&none).starts_with("no request came through"));
+        let small =
+            Totals { requests: 3, with_history: 1, tokens_before: 9, tokens_after: 9, ..none };
+        assert_eq!(line(&small), "1 model request, nothing was folded");
+        let folded = Totals {
+            requests: 16,
+            with_history: 15,
+            folded: 9,
+            folds: 4,
+            tokens_before: 210_000,
+            tokens_after: 105_000,
+            prompt_tokens: 100_000,
+            cache_read_tokens: 54_900,
+            faults: 2,
+        };
+        assert_eq!(
+            line(&folded),
+            "15 model requests, 4 folds, 210,000 → 105,000 tokens (50 % less), 54 % from the \
+             provider's cache, 2 not looked at"
+        );
+        let earlier = Totals { folds: 0, faults: 0, cache_read_tokens: 0, ..folded };
+        assert_eq!(
+            line(&earlier),
+            "15 model requests, an earlier fold, 210,000 → 105,000 tokens (50 % less)"
+        );
+    }
+}

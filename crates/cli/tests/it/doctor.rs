@@ -1,0 +1,133 @@
+//! `midfold doctor`: a machine where all is well, and one where little is.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use midfold_testkit::upstream::{Settings, Upstream};
+
+use crate::{folder, midfold, regex_of, seen};
+
+/// With a home, a path and a working directory of the test's own, and a port that is free.
+fn doctor(tmp: &Path, args: &[&str]) -> Command {
+    let mut command = midfold(&["doctor", "--listen", "127.0.0.1:0"]);
+    command.args(args).current_dir(tmp).env("HOME", tmp.join("home")).env("PATH", tmp.join("bin"));
+    command.env("COLUMNS", "80");
+    command
+}
+
+fn shown(name: &str, tmp: &Path, output: &Output) {
+    let mut settings = insta::Settings::clone_current();
+    // A path is as long as the machine has it, and lines break where it ends.
+    settings.add_filter(r"\n {17}( {2})?(?P<rest>[^→\s])", " $rest");
+    settings.add_filter(&regex_of(&tmp.display().to_string()), "[TMP]");
+    settings.add_filter(r"http://127\.0\.0\.1:\d{4,5}", "[UPSTREAM]");
+    settings.set_omit_expression(true);
+    settings.set_prepend_module_to_snapshot(false);
+    settings.bind(|| insta::assert_snapshot!(name, seen(output)));
+}
+
+fn json(mut command: Command) -> serde_json::Value {
+    serde_json::from_slice(&command.output().unwrap().stdout).unwrap()
+}
+
+fn check<'a>(all: &'a serde_json::Value, name: &str) -> &'a serde_json::Value {
+    all["checks"].as_array().unwrap().iter().find(|check| check["name"] == name).unwrap()
+}
+
+fn program(tmp: &Path, name: &str) {
+    fs::create_dir_all(tmp.join("bin")).unwrap();
+    fs::write(tmp.join("bin").join(name), "").unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_machine_where_all_is_well() {
+    let upstream = Upstream::start(Settings::default()).await.unwrap();
+    let tmp = folder("doctor-well");
+    program(&tmp, "claude");
+    program(&tmp, "codex");
+    let store = format!("sqlite:{}", tmp.join("midfold/s.db").display());
+    let before = doctor(&tmp, &["--store", &store, "--upstream", upstream.url(), "--json"]);
+    let before = json(before);
+    assert!(check(&before, "store")["says"].as_str().unwrap().ends_with("when it is first used"));
+    assert!(!tmp.join("midfold").exists(), "looking makes nothing");
+    let made = midfold(&["session", "new", "--store", &store]).output().unwrap();
+    assert!(made.status.success());
+    let args = ["--store", &store, "--upstream", upstream.url(), "--narrator", upstream.url()];
+    shown("doctor-well", &tmp, &doctor(&tmp, &args).output().unwrap());
+    let all = json(doctor(&tmp, &[&args[..], &["--json"]].concat()));
+    assert_eq!(all["ok"], true);
+    let checks = all["checks"].as_array().unwrap();
+    assert!(checks.iter().all(|check| check["state"] == "ok" && check["says"].is_string()));
+}
+
+#[test]
+fn a_machine_where_little_is() {
+    let tmp = folder("doctor-ill");
+    program(&tmp, "claude");
+    fs::write(tmp.join("midfold.toml"), "windw = 9\n").unwrap();
+    fs::create_dir_all(tmp.join("s.db")).unwrap();
+    let store = format!("sqlite:{}", tmp.join("s.db").display());
+    let nobody = "http://127.0.0.1:1";
+    let mut command =
+        doctor(&tmp, &["--store", &store, "--upstream", nobody, "--narrator", nobody]);
+    let output = command.env("ANTHROPIC_BASE_URL", nobody).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    shown("doctor-ill", &tmp, &output);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_store_that_others_can_read_is_a_warning() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let tmp = folder("doctor-open");
+    let path = tmp.join("midfold/s.db");
+    let store = format!("sqlite:{}", path.display());
+    assert!(midfold(&["session", "new", "--store", &store]).output().unwrap().status.success());
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+    let args = ["--store", &store, "--upstream", "http://127.0.0.1:1", "--json"];
+    let output = doctor(&tmp, &args).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "a warning is no failure");
+    let all: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let access = check(&all, "access");
+    assert_eq!(access["state"], "warn");
+    assert_eq!(access["fix"], format!("chmod 600 {}", path.display()));
+}
+
+#[test]
+fn nothing_secret_is_printed() {
+    let tmp = folder("doctor-secret");
+    program(&tmp, "qwen");
+    let store = "postgres://me:swordfish@127.0.0.1:1/x";
+    let args = ["--store", store, "--upstream", "http://127.0.0.1:1"];
+    let mut command = doctor(&tmp, &args);
+    let gateway = "https://joe:swordfish@gw.example/v1?key=swordfish";
+    let output = command.env("OPENAI_BASE_URL", gateway).output().unwrap();
+    let said = seen(&output);
+    assert!(said.contains("gw.example/v1"), "{said}");
+    assert!(!said.contains("swordfish"), "{said}");
+}
+
+/// A server that runs is known by its answer, for the port and for a client that is pointed at it.
+#[test]
+fn a_midfold_that_runs_is_known() {
+    let tmp = folder("doctor-serve");
+    program(&tmp, "claude");
+    let mut server = midfold(&["serve", "--listen", "127.0.0.1:0", "--json", "--store", "memory"]);
+    let mut server = server.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(server.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let said: serde_json::Value = serde_json::from_str(&line).unwrap();
+    let url = said["listen"].as_str().unwrap();
+    let address = url.strip_prefix("http://").unwrap();
+    let mut command = midfold(&["doctor", "--store", "memory", "--upstream", "http://127.0.0.1:1"]);
+    command.args(["--listen", address]).current_dir(&tmp).env("PATH", tmp.join("bin"));
+    let output = command.env("ANTHROPIC_BASE_URL", url).output().unwrap();
+    let _ = server.kill();
+    let _ = server.wait();
+    let said = seen(&output);
+    assert!(said.contains(&format!("`midfold serve` runs on {address}")), "{said}");
+    assert!(said.contains("Claude Code goes through midfold (ANTHROPIC_BASE_URL)"), "{said}");
+}

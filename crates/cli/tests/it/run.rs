@@ -1,0 +1,254 @@
+//! `midfold run` as a program: what a child is told, what becomes of its requests, how it ends.
+
+use std::io::{BufRead, BufReader, Read};
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use midfold_testkit::upstream::agent::{Agent, End};
+use midfold_testkit::upstream::{Dialect, Script, Settings, Upstream, task};
+
+use crate::{folder, midfold, regex_of};
+
+const STEPS: u32 = 20;
+/// Makes this test's own program an agent: which dialect it speaks.
+const DIALECT: &str = "MIDFOLD_TEST_DIALECT";
+
+/// With a store in memory and the caller's path, for `sh`.
+fn run(args: &[&str]) -> Command {
+    let mut command = midfold(&["run", "--store", "memory"]);
+    command.args(args).env("PATH", std::env::var_os("PATH").unwrap_or_default());
+    command
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn upstream() -> Settings {
+    Settings { limit: Some(12_000), script: Script::shell_loop(STEPS), ..Settings::default() }
+}
+
+/// This program again, as an agent that talks to the proxy.
+fn as_agent(command: &mut Command, dialect: &str) -> Output {
+    let me = std::env::current_exe().unwrap();
+    command.arg("--").arg(me).args(["--ignored", "--exact", "run::an_agent", "--nocapture"]);
+    command.env(DIALECT, dialect).output().unwrap()
+}
+
+/// No test by itself: this program as the agent that a proxy is run for.
+#[tokio::test]
+#[ignore = "the agent of the tests below"]
+async fn an_agent() {
+    let Ok(dialect) = std::env::var(DIALECT) else { return };
+    let (dialect, variable) = match dialect.as_str() {
+        "chat" => (Dialect::Chat, "OPENAI_BASE_URL"),
+        _ => (Dialect::Messages, "ANTHROPIC_BASE_URL"),
+    };
+    let url = std::env::var(variable).unwrap();
+    let agent = Agent {
+        task: task(STEPS),
+        stream: true,
+        ..Agent::new(dialect, url.trim_end_matches("/v1"))
+    };
+    let ran = agent.run().await;
+    assert!(matches!(ran.end, Some(End::Finished(_))), "{:?}", ran.end);
+    std::process::exit(23);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_agent_is_folded_and_the_saving_is_told() {
+    let upstream = Upstream::start(upstream()).await.unwrap();
+    let mut command = run(&["--window", "12k", "--json", "--upstream", upstream.url()]);
+    // The option wins over what was there before.
+    command.env("OPENAI_BASE_URL", "http://127.0.0.1:1/v1");
+    let output = as_agent(&mut command, "chat");
+    assert_eq!(output.status.code(), Some(23), "{}", text(&output.stderr));
+    let said = text(&output.stderr);
+    let line = said.lines().find(|line| line.starts_with('{')).unwrap();
+    let saved: serde_json::Value = serde_json::from_str(line).unwrap();
+    let stats = upstream.stats();
+    assert_eq!(stats.overflows, 0);
+    let figure = |name: &str| saved[name].as_u64().unwrap();
+    assert_eq!(figure("with_history"), u64::from(STEPS) + 1);
+    assert!(figure("folds") > 0 && figure("folded") >= figure("folds"), "{saved}");
+    assert!(figure("tokens_after") < figure("tokens_before"), "{saved}");
+    assert!(figure("cache_read_tokens") > 0, "{saved}");
+}
+
+/// The address that was there before, in a variable or in a client's own file, is where the proxy sends to.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_gateway_of_the_user_stays_behind_the_proxy() {
+    let home = folder("run-gateway");
+    for (dialect, by_file) in [("messages", false), ("chat", true)] {
+        let upstream = Upstream::start(upstream()).await.unwrap();
+        let mut command = if by_file {
+            let url = upstream.url();
+            let own = format!("model:\n  provider: custom\n  base_url: {url}/v1\n");
+            std::fs::write(home.join("config.yaml"), own).unwrap();
+            run(&["--window", "12k", "--client", "hermes"])
+        } else {
+            run(&["--window", "12k"])
+        };
+        command.env("ANTHROPIC_BASE_URL", upstream.url()).env("HERMES_HOME", &home);
+        let output = as_agent(&mut command, dialect);
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(23), "{said}");
+        assert_eq!(upstream.stats().overflows, 0);
+        let start = format!("midfold: {} model requests, ", STEPS + 1);
+        assert!(said.contains(&start) && said.contains("% less)"), "{said}");
+    }
+}
+
+#[test]
+fn a_program_is_told_the_address_and_its_exit_code_passes() {
+    let script = "echo $MIDFOLD_URL; env | grep -E '^[A-Z_]*_(BASE_URL|API_BASE|API_URL)='; exit 7";
+    let output = run(&["--", "sh", "-c", script]).output().unwrap();
+    assert_eq!(output.status.code(), Some(7));
+    let out = text(&output.stdout);
+    let (url, variables) = out.split_once('\n').unwrap();
+    let mut variables: Vec<_> = variables.lines().map(|it| it.replace(url, "URL")).collect();
+    variables.sort();
+    let wanted = [
+        "ANTHROPIC_API_BASE=URL",
+        "ANTHROPIC_API_URL=URL",
+        "ANTHROPIC_BASE_URL=URL",
+        "GEMINI_API_BASE=URL/v1beta",
+        "GEMINI_BASE_URL=URL/v1beta",
+        "GOOGLE_GEMINI_BASE_URL=URL",
+        "OPENAI_API_BASE=URL/v1",
+        "OPENAI_BASE_URL=URL/v1",
+    ];
+    assert_eq!(variables, wanted);
+    assert!(text(&output.stderr).contains("no request came through"));
+    let address = url.strip_prefix("http://").unwrap();
+    assert!(TcpStream::connect(address).is_err(), "the port is free again");
+    let quiet = run(&["--quiet", "--", "sh", "-c", "exit 0"]).output().unwrap();
+    assert_eq!((quiet.status.code(), text(&quiet.stderr).as_str()), (Some(0), ""));
+}
+
+#[test]
+fn a_program_that_cannot_be_started_is_told_as_a_shell_does() {
+    let missing = run(&["--", "no-such-agent"]).output().unwrap();
+    let said = text(&missing.stderr);
+    assert_eq!(missing.status.code(), Some(127), "{said}");
+    assert!(
+        said.contains("there is no program `no-such-agent`") && said.contains("hint:"),
+        "{said}"
+    );
+    let folder = folder("run-folder").display().to_string();
+    assert_eq!(run(&["--", &folder]).output().unwrap().status.code(), Some(126));
+    let unknown = run(&["--client", "codx", "--", "sh"]).output().unwrap();
+    assert_eq!(unknown.status.code(), Some(2));
+    assert!(text(&unknown.stderr).contains("codex"), "{}", text(&unknown.stderr));
+    let wrong =
+        |args: &[&str]| run(args).env("OPENAI_BASE_URL", "https://joe:pw@h/v1").output().unwrap();
+    let named = wrong(&["--", "true"]);
+    let said = text(&named.stderr);
+    assert!(named.status.code() == Some(2) && said.contains("OPENAI_BASE_URL"), "{said}");
+    assert!(!said.contains("pw"), "{said}");
+    // A client that does not read the variable does not send its requests there.
+    assert_eq!(wrong(&["--client", "codex", "--", "true"]).status.code(), Some(0));
+}
+
+#[cfg(unix)]
+#[test]
+fn signals_go_on_to_the_program() {
+    for (signal, code) in [("TERM", 9), ("HUP", 10)] {
+        let script = "trap 'kill $!; exit 9' TERM; trap 'kill $!; exit 10' HUP
+            sleep 1000 & echo ready; wait $!";
+        let mut child =
+            run(&["--quiet", "--", "sh", "-c", script]).stdout(Stdio::piped()).spawn().unwrap();
+        let mut out = BufReader::new(child.stdout.take().unwrap());
+        let mut line = String::new();
+        out.read_line(&mut line).unwrap();
+        assert_eq!(line, "ready\n");
+        let kill = format!("kill -{signal} {}", child.id());
+        assert!(Command::new("sh").args(["-c", &kill]).status().unwrap().success());
+        assert_eq!(child.wait().unwrap().code(), Some(code), "{signal}");
+        out.read_to_string(&mut line).unwrap();
+    }
+    let killed = run(&["--quiet", "--", "sh", "-c", "kill -KILL $$"]).output().unwrap();
+    assert_eq!(killed.status.code(), Some(128 + 9));
+}
+
+/// Programs by the names of clients, which print what they are told.
+#[cfg(unix)]
+fn clients(at: &Path) -> PathBuf {
+    use std::os::unix::fs::PermissionsExt;
+
+    const PRINT: &str = "#!/bin/sh
+echo \"== ${0##*/}\"
+for it; do case $it in *.js) cat \"$it\"; echo \"$it\" >&2;; *) echo \"argument $it\";; esac; done
+env | grep -E '^(ANTHROPIC_BASE_URL|OPENAI_BASE_URL|CUSTOM|OPENCODE)' | sort
+";
+    let bin = at.join("bin");
+    std::fs::create_dir_all(&bin).unwrap();
+    for name in ["claude", "codex", "opencode", "pi", "hermes", "qwen"] {
+        std::fs::write(bin.join(name), PRINT).unwrap();
+        let all = std::fs::Permissions::from_mode(0o755);
+        std::fs::set_permissions(bin.join(name), all).unwrap();
+    }
+    bin
+}
+
+/// What each client is told, first without a configuration of its own.
+#[cfg(unix)]
+#[test]
+fn each_client_is_told_in_its_own_way() {
+    let tmp = folder("run-clients");
+    let bin = clients(&tmp);
+    let home = tmp.join("home");
+    let told = |name: &str, args: &[&str]| {
+        let program = bin.join(name).display().to_string();
+        let args = [&["--quiet", "--", &program], args].concat();
+        let output = run(&args).current_dir(&tmp).env("HOME", &home).output().unwrap();
+        assert!(output.status.success(), "{name}: {}", text(&output.stderr));
+        let file = text(&output.stderr);
+        assert!(file.is_empty() || !Path::new(file.trim()).exists(), "{file} is still there");
+        text(&output.stdout)
+    };
+    let plain: String = ["claude", "codex", "opencode", "pi", "hermes", "qwen"]
+        .map(|name| told(name, &["--own", "an argument"]))
+        .concat();
+    let write = |path: &str, content: &str| {
+        let path = home.join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, content).unwrap();
+    };
+    write(".claude/settings.json", r#"{"env": {"ANTHROPIC_BASE_URL": "http://127.0.0.1:1/a"}}"#);
+    let codex =
+        "model_provider = \"mine\"\n[model_providers.mine]\nbase_url = \"http://127.0.0.1:1/v1\"\n";
+    write(".codex/config.toml", codex);
+    let opencode = r#"{"model": "mine/m", "provider": {"mine": {"npm": "@ai-sdk/openai-compatible",
+        "options": {"baseURL": "http://127.0.0.1:1/v1", "apiKey": "a-secret"}}}}"#;
+    write(".config/opencode/opencode.json", opencode);
+    let pi = r#"{"providers": {"mine": {"baseUrl": "http://127.0.0.1:1", "api": "anthropic-messages"}}}"#;
+    write(".pi/agent/models.json", pi);
+    let hermes = "model:\n  provider: custom\n  base_url: http://127.0.0.1:1/v1\n";
+    write(".hermes/config.yaml", hermes);
+    let own: String =
+        ["claude", "codex", "opencode", "hermes"].map(|name| told(name, &[])).concat()
+            + &told("pi", &["--provider", "mine"])
+            + &told("pi", &["list"])
+            + &told("claude", &["--settings", "{}"]);
+    assert!(!own.contains("a-secret"));
+    let mut settings = insta::Settings::clone_current();
+    settings.add_filter(&regex_of(&tmp.display().to_string()), "[TMP]");
+    settings.add_filter(r"127\.0\.0\.1:\d{4,5}", "[PROXY]");
+    settings.set_omit_expression(true);
+    settings.set_prepend_module_to_snapshot(false);
+    settings.bind(|| insta::assert_snapshot!("run-clients", plain));
+    settings.bind(|| insta::assert_snapshot!("run-clients-own", own));
+}
+
+/// Where all of HTTP goes through a proxy, the way to this machine does not.
+#[test]
+fn this_machine_is_excepted_from_a_proxy() {
+    let script = "echo $NO_PROXY $no_proxy";
+    let mut command = run(&["--quiet", "--", "sh", "-c", script]);
+    command.env("HTTP_PROXY", "http://127.0.0.1:1").env("no_proxy", "corp.example");
+    let output = command.output().unwrap();
+    let both = "corp.example,127.0.0.1 corp.example,127.0.0.1\n";
+    assert_eq!(text(&output.stdout), both);
+}

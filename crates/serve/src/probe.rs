@@ -1,0 +1,86 @@
+//! Whether a provider can be reached, and where it stops if not.
+
+use std::time::{Duration, UNIX_EPOCH};
+
+use axum::body::Body;
+use hyper::header::{DATE, HeaderMap, HeaderValue, USER_AGENT};
+use hyper::{Method, Uri};
+use tokio::net::{TcpStream, lookup_host};
+
+use crate::config::{Provider, Upstreams};
+use crate::upstream::Upstream;
+
+/// A provider that answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Answered {
+    /// The status. 401 is usual: no key is sent.
+    pub status: u16,
+    /// The provider's time, in milliseconds since 1970, where it says one.
+    pub date: Option<u64>,
+}
+
+/// Where the way to a provider stops.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Trouble {
+    /// Its host has no address, or nobody could be asked for one.
+    #[error("the host is not found")]
+    Name,
+    /// Nothing takes connections there, for this reason of the system's.
+    #[error("it takes no connection: {0}")]
+    Connect(std::io::ErrorKind),
+    /// There is a connection, and no answer: TLS, or a server that speaks something else.
+    #[error("it takes a connection, and does not answer: {0}")]
+    Answer(String),
+    /// It takes too long.
+    #[error("no answer within {} s", .0.as_secs())]
+    Slow(Duration),
+}
+
+/// Asks a provider for its models, without a key: any answer shows that it can be reached.
+///
+/// # Errors
+/// Where the way stops, after `limit` at the latest.
+pub async fn probe(
+    upstreams: &Upstreams,
+    provider: Provider,
+    limit: Duration,
+) -> Result<Answered, Trouble> {
+    tokio::time::timeout(limit, ask(upstreams, provider)).await.unwrap_or(Err(Trouble::Slow(limit)))
+}
+
+async fn ask(upstreams: &Upstreams, provider: Provider) -> Result<Answered, Trouble> {
+    let path = match provider {
+        Provider::OpenAi | Provider::Anthropic => "/v1/models",
+        Provider::Gemini => "/v1beta/models",
+    };
+    let unusable = || Trouble::Answer("the address is not usable".to_owned());
+    let address = upstreams.address(provider, path).ok_or_else(unusable)?;
+    connects(&address).await?;
+    let upstream =
+        Upstream::new(upstreams.clone()).map_err(|error| Trouble::Answer(error.to_string()))?;
+    let mut headers = HeaderMap::new();
+    headers.insert(USER_AGENT, HeaderValue::from_static("midfold-doctor"));
+    let answer = upstream
+        .send(Method::GET, address, headers, Body::empty())
+        .await
+        .map_err(|error| Trouble::Answer(error.to_string()))?;
+    let date = answer.headers().get(DATE).and_then(|date| date.to_str().ok());
+    Ok(Answered { status: answer.status().as_u16(), date: date.and_then(millis) })
+}
+
+/// Looks the host up and connects to it, for an error that says which of the two fails.
+async fn connects(address: &Uri) -> Result<(), Trouble> {
+    let host = address.host().unwrap_or_default();
+    let usual = if address.scheme_str() == Some("http") { 80 } else { 443 };
+    let port = address.port_u16().unwrap_or(usual);
+    let host = host.trim_start_matches('[').trim_end_matches(']');
+    let found = lookup_host((host, port)).await.map_err(|_| Trouble::Name)?;
+    let found: Vec<_> = found.collect();
+    let connected = TcpStream::connect(&found[..]).await.map(drop);
+    connected.map_err(|error| Trouble::Connect(error.kind()))
+}
+
+fn millis(date: &str) -> Option<u64> {
+    let date = httpdate::parse_http_date(date).ok()?;
+    u64::try_from(date.duration_since(UNIX_EPOCH).ok()?.as_millis()).ok()
+}

@@ -1,0 +1,24 @@
+//! What a server did, in figures for people.
+
+/// What a server did since its start. Tokens are of requests with a history.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Requests that went on to a provider.
+    pub requests: u64,
+    /// Of these, requests whose history was looked at.
+    pub with_history: u64,
+    /// Of these, requests that were read through a fold.
+    pub folded: u64,
+    /// Folds that were made.
+    pub folds: u64,
+    /// Requests that went on as they came although midfold should have looked at them.
+    pub faults: u64,
+    /// Tokens of requests as they came.
+    pub tokens_before: u64,
+    /// Tokens of what was sent.
+    pub tokens_after: u64,
+    /// Prompt tokens that providers counted.
+    pub prompt_tokens: u64,
+    /// Of these, read from the provider's cache.
+    pub cache_read_tokens: u64,
+}

@@ -1,0 +1,72 @@
+//! What is known of a server and of its providers without a conversation.
+
+use std::time::Duration;
+
+use midfold_serve::config::Provider;
+use midfold_serve::{Trouble, Upstreams, probe};
+use midfold_testkit::upstream::agent::Agent;
+use midfold_testkit::upstream::{Dialect, Script, Settings, task};
+
+use crate::setting::Setting;
+
+const LONG: Duration = Duration::from_secs(60);
+
+async fn setting() -> Setting {
+    let script = Script::shell_loop(12);
+    Setting::new(Settings { limit: Some(8_000), script, ..Settings::default() }).await
+}
+
+/// A history in a socket could not be folded; the client is told to use HTTP, and the provider is not asked.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_client_that_asks_for_a_socket_is_told_to_use_http() {
+    let setting = setting().await;
+    let headers = vec![
+        ("connection".to_owned(), "upgrade".to_owned()),
+        ("upgrade".to_owned(), "websocket".to_owned()),
+    ];
+    let agent = Agent { headers, ..Agent::new(Dialect::Responses, &setting.url()) };
+    assert_eq!(agent.post("/v1/responses", "").await.status, 426);
+    assert!(setting.upstream.requests().is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn totals_are_the_figures_of_the_metrics() {
+    let setting = setting().await;
+    let agent = Agent { task: task(12), ..Agent::new(Dialect::Messages, &setting.url()) };
+    assert!(agent.run().await.answer().is_some());
+    let totals = setting.proxy.totals();
+    let figure = |name: &str| setting.figure(&format!("midfold_{name}_total"));
+    assert!(totals.folds > 0 && totals.cache_read_tokens > 0);
+    assert_eq!(totals.requests, figure("requests"));
+    assert_eq!(totals.with_history, figure("requests") - figure("requests_passed"));
+    assert_eq!((totals.folded, totals.folds), (figure("requests_folded"), figure("folds")));
+    assert_eq!(totals.tokens_before, figure("tokens_before"));
+    assert_eq!(totals.tokens_after, figure("tokens_after"));
+    assert_eq!(totals.prompt_tokens, figure("prompt_tokens"));
+    assert_eq!(totals.cache_read_tokens, figure("cache_read_tokens"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_probe_says_where_the_way_to_a_provider_stops() {
+    let setting = setting().await;
+    let mut upstreams = Upstreams::default();
+    upstreams.set(setting.upstream.url()).unwrap();
+    let answered = probe(&upstreams, Provider::Anthropic, LONG).await.unwrap();
+    // 2026-01-01: the clock of the machine that runs the test.
+    assert!(answered.status < 500 && answered.date.unwrap() > 1_767_225_600_000, "{answered:?}");
+
+    let free = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = free.local_addr().unwrap();
+    // It takes connections and says nothing.
+    upstreams.set(&format!("openai=http://{address}")).unwrap();
+    let limit = Duration::from_millis(20);
+    assert_eq!(probe(&upstreams, Provider::OpenAi, limit).await, Err(Trouble::Slow(limit)));
+    drop(free);
+    let refused = probe(&upstreams, Provider::OpenAi, LONG).await;
+    assert_eq!(refused, Err(Trouble::Connect(std::io::ErrorKind::ConnectionRefused)));
+    // It speaks no TLS.
+    let plain = setting.upstream.url().replace("http://", "https://");
+    upstreams.set(&format!("openai={plain}")).unwrap();
+    let refused = probe(&upstreams, Provider::OpenAi, LONG).await;
+    assert!(matches!(refused, Err(Trouble::Answer(_))), "{refused:?}");
+}
