@@ -28,8 +28,6 @@ get options or variables; no file of theirs is changed.
 Signals go on to CMD. The exit code is that of CMD, 128 + N where signal N ended it, 127 where it is not \
 found, 126 where it cannot be run. At the end one line on standard error says what was saved; with --json it is JSON.")]
 pub struct Run {
-    #[command(flatten)]
-    pub proxy: ProxyArgs,
     /// Treat CMD as this client, whatever its name is
     #[arg(long, value_name = "NAME")]
     pub client: Option<String>,
@@ -45,4 +43,7 @@ pub struct Run {
         value_hint = ValueHint::CommandWithArguments
     )]
     pub command: Vec<OsString>,
+    // Last: it ends with a heading that would hold for what follows.
+    #[command(flatten)]
+    pub proxy: ProxyArgs,
 }
