@@ -11,8 +11,8 @@ use midfold_store::Millis;
 use super::history::Kept;
 use super::lock::lock;
 use super::narrate::Narratable;
-use super::shared::Proxy;
 use super::place::Place;
+use super::shared::Proxy;
 
 /// A request whose answer is on its way.
 pub struct Awaited {

@@ -180,12 +180,13 @@ impl Turn {
     }
 
     /// Whether the store has what another process has to know before it goes on: the session, and the fold that
-    /// the request is read through. Or it will not get that from here.
+    /// is read. Or it will not get that from here.
     #[must_use]
     pub fn is_written(&self) -> bool {
         let Some(place) = &self.place else { return true };
-        let saved = &lock(&place.conversation).saved;
-        saved.is_foreign || saved.is_made && saved.active == self.sent.fold
+        let held = lock(&place.conversation);
+        let active = held.session.active().map(|fold| fold.id);
+        held.saved.is_foreign || held.saved.is_made && held.saved.active == active
     }
 
     /// The provider has taken the request: it is not sent again, and need not be in memory while the
