@@ -80,8 +80,8 @@ pub struct ProxyArgs {
     #[arg(long)]
     pub strict: bool,
     /// Who does the compaction that clients ask their provider for (`/v1/responses/compact`,
-    /// `context_management`, `compaction`)
-    #[arg(long, value_name = "WHO", default_value = "midfold")]
+    /// `context_management`, `compaction`): midfold, or the upstream
+    #[arg(long, value_name = "WHO", default_value = "midfold", hide_possible_values = true)]
     pub compaction: CompactedBy,
     /// Keys that seal such compactions, one a line: 32 bytes in base64; the first seals, all open
     /// [default: MIDFOLD_SEAL_KEYS, else `seal.key` beside the default store, made at first need]

@@ -1,0 +1,22 @@
+//! Where a request is in its conversation.
+
+use std::sync::{Arc, Mutex};
+
+use midfold_core::budget::Budget;
+
+use super::conversation::Conversation;
+
+/// Where a request is in its conversation.
+pub(super) struct Place {
+    pub conversation: Arc<Mutex<Conversation>>,
+    /// Messages that are history.
+    pub stable: usize,
+    /// Tokens of those that are not.
+    pub suffix: u64,
+    pub budget: Budget,
+    /// What the session had been told when this request left: another request may follow it before
+    /// this one is answered.
+    pub events: usize,
+    /// A client's own request for a summary.
+    pub is_summary: bool,
+}
