@@ -102,6 +102,36 @@ impl Cluster {
         Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
     }
 
+    /// Stops the server and all its processes in their tracks (`SIGSTOP`): connections stay, nothing is
+    /// answered. [`Cluster::resume`] lets them go on.
+    ///
+    /// # Errors
+    /// For a server that is not our own.
+    pub fn pause(&self) -> Result<(), String> {
+        self.signal("-STOP")
+    }
+
+    /// Lets a server that was stopped go on.
+    ///
+    /// # Errors
+    /// For a server that is not our own.
+    pub fn resume(&self) -> Result<(), String> {
+        self.signal("-CONT")
+    }
+
+    fn signal(&self, signal: &str) -> Result<(), String> {
+        let own = self.own.as_ref().ok_or("only a server of our own is stopped")?;
+        let pid_file = own.folder.join("data/postmaster.pid");
+        let text = std::fs::read_to_string(&pid_file)
+            .map_err(|error| format!("{}: {error}", pid_file.display()))?;
+        let server = text.lines().next().unwrap_or_default().trim().to_owned();
+        let children = std::fs::read_to_string(format!("/proc/{server}/task/{server}/children"));
+        let mut kill = own.command("kill");
+        kill.args([signal, &server]);
+        kill.args(children.unwrap_or_default().split_whitespace());
+        run(&mut kill).map(drop)
+    }
+
     /// Kills the server and all its processes (`SIGKILL`), and starts it again.
     ///
     /// # Errors

@@ -3,6 +3,7 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 
 use midfold_testkit::upstream::agent::{Agent, End};
 use midfold_testkit::upstream::{Dialect, Script, Settings, Upstream, task};
@@ -154,4 +155,103 @@ async fn two_nodes_share_a_conversation_and_one_is_killed() {
         .unwrap();
     assert_eq!(checked.status.code(), Some(0), "{checked:?}");
     cluster.drop_schema(&store);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_database_that_is_away_stops_nobody() {
+    let cluster = match midfold_testkit::postgres::Cluster::start_own() {
+        Ok(cluster) => cluster,
+        Err(why) => return eprintln!("skipped: {why}"),
+    };
+    let store = cluster.schema().unwrap();
+    let settings =
+        Settings { limit: Some(12_000), script: Script::shell_loop(STEPS), ..Settings::default() };
+    let upstream = Upstream::start(settings).await.unwrap();
+    let node = serve(upstream.url(), &store);
+    let mut agent = Agent { task: task(STEPS), ..Agent::new(Dialect::Chat, &node.url) }.start();
+    for _ in 0..5 {
+        agent.turn().await;
+    }
+    cluster.pause().unwrap();
+    for _ in 0..15 {
+        agent.turn().await;
+    }
+    assert_eq!(agent.end(), None);
+    cluster.resume().unwrap();
+    while agent.end().is_none() {
+        agent.turn().await;
+    }
+    assert!(matches!(agent.end(), Some(End::Finished(_))), "{:?}", agent.end());
+    let stats = upstream.stats();
+    assert_eq!((&stats.refused[..], stats.overflows, stats.facts_missing), (&[][..], 0, 0));
+    written(&node.url);
+    drop(node);
+    let told: std::collections::BTreeSet<_> =
+        agent.run().exchanges.iter().filter_map(|it| it.header("midfold-session")).collect();
+    assert_eq!(told.len(), 1, "one session");
+    let checked = Command::new(env!("CARGO_BIN_EXE_midfold"))
+        .args(["store", "fsck", "--store", &store])
+        .output()
+        .unwrap();
+    assert_eq!(checked.status.code(), Some(0), "{checked:?}");
+}
+
+/// Many agents at once, a server that is killed under them, and another one over the same file.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_is_killed_under_load_loses_no_conversation() {
+    const AGENTS: usize = 6;
+    let settings =
+        Settings { limit: Some(12_000), script: Script::shell_loop(STEPS), ..Settings::default() };
+    let upstream = Upstream::start(settings).await.unwrap();
+    let store = format!("sqlite:{}", crate::folder("serve-load").join("s.db").display());
+    let (first, second) = (serve(upstream.url(), &store), serve(upstream.url(), &store));
+    let (turns, other) = (Arc::new(tokio::sync::Semaphore::new(0)), second.url.clone());
+    let work = (0..AGENTS).map(|nth| {
+        let task = format!("{} You are number {nth}.", task(STEPS));
+        let mut agent = Agent { task, ..Agent::new(Dialect::Messages, &first.url) }.start();
+        let (turns, other) = (Arc::clone(&turns), other.clone());
+        tokio::spawn(async move {
+            let mut has_moved = false;
+            loop {
+                agent.turn().await;
+                turns.add_permits(1);
+                match agent.end() {
+                    None => {}
+                    Some(End::Broken(_)) if !has_moved => {
+                        has_moved = true;
+                        agent.go_on_at(&other);
+                    }
+                    Some(end) => return (end.clone(), has_moved),
+                }
+            }
+        })
+    });
+    let work: Vec<_> = work.collect();
+    let half = AGENTS * STEPS as usize / 2;
+    let _ = turns.acquire_many(half as u32).await.unwrap();
+    drop(first);
+    for agent in work {
+        let (end, has_moved) = agent.await.unwrap();
+        assert!(matches!(end, End::Finished(_)), "{end:?}");
+        assert!(has_moved, "it was killed under all of them");
+    }
+    assert_eq!(upstream.stats().overflows, 0);
+    written(&second.url);
+    drop(second);
+    let midfold = |args: &[&str]| {
+        let done = Command::new(env!("CARGO_BIN_EXE_midfold"))
+            .args(args)
+            .args(["--store", &store])
+            .output()
+            .unwrap();
+        assert_eq!(done.status.code(), Some(0), "{done:?}");
+        String::from_utf8_lossy(&done.stdout).into_owned()
+    };
+    midfold(&["store", "fsck"]);
+    let listed: serde_json::Value =
+        serde_json::from_str(&midfold(&["session", "list", "--json"])).unwrap();
+    let listed = listed.as_array().unwrap();
+    // The task, and of each step what the agent and its tool said, but for the last result.
+    let all = u64::from(STEPS) * 2;
+    assert!(listed.len() == AGENTS && listed.iter().all(|it| it["events"] == all), "{listed:?}");
 }

@@ -159,6 +159,7 @@ impl Session {
     /// Goes on with another server.
     pub fn go_on_at(&mut self, base_url: &str) {
         base_url.trim_end_matches('/').clone_into(&mut self.agent.base_url);
+        self.end = None;
     }
 
     /// What happened so far.
