@@ -1,7 +1,7 @@
 //! The compaction that vendors offer in their own APIs, done here for any backend: what a request asks of
 //! it is read and taken out, and the answer is what the vendor's own would be.
 //!
-//! What a compaction leaves travels with the client, sealed ([`Seal`](super::Seal)). When it comes back, it is
+//! What a compaction leaves travels with the client, sealed ([`Seal`]). When it comes back, it is
 //! replaced by the messages that it stands for, byte for byte those that were sent, so that the next prompt
 //! extends the one before; and the request then goes the way of every other one.
 
