@@ -139,8 +139,13 @@ pub fn elements(bytes: &[u8], range: Range<usize>) -> Elements<'_> {
     Elements { bytes, at, end: range.end.min(bytes.len()) }
 }
 
-/// The elements of the array at `start`, and where it ends: both in one walk.
-pub(crate) fn list(bytes: &[u8], start: usize) -> Option<(Vec<Range<usize>>, usize)> {
+/// The elements of the array at `start`, and where it ends: both in one walk. `known` says how long the
+/// element is that a text starts with, where it need not be walked.
+pub(crate) fn list(
+    bytes: &[u8],
+    start: usize,
+    known: &dyn Fn(&[u8]) -> Option<usize>,
+) -> Option<(Vec<Range<usize>>, usize)> {
     let mut out = Vec::new();
     let mut at = start + 1;
     loop {
@@ -148,7 +153,10 @@ pub(crate) fn list(bytes: &[u8], start: usize) -> Option<(Vec<Range<usize>>, usi
         if bytes.get(at) == Some(&b']') {
             return Some((out, at + 1));
         }
-        let found = value(bytes, at)?;
+        let found = match known(bytes.get(at..)?) {
+            Some(length) => at..at + length,
+            None => value(bytes, at)?,
+        };
         at = found.end;
         out.push(found);
     }

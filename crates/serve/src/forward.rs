@@ -109,8 +109,11 @@ impl Way {
             Ok(plain) => plain,
             Err(cause) => return self.open(Body::from(body), cause).await,
         };
-        let Ok(request) = vendor::read(asked.kind, plain.clone(), purpose) else {
-            return self.open(Body::from(body), Cause::Unread).await;
+        let read = compute(|| self.app.proxy.read(asked.kind, plain.clone(), purpose));
+        let request = match read {
+            Some(Ok(request)) => request,
+            Some(Err(_)) => return self.open(Body::from(body), Cause::Unread).await,
+            None => return self.open(Body::from(body), Cause::Panic).await,
         };
         let stream = asked.stream || request.stream;
         if Holder::longest_history(&self.parts) < request.len() {

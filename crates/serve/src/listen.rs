@@ -25,6 +25,9 @@ use crate::tls::Tls;
 
 /// How long nothing is accepted after the system refused: what it has too few of is freed by others.
 const PAUSE: Duration = Duration::from_millis(100);
+/// Bytes of a request's head, and so of what a connection reads ahead: hyper's own bound is four times as
+/// much, and hundreds of clients send at once.
+const LONGEST_HEAD: usize = 128 << 10;
 /// How often a peer of HTTP/2 that says nothing is asked whether it is there, and how long it may take.
 const PING: Duration = Duration::from_secs(30);
 
@@ -128,7 +131,11 @@ impl Way {
 
     fn builder(&self) -> Builder<TokioExecutor> {
         let mut builder = Builder::new(TokioExecutor::new());
-        builder.http1().timer(TokioTimer::new()).header_read_timeout(self.limits.head);
+        builder
+            .http1()
+            .timer(TokioTimer::new())
+            .header_read_timeout(self.limits.head)
+            .max_buf_size(LONGEST_HEAD);
         builder.http2().timer(TokioTimer::new()).keep_alive_interval(PING).keep_alive_timeout(PING);
         builder
     }

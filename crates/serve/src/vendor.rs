@@ -12,7 +12,6 @@ use hyper::body::Frame;
 use hyper::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
 use midfold::formats::vendor::anthropic::without_betas;
 use midfold::proxy::Sent;
-pub(crate) use midfold::proxy::vendor::read;
 use midfold::proxy::vendor::{Insert, Made, Refused};
 
 use crate::headers;

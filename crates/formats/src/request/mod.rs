@@ -87,8 +87,22 @@ impl Request {
     /// # Errors
     /// When the body is no object, or has no list of messages.
     pub fn read(kind: DialectKind, body: Bytes) -> Result<Self, RequestError> {
+        Self::read_knowing(kind, body, &|_| None)
+    }
+
+    /// As [`Request::read`], where some messages are known: a client sends them all again each time. `known`
+    /// says how long the message is that a text starts with; it has to be an object that was read before,
+    /// byte for byte.
+    ///
+    /// # Errors
+    /// As [`Request::read`].
+    pub fn read_knowing(
+        kind: DialectKind,
+        body: Bytes,
+        known: Known<'_>,
+    ) -> Result<Self, RequestError> {
         let name = list_name(kind);
-        let (fields, listed) = top(&body, name)?;
+        let (fields, listed) = top(&body, name, known)?;
         let text = fields.string(name).filter(|_| kind == DialectKind::OpenAiResponses);
         let lone = text.clone().map(|text| said(&body[text]));
         let list = fields.array(name).or(text).ok_or(RequestError::NoMessages(name))?;
@@ -186,9 +200,16 @@ impl Request {
     }
 }
 
+/// How long the message is that a text starts with, where it is known.
+type Known<'a> = &'a dyn Fn(&[u8]) -> Option<usize>;
+
 /// The members of a body, and the elements of its list of messages: in one walk, because the list is
 /// nearly all of the body.
-fn top<'a>(body: &'a [u8], name: &str) -> Result<(Fields<'a>, Vec<Range<usize>>), RequestError> {
+fn top<'a>(
+    body: &'a [u8],
+    name: &str,
+    known: Known<'_>,
+) -> Result<(Fields<'a>, Vec<Range<usize>>), RequestError> {
     let start = scan::skip_space(body, 0);
     if body.get(start) != Some(&b'{') {
         return Err(RequestError::NotAnObject);
@@ -202,7 +223,7 @@ fn top<'a>(body: &'a [u8], name: &str) -> Result<(Fields<'a>, Vec<Range<usize>>)
             Some(b'"') => {}
             _ => return Err(RequestError::Broken),
         }
-        let member = member(body, at, name, &mut listed).ok_or(RequestError::Broken)?;
+        let member = member(body, at, name, known, &mut listed).ok_or(RequestError::Broken)?;
         at = member.value.end;
         members.push(member);
     }
@@ -217,6 +238,7 @@ fn member(
     body: &[u8],
     at: usize,
     name: &str,
+    known: Known<'_>,
     listed: &mut Vec<Range<usize>>,
 ) -> Option<scan::Member> {
     let key = at..scan::string_end(body, at)?;
@@ -225,7 +247,7 @@ fn member(
     let is_colon = body.get(colon) == Some(&b':');
     let mut member = scan::Member { key, value: start..start };
     if body.get(start) == Some(&b'[') && member.is(body, name) {
-        let (elements, end) = scan::list(body, start)?;
+        let (elements, end) = scan::list(body, start, known)?;
         *listed = elements;
         member.value.end = end;
     } else {

@@ -18,6 +18,7 @@ use midfold_formats::vendor::anthropic::{AppliedEdit, Compact};
 use midfold_formats::vendor::blob::Blob;
 use midfold_formats::{DialectKind, scan};
 
+use super::lock::lock;
 use super::seal::{Opened, Seal};
 use super::shared::Proxy;
 use super::who::Who;
@@ -92,21 +93,28 @@ impl Wish {
     }
 }
 
-/// Reads the body of a request.
-///
-/// # Errors
-/// When it is none.
-pub fn read(kind: DialectKind, body: Bytes, purpose: Purpose) -> Result<Request, RequestError> {
-    match Request::read(kind, body.clone()) {
-        // A compaction may name an answer and nothing else.
-        Err(RequestError::NoMessages(_)) if purpose == Purpose::Compact => {
-            Request::read(kind, midfold_formats::vendor::openai::with_input(&body))
-        }
-        read => read,
-    }
-}
-
 impl Proxy {
+    /// Reads the body of a request.
+    ///
+    /// # Errors
+    /// When it is none.
+    pub fn read(
+        &self,
+        kind: DialectKind,
+        body: Bytes,
+        purpose: Purpose,
+    ) -> Result<Request, RequestError> {
+        // Most of a body was in the request before it.
+        let known = |text: &[u8]| lock(&self.index).identities().length(text);
+        match Request::read_knowing(kind, body.clone(), &known) {
+            // A compaction may name an answer and nothing else.
+            Err(RequestError::NoMessages(_)) if purpose == Purpose::Compact => {
+                Request::read(kind, midfold_formats::vendor::openai::with_input(&body))
+            }
+            read => read,
+        }
+    }
+
     /// Reads what a request asks of its vendor's compaction. A request that asks for nothing stays as it is.
     ///
     /// # Errors
