@@ -23,7 +23,7 @@ use midfold::proxy::{Fault, Turn, Who};
 use crate::answers::{error, json, respond};
 use crate::app::App;
 use crate::body::{Read, Room};
-use crate::compute::compute;
+use crate::compute::{caught, compute};
 use crate::guard::{Ended, Guarded, Watch};
 use crate::headers;
 use crate::keys::Holder;
@@ -109,7 +109,7 @@ impl Way {
             Ok(plain) => plain,
             Err(cause) => return self.open(Body::from(body), cause).await,
         };
-        let read = compute(|| self.app.proxy.read(asked.kind, plain.clone(), purpose));
+        let read = caught(|| self.app.proxy.read(asked.kind, plain.clone(), purpose));
         let request = match read {
             Some(Ok(request)) => request,
             Some(Err(_)) => return self.open(Body::from(body), Cause::Unread).await,
@@ -122,7 +122,7 @@ impl Way {
         let scope = Holder::name(&self.parts);
         let who = headers::who(&self.parts.headers, scope, asked.model);
         let packed = (packing != Packing::None).then(|| Packed::new(&body, plain));
-        match compute(|| self.app.proxy.wish(request, &who, purpose)) {
+        match caught(|| self.app.proxy.wish(request, &who, purpose)) {
             Some(Ok(wish)) => {
                 let came = Came { body, packed, room, stream, purpose, who, start };
                 self.fulfil(wish, came).await
@@ -143,10 +143,11 @@ impl Way {
             return self.open(Body::from(body), Cause::Panic).await;
         };
         let now = self.app.now();
-        let Some(done) = compute(|| match work {
-            Some(work) => turn.work(work, stream, now),
-            None => Done::Ask(None),
-        }) else {
+        let done = match work {
+            Some(work) => compute(|| turn.work(work, stream, now)),
+            None => Some(Done::Ask(None)),
+        };
+        let Some(done) = done else {
             return self.open(Body::from(body), Cause::Panic).await;
         };
         self.app.keep();
@@ -180,7 +181,7 @@ impl Way {
     /// What is to be sent for a request. Nothing where midfold failed.
     async fn turn(&self, request: wire::Request, is_replay: bool, who: &Who) -> Option<Turn> {
         let (proxy, now) = (Arc::clone(&self.app.proxy), self.app.now());
-        let begun = compute(|| proxy.begin_wish(request, is_replay, who))?;
+        let begun = caught(|| proxy.begin_wish(request, is_replay, who))?;
         if let Some(keeper) = &self.app.keeper {
             keeper.bring_back(&begun).await;
         }
