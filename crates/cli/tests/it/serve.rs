@@ -46,6 +46,24 @@ pub fn start(upstream: &str, options: &[&str], variables: &[(&str, &str)]) -> Se
     Server { child, url }
 }
 
+/// A provider of the window that the servers are told.
+async fn upstream() -> Upstream {
+    let settings =
+        Settings { limit: Some(12_000), script: Script::shell_loop(STEPS), ..Settings::default() };
+    Upstream::start(settings).await.unwrap_or_else(|error| unreachable!("{error}"))
+}
+
+/// What a command over this store says; it has to succeed.
+fn midfold(store: &str, args: &[&str]) -> String {
+    let done = Command::new(env!("CARGO_BIN_EXE_midfold"))
+        .args(args)
+        .args(["--store", store])
+        .output()
+        .unwrap_or_else(|error| unreachable!("{error}"));
+    assert_eq!(done.status.code(), Some(0), "{done:?}");
+    String::from_utf8_lossy(&done.stdout).into_owned()
+}
+
 /// Asks until all is written.
 fn written(url: &str) {
     let address = url.trim_start_matches("http://");
@@ -66,9 +84,7 @@ fn metrics(address: &str) -> std::io::Result<String> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_conversation_outlives_a_server_that_was_killed() {
-    let settings =
-        Settings { limit: Some(12_000), script: Script::shell_loop(STEPS), ..Settings::default() };
-    let upstream = Upstream::start(settings).await.unwrap();
+    let upstream = upstream().await;
     let store = format!("sqlite:{}", crate::folder("serve-killed").join("s.db").display());
     let first = serve(upstream.url(), &store);
     let mut agent =
@@ -98,20 +114,10 @@ async fn a_conversation_outlives_a_server_that_was_killed() {
     drop(second);
     // It is a session like any other.
     let (_, session) = before.unwrap();
-    let midfold = |args: &[&str]| {
-        let done = Command::new(env!("CARGO_BIN_EXE_midfold"))
-            .args(args)
-            .args(["--store", &store])
-            .output();
-        let done = done.unwrap_or_else(|error| unreachable!("{error}"));
-        (done.status.code(), String::from_utf8_lossy(&done.stdout).into_owned())
-    };
-    let (code, listed) = midfold(&["session", "list", "--json"]);
-    assert!(code == Some(0) && listed.contains(&session), "{listed}");
-    let (code, checked) = midfold(&["store", "fsck"]);
-    assert_eq!(code, Some(0), "{checked}");
-    let (code, audited) = midfold(&["audit", &session]);
-    assert_eq!(code, Some(0), "{audited}");
+    let listed = midfold(&store, &["session", "list", "--json"]);
+    assert!(listed.contains(&session), "{listed}");
+    midfold(&store, &["store", "fsck"]);
+    midfold(&store, &["audit", &session]);
 }
 
 /// Asks two nodes in turns, and the other one alone after one was killed in the middle.
@@ -122,9 +128,7 @@ async fn two_nodes_share_a_conversation_and_one_is_killed() {
         Err(why) => return eprintln!("skipped: {why}"),
     };
     let store = cluster.schema().unwrap();
-    let settings =
-        Settings { limit: Some(12_000), script: Script::shell_loop(STEPS), ..Settings::default() };
-    let upstream = Upstream::start(settings).await.unwrap();
+    let upstream = upstream().await;
     let mut nodes = vec![serve(upstream.url(), &store), serve(upstream.url(), &store)];
     let mut agent =
         Agent { task: task(STEPS), ..Agent::new(Dialect::Responses, &nodes[0].url) }.start();
@@ -149,11 +153,7 @@ async fn two_nodes_share_a_conversation_and_one_is_killed() {
     assert_eq!((&stats.refused[..], stats.overflows, stats.facts_missing), (&[][..], 0, 0));
     written(&nodes[0].url);
     nodes.clear();
-    let checked = Command::new(env!("CARGO_BIN_EXE_midfold"))
-        .args(["store", "fsck", "--store", &store])
-        .output()
-        .unwrap();
-    assert_eq!(checked.status.code(), Some(0), "{checked:?}");
+    midfold(&store, &["store", "fsck"]);
     cluster.drop_schema(&store);
 }
 
@@ -164,9 +164,7 @@ async fn a_database_that_is_away_stops_nobody() {
         Err(why) => return eprintln!("skipped: {why}"),
     };
     let store = cluster.schema().unwrap();
-    let settings =
-        Settings { limit: Some(12_000), script: Script::shell_loop(STEPS), ..Settings::default() };
-    let upstream = Upstream::start(settings).await.unwrap();
+    let upstream = upstream().await;
     let node = serve(upstream.url(), &store);
     let mut agent = Agent { task: task(STEPS), ..Agent::new(Dialect::Chat, &node.url) }.start();
     for _ in 0..5 {
@@ -189,20 +187,14 @@ async fn a_database_that_is_away_stops_nobody() {
     let told: std::collections::BTreeSet<_> =
         agent.run().exchanges.iter().filter_map(|it| it.header("midfold-session")).collect();
     assert_eq!(told.len(), 1, "one session");
-    let checked = Command::new(env!("CARGO_BIN_EXE_midfold"))
-        .args(["store", "fsck", "--store", &store])
-        .output()
-        .unwrap();
-    assert_eq!(checked.status.code(), Some(0), "{checked:?}");
+    midfold(&store, &["store", "fsck"]);
 }
 
 /// Many agents at once, a server that is killed under them, and another one over the same file.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_that_is_killed_under_load_loses_no_conversation() {
     const AGENTS: usize = 6;
-    let settings =
-        Settings { limit: Some(12_000), script: Script::shell_loop(STEPS), ..Settings::default() };
-    let upstream = Upstream::start(settings).await.unwrap();
+    let upstream = upstream().await;
     let store = format!("sqlite:{}", crate::folder("serve-load").join("s.db").display());
     let (first, second) = (serve(upstream.url(), &store), serve(upstream.url(), &store));
     let (turns, other) = (Arc::new(tokio::sync::Semaphore::new(0)), second.url.clone());
@@ -238,18 +230,9 @@ async fn a_server_that_is_killed_under_load_loses_no_conversation() {
     assert_eq!(upstream.stats().overflows, 0);
     written(&second.url);
     drop(second);
-    let midfold = |args: &[&str]| {
-        let done = Command::new(env!("CARGO_BIN_EXE_midfold"))
-            .args(args)
-            .args(["--store", &store])
-            .output()
-            .unwrap();
-        assert_eq!(done.status.code(), Some(0), "{done:?}");
-        String::from_utf8_lossy(&done.stdout).into_owned()
-    };
-    midfold(&["store", "fsck"]);
+    midfold(&store, &["store", "fsck"]);
     let listed: serde_json::Value =
-        serde_json::from_str(&midfold(&["session", "list", "--json"])).unwrap();
+        serde_json::from_str(&midfold(&store, &["session", "list", "--json"])).unwrap();
     let listed = listed.as_array().unwrap();
     // The task, and of each step what the agent and its tool said, but for the last result.
     let all = u64::from(STEPS) * 2;
