@@ -90,6 +90,8 @@
 
 mod advice;
 mod append;
+#[cfg(feature = "blocking")]
+pub mod blocking;
 mod cache;
 mod compact;
 #[cfg(feature = "store")]

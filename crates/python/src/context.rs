@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
 
 use crate::python::objects;
+use crate::session::Session;
 
 /// What is to be sent: messages, and what they count.
 #[pyclass(frozen, module = "midfold")]
@@ -22,6 +23,13 @@ pub struct Context {
     /// The number of the request in the ledger of a stored session.
     #[pyo3(get)]
     pub(crate) call: Option<u64>,
+    /// Of what `project` made: for each message the index, in the list that was given, of the one that
+    /// it is or was made of; `None` for what midfold wrote.
+    #[pyo3(get)]
+    pub(crate) places: Option<Vec<Option<usize>>>,
+    /// The session that it is a context of.
+    #[pyo3(get)]
+    pub(crate) session: Py<Session>,
 }
 
 #[pymethods]

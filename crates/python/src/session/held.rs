@@ -1,10 +1,11 @@
 //! What a session holds between calls: the engine, and the Python objects of its messages.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use midfold::Outcome;
+use midfold::blocking::{Sent, Session as Engine};
 use midfold::core::project::Fate;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
@@ -12,13 +13,38 @@ use pyo3::types::{PyBytes, PyDict, PyList};
 
 use super::Session;
 use crate::context::Context;
-use crate::engine::{Engine, Sent};
 use crate::errors::Failure;
 use crate::python::{loads, make, objects};
 
+/// A session and the objects of its messages, wherever Python holds it.
+#[derive(Clone)]
+pub struct Shared(Arc<Inner>);
+
+struct Inner {
+    engine: Mutex<Engine>,
+    /// The objects of events, as they were appended or first read.
+    known: Mutex<HashMap<u64, Py<PyAny>>>,
+    /// The messages that are no events (recaps, edited ones) of the context before, in order: until
+    /// the next fold they are the same objects.
+    made: Mutex<Vec<(Bytes, Py<PyAny>)>>,
+}
+
+impl AsRef<Mutex<Engine>> for Shared {
+    fn as_ref(&self) -> &Mutex<Engine> {
+        &self.0.engine
+    }
+}
+
+impl From<Engine> for Shared {
+    fn from(engine: Engine) -> Self {
+        let (known, made) = (Mutex::default(), Mutex::default());
+        Self(Arc::new(Inner { engine: Mutex::new(engine), known, made }))
+    }
+}
+
 impl Session {
     pub(super) fn of(engine: Engine) -> Self {
-        Self { engine: Mutex::new(engine), known: Mutex::default(), made: Mutex::default() }
+        Self { inner: engine.into() }
     }
 
     /// Runs something on the engine, detached: nobody holds it while waiting for Python.
@@ -27,14 +53,14 @@ impl Session {
         py: Python<'_>,
         work: impl FnOnce(&mut Engine) -> Result<T, Failure> + Send,
     ) -> PyResult<T> {
-        let locked = || self.engine.lock().unwrap_or_else(PoisonError::into_inner);
+        let locked = || self.inner.as_ref().lock().unwrap_or_else(PoisonError::into_inner);
         let done = py.detach(|| work(&mut locked()));
         py.check_signals()?;
         Ok(done?)
     }
 
     pub(super) fn known(&self, py: Python<'_>) -> MutexGuard<'_, HashMap<u64, Py<PyAny>>> {
-        lock(&self.known, py)
+        lock(&self.inner.0.known, py)
     }
 
     /// The object of an event: the one that was appended, else one that stays the same from now on.
@@ -48,9 +74,9 @@ impl Session {
     }
 
     pub(super) fn handed_out(&self, py: Python<'_>, sent: Sent) -> PyResult<Context> {
-        let Sent { context, injected, folded, call } = sent;
+        let Sent { context, injected, folded, call, origins } = sent;
         let messages = PyList::empty(py);
-        let before = std::mem::take(&mut *lock(&self.made, py));
+        let before = std::mem::take(&mut *lock(&self.inner.0.made, py));
         let mut made = Vec::with_capacity(before.len());
         for piece in context.pieces() {
             if let Fate::Verbatim(seq) = piece.fate {
@@ -68,11 +94,14 @@ impl Session {
             messages.append(&message)?;
             made.push((bytes.clone(), message));
         }
-        *lock(&self.made, py) = made;
+        *lock(&self.inner.0.made, py) = made;
         for added in injected.iter().flat_map(|sent| sent.added()) {
             messages.append(loads(py, &added.bytes)?)?;
         }
-        Ok(Context { pieces: context, injected, messages: messages.unbind(), folded, call })
+        let places = origins.map(|origins| origins.iter().map(|origin| origin.place).collect());
+        let session = Py::new(py, Self { inner: self.inner.clone() })?;
+        let messages = messages.unbind();
+        Ok(Context { pieces: context, injected, messages, folded, call, places, session })
     }
 
     pub(super) fn folding<'py>(
@@ -82,7 +111,7 @@ impl Session {
         preview: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
         let fields = PyDict::new(py);
-        let (outcome, feedback) = self.run(py, |engine| engine.compact(focus, preview))?;
+        let (outcome, feedback) = self.run(py, |engine| Ok(engine.compact(focus, preview)?))?;
         let (record, noop) = match &outcome {
             Outcome::Folded(fold) => {
                 let json = py.detach(|| serde_json::to_vec(fold)).map_err(Failure::from)?;
