@@ -36,6 +36,8 @@ class Session {
   #known = new Map()
   /** What midfold wrote, by its JSON: the same object until the next fold. */
   #made = new Map()
+  /** The list that was projected last. */
+  #list = []
 
   constructor(options = {}) {
     this.#native =
@@ -155,16 +157,17 @@ class Session {
 
   /** The context with the host's own objects, wherever a message is one of its list. */
   _projected(handed, list) {
+    this.#list = list
     for (const { place, seq, json: text } of handed.pieces) {
       if (text == null && seq != null) this.#known.set(seq, list[place])
     }
-    return this.#handedOut(handed, list)
+    return this.#handedOut(handed, true)
   }
 
-  #handedOut(handed, list) {
+  #handedOut(handed, follows = handed.pieces.some(({ place }) => place != null)) {
     const made = new Map()
     const message = ({ place, seq, json: text }) => {
-      if (text == null && list !== undefined) return list[place]
+      if (text == null) return this.#list[place]
       if (seq != null && this.#known.has(seq)) return this.#known.get(seq)
       const object = this.#made.get(text) ?? JSON.parse(text)
       if (seq != null) this.#known.set(seq, object)
@@ -173,7 +176,6 @@ class Session {
     }
     const messages = handed.pieces.map(message)
     this.#made = made
-    const follows = list !== undefined || handed.pieces.some(({ place }) => place != null)
     const places = follows ? handed.pieces.map(({ place }) => place ?? null) : null
     return new Context(handed, messages, this, places)
   }
