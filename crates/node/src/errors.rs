@@ -14,6 +14,7 @@ struct Reason<'a> {
     hints: &'a [String],
 }
 
+/// What comes of a call.
 pub type Done<T> = Result<T, Failure>;
 
 impl<E: Advise> From<E> for Failure {
@@ -23,10 +24,12 @@ impl<E: Advise> From<E> for Failure {
 }
 
 impl Failure {
+    /// What was given cannot be used.
     pub fn input(message: impl Into<String>) -> Self {
         Self(Told::new(Area::Input, message))
     }
 
+    /// Adds a hint, after those that are there.
     pub fn hint(self, hint: impl Into<String>) -> Self {
         Self(self.0.hint(hint))
     }

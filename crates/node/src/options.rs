@@ -88,7 +88,9 @@ pub struct SessionOptions {
     tools: Option<Value>,
     output_reserve: u64,
     store: Option<String>,
+    /// The session's name.
     pub id: Option<String>,
+    /// How many conversations are held.
     pub limit: Option<usize>,
 }
 
@@ -126,11 +128,13 @@ pub struct CompactOptions {
     counting: Counting,
     #[serde(flatten)]
     folding: Folding,
+    /// How messages are read.
     pub dialect: Option<String>,
     focus: Option<String>,
     target: Option<u64>,
     keep_last: Option<usize>,
     if_needed: bool,
+    /// Messages that stay as they are.
     pub pin: Vec<u32>,
 }
 
@@ -150,6 +154,7 @@ impl CompactOptions {
 
 /// Options whose names are known: what is misspelt would be left out in silence.
 pub trait Named: DeserializeOwned {
+    /// Their names.
     const NAMES: &'static [&'static str];
 }
 

@@ -73,7 +73,7 @@ impl Session {
     /// Goes on with a session of a store.
     #[napi(factory)]
     pub fn open(store: String, id: String) -> napi::Result<Self> {
-        let load = || Place::existing(&store, Door::Node)?.load(&id, now);
+        let load = || Engine::load(Place::existing(&store, Door::Node)?, &id, now);
         Ok(load().map_err(Failure::from)?.into())
     }
 

@@ -6,7 +6,6 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
 
 use crate::python::objects;
-use crate::session::Session;
 
 /// What is to be sent: messages, and what they count.
 #[pyclass(frozen, module = "midfold")]
@@ -29,7 +28,7 @@ pub struct Context {
     pub(crate) places: Option<Vec<Option<usize>>>,
     /// The session that it is a context of.
     #[pyo3(get)]
-    pub(crate) session: Py<Session>,
+    pub(crate) session: Py<PyAny>,
 }
 
 #[pymethods]

@@ -12,6 +12,7 @@ mod errors;
 mod feedback;
 mod given;
 mod json;
+mod list;
 mod prepare;
 mod python;
 mod recall;

@@ -4,9 +4,11 @@ use bytes::Bytes;
 use midfold_core::policy::Policy;
 use midfold_formats::DialectKind;
 
-use super::{Clock, Error, Place, Session};
+use midfold_store::{StoreError, Stored, StoredError};
+
+use super::{Clock, Error, Kept, Place, Session};
 use crate::settings::{Host, Settings};
-use crate::start::{Start as Parts, without_messages};
+use crate::start::{Start as Parts, Started, without_messages};
 
 /// What a session is made of.
 #[derive(Clone)]
@@ -61,9 +63,51 @@ impl Start {
         match &settings.store {
             Some(url) => {
                 started.can_be_stored()?;
-                Place::open(url, host.door)?.create(started, clock)
+                Session::create(Place::open(url, host.door)?, started, clock)
             }
             None => Ok(Session::in_memory(started.in_memory(), clock)),
+        }
+    }
+}
+
+impl Session {
+    /// Makes a session in a store.
+    fn create(place: Place, started: Started, clock: Clock) -> Result<Self, Error> {
+        let first = started.messages();
+        let stored = place.run(async {
+            let mut stored = started.store(place.store()).await?;
+            if !first.is_empty() {
+                stored.append(first, None, clock()).await?;
+            }
+            Ok::<_, StoredError>(stored)
+        })?;
+        Ok(Self::stored(Kept { stored, place }, clock))
+    }
+
+    /// Goes on with a session of a store.
+    ///
+    /// # Errors
+    /// When there is none of this id, or the store fails.
+    pub fn load(place: Place, id: &str, clock: Clock) -> Result<Self, Error> {
+        let (store, door) = (place.store(), place.door());
+        let stored = place.run(async {
+            match Stored::open(store.clone(), id).await {
+                Ok(stored) => Ok(stored),
+                Err(error) => Err(crate::advise_in(&*store, error, door).await),
+            }
+        })?;
+        Ok(Self::stored(Kept { stored, place }, clock))
+    }
+
+    /// Goes on with a session of a store, if there is one of this id.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub fn find(place: &Place, id: &str, clock: Clock) -> Result<Option<Self>, Error> {
+        match place.run(place.store().session(id)) {
+            Ok(_) => Self::load(place.clone(), id, clock).map(Some),
+            Err(StoreError::NoSession(_)) => Ok(None),
+            Err(error) => Err(error.into()),
         }
     }
 }

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use midfold_store::types::{Append, NewEvent, NewFold};
-use midfold_store::{MemoryStore, Millis, Store, StoreError, Stored, StoredError};
+use midfold_store::{MemoryStore, Millis, Store, StoreError};
 use tokio::runtime::{Builder, Runtime};
 
-use super::{Clock, Error, Kept, Session};
+use super::Error;
 use crate::failure::{Area, Door, Failure};
-use crate::start::{InMemory, Started};
+use crate::start::InMemory;
 
 /// An open store, and what drives it: on the thread that calls, so that no thread is left behind
 /// when a process forks.
@@ -49,49 +49,6 @@ impl Place {
         Ok(Self { store, runtime: Arc::new(runtime), door })
     }
 
-    /// Makes a session in it.
-    ///
-    /// # Errors
-    /// When the id is taken, or the store fails.
-    pub fn create(self, started: Started, clock: Clock) -> Result<Session, Error> {
-        let first = started.messages();
-        let stored = self.runtime.block_on(async {
-            let mut stored = started.store(self.store.clone()).await?;
-            if !first.is_empty() {
-                stored.append(first, None, clock()).await?;
-            }
-            Ok::<_, StoredError>(stored)
-        })?;
-        Ok(Session::stored(Kept { stored, place: self }, clock))
-    }
-
-    /// Goes on with a session in it.
-    ///
-    /// # Errors
-    /// When there is none of this id, or the store fails.
-    pub fn load(self, id: &str, clock: Clock) -> Result<Session, Error> {
-        let opening = async {
-            match Stored::open(self.store.clone(), id).await {
-                Ok(stored) => Ok(stored),
-                Err(error) => Err(crate::advise_in(&*self.store, error, self.door).await),
-            }
-        };
-        let stored = self.runtime.block_on(opening)?;
-        Ok(Session::stored(Kept { stored, place: self }, clock))
-    }
-
-    /// Goes on with a session in it, if there is one of this id.
-    ///
-    /// # Errors
-    /// When the store fails.
-    pub fn find(&self, id: &str, clock: Clock) -> Result<Option<Session>, Error> {
-        match self.runtime.block_on(self.store.session(id)) {
-            Ok(_) => self.clone().load(id, clock).map(Some),
-            Err(StoreError::NoSession(_)) => Ok(None),
-            Err(error) => Err(error.into()),
-        }
-    }
-
     /// A store in memory with this session in it, for what reads a store. Its bytes are shared.
     pub(super) fn of_memory(memory: &InMemory, now: Millis) -> Result<Self, Error> {
         let runtime = Builder::new_current_thread().build().map_err(|error| {
@@ -100,6 +57,11 @@ impl Place {
         let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
         runtime.block_on(fill(&*store, memory, now))?;
         Ok(Self { store, runtime: Arc::new(runtime), door: Door::Command })
+    }
+
+    /// The door that it was opened at.
+    pub(super) fn door(&self) -> Door {
+        self.door
     }
 
     /// The store itself.

@@ -105,7 +105,7 @@ impl<T: AsRef<Mutex<Session>> + Clone> Sessions<T> {
             Some(place) => place,
             none => none.insert(Place::open(url, self.start.host.door)?),
         };
-        let found = place.find(id, self.start.clock)?;
+        let found = Session::find(place, id, self.start.clock)?;
         Ok(found.map(|session| self.enter(entries, Some(id), session)))
     }
 

@@ -1,7 +1,7 @@
 //! What a session holds between calls: the engine, and the Python objects of its messages.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use midfold::Outcome;
@@ -14,33 +14,8 @@ use pyo3::types::{PyBytes, PyDict, PyList};
 use super::Session;
 use crate::context::Context;
 use crate::errors::Failure;
+use crate::list::HostList;
 use crate::python::{loads, make, objects};
-
-/// A session and the objects of its messages, wherever Python holds it.
-#[derive(Clone)]
-pub struct Shared(Arc<Inner>);
-
-struct Inner {
-    engine: Mutex<Engine>,
-    /// The objects of events, as they were appended or first read.
-    known: Mutex<HashMap<u64, Py<PyAny>>>,
-    /// The messages that are no events (recaps, edited ones) of the context before, in order: until
-    /// the next fold they are the same objects.
-    made: Mutex<Vec<(Bytes, Py<PyAny>)>>,
-}
-
-impl AsRef<Mutex<Engine>> for Shared {
-    fn as_ref(&self) -> &Mutex<Engine> {
-        &self.0.engine
-    }
-}
-
-impl From<Engine> for Shared {
-    fn from(engine: Engine) -> Self {
-        let (known, made) = (Mutex::default(), Mutex::default());
-        Self(Arc::new(Inner { engine: Mutex::new(engine), known, made }))
-    }
-}
 
 impl Session {
     pub(super) fn of(engine: Engine) -> Self {
@@ -60,7 +35,7 @@ impl Session {
     }
 
     pub(super) fn known(&self, py: Python<'_>) -> MutexGuard<'_, HashMap<u64, Py<PyAny>>> {
-        lock(&self.inner.0.known, py)
+        lock(self.inner.known(), py)
     }
 
     /// The object of an event: the one that was appended, else one that stays the same from now on.
@@ -76,7 +51,7 @@ impl Session {
     pub(super) fn handed_out(&self, py: Python<'_>, sent: Sent) -> PyResult<Context> {
         let Sent { context, injected, folded, call, origins } = sent;
         let messages = PyList::empty(py);
-        let before = std::mem::take(&mut *lock(&self.inner.0.made, py));
+        let before = std::mem::take(&mut *lock(self.inner.made(), py));
         let mut made = Vec::with_capacity(before.len());
         for piece in context.pieces() {
             if let Fate::Verbatim(seq) = piece.fate {
@@ -94,14 +69,40 @@ impl Session {
             messages.append(&message)?;
             made.push((bytes.clone(), message));
         }
-        *lock(&self.inner.0.made, py) = made;
+        *lock(self.inner.made(), py) = made;
         for added in injected.iter().flat_map(|sent| sent.added()) {
             messages.append(loads(py, &added.bytes)?)?;
         }
         let places = origins.map(|origins| origins.iter().map(|origin| origin.place).collect());
-        let session = Py::new(py, Self { inner: self.inner.clone() })?;
+        let session = Py::new(py, Self { inner: self.inner.clone() })?.into_any();
         let messages = messages.unbind();
         Ok(Context { pieces: context, injected, messages, folded, call, places, session })
+    }
+
+    /// The context with the host's own objects wherever a message is one of its list.
+    pub(super) fn projected(
+        &self,
+        py: Python<'_>,
+        sent: Sent,
+        list: &HostList<'_>,
+    ) -> PyResult<Context> {
+        let origins = sent.origins.clone().unwrap_or_default();
+        let fates: Vec<_> = sent.context.pieces().map(|piece| piece.fate).collect();
+        let mut known = self.known(py);
+        for (origin, fate) in origins.iter().zip(fates) {
+            if let (Fate::Verbatim(seq), Some(place), true) = (fate, origin.place, origin.is_same) {
+                known.insert(seq.into(), list.objects[place].clone().unbind());
+            }
+        }
+        drop(known);
+        let context = self.handed_out(py, sent)?;
+        let messages = context.messages.bind(py);
+        for (at, origin) in origins.iter().enumerate() {
+            if let (Some(place), true) = (origin.place, origin.is_same) {
+                messages.set_item(at, &list.objects[place])?;
+            }
+        }
+        Ok(context)
     }
 
     pub(super) fn folding<'py>(

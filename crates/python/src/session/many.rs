@@ -5,10 +5,10 @@ use midfold::formats::DialectKind;
 use pyo3::prelude::*;
 
 use super::Session;
-use super::held::Shared;
-use super::project::HostList;
+use super::shared::Shared;
 use crate::context::Context;
 use crate::errors::Failure;
+use crate::list::HostList;
 use crate::start::Named;
 
 /// The conversations of one host, found by the host's own ids, else by what is in them.
@@ -95,7 +95,7 @@ impl Sessions {
         let done = py.detach(|| self.held.project(id, events, force));
         py.check_signals()?;
         let (session, sent) = done.map_err(Failure::from)?;
-        Session::shared(session).projected(py, sent, &list)
+        Session { inner: session }.projected(py, sent, &list)
     }
 
     /// The session of this id, else of the conversation that has most in common with the messages;
@@ -111,6 +111,6 @@ impl Sessions {
         let events =
             list.map(|list| list.events_for(self.kind, id.unwrap_or("new"))).transpose()?;
         let found = py.detach(|| self.held.find(id, &events.unwrap_or_default()));
-        Ok(found.map_err(Failure::from)?.map(Session::shared))
+        Ok(found.map_err(Failure::from)?.map(|inner| Session { inner }))
     }
 }

@@ -3,9 +3,9 @@
 mod held;
 mod ids;
 mod many;
-mod project;
+mod shared;
 
-use midfold::blocking::{Force, Place};
+use midfold::blocking::{Force, Place, Session as Engine};
 use midfold::core::event::Usage;
 use midfold::store::recall::{Grep, What};
 use midfold::{Area, Door, Incoming, Refused};
@@ -17,15 +17,15 @@ use crate::context::Context;
 use crate::errors::Failure;
 use crate::given::{self, Given};
 use crate::json;
+use crate::list::HostList;
 use crate::prepare;
 use crate::python::{loads, objects};
 use crate::recall;
 use crate::start::Named;
 use crate::summary::{SummaryRequest, answer};
-use held::Shared;
 use ids::{hash, new_id};
 pub use many::Sessions;
-use project::HostList;
+use shared::Shared;
 
 /// One conversation: its log, its folds, its meter; in memory, or in a store.
 ///
@@ -95,7 +95,7 @@ impl Session {
     /// Goes on with a session of a store: `sqlite:PATH` or `postgres://…`.
     #[staticmethod]
     fn open(py: Python<'_>, store: &str, id: &str) -> PyResult<Self> {
-        let load = || Place::existing(store, Door::Python)?.load(id, now);
+        let load = || Engine::load(Place::existing(store, Door::Python)?, id, now);
         Ok(Self::of(py.detach(load).map_err(Failure::from)?))
     }
 
@@ -171,12 +171,9 @@ impl Session {
     }
 
     /// Takes all messages that a host keeps, as its list is now, and returns what to send, folded first
-    /// where that is due.
-    ///
-    /// What is new is appended. The list goes on with the messages of the session, or with the context
-    /// that was handed out before, where the host keeps that in their place. Where the list went back,
-    /// the session goes on from there as a fork, with another `id`. With `force` or a `focus` it is
-    /// folded now.
+    /// where that is due, or with `force` or a `focus`. What is new is appended. The list may go on with
+    /// the context that was handed out before. Where it went back, the session is a fork from then on,
+    /// with another `id`.
     ///
     /// >>> import midfold
     /// >>> session = midfold.Session(window=4_000)
