@@ -1,0 +1,58 @@
+"""Hermes Agent, with midfold as its context engine."""
+
+import os
+import subprocess
+import sys
+
+from common import BASE, KEY, MODEL, TASK, WORK, write
+from host import MODE, WINDOW, run, tell, timed
+
+HOME = f"{WORK}/hermes"
+os.environ.update(HERMES_HOME=HOME, HERMES_YOLO_MODE="1", CI="1", TERMINAL_CWD=WORK)
+
+
+def configure() -> None:
+    """Writes the configuration that a user would have."""
+    model = {"default": MODEL, "provider": "custom", "base_url": f"{BASE}/v1", "api_key": KEY}
+    # JSON is YAML. Without compaction it is told a window that the server does not have.
+    window = 200_000 if MODE == "bare" else WINDOW
+    config = {"model": {**model, "context_length": window}}
+    write("hermes/config.yaml", {**config, "compression": {"enabled": MODE != "bare"}})
+    if MODE == "midfold":
+        command = [sys.executable, "-m", "midfold.hermes", "install", "--home", HOME]
+        subprocess.run(command, check=True, stdout=sys.stderr)
+
+
+def agent():
+    """Runs the task, and returns the last answer."""
+    configure()
+    from run_agent import AIAgent
+
+    hermes = AIAgent(
+        provider="custom",
+        model=MODEL,
+        base_url=f"{BASE}/v1",
+        api_key=KEY,
+        enabled_toolsets=["terminal", "file", "context_engine"],
+        quiet_mode=True,
+        skip_memory=True,
+        tool_delay=0,
+    )
+    engine = hermes.context_compressor
+    if engine.name != ("midfold" if MODE == "midfold" else "compressor"):
+        raise RuntimeError(f"the host runs the engine {engine.name}")
+    if MODE == "midfold":
+        count = [0]
+
+        def folded(_: object) -> bool:
+            before, count[0] = count[0], engine.compression_count
+            return count[0] > before
+
+        engine.compress = timed(engine.compress, folded)
+    done = hermes.run_conversation(TASK)
+    if not done.get("completed"):
+        tell(reason=str(done.get("error") or "it says nothing").split(".")[0])
+    return done.get("final_response")
+
+
+run("hermes", agent)
