@@ -9,6 +9,9 @@ from .base import Base
 #: Where a compression that was asked for found nothing to do, the host is told so until its count
 #: grew by this share of the window: it would ask again before every request.
 _PATIENCE = 20
+#: The share of the line from which on the session is shown the messages once, where it narrates: in
+#: what it would fold, a model can write while the agent goes on.
+_SHOW = 0.8
 
 
 class Counts(Base):
@@ -36,14 +39,18 @@ class Counts(Base):
     emit_automatic_compaction_status: bool = True
     _advised: bool = False
     _declined: int = 0
+    _shows: bool = False  # the session narrates, and has not seen these messages
 
     def should_compress(self, prompt_tokens: int | None = None) -> bool:
         """Whether so many tokens are over the session's line: counted, or the host's estimate.
 
-        No where a compression at so many, or a few less, found nothing to fold.
+        No where a compression at so many, or a few less, found nothing to fold. Where a model
+        narrates, yes a little below the line too, once: the host has no other call that shows the
+        messages.
         """
         tokens = self.last_prompt_tokens if prompt_tokens is None else prompt_tokens
-        over = 0 < self.threshold_tokens <= tokens
+        line = self.threshold_tokens * (_SHOW if self._shows else 1)
+        over = 0 < line <= tokens
         self._advised = over and tokens >= self._declined
         return self._advised
 

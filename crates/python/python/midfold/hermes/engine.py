@@ -34,7 +34,8 @@ class Engine(Counts):
     _last_compression_made_progress: bool = False
 
     def __init__(self, **settings: Any) -> None:
-        self._settings = settings
+        # The host joins two messages of the user into one: a list that alternates stays as it is.
+        self._settings = {"profile": "strict", **settings}
         self._model = ""
         self._session_id = ""
         self._session: midfold.Session | None = None
@@ -109,9 +110,9 @@ class Engine(Counts):
         return self.should_compress(midfold.count_tokens(given, dialect="openai-chat"))
 
     def has_content_to_compress(self, messages: Sequence[Message]) -> bool:
-        """Whether `/compress` would do anything; tried on a copy of the session."""
+        """Whether `/compress` would do anything; tried in a session that is let go."""
         given = [plain(message) for message in messages]
-        trial = self._make(stored=False) if self._session is None else copy.deepcopy(self._session)
+        trial = self._make(stored=False)
         try:
             return not same(trial.project(given, force=True), given)
         except midfold.Error:
@@ -136,8 +137,12 @@ class Engine(Counts):
         self._last_compress_aborted = self._last_compression_made_progress = False
         self._last_summary_error = None
         given = [plain(message) for message in messages]
+        # Words of what to keep make a session fold, so those of a memory provider go along where it
+        # folds anyway.
+        force = force or not advised
+        focus = focus_topic or (memory_context.strip() if force else "") or None
         try:
-            context = self._project(given, focus_topic, memory_context, force or not advised)
+            context = self._project(given, focus, force)
         except midfold.Error as error:
             _log.warning("midfold: not compressed: %s", error)
             self._last_compress_aborted = True
@@ -146,8 +151,11 @@ class Engine(Counts):
         self._sent = True
         if same(context, given):
             self._decline(current_tokens)
+            self._shows = False
+            self._offer()
             return messages
         self._declined = 0
+        self._shows = self._narrator is not None
         self._last_compression_made_progress = True
         self.compression_count += 1
         self.awaiting_real_usage_after_compression = True
@@ -214,6 +222,7 @@ class Engine(Counts):
         self._session = None
         self._counted = self._declined = 0
         self._advised = self._sent = False
+        self._shows = self._narrator is not None
         self.awaiting_real_usage_after_compression = False
 
     def _make(self, stored: bool = True) -> midfold.Session:
@@ -233,14 +242,12 @@ class Engine(Counts):
         window = self.context_length or None
         return midfold.Session(window=window, model=self._model or None, **settings)
 
-    def _project(
-        self, given: list[Message], focus: str | None, memory: str, force: bool
-    ) -> midfold.Context:
+    def _project(self, given: list[Message], focus: str | None, force: bool) -> midfold.Context:
         """What the session makes of the host's messages."""
         if self._session is None:
             self._session = self._make()
             self._anchor(given)
-        context = self._session.project(given, focus=focus or None, force=force)
+        context = self._session.project(given, focus=focus, force=force)
         if context.session is not None:
             self._session = context.session
         return context

@@ -37,6 +37,21 @@ plugins:
 """
 
 
+@dataclasses.dataclass
+class Record:
+    """What was there before the first `install`, and what it did to the configuration."""
+
+    home: bool
+    plugins: bool
+    config: bool
+    edits: list[Edit]
+
+    @property
+    def found(self) -> list[bool]:
+        """What was there."""
+        return [self.home, self.plugins, self.config]
+
+
 def home_of_host(given: str | None = None) -> Path:
     """The home of Hermes Agent: what is given, `HERMES_HOME`, or `~/.hermes`."""
     named = given or os.environ.get("HERMES_HOME")
@@ -49,17 +64,21 @@ def install(home: Path) -> list[str]:
     folder, config = home / "plugins" / NAME, home / "config.yaml"
     text = _read(config)
     after = _configured(config, text)
+    found = [home.exists(), folder.parent.exists(), text is not None]
     folder.mkdir(parents=True, exist_ok=True)
     files = {"plugin.yaml": _MANIFEST.format(version=midfold.__version__), "__init__.py": _PLUGIN}
     for name, content in files.items():
         if _read(folder / name) != content:
             (folder / name).write_text(content, encoding="utf-8")
             done.append(f"wrote {folder / name}")
-    if after.edits:
+    before = _recorded(folder)
+    if after.edits or before is None:
         # The record first: a file that was edited can always be taken back.
-        edits = [*_recorded(folder), *after.edits]
-        record = {"created": text is None, "edits": [dataclasses.asdict(e) for e in edits]}
-        (folder / RECORD).write_text(json.dumps(record, indent=1), encoding="utf-8")
+        edits = [*(before.edits if before else []), *after.edits]
+        record = Record(*(before.found if before else found), edits)
+        text_of_record = json.dumps(dataclasses.asdict(record), indent=1)
+        (folder / RECORD).write_text(text_of_record, encoding="utf-8")
+    if after.edits:
         _write(config, after.text)
         done.append(f"{config}: context.engine is midfold, plugins.enabled has it")
     return done or [f"{folder}: everything is there already"]
@@ -69,24 +88,27 @@ def uninstall(home: Path) -> list[str]:
     """Takes out what `install` put in; what was done."""
     done = []
     folder, config = home / "plugins" / NAME, home / "config.yaml"
-    text = _read(config)
-    edits = _recorded(folder)
-    if text is not None and edits:
+    text, record = _read(config), _recorded(folder)
+    if text is not None and record is not None and record.edits:
         try:
-            before = Document(text).undone(edits)
+            before = Document(text).undone(record.edits)
         except EditError as error:
             raise midfold.InputError(
                 f"{config}: {error}", f"take these lines out, and delete {folder}:\n{_BY_HAND}"
             ) from None
-        if not before.text and json.loads((folder / RECORD).read_text())["created"]:
-            config.unlink()
-            done.append(f"deleted {config}")
-        else:
+        if before.text or record.config:
             _write(config, before.text)
             done.append(f"{config} is as it was")
+        else:
+            config.unlink()
+            done.append(f"deleted {config}")
     if folder.exists():
         shutil.rmtree(folder)
         done.append(f"deleted {folder}")
+    if record is not None:
+        for made, there in ((folder.parent, record.plugins), (home, record.home)):
+            if not there and made.exists() and not any(made.iterdir()):
+                made.rmdir()
     return done or [f"{folder}: nothing was installed"]
 
 
@@ -103,10 +125,14 @@ def _configured(config: Path, text: str | None) -> Document:
     return document
 
 
-def _recorded(folder: Path) -> list[Edit]:
-    """The edits that an earlier `install` made."""
-    record = _read(folder / RECORD)
-    return [Edit(**edit) for edit in json.loads(record)["edits"]] if record else []
+def _recorded(folder: Path) -> Record | None:
+    """What an earlier `install` found and did."""
+    text = _read(folder / RECORD)
+    if text is None:
+        return None
+    record = Record(**json.loads(text))
+    record.edits = [Edit(**edit) for edit in json.loads(text)["edits"]]
+    return record
 
 
 def _read(path: Path) -> str | None:
