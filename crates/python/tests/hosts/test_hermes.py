@@ -49,7 +49,7 @@ def tokens_of(messages):
 
 @pytest.mark.parametrize(
     "name",
-    ["", ".counts", ".engine", ".messages", ".settings", ".tools", ".yaml_edit"],
+    ["", ".engine", ".messages", ".settings", ".tools", ".yaml_edit"],
 )
 def test_docstrings(name):
     failed, tried = doctest.testmod(importlib.import_module(f"midfold.hermes{name}"))

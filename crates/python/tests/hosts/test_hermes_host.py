@@ -150,7 +150,9 @@ def test_an_agent_finishes_through_three_folds(host):
 def test_the_command_of_the_host_finishes(host):
     running = long_task(host)
     hermes = str(Path(sys.executable).with_name("hermes"))
-    said = running.run(hermes, "chat", "-Q", "--yolo", "-t", "terminal,context_engine", "-q", TASK)
+    said = running.run(
+        hermes, "chat", "-Q", "--yolo", "-t", "terminal,file,context_engine", "-q", TASK
+    )
     assert f"All {STEPS} steps are done." in said
     stats = running.stats()
     assert_all_was_answered(stats)

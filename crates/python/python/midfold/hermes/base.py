@@ -1,14 +1,16 @@
-"""What an engine of Hermes Agent is a subclass of."""
+"""What an engine of Hermes Agent is a subclass of: the host refuses one that is not."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    Base = object
+
+    class Base:
+        """The host's class."""
+
 else:
     try:
-        # Hermes Agent refuses an engine that is no subclass of this class.
         from agent.context_engine import ContextEngine as Base
     except ImportError:
 

@@ -15,13 +15,7 @@ _SHOW = 0.8
 
 
 class Counts(Base):
-    """The figures of one conversation.
-
-    >>> counts = Counts()
-    >>> counts.context_length, counts.threshold_tokens = 64_000, 50_000
-    >>> counts.should_compress(50_000), counts.get_status()["usage_percent"]
-    (True, 0.0)
-    """
+    """The figures of one conversation: half of an `Engine`."""
 
     # Read by the host, by these names.
     last_prompt_tokens: int = 0

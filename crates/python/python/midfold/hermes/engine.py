@@ -39,6 +39,8 @@ class Engine(Counts):
         self._model = ""
         self._session_id = ""
         self._session: midfold.Session | None = None
+        self._counted = 0  # what the last prompt cost before there was a session
+        self._sent = False  # a context of the session waits for the provider's count
         self._narrator = Narrator(settings.get("store")) if settings.get("narrate") else None
         self._start_over()
 

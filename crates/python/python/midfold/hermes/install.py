@@ -46,11 +46,6 @@ class Record:
     config: bool
     edits: list[Edit]
 
-    @property
-    def found(self) -> list[bool]:
-        """What was there."""
-        return [self.home, self.plugins, self.config]
-
 
 def home_of_host(given: str | None = None) -> Path:
     """The home of Hermes Agent: what is given, `HERMES_HOME`, or `~/.hermes`."""
@@ -64,7 +59,7 @@ def install(home: Path) -> list[str]:
     folder, config = home / "plugins" / NAME, home / "config.yaml"
     text = _read(config)
     after = _configured(config, text)
-    found = [home.exists(), folder.parent.exists(), text is not None]
+    found = Record(home.exists(), folder.parent.exists(), text is not None, [])
     folder.mkdir(parents=True, exist_ok=True)
     files = {"plugin.yaml": _MANIFEST.format(version=midfold.__version__), "__init__.py": _PLUGIN}
     for name, content in files.items():
@@ -74,8 +69,8 @@ def install(home: Path) -> list[str]:
     before = _recorded(folder)
     if after.edits or before is None:
         # The record first: a file that was edited can always be taken back.
-        edits = [*(before.edits if before else []), *after.edits]
-        record = Record(*(before.found if before else found), edits)
+        record = before or found
+        record.edits = [*record.edits, *after.edits]
         text_of_record = json.dumps(dataclasses.asdict(record), indent=1)
         (folder / RECORD).write_text(text_of_record, encoding="utf-8")
     if after.edits:

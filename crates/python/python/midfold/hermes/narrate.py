@@ -82,7 +82,7 @@ class Narrator:
 
     def _ask(self, request: midfold.SummaryRequest) -> dict[str, Any]:
         """The auxiliary model's answer."""
-        from agent.auxiliary_client import call_llm
+        from agent.auxiliary_client import call_llm  # type: ignore[import-not-found,unused-ignore]
 
         # Without a limit of tokens: a model that thinks would spend it before it writes. The
         # session judges what comes.

@@ -43,7 +43,7 @@ def settings_of(config: Any) -> dict[str, Any]:
 
 def settings_of_host() -> dict[str, Any]:
     """The same of the configuration that the host runs with."""
-    from hermes_cli.config import load_config
+    from hermes_cli.config import load_config  # type: ignore[import-not-found,unused-ignore]
 
     return settings_of(load_config())
 
