@@ -282,10 +282,14 @@ def test_a_store_keeps_the_conversation(tmp_path):
     engine = engine_of(store=store)
     out = engine.compress(conversation(), force=True)
     again = engine_of(store=store)
+    question = ("grep", {"query": "rounding", "folded": True})
+    assert "Quoted history" in again.handle_tool_call(*question)
+    again.update_from_response({"prompt_tokens": 9_000, "completion_tokens": 5})
     text = again.compress([*out, {"role": "user", "content": "Go on."}], force=True)
     assert text[0] == out[0]
-    found = json.loads(again.handle_tool_call("grep", {"query": "rounding", "folded": True}))
-    assert "rounding" in found["result"]
+    # It is the session of before, with one message more.
+    assert again._session.id == SESSION and len(again._session) == len(conversation()) + 1
+    assert "Quoted history" in again.handle_tool_call(*question)
 
 
 def test_narration_comes_from_the_hosts_auxiliary_model(monkeypatch):

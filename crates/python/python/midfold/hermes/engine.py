@@ -39,7 +39,7 @@ class Engine(Counts):
         self._model = ""
         self._session_id = ""
         self._session: midfold.Session | None = None
-        self._counted = 0  # what the last prompt cost before there was a session
+        self._counted = 0  # what the last prompt cost
         self._sent = False  # a context of the session waits for the provider's count
         self._narrator = Narrator(settings.get("store")) if settings.get("narrate") else None
         self._start_over()
@@ -88,9 +88,8 @@ class Engine(Counts):
         prompt = self._take(usage)
         if not prompt:
             return
-        if self._session is None:
-            self._counted = prompt
-        elif self._sent:
+        self._counted = prompt
+        if self._sent and self._session is not None:
             # The first reply after a compression counts just the context that the session made.
             # Later prompts have messages that the session has not seen.
             self._sent = False
@@ -195,8 +194,10 @@ class Engine(Counts):
 
     def handle_tool_call(self, name: str, args: dict[str, Any], **told: Any) -> str:
         """Answers a call of one of them, as JSON. `grep`, `describe`, … are names of them too."""
+        if self._session is None and self._settings.get("store"):
+            self._session = self._make()
         session = self._session
-        if session is None:
+        if session is None or not len(session):
             # Nothing was folded yet: what there is is the host's list.
             session = self._make(stored=False)
             session.append([plain(message) for message in told.get("messages") or ()])
@@ -248,6 +249,7 @@ class Engine(Counts):
         """What the session makes of the host's messages."""
         if self._session is None:
             self._session = self._make()
+        if not len(self._session):
             self._anchor(given)
         context = self._session.project(given, focus=focus, force=force)
         if context.session is not None:
