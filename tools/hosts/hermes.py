@@ -1,6 +1,7 @@
 """Hermes Agent, with midfold as its context engine."""
 
 import os
+import re
 import subprocess
 import sys
 
@@ -61,7 +62,8 @@ def agent():
         engine.compress = timed(engine.compress, folded)
     done = hermes.run_conversation(TASK)
     if not done.get("completed"):
-        tell(reason=str(done.get("error") or "it says nothing").split(".")[0])
+        said = str(done.get("error") or "it says nothing")
+        tell(reason=re.split(r"\. | \(", said)[0])
     return done.get("final_response")
 
 

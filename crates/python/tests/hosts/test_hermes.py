@@ -202,6 +202,21 @@ def test_a_provider_that_refuses_makes_it_fold_below_the_line():
     assert len(engine.compress(messages, current_tokens=15_000)) < len(messages)
 
 
+def test_words_of_what_to_keep_weigh():
+    messages = conversation(300)
+    without = engine_of(4_000).compress(messages, force=True)
+    for more in ({"focus_topic": "cursor"}, {"memory_context": "cursor"}):
+        out = engine_of(4_000).compress(messages, force=True, **more)
+        changed = [one for one, other in zip(out, without) if one != other]
+        assert len(out) == len(without) and len(changed) == 1
+        assert changed[0]["_compressed_summary"]
+    # Words of a memory provider alone are no reason to fold.
+    engine = engine_of()
+    few = conversation(2)
+    assert engine.should_compress(13_000)
+    assert engine.compress(few, current_tokens=13_000, memory_context="Tabs.") is few
+
+
 def test_the_hosts_prompt_counts():
     messages = conversation(14)
     counted = tokens_of(messages[:-2])
