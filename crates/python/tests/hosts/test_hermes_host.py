@@ -48,8 +48,8 @@ done = agent.run_conversation(task)
 engine = agent.context_compressor
 told = {
     "engine": engine.name,
-    "completed": done["completed"],
-    "answer": done["final_response"],
+    "completed": done.get("completed"),
+    "answer": done.get("final_response"),
     "messages": done["messages"],
     "status": engine.get_status(),
     "kept": json.loads(engine.handle_tool_call("recall_outline", {"limit": 500})),
