@@ -17,13 +17,13 @@ pub(super) struct Follow {
     /// The identity of each event of the log.
     events: Vec<Hash>,
     /// The context that was handed out last, through a fold.
-    handed: Vec<Handed>,
+    handed: Vec<Told>,
     last: Option<Last>,
 }
 
-/// A message of a context that was handed out.
-#[derive(Clone)]
-struct Handed {
+/// A message that tells of events.
+#[derive(Clone, Copy)]
+struct Told {
     identity: Hash,
     /// The event that it is, or was made of.
     seq: Option<usize>,
@@ -31,13 +31,20 @@ struct Handed {
     end: usize,
 }
 
-/// A list as it was given last.
-#[derive(Clone)]
+/// The list as it was given last.
+#[derive(Clone, Default)]
 struct Last {
-    /// The identity of each of its messages.
-    list: Vec<Hash>,
+    list: Vec<Told>,
     /// Where each event is in it.
     places: HashMap<usize, usize>,
+}
+
+impl From<Vec<Told>> for Last {
+    fn from(list: Vec<Told>) -> Self {
+        let place = |(place, told): (usize, &Told)| Some((told.seq?, place));
+        let places = list.iter().enumerate().filter_map(place).collect();
+        Self { list, places }
+    }
 }
 
 /// What a list has in common with a session.
@@ -47,8 +54,18 @@ pub(super) struct Common {
     pub at: usize,
     /// Messages of the list that tell of them.
     pub from: usize,
-    /// They are those of the context that was handed out, and not of the log.
-    is_handed: bool,
+    with: With,
+}
+
+/// What those messages are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum With {
+    /// Events of the log.
+    Log,
+    /// The context that was handed out.
+    Handed,
+    /// The list that was given before.
+    Last,
 }
 
 /// Where a message of a context is from.
@@ -66,6 +83,11 @@ impl Follow {
         self.events.len() == events
     }
 
+    /// The identity of an event.
+    pub fn event(&self, at: usize) -> Option<Hash> {
+        self.events.get(at).copied()
+    }
+
     /// Takes over what a session has that was appended otherwise, or was stored.
     pub fn read(&mut self, kind: DialectKind, log: &Log, context: &Context) {
         let new = log.events().iter().skip(self.events.len());
@@ -77,32 +99,47 @@ impl Follow {
     /// What a list has in common with this: as many events as can be.
     pub fn common(&self, list: &[Hash]) -> Common {
         let logged = same(list, self.events.iter());
-        let handed = same(list, self.handed.iter().map(|handed| &handed.identity));
-        let end = handed.checked_sub(1).map_or(0, |last| self.handed[last].end);
-        if end > logged {
-            return Common { at: end, from: handed, is_handed: true };
+        let mut most = Common { at: logged, from: logged, with: With::Log };
+        for (with, known) in [(With::Handed, &self.handed[..]), (With::Last, self.last())] {
+            let from = same(list, known.iter().map(|told| &told.identity));
+            let at = from.checked_sub(1).map_or(0, |last| known[last].end);
+            if at > most.at {
+                most = Common { at, from, with };
+            }
         }
-        Common { at: logged, from: logged, is_handed: false }
+        most
     }
 
     /// The list goes on from there, and the log has all of it by now.
-    pub fn follow(&mut self, list: Vec<Hash>, common: Common) {
-        let mut places: HashMap<_, _> = if common.is_handed {
-            let handed = self.handed.iter().take(common.from).enumerate();
-            handed.filter_map(|(place, handed)| Some((handed.seq?, place))).collect()
-        } else {
-            (0..common.from).map(|place| (place, place)).collect()
+    pub fn follow(&mut self, list: &[Hash], common: Common) {
+        let Common { at, from, with } = common;
+        let event = |(seq, identity): (usize, &Hash)| Told {
+            identity: *identity,
+            seq: Some(seq),
+            end: seq + 1,
         };
-        places.extend((common.at..).zip(common.from..list.len()));
-        self.events.truncate(common.at);
-        self.events.extend(&list[common.from..]);
-        self.last = Some(Last { list, places });
+        let mut told = match with {
+            With::Log => list[..from].iter().enumerate().map(event).collect(),
+            With::Handed => self.handed[..from].to_vec(),
+            With::Last => self.last()[..from].to_vec(),
+        };
+        told.extend((at..).zip(&list[from..]).map(event));
+        self.events.truncate(at);
+        self.events.extend(&list[from..]);
+        self.last = Some(told.into());
+    }
+
+    fn last(&self) -> &[Told] {
+        self.last.as_ref().map_or(&[], |last| &last.list)
     }
 
     /// Another session has the first events of this one, and goes on with a list from there.
     pub fn fork(&self, at: usize) -> Self {
-        let handed = self.handed.iter().take_while(|handed| handed.end <= at).cloned().collect();
-        Self { events: self.events[..at.min(self.events.len())].to_vec(), handed, last: None }
+        let told = |list: &[Told]| -> Vec<_> {
+            list.iter().copied().take_while(|told| told.end <= at).collect()
+        };
+        let events = self.events[..at.min(self.events.len())].to_vec();
+        Self { events, handed: told(&self.handed), last: Some(told(self.last()).into()) }
     }
 
     /// Where the messages of a context are from, if a list was followed.
@@ -114,7 +151,8 @@ impl Follow {
                 // What a host took over of the context before is still where it was.
                 None => Some(at).filter(|at| *at < last.list.len()),
             };
-            let is_same = place.is_some_and(|place| last.list[place] == self.known(kind, piece));
+            let is_same =
+                place.is_some_and(|place| last.list[place].identity == self.known(kind, piece));
             let is_of_list = is_same || event(piece.fate).is_some();
             Origin { place: place.filter(|_| is_of_list), is_same }
         };
@@ -141,7 +179,7 @@ impl Follow {
                 _ => seq.map_or(end, |seq| seq + 1),
             };
             let identity = self.known(kind, piece);
-            self.handed.push(Handed { identity, seq, end });
+            self.handed.push(Told { identity, seq, end });
         }
     }
 

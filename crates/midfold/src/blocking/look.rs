@@ -19,6 +19,16 @@ impl Session {
         })
     }
 
+    /// An event, where it is in memory.
+    pub(super) fn logged(&self, at: usize) -> Option<&[u8]> {
+        match &self.held {
+            Held::Memory(memory) => {
+                memory.session.log().events().get(at).map(|event| &event.bytes[..])
+            }
+            Held::Stored(_) => None,
+        }
+    }
+
     /// What it is at.
     ///
     /// # Errors

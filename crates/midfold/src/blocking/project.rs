@@ -45,7 +45,13 @@ impl Session {
     /// The identities of messages in the dialect of this session.
     pub(super) fn identities(&self, list: &[RawEvent]) -> Vec<Hash> {
         let kind = self.dialect();
-        list.iter().map(|event| identity(kind, &event.bytes)).collect()
+        let known = |at: usize, event: &RawEvent| {
+            // Most of a list is in the log as it is: comparing costs a tenth of working it out.
+            let logged = self.logged(at)?;
+            (logged == event.bytes).then(|| self.follow.event(at)).flatten()
+        };
+        let of = |(at, event)| known(at, event).unwrap_or_else(|| identity(kind, &event.bytes));
+        list.iter().enumerate().map(of).collect()
     }
 
     /// What a list has in common with this session.
@@ -77,7 +83,7 @@ impl Session {
             let expect = common.at as u64;
             self.append(new, None, Some(expect))?;
         }
-        self.follow.follow(identities, common);
+        self.follow.follow(&identities, common);
         let before = self.active();
         if let Some(Force { focus }) = force {
             self.compact(focus, false)?;
