@@ -13,7 +13,7 @@ from harness import table as client_table
 from harness.launch import launch
 from harness.places import MissingError, Places
 
-from . import table
+from . import table, tests
 from .package import PackageError, python_package
 from .registry import BARE, HOSTS, MIDFOLD, OWN, PLACES, Host
 
@@ -113,6 +113,19 @@ class Check:
         (folder / "line.json").write_text(json.dumps(run.line, indent=1))
         return run
 
+    def tests(self, host: Host) -> tuple[int, int, int]:
+        """How many tests of the adapter passed, failed and were skipped with this host."""
+        chosen = tests.files(ROOT, host.name)
+        if host.file.endswith(".mjs") or not chosen:
+            return 0, 0, 0
+        python = str(self.places.get(host.place) / "bin/python")
+        log = self.home / "runs" / host.name / "tests.log"
+        counts = tests.run(python, chosen, self.package, self.upstream, self.home, log)
+        print(f"     tests of {host.name}: {counts[0]} passed, {counts[1]} failed", flush=True)
+        if counts[1]:
+            print(log.read_text(errors="replace"), flush=True)
+        return counts
+
     def command(self, host: Host) -> list[str]:
         """What runs the script of a host."""
         script = str(ROOT / "tools/hosts" / host.file)
@@ -189,10 +202,11 @@ def main(arguments: list[str], usage: str) -> int:
         print(error)
         return 1
     rows: list[Row] = []
-    skipped = 0
+    passed = failed = skipped = 0
     for host in chosen:
         try:
             row = check.row(host)
+            counts = check.tests(host)
         except MissingError as error:
             print(f"skipped: {host.name}: {error}", flush=True)
             skipped += 1
@@ -201,6 +215,7 @@ def main(arguments: list[str], usage: str) -> int:
             print(error)
             return 1
         rows.append(row)
+        passed, failed, skipped = passed + counts[0], failed + counts[1], skipped + counts[2]
         print(table.progress(row), flush=True)
     if rows:
         text = table.markdown(rows)
@@ -208,5 +223,6 @@ def main(arguments: list[str], usage: str) -> int:
         if "--write" in flags:
             client_table.write(ROOT / "docs/HOSTS.md", text, table.BEGIN, table.END)
     bad = sum(bool(row.wrong) for row in rows)
-    print(f"{len(rows) - bad} passed, {bad} failed, {skipped} skipped")
-    return 1 if bad else 0
+    passed, failed = passed + len(rows) - bad, failed + bad
+    print(f"{passed} passed, {failed} failed, {skipped} skipped")
+    return 1 if failed else 0
