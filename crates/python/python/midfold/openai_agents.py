@@ -175,7 +175,7 @@ class Session:
         self._items = list(self._sessions.project(items, id=self.session_id).messages)
 
     def _rewind(self, items: list[Any]) -> None:
-        """Goes back to fewer items. What a store has under this id is replaced, by way of a copy."""
+        """Goes back to fewer items; what a store has under the id is replaced by way of a copy."""
         found = self._found()
         if found is not None and self._store is not None:
             self._delete(self._copy)

@@ -22,6 +22,7 @@ from hosts.conftest import (
 
 pytest.importorskip("agents")
 
+import midfold
 from agents import (
     Agent,
     OpenAIChatCompletionsModel,
@@ -32,10 +33,8 @@ from agents import (
     function_tool,
     set_tracing_disabled,
 )
-from openai import AsyncOpenAI
-
-import midfold
 from midfold.openai_agents import Filter, Session
+from openai import AsyncOpenAI
 
 set_tracing_disabled(True)
 

@@ -22,6 +22,8 @@ from hosts.conftest import (
 
 pytest.importorskip("pydantic_ai")
 
+from midfold import _host
+from midfold.pydantic_ai import Midfold, _edited, _message, to_dicts
 from pydantic_ai import Agent, ModelMessagesTypeAdapter
 from pydantic_ai.messages import (
     ModelRequest,
@@ -35,9 +37,6 @@ from pydantic_ai.messages import (
 from pydantic_ai.models.openai import OpenAIChatModel, OpenAIResponsesModel
 from pydantic_ai.models.wrapper import WrapperModel
 from pydantic_ai.providers.openai import OpenAIProvider
-
-from midfold import _host
-from midfold.pydantic_ai import Midfold, _edited, _message, to_dicts
 
 
 def chat(upstream, kind=OpenAIChatModel):
