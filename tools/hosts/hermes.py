@@ -1,6 +1,7 @@
 """Hermes Agent, with midfold as its context engine."""
 
 import os
+import re
 import subprocess
 import sys
 
@@ -13,11 +14,21 @@ os.environ.update(HERMES_HOME=HOME, HERMES_YOLO_MODE="1", CI="1", TERMINAL_CWD=W
 
 def configure() -> None:
     """Writes the configuration that a user would have."""
-    model = {"default": MODEL, "provider": "custom", "base_url": f"{BASE}/v1", "api_key": KEY}
-    # JSON is YAML. Without compaction it is told a window that the server does not have.
+    # Without compaction it is told a window that the server does not have.
     window = 200_000 if MODE == "bare" else WINDOW
-    config = {"model": {**model, "context_length": window}}
-    write("hermes/config.yaml", {**config, "compression": {"enabled": MODE != "bare"}})
+    write(
+        "hermes/config.yaml",
+        f"""\
+model:
+  default: {MODEL}
+  provider: custom
+  base_url: {BASE}/v1
+  api_key: {KEY}
+  context_length: {window}
+compression:
+  enabled: {"false" if MODE == "bare" else "true"}
+""",
+    )
     if MODE == "midfold":
         command = [sys.executable, "-m", "midfold.hermes", "install", "--home", HOME]
         subprocess.run(command, check=True, stdout=sys.stderr)
@@ -51,7 +62,8 @@ def agent():
         engine.compress = timed(engine.compress, folded)
     done = hermes.run_conversation(TASK)
     if not done.get("completed"):
-        tell(reason=str(done.get("error") or "it says nothing").split(".")[0])
+        said = str(done.get("error") or "it says nothing")
+        tell(reason=re.split(r"\. | \(", said)[0])
     return done.get("final_response")
 
 
