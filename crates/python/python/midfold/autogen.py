@@ -34,7 +34,7 @@ from autogen_core.models import (
     UserMessage,
 )
 from autogen_core.tools import BaseTool, ToolSchema
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict
 
 from . import Session, Sessions, _host
 
@@ -101,8 +101,10 @@ class _Recall(BaseTool[Any, Any]):
         return await asyncio.to_thread(_host.answer, session, self._tool.name, given)
 
 
-class _Arguments(BaseModel, extra="allow"):
+class _Arguments(BaseModel):
     """Whatever a model gives: midfold says what is wrong with it."""
+
+    model_config = ConfigDict(extra="allow")
 
 
 def to_dicts(messages: Sequence[LLMMessage]) -> tuple[list[dict[str, Any]], list[_Piece]]:

@@ -105,12 +105,13 @@ def _usage(usage: Any) -> tuple[int, int, int]:
     >>> _usage({"prompt_tokens": 5, "completion_tokens": 1})
     (5, 1, 0)
     """
-    if usage is None:
-        return 0, 0, 0
-    read = usage.get if isinstance(usage, dict) else lambda name: getattr(usage, name, None)
-    details = read("prompt_tokens_details") or read("input_tokens_details")
+    details = _read(usage, "prompt_tokens_details") or _read(usage, "input_tokens_details")
     return (
-        read("prompt_tokens") or read("input_tokens") or 0,
-        read("completion_tokens") or read("output_tokens") or 0,
-        getattr(details, "cached_tokens", None) or 0,
+        _read(usage, "prompt_tokens") or _read(usage, "input_tokens") or 0,
+        _read(usage, "completion_tokens") or _read(usage, "output_tokens") or 0,
+        _read(details, "cached_tokens") or 0,
     )
+
+
+def _read(usage: Any, name: str) -> Any:
+    return usage.get(name) if isinstance(usage, dict) else getattr(usage, name, None)
