@@ -13,7 +13,7 @@ import midfold
 import pytest
 from conftest import coding_session
 from midfold.hermes import Engine, manual_feedback, register
-from midfold.hermes.messages import plain
+from midfold.hermes.messages import plain, restored
 
 WINDOW = 16_000
 SESSION = "20261125_120000_abcdef"
@@ -130,6 +130,38 @@ def test_what_comes_out_is_a_list_that_the_host_leaves_as_it_is():
     assert not any("_db_persisted" in message for message in out)
     assert out[0] == bare(messages[0])
     assert all("reasoning" in message for message in out if message.get("tool_calls"))
+
+
+def test_a_result_that_is_cut_keeps_the_hosts_keys():
+    messages = [bare(message) for message in conversation(12)]
+    before = copy.deepcopy(messages)
+    out = engine_of(12_000, preset="projection").compress(messages, force=True)
+    cut = [(one, own) for one, own in zip(out, messages) if one is not own]
+    assert cut and len(out) == len(messages) and messages == before
+    for one, own in cut:
+        assert one == {**own, "content": one["content"]} and "tool_name" in one
+        assert len(one["content"]) < len(own["content"])
+
+
+def test_arguments_that_are_cut_and_results_that_became_text():
+    function = {"name": "write_file", "arguments": '{"content": "long"}'}
+    call = {"id": "w", "call_id": "w", "type": "function", "function": function}
+    messages = [
+        {"role": "assistant", "content": "", "tool_calls": [call], "reasoning": "hm"},
+        {"role": "tool", "tool_call_id": "gone", "content": "text", "name": "write_file"},
+    ]
+    given = [plain(message) for message in messages]
+    short = {"name": "write_file", "arguments": "{}"}
+    changed = [
+        {**given[0], "tool_calls": [{"id": "w", "type": "function", "function": short}]},
+        {"role": "user", "content": "[result] text"},
+    ]
+    context = types.SimpleNamespace(messages=changed, places=[0, 1])
+    assert restored(context, given, messages) == [
+        {**messages[0], "tool_calls": [{**call, "function": short}]},
+        changed[1],
+    ]
+    assert call["function"] is function
 
 
 def test_a_list_that_compress_returned_goes_on():

@@ -48,8 +48,8 @@ done = agent.run_conversation(task)
 engine = agent.context_compressor
 told = {
     "engine": engine.name,
-    "completed": done["completed"],
-    "answer": done["final_response"],
+    "completed": done.get("completed"),
+    "answer": done.get("final_response"),
     "messages": done["messages"],
     "status": engine.get_status(),
     "kept": json.loads(engine.handle_tool_call("recall_outline", {"limit": 500})),
@@ -103,7 +103,7 @@ def host(tmp_path):
     """Starts a host's home and a scripted model with these arguments, which ends with the test."""
     with contextlib.ExitStack() as stack:
 
-        def start(*arguments):
+        def start(*arguments, settings=""):
             command = [str(BINARY), "--listen", "127.0.0.1:0", *map(str, arguments)]
             process = stack.enter_context(
                 subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
@@ -112,7 +112,7 @@ def host(tmp_path):
             url = process.stdout.readline().split()[-1]
             config = tmp_path / "hermes/config.yaml"
             config.parent.mkdir()
-            config.write_text(CONFIG.format(url=url, limit=LIMIT))
+            config.write_text(CONFIG.format(url=url, limit=LIMIT) + settings)
             assert main(["install", "--home", str(config.parent)]) == 0
             return Host(tmp_path, url)
 
@@ -168,6 +168,20 @@ def test_a_call_of_an_engine_tool_comes_to_the_engine(host):
     assert len(answers) == 2
     assert "Quoted history of this session" in json.loads(answers[0])["result"]
     assert running.stats()["refused"] == []
+
+
+def test_a_narration_is_asked_of_the_hosts_auxiliary_model(host):
+    settings = "plugins:\n  entries:\n    midfold:\n      narrate: true\n"
+    script = ("--limit", LIMIT, "--steps", 32, "--result-tokens", 1_700)
+    running = host(*script, settings=settings)
+    task = TASK.replace(f"the {STEPS} steps", "the 32 steps")
+    told = running.agent(task, "terminal,file,context_engine")
+    assert told["engine"] == "midfold" and "All 32 steps are done." in told["answer"]
+    assert told["status"]["compression_count"] >= 1
+    stats = running.stats()
+    assert stats["refused"] == [] and stats["totals"]["overflows"] == 0
+    # It is no turn of the conversation, and nothing waited for it.
+    assert [one["outcome"] for one in stats["requests"] if one["kind"] == "side"] == ["answered"]
 
 
 def test_without_the_engine_the_host_gives_up(host):

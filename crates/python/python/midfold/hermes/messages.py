@@ -56,7 +56,19 @@ def restored(
         elif message is given[place]:
             out.append(_unmarked(messages[place]))
         else:
-            out.append({**_unmarked(messages[place]), **message})
+            out.append(_changed(_unmarked(messages[place]), given[place], message))
+    return out
+
+
+def _changed(own: Message, given: Message, message: Message) -> Message:
+    """The host's message with what midfold changed in it, and what else the host keeps there."""
+    if message["role"] != own["role"]:
+        return dict(message)  # a result that became text is no longer what those keys speak of
+    out = {key: value for key, value in own.items() if key in message or key not in given}
+    out |= {key: value for key, value in message.items() if value != given.get(key)}
+    calls, before = message.get("tool_calls") or [], own.get("tool_calls") or []
+    if calls and [call["id"] for call in calls] == [call.get("id") for call in before]:
+        out["tool_calls"] = [{**old, **call} for old, call in zip(before, calls)]
     return out
 
 
