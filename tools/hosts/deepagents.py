@@ -1,4 +1,4 @@
-"""deepagents, with midfold as a middleware; its own summarization is always there."""
+"""deepagents, with midfold in the place of the summarization that it always has."""
 
 from adapters import Timed
 from common import BASE, KEY, MODEL, SYSTEM, TASK, shell
@@ -17,7 +17,8 @@ def agent():
     if MODE == "midfold":
         from midfold.langchain import MidfoldMiddleware
 
-        middleware = [MidfoldMiddleware(sessions=Timed(window=WINDOW))]
+        sessions = Timed(window=WINDOW)
+        middleware = [MidfoldMiddleware(sessions=sessions, name="SummarizationMiddleware")]
     worker = create_deep_agent(model, tools=[shell], system_prompt=SYSTEM, middleware=middleware)
     asked = {"messages": [{"role": "user", "content": TASK}]}
     return worker.invoke(asked, {"recursion_limit": 200})["messages"][-1].text

@@ -15,8 +15,9 @@ model call sends is projected. One middleware serves any number of threads.
     state = agent.invoke({"messages": [("user", task)]}, thread)
     print(state["messages"][-1].text, compacting.sessions.find(id="led-4100").status())
 
-With `store="sqlite:sessions.db"` conversations are durable and other processes see them. In
-deepagents it goes into `create_deep_agent(middleware=[…])`, in front of the built-in summarization.
+With `store="sqlite:sessions.db"` conversations are durable and other processes see them. deepagents
+summarizes by a middleware of its own, which one of the same name replaces:
+`create_deep_agent(middleware=[MidfoldMiddleware(name="SummarizationMiddleware")])`.
 """
 
 from __future__ import annotations
@@ -53,14 +54,25 @@ class MidfoldMiddleware(AgentMiddleware[Any, Any, Any]):
     """
 
     def __init__(
-        self, *, sessions: Sessions | None = None, recall: bool = True, **settings: Any
+        self,
+        *,
+        sessions: Sessions | None = None,
+        recall: bool = True,
+        name: str = "MidfoldMiddleware",
+        **settings: Any,
     ) -> None:
         super().__init__()
+        self._name = name
         #: The conversations, by thread: `sessions.find(id=thread_id)`.
         self.sessions = _host.sessions_of(sessions, settings)
         self.tools: Sequence[BaseTool] = (
             [_recall_tool(tool, self.sessions) for tool in _host.tools()] if recall else []
         )
+
+    @property
+    def name(self) -> str:
+        """The name in the agent's list of middleware, where no two may have the same."""
+        return self._name
 
     def wrap_model_call(
         self,

@@ -36,6 +36,8 @@ _KINDS = {
     "responses": ("input", "openai-responses"),
     "aresponses": ("input", "openai-responses"),
 }
+#: Most answers that are waited for: of a call that another callback stops there is never a word.
+_WAITING = 4_096
 
 
 class Midfold(CustomLogger):
@@ -82,6 +84,8 @@ class Midfold(CustomLogger):
         call = data.get("litellm_call_id")
         if isinstance(call, str):
             self._sent[call] = context
+            while len(self._sent) > _WAITING:
+                self._sent.pop(next(iter(self._sent)), None)
         return {**data, key: context.messages}
 
     async def async_log_success_event(

@@ -90,6 +90,9 @@ class MidfoldCondenser(CondenserBase):
     #: Words that mean for every provider that a prompt was too long: OpenHands keeps its own.
     _TOO_LONG: ClassVar[str] = "context_length_exceeded: the prompt is too long"
 
+    #: As many as `Sessions` holds.
+    _CONVERSATIONS: ClassVar[int] = 64
+
     def session(self, view: View) -> Session | None:
         """The session of a conversation, `None` while nothing was sent of it."""
         if self._sessions is None or not view.events:
@@ -112,7 +115,7 @@ class MidfoldCondenser(CondenserBase):
         _observe(sent, view, agent_llm)
         context = self._conversations(agent_llm).project(given, id=key)
         refused = sent is not None and sent.newest == newest and sent.refused
-        self._sent[key] = _Sent(context, newest, refused)
+        self._keep(key, _Sent(context, newest, refused))
         built = _host.build(context, given, groups, edited=_edited, written=_written)
         return View(events=[event for group in built for event in group])
 
@@ -135,10 +138,16 @@ class MidfoldCondenser(CondenserBase):
                     "The model finds the prompt too long, and midfold cannot make it shorter: give"
                     f" MidfoldCondenser a window below {sent.context.tokens} tokens."
                 )
-            self._sent[key] = _Sent(less, newest, True)
+            self._keep(key, _Sent(less, newest, True))
         else:
             self._conversations(agent_llm).project(given, id=key, force=True)
         return Condensation(llm_response_id="midfold")
+
+    def _keep(self, key: str, sent: _Sent) -> None:
+        self._sent.pop(key, None)
+        self._sent[key] = sent
+        while len(self._sent) > self._CONVERSATIONS:
+            self._sent.pop(next(iter(self._sent)))
 
     def _conversations(self, agent_llm: LLM | None) -> Sessions:
         if self._sessions is None:

@@ -116,6 +116,27 @@ def test_a_second_turn_goes_on_with_the_first(agent_upstream):
     agent_upstream.assert_never_refused()
 
 
+def test_a_thread_goes_on_after_a_restart(upstream, tmp_path):
+    """The checkpointer has the messages, the store what was folded of them."""
+    store, saver = f"sqlite:{tmp_path}/sessions.db", InMemorySaver()
+    first = MidfoldMiddleware(window=WINDOW, store=store)
+    agent(upstream("--limit", LIMIT, "--steps", STEPS), first, checkpointer=saver).invoke(
+        ASK, thread()
+    )
+    before = first.sessions.find(id="one")
+    served = upstream("--limit", LIMIT, "--steps", STEPS)
+    again = MidfoldMiddleware(window=WINDOW, store=store)
+    asked = {"messages": [("user", "Say again what the codes are.")]}
+    agent(served, again, checkpointer=saver).invoke(asked, thread())
+    served.assert_never_refused()
+    after = again.sessions.find(id="one")
+    assert after.id == before.id == "one"
+    assert after.status()["events"] == 2 * STEPS + 3
+    assert [one["id"] for one in after.folds()][: len(before.folds())] == [
+        one["id"] for one in before.folds()
+    ]
+
+
 def test_streams_and_async(upstream):
     for way in ("stream", "ainvoke", "astream"):
         served = upstream("--limit", LIMIT, "--steps", STEPS)
@@ -175,6 +196,38 @@ def test_another_error_is_the_hosts(upstream):
         agent(served, MidfoldMiddleware(window=WINDOW)).invoke(ASK, thread())
 
 
+def test_an_agent_inside_of_a_tool_is_a_conversation_of_its_own(upstream):
+    """It has its parent's thread: without more, each would undo the other's folds."""
+    compacting = MidfoldMiddleware(window=WINDOW)
+    served = upstream("--limit", LIMIT, "--steps", STEPS)
+    inner = agent(served, compacting, checkpointer=None)
+    asked = []
+
+    def delegate(command: str) -> str:
+        """Has somebody else do it.
+
+        Args:
+            command: What to do.
+        """
+        state = inner.invoke(
+            {"messages": [("user", f"{task()} Part {len(asked)}.")]}, {"recursion_limit": 200}
+        )
+        asked.append(state["messages"])
+        return "done"
+
+    outside = upstream("--steps", 2, "--tool", "delegate")
+    middleware = [compacting]
+    graph = create_agent(
+        chat(outside), tools=[delegate], middleware=middleware, checkpointer=InMemorySaver()
+    )
+    graph.invoke({"messages": [("user", "Do both steps.")]}, thread())
+    assert len(asked) == 2 and whole(asked[0])
+    served.assert_never_refused()
+    assert compacting.sessions.find(id="one").status()["events"] == 5
+    found = compacting.sessions.find(to_dicts(asked[0]))
+    assert found.status()["compaction_count"] > 0 and found.id.startswith("one/tools")
+
+
 @pytest.mark.parametrize("checkpointer", [True, False])
 def test_recall_tools_answer_from_the_conversation(upstream, checkpointer):
     served = upstream("--limit", LIMIT, "--steps", STEPS)
@@ -224,13 +277,15 @@ def test_deepagents(upstream):
     deepagents = pytest.importorskip("deepagents")
     # Its own prompt and tools take some 6,500 tokens of each request.
     served = upstream("--limit", LIMIT + 9_000, "--steps", STEPS, "--tool", "shell")
-    compacting = MidfoldMiddleware(window=LIMIT + 8_000)
+    # It takes the place of the host's own.
+    compacting = MidfoldMiddleware(window=LIMIT + 8_000, name="SummarizationMiddleware")
     graph = deepagents.create_deep_agent(
         chat(served), tools=[shell], middleware=[compacting], checkpointer=InMemorySaver()
     )
     state = graph.invoke(ASK, thread())
     served.assert_never_refused()
     assert whole(state["messages"]) and len(served.requests()) == STEPS + 1
+    assert {one["kind"] for one in served.requests()} == {"turn"}
     assert compacting.sessions.find(id="one").status()["compaction_count"] > 0
 
 
