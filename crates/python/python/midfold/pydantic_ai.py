@@ -60,9 +60,8 @@ class Midfold(AbstractCapability[Any]):
         #: The conversations: `sessions.find(id=result.conversation_id)`.
         self.sessions = _host.sessions_of(sessions, settings)
         self._recall = recall
-        #: By run: what was sent last, what to send instead, if the provider found that too long.
+        #: By run: what was sent last.
         self._sent: dict[str | None, Context] = {}
-        self._less: dict[str | None, Context] = {}
 
     @classmethod
     def get_serialization_name(cls) -> str | None:
@@ -84,17 +83,14 @@ class Midfold(AbstractCapability[Any]):
             return response
         finally:
             self._sent.pop(ctx.run_id, None)
-            self._less.pop(ctx.run_id, None)
 
     async def prepare_model_request(self, ctx: RunContext[Any], request_context: Any) -> Any:
         """Puts what is to be sent in the place of the messages, for this attempt alone."""
         given, pieces = to_dicts(request_context.messages)
         if not given:
             return request_context
-        context = self._less.pop(ctx.run_id, None)
-        if context is None:
-            id = ctx.conversation_id
-            context = await asyncio.to_thread(self.sessions.project, given, id=id)
+        id = ctx.conversation_id
+        context = await asyncio.to_thread(self.sessions.project, given, id=id)
         self._sent[ctx.run_id] = context
         built = _host.build(context, given, pieces, edited=_edited, written=_written)
         messages = [_message(owner, parts) for owner, parts in _host.regroup(built)]
@@ -122,7 +118,7 @@ class Midfold(AbstractCapability[Any]):
         less = await asyncio.to_thread(_host.again, self._sent.get(ctx.run_id), error)
         if less is None:
             raise error
-        self._less[ctx.run_id] = less
+        # The session has folded: the next attempt is prepared with less.
         raise RetryModelRequest from error
 
     def _tool(self, tool: _host.Tool) -> Tool[Any]:

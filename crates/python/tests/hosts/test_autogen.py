@@ -114,6 +114,9 @@ def test_what_is_sent_is_folded_and_the_context_is_whole(agent_upstream):
     for message in sent:
         recap = isinstance(message, UserMessage) and message.source == "midfold"
         assert id(message) in own or recap or isinstance(message, FunctionExecutionResultMessage)
+        # What is as it was added is the very object.
+        same = [one for one in context._messages if one == message]
+        assert not same or id(message) in own
 
 
 def test_state_can_be_saved_and_loaded(agent_upstream):
