@@ -85,7 +85,14 @@ HOSTS = (
         "pydantic-ai-slim[anthropic,openai]",
         modes=(BARE, MIDFOLD),
     ),
-    Host("openhands", "OpenHands SDK, `CondenserBase`", "openhands", "openhands-sdk", normal=False),
+    Host(
+        "openhands",
+        "OpenHands SDK, `CondenserBase`",
+        "openhands",
+        "openhands-sdk",
+        normal=False,
+        upstream=("--summary-phrase", "context-aware state summary"),
+    ),
     Host(
         "smolagents",
         "smolagents `CodeAgent`, `Model`",
@@ -100,7 +107,14 @@ HOSTS = (
     ),
     Host("autogen", "AutoGen, `ChatCompletionContext`", "autogen", "autogen-agentchat"),
     Host("strands", "Strands Agents, `Plugin`", "strands", "strands-agents[openai]"),
-    Host("adk", "Google ADK, `BasePlugin`", "adk", "google-adk", normal=False),
+    Host(
+        "adk",
+        "Google ADK, `BasePlugin`",
+        "adk",
+        "google-adk",
+        normal=False,
+        upstream=("--summary-phrase", "summarize the context so far"),
+    ),
 )
 
 
