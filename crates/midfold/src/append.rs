@@ -100,7 +100,7 @@ impl Incoming {
                     .hint(format!("a session of their own: midfold import {file}"))
                     .hint(format!("converted: midfold import {file} --to {kind}"))
             }
-            Door::Python => {
+            Door::Python | Door::Node => {
                 failure.hint(format!("a session of their own: Session(dialect=\"{found}\")"))
             }
         })

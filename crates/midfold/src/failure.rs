@@ -13,6 +13,8 @@ pub enum Door {
     Command,
     /// Python: `keep_last=4`.
     Python,
+    /// Node: `keepLast: 4`.
+    Node,
 }
 
 impl Door {
@@ -22,12 +24,14 @@ impl Door {
     /// use midfold::Door;
     /// assert_eq!(Door::Command.option("keep-last"), "--keep-last");
     /// assert_eq!(Door::Python.option("keep-last"), "keep_last");
+    /// assert_eq!(Door::Node.option("keep-last"), "keepLast");
     /// ```
     #[must_use]
     pub fn option(self, name: &str) -> String {
         match self {
             Self::Command => format!("--{name}"),
             Self::Python => name.replace('-', "_"),
+            Self::Node => camel(name),
         }
     }
 
@@ -37,22 +41,31 @@ impl Door {
     /// use midfold::Door;
     /// assert_eq!(Door::Command.set("window", 32_000), "--window 32000");
     /// assert_eq!(Door::Python.set("window", 32_000), "window=32000");
+    /// assert_eq!(Door::Node.set("window", 32_000), "window: 32000");
     /// ```
     #[must_use]
     pub fn set(self, name: &str, value: impl Display) -> String {
         match self {
             Self::Command => format!("--{name} {value}"),
             Self::Python => format!("{}={value}", name.replace('-', "_")),
+            Self::Node => format!("{}: {value}", camel(name)),
         }
     }
 
-    /// What is said at one door or the other.
-    pub(crate) fn says<'a>(self, command: &'a str, python: &'a str) -> &'a str {
-        match self {
-            Self::Command => command,
-            Self::Python => python,
-        }
+    /// What is said at the command, or to a program.
+    pub(crate) fn says<'a>(self, command: &'a str, program: &'a str) -> &'a str {
+        if self == Self::Command { command } else { program }
     }
+}
+
+/// `keep-last` as `keepLast`.
+fn camel(name: &str) -> String {
+    let mut parts = name.split('-');
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |name, part| {
+        let (initial, rest) = part.split_at(part.len().min(1));
+        name + &initial.to_ascii_uppercase() + rest
+    })
 }
 
 /// What a failure is about.

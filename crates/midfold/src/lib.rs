@@ -90,12 +90,15 @@
 
 mod advice;
 mod append;
+#[cfg(feature = "blocking")]
+pub mod blocking;
 mod cache;
 mod compact;
 #[cfg(feature = "store")]
 mod delete;
 mod failure;
 mod feedback;
+mod given;
 mod hooks;
 mod prepare;
 #[cfg(feature = "proxy")]
@@ -121,6 +124,7 @@ pub use compact::{Compacted, Compaction, Told};
 pub use delete::{age, delete, extents, idle, prune};
 pub use failure::{Area, Door, Failure, grouped, nearest, number, plural};
 pub use feedback::{Feedback, Size};
+pub use given::{conversation, document};
 pub use hooks::injections;
 pub use prepare::{DEFAULT_WINDOW, Prepared, Setup, SetupError, WindowSource};
 pub use recap::{NoRecap, recap};

@@ -48,6 +48,30 @@ pub enum PolicyFrom {
     Toml(String),
 }
 
+impl PolicyFrom {
+    /// What differs from a preset, as JSON. Where it names no preset to start from, that is the default
+    /// one.
+    ///
+    /// ```
+    /// use midfold::PolicyFrom;
+    /// let from = PolicyFrom::json(&serde_json::json!({"trigger": {"threshold": 0.7}}))?;
+    /// assert!(matches!(from, PolicyFrom::Toml(text) if text.contains("base = \"default\"")));
+    /// # Ok::<(), midfold::Failure>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Where it is no object, or holds what a policy cannot.
+    pub fn json(given: &serde_json::Value) -> Result<Self, Failure> {
+        let bad = |error: &dyn std::fmt::Display| Failure::new(Area::Policy, error.to_string());
+        let table: Result<toml::Table, _> = Deserialize::deserialize(given);
+        let mut table = table.map_err(|error| {
+            bad(&error).hint("a policy says what differs: {\"trigger\": {\"threshold\": 0.7}}")
+        })?;
+        table.entry("base").or_insert_with(|| "default".into());
+        Ok(Self::Toml(toml::to_string(&table).map_err(|error| bad(&error))?))
+    }
+}
+
 impl From<PathBuf> for PolicyFrom {
     fn from(path: PathBuf) -> Self {
         Self::File(path)

@@ -22,6 +22,13 @@ pub struct Context {
     /// The number of the request in the ledger of a stored session.
     #[pyo3(get)]
     pub(crate) call: Option<u64>,
+    /// Of what `project` made: for each message the index, in the list that was given, of the one that
+    /// it is or was made of; `None` for what midfold wrote.
+    #[pyo3(get)]
+    pub(crate) places: Option<Vec<Option<usize>>>,
+    /// The session that it is a context of.
+    #[pyo3(get)]
+    pub(crate) session: Py<PyAny>,
 }
 
 #[pymethods]

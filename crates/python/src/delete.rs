@@ -1,12 +1,12 @@
 //! `midfold.delete_sessions` and `midfold.prune_sessions`.
 
 use midfold::Door;
+use midfold::blocking::Place;
 use midfold::store::Extent;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
 use crate::clock::now;
-use crate::engine::Place;
 use crate::errors::Failure;
 use crate::python::make;
 
@@ -24,7 +24,7 @@ pub fn delete_sessions<'py>(
     dry_run: bool,
 ) -> PyResult<Bound<'py, PyList>> {
     let work = || {
-        let place = Place::existing(store)?;
+        let place = Place::existing(store, Door::Python)?;
         let sessions = match dry_run {
             true => place.block_on(|store| midfold::extents(store, &ids, Door::Python)),
             false => place.block_on(|store| midfold::delete(store, &ids, Door::Python)),
@@ -51,7 +51,7 @@ pub fn prune_sessions<'py>(
     let age = midfold::age(older_than)
         .map_err(|why| Failure::input(format!("older_than=\"{older_than}\": {why}")))?;
     let work = || {
-        let place = Place::existing(store)?;
+        let place = Place::existing(store, Door::Python)?;
         let sessions = match dry_run {
             true => place.block_on(|store| midfold::idle(store, age, now(), Door::Python)),
             false => place.block_on(|store| midfold::prune(store, age, now(), Door::Python)),

@@ -4,10 +4,11 @@
 use std::ops::Range;
 
 use bytes::Bytes;
+use midfold::Door;
 use midfold::core::project::{Context, Fate};
 use midfold::formats::Problem;
-use midfold::formats::read::{Conversation, Envelope, Format, Wrapper, read};
-use midfold::formats::transcript::{self, LISTS};
+use midfold::formats::read::{Conversation, Format, Wrapper};
+use midfold::formats::transcript::LISTS;
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyDict, PyList, PyString, PyTuple};
 
@@ -111,7 +112,7 @@ impl<'py> Given<'py> {
         objects: &[Option<Bound<'py, PyAny>>],
     ) -> PyResult<Bound<'py, PyAny>> {
         if let Shape::Text { is_str } = self.shape {
-            let text = document(context, conversation);
+            let text = midfold::document(context, conversation);
             return Ok(match is_str {
                 true => PyString::new(py, &String::from_utf8_lossy(&text)).into_any(),
                 false => PyBytes::new(py, &text).into_any(),
@@ -205,30 +206,8 @@ pub fn format(name: Option<&str>) -> Result<Option<Format>, Failure> {
 
 /// Reads the only conversation of some JSON.
 pub fn conversation(bytes: &Bytes, format: Option<Format>) -> Result<Found, Failure> {
-    let mut found = read(bytes, format)?;
-    if let Some(odd) = found.problems.iter().find(|problem| problem.code == "odd-message") {
-        return Err(Failure::input(format!("a message is no JSON object: {odd}")));
-    }
-    match (found.conversations.pop(), found.conversations.len()) {
-        (Some(conversation), 0) => Ok(Found { conversation, problems: found.problems }),
-        (None, _) => Err(Failure::input("there are no messages")),
-        (Some(_), more) => Err(Failure::input(format!("there are {} conversations", more + 1))
-            .hint("pass one at a time")),
-    }
-}
-
-/// A context as text, as it was: a list with what stood around it, or one message a line. A client's
-/// file becomes a list.
-fn document(context: &Context, conversation: &Conversation) -> Vec<u8> {
-    let messages: Vec<_> = context.pieces().map(|piece| piece.bytes.clone()).collect();
-    let Envelope { system, tools, wrapper, .. } = &conversation.envelope;
-    match wrapper {
-        Some(wrapper) => transcript::wrapped(wrapper, &messages),
-        None if system.is_none() && tools.is_none() && transcript::is_lines(conversation) => {
-            transcript::lines(&messages)
-        }
-        None => transcript::list(&messages, b"\n"),
-    }
+    let (conversation, problems) = midfold::conversation(bytes, format, Door::Python)?;
+    Ok(Found { conversation, problems })
 }
 
 /// `inject=`: texts by name.

@@ -8,11 +8,11 @@ mod compact;
 mod context;
 mod count;
 mod delete;
-mod engine;
 mod errors;
 mod feedback;
 mod given;
 mod json;
+mod list;
 mod prepare;
 mod python;
 mod recall;
@@ -46,7 +46,7 @@ mod _midfold {
     #[pymodule_export]
     use super::replay::replay;
     #[pymodule_export]
-    use super::session::Session;
+    use super::session::{Session, Sessions};
     #[pymodule_export]
     use super::summary::SummaryRequest;
     #[pymodule_export]

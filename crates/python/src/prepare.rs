@@ -57,7 +57,8 @@ fn from(given: &Bound<'_, PyAny>) -> PyResult<PolicyFrom> {
         return Ok(PolicyFrom::File(given.extract::<PathBuf>()?));
     }
     let written = json::bytes(given, "policy")?;
-    Ok(PolicyFrom::Toml(toml_of(&written)?))
+    let value = serde_json::from_slice(&written).map_err(Failure::from)?;
+    Ok(PolicyFrom::json(&value).map_err(Failure::from)?)
 }
 
 /// `tiers=`: caps of classes of content.
@@ -67,14 +68,4 @@ fn caps(given: &Bound<'_, PyAny>) -> PyResult<BTreeMap<TierName, Ratio>> {
         Failure::new(Area::Policy, format!("tiers: {error}"))
             .hint("name shares of the budget for results, arguments, dialogue: {\"results\": 0.3}")
     })?)
-}
-
-/// A dict as TOML. Where it names no preset to start from, that is the default one.
-fn toml_of(written: &[u8]) -> Result<String, Failure> {
-    let bad = |error: &dyn std::fmt::Display| Failure::new(Area::Policy, error.to_string());
-    let mut table: toml::Table = serde_json::from_slice(written).map_err(|error| {
-        bad(&error).hint("a policy is a dict: {\"trigger\": {\"threshold\": 0.7}}")
-    })?;
-    table.entry("base").or_insert_with(|| "default".into());
-    toml::to_string(&table).map_err(|error| bad(&error))
 }

@@ -1,12 +1,23 @@
 //! Recall: what a fold took out of the context, brought back from the log.
 
 use midfold::Area;
+use midfold::blocking::Session as Engine;
+use midfold::store::SearchMode;
 use midfold::store::recall::{self, Described, Found, GoneNames, Grep, Outline, Page, Shape, What};
 use pyo3::prelude::*;
 
-use crate::engine::Engine;
 use crate::errors::Failure;
 use crate::python::loads;
+
+/// `mode=`: how a query is read.
+pub fn mode(name: &str) -> Result<SearchMode, Failure> {
+    match name {
+        "text" => Ok(SearchMode::Text),
+        "literal" => Ok(SearchMode::Literal),
+        "regex" => Ok(SearchMode::Regex),
+        _ => Err(Failure::unknown(Area::Input, "mode", name, &["text", "literal", "regex"])),
+    }
+}
 
 pub fn grep(engine: &mut Engine, ask: &Grep) -> Result<Vec<Found>, Failure> {
     let (place, id) = (engine.readable()?, engine.id());
@@ -41,11 +52,6 @@ pub fn describe(engine: &mut Engine, fold: &str) -> Result<Described, Failure> {
 pub fn names(engine: &mut Engine, question: &str, max_chars: usize) -> Result<GoneNames, Failure> {
     let (place, id) = (engine.readable()?, engine.id());
     Ok(place.block_on(|store| recall::names(store, id, question, max_chars))?)
-}
-
-pub fn dispatch(engine: &mut Engine, name: &str, arguments: &str) -> Result<String, Failure> {
-    let (place, id) = (engine.readable()?, engine.id());
-    Ok(place.block_on(|store| recall::dispatch(store, id, name, arguments)))
 }
 
 /// The tools that an agent is given to bring back what was folded, for the `tools` of a request.

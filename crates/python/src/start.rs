@@ -1,41 +1,54 @@
-//! What a session is made of, and making it.
+//! What a session is made of, as keyword arguments say it.
 
-use midfold::formats::DialectKind;
-use midfold::{Door, Policy, Settings, Start as Parts, without_messages};
+use midfold::Settings;
+use midfold::blocking::Start;
+use pyo3::prelude::*;
 
 use crate::clock::now;
-use crate::engine::{Engine, Place};
 use crate::errors::Failure;
-use crate::prepare::HOST;
+use crate::json;
+use crate::prepare::{self, HOST};
 
-/// What a session is made of.
-pub struct Start {
-    pub id: String,
-    pub kind: DialectKind,
-    pub policy: Policy,
-    pub settings: Settings,
-    /// JSON of the system prompt and of the tools.
-    pub system: Option<Vec<u8>>,
-    pub tools: Option<Vec<u8>>,
+/// The keyword arguments of `Session` and `Sessions`.
+pub struct Named<'a, 'py> {
+    pub window: Option<i64>,
+    pub preset: Option<&'a str>,
+    pub policy: Option<&'a Bound<'py, PyAny>>,
+    pub dialect: &'a str,
+    pub profile: Option<String>,
+    pub tokenizer: Option<String>,
+    pub model: Option<String>,
+    pub system: Option<&'a Bound<'py, PyAny>>,
+    pub tools: Option<&'a Bound<'py, PyAny>>,
     pub output_reserve: u64,
+    pub narrate: bool,
+    pub tiers: Option<&'a Bound<'py, PyAny>>,
+    pub store: Option<String>,
 }
 
-impl Start {
-    /// Makes the session: in memory, or in its store.
-    pub fn open(self) -> Result<Engine, Failure> {
-        let Self { id, kind, policy, settings, system, tools, output_reserve } = self;
-        let model = settings.model.clone();
-        let system = system.map(|json| String::from_utf8_lossy(&json).into_owned());
-        let empty = without_messages(kind, system.as_deref(), tools.map(Into::into), model);
-        let prepared = settings.setup(&HOST)?.prepare(empty)?;
-        let parts = Parts { id, policy, output_reserve, source: None };
-        let started = parts.check(&prepared, now(), Door::Python)?;
-        match &settings.store {
-            Some(url) => {
-                started.can_be_stored()?;
-                Place::open(url)?.create(started)
-            }
-            None => Ok(Engine::Memory(started.in_memory())),
-        }
+impl Named<'_, '_> {
+    /// What they ask for.
+    pub fn start(self) -> PyResult<Start> {
+        let kind = midfold::dialect(self.dialect).map_err(Failure::from)?;
+        let policy = prepare::policy(self.preset, self.policy, self.tiers, self.narrate)?;
+        let settings = Settings {
+            window: prepare::tokens("window", self.window)?,
+            tokenizer: self.tokenizer,
+            profile: self.profile,
+            model: self.model,
+            store: self.store,
+            ..Settings::default()
+        };
+        let json = |value: Option<&Bound<'_, PyAny>>, name| {
+            value.map(|value| json::bytes(value, name)).transpose()
+        };
+        Ok(Start {
+            kind,
+            settings,
+            system: json(self.system, "system")?.map(Into::into),
+            tools: json(self.tools, "tools")?.map(Into::into),
+            output_reserve: self.output_reserve,
+            ..Start::new(policy, HOST, now)
+        })
     }
 }

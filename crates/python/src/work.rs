@@ -6,18 +6,18 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::Duration;
 
-use midfold::Area;
+use midfold::blocking::Place;
 use midfold::core::event::Usage;
 use midfold::core::narrate::{
     FailureClass, SummaryFailure, SummaryReply, SummaryRequest as Request,
 };
 use midfold::store::worker::{Report, Worker};
+use midfold::{Area, Door};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use tokio::sync::oneshot;
 
 use crate::clock::now;
-use crate::engine::Place;
 use crate::errors::Failure;
 use crate::python::make;
 use crate::summary::{SummaryRequest, answer};
@@ -53,9 +53,9 @@ pub fn work<'py>(
     // Python is called here, where it called; the store is driven beside it, so that a claim is
     // kept while a model takes its time.
     let (done, raised) = py.detach(|| {
-        let place = match Place::existing(store) {
+        let place = match Place::existing(store, Door::Python) {
             Ok(place) => place,
-            Err(failure) => return (Err(failure), None),
+            Err(error) => return (Err(error.into()), None),
         };
         let (ask, asked) = channel();
         let (place, stop) = (&place, &stop);

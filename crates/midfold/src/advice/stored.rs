@@ -19,7 +19,7 @@ impl Advise for StoreError {
                 Door::Command => {
                     format!("choose another --id, or go on with it: midfold session status {id}")
                 }
-                Door::Python => "Session.open(store, id) goes on with it".to_owned(),
+                Door::Python | Door::Node => "Session.open(store, id) goes on with it".to_owned(),
             }),
             Self::NoSession(_) => failure.hint(
                 door.says("`midfold session new` makes one", "Session(store=…, id=…) makes one"),
@@ -85,7 +85,7 @@ fn no_event(session: &str, seq: u64, events: u64, door: Door) -> Failure {
     Failure::new(Area::Input, format!("session `{session}` has no message {seq}: {have}")).hint(
         match door {
             Door::Command => format!("`midfold session log {session}` lists them"),
-            Door::Python => "`recall_outline()` lists them".to_owned(),
+            Door::Python | Door::Node => "`recall_outline()` lists them".to_owned(),
         },
     )
 }
@@ -148,7 +148,7 @@ fn recalled(error: RecallError, session: &str, door: Door) -> Failure {
     let failed = |text: String| Failure::new(Area::Input, text);
     let says = |command: String, python: &str| match door {
         Door::Command => command,
-        Door::Python => python.to_owned(),
+        Door::Python | Door::Node => python.to_owned(),
     };
     match error {
         RecallError::Store(error) => error.advise(door),

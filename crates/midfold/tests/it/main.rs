@@ -10,6 +10,8 @@ mod corpus;
 mod delete;
 mod dialogue;
 mod engine;
+#[cfg(feature = "blocking")]
+mod follow;
 mod fuzz_seeds;
 mod images;
 mod linear;

@@ -14,10 +14,10 @@
 >>> result.report.tokens_after < result.report.tokens_before
 True
 
-`compact` folds one conversation; a `Session` holds one and folds when it is due; `work` has what
-sessions in a store want narrated; `prune_sessions` deletes old ones; `verify` checks what came out;
-`replay` measures policies on a recording; `trajectories` makes training rows fit, and `arrow` those
-of columns.
+`compact` folds one conversation; a `Session` holds one and folds when it is due, and `Sessions`
+hold those of a host; `work` has what sessions in a store want narrated; `prune_sessions` deletes
+old ones; `verify` checks what came out; `replay` measures policies on a recording; `trajectories`
+makes training rows fit, and `arrow` those of columns.
 Everything runs without the interpreter's lock and may be called from any thread.
 """
 
@@ -28,6 +28,7 @@ from ._errors import BudgetError, Error, InputError, PolicyError, StoreError, To
 from ._midfold import (
     Context,
     Session,
+    Sessions,
     SummaryRequest,
     __version__,
     cache_check,
@@ -56,6 +57,7 @@ __all__ = [
     "Report",
     "Result",
     "Session",
+    "Sessions",
     "StoreError",
     "SummaryRequest",
     "TokenizerError",

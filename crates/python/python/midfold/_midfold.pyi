@@ -17,6 +17,7 @@ __all__ = [
     "RecordBatchStream",
     "Schema",
     "Session",
+    "Sessions",
     "SummaryRequest",
     "__version__",
     "cache_check",
@@ -136,6 +137,10 @@ class Context:
     def call(self) -> int | None: ...
     @property
     def injections(self) -> list[dict[str, Any]]: ...
+    @property
+    def places(self) -> list[int | None] | None: ...
+    @property
+    def session(self) -> Session: ...
     def json(self) -> bytes: ...
     def __len__(self) -> int: ...
 
@@ -192,6 +197,9 @@ class Session:
         *,
         inject: Mapping[str, str] | None = None,
         reserve: Mapping[str, int] | None = None,
+    ) -> Context: ...
+    def project(
+        self, messages: list[_Message], *, focus: str | None = None, force: bool = False
     ) -> Context: ...
     def recover(
         self,
@@ -271,6 +279,42 @@ class Session:
     def fork(self, id: str | None = None, *, at: int | None = None) -> Session: ...
     def __deepcopy__(self, memo: dict[int, Any]) -> Session: ...
     def __len__(self) -> int: ...
+
+@final
+class Sessions:
+    """The conversations of one host, found by the host's own ids, else by what is in them."""
+
+    def __new__(
+        cls,
+        *,
+        window: int | None = None,
+        preset: str | None = None,
+        policy: _Policy | None = None,
+        dialect: Literal[
+            "openai-chat", "openai-responses", "anthropic", "gemini", "bedrock", "sharegpt"
+        ] = ...,
+        profile: str | None = None,
+        tokenizer: str | None = None,
+        model: str | None = None,
+        system: str | Sequence[_Message] | None = None,
+        tools: Sequence[dict[str, Any]] | None = None,
+        output_reserve: int = 0,
+        narrate: bool = False,
+        tiers: _Tiers | None = None,
+        store: str | None = None,
+        limit: int = 64,
+    ) -> Sessions: ...
+    def project(
+        self,
+        messages: list[_Message],
+        *,
+        id: str | None = None,
+        focus: str | None = None,
+        force: bool = False,
+    ) -> Context: ...
+    def find(
+        self, messages: list[_Message] | None = None, *, id: str | None = None
+    ) -> Session | None: ...
 
 @final
 class Compressor:

@@ -5,6 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use midfold::Outcome;
+use midfold::blocking::{Sent, Session as Engine};
 use midfold::core::project::Fate;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
@@ -12,13 +13,13 @@ use pyo3::types::{PyBytes, PyDict, PyList};
 
 use super::Session;
 use crate::context::Context;
-use crate::engine::{Engine, Sent};
 use crate::errors::Failure;
+use crate::list::HostList;
 use crate::python::{loads, make, objects};
 
 impl Session {
     pub(super) fn of(engine: Engine) -> Self {
-        Self { engine: Mutex::new(engine), known: Mutex::default(), made: Mutex::default() }
+        Self { inner: engine.into() }
     }
 
     /// Runs something on the engine, detached: nobody holds it while waiting for Python.
@@ -27,14 +28,14 @@ impl Session {
         py: Python<'_>,
         work: impl FnOnce(&mut Engine) -> Result<T, Failure> + Send,
     ) -> PyResult<T> {
-        let locked = || self.engine.lock().unwrap_or_else(PoisonError::into_inner);
+        let locked = || self.inner.as_ref().lock().unwrap_or_else(PoisonError::into_inner);
         let done = py.detach(|| work(&mut locked()));
         py.check_signals()?;
         Ok(done?)
     }
 
     pub(super) fn known(&self, py: Python<'_>) -> MutexGuard<'_, HashMap<u64, Py<PyAny>>> {
-        lock(&self.known, py)
+        lock(self.inner.known(), py)
     }
 
     /// The object of an event: the one that was appended, else one that stays the same from now on.
@@ -48,9 +49,9 @@ impl Session {
     }
 
     pub(super) fn handed_out(&self, py: Python<'_>, sent: Sent) -> PyResult<Context> {
-        let Sent { context, injected, folded, call } = sent;
+        let Sent { context, injected, folded, call, origins } = sent;
         let messages = PyList::empty(py);
-        let before = std::mem::take(&mut *lock(&self.made, py));
+        let before = std::mem::take(&mut *lock(self.inner.made(), py));
         let mut made = Vec::with_capacity(before.len());
         for piece in context.pieces() {
             if let Fate::Verbatim(seq) = piece.fate {
@@ -68,11 +69,40 @@ impl Session {
             messages.append(&message)?;
             made.push((bytes.clone(), message));
         }
-        *lock(&self.made, py) = made;
+        *lock(self.inner.made(), py) = made;
         for added in injected.iter().flat_map(|sent| sent.added()) {
             messages.append(loads(py, &added.bytes)?)?;
         }
-        Ok(Context { pieces: context, injected, messages: messages.unbind(), folded, call })
+        let places = origins.map(|origins| origins.iter().map(|origin| origin.place).collect());
+        let session = Py::new(py, Self { inner: self.inner.clone() })?.into_any();
+        let messages = messages.unbind();
+        Ok(Context { pieces: context, injected, messages, folded, call, places, session })
+    }
+
+    /// The context with the host's own objects wherever a message is one of its list.
+    pub(super) fn projected(
+        &self,
+        py: Python<'_>,
+        sent: Sent,
+        list: &HostList<'_>,
+    ) -> PyResult<Context> {
+        let origins = sent.origins.clone().unwrap_or_default();
+        let fates: Vec<_> = sent.context.pieces().map(|piece| piece.fate).collect();
+        let mut known = self.known(py);
+        for (origin, fate) in origins.iter().zip(fates) {
+            if let (Fate::Verbatim(seq), Some(place), true) = (fate, origin.place, origin.is_same) {
+                known.insert(seq.into(), list.objects[place].clone().unbind());
+            }
+        }
+        drop(known);
+        let context = self.handed_out(py, sent)?;
+        let messages = context.messages.bind(py);
+        for (at, origin) in origins.iter().enumerate() {
+            if let (Some(place), true) = (origin.place, origin.is_same) {
+                messages.set_item(at, &list.objects[place])?;
+            }
+        }
+        Ok(context)
     }
 
     pub(super) fn folding<'py>(
@@ -82,7 +112,7 @@ impl Session {
         preview: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
         let fields = PyDict::new(py);
-        let (outcome, feedback) = self.run(py, |engine| engine.compact(focus, preview))?;
+        let (outcome, feedback) = self.run(py, |engine| Ok(engine.compact(focus, preview)?))?;
         let (record, noop) = match &outcome {
             Outcome::Folded(fold) => {
                 let json = py.detach(|| serde_json::to_vec(fold)).map_err(Failure::from)?;

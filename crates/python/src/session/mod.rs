@@ -2,30 +2,30 @@
 
 mod held;
 mod ids;
+mod many;
+mod shared;
 
-use std::collections::HashMap;
-use std::sync::Mutex;
-
-use bytes::Bytes;
+use midfold::blocking::{Force, Place, Session as Engine};
 use midfold::core::event::Usage;
-use midfold::formats::DialectKind;
-use midfold::store::SearchMode;
 use midfold::store::recall::{Grep, What};
-use midfold::{Area, Door, Incoming, Refused, Settings};
+use midfold::{Area, Door, Incoming, Refused};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString};
 
+use crate::clock::now;
 use crate::context::Context;
-use crate::engine::{Engine, Place};
 use crate::errors::Failure;
 use crate::given::{self, Given};
 use crate::json;
+use crate::list::HostList;
 use crate::prepare;
 use crate::python::{loads, objects};
 use crate::recall;
-use crate::start::Start;
+use crate::start::Named;
 use crate::summary::{SummaryRequest, answer};
 use ids::{hash, new_id};
+pub use many::Sessions;
+use shared::Shared;
 
 /// One conversation: its log, its folds, its meter; in memory, or in a store.
 ///
@@ -43,12 +43,7 @@ use ids::{hash, new_id};
 /// b'[{"role":"user","content":"Why is the total off by one?"}]'
 #[pyclass(frozen, module = "midfold")]
 pub struct Session {
-    engine: Mutex<Engine>,
-    /// The objects of events, as they were appended or first read.
-    known: Mutex<HashMap<u64, Py<PyAny>>>,
-    /// The messages that are no events (recaps, edited ones) of the context before, in order: until
-    /// the next fold they are the same objects.
-    made: Mutex<Vec<(Bytes, Py<PyAny>)>>,
+    inner: Shared,
 }
 
 #[pymethods]
@@ -78,31 +73,30 @@ impl Session {
         store: Option<String>,
         id: Option<String>,
     ) -> PyResult<Self> {
-        let kind = midfold::dialect(dialect).map_err(Failure::from)?;
-        let policy = prepare::policy(preset, policy, tiers, narrate)?;
-        let start = Start {
-            id: id.map_or_else(|| new_id(py), Ok)?,
-            kind,
+        let named = Named {
+            window,
+            preset,
             policy,
-            settings: Settings {
-                window: prepare::tokens("window", window)?,
-                tokenizer,
-                profile,
-                model,
-                store,
-                ..Settings::default()
-            },
-            system: system.map(|system| json::bytes(system, "system")).transpose()?,
-            tools: tools.map(|tools| json::bytes(tools, "tools")).transpose()?,
+            dialect,
+            profile,
+            tokenizer,
+            model,
+            system,
+            tools,
             output_reserve,
+            narrate,
+            tiers,
+            store,
         };
-        Ok(Self::of(py.detach(|| start.open())?))
+        let (start, id) = (named.start()?, id.map_or_else(|| new_id(py), Ok)?);
+        Ok(Self::of(py.detach(|| start.open(id)).map_err(Failure::from)?))
     }
 
     /// Goes on with a session of a store: `sqlite:PATH` or `postgres://…`.
     #[staticmethod]
     fn open(py: Python<'_>, store: &str, id: &str) -> PyResult<Self> {
-        Ok(Self::of(py.detach(|| Place::existing(store)?.load(id))?))
+        let load = || Engine::load(Place::existing(store, Door::Python)?, id, now);
+        Ok(Self::of(py.detach(load).map_err(Failure::from)?))
     }
 
     /// Its id.
@@ -138,9 +132,8 @@ impl Session {
         let incoming = py.detach(|| Incoming::read(&bytes, "messages", Door::Python));
         let incoming = incoming.map_err(Failure::from)?;
         let first = self.run(py, |engine| {
-            let kind = DialectKind::from_name(engine.dialect()).unwrap_or(DialectKind::OpenAiChat);
-            let events = incoming.events_for(kind, engine.id())?;
-            engine.append(events, key, expect)
+            let events = incoming.events_for(engine.dialect(), engine.id())?;
+            Ok(engine.append(events, key, expect)?)
         })?;
         let sources = incoming.messages().iter().map(|event| &event.source[..]);
         let objects = given.objects(sources, incoming.wrapper());
@@ -172,9 +165,39 @@ impl Session {
             let texts: Vec<(&str, &str)> = texts.iter().map(|(n, text)| (&**n, &**text)).collect();
             let reserves = reserves.iter().map(|(name, tokens)| (name.as_str(), *tokens));
             let hooks = midfold::injections(reserves, texts.iter().map(|(name, _)| *name))?;
-            engine.context(hooks, &texts)
+            Ok(engine.context(hooks, &texts)?)
         })?;
         self.handed_out(py, sent)
+    }
+
+    /// Takes all messages that a host keeps, as its list is now, and returns what to send, folded first
+    /// where that is due, or with `force` or a `focus`. What is new is appended. The list may go on with
+    /// the context that was handed out before. Where it went back, the session is a fork from then on,
+    /// with another `id`.
+    ///
+    /// >>> import midfold
+    /// >>> session = midfold.Session(window=4_000)
+    /// >>> kept = [{"role": "user", "content": "Why is the total off by one?"}]
+    /// >>> session.project(kept).messages[0] is kept[0]
+    /// True
+    /// >>> kept.append({"role": "assistant", "content": "The loop ends too early."})
+    /// >>> session.project(kept).places
+    /// [0, 1]
+    #[pyo3(signature = (messages, *, focus=None, force=false))]
+    fn project(
+        &self,
+        py: Python<'_>,
+        messages: &Bound<'_, PyAny>,
+        focus: Option<&str>,
+        force: bool,
+    ) -> PyResult<Context> {
+        let list = HostList::read(py, messages)?;
+        let force = (force || focus.is_some()).then_some(Force { focus });
+        let (kind, id) =
+            self.run(py, |session| Ok((session.dialect(), session.id().to_owned())))?;
+        let events = list.events_for(kind, &id)?;
+        let sent = self.run(py, |session| Ok(session.project(events, force)?))?;
+        self.projected(py, sent, &list)
     }
 
     /// What to send after the provider refused a request with this error: once. `None` where
@@ -195,7 +218,7 @@ impl Session {
             _ => json::bytes(error, "error")?,
         };
         let refused = Refused { status, body: &body, reply };
-        let sent = self.run(py, |engine| engine.recover(&refused))?;
+        let sent = self.run(py, |engine| Ok(engine.recover(&refused)?))?;
         sent.map(|sent| self.handed_out(py, sent)).transpose()
     }
 
@@ -211,7 +234,7 @@ impl Session {
         call: Option<u64>,
     ) -> PyResult<()> {
         let usage = Usage { prompt, output, cache_read, cache_write };
-        self.run(py, |engine| engine.observe(usage, call))
+        self.run(py, |engine| Ok(engine.observe(usage, call)?))
     }
 
     /// Folds now, because you ask.
@@ -230,17 +253,17 @@ impl Session {
     #[pyo3(signature = (fold=None))]
     fn undo(&self, py: Python<'_>, fold: Option<&str>) -> PyResult<()> {
         let fold = fold.map(hash).transpose()?;
-        self.run(py, |engine| engine.undo(fold))
+        self.run(py, |engine| Ok(engine.undo(fold)?))
     }
 
     /// Keeps an event, with its unit, out of every later fold.
     fn pin(&self, py: Python<'_>, seq: u64) -> PyResult<()> {
-        self.run(py, |engine| engine.pin(seq, true))
+        self.run(py, |engine| Ok(engine.pin(seq, true)?))
     }
 
     /// Lets a pinned event go.
     fn unpin(&self, py: Python<'_>, seq: u64) -> PyResult<()> {
-        self.run(py, |engine| engine.pin(seq, false))
+        self.run(py, |engine| Ok(engine.pin(seq, false)?))
     }
 
     /// Says that the contexts go to another model from now on. Its window is `window`, else the
@@ -248,7 +271,7 @@ impl Session {
     #[pyo3(signature = (model, window=None))]
     fn update_model(&self, py: Python<'_>, model: &str, window: Option<i64>) -> PyResult<()> {
         let window = prepare::tokens("window", window)?;
-        self.run(py, |engine| engine.update_model(model, window))
+        self.run(py, |engine| Ok(engine.update_model(model, window)?))
     }
 
     /// Changes the policy, from the next fold on. It is on record: `status()` has its name, its
@@ -268,7 +291,7 @@ impl Session {
                 .into());
         }
         let policy = prepare::policy(preset, policy, tiers, narrate)?;
-        self.run(py, |engine| engine.set_policy(policy))
+        self.run(py, |engine| Ok(engine.set_policy(policy)?))
     }
 
     /// Answers whether the model sees a text, or a message by its number: where it stands, when it
@@ -285,14 +308,14 @@ impl Session {
             Ok(text) => text.to_cow()?.into_owned(),
             Err(_) => format!("@{}", text_or_event.extract::<u64>()?),
         };
-        let found = self.run(py, |engine| engine.explain(&text, call))?;
+        let found = self.run(py, |engine| Ok(engine.explain(&text, call)?))?;
         objects(py, &found)
     }
 
     /// Holds every record against the log: a dict with `ok`, what does not hold (`findings`) and what
     /// each fold lost (`receipts`).
     fn audit<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let found = self.run(py, Engine::audit)?;
+        let found = self.run(py, |engine| Ok(engine.audit()?))?;
         let dict = objects(py, &found)?;
         dict.set_item("ok", found.is_clean())?;
         Ok(dict)
@@ -302,7 +325,7 @@ impl Session {
     /// session in memory has none.
     fn ledger<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let list = PyList::empty(py);
-        for (call, settled) in self.run(py, Engine::ledger)? {
+        for (call, settled) in self.run(py, |engine| Ok(engine.ledger()?))? {
             let dict = objects(py, &call)?;
             dict.set_item("usage", objects(py, &settled.map(|settled| settled.usage))?)?;
             list.append(dict)?;
@@ -314,26 +337,26 @@ impl Session {
     /// cache to read: by a static `marker`, a recap `regenerated` each turn, and a fold that stays
     /// (`frozen`). `None` where there is no turn before the last, or nothing to fold.
     fn cache_check<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let found = self.run(py, Engine::cache_check)?;
+        let found = self.run(py, |engine| Ok(engine.cache_check()?))?;
         objects(py, &found)
     }
 
     /// What the session is at.
     fn status<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let status = self.run(py, Engine::status)?;
+        let status = self.run(py, |engine| Ok(engine.status()?))?;
         objects(py, &status)
     }
 
     /// All folds that were made, oldest first.
     fn folds<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let folds = self.run(py, Engine::folds)?;
+        let folds = self.run(py, |engine| Ok(serde_json::to_vec(&engine.folds()?)?))?;
         loads(py, &folds)
     }
 
     /// What a model should be asked now, if anything. Run it whenever you like, and tell
     /// `complete`. In memory only: a store has a queue, and workers.
     fn wants(&self, py: Python<'_>) -> PyResult<Option<SummaryRequest>> {
-        let request = self.run(py, Engine::wants)?;
+        let request = self.run(py, |engine| Ok(engine.wants()?))?;
         Ok(request.map(|request| SummaryRequest { request }))
     }
 
@@ -357,7 +380,7 @@ impl Session {
         let usage = Usage { prompt, output, ..Usage::default() };
         let answer = answer(text, error, finish, model, usage)?;
         let request = &request.get().request;
-        let verdict = self.run(py, |engine| engine.complete(request, answer))?;
+        let verdict = self.run(py, |engine| Ok(engine.complete(request, answer)?))?;
         Ok(verdict.code.to_string())
     }
 
@@ -381,15 +404,7 @@ impl Session {
         limit: u32,
         skip: u32,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let mode = match mode {
-            "text" => SearchMode::Text,
-            "literal" => SearchMode::Literal,
-            "regex" => SearchMode::Regex,
-            _ => {
-                let known = ["text", "literal", "regex"];
-                return Err(Failure::unknown(Area::Input, "mode", mode, &known).into());
-            }
-        };
+        let mode = recall::mode(mode)?;
         let within = range.map(Grep::range).transpose().map_err(Failure::from)?;
         let query = query.to_owned();
         let ask = Grep { query, mode, role, tool, errors, folded, within, context, limit, skip };
@@ -447,14 +462,14 @@ impl Session {
 
     /// Answers a call of one of the tools of `midfold.recall_tools`: plain text, always.
     fn recall(&self, py: Python<'_>, name: &str, arguments: &str) -> PyResult<String> {
-        self.run(py, |engine| recall::dispatch(engine, name, arguments))
+        self.run(py, |engine| Ok(engine.recall(name, arguments)?))
     }
 
     /// A session of its own over the first `at` events (all without), with the folds that apply.
     #[pyo3(signature = (id=None, *, at=None))]
     fn fork(&self, py: Python<'_>, id: Option<String>, at: Option<u64>) -> PyResult<Self> {
         let id = id.map_or_else(|| new_id(py), Ok)?;
-        let engine = self.run(py, |engine| engine.fork(&id, at))?;
+        let engine = self.run(py, |engine| Ok(engine.fork(&id, at)?))?;
         let end = engine.len() as u64;
         let known = self.known(py);
         let shared = known.iter().filter(|(seq, _)| **seq < end);
@@ -466,7 +481,7 @@ impl Session {
     /// An independent session: in memory an exact copy, in a store a fork with an id of its own.
     fn __deepcopy__(&self, py: Python<'_>, memo: &Bound<'_, PyAny>) -> PyResult<Self> {
         let id = new_id(py)?;
-        let engine = self.run(py, |engine| engine.copy(&id))?;
+        let engine = self.run(py, |engine| Ok(engine.copy(&id)?))?;
         let messages = PyDict::new(py);
         for (seq, message) in self.known(py).iter() {
             messages.set_item(seq, message)?;

@@ -1,0 +1,79 @@
+//! What is changed on a live session.
+
+use midfold_core::plan::PlanError;
+use midfold_core::policy::Policy;
+use midfold_formats::profile;
+use midfold_tokens as tokens;
+
+use super::{Error, Held, Kept, Session};
+use crate::failure::Failure;
+use crate::start::InMemory;
+
+impl Session {
+    /// The model changed, and with it the window: the one given, else the model's own where it is
+    /// known, else it stays.
+    ///
+    /// # Errors
+    /// When the reserves leave nothing of the window, or the store fails.
+    pub fn update_model(&mut self, model: &str, window: Option<u64>) -> Result<(), Error> {
+        let window = window.or_else(|| tokens::window_of(model));
+        match &mut self.held {
+            Held::Memory(InMemory { session, budget, new }) => {
+                if let Some(window) = window {
+                    session.set_window(window, budget).map_err(PlanError::from)?;
+                }
+                session.update_model(model);
+                if let Some(profile) = profile::by_name(&new.profile) {
+                    session.set_profile(profile::for_model(*profile, model));
+                }
+            }
+            Held::Stored(Kept { stored, place }) => {
+                place.run(stored.update_model(model, window))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The policy changed: it holds from the next fold on.
+    ///
+    /// # Errors
+    /// When its reserves leave nothing of the window, or the store fails.
+    pub fn set_policy(&mut self, policy: Policy) -> Result<(), Error> {
+        match &mut self.held {
+            Held::Memory(InMemory { session, budget, new }) => {
+                let written = policy.to_toml();
+                session.set_policy(policy, budget).map_err(PlanError::from)?;
+                // Recall knows the tools that it names.
+                new.policy = written;
+            }
+            Held::Stored(Kept { stored, place }) => place.run(stored.set_policy(&policy))?,
+        }
+        Ok(())
+    }
+
+    /// Keeps an event out of every later fold, or lets it go.
+    ///
+    /// # Errors
+    /// When there is no such event, or the store fails.
+    pub fn pin(&mut self, seq: u64, pinned: bool) -> Result<(), Error> {
+        match &mut self.held {
+            Held::Memory(memory) => {
+                let events = memory.session.log().len();
+                let number = u32::try_from(seq).ok().filter(|number| (*number as usize) < events);
+                let Some(number) = number else {
+                    let text = format!("there is no event {seq}");
+                    return Err(Failure::new(crate::Area::Input, text)
+                        .hint(format!("there are {events}, counted from 0"))
+                        .into());
+                };
+                if pinned {
+                    memory.session.pin(number);
+                } else {
+                    memory.session.unpin(number);
+                }
+            }
+            Held::Stored(Kept { stored, place }) => place.run(stored.pin(seq, pinned))?,
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,126 @@
+//! What is asked of a session without changing it: where it is at, its ledger, what the records say.
+
+use midfold_core::audit::{Audit, audit};
+use midfold_core::engine::{Session as Whole, Status};
+use midfold_core::explain::{Explanation, Moment, explain};
+use midfold_core::fold::Fold;
+use midfold_core::ledger::{CallRecord, Settled};
+
+use super::{Error, Held, Kept, Place, Session};
+use crate::cache::{CacheCheck, cache_check};
+use crate::start::InMemory;
+
+impl Session {
+    /// The whole session, loaded where it was not.
+    pub(super) fn whole(&mut self) -> Result<&mut Whole, Error> {
+        Ok(match &mut self.held {
+            Held::Memory(memory) => &mut memory.session,
+            Held::Stored(Kept { stored, place }) => place.run(stored.whole())?,
+        })
+    }
+
+    /// An event, where it is in memory.
+    pub(super) fn logged(&self, at: usize) -> Option<&[u8]> {
+        match &self.held {
+            Held::Memory(memory) => {
+                memory.session.log().events().get(at).map(|event| &event.bytes[..])
+            }
+            Held::Stored(_) => None,
+        }
+    }
+
+    /// What it is at.
+    ///
+    /// # Errors
+    /// When the store fails; so do all of these.
+    pub fn status(&mut self) -> Result<Status, Error> {
+        let now = self.now();
+        Ok(match &mut self.held {
+            Held::Memory(InMemory { session, budget, .. }) => session.status(budget, now),
+            Held::Stored(Kept { stored, place }) => place.run(stored.status(now))?,
+        })
+    }
+
+    /// All folds, oldest first, with what was used again since.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub fn folds(&mut self) -> Result<Vec<Fold>, Error> {
+        let whole = self.whole()?;
+        let log = whole.log();
+        Ok(whole.folds().iter().map(|fold| fold.with_references(log)).collect())
+    }
+
+    /// The calls of the ledger, with what the provider counted. A session in memory has none.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub fn ledger(&mut self) -> Result<Vec<(CallRecord, Option<Settled>)>, Error> {
+        match &mut self.held {
+            Held::Memory(_) => Ok(Vec::new()),
+            Held::Stored(Kept { stored, place }) => Ok(place.run(stored.calls())?),
+        }
+    }
+
+    fn calls(&mut self) -> Result<Vec<CallRecord>, Error> {
+        Ok(self.ledger()?.into_iter().map(|(call, _)| call).collect())
+    }
+
+    /// Every record held against the log, and what each fold lost.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub fn audit(&mut self) -> Result<Audit, Error> {
+        let calls = self.calls()?;
+        let whole = self.whole()?;
+        Ok(audit(whole.log(), whole.folds(), &calls))
+    }
+
+    /// What the model sees of a text, or saw at a call.
+    ///
+    /// # Errors
+    /// When there is no such message or call, or the store fails.
+    pub fn explain(&mut self, text: &str, call: Option<u64>) -> Result<Explanation, Error> {
+        let calls = self.calls()?;
+        let whole = self.whole()?;
+        let now = Moment::Now(whole.active().map(|fold| fold.id));
+        let moment = call.map_or(now, Moment::Call);
+        Ok(explain(whole.log(), whole.folds(), &calls, text, moment)?)
+    }
+
+    /// What the provider's cache can read again on the next turn.
+    ///
+    /// # Errors
+    /// When nothing that fits can be made, or the store fails.
+    pub fn cache_check(&mut self) -> Result<Option<CacheCheck>, Error> {
+        let budget = match &mut self.held {
+            Held::Memory(InMemory { budget, .. }) => budget.clone(),
+            Held::Stored(Kept { stored, .. }) => stored.budget(),
+        };
+        let whole = self.whole()?;
+        let budget = whole.gate().budget(&budget, whole.policy());
+        Ok(cache_check(whole.log(), whole.policy(), &budget, *whole.meter())?)
+    }
+
+    /// A store that recall can read, and what drives it. For a session in memory one is made: its
+    /// bytes are shared, so that costs about as much as the search.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    pub fn readable(&mut self) -> Result<Place, Error> {
+        let now = self.now();
+        match &self.held {
+            Held::Stored(kept) => Ok(kept.place.clone()),
+            Held::Memory(memory) => Place::of_memory(memory, now),
+        }
+    }
+
+    /// Answers a call of one of the tools of recall: plain text, always.
+    ///
+    /// # Errors
+    /// When the session cannot be read.
+    pub fn recall(&mut self, name: &str, arguments: &str) -> Result<String, Error> {
+        let (place, id) = (self.readable()?, self.id());
+        Ok(place.block_on(|store| midfold_store::recall::dispatch(store, id, name, arguments)))
+    }
+}

@@ -1,0 +1,117 @@
+//! What a session is made of, and making it.
+
+use bytes::Bytes;
+use midfold_core::policy::Policy;
+use midfold_formats::DialectKind;
+
+use midfold_store::{StoreError, Stored, StoredError};
+
+use super::{Clock, Error, Kept, Place, Session};
+use crate::settings::{Host, Settings};
+use crate::start::{Start as Parts, Started, without_messages};
+
+/// What a session is made of.
+#[derive(Clone)]
+pub struct Start {
+    /// The dialect of its messages.
+    pub kind: DialectKind,
+    /// When and how it is folded.
+    pub policy: Policy,
+    /// Window, model, how to count, the store.
+    pub settings: Settings,
+    /// JSON of the system prompt.
+    pub system: Option<Bytes>,
+    /// JSON of the tools.
+    pub tools: Option<Bytes>,
+    /// Tokens of the window that stay free for the reply.
+    pub output_reserve: u64,
+    /// The door that it is made at.
+    pub host: Host,
+    /// What time it is.
+    pub clock: Clock,
+}
+
+impl Start {
+    /// A session of Chat Completions in memory.
+    #[must_use]
+    pub fn new(policy: Policy, host: Host, clock: Clock) -> Self {
+        Self {
+            kind: DialectKind::OpenAiChat,
+            policy,
+            settings: Settings::default(),
+            system: None,
+            tools: None,
+            output_reserve: 0,
+            host,
+            clock,
+        }
+    }
+
+    /// Makes the session: in memory, or in its store.
+    ///
+    /// # Errors
+    /// When a name is unknown, the reserves leave nothing of the window, the id is taken, or the store
+    /// fails.
+    pub fn open(self, id: String) -> Result<Session, Error> {
+        let Self { kind, policy, settings, system, tools, output_reserve, host, clock } = self;
+        let model = settings.model.clone();
+        let system = system.map(|json| String::from_utf8_lossy(&json).into_owned());
+        let empty = without_messages(kind, system.as_deref(), tools, model);
+        let prepared = settings.setup(&host)?.prepare(empty).map_err(|error| told(error, host))?;
+        let parts = Parts { id, policy, output_reserve, source: None };
+        let started = parts.check(&prepared, clock(), host.door)?;
+        match &settings.store {
+            Some(url) => {
+                started.can_be_stored()?;
+                Session::create(Place::open(url, host.door)?, started, clock)
+            }
+            None => Ok(Session::in_memory(started.in_memory(), clock)),
+        }
+    }
+}
+
+impl Session {
+    /// Makes a session in a store.
+    fn create(place: Place, started: Started, clock: Clock) -> Result<Self, Error> {
+        let first = started.messages();
+        let stored = place.run(async {
+            let mut stored = started.store(place.store()).await?;
+            if !first.is_empty() {
+                stored.append(first, None, clock()).await?;
+            }
+            Ok::<_, StoredError>(stored)
+        })?;
+        Ok(Self::stored(Kept { stored, place }, clock))
+    }
+
+    /// Goes on with a session of a store.
+    ///
+    /// # Errors
+    /// When there is none of this id, or the store fails.
+    pub fn load(place: Place, id: &str, clock: Clock) -> Result<Self, Error> {
+        let (store, door) = (place.store(), place.door());
+        let stored = place.run(async {
+            match Stored::open(store.clone(), id).await {
+                Ok(stored) => Ok(stored),
+                Err(error) => Err(crate::advise_in(&*store, error, door).await),
+            }
+        })?;
+        Ok(Self::stored(Kept { stored, place }, clock))
+    }
+
+    /// Goes on with a session of a store, if there is one of this id.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub fn find(place: &Place, id: &str, clock: Clock) -> Result<Option<Self>, Error> {
+        match place.run(place.store().session(id)) {
+            Ok(_) => Self::load(place.clone(), id, clock).map(Some),
+            Err(StoreError::NoSession(_)) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+fn told(error: impl crate::Advise, host: Host) -> crate::Failure {
+    error.advise(host.door)
+}

@@ -1,0 +1,104 @@
+//! An open store, and what drives it.
+
+use std::sync::Arc;
+
+use midfold_store::types::{Append, NewEvent, NewFold};
+use midfold_store::{MemoryStore, Millis, Store, StoreError};
+use tokio::runtime::{Builder, Runtime};
+
+use super::Error;
+use crate::failure::{Area, Door, Failure};
+use crate::start::InMemory;
+
+/// An open store, and what drives it: on the thread that calls, so that no thread is left behind
+/// when a process forks.
+#[derive(Clone)]
+pub struct Place {
+    store: Arc<dyn Store>,
+    runtime: Arc<Runtime>,
+    door: Door,
+}
+
+impl Place {
+    /// Opens a store, and makes it where it is not there: `sqlite:PATH`, `postgres://…`, `memory`.
+    ///
+    /// # Errors
+    /// Where it cannot be opened or made.
+    pub fn open(url: &str, door: Door) -> Result<Self, Error> {
+        Self::driven(url, midfold_store::open(url), door)
+    }
+
+    /// Opens a store that has to be there.
+    ///
+    /// # Errors
+    /// Where it is not, or cannot be opened.
+    pub fn existing(url: &str, door: Door) -> Result<Self, Error> {
+        Self::driven(url, midfold_store::open_existing(url), door)
+    }
+
+    fn driven(
+        url: &str,
+        opening: impl Future<Output = Result<Arc<dyn Store>, StoreError>>,
+        door: Door,
+    ) -> Result<Self, Error> {
+        let runtime = Builder::new_current_thread().enable_all().build().map_err(|error| {
+            Failure::new(Area::Store, format!("the store cannot be driven: {error}"))
+        })?;
+        let opened = runtime.block_on(opening);
+        let store = opened.map_err(|error| crate::advise_open(url, error, door))?;
+        Ok(Self { store, runtime: Arc::new(runtime), door })
+    }
+
+    /// A store in memory with this session in it, for what reads a store. Its bytes are shared.
+    pub(super) fn of_memory(memory: &InMemory, now: Millis) -> Result<Self, Error> {
+        let runtime = Builder::new_current_thread().build().map_err(|error| {
+            Failure::new(Area::Store, format!("the log cannot be searched: {error}"))
+        })?;
+        let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+        runtime.block_on(fill(&*store, memory, now))?;
+        Ok(Self { store, runtime: Arc::new(runtime), door: Door::Command })
+    }
+
+    /// The door that it was opened at.
+    pub(super) fn door(&self) -> Door {
+        self.door
+    }
+
+    /// The store itself.
+    #[must_use]
+    pub fn store(&self) -> Arc<dyn Store> {
+        self.store.clone()
+    }
+
+    /// Runs something that uses the store, on this thread.
+    pub fn block_on<'a, T, F: Future<Output = T>>(
+        &'a self,
+        work: impl FnOnce(&'a dyn Store) -> F,
+    ) -> T {
+        self.runtime.block_on(work(&*self.store))
+    }
+
+    pub(super) fn run<T>(&self, work: impl Future<Output = T>) -> T {
+        self.runtime.block_on(work)
+    }
+}
+
+async fn fill(store: &dyn Store, memory: &InMemory, now: Millis) -> Result<(), Error> {
+    let InMemory { session, new, .. } = memory;
+    let id = &new.id;
+    store.create(new.clone()).await?;
+    let events = session.log().events().iter().map(|event| NewEvent {
+        bytes: event.bytes.clone(),
+        hash: event.hash,
+        turn: event.turn,
+        tokens: event.tokens.total,
+        usage: None,
+    });
+    let append = Append { events: events.collect(), now, ..Append::default() };
+    store.append(id, append).await?;
+    for fold in session.folds() {
+        store.put_fold(id, &NewFold::of(fold, now)?).await?;
+    }
+    store.activate(id, None, session.active().map(|fold| fold.id)).await?;
+    Ok(())
+}

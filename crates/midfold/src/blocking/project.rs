@@ -1,0 +1,110 @@
+//! From the list that a host keeps to what is sent.
+
+use midfold_core::inject::Injections;
+use midfold_core::{Hash, RawEvent};
+use midfold_formats::request::identity;
+use midfold_store::{StoreError, StoredError};
+
+use super::follow::Common;
+use super::{Error, Sent, Session};
+
+/// Folds now, because somebody asks: with words of what to keep.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Force<'a> {
+    /// What to keep, in words.
+    pub focus: Option<&'a str>,
+}
+
+impl Session {
+    /// Takes all messages that a host has, as its list is now, and says what to send: what is new is
+    /// appended, and where the list went back, the session goes on from there as a fork with another id.
+    ///
+    /// A list may begin with a context that this session handed out before, in place of what that was
+    /// made of.
+    ///
+    /// # Errors
+    /// When nothing that fits can be made, or the store fails.
+    pub fn project(
+        &mut self,
+        list: Vec<RawEvent>,
+        force: Option<Force<'_>>,
+    ) -> Result<Sent, Error> {
+        let identities = self.identities(&list);
+        let common = self.common(&identities)?;
+        match self.go_on(list.clone(), identities.clone(), common, force) {
+            // Another process has appended to it since it was read here.
+            Err(Error::Stored(StoredError::Store(StoreError::Conflict { .. }))) => {
+                self.reload()?;
+                let common = self.common(&identities)?;
+                self.go_on(list, identities, common, force)
+            }
+            done => done,
+        }
+    }
+
+    /// The identities of messages in the dialect of this session.
+    pub(super) fn identities(&self, list: &[RawEvent]) -> Vec<Hash> {
+        let kind = self.dialect();
+        let known = |at: usize, event: &RawEvent| {
+            // Most of a list is in the log as it is: comparing costs a tenth of working it out.
+            let logged = self.logged(at)?;
+            (logged == event.bytes).then(|| self.follow.event(at)).flatten()
+        };
+        let of = |(at, event)| known(at, event).unwrap_or_else(|| identity(kind, &event.bytes));
+        list.iter().enumerate().map(of).collect()
+    }
+
+    /// What a list has in common with this session.
+    pub(super) fn common(&mut self, list: &[Hash]) -> Result<Common, Error> {
+        let kind = self.dialect();
+        if !self.follow.knows(self.len()) {
+            let mut follow = std::mem::take(&mut self.follow);
+            let whole = self.whole()?;
+            let view = whole.view();
+            follow.read(kind, whole.log(), &view);
+            self.follow = follow;
+        }
+        Ok(self.follow.common(list))
+    }
+
+    /// Goes on with a list from what it has in common with this session.
+    pub(super) fn go_on(
+        &mut self,
+        mut list: Vec<RawEvent>,
+        identities: Vec<Hash>,
+        common: Common,
+        force: Option<Force<'_>>,
+    ) -> Result<Sent, Error> {
+        if common.at < self.len() {
+            *self = self.rewound(&identities, common)?;
+        }
+        let new = list.split_off(common.from);
+        if !new.is_empty() {
+            let expect = common.at as u64;
+            self.append(new, None, Some(expect))?;
+        }
+        self.follow.follow(&identities, common);
+        let before = self.active();
+        if let Some(Force { focus }) = force {
+            self.compact(focus, false)?;
+        }
+        let mut sent = self.context(Injections::default(), &[])?;
+        sent.folded = self.active() != before;
+        let kind = self.dialect();
+        self.follow.hand_out(kind, &sent.context);
+        Ok(sent)
+    }
+
+    /// A session over what a list has in common with this one. Its id follows from both.
+    pub(super) fn rewound(&mut self, list: &[Hash], common: Common) -> Result<Self, Error> {
+        let now = self.now();
+        let parts = [self.id().as_bytes(), &common.at.to_be_bytes(), &now.to_be_bytes()];
+        let named = parts.iter().fold(Hash::ROOT, |hash, part| hash.chain(part));
+        let named = list.iter().fold(named, |hash, identity| hash.chain(&identity.0));
+        let base = self.id().split("~").next().unwrap_or_default();
+        let id = format!("{base}~{}", &named.to_hex()[..12]);
+        let follow = self.follow.fork(common.at);
+        let fork = self.fork(&id, Some(common.at as u64))?;
+        Ok(Self { follow, ..fork })
+    }
+}

@@ -1,0 +1,167 @@
+//! The conversations of a host: found by the host's own id, else by what is in them.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use midfold_core::{Hash, RawEvent};
+
+use super::project::Force;
+use super::{Error, Place, Sent, Session, Start};
+
+/// Sessions of one host. `T` is what a door holds a session in.
+///
+/// A conversation that has been quiet for longest is let go when there are more than `limit`: of one in
+/// memory its folds are lost, one in a store is opened again by its id.
+pub struct Sessions<T> {
+    start: Start,
+    limit: usize,
+    hold: fn(Session) -> T,
+    entries: Mutex<Vec<Entry<T>>>,
+    place: Mutex<Option<Place>>,
+}
+
+/// A conversation, the one that was used last behind the others.
+struct Entry<T> {
+    id: Option<String>,
+    session: T,
+}
+
+impl<T: AsRef<Mutex<Session>> + Clone> Sessions<T> {
+    /// No sessions yet; each is made like this.
+    #[must_use]
+    pub fn new(start: Start, limit: usize, hold: fn(Session) -> T) -> Self {
+        let (entries, place) = (Mutex::default(), Mutex::default());
+        Self { start, limit: limit.max(1), hold, entries, place }
+    }
+
+    /// Takes all messages of a conversation, as its list is now, and says what to send. See
+    /// [`Session::project`].
+    ///
+    /// With an id it is the conversation that was called so before; in a store that is the session's id.
+    /// Without one it is the conversation that has most in common with the list; where that has more, it
+    /// stays, and the list goes on as a fork.
+    ///
+    /// # Errors
+    /// When nothing that fits can be made, or the store fails.
+    pub fn project(
+        &self,
+        id: Option<&str>,
+        list: Vec<RawEvent>,
+        force: Option<Force<'_>>,
+    ) -> Result<(T, Sent), Error> {
+        let held = self.choose(id, &list)?;
+        let sent = lock(held.as_ref()).project(list, force)?;
+        Ok((held, sent))
+    }
+
+    /// The conversation of this id, else the one that has most in common with a list. Nothing is
+    /// appended.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub fn find(&self, id: Option<&str>, list: &[RawEvent]) -> Result<Option<T>, Error> {
+        let mut entries = lock(&self.entries);
+        if let Some(id) = id {
+            return self.called(&mut entries, id);
+        }
+        let best = best(&entries, list)?.filter(|best| best.at > 0);
+        Ok(best.map(|best| entries[best.entry].session.clone()))
+    }
+
+    fn choose(&self, id: Option<&str>, list: &[RawEvent]) -> Result<T, Error> {
+        let mut entries = lock(&self.entries);
+        if let Some(id) = id {
+            if let Some(session) = self.called(&mut entries, id)? {
+                return Ok(session);
+            }
+            let session = self.start.clone().open(id.to_owned())?;
+            return Ok(self.enter(&mut entries, Some(id), session));
+        }
+        match best(&entries, list)?.filter(|best| best.at > 0) {
+            Some(best) if best.is_all => Ok(used(&mut entries, best.entry)),
+            Some(best) => {
+                let fork = {
+                    let mut session = lock(entries[best.entry].session.as_ref());
+                    let identities = session.identities(list);
+                    let common = session.common(&identities)?;
+                    session.rewound(&identities, common)?
+                };
+                Ok(self.enter(&mut entries, None, fork))
+            }
+            None => {
+                let session = self.start.clone().open(self.name(list))?;
+                Ok(self.enter(&mut entries, None, session))
+            }
+        }
+    }
+
+    /// The conversation of this id: here, or in the store.
+    fn called(&self, entries: &mut Vec<Entry<T>>, id: &str) -> Result<Option<T>, Error> {
+        if let Some(at) = entries.iter().position(|entry| entry.id.as_deref() == Some(id)) {
+            return Ok(Some(used(entries, at)));
+        }
+        let Some(url) = &self.start.settings.store else { return Ok(None) };
+        let mut place = lock(&self.place);
+        let place = match &mut *place {
+            Some(place) => place,
+            none => none.insert(Place::open(url, self.start.host.door)?),
+        };
+        let found = Session::find(place, id, self.start.clock)?;
+        Ok(found.map(|session| self.enter(entries, Some(id), session)))
+    }
+
+    fn enter(&self, entries: &mut Vec<Entry<T>>, id: Option<&str>, session: Session) -> T {
+        let session = (self.hold)(session);
+        entries.push(Entry { id: id.map(str::to_owned), session: session.clone() });
+        let more = entries.len().saturating_sub(self.limit);
+        entries.drain(..more);
+        session
+    }
+
+    /// An id of what a conversation begins with, and when it did.
+    fn name(&self, list: &[RawEvent]) -> String {
+        let now = (self.start.clock)().to_be_bytes();
+        let named =
+            list.iter().fold(Hash::ROOT.chain(&now), |hash, event| hash.chain(&event.bytes));
+        named.to_hex()[..16].to_owned()
+    }
+}
+
+/// The conversation that has most in common with a list.
+struct Best {
+    entry: usize,
+    at: usize,
+    /// Nothing of it is missing in the list.
+    is_all: bool,
+}
+
+fn best<T: AsRef<Mutex<Session>>>(
+    entries: &[Entry<T>],
+    list: &[RawEvent],
+) -> Result<Option<Best>, Error> {
+    let mut best: Option<Best> = None;
+    let mut identities = None;
+    for (entry, held) in entries.iter().enumerate() {
+        let mut session = lock(held.session.as_ref());
+        let identities = identities.get_or_insert_with(|| session.identities(list));
+        let at = session.common(identities)?.at;
+        let found = Best { entry, at, is_all: at == session.len() };
+        let rank = |best: &Best| (best.at, best.is_all);
+        if best.as_ref().is_none_or(|best| rank(&found) >= rank(best)) {
+            best = Some(found);
+        }
+    }
+    Ok(best)
+}
+
+/// The conversation at this place, which is the one that was used last from now on.
+fn used<T: Clone>(entries: &mut Vec<Entry<T>>, at: usize) -> T {
+    let entry = entries.remove(at);
+    let session = entry.session.clone();
+    entries.push(entry);
+    session
+}
+
+/// A panic of another thread leaves no session half changed: planning is pure.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

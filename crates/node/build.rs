@@ -1,0 +1,5 @@
+//! How an addon is linked, on each system.
+
+fn main() {
+    napi_build::setup();
+}

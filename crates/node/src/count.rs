@@ -1,0 +1,39 @@
+//! Counting a text, and what there is to choose from.
+
+use midfold::core::Content;
+use midfold::{Policy, tokens};
+use napi_derive::napi;
+
+use crate::errors::Failure;
+use crate::handed::number;
+use crate::options::{CompactOptions, HOST, read_options};
+
+/// Counts the tokens of a text.
+#[napi]
+pub fn count_text(text: String, options: String) -> napi::Result<i64> {
+    let count = || {
+        let options: CompactOptions = read_options(&options)?;
+        let (settings, _, _) = options.wish()?;
+        let counter = settings.setup(&HOST)?.counter_for(settings.model.as_deref());
+        Ok::<_, Failure>(u64::from(counter.count(&text, Content::Prose)))
+    };
+    Ok(number(count()?))
+}
+
+/// The names of the presets, `default` first.
+#[napi]
+pub fn presets() -> Vec<&'static str> {
+    Policy::preset_names()
+}
+
+/// The names of the tokenizers of this build.
+#[napi]
+pub fn tokenizers() -> Vec<&'static str> {
+    tokens::names()
+}
+
+/// The version of the engine.
+#[napi]
+pub fn version() -> &'static str {
+    env!("CARGO_PKG_VERSION")
+}

@@ -1,0 +1,56 @@
+//! Why a call failed, as the package reads it: JSON in the reason of the error that is thrown.
+
+use midfold::{Advise, Area, Door, Failure as Told};
+use serde::Serialize;
+
+/// Why a call failed, and what to do about it.
+#[derive(Debug)]
+pub struct Failure(Told);
+
+#[derive(Serialize)]
+struct Reason<'a> {
+    area: &'static str,
+    message: &'a str,
+    hints: &'a [String],
+}
+
+/// What comes of a call.
+pub type Done<T> = Result<T, Failure>;
+
+impl<E: Advise> From<E> for Failure {
+    fn from(error: E) -> Self {
+        Self(error.advise(Door::Node))
+    }
+}
+
+impl Failure {
+    /// What was given cannot be used.
+    pub fn input(message: impl Into<String>) -> Self {
+        Self(Told::new(Area::Input, message))
+    }
+
+    /// Adds a hint, after those that are there.
+    pub fn hint(self, hint: impl Into<String>) -> Self {
+        Self(self.0.hint(hint))
+    }
+}
+
+impl From<Failure> for napi::Error {
+    fn from(Failure(told): Failure) -> Self {
+        let area = match told.area {
+            Area::Policy => "policy",
+            Area::Budget => "budget",
+            Area::Store => "store",
+            Area::Tokenizer => "tokenizer",
+            _ => "input",
+        };
+        let reason = Reason { area, message: &told.message, hints: &told.hints };
+        let json = serde_json::to_string(&reason).unwrap_or(told.message);
+        Self::from_reason(json)
+    }
+}
+
+/// What is answered as JSON.
+pub fn json(value: &impl Serialize) -> napi::Result<String> {
+    Ok(serde_json::to_string(value).map_err(Failure::from)?)
+}

@@ -1,0 +1,215 @@
+//! What a caller says, as JSON.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use bytes::Bytes;
+use midfold::blocking::Start;
+use midfold::core::budget::{Ratio, TierName};
+use midfold::{Area, Compaction, Door, Host, Policy, PolicyFrom, Settings};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::clock::now;
+use crate::errors::{Done, Failure};
+
+/// How options are spelled here, and how files are read.
+pub const HOST: Host = Host { door: Door::Node, read };
+
+fn read(path: &Path) -> Result<Vec<u8>, midfold::Failure> {
+    std::fs::read(path)
+        .map_err(|error| midfold::Failure::new(Area::Input, format!("{}: {error}", path.display())))
+}
+
+/// A policy: TOML, or an object of what differs from a preset.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+enum Written {
+    Toml(String),
+    Object(Value),
+}
+
+/// What is said about folding.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Folding {
+    preset: Option<String>,
+    policy: Option<Written>,
+    tiers: BTreeMap<TierName, Ratio>,
+    narrate: bool,
+}
+
+impl Folding {
+    fn policy(self) -> Done<Policy> {
+        let policy = match self.policy {
+            Some(Written::Toml(text)) => Some(PolicyFrom::Toml(text)),
+            Some(Written::Object(value)) => Some(PolicyFrom::json(&value)?),
+            None => None,
+        };
+        let settings = Settings {
+            preset: self.preset,
+            policy,
+            tiers: self.tiers,
+            narrate: self.narrate,
+            ..Settings::default()
+        };
+        Ok(settings.policy(&HOST)?)
+    }
+}
+
+/// What is said about counting.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Counting {
+    window: Option<u64>,
+    tokenizer: Option<String>,
+    profile: Option<String>,
+    model: Option<String>,
+}
+
+impl Counting {
+    fn settings(self, store: Option<String>) -> Settings {
+        let Self { window, tokenizer, profile, model } = self;
+        Settings { window, tokenizer, profile, model, store, ..Settings::default() }
+    }
+}
+
+/// The options of `Session` and `Sessions`.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct SessionOptions {
+    #[serde(flatten)]
+    counting: Counting,
+    #[serde(flatten)]
+    folding: Folding,
+    dialect: Option<String>,
+    system: Option<Value>,
+    tools: Option<Value>,
+    output_reserve: u64,
+    store: Option<String>,
+    /// The session's name.
+    pub id: Option<String>,
+    /// How many conversations are held.
+    pub limit: Option<usize>,
+}
+
+impl SessionOptions {
+    /// What they ask for.
+    pub fn start(self) -> Done<Start> {
+        let kind = midfold::dialect(self.dialect.as_deref().unwrap_or("openai-chat"))?;
+        let json = |value: Option<Value>| value.map(|value| Bytes::from(value.to_string()));
+        Ok(Start {
+            kind,
+            settings: self.counting.settings(self.store),
+            system: json(self.system),
+            tools: json(self.tools),
+            output_reserve: self.output_reserve,
+            ..Start::new(self.folding.policy()?, HOST, now)
+        })
+    }
+}
+
+/// The options of `setPolicy`.
+pub fn policy(json: &str) -> Done<Policy> {
+    let folding: Folding = read_options(json)?;
+    if folding.policy.is_none() && folding.preset.is_none() {
+        return Err(Failure::input("neither a policy nor a preset was given")
+            .hint("say which holds from now on: setPolicy({ preset: \"default\" })"));
+    }
+    folding.policy()
+}
+
+/// The options of `compact`.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct CompactOptions {
+    #[serde(flatten)]
+    counting: Counting,
+    #[serde(flatten)]
+    folding: Folding,
+    /// How messages are read.
+    pub dialect: Option<String>,
+    focus: Option<String>,
+    target: Option<u64>,
+    keep_last: Option<usize>,
+    if_needed: bool,
+    /// Messages that stay as they are.
+    pub pin: Vec<u32>,
+}
+
+impl CompactOptions {
+    /// How to count, and what to fold.
+    pub fn wish(self) -> Done<(Settings, Compaction, Vec<u32>)> {
+        let compaction = Compaction {
+            policy: self.folding.policy()?,
+            focus: self.focus,
+            target: self.target,
+            keep_last: self.keep_last,
+            if_needed: self.if_needed,
+        };
+        Ok((self.counting.settings(None), compaction, self.pin))
+    }
+}
+
+/// Options whose names are known: what is misspelt would be left out in silence.
+pub trait Named: DeserializeOwned {
+    /// Their names.
+    const NAMES: &'static [&'static str];
+}
+
+impl Named for SessionOptions {
+    const NAMES: &'static [&'static str] = &[
+        "window",
+        "preset",
+        "policy",
+        "tiers",
+        "narrate",
+        "dialect",
+        "profile",
+        "tokenizer",
+        "model",
+        "system",
+        "tools",
+        "outputReserve",
+        "store",
+        "id",
+        "limit",
+    ];
+}
+
+impl Named for CompactOptions {
+    const NAMES: &'static [&'static str] = &[
+        "window",
+        "preset",
+        "policy",
+        "tiers",
+        "tokenizer",
+        "profile",
+        "model",
+        "dialect",
+        "focus",
+        "target",
+        "keepLast",
+        "ifNeeded",
+        "pin",
+    ];
+}
+
+impl Named for Folding {
+    const NAMES: &'static [&'static str] = &["preset", "policy", "tiers", "narrate"];
+}
+
+/// Reads options by their names, and says what is wrong with them.
+pub fn read_options<T: Named>(json: &str) -> Done<T> {
+    let given: serde_json::Map<String, Value> = read_json(json)?;
+    if let Some(name) = given.keys().find(|name| !T::NAMES.contains(&name.as_str())) {
+        return Err(midfold::Failure::unknown(Area::Input, "option", name, T::NAMES).into());
+    }
+    read_json(json)
+}
+
+/// Reads a value that the package wrote.
+pub fn read_json<T: DeserializeOwned>(json: &str) -> Done<T> {
+    serde_json::from_str(json).map_err(|error| Failure::input(format!("options: {error}")))
+}

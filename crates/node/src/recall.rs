@@ -1,0 +1,21 @@
+//! Recall: what a fold took out of the context, brought back from the log.
+
+use midfold::store::recall::{self, Shape};
+use napi_derive::napi;
+
+use crate::errors::Failure;
+
+/// The tools that an agent is given, as JSON: in the shape of `openai` or `anthropic`.
+#[napi]
+pub fn recall_tools(shape: String) -> napi::Result<String> {
+    let shape = match shape.as_str() {
+        "openai" => Shape::OpenAi,
+        "anthropic" => Shape::Anthropic,
+        _ => {
+            return Err(Failure::input(format!("there is no shape `{shape}`"))
+                .hint("there are: openai, anthropic")
+                .into());
+        }
+    };
+    Ok(recall::tools(shape))
+}

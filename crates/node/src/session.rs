@@ -1,0 +1,276 @@
+//! `Session`.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use midfold::blocking::{Force, Place, Session as Engine};
+use midfold::core::Hash;
+use midfold::core::event::Usage;
+use midfold::{Door, Refused};
+use napi_derive::napi;
+use serde::Deserialize;
+
+use crate::clock::now;
+use crate::compact::folding;
+use crate::errors::{Done, Failure, json};
+use crate::handed::{Handed, events, list, number, whole};
+use crate::options::{SessionOptions, policy, read_json, read_options};
+use crate::summary::{Answer, SummaryRequest};
+
+/// One conversation: its log, its folds, its meter; in memory, or in a store.
+#[napi]
+pub struct Session {
+    pub(crate) engine: Arc<Mutex<Engine>>,
+}
+
+/// What hooks add behind the history, and what room they keep.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Hooks {
+    inject: Vec<(String, String)>,
+    reserve: Vec<(String, u64)>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Counted {
+    prompt: u64,
+    output: u64,
+    cache_read: u64,
+    cache_write: u64,
+    call: Option<u64>,
+}
+
+impl From<Engine> for Session {
+    fn from(engine: Engine) -> Self {
+        Self { engine: Arc::new(Mutex::new(engine)) }
+    }
+}
+
+impl Session {
+    /// A panic leaves no session half changed: planning is pure.
+    fn lock(&self) -> MutexGuard<'_, Engine> {
+        self.engine.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn run<T>(&self, work: impl FnOnce(&mut Engine) -> Done<T>) -> napi::Result<T> {
+        Ok(work(&mut self.lock())?)
+    }
+}
+
+#[napi]
+impl Session {
+    /// Makes a session. `id` names it where the options do not.
+    #[napi(constructor)]
+    pub fn new(options: String, id: String) -> napi::Result<Self> {
+        let make = || {
+            let options: SessionOptions = read_options(&options)?;
+            let id = options.id.clone().unwrap_or(id);
+            Ok::<_, Failure>(options.start()?.open(id)?)
+        };
+        Ok(make()?.into())
+    }
+
+    /// Goes on with a session of a store.
+    #[napi(factory)]
+    pub fn open(store: String, id: String) -> napi::Result<Self> {
+        let load = || Engine::load(Place::existing(&store, Door::Node)?, &id, now);
+        Ok(load().map_err(Failure::from)?.into())
+    }
+
+    /// Its id.
+    #[napi(getter)]
+    pub fn id(&self) -> String {
+        self.lock().id().to_owned()
+    }
+
+    /// Where it is stored.
+    #[napi(getter)]
+    pub fn store(&self) -> Option<String> {
+        self.lock().place()
+    }
+
+    /// Number of messages.
+    #[napi(getter)]
+    pub fn length(&self) -> i64 {
+        number(self.lock().len() as u64)
+    }
+
+    /// Appends messages, as JSON. The place of the first one, and how many there were.
+    #[napi]
+    pub fn append(
+        &self,
+        messages: String,
+        key: Option<String>,
+        expect: Option<i64>,
+    ) -> napi::Result<Vec<i64>> {
+        self.run(|engine| {
+            let events = events(&messages, engine.dialect(), engine.id())?;
+            let count = events.len() as u64;
+            let expect = expect.and_then(|expect| u64::try_from(expect).ok());
+            let first = engine.append(events, key, expect)?;
+            Ok((first..first + count).map(number).collect())
+        })
+    }
+
+    /// The context to send. `hooks` is JSON: `inject` and `reserve`, as lists of pairs.
+    #[napi]
+    pub fn context(&self, hooks: String) -> napi::Result<Handed> {
+        let sent = self.run(|engine| {
+            let hooks: Hooks = read_json(&hooks)?;
+            let texts = hooks.inject.iter();
+            let texts: Vec<_> = texts.map(|(name, text)| (&**name, &**text)).collect();
+            let reserves = hooks.reserve.iter().map(|(name, tokens)| (name.as_str(), *tokens));
+            let hooks = midfold::injections(reserves, texts.iter().map(|(name, _)| *name))?;
+            Ok(engine.context(hooks, &texts)?)
+        })?;
+        sent.try_into()
+    }
+
+    /// What to send for a host's whole list, of this many messages.
+    #[napi]
+    pub fn project(
+        &self,
+        messages: String,
+        count: u32,
+        focus: Option<String>,
+        force: bool,
+    ) -> napi::Result<Handed> {
+        let sent = self.run(|engine| {
+            let kind = engine.dialect();
+            let list = whole(list(&messages, kind, engine.id())?, count, kind)?;
+            let force = (force || focus.is_some()).then_some(Force { focus: focus.as_deref() });
+            Ok(engine.project(list, force)?)
+        })?;
+        sent.try_into()
+    }
+
+    /// What to send after the provider refused a request with this error.
+    #[napi]
+    pub fn recover(
+        &self,
+        error: String,
+        status: Option<u32>,
+        reply: i64,
+    ) -> napi::Result<Option<Handed>> {
+        let status = status.and_then(|status| u16::try_from(status).ok());
+        let reply = u64::try_from(reply).unwrap_or_default();
+        let refused = Refused { status, body: error.as_bytes(), reply };
+        let sent = self.run(|engine| Ok(engine.recover(&refused)?))?;
+        sent.map(Handed::try_from).transpose()
+    }
+
+    /// Tells what the provider counted, as JSON.
+    #[napi]
+    pub fn observe(&self, counted: String) -> napi::Result<()> {
+        self.run(|engine| {
+            let counted: Counted = read_json(&counted)?;
+            let Counted { prompt, output, cache_read, cache_write, call } = counted;
+            let usage = Usage { prompt, output, cache_read, cache_write };
+            Ok(engine.observe(usage, call)?)
+        })
+    }
+
+    /// Folds now, or says what that would do.
+    #[napi]
+    pub fn compact(&self, focus: Option<String>, preview: bool) -> napi::Result<String> {
+        let done = self.run(|engine| Ok(engine.compact(focus.as_deref(), preview)?))?;
+        folding(&done.0, &done.1)
+    }
+
+    /// Takes back a fold and those after it; without an id the active one.
+    #[napi]
+    pub fn undo(&self, fold: Option<String>) -> napi::Result<()> {
+        self.run(|engine| {
+            let fold = fold.as_deref().map(hash).transpose()?;
+            Ok(engine.undo(fold)?)
+        })
+    }
+
+    /// Keeps a message out of every later fold, or lets it go.
+    #[napi]
+    pub fn pin(&self, seq: u32, pinned: bool) -> napi::Result<()> {
+        self.run(|engine| Ok(engine.pin(seq.into(), pinned)?))
+    }
+
+    /// Says that the contexts go to another model from now on.
+    #[napi]
+    pub fn update_model(&self, model: String, window: Option<i64>) -> napi::Result<()> {
+        let window = window.and_then(|window| u64::try_from(window).ok());
+        self.run(|engine| Ok(engine.update_model(&model, window)?))
+    }
+
+    /// Changes the policy, from the next fold on.
+    #[napi]
+    pub fn set_policy(&self, options: String) -> napi::Result<()> {
+        self.run(|engine| Ok(engine.set_policy(policy(&options)?)?))
+    }
+
+    /// What the model sees of a text, or of a message (`@12`).
+    #[napi]
+    pub fn explain(&self, text: String, call: Option<i64>) -> napi::Result<String> {
+        let call = call.and_then(|call| u64::try_from(call).ok());
+        let found = self.run(|engine| Ok(engine.explain(&text, call)?))?;
+        json(&found)
+    }
+
+    /// Every record held against the log, as JSON.
+    #[napi]
+    pub fn audit(&self) -> napi::Result<String> {
+        let found = self.run(|engine| Ok(engine.audit()?))?;
+        let mut value = serde_json::to_value(&found).map_err(Failure::from)?;
+        value["ok"] = found.is_clean().into();
+        json(&value)
+    }
+
+    /// What it is at, as JSON.
+    #[napi]
+    pub fn status(&self) -> napi::Result<String> {
+        let status = self.run(|engine| Ok(engine.status()?))?;
+        json(&status)
+    }
+
+    /// All folds that were made, as JSON.
+    #[napi]
+    pub fn folds(&self) -> napi::Result<String> {
+        let folds = self.run(|engine| Ok(engine.folds()?))?;
+        json(&folds)
+    }
+
+    /// What a model should be asked now, if anything.
+    #[napi]
+    pub fn wants(&self) -> napi::Result<Option<SummaryRequest>> {
+        let request = self.run(|engine| Ok(engine.wants()?))?;
+        Ok(request.map(|request| SummaryRequest { request }))
+    }
+
+    /// Takes the model's answer, as JSON. Returns the verdict.
+    #[napi]
+    pub fn complete(&self, request: &SummaryRequest, answer: String) -> napi::Result<String> {
+        self.run(|engine| {
+            let answer: Answer = read_json(&answer)?;
+            let verdict = engine.complete(&request.request, answer.reply()?)?;
+            Ok(verdict.code.to_string())
+        })
+    }
+
+    /// Answers a call of one of the recall tools: plain text, always.
+    #[napi]
+    pub fn recall(&self, name: String, arguments: String) -> napi::Result<String> {
+        self.run(|engine| Ok(engine.recall(&name, &arguments)?))
+    }
+
+    /// A session of its own over the first `at` messages, all without.
+    #[napi]
+    pub fn fork(&self, id: String, at: Option<i64>) -> napi::Result<Self> {
+        let at = at.and_then(|at| u64::try_from(at).ok());
+        let fork = self.run(|engine| Ok(engine.fork(&id, at)?))?;
+        Ok(fork.into())
+    }
+}
+
+fn hash(hex: &str) -> Done<Hash> {
+    serde_json::from_value(hex.into()).map_err(|_| {
+        Failure::input(format!("`{hex}` is no id of a fold"))
+            .hint("`folds()` lists what was folded, with ids")
+    })
+}

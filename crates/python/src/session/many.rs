@@ -1,0 +1,116 @@
+//! `midfold.Sessions`.
+
+use midfold::blocking::{Force, Sessions as Held};
+use midfold::formats::DialectKind;
+use pyo3::prelude::*;
+
+use super::Session;
+use super::shared::Shared;
+use crate::context::Context;
+use crate::errors::Failure;
+use crate::list::HostList;
+use crate::start::Named;
+
+/// The conversations of one host, found by the host's own ids, else by what is in them.
+///
+/// A host gives its whole list of messages each time, and gets what to send. `limit` is how many
+/// conversations are held; of those in a store all are found again by their id.
+///
+/// >>> import midfold
+/// >>> sessions = midfold.Sessions(window=4_000)
+/// >>> kept = [{"role": "user", "content": "Why is the total off by one?"}]
+/// >>> context = sessions.project(kept, id="thread-7")
+/// >>> context.messages[0] is kept[0], context.session.id
+/// (True, 'thread-7')
+/// >>> sessions.find(kept).id
+/// 'thread-7'
+#[pyclass(frozen, module = "midfold")]
+pub struct Sessions {
+    held: Held<Shared>,
+    kind: DialectKind,
+}
+
+#[pymethods]
+impl Sessions {
+    /// Says how each session is made.
+    #[new]
+    #[pyo3(signature = (
+        *, window=None, preset=None, policy=None, dialect="openai-chat", profile=None,
+        tokenizer=None, model=None, system=None, tools=None, output_reserve=0, narrate=false,
+        tiers=None, store=None, limit=64
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments of a Python class")]
+    fn new(
+        window: Option<i64>,
+        preset: Option<&str>,
+        policy: Option<&Bound<'_, PyAny>>,
+        dialect: &str,
+        profile: Option<String>,
+        tokenizer: Option<String>,
+        model: Option<String>,
+        system: Option<&Bound<'_, PyAny>>,
+        tools: Option<&Bound<'_, PyAny>>,
+        output_reserve: u64,
+        narrate: bool,
+        tiers: Option<&Bound<'_, PyAny>>,
+        store: Option<String>,
+        limit: usize,
+    ) -> PyResult<Self> {
+        let named = Named {
+            window,
+            preset,
+            policy,
+            dialect,
+            profile,
+            tokenizer,
+            model,
+            system,
+            tools,
+            output_reserve,
+            narrate,
+            tiers,
+            store,
+        };
+        let start = named.start()?;
+        Ok(Self { kind: start.kind, held: Held::new(start, limit, Shared::from) })
+    }
+
+    /// Takes all messages of a conversation, as the host's list is now, and returns what to send, as
+    /// `Session.project` does.
+    ///
+    /// `id` is the host's own name of the conversation; in a store it is the session's id. Without it
+    /// the conversation is the one that has most in common with the list.
+    #[pyo3(signature = (messages, *, id=None, focus=None, force=false))]
+    fn project(
+        &self,
+        py: Python<'_>,
+        messages: &Bound<'_, PyAny>,
+        id: Option<&str>,
+        focus: Option<&str>,
+        force: bool,
+    ) -> PyResult<Context> {
+        let list = HostList::read(py, messages)?;
+        let events = list.events_for(self.kind, id.unwrap_or("new"))?;
+        let force = (force || focus.is_some()).then_some(Force { focus });
+        let done = py.detach(|| self.held.project(id, events, force));
+        py.check_signals()?;
+        let (session, sent) = done.map_err(Failure::from)?;
+        Session { inner: session }.projected(py, sent, &list)
+    }
+
+    /// The session of this id, else of the conversation that has most in common with the messages;
+    /// `None` where there is none. Nothing is appended: for tools that recall.
+    #[pyo3(signature = (messages=None, *, id=None))]
+    fn find(
+        &self,
+        py: Python<'_>,
+        messages: Option<&Bound<'_, PyAny>>,
+        id: Option<&str>,
+    ) -> PyResult<Option<Session>> {
+        let list = messages.map(|messages| HostList::read(py, messages)).transpose()?;
+        let events =
+            list.map(|list| list.events_for(self.kind, id.unwrap_or("new"))).transpose()?;
+        let found = py.detach(|| self.held.find(id, &events.unwrap_or_default()));
+        Ok(found.map_err(Failure::from)?.map(|inner| Session { inner }))
+    }
+}

@@ -1,0 +1,44 @@
+//! A session as several Python objects may hold it.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+use bytes::Bytes;
+use midfold::blocking::Session as Engine;
+use pyo3::prelude::*;
+
+/// A session and the objects of its messages, wherever Python holds it.
+#[derive(Clone)]
+pub struct Shared(Arc<Inner>);
+
+struct Inner {
+    engine: Mutex<Engine>,
+    /// The objects of events, as they were appended or first read.
+    known: Mutex<HashMap<u64, Py<PyAny>>>,
+    /// The messages that are no events (recaps, edited ones) of the context before, in order: until
+    /// the next fold they are the same objects.
+    made: Mutex<Vec<(Bytes, Py<PyAny>)>>,
+}
+
+impl Shared {
+    pub fn known(&self) -> &Mutex<HashMap<u64, Py<PyAny>>> {
+        &self.0.known
+    }
+
+    pub fn made(&self) -> &Mutex<Vec<(Bytes, Py<PyAny>)>> {
+        &self.0.made
+    }
+}
+
+impl AsRef<Mutex<Engine>> for Shared {
+    fn as_ref(&self) -> &Mutex<Engine> {
+        &self.0.engine
+    }
+}
+
+impl From<Engine> for Shared {
+    fn from(engine: Engine) -> Self {
+        let (known, made) = (Mutex::default(), Mutex::default());
+        Self(Arc::new(Inner { engine: Mutex::new(engine), known, made }))
+    }
+}

@@ -1,0 +1,3 @@
+export * from './index.js'
+import midfold = require('./index.js')
+export default midfold

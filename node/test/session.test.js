@@ -1,0 +1,166 @@
+'use strict'
+
+const assert = require('node:assert/strict')
+const { mkdtempSync, rmSync } = require('node:fs')
+const { tmpdir } = require('node:os')
+const path = require('node:path')
+const { test } = require('node:test')
+
+const midfold = require('midfold')
+const { history, step } = require('./helpers.js')
+
+function store(t) {
+  const folder = mkdtempSync(path.join(tmpdir(), 'midfold-'))
+  t.after(() => rmSync(folder, { recursive: true }))
+  return `sqlite:${path.join(folder, 'sessions.db')}`
+}
+
+test('a list that grows is one session, and each prompt extends the one before', (t) => {
+  for (const place of [undefined, store(t)]) {
+    const session = new midfold.Session({ window: 8_000, store: place })
+    const kept = history(0)
+    let before = []
+    let folds = 0
+    for (let n = 0; n < 60; n++) {
+      kept.push(...step(n))
+      const context = session.project(kept)
+      assert.ok(context.tokens <= 8_000)
+      if (!context.folded) before.forEach((message, at) => assert.equal(context.messages[at], message))
+      folds += context.folded
+      before = context.messages
+    }
+    assert.ok(folds >= 3)
+    assert.equal(session.length, kept.length)
+  }
+})
+
+test('places say what each message is made of', () => {
+  const kept = history(40)
+  const { messages, places, bytes } = new midfold.Session({ window: 8_000 }).project(kept)
+  assert.equal(places.length, messages.length)
+  assert.equal(messages[0], kept[0])
+  assert.equal(messages.at(-1), kept.at(-1))
+  assert.ok(places.includes(null))
+  assert.deepEqual(JSON.parse(bytes), messages)
+})
+
+test('a host may keep what it was given', () => {
+  const session = new midfold.Session({ window: 8_000 })
+  let kept = history(0)
+  for (let n = 0; n < 60; n++) {
+    kept.push(...step(n))
+    const context = session.project(kept)
+    if (context.folded) kept = [...context.messages]
+  }
+  assert.equal(session.length, 2 + 2 * 60)
+  assert.match(session.recall('recall_expand', { what: '@9' }), /settle_3/)
+})
+
+test('append and context, as in Python', () => {
+  const session = new midfold.Session({ window: 8_000 })
+  const question = { role: 'user', content: 'Why?' }
+  assert.deepEqual(session.append(question), [0])
+  const context = session.context({ inject: { memory: 'They like tabs.' }, reserve: { memory: 200 } })
+  assert.equal(context.messages[0], question)
+  assert.match(JSON.stringify(context.messages.at(-1)), /They like tabs/)
+  assert.equal(context.places, null)
+  session.observe(context.tokens + 40, 12)
+  assert.throws(() => session.append(question, { expect: 7 }), midfold.StoreError)
+})
+
+test('a fold is previewed, made, read, audited, taken back', () => {
+  const session = new midfold.Session({ window: 20_000 })
+  session.append(history(30))
+  assert.ok(session.preview('settle_4').recap)
+  assert.equal(session.folds().length, 0)
+  const done = session.compact()
+  assert.equal(done.feedback.noop, false)
+  assert.equal(session.folds().length, 1)
+  assert.equal(session.audit().ok, true)
+  assert.ok(session.explain('settle_4'))
+  session.undo()
+  assert.equal(session.context().messages.length, 62)
+})
+
+test('what a model writes is judged', () => {
+  const session = new midfold.Session({ window: 8_000, narrate: true })
+  const kept = history(0)
+  let request = null
+  for (let n = 0; n < 60 && request === null; n++) {
+    kept.push(...step(n))
+    session.project(kept)
+    request = session.wants()
+  }
+  assert.equal(request.messages.length, 2)
+  assert.match(session.complete(request, { error: 'timeout' }), /timeout/)
+})
+
+test('too long: what to send instead, once', () => {
+  const session = new midfold.Session({ window: 100_000 })
+  const kept = history(30)
+  session.project(kept)
+  const message =
+    "This model's maximum context length is 6000 tokens. However, your messages resulted in 9000 tokens."
+  const error = { error: { code: 'context_length_exceeded', message } }
+  const context = session.recover(error, { status: 400 })
+  assert.equal(context.messages[0], kept[0])
+  assert.ok(context.places.includes(null))
+  assert.equal(session.recover('rate limited', { status: 429 }), null)
+})
+
+test('conversations are found by id, by content, and after a restart', (t) => {
+  const place = store(t)
+  const sessions = new midfold.Sessions({ window: 8_000, store: place })
+  const [one, two] = [history(20, 'Task one.'), history(20, 'Task two.')]
+  assert.equal(sessions.project(one, { id: 'a' }).session.id, 'a')
+  const other = sessions.project(two).session.id
+  two.push(...step(20))
+  assert.equal(sessions.project(two).session.id, other)
+  assert.equal(sessions.find(two).id, other)
+  assert.equal(sessions.find([], { id: 'b' }), null)
+  one.push(...step(20))
+  const after = new midfold.Sessions({ window: 8_000, store: place }).project(one, { id: 'a' })
+  assert.equal(after.folded, false)
+  assert.equal(after.session.length, one.length)
+  assert.equal(midfold.Session.open(place, 'a').length, one.length)
+})
+
+test('compact takes objects, a body, text and bytes', () => {
+  const kept = history(40)
+  const { messages, report, recap, fold } = midfold.compact(kept, { window: 8_000, keepLast: 3 })
+  assert.ok(report.tokensAfter < report.tokensBefore)
+  assert.ok(recap.length > 0 && fold.policy === 'default')
+  assert.deepEqual(messages.at(-1), kept.at(-1))
+  const body = midfold.compact({ model: 'gpt-5.6', messages: kept, temperature: 0 }, { window: 8_000 }).messages
+  assert.deepEqual(Object.keys(body), ['model', 'messages', 'temperature'])
+  const text = midfold.compact(JSON.stringify(kept), { window: 8_000, keepLast: 3 }).messages
+  assert.deepEqual(JSON.parse(text), messages)
+  const bytes = midfold.compact(Buffer.from(JSON.stringify(kept)), { window: 8_000, keepLast: 3 }).messages
+  assert.equal(bytes.toString(), text)
+})
+
+test('errors say what to do', () => {
+  assert.throws(() => new midfold.Session({ preset: 'defualt' }), (error) => {
+    assert.ok(error instanceof midfold.PolicyError && error instanceof midfold.MidfoldError)
+    assert.equal(error.hints[0], 'did you mean `default`?')
+    return true
+  })
+  assert.throws(() => new midfold.Session({ windo: 5 }), /no option `windo`/)
+  assert.throws(() => new midfold.Session({ window: 8_000 }).project({}), midfold.InputError)
+  assert.throws(() => new midfold.Session({ window: 8_000 }).project([1]), midfold.InputError)
+  assert.throws(() => midfold.compact([{ role: 'user', content: 1n }]), midfold.InputError)
+  assert.throws(() => new midfold.Session({ window: 1e3, outputReserve: 5e3 }), midfold.MidfoldError)
+})
+
+test('counting, and what there is', () => {
+  assert.equal(midfold.countTokens('Keep the ends, fold the middle.', { tokenizer: 'o200k' }), 8)
+  assert.ok(midfold.countTokens(history(1)) > 100)
+  assert.equal(midfold.presets()[0], 'default')
+  assert.ok(midfold.tokenizers().includes('o200k'))
+  assert.equal(midfold.recallTools('anthropic')[0].name, 'recall_grep')
+})
+
+test('import has the same names', async () => {
+  const module = await import('midfold')
+  assert.deepEqual(Object.keys(module).filter((name) => name !== 'default').sort(), Object.keys(midfold).sort())
+})

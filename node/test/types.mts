@@ -1,0 +1,18 @@
+// What the types say of `import`: checked, not run.
+import { wrapLanguageModel, type LanguageModelMiddleware } from 'ai'
+import midfold, { Session, Sessions, compact, type Context } from 'midfold'
+import { midfoldMiddleware, midfoldPrepareStep, midfoldTools } from 'midfold/ai'
+
+const session: Session = new Session({ window: 8_000, policy: { trigger: { threshold: 0.7 } } })
+const context: Context = session.project([{ role: 'user', content: 'hi' }], { focus: 'all' })
+const places: (number | null)[] | null = context.places
+const text: string = compact('[]', { keepLast: 3 }).messages
+const bytes: Buffer = compact(new Uint8Array(), {}).messages
+const found: Session | null = new Sessions({ limit: 2 }).find([], { id: 'a' })
+const middleware: LanguageModelMiddleware = midfoldMiddleware({ window: 8_000 })
+const again: typeof Session = midfold.Session
+// @ts-expect-error there is no such option
+new Session({ windo: 8_000 })
+// @ts-expect-error a session makes contexts
+new midfold.Context()
+export { again, bytes, found, midfoldPrepareStep, midfoldTools, middleware, places, text, wrapLanguageModel }
