@@ -41,7 +41,13 @@ class Host:
 
 
 # Folders of packages beside those of the clients.
-PLACES: dict[str, Place] = {**CLIENT_PLACES}
+PLACES: dict[str, Place] = {
+    **CLIENT_PLACES,
+    "deepagents": Place("pip", ("deepagents==0.7.32", "langchain-openai==1.7.4")),
+    "autogen": Place("pip", ("autogen-agentchat==0.7.5", "autogen-ext[openai]==0.7.5")),
+    "strands": Place("pip", ("strands-agents[openai]==1.62.0",)),
+    "adk": Place("pip", ("google-adk==2.13.0", "litellm==1.106.2", "mcp==2.3.0")),
+}
 
 HOSTS = (
     Host(
@@ -53,6 +59,61 @@ HOSTS = (
         result_tokens=8_000,
         # The least window that it takes.
         limit=64_000,
+    ),
+    Host("langchain", "LangChain, `AgentMiddleware`", "langchain", "langchain"),
+    # It cannot be without its own.
+    Host(
+        "deepagents",
+        "deepagents, `AgentMiddleware`",
+        "deepagents",
+        "deepagents",
+        modes=(OWN, MIDFOLD),
+        normal=False,
+    ),
+    # What they bring along compacts between runs, or nothing.
+    Host(
+        "openai_agents",
+        "OpenAI Agents SDK, `call_model_input_filter`",
+        "agents",
+        "openai-agents",
+        modes=(BARE, MIDFOLD),
+    ),
+    Host(
+        "pydantic_ai",
+        "Pydantic AI, `AbstractCapability`",
+        "pydantic-ai",
+        "pydantic-ai-slim[anthropic,openai]",
+        modes=(BARE, MIDFOLD),
+    ),
+    Host(
+        "openhands",
+        "OpenHands SDK, `CondenserBase`",
+        "openhands",
+        "openhands-sdk",
+        normal=False,
+        upstream=("--summary-phrase", "context-aware state summary"),
+    ),
+    Host(
+        "smolagents",
+        "smolagents `CodeAgent`, `Model`",
+        "smolagents",
+        "smolagents[openai]",
+        modes=(BARE, MIDFOLD),
+        upstream=(
+            *("--script", "text-loop"),
+            *("--fence", r'<code>\nprint(shell(r"""', r'"""))\n</code>'),
+            *("--last-fence", r'<code>\nfinal_answer("', r'")\n</code>'),
+        ),
+    ),
+    Host("autogen", "AutoGen, `ChatCompletionContext`", "autogen", "autogen-agentchat"),
+    Host("strands", "Strands Agents, `Plugin`", "strands", "strands-agents[openai]"),
+    Host(
+        "adk",
+        "Google ADK, `BasePlugin`",
+        "adk",
+        "google-adk",
+        normal=False,
+        upstream=("--summary-phrase", "summarize the context so far"),
     ),
 )
 

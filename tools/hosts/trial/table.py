@@ -29,6 +29,7 @@ HEAD = (
     "Summary calls",
     "Overflows",
     "Append-only",
+    "Facts",
     "Without any",
 )
 
@@ -75,17 +76,17 @@ def cells(row: Row) -> list[str]:
         out += [steps(ours), str(len(ours.folds)), str(totals["refused"])]
         out += [str(totals["overflows"]), append_only(ours), facts(ours), took(ours)]
     if own is None:
-        out += ["none", *["-"] * 4]
+        out += ["none", *["-"] * 5]
     else:
         totals = own.totals
         out += [outcome(own), steps(own), str(totals["summaries"]), str(totals["overflows"])]
-        out.append(append_only(own))
+        out += [append_only(own), facts(own)]
     return [*out, "-" if bare is None else f"{outcome(bare)}, {steps(bare)}"]
 
 
 def markdown(rows: list[Row]) -> str:
     """The table of these hosts."""
-    rule = ["---"] * 2 + ["---:"] * 8 + ["---"] + ["---:"] * 4 + ["---"]
+    rule = ["---"] * 2 + ["---:"] * 8 + ["---"] + ["---:"] * 5 + ["---"]
     lines = ["| " + " | ".join(HEAD) + " |", "|" + "|".join(rule) + "|"]
     lines += ["| " + " | ".join(cells(row)) + " |" for row in rows]
     return "\n".join(lines) + "\n"
