@@ -86,8 +86,11 @@ impl Composing<'_> {
         let log = request.log;
         let recap = &request.policy.recap;
         let elsewhere: FxHashSet<&str> = said.iter().flat_map(|text| identifiers(text)).collect();
-        let focus = request.focus.unwrap_or_default().split_whitespace().map(str::to_lowercase);
-        let focus: Vec<String> = focus.filter(|word| word.len() > 2).collect();
+        let focus = request.focus.unwrap_or_default().split_whitespace();
+        let focus = focus.map(|word| word.trim_matches(|c: char| c.is_ascii_punctuation()));
+        // A short word tells nothing, a short number does.
+        let tells = |word: &&str| word.len() > 2 || word.bytes().any(|b| b.is_ascii_digit());
+        let focus: Vec<String> = focus.filter(tells).map(str::to_lowercase).collect();
         // Without a computed recap nobody asks what the messages behind it say.
         let later = (cap > 0).then(|| self.later(covered, kept, gathered));
         let narration = narrated.map(Narrated::recap_sections).unwrap_or_default();

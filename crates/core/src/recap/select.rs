@@ -36,6 +36,8 @@ const LEAST: usize = 40;
 const STEPS: usize = 16;
 /// Newer statements that a part is compared with.
 const COMPARED: usize = 48;
+/// What holds all words of the focus weighs this much more; of half of them, a quarter of that.
+const FOCUSED: f64 = 3.0;
 /// What is said again later weighs this much of what it did.
 const REPEATED: f64 = 0.25;
 /// A message of the user weighs in full from the reciprocal of this share of words of its own on.
@@ -66,7 +68,7 @@ pub(super) fn weigh<'a>(
         let best = statement.parts.iter().map(|part| part.weight).max().unwrap_or(60);
         let telling = f64::from(best.clamp(8, 200)) / 100.0;
         let age = 1.0 + FRESH * (at as f64 / count as f64);
-        let asked = if focused(statement, focus) { 4.0 } else { 1.0 };
+        let asked = 1.0 + FOCUSED * focused(statement, focus).powi(2);
         let weight = weight_of(statement.kind) * telling * age * fresh[at] * new[at] * asked;
         let weight = weight * f64::from(edits[at]).powf(0.85);
         Weighed { statement, weight }
@@ -112,12 +114,15 @@ pub(super) fn line(statement: &Statement, max: usize) -> Option<String> {
     Some(format!("@{} {}{}", statement.message, statement.kind.label(), escape::neutralise(&text)))
 }
 
-fn focused(statement: &Statement, focus: &[String]) -> bool {
-    let holds = |text: &str| {
-        let lower = text.to_lowercase();
-        focus.iter().any(|word| lower.contains(word))
-    };
-    !focus.is_empty() && (holds(&statement.lead) || statement.parts.iter().any(|p| holds(&p.text)))
+/// The share of the focus's words that a statement holds.
+fn focused(statement: &Statement, focus: &[String]) -> f64 {
+    if focus.is_empty() {
+        return 0.0;
+    }
+    let texts = statement.parts.iter().map(|part| &*part.text).chain([&*statement.lead]);
+    let texts: Vec<String> = texts.map(str::to_lowercase).collect();
+    let held = focus.iter().filter(|word| texts.iter().any(|text| text.contains(&**word)));
+    held.count() as f64 / focus.len() as f64
 }
 
 /// The words of a statement, hashed.
