@@ -91,12 +91,15 @@
 mod advice;
 mod append;
 mod cache;
+pub mod client;
 mod compact;
 #[cfg(feature = "store")]
 mod delete;
 mod failure;
 mod feedback;
 mod hooks;
+#[cfg(feature = "store")]
+mod import;
 mod prepare;
 #[cfg(feature = "proxy")]
 pub mod proxy;
@@ -122,6 +125,8 @@ pub use delete::{age, delete, extents, idle, prune};
 pub use failure::{Area, Door, Failure, grouped, nearest, number, plural};
 pub use feedback::{Feedback, Size};
 pub use hooks::injections;
+#[cfg(feature = "store")]
+pub use import::{Extent, Import, Imported, Recorded, Recording};
 pub use prepare::{DEFAULT_WINDOW, Prepared, Setup, SetupError, WindowSource};
 pub use recap::{NoRecap, recap};
 pub use recover::{Judged, Refused};

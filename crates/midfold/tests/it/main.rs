@@ -12,6 +12,8 @@ mod dialogue;
 mod engine;
 mod fuzz_seeds;
 mod images;
+#[cfg(feature = "store")]
+mod import;
 mod linear;
 #[cfg(all(feature = "sqlite", feature = "model"))]
 mod narration;
