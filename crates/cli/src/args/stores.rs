@@ -20,8 +20,7 @@ its summary and what follows are added to the session.
 
 With --watch the file is followed until Ctrl-C, of a folder always the transcript that was written last. \
 A line is printed for each batch of new messages; with --json it is JSON. A message that its client may \
-still be writing waits until it is finished. A file that was cut or rewritten goes on as another session: \
-ID-2.")]
+still be writing waits until it is finished. A file that was rewritten goes on as another session: ID-2.")]
 pub struct Import {
     #[command(flatten)]
     pub at: StoreAt,

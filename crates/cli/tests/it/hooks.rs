@@ -156,7 +156,7 @@ fn settings_that_cannot_be_read_are_left_alone() {
     for command in ["install", "uninstall"] {
         let output = place.run(&["hooks", command, "claude"], "");
         let said = seen(&output);
-        assert!(said.contains(".claude/settings.json: not JSON at line 2, column 21"), "{said}");
+        assert!(said.contains(".claude/settings.json: not JSON at line 2, column 20"), "{said}");
         assert_eq!(
             (output.status.code(), fs::read_to_string(place.settings()).unwrap().as_str()),
             (Some(1), own)

@@ -1,5 +1,6 @@
 //! The tests of the facade, in one binary: it links once.
 
+mod agent;
 mod ahead;
 mod arguments;
 mod authority;
