@@ -24,7 +24,9 @@ const REPLY: u64 = 1_024;
 
 /// Where the model is, and what it takes.
 pub struct Model<'a> {
+    /// Everything before `/v1`.
     pub url: &'a str,
+    /// What it is called there.
     pub name: &'a str,
     /// In tokens: what is believed. The server may know better.
     pub window: u64,
@@ -32,6 +34,7 @@ pub struct Model<'a> {
 
 /// How it ended.
 pub struct Done {
+    /// What the model said last.
     pub answer: String,
     /// How often the context was folded.
     pub folds: usize,

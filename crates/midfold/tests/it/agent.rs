@@ -2,7 +2,7 @@
 
 #[path = "../../examples/agent.rs"]
 #[expect(dead_code, reason = "its main function is the example's")]
-mod agent;
+mod example;
 
 use midfold_testkit::upstream::{Loop, Script, Settings, Upstream, task};
 
@@ -20,8 +20,8 @@ async fn upstream() -> std::io::Result<Upstream> {
 async fn the_agent_finishes_under_a_limit() -> Result<(), Box<dyn std::error::Error>> {
     for (window, refusals) in [(16_000, 0..1), (200_000, 1..4)] {
         let upstream = upstream().await?;
-        let model = agent::Model { url: upstream.url(), name: "scripted", window };
-        let done = agent::run(&model, &task(STEPS)).await?;
+        let model = example::Model { url: upstream.url(), name: "scripted", window };
+        let done = example::run(&model, &task(STEPS)).await?;
         let stats = upstream.stats();
         assert!(done.answer.starts_with("All 14 steps are done."), "{}", done.answer);
         assert!(done.folds > 0 && stats.refused.is_empty(), "{} folds, {stats:?}", done.folds);
