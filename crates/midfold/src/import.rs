@@ -15,10 +15,12 @@ use crate::advice::Advise;
 use crate::append::events_of;
 use crate::failure::{Area, Door, Failure, number};
 use crate::prepare::{Prepared, Setup};
-use crate::start::Start;
+use crate::start::{Start, Started};
 
 /// Messages that are compared at once.
 const AT_ONCE: u64 = 256;
+/// How often it is looked again at what others brought meanwhile.
+const ROUNDS: u32 = 8;
 /// Names that a conversation is looked for under: `run`, `run-2`, `run-3`, …
 const MOST_NAMES: u32 = 1_000;
 
@@ -181,29 +183,57 @@ impl Import<'_> {
     ) -> Result<Imported, Failure> {
         for name in 1..=MOST_NAMES {
             let id = if name == 1 { id.to_owned() } else { format!("{id}-{name}") };
-            let stored = match Stored::open(self.store.clone(), &id).await {
-                Err(StoredError::Store(StoreError::NoSession(_))) => {
-                    return self.make(recording, &id, now).await;
+            for round in 1.. {
+                match self.bring_to(recording, &id, now).await? {
+                    Ok(Some(done)) => return Ok(done),
+                    // It holds another conversation: the next name.
+                    Ok(None) => break,
+                    // Somebody else brought the same, or a part of it: what is there is looked at again.
+                    Err(StoredError::Store(
+                        StoreError::Conflict { .. } | StoreError::Exists(_),
+                    )) if round < ROUNDS => {}
+                    Err(error) => return Err(error.advise(self.door)),
                 }
-                other => other.map_err(|error| error.advise(self.door))?,
-            };
-            if let Some((prepared, there)) = self.part_of(recording, &stored).await? {
-                return self.add(stored, &prepared, there, false, now).await;
-            }
-            if !self.numbered {
-                return Err(self.differs(recording, &stored).await?);
             }
         }
         Err(Failure::new(Area::Store, format!("sessions `{id}` to `{id}-{MOST_NAMES}` are taken"))
             .hint("choose another id: --id NAME"))
     }
 
-    async fn make(
+    /// The same under this very name; nothing where another conversation has it. What the store says is
+    /// for the caller to judge.
+    async fn bring_to(
         &mut self,
         recording: &Recording,
         id: &str,
         now: Millis,
-    ) -> Result<Imported, Failure> {
+    ) -> Result<Result<Option<Imported>, StoredError>, Failure> {
+        let stored = match Stored::open(self.store.clone(), id).await {
+            Ok(stored) => stored,
+            Err(StoredError::Store(StoreError::NoSession(_))) => {
+                let (started, prepared) = self.start(recording, id, now)?;
+                return Ok(match started.store(self.store.clone()).await {
+                    Ok(stored) => add(stored, &prepared, 0, true, now).await.map(Some),
+                    Err(error) => Err(error),
+                });
+            }
+            Err(error) => return Ok(Err(error)),
+        };
+        match self.part_of(recording, &stored).await? {
+            Some((prepared, there)) => {
+                Ok(add(stored, &prepared, there, false, now).await.map(Some))
+            }
+            None if self.numbered => Ok(Ok(None)),
+            None => Err(self.differs(recording, &stored).await?),
+        }
+    }
+
+    fn start(
+        &mut self,
+        recording: &Recording,
+        id: &str,
+        now: Millis,
+    ) -> Result<(Started, Prepared), Failure> {
         let conversation = match self.extent {
             Extent::Live => recording.live().clone(),
             Extent::All => recording.since(0),
@@ -217,36 +247,7 @@ impl Import<'_> {
         };
         let started = start.check(&prepared, now, self.door)?;
         started.can_be_stored()?;
-        let stored = started.store(self.store.clone()).await;
-        let stored = stored.map_err(|error| error.advise(self.door))?;
-        self.add(stored, &prepared, 0, true, now).await
-    }
-
-    async fn add(
-        &self,
-        mut stored: Stored,
-        prepared: &Prepared,
-        there: usize,
-        made: bool,
-        now: Millis,
-    ) -> Result<Imported, Failure> {
-        let new: Vec<RawEvent> = events_of(&prepared.log).into_iter().skip(there).collect();
-        let count = new.len() as u64;
-        if count > 0 {
-            // Somebody who appends meanwhile is not to be mixed in.
-            let expected = stored.row().head;
-            let added = stored.append_at(expected, new, now).await;
-            added.map_err(|error| error.advise(self.door))?;
-        }
-        Ok(Imported {
-            id: stored.row().new.id.clone(),
-            messages: stored.row().head,
-            new: count,
-            made,
-            dialect: prepared.kind.name(),
-            tokens: prepared.log.tokens(),
-            problems: prepared.problems.clone(),
-        })
+        Ok((started, prepared))
     }
 
     fn prepare(&mut self, conversation: Conversation) -> Result<Prepared, Failure> {
@@ -314,4 +315,30 @@ impl Import<'_> {
         )
         .hint("choose another id: --id NAME"))
     }
+}
+
+/// Adds what is not there yet.
+async fn add(
+    mut stored: Stored,
+    prepared: &Prepared,
+    there: usize,
+    made: bool,
+    now: Millis,
+) -> Result<Imported, StoredError> {
+    let new: Vec<RawEvent> = events_of(&prepared.log).into_iter().skip(there).collect();
+    let count = new.len() as u64;
+    if count > 0 {
+        // Somebody who appends meanwhile is not to be mixed in.
+        let expected = stored.row().head;
+        stored.append_at(expected, new, now).await?;
+    }
+    Ok(Imported {
+        id: stored.row().new.id.clone(),
+        messages: stored.row().head,
+        new: count,
+        made,
+        dialect: prepared.kind.name(),
+        tokens: prepared.log.tokens(),
+        problems: prepared.problems.clone(),
+    })
 }

@@ -12,7 +12,7 @@ use midfold::formats::read::Format;
 use midfold::{Advise, Door, Failure, Imported, Recorded, Setup};
 use tokio::time::MissedTickBehavior;
 
-use super::{bring, importer, to_json};
+use super::file::{bring, importer, to_json};
 use crate::args::Import;
 use crate::error::CommandError;
 use crate::host::{Host, Make, block_on};

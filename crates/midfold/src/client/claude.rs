@@ -93,14 +93,18 @@ pub enum NoText {
 /// the log. `recall` is the command up to the name of the question, `more` what follows it.
 ///
 /// # Errors
-/// When the log says nothing.
+/// When there is no message, or nothing can be planned.
 pub fn after_compaction(
     log: &Log,
     session: &str,
     recall: &str,
     more: &str,
 ) -> Result<String, NoText> {
-    let text = recap_of_all(log)?;
+    let text = match recap_of_all(log) {
+        // Too little for a recap is still worth a look.
+        Err(NoText::Recap(_)) if !log.is_empty() => String::new(),
+        other => other?,
+    };
     let mut told = String::new();
     let _ = writeln!(
         told,

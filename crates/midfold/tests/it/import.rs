@@ -131,6 +131,25 @@ async fn another_conversation_is_refused_or_gets_a_name_of_its_own() {
     }
 }
 
+/// A hook and a watch may bring the same at the same time: nothing is there twice, nobody fails.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn many_bring_the_same_at_once() {
+    let mut file = File::default();
+    (0..60).for_each(|n| file.user(&format!("message {n}")));
+    let store = open("memory").await.unwrap();
+    let parts = (1..=6).map(|part| {
+        let lines = file.lines[..part * 10].join("\n") + "\n";
+        let found = Recorded::read(&Bytes::from(lines), None).unwrap();
+        let store = store.clone();
+        tokio::spawn(async move { bring(&store, &found, Extent::All, true).await.unwrap() })
+    });
+    for part in parts.collect::<Vec<_>>() {
+        assert_eq!(part.await.unwrap().id, "session-1");
+    }
+    let wanted: Vec<_> = (0..60).map(|n| format!("message {n}")).collect();
+    assert_eq!(texts(&store, "session-1").await, wanted);
+}
+
 /// A reply that gets more blocks would be another message later: it waits.
 #[test]
 fn a_reply_that_may_grow_waits() {

@@ -65,8 +65,7 @@ async fn main() -> Result<(), Failed> {
     let model = config.client().chat(name.as_str());
     let described = &tool()["function"];
     let description = described["description"].as_str().unwrap_or_default();
-    let tools =
-        vec![ToolDefinition::new(bash()?, description, described["parameters"].clone())];
+    let tools = vec![ToolDefinition::new(bash()?, description, described["parameters"].clone())];
     let mut agent = Agent::new(&name, window, &task)?;
     loop {
         let mut context = agent.context()?;
