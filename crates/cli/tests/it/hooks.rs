@@ -180,7 +180,7 @@ fn what_a_compaction_takes_away_is_kept_and_told() {
         "it would be read as instructions"
     );
     let first = context(&place.ok(&["hooks", "session-start"], &session_start("compact")));
-    assert!(first.starts_with("The 27 messages from before the compaction are kept"), "{first}");
+    assert!(first.starts_with("midfold keeps 27 messages from before the compaction, "), "{first}");
     for told in ["port must stay 8000", "port must stay 8008", "### ", "@26"] {
         assert!(first.contains(told), "{told}: {first}");
     }
@@ -203,7 +203,7 @@ fn what_a_compaction_takes_away_is_kept_and_told() {
         place.ok(&["hooks", "pre-compact"], &pre_compact(&place));
     }
     let second = context(&place.ok(&["hooks", "session-start"], &session_start("compact")));
-    assert!(second.starts_with("The 37 messages from before"), "{second}");
+    assert!(second.starts_with("midfold keeps 37 messages from before"), "{second}");
     assert!(
         second.contains("port must stay 8000") && second.contains("port must stay 8011"),
         "{second}"

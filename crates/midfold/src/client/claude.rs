@@ -15,6 +15,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::settings::Hook;
+use crate::failure::plural;
 use crate::recap::{NoRecap, recap};
 
 /// Called before it compacts.
@@ -22,10 +23,10 @@ pub const PRE_COMPACT: &str = "PreCompact";
 /// Called after that, and when a session starts.
 pub const SESSION_START: &str = "SessionStart";
 
-/// Claude Code shows its model about 10,000 characters of a hook, and of more a beginning and the name of
-/// a file. The rest is room for the lines around the recap.
+/// Claude Code 2.1.197 shows its model 10,000 characters of what a hook adds, and puts the rest into a file.
+/// What the recap leaves is room for the lines around it.
 const MOST_TOKENS: u64 = 2_000;
-/// Of the text in the end.
+/// Of the whole text, as JavaScript counts them.
 const MOST_CHARACTERS: usize = 9_000;
 /// A budget that nothing is refused for: only the recap is kept of what is planned.
 const WINDOW: u64 = 1_000_000;
@@ -108,13 +109,18 @@ pub fn after_compaction(
     let mut told = String::new();
     let _ = writeln!(
         told,
-        "The {} messages from before the compaction are kept, word for word; numbers such as @12 below name \
-         them. Look there before you guess or read a file again. In a shell: \
-         `{recall} grep {session} WORDS{more}` finds, `{recall} expand {session} @12{more}` shows.\n",
-        log.len()
+        "midfold keeps {} from before the compaction, word for word; numbers such as @12 below name them. Look \
+         there before you guess or read a file again. In a shell: `{recall} grep {session} WORDS{more}` finds, \
+         `{recall} expand {session} @12{more}` shows.\n",
+        plural(log.len() as u64, "message")
     );
     told.push_str(&text);
-    if let Some((end, _)) = told.char_indices().nth(MOST_CHARACTERS) {
+    let mut units = 0;
+    let over = told.char_indices().find(|(_, character)| {
+        units += character.len_utf16();
+        units > MOST_CHARACTERS
+    });
+    if let Some((end, _)) = over {
         // At the end of a line, so that no statement is cut into another one.
         let end = told[..end].rfind('\n').unwrap_or(end);
         told.truncate(end);

@@ -4,6 +4,8 @@ mod agent;
 mod ahead;
 mod arguments;
 mod authority;
+#[cfg(feature = "store")]
+mod client;
 #[expect(clippy::unwrap_used, reason = "a broken corpus may fail loudly")]
 mod common;
 mod corpus;
