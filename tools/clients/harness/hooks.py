@@ -7,7 +7,6 @@ import os
 import re
 import shutil
 import subprocess
-from pathlib import Path
 
 from . import servers
 from .check import STEPS, Check
@@ -70,9 +69,12 @@ class Hooks:
         self.midfold("hooks", "install", "claude")
         self.holds("installed, and a second time changes nothing", written == settings.read_text())
         log = self.folder / "upstream.log"
-        with servers.upstream(
-            self.check.upstream, limit, STEPS, self.client.script, log
-        ) as upstream, Keeper(upstream.url) as keeper:
+        with (
+            servers.upstream(
+                self.check.upstream, limit, STEPS, self.client.script, log
+            ) as upstream,
+            Keeper(upstream.url) as keeper,
+        ):
             line, _ = self.check.start(self.client, keeper.url, self.work, self.folder)
             stats = servers.stats(upstream)
         (self.folder / "stats.json").write_text(json.dumps(stats, indent=1))

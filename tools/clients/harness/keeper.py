@@ -45,7 +45,11 @@ class Keeper:
                 self.end_headers()
                 self.wfile.write(text)
 
-            do_GET = do_HEAD = do_POST
+            def do_GET(self) -> None:
+                self.do_POST()
+
+            def do_HEAD(self) -> None:
+                self.do_POST()
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
