@@ -6,7 +6,7 @@ use std::path::Path;
 
 use bytes::Bytes;
 use midfold::formats::read::{Format, ReadError, ReadOutcome, read, read_recorded};
-use midfold::{Advise, Area, Door, Failure, Host, nearest};
+use midfold::{Advise, Area, Door, Failure, Host, Recorded, Recording, nearest};
 
 use crate::error::CommandError;
 use crate::output::reason;
@@ -47,6 +47,17 @@ impl Input {
     /// The conversations in it, and what its client compacted since.
     pub fn recorded(&self, from: Option<Format>) -> Result<ReadOutcome, CommandError> {
         self.checked(read_recorded(&self.bytes, from))
+    }
+
+    /// The same, with what clients that compacted sent before.
+    pub fn recordings(&self, from: Option<Format>) -> Result<Recorded, CommandError> {
+        let found = Recorded::read(&self.bytes, from);
+        let place = || format!("{}: ", self.name);
+        let found = found.map_err(|error| error.advise(Door::Command).at(place()))?;
+        if found.recordings.iter().all(Recording::is_empty) {
+            return Err(self.empty());
+        }
+        Ok(found)
     }
 
     /// Why it is of no use without a message.

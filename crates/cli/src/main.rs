@@ -14,6 +14,7 @@ mod error;
 mod explain;
 mod fabric;
 mod fates;
+mod hooks;
 mod host;
 mod html;
 mod import;
@@ -98,6 +99,7 @@ fn run(cli: &Cli, output: &Output) -> Result<(), CommandError> {
         Command::Serve(args) => serve::run(args, cli.json, output),
         Command::Key(args) => key::run(&args.command, cli.json, output),
         Command::Run(args) => run::run(args, cli.json, output),
+        Command::Hooks(args) => hooks::run(args, cli.json, output),
         Command::Doctor(args) => doctor::run(args, cli.json, output),
         Command::Store(args) => store::run(args, cli.json, output),
         Command::Replay(args) => replay::run(args, cli.json, output),

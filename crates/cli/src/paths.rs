@@ -79,6 +79,12 @@ pub fn transcripts(named: &[PathBuf]) -> Result<Walked, CommandError> {
     Ok(all)
 }
 
+/// The transcripts in a folder and below it, as far as it can be looked into; perhaps none yet.
+pub fn transcripts_below(folder: &Path) -> Vec<PathBuf> {
+    let walked = Walk::of(folder, true, &is_transcript).unwrap_or_default();
+    walked.files.into_iter().map(|found| found.path).collect()
+}
+
 /// The files that stand in a folder itself and have a name that is `wanted`.
 pub fn files_in(folder: &Path, wanted: &dyn Fn(&str) -> bool) -> io::Result<Vec<PathBuf>> {
     let walked = Walk::of(folder, false, wanted)?;

@@ -15,7 +15,7 @@ use crate::output::{Color, Output, Style};
 use crate::page::Page;
 use crate::presets::pretty;
 use crate::session::find;
-use crate::words::{line, number, plural, printable, wrap};
+use crate::words::{line, number, plural, printable, quoted, wrap};
 
 pub fn run(args: &Recall, json: bool, output: &Output) -> Result<(), CommandError> {
     if let RecallCommand::Tools(args) = &args.command {
@@ -139,15 +139,6 @@ fn next(option: &str, value: &str) -> String {
     words.extend([option.to_owned(), value.to_owned()]);
     let words: Vec<_> = words.iter().map(|word| quoted(word)).collect();
     format!("next: {}\n", words.join(" "))
-}
-
-/// A word as a shell takes it.
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_=/.,:@+%".contains(c);
-    match !word.is_empty() && word.chars().all(plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', r"'\''")),
-    }
 }
 
 async fn names(args: &Names, host: &Host, json: bool, output: &Output) -> Result<(), CommandError> {

@@ -23,6 +23,15 @@ pub fn wrap(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
+/// A word as a shell takes it.
+pub fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_=/.,:@+%".contains(c);
+    match !word.is_empty() && word.chars().all(plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
+}
+
 /// A count of tokens; an estimate says that it is one.
 pub fn about(tokens: u64, exact: bool) -> String {
     if exact { number(tokens) } else { format!("about {}", number(tokens)) }

@@ -93,6 +93,7 @@ mod append;
 #[cfg(feature = "blocking")]
 pub mod blocking;
 mod cache;
+pub mod client;
 mod compact;
 #[cfg(feature = "store")]
 mod delete;
@@ -100,6 +101,8 @@ mod failure;
 mod feedback;
 mod given;
 mod hooks;
+#[cfg(feature = "store")]
+mod import;
 mod prepare;
 #[cfg(feature = "proxy")]
 pub mod proxy;
@@ -126,6 +129,8 @@ pub use failure::{Area, Door, Failure, grouped, nearest, number, plural};
 pub use feedback::{Feedback, Size};
 pub use given::{conversation, document};
 pub use hooks::injections;
+#[cfg(feature = "store")]
+pub use import::{Extent, Import, Imported, Recorded, Recording};
 pub use prepare::{DEFAULT_WINDOW, Prepared, Setup, SetupError, WindowSource};
 pub use recap::{NoRecap, recap};
 pub use recover::{Judged, Refused};

@@ -3,6 +3,7 @@
 mod about;
 mod common;
 mod doctor;
+mod hooks;
 mod key;
 mod narration;
 mod replay;
@@ -21,6 +22,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 pub use about::{Completions, Config, Logging, Man};
 pub use common::{Folding, Measure, When};
 pub use doctor::Doctor;
+pub use hooks::{Hooks, HooksCommand, Install, Scope};
 pub use key::{KeyCommand, KeyCommands, NewKey, RemoveKey};
 pub use narration::Narration;
 pub use replay::{Reading, Replay, ReplayMeasure};
@@ -99,6 +101,8 @@ pub enum Command {
     Key(KeyCommands),
     /// Run an agent through a proxy of its own, and say what that saved
     Run(Box<Run>),
+    /// Have Claude Code keep what its own compaction takes away, and recall it afterwards
+    Hooks(Hooks),
     /// Check what midfold needs: store, providers, settings, clients; say what to do about it
     Doctor(Box<Doctor>),
     /// Check, export and import a whole store

@@ -12,15 +12,24 @@ use super::session::{Start, StoreAt};
 Examples:
   midfold import session.jsonl
   midfold import session.jsonl --id tuesday --window 200k
+  midfold import ~/.claude/projects/-home-me-work --watch
 
 Imports every conversation of the file as a session. A session that is there already gets the \
-messages that are new to it: importing a file twice changes nothing.")]
+messages that are new to it: importing a file twice changes nothing. Where the client compacted since, \
+its summary and what follows are added to the session.
+
+With --watch the file is followed until Ctrl-C, of a folder always the transcript that was written last. \
+A line is printed for each batch of new messages; with --json it is JSON. A message that its client may \
+still be writing waits until it is finished. A file that was rewritten goes on as another session: ID-2.")]
 pub struct Import {
     #[command(flatten)]
     pub at: StoreAt,
-    /// The transcript; `-` reads standard input
+    /// The transcript; `-` reads standard input. With --watch it may be a folder
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
+    /// Go on as the file grows, until Ctrl-C
+    #[arg(long, short)]
+    pub watch: bool,
     /// The id of the session; of several conversations, what their ids start with
     /// [default: the id in the file, else its name]
     #[arg(long, value_name = "ID")]

@@ -19,7 +19,6 @@ use crate::host::{Host, Make, block_on};
 use crate::output::Output;
 
 pub use fold::find;
-pub use new::create;
 pub use text::short;
 
 pub fn run(args: &Session, json: bool, output: &Output) -> Result<(), CommandError> {

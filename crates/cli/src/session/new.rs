@@ -1,4 +1,4 @@
-//! `midfold session new`, and what `import` makes of a conversation.
+//! `midfold session new`.
 
 use std::path::Path;
 
@@ -46,7 +46,7 @@ pub async fn run(
     let now = host::now();
     let fresh = || host::new_id(now, [host::random(), host::random()]);
     let id = args.id.clone().unwrap_or_else(fresh);
-    let mut stored = create(host, &id, &args.start, &prepared, None).await?;
+    let mut stored = create(host, &id, &args.start, &prepared).await?;
     if !prepared.log.is_empty() {
         // A system prompt is among the messages here.
         stored.append(events_of(&prepared.log), None, host::now()).await?;
@@ -63,18 +63,17 @@ pub async fn run(
 }
 
 /// Makes a session for a prepared conversation, without its messages.
-pub async fn create(
+async fn create(
     host: &Host,
     id: &str,
     start: &Args,
     prepared: &Prepared,
-    source: Option<String>,
 ) -> Result<Stored, CommandError> {
     let start = Start {
         id: id.to_owned(),
         policy: start.folding.policy()?,
         output_reserve: start.output_reserve.unwrap_or(0),
-        source,
+        source: None,
     };
     let started = start.check(prepared, host::now(), Door::Command)?;
     started.can_be_stored()?;

@@ -5,8 +5,10 @@ use crate::{regex_of, sees, stdout};
 #[test]
 fn every_command_has_help_with_an_example() {
     sees!("help", ["--help"]);
-    let alone =
-        ["import", "explain", "audit", "worker", "session", "recall", "store", "run", "doctor"];
+    let alone = [
+        "import", "explain", "audit", "worker", "session", "recall", "store", "run", "doctor",
+        "hooks",
+    ];
     let with_examples = ["compact", "inspect", "verify", "replay", "tune", "presets", "schema"];
     for command in with_examples.into_iter().chain(alone) {
         sees!(format!("help-{command}"), [command, "--help"]);

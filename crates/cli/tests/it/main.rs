@@ -12,6 +12,7 @@ mod doctor;
 mod engines;
 mod folders;
 mod help;
+mod hooks;
 mod inspect;
 mod replay;
 mod run;
@@ -30,6 +31,7 @@ mod trajectories_model;
 mod trajectories_parquet;
 mod tune;
 mod verify;
+mod watch;
 mod worker;
 
 use std::io::Write;

@@ -17,6 +17,7 @@ mod outline;
 mod pi;
 mod pi_message;
 mod request;
+mod running;
 mod source;
 mod swe_agent;
 mod text;
@@ -27,6 +28,7 @@ pub use self::conversation::{Conversation, Envelope, Wrapper};
 pub use self::error::ReadError;
 pub use self::format::Format;
 use self::outline::Doc;
+pub use self::running::{NewestReply, newest_reply, whole_lines};
 use self::source::Source;
 use crate::problem::Problem;
 

@@ -1,8 +1,11 @@
 //! The tests of the facade, in one binary: it links once.
 
+mod agent;
 mod ahead;
 mod arguments;
 mod authority;
+#[cfg(feature = "store")]
+mod client;
 #[expect(clippy::unwrap_used, reason = "a broken corpus may fail loudly")]
 mod common;
 mod corpus;
@@ -14,6 +17,8 @@ mod engine;
 mod follow;
 mod fuzz_seeds;
 mod images;
+#[cfg(feature = "store")]
+mod import;
 mod linear;
 #[cfg(all(feature = "sqlite", feature = "model"))]
 mod narration;

@@ -1,0 +1,146 @@
+//! What the hooks do when Claude Code calls them. Whatever fails is written to a log and to standard
+//! error, and nothing to standard output: that is for the client, which goes on in any case.
+
+use std::fs::{self, OpenOptions};
+use std::io::{Read, Write};
+use std::path::PathBuf;
+
+use midfold::client::claude::{self, Call};
+use midfold::store::{StoreError, Stored, StoredError, private};
+use midfold::{Door, Extent, Import, Recorded, Settings};
+
+use crate::args::StoreAt;
+use crate::config;
+use crate::env;
+use crate::error::CommandError;
+use crate::host::{self, Host, Make, block_on, url_of};
+use crate::input::{HOST, Input};
+use crate::output::Output;
+use crate::words::{quoted, time};
+
+/// Of a call; instructions for the summary may be in it.
+const MOST_READ: u64 = 16 << 20;
+/// A log that is longer is begun anew.
+const LONGEST_LOG: u64 = 1 << 20;
+/// Names that a session is looked for under.
+const MOST_NAMES: u32 = 1_000;
+
+/// Where hooks write what they could not do.
+pub fn log_file() -> Option<PathBuf> {
+    env::data_folder().map(|folder| folder.join("hooks.log"))
+}
+
+/// Before a compaction: all of the transcript is imported.
+pub fn pre_compact(at: &StoreAt, output: &Output) {
+    let done = read().and_then(|call| snapshot(at, &call));
+    told("pre-compact", done, output);
+}
+
+/// After a compaction: the model is told what it lost.
+pub fn session_start(at: &StoreAt, output: &Output) {
+    let text = read().and_then(|call| match call.source.as_str() {
+        "compact" => recap(at, &call).map(Some),
+        _ => Ok(None),
+    });
+    let done = text.and_then(|text| match text {
+        Some(text) => output.stdout(claude::answer(&text) + "\n"),
+        None => Ok(()),
+    });
+    told("session-start", done, output);
+}
+
+fn read() -> Result<Call, CommandError> {
+    let mut text = Vec::new();
+    let read = std::io::stdin().lock().take(MOST_READ).read_to_end(&mut text);
+    read.map_err(|error| CommandError::failed(format!("the call cannot be read: {error}")))?;
+    serde_json::from_slice(&text)
+        .map_err(|error| CommandError::failed(format!("the call of the hook: {error}")))
+}
+
+fn snapshot(at: &StoreAt, call: &Call) -> Result<(), CommandError> {
+    let input = Input::load(call.transcript_path.as_ref())?;
+    // The last line may be half written, and is read at the next compaction.
+    let bytes = midfold::formats::read::whole_lines(&input.bytes);
+    let found = Recorded::read(&bytes, None)
+        .map_err(|error| CommandError::from(error).hint(format!("in {}", input.name)))?;
+    // Subagents of older versions stand in the same file.
+    let own = |id: &Option<String>| id.as_deref() == Some(&call.session_id);
+    let mut all = found.recordings.iter().filter(|recording| !recording.is_empty());
+    let first = all.clone().next();
+    let Some(recording) = all.find(|recording| own(&recording.live().id)).or(first) else {
+        return Err(input.empty());
+    };
+    let mut setup = config::settings()?.setup(&HOST)?;
+    let policy = config::policy(Settings::default())?;
+    block_on(async {
+        let host = Host::open(at, Make::Yes).await?;
+        let mut import = Import {
+            store: host.store.clone(),
+            setup: &mut setup,
+            policy,
+            output_reserve: 0,
+            source: Some(input.name.clone()),
+            extent: Extent::All,
+            numbered: true,
+            door: Door::Command,
+        };
+        import.bring(recording, &call.session_id, host::now()).await?;
+        Ok(())
+    })
+}
+
+fn recap(at: &StoreAt, call: &Call) -> Result<String, CommandError> {
+    let more = match &at.store {
+        Some(_) => format!(" --store {}", quoted(&url_of(at)?)),
+        None => String::new(),
+    };
+    block_on(async {
+        let host = Host::open(at, Make::No).await?;
+        let mut stored = newest(&host, &call.session_id).await?;
+        let id = stored.row().new.id.clone();
+        let log = stored.whole().await?.log();
+        let recall = format!("{} recall", program());
+        claude::after_compaction(log, &quoted(&id), &recall, &more)
+            .map_err(|error| CommandError::failed(error.to_string()))
+    })
+}
+
+/// The session that was imported last under this name: a transcript that was rewritten goes on as
+/// another one.
+async fn newest(host: &Host, id: &str) -> Result<Stored, CommandError> {
+    let mut stored = host.session(id).await?;
+    for name in 2..=MOST_NAMES {
+        match Stored::open(host.store.clone(), &format!("{id}-{name}")).await {
+            Ok(next) => stored = next,
+            Err(StoredError::Store(StoreError::NoSession(_))) => break,
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(stored)
+}
+
+/// As this hook was called: what the client's shell found, the shell of its model finds, too.
+fn program() -> String {
+    std::env::args().next().map_or("midfold".to_owned(), |program| quoted(&program))
+}
+
+fn told(hook: &str, done: Result<(), CommandError>, output: &Output) {
+    let Err(error) = done else { return };
+    if error.message.is_empty() {
+        return;
+    }
+    output.stderr(&format!("midfold hooks {hook}: {}\n", error.message));
+    let line = [vec![error.message], error.hints].concat().join("; ").replace('\n', " ");
+    let line = format!("{} {hook}: {line}\n", time(host::now()));
+    // A hook that cannot even log has said it on standard error.
+    let Some(path) = log_file() else { return };
+    if let Some(folder) = path.parent() {
+        let _ = private::folder(folder);
+    }
+    let is_long = fs::metadata(&path).is_ok_and(|meta| meta.len() > LONGEST_LOG);
+    let mut file = OpenOptions::new();
+    file.create(true).append(!is_long).write(true).truncate(is_long);
+    if let Ok(mut file) = file.open(&path) {
+        let _ = file.write_all(line.as_bytes());
+    }
+}

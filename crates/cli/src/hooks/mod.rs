@@ -1,0 +1,218 @@
+//! `midfold hooks`: hooks in the settings of Claude Code, and what they do when they are called.
+
+mod called;
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::PathBuf;
+
+use midfold::Failure;
+use midfold::client::claude;
+use midfold::client::settings::{self, Change, Hook};
+use midfold::store::mask;
+use serde_json::json;
+
+use crate::args::{Hooks, HooksCommand, Install, Scope, StoreAt};
+use crate::clients::Surroundings;
+use crate::env;
+use crate::error::CommandError;
+use crate::host::sqlite_path;
+use crate::output::{Color, Output, reason};
+use crate::presets::pretty;
+use crate::words::quoted;
+
+pub fn run(args: &Hooks, json: bool, output: &Output) -> Result<(), CommandError> {
+    match &args.command {
+        HooksCommand::Install(args) => install(args, json, output),
+        HooksCommand::Uninstall(args) => uninstall(args.scope, json, output),
+        HooksCommand::Status => status(json, output),
+        HooksCommand::PreCompact(args) => {
+            called::pre_compact(&args.at, output);
+            Ok(())
+        }
+        HooksCommand::SessionStart(args) => {
+            called::session_start(&args.at, output);
+            Ok(())
+        }
+    }
+}
+
+/// A settings file of Claude Code.
+struct File {
+    scope: &'static str,
+    path: PathBuf,
+}
+
+impl File {
+    fn of(scope: Scope) -> Result<Self, CommandError> {
+        let found = if scope.user { Self::of_user() } else { Some(Self::of_project()) };
+        found.ok_or_else(|| {
+            CommandError::failed("there is no home folder to look for settings in")
+                .hint("set HOME, or CLAUDE_CONFIG_DIR as for Claude Code")
+        })
+    }
+
+    fn of_project() -> Self {
+        Self { scope: "project", path: PathBuf::from(".claude/settings.json") }
+    }
+
+    fn of_user() -> Option<Self> {
+        let around = Surroundings {
+            home: env::home(),
+            folder: PathBuf::new(),
+            variable: &env::get,
+            arguments: Vec::new(),
+        };
+        let folder = around.folder_of("CLAUDE_CONFIG_DIR", ".claude")?;
+        Some(Self { scope: "user", path: folder.join("settings.json") })
+    }
+
+    /// Its text; nothing where it is not there.
+    fn text(&self) -> Result<Option<String>, CommandError> {
+        match fs::read_to_string(&self.path) {
+            Ok(text) => Ok(Some(text)),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(CommandError::failed(format!(
+                "{} cannot be read: {}",
+                self.path.display(),
+                reason(&error)
+            ))),
+        }
+    }
+
+    /// Does what is to be done to it. Says whether that was anything.
+    fn change(&self, change: Change, output: &Output) -> Result<bool, CommandError> {
+        match change {
+            Change::None => return Ok(false),
+            Change::Text(text) => output.file_in_its_folder(&self.path, text.as_bytes())?,
+            Change::Remove => fs::remove_file(&self.path).map_err(|error| {
+                let (path, why) = (self.path.display(), reason(&error));
+                CommandError::failed(format!("{path} cannot be removed: {why}"))
+            })?,
+        }
+        Ok(true)
+    }
+
+    fn place(&self, failure: Failure) -> CommandError {
+        failure.at(format_args!("{}: ", self.path.display())).into()
+    }
+}
+
+fn install(args: &Install, json: bool, output: &Output) -> Result<(), CommandError> {
+    let file = File::of(args.which.scope)?;
+    let hooks = hooks(&args.at)?;
+    let change = settings::install(file.text()?.as_deref(), &hooks);
+    let changed = file.change(change.map_err(|failure| file.place(failure))?, output)?;
+    if json {
+        let value = json!({ "file": file.path, "changed": changed, "hooks": to_json(&hooks) });
+        return output.stdout(pretty(&value)?);
+    }
+    let path = file.path.display();
+    match changed {
+        true => output.stdout(format!(
+            "Hooks written to {path}\n  before a compaction  {}\n  after it             {}\n\
+             Sessions of Claude Code that are started from now on call them.\n",
+            hooks[0].command, hooks[1].command
+        )),
+        false => output.stdout(format!("Nothing changed: the hooks are in {path} already\n")),
+    }
+}
+
+fn uninstall(scope: Scope, json: bool, output: &Output) -> Result<(), CommandError> {
+    let file = File::of(scope)?;
+    let change = settings::uninstall(file.text()?.as_deref());
+    let changed = file.change(change.map_err(|failure| file.place(failure))?, output)?;
+    if json {
+        return output.stdout(pretty(&json!({ "file": file.path, "changed": changed }))?);
+    }
+    let path = file.path.display();
+    output.stdout(match changed {
+        true => format!("Hooks taken out of {path}\n"),
+        false => format!("Nothing changed: no hook of midfold is in {path}\n"),
+    })
+}
+
+fn status(json: bool, output: &Output) -> Result<(), CommandError> {
+    let mut rows = Vec::new();
+    for file in [Some(File::of_project()), File::of_user()].into_iter().flatten() {
+        let text = file.text()?.unwrap_or_default();
+        let found = match text.trim().is_empty() {
+            true => Vec::new(),
+            false => settings::installed(&text).map_err(|failure| file.place(failure))?,
+        };
+        rows.push((file, found));
+    }
+    let log = called::log_file();
+    if json {
+        let value = |(file, found): &(File, Vec<Hook>)| json!({ "scope": file.scope, "file": file.path, "hooks": to_json(found) });
+        let files: Vec<_> = rows.iter().map(value).collect();
+        return output.stdout(pretty(&json!({ "files": files, "log": log }))?);
+    }
+    let style = output.stdout_style();
+    let mut text = String::new();
+    for (file, found) in &rows {
+        let name = style.paint(Color::Bold, &file.path.display().to_string());
+        text += &format!("{name} ({})\n", file.scope);
+        for hook in found {
+            text += &format!("  {:<14}{}\n", hook.event, hook.command);
+        }
+        if found.is_empty() {
+            text += "  no hook of midfold\n";
+        }
+    }
+    let log = log.map_or("nowhere: there is no data folder".to_owned(), |log| {
+        let is_there = if log.exists() { "" } else { " (nothing is in it yet)" };
+        format!("{}{is_there}", log.display())
+    });
+    output.stdout(format!("{text}what a hook could not do is written to {log}\n"))
+}
+
+fn to_json(hooks: &[Hook]) -> serde_json::Value {
+    let one = |hook: &Hook| json!({ "event": hook.event, "command": hook.command });
+    hooks.iter().map(one).collect()
+}
+
+/// The hooks as they are to be called from wherever Claude Code runs.
+fn hooks(at: &StoreAt) -> Result<[Hook; 2], CommandError> {
+    let more = match &at.store {
+        None => String::new(),
+        Some(url) => format!(" --store {}", quoted(&absolute(url)?)),
+    };
+    Ok(claude::hooks(&program()?, &more))
+}
+
+/// `midfold` where that is found by its name, else where it lies.
+fn program() -> Result<String, CommandError> {
+    let me = std::env::current_exe().and_then(fs::canonicalize).map_err(|error| {
+        CommandError::failed(format!("this program cannot be found: {}", reason(&error)))
+    })?;
+    let name = format!("midfold{}", std::env::consts::EXE_SUFFIX);
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let by_name = std::env::split_paths(&path).map(|folder| folder.join(&name));
+    let by_name = by_name.filter_map(|file| fs::canonicalize(file).ok()).next();
+    if by_name.as_ref() == Some(&me) {
+        return Ok("midfold".to_owned());
+    }
+    Ok(quoted(&me.display().to_string()))
+}
+
+/// The URL of a store, with a path that holds in every folder.
+fn absolute(url: &str) -> Result<String, CommandError> {
+    if mask(url) != url {
+        return Err(CommandError::usage(
+            "--store has a password, and settings are no place for it",
+        )
+        .hint("leave --store out, and set MIDFOLD_STORE where Claude Code is started"));
+    }
+    let Some(path) = sqlite_path(url) else {
+        if url.starts_with("memory") {
+            return Err(CommandError::usage("a store in memory ends with each hook")
+                .hint("name a file: --store sqlite:PATH"));
+        }
+        return Ok(url.to_owned());
+    };
+    let path = std::path::absolute(&path).map_err(|error| {
+        CommandError::failed(format!("{} has no full path: {}", path.display(), reason(&error)))
+    })?;
+    Ok(format!("sqlite:{}", path.display()))
+}

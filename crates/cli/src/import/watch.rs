@@ -1,0 +1,320 @@
+//! `midfold import --watch`: a transcript is followed while its client writes it.
+//!
+//! The file is asked for its size and time twice a second. That is one call of the system, works on every
+//! file system, and sees a file that was cut or replaced as it sees one that grew; events of the system
+//! would have to be followed by the same questions.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use midfold::formats::read::Format;
+use midfold::{Advise, Door, Failure, Imported, Recorded, Setup};
+use tokio::time::MissedTickBehavior;
+
+use super::file::{bring, importer, to_json};
+use crate::args::Import;
+use crate::error::CommandError;
+use crate::host::{Host, Make, block_on};
+use crate::input;
+use crate::output::{Color, Output};
+use crate::paths::{is_folder, is_stdin, transcripts_below};
+use crate::prepare;
+use crate::signals::told_to_end;
+use crate::words::{number, plural};
+
+/// How often the file is looked at.
+const EVERY: Duration = Duration::from_millis(500);
+
+pub fn run(args: &Import, json: bool, output: &Output) -> Result<(), CommandError> {
+    if is_stdin(&args.file) {
+        return Err(CommandError::usage("standard input cannot be watched")
+            .hint("name the file of a running session, or the folder of sessions"));
+    }
+    let from = prepare::format(args.from.as_deref())?;
+    let mut setup = prepare::setup(&args.start.measure, args.to.as_deref())?;
+    args.start.folding.policy()?;
+    // A name with a slip in it would be waited for until the end of time.
+    fs::metadata(&args.file).map_err(|_| {
+        CommandError::failed(format!("{}: there is no such file", args.file.display()))
+            .hint("name the folder that it will be in, to wait for the next session")
+    })?;
+    block_on(async {
+        let host = Host::open(&args.at, Make::Yes).await?;
+        let mut follower = Follower::new(&host, args, &mut setup, from);
+        let mut ticks = tokio::time::interval(EVERY);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let end = told_to_end();
+        tokio::pin!(end);
+        loop {
+            tokio::select! {
+                () = &mut end => break,
+                _ = ticks.tick() => tell(&follower.step().await?, json, output)?,
+            }
+            if let Some(trouble) = follower.trouble.take() {
+                let note = output.stderr_style().paint(Color::Yellow, "note:");
+                output.stderr(&format!("{note} {trouble}: waiting for more\n"));
+            }
+        }
+        tell(&follower.last().await?, json, output)?;
+        if follower.waiting > 0 {
+            let what = plural(follower.waiting as u64, "message");
+            let note = output.stderr_style().paint(Color::Yellow, "note:");
+            output.stderr(&format!(
+                "{note} {what} at the end may not be finished; once it is: midfold import {}\n",
+                follower.at.as_deref().unwrap_or(&args.file).display()
+            ));
+        }
+        Ok(())
+    })
+}
+
+/// One line for each session that got something.
+fn tell(done: &[Imported], json: bool, output: &Output) -> Result<(), CommandError> {
+    for done in done.iter().filter(|done| done.new > 0) {
+        let line = match json {
+            true => to_json(done).to_string(),
+            false => {
+                let new = plural(done.new, "new message");
+                format!("{}: {new}, {} in all", done.id, number(done.messages))
+            }
+        };
+        output.stdout(line + "\n")?;
+    }
+    Ok(())
+}
+
+/// What tells that a file was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Stamp {
+    bytes: u64,
+    changed: Option<SystemTime>,
+}
+
+/// Follows a file, or the newest file of a folder. It moves when it is told to: it has no clock.
+pub struct Follower<'a> {
+    host: &'a Host,
+    args: &'a Import,
+    setup: &'a mut Setup,
+    from: Option<Format>,
+    /// The file that is followed.
+    at: Option<PathBuf>,
+    seen: Option<Stamp>,
+    /// Nothing can be had of it before it changes again.
+    is_done: bool,
+    /// Why it cannot be read, although nobody writes it now.
+    trouble: Option<Failure>,
+    /// Messages at the end that its client may still write.
+    waiting: usize,
+}
+
+impl<'a> Follower<'a> {
+    /// Nothing is read yet.
+    pub fn new(
+        host: &'a Host,
+        args: &'a Import,
+        setup: &'a mut Setup,
+        from: Option<Format>,
+    ) -> Self {
+        Self {
+            host,
+            args,
+            setup,
+            from,
+            at: None,
+            seen: None,
+            is_done: false,
+            trouble: None,
+            waiting: 0,
+        }
+    }
+
+    /// Looks once, and imports what is there for good.
+    pub async fn step(&mut self) -> Result<Vec<Imported>, CommandError> {
+        let mut done = Vec::new();
+        let newest = self.newest();
+        if newest.is_some() && newest != self.at {
+            // The session before is over: what was waited for is finished.
+            done = self.last().await?;
+            (self.at, self.seen, self.waiting) = (newest, None, 0);
+        }
+        let Some(path) = self.at.clone() else { return Ok(done) };
+        // It may be away for a moment while it is replaced.
+        let Some(stamp) = stamp(&path) else { return Ok(done) };
+        let is_quiet = self.seen.replace(stamp) == Some(stamp);
+        if !is_quiet || !self.is_done {
+            self.is_done = is_quiet;
+            done.extend(self.take(&path, is_quiet).await?);
+        }
+        Ok(done)
+    }
+
+    /// Imports what is finished, as the last step.
+    pub async fn last(&mut self) -> Result<Vec<Imported>, CommandError> {
+        match self.at.clone() {
+            Some(path) if stamp(&path).is_some() => self.take(&path, true).await,
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    async fn take(&mut self, path: &Path, is_quiet: bool) -> Result<Vec<Imported>, CommandError> {
+        let found = match input::bytes(path) {
+            Ok(bytes) => Recorded::so_far(&bytes.into(), self.from, is_quiet).map_err(|error| {
+                error.advise(Door::Command).at(format_args!("{}: ", path.display()))
+            }),
+            Err(error) => Err(error),
+        };
+        // A file that was just made, or is replaced, has nothing yet: more may come.
+        self.trouble = None;
+        let found = match found {
+            Ok(found) => found,
+            Err(error) => {
+                self.trouble = is_quiet.then_some(error);
+                return Ok(Vec::new());
+            }
+        };
+        self.waiting = found.waiting;
+        let name = path.display().to_string();
+        let mut import = importer(self.host, self.args, self.setup, &name)?;
+        // Whatever was cut or rewritten does not end the following.
+        import.numbered = true;
+        bring(&mut import, self.args, &name, &found).await
+    }
+
+    /// The file that was named, or the one of the folder that was written last.
+    fn newest(&self) -> Option<PathBuf> {
+        if !is_folder(&self.args.file) {
+            return Some(self.args.file.clone());
+        }
+        let files = transcripts_below(&self.args.file);
+        let dated = files.into_iter().filter_map(|path| Some((stamp(&path)?.changed, path)));
+        dated.max().map(|(_, path)| path)
+    }
+}
+
+fn stamp(path: &Path) -> Option<Stamp> {
+    let meta = fs::metadata(path).ok()?;
+    Some(Stamp { bytes: meta.len(), changed: meta.modified().ok() })
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use crate::args::{Cli, Command};
+
+    fn parsed(path: &Path) -> Import {
+        let path = path.display().to_string();
+        let cli = Cli::parse_from(["midfold", "import", &path, "--watch", "--store", "memory"]);
+        match cli.command {
+            Command::Import(args) => *args,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn folder(name: &str) -> PathBuf {
+        let path = std::env::temp_dir().join(format!("midfold-{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir_all(&path).unwrap();
+        path
+    }
+
+    fn message(text: &str) -> String {
+        format!("{{\"role\":\"user\",\"content\":\"{text}\"}}\n")
+    }
+
+    /// A file of Claude Code's: a message, and a reply of so many blocks.
+    fn claude(blocks: usize, stop: &str) -> String {
+        let about = |uuid: &str| format!(r#""uuid":"{uuid}","sessionId":"session-c""#);
+        let mut text = format!(
+            "{{\"type\":\"user\",\"parentUuid\":null,{},\"message\":{{\"role\":\"user\",\"content\":\"go\"}}}}\n",
+            about("u")
+        );
+        for block in 0..blocks {
+            text += &format!(
+                "{{\"type\":\"assistant\",\"parentUuid\":\"u\",{},\"message\":{{\"id\":\"m\",\"role\":\"assistant\",\"stop_reason\":{stop},\"content\":[{{\"type\":\"text\",\"text\":\"{block}\"}}]}}}}\n",
+                about(&format!("r{block}"))
+            );
+        }
+        text
+    }
+
+    /// What each step brings: the session, new messages, all messages.
+    async fn steps(follower: &mut Follower<'_>) -> Vec<(String, u64, u64)> {
+        let done = follower.step().await.unwrap();
+        let new = done.into_iter().filter(|done| done.new > 0);
+        new.map(|done| (done.id, done.new, done.messages)).collect()
+    }
+
+    fn one(id: &str, new: u64, all: u64) -> Vec<(String, u64, u64)> {
+        vec![(id.to_owned(), new, all)]
+    }
+
+    #[tokio::test]
+    async fn lines_come_once_they_are_whole() {
+        let file = folder("watch-lines").join("run.jsonl");
+        fs::write(&file, "").unwrap();
+        let (args, mut setup) = (parsed(&file), Setup::new());
+        let host = Host::open(&args.at, Make::Yes).await.unwrap();
+        let mut follower = Follower::new(&host, &args, &mut setup, None);
+        assert_eq!(steps(&mut follower).await, []);
+        let (one_line, two) = (message("one"), message("two"));
+        fs::write(&file, one_line.clone() + &two[..12]).unwrap();
+        assert_eq!(steps(&mut follower).await, one("run", 1, 1));
+        assert_eq!(steps(&mut follower).await, []);
+        fs::write(&file, one_line.clone() + &two).unwrap();
+        assert_eq!(steps(&mut follower).await, one("run", 1, 2));
+        // Cut: nothing is lost. Gone for a moment: nothing happens. Written anew: another session.
+        fs::write(&file, &one_line).unwrap();
+        assert_eq!(steps(&mut follower).await, []);
+        fs::remove_file(&file).unwrap();
+        assert_eq!(steps(&mut follower).await, []);
+        fs::write(&file, message("other") + &two + &one_line).unwrap();
+        assert_eq!(steps(&mut follower).await, one("run-2", 3, 3));
+        fs::write(&file, message("other") + &two + &one_line + &one_line).unwrap();
+        assert_eq!(steps(&mut follower).await, one("run-2", 1, 4));
+    }
+
+    #[tokio::test]
+    async fn a_reply_comes_once_it_is_finished() {
+        let file = folder("watch-reply").join("c.jsonl");
+        fs::write(&file, claude(1, "null")).unwrap();
+        let (args, mut setup) = (parsed(&file), Setup::new());
+        let host = Host::open(&args.at, Make::Yes).await.unwrap();
+        let mut follower = Follower::new(&host, &args, &mut setup, None);
+        assert_eq!(steps(&mut follower).await, one("session-c", 1, 1));
+        assert_eq!((steps(&mut follower).await, follower.waiting), (vec![], 1));
+        fs::write(&file, claude(3, "\"end_turn\"")).unwrap();
+        assert_eq!(steps(&mut follower).await, [], "it was written just now");
+        assert_eq!(steps(&mut follower).await, one("session-c", 1, 2));
+        assert_eq!(steps(&mut follower).await, []);
+        assert!(follower.last().await.unwrap().iter().all(|done| done.new == 0));
+    }
+
+    #[tokio::test]
+    async fn the_newest_file_of_a_folder_is_followed() {
+        let place = folder("watch-folder");
+        let (args, mut setup) = (parsed(&place), Setup::new());
+        let host = Host::open(&args.at, Make::Yes).await.unwrap();
+        let mut follower = Follower::new(&host, &args, &mut setup, None);
+        assert_eq!(steps(&mut follower).await, []);
+        let write = |name: &str, text: String, second: u64| {
+            let path = place.join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(&path, text).unwrap();
+            let at = SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000 + second);
+            fs::File::options().write(true).open(&path).unwrap().set_modified(at).unwrap();
+        };
+        write("a.jsonl", message("one"), 1);
+        assert_eq!(steps(&mut follower).await, one("a", 1, 1));
+        // The session before is read to its end.
+        write("a.jsonl", message("one") + &message("two"), 2);
+        write("2026/b.jsonl", message("three"), 3);
+        write("notes.txt", message("four"), 4);
+        let both = [one("a", 1, 2), one("b", 1, 1)].concat();
+        assert_eq!(steps(&mut follower).await, both);
+        write("2026/b.jsonl", message("three") + &message("four"), 5);
+        assert_eq!(steps(&mut follower).await, one("b", 1, 2));
+    }
+}

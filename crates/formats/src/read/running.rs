@@ -1,0 +1,74 @@
+//! Transcripts that their clients still write: what of them is there for good.
+
+use bytes::Bytes;
+use serde::de::IgnoredAny;
+
+use super::fields::Fields;
+use super::{Conversation, Format};
+
+/// The newest message of a model in a conversation whose client writes a message in several records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NewestReply {
+    /// Its place among the messages.
+    pub at: usize,
+    /// Its client does not say that it goes on.
+    pub ended: bool,
+}
+
+/// The newest reply, which may still get more blocks. None where the format writes every message at
+/// once.
+///
+/// Claude Code writes a record for each block; all of one message are one message here, at the place
+/// of the first.
+///
+/// ```
+/// use bytes::Bytes;
+/// use midfold_formats::read::{newest_reply, read};
+///
+/// let file = r#"{"type":"assistant","uuid":"a","parentUuid":null,"sessionId":"s","message":{"id":"m",
+/// "role":"assistant","stop_reason":null,"content":[{"type":"text","text":"so far"}]}}"#;
+/// let found = read(&Bytes::from(file.replace('\n', "")), None)?;
+/// let reply = newest_reply(&found.conversations[0]).unwrap();
+/// assert_eq!((reply.at, reply.ended), (0, false));
+/// # Ok::<(), midfold_formats::read::ReadError>(())
+/// ```
+#[must_use]
+pub fn newest_reply(conversation: &Conversation) -> Option<NewestReply> {
+    if conversation.format != Format::ClaudeCode {
+        return None;
+    }
+    let field = |bytes: &[u8], name: &str| -> Option<Vec<u8>> {
+        Fields::of(bytes, 0..bytes.len()).raw(name).map(<[u8]>::to_vec)
+    };
+    let is_reply = |bytes: &[u8]| field(bytes, "role").as_deref() == Some(br#""assistant""#);
+    let at = conversation.events.iter().rposition(|event| is_reply(&event.bytes))?;
+    let reason = field(&conversation.events[at].bytes, "stop_reason");
+    Some(NewestReply { at, ended: reason.is_none_or(|reason| reason != b"null") })
+}
+
+/// A file of JSON lines without the part of a line at its end that is not written yet. Other files
+/// as they are.
+///
+/// ```
+/// use bytes::Bytes;
+/// use midfold_formats::read::whole_lines;
+///
+/// let half = Bytes::from("{\"role\":\"user\"}\n{\"role\":\"ass");
+/// assert_eq!(whole_lines(&half), "{\"role\":\"user\"}\n");
+/// let whole = Bytes::from("{\"role\":\"user\"}\n{\"role\":\"user\"}");
+/// assert_eq!(whole_lines(&whole), whole);
+/// let document = Bytes::from("{\n  \"messages\": []\n}");
+/// assert_eq!(whole_lines(&document), document);
+/// ```
+#[must_use]
+pub fn whole_lines(bytes: &Bytes) -> Bytes {
+    let is_json = |part: &[u8]| serde_json::from_slice::<IgnoredAny>(part).is_ok();
+    let first = memchr::memchr(b'\n', bytes);
+    let last = memchr::memrchr(b'\n', bytes).map_or(0, |at| at + 1);
+    let rest = &bytes[last..];
+    let is_lines = first.is_none_or(|end| is_json(bytes[..end].trim_ascii()));
+    if !is_lines || rest.trim_ascii().is_empty() || is_json(rest) {
+        return bytes.clone();
+    }
+    bytes.slice(..last)
+}

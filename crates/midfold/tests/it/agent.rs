@@ -1,0 +1,31 @@
+//! The agent of `examples/agent.rs`, against a model with a limit.
+
+#[path = "../../examples/agent.rs"]
+#[expect(dead_code, reason = "its main function is the example's")]
+mod example;
+
+use midfold_testkit::upstream::{Loop, Script, Settings, Upstream, task};
+
+const STEPS: u32 = 14;
+
+/// Results of about 2,000 tokens each in a window of 16,000.
+async fn upstream() -> std::io::Result<Upstream> {
+    let shape = Loop { steps: STEPS, result_tokens: 2_000, ..Loop::default() };
+    let script = Script::ShellLoop(shape);
+    Upstream::start(Settings { limit: Some(16_000), script, ..Settings::default() }).await
+}
+
+/// Knowing the window it never sends too much; believing in a larger one it is refused, and recovers.
+#[tokio::test]
+async fn the_agent_finishes_under_a_limit() -> Result<(), Box<dyn std::error::Error>> {
+    for (window, refusals) in [(16_000, 0..1), (200_000, 1..4)] {
+        let upstream = upstream().await?;
+        let model = example::Model { url: upstream.url(), name: "scripted", window };
+        let done = example::run(&model, &task(STEPS)).await?;
+        let stats = upstream.stats();
+        assert!(done.answer.starts_with("All 14 steps are done."), "{}", done.answer);
+        assert!(done.folds > 0 && stats.refused.is_empty(), "{} folds, {stats:?}", done.folds);
+        assert!(refusals.contains(&stats.overflows), "{window}: {} overflows", stats.overflows);
+    }
+    Ok(())
+}
