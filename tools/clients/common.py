@@ -100,8 +100,8 @@ def write(path: str, content: object) -> None:
     file.write_text(text, encoding="utf-8")
 
 
-def run(client: str, agent) -> None:
-    """Runs `agent` and prints how it went."""
+def run(client: str, agent, told: dict | None = None) -> None:
+    """Runs `agent` and prints how it went, and what it put into `told` meanwhile."""
     out, sys.stdout = sys.stdout, sys.stderr
     line = {"client": client, "finished": False, "answer": None, "error": None}
     try:
@@ -113,4 +113,4 @@ def run(client: str, agent) -> None:
     except Exception as error:  # whatever it is, it is the result
         traceback.print_exc()
         line["error"] = f"{type(error).__name__}: {error}"
-    print(json.dumps(line), file=out, flush=True)
+    print(json.dumps(line | (told or {})), file=out, flush=True)

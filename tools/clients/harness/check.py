@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import shutil
-import signal
-import subprocess
-import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from . import servers, table
+from .launch import launch
 from .places import MissingError, Places
 from .registry import CLIENTS, Client
 
@@ -183,32 +180,7 @@ class Check:
             base = environment.pop("CHECK_BASE_URL")
             environment |= {"OPENAI_BASE_URL": f"{base}/v1", "ANTHROPIC_BASE_URL": base}
         script = ROOT / "tools/clients" / f"{client.file or client.name}.py"
-        started = time.monotonic()
-        with (folder / "client.log").open("w") as log:
-            process = subprocess.Popen(
-                [*command, str(script)],
-                cwd=work,
-                env=environment,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=log,
-                text=True,
-                start_new_session=True,
-            )
-            try:
-                said, _ = process.communicate(timeout=SECONDS)
-            except subprocess.TimeoutExpired:
-                return failed(client, f"killed after {SECONDS} s", killed=True), float(SECONDS)
-            finally:
-                # It and what it left behind: they are a group of their own.
-                with contextlib.suppress(ProcessLookupError):
-                    os.killpg(process.pid, signal.SIGKILL)
-                process.wait()
-        seconds = time.monotonic() - started
-        for line in reversed(said.splitlines()):
-            if line.startswith('{"client"'):
-                return json.loads(line), seconds
-        return failed(client, f"its script ended with code {process.returncode}"), seconds
+        return launch(client.name, [*command, str(script)], environment, work, folder, SECONDS)
 
 
 def folds_told(work: Path, folder: Path) -> int:
@@ -220,11 +192,6 @@ def folds_told(work: Path, folder: Path) -> int:
             if line.startswith('{"') and '"folds"' in line:
                 return json.loads(line)["folds"]
     return 0
-
-
-def failed(client: Client, error: str, **more) -> dict:
-    """The line of a client that wrote none."""
-    return {"client": client.name, "finished": False, "answer": None, "error": error, **more}
 
 
 def main(arguments: list[str], usage: str) -> int:

@@ -39,8 +39,9 @@ def telling(log: Path) -> str:
 class Places:
     """The folders of packages, made when somebody asks."""
 
-    def __init__(self, home: Path):
+    def __init__(self, home: Path, known: dict[str, Place] = PLACES):
         self.home = home
+        self.known = known
         home.mkdir(parents=True, exist_ok=True)
         self._failed: dict[str, str] = {}
 
@@ -48,7 +49,7 @@ class Places:
         """The folder of a place, installed; `MissingError` where that fails."""
         if name in self._failed:
             raise MissingError(self._failed[name])
-        place, folder = PLACES[name], self.home / name
+        place, folder = self.known[name], self.home / name
         mark = folder / "pins"
         if not (mark.exists() and mark.read_text() == " ".join(place.pins)):
             shutil.rmtree(folder, ignore_errors=True)
@@ -64,7 +65,7 @@ class Places:
 
     def command(self, client: Client) -> tuple[str, list[str]]:
         """The Python that runs a client's script, and the command of a client that is a program."""
-        place, folder = PLACES[client.place], self.get(client.place)
+        place, folder = self.known[client.place], self.get(client.place)
         python = str(folder / "bin/python") if place.kind == "pip" else sys.executable
         if client.program is None:
             return python, []
@@ -75,7 +76,7 @@ class Places:
             raise MissingError(f"its package has no {client.program} for this machine")
         program = [str(found[0])]
         if program[0].endswith(".js"):
-            program.insert(0, self._node(place))
+            program.insert(0, self.node(place))
         return python, program
 
     def _pip(self, name: str, place: Place, folder: Path) -> None:
@@ -108,7 +109,7 @@ class Places:
                     return found
         raise MissingError(f"needs Python {place.python[0]}.{place.python[1]} or newer")
 
-    def _node(self, place: Place) -> str:
+    def node(self, place: Place) -> str:
         """Node, from the package index where the one that is here is too old."""
         node = shutil.which("node")
         if node:

@@ -77,10 +77,17 @@ class Server:
         self.stop()
 
 
-def upstream(binary: str, limit: int, steps: int, script: tuple[str, ...], log: Path) -> Server:
+def upstream(
+    binary: str,
+    limit: int,
+    steps: int,
+    script: tuple[str, ...],
+    log: Path,
+    result_tokens: int = RESULT_TOKENS,
+) -> Server:
     """A scripted model with this limit in tokens; 0 is none."""
     command = [binary, "--listen", "127.0.0.1:0", "--steps", str(steps), *script]
-    command += ["--result-tokens", str(RESULT_TOKENS), "--stateful", "--threads"]
+    command += ["--result-tokens", str(result_tokens), "--stateful", "--threads"]
     # Facts of the task and of the model beside those of results: all three can be folded away.
     command += ["--task-fact", "--decide-every", "4"]
     return Server([*command, *(["--limit", str(limit)] if limit else [])], log)

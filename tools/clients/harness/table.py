@@ -98,12 +98,12 @@ def progress(row: Row) -> str:
     return f"{row.client.name}: {how} ({took} s)"
 
 
-def write(path: Path, text: str) -> None:
+def write(path: Path, text: str, begin: str = BEGIN, end: str = END) -> None:
     """Puts the table between its marks."""
-    before, _, rest = path.read_text().partition(BEGIN)
-    _, found, after = rest.partition(END)
+    before, _, rest = path.read_text().partition(begin)
+    _, found, after = rest.partition(end)
     if not found:
         raise SystemExit(
-            f"{path}: there are no lines `{BEGIN}` and `{END}` to put the table between"
+            f"{path}: there are no lines `{begin}` and `{end}` to put the table between"
         )
-    path.write_text(f"{before}{BEGIN}\n{text}{END}{after}")
+    path.write_text(f"{before}{begin}\n{text}{end}{after}")

@@ -1,0 +1,30 @@
+"""The engine's tools: the model searches what was folded."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import midfold
+
+_PREFIX = "recall_"
+
+
+def schemas() -> list[dict[str, Any]]:
+    """The schemas of the tools, in the host's form: without the `function` around each.
+
+    >>> [schema["name"] for schema in schemas()][0]
+    'recall_grep'
+    """
+    return [tool["function"] for tool in midfold.recall_tools("openai")]
+
+
+def answer(session: midfold.Session, name: str, arguments: dict[str, Any]) -> str:
+    """What a call of a tool returns: JSON, as the host wants it. `grep` is `recall_grep` too."""
+    full = name if name.startswith(_PREFIX) else _PREFIX + name
+    known = [schema["name"] for schema in schemas()]
+    if full not in known:
+        problem = f"midfold has no tool {name!r}: call one of {', '.join(known)}"
+        return json.dumps({"error": problem})
+    text = session.recall(full, json.dumps(arguments))
+    return json.dumps({"result": text}, ensure_ascii=False)

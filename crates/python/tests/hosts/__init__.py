@@ -1,0 +1,1 @@
+"""Tests of the adapters, each with the real package of its host."""

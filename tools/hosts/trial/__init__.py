@@ -1,0 +1,1 @@
+"""What tools/hosts-check is made of."""

@@ -1,0 +1,66 @@
+"""Which hosts there are, where they come from, and what each is given to do.
+
+To add one: an entry in `HOSTS`, a place in `PLACES` unless there is one, and the script
+tools/hosts/NAME.py (or `script`), which tools/hosts/shared/host.py describes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from harness.registry import PLACES as CLIENT_PLACES
+from harness.registry import Place
+
+BARE, OWN, MIDFOLD = "bare", "own", "midfold"
+
+
+@dataclass(frozen=True)
+class Host:
+    """A host; its script is tools/hosts/NAME.py, or `script`, which may end in .mjs."""
+
+    name: str
+    title: str
+    place: str
+    version: str  # the package whose pin is its version
+    modes: tuple[str, ...] = (BARE, OWN, MIDFOLD)
+    steps: int = 14
+    result_tokens: int = 2_000
+    # The hard limit in tokens; 0 is `ROOM` above the host's own prompt, which a run without a limit
+    # tells first.
+    limit: int = 0
+    script: str | None = None
+    normal: bool = True
+    # Options of the scripted model, for a host that has another way to call and to end.
+    upstream: tuple[str, ...] = ()
+    seconds: int = 180  # one run
+
+    @property
+    def file(self) -> str:
+        """The file name of its script."""
+        return self.script or f"{self.name}.py"
+
+
+# Folders of packages beside those of the clients.
+PLACES: dict[str, Place] = {**CLIENT_PLACES}
+
+HOSTS = (
+    Host(
+        "hermes",
+        "Hermes Agent, `ContextEngine`",
+        "hermes",
+        "hermes-agent",
+        steps=16,
+        result_tokens=8_000,
+        # The least window that it takes.
+        limit=64_000,
+    ),
+)
+
+
+def version(host: Host) -> str:
+    """The pinned version of a host."""
+    for pin in PLACES[host.place].pins:
+        name, _, number = pin.replace("==", "@").rpartition("@")
+        if name == host.version:
+            return number
+    raise KeyError(host.version)
