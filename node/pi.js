@@ -2,7 +2,7 @@
 // pi: what goes to the model is projected before every call. pi's session file keeps all of it.
 
 const { Sessions, recallTools } = require('./index.js')
-const { apply, chat, plain, sends } = require('./lib/pi-messages.js')
+const { Dates, apply, chat, plain, sends } = require('./lib/pi-messages.js')
 
 /** A compaction of pi's session that this extension made: nothing is lost in it, and it is read through. */
 const ours = (entry) => entry.type === 'compaction' && entry.details?.midfold === true
@@ -51,9 +51,19 @@ function full(messages, branch) {
   const [first, ...rest] = messages
   if (!last || !ours(last) || first?.role !== 'compactionSummary' || first.summary !== last.summary) return messages
   const kept = branch.findIndex(({ id }) => id === last.firstKeptEntryId)
-  const before = whole(branch.slice(0, branch.indexOf(last))).map(({ id, message }) => ({ id, message }))
-  const cut = before.findIndex(({ id }) => branch.findIndex((entry) => entry.id === id) >= kept)
-  return [...before.slice(0, cut < 0 ? before.length : cut).map(({ message }) => message), ...rest]
+  const later = new Set(branch.slice(kept < 0 ? branch.length : kept).map(({ id }) => id))
+  const before = whole(branch.slice(0, branch.indexOf(last))).filter(({ id }) => !later.has(id))
+  return [...before.map(({ message }) => message), ...rest]
+}
+
+/** What pi leaves free of a window by itself: a reply is cut to the rest. */
+const FREE = 4_096
+
+/** The window of pi's model. */
+function limits(model) {
+  if (!model?.contextWindow) return {}
+  const { contextWindow: window } = model
+  return { window, outputReserve: Math.min(FREE, Math.floor(window / 4)) }
 }
 
 /** The conversations of one process. */
@@ -71,8 +81,7 @@ class Conversations {
     const id = ctx.sessionManager.getSessionId()
     const own = messages.filter(sends)
     const given = own.map(chat)
-    const window = this.#options.window ?? ctx.model?.contextWindow
-    this.#sessions ??= new Sessions({ ...this.#options, window, dialect: 'openai-chat' })
+    this.#sessions ??= new Sessions({ ...limits(ctx.model), ...this.#options, dialect: 'openai-chat' })
     this.#follow(id, ctx.model)
     const context = this.#sessions.project(given, { id, ...how })
     return { context, own, given }
@@ -148,9 +157,10 @@ function tool(conversations, { name, description, input_schema: parameters }) {
 function midfold({ recall = true, ...options } = {}) {
   return (pi) => {
     const conversations = new Conversations(options)
+    const dates = new Dates()
     pi.on('context', ({ messages }, ctx) => {
       const { context, own, given } = conversations.project(full(messages, ctx.sessionManager.getBranch()), ctx)
-      return { messages: apply(context, own, given) }
+      return { messages: apply(context, own, given, dates) }
     })
     pi.on('message_end', ({ message }, ctx) => {
       const { input = 0, output = 0, cacheRead = 0, cacheWrite = 0 } = message.usage ?? {}

@@ -112,15 +112,26 @@ function plain(projected) {
   return texts(list(projected.content)).join('\n')
 }
 
+/** When what midfold wrote was written. pi goes by that: what was counted before is of another prompt. */
+class Dates {
+  #known = new Map()
+
+  of(id, written, now) {
+    const text = JSON.stringify(written)
+    if (this.#known.get(id)?.text !== text) this.#known.set(id, { text, date: now })
+    return this.#known.get(id).date
+  }
+}
+
 /** The messages to send: the host's own wherever they are unchanged. `given` is its list for the engine. */
-function apply(context, own, given) {
-  let timestamp = own[0]?.timestamp ?? 0
+function apply(context, own, given, dates) {
+  const written = context.messages.filter((_, at) => context.places[at] === null)
+  const timestamp = dates.of(context.session.id, written, own.at(-1)?.timestamp ?? 0)
   return context.messages.map((message, at) => {
     const place = context.places[at]
     if (place === null) return { role: 'user', content: [{ type: 'text', text: plain(message) }], timestamp }
-    timestamp = own[place].timestamp
     return message === given[place] ? own[place] : edited(own[place], message)
   })
 }
 
-module.exports = { apply, chat, plain, sends }
+module.exports = { Dates, apply, chat, plain, sends }
