@@ -65,6 +65,15 @@ HOSTS = (
         room=20_000,
         normal=False,
     ),
+    Host(
+        "opencode",
+        "opencode, plug-in",
+        "opencode",
+        "opencode-ai",
+        steps=24,
+        room=20_000,
+        normal=False,
+    ),
 )
 
 
