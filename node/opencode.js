@@ -78,18 +78,22 @@ class Conversations {
   }
 }
 
-/** The recall tools, for the `tool` hook. */
+/** The recall tools, and what makes their arguments optional: opencode requires all of a plain schema. */
 function tools(conversations) {
-  const entries = recallTools('anthropic').map(({ name, description, input_schema: schema }) => [
-    name,
-    {
-      description,
-      args: schema.properties,
-      execute: async (args, { sessionID }) =>
-        conversations.find(sessionID)?.recall(name, args) ?? 'There is nothing to recall yet.',
+  const entries = recallTools('anthropic')
+  const schemas = new Map(entries.map(({ name, input_schema: schema }) => [name, schema]))
+  const tool = ({ name, description, input_schema: schema }) => ({
+    description,
+    args: schema.properties,
+    execute: async (args, { sessionID }) =>
+      conversations.find(sessionID)?.recall(name, args) ?? 'There is nothing to recall yet.',
+  })
+  return {
+    tool: Object.fromEntries(entries.map((entry) => [entry.name, tool(entry)])),
+    'tool.definition': async ({ toolID }, definition) => {
+      if (schemas.has(toolID)) definition.jsonSchema = schemas.get(toolID)
     },
-  ])
-  return Object.fromEntries(entries)
+  }
 }
 
 /**
@@ -115,8 +119,9 @@ async function midfold({ client }, { recall = true, ...options } = {}) {
       const { responseBody, message } = event.properties.error.data ?? {}
       conversations.find(event.properties.sessionID)?.recover(responseBody ?? message ?? '', { status: 400 })
     },
-    ...(recall ? { tool: tools(conversations) } : {}),
+    ...(recall ? tools(conversations) : {}),
   }
 }
 
 module.exports = midfold
+module.exports.default = midfold
