@@ -7,6 +7,11 @@ const { flat, unflat } = require('./lib/opencode-messages.js')
 /** What opencode keeps free for a reply, at most. */
 const REPLY = 32_000
 
+/** What the provider counted for the prompt of an answer. */
+function prompt({ tokens }) {
+  return tokens ? tokens.input + tokens.cache.read + tokens.cache.write : 0
+}
+
 /** The conversations of one opencode. */
 class Conversations {
   #client
@@ -45,14 +50,11 @@ class Conversations {
 
   /** What the provider counted for the newest answer that there is, once. */
   #observe(id, messages) {
-    const last = messages.findLast(({ info }) => info.role === 'assistant' && info.tokens?.input > 0)?.info
+    const last = messages.findLast(({ info }) => info.role === 'assistant' && !info.summary && prompt(info) > 0)?.info
     if (!last || this.#seen.get(id) === last.id) return
-    const first = !this.#seen.has(id)
     this.#seen.set(id, last.id)
-    const { input, output, cache } = last.tokens
-    // Of an answer from before this process nobody knows what it was to.
-    if (first && this.find(id) === null) return
-    this.find(id)?.observe(input + cache.read + cache.write, output, { cacheRead: cache.read, cacheWrite: cache.write })
+    const { output, cache } = last.tokens
+    this.find(id)?.observe(prompt(last), output, { cacheRead: cache.read, cacheWrite: cache.write })
   }
 
   /** The options of sessions, with the window of the model that the user chose. */

@@ -5,7 +5,7 @@ const { cpSync, mkdirSync, symlinkSync } = require('node:fs')
 const path = require('node:path')
 const { test } = require('node:test')
 
-const { Sessions, Session } = require('midfold')
+const { recallTools } = require('midfold')
 const { finish, home, installed, write } = require('./programs.js')
 const { program, recorder, upstream } = require('./upstream.js')
 
@@ -37,7 +37,7 @@ async function host(t, { limit, window, dialect = 'chat' }) {
   const store = `sqlite:${folder}/midfold.db`
   const env = { OPENCODE_DISABLE_MODELS_FETCH: '1', MIDFOLD_STORE: store }
   const run = (...given) => finish(t, folder, [path.join(opencode, 'bin/opencode'), 'run', ...given], env)
-  return { server, bodies, run, store }
+  return { server, bodies, run }
 }
 
 for (const dialect of Object.keys(PACKAGES)) {
@@ -51,12 +51,13 @@ for (const dialect of Object.keys(PACKAGES)) {
     const tool = tools.map((tool) => tool.function ?? tool).find(({ name }) => name === 'recall_grep')
     const schema = tool.parameters ?? tool.input_schema
     assert.equal(schema.properties.query.type, 'string', JSON.stringify(schema))
-    assert.deepEqual(schema.required, ['query'])
+    // opencode by itself requires all properties of a plain schema.
+    assert.deepEqual(schema.required ?? [], recallTools('anthropic')[0].input_schema.required ?? [])
   })
 }
 
 test('a second run goes on with the stored session', { skip }, async (t) => {
-  const { server, bodies, run, store } = await host(t, { limit: 60_000, window: 60_000 })
+  const { server, bodies, run } = await host(t, { limit: 60_000, window: 60_000 })
   assert.match((await run(TASK)).out, /All 14 steps are done/)
   const before = bodies.length
   await run('--continue', 'Are all steps done?')
@@ -64,7 +65,6 @@ test('a second run goes on with the stored session', { skip }, async (t) => {
   assert.equal(totals.refused, 0)
   const [first, second] = [bodies[before - 1], bodies.at(-1)].map(({ messages }) => JSON.stringify(messages).slice(0, -1))
   assert.ok(second.startsWith(first.slice(0, -1)), 'the prompt does not begin with the one before')
-  assert.ok(store && Session && Sessions)
 })
 
 test('a window that is too large is learned from the refusal', { skip }, async (t) => {
