@@ -12,7 +12,6 @@ class Conversations {
   #options
   #sessions = null
   #windows = new Map()
-  #lists = new Map()
   #turns = new Set()
   #dates = new Dates()
 
@@ -21,26 +20,18 @@ class Conversations {
   }
 
   /** What to send for the history of a session, in so many tokens. */
-  project(id, messages, { window, model, ...how }) {
+  project(id, messages, { window, model }) {
     const own = messages.filter(sends)
     const given = own.map(chat)
-    const options = { ...(window ? { window } : {}), ...this.#options, dialect: 'openai-chat' }
-    this.#sessions ??= new Sessions(options)
+    const sessions = this.#all(window)
     this.#follow(id, window, model)
-    const context = this.#sessions.project(given, { id, ...how })
-    this.#lists.set(id, { messages, model, window })
+    const context = sessions.project(given, { id })
     return { context, messages: apply(context, own, given, this.#dates) }
   }
 
-  /** Folds the history that was given last; nothing where there was none. */
-  compact(id, { window, focus }) {
-    const last = this.#lists.get(id)
-    if (last === undefined) return null
-    return this.project(id, last.messages, { window: window ?? last.window, model: last.model, focus, force: true }).context
-  }
-
-  find(id) {
-    return this.#sessions?.find([], { id }) ?? null
+  /** The session that a history is in, from the store too. */
+  find(id, window) {
+    return this.#all(window).find([], { id })
   }
 
   /** Whether a turn is new. Its messages come with the history of the next. */
@@ -51,11 +42,16 @@ class Conversations {
     return true
   }
 
+  #all(window) {
+    const options = { ...(window ? { window } : {}), ...this.#options, dialect: 'openai-chat' }
+    return (this.#sessions ??= new Sessions(options))
+  }
+
   /** What a turn has used up is not there for the history. */
   #follow(id, window, model) {
     if (this.#options.window || !window || this.#windows.get(id) === window) return
     this.#windows.set(id, window)
-    this.find(id)?.updateModel(model ?? '', window)
+    this.find(id)?.updateModel(model ?? 'unknown', window)
   }
 }
 
@@ -79,11 +75,15 @@ function engine(conversations) {
       return { messages: projected.messages, estimatedTokens: projected.context.tokens }
     },
     compact: async ({ sessionId, tokenBudget, currentTokenCount, customInstructions }) => {
-      const before = conversations.find(sessionId)?.status().tokens
-      const context = conversations.compact(sessionId, { window: tokenBudget, focus: customInstructions || undefined })
-      if (!context?.folded) return { ok: true, compacted: false, reason: 'nothing before this turn can be folded' }
-      const tokensBefore = currentTokenCount ?? before ?? context.tokens
-      return { ok: true, compacted: true, result: { tokensBefore, tokensAfter: context.tokens } }
+      const session = conversations.find(sessionId, tokenBudget)
+      const before = session?.status().context_tokens ?? 0
+      const folding = session?.compact(customInstructions || undefined)
+      // OpenClaw goes on after a reason that begins so. What is new is folded where that is due, when it is assembled.
+      if (!folding || folding.noop) {
+        return { ok: true, compacted: false, reason: `nothing to compact: ${folding?.noop ?? 'nothing was assembled yet'}` }
+      }
+      const result = { tokensBefore: currentTokenCount ?? before, tokensAfter: session.status().context_tokens }
+      return { ok: true, compacted: true, result }
     },
     commitTurn: async ({ advancementKey }) => ({
       status: conversations.advance(advancementKey) ? 'committed' : 'duplicate',

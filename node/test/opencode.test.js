@@ -72,5 +72,7 @@ test('a window that is too large is learned from the refusal', { skip }, async (
   const done = await run(TASK)
   assert.match(done.out, /All 14 steps are done/, done.err)
   const { totals } = await server.stats()
-  assert.deepEqual([totals.refused, totals.overflows], [0, 1])
+  assert.equal(totals.refused, 0)
+  // opencode's list begins anew with its summary, and may be refused once more.
+  assert.ok(totals.overflows >= 1 && totals.overflows <= 2, `${totals.overflows} overflows`)
 })

@@ -16,7 +16,9 @@ milliseconds of each fold. `tell` puts more into the line: `reason` is why the h
 a few words, for the table.
 
 A host that is a program of Node is started with `CHECK_NODE`; shared/measure.cjs measures in its
-process, and `fold_times` reads that. A script for Node does the same with the variables `CHECK_MODE`, `CHECK_LIMIT`, `CHECK_BASE_URL`,
+process, and `fold_times` reads that.
+
+A script for Node does the same with the variables `CHECK_MODE`, `CHECK_LIMIT`, `CHECK_BASE_URL`,
 `CHECK_STEPS`, `CHECK_WORK`, `CHECK_PLACE` (the folder above `node_modules`) and `CHECK_ADAPTER`
 (the folder of our package), and prints `{"client", "finished", "answer", "error", "fold_ms"}`.
 """
