@@ -146,8 +146,8 @@ class Check:
         }
         if PLACES[host.place].kind == "npm":
             environment["CHECK_NODE"] = self.places.node(PLACES[host.place])
-        node = os.environ.get("MIDFOLD_NODE_PACKAGE")
-        return environment | ({"CHECK_ADAPTER": node} if node and mode == MIDFOLD else {})
+        node = os.environ.get("MIDFOLD_NODE_PACKAGE", str(ROOT / "node"))
+        return environment | ({"CHECK_ADAPTER": node} if mode == MIDFOLD else {})
 
 
 def wrong(row: Row) -> list[str]:
