@@ -2,6 +2,9 @@
 import { wrapLanguageModel, type LanguageModelMiddleware } from 'ai'
 import midfold, { Session, Sessions, compact, type Context } from 'midfold'
 import { midfoldMiddleware, midfoldPrepareStep, midfoldTools } from 'midfold/ai'
+import { id } from 'midfold/openclaw'
+import opencode, { type OpencodeOptions } from 'midfold/opencode'
+import { midfold as pi } from 'midfold/pi'
 
 const session: Session = new Session({ window: 8_000, policy: { trigger: { threshold: 0.7 } } })
 const context: Context = session.project([{ role: 'user', content: 'hi' }], { focus: 'all' })
@@ -11,8 +14,12 @@ const bytes: Buffer = compact(new Uint8Array(), {}).messages
 const found: Session | null = new Sessions({ limit: 2 }).find([], { id: 'a' })
 const middleware: LanguageModelMiddleware = midfoldMiddleware({ window: 8_000 })
 const again: typeof Session = midfold.Session
+const options: OpencodeOptions = { preset: 'lean', recall: false }
+const extension = pi({ window: 8_000 })
+// @ts-expect-error there is no such option
+pi({ windo: 8_000 })
 // @ts-expect-error there is no such option
 new Session({ windo: 8_000 })
 // @ts-expect-error a session makes contexts
 new midfold.Context()
-export { again, bytes, found, midfoldPrepareStep, midfoldTools, middleware, places, text, wrapLanguageModel }
+export { again, bytes, extension, found, id, midfoldPrepareStep, midfoldTools, middleware, opencode, options, places, text, wrapLanguageModel }

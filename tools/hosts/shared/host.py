@@ -15,6 +15,9 @@ The call of the adapter that may fold is wrapped by `timed`, so that the line ha
 milliseconds of each fold. `tell` puts more into the line: `reason` is why the host gives up, in
 a few words, for the table.
 
+A host that is a program of Node is started with `CHECK_NODE`; shared/measure.cjs measures in its
+process, and `fold_times` reads that.
+
 A script for Node does the same with the variables `CHECK_MODE`, `CHECK_LIMIT`, `CHECK_BASE_URL`,
 `CHECK_STEPS`, `CHECK_WORK`, `CHECK_PLACE` (the folder above `node_modules`) and `CHECK_ADAPTER`
 (the folder of our package), and prints `{"client", "finished", "answer", "error", "fold_ms"}`.
@@ -26,6 +29,7 @@ import functools
 import os
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import common
@@ -33,6 +37,7 @@ import common
 MODE = os.environ["CHECK_MODE"]
 LIMIT = int(os.environ["CHECK_LIMIT"])
 WINDOW = LIMIT or 200_000  # what a host is told that has to be told something
+PLACE = os.environ["CHECK_PLACE"]
 _told: dict[str, Any] = {}
 
 
@@ -55,6 +60,13 @@ def timed(call: Callable[..., Any], folded: Callable[[Any], bool]) -> Callable[.
         return result
 
     return measured
+
+
+def fold_times(file: str) -> None:
+    """Takes the milliseconds of folds from the file that measure.cjs wrote, if it did."""
+    path = Path(file)
+    spent = path.read_text().split() if path.exists() else []
+    tell(fold_ms=[float(number) for number in spent])
 
 
 def run(name: str, agent: Callable[[], object]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -20,7 +21,6 @@ from .registry import BARE, HOSTS, MIDFOLD, OWN, PLACES, Host
 ROOT = Path(__file__).resolve().parents[3]
 # A script may have the name of the package that it imports: its folder is not on the path.
 START = "import runpy, sys; runpy.run_path(sys.argv[1], run_name='__main__')"
-ROOM = 12_000  # tokens above a host's own prompt: about five steps of 2,000 and its answers
 
 
 @dataclass
@@ -89,7 +89,7 @@ class Check:
             if not free.finished or not free.turns():
                 row.wrong.append(f"does not finish without a limit: {free.line['error']}")
                 return row
-            row.limit = free.turns()[0]["prompt_tokens"] + ROOM
+            row.limit = free.turns()[0]["prompt_tokens"] + host.room
         for mode in host.modes:
             row.runs[mode] = self.run(host, mode, mode, row.limit)
         row.wrong = wrong(row)
@@ -132,6 +132,9 @@ class Check:
         place, folder = PLACES[host.place], self.places.get(host.place)
         if script.endswith(".mjs"):
             return [self.places.node(place), script]
+        if place.kind == "npm":
+            # A program of Node, which the script starts.
+            return [sys.executable, "-c", START, script]
         return [str(folder / "bin/python"), "-c", START, script]
 
     def environment(
@@ -154,8 +157,10 @@ class Check:
             "CHECK_LIMIT": str(limit),
             "CHECK_PLACE": str(self.places.get(host.place)),
         }
-        node = os.environ.get("MIDFOLD_NODE_PACKAGE")
-        return environment | ({"CHECK_ADAPTER": node} if node and mode == MIDFOLD else {})
+        if PLACES[host.place].kind == "npm":
+            environment["CHECK_NODE"] = self.places.node(PLACES[host.place])
+        node = os.environ.get("MIDFOLD_NODE_PACKAGE", str(ROOT / "node"))
+        return environment | ({"CHECK_ADAPTER": node} if mode == MIDFOLD else {})
 
 
 def wrong(row: Row) -> list[str]:

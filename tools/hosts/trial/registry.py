@@ -12,6 +12,7 @@ from harness.registry import PLACES as CLIENT_PLACES
 from harness.registry import Place
 
 BARE, OWN, MIDFOLD = "bare", "own", "midfold"
+ROOM = 12_000  # about five steps of 2,000 tokens and their answers
 
 
 @dataclass(frozen=True)
@@ -25,9 +26,10 @@ class Host:
     modes: tuple[str, ...] = (BARE, OWN, MIDFOLD)
     steps: int = 14
     result_tokens: int = 2_000
-    # The hard limit in tokens; 0 is `ROOM` above the host's own prompt, which a run without a limit
+    # The hard limit in tokens; 0 is `room` above the host's own prompt, which a run without a limit
     # tells first.
     limit: int = 0
+    room: int = ROOM
     script: str | None = None
     normal: bool = True
     # Options of the scripted model, for a host that has another way to call and to end.
@@ -114,6 +116,24 @@ HOSTS = (
         "google-adk",
         normal=False,
         upstream=("--summary-phrase", "summarize the context so far"),
+    ),
+    Host(
+        "pi",
+        "pi, extension",
+        "pi",
+        "@earendil-works/pi-coding-agent",
+        steps=24,
+        room=20_000,
+        normal=False,
+    ),
+    Host(
+        "opencode",
+        "opencode, plug-in",
+        "opencode",
+        "opencode-ai",
+        steps=24,
+        room=20_000,
+        normal=False,
     ),
 )
 
