@@ -44,6 +44,9 @@ test('turns go on in a window that their notes do not fit in', { skip }, async (
     assert.match(done.out, /I have noted it/, done.err)
     assert.doesNotMatch(done.err, /degraded to|quarantin/)
   }
-  const { totals } = await server.stats()
+  const { totals, requests } = await server.stats()
+  const [first, second, ...later] = requests.filter(({ kind }) => kind === 'turn').map((request) => request.prompt_tokens)
+  const unfolded = first + 5 * (second - first)
+  assert.ok(unfolded > LIMIT && later.at(-1) < unfolded, `${[first, second, ...later]}`)
   assert.deepEqual([totals.refused, totals.overflows, totals.summaries], [0, 0, 0])
 })
