@@ -210,7 +210,7 @@ def main(arguments: list[str], usage: str) -> int:
     passed = failed = skipped = 0
     for host in chosen:
         try:
-            row = check.row(host)
+            row = check.row(host) if host.modes else None
             counts = check.tests(host)
         except MissingError as error:
             print(f"skipped: {host.name}: {error}", flush=True)
@@ -219,9 +219,10 @@ def main(arguments: list[str], usage: str) -> int:
         except servers.StartError as error:
             print(error)
             return 1
-        rows.append(row)
         passed, failed, skipped = passed + counts[0], failed + counts[1], skipped + counts[2]
-        print(table.progress(row), flush=True)
+        if row is not None:
+            rows.append(row)
+            print(table.progress(row), flush=True)
     if rows:
         text = table.markdown(rows)
         print(f"\n{text}")

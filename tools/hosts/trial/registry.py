@@ -48,6 +48,7 @@ PLACES: dict[str, Place] = {
     "deepagents": Place("pip", ("deepagents==0.7.32", "langchain-openai==1.7.4")),
     "autogen": Place("pip", ("autogen-agentchat==0.7.5", "autogen-ext[openai]==0.7.5")),
     "strands": Place("pip", ("strands-agents[openai]==1.62.0",)),
+    "litellm": Place("pip", ("litellm[proxy]==1.106.2", "mcp==2.3.0")),
     "adk": Place("pip", ("google-adk==2.13.0", "litellm==1.106.2", "mcp==2.3.0")),
 }
 
@@ -101,14 +102,23 @@ HOSTS = (
         "smolagents",
         "smolagents[openai]",
         modes=(BARE, MIDFOLD),
+        normal=False,
         upstream=(
             *("--script", "text-loop"),
             *("--fence", r'<code>\nprint(shell(r"""', r'"""))\n</code>'),
             *("--last-fence", r'<code>\nfinal_answer("', r'")\n</code>'),
         ),
     ),
-    Host("autogen", "AutoGen, `ChatCompletionContext`", "autogen", "autogen-agentchat"),
-    Host("strands", "Strands Agents, `Plugin`", "strands", "strands-agents[openai]"),
+    Host(
+        "autogen",
+        "AutoGen, `ChatCompletionContext`",
+        "autogen",
+        "autogen-agentchat",
+        normal=False,
+    ),
+    Host("strands", "Strands Agents, `Plugin`", "strands", "strands-agents[openai]", normal=False),
+    # A proxy runs no task of its own: its tests are what is run.
+    Host("litellm", "LiteLLM, callback", "litellm", "litellm[proxy]", modes=(), normal=False),
     Host(
         "adk",
         "Google ADK, `BasePlugin`",
