@@ -202,6 +202,18 @@ class TestSessions:
         assert not after.folded
         assert after.messages[: len(before.messages)] == before.messages
 
+    def test_a_list_that_went_back_is_found_after_a_restart(self, tmp_path):
+        store = f"sqlite:{tmp_path / 'sessions.db'}"
+        sessions = midfold.Sessions(window=8_000, store=store)
+        kept = history(6)
+        sessions.project(kept, id="a")
+        other = [*kept[:4], {"role": "user", "content": "Another way."}]
+        before = sessions.project(other, id="a").session
+        other += step(7)
+        after = midfold.Sessions(window=8_000, store=store).project(other, id="a").session
+        assert after.id == before.id != "a"
+        assert len(after) == len(other)
+
     def test_two_processes_may_take_turns(self, tmp_path):
         store = f"sqlite:{tmp_path / 'sessions.db'}"
         one, two = (midfold.Sessions(window=8_000, store=store) for _ in range(2))

@@ -389,6 +389,7 @@ impl Session {
         fork.policy_since = self.policy_since;
         fork.is_answered = self.is_answered;
         fork.gate.window = self.gate.window;
+        fork.gate.learned_window = self.gate.learned_window;
         fork.model.clone_from(&self.model);
         let known =
             |fold: &&Fold| fold.accounts.events as usize <= at && fold.applies_to(&fork.log);

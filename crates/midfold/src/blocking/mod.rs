@@ -24,6 +24,7 @@
 mod change;
 mod error;
 mod follow;
+mod fork;
 mod look;
 mod open;
 mod place;

@@ -6,7 +6,7 @@ use midfold_formats::DialectKind;
 
 use midfold_store::{StoreError, Stored, StoredError};
 
-use super::{Clock, Error, Kept, Place, Session};
+use super::{Clock, Error, Kept, Place, Session, fork};
 use crate::settings::{Host, Settings};
 use crate::start::{Start as Parts, Started, without_messages};
 
@@ -99,16 +99,22 @@ impl Session {
         Ok(Self::stored(Kept { stored, place }, clock))
     }
 
-    /// Goes on with a session of a store, if there is one of this id.
+    /// Goes on with a session of a store, if there is one of this id: with the fork of it that was made
+    /// last, where the host's list went back.
     ///
     /// # Errors
     /// When the store fails.
     pub fn find(place: &Place, id: &str, clock: Clock) -> Result<Option<Self>, Error> {
-        match place.run(place.store().session(id)) {
-            Ok(_) => Self::load(place.clone(), id, clock).map(Some),
-            Err(StoreError::NoSession(_)) => Ok(None),
-            Err(error) => Err(error.into()),
+        let store = place.store();
+        match place.run(store.session(id)) {
+            Ok(_) => {}
+            Err(StoreError::NoSession(_)) => return Ok(None),
+            Err(error) => return Err(error.into()),
         }
+        let forks = place.run(store.sessions(Some(&fork::prefix(id)), fork::MOST))?;
+        let forks = forks.iter().map(|row| &row.new).filter(|new| fork::is_of(&new.id, id));
+        let newest = forks.max_by_key(|new| new.created).map_or(id, |new| &new.id);
+        Self::load(place.clone(), newest, clock).map(Some)
     }
 }
 

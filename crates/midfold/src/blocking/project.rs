@@ -6,7 +6,7 @@ use midfold_formats::request::identity;
 use midfold_store::{StoreError, StoredError};
 
 use super::follow::Common;
-use super::{Error, Sent, Session};
+use super::{Error, Sent, Session, fork};
 
 /// Folds now, because somebody asks: with words of what to keep.
 #[derive(Clone, Copy, Debug, Default)]
@@ -101,8 +101,7 @@ impl Session {
         let parts = [self.id().as_bytes(), &common.at.to_be_bytes(), &now.to_be_bytes()];
         let named = parts.iter().fold(Hash::ROOT, |hash, part| hash.chain(part));
         let named = list.iter().fold(named, |hash, identity| hash.chain(&identity.0));
-        let base = self.id().split("~").next().unwrap_or_default();
-        let id = format!("{base}~{}", &named.to_hex()[..12]);
+        let id = fork::id(self.id(), &named.to_hex());
         let follow = self.follow.fork(common.at);
         let fork = self.fork(&id, Some(common.at as u64))?;
         Ok(Self { follow, ..fork })

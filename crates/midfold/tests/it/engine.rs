@@ -249,6 +249,7 @@ fn an_overflow_is_learned_from_compacted_and_never_resent_unchanged() {
     assert!(retry.tokens() <= sent.tokens() * 8 / 10);
     assert_eq!(session.active().unwrap().cause, Cause::Overflow);
     assert_eq!(session.gate().learned_window, overflow.limit);
+    assert_eq!(session.fork("another", 2).gate().learned_window, overflow.limit);
     assert_eq!(session.recover(&budget, overflow, 0).err(), Some(RecoverError::StillTooLong));
     session.observe(usage(retry.tokens()), 0);
     // Without a new message, too: what is sent next is smaller, until nothing smaller can be made. Then
