@@ -9,7 +9,7 @@ const path = require('node:path')
 const root = path.join(__dirname, '..')
 const at = process.argv.indexOf('--profile')
 const profile = at > 0 ? process.argv[at + 1] : 'release'
-const arguments_ = ['build', '--locked', '--profile', profile, '-p', 'midfold-node']
+const arguments_ = ['build', '--locked', '--profile', profile, '-p', 'midfold-node', '--features', 'hf']
 execFileSync('cargo', arguments_, { cwd: root, stdio: 'inherit' })
 
 const names = { win32: 'midfold_node.dll', darwin: 'libmidfold_node.dylib' }

@@ -214,6 +214,15 @@ class TestSessions:
         assert after.id == before.id != "a"
         assert len(after) == len(other)
 
+    def test_a_conversation_without_an_id_is_no_fork_of_one_with_an_id(self, tmp_path):
+        store = f"sqlite:{tmp_path / 'sessions.db'}"
+        sessions = midfold.Sessions(window=8_000, store=store)
+        one, two = history(3, "Task one."), history(3, "Task two.")
+        sessions.project(one, id="a")
+        assert "a" not in sessions.project(two).session.id.split("~")
+        after = midfold.Sessions(window=8_000, store=store).project(one, id="a").session
+        assert after.id == "a"
+
     def test_two_processes_may_take_turns(self, tmp_path):
         store = f"sqlite:{tmp_path / 'sessions.db'}"
         one, two = (midfold.Sessions(window=8_000, store=store) for _ in range(2))

@@ -58,7 +58,7 @@ pub struct Which {
 /// Which settings file.
 #[derive(Clone, Copy, Debug, Args)]
 pub struct Scope {
-    /// The file of the project in this folder: .claude/settings.json [default]
+    /// The file of the project in this folder: .claude/settings.json (default)
     #[arg(long, conflicts_with = "user")]
     pub project: bool,
     /// The user's own file, for all projects: ~/.claude/settings.json

@@ -76,7 +76,8 @@ impl Session {
         force: Option<Force<'_>>,
     ) -> Result<Sent, Error> {
         if common.at < self.len() {
-            *self = self.rewound(&identities, common)?;
+            let id = self.fork_id(&identities, common);
+            *self = self.rewound(&id, common)?;
         }
         let new = list.split_off(common.from);
         if !new.is_empty() {
@@ -95,15 +96,19 @@ impl Session {
         Ok(sent)
     }
 
-    /// A session over what a list has in common with this one. Its id follows from both.
-    pub(super) fn rewound(&mut self, list: &[Hash], common: Common) -> Result<Self, Error> {
+    /// What the fork is called that goes on with a list: its id follows from both.
+    fn fork_id(&self, list: &[Hash], common: Common) -> String {
         let now = self.now();
         let parts = [self.id().as_bytes(), &common.at.to_be_bytes(), &now.to_be_bytes()];
         let named = parts.iter().fold(Hash::ROOT, |hash, part| hash.chain(part));
         let named = list.iter().fold(named, |hash, identity| hash.chain(&identity.0));
-        let id = fork::id(self.id(), &named.to_hex());
+        fork::id(self.id(), &named.to_hex())
+    }
+
+    /// A session over what a list has in common with this one.
+    pub(super) fn rewound(&mut self, id: &str, common: Common) -> Result<Self, Error> {
         let follow = self.follow.fork(common.at);
-        let fork = self.fork(&id, Some(common.at as u64))?;
+        let fork = self.fork(id, Some(common.at as u64))?;
         Ok(Self { follow, ..fork })
     }
 }

@@ -83,7 +83,8 @@ impl<T: AsRef<Mutex<Session>> + Clone> Sessions<T> {
                     let mut session = lock(entries[best.entry].session.as_ref());
                     let identities = session.identities(list);
                     let common = session.common(&identities)?;
-                    session.rewound(&identities, common)?
+                    // Another conversation, and not where that one went back to: a name of its own.
+                    session.rewound(&self.name(list), common)?
                 };
                 Ok(self.enter(&mut entries, None, fork))
             }
