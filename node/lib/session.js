@@ -158,6 +158,10 @@ class Session {
   /** The context with the host's own objects, wherever a message is one of its list. */
   _projected(handed, list) {
     this.#list = list
+    if (handed.wentBack != null) {
+      // From there on these are other messages.
+      for (const seq of this.#known.keys()) if (seq >= handed.wentBack) this.#known.delete(seq)
+    }
     for (const { place, seq, json: text } of handed.pieces) {
       if (text == null && seq != null) this.#known.set(seq, list[place])
     }

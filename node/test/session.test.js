@@ -56,6 +56,18 @@ test('a host may keep what it was given', () => {
   assert.match(session.recall('recall_expand', { what: '@9' }), /settle_3/)
 })
 
+test('after a list went back its messages are its own', () => {
+  const session = new midfold.Session({ window: 100_000 })
+  session.project(history(12))
+  const back = history(4)
+  for (let n = 20; n < 30; n++) back.push(...step(n))
+  const { folded, messages } = session.project(back, { force: true })
+  assert.ok(folded)
+  session.project([...messages])
+  session.undo()
+  assert.deepEqual(session.context().messages, back)
+})
+
 test('append and context, as in Python', () => {
   const session = new midfold.Session({ window: 8_000 })
   const question = { role: 'user', content: 'Why?' }

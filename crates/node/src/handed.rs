@@ -28,6 +28,8 @@ pub struct Handed {
     pub tokens: i64,
     /// It was folded for this.
     pub folded: bool,
+    /// The message from which on the session is another one: the list went back.
+    pub went_back: Option<i64>,
     /// Its number in the ledger of a stored session.
     pub call: Option<i64>,
     /// Of what hooks added: name and tokens, as JSON.
@@ -40,7 +42,7 @@ impl TryFrom<Sent> for Handed {
     type Error = napi::Error;
 
     fn try_from(sent: Sent) -> napi::Result<Self> {
-        let Sent { context, injected, folded, call, origins } = sent;
+        let Sent { context, injected, folded, call, origins, went_back } = sent;
         let mut pieces: Vec<_> = context
             .pieces()
             .enumerate()
@@ -69,6 +71,7 @@ impl TryFrom<Sent> for Handed {
             pieces,
             tokens: number(tokens),
             folded,
+            went_back: went_back.map(number),
             call: call.map(number),
             injections: crate::errors::json(&told)?,
             bytes: bytes.into(),

@@ -139,7 +139,7 @@ impl Session {
             let kind = engine.dialect();
             let list = whole(list(&messages, kind, engine.id())?, count, kind)?;
             let force = (force || focus.is_some()).then_some(Force { focus: focus.as_deref() });
-            Ok(engine.project(list, force)?)
+            Ok(engine.project(&list, force)?)
         })?;
         sent.try_into()
     }

@@ -80,7 +80,7 @@ impl Sessions {
         let name = id.as_deref().unwrap_or("new");
         let list = whole(list(messages, self.kind, name)?, count, self.kind)?;
         let force = (force || focus.is_some()).then_some(Force { focus: focus.as_deref() });
-        Ok(self.held.project(id.as_deref(), list, force)?)
+        Ok(self.held.project(id.as_deref(), &list, force)?)
     }
 
     /// The session of this id, else of the conversation that has most in common with the messages.

@@ -117,6 +117,20 @@ def test_a_list_that_goes_back_is_a_fork(store):
         assert len(midfold.Session.open(store, "one")) == len(kept)
 
 
+def test_after_a_list_went_back_its_messages_are_its_own(store):
+    session = midfold.Session(window=100_000, store=store)
+    session.project(history(12))
+    back = history(4)
+    for n in range(20, 30):
+        back += step(n)
+    folded = session.project(back, force=True)
+    assert folded.folded
+    session.project(list(folded.messages))
+    session.undo()
+    context = session.context()
+    assert context.messages == json.loads(context.json()) == back
+
+
 def test_the_same_list_again_changes_nothing(store):
     session = midfold.Session(window=8_000, store=store)
     kept = history(30)

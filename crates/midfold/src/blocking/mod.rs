@@ -16,7 +16,7 @@
 //! let sessions = Sessions::new(start, 64, |session| Arc::new(Mutex::new(session)));
 //! let list = midfold_testkit::coding_session(7, 12);
 //! let list: Vec<_> = list.into_iter().map(|json| RawEvent::new(json.into())).collect();
-//! let (_, sent) = sessions.project(None, list.clone(), None)?;
+//! let (_, sent) = sessions.project(None, &list, None)?;
 //! assert!(sent.folded && sent.context.len() < list.len());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -92,6 +92,8 @@ pub struct Sent {
     pub call: Option<u64>,
     /// Where each message is from, if the session follows a list: of this context's messages, in order.
     pub origins: Option<Vec<Origin>>,
+    /// The event from which on the session is another one for this: the list went back.
+    pub went_back: Option<u64>,
 }
 
 impl Session {
@@ -216,7 +218,7 @@ impl Session {
         };
         let folded = self.active() != before;
         let origins = self.follow.origins(self.dialect(), &context);
-        Ok(Sent { context, injected: Some(injected), folded, call, origins })
+        Ok(Sent { context, injected: Some(injected), folded, call, origins, went_back: None })
     }
 
     /// What to send after the provider refused the last context; nothing where compacting is not what
@@ -239,7 +241,7 @@ impl Session {
             }
         };
         let origins = self.follow.origins(self.dialect(), &context);
-        Ok(Some(Sent { context, injected: None, folded: true, call, origins }))
+        Ok(Some(Sent { context, injected: None, folded: true, call, origins, went_back: None }))
     }
 
     /// What the provider counted.

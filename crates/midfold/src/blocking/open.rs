@@ -53,6 +53,18 @@ impl Start {
     /// When a name is unknown, the reserves leave nothing of the window, the id is taken, or the store
     /// fails.
     pub fn open(self, id: String) -> Result<Session, Error> {
+        let place = self.place()?;
+        self.open_in(id, place)
+    }
+
+    /// The store of the settings, opened.
+    pub(super) fn place(&self) -> Result<Option<Place>, Error> {
+        let url = self.settings.store.as_deref();
+        url.map(|url| Place::open(url, self.host.door)).transpose()
+    }
+
+    /// Makes the session in a store that is open, else in memory.
+    pub(super) fn open_in(self, id: String, place: Option<Place>) -> Result<Session, Error> {
         let Self { kind, policy, settings, system, tools, output_reserve, host, clock } = self;
         let model = settings.model.clone();
         let system = system.map(|json| String::from_utf8_lossy(&json).into_owned());
@@ -60,10 +72,10 @@ impl Start {
         let prepared = settings.setup(&host)?.prepare(empty).map_err(|error| told(error, host))?;
         let parts = Parts { id, policy, output_reserve, source: None };
         let started = parts.check(&prepared, clock(), host.door)?;
-        match &settings.store {
-            Some(url) => {
+        match place {
+            Some(place) => {
                 started.can_be_stored()?;
-                Session::create(Place::open(url, host.door)?, started, clock)
+                Session::create(place, started, clock)
             }
             None => Ok(Session::in_memory(started.in_memory(), clock)),
         }

@@ -24,19 +24,23 @@ impl Session {
     ///
     /// # Errors
     /// When nothing that fits can be made, or the store fails.
-    pub fn project(
+    pub fn project(&mut self, list: &[RawEvent], force: Option<Force<'_>>) -> Result<Sent, Error> {
+        let identities = self.identities(list);
+        self.project_known(list, &identities, force)
+    }
+
+    /// The same, where the identities of the messages are known.
+    pub(super) fn project_known(
         &mut self,
-        list: Vec<RawEvent>,
+        list: &[RawEvent],
+        identities: &[Hash],
         force: Option<Force<'_>>,
     ) -> Result<Sent, Error> {
-        let identities = self.identities(&list);
-        let common = self.common(&identities)?;
-        match self.go_on(list.clone(), identities.clone(), common, force) {
+        match self.go_on(list, identities, force) {
             // Another process has appended to it since it was read here.
             Err(Error::Stored(StoredError::Store(StoreError::Conflict { .. }))) => {
                 self.reload()?;
-                let common = self.common(&identities)?;
-                self.go_on(list, identities, common, force)
+                self.go_on(list, identities, force)
             }
             done => done,
         }
@@ -68,29 +72,30 @@ impl Session {
     }
 
     /// Goes on with a list from what it has in common with this session.
-    pub(super) fn go_on(
+    fn go_on(
         &mut self,
-        mut list: Vec<RawEvent>,
-        identities: Vec<Hash>,
-        common: Common,
+        list: &[RawEvent],
+        identities: &[Hash],
         force: Option<Force<'_>>,
     ) -> Result<Sent, Error> {
-        if common.at < self.len() {
-            let id = self.fork_id(&identities, common);
+        let common = self.common(identities)?;
+        let went_back = (common.at < self.len()).then_some(common.at as u64);
+        if went_back.is_some() {
+            let id = self.fork_id(identities, common);
             *self = self.rewound(&id, common)?;
         }
-        let new = list.split_off(common.from);
+        let new = &list[common.from..];
         if !new.is_empty() {
-            let expect = common.at as u64;
-            self.append(new, None, Some(expect))?;
+            self.append(new.to_vec(), None, Some(common.at as u64))?;
         }
-        self.follow.follow(&identities, common);
+        self.follow.follow(identities, common);
         let before = self.active();
         if let Some(Force { focus }) = force {
             self.compact(focus, false)?;
         }
         let mut sent = self.context(Injections::default(), &[])?;
         sent.folded = self.active() != before;
+        sent.went_back = went_back;
         let kind = self.dialect();
         self.follow.hand_out(kind, &sent.context);
         Ok(sent)

@@ -45,10 +45,10 @@ impl<T: AsRef<Mutex<Session>> + Clone> Sessions<T> {
     pub fn project(
         &self,
         id: Option<&str>,
-        list: Vec<RawEvent>,
+        list: &[RawEvent],
         force: Option<Force<'_>>,
     ) -> Result<(T, Sent), Error> {
-        let held = self.choose(id, &list)?;
+        let held = self.choose(id, list)?;
         let sent = lock(held.as_ref()).project(list, force)?;
         Ok((held, sent))
     }
@@ -73,7 +73,7 @@ impl<T: AsRef<Mutex<Session>> + Clone> Sessions<T> {
             if let Some(session) = self.called(&mut entries, id)? {
                 return Ok(session);
             }
-            let session = self.start.clone().open(id.to_owned())?;
+            let session = self.make(id.to_owned())?;
             return Ok(self.enter(&mut entries, Some(id), session));
         }
         match best(&entries, list)?.filter(|best| best.at > 0) {
@@ -89,7 +89,7 @@ impl<T: AsRef<Mutex<Session>> + Clone> Sessions<T> {
                 Ok(self.enter(&mut entries, None, fork))
             }
             None => {
-                let session = self.start.clone().open(self.name(list))?;
+                let session = self.make(self.name(list))?;
                 Ok(self.enter(&mut entries, None, session))
             }
         }
@@ -100,14 +100,23 @@ impl<T: AsRef<Mutex<Session>> + Clone> Sessions<T> {
         if let Some(at) = entries.iter().position(|entry| entry.id.as_deref() == Some(id)) {
             return Ok(Some(used(entries, at)));
         }
-        let Some(url) = &self.start.settings.store else { return Ok(None) };
-        let mut place = lock(&self.place);
-        let place = match &mut *place {
-            Some(place) => place,
-            none => none.insert(Place::open(url, self.start.host.door)?),
-        };
-        let found = Session::find(place, id, self.start.clock)?;
+        let Some(place) = self.place()? else { return Ok(None) };
+        let found = Session::find(&place, id, self.start.clock)?;
         Ok(found.map(|session| self.enter(entries, Some(id), session)))
+    }
+
+    /// A new conversation.
+    fn make(&self, id: String) -> Result<Session, Error> {
+        self.start.clone().open_in(id, self.place()?)
+    }
+
+    /// The store, opened once for all conversations.
+    fn place(&self) -> Result<Option<Place>, Error> {
+        let mut place = lock(&self.place);
+        if place.is_none() {
+            *place = self.start.place()?;
+        }
+        Ok(place.clone())
     }
 
     fn enter(&self, entries: &mut Vec<Entry<T>>, id: Option<&str>, session: Session) -> T {

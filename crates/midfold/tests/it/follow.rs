@@ -113,12 +113,12 @@ proptest! {
         for deed in deeds {
             kept.act(deed, sent.as_ref());
             keeps |= matches!(deed, Deed::Keep);
-            let now = session.project(kept.events(), None).unwrap();
+            let now = session.project(&kept.events(), None).unwrap();
             check(&kept, &now);
             if !keeps {
                 prop_assert_eq!(session.len(), kept.list.len());
             }
-            let again = session.project(kept.events(), None).unwrap();
+            let again = session.project(&kept.events(), None).unwrap();
             prop_assert!(!again.folded);
             let fates = |sent: &Sent| -> Vec<_> {
                 sent.context.pieces().map(|piece| (piece.fate, piece.bytes.len())).collect()
@@ -141,9 +141,9 @@ proptest! {
         for _ in 0..turns {
             for (kept, alone) in both.iter_mut().zip(&mut alone) {
                 kept.act(Deed::Grow(4), None);
-                let (_, sent) = sessions.project(None, kept.events(), None).unwrap();
+                let (_, sent) = sessions.project(None, &kept.events(), None).unwrap();
                 check(kept, &sent);
-                let expected = alone.project(kept.events(), None).unwrap();
+                let expected = alone.project(&kept.events(), None).unwrap();
                 prop_assert_eq!(sent.context.bytes(), expected.context.bytes());
             }
         }

@@ -49,7 +49,7 @@ impl Session {
     }
 
     pub(super) fn handed_out(&self, py: Python<'_>, sent: Sent) -> PyResult<Context> {
-        let Sent { context, injected, folded, call, origins } = sent;
+        let Sent { context, injected, folded, call, origins, .. } = sent;
         let messages = PyList::empty(py);
         let before = std::mem::take(&mut *lock(self.inner.made(), py));
         let mut made = Vec::with_capacity(before.len());
@@ -89,6 +89,10 @@ impl Session {
         let origins = sent.origins.clone().unwrap_or_default();
         let fates: Vec<_> = sent.context.pieces().map(|piece| piece.fate).collect();
         let mut known = self.known(py);
+        if let Some(at) = sent.went_back {
+            // From here on these are other messages.
+            known.retain(|seq, _| *seq < at);
+        }
         for (origin, fate) in origins.iter().zip(fates) {
             if let (Fate::Verbatim(seq), Some(place), true) = (fate, origin.place, origin.is_same) {
                 known.insert(seq.into(), list.objects[place].clone().unbind());

@@ -92,7 +92,7 @@ impl Sessions {
         let list = HostList::read(py, messages)?;
         let events = list.events_for(self.kind, id.unwrap_or("new"))?;
         let force = (force || focus.is_some()).then_some(Force { focus });
-        let done = py.detach(|| self.held.project(id, events, force));
+        let done = py.detach(|| self.held.project(id, &events, force));
         py.check_signals()?;
         let (session, sent) = done.map_err(Failure::from)?;
         Session { inner: session }.projected(py, sent, &list)

@@ -196,7 +196,7 @@ impl Session {
         let (kind, id) =
             self.run(py, |session| Ok((session.dialect(), session.id().to_owned())))?;
         let events = list.events_for(kind, &id)?;
-        let sent = self.run(py, |session| Ok(session.project(events, force)?))?;
+        let sent = self.run(py, |session| Ok(session.project(&events, force)?))?;
         self.projected(py, sent, &list)
     }
 
