@@ -7,15 +7,24 @@ const { InputError, call, json } = require('./errors.js')
 
 /** What is to be sent. */
 class Context {
+  #handed
+
   constructor(handed, messages, session, places) {
+    this.#handed = handed
     this.messages = messages
     this.tokens = handed.tokens
     this.folded = handed.folded
     this.call = handed.call ?? null
     this.places = places
     this.session = session
-    this.injections = JSON.parse(handed.injections)
-    this.bytes = handed.bytes
+  }
+
+  get injections() {
+    return JSON.parse(call(() => this.#handed.injections()))
+  }
+
+  get bytes() {
+    return this.#handed.bytes()
   }
 }
 
@@ -162,13 +171,14 @@ class Session {
       // From there on these are other messages.
       for (const seq of this.#known.keys()) if (seq >= handed.wentBack) this.#known.delete(seq)
     }
-    for (const { place, seq, json: text } of handed.pieces) {
+    const pieces = handed.pieces()
+    for (const { place, seq, json: text } of pieces) {
       if (text == null && seq != null) this.#known.set(seq, list[place])
     }
-    return this.#handedOut(handed, true)
+    return this.#handedOut(handed, pieces, true)
   }
 
-  #handedOut(handed, follows = handed.pieces.some(({ place }) => place != null)) {
+  #handedOut(handed, pieces = handed.pieces(), follows = pieces.some(({ place }) => place != null)) {
     const made = new Map()
     const message = ({ place, seq, json: text }) => {
       if (text == null) return this.#list[place]
@@ -178,9 +188,9 @@ class Session {
       else made.set(text, object)
       return object
     }
-    const messages = handed.pieces.map(message)
+    const messages = pieces.map(message)
     this.#made = made
-    const places = follows ? handed.pieces.map(({ place }) => place ?? null) : null
+    const places = follows ? pieces.map(({ place }) => place ?? null) : null
     return new Context(handed, messages, this, places)
   }
 }

@@ -20,62 +20,76 @@ pub struct Piece {
 }
 
 /// A context.
-#[napi(object)]
+#[napi]
 pub struct Handed {
-    /// The messages.
-    pub pieces: Vec<Piece>,
-    /// Counted tokens, with what travels beside the messages.
-    pub tokens: i64,
-    /// It was folded for this.
-    pub folded: bool,
-    /// The message from which on the session is another one: the list went back.
-    pub went_back: Option<i64>,
-    /// Its number in the ledger of a stored session.
-    pub call: Option<i64>,
-    /// Of what hooks added: name and tokens, as JSON.
-    pub injections: String,
-    /// The messages as one JSON list: the very bytes of the log.
-    pub bytes: Buffer,
+    sent: Sent,
 }
 
-impl TryFrom<Sent> for Handed {
-    type Error = napi::Error;
+impl From<Sent> for Handed {
+    fn from(sent: Sent) -> Self {
+        Self { sent }
+    }
+}
 
-    fn try_from(sent: Sent) -> napi::Result<Self> {
-        let Sent { context, injected, folded, call, origins, went_back } = sent;
-        let mut pieces: Vec<_> = context
-            .pieces()
-            .enumerate()
-            .map(|(at, piece)| {
-                let origin = origins.as_ref().and_then(|origins| origins.get(at));
-                let place = origin.and_then(|origin| origin.place);
-                let is_same = origin.is_some_and(|origin| origin.is_same);
-                let seq = if let Fate::Verbatim(seq) = piece.fate { Some(seq) } else { None };
-                Piece {
-                    place: place.and_then(|place| u32::try_from(place).ok()),
-                    seq,
-                    json: (!is_same).then(|| text(&piece.bytes)),
-                }
-            })
-            .collect();
+#[napi]
+impl Handed {
+    /// The messages.
+    #[napi]
+    pub fn pieces(&self) -> Vec<Piece> {
+        let Sent { context, injected, origins, .. } = &self.sent;
+        let kept = context.pieces().enumerate().map(|(at, piece)| {
+            let origin = origins.as_ref().and_then(|origins| origins.get(at));
+            let place = origin.and_then(|origin| origin.place);
+            let is_same = origin.is_some_and(|origin| origin.is_same);
+            Piece {
+                place: place.and_then(|place| u32::try_from(place).ok()),
+                seq: if let Fate::Verbatim(seq) = piece.fate { Some(seq) } else { None },
+                json: (!is_same).then(|| text(&piece.bytes)),
+            }
+        });
         let added = injected.iter().flat_map(|sent| sent.added());
-        pieces.extend(added.map(|added| Piece {
-            place: None,
-            seq: None,
-            json: Some(text(&added.bytes)),
-        }));
-        let tokens = injected.as_ref().map_or_else(|| context.tokens(), |sent| sent.tokens());
-        let bytes = injected.as_ref().map_or_else(|| context.bytes(), |sent| sent.bytes());
-        let told = injected.as_ref().map_or(&[][..], |sent| sent.injections());
-        Ok(Self {
-            pieces,
-            tokens: number(tokens),
-            folded,
-            went_back: went_back.map(number),
-            call: call.map(number),
-            injections: crate::errors::json(&told)?,
-            bytes: bytes.into(),
-        })
+        let added =
+            added.map(|added| Piece { place: None, seq: None, json: Some(text(&added.bytes)) });
+        kept.chain(added).collect()
+    }
+
+    /// The messages as one JSON list: the very bytes of the log.
+    #[napi]
+    pub fn bytes(&self) -> Buffer {
+        let Sent { context, injected, .. } = &self.sent;
+        injected.as_ref().map_or_else(|| context.bytes(), |sent| sent.bytes()).into()
+    }
+
+    /// Counted tokens, with what travels beside the messages.
+    #[napi(getter)]
+    pub fn tokens(&self) -> i64 {
+        let Sent { context, injected, .. } = &self.sent;
+        number(injected.as_ref().map_or_else(|| context.tokens(), |sent| sent.tokens()))
+    }
+
+    /// It was folded for this.
+    #[napi(getter)]
+    pub fn folded(&self) -> bool {
+        self.sent.folded
+    }
+
+    /// The message from which on the session is another one: the list went back.
+    #[napi(getter)]
+    pub fn went_back(&self) -> Option<i64> {
+        self.sent.went_back.map(number)
+    }
+
+    /// Its number in the ledger of a stored session.
+    #[napi(getter)]
+    pub fn call(&self) -> Option<i64> {
+        self.sent.call.map(number)
+    }
+
+    /// What hooks added, as JSON: names and tokens.
+    #[napi]
+    pub fn injections(&self) -> napi::Result<String> {
+        let injected = self.sent.injected.as_ref();
+        crate::errors::json(&injected.map_or(&[][..], |sent| sent.injections()))
     }
 }
 

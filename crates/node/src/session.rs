@@ -123,7 +123,7 @@ impl Session {
             let hooks = midfold::injections(reserves, texts.iter().map(|(name, _)| *name))?;
             Ok(engine.context(hooks, &texts)?)
         })?;
-        sent.try_into()
+        Ok(sent.into())
     }
 
     /// What to send for a host's whole list, of this many messages.
@@ -141,7 +141,7 @@ impl Session {
             let force = (force || focus.is_some()).then_some(Force { focus: focus.as_deref() });
             Ok(engine.project(&list, force)?)
         })?;
-        sent.try_into()
+        Ok(sent.into())
     }
 
     /// What to send after the provider refused a request with this error.
@@ -156,7 +156,7 @@ impl Session {
         let reply = u64::try_from(reply).unwrap_or_default();
         let refused = Refused { status, body: error.as_bytes(), reply };
         let sent = self.run(|engine| Ok(engine.recover(&refused)?))?;
-        sent.map(Handed::try_from).transpose()
+        Ok(sent.map(Handed::from))
     }
 
     /// Tells what the provider counted, as JSON.

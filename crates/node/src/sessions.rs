@@ -66,7 +66,7 @@ impl Sessions {
         force: bool,
     ) -> napi::Result<Projected> {
         let (engine, sent) = self.projected(&messages, count, id, focus, force)?;
-        Ok(Projected { engine, handed: Some(sent.try_into()?) })
+        Ok(Projected { engine, handed: Some(sent.into()) })
     }
 
     fn projected(

@@ -48,8 +48,15 @@ impl<T: AsRef<Mutex<Session>> + Clone> Sessions<T> {
         list: &[RawEvent],
         force: Option<Force<'_>>,
     ) -> Result<(T, Sent), Error> {
-        let held = self.choose(id, list)?;
-        let sent = lock(held.as_ref()).project(list, force)?;
+        let (held, identities) = match id {
+            Some(id) => (self.named(id)?, None),
+            None => self.like(list)?,
+        };
+        let sent = {
+            let mut session = lock(held.as_ref());
+            let identities = identities.unwrap_or_else(|| session.identities(list));
+            session.project_known(list, &identities, force)?
+        };
         Ok((held, sent))
     }
 
@@ -63,36 +70,39 @@ impl<T: AsRef<Mutex<Session>> + Clone> Sessions<T> {
         if let Some(id) = id {
             return self.called(&mut entries, id);
         }
-        let best = best(&entries, list)?.filter(|best| best.at > 0);
-        Ok(best.map(|best| entries[best.entry].session.clone()))
+        Ok(best(&entries, list)?.map(|(best, _)| entries[best.entry].session.clone()))
     }
 
-    fn choose(&self, id: Option<&str>, list: &[RawEvent]) -> Result<T, Error> {
+    /// The conversation of this id, made where there is none.
+    fn named(&self, id: &str) -> Result<T, Error> {
         let mut entries = lock(&self.entries);
-        if let Some(id) = id {
-            if let Some(session) = self.called(&mut entries, id)? {
-                return Ok(session);
-            }
-            let session = self.make(id.to_owned())?;
-            return Ok(self.enter(&mut entries, Some(id), session));
+        if let Some(session) = self.called(&mut entries, id)? {
+            return Ok(session);
         }
-        match best(&entries, list)?.filter(|best| best.at > 0) {
-            Some(best) if best.is_all => Ok(used(&mut entries, best.entry)),
-            Some(best) => {
-                let fork = {
-                    let mut session = lock(entries[best.entry].session.as_ref());
-                    let identities = session.identities(list);
-                    let common = session.common(&identities)?;
-                    // Another conversation, and not where that one went back to: a name of its own.
-                    session.rewound(&self.name(list), common)?
-                };
-                Ok(self.enter(&mut entries, None, fork))
-            }
-            None => {
-                let session = self.make(self.name(list))?;
-                Ok(self.enter(&mut entries, None, session))
-            }
-        }
+        let session = self.make(id.to_owned())?;
+        Ok(self.enter(&mut entries, Some(id), session))
+    }
+
+    /// The conversation that a list goes on with, made or forked where there is none; and the identities of
+    /// the list, where they had to be worked out.
+    fn like(&self, list: &[RawEvent]) -> Result<(T, Option<Vec<Hash>>), Error> {
+        let mut entries = lock(&self.entries);
+        let Some((best, identities)) = best(&entries, list)? else {
+            let session = self.make(self.name(list))?;
+            return Ok((self.enter(&mut entries, None, session), None));
+        };
+        let session = if best.is_all {
+            used(&mut entries, best.entry)
+        } else {
+            let fork = {
+                let mut session = lock(entries[best.entry].session.as_ref());
+                let common = session.common(&identities)?;
+                // Another conversation, and not where that one went back to: a name of its own.
+                session.rewound(&self.name(list), common)?
+            };
+            self.enter(&mut entries, None, fork)
+        };
+        Ok((session, Some(identities)))
     }
 
     /// The conversation of this id: here, or in the store.
@@ -144,23 +154,24 @@ struct Best {
     is_all: bool,
 }
 
+/// None where nothing is in common; else also the identities of the list.
 fn best<T: AsRef<Mutex<Session>>>(
     entries: &[Entry<T>],
     list: &[RawEvent],
-) -> Result<Option<Best>, Error> {
+) -> Result<Option<(Best, Vec<Hash>)>, Error> {
+    let Some(first) = entries.last() else { return Ok(None) };
+    let identities = lock(first.session.as_ref()).identities(list);
     let mut best: Option<Best> = None;
-    let mut identities = None;
     for (entry, held) in entries.iter().enumerate() {
         let mut session = lock(held.session.as_ref());
-        let identities = identities.get_or_insert_with(|| session.identities(list));
-        let at = session.common(identities)?.at;
+        let at = session.common(&identities)?.at;
         let found = Best { entry, at, is_all: at == session.len() };
         let rank = |best: &Best| (best.at, best.is_all);
         if best.as_ref().is_none_or(|best| rank(&found) >= rank(best)) {
             best = Some(found);
         }
     }
-    Ok(best)
+    Ok(best.filter(|best| best.at > 0).map(|best| (best, identities)))
 }
 
 /// The conversation at this place, which is the one that was used last from now on.
