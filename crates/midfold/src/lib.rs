@@ -66,7 +66,7 @@
 //! use midfold::{Budget, Policy, RawEvent};
 //!
 //! let store = midfold::store::open("memory").await?; // or sqlite:PATH, or postgres://…
-//! let meta = Meta { budget: Budget::new(128_000), envelope: vec![], parent: None, source: None, owner: None };
+//! let meta = Meta { budget: Budget::new(128_000), envelope: vec![], parent: None, source: None, owner: None, model: None, client: None };
 //! let new = NewSession {
 //!     id: "my-session".into(),
 //!     dialect: "openai-chat".into(),

@@ -93,6 +93,8 @@ impl Start {
             parent: None,
             source,
             owner: None,
+            model: None,
+            client: None,
         };
         let new = NewSession {
             id,

@@ -2,7 +2,7 @@
 
 use hyper::header::{
     ACCEPT_ENCODING, CONNECTION, CONTENT_LENGTH, EXPECT, HOST, HeaderMap, HeaderName, HeaderValue,
-    PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE, TRAILER, TRANSFER_ENCODING, UPGRADE,
+    PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE, TRAILER, TRANSFER_ENCODING, UPGRADE, USER_AGENT,
 };
 use midfold::proxy::{Sent, Who};
 
@@ -89,7 +89,10 @@ pub(crate) fn is_off(headers: &HeaderMap) -> bool {
 /// What a request says of its sender.
 pub(crate) fn who(headers: &HeaderMap, scope: String, model: Option<String>) -> Who {
     let text = |name: &str| Some(headers.get(name)?.to_str().ok()?.to_owned());
-    Who { scope, hint: SESSIONS.into_iter().find_map(text), preset: text(POLICY), model }
+    // `claude-cli/2.1.0 (external, cli)`: its first word says what it is.
+    let client = text(USER_AGENT.as_str())
+        .and_then(|agent| Some(agent.split_whitespace().next()?.chars().take(100).collect()));
+    Who { scope, hint: SESSIONS.into_iter().find_map(text), client, preset: text(POLICY), model }
 }
 
 /// Says in an answer what was done to its request.

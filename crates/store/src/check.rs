@@ -1,6 +1,7 @@
 //! Small rules that all stores share.
 
 use midfold_core::Hash;
+use serde::Deserialize;
 
 use crate::error::StoreError;
 use crate::types::{Append, NewEvent, NewSession};
@@ -16,6 +17,17 @@ pub(crate) fn session(new: &NewSession) -> Result<(), StoreError> {
     }
     let shown: String = new.id.chars().take(40).flat_map(char::escape_default).collect();
     Err(StoreError::BadId(shown))
+}
+
+/// Whose a session is, as what it is made of says.
+pub(crate) fn owner(new: &NewSession) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Owned {
+        owner: Option<String>,
+    }
+    // What is not read here is another reader's to refuse.
+    let owner = serde_json::from_str::<Owned>(&new.meta).ok()?.owner?;
+    Some(plain(&owner).into_owned())
 }
 
 /// What a key stands for: the events' bytes, whatever head they were meant for. A client that

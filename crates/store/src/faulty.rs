@@ -9,8 +9,8 @@ use async_trait::async_trait;
 use midfold_core::Hash;
 
 use crate::types::{
-    Append, Appended, CallRow, Claim, Done, EventRow, Extent, FoldRow, Hit, Identified, Job, Lease,
-    Loaded, Millis, NewCall, NewFold, NewJob, NewSession, Parts, Put, Reads, Search, SessionRow,
+    Activity, Append, Appended, CallRow, Claim, Done, EventRow, Extent, FoldRow, Hit, Identified, Job, Lease,
+    Loaded, Millis, NewCall, NewFold, NewJob, NewSession, Newest, Parts, Put, Reads, Search, SessionRow,
 };
 use crate::{FailureKind, Store, StoreError};
 
@@ -83,6 +83,14 @@ impl Store for Faulty {
         limit: u32,
     ) -> Result<Vec<SessionRow>, StoreError> {
         self.inner.sessions(after, limit).await
+    }
+
+    async fn newest(&self, asked: &Newest) -> Result<Vec<Activity>, StoreError> {
+        self.inner.newest(asked).await
+    }
+
+    async fn activity(&self, id: &str) -> Result<Activity, StoreError> {
+        self.inner.activity(id).await
     }
 
     async fn save_state(&self, id: &str, expected: u64, state: &str) -> Result<u64, StoreError> {

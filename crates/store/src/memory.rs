@@ -15,8 +15,8 @@ use crate::check;
 use crate::error::StoreError;
 use crate::text::{Matcher, Postings, Ranking, searched_text};
 use crate::types::{
-    Append, Appended, CallRow, Claim, Done, EventRow, Extent, FoldRow, Hit, Identified, Job,
-    JobState, Lease, Loaded, Millis, NewCall, NewFold, NewJob, NewSession, Part, Parts, Put, Reads,
+    Activity, Append, Appended, CallRow, Claim, Done, EventRow, Extent, FoldRow, Hit, Identified, Job,
+    JobState, Lease, Loaded, Millis, NewCall, NewFold, NewJob, NewSession, Newest, Part, Parts, Put, Reads,
     Search, SessionRow,
 };
 use crate::{Store, assemble};
@@ -64,9 +64,8 @@ impl Store for MemoryStore {
         if inner.sessions.contains_key(&new.id) {
             return Err(StoreError::Exists(new.id));
         }
-        let id = new.id.clone();
         let row = SessionRow { new, ..SessionRow::default() };
-        inner.sessions.insert(id, Kept { row: row.clone(), ..Kept::default() });
+        inner.insert(Kept::of(row.clone()));
         Ok(row)
     }
 
@@ -87,6 +86,14 @@ impl Store for MemoryStore {
         drop(inner);
         self.count(rows.len(), rows.iter().map(SessionRow::content_len).sum());
         Ok(rows)
+    }
+
+    async fn newest(&self, asked: &Newest) -> Result<Vec<Activity>, StoreError> {
+        Ok(self.lock().newest(asked))
+    }
+
+    async fn activity(&self, id: &str) -> Result<Activity, StoreError> {
+        Ok(self.lock().kept(id)?.activity())
     }
 
     async fn save_state(&self, id: &str, expected: u64, state: &str) -> Result<u64, StoreError> {
@@ -134,9 +141,7 @@ impl Store for MemoryStore {
         let count = append.events.len() as u64;
         let answer = Appended { first: append.expected, count, repeated: false };
         for (seq, event) in (append.expected..).zip(append.events) {
-            kept.row.head_hash = event.hash;
-            kept.row.turn = event.turn;
-            kept.events.push(EventRow { seq, event });
+            kept.push(seq, event);
         }
         kept.row.head += count;
         if count > 0 {
@@ -417,7 +422,7 @@ impl Store for MemoryStore {
         if let Some(id) = new.keys().find(|id| inner.sessions.contains_key(*id)) {
             return Err(StoreError::Exists(id.clone()));
         }
-        inner.sessions.extend(new);
+        new.into_values().for_each(|kept| inner.insert(kept));
         Ok(())
     }
 

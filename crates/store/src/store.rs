@@ -7,8 +7,8 @@ use midfold_core::Hash;
 
 use crate::error::StoreError;
 use crate::types::{
-    Append, Appended, CallRow, Claim, Done, EventRow, Extent, FoldRow, Hit, Identified, Job, Lease,
-    Loaded, Millis, NewCall, NewFold, NewJob, NewSession, Parts, Put, Reads, Search, SessionRow,
+    Activity, Append, Appended, CallRow, Claim, Done, EventRow, Extent, FoldRow, Hit, Identified, Job, Lease,
+    Loaded, Millis, NewCall, NewFold, NewJob, NewSession, Newest, Parts, Put, Reads, Search, SessionRow,
 };
 
 /// Where sessions live. Every method is one transaction; what returned `Ok` is durable.
@@ -31,6 +31,10 @@ pub trait Store: Send + Sync {
         after: Option<&str>,
         limit: u32,
     ) -> Result<Vec<SessionRow>, StoreError>;
+    /// Sessions by their last change, the newest first. Reads one small row each.
+    async fn newest(&self, asked: &Newest) -> Result<Vec<Activity>, StoreError>;
+    /// What one session does. [`StoreError::NoSession`] when there is none.
+    async fn activity(&self, id: &str) -> Result<Activity, StoreError>;
     /// Replaces the session's state where its version is still `expected`; returns the new one.
     async fn save_state(&self, id: &str, expected: u64, state: &str) -> Result<u64, StoreError>;
 

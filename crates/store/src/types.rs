@@ -362,6 +362,41 @@ pub struct Reads {
     pub bytes: u64,
 }
 
+/// Which sessions are asked for by their last change.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Newest {
+    /// Only those of this owner ([`Meta::owner`](crate::Meta)); all without one.
+    pub owner: Option<String>,
+    /// Only those that changed before this tick: the next page.
+    pub before: Option<u64>,
+    /// At most this many.
+    pub limit: u32,
+}
+
+/// What a session does, as a list of many needs it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Activity {
+    /// The session's id.
+    pub id: String,
+    /// Whose it is.
+    pub owner: Option<String>,
+    /// Counts the changes of the store: larger is later. It changes with every message, fold, call and saved
+    /// state.
+    pub tick: u64,
+    /// When it last got a message, a fold or a call.
+    pub changed: Millis,
+    /// Number of events.
+    pub head: u64,
+    /// The active fold.
+    pub active: Option<Hash>,
+    /// Tokens of all events, by the session's counter.
+    pub tokens: u64,
+    /// Number of folds.
+    pub folds: u64,
+    /// Number of calls.
+    pub calls: u64,
+}
+
 /// What a session holds: what deleting it takes away.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Extent {

@@ -23,6 +23,8 @@ fn aged(url: &str, sessions: &[(&str, u64)]) {
         parent: None,
         source: None,
         owner: None,
+        model: None,
+        client: None,
     };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     runtime.block_on(async {

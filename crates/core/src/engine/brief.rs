@@ -144,6 +144,23 @@ impl Brief {
         self.session.observe(usage, now);
     }
 
+    /// As [`Session::spend`].
+    pub fn spend(&mut self, usage: Usage, everything: u64) {
+        self.session.spend(usage, everything);
+    }
+
+    /// Tokens of what travels beside the messages.
+    #[must_use]
+    pub fn envelope_tokens(&self) -> u64 {
+        self.session.log.envelope_tokens()
+    }
+
+    /// The meter.
+    #[must_use]
+    pub fn meter(&self) -> &Meter {
+        &self.session.meter
+    }
+
     /// What the session is at. Events and log tokens are those that are loaded.
     #[must_use]
     pub fn status(&self, budget: &Budget, now: Millis) -> Status {

@@ -8,6 +8,7 @@ mod change;
 mod contract;
 mod narration;
 mod overflow;
+mod spent;
 mod status;
 mod tiers;
 
@@ -33,6 +34,7 @@ pub use brief::{Brief, BriefError, Reading, kept_ranges};
 pub use contract::{Engine, Engines, Midfold, Passthrough, UnknownEngine, engine};
 pub use narration::{Narration, Wanted};
 pub use overflow::{Overflow, RecoverError};
+pub use spent::{Cost, Spent};
 pub use status::{NewPolicy, State, Status};
 
 /// One conversation: its log, its folds, its meter.
@@ -71,6 +73,7 @@ pub struct Session {
     /// The last context whose cost is known, and that cost.
     settled: Option<(Sent, u64)>,
     usage: Usage,
+    spent: Spent,
     narration: Narration,
     /// Folds before the last reset.
     uncounted: usize,
@@ -137,6 +140,7 @@ impl Session {
             sent: None,
             settled: None,
             usage: Usage::default(),
+            spent: Spent::default(),
             narration: Narration::default(),
             uncounted: 0,
             gathered: Memo::default(),

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Narration, Sent, Session};
+use super::{Narration, Sent, Session, Spent};
 use crate::budget::{Budget, Ratio};
 use crate::event::{Hash, Usage};
 use crate::meter::Meter;
@@ -107,6 +107,9 @@ pub struct State {
     pub pins: Vec<u32>,
     /// The last usage.
     pub usage: Usage,
+    /// What all requests cost.
+    #[serde(skip_serializing_if = "Spent::is_nothing")]
+    pub spent: Spent,
     /// What was sent last.
     pub sent: Option<Sent>,
     /// The last context whose cost is known, and that cost.
@@ -191,6 +194,7 @@ impl Session {
             gate: self.gate,
             pins: self.pins.clone(),
             usage: self.usage,
+            spent: self.spent,
             sent: self.sent,
             settled: self.settled,
             narration: self.narration.clone(),
@@ -212,6 +216,7 @@ impl Session {
         self.gate = state.gate;
         self.pins = state.pins;
         self.usage = state.usage;
+        self.spent = state.spent;
         self.sent = state.sent;
         self.settled = state.settled;
         self.narration = state.narration;

@@ -8,6 +8,7 @@ use midfold_formats::answer::Seen;
 use midfold_formats::request::Request;
 use midfold_store::Millis;
 
+use super::conversation::Conversation;
 use super::history::Kept;
 use super::lock::lock;
 use super::narrate::Narratable;
@@ -45,9 +46,17 @@ impl Awaited {
         }
         let (Some(usage), Some(place)) = (seen.usage, &self.place) else { return };
         let mut held = lock(&place.conversation);
-        let session = &mut held.session;
+        let Conversation { session, calls, .. } = &mut *held;
+        let everything = session.meter().calibrated(session.log().tokens());
+        session.spend(usage, everything + place.suffix);
         let is_current = session.log().len() == place.events
             && session.active().map(|fold| fold.id) == self.fold;
+        if is_current && self.proxy.is_stored() {
+            // What is behind the history is in it with the next request.
+            if let Err(error) = calls.record(session, usage, now) {
+                tracing::warn!(%error, "a call is not in the ledger");
+            }
+        }
         if is_current && !place.is_summary {
             // The meter is of the history; what is behind it comes and goes.
             let prompt = usage.prompt.saturating_sub(place.suffix).max(1);

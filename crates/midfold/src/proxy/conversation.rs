@@ -10,6 +10,7 @@ use midfold_formats::request::{Request, without_marks};
 use midfold_formats::vendor::is_compaction;
 use midfold_store::{Identified, Meta, Millis};
 
+use super::calls::Calls;
 use super::rules::Reading;
 use super::saved::Saved;
 use super::who::Who;
@@ -20,6 +21,11 @@ pub(super) struct Conversation {
     /// The identity of all messages up to each.
     chain: Vec<Hash>,
     hint: Option<String>,
+    /// The program that began it, and the model that it asked for then.
+    pub client: Option<String>,
+    pub model: String,
+    /// What was sent and what it cost.
+    pub calls: Calls,
     /// Whose it is; nobody's where the server asks for no keys.
     owner: Option<String>,
     /// What stands beside the messages, and its hash: counting it again would cost as much as a message.
@@ -51,6 +57,9 @@ impl Conversation {
             session,
             chain: Vec::new(),
             hint,
+            client: who.client.clone(),
+            model: request.model.clone().unwrap_or_default(),
+            calls: Calls::default(),
             owner: Some(who.scope.clone()).filter(|scope| !scope.is_empty()),
             envelope: Vec::new(),
             beside: Hash::ROOT,
@@ -62,12 +71,21 @@ impl Conversation {
     }
 
     /// A conversation that was in a store.
-    pub fn stored(session: Session, saved: Saved, meta: &Meta, chain: Vec<Hash>) -> Self {
+    pub fn stored(
+        session: Session,
+        saved: Saved,
+        meta: &Meta,
+        chain: Vec<Hash>,
+        calls: Calls,
+    ) -> Self {
         let log = session.log();
         Self {
             chain,
             bytes: log.events().iter().map(|event| event.bytes.len()).sum(),
             hint: None,
+            client: meta.client.clone(),
+            model: meta.model.clone().unwrap_or_default(),
+            calls,
             owner: meta.owner.clone(),
             envelope: Vec::new(),
             // Counted again with the next request.
@@ -112,6 +130,9 @@ impl Conversation {
             session,
             chain: self.chain[..at].to_vec(),
             hint: who.hint.clone().or_else(|| self.hint.clone()),
+            client: who.client.clone(),
+            model: self.model.clone(),
+            calls: Calls::default(),
             owner: self.owner.clone(),
             envelope: self.envelope.clone(),
             beside: self.beside,

@@ -9,6 +9,7 @@ use midfold_store::{
 };
 
 use super::begun::Begun;
+use super::calls::{Calls, Unwritten};
 use super::chain::Chain;
 use super::conversation::Conversation;
 use super::lock::lock;
@@ -29,6 +30,7 @@ struct Pending {
     state: String,
     version: u64,
     identity: Option<(Hash, u64)>,
+    calls: Vec<Unwritten>,
 }
 
 impl Proxy {
@@ -83,6 +85,7 @@ async fn load(
 ) -> Result<(Conversation, Chain), StoredError> {
     let mut stored = Stored::open(Arc::clone(store), id).await?;
     let folds = stored.folds().await?.len();
+    let calls = Calls::after(stored.end_of_ledger().await?);
     let session = stored.whole().await?.clone().with_answers_behind();
     let (row, meta) = (stored.row(), stored.meta());
     let saved = Saved {
@@ -96,7 +99,7 @@ async fn load(
     };
     let messages: Vec<_> = session.log().events().iter().map(|it| it.bytes.clone()).collect();
     let chain = begun.chain_of(&messages, None);
-    let conversation = Conversation::stored(session, saved, meta, chain.links.clone());
+    let conversation = Conversation::stored(session, saved, meta, chain.links.clone(), calls);
     Ok((conversation, chain))
 }
 
@@ -111,15 +114,18 @@ async fn save(
         let Some(pending) = pending else { return Ok(()) };
         match write(&pending, store).await {
             Ok(version) => {
-                let Pending { append, folds, active, state, .. } = pending;
+                let Pending { append, folds, active, state, calls, .. } = pending;
                 let (events, folds) = (append.events.len(), folds.len());
-                lock(conversation).saved.wrote(events, folds, active.1, state, version);
+                let mut held = lock(conversation);
+                held.saved.wrote(events, folds, active.1, state, version);
+                held.calls.wrote(calls.len());
                 return Ok(());
             }
             Err(
                 StoreError::Exists(_)
                 | StoreError::Conflict { .. }
                 | StoreError::StaleFold { .. }
+                | StoreError::StaleCall { .. }
                 | StoreError::StaleState { .. },
             ) => learn(conversation, &pending.id, store).await?,
             Err(error) => return Err(error),
@@ -135,6 +141,7 @@ fn pending(held: &Conversation, now: Millis) -> Result<Option<Pending>, StoreErr
     let active = session.active().map(|fold| fold.id);
     let state = serde_json::to_string(&session.state())?;
     let is_new = !events.is_empty() || session.folds().len() > saved.folds;
+    let is_new = is_new || !held.calls.unwritten().is_empty();
     if saved.is_foreign || !is_new && active == saved.active && state == saved.state {
         return Ok(None);
     }
@@ -164,6 +171,7 @@ fn pending(held: &Conversation, now: Millis) -> Result<Option<Pending>, StoreErr
         state,
         version: saved.version,
         identity: end.filter(|_| !events.is_empty()),
+        calls: held.calls.unwritten().to_vec(),
     }))
 }
 
@@ -179,6 +187,8 @@ fn made(held: &Conversation, now: Millis) -> Result<NewSession, StoreError> {
         parent: held.parent.clone(),
         source: Some("proxy".to_owned()),
         owner: held.owner().map(str::to_owned),
+        model: Some(held.model.clone()).filter(|model| !model.is_empty()),
+        client: held.client.clone(),
     };
     Ok(NewSession {
         id: held.session.id().to_owned(),
@@ -191,7 +201,8 @@ fn made(held: &Conversation, now: Millis) -> Result<NewSession, StoreError> {
     })
 }
 
-/// Events first, then the folds of them, then which one is read, then what was learned.
+/// Events first, then the folds of them, then which one is read, then the calls that were read through it, then
+/// what was learned.
 async fn write(pending: &Pending, store: &dyn Store) -> Result<u64, StoreError> {
     let id = &pending.id;
     if let Some(new) = &pending.new {
@@ -206,6 +217,10 @@ async fn write(pending: &Pending, store: &dyn Store) -> Result<u64, StoreError> 
     let (before, active) = pending.active;
     if before != active {
         store.activate(id, before, active).await?;
+    }
+    for (call, usage) in &pending.calls {
+        store.record_call(id, call).await?;
+        store.settle_call(id, call.number, usage).await?;
     }
     let version = store.save_state(id, pending.version, &pending.state).await?;
     if let Some((identity, events)) = pending.identity {
@@ -222,6 +237,7 @@ async fn learn(
 ) -> Result<(), StoreError> {
     let row = store.session(id).await?;
     let folds = store.folds(id).await?;
+    let last = store.last_call(id).await?;
     let mut held = lock(conversation);
     let at = usize::try_from(row.head).unwrap_or(usize::MAX);
     let is_ours = at <= held.session.log().len()
@@ -238,5 +254,6 @@ async fn learn(
         is_queued: held.saved.is_queued,
         is_foreign: !is_ours,
     };
+    held.calls.learn(last.as_ref())?;
     Ok(())
 }

@@ -25,6 +25,7 @@
 
 mod awaited;
 mod begun;
+mod calls;
 mod chain;
 mod conversation;
 mod find;

@@ -105,6 +105,10 @@ impl Proxy {
         lock(&self.unsaved).push(conversation);
     }
 
+    pub(super) fn is_stored(&self) -> bool {
+        self.is_stored
+    }
+
     /// How many conversations wait to be written.
     #[must_use]
     pub fn unsaved(&self) -> usize {

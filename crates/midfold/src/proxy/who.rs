@@ -8,6 +8,8 @@ pub struct Who {
     /// What the client calls its session. A hint: it keeps apart what has one history and several
     /// sessions, and finds nothing by itself.
     pub hint: Option<String>,
+    /// The program that sends it, as it names itself.
+    pub client: Option<String>,
     /// The preset that is asked for.
     pub preset: Option<String>,
     /// The model, where the body does not name it.

@@ -218,6 +218,8 @@ fn new_session(policy: &Policy) -> NewSession {
         parent: None,
         source: None,
         owner: None,
+        model: None,
+        client: None,
     };
     NewSession {
         id: "s".into(),

@@ -209,6 +209,8 @@ fn new_session() -> NewSession {
         parent: None,
         source: None,
         owner: None,
+        model: None,
+        client: None,
     };
     NewSession {
         id: "s".into(),

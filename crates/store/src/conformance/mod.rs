@@ -11,6 +11,7 @@
 //! A case gets a store of its own, empty. It is deterministic, waits for no clock, and says in its
 //! message what it saw. Nothing here panics, so that a test may collect all failures.
 
+mod activity;
 mod delete;
 mod folds;
 mod jobs;
@@ -93,6 +94,9 @@ cases![
     log::state_is_compare_and_swap,
     log::sessions_are_apart,
     log::sessions_are_found_by_their_beginning,
+    activity::the_newest_change_comes_first,
+    activity::what_a_session_does_is_counted,
+    activity::owners_see_their_own,
     folds::a_fold_is_there_once,
     folds::concurrent_nodes_end_with_one_fold,
     folds::the_active_fold_is_compare_and_swap,

@@ -52,6 +52,16 @@ impl Stored {
         rows.iter().map(|row| rows::call(&self.row.new.id, row)).collect()
     }
 
+    /// The end of the ledger, for whoever goes on with the session elsewhere.
+    ///
+    /// # Errors
+    /// When the store fails or holds what is no record.
+    pub async fn end_of_ledger(&mut self) -> Result<Ledger, StoredError> {
+        let context = self.whole().await?.view();
+        self.load_ledger(&context).await?;
+        Ok(self.ledger.clone().unwrap_or_default())
+    }
+
     pub(super) async fn record(
         &mut self,
         context: &Context,

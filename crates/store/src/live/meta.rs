@@ -17,6 +17,12 @@ pub struct Meta {
     /// Where it was imported from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
+    /// The model of its first request, where a proxy made it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// The program that it is of, as it names itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client: Option<String>,
     /// Whose it is, where several share a store: nobody else's request goes on with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<String>,

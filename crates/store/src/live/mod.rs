@@ -334,9 +334,16 @@ impl Stored {
     ) -> Result<(), StoredError> {
         // First, because it may read the session again.
         self.learn(now).await?;
+        let everything = self.everything().await?;
         match &mut self.inner {
-            Inner::Brief(brief) => brief.observe(usage, now),
-            Inner::Whole(session) => session.observe(usage, now),
+            Inner::Brief(brief) => {
+                brief.observe(usage, now);
+                brief.spend(usage, everything);
+            }
+            Inner::Whole(session) => {
+                session.observe(usage, now);
+                session.spend(usage, everything);
+            }
         }
         if let Some(call) = call {
             let settled = rows::json(&Settled { usage })?;
@@ -354,6 +361,17 @@ impl Stored {
             }
         }
         self.save().await
+    }
+
+    /// Tokens of all messages and of what travels beside them, as the provider would count them.
+    async fn everything(&self) -> Result<u64, StoredError> {
+        Ok(match &self.inner {
+            Inner::Brief(brief) => {
+                let activity = self.store.activity(&self.row.new.id).await?;
+                brief.meter().calibrated(activity.tokens + brief.envelope_tokens())
+            }
+            Inner::Whole(session) => session.meter().calibrated(session.log().tokens()),
+        })
     }
 
     /// Takes back a fold, and those after it; without an id the active one.

@@ -7,8 +7,8 @@ use midfold_core::Hash;
 
 use crate::error::StoreError;
 use crate::types::{
-    Appended, CallRow, EventRow, Extent, FoldRow, Job, JobState, Lease, Millis, NewFold, NewJob,
-    Put, SessionRow,
+    Activity, Appended, CallRow, EventRow, Extent, FoldRow, Job, JobState, Lease, Millis, NewEvent,
+    NewFold, NewJob, Newest, Put, SessionRow,
 };
 
 #[derive(Default)]
@@ -22,11 +22,16 @@ pub(super) struct Inner {
     pub(super) last_job: u64,
     /// Ids of the jobs that are ready or leased.
     pub(super) live: BTreeSet<u64>,
+    /// Counts changes.
+    tick: u64,
 }
 
 #[derive(Default)]
 pub(super) struct Kept {
     pub(super) row: SessionRow,
+    /// The change of the store that was the last one here.
+    tick: u64,
+    tokens: u64,
     pub(super) events: Vec<EventRow>,
     /// When the newest of them came in.
     pub(super) appended: Millis,
@@ -44,8 +49,31 @@ impl Inner {
         self.sessions.get(id).ok_or_else(|| StoreError::NoSession(id.to_owned()))
     }
 
+    /// A session that is changed.
     pub(super) fn kept_mut(&mut self, id: &str) -> Result<&mut Kept, StoreError> {
-        self.sessions.get_mut(id).ok_or_else(|| StoreError::NoSession(id.to_owned()))
+        let kept =
+            self.sessions.get_mut(id).ok_or_else(|| StoreError::NoSession(id.to_owned()))?;
+        self.tick += 1;
+        kept.tick = self.tick;
+        Ok(kept)
+    }
+
+    /// Takes a new session in.
+    pub(super) fn insert(&mut self, mut kept: Kept) {
+        self.tick += 1;
+        kept.tick = self.tick;
+        self.sessions.insert(kept.row.new.id.clone(), kept);
+    }
+
+    pub(super) fn newest(&self, asked: &Newest) -> Vec<Activity> {
+        let before = asked.before.unwrap_or(u64::MAX);
+        let all = self.sessions.values().filter(|kept| kept.tick < before);
+        let all = all.map(Kept::activity);
+        let mut found: Vec<_> =
+            all.filter(|it| asked.owner.is_none() || it.owner == asked.owner).collect();
+        found.sort_unstable_by_key(|it| std::cmp::Reverse(it.tick));
+        found.truncate(asked.limit as usize);
+        found
     }
 
     /// The sessions whose ids come after this one, in order.
@@ -107,6 +135,31 @@ impl Inner {
 }
 
 impl Kept {
+    pub(super) fn of(row: SessionRow) -> Self {
+        Self { row, ..Self::default() }
+    }
+
+    pub(super) fn push(&mut self, seq: u64, event: NewEvent) {
+        self.row.head_hash = event.hash;
+        self.row.turn = event.turn;
+        self.tokens += u64::from(event.tokens);
+        self.events.push(EventRow { seq, event });
+    }
+
+    pub(super) fn activity(&self) -> Activity {
+        Activity {
+            id: self.row.new.id.clone(),
+            owner: crate::check::owner(&self.row.new),
+            tick: self.tick,
+            changed: self.changed(),
+            head: self.row.head,
+            active: self.row.active,
+            tokens: self.tokens,
+            folds: self.folds.len() as u64,
+            calls: self.calls.len() as u64,
+        }
+    }
+
     pub(super) fn put(&mut self, fold: &NewFold) -> Put {
         if self.folds.iter().any(|row| row.fold.id == fold.id) {
             return Put::Same;

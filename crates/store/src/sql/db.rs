@@ -202,6 +202,12 @@ impl From<String> for Value<'_> {
     }
 }
 
+impl From<Option<String>> for Value<'_> {
+    fn from(text: Option<String>) -> Self {
+        Self::Text(text.map(Cow::from))
+    }
+}
+
 impl<'q> From<&'q Hash> for Value<'q> {
     fn from(hash: &'q Hash) -> Self {
         Self::Bytes(Some(&hash.0))

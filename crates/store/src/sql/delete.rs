@@ -13,13 +13,15 @@ use crate::error::StoreError;
 use crate::types::{Extent, Millis};
 
 /// Tables with rows of a session, beside the index of words.
-const OF_A_SESSION: [&str; 6] = [
+const OF_A_SESSION: [&str; 7] = [
     "DELETE FROM events WHERE session_no = $1",
     "DELETE FROM append_keys WHERE session_no = $1",
     "DELETE FROM folds WHERE session_no = $1",
     "DELETE FROM jobs WHERE session_no = $1",
     "DELETE FROM calls WHERE session_no = $1",
     "DELETE FROM identities WHERE session_no = $1",
+    // The last one: who changes a row of another table changes this one after it.
+    "DELETE FROM activity WHERE session_no = $1",
 ];
 
 /// Whether the session is there; it stays there until the transaction ends.

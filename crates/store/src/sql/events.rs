@@ -121,6 +121,10 @@ pub(super) async fn append_all<D: Db>(
             };
         }
     }
+    // Before the events: who ends a job locks it before the row of what the session does, and so does this.
+    if let Some(job) = &append.job {
+        enqueue(&mut *tx, no, job).await?;
+    }
     let done = match append.events.is_empty() {
         true => head(&mut *tx, no).await? == append.expected,
         false => tx.insert_events(no, append.expected, &append.events, append.now).await?,
@@ -128,9 +132,6 @@ pub(super) async fn append_all<D: Db>(
     if !done {
         tx.rollback().await.map_err(failed)?;
         return Ok(None);
-    }
-    if let Some(job) = &append.job {
-        enqueue(&mut *tx, no, job).await?;
     }
     tx.commit().await.map_err(failed)?;
     Ok(Some(fresh))

@@ -1,6 +1,7 @@
 //! What the two databases have in common: the rows, and all SQL that both of them read, as functions
 //! over a connection (`db`). They differ in how events are inserted, how words are indexed, and in who may write.
 
+mod activity;
 mod calls;
 mod db;
 mod delete;

@@ -21,11 +21,12 @@ use crate::error::StoreError;
 use crate::types::{EventRow, Millis, NewEvent};
 
 /// Migrations, in order: the table `midfold_schema` counts those that the database has seen.
-const MIGRATIONS: [&str; 4] = [
+const MIGRATIONS: [&str; 5] = [
     include_str!("../../migrations/postgres/0001_tables.sql"),
     include_str!("../../migrations/postgres/0002_fold_identity.sql"),
     include_str!("../../migrations/postgres/0003_deletion.sql"),
     include_str!("../../migrations/postgres/0004_identities.sql"),
+    include_str!("../../migrations/postgres/0005_activity.sql"),
 ];
 /// Nodes that start at once migrate one after the other: `mfld`.
 const LOCK: i64 = 0x6d66_6c64;

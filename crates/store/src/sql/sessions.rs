@@ -10,8 +10,8 @@ use crate::types::{Identified, NewSession, SessionRow};
 
 pub(super) async fn create<D: Db>(db: &mut D, new: &NewSession) -> Result<bool, StoreError> {
     let done = query(
-        "INSERT INTO sessions (id, dialect, profile, counter, policy, meta, created) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING",
+        "INSERT INTO sessions (id, dialect, profile, counter, policy, meta, created, owner) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING",
     )
     .bind(&new.id)
     .bind(&new.dialect)
@@ -20,6 +20,7 @@ pub(super) async fn create<D: Db>(db: &mut D, new: &NewSession) -> Result<bool, 
     .bind(&new.policy)
     .bind(&new.meta)
     .bind(new.created)
+    .bind(crate::check::owner(new))
     .run(db)
     .await?;
     Ok(done == 1)

@@ -28,11 +28,12 @@ use crate::private;
 use crate::types::{EventRow, Millis, NewEvent};
 
 /// Migrations, in order: the file's `user_version` counts those that it has seen.
-const MIGRATIONS: [&str; 4] = [
+const MIGRATIONS: [&str; 5] = [
     include_str!("../../migrations/sqlite/0001_tables.sql"),
     include_str!("../../migrations/sqlite/0002_fold_identity.sql"),
     include_str!("../../migrations/sqlite/0003_deletion.sql"),
     include_str!("../../migrations/sqlite/0004_identities.sql"),
+    include_str!("../../migrations/sqlite/0005_activity.sql"),
 ];
 /// Marks the file as midfold's: `mfld`.
 const APPLICATION: i64 = 0x6d66_6c64;

@@ -6,12 +6,12 @@ use async_trait::async_trait;
 use midfold_core::Hash;
 
 use super::db::Db;
-use super::{Notes, calls, delete, events, folds, index, jobs, restore, sessions};
+use super::{Notes, activity, calls, delete, events, folds, index, jobs, restore, sessions};
 use crate::error::StoreError;
 use crate::text::{Matcher, Postings, Ranking};
 use crate::types::{
-    Append, Appended, CallRow, Claim, Done, EventRow, Extent, FoldRow, Hit, Identified, Job, Lease,
-    Loaded, Millis, NewCall, NewFold, NewJob, NewSession, Parts, Put, Reads, Search, SessionRow,
+    Activity, Append, Appended, CallRow, Claim, Done, EventRow, Extent, FoldRow, Hit, Identified, Job, Lease,
+    Loaded, Millis, NewCall, NewFold, NewJob, NewSession, Newest, Parts, Put, Reads, Search, SessionRow,
 };
 use crate::{Store, assemble, check};
 
@@ -189,6 +189,16 @@ impl<S: Sql> Store for S {
         let all = sessions::sessions(&mut *self.reader().await?, after, limit).await?;
         self.notes().count(all.len(), all.iter().map(SessionRow::content_len).sum());
         Ok(all)
+    }
+
+    async fn newest(&self, asked: &Newest) -> Result<Vec<Activity>, StoreError> {
+        activity::newest(&mut *self.reader().await?, asked).await
+    }
+
+    async fn activity(&self, id: &str) -> Result<Activity, StoreError> {
+        let no = number(self, id).await?;
+        let found = activity::one(&mut *self.reader().await?, no).await?;
+        found.ok_or_else(|| gone(self, id))
     }
 
     async fn save_state(&self, id: &str, expected: u64, state: &str) -> Result<u64, StoreError> {

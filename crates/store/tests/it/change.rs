@@ -24,6 +24,8 @@ async fn made() -> (Arc<dyn Store>, Stored) {
         parent: None,
         source: None,
         owner: None,
+        model: None,
+        client: None,
     };
     let new = NewSession {
         id: "a".into(),

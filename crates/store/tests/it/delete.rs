@@ -22,6 +22,8 @@ fn new(id: &str) -> NewSession {
         parent: None,
         source: None,
         owner: None,
+        model: None,
+        client: None,
     };
     NewSession {
         id: id.into(),

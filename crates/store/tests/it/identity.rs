@@ -46,6 +46,8 @@ async fn folded(store: Arc<dyn Store>) -> Stored {
         parent: None,
         source: None,
         owner: None,
+        model: None,
+        client: None,
     };
     let mut policy = Policy::preset("head-tail").unwrap();
     (policy.tail.ratio, policy.tail.min_messages) = (Ratio(0), CALLS - 1);

@@ -35,6 +35,8 @@ fn new(id: &str, narrate: bool) -> NewSession {
         parent: None,
         source: None,
         owner: None,
+        model: None,
+        client: None,
     };
     NewSession {
         id: id.into(),

@@ -49,6 +49,8 @@ async fn session(model: &str, events: Vec<RawEvent>) -> (Arc<dyn Store>, Stored)
         parent: None,
         source: None,
         owner: None,
+        model: None,
+        client: None,
     };
     let new = NewSession {
         id: "s".into(),

@@ -86,6 +86,8 @@ pub fn new_session() -> NewSession {
         parent: None,
         source: None,
         owner: None,
+        model: None,
+        client: None,
     };
     NewSession {
         id: ID.into(),

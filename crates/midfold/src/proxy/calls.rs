@@ -1,0 +1,76 @@
+//! The ledger of a conversation: what was sent and what it cost, until it is written.
+
+use midfold_core::engine::Session;
+use midfold_core::event::Usage;
+use midfold_core::fold::Joining;
+use midfold_core::ledger::{Call, CallRecord, Ledger, Settled};
+use midfold_store::{CallRow, Millis, NewCall, StoreError};
+
+/// A call that waits to be written, and what the provider reported.
+pub(super) type Unwritten = (NewCall, String);
+
+/// The ledger of a conversation, and its calls that are not written yet.
+#[derive(Default)]
+pub(super) struct Calls {
+    ledger: Ledger,
+    unwritten: Vec<Unwritten>,
+}
+
+impl Calls {
+    /// Goes on with a ledger that was in a store.
+    pub fn after(ledger: Ledger) -> Self {
+        Self { ledger, unwritten: Vec::new() }
+    }
+
+    /// Records the history that a request carried, and what the provider counted for the request.
+    pub fn record(&mut self, session: &Session, usage: Usage, now: Millis) -> Result<(), StoreError> {
+        let log = session.log();
+        let (turn, request) = log.events().last().map_or((0, 0), |event| (event.turn, event.step));
+        let joining = Joining { session: session.id().to_owned(), turn, request };
+        let call = Call {
+            joining: &joining,
+            events: u32::try_from(log.len()).unwrap_or(u32::MAX),
+            head_hash: log.head_hash(),
+            fold: session.active(),
+            pins: session.pins(),
+            meter: session.meter(),
+        };
+        let record = self.ledger.record(&session.view(), &call);
+        let new = NewCall {
+            number: record.number,
+            head: record.events.into(),
+            fold: record.fold,
+            hash: record.hash,
+            body: serde_json::to_string(&record)?,
+            now,
+        };
+        self.unwritten.push((new, serde_json::to_string(&Settled { usage })?));
+        Ok(())
+    }
+
+    pub fn unwritten(&self) -> &[Unwritten] {
+        &self.unwritten
+    }
+
+    /// The first `count` were written.
+    pub fn wrote(&mut self, count: usize) {
+        self.unwritten.drain(..count.min(self.unwritten.len()));
+    }
+
+    /// What the store really has at the end of its ledger: a call of ours, whose answer was lost, or
+    /// somebody else's. Theirs stands, and what was not written is not chained to it: it is let go.
+    pub fn learn(&mut self, last: Option<&CallRow>) -> Result<(), StoreError> {
+        let hash = last.map(|row| row.call.hash);
+        if let Some(at) = self.unwritten.iter().position(|(call, _)| Some(call.hash) == hash) {
+            self.wrote(at + 1);
+            return Ok(());
+        }
+        let Some(row) = last else { return Ok(()) };
+        if row.call.number < self.unwritten.first().map_or(u64::MAX, |(call, _)| call.number) {
+            return Ok(());
+        }
+        let record: CallRecord = serde_json::from_str(&row.call.body)?;
+        *self = Self::after(Ledger::after(&record));
+        Ok(())
+    }
+}

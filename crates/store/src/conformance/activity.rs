@@ -1,0 +1,92 @@
+//! What sessions do, newest change first.
+
+use std::sync::Arc;
+
+use super::kit::{Outcome, Writer, equal, fold, new_session, refused, said};
+use crate::Store;
+use crate::error::StoreError;
+use crate::types::{Activity, NewCall, NewSession, Newest};
+
+async fn ids(store: &Arc<dyn Store>, asked: &Newest) -> Result<Vec<String>, String> {
+    let found = store.newest(asked).await.map_err(said)?;
+    Ok(found.into_iter().map(|it| it.id).collect())
+}
+
+fn all() -> Newest {
+    Newest { limit: 100, ..Newest::default() }
+}
+
+fn call(number: u64) -> NewCall {
+    let hash = midfold_core::Hash::ROOT.chain(&number.to_le_bytes());
+    NewCall { number, head: 1, fold: None, hash, body: "{}".to_owned(), now: 2_000_000_000_000 }
+}
+
+pub(super) async fn the_newest_change_comes_first(store: Arc<dyn Store>) -> Outcome {
+    let mut a = Writer::new(&store, "a").await?;
+    let mut b = Writer::new(&store, "b").await?;
+    Writer::new(&store, "c").await?;
+    equal!(ids(&store, &all()).await?, ["c", "b", "a"], "as they were made");
+    a.fill(1).await?;
+    equal!(ids(&store, &all()).await?, ["a", "c", "b"], "after a message");
+    store.put_fold("b", &fold(0, 1, "one")).await.map_err(said)?;
+    equal!(ids(&store, &all()).await?, ["b", "a", "c"], "after a fold");
+    store.save_state("c", 0, "{}").await.map_err(said)?;
+    equal!(ids(&store, &all()).await?, ["c", "b", "a"], "after a saved state");
+    store.record_call("a", &call(1)).await.map_err(said)?;
+    equal!(ids(&store, &all()).await?, ["a", "c", "b"], "after a call");
+    b.fill(1).await?;
+    store.settle_call("a", 1, "{}").await.map_err(said)?;
+    equal!(ids(&store, &all()).await?, ["a", "b", "c"], "after a call was settled");
+    let id = fold(0, 1, "one").id;
+    store.activate("b", None, Some(id)).await.map_err(said)?;
+    let two = store.newest(&Newest { limit: 2, ..all() }).await.map_err(said)?;
+    let [first, second] = two.as_slice() else { return Err(format!("two of them: {two:?}")) };
+    equal!((&*first.id, &*second.id), ("b", "a"), "after a fold became the active one");
+    equal!(first.active, Some(id), "the active fold");
+    let rest = Newest { before: Some(second.tick), ..all() };
+    equal!(ids(&store, &rest).await?, ["c"], "the next page");
+    store.delete("b", None).await.map_err(said)?;
+    equal!(ids(&store, &all()).await?, ["a", "c"], "without the deleted one");
+    refused!(store.activity("b").await, StoreError::NoSession(_), "a deleted session");
+    Ok(())
+}
+
+pub(super) async fn what_a_session_does_is_counted(store: Arc<dyn Store>) -> Outcome {
+    let mut writer = Writer::new(&store, "s").await?;
+    writer.fill(501).await?;
+    for name in ["one", "two"] {
+        store.put_fold("s", &fold(0, 5, name)).await.map_err(said)?;
+        store.put_fold("s", &fold(0, 5, name)).await.map_err(said)?;
+    }
+    store.record_call("s", &call(1)).await.map_err(said)?;
+    let found = store.activity("s").await.map_err(said)?;
+    let wanted = Activity {
+        id: "s".to_owned(),
+        owner: None,
+        tick: found.tick,
+        changed: 2_000_000_000_000,
+        head: 501,
+        active: None,
+        tokens: 501 * 7,
+        folds: 2,
+        calls: 1,
+    };
+    equal!(found, wanted, "what it did");
+    Ok(())
+}
+
+pub(super) async fn owners_see_their_own(store: Arc<dyn Store>) -> Outcome {
+    for (id, owner) in [("1", "ann"), ("2", "bob"), ("3", "ann")] {
+        let meta = format!("{{\"owner\":\"{owner}\"}}");
+        store.create(NewSession { meta, ..new_session(id) }).await.map_err(said)?;
+    }
+    store.create(new_session("4")).await.map_err(said)?;
+    let of = |owner: &str| Newest { owner: Some(owner.to_owned()), ..all() };
+    equal!(ids(&store, &of("ann")).await?, ["3", "1"], "of the first owner");
+    equal!(ids(&store, &of("bob")).await?, ["2"], "of the second one");
+    equal!(ids(&store, &of("nobody")).await?.len(), 0, "of nobody");
+    equal!(ids(&store, &all()).await?, ["4", "3", "2", "1"], "of all");
+    let found = store.activity("2").await.map_err(said)?;
+    equal!(found.owner.as_deref(), Some("bob"), "whose it is");
+    Ok(())
+}

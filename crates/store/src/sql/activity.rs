@@ -1,0 +1,57 @@
+//! What sessions do: one small row each, which triggers of the database keep.
+
+use super::db::{Cells, Db, query};
+use super::rows::{hash_or_none, number_of, unsigned};
+use crate::error::StoreError;
+use crate::types::{Activity, Newest};
+
+/// A session's activity with the end of its log; `$rest` says of which sessions.
+macro_rules! select_activity {
+    ($rest:literal) => {
+        concat!(
+            "SELECT s.id, a.owner, a.tick, a.changed, s.active, a.tokens, a.folds, a.calls, \
+             (SELECT max(seq) FROM events WHERE session_no = a.session_no) \
+             FROM activity a JOIN sessions s ON s.no = a.session_no ",
+            $rest
+        )
+    };
+}
+
+pub(super) async fn newest<D: Db>(
+    db: &mut D,
+    asked: &Newest,
+) -> Result<Vec<Activity>, StoreError> {
+    let before = asked.before.unwrap_or(i64::MAX.unsigned_abs());
+    let found = match &asked.owner {
+        None => query(select_activity!("WHERE a.tick < $1 ORDER BY a.tick DESC LIMIT $2")),
+        Some(_) => query(select_activity!(
+            "WHERE a.tick < $1 AND a.owner = $3 ORDER BY a.tick DESC LIMIT $2"
+        )),
+    };
+    let found = found.bind(before).bind(asked.limit);
+    let found = match &asked.owner {
+        None => found,
+        Some(owner) => found.bind(owner),
+    };
+    found.all(db).await?.iter().map(activity).collect()
+}
+
+/// Nothing where there is no session of this number.
+pub(super) async fn one<D: Db>(db: &mut D, no: i64) -> Result<Option<Activity>, StoreError> {
+    let found = query(select_activity!("WHERE a.session_no = $1")).bind(no).maybe(db).await?;
+    found.as_ref().map(activity).transpose()
+}
+
+fn activity<R: Cells>(row: &R) -> Result<Activity, StoreError> {
+    Ok(Activity {
+        id: row.text(0)?.unwrap_or_default().to_owned(),
+        owner: row.text(1)?.map(str::to_owned),
+        tick: number_of(row, 2)?,
+        changed: number_of(row, 3)?,
+        active: hash_or_none(row, 4)?,
+        tokens: number_of(row, 5)?,
+        folds: number_of(row, 6)?,
+        calls: number_of(row, 7)?,
+        head: row.integer(8)?.map_or(0, |last| unsigned(last) + 1),
+    })
+}
