@@ -147,7 +147,8 @@ impl Budget {
     }
 
     /// The caps of its tiers, in tokens of a budget of `tokens`.
-    pub(crate) fn caps(&self, tokens: u64) -> Vec<(TierName, u64)> {
+    #[must_use]
+    pub fn caps(&self, tokens: u64) -> Vec<(TierName, u64)> {
         self.tiers.iter().map(|(tier, cap)| (*tier, cap.of(tokens))).collect()
     }
 

@@ -33,6 +33,7 @@ pub struct Injections {
 
 /// What one hook added to one request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Injection {
     /// The hook.
     pub hook: String,

@@ -17,6 +17,7 @@ pub const VERSION: u32 = 1;
 
 /// The longest prefix that a context shares with the one before: what a cache can serve.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Prefix {
     /// Messages.
     pub messages: u32,

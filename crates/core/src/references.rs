@@ -10,6 +10,7 @@ use crate::view::Role;
 
 /// A lost name that came up again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Reference {
     /// The name.
     pub name: String,

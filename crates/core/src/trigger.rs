@@ -39,6 +39,7 @@ impl Cause {
 
 /// Where folding starts, and which rule says so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Line {
     /// Fires at this many tokens.
     pub tokens: u64,
@@ -49,6 +50,7 @@ pub struct Line {
 /// The forms in which a policy can say when to fold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum LineRule {
     /// `threshold`: a share of the budget.
     Share,
@@ -245,6 +247,7 @@ pub struct Gate {
 /// Whether a fold is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "state", rename_all = "kebab-case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Due {
     /// Below the line.
     Below(Line),
@@ -279,6 +282,7 @@ impl Due {
 /// Why a crossed line does not fire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Hold {
     /// The policy's off switch.
     Off,

@@ -151,6 +151,7 @@ fn decode_nested(outer: &str, inner: ByteRange, coding: Coding) -> Cow<'_, str> 
 /// Who speaks in an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Role {
     /// System prompt.
     System,

@@ -11,6 +11,7 @@ use serde::Serialize;
 
 /// Tokens at the start of one turn's prompt that the next turn's prompt repeats byte for byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CacheCheck {
     /// Tokens of the turn's prompt.
     pub prompt: u64,

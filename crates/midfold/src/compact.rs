@@ -204,7 +204,7 @@ impl Work<'_> {
         (!fits.is_empty()).then(|| {
             let name = match self.door {
                 Door::Command => fits.join(" or "),
-                Door::Python | Door::Node => format!("\"{}\"", fits.join("\" or \"")),
+                Door::Python | Door::Node | Door::Http => format!("\"{}\"", fits.join("\" or \"")),
             };
             format!("or choose {}, which fits this window", self.door.set("preset", name))
         })
@@ -214,7 +214,7 @@ impl Work<'_> {
         let messages = plural(self.pins.len() as u64, "message");
         (!self.pins.is_empty() && floor.pinned > 0).then(|| match self.door {
             Door::Command => format!("or pin less: --pin matched {messages}"),
-            Door::Python | Door::Node => format!("or pin less: {messages} should stay"),
+            Door::Python | Door::Node | Door::Http => format!("or pin less: {messages} should stay"),
         })
     }
 

@@ -15,6 +15,8 @@ pub enum Door {
     Python,
     /// Node: `keepLast: 4`.
     Node,
+    /// JSON over HTTP: `"keep_last": 4`.
+    Http,
 }
 
 impl Door {
@@ -32,6 +34,7 @@ impl Door {
             Self::Command => format!("--{name}"),
             Self::Python => name.replace('-', "_"),
             Self::Node => camel(name),
+            Self::Http => format!("`{}`", name.replace('-', "_")),
         }
     }
 
@@ -49,6 +52,7 @@ impl Door {
             Self::Command => format!("--{name} {value}"),
             Self::Python => format!("{}={value}", name.replace('-', "_")),
             Self::Node => format!("{}: {value}", camel(name)),
+            Self::Http => format!("\"{}\": {value}", name.replace('-', "_")),
         }
     }
 

@@ -244,6 +244,7 @@ impl Import<'_> {
             policy: self.policy.clone(),
             output_reserve: self.output_reserve,
             source: self.source.clone(),
+            owner: None,
         };
         let started = start.check(&prepared, now, self.door)?;
         started.can_be_stored()?;

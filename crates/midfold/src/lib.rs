@@ -114,6 +114,8 @@ mod serving;
 mod settings;
 #[cfg(feature = "store")]
 mod start;
+#[cfg(feature = "store")]
+pub mod view;
 
 pub use advice::Advise;
 #[cfg(feature = "store")]
@@ -136,7 +138,10 @@ pub use recap::{NoRecap, recap};
 pub use recover::{Judged, Refused};
 #[cfg(feature = "store")]
 pub use recover::{Recovered, recover};
-pub use replay::{Contender, Form, Replaying, arguments, measures, strategy, strategy_names};
+pub use replay::{
+    About, Comparison, Contender, EventRow, Form, Ran, Replaying, arguments, event_rows, measures,
+    strategy, strategy_names,
+};
 pub use rows::{ROW_TOKENIZER, RowSettings};
 pub use serving::Serving;
 pub use settings::{Host, PolicyFrom, Settings, by_name, dialect, format, tokenizer};

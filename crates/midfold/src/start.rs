@@ -32,6 +32,8 @@ pub struct Start {
     pub output_reserve: u64,
     /// Where it is imported from.
     pub source: Option<String>,
+    /// Whose it is, where several share a store.
+    pub owner: Option<String>,
 }
 
 /// A session that can be made.
@@ -75,7 +77,7 @@ impl Start {
     /// # Errors
     /// When the reserves leave nothing of the window.
     pub fn check(self, prepared: &Prepared, now: Millis, door: Door) -> Result<Started, Failure> {
-        let Self { id, policy, output_reserve, source } = self;
+        let Self { id, policy, output_reserve, source, owner } = self;
         let budget = Budget {
             output_reserve,
             injection_reserve: policy.trigger.injection_reserve,
@@ -92,7 +94,7 @@ impl Start {
             envelope: envelope.iter().map(text).collect(),
             parent: None,
             source,
-            owner: None,
+            owner,
             model: None,
             client: None,
         };

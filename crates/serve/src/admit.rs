@@ -37,13 +37,13 @@ pub(crate) enum Refused {
     Rate(u64),
 }
 
-/// Lets a request in whose key has this scope, without its key and with who sends it; or says why not.
-/// Where no keys are set, everybody is let in.
-pub(crate) fn admit(app: &App, scope: Scope, request: Request) -> Result<Request, Refused> {
+/// Lets a request in whose key has one of these scopes, without its key and with who sends it; or says why
+/// not. Where no keys are set, everybody is let in.
+pub(crate) fn admit(app: &App, scopes: &[Scope], request: Request) -> Result<Request, Refused> {
     let Some(keys) = &app.keys else { return Ok(request) };
     let keys = Arc::clone(&keys.read().unwrap_or_else(PoisonError::into_inner));
     let (mut parts, body) = request.into_parts();
-    match enter(app, &keys, scope, &mut parts) {
+    match enter(app, &keys, scopes, &mut parts) {
         Ok(holder) => {
             parts.extensions.insert(holder);
             Ok(Request::from_parts(parts, body))
@@ -55,15 +55,20 @@ pub(crate) fn admit(app: &App, scope: Scope, request: Request) -> Result<Request
     }
 }
 
-fn enter(app: &App, keys: &Keys, scope: Scope, parts: &mut Parts) -> Result<Arc<Holder>, Refused> {
+fn enter(
+    app: &App,
+    keys: &Keys,
+    scopes: &[Scope],
+    parts: &mut Parts,
+) -> Result<Arc<Holder>, Refused> {
     // Where it goes is read with the key in its place, which may be what tells.
     let provider: Provider = route(&parts.method, parts.uri.path(), &parts.headers).provider;
     let found = take(parts).ok_or(Refused::NoKey)?;
     let holder = keys.holder(&found.key).ok_or(Refused::Wrong)?;
-    if !holder.entry.scopes.contains(&scope) {
-        return Err(Refused::Scope(scope));
+    if !holder.entry.scopes.iter().any(|scope| scopes.contains(scope)) {
+        return Err(Refused::Scope(scopes.first().copied().unwrap_or(Scope::Admin)));
     }
-    let needs_key = scope == Scope::Proxy && found.is_in_place;
+    let needs_key = scopes.contains(&Scope::Proxy) && found.is_in_place;
     if needs_key && !app.provider_keys.give(provider, &mut parts.headers) {
         return Err(Refused::NoProviderKey(provider.name()));
     }

@@ -2,8 +2,9 @@
 
 use std::sync::{Arc, RwLock};
 
-use midfold::proxy::Proxy;
+use midfold::proxy::{Proxy, Random};
 
+use crate::api::Desk;
 use crate::body::Rooms;
 use crate::config::Clock;
 use crate::keeper::Keeper;
@@ -28,6 +29,11 @@ pub(crate) struct App {
     pub provider_keys: ProviderKeys,
     pub keeper: Option<Arc<Keeper>>,
     pub narrator: Option<Arc<Narrator>>,
+    /// What requests for sessions share; none where nothing is stored.
+    pub desk: Option<Arc<Desk>>,
+    /// It listens on an address of this machine alone.
+    pub is_local: bool,
+    pub random: Random,
 }
 
 impl App {

@@ -10,18 +10,21 @@ use hyper::StatusCode;
 use hyper::header::{SERVER, UPGRADE};
 
 use crate::admit::admit;
+use crate::api;
 use crate::app::App;
 use crate::forward;
 use crate::keys::Scope;
 
 /// The paths that are answered here; every other one goes to a provider.
 pub(crate) fn router(app: Arc<App>) -> Router {
+    let sessions = api::router(&app);
     Router::new()
         .route("/livez", get(alive))
         .route("/readyz", get(alive))
         .route("/metrics", get(metrics))
-        .fallback(any(pass))
-        .with_state(app)
+        .with_state(Arc::clone(&app))
+        .merge(sessions)
+        .fallback(any(pass).with_state(app))
 }
 
 /// Says who answers, so that another program on the port is not taken for midfold.
@@ -30,14 +33,14 @@ async fn alive() -> impl IntoResponse {
 }
 
 async fn metrics(State(app): State<Arc<App>>, request: Request) -> Response {
-    match admit(&app, Scope::Admin, request) {
+    match admit(&app, &[Scope::Admin], request) {
         Ok(_) => app.figures().into_response(),
         Err(refused) => refused.response(),
     }
 }
 
 async fn pass(State(app): State<Arc<App>>, request: Request) -> Response {
-    match admit(&app, Scope::Proxy, request) {
+    match admit(&app, &[Scope::Proxy], request) {
         // A history that goes through a socket cannot be folded. Codex asks for one first, and takes this
         // status for "use HTTP" at once; any other one it takes for a fault, and tries again for seconds.
         Ok(request) if wants_socket(&request) => StatusCode::UPGRADE_REQUIRED.into_response(),

@@ -10,6 +10,7 @@
 
 mod admit;
 mod answers;
+mod api;
 mod app;
 mod body;
 mod compute;
@@ -36,6 +37,7 @@ mod unpack;
 mod upstream;
 mod vendor;
 
+pub use api::openapi;
 pub use config::{Config, ConfigError, Narration, Upstreams};
 pub use keys::{Key, KeyEntry, KeyHash, Keys, KeysError, Scope};
 pub use limits::Limits;

@@ -9,6 +9,7 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
+use crate::api::Desk;
 use crate::app::App;
 use crate::body::Rooms;
 use crate::config::Config;
@@ -61,7 +62,9 @@ pub async fn start(config: Config) -> Result<Running, ServeError> {
     let rules = if config.narration.is_some() { rules.narrated() } else { rules };
     let random = config.random;
     let keys = config.seal.or_else(|| Some(vec![SealKey::random(&random)?])).unwrap_or_default();
-    let rules = rules.prefer(config.prefer).sealed(Seal::new(keys, random));
+    let rules = rules.prefer(config.prefer).sealed(Seal::new(keys, Arc::clone(&random)));
+    let (stop, stopped) = watch::channel(false);
+    let desk = store.as_ref().map(|store| Desk::new(Arc::clone(store), stopped.clone()));
     let proxy = Arc::new(Proxy::new(rules));
     let keeper = store.map(|store| Keeper::new(store, Arc::clone(&proxy), Arc::clone(&clock)));
     let app = Arc::new(App {
@@ -76,8 +79,10 @@ pub async fn start(config: Config) -> Result<Running, ServeError> {
         limits: limits.clone(),
         keys: config.keys.map(|keys| RwLock::new(Arc::new(keys))),
         provider_keys: config.provider_keys,
+        desk: desk.map(Arc::new),
+        is_local: address.ip().is_loopback(),
+        random,
     });
-    let (stop, stopped) = watch::channel(false);
     // It writes until nobody asks for anything any more.
     let (end, ended) = watch::channel(false);
     let writer = keeper.map(|keeper| keeper.run(ended));

@@ -389,6 +389,8 @@ pub struct Activity {
     pub head: u64,
     /// The active fold.
     pub active: Option<Hash>,
+    /// Its number in the session, from 1.
+    pub active_number: Option<u64>,
     /// Tokens of all events, by the session's counter.
     pub tokens: u64,
     /// Number of folds.
@@ -399,6 +401,7 @@ pub struct Activity {
 
 /// What a session holds: what deleting it takes away.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Extent {
     /// The session's id.
     pub session: String,

@@ -8,7 +8,6 @@ pub mod json;
 mod line;
 mod process;
 mod progress;
-mod rows;
 mod strategies;
 mod table;
 mod work;

@@ -9,7 +9,7 @@ use crate::output::{Color, Style};
 use crate::replay::chart;
 use crate::replay::line::Line;
 use crate::replay::strategies::Run;
-use crate::replay::work::{About, Outcome, Ran};
+use crate::replay::work::{Outcome, Ran};
 use crate::words::{grouped, number, plural, wrap};
 
 /// Columns between two cells; the mark of the best is in the first of them.

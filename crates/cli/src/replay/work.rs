@@ -3,13 +3,12 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use midfold::Replaying;
+use midfold::{About, Replaying};
 use midfold::core::replay::{Measures, Prices, Replayed};
 
 use crate::error::CommandError;
 use crate::replay::corpus::{Corpus, Recorded, Skipped};
 use crate::replay::progress::Progress;
-use crate::replay::rows::{self, EventRow};
 use crate::replay::strategies::Run;
 
 /// What all of it came to.
@@ -19,15 +18,6 @@ pub struct Outcome {
     /// One a run.
     pub results: Vec<Ran>,
     pub skipped: Skipped,
-}
-
-/// A conversation, without its text.
-pub struct About {
-    pub name: String,
-    pub dialect: &'static str,
-    pub messages: usize,
-    pub tokens: u64,
-    pub events: Vec<EventRow>,
 }
 
 /// What one run came to.
@@ -145,7 +135,7 @@ impl State {
             dialect: recorded.dialect.name(),
             messages: log.len(),
             tokens: log.tokens(),
-            events: if task.details { rows::events(log) } else { Vec::new() },
+            events: if task.details { midfold::event_rows(log) } else { Vec::new() },
         });
         self.current = Some((self.conversations.len() - 1, Arc::new(recorded)));
         self.next_run = 0;

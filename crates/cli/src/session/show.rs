@@ -113,25 +113,14 @@ fn policy(status: &Status) -> String {
     }
 }
 
+/// When it folds next, and what to do where that is held back.
 pub fn due(status: &Status) -> String {
-    let line = number(status.threshold.tokens);
+    let text = midfold::view::due(status);
     match status.due {
-        Due::Below(line) => {
-            let left = line.tokens.saturating_sub(status.context_tokens);
-            format!("at {} tokens ({}), {} to go", number(line.tokens), line.rule, number(left))
+        Due::Held(Hold::Breaker | Hold::NothingToGain) => {
+            format!("{text}; `midfold session compact` folds all the same")
         }
-        Due::Threshold(line) => {
-            format!("due: the line of {} tokens ({}) is crossed", number(line.tokens), line.rule)
-        }
-        Due::HardWindow { limit } => {
-            format!("due: more than the {} tokens that fit", number(limit))
-        }
-        Due::Held(hold @ (Hold::Breaker | Hold::NothingToGain)) => {
-            format!(
-                "held back at the line of {line} tokens: {hold}; `midfold session compact` folds all the same"
-            )
-        }
-        Due::Held(hold) => format!("held back at the line of {line} tokens: {hold}"),
+        _ => text,
     }
 }
 

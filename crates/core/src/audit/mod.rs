@@ -47,6 +47,7 @@ pub mod rule {
 
 /// Something that does not hold.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Finding {
     /// One of [`rule`].
     pub rule: &'static str,
@@ -58,6 +59,7 @@ pub struct Finding {
 
 /// What came of an audit.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Audit {
     /// What does not hold; empty when all does.
     pub findings: Vec<Finding>,

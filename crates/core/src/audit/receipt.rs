@@ -14,6 +14,7 @@ const LISTED: usize = 10;
 
 /// What one rule took out.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Removed {
     /// The rule: `recap`, `marker`, or a reducer.
     pub rule: String,
@@ -29,6 +30,7 @@ pub struct Removed {
 
 /// What one fold lost, and kept.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Receipt {
     /// The fold.
     pub fold: FoldRef,

@@ -12,6 +12,7 @@ use crate::trigger::{Due, Gate, Line, Millis};
 
 /// What a session is at. Serialises to what `midfold session status --json` prints.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Status {
     /// The session.
     pub session: String,
@@ -205,6 +206,12 @@ impl Session {
     /// Goes on from a kept state.
     #[must_use]
     pub fn with_state(mut self, state: State) -> Self {
+        self.set_state(state);
+        self
+    }
+
+    /// As [`Session::with_state`], where it is.
+    pub fn set_state(&mut self, state: State) {
         if let Some(changed) = state.policy {
             self.policy_since = Some(changed.since);
             self.follow(changed.policy);
@@ -221,6 +228,5 @@ impl Session {
         self.settled = state.settled;
         self.narration = state.narration;
         self.uncounted = state.uncounted;
-        self
     }
 }

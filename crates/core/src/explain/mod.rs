@@ -25,6 +25,7 @@ use find::Needle;
 
 /// A fold, as answers name it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FoldRef {
     /// Its number in the session, from 1.
     pub number: u32,
@@ -37,6 +38,7 @@ pub struct FoldRef {
 /// Where a verbatim event stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Place {
     /// Before the fold's span.
     Head,
@@ -51,6 +53,7 @@ pub enum Place {
 /// What the model saw of one event.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "is", rename_all = "kebab-case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Sight {
     /// The event was not there yet.
     NotYet,
@@ -100,6 +103,7 @@ impl Sight {
 
 /// When an event stopped carrying the text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Left {
     /// The fold that did it.
     pub fold: FoldRef,
@@ -111,6 +115,7 @@ pub struct Left {
 
 /// A later event that used the text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Use {
     /// The event.
     pub seq: u32,
@@ -122,6 +127,7 @@ pub struct Use {
 
 /// A name of the text that a fold lost, and that came up again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AskedAgain {
     /// The fold that lost it.
     pub fold: FoldRef,
@@ -132,6 +138,7 @@ pub struct AskedAgain {
 
 /// One event that holds the text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Occurrence {
     /// The event: what recall is asked for.
     pub seq: u32,
@@ -152,6 +159,7 @@ pub struct Occurrence {
 /// The answer in one word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Answer {
     /// No event of the log holds it.
     NeverSaid,
@@ -169,6 +177,7 @@ pub enum Answer {
 
 /// What came of the question.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Explanation {
     /// What was asked for.
     pub text: String,

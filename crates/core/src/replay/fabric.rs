@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
 
+use crate::fold::{Entry, Fold};
 use crate::replay::drive::{Folded, Item};
 
 /// What became of an event.
@@ -38,6 +39,48 @@ impl Cell {
             Self::Pinned => 'p',
             Self::Repaired => 'x',
         }
+    }
+
+    /// What a reducer makes of an event.
+    fn edited_by(reducer: &str) -> Self {
+        match reducer {
+            "arguments" | "terminal" => Self::Clipped,
+            _ => Self::Stub,
+        }
+    }
+
+    /// What a recorded fold makes of each event that there was, as runs: what they become and how many.
+    #[must_use]
+    pub fn of_fold(fold: &Fold) -> Vec<(Self, u32)> {
+        let gone = match fold.entries.iter().any(|entry| matches!(entry, Entry::Recap { .. })) {
+            true => Self::Recap,
+            false => Self::Marker,
+        };
+        let (start, end) = (fold.span.start as usize, fold.span.end as usize);
+        let mut cells = vec![Self::Verbatim; (fold.accounts.events as usize).max(end)];
+        cells[start..end].fill(gone);
+        let edits: FxHashMap<u32, &str> =
+            fold.edits.iter().rev().map(|edit| (edit.seq, edit.reducer.as_str())).collect();
+        let mut set = |seq: u32, cell: Self| {
+            if let Some(place) = cells.get_mut(seq as usize) {
+                *place = cell;
+            }
+        };
+        for entry in &fold.entries {
+            match entry {
+                Entry::Verbatim { from, to } => {
+                    (*from..*to).for_each(|seq| set(seq, Self::Verbatim));
+                }
+                Entry::Edited { seq, .. } => {
+                    set(*seq, edits.get(seq).map_or(Self::Stub, |by| Self::edited_by(by)));
+                }
+                Entry::Recap { .. } | Entry::Marker { .. } => {}
+            }
+        }
+        let pinned = fold.layout.pinned.iter().chain(&fold.layout.carried_user);
+        pinned.for_each(|seq| set(*seq, Self::Pinned));
+        fold.repairs.iter().filter_map(|it| it.seq).for_each(|seq| set(seq, Self::Repaired));
+        runs(&cells)
     }
 
     fn left(self) -> bool {
@@ -122,8 +165,7 @@ impl Fabric {
 
     fn edit(&self, seq: u32, edits: &FxHashMap<u32, &str>) -> Option<Cell> {
         match edits.get(&seq) {
-            Some(&("arguments" | "terminal")) => Some(Cell::Clipped),
-            Some(_) => Some(Cell::Stub),
+            Some(reducer) => Some(Cell::edited_by(reducer)),
             // Edited by an earlier fold: what it became stays.
             None => {
                 let before = self.cells.get(seq as usize).copied();

@@ -135,7 +135,7 @@ impl Advise for PlanError {
                 Door::Command => failure.hint(
                     "import or fork it into a session with a larger --window, or unpin messages",
                 ),
-                Door::Python | Door::Node => failure
+                Door::Python | Door::Node | Door::Http => failure
                     .hint(parts(&floor))
                     .hint("give a larger window, unpin messages, or choose another preset"),
             },
@@ -201,6 +201,9 @@ impl Advise for InjectError {
             Self::Unknown(name) => {
                 let (what, how) = match door {
                     Door::Command => (format!("--inject {name}"), format!("--reserve {name}=200")),
+                    Door::Http => {
+                        (format!("injections: `{name}`"), "\"reserve\": 200".to_owned())
+                    }
                     Door::Python | Door::Node => {
                         (format!("inject: `{name}`"), format!("reserve={{\"{name}\": 200}}"))
                     }

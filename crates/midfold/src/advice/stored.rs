@@ -20,10 +20,13 @@ impl Advise for StoreError {
                     format!("choose another --id, or go on with it: midfold session status {id}")
                 }
                 Door::Python | Door::Node => "Session.open(store, id) goes on with it".to_owned(),
+                Door::Http => format!("choose another `id`, or go on with `{id}`"),
             }),
-            Self::NoSession(_) => failure.hint(
-                door.says("`midfold session new` makes one", "Session(store=…, id=…) makes one"),
-            ),
+            Self::NoSession(_) => failure.hint(match door {
+                Door::Command => "`midfold session new` makes one",
+                Door::Python | Door::Node => "Session(store=…, id=…) makes one",
+                Door::Http => "GET /v1/sessions lists those that are there; POST /v1/sessions makes one",
+            }),
             Self::Conflict { .. } => failure.hint(format!(
                 "nothing was appended; without {} it would be",
                 door.says("--expect", "expect=")
@@ -86,6 +89,7 @@ fn no_event(session: &str, seq: u64, events: u64, door: Door) -> Failure {
         match door {
             Door::Command => format!("`midfold session log {session}` lists them"),
             Door::Python | Door::Node => "`recall_outline()` lists them".to_owned(),
+            Door::Http => format!("GET /v1/sessions/{session}/messages lists them"),
         },
     )
 }
@@ -148,7 +152,7 @@ fn recalled(error: RecallError, session: &str, door: Door) -> Failure {
     let failed = |text: String| Failure::new(Area::Input, text);
     let says = |command: String, python: &str| match door {
         Door::Command => command,
-        Door::Python | Door::Node => python.to_owned(),
+        Door::Python | Door::Node | Door::Http => python.to_owned(),
     };
     match error {
         RecallError::Store(error) => error.advise(door),

@@ -70,7 +70,7 @@ impl Start {
         let system = system.map(|json| String::from_utf8_lossy(&json).into_owned());
         let empty = without_messages(kind, system.as_deref(), tools, model);
         let prepared = settings.setup(&host)?.prepare(empty).map_err(|error| told(error, host))?;
-        let parts = Parts { id, policy, output_reserve, source: None };
+        let parts = Parts { id, policy, output_reserve, source: None, owner: None };
         let started = parts.check(&prepared, clock(), host.door)?;
         match place {
             Some(place) => {

@@ -53,9 +53,7 @@ impl Awaited {
             && session.active().map(|fold| fold.id) == self.fold;
         if is_current && self.proxy.is_stored() {
             // What is behind the history is in it with the next request.
-            if let Err(error) = calls.record(session, usage, now) {
-                tracing::warn!(%error, "a call is not in the ledger");
-            }
+            calls.record(session, usage, now);
         }
         if is_current && !place.is_summary {
             // The meter is of the history; what is behind it comes and goes.

@@ -23,7 +23,7 @@ impl Calls {
     }
 
     /// Records the history that a request carried, and what the provider counted for the request.
-    pub fn record(&mut self, session: &Session, usage: Usage, now: Millis) -> Result<(), StoreError> {
+    pub fn record(&mut self, session: &Session, usage: Usage, now: Millis) {
         let log = session.log();
         let (turn, request) = log.events().last().map_or((0, 0), |event| (event.turn, event.step));
         let joining = Joining { session: session.id().to_owned(), turn, request };
@@ -36,16 +36,18 @@ impl Calls {
             meter: session.meter(),
         };
         let record = self.ledger.record(&session.view(), &call);
+        // Records are plain values, and always have JSON.
+        let body = serde_json::to_string(&record).unwrap_or_default();
+        let settled = serde_json::to_string(&Settled { usage }).unwrap_or_default();
         let new = NewCall {
             number: record.number,
             head: record.events.into(),
             fold: record.fold,
             hash: record.hash,
-            body: serde_json::to_string(&record)?,
+            body,
             now,
         };
-        self.unwritten.push((new, serde_json::to_string(&Settled { usage })?));
-        Ok(())
+        self.unwritten.push((new, settled));
     }
 
     pub fn unwritten(&self) -> &[Unwritten] {

@@ -42,7 +42,7 @@ pub(super) async fn the_newest_change_comes_first(store: Arc<dyn Store>) -> Outc
     let two = store.newest(&Newest { limit: 2, ..all() }).await.map_err(said)?;
     let [first, second] = two.as_slice() else { return Err(format!("two of them: {two:?}")) };
     equal!((&*first.id, &*second.id), ("b", "a"), "after a fold became the active one");
-    equal!(first.active, Some(id), "the active fold");
+    equal!((first.active, first.active_number), (Some(id), Some(1)), "the active fold");
     let rest = Newest { before: Some(second.tick), ..all() };
     equal!(ids(&store, &rest).await?, ["c"], "the next page");
     store.delete("b", None).await.map_err(said)?;
@@ -67,6 +67,7 @@ pub(super) async fn what_a_session_does_is_counted(store: Arc<dyn Store>) -> Out
         changed: 2_000_000_000_000,
         head: 501,
         active: None,
+        active_number: None,
         tokens: 501 * 7,
         folds: 2,
         calls: 1,

@@ -8,7 +8,7 @@ use midfold_core::project::{Context, project};
 
 use super::{Inner, ROUNDS, Stored, StoredError, rows};
 use crate::StoreError;
-use crate::types::{Millis, NewCall};
+use crate::types::{CallRow, Millis, NewCall};
 
 /// A request with what hooks added, and its number in the ledger.
 #[derive(Debug)]
@@ -50,6 +50,21 @@ impl Stored {
     pub async fn calls(&self) -> Result<Vec<(CallRecord, Option<Settled>)>, StoredError> {
         let rows = self.store.calls(&self.row.new.id).await?;
         rows.iter().map(|row| rows::call(&self.row.new.id, row)).collect()
+    }
+
+    /// The same with their rows.
+    ///
+    /// # Errors
+    /// When the store fails or holds what is no record.
+    pub async fn call_rows(
+        &self,
+    ) -> Result<Vec<(CallRow, CallRecord, Option<Settled>)>, StoredError> {
+        let rows = self.store.calls(&self.row.new.id).await?;
+        let read = |row: CallRow| {
+            let (record, settled) = rows::call(&self.row.new.id, &row)?;
+            Ok((row, record, settled))
+        };
+        rows.into_iter().map(read).collect()
     }
 
     /// The end of the ledger, for whoever goes on with the session elsewhere.

@@ -9,7 +9,7 @@ use midfold_core::meter::Meter;
 use midfold_core::plan::Cause;
 
 use super::{Inner, Meta, Stored, StoredError, rows};
-use crate::types::{Append, Loaded, Millis, NewEvent, NewFold, NewSession, SessionRow};
+use crate::types::{Append, FoldRow, Loaded, Millis, NewEvent, NewFold, NewSession, SessionRow};
 use crate::{Store, StoreError};
 
 /// Events that are copied at a time.
@@ -92,6 +92,49 @@ impl Stored {
     pub async fn folds(&self) -> Result<Vec<Fold>, StoredError> {
         let rows = self.store.folds(&self.row.new.id).await?;
         rows.iter().map(|row| rows::fold(&self.row.new.id, row)).collect()
+    }
+
+    /// All folds of the session with their rows, in the order they came in.
+    ///
+    /// # Errors
+    /// When the store fails or holds what is no fold.
+    pub async fn fold_rows(&self) -> Result<Vec<(FoldRow, Fold)>, StoredError> {
+        let rows = self.store.folds(&self.row.new.id).await?;
+        let read = |row: FoldRow| {
+            let fold = rows::fold(&self.row.new.id, &row)?;
+            Ok((row, fold))
+        };
+        rows.into_iter().map(read).collect()
+    }
+
+    /// Reads what others have written since, no more than that.
+    ///
+    /// # Errors
+    /// As [`Stored::open`].
+    pub async fn refresh(&mut self) -> Result<(), StoredError> {
+        let row = self.store.session(&self.row.new.id).await?;
+        if row == self.row {
+            return Ok(());
+        }
+        let grew = row.new == self.row.new && row.active == self.row.active;
+        if let Inner::Whole(session) = &mut self.inner
+            && grew
+            && row.head >= self.row.head
+        {
+            let new = self.store.events(&row.new.id, self.row.head..row.head).await?;
+            for event in new {
+                session.append(rows::raw(event));
+            }
+            let known = session.folds().len() as u64;
+            if session.log().head_hash() == row.head_hash
+                && self.store.activity(&row.new.id).await?.folds == known
+            {
+                session.set_state(rows::state(&row)?);
+                (self.row, self.ledger) = (row, None);
+                return Ok(());
+            }
+        }
+        self.reload().await
     }
 
     /// The fold that was prepared with the narration that is ready: any process takes it alike.

@@ -146,6 +146,12 @@ impl Kept {
         self.events.push(EventRow { seq, event });
     }
 
+    /// The number of the active fold.
+    fn number(&self) -> Option<u64> {
+        let active = self.folds.iter().find(|row| Some(row.fold.id) == self.row.active);
+        active.map(|row| row.number)
+    }
+
     pub(super) fn activity(&self) -> Activity {
         Activity {
             id: self.row.new.id.clone(),
@@ -154,6 +160,7 @@ impl Kept {
             changed: self.changed(),
             head: self.row.head,
             active: self.row.active,
+            active_number: self.number(),
             tokens: self.tokens,
             folds: self.folds.len() as u64,
             calls: self.calls.len() as u64,

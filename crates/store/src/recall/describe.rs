@@ -15,6 +15,7 @@ const LISTED: usize = 40;
 
 /// What a fold covers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Described {
     /// Its id.
     pub id: String,

@@ -29,6 +29,7 @@ const STEP: usize = 64;
 
 /// One original, or a part of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Original {
     /// Its number in the log, from 0.
     pub event: u64,
@@ -57,6 +58,7 @@ pub struct Original {
 
 /// A page of originals.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Page {
     /// In the order of the log.
     pub originals: Vec<Original>,

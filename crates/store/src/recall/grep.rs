@@ -107,6 +107,7 @@ impl Grep {
 
 /// A found message.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Found {
     /// Its number in the log, from 0: what [`super::expand`] is asked for.
     pub event: u64,
@@ -145,6 +146,7 @@ pub struct Found {
 
 /// A page of hits.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Hits {
     /// The best first where words were looked for, else the newest first, and the oldest first
     /// where nothing was.

@@ -15,6 +15,7 @@ const LINE: usize = 240;
 
 /// A line of a message.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TextLine {
     /// Its number, from 1.
     pub number: usize,

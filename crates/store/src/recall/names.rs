@@ -24,6 +24,7 @@ const CHUNK: u64 = 64;
 
 /// Names that the covered events have and the context has not.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct GoneNames {
     /// The most likely needed first.
     pub names: Vec<String>,

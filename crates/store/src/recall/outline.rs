@@ -20,6 +20,7 @@ const CHUNK: u64 = 64;
 
 /// One message of an outline.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Row {
     /// Its number in the log, from 0.
     pub event: u64,
@@ -44,6 +45,7 @@ pub struct Row {
 
 /// A page of an outline.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Outline {
     /// In the order of the log.
     pub rows: Vec<Row>,

@@ -9,6 +9,7 @@ use super::reading::Paired;
 
 /// Whether a message shows the newest state of a file that the log has at several times.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Version {
     /// The file.
     pub path: String,

@@ -10,7 +10,8 @@ macro_rules! select_activity {
     ($rest:literal) => {
         concat!(
             "SELECT s.id, a.owner, a.tick, a.changed, s.active, a.tokens, a.folds, a.calls, \
-             (SELECT max(seq) FROM events WHERE session_no = a.session_no) \
+             (SELECT max(seq) FROM events WHERE session_no = a.session_no), \
+             (SELECT number FROM folds WHERE session_no = a.session_no AND id = s.active) \
              FROM activity a JOIN sessions s ON s.no = a.session_no ",
             $rest
         )
@@ -52,6 +53,7 @@ fn activity<R: Cells>(row: &R) -> Result<Activity, StoreError> {
         tokens: number_of(row, 5)?,
         folds: number_of(row, 6)?,
         calls: number_of(row, 7)?,
+        active_number: row.integer(9)?.map(unsigned),
         head: row.integer(8)?.map_or(0, |last| unsigned(last) + 1),
     })
 }

@@ -1,24 +1,29 @@
 //! What a picture shows of an event.
 
-use midfold::Log;
-use midfold::core::recap::redact::Redactor;
-use midfold::core::replay::{Arguments, message_text};
-use midfold::core::view::BlockKind;
+use midfold_core::log::Log;
+use midfold_core::recap::redact::Redactor;
+use midfold_core::replay::{Arguments, message_text};
+use midfold_core::view::BlockKind;
 
 /// Characters of an event's first line.
 const LINE: usize = 160;
 
 /// What a picture shows of an event: role, tokens, first line, tool.
 pub struct EventRow {
+    /// Who speaks; `tool` for whatever brings results.
     pub role: &'static str,
+    /// Its tokens.
     pub tokens: u32,
+    /// Its first line.
     pub line: String,
+    /// The tool that it calls, or whose result it is.
     pub tool: Option<String>,
 }
 
 /// The rows of a log. First lines are redacted.
+#[must_use]
 pub fn events(log: &Log) -> Vec<EventRow> {
-    let row = |event: &midfold::core::log::Event| {
+    let row = |event: &midfold_core::log::Event| {
         let name = |kind: &BlockKind| match kind {
             BlockKind::Call { name, .. } | BlockKind::Result { name, .. } => {
                 name.map(|name| name.decode(&event.bytes).into_owned())
@@ -40,6 +45,6 @@ pub fn events(log: &Log) -> Vec<EventRow> {
 }
 
 /// Without what looks like a secret.
-pub fn hidden(text: &str) -> String {
+pub(super) fn hidden(text: &str) -> String {
     Redactor::shared().redact(text).0.into_owned()
 }

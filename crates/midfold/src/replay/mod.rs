@@ -1,6 +1,9 @@
 //! Replaying recorded conversations: which strategies there are, how one is measured, and the measures
 //! by their names.
 
+mod document;
+mod rows;
+
 use midfold_core::policy::Policy;
 use midfold_core::replay::{
     Arguments, Measures, NameClass, Prices, Recording, ReplayError, Replayed, Settings, Share,
@@ -10,6 +13,9 @@ use midfold_formats::profile;
 use serde_json::{Map, Value, json};
 
 use crate::failure::{Area, Failure};
+
+pub use document::{About, Comparison, Ran};
+pub use rows::{EventRow, events as event_rows};
 
 /// What a strategy holds from one request to the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,0 +1,285 @@
+//! Changes to a session: what they would do, and what they did.
+
+use midfold_core::Hash;
+use midfold_core::plan::Outcome;
+use midfold_core::policy::Policy;
+use midfold_store::{Millis, Stored, StoredError};
+use serde::Serialize;
+
+use super::detail::due;
+use super::fabric::{FoldBrief, chain};
+use super::fold::stand_in;
+use super::message::numbered;
+use crate::cache::{CacheCheck, cache_check};
+use crate::failure::grouped;
+use crate::feedback::{Feedback, Size};
+
+/// How large a context is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ContextSize {
+    /// Messages.
+    pub messages: u64,
+    /// Tokens.
+    pub tokens: u64,
+}
+
+/// A compaction that was asked for.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Compacting {
+    /// `folded` or `nothing`.
+    pub outcome: &'static str,
+    /// Nothing was done.
+    pub preview: bool,
+    /// Why nothing is folded.
+    pub reason: Option<String>,
+    /// `Compressed: 40 → 12 messages`.
+    pub headline: String,
+    /// The tokens in one line.
+    pub token_line: String,
+    /// Why fewer messages can take more tokens, where they do.
+    pub note: Option<String>,
+    /// What is in the place of what left.
+    pub instead: Option<String>,
+    /// The context before.
+    pub before: ContextSize,
+    /// The context after.
+    pub after: ContextSize,
+    /// The fold.
+    pub fold: Option<FoldBrief>,
+    /// What the agent reads where messages were folded.
+    pub recap: Option<String>,
+    /// What the provider's cache can read again on the next turn; asked of a preview.
+    pub cache: Option<CacheCheck>,
+}
+
+/// Compacts, or says what that would do.
+///
+/// # Errors
+/// When nothing that fits can be made, or the store fails.
+pub async fn compact(
+    stored: &mut Stored,
+    focus: Option<&str>,
+    preview: bool,
+    now: Millis,
+) -> Result<Compacting, StoredError> {
+    let status = stored.status(now).await?;
+    let before = ContextSize { messages: status.messages, tokens: status.context_tokens };
+    let outcome = match preview {
+        true => stored.preview(focus).await?,
+        false => stored.compact(focus, now).await?,
+    };
+    let size = Size { messages: before.messages, tokens: before.tokens };
+    let Feedback { headline, token_line, note, instead, .. } = Feedback::of(&outcome, size);
+    let budget = stored.budget();
+    let session = stored.whole().await?;
+    let budget = session.gate().budget(&budget, session.policy());
+    let check =
+        || cache_check(session.log(), session.policy(), &budget, *session.meter()).ok().flatten();
+    let cache = preview.then(check).flatten();
+    let said = Compacting {
+        outcome: "nothing",
+        preview,
+        reason: None,
+        headline,
+        token_line,
+        note,
+        instead,
+        before,
+        after: before,
+        fold: None,
+        recap: None,
+        cache,
+    };
+    let fold = match outcome {
+        Outcome::Nothing(reason) => {
+            return Ok(Compacting { reason: Some(grouped(&reason.to_string())), ..said });
+        }
+        Outcome::Folded(fold) => fold,
+    };
+    let recap = stand_in(&fold, session.log());
+    let rows = stored.fold_rows().await?;
+    let stored_row = rows.iter().find(|(row, _)| row.fold.id == fold.id);
+    let brief = match stored_row.filter(|_| !preview) {
+        Some((row, fold)) => FoldBrief::stored(row, fold, &chain(&rows, stored.row().active)),
+        None => FoldBrief::of(&fold),
+    };
+    Ok(Compacting {
+        outcome: "folded",
+        before: ContextSize { messages: fold.messages_before.into(), tokens: fold.tokens_before },
+        after: ContextSize { messages: fold.messages_after.into(), tokens: fold.tokens_after },
+        fold: Some(brief.without_fates()),
+        recap,
+        ..said
+    })
+}
+
+/// Folds that were taken back.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Undone {
+    /// Their numbers: the one that was asked for and those that build on it.
+    pub undone: Vec<u64>,
+    /// The number of the fold that is read from now on.
+    pub active: Option<u64>,
+    /// The context before.
+    pub before: ContextSize,
+    /// The context after.
+    pub after: ContextSize,
+    /// Nothing was done.
+    pub preview: bool,
+}
+
+/// Takes back a fold and those that build on it, by its number, or the one that is read now; or says what that
+/// would do.
+///
+/// # Errors
+/// When there is no such fold, or the store fails.
+pub async fn undo(
+    stored: &mut Stored,
+    number: Option<u64>,
+    preview: bool,
+    now: Millis,
+) -> Result<Undone, StoredError> {
+    let rows = stored.fold_rows().await?;
+    let target = match number {
+        Some(number) => {
+            let found = rows.iter().find(|(row, _)| row.number == number);
+            Some(numbered(found, "fold", number, rows.len())?.0.fold.id)
+        }
+        None => None,
+    };
+    let name = |id: Hash| rows.iter().find(|(row, _)| row.fold.id == id).map(|(row, _)| row.number);
+    let read = chain(&rows, stored.row().active);
+    let status = stored.status(now).await?;
+    let before = ContextSize { messages: status.messages, tokens: status.context_tokens };
+    let (active, status) = if preview {
+        let budget = stored.budget();
+        let mut session = stored.whole().await?.clone();
+        session.undo(target)?;
+        (session.active().map(|fold| fold.id), session.status(&budget, now))
+    } else {
+        stored.undo(target).await?;
+        (stored.row().active, stored.status(now).await?)
+    };
+    let taken = read.iter().take_while(|id| Some(**id) != active);
+    Ok(Undone {
+        undone: taken.filter_map(|id| name(*id)).collect(),
+        active: active.and_then(name),
+        before,
+        after: ContextSize { messages: status.messages, tokens: status.context_tokens },
+        preview,
+    })
+}
+
+/// A pin that was set or taken away.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Pinned {
+    /// All pinned messages.
+    pub pins: Vec<u32>,
+    /// Something changed.
+    pub changed: bool,
+    /// The message, and the calls and results that it takes with it.
+    pub unit: Vec<u32>,
+    /// The message is folded now: it comes back with the next fold.
+    pub folded: bool,
+    /// Nothing was done.
+    pub preview: bool,
+}
+
+/// Pins a message or lets it go; or says what that would do.
+///
+/// # Errors
+/// When there is no such message, or the store fails.
+pub async fn pin(
+    stored: &mut Stored,
+    seq: u64,
+    pinned: bool,
+    preview: bool,
+) -> Result<Pinned, StoredError> {
+    let (id, events) = (stored.row().new.id.clone(), stored.row().head);
+    let missing = || StoredError::NoEvent { session: id, seq, events };
+    let number = u32::try_from(seq).ok().filter(|_| seq < events).ok_or_else(missing)?;
+    let session = stored.whole().await?;
+    let before = session.pins().to_vec();
+    let units = session.log().units();
+    let unit = units.iter().find(|unit| unit.events.contains(&(number as usize)));
+    let small = |at| u32::try_from(at).unwrap_or(u32::MAX);
+    let unit =
+        unit.map_or_else(|| vec![number], |unit| unit.events.clone().map(small).collect());
+    let fate = super::message::Fates::of(session.active()).at(number as usize);
+    let pins = if preview {
+        let mut session = session.clone();
+        if pinned {
+            session.pin(number);
+        } else {
+            session.unpin(number);
+        }
+        session.pins().to_vec()
+    } else {
+        stored.pin(seq, pinned).await?;
+        stored.whole().await?.pins().to_vec()
+    };
+    Ok(Pinned {
+        changed: pins != before,
+        pins,
+        unit,
+        folded: !matches!(fate, 'v' | 'p'),
+        preview,
+    })
+}
+
+/// A change of policy.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct NewRules {
+    /// Before.
+    pub before: RulesSide,
+    /// From the next fold on.
+    pub after: RulesSide,
+    /// Nothing was done.
+    pub preview: bool,
+}
+
+/// A policy, and what it means for a session.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct RulesSide {
+    /// Its name.
+    pub policy: String,
+    /// Its fingerprint, which each fold's record has.
+    pub fingerprint: Hash,
+    /// When the session folds next, in words.
+    pub line: String,
+}
+
+/// Has a session folded by another policy from now on; or says what that would mean.
+///
+/// # Errors
+/// When nothing of the window is left for a context, or the store fails.
+pub async fn policy(
+    stored: &mut Stored,
+    policy: &Policy,
+    preview: bool,
+    now: Millis,
+) -> Result<NewRules, StoredError> {
+    let before = stored.status(now).await?;
+    let after = if preview {
+        let budget = stored.budget();
+        let mut session = stored.whole().await?.clone();
+        let set = session.set_policy(policy.clone(), &budget);
+        set.map_err(midfold_core::plan::PlanError::from)?;
+        session.status(&budget, now)
+    } else {
+        stored.set_policy(policy).await?;
+        stored.status(now).await?
+    };
+    let side = |status: &midfold_core::engine::Status| RulesSide {
+        policy: status.policy.clone(),
+        fingerprint: status.policy_fingerprint,
+        line: due(status),
+    };
+    Ok(NewRules { before: side(&before), after: side(&after), preview })
+}

@@ -1,0 +1,208 @@
+//! Each message of a session, and what became of it, fold by fold.
+
+use std::collections::HashMap;
+
+use midfold_core::Hash;
+use midfold_core::engine::Session;
+use midfold_core::fold::{Fold, StandIn};
+use midfold_core::replay::Cell;
+use midfold_core::trigger::Cause;
+use midfold_store::{FoldRow, Millis, Stored, StoredError};
+use serde::Serialize;
+
+use super::text::{role, tool};
+
+/// Each message in columns, and what each fold made of it. No texts: a session can have 100,000 messages.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Fabric {
+    /// The session.
+    pub session: String,
+    /// Number of messages.
+    pub events: u64,
+    /// One letter a message: `s` system, `u` user, `a` assistant, `t` tool, `o` other.
+    pub roles: String,
+    /// Tokens of each message.
+    pub tokens: Vec<u32>,
+    /// The turn of each message.
+    pub turns: Vec<u32>,
+    /// Names of tools.
+    pub tools: Vec<String>,
+    /// Of each message: the place of its tool in `tools`; -1 for none.
+    pub tool: Vec<i32>,
+    /// Head, middle and tail of the active fold.
+    pub layout: Option<Layout>,
+    /// Pinned messages.
+    pub pins: Vec<u32>,
+    /// The number of the active fold.
+    pub active: Option<u64>,
+    /// All folds, oldest first.
+    pub folds: Vec<FoldBrief>,
+}
+
+/// Where the cuts of a fold lie: the first message of each part, and one past its last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Layout {
+    /// Carried as it is.
+    pub head: [u32; 2],
+    /// What may be folded.
+    pub middle: [u32; 2],
+    /// Carried as it is.
+    pub tail: [u32; 2],
+}
+
+/// A fold in one line.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct FoldBrief {
+    /// Its number in the session, from 1; none for one that is not made.
+    pub number: Option<u64>,
+    /// Its id.
+    pub id: Hash,
+    /// When it was made; none for one that is not made.
+    pub made: Option<Millis>,
+    /// Messages that there were.
+    pub at: u32,
+    /// Tokens of the context before.
+    pub before: u64,
+    /// Tokens of the context after.
+    pub after: u64,
+    /// Tokens that it freed.
+    pub freed: u64,
+    /// What became of the messages that there were, as runs of a letter and a number. `v` verbatim, `p` pinned,
+    /// `s` a line says what it was, `c` shortened, `r` in the recap, `m` behind the marker, `x` repaired.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub fates: Vec<(char, u32)>,
+    /// Tokens of the recap.
+    pub recap_tokens: u64,
+    /// The policy that made it.
+    pub policy: String,
+    /// Why it was made.
+    pub cause: Cause,
+    /// What stands for what left: `narrated`, `computed`, `marker`, `static`, `host`.
+    pub stand_in: String,
+    /// The context is read through it now.
+    pub active: bool,
+    /// It was taken back: no fold that is read now builds on it.
+    pub undone: bool,
+}
+
+impl Fabric {
+    /// Of an open session.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn of(stored: &mut Stored) -> Result<Self, StoredError> {
+        let folds = folds(stored).await?;
+        let id = stored.row().new.id.clone();
+        let session = stored.whole().await?;
+        Ok(woven(&id, session, folds))
+    }
+}
+
+fn woven(id: &str, session: &Session, folds: Vec<FoldBrief>) -> Fabric {
+    let events = session.log().events();
+    let mut places: HashMap<String, i32> = HashMap::new();
+    let mut tools = Vec::new();
+    let mut place = |name: String| {
+        *places.entry(name).or_insert_with_key(|name| {
+            tools.push(name.clone());
+            i32::try_from(tools.len() - 1).unwrap_or(i32::MAX)
+        })
+    };
+    let tool = events.iter().map(|event| tool(event).map_or(-1, &mut place)).collect();
+    let letter = |role: &str| match role {
+        "system" | "developer" => 's',
+        "user" => 'u',
+        "assistant" => 'a',
+        "tool" => 't',
+        _ => 'o',
+    };
+    Fabric {
+        session: id.to_owned(),
+        events: events.len() as u64,
+        roles: events.iter().map(|event| letter(role(event))).collect(),
+        tokens: events.iter().map(|event| event.tokens.total).collect(),
+        turns: events.iter().map(|event| event.turn).collect(),
+        tools,
+        tool,
+        layout: session.active().map(layout),
+        pins: session.pins().to_vec(),
+        active: folds.iter().find(|fold| fold.active).and_then(|fold| fold.number),
+        folds,
+    }
+}
+
+fn layout(fold: &Fold) -> Layout {
+    let part = |region: &midfold_core::fold::Region| [region.start, region.end];
+    let layout = &fold.layout;
+    Layout { head: part(&layout.head), middle: part(&layout.middle), tail: part(&layout.tail) }
+}
+
+/// All folds of a session, oldest first, with what each made of the messages.
+///
+/// # Errors
+/// When the store fails.
+pub async fn folds(stored: &mut Stored) -> Result<Vec<FoldBrief>, StoredError> {
+    let rows = stored.fold_rows().await?;
+    let read = chain(&rows, stored.row().active);
+    Ok(rows.iter().map(|(row, fold)| FoldBrief::stored(row, fold, &read)).collect())
+}
+
+/// The fold that is read now, and those that it builds on.
+pub(super) fn chain(rows: &[(FoldRow, Fold)], active: Option<Hash>) -> Vec<Hash> {
+    let mut read = Vec::new();
+    let mut next = active;
+    while let Some(id) = next.filter(|id| !read.contains(id)) {
+        read.push(id);
+        next = rows.iter().find(|(row, _)| row.fold.id == id).and_then(|(_, fold)| fold.prev);
+    }
+    read
+}
+
+impl FoldBrief {
+    /// Of a record that is in a store; `read` is what the context is read through, the newest first.
+    pub(super) fn stored(row: &FoldRow, fold: &Fold, read: &[Hash]) -> Self {
+        Self {
+            number: Some(row.number),
+            made: Some(row.fold.now),
+            active: read.first() == Some(&fold.id),
+            undone: !read.contains(&fold.id),
+            ..Self::of(fold)
+        }
+    }
+
+    /// Of a record that is not made yet.
+    #[must_use]
+    pub fn of(fold: &Fold) -> Self {
+        let stand_in = match (fold.fallback, &fold.narrated) {
+            (None, Some(_)) => "narrated".to_owned(),
+            (Some(StandIn::Computed), Some(_)) => "narrated".to_owned(),
+            (Some(stand_in), _) => stand_in.to_string(),
+            (None, None) => "none".to_owned(),
+        };
+        Self {
+            number: None,
+            id: fold.id,
+            made: None,
+            at: fold.accounts.events,
+            before: fold.tokens_before,
+            after: fold.tokens_after,
+            freed: fold.tokens_before.saturating_sub(fold.tokens_after),
+            fates: Cell::of_fold(fold).iter().map(|(cell, n)| (cell.letter(), *n)).collect(),
+            recap_tokens: fold.recap.as_ref().map_or(0, |recap| recap.tokens),
+            policy: fold.policy.clone(),
+            cause: fold.cause,
+            stand_in,
+            active: false,
+            undone: false,
+        }
+    }
+
+    /// Without what became of each message.
+    #[must_use]
+    pub fn without_fates(self) -> Self {
+        Self { fates: Vec::new(), ..self }
+    }
+}

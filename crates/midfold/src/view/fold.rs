@@ -1,0 +1,291 @@
+//! One fold: what the agent read in the place of messages, and what it cost.
+
+use std::collections::BTreeMap;
+
+use midfold_core::audit::{Receipt, audit};
+use midfold_core::fold::{Entry, Fold, RecapRecord, VerdictRecord};
+use midfold_core::log::Log;
+use midfold_core::project::{Context, Fate, project};
+use midfold_core::replay::Cell;
+use midfold_store::{FoldRow, Stored, StoredError};
+use serde::Serialize;
+
+use super::fabric::{FoldBrief, chain};
+use super::message::{numbered, reason};
+use super::text::{cut, first_line, hidden, role, tool, whole};
+
+/// Characters of a first line.
+const LINE: usize = 160;
+/// Characters of a text in a comparison.
+const SHOWN: usize = 2_000;
+/// Messages that are listed of those that left: the newest.
+const LISTED: usize = 3_000;
+/// Places that a receipt lists.
+const PLACES: usize = 200;
+
+/// A fold: what the agent read, by which edits, and what it lost.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct FoldDetail {
+    /// In one line.
+    pub fold: FoldBrief,
+    /// The recap as the agent reads it.
+    pub recap: Option<RecapRecord>,
+    /// What reducers did.
+    pub edits: Vec<EditLine>,
+    /// Why a message is sent otherwise than it is, by its place in the log.
+    pub why: BTreeMap<u32, String>,
+    /// What became of a model's replies, with the lines that were left out and the reasons.
+    pub verdicts: Vec<VerdictRecord>,
+    /// What it lost, and what was asked for again.
+    pub receipt: Option<Receipt>,
+    /// Names that the context does not have any more, the best first.
+    pub lost: Vec<String>,
+    /// How many names it lost.
+    pub lost_names: u32,
+    /// How many it kept.
+    pub kept_names: u32,
+    /// Messages that are out of the context after it: with this fold or before. The newest of them where they are
+    /// many.
+    pub events: Vec<Gone>,
+    /// How many are out of the context.
+    pub gone: u64,
+    /// The immutable record.
+    pub record: Fold,
+}
+
+/// What a reducer did to a part of a message.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct EditLine {
+    /// The message.
+    pub seq: u32,
+    /// `replaced` or `removed`.
+    pub kind: String,
+    /// The rule.
+    pub reducer: String,
+    /// Why.
+    pub reason: String,
+    /// Tokens before.
+    pub tokens_before: u32,
+    /// Tokens after.
+    pub tokens_after: u32,
+}
+
+/// A message that is out of the context.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Gone {
+    /// Its place in the log.
+    pub seq: u32,
+    /// Who spoke.
+    pub role: String,
+    /// The tool.
+    pub tool: Option<String>,
+    /// How it begins.
+    pub line: String,
+    /// Its tokens.
+    pub tokens: u32,
+}
+
+/// What a fold changed in the context, message by message.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Diff {
+    /// Some of the messages that this fold changed or took out, in order.
+    pub rows: Vec<Changed>,
+    /// All of them.
+    pub total: u64,
+}
+
+/// A message, before and after.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Changed {
+    /// Its place in the log.
+    pub seq: u32,
+    /// Who speaks.
+    pub role: String,
+    /// The tool.
+    pub tool: Option<String>,
+    /// What became of it.
+    pub fate: char,
+    /// By which rule, and why.
+    pub reason: Option<String>,
+    /// As it was sent before; its beginning where it is long.
+    pub before: String,
+    /// As it is sent now; none where it left.
+    pub after: Option<String>,
+    /// Its tokens before.
+    pub tokens_before: u32,
+    /// Its tokens now.
+    pub tokens_after: u32,
+}
+
+/// The fold of this number, with all of them.
+async fn found(
+    stored: &Stored,
+    number: u64,
+) -> Result<(Vec<(FoldRow, Fold)>, usize), StoredError> {
+    let rows = stored.fold_rows().await?;
+    let at = rows.iter().position(|(row, _)| row.number == number);
+    let at = numbered(at, "fold", number, rows.len())?;
+    Ok((rows, at))
+}
+
+impl FoldDetail {
+    /// Of an open session.
+    ///
+    /// # Errors
+    /// When there is no fold of this number, or the store fails.
+    pub async fn of(stored: &mut Stored, number: u64) -> Result<Self, StoredError> {
+        let (rows, at) = found(stored, number).await?;
+        let read = chain(&rows, stored.row().active);
+        let (row, fold) = &rows[at];
+        let brief = FoldBrief::stored(row, fold, &read);
+        let log = stored.whole().await?.log();
+        let mut all: Vec<Gone> = gone(log, fold);
+        let count = all.len();
+        all.drain(..count.saturating_sub(LISTED));
+        Ok(Self {
+            fold: brief,
+            recap: fold.recap.clone(),
+            edits: fold.edits.iter().map(line).collect(),
+            why: fold.edits.iter().rev().map(|edit| (edit.seq, reason(edit))).collect(),
+            verdicts: fold.verdicts.clone(),
+            receipt: receipt(log, &rows, at),
+            lost: fold.lost_ids.first.clone(),
+            lost_names: fold.lost_ids.count,
+            kept_names: fold.kept_ids.count,
+            events: all,
+            gone: count as u64,
+            record: fold.with_references(log),
+        })
+    }
+}
+
+/// The fold's receipt, in the numbering of all folds.
+fn receipt(log: &Log, rows: &[(FoldRow, Fold)], at: usize) -> Option<Receipt> {
+    let folds: Vec<Fold> = rows[..=at].iter().map(|(_, fold)| fold.clone()).collect();
+    let mut receipt = audit(log, &folds, &[]).receipts.pop()?;
+    receipt.recallable.truncate(PLACES);
+    receipt.pins.truncate(PLACES);
+    Some(receipt)
+}
+
+fn line(edit: &midfold_core::fold::Edit) -> EditLine {
+    let kind = serde_json::to_value(edit.kind).ok();
+    EditLine {
+        seq: edit.seq,
+        kind: kind.and_then(|kind| kind.as_str().map(str::to_owned)).unwrap_or_default(),
+        reducer: edit.reducer.as_str().to_owned(),
+        reason: edit.reason.clone(),
+        tokens_before: edit.tokens_before,
+        tokens_after: edit.tokens_after,
+    }
+}
+
+fn gone(log: &Log, fold: &Fold) -> Vec<Gone> {
+    let mut seq = 0_usize;
+    let mut all = Vec::new();
+    for (cell, count) in Cell::of_fold(fold) {
+        let end = seq + count as usize;
+        if matches!(cell, Cell::Recap | Cell::Marker) {
+            let some = log.events().get(seq..end.min(log.len())).unwrap_or_default();
+            all.extend(some.iter().map(|event| Gone {
+                seq: event.seq,
+                role: role(event).to_owned(),
+                tool: tool(event),
+                line: first_line(&whole(event), LINE),
+                tokens: event.tokens.total,
+            }));
+        }
+        seq = end;
+    }
+    all
+}
+
+/// Messages as a context carries them, by their places in the log.
+fn sent(context: &Context) -> BTreeMap<u32, (&bytes::Bytes, u32)> {
+    let seq = |fate: Fate| match fate {
+        Fate::Verbatim(seq) | Fate::Edited(seq) | Fate::Repaired(seq, _) => Some(seq),
+        Fate::Recap | Fate::Marker | Fate::Added(_) => None,
+    };
+    context
+        .pieces()
+        .filter_map(|piece| Some((seq(piece.fate)?, (&piece.bytes, piece.tokens))))
+        .collect()
+}
+
+impl Diff {
+    /// Of an open session: `limit` messages from the one at `from` on.
+    ///
+    /// # Errors
+    /// When there is no fold of this number, or the store fails.
+    pub async fn of(
+        stored: &mut Stored,
+        number: u64,
+        from: usize,
+        limit: usize,
+    ) -> Result<Self, StoredError> {
+        let (rows, at) = found(stored, number).await?;
+        let fold = &rows[at].1;
+        let before = rows.iter().map(|(_, fold)| fold).find(|other| Some(other.id) == fold.prev);
+        let session = stored.whole().await?;
+        let log = session.log().prefix(fold.accounts.events as usize);
+        let (old, new) = (project(&log, before), project(&log, Some(fold)));
+        let (old, new) = (sent(&old), sent(&new));
+        let why: BTreeMap<u32, String> =
+            fold.edits.iter().rev().map(|edit| (edit.seq, reason(edit))).collect();
+        let cells = Cell::of_fold(fold);
+        let cells: Vec<Cell> =
+            cells.iter().flat_map(|(cell, n)| std::iter::repeat_n(*cell, *n as usize)).collect();
+        let changed = |(seq, (bytes, _)): &(&u32, &(&bytes::Bytes, u32))| {
+            new.get(*seq).is_none_or(|(now, _)| *now != *bytes)
+        };
+        let all: Vec<_> = old.iter().filter(changed).collect();
+        let total = all.len() as u64;
+        let text = |bytes: &bytes::Bytes| {
+            let view = log.dialect().view(bytes);
+            let text = midfold_core::replay::message_text(
+                bytes,
+                &view,
+                midfold_core::replay::Arguments::Sent,
+            );
+            cut(&hidden(&text), SHOWN).0
+        };
+        let row = |(seq, (bytes, tokens)): (&u32, &(&bytes::Bytes, u32))| {
+            let event = &log.events()[*seq as usize];
+            let now = new.get(seq);
+            Changed {
+                seq: *seq,
+                role: role(event).to_owned(),
+                tool: tool(event),
+                fate: cells.get(*seq as usize).copied().unwrap_or(Cell::Verbatim).letter(),
+                reason: why.get(seq).cloned(),
+                before: text(bytes),
+                after: now.map(|(bytes, _)| text(bytes)),
+                tokens_before: *tokens,
+                tokens_after: now.map_or(0, |(_, tokens)| *tokens),
+            }
+        };
+        let rows = all.into_iter().skip(from).take(limit).map(row).collect();
+        Ok(Self { rows, total })
+    }
+}
+
+/// The text that a fold puts in the place of messages: the recap, else the marker.
+pub(super) fn stand_in(fold: &Fold, log: &Log) -> Option<String> {
+    fold.entries.iter().find_map(|entry| match entry {
+        Entry::Recap { bytes } | Entry::Marker { bytes } => {
+            let bytes = bytes::Bytes::copy_from_slice(bytes.as_bytes());
+            let view = log.dialect().view(&bytes);
+            Some(midfold_core::replay::message_text(
+                &bytes,
+                &view,
+                midfold_core::replay::Arguments::Sent,
+            ))
+        }
+        _ => None,
+    })
+}

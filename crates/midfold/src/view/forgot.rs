@@ -1,0 +1,112 @@
+//! Why a text is not seen any more: in one session, or in all.
+
+use std::sync::Arc;
+
+use midfold_core::explain::{Explanation, Moment, explain};
+use midfold_store::{Newest, Search, SearchMode, Store, StoreError, Stored, StoredError};
+use serde::Serialize;
+
+use super::overview::{Overview, Overviews};
+
+/// Sessions that are looked at for one answer.
+const LOOKED_AT: u32 = 200;
+/// Sessions with the text that one answer has.
+const FOUND: usize = 20;
+/// Messages that are told of each.
+const TOLD: usize = 20;
+
+/// Sessions in which a text was said, the newest first.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Forgot {
+    /// The sessions that have the text.
+    pub found: Vec<Found>,
+    /// Sessions that were looked at.
+    pub looked_at: u64,
+    /// Where to go on; none when all were looked at.
+    pub next: Option<u64>,
+}
+
+/// A session that has the text.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Found {
+    /// The session.
+    pub session: Overview,
+    /// What became of the text in it.
+    pub explanation: Explanation,
+}
+
+/// What the model sees of a text now, or saw at a call, in an open session.
+///
+/// # Errors
+/// When there is nothing to look for, no such call, or the store fails.
+pub async fn explained(
+    stored: &mut Stored,
+    text: &str,
+    call: Option<u64>,
+) -> Result<Explanation, StoredError> {
+    let folds = stored.folds().await?;
+    let calls = stored.calls().await?;
+    let calls: Vec<_> = calls.into_iter().map(|(call, _)| call).collect();
+    let moment = call.map_or(Moment::Now(stored.row().active), Moment::Call);
+    let log = stored.whole().await?.log();
+    explain(log, &folds, &calls, text, moment)
+        .map_err(|error| StoreError::Query(error.to_string()).into())
+}
+
+impl Forgot {
+    /// Looks through the sessions that changed last, from the tick `before` on.
+    ///
+    /// # Errors
+    /// When there is nothing to look for, or the store fails.
+    pub async fn ask(
+        store: &Arc<dyn Store>,
+        overviews: &Overviews,
+        owner: Option<String>,
+        text: &str,
+        before: Option<u64>,
+    ) -> Result<Self, StoredError> {
+        let text = text.trim();
+        if text.is_empty() {
+            return Err(StoreError::Query("give the text to look for".to_owned()).into());
+        }
+        let mut forgot = Self { found: Vec::new(), looked_at: 0, next: None };
+        let page = store.newest(&Newest { owner, before, limit: LOOKED_AT }).await?;
+        let is_full = page.len() as u32 == LOOKED_AT;
+        let last = page.last().map(|activity| activity.tick);
+        for activity in page {
+            forgot.looked_at += 1;
+            let tick = activity.tick;
+            match one(store, overviews, &activity.id, text).await {
+                Ok(found) => forgot.found.extend(found),
+                Err(StoredError::Store(StoreError::NoSession(_))) => {}
+                Err(error) => return Err(error),
+            }
+            if forgot.found.len() >= FOUND {
+                forgot.next = Some(tick);
+                return Ok(forgot);
+            }
+        }
+        forgot.next = last.filter(|_| is_full);
+        Ok(forgot)
+    }
+}
+
+async fn one(
+    store: &Arc<dyn Store>,
+    overviews: &Overviews,
+    id: &str,
+    text: &str,
+) -> Result<Option<Found>, StoredError> {
+    let query = text.to_owned();
+    let search = Search { query, mode: SearchMode::Literal, range: None, limit: 1 };
+    if store.search(id, &search).await?.is_empty() {
+        return Ok(None);
+    }
+    let mut stored = Stored::open(Arc::clone(store), id).await?;
+    let mut explanation = explained(&mut stored, text, None).await?;
+    explanation.occurrences.truncate(TOLD);
+    let session = (*overviews.one(id).await?).clone();
+    Ok(Some(Found { session, explanation }))
+}

@@ -1,0 +1,157 @@
+//! Messages of a log, and what became of them.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use midfold_core::engine::Session;
+use midfold_core::fold::Fold;
+use midfold_core::log::Event;
+use midfold_core::replay::Cell;
+use midfold_store::{StoreError, Stored, StoredError};
+use serde::Serialize;
+
+use super::text::{cut, role, tool, whole};
+
+/// Messages of a session.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Messages {
+    /// In the order of the log.
+    pub messages: Vec<Message>,
+    /// Messages of the session.
+    pub total: u64,
+}
+
+/// A message, and what became of it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Message {
+    /// Its place in the log, from 0.
+    pub seq: u64,
+    /// Who speaks; `tool` for whatever brings results.
+    pub role: String,
+    /// Its turn.
+    pub turn: u32,
+    /// Its step in the turn.
+    pub step: u32,
+    /// Its tokens.
+    pub tokens: u32,
+    /// The tool that it calls, or whose result it is.
+    pub tool: Option<String>,
+    /// It may never be folded.
+    pub pinned: bool,
+    /// What became of it, as a letter.
+    pub fate: char,
+    /// Why, where a reducer edited it.
+    pub why: Option<String>,
+    /// Its text, calls included, without secrets.
+    pub text: String,
+    /// There is more text.
+    pub cut: bool,
+    /// Characters of the whole text.
+    pub chars: usize,
+    /// The message as it came: its bytes as text. Only where one message is asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub json: Option<String>,
+}
+
+/// What the active fold makes of each message.
+pub(super) struct Fates {
+    cells: Vec<Cell>,
+    why: BTreeMap<u32, String>,
+}
+
+impl Fates {
+    pub fn of(fold: Option<&Fold>) -> Self {
+        let runs = fold.map(Cell::of_fold).unwrap_or_default();
+        let cells = runs.iter().flat_map(|(cell, n)| std::iter::repeat_n(*cell, *n as usize));
+        let edits = fold.iter().flat_map(|fold| fold.edits.iter().rev());
+        let why = edits.map(|edit| (edit.seq, reason(edit))).collect();
+        Self { cells: cells.collect(), why }
+    }
+
+    pub fn at(&self, seq: usize) -> char {
+        self.cells.get(seq).copied().unwrap_or(Cell::Verbatim).letter()
+    }
+}
+
+/// By which rule an event was edited, and why.
+pub(super) fn reason(edit: &midfold_core::fold::Edit) -> String {
+    format!("{}: {}", edit.reducer.as_str(), edit.reason)
+}
+
+/// Messages of an open session; `chars` is what is shown of each text at most.
+///
+/// # Errors
+/// When the store fails.
+pub async fn messages(
+    stored: &mut Stored,
+    range: Range<u64>,
+    chars: usize,
+) -> Result<Messages, StoredError> {
+    let session = stored.whole().await?;
+    let events = session.log().events();
+    let place = |seq: u64| usize::try_from(seq).unwrap_or(usize::MAX).min(events.len());
+    let (from, to) = (place(range.start), place(range.end));
+    let fates = Fates::of(session.active());
+    let some = events.get(from..to.max(from)).unwrap_or_default();
+    let messages = some.iter().map(|event| one(session, event, &fates, chars)).collect();
+    Ok(Messages { messages, total: events.len() as u64 })
+}
+
+/// One message, whole.
+///
+/// # Errors
+/// When there is none of this number, or the store fails.
+pub async fn message(stored: &mut Stored, seq: u64) -> Result<Message, StoredError> {
+    let id = stored.row().new.id.clone();
+    let session = stored.whole().await?;
+    let events = session.log().events();
+    let found = usize::try_from(seq).ok().and_then(|at| events.get(at));
+    let Some(event) = found else {
+        let events = events.len() as u64;
+        return Err(StoredError::NoEvent { session: id, seq, events });
+    };
+    let fates = Fates::of(session.active());
+    let json = Some(String::from_utf8_lossy(&event.bytes).into_owned());
+    Ok(Message { json, ..one(session, event, &fates, usize::MAX) })
+}
+
+fn one(session: &Session, event: &Event, fates: &Fates, chars: usize) -> Message {
+    let text = whole(event);
+    let all = text.chars().count();
+    let (text, cut) = cut(&text, chars);
+    Message {
+        seq: event.seq.into(),
+        role: role(event).to_owned(),
+        turn: event.turn,
+        step: event.step,
+        tokens: event.tokens.total,
+        tool: tool(event),
+        pinned: session.pins().contains(&event.seq),
+        fate: fates.at(event.seq as usize),
+        why: fates.why.get(&event.seq).cloned(),
+        text,
+        cut,
+        chars: all,
+        json: None,
+    }
+}
+
+/// A fold of this number.
+///
+/// # Errors
+/// [`StoreError::NoFold`] has no number: the answer says which there are.
+pub(super) fn numbered<T>(
+    found: Option<T>,
+    what: &'static str,
+    number: u64,
+    count: usize,
+) -> Result<T, StoreError> {
+    found.ok_or_else(|| {
+        StoreError::Query(match count {
+            0 => format!("there is no {what} {number}: there are none yet"),
+            count => format!("there is no {what} {number}: they are numbered from 1 to {count}"),
+        })
+    })
+}

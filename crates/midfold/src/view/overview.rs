@@ -1,0 +1,281 @@
+//! One line a session, for lists of many.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use midfold_core::engine::{Spent, State};
+use midfold_core::event::RawEvent;
+use midfold_core::log::Log;
+use midfold_core::meter::Meter;
+use midfold_core::passage::{joined, passages};
+use midfold_core::policy::Policy;
+use midfold_core::view::Role;
+use midfold_core::{Voice, event};
+use midfold_formats::{DialectKind, profile};
+use midfold_store::{Activity, Meta, Millis, Newest, SessionRow, Store, StoreError};
+use serde::Serialize;
+
+use super::text::{first_line, hidden};
+
+/// Characters of a title.
+const TITLE: usize = 120;
+/// Messages in which the task is looked for.
+const OPENING: u64 = 8;
+/// Overviews that are remembered.
+const REMEMBERED: usize = 20_000;
+
+/// A session in one line.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Overview {
+    /// Its id.
+    pub id: String,
+    /// The first line of the task; none where the user has said nothing yet.
+    pub title: Option<String>,
+    /// Where it comes from: `proxy`, the name of a file; none where a program made it.
+    pub source: Option<String>,
+    /// The program that it is of, as that names itself.
+    pub client: Option<String>,
+    /// The model; empty where nobody named one.
+    pub model: String,
+    /// Whose it is, where the server asks for keys.
+    pub owner: Option<String>,
+    /// The wire format of its messages.
+    pub dialect: String,
+    /// The name of its policy.
+    pub policy: String,
+    /// When it was made, in milliseconds since 1970.
+    pub created: Millis,
+    /// When it last got a message, a fold or a call.
+    pub changed: Millis,
+    /// Counts the changes of the store: larger is later.
+    pub tick: u64,
+    /// Number of messages.
+    pub events: u64,
+    /// Turns so far.
+    pub turns: u32,
+    /// Tokens of all messages.
+    pub tokens: u64,
+    /// The model's window.
+    pub window: u64,
+    /// Tokens of the last prompt as the provider counted, else as they are estimated.
+    pub fill: u64,
+    /// Where the next fold is due.
+    pub threshold: u64,
+    /// Number of folds.
+    pub folds: u64,
+    /// The number of the fold that is read now.
+    pub active: Option<u64>,
+    /// Number of recorded calls.
+    pub calls: u64,
+    /// What the provider counted, in all.
+    pub usage: Totals,
+    /// What the prompts cost; none where the provider reported nothing.
+    pub cost: Option<CostView>,
+    /// The share of the prompts that came from the cache.
+    pub cache_share: Option<f64>,
+    /// The session that it was forked from.
+    pub parent: Option<Parent>,
+}
+
+/// What the provider counted for all requests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Totals {
+    /// Requests whose cost is known.
+    pub calls: u64,
+    /// Tokens of their prompts.
+    pub prompt: u64,
+    /// Tokens of the replies.
+    pub output: u64,
+    /// Tokens of the prompts that came from the cache.
+    pub cache_read: u64,
+    /// Tokens of the prompts that were written to the cache.
+    pub cache_write: u64,
+}
+
+/// What prompts cost: tokens at the price of plain input (docs/MEASURES.md).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CostView {
+    /// What was sent.
+    pub sent: f64,
+    /// What sending every message would have cost, had it fitted.
+    pub everything: f64,
+    /// `tokens`.
+    pub unit: &'static str,
+}
+
+/// Where a session was forked from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Parent {
+    /// The session.
+    pub id: String,
+    /// How many of its messages were taken.
+    pub at: u64,
+}
+
+/// Overviews of the sessions of a store. What did not change is not read again.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use midfold::store::Newest;
+/// let store = midfold::store::open("memory").await?;
+/// let overviews = midfold::view::Overviews::new(store);
+/// assert!(overviews.newest(&Newest { limit: 10, ..Newest::default() }).await?.is_empty());
+/// # Ok(())
+/// # }
+/// ```
+pub struct Overviews {
+    store: Arc<dyn Store>,
+    known: Mutex<HashMap<String, Arc<Overview>>>,
+}
+
+impl Overviews {
+    /// Of this store.
+    #[must_use]
+    pub fn new(store: Arc<dyn Store>) -> Self {
+        Self { store, known: Mutex::default() }
+    }
+
+    /// The sessions by their last change, newest first.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn newest(&self, asked: &Newest) -> Result<Vec<Arc<Overview>>, StoreError> {
+        let mut found = Vec::new();
+        for activity in self.store.newest(asked).await? {
+            match self.of(activity).await {
+                Ok(overview) => found.push(overview),
+                // It was deleted meanwhile.
+                Err(StoreError::NoSession(_)) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(found)
+    }
+
+    /// One session.
+    ///
+    /// # Errors
+    /// When there is none of this id, or the store fails.
+    pub async fn one(&self, id: &str) -> Result<Arc<Overview>, StoreError> {
+        let activity = self.store.activity(id).await?;
+        self.of(activity).await
+    }
+
+    /// The overview of a session that does this.
+    ///
+    /// # Errors
+    /// When it was deleted meanwhile, or the store fails.
+    pub async fn of(&self, activity: Activity) -> Result<Arc<Overview>, StoreError> {
+        let before = self.lock().get(&activity.id).cloned();
+        if let Some(known) = before.as_ref().filter(|it| it.tick == activity.tick) {
+            return Ok(Arc::clone(known));
+        }
+        let row = self.store.session(&activity.id).await?;
+        // What was said first stays.
+        let title = match before.and_then(|before| before.title.clone()) {
+            Some(title) => Some(title),
+            None => self.title(&row).await?,
+        };
+        let overview = Arc::new(overview(&row, activity, title));
+        let mut known = self.lock();
+        if known.len() >= REMEMBERED {
+            known.clear();
+        }
+        known.insert(overview.id.clone(), Arc::clone(&overview));
+        Ok(overview)
+    }
+
+    async fn title(&self, row: &SessionRow) -> Result<Option<String>, StoreError> {
+        if row.head == 0 {
+            return Ok(None);
+        }
+        let events = self.store.events(&row.new.id, 0..OPENING.min(row.head)).await?;
+        Ok(title(row, events.into_iter().map(|row| row.event.bytes)))
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<String, Arc<Overview>>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The first line of what the user says first; the first line of the user's role where a client says all of it.
+fn title(row: &SessionRow, opening: impl Iterator<Item = bytes::Bytes>) -> Option<String> {
+    let kind = DialectKind::from_name(&row.new.dialect)?;
+    let profile = *profile::by_name(&row.new.profile)?;
+    let counter = midfold_tokens::by_name("chars:4").ok()?;
+    let mut log = Log::new(kind.shared(), profile, counter);
+    opening.for_each(|bytes| {
+        log.append(RawEvent::new(bytes));
+    });
+    let users = || log.events().iter().filter(|event| event.view.role == Role::User);
+    let said = |wanted: fn(Voice) -> bool| {
+        users().find_map(|event| {
+            let all = passages(event, &**log.dialect());
+            let line = first_line(&hidden(&joined(&all, |it| wanted(it.voice))), TITLE);
+            (!line.is_empty()).then_some(line)
+        })
+    };
+    said(|voice| voice == Voice::User).or_else(|| said(|_| true))
+}
+
+fn overview(row: &SessionRow, activity: Activity, title: Option<String>) -> Overview {
+    let meta: Option<Meta> = serde_json::from_str(&row.new.meta).ok();
+    let state: State = serde_json::from_str(&row.state).unwrap_or_default();
+    let changed = state.policy.as_ref().map(|changed| changed.policy.clone());
+    let policy = changed.or_else(|| Policy::from_stored(&row.new.policy).ok());
+    let named = meta.as_ref().and_then(|meta| meta.model.clone()).unwrap_or_default();
+    let model = if state.model.is_empty() { named } else { state.model.clone() };
+    let budget = meta.as_ref().zip(policy.as_ref());
+    let budget = budget.map(|(meta, policy)| state.gate.budget(&meta.budget, policy));
+    let line = budget.as_ref().zip(policy.as_ref()).map_or(0, |(budget, policy)| {
+        policy.trigger.for_model(&model).line(budget.tokens()).tokens
+    });
+    let Spent { calls, prompt, output, cache_read, cache_write, .. } = state.spent;
+    let (source, client, parent) =
+        meta.map_or((None, None, None), |meta| (meta.source, meta.client, meta.parent));
+    Overview {
+        title,
+        source,
+        client,
+        threshold: line,
+        model,
+        owner: activity.owner,
+        dialect: row.new.dialect.clone(),
+        policy: policy.map(|policy| policy.name).unwrap_or_default(),
+        created: row.new.created,
+        changed: activity.changed,
+        tick: activity.tick,
+        events: activity.head,
+        turns: row.turn,
+        tokens: activity.tokens,
+        window: budget.map_or(0, |budget| budget.window),
+        fill: fill(&state, activity.tokens),
+        folds: activity.folds,
+        active: activity.active_number,
+        calls: activity.calls,
+        usage: Totals { calls, prompt, output, cache_read, cache_write },
+        cost: state.spent.cost().map(|cost| CostView {
+            sent: cost.sent,
+            everything: cost.everything,
+            unit: "tokens",
+        }),
+        cache_share: state.spent.cache_share(),
+        parent: parent.map(|(id, at)| Parent { id, at }),
+        id: activity.id,
+    }
+}
+
+/// What a context takes: what the provider counted last, else what was sent last, else everything.
+fn fill(state: &State, everything: u64) -> u64 {
+    let event::Usage { prompt, .. } = state.usage;
+    if prompt > 0 {
+        return prompt;
+    }
+    let meter = state.meter.unwrap_or_else(Meter::exact);
+    meter.calibrated(state.sent.map_or(everything, |sent| sent.counted))
+}

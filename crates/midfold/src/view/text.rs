@@ -1,0 +1,47 @@
+//! Texts of a log, for people.
+
+use midfold_core::log::Event;
+use midfold_core::recap::redact::Redactor;
+use midfold_core::replay::{Arguments, message_text};
+use midfold_core::view::BlockKind;
+
+/// Without what looks like a secret.
+pub(super) fn hidden(text: &str) -> String {
+    Redactor::shared().redact(text).0.into_owned()
+}
+
+/// Who speaks, as people say it: whatever brings results is the tool.
+pub(super) fn role(event: &Event) -> &'static str {
+    if event.view.has_results() { "tool" } else { event.view.role.name() }
+}
+
+/// The tool that an event calls, or whose result it is.
+pub(super) fn tool(event: &Event) -> Option<String> {
+    let name = |kind: &BlockKind| match kind {
+        BlockKind::Call { name, .. } | BlockKind::Result { name, .. } => {
+            name.map(|name| name.decode(&event.bytes).into_owned())
+        }
+        _ => None,
+    };
+    event.view.blocks.iter().find_map(|block| name(&block.kind))
+}
+
+/// All of its text, calls included, without secrets.
+pub(super) fn whole(event: &Event) -> String {
+    let text = message_text(&event.bytes, &event.view, Arguments::Sent);
+    hidden(&text)
+}
+
+/// At most so many characters, and whether that is less than all.
+pub(super) fn cut(text: &str, most: usize) -> (String, bool) {
+    match text.char_indices().nth(most) {
+        Some((at, _)) => (text[..at].to_owned(), true),
+        None => (text.to_owned(), false),
+    }
+}
+
+/// The first line that says something.
+pub(super) fn first_line(text: &str, most: usize) -> String {
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    cut(line, most).0
+}

@@ -1,0 +1,212 @@
+//! Changes to a session. Each says what it would do, where it is asked for a preview.
+
+use std::collections::BTreeMap;
+
+use midfold::core::budget::TierName;
+use midfold::view::{Compacting, Detail, NewRules, Pinned, Undone};
+use midfold::{Policy, tokens, view};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::ask::{Asked, text};
+use super::describe::{Api, Op};
+use super::problem::Problem;
+use super::sessions::{failed, open, policy as said};
+
+pub(super) fn routes(api: &mut Api) {
+    api.on(Op::post("/v1/sessions/{id}/compact", "compact", "Compact now, or say what that would do"), compact);
+    api.on(
+        Op::post("/v1/sessions/{id}/undo", "undo", "Take back a fold and those that build on it"),
+        undo,
+    );
+    let pin_path = "/v1/sessions/{id}/pins/{seq}";
+    api.on(Op::put(pin_path, "pin", "Keep a message out of every later fold, verbatim"), pin);
+    api.on(Op::delete(pin_path, "unpin", "Let a pinned message go"), unpin);
+    let policy_path = "/v1/sessions/{id}/policy";
+    api.on(Op::get(policy_path, "policy", "Give the policy"), policy);
+    api.on(Op::put(policy_path, "setPolicy", "Change the policy, from the next fold on"), set_policy);
+    api.on(
+        Op::put("/v1/sessions/{id}/model", "setModel", "Change the model, and with it the window"),
+        model,
+    );
+    api.on(Op::get("/v1/sessions/{id}/budget", "budget", "Give the budget, with its tiers"), budget);
+}
+
+/// How it is compacted.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Compact {
+    /// What the recap should keep before anything else.
+    focus: Option<String>,
+    /// Only say what it would do.
+    #[serde(default)]
+    preview: bool,
+}
+
+async fn compact(asked: Asked<(), Compact>) -> Result<Compacting, Problem> {
+    let mut stored = open(&asked).await?;
+    let Compact { focus, preview } = &asked.body;
+    let focus = focus.as_deref().map(str::trim).filter(|focus| !focus.is_empty());
+    match view::compact(&mut stored, focus, *preview, asked.now()).await {
+        Ok(done) => Ok(done),
+        Err(error) => Err(failed(&asked.desk, error).await),
+    }
+}
+
+/// What is taken back.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Undo {
+    /// The number of the fold; the one that is read now without it.
+    #[schemars(range(min = 1))]
+    fold: Option<u64>,
+    /// Only say what it would do.
+    #[serde(default)]
+    preview: bool,
+}
+
+async fn undo(asked: Asked<(), Undo>) -> Result<Undone, Problem> {
+    let mut stored = open(&asked).await?;
+    let Undo { fold, preview } = asked.body;
+    match view::undo(&mut stored, fold, preview, asked.now()).await {
+        Ok(done) => Ok(done),
+        Err(error) => Err(failed(&asked.desk, error).await),
+    }
+}
+
+/// Whether it is only said.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Preview {
+    /// Only say what it would do.
+    #[serde(default, deserialize_with = "text::flag")]
+    #[schemars(with = "Option<bool>")]
+    preview: bool,
+}
+
+async fn pin(asked: Asked<Preview>) -> Result<Pinned, Problem> {
+    pinned(asked, true).await
+}
+
+async fn unpin(asked: Asked<Preview>) -> Result<Pinned, Problem> {
+    pinned(asked, false).await
+}
+
+async fn pinned(asked: Asked<Preview>, is_pinned: bool) -> Result<Pinned, Problem> {
+    let seq = asked.number("seq")?;
+    let mut stored = open(&asked).await?;
+    match view::pin(&mut stored, seq, is_pinned, asked.query.preview).await {
+        Ok(done) => Ok(done),
+        Err(error) => Err(failed(&asked.desk, error).await),
+    }
+}
+
+async fn policy(asked: Asked) -> Result<Policy, Problem> {
+    let mut stored = open(&asked).await?;
+    match stored.whole().await {
+        Ok(session) => Ok(session.policy().clone()),
+        Err(error) => Err(failed(&asked.desk, error).await),
+    }
+}
+
+/// Another policy.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Rules {
+    /// A preset.
+    preset: Option<String>,
+    /// What differs from a preset, in the shape of `docs/policy.schema.json`.
+    #[schemars(with = "Option<serde_json::Map<String, Value>>")]
+    policy: Option<Value>,
+    /// Only say what it would mean.
+    #[serde(default)]
+    preview: bool,
+}
+
+async fn set_policy(asked: Asked<(), Rules>) -> Result<NewRules, Problem> {
+    let Rules { preset, policy, preview } = &asked.body;
+    let rules = said(preset.clone(), policy.as_ref())?.ok_or_else(|| {
+        Problem::bad("no policy is given").hint("{\"preset\": \"default\"}; GET /v1/presets lists them")
+    })?;
+    let mut stored = open(&asked).await?;
+    match view::policy(&mut stored, &rules, *preview, asked.now()).await {
+        Ok(done) => Ok(done),
+        Err(error) => Err(failed(&asked.desk, error).await),
+    }
+}
+
+/// Another model.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Model {
+    /// Its name.
+    #[schemars(length(min = 1))]
+    name: String,
+    /// Its window; the model's own without it, where that is known, else as before.
+    #[schemars(range(min = 1))]
+    window: Option<u64>,
+}
+
+async fn model(asked: Asked<(), Model>) -> Result<Detail, Problem> {
+    let mut stored = open(&asked).await?;
+    let Model { name, window } = &asked.body;
+    if name.is_empty() {
+        return Err(Problem::bad("`name` is empty").hint("{\"name\": \"gpt-5\"}"));
+    }
+    let changed = async {
+        stored.update_model(name, window.or_else(|| tokens::window_of(name))).await?;
+        Detail::of(&asked.desk.overviews, &mut stored, asked.now()).await
+    };
+    match changed.await {
+        Ok(detail) => Ok(detail),
+        Err(error) => Err(failed(&asked.desk, error).await),
+    }
+}
+
+/// What a context may cost.
+#[derive(Serialize, JsonSchema)]
+struct BudgetView {
+    /// The model's window.
+    window: u64,
+    /// Kept free for the reply.
+    output_reserve: u64,
+    /// Kept free for what hooks add.
+    injection_reserve: u64,
+    /// What is left.
+    tokens: u64,
+    /// What classes of content take now, and what they may take where that is capped.
+    tiers: BTreeMap<String, Tier>,
+}
+
+/// A class of content.
+#[derive(Serialize, JsonSchema)]
+struct Tier {
+    /// Tokens that it takes of the context.
+    tokens: u64,
+    /// Tokens that it may take.
+    cap: Option<u64>,
+}
+
+async fn budget(asked: Asked) -> Result<BudgetView, Problem> {
+    let mut stored = open(&asked).await?;
+    let budget = stored.budget();
+    let session = match stored.whole().await {
+        Ok(session) => session,
+        Err(error) => return Err(failed(&asked.desk, error).await),
+    };
+    let budget = session.gate().budget(&budget, session.policy());
+    let caps: BTreeMap<TierName, u64> = budget.caps(budget.tokens()).into_iter().collect();
+    let tier = |name: TierName| {
+        let tier = Tier { tokens: session.tier_tokens(name), cap: caps.get(&name).copied() };
+        (name.to_string(), tier)
+    };
+    let names = [TierName::Results, TierName::Arguments, TierName::Dialogue];
+    Ok(BudgetView {
+        window: budget.window,
+        output_reserve: budget.output_reserve,
+        injection_reserve: budget.injection_reserve,
+        tokens: budget.tokens(),
+        tiers: names.into_iter().map(tier).collect(),
+    })
+}

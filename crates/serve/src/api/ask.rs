@@ -1,0 +1,181 @@
+//! What a request asks for: path, query and body, read into what a route takes.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use axum::extract::{FromRequestParts, RawPathParams, Request};
+use bytes::Bytes;
+use hyper::StatusCode;
+use hyper::header::{CONTENT_TYPE, HeaderName};
+use hyper::http::request::Parts;
+use serde::de::DeserializeOwned;
+
+use super::caller::Caller;
+use super::desk::Desk;
+use super::problem::Problem;
+use crate::app::App;
+use crate::body::Read;
+use crate::guard::Guarded;
+use crate::keys::Holder;
+
+/// Names an append: a retry with the same key returns the first answer.
+pub(super) const IDEMPOTENCY: HeaderName = HeaderName::from_static("idempotency-key");
+
+/// What a request asks for.
+pub(crate) struct Asked<Q = (), B = ()> {
+    pub app: Arc<App>,
+    pub desk: Arc<Desk>,
+    pub caller: Caller,
+    path: HashMap<String, String>,
+    pub query: Q,
+    pub body: B,
+    /// The key that names an append.
+    pub key: Option<String>,
+}
+
+impl<Q: DeserializeOwned, B: DeserializeOwned> Asked<Q, B> {
+    pub async fn read(app: Arc<App>, request: Request) -> Result<Self, Problem> {
+        let (caller, request) = Caller::enter(&app, request)?;
+        let Some(desk) = app.desk.clone() else {
+            return Err(Problem::new(
+                StatusCode::SERVICE_UNAVAILABLE,
+                "memory",
+                "this server keeps conversations in memory alone",
+            )
+            .hint("start it with a store: midfold serve --store sqlite:PATH"));
+        };
+        let (mut parts, body) = request.into_parts();
+        let path = path(&mut parts).await?;
+        let query = query(parts.uri.query().unwrap_or_default())?;
+        let key = parts.headers.get(IDEMPOTENCY).and_then(|value| value.to_str().ok());
+        let key = key.map(str::to_owned);
+        let longest = Holder::longest_body(&parts);
+        let (body, watch) = Guarded::around(body, app.limits.idle, longest)
+            .map_err(|ended| too_large(&ended.to_string()))?;
+        let bytes = match app.rooms.read(body, None).await {
+            Read::Whole(bytes, _) => bytes,
+            Read::Large(_) => return Err(too_large("the body is larger than what is read")),
+            Read::Broken => {
+                let why = watch.ended().map_or("the body stopped".to_owned(), |it| it.to_string());
+                return Err(Problem::bad(why));
+            }
+        };
+        let body = body_of(&parts, &bytes)?;
+        Ok(Self { app, desk, caller, path, query, body, key })
+    }
+}
+
+impl<Q, B> Asked<Q, B> {
+    /// The session that the path names.
+    pub fn id(&self) -> &str {
+        self.path.get("id").map_or("", String::as_str)
+    }
+
+    /// A number of the path.
+    pub fn number(&self, name: &str) -> Result<u64, Problem> {
+        let text = self.path.get(name).map_or("", String::as_str);
+        text.parse().map_err(|_| Problem::missing(format!("`{text}` is no number")))
+    }
+
+    /// The time.
+    pub fn now(&self) -> u64 {
+        self.app.now()
+    }
+}
+
+fn too_large(why: &str) -> Problem {
+    Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too-large", why.trim_start_matches("midfold: "))
+}
+
+async fn path(parts: &mut Parts) -> Result<HashMap<String, String>, Problem> {
+    let params = RawPathParams::from_request_parts(parts, &()).await;
+    let params = params.map_err(|_| Problem::missing("the path is not text in UTF-8"))?;
+    Ok(params.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect())
+}
+
+/// A query as JSON: what a route takes says what each value is.
+fn query<Q: DeserializeOwned>(text: &str) -> Result<Q, Problem> {
+    let pairs = text.split('&').filter(|pair| !pair.is_empty());
+    let mut found = serde_json::Map::new();
+    for pair in pairs {
+        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+        let (name, value) = (decoded(name)?, decoded(value)?);
+        // The key of a request may stand here; it was read before.
+        if found.insert(name.clone(), value.into()).is_some() {
+            return Err(Problem::bad(format!("`{name}` is there twice in the query")));
+        }
+    }
+    let value = match found.is_empty() {
+        // Of a route without a query.
+        true => serde_json::Value::Null,
+        false => serde_json::Value::Object(found),
+    };
+    serde_json::from_value::<Q>(value.clone())
+        .or_else(|error| match value.is_null() {
+            true => serde_json::from_value(serde_json::json!({})),
+            false => Err(error),
+        })
+        .map_err(|error| Problem::bad(format!("the query: {error}")))
+}
+
+fn decoded(text: &str) -> Result<String, Problem> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.bytes();
+    while let Some(byte) = rest.next() {
+        bytes.push(match byte {
+            b'+' => b' ',
+            b'%' => {
+                let mut digit = || rest.next().and_then(|it| char::from(it).to_digit(16));
+                let (Some(high), Some(low)) = (digit(), digit()) else {
+                    return Err(Problem::bad(format!("`{text}` in the query is cut off after a %")));
+                };
+                u8::try_from(high * 16 + low).unwrap_or_default()
+            }
+            byte => byte,
+        });
+    }
+    String::from_utf8(bytes).map_err(|_| Problem::bad("the query is not text in UTF-8"))
+}
+
+/// A body that is not there is an empty object: everything of it may be left out.
+fn body_of<B: DeserializeOwned>(parts: &Parts, bytes: &Bytes) -> Result<B, Problem> {
+    if bytes.is_empty() {
+        return serde_json::from_str("null")
+            .or_else(|_| serde_json::from_str("{}"))
+            .map_err(|error| Problem::bad(format!("the body is empty: {error}")));
+    }
+    // A form of another page can send text without asking; it cannot send JSON.
+    let kind = parts.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    let kind = kind.and_then(|kind| kind.split(';').next()).unwrap_or_default().trim();
+    if !kind.eq_ignore_ascii_case("application/json") {
+        return Err(Problem::new(
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            "media-type",
+            format!("the body is `{kind}`"),
+        )
+        .hint("send JSON, with the header `content-type: application/json`"));
+    }
+    serde_json::from_slice(bytes).map_err(|error| Problem::bad(format!("the body: {error}")))
+}
+
+/// Numbers and flags of a query are texts.
+pub(super) mod text {
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer};
+
+    /// A number, where one is given.
+    pub fn number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+        let Some(text) = Option::<String>::deserialize(deserializer)? else { return Ok(None) };
+        text.parse().map(Some).map_err(|_| D::Error::custom(format!("`{text}` is no number")))
+    }
+
+    /// `true`, or nothing.
+    pub fn flag<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
+        let text = Option::<String>::deserialize(deserializer)?;
+        match text.as_deref() {
+            None | Some("false") => Ok(false),
+            Some("true" | "") => Ok(true),
+            Some(text) => Err(D::Error::custom(format!("`{text}` is neither true nor false"))),
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! What is to be sent, what it cost, and what is to be sent after the provider refused it.
+
+use hyper::StatusCode;
+use midfold::core::event::Usage;
+use midfold::core::inject::Injection;
+use midfold::store::{Stored, StoredError};
+use midfold::view::Detail;
+use midfold::{Door, Refused, injections, recover as recovered};
+use midfold::core::Hash;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::ask::Asked;
+use super::describe::{Api, Op};
+use super::problem::Problem;
+use super::sessions::{failed, open};
+
+pub(super) fn routes(api: &mut Api) {
+    api.on(
+        Op::post(
+            "/v1/sessions/{id}/context",
+            "context",
+            "Give the messages to send, folded first where that is due",
+        ),
+        context,
+    );
+    api.on(
+        Op::post("/v1/sessions/{id}/usage", "observe", "Tell what the provider counted for a request"),
+        observe,
+    );
+    api.on(
+        Op::post(
+            "/v1/sessions/{id}/recover",
+            "recover",
+            "Compact after the provider refused a request as too long, and give the messages to send once",
+        ),
+        recover,
+    );
+}
+
+/// How a context is asked for.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Wanted {
+    /// Write a call into the ledger; `true` without it.
+    record: Option<bool>,
+    /// Texts of hooks, beside the newest request: they are sent and not kept.
+    #[serde(default)]
+    injections: Vec<Injecting>,
+}
+
+/// What a hook adds.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Injecting {
+    /// The hook.
+    name: String,
+    /// Its text; none where it adds nothing now and keeps its reserve.
+    text: Option<String>,
+    /// Tokens that are kept free for it: a longer text is an error.
+    reserve: u64,
+}
+
+/// What to send.
+#[derive(Serialize, JsonSchema)]
+struct Sending {
+    /// The messages, byte for byte.
+    #[schemars(with = "Vec<Value>")]
+    messages: Vec<Box<RawValue>>,
+    /// The number of the call in the ledger, where it was recorded.
+    call: Option<u64>,
+    /// The fold that was made for it.
+    folded: Option<Hash>,
+    /// Tokens, as midfold counts them.
+    tokens: u64,
+    /// What hooks added.
+    injections: Vec<Injection>,
+}
+
+/// A message of a log is JSON; nothing else is appended.
+fn raw<'a>(messages: impl Iterator<Item = &'a bytes::Bytes>) -> Result<Vec<Box<RawValue>>, Problem> {
+    let one = |bytes: &bytes::Bytes| {
+        let text = String::from_utf8_lossy(bytes).into_owned();
+        RawValue::from_string(text).map_err(|error| {
+            Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "damaged", error.to_string())
+        })
+    };
+    messages.map(one).collect()
+}
+
+async fn context(asked: Asked<(), Wanted>) -> Result<Sending, Problem> {
+    let mut stored = open(&asked).await?;
+    let Wanted { record, injections: hooks } = &asked.body;
+    let record = record.unwrap_or(true);
+    let reserves = hooks.iter().map(|hook| (hook.name.as_str(), hook.reserve));
+    let texts: Vec<(&str, &str)> =
+        hooks.iter().filter_map(|hook| Some((hook.name.as_str(), hook.text.as_deref()?))).collect();
+    let kept = match injections(reserves, texts.iter().map(|(name, _)| *name)) {
+        Ok(kept) => kept,
+        Err(error) => return Err(failed(&asked.desk, StoredError::from(error)).await),
+    };
+    stored.set_injections(kept);
+    let sent = sending(&mut stored, &texts, record, asked.now()).await;
+    // The next one who asks has hooks of their own.
+    stored.set_injections(midfold::core::inject::Injections::default());
+    match sent {
+        Ok(sent) => sent,
+        Err(error) => Err(failed(&asked.desk, error).await),
+    }
+}
+
+async fn sending(
+    stored: &mut Stored,
+    texts: &[(&str, &str)],
+    record: bool,
+    now: u64,
+) -> Result<Result<Sending, Problem>, StoredError> {
+    let before = stored.row().active;
+    if texts.is_empty() {
+        let sent = stored.context(record, now).await?;
+        let messages = raw(sent.context.pieces().map(|piece| &piece.bytes));
+        return Ok(messages.map(|messages| Sending {
+            messages,
+            call: sent.call,
+            folded: sent.folded,
+            tokens: sent.context.tokens(),
+            injections: Vec::new(),
+        }));
+    }
+    let injected = stored.context_with(texts, record, now).await?;
+    let folded = stored.row().active.filter(|fold| Some(*fold) != before);
+    let messages = raw(injected.sent.messages().map(|(bytes, _)| bytes));
+    Ok(messages.map(|messages| Sending {
+        messages,
+        call: injected.call,
+        folded,
+        tokens: injected.sent.tokens(),
+        injections: injected.sent.injections().to_vec(),
+    }))
+}
+
+/// What the provider counted.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Observed {
+    /// Tokens of the prompt, cached ones included.
+    prompt: u64,
+    /// Tokens of the reply.
+    #[serde(default)]
+    output: u64,
+    /// Tokens of the prompt that came from the cache.
+    #[serde(default)]
+    cache_read: u64,
+    /// Tokens of the prompt that were written to the cache.
+    #[serde(default)]
+    cache_write: u64,
+    /// The call that it was; the newest without it.
+    call: Option<u64>,
+}
+
+async fn observe(asked: Asked<(), Observed>) -> Result<Detail, Problem> {
+    let mut stored = open(&asked).await?;
+    let Observed { prompt, output, cache_read, cache_write, call } = asked.body;
+    if cache_read.saturating_add(cache_write) > prompt {
+        return Err(Problem::bad("the cache has more tokens than the prompt")
+            .hint("`prompt` counts all tokens of the prompt, cached ones included"));
+    }
+    let usage = Usage { prompt, output, cache_read, cache_write };
+    let told = async {
+        let newest = stored.calls().await?.last().map(|(call, _)| call.number);
+        stored.observe(usage, call.or(newest), asked.now()).await?;
+        Detail::of(&asked.desk.overviews, &mut stored, asked.now()).await
+    };
+    match told.await {
+        Ok(detail) => Ok(detail),
+        Err(error) => Err(failed(&asked.desk, error).await),
+    }
+}
+
+/// A refusal.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Refusal {
+    /// The HTTP status; none where the connection broke before one came.
+    #[schemars(range(min = 100, max = 999))]
+    status: Option<u16>,
+    /// The body of the answer, as text.
+    #[serde(default)]
+    body: String,
+}
+
+async fn recover(asked: Asked<(), Refusal>) -> Result<Sending, Problem> {
+    let mut stored = open(&asked).await?;
+    let Refusal { status, body } = &asked.body;
+    let refused = Refused { status: *status, body: body.as_bytes(), reply: 0 };
+    let found = match recovered(&mut stored, &refused, asked.now()).await {
+        Ok(found) => found,
+        Err(error) => return Err(failed(&asked.desk, error).await),
+    };
+    let Some(sent) = found.sent else {
+        let failure = found.judged.no_overflow(Door::Http);
+        let problem = Problem::new(StatusCode::CONFLICT, "no-overflow", failure.message);
+        return Err(failure.hints.into_iter().fold(problem, Problem::hint));
+    };
+    Ok(Sending {
+        messages: raw(sent.context.pieces().map(|piece| &piece.bytes))?,
+        call: sent.call,
+        folded: sent.folded,
+        tokens: sent.context.tokens(),
+        injections: Vec::new(),
+    })
+}

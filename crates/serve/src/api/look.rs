@@ -1,0 +1,189 @@
+//! What a session is made of: its fabric, its folds, its calls; and why a text is not seen any more.
+
+use midfold::core::audit::{Audit, audit as audited};
+use midfold::core::explain::Explanation;
+use midfold::store::StoredError;
+use midfold::view::{self, Call, CallDetail, Diff, Fabric, FoldBrief, FoldDetail, Forgot};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::ask::{Asked, text};
+use super::describe::{Api, Op};
+use super::problem::Problem;
+use super::sessions::{failed, open};
+
+/// Rows of a page, where nobody says how many.
+const PAGE: u64 = 100;
+/// Rows of a page at most.
+const MOST: u64 = 1_000;
+
+pub(super) fn routes(api: &mut Api) {
+    api.on(
+        Op::get("/v1/sessions/{id}/fabric", "fabric", "Say what each fold made of each message"),
+        fabric,
+    );
+    api.on(Op::get("/v1/sessions/{id}/folds", "folds", "List the folds"), folds);
+    api.on(Op::get("/v1/sessions/{id}/folds/{number}", "fold", "Read a fold"), fold);
+    api.on(
+        Op::get(
+            "/v1/sessions/{id}/folds/{number}/diff",
+            "diff",
+            "Compare the context before a fold with the one after it",
+        ),
+        diff,
+    );
+    api.on(Op::get("/v1/sessions/{id}/calls", "calls", "List the recorded requests"), calls);
+    api.on(
+        Op::get("/v1/sessions/{id}/calls/{number}", "call", "Say what a request sent"),
+        call,
+    );
+    api.on(
+        Op::get("/v1/sessions/{id}/explain", "explain", "Say what the model sees of a text, and why"),
+        explain,
+    );
+    api.on(
+        Op::get("/v1/sessions/{id}/audit", "audit", "Hold all records against the log"),
+        audit,
+    );
+    api.on(
+        Op::get("/v1/forgot", "forgot", "Say in which sessions a text was said, and what became of it"),
+        forgot,
+    );
+}
+
+/// What came of it, or the problem.
+macro_rules! done {
+    ($asked:expr, $work:expr) => {
+        match $work.await {
+            Ok(done) => Ok(done),
+            Err(error) => Err(failed(&$asked.desk, error).await),
+        }
+    };
+}
+
+async fn fabric(asked: Asked) -> Result<Fabric, Problem> {
+    let mut stored = open(&asked).await?;
+    done!(asked, Fabric::of(&mut stored))
+}
+
+/// The folds of a session.
+#[derive(Serialize, JsonSchema)]
+struct Folds {
+    /// The oldest first.
+    folds: Vec<FoldBrief>,
+}
+
+async fn folds(asked: Asked) -> Result<Folds, Problem> {
+    let mut stored = open(&asked).await?;
+    let found: Result<Vec<FoldBrief>, Problem> = done!(asked, view::folds(&mut stored));
+    Ok(Folds { folds: found?.into_iter().map(FoldBrief::without_fates).collect() })
+}
+
+async fn fold(asked: Asked) -> Result<FoldDetail, Problem> {
+    let number = asked.number("number")?;
+    let mut stored = open(&asked).await?;
+    done!(asked, FoldDetail::of(&mut stored, number))
+}
+
+/// Which rows are read.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Rows {
+    /// The first row; 0 without it.
+    #[serde(default, deserialize_with = "text::number")]
+    #[schemars(with = "Option<u64>")]
+    from: Option<u64>,
+    /// Rows of a page: 1 to 1,000.
+    #[serde(default, deserialize_with = "text::number")]
+    #[schemars(with = "Option<u64>", range(min = 1, max = 1000))]
+    limit: Option<u64>,
+}
+
+async fn diff(asked: Asked<Rows>) -> Result<Diff, Problem> {
+    let number = asked.number("number")?;
+    let small = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+    let from = small(asked.query.from.unwrap_or(0));
+    let limit = small(asked.query.limit.unwrap_or(PAGE).clamp(1, MOST));
+    let mut stored = open(&asked).await?;
+    done!(asked, Diff::of(&mut stored, number, from, limit))
+}
+
+/// The requests of a session.
+#[derive(Serialize, JsonSchema)]
+struct Calls {
+    /// The oldest first.
+    calls: Vec<Call>,
+}
+
+async fn calls(asked: Asked) -> Result<Calls, Problem> {
+    let mut stored = open(&asked).await?;
+    let calls: Result<Vec<Call>, Problem> = done!(asked, view::calls(&mut stored));
+    Ok(Calls { calls: calls? })
+}
+
+async fn call(asked: Asked) -> Result<CallDetail, Problem> {
+    let number = asked.number("number")?;
+    let mut stored = open(&asked).await?;
+    done!(asked, view::call(&mut stored, number))
+}
+
+/// What is looked for.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Asking {
+    /// A word, a name, a sentence; `@12` asks for the message of this number.
+    #[schemars(length(min = 1))]
+    text: String,
+    /// At this call; as the session is now without it.
+    #[serde(default, deserialize_with = "text::number")]
+    #[schemars(with = "Option<u64>")]
+    call: Option<u64>,
+}
+
+fn given(text: &str) -> Result<(), Problem> {
+    if text.trim().is_empty() {
+        return Err(Problem::bad("`text` is empty").hint("name a file, a word, an identifier"));
+    }
+    Ok(())
+}
+
+async fn explain(asked: Asked<Asking>) -> Result<Explanation, Problem> {
+    given(&asked.query.text)?;
+    let mut stored = open(&asked).await?;
+    done!(asked, view::explained(&mut stored, &asked.query.text, asked.query.call))
+}
+
+async fn audit(asked: Asked) -> Result<Audit, Problem> {
+    let mut stored = open(&asked).await?;
+    let work = async {
+        let calls = stored.calls().await?;
+        let calls: Vec<_> = calls.into_iter().map(|(call, _)| call).collect();
+        let folds = stored.folds().await?;
+        Ok::<_, StoredError>(audited(stored.whole().await?.log(), &folds, &calls))
+    };
+    done!(asked, work)
+}
+
+/// What is looked for in all sessions.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Everywhere {
+    /// A word, a name, a sentence.
+    #[schemars(length(min = 1))]
+    text: String,
+    /// Where the answer before ended: its `next`.
+    #[serde(default, deserialize_with = "text::number")]
+    #[schemars(with = "Option<u64>")]
+    after: Option<u64>,
+}
+
+async fn forgot(asked: Asked<Everywhere>) -> Result<Forgot, Problem> {
+    let Asked { desk, caller, query, .. } = asked;
+    given(&query.text)?;
+    let owner = caller.owner;
+    let found = Forgot::ask(&desk.store, &desk.overviews, owner, &query.text, query.after).await;
+    match found {
+        Ok(found) => Ok(found),
+        Err(error) => Err(failed(&desk, error).await),
+    }
+}

@@ -1,0 +1,133 @@
+//! Messages: appended, and read.
+
+use bytes::Bytes;
+use midfold::store::Appended;
+use midfold::view::{Message, Messages, message, messages};
+use midfold::{DialectKind, Door, Incoming};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::ask::{Asked, text};
+use super::describe::{Api, Op};
+use super::problem::Problem;
+use super::sessions::{failed, open};
+
+/// Messages of a page, where nobody says how many.
+const PAGE: u64 = 100;
+/// Messages of a page at most.
+const MOST: u64 = 1_000;
+/// Characters of a text, where nobody says how many.
+const CHARS: u64 = 2_000;
+/// Characters of the longest key.
+const KEY: usize = 200;
+
+pub(super) fn routes(api: &mut Api) {
+    let path = "/v1/sessions/{id}/messages";
+    api.on(Op::get(path, "messages", "Read messages, and what became of each"), list);
+    api.on(
+        Op::post(path, "append", "Append messages: all of them or none, durable once it is answered")
+            .creates()
+            .keyed(),
+        append,
+    );
+    api.on(
+        Op::get("/v1/sessions/{id}/messages/{seq}", "message", "Read one message, whole"),
+        one,
+    );
+}
+
+/// Which messages are read.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Some {
+    /// The first message; 0 without it.
+    #[serde(default, deserialize_with = "text::number")]
+    #[schemars(with = "Option<u64>")]
+    from: Option<u64>,
+    /// Messages of a page: 1 to 1,000.
+    #[serde(default, deserialize_with = "text::number")]
+    #[schemars(with = "Option<u64>", range(min = 1, max = 1000))]
+    limit: Option<u64>,
+    /// Characters of each text at most; 2,000 without it.
+    #[serde(default, deserialize_with = "text::number")]
+    #[schemars(with = "Option<u64>")]
+    chars: Option<u64>,
+}
+
+async fn list(asked: Asked<Some>) -> Result<Messages, Problem> {
+    let mut stored = open(&asked).await?;
+    let Some { from, limit, chars } = &asked.query;
+    let from = from.unwrap_or(0);
+    let to = from.saturating_add(limit.unwrap_or(PAGE).clamp(1, MOST));
+    let chars = usize::try_from(chars.unwrap_or(CHARS)).unwrap_or(usize::MAX);
+    match messages(&mut stored, from..to, chars).await {
+        Ok(found) => Ok(found),
+        Err(error) => Err(failed(&asked.desk, error).await),
+    }
+}
+
+async fn one(asked: Asked) -> Result<Message, Problem> {
+    let seq = asked.number("seq")?;
+    let mut stored = open(&asked).await?;
+    match message(&mut stored, seq).await {
+        Ok(found) => Ok(found),
+        Err(error) => Err(failed(&asked.desk, error).await),
+    }
+}
+
+/// Where it is appended.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Place {
+    /// Only where the session has so many messages: otherwise somebody else appended, and nothing is done.
+    #[serde(default, deserialize_with = "text::number")]
+    #[schemars(with = "Option<u64>")]
+    expect: Option<u64>,
+}
+
+/// Messages to append.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Appending {
+    /// As they are to be sent: their bytes are kept.
+    #[schemars(with = "Vec<serde_json::Map<String, Value>>", length(min = 1))]
+    messages: Box<RawValue>,
+}
+
+/// Messages that were appended.
+#[derive(Serialize, JsonSchema)]
+struct Durable {
+    /// The place of the first one.
+    first: u64,
+    /// How many.
+    count: u64,
+    /// The key was used before: this is the first answer, and nothing was appended.
+    repeated: bool,
+}
+
+async fn append(asked: Asked<Place, Appending>) -> Result<Durable, Problem> {
+    let key = asked.key.clone();
+    if key.as_ref().is_some_and(|key| key.is_empty() || key.len() > KEY) {
+        return Err(Problem::bad(format!("`Idempotency-Key` has 1 to {KEY} characters")));
+    }
+    let mut stored = open(&asked).await?;
+    let bytes = Bytes::from(asked.body.messages.get().to_owned());
+    if !bytes.starts_with(b"[") {
+        return Err(Problem::bad("`messages` is no list")
+            .hint("{\"messages\": [{\"role\": \"user\", \"content\": \"…\"}]}"));
+    }
+    let incoming = Incoming::read(&bytes, "`messages`", Door::Http)?;
+    if incoming.is_empty() {
+        return Err(Problem::bad("`messages` is empty: there is nothing to append"));
+    }
+    let kind = DialectKind::from_name(&stored.row().new.dialect);
+    let kind = kind.unwrap_or(DialectKind::OpenAiChat);
+    let events = incoming.events_for(kind, asked.id())?;
+    let (expect, now) = (asked.query.expect, asked.now());
+    match midfold::append(&mut stored, events, key, expect, now).await {
+        Ok(Appended { first, count, repeated }) => Ok(Durable { first, count, repeated }),
+        Err(error) => Err(failed(&asked.desk, error).await),
+    }
+}

@@ -1,0 +1,56 @@
+//! The interface to sessions, `/v1/sessions…`: what `midfold session`, `recall`, `explain` and `audit` do, over HTTP.
+//!
+//! A route is registered once, with the types that it takes and gives ([`describe`]): the router and the
+//! OpenAPI document come from the same registration.
+
+mod act;
+mod ask;
+mod caller;
+mod context;
+mod describe;
+mod desk;
+mod feed;
+mod look;
+mod messages;
+mod opened;
+mod problem;
+mod recall;
+mod replay;
+mod sessions;
+
+use std::sync::Arc;
+
+use axum::Router;
+use serde_json::Value;
+
+use crate::app::App;
+
+pub(crate) use caller::{Caller, is_same_origin};
+pub(crate) use desk::Desk;
+
+use describe::Api;
+
+/// The document that describes the interface, in OpenAPI 3.1.
+#[must_use]
+pub fn openapi() -> Value {
+    api().document()
+}
+
+/// The routes of the interface.
+pub(crate) fn router(app: &Arc<App>) -> Router {
+    let document = Arc::new(openapi().to_string());
+    api().router(app).route("/v1/openapi.json", axum::routing::get(describe::serve(document)))
+}
+
+fn api() -> Api {
+    let mut api = Api::default();
+    sessions::routes(&mut api);
+    messages::routes(&mut api);
+    context::routes(&mut api);
+    act::routes(&mut api);
+    look::routes(&mut api);
+    recall::routes(&mut api);
+    replay::routes(&mut api);
+    feed::routes(&mut api);
+    api
+}

@@ -1,0 +1,198 @@
+//! Why a request was not done, as RFC 9457 has it, with the hints that the command line prints.
+
+use axum::body::Body;
+use axum::response::{IntoResponse, Response};
+use hyper::StatusCode;
+use hyper::header::{CONTENT_TYPE, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
+use midfold::store::recall::RecallError;
+use midfold::store::{Store, StoreError, StoredError};
+use midfold::{Advise, Door, Failure, advise_in, advise_recall};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// Why a request was not done.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Problem {
+    /// Names the kind of problem: `urn:midfold:` and its code.
+    #[serde(rename = "type")]
+    kind: String,
+    /// The kind of problem, in words.
+    title: String,
+    /// The HTTP status.
+    status: u16,
+    /// What is wrong, and where.
+    detail: String,
+    /// The kind of problem, in a word.
+    code: String,
+    /// What to do.
+    hints: Vec<String>,
+    /// Where the session was expected to be, where that is the problem.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    expected: Option<u64>,
+    /// Where it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    actual: Option<u64>,
+    /// Seconds to wait.
+    #[serde(skip)]
+    wait: Option<u64>,
+}
+
+impl Problem {
+    /// A problem of this kind.
+    pub fn new(status: StatusCode, code: &str, detail: impl Into<String>) -> Self {
+        Self {
+            kind: format!("urn:midfold:{code}"),
+            title: title(code).to_owned(),
+            status: status.as_u16(),
+            detail: detail.into(),
+            code: code.to_owned(),
+            ..Self::default()
+        }
+    }
+
+    /// A request that cannot be meant so.
+    pub fn bad(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, "bad-request", detail)
+    }
+
+    /// What is not there.
+    pub fn missing(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::NOT_FOUND, "not-found", detail)
+    }
+
+    /// Adds a hint.
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hints.push(hint.into());
+        self
+    }
+
+    /// Says when to ask again.
+    pub fn wait(mut self, seconds: u64) -> Self {
+        self.wait = Some(seconds);
+        self
+    }
+
+    fn of(status: StatusCode, code: &str, failure: Failure) -> Self {
+        Self { hints: failure.hints, ..Self::new(status, code, failure.message) }
+    }
+
+    /// What went wrong with a session of this store.
+    pub async fn stored(store: &dyn Store, error: StoredError) -> Self {
+        let (status, code) = kind(&error);
+        let (expected, actual) = match &error {
+            StoredError::Store(StoreError::Conflict { expected, actual }) => {
+                (Some(*expected), Some(*actual))
+            }
+            _ => (None, None),
+        };
+        if status.is_server_error() {
+            tracing::warn!(%error, "a request for a session failed");
+        }
+        // Nobody is told what ids others have.
+        let failure = match &error {
+            StoredError::Store(StoreError::NoSession(_)) => error.advise(Door::Http),
+            _ => advise_in(store, error, Door::Http).await,
+        };
+        Self { expected, actual, ..Self::of(status, code, failure) }
+    }
+
+    /// Why recall found nothing.
+    pub async fn recall(store: &dyn Store, error: RecallError, session: &str) -> Self {
+        let (status, code) = match &error {
+            RecallError::Store(_) => {
+                let RecallError::Store(error) = error else { return Self::default() };
+                return Self::stored(store, error.into()).await;
+            }
+            RecallError::NoEvent(..) | RecallError::NoFold(_) => (StatusCode::NOT_FOUND, "not-found"),
+            RecallError::Unfolded | RecallError::Empty => (StatusCode::CONFLICT, "nothing-folded"),
+            _ => (StatusCode::BAD_REQUEST, "bad-request"),
+        };
+        Self::of(status, code, advise_recall(store, error, session, Door::Http).await)
+    }
+}
+
+/// What was asked for cannot be.
+impl From<Failure> for Problem {
+    fn from(failure: Failure) -> Self {
+        Self::of(StatusCode::BAD_REQUEST, "bad-request", failure)
+    }
+}
+
+fn kind(error: &StoredError) -> (StatusCode, &'static str) {
+    match error {
+        StoredError::Store(error) => stored_kind(error),
+        StoredError::Plan(_) => (StatusCode::UNPROCESSABLE_ENTITY, "cannot-fit"),
+        StoredError::Recover(_) => (StatusCode::UNPROCESSABLE_ENTITY, "cannot-fit"),
+        StoredError::Undo(_) => (StatusCode::CONFLICT, "nothing-folded"),
+        StoredError::Inject(_) => (StatusCode::UNPROCESSABLE_ENTITY, "injection"),
+        StoredError::NoEvent { .. } => (StatusCode::NOT_FOUND, "not-found"),
+        StoredError::Unknown { .. } => (StatusCode::NOT_IMPLEMENTED, "other-build"),
+        StoredError::Busy(_) => (StatusCode::CONFLICT, "busy"),
+    }
+}
+
+fn stored_kind(error: &StoreError) -> (StatusCode, &'static str) {
+    match error {
+        StoreError::NoSession(_) => (StatusCode::NOT_FOUND, "no-session"),
+        StoreError::BadId(_) | StoreError::Url(_) => (StatusCode::BAD_REQUEST, "bad-request"),
+        StoreError::Query(_) => (StatusCode::NOT_FOUND, "not-found"),
+        StoreError::Exists(_) => (StatusCode::CONFLICT, "exists"),
+        StoreError::Conflict { .. } => (StatusCode::CONFLICT, "conflict"),
+        StoreError::KeyReused(_) => (StatusCode::UNPROCESSABLE_ENTITY, "key-reused"),
+        StoreError::NoFold(_) | StoreError::NoCall(_) => (StatusCode::NOT_FOUND, "not-found"),
+        StoreError::Settled(_) => (StatusCode::CONFLICT, "settled"),
+        StoreError::StaleFold { .. }
+        | StoreError::StaleState { .. }
+        | StoreError::StaleCall { .. }
+        | StoreError::Changed(_) => (StatusCode::CONFLICT, "busy"),
+        StoreError::Foreign(_) | StoreError::Damaged(_) | StoreError::Json(_) => {
+            (StatusCode::INTERNAL_SERVER_ERROR, "damaged")
+        }
+        StoreError::Backend { .. } => (StatusCode::SERVICE_UNAVAILABLE, "store"),
+    }
+}
+
+fn title(code: &str) -> &'static str {
+    match code {
+        "bad-request" => "The request cannot be meant so",
+        "not-found" => "It is not there",
+        "no-session" => "There is no such session",
+        "exists" => "It exists already",
+        "conflict" => "Somebody else was first",
+        "key-reused" => "The key names another append",
+        "cannot-fit" => "Nothing that fits can be made",
+        "nothing-folded" => "Nothing is folded",
+        "injection" => "A hook cannot add this",
+        "settled" => "The cost of this call is known already",
+        "busy" => "Others change it at the same time",
+        "no-key" => "A key is asked for",
+        "forbidden" => "This is not allowed",
+        "rate" => "Too many requests",
+        "too-large" => "The request is too large",
+        "media-type" => "The body has to be JSON",
+        "no-overflow" => "The request was not too long",
+        "memory" => "No sessions are kept",
+        "method" => "The method is not one of this path",
+        "other-build" => "It was made by another build",
+        "damaged" => "What is stored cannot be read",
+        _ => "The store did not do it",
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::BAD_REQUEST);
+        let body = serde_json::to_string(&self).unwrap_or_default();
+        let mut response = Response::new(Body::from(body));
+        *response.status_mut() = status;
+        let headers = response.headers_mut();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+        if let Some(seconds) = self.wait {
+            headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        if status == StatusCode::UNAUTHORIZED {
+            headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        response
+    }
+}

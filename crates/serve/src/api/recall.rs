@@ -1,0 +1,212 @@
+//! Recall: what left the context, brought back.
+
+use std::future::Future;
+
+use midfold::store::SearchMode;
+use midfold::store::recall::{
+    self, Described, GoneNames, Grep, HITS, Hits, MAX_HITS, MAX_NAME_CHARS, MAX_PAGE_CHARS, MAX_ROWS,
+    NAME_CHARS, Outline, PAGE_CHARS, Page, ROWS, RecallError, What,
+};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::ask::{Asked, text};
+use super::describe::{Api, Op};
+use super::problem::Problem;
+use super::sessions::activity;
+
+pub(super) fn routes(api: &mut Api) {
+    api.on(
+        Op::get("/v1/sessions/{id}/recall/grep", "recallGrep", "Look for a text in all messages"),
+        grep,
+    );
+    api.on(Op::get("/v1/sessions/{id}/recall/outline", "recallOutline", "List what happened"), outline);
+    api.on(Op::get("/v1/sessions/{id}/recall/expand", "recallExpand", "Read messages in full"), expand);
+    api.on(
+        Op::get("/v1/sessions/{id}/recall/names", "recallNames", "List names that left the context"),
+        names,
+    );
+    api.on(
+        Op::get("/v1/sessions/{id}/recall/describe", "recallDescribe", "Say what a fold covers"),
+        describe,
+    );
+}
+
+async fn found<Q, T>(
+    asked: &Asked<Q>,
+    work: impl Future<Output = Result<T, RecallError>>,
+) -> Result<T, Problem> {
+    activity(&asked.desk, &asked.caller, asked.id()).await?;
+    match work.await {
+        Ok(found) => Ok(found),
+        Err(error) => Err(Problem::recall(&*asked.desk.store, error, asked.id()).await),
+    }
+}
+
+/// How to look.
+#[derive(Clone, Copy, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+enum Mode {
+    /// Words, ranked.
+    #[default]
+    Text,
+    /// A substring, case and all.
+    Literal,
+    /// A regular expression.
+    Regex,
+}
+
+/// What to look for, and among which messages.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Looking {
+    /// What for; it may be left out where a filter is set.
+    #[serde(default)]
+    query: String,
+    /// How.
+    #[serde(default)]
+    mode: Mode,
+    /// Only messages of this role; `tool` for whatever brings results.
+    role: Option<String>,
+    /// Only calls of this tool and their results.
+    tool: Option<String>,
+    /// Only results that failed.
+    #[serde(default, deserialize_with = "text::flag")]
+    #[schemars(with = "Option<bool>")]
+    errors: bool,
+    /// Only what the active fold took out of the context or shortened.
+    #[serde(default, deserialize_with = "text::flag")]
+    #[schemars(with = "Option<bool>")]
+    folded: bool,
+    /// Only these messages: `12-80`.
+    range: Option<String>,
+    /// Lines around a match.
+    #[serde(default, deserialize_with = "text::number")]
+    #[schemars(with = "Option<u64>")]
+    context: Option<u64>,
+    /// Hits of a page.
+    #[serde(default, deserialize_with = "text::number")]
+    #[schemars(with = "Option<u64>", range(min = 1))]
+    limit: Option<u64>,
+    /// Hits to pass over.
+    #[serde(default, deserialize_with = "text::number")]
+    #[schemars(with = "Option<u64>")]
+    skip: Option<u64>,
+}
+
+fn small(number: u64) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}
+
+fn size(number: Option<u64>, usual: usize, most: usize) -> usize {
+    number.map_or(usual, |number| usize::try_from(number).unwrap_or(usize::MAX)).clamp(1, most)
+}
+
+async fn grep(asked: Asked<Looking>) -> Result<Hits, Problem> {
+    let query = &asked.query;
+    found(&asked, async {
+        let range = query.range.as_deref().filter(|range| !range.is_empty());
+        let grep = Grep {
+            query: query.query.clone(),
+            mode: match query.mode {
+                Mode::Text => SearchMode::Text,
+                Mode::Literal => SearchMode::Literal,
+                Mode::Regex => SearchMode::Regex,
+            },
+            role: query.role.clone().filter(|role| !role.is_empty()),
+            tool: query.tool.clone().filter(|tool| !tool.is_empty()),
+            errors: query.errors,
+            folded: query.folded,
+            within: range.map(Grep::range).transpose()?,
+            context: query.context.map_or(0, |it| usize::try_from(it).unwrap_or(usize::MAX)),
+            limit: query.limit.map_or(HITS, small).clamp(1, MAX_HITS),
+            skip: query.skip.map_or(0, small),
+        };
+        recall::grep(&*asked.desk.store, asked.id(), &grep).await
+    })
+    .await
+}
+
+/// Which messages are listed.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct From {
+    /// The first message.
+    #[serde(default, deserialize_with = "text::number")]
+    #[schemars(with = "Option<u64>")]
+    from: Option<u64>,
+    /// Messages of a page.
+    #[serde(default, deserialize_with = "text::number")]
+    #[schemars(with = "Option<u64>", range(min = 1))]
+    limit: Option<u64>,
+    /// Only what the active fold took out of the context or shortened.
+    #[serde(default, deserialize_with = "text::flag")]
+    #[schemars(with = "Option<bool>")]
+    folded: bool,
+}
+
+async fn outline(asked: Asked<From>) -> Result<Outline, Problem> {
+    let From { from, limit, folded } = asked.query;
+    let limit = limit.map_or(ROWS, small).clamp(1, MAX_ROWS);
+    let work = recall::outline(&*asked.desk.store, asked.id(), from.unwrap_or(0), limit, folded);
+    found(&asked, work).await
+}
+
+/// What is read in full.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Expanding {
+    /// `@12`, `12-20`, `12,15,20`, `active`, or a fold's id.
+    #[schemars(length(min = 1))]
+    what: String,
+    /// Where to go on: `15`, `15:4000` (character), `15:L310` (line).
+    from: Option<String>,
+    /// Characters of a page.
+    #[serde(default, deserialize_with = "text::number")]
+    #[schemars(with = "Option<u64>", range(min = 1))]
+    max_chars: Option<u64>,
+}
+
+async fn expand(asked: Asked<Expanding>) -> Result<Page, Problem> {
+    let Expanding { what, from, max_chars } = &asked.query;
+    found(&asked, async {
+        let what = What::parse(what)?;
+        let from = from.as_deref().filter(|from| !from.is_empty());
+        let most = size(*max_chars, PAGE_CHARS, MAX_PAGE_CHARS);
+        recall::expand(&*asked.desk.store, asked.id(), &what, from, most).await
+    })
+    .await
+}
+
+/// What names are asked for.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Naming {
+    /// What one is about to do, in words.
+    #[serde(default)]
+    question: String,
+    /// Characters of the answer.
+    #[serde(default, deserialize_with = "text::number")]
+    #[schemars(with = "Option<u64>", range(min = 1))]
+    max_chars: Option<u64>,
+}
+
+async fn names(asked: Asked<Naming>) -> Result<GoneNames, Problem> {
+    let Naming { question, max_chars } = &asked.query;
+    let most = size(*max_chars, NAME_CHARS, MAX_NAME_CHARS);
+    found(&asked, recall::names(&*asked.desk.store, asked.id(), question, most)).await
+}
+
+/// Which fold is described.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Describing {
+    /// Its id, or the start of it; the active one without it.
+    #[serde(default)]
+    fold: String,
+}
+
+async fn describe(asked: Asked<Describing>) -> Result<Described, Problem> {
+    let work = recall::describe(&*asked.desk.store, asked.id(), &asked.query.fold);
+    found(&asked, work).await
+}

@@ -1,0 +1,154 @@
+//! Policies compared: a session replayed under each.
+
+use std::time::Instant;
+
+use hyper::StatusCode;
+use midfold::core::replay::{Measures, Prices, Recording, Replayed};
+use midfold::store::Stored;
+use midfold::{
+    About, Comparison, Contender, Form, Policy, Ran, Replaying, event_rows, strategy, tokens,
+};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::ask::Asked;
+use super::describe::{Api, Op};
+use super::problem::Problem;
+use super::sessions::{failed, open};
+
+/// Policies of one comparison.
+const MOST: usize = 8;
+/// Counts as `midfold replay` does.
+const TOKENIZER: &str = "chars:3.2";
+
+pub(super) fn routes(api: &mut Api) {
+    api.on(
+        Op::post(
+            "/v1/sessions/{id}/replay",
+            "replay",
+            "Replay a session under some policies: the document of `midfold replay --json`",
+        ),
+        replay,
+    );
+}
+
+/// What is compared.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Comparing {
+    /// Names of presets; `raw` sends everything.
+    #[schemars(length(min = 1, max = 8))]
+    policies: Vec<String>,
+    /// The window, in tokens; that of the session without it.
+    #[schemars(range(min = 1))]
+    window: Option<u64>,
+}
+
+async fn replay(asked: Asked<(), Comparing>) -> Result<Value, Problem> {
+    let Comparing { policies, window } = &asked.body;
+    if policies.is_empty() || policies.len() > MOST {
+        return Err(Problem::bad(format!("`policies` has 1 to {MOST} names")));
+    }
+    let mut contenders = Vec::new();
+    for name in policies {
+        let policy: Option<Policy> = strategy(name)?;
+        let form = if policy.is_some() { Form::Session } else { Form::Stateless };
+        let forms = Contender::forms(policy.as_ref(), form).into_iter();
+        contenders.extend(forms.map(|contender| (name.clone(), contender)));
+    }
+    let mut stored = open(&asked).await?;
+    let status = match stored.status(asked.now()).await {
+        Ok(status) => status,
+        Err(error) => return Err(failed(&asked.desk, error).await),
+    };
+    let window = window.unwrap_or(status.context_length).max(1);
+    let (recording, dialect) = match recording(&mut stored).await {
+        Ok(found) => found,
+        Err(problem) => return Err(problem),
+    };
+    // Others may look at the session while it is replayed.
+    drop(stored);
+    let Ok(_alone) = asked.desk.replays.try_acquire() else {
+        return Err(Problem::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "busy",
+            "another comparison is under way",
+        )
+        .hint("ask again when it is done")
+        .wait(5));
+    };
+    Ok(compared(asked.id(), dialect, &recording, &contenders, window))
+}
+
+async fn recording(stored: &mut Stored) -> Result<(Recording, &'static str), Problem> {
+    let kind = midfold::DialectKind::from_name(&stored.row().new.dialect);
+    let kind = kind.unwrap_or(midfold::DialectKind::OpenAiChat);
+    let session = match stored.whole().await {
+        Ok(session) => session,
+        Err(error) => return Err(Problem::bad(error.to_string())),
+    };
+    let counter = tokens::by_name(TOKENIZER).map_err(|error| Problem::bad(error.to_string()))?;
+    let held = session.log();
+    let mut log = midfold::Log::new(kind.shared(), *held.profile(), counter);
+    for event in midfold::events_of(held) {
+        log.append(event);
+    }
+    Ok((Recording::new(log), kind.name()))
+}
+
+fn compared(
+    name: &str,
+    dialect: &'static str,
+    recording: &Recording,
+    contenders: &[(String, Contender)],
+    window: u64,
+) -> Value {
+    let prices = Prices::reference();
+    let log = recording.log();
+    let conversations = [About {
+        name: name.to_owned(),
+        dialect,
+        messages: log.len(),
+        tokens: log.tokens(),
+        events: event_rows(log),
+    }];
+    let found: Vec<Done> =
+        contenders.iter().map(|(_, it)| Done::of(it, recording, &prices, window)).collect();
+    let runs = contenders.iter().zip(&found).map(|((name, contender), done)| Ran {
+        strategy: name,
+        window,
+        form: contender.form(),
+        is_engine: false,
+        totals: &done.totals,
+        each: &done.each,
+    });
+    Comparison {
+        tokenizer: TOKENIZER,
+        arguments: "meant",
+        prices: &prices,
+        conversations: &conversations,
+        runs: runs.collect(),
+    }
+    .to_json()
+}
+
+/// What came of one policy.
+struct Done {
+    totals: Measures,
+    each: [(usize, Result<Replayed, String>); 1],
+}
+
+impl Done {
+    fn of(contender: &Contender, recording: &Recording, prices: &Prices, window: u64) -> Self {
+        let begun = Instant::now();
+        let clock = move || u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        let replaying = Replaying { window, prices, clock: &clock };
+        let found = replaying.run(recording, contender.strategy());
+        let mut totals = Measures::default();
+        if let Ok(found) = &found {
+            totals.add(&found.measures);
+        }
+        Self { totals, each: [(0, found.map_err(|error| error.to_string()))] }
+    }
+}

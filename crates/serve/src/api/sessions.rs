@@ -1,0 +1,314 @@
+//! Sessions: listed, made, read, forked, written out and deleted.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::response::Response;
+use bytes::Bytes;
+use hyper::StatusCode;
+use hyper::header::{CONTENT_TYPE, HeaderValue};
+use midfold::proxy::Random;
+use midfold::store::{Activity, Extent, Newest, StoreError, StoredError, transfer};
+use midfold::view::{Detail, Overview};
+use midfold::{Door, Failure, Host, PolicyFrom, Settings, Start, without_messages};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::ask::{Asked, text};
+use super::caller::Caller;
+use super::describe::{Api, Op};
+use super::desk::Desk;
+use super::opened::Held;
+use super::problem::Problem;
+
+/// Sessions of a page, where nobody says how many.
+const PAGE: u64 = 100;
+/// Sessions of a page at most.
+const MOST: u64 = 500;
+/// Sessions that are looked at for one page of a search.
+const LOOKED_AT: u64 = 20_000;
+
+pub(super) fn routes(api: &mut Api) {
+    api.on(Op::get("/v1/sessions", "list", "List sessions, the newest change first"), list);
+    api.on(Op::post("/v1/sessions", "create", "Make a session").creates(), create);
+    api.on(Op::get("/v1/sessions/{id}", "status", "Say what a session is at"), status);
+    api.on(Op::delete("/v1/sessions/{id}", "delete", "Delete a session, for good"), delete);
+    api.on(
+        Op::post("/v1/sessions/{id}/fork", "fork", "Make a session of the first messages of another")
+            .creates(),
+        fork,
+    );
+    api.raw(
+        Op::get("/v1/sessions/{id}/export", "export", "Write a session out, as `midfold store export` does")
+            .answers("application/x-ndjson"),
+        export,
+    );
+    api.on(Op::get("/v1/presets", "presets", "List the presets"), presets);
+}
+
+/// What an error of the store is for whoever asked.
+pub(super) async fn failed(desk: &Desk, error: impl Into<StoredError>) -> Problem {
+    Problem::stored(&*desk.store, error.into()).await
+}
+
+/// What a session does, where it is there for whoever asks.
+pub(super) async fn activity(desk: &Desk, caller: &Caller, id: &str) -> Result<Activity, Problem> {
+    let found = match desk.store.activity(id).await {
+        Ok(found) if caller.sees(found.owner.as_deref()) => Ok(found),
+        Ok(_) => Err(StoreError::NoSession(id.to_owned())),
+        Err(error) => Err(error),
+    };
+    match found {
+        Ok(found) => Ok(found),
+        Err(error) => Err(failed(desk, error).await),
+    }
+}
+
+/// The session that a request names, open.
+pub(super) async fn open<Q, B>(asked: &Asked<Q, B>) -> Result<Held, Problem> {
+    let Asked { desk, caller, .. } = asked;
+    activity(desk, caller, asked.id()).await?;
+    match desk.opened.open(&desk.store, asked.id()).await {
+        Ok(held) => Ok(held),
+        Err(error) => Err(failed(desk, error).await),
+    }
+}
+
+/// Which sessions are listed.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Listing {
+    /// Sessions of a page: 1 to 500.
+    #[serde(default, deserialize_with = "text::number")]
+    #[schemars(with = "Option<u64>", range(min = 1, max = 500))]
+    limit: Option<u64>,
+    /// Where the page before ended: its `next`.
+    #[serde(default, deserialize_with = "text::number")]
+    #[schemars(with = "Option<u64>")]
+    after: Option<u64>,
+    /// Only sessions with this text in their id, title, model, client or source.
+    q: Option<String>,
+}
+
+/// A page of sessions.
+#[derive(Serialize, JsonSchema)]
+struct Listed {
+    /// The newest change first.
+    sessions: Vec<Overview>,
+    /// Where to go on; none where this is the last page.
+    next: Option<u64>,
+}
+
+async fn list(asked: Asked<Listing>) -> Result<Listed, Problem> {
+    let Asked { desk, caller, query, .. } = asked;
+    let limit = query.limit.unwrap_or(PAGE).clamp(1, MOST) as usize;
+    let wanted = query.q.unwrap_or_default().to_lowercase();
+    let mut page = Listed { sessions: Vec::new(), next: None };
+    let (mut before, mut looked_at) = (query.after, 0);
+    while page.sessions.len() < limit && looked_at < LOOKED_AT {
+        let owner = caller.owner.clone();
+        let asked = Newest { owner, before, limit: u32::try_from(limit).unwrap_or(u32::MAX) };
+        let found = match desk.overviews.newest(&asked).await {
+            Ok(found) => found,
+            Err(error) => return Err(failed(&desk, error).await),
+        };
+        let Some(last) = found.last() else { return Ok(page) };
+        looked_at += found.len() as u64;
+        before = Some(last.tick);
+        for overview in found.iter().filter(|overview| matches(overview, &wanted)) {
+            page.sessions.push((**overview).clone());
+            if page.sessions.len() == limit {
+                before = Some(overview.tick);
+                break;
+            }
+        }
+    }
+    page.next = before;
+    Ok(page)
+}
+
+fn matches(overview: &Overview, wanted: &str) -> bool {
+    let Overview { id, title, model, client, source, .. } = overview;
+    let texts = [Some(id), title.as_ref(), Some(model), client.as_ref(), source.as_ref()];
+    wanted.is_empty() || texts.into_iter().flatten().any(|it| it.to_lowercase().contains(wanted))
+}
+
+/// What a session is made of.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct New {
+    /// Its id: 1 to 200 characters; a new one that sorts by time where there is none.
+    id: Option<String>,
+    /// What its messages are written in: `openai-chat` (default), `openai-responses`, `anthropic`, `gemini`,
+    /// `bedrock`, `sharegpt`.
+    dialect: Option<String>,
+    /// The model that the contexts go to: chooses window, tokenizer and trigger rules.
+    model: Option<String>,
+    /// Its window, in tokens.
+    #[schemars(range(min = 1))]
+    window: Option<u64>,
+    /// Tokens of the window that stay free for the reply.
+    #[serde(default)]
+    output_reserve: u64,
+    /// A preset; `default` without one.
+    preset: Option<String>,
+    /// What differs from a preset, in the shape of `docs/policy.schema.json`.
+    #[schemars(with = "Option<serde_json::Map<String, Value>>")]
+    policy: Option<Value>,
+    /// The system prompt: a text, or what the dialect has.
+    #[schemars(with = "Option<Value>")]
+    system: Option<Box<RawValue>>,
+    /// The tools of the requests: counted, not sent.
+    #[schemars(with = "Option<Vec<Value>>")]
+    tools: Option<Box<RawValue>>,
+}
+
+/// This door has no files.
+const HOST: Host = Host {
+    door: Door::Http,
+    read: |path| {
+        let text = format!("`{}` is no name that is known here", path.display());
+        Err(Failure::usage(midfold::Area::Input, text))
+    },
+};
+
+/// The policy that is asked for; none where nothing is said.
+pub(super) fn policy(
+    preset: Option<String>,
+    given: Option<&Value>,
+) -> Result<Option<midfold::Policy>, Failure> {
+    if preset.is_none() && given.is_none() {
+        return Ok(None);
+    }
+    let policy = given.map(PolicyFrom::json).transpose()?;
+    Settings { preset, policy, ..Settings::default() }.policy(&HOST).map(Some)
+}
+
+async fn create(asked: Asked<(), New>) -> Result<Overview, Problem> {
+    let now = asked.now();
+    let Asked { app, desk, caller, body: new, .. } = asked;
+    let kind = midfold::dialect(new.dialect.as_deref().unwrap_or("openai-chat"))?;
+    let settings =
+        Settings { model: new.model.clone(), window: new.window, ..Settings::default() };
+    let rules = policy(new.preset, new.policy.as_ref())?;
+    let rules = rules.map_or_else(|| midfold::by_name("default", Door::Http), Ok)?;
+    let system = new.system.map(|json| json.get().to_owned());
+    let tools = new.tools.map(|json| Bytes::from(json.get().to_owned()));
+    let empty = without_messages(kind, system.as_deref(), tools, new.model);
+    let prepared = settings.setup(&HOST)?.prepare(empty);
+    let prepared = prepared.map_err(|error| midfold::Advise::advise(error, Door::Http))?;
+    let start = Start {
+        id: new.id.unwrap_or_else(|| fresh(now, &app.random)),
+        policy: rules,
+        output_reserve: new.output_reserve,
+        source: Some("api".to_owned()),
+        owner: caller.owner,
+    };
+    let started = start.check(&prepared, now, Door::Http)?;
+    started.can_be_stored()?;
+    let first = started.messages();
+    let made = async {
+        let mut stored = started.store(Arc::clone(&desk.store)).await?;
+        if !first.is_empty() {
+            stored.append(first, None, now).await?;
+        }
+        Ok::<_, StoredError>(desk.overviews.one(&stored.row().new.id).await?)
+    };
+    match made.await {
+        Ok(overview) => Ok((*overview).clone()),
+        Err(error) => Err(failed(&desk, error).await),
+    }
+}
+
+/// An id that nobody else has, which sorts by the time it was made.
+fn fresh(now: u64, random: &Random) -> String {
+    let mut bytes = [0; 8];
+    random(&mut bytes);
+    format!("{now:012x}-{:016x}", u64::from_be_bytes(bytes))
+}
+
+async fn status(asked: Asked) -> Result<Detail, Problem> {
+    let mut stored = open(&asked).await?;
+    match Detail::of(&asked.desk.overviews, &mut stored, asked.now()).await {
+        Ok(detail) => Ok(detail),
+        Err(error) => Err(failed(&asked.desk, error).await),
+    }
+}
+
+async fn delete(asked: Asked) -> Result<Extent, Problem> {
+    let Asked { desk, caller, .. } = &asked;
+    let gone = activity(desk, caller, asked.id()).await?;
+    desk.opened.close(asked.id());
+    match desk.store.delete(asked.id(), None).await {
+        Ok(extent) => {
+            desk.feed.deleted(&gone);
+            if let Err(error) = desk.store.scrub().await {
+                tracing::warn!(%error, "the bytes of a deleted session may still be in the file");
+            }
+            Ok(extent)
+        }
+        Err(error) => Err(failed(desk, error).await),
+    }
+}
+
+/// Where a session is forked.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Forking {
+    /// The id of the new session; one that sorts by time where there is none.
+    id: Option<String>,
+    /// How many of the first messages are taken; all without it.
+    at: Option<u64>,
+}
+
+async fn fork(asked: Asked<(), Forking>) -> Result<Overview, Problem> {
+    let mut stored = open(&asked).await?;
+    let id = asked.body.id.clone().unwrap_or_else(|| fresh(asked.now(), &asked.app.random));
+    let made = async {
+        stored.fork(&id, asked.body.at, asked.now()).await?;
+        Ok::<_, StoredError>(asked.desk.overviews.one(&id).await?)
+    };
+    match made.await {
+        Ok(overview) => Ok((*overview).clone()),
+        Err(error) => Err(failed(&asked.desk, error).await),
+    }
+}
+
+async fn export(asked: Asked) -> Result<Response, Problem> {
+    activity(&asked.desk, &asked.caller, asked.id()).await?;
+    let mut out = Vec::new();
+    let written = transfer::export(&*asked.desk.store, Some(asked.id()), &mut out).await;
+    written.map_err(|error| {
+        Problem::new(StatusCode::SERVICE_UNAVAILABLE, "store", error.to_string())
+    })?;
+    let mut response = Response::new(Body::from(out));
+    let lines = HeaderValue::from_static("application/x-ndjson");
+    response.headers_mut().insert(CONTENT_TYPE, lines);
+    Ok(response)
+}
+
+/// The presets.
+#[derive(Serialize, JsonSchema)]
+struct Presets {
+    /// By their names.
+    presets: Vec<Preset>,
+}
+
+/// A preset.
+#[derive(Serialize, JsonSchema)]
+struct Preset {
+    /// Its name.
+    name: String,
+    /// What it does.
+    about: String,
+}
+
+async fn presets(_: Asked) -> Result<Presets, Problem> {
+    let preset = |name: &'static str| {
+        let about = midfold::Policy::preset(name).map(|policy| policy.summary).unwrap_or_default();
+        Preset { name: name.to_owned(), about }
+    };
+    Ok(Presets { presets: midfold::Policy::preset_names().into_iter().map(preset).collect() })
+}
