@@ -15,10 +15,11 @@ const PARTS = [["head", "--part-3"], ["middle", "--strong-line"], ["tail", "--pa
 /**
  * `rows`: {name, detail, title, fates: [[letter, length]…], faint}; `tokens(seq)`, `users`: numbers of the user's
  * messages; `layout`: {head, middle, tail} as half-open pairs, or null; `describe(row, seq)`: what the tip says;
- * `choose(row)`, `enter()`, `cell(row, seq)`: told what was selected, Enter, and a cell that was pressed.
+ * `choose(row)`, `enter(row, seq)`, `cell(row, seq)`: told what was selected, Enter, and a cell that was pressed.
+ * `keep`: an object that holds zoom and the like from one cloth to the next.
  */
-export function weave({ label, size, tokens, users, rows, layout = null, row = rows.length - 1, describe, choose, enter = () => {}, cell = () => {} }) {
-  const state = { equal: true, zoom: 1, lit: null, row, seq: 0, width: 0 };
+export function weave({ label, size, tokens, users, rows, layout = null, row = rows.length - 1, keep = {}, describe, choose, enter = () => {}, cell = () => {} }) {
+  const state = Object.assign(keep, { equal: true, zoom: 1, lit: null, seq: 0, ...keep, row, width: 0 });
   const rowHeight = Math.max(13, Math.min(26, Math.floor(430 / rows.length)));
   const top = LANE + 4 + (layout ? BAND : 0);
   const starts = rows.map((each) => runStarts(each.fates));
@@ -200,7 +201,7 @@ export function weave({ label, size, tokens, users, rows, layout = null, row = r
 
   const there = new Set(rows.flatMap((each) => each.fates.filter(([, length]) => length > 0).map(([fate]) => fate)));
   const chips = Object.entries(FATES).filter(([fate]) => there.has(fate)).map(([fate, { name, text }]) => {
-    const chip = el("button", { type: "button", class: "chip", title: text, "aria-pressed": "false", onclick: () => {
+    const chip = el("button", { type: "button", class: "chip", title: text, "aria-pressed": String(state.lit === fate), onclick: () => {
       state.lit = state.lit === fate ? null : fate;
       chips.forEach((other) => other.setAttribute("aria-pressed", String(other === chip && state.lit === fate)));
       draw();
@@ -210,10 +211,16 @@ export function weave({ label, size, tokens, users, rows, layout = null, row = r
   const node = el("div", {},
     el("div", { class: "controls" },
       el("div", { class: "field" }, el("span", { class: "label" }, "What became of it (press to single out)"), el("div", { class: "chips", role: "group", "aria-label": "Fates" }, chips)),
-      segments("Cell width", [[true, "Equal"], [false, "By tokens"]], true, (value) => { state.equal = value; draw(); }),
-      segments("Zoom", [[1, "Fit"], [3, "3×"], [8, "8×"]], 1, (zoom) => { state.zoom = zoom; draw(); })),
+      segments("Cell width", [[true, "Equal"], [false, "By tokens"]], state.equal, (value) => { state.equal = value; draw(); }),
+      segments("Zoom", [[1, "Fit"], [3, "3×"], [8, "8×"]], state.zoom, (zoom) => { state.zoom = zoom; draw(); })),
     rows.length > 40 ? el("div", { class: "tall" }, grid) : grid, hint);
-  onWidth(scroll, (width) => { state.width = width; draw(); });
+  scroll.addEventListener("scroll", () => { state.left = scroll.scrollLeft; }, { passive: true });
+  onWidth(scroll, (width) => {
+    const { left } = state;
+    state.width = width;
+    draw();
+    if (left) scroll.scrollLeft = left;
+  });
   onScheme(draw);
   select(state.row, false);
   return { node, select, focus: () => canvas.focus() };
