@@ -19,8 +19,8 @@ export const launch = () => chromium.launch({
  * Opens a place of the console and waits until it stands. `faults` gathers what the console says, broken policies,
  * dialogs, and requests to anywhere but the page's own origin.
  */
-export async function open(browser, base, hash, { width, height, hasTouch = false } = WIDE, colorScheme = "light", more = {}) {
-  const context = await browser.newContext({ viewport: { width, height }, deviceScaleFactor: hasTouch ? 2 : 1, hasTouch, isMobile: hasTouch, colorScheme, reducedMotion: "reduce", locale: "en-GB", ...more });
+export async function open(browser, base, hash, { width, height, hasTouch = false } = WIDE, colorScheme = "light", key = undefined) {
+  const context = await browser.newContext({ viewport: { width, height }, deviceScaleFactor: hasTouch ? 2 : 1, hasTouch, isMobile: hasTouch, colorScheme, reducedMotion: "reduce", locale: "en-GB" });
   context.setDefaultTimeout(15_000);
   const page = await context.newPage();
   const faults = [];
@@ -30,6 +30,7 @@ export async function open(browser, base, hash, { width, height, hasTouch = fals
   page.on("dialog", (dialog) => { faults.push(`dialog: ${dialog.message()}`); dialog.dismiss(); });
   page.on("request", (request) => !request.url().startsWith("data:") && new URL(request.url()).origin !== origin && faults.push(`request: ${request.url()}`));
   await page.addInitScript(() => document.addEventListener("securitypolicyviolation", (event) => console.error(`policy: ${event.violatedDirective} ${event.blockedURI} ${event.sourceFile}:${event.lineNumber}`)));
+  if (key) await page.addInitScript((own) => sessionStorage.setItem("midfold-key", own), key);
   await page.goto(`${base}/${hash}`);
   await page.waitForSelector("html[data-ready]");
   await settled(page);

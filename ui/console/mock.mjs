@@ -84,6 +84,15 @@ export async function start({ port = 0, sessions: number = 10_000, key = null } 
     return { ...whole, conversations: whole.conversations.slice(0, 1), runs: policies.flatMap((name) => whole.runs.filter((run) => run.window === 32000 && run.strategy === (own.includes(name) ? name : "clear-3")).map((run) => ({ ...run, strategy: name, conversations: run.conversations.slice(0, 1) }))) };
   }
 
+  function make({ id, messages = [] }) {
+    const made = new Session(9, { id: id ?? `made-${sessions.length}`, size: 0, folds: 0, changed: Date.now(), title: String(messages.find(({ role }) => role === "user")?.content ?? "") });
+    made.extra = messages.map((one) => ({ role: one.role, text: String(one.content) }));
+    sessions.push(made);
+    byId.set(made.id, made);
+    tell("new", made);
+    return made.overview();
+  }
+
   const noted = (made, what) => {
     if (!made) throw new Refused(404, "not-there", `there is no ${what}`);
     return made;
@@ -109,6 +118,12 @@ export async function start({ port = 0, sessions: number = 10_000, key = null } 
         if (which !== undefined) return Number(which) < session.events ? { ...message(session, Number(which), Infinity), json: JSON.stringify({ role: session.role(Number(which)), content: session.text(Number(which)) }) } : noted(null, `message ${which}`);
         const chars = Number(query.get("chars") ?? 2000);
         return { messages: Array.from({ length: Math.max(0, Math.min(limit, session.events - from)) }, (_, i) => message(session, from + i, chars)), total: session.events };
+      }
+      case "POST messages": {
+        const first = session.events;
+        body.messages.forEach((one) => session.extra.push({ role: one.role, text: String(one.content) }));
+        tell("append", session);
+        return { first, count: body.messages.length, repeated: false };
       }
       case "GET fabric": return fabric(session);
       case "GET folds": return noted(more === "diff" ? diff(session, Number(which), from, limit) : fold(session, Number(which)), `fold ${which}`);
@@ -139,7 +154,7 @@ export async function start({ port = 0, sessions: number = 10_000, key = null } 
     const parts = url.pathname.split("/").slice(1).map(decodeURIComponent);
     if (url.pathname === "/__append") return append(query.get("session"), query.get("text") ?? undefined) ?? {};
     if (url.pathname === "/__fold") return ofSession("POST", [query.get("session"), "compact"], new URLSearchParams(), {});
-    if (url.pathname === "/v1/sessions") return list(query);
+    if (url.pathname === "/v1/sessions") return method === "POST" ? make(body) : list(query);
     if (url.pathname === "/v1/forgot") return forgot(query);
     if (url.pathname === "/v1/presets") return { presets: PRESETS.map(([name, about]) => ({ name, about })) };
     if (parts[0] === "v1" && parts[1] === "sessions") return ofSession(method, parts.slice(2), query, body);

@@ -36,6 +36,7 @@ export function weave({ label, size, tokens, users, rows, layout = null, row = r
     el("div", { class: "lane", style: `height:${LANE + 4}px` }, el("span", {}, "user", el("span", { class: "wide" }, " messages"))),
   ];
   const grid = el("div", { class: "fabric" }, el("div", { class: "rows" }, lanes, buttons), scroll);
+  const tall = rows.length > 40 ? el("div", { class: "tall" }, grid) : null;
 
   const equal = prefix(size, () => 1);
   const sized = prefix(size, (seq) => Math.max(1, Number(tokens(seq)) || 1));
@@ -90,7 +91,8 @@ export function weave({ label, size, tokens, users, rows, layout = null, row = r
     const above = top - LANE - 4;
     ink.fillStyle = colour("--line");
     ink.fillRect(0, above + LANE - 1, place(size), 1);
-    ink.fillStyle = colour("--ink");
+    const crowded = users.length * 3 > state.width * state.zoom;
+    ink.fillStyle = colour(crowded ? "--strong-line" : "--ink");
     let free = -1;
     for (const seq of users) {
       const x = place(seq);
@@ -149,7 +151,16 @@ export function weave({ label, size, tokens, users, rows, layout = null, row = r
     state.row = index;
     buttons.forEach((button, at) => button.setAttribute("aria-pressed", String(at === index)));
     draw();
+    reveal(index);
     if (tell) choose(index);
+  }
+
+  /** Scrolls a high fabric, and nothing else, to a row. */
+  function reveal(index) {
+    if (!tall) return;
+    const from = top + index * rowHeight;
+    if (from < tall.scrollTop) tall.scrollTop = from - rowHeight;
+    else if (from + rowHeight + AXIS > tall.scrollTop + tall.clientHeight) tall.scrollTop = from + rowHeight + AXIS - tall.clientHeight;
   }
 
   function find(event) {
@@ -213,13 +224,14 @@ export function weave({ label, size, tokens, users, rows, layout = null, row = r
       el("div", { class: "field" }, el("span", { class: "label" }, "What became of it (press to single out)"), el("div", { class: "chips", role: "group", "aria-label": "Fates" }, chips)),
       segments("Cell width", [[true, "Equal"], [false, "By tokens"]], state.equal, (value) => { state.equal = value; draw(); }),
       segments("Zoom", [[1, "Fit"], [3, "3×"], [8, "8×"]], state.zoom, (zoom) => { state.zoom = zoom; draw(); })),
-    rows.length > 40 ? el("div", { class: "tall" }, grid) : grid, hint);
+    tall ?? grid, hint);
   scroll.addEventListener("scroll", () => { state.left = scroll.scrollLeft; }, { passive: true });
   onWidth(scroll, (width) => {
     const { left } = state;
     state.width = width;
     draw();
     if (left) scroll.scrollLeft = left;
+    reveal(state.row);
   });
   onScheme(draw);
   select(state.row, false);

@@ -17,7 +17,7 @@ export function message(session, seq, chars) {
   const fate = session.fateAt(session.active(), seq);
   const text = session.text(seq);
   return {
-    seq, role: session.role(seq), turn: session.turn(seq), step: seq - session.turn(seq) * 90, tokens: session.tokens(seq), tool: session.tool(seq), target: session.target(seq), pinned: session.pins.has(seq),
+    seq, role: session.role(seq), turn: session.turn(seq), step: Math.floor((seq % 90) / 2), tokens: session.tokens(seq), tool: session.tool(seq), target: session.target(seq), pinned: session.pins.has(seq),
     fate, why: session.why(seq, fate), text: text.slice(0, chars), cut: text.length > chars, chars: text.length, time: session.created + seq * 21_000,
   };
 }

@@ -152,10 +152,10 @@ export class Session {
         }
         const prompt = Math.min(this.window, Math.floor(context));
         const cached = this.sent.length === 0 ? 0 : folded ? 1400 : Math.floor(before * 0.985);
-        const messages = folded || next === 0 ? Math.min(seq, 20 + (seq % 60)) : Math.min(seq, 40 + (seq % 200));
+        const messages = next ? 24 + seq - folds[next - 1].at : seq;
         this.sent.push({
           number: this.sent.length + 1, time: this.created + seq * 21_000, events: seq, fold: next ? folds[next - 1].number : null, messages, bytes: prompt * 4,
-          tokens_counted: prompt - 30, tokens_estimated: prompt, everything, prefix: { messages: folded ? 2 : Math.max(0, messages - 2), bytes: cached * 4, tokens: cached },
+          tokens_counted: prompt - 30, tokens_estimated: prompt, everything, prefix: { messages: folded || this.sent.length === 0 ? 2 : this.sent[this.sent.length - 1].messages, bytes: cached * 4, tokens: cached },
           injections: [], usage: { prompt, output: 60 + (seq % 220), cache_read: Math.min(cached, prompt), cache_write: Math.max(0, prompt - cached) },
         });
         before = prompt;

@@ -108,14 +108,14 @@ function sentence({ answer, lost_with: lost, fold }: Explanation): [string, stri
     "never-said": ["none", "No message of this session says it, so there was nothing to forget."],
     "not-yet": ["none", "It was said only later than this request."],
     gone: ["gone", `The agent does not see it now.${withFold}`],
-    "in-recap": ["part", `The agent sees it in the recap only${fold ? `, that of fold ${count(fold.number)}` : ""}.`],
-    edited: ["part", "The agent sees it in an edited message."],
+    "in-recap": ["partly", `The agent sees it in the recap only${fold ? `, that of fold ${count(fold.number)}` : ""}.`],
+    edited: ["partly", "The agent sees it in an edited message."],
     verbatim: ["here", "The agent sees it, as it was said."],
   };
   return known[answer] ?? ["none", answer];
 }
 
-const SIGNS: Record<string, string> = { gone: "✕", part: "◐", here: "●", none: "○" };
+const SIGNS: Record<string, string> = { gone: "✕", partly: "◐", here: "●", none: "○" };
 
 export function explanation(id: string, one: Explanation, most: number, refresh: () => void, all?: string): Child {
   const [state, text] = sentence(one);

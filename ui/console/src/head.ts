@@ -9,8 +9,7 @@ import { amount, fillBar, moment, percentOf, saving, SOURCES } from "./words.js"
 
 export function sessionHead(detail: Detail, actions: HTMLElement): HTMLElement {
   return el("div", {},
-    el("div", { class: "title-row" }, el("h1", {}, detail.title || "Untitled session"), actions),
-    el("p", { class: "meta" }, describe(detail)),
+    el("div", { class: "title-row" }, el("div", {}, el("h1", {}, detail.title || "Untitled session"), el("p", { class: "meta" }, describe(detail))), actions),
     el("dl", { class: "facts" }, facts(detail).map(([name, value, more, kind]) =>
       el("div", { class: kind ?? null }, el("dt", {}, name), el("dd", {}, value, more ? el("small", {}, more) : null)))));
 }
@@ -34,8 +33,8 @@ function facts(detail: Detail): [string, Child, Child?, string?][] {
     ["Context now", el("span", { class: "context-fact" },
       el("span", {}, el("b", {}, count(detail.fill)), detail.window ? ` of ${count(detail.window)} tokens` : " tokens", el("span", { class: "quiet-word" }, detail.window ? percentOf(detail.fill, detail.window) : "")),
       fillBar({ ...detail, threshold })), detail.line, "wide"],
-    ["Cost", cost ? el("span", {}, el("b", { class: cut && cut.share > 0 ? "good" : cut && cut.share < 0 ? "bad" : "" }, cut?.text ?? "–"), " against sending everything") : "–",
-      cost ? `${amount(cost.sent, cost.unit)} instead of ${amount(cost.everything, cost.unit)}` : "no usage was reported"],
+    ["Cost", cost ? el("span", {}, el("b", { class: cut && cut.share > 0 ? "good" : cut && cut.share < 0 ? "bad" : "" }, cut?.text ?? "–")) : "–",
+      cost ? `${amount(cost.sent, cost.unit)}; sending everything: ${amount(cost.everything, cost.unit)}` : "no usage was reported"],
     ["From cache", percentSign(detail.cache_share), usage ? `${short(usage.cache_read)} of ${short(usage.prompt)} prompt tokens` : ""],
     ["Messages", count(detail.events), `${many(detail.turns, "turn")}, ${short(detail.tokens)} tokens in the log`],
     ["Folds", count(detail.folds), detail.active === null ? "none is active" : `fold ${detail.active} is active${pins ? `, ${many(pins, "pin")}` : ""}`],

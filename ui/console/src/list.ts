@@ -28,7 +28,7 @@ export function listView(q: string): View {
       el("div", { class: "field" }, el("label", { for: "search" }, "Search"), input),
       told),
     el("div", { class: "list-columns", "aria-hidden": "true" },
-      ["Session", "Context of window", "Cost, of sending everything", "From cache", "Folds", "Model, client", "Changed"].map((name, index) => el("span", { class: `c${index}` }, name))),
+      ["Session", "Context of window", "Cost", "From cache", "Folds", "Model, client", "Changed"].map((name, index) => el("span", { class: `c${index}` }, name))),
     body);
 
   const list = new VirtualList({

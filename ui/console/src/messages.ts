@@ -32,8 +32,9 @@ export function messagesTab(context: Context, place: SessionPlace): Part {
     el("div", { class: "field" }, el("label", { for: "jump" }, "Go to message"), jump), el("button", { type: "submit", class: "plain" }, "Go"),
     el("button", { type: "button", class: "plain", onclick: () => total && list.focus(0) }, "First"), el("button", { type: "button", class: "plain", onclick: () => total && list.focus(total - 1) }, "Newest"), told);
   const list = new VirtualList({ label: "Messages", box, rowHeight: () => 3.5 * rem(), make: row, seen: (first, last) => { sight = [first, last]; wanted.call(); } });
+  box.append(list.node);
   let sight: [number, number] = [0, 0];
-  const columns = el("div", { class: "messages" }, box, pane);
+  const columns = el("div", { class: "message-columns" }, box, pane);
   const node = el("section", { "aria-labelledby": "messages-title" }, el("header", { class: "part-head" }, el("h2", { id: "messages-title" }, "Messages")), form, columns);
 
   /** Pages of what stands still in sight; while one scrolls fast, what rushes by is not asked for. */

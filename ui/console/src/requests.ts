@@ -48,6 +48,7 @@ export function requestsTab(context: Context, place: SessionPlace): Part {
   const pane = el("div", { class: "call-pane" });
   const box = el("div", { class: "calls-box" });
   const list = new VirtualList({ label: "Requests, newest first", box, rowHeight: () => (narrow.matches ? 3.4 : 2.25) * rem(), make: row });
+  box.append(list.node);
   const node = el("section", { "aria-labelledby": "requests-title" },
     el("header", { class: "part-head" }, el("h2", { id: "requests-title" }, "Context over requests"),
       el("p", {}, "What each request carried, how much of it the provider read from its cache, and what sending everything would have been.")), slot);

@@ -47,7 +47,7 @@ export function sessionView(first: SessionPlace): View & { place: (hash: string)
   const head = el("div", { class: "session-head" });
   const actions = el("div", { class: "actions" });
   const tabs = TABS.map(([tab, name]) => el("a", { href: toSession(id, tab) }, name));
-  const slot = el("div", { class: "part" }, waiting());
+  const slot = el("div", { class: "tab-part" }, waiting());
   const node = el("div", { class: "session" },
     el("p", { class: "crumb" }, el("a", { href: toList() }, "Sessions"), el("span", { "aria-hidden": "true" }, " › "), el("span", { class: "mono" }, id)),
     head, el("nav", { class: "tabs", "aria-label": "Parts of this session" }, tabs), slot);
@@ -83,7 +83,7 @@ export function sessionView(first: SessionPlace): View & { place: (hash: string)
     markTab();
     if (!detail) return;
     part = MAKE[place.tab](context(), place);
-    slot.className = `part ${place.tab}`;
+    slot.className = `tab-part part-${place.tab}`;
     slot.replaceChildren(part.node);
   }
 
