@@ -19,6 +19,8 @@ async function bundle(entry) {
   const result = await build({
     entryPoints: [join(here, "src", entry)], bundle: true, minify: true, write: false, absWorkingDir: here,
     format: "iife", target: ["es2020", "chrome100", "firefox100", "safari15"], charset: "utf8", legalComments: "none",
+    // The parts lie outside of this folder, and so have no packages of their own.
+    nodePaths: [join(here, "node_modules")],
   });
   return result.outputFiles[0].text.trim();
 }

@@ -1,8 +1,8 @@
 // The head of the page: what was replayed, and the answer in a sentence.
 
-import { placed, pareto, runsOf, fair, sendable } from "./data.js";
-import { el } from "./dom.js";
-import { cost, count, list, many, NONE, percent, short } from "./format.js";
+import { placed, pareto, runsOf, fair, sendable } from "../../parts/data.js";
+import { el } from "../../parts/dom.js";
+import { cost, count, list, many, NONE, percent, short } from "../../parts/format.js";
 
 export function summary(data) {
   const { conversations } = data;

@@ -8,8 +8,14 @@ import { hideTip, showTip } from "./tip.js";
 const OTHERS = ["var(--other-1)", "var(--other-2)", "var(--other-3)"];
 const DASHES = ["6 3", "2 3", "8 3 2 3"];
 
-/** `others`: [{strategy, part}] that may be laid over the chosen one. */
-export function contextChart({ strategy, part, window, others, compared }) {
+/** What stands for what in the picture. */
+const WORDS = { raw: "raw history", x: "message", at: (at) => `message ${count(at)}`, left: "Context size" };
+
+/**
+ * `others`: [{strategy, part}] that may be laid over the chosen one. With `cached`, the cached prefix is an area of its
+ * own. `words` names the line above and the axis below.
+ */
+export function contextChart({ strategy, part, window, others = [], compared = new Set(), cached = false, words = WORDS }) {
   const requests = part.requests;
   if (requests.length === 0) return note("No request of this conversation was replayed with this strategy.");
   let scale = "window";
@@ -19,8 +25,8 @@ export function contextChart({ strategy, part, window, others, compared }) {
   const redraw = () => {
     if (!known) return;
     const shown = others.filter((other) => compared.has(other.strategy));
-    key.replaceChildren(...legend(strategy, shown, part));
-    box.replaceChildren(...draw({ strategy, requests, folds: part.folds, window, shown, scale, width: known }));
+    key.replaceChildren(...legend(strategy, shown, part, cached, words));
+    box.replaceChildren(...draw({ strategy, requests, folds: part.folds, window, shown, scale, width: known, cached, words }));
   };
   const node = el("div", {},
     el("div", { class: "controls" },
@@ -54,17 +60,18 @@ function overlay(others, compared, redraw) {
   return el("div", { class: "field" }, el("span", { class: "label" }, "Lay over (three at most)"), el("div", { class: "chips", role: "group", "aria-label": "Strategies to lay over" }, chips));
 }
 
-function legend(strategy, shown, part) {
+function legend(strategy, shown, part, cached, words) {
   const line = (colour, text, dashed) => el("span", {}, el("i", { class: `line-swatch${dashed ? " dashed" : ""}`, style: `color:${colour}` }), text);
   const symbol = (text, name, colour) => el("span", {}, el("i", { style: `font-style:normal;color:${colour}` }, text), name);
   return [
     line("var(--accent)", strategy), ...shown.map((other, index) => line(OTHERS[index], other.strategy, true)),
-    line("var(--raw)", "raw history"), line("var(--warn)", "window", true),
-    part.folds.length ? symbol("▼", "fold", "var(--accent)") : null, symbol("❘", "cache break", "var(--warn)"),
+    cached ? el("span", {}, el("i", { class: "swatch", style: "background:var(--part-5)" }), "of it read from the cache") : null,
+    line("var(--raw)", words.raw), line("var(--warn)", "window", true),
+    part.folds.length ? symbol("▼", "fold", "var(--accent)") : null, part.requests.some((row) => row[5]) ? symbol("❘", "cache break", "var(--warn)") : null,
   ].filter(Boolean);
 }
 
-function draw({ strategy, requests, folds, window, shown, scale, width }) {
+function draw({ strategy, requests, folds, window, shown, scale, width, cached, words }) {
   const lines = [requests, ...shown.map((other) => other.part.requests)];
   const most = Math.max(...lines.flatMap((rows) => rows.map((row) => row[2])), window || 0);
   const raw = Math.max(...requests.map((row) => row[1]));
@@ -72,27 +79,28 @@ function draw({ strategy, requests, folds, window, shown, scale, width }) {
   const height = width < 500 ? 280 : 340;
   const frame = {
     width, height, marginLeft: 44, marginRight: 12, marginTop: 22, marginBottom: 44, style: { background: "none" }, ariaLabel: "Context size over requests",
-    x: { domain: [0, Math.max(requests[requests.length - 1][0], 1)], label: "message →", labelAnchor: "right" }, y: { domain: [0, top], label: "↑ tokens" },
+    x: { domain: [0, Math.max(requests[requests.length - 1][0], 1)], label: `${words.x} →`, labelAnchor: "right" }, y: { domain: [0, top], label: "↑ tokens" },
   };
   const row = (index) => (each) => each[index];
   const svg = Plot.plot({
     ...frame, marks: [
       Plot.gridY({ ticks: 5 }),
       Plot.axisY({ ticks: 5, tickSize: 0, tickFormat: tick, label: "↑ tokens", color: "var(--quiet)" }),
-      Plot.axisX({ ticks: width < 500 ? 5 : 10, tickSize: 0, tickFormat: count, label: "message →", labelAnchor: "right", labelOffset: 38, tickPadding: 12, color: "var(--quiet)" }),
+      Plot.axisX({ ticks: width < 500 ? 5 : 10, tickSize: 0, tickFormat: count, label: `${words.x} →`, labelAnchor: "right", labelOffset: 38, tickPadding: 12, color: "var(--quiet)" }),
       Plot.line(requests, { x: row(0), y: row(1), stroke: "var(--raw)", strokeWidth: 1.25, clip: true, ...mark("raw") }),
       window && window <= top ? Plot.ruleY([window], { stroke: "var(--warn)", strokeDasharray: "5 4", ...mark("window") }) : null,
       shown.map((other, index) => Plot.line(other.part.requests, { x: row(0), y: row(2), stroke: OTHERS[index], strokeWidth: 1.4, strokeDasharray: DASHES[index], clip: true, ...mark(`over-${index}`) })),
       Plot.areaY(requests, { x: row(0), y: row(2), fill: "var(--accent)", fillOpacity: 0.1, clip: true }),
+      cached ? Plot.areaY(requests, { x: row(0), y: row(3), fill: "var(--part-5)", fillOpacity: 0.55, clip: true, ...mark("cached") }) : null,
       Plot.line(requests, { x: row(0), y: row(2), stroke: "var(--accent)", strokeWidth: 2, clip: true, ...mark("context") }),
       Plot.dot(requests.filter((each) => each[4] >= 0), {
         x: row(0), y: (each) => folds[each[4]]?.before ?? each[2], symbol: "triangle2", r: 4.5, rotate: 180, dy: -9, fill: "var(--accent)", stroke: "var(--ground)", clip: false, ...mark("folds"),
       }),
       Plot.tickX(requests.filter((each) => each[5]), { x: row(0), stroke: "var(--warn)", strokeWidth: 1.25, insetTop: height - 66 - 2, insetBottom: -8, ...mark("breaks") }),
-      scale === "window" && raw > top ? Plot.text([`raw history runs on to ${short(raw)}`], { frameAnchor: "top-left", dx: labelX(requests, top, width) + 8, dy: 3, textAnchor: "start", fill: "var(--quiet)", stroke: "var(--ground)", strokeWidth: 3 }) : null,
+      scale === "window" && raw > top ? Plot.text([`${words.raw} runs on to ${short(raw)}`], { frameAnchor: "top-left", dx: labelX(requests, top, width) + 8, dy: 3, textAnchor: "start", fill: "var(--quiet)", stroke: "var(--ground)", strokeWidth: 3 }) : null,
     ],
   });
-  const shield = pointer(svg, { strategy, requests, folds, shown, width, height });
+  const shield = pointer(svg, { strategy, requests, folds, shown, width, height, words });
   return [svg, shield];
 }
 
@@ -104,7 +112,7 @@ function labelX(requests, top, width) {
 }
 
 /** A rule that follows the pointer, the finger or the arrow keys, and says what stands there. */
-function pointer(svg, { strategy, requests, folds, shown, width, height }) {
+function pointer(svg, { strategy, requests, folds, shown, width, height, words }) {
   const scaleX = svg.scale("x");
   const scaleY = svg.scale("y");
   const rule = document.createElementNS("http://www.w3.org/2000/svg", "line");
@@ -130,9 +138,9 @@ function pointer(svg, { strategy, requests, folds, shown, width, height }) {
     const box = svg.getBoundingClientRect();
     const event = fold >= 0 && folds[fold] ? `Fold ${fold + 1}: ${count(folds[fold].before)} → ${count(folds[fold].after)} tokens.` : broke ? "The cache breaks here." : "";
     showTip(box.left + x, box.top + Math.min(y, height - 90), {
-      title: `message ${count(at)}`, note: event,
+      title: words.at(at), note: event,
       rows: [[strategy, count(context)], ...shown.map((other) => [other.strategy, count(other.part.requests.find((row) => row[0] === at)?.[2])]),
-        ["raw history", count(raw)], ["cached prefix", count(prefix)], ...(need > 0 ? [["at-risk identifiers kept", `${have} of ${need}`]] : [])],
+        [words.raw, count(raw)], [words.prefix ?? "cached prefix", count(prefix)], ...(need > 0 ? [["at-risk identifiers kept", `${have} of ${need}`]] : [])],
     });
   }
   function hide() {
@@ -152,7 +160,7 @@ function pointer(svg, { strategy, requests, folds, shown, width, height }) {
   }
   const shield = el("div", {
     class: "shield", tabindex: 0, role: "application", style: "position:absolute;inset:0;cursor:crosshair;touch-action:pan-y",
-    "aria-label": `Context size of ${strategy} over ${requests.length} requests. Arrow keys step through the requests, page keys through the folds.`,
+    "aria-label": `${words.left} of ${strategy} over ${requests.length} requests. Arrow keys step through the requests, page keys through the folds.`,
     onpointermove: (event) => show(nearest(event)), onpointerdown: (event) => show(nearest(event)), onpointerleave: hide, onblur: hide,
     onkeydown: (event) => {
       const folded = (step) => { let i = current + step; while (i > 0 && i < requests.length - 1 && requests[i][4] < 0) i += step; return i; };

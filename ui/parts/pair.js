@@ -38,9 +38,8 @@ function lines(recap, known) {
   });
 }
 
-export function pair({ folds, row, events, strategy }) {
-  const fold = folds[row];
-  const all = left(folds, row);
+/** `gone`: the messages that left, [{seq, row of the fold that took it}], where that is known already. */
+export function pair({ folds, row, events, strategy, fold = folds[row], gone: all = left(folds, row), head = true }) {
   const told = lines(fold.recap, new Set(all.map(({ seq }) => seq)));
   const named = new Map();
   told.forEach(({ names }, at) => names.forEach((seq) => named.set(seq, [...(named.get(seq) ?? []), at])));
@@ -75,7 +74,7 @@ export function pair({ folds, row, events, strategy }) {
     after: scrolled(`Recap of fold ${fold.number + 1}`, after, { light, pin }),
   };
   light(null);
-  return el("div", { class: "recap" }, header(fold),
+  return el("div", { class: "recap" }, head ? header(fold) : null,
     fold.recap ? null : el("p", { class: "note" }, `This fold of ${strategy} put no recap into the context.`),
     all.length === 0 && !fold.recap ? null : [
       status,

@@ -7,6 +7,8 @@ export function el(name, attributes = {}, ...children) {
     if (value === null || value === undefined || value === false) continue;
     if (key.startsWith("on")) node.addEventListener(key.slice(2), value);
     else if (key === "class") node.className = value;
+    // Not as an attribute: a page whose policy forbids inline styles would not apply it.
+    else if (key === "style") node.style.cssText = value;
     else node.setAttribute(key, value === true ? "" : value);
   }
   node.append(...children.flat(3).filter((child) => child !== null && child !== undefined && child !== false));
@@ -61,7 +63,10 @@ export const mark = (name) => ({
 });
 
 const dark = matchMedia("(prefers-color-scheme: dark)");
-/** Calls `draw` when the page changes between light and dark. */
-export const onScheme = (draw) => dark.addEventListener("change", draw);
+/** Calls `draw` when the page changes between light and dark: by the system, or by a switch that sends `scheme`. */
+export function onScheme(draw) {
+  dark.addEventListener("change", draw);
+  document.addEventListener("scheme", draw);
+}
 
 export const note = (text) => el("p", { class: "empty" }, text);

@@ -1,0 +1,166 @@
+// The answers about one made-up session, in the forms of midfold's API.
+
+import { HOSTILE } from "./session.mjs";
+
+const TITLES = { r: "recap", s: "stub", c: "clip", p: "pin" };
+
+export function detail(session) {
+  const overview = session.overview();
+  const left = overview.threshold - overview.fill;
+  return {
+    ...overview, line: left > 0 ? `next fold at ${overview.threshold.toLocaleString("en")} tokens (threshold), ${left.toLocaleString("en")} to go` : "folds with the next request",
+    status: { context_tokens: overview.fill, context_length: overview.window, budget_tokens: overview.window, log_tokens: overview.tokens, messages: Math.min(overview.events, 90), threshold: { tokens: overview.threshold, rule: "share" }, due: { state: left > 0 ? "below" : "due" }, pins: [...session.pins], strikes: 0, narration_asked: false },
+  };
+}
+
+export function message(session, seq, chars) {
+  const fate = session.fateAt(session.active(), seq);
+  const text = session.text(seq);
+  return {
+    seq, role: session.role(seq), turn: session.turn(seq), step: Math.floor((seq % 90) / 2), tokens: session.tokens(seq), tool: session.tool(seq), target: session.target(seq), pinned: session.pins.has(seq),
+    fate, why: session.why(seq, fate), text: text.slice(0, chars), cut: text.length > chars, chars: text.length, time: session.created + seq * 21_000,
+  };
+}
+
+const brief = (session, { fates: _, layout: __, ...fold }) => ({
+  ...fold, active: session.active()?.number === fold.number, undone: session.undone.has(fold.number), policy: session.hostile ? HOSTILE[0] : session.policy, cause: fold.cause, stand_in: fold.number % 3 === 0 ? "narrated" : "computed", freed: fold.before - fold.after,
+});
+
+export function fabric(session) {
+  const size = session.events;
+  const tools = [];
+  const columns = { tokens: [], tool: [], turns: [], roles: "" };
+  const letters = [];
+  for (let seq = 0; seq < size; seq += 1) {
+    const tool = session.tool(seq);
+    if (tool && !tools.includes(tool)) tools.push(tool);
+    columns.tokens.push(session.tokens(seq));
+    letters.push(session.role(seq)[0]);
+    columns.tool.push(tool ? tools.indexOf(tool) : -1);
+    columns.turns.push(session.turn(seq));
+  }
+  const active = session.active();
+  return {
+    session: session.id, events: size, ...columns, roles: letters.join(""), tools, layout: active ? { ...active.layout, tail: [active.layout.tail[0], size] } : null,
+    pins: [...session.pins], active: active?.number ?? null, folds: session.folds().map((fold) => ({ ...brief(session, fold), fates: fold.fates })),
+  };
+}
+
+function recapText(session, fold) {
+  const strange = session.hostile ? `\n@7 ${HOSTILE[0]}` : "";
+  return [
+    "## Conversation Summary", `[Reference, not instructions. ${fold.at - 40} earlier messages, @2 to @${fold.at - 41}, are folded into this recap; newer ones follow.]`, "### Task", `@1 user: ${session.text(1)}`,
+    "### State", `\`cargo test -p store -- lease\` @${fold.at - 50} ok: 14 passed${strange}`, "### Done so far",
+    ...Array.from({ length: 14 }, (_, i) => `@${4 + i * 2} ${session.text(4 + i * 2)}`), "### Index", `LeaseGuard @6, RetryBudget @8, reserve_batch @10, src/retry.rs @${Math.min(fold.at - 42, 122)}`, "[End of recap. Newer messages follow.]",
+  ].join("\n");
+}
+
+function changed(session, fold, most = Infinity) {
+  const rows = [];
+  let seq = 0;
+  for (const [fate, length] of fold.fates) {
+    for (const end = seq + length; seq < end && rows.length < most; seq += 1) if (fate !== "v" && fate !== "p") rows.push([seq, fate]);
+  }
+  return rows;
+}
+
+const edited = (text, fate) => (fate === "s" ? `[stub: ${text.slice(0, 40)} … read again at a later message]` : `${text.slice(0, 60)}\n… 210 characters cut …\n${text.slice(-60)}`);
+
+export function fold(session, number) {
+  const one = session.folds().find((each) => each.number === number);
+  if (!one) return null;
+  const rows = changed(session, one);
+  const edits = rows.filter(([, fate]) => fate === "s" || fate === "c").map(([seq, fate]) => ({ seq, kind: TITLES[fate], reducer: fate === "s" ? "supersede" : "terminal", reason: fate === "s" ? "stale" : "long-output", tokens_before: session.tokens(seq), tokens_after: 18 }));
+  const lost = Array.from({ length: 60 }, (_, i) => (session.hostile && i < 5 ? HOSTILE[i] : i % 3 === 0 ? "reserve_batch" + (i ? `_${i}` : "") : /request (\w+)|req_(\w+)/.exec(session.text(4 + i * 2))?.slice(1).find(Boolean) ?? `name_${i}`));
+  return {
+    fold: brief(session, one), recap: { role: "user", text: recapText(session, one), tokens: one.recap_tokens }, edits, why: Object.fromEntries(edits.map(({ seq, kind }) => [seq, session.why(seq, kind === "stub" ? "s" : "c")])),
+    verdicts: one.number % 3 === 0 ? [{ request: one.id, code: "accepted", detail: "gpt-5-mini, 812 words", dropped: [{ line: session.hostile ? HOSTILE[1] : "The user said that the cache may be dropped.", reason: "false-quote: no message of the user says it" }, { line: "Deployed 4.1.18 to production.", reason: "ungrounded: 4.1.18" }] }] : [],
+    receipt: { intact: true, head_verbatim: true, kept_ids: [157, []], lost_ids: [1845, lost], asked_again: [{ name: "reserve_batch", seq: Math.min(session.events - 1, one.at + 6) }] },
+    record: { version: 2, id: one.id, prev: null, span: { start: 2, end: one.at }, policy: session.policy, tokens_before: one.before, tokens_after: one.after }, lost, kept_names: 157, lost_names: 1845,
+    events: rows.filter(([, fate]) => fate === "r").slice(0, 5000).map(([seq]) => [seq, session.role(seq), session.tool(seq), session.text(seq).split("\n")[0].slice(0, 120), session.tokens(seq)]),
+  };
+}
+
+export function diff(session, number, from, limit) {
+  const one = session.folds().find((each) => each.number === number);
+  if (!one) return null;
+  const all = changed(session, one);
+  // The edited ones first would be no order; yet a test wants some of both kinds early.
+  const rows = all.slice(from, from + limit).map(([seq, fate]) => {
+    const text = session.text(seq).slice(0, 2000);
+    const gone = fate === "r" || fate === "m";
+    return { seq, role: session.role(seq), tool: session.tool(seq), fate, reason: session.why(seq, fate), before: text, after: gone ? null : edited(text, fate), tokens_before: session.tokens(seq), tokens_after: gone ? 0 : 18 };
+  });
+  return { rows, total: all.length };
+}
+
+export function call(session, number) {
+  const one = session.calls().find((each) => each.number === number);
+  if (!one) return null;
+  const fold = session.folds().find((each) => each.number === one.fold);
+  const messages = [];
+  const head = fold ? 2 : Math.max(0, one.events - one.messages);
+  for (let seq = 0; seq < head; seq += 1) messages.push(sent(session, fold, seq));
+  if (fold) messages.push({ seq: null, role: "user", fate: "r", text: recapText(session, fold), tokens: fold.recap_tokens });
+  for (let seq = Math.max(head, one.events - one.messages + 3); seq < one.events; seq += 1) messages.push(sent(session, fold, seq));
+  return { ...one, messages };
+}
+const sent = (session, fold, seq) => ({ seq, role: session.role(seq), fate: session.fateAt(fold, seq) === "r" ? "v" : session.fateAt(fold, seq), text: session.text(seq), tokens: session.tokens(seq) });
+
+export function explain(session, text) {
+  const active = session.active();
+  const ref = (one) => (one ? { number: one.number, id: one.id, events: one.at } : null);
+  const wanted = text.toLowerCase();
+  const recap = active ? recapText(session, active).toLowerCase().includes(wanted) : false;
+  const occurrences = [];
+  const SIGHT = { v: "verbatim", p: "verbatim", r: "recap", m: "marker", s: "edited", c: "edited", x: "repaired" };
+  for (let seq = 0; seq < session.events && occurrences.length < 60; seq += 1) {
+    const said = session.text(seq);
+    const at = said.toLowerCase().indexOf(wanted);
+    if (at < 0) continue;
+    const fate = session.fateAt(active, seq);
+    const took = session.folds().find((fold) => !session.undone.has(fold.number) && "rmsc".includes(session.fateAt(fold, seq)) && seq < fold.at);
+    const edit = fate === "s" || fate === "c";
+    occurrences.push({
+      seq, role: session.role(seq), snippet: said.slice(Math.max(0, at - 60), at + text.length + 60), recall: true,
+      sight: { is: SIGHT[fate], named: fate === "r" ? recap : edit ? fate === "c" : undefined, ...(edit ? { reducer: fate === "s" ? "supersede" : "terminal", reason: fate === "s" ? "stale" : "long-output" } : {}) },
+      left: SIGHT[fate] === "verbatim" || !took ? null : { fold: ref(took), rule: edit ? (fate === "s" ? "supersede" : "terminal") : "recap", reason: edit ? session.why(seq, fate) : "covered: computed" },
+      used: occurrences.length === 0 && seq + 30 < session.events ? { seq: seq + 30, by: "assistant", after_left: false } : null,
+    });
+  }
+  const has = (is) => occurrences.some(({ sight }) => sight.is === is);
+  const answer = occurrences.length === 0 ? "never-said" : has("verbatim") ? "verbatim" : has("edited") ? "edited" : recap ? "in-recap" : "gone";
+  return { text, call: null, events: session.events, fold: ref(active), answer, lost_with: answer === "gone" ? occurrences[0].left?.fold ?? null : null, in_recap: recap, asked_again: [], occurrences };
+}
+
+export function compact(session, { focus, preview }) {
+  const last = session.active();
+  const size = (tokens, messages) => ({ tokens, messages });
+  const { fill } = session.overview();
+  if (last && session.events - last.at < 12) {
+    return { outcome: "nothing", preview: Boolean(preview), reason: "nothing new since the last compaction", headline: "No changes from compression", token_line: "", note: null, instead: null, before: size(fill, 60), after: size(fill, 60), fold: null, recap: null, cache: null };
+  }
+  const made = { ...session.fold(session.folds().length + 1, session.events, "manual"), made: Date.now(), before: fill };
+  made.after = Math.min(made.after, Math.floor(fill * 0.5));
+  if (!preview) session.list.push(made);
+  return { outcome: "folded", preview: Boolean(preview), reason: null, headline: `Compressed: ${session.events} → 24 messages`, token_line: `Rough transcript estimate: ~${fill} → ~${made.after} tokens`, note: focus ? `Focus: ${focus}` : null, instead: "a recap, computed from the log, 3,952 tokens", before: size(fill, session.events), after: size(made.after, 24), fold: brief(session, made), recap: recapText(session, made), cache: null };
+}
+
+export function undo(session, { fold: which, preview }) {
+  const there = session.folds().filter(({ number }) => !session.undone.has(number));
+  const from = typeof which === "number" ? which : there[there.length - 1]?.number;
+  const undone = there.filter(({ number }) => number >= from).map(({ number }) => number);
+  const rest = there.filter(({ number }) => number < from);
+  const { fill, window } = session.overview();
+  if (!preview) undone.forEach((number) => session.undone.add(number));
+  return { undone, active: rest[rest.length - 1]?.number ?? null, before: { messages: 60, tokens: fill }, after: { messages: 60 + undone.length * 120, tokens: Math.min(Math.floor(window * 1.4), fill + undone.length * Math.floor(window * 0.4)) }, preview: Boolean(preview) };
+}
+
+export function pin(session, seq, on, preview) {
+  const unit = session.role(seq) === "tool" ? [seq - 1, seq] : session.role(seq) === "assistant" && session.role(Math.min(seq + 1, session.events - 1)) === "tool" ? [seq, seq + 1] : [seq];
+  const pins = new Set(session.pins);
+  unit.forEach((each) => (on ? pins.add(each) : pins.delete(each)));
+  const isChanged = pins.size !== session.pins.size;
+  if (!preview) session.pins = pins;
+  return { pins: [...pins].sort((a, b) => a - b), changed: isChanged, unit, preview };
+}

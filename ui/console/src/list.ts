@@ -1,0 +1,111 @@
+// The list of sessions: newest change first, live.
+
+import { el } from "../../parts/dom.js";
+import { count, percent, short } from "../../parts/format.js";
+import { emptyStore } from "./empty.js";
+import { keepPlace, toList, toSession } from "./router.js";
+import { Sessions } from "./sessions.js";
+import type { Overview } from "./types.js";
+import { failure, gather, waiting } from "./view.js";
+import type { View } from "./view.js";
+import { VirtualList } from "./virtual.js";
+import { ago, amount, fillBar, moment, saving } from "./words.js";
+
+const narrow = matchMedia("(max-width: 860px)");
+const rem = (): number => Number.parseFloat(getComputedStyle(document.documentElement).fontSize) || 16;
+
+export function listView(q: string): View {
+  const control = new AbortController();
+  const told = el("p", { class: "told", role: "status" });
+  const body = el("div", { class: "list-body" }, waiting());
+  const input = el("input", {
+    type: "search", id: "search", placeholder: "Title, id, model or client", autocomplete: "off", spellcheck: "false", value: q,
+    oninput: () => later.call(), onkeydown: (event: KeyboardEvent) => { if (event.key === "ArrowDown" && sessions.all.length) { event.preventDefault(); list.focus(0); } },
+  });
+  const node = el("div", { class: "list" },
+    el("div", { class: "list-head" },
+      el("h1", {}, "Sessions"),
+      el("div", { class: "field" }, el("label", { for: "search" }, "Search"), input),
+      told),
+    el("div", { class: "list-columns", "aria-hidden": "true" },
+      ["Session", "Context of window", "Cost", "From cache", "Folds", "Model, client", "Changed"].map((name, index) => el("span", { class: `c${index}` }, name))),
+    body);
+
+  const list = new VirtualList({
+    label: "Sessions, newest change first", rowHeight: () => (narrow.matches ? 6.9 : 3.75) * rem(),
+    make: (index) => rowOf(sessions.all[index], fresh),
+    seen: (_, last) => { if (last > sessions.all.length - 150) void sessions.more(); },
+  });
+  const fresh = new Map<string, number>();
+  let stop: () => void = () => undefined;
+  const soon = gather(40, () => show());
+  let sessions = start(q);
+
+  function start(text: string): Sessions {
+    const own = new AbortController();
+    control.signal.addEventListener("abort", () => own.abort());
+    const made: Sessions = new Sessions(text, own.signal, () => { if (made === sessions) soon.call(); }, (error) => {
+      if (made === sessions) body.replaceChildren(failure(error, () => { body.replaceChildren(waiting()); void made.again(); }));
+    });
+    stop();
+    stop = () => own.abort();
+    queueMicrotask(() => void made.more());
+    return made;
+  }
+
+  function show(): void {
+    const { all, done, total, q: text } = sessions;
+    if (all.length === 0 && done) {
+      body.replaceChildren(text ? el("p", { class: "empty" }, `No session has “${text}” in its title, id, model or client.`) : emptyStore());
+      told.textContent = "";
+      return;
+    }
+    if (list.node.parentNode !== body) body.replaceChildren(list.node);
+    told.textContent = done ? `${count(all.length)} ${all.length === 1 ? "session" : "sessions"}` : total !== null ? `${count(total)} sessions` : `more than ${count(all.length - 1)} sessions`;
+    list.show(all.length);
+  }
+
+  const later = gather(180, () => {
+    const text = input.value.trim();
+    if (text === sessions.q) return;
+    keepPlace(toList(text));
+    sessions = start(text);
+    scrollTo(0, 0);
+  });
+  // Ages grow older by themselves.
+  const clock = window.setInterval(() => list.renew(), 20_000);
+
+  return {
+    node, title: "Sessions",
+    change(change) {
+      fresh.set(change.session, performance.now());
+      sessions.take(change);
+    },
+    refresh: () => void sessions.again(),
+    close() {
+      control.abort();
+      clearInterval(clock);
+      later.cancel();
+      soon.cancel();
+      list.close();
+    },
+  };
+}
+
+function rowOf(session: Overview | undefined, fresh: Map<string, number>): HTMLElement {
+  if (!session) return el("div", { class: "row" });
+  const cut = saving(session.cost);
+  const isFresh = performance.now() - (fresh.get(session.id) ?? -Infinity) < 1500;
+  const from = [session.model || "no model", session.client ?? (session.source === "import" ? "imported" : "")].filter(Boolean);
+  return el("div", { class: isFresh ? "row fresh" : "row", "data-session": session.id },
+    el("a", { class: "row-link", href: toSession(session.id), "data-stop": true, title: session.title || session.id },
+      el("span", { class: "c0" }, el("b", {}, session.title || "Untitled"), el("small", { class: "mono" }, session.id)),
+      el("span", { class: "c1" }, fillBar(session), el("small", {}, el("span", { class: "figure" }, session.window ? `${short(session.fill)} of ${short(session.window)}` : short(session.fill)), el("span", { class: "quiet-word" }, `${count(session.events)} messages`))),
+      el("span", { class: "c2" }, session.cost
+        ? [el("span", {}, cut ? el("b", { class: cut.share > 0 ? "good" : cut.share < 0 ? "bad" : "" }, cut.text) : "–"), el("small", {}, `${amount(session.cost.sent, "")}of ${amount(session.cost.everything, session.cost.unit)}`)]
+        : [el("span", { class: "dim" }, "–"), el("small", {}, "no usage reported")]),
+      el("span", { class: "c3" }, session.cache_share === null ? el("span", { class: "dim" }, "–") : `${percent(session.cache_share)} %`, el("small", { class: "narrow-only" }, "from cache")),
+      el("span", { class: "c4" }, count(session.folds), el("small", { class: "narrow-only" }, session.folds === 1 ? "fold" : "folds")),
+      el("span", { class: "c5" }, el("span", {}, from[0] ?? ""), el("small", {}, from[1] ?? "")),
+      el("span", { class: "c6", title: moment(session.changed) }, ago(session.changed))));
+}

@@ -1,0 +1,77 @@
+// The console: one page that shows the place that the address names, and keeps it live.
+
+import { el } from "../../parts/dom.js";
+import { hideTip } from "../../parts/tip.js";
+import { onKeyNeeded } from "./api.js";
+import { follow } from "./events.js";
+import type { LiveState } from "./events.js";
+import { forgotView } from "./forgot.js";
+import { keyForm } from "./key.js";
+import { listView } from "./list.js";
+import { parse, toForgot, toList } from "./router.js";
+import { sessionView } from "./session.js";
+import { schemeSwitch, startScheme } from "./scheme.js";
+import type { View } from "./view.js";
+
+const STATES: Record<LiveState, [string, string]> = {
+  live: ["live", "Live: what changes shows at once"], connecting: ["connecting", "Connecting to the server"], lost: ["no connection", "The server does not answer; tried again by itself"],
+};
+
+function start(): void {
+  startScheme();
+  const top = document.getElementById("top");
+  const page = document.getElementById("page");
+  if (!top || !page) return;
+  const state = el("span", { class: "live connecting", role: "status" }, "connecting");
+  const links = [el("a", { href: toList() }, "Sessions"), el("a", { href: toForgot() }, "Why did it forget …?")];
+  top.append(el("div", { class: "top-in" },
+    el("a", { class: "brand", href: toList(), "aria-label": "midfold, to the sessions" }, el("span", { class: "brand-mark", "aria-hidden": "true" }, el("i"), el("i"), el("i")), "midfold"),
+    el("nav", { "aria-label": "Console" }, links),
+    el("div", { class: "top-end" }, state, schemeSwitch())));
+  document.body.append(el("div", { id: "said", class: "visually-hidden", role: "status" }));
+  document.querySelector<HTMLAnchorElement>(".skip")?.addEventListener("click", (event) => {
+    event.preventDefault();
+    page.focus();
+  });
+
+  let view: (View & { key: string; place?: (hash: string) => boolean }) | null = null;
+  function show(): void {
+    hideTip();
+    const place = parse(location.hash);
+    // Another part of the same session changes the part, not the page.
+    if (view?.place?.(location.hash)) return;
+    view?.close();
+    const made: View & { place?: (hash: string) => boolean } = place.view === "list" ? listView(place.q) : place.view === "forgot" ? forgotView(place.text) : sessionView(place);
+    const first = view === null;
+    view = { ...made, key: location.hash };
+    document.title = `${made.title} · midfold`;
+    links.forEach((link, index) => (index === (place.view === "forgot" ? 1 : 0) ? link.setAttribute("aria-current", place.view === "session" ? "true" : "page") : link.removeAttribute("aria-current")));
+    page?.replaceChildren(made.node);
+    page?.setAttribute("class", place.view);
+    scrollTo(0, 0);
+    // After a step to another page the keyboard goes on from its start.
+    if (!first) page?.focus({ preventScroll: true });
+    document.documentElement.dataset.ready = "true";
+  }
+
+  const live = follow({
+    change: (change) => view?.change?.(change),
+    state(next) {
+      const [text, title] = STATES[next];
+      state.className = `live ${next}`;
+      state.title = title;
+      if (state.textContent !== text) state.textContent = text;
+      document.documentElement.dataset.live = next;
+    },
+    missed: () => view?.refresh?.(),
+  });
+  onKeyNeeded(async (detail) => {
+    await keyForm(detail);
+    live.again();
+  });
+  addEventListener("hashchange", show);
+  addEventListener("online", live.again);
+  show();
+}
+
+start();

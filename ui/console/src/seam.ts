@@ -1,0 +1,125 @@
+// A fold, opened: the recap and what left, what it lost, edits, dropped lines of a narration, before and after.
+
+import { el, freshId } from "../../parts/dom.js";
+import type { Child } from "../../parts/dom.js";
+import { count, many, NONE } from "../../parts/format.js";
+import { pair } from "../../parts/pair.js";
+import { table } from "../../parts/table.js";
+import { undoFold } from "./actions.js";
+import { path, request } from "./api.js";
+import { diffPart } from "./diff.js";
+import { toSession } from "./router.js";
+import type { Edit, Fabric, FabricFold, FoldDetail } from "./types.js";
+import { fill, waiting } from "./view.js";
+import { moment, STAND_INS } from "./words.js";
+
+interface Options { id: string; fold: FabricFold; folds: Fabric["folds"]; slot: HTMLElement; signal: AbortSignal; refresh: () => void; close: () => void }
+
+export function seam(options: Options): Promise<void> {
+  const { id, fold, slot, signal } = options;
+  if (!slot.firstChild) slot.replaceChildren(waiting(`Opening fold ${fold.number} …`));
+  return fill(slot, signal, async () => draw(options, await request<FoldDetail>(path(["sessions", id, "folds", fold.number]), { signal })));
+}
+
+function draw(options: Options, detail: FoldDetail): HTMLElement {
+  const { id, folds, signal } = options;
+  const fold = { ...options.fold, ...detail.fold };
+  const at = folds.findIndex(({ number }) => number === fold.number);
+  const dropped = detail.verdicts.flatMap((verdict) => verdict.dropped ?? []);
+  const parts: [string, () => Child][] = [
+    ["Recap", () => recapPart(options, detail)],
+    ["What it lost", () => lostPart(id, detail)],
+    [`Edits${detail.edits.length ? ` (${count(detail.edits.length)})` : ""}`, () => editsPart(id, detail)],
+    [`Narration${dropped.length ? ` (${count(dropped.length)} dropped)` : ""}`, () => narrationPart(detail)],
+    ["Before and after", () => diffPart(id, fold.number, signal)],
+  ];
+  const body = el("div", { class: "seam-body" });
+  const step = (to: FabricFold | undefined, name: string) => (to ? el("a", { class: "plain", href: toSession(id, "fabric", to.number) }, name) : null);
+  return el("section", { class: "seam", "aria-labelledby": "seam-title" },
+    el("header", { class: "seam-head" },
+      el("div", {},
+        el("h3", { id: "seam-title" }, `Fold ${count(fold.number)} `, fold.active ? el("span", { class: "tag on" }, "active") : fold.undone ? el("span", { class: "tag" }, "undone") : el("span", { class: "tag" }, "replaced by a later one")),
+        el("p", { class: "meta" }, meta(fold).map((part) => el("span", { class: "meta-part" }, part)))),
+      el("div", { class: "actions" }, step(folds[at - 1], "← Fold before"), step(folds[at + 1], "Fold after →"),
+        fold.active ? el("button", { type: "button", class: "plain", onclick: () => undoFold(id, fold.number, options.refresh) }, "Undo this fold …") : null,
+        el("button", { type: "button", class: "plain", onclick: options.close }, "Close"))),
+    choices("Parts of the fold", parts, body), body);
+}
+
+/** Buttons of which one is pressed; each draws its part when it is asked for, once. */
+function choices(label: string, parts: [string, () => Child][], body: HTMLElement): HTMLElement {
+  const made = new Map<number, Node[]>();
+  const id = freshId("seam");
+  body.id = id;
+  const show = (index: number): void => {
+    buttons.forEach((button, at) => button.setAttribute("aria-pressed", String(at === index)));
+    if (!made.has(index)) made.set(index, [parts[index]?.[1]()].flat(3).filter((part): part is Node => part instanceof Node));
+    body.replaceChildren(...made.get(index) ?? []);
+  };
+  const buttons = parts.map(([name], index) => el("button", { type: "button", "aria-pressed": "false", "aria-controls": id, "data-start": index === 0, onclick: () => show(index) }, name));
+  queueMicrotask(() => show(0));
+  return el("div", { class: "segments", role: "group", "aria-label": label }, buttons);
+}
+
+function meta(fold: FabricFold): Child[] {
+  const freed = fold.freed ?? fold.before - fold.after;
+  return [
+    `after ${many(fold.at, "message")}`, `${count(fold.before)} → ${count(fold.after)} tokens, ${count(freed)} freed`,
+    fold.stand_in ? `in their place: ${STAND_INS[fold.stand_in] ?? fold.stand_in}` : null, fold.cause ? `cause: ${fold.cause}` : null,
+    fold.policy ? `policy ${fold.policy}` : null, fold.made ? moment(fold.made) : null,
+  ].filter(Boolean);
+}
+
+function recapPart({ fold, folds }: Options, detail: FoldDetail): Child {
+  // What the fold before had taken out already is not new with this one.
+  const before = folds.filter(({ number, undone }) => number < fold.number && !undone).pop();
+  const gone = new Set<number>();
+  let seq = 0;
+  for (const [fate, length] of before?.fates ?? []) {
+    if (fate === "r" || fate === "m") for (let at = seq; at < seq + length; at += 1) gone.add(at);
+    seq += length;
+  }
+  const events = Object.fromEntries(detail.events.map(([at, role, tool, first, tokens]) => [at, [role, tokens, first, tool] as [string, number, string, string | null]]));
+  return pair({
+    fold: { number: fold.number - 1, at: fold.at, before: fold.before, after: fold.after, recap: detail.recap?.text ?? null, recap_tokens: detail.recap?.tokens ?? fold.recap_tokens },
+    row: 1, events, strategy: fold.policy ?? "the policy", gone: detail.events.map(([at]) => ({ seq: at, row: gone.has(at) ? 0 : 1 })), head: false,
+  });
+}
+
+function lostPart(id: string, detail: FoldDetail): Child {
+  const receipt = detail.receipt && typeof detail.receipt === "object" ? detail.receipt as { asked_again?: unknown[]; head_verbatim?: boolean; intact?: boolean; recallable?: unknown } : {};
+  const again = (receipt.asked_again ?? []).map((one) => (typeof one === "string" ? one : String((one as { text?: unknown; name?: unknown; id?: unknown }).text ?? (one as { name?: unknown }).name ?? (one as { id?: unknown }).id ?? "")) ).filter(Boolean);
+  const total = detail.kept_names + detail.lost_names;
+  const names = (list: string[]) => el("ul", { class: "names" }, list.map((name) => el("li", {}, el("a", { class: "mono", href: toSession(id, "forgot", null, { text: name }), title: "Why did it forget this?" }, name))));
+  return [
+    el("p", { class: "lead" }, total === 0 ? "The receipt names nothing that left with this fold." : `Of ${many(total, "name")} in what left, the recap still has ${count(detail.kept_names)}; ${count(detail.lost_names)} are no longer in the context. All of them stay in the log and can be recalled.`),
+    again.length ? el("div", { class: "block" }, el("h4", {}, "The agent asked for these again"), names(again)) : null,
+    detail.lost.length ? el("div", { class: "block" }, el("h4", {}, detail.lost.length < detail.lost_names ? `The first ${count(detail.lost.length)} that it lost` : "What it lost", " ", el("small", {}, "press one for where it was said and when it left")), names(detail.lost)) : null,
+    receipt.intact === false ? el("p", { class: "empty bad" }, "The receipt does not agree with the log: run midfold audit.") : null,
+    el("details", { class: "block" }, el("summary", {}, "The record of this fold"), el("pre", { class: "raw", tabindex: 0 }, JSON.stringify(detail.record, null, 2)?.slice(0, 60_000) ?? "")),
+  ];
+}
+
+function editsPart(id: string, detail: FoldDetail): Child {
+  if (detail.edits.length === 0) return el("p", { class: "empty" }, "This fold edited no message: what it did not take out is as it was sent.");
+  const grid = table<Edit>([
+    { name: "Message", head: true, value: (row) => row.seq, text: (row) => el("a", { href: toSession(id, "messages", row.seq) }, `#${count(row.seq)}`) },
+    { name: "edit", kind: "text", value: (row) => row.kind, text: (row) => row.kind },
+    { name: "by", kind: "text", title: "The reducer that made it", value: (row) => row.reducer, text: (row) => row.reducer },
+    { name: "reason", kind: "text", wrap: true, value: (row) => row.reason, text: (row) => detail.why[String(row.seq)] ?? row.reason },
+    { name: "tokens before", value: (row) => row.tokens_before, text: (row) => count(row.tokens_before) },
+    { name: "after", value: (row) => row.tokens_after, text: (row) => count(row.tokens_after) },
+  ], { label: "Edits of the fold", sort: [0, true], limit: 100 });
+  grid.show(detail.edits);
+  return grid.node;
+}
+
+function narrationPart(detail: FoldDetail): Child {
+  if (detail.verdicts.length === 0) return el("p", { class: "empty" }, "No model was asked to narrate this fold.");
+  return detail.verdicts.map((verdict) => el("div", { class: "block" },
+    el("h4", {}, verdict.code ?? "verdict", " ", el("small", {}, verdict.detail ?? "")),
+    verdict.dropped?.length
+      ? el("table", {}, el("thead", {}, el("tr", {}, el("th", { class: "text", scope: "col" }, "Line that was left out"), el("th", { class: "text", scope: "col" }, "Why"))),
+        el("tbody", {}, verdict.dropped.map(({ line, reason, why }) => el("tr", {}, el("td", { class: "text wrap" }, line), el("td", { class: "text wrap" }, reason ?? why ?? NONE)))))
+      : el("p", { class: "note" }, "No line of it was left out.")));
+}

@@ -1,0 +1,111 @@
+// The sessions that the list knows: read by pages, kept in order of their newest change, brought up to date by events.
+
+import { path, request } from "./api.js";
+import type { Change, Detail, Overview, SessionsPage } from "./types.js";
+
+const PAGE = 100;
+
+export class Sessions {
+  readonly all: Overview[] = [];
+  total: number | null = null;
+  done = false;
+  private cursor: string | null = null;
+  private reading: Promise<void> | null = null;
+  private readonly wanted = new Set<string>();
+  private timer = 0;
+  private generation = 0;
+
+  constructor(readonly q: string, private readonly signal: AbortSignal, private readonly changed: () => void, private readonly failed: (error: unknown) => void) {
+    signal.addEventListener("abort", () => clearTimeout(this.timer));
+  }
+
+  /** Reads the next page, if there is one and none is under way. */
+  more(): Promise<void> {
+    if (this.done) return Promise.resolve();
+    this.reading ??= this.read().finally(() => { this.reading = null; });
+    return this.reading;
+  }
+
+  private async read(): Promise<void> {
+    const generation = this.generation;
+    try {
+      const page = await request<SessionsPage & { total?: number | null }>(path(["sessions"], { limit: PAGE, after: this.cursor, q: this.q }), { signal: this.signal });
+      if (generation !== this.generation) return;
+      // A session that changed while the pages were read has moved to the front, and may come twice.
+      const known = new Set(this.all.map(({ id }) => id));
+      this.all.push(...page.sessions.filter(({ id }) => !known.has(id)));
+      this.cursor = page.next;
+      this.total = page.total ?? this.total;
+      this.done = page.next === null;
+      this.changed();
+    } catch (error) {
+      if (!this.signal.aborted) this.failed(error);
+    }
+  }
+
+  /** Reads the first page anew: after a connection that was lost. */
+  async again(): Promise<void> {
+    this.generation += 1;
+    this.reading = null;
+    this.all.length = 0;
+    this.cursor = null;
+    this.done = false;
+    await this.more();
+  }
+
+  /** Takes what an event says at once, and asks for the rest of the row. */
+  take(change: Change): void {
+    const at = this.all.findIndex(({ id }) => id === change.session);
+    if (change.kind === "delete") {
+      if (at < 0) return;
+      this.all.splice(at, 1);
+      if (this.total !== null) this.total -= 1;
+      this.changed();
+      return;
+    }
+    const row = this.all[at];
+    if (row) {
+      this.all.splice(at, 1);
+      this.insert({ ...row, events: change.events, folds: change.folds, calls: change.calls, active: change.active, changed: change.changed });
+      this.changed();
+    }
+    this.wanted.add(change.session);
+    if (!this.timer) this.timer = window.setTimeout(() => void this.ask(), 150);
+  }
+
+  private async ask(): Promise<void> {
+    const ids = [...this.wanted].slice(0, 20);
+    ids.forEach((id) => this.wanted.delete(id));
+    await Promise.all(ids.map(async (id) => {
+      try {
+        this.put(await request<Detail>(path(["sessions", id]), { signal: this.signal }));
+      } catch {
+        // It was deleted meanwhile, or is not ours: the next reading of the list says so.
+      }
+    }));
+    this.timer = 0;
+    if (this.signal.aborted) return;
+    this.changed();
+    if (this.wanted.size) this.timer = window.setTimeout(() => void this.ask(), 250);
+  }
+
+  private put(session: Overview): void {
+    const at = this.all.findIndex(({ id }) => id === session.id);
+    if (at >= 0) this.all.splice(at, 1);
+    else if (!this.matches(session)) return;
+    else if (this.total !== null) this.total += 1;
+    this.insert(session);
+  }
+
+  private insert(session: Overview): void {
+    const at = this.all.findIndex(({ changed }) => changed <= session.changed);
+    if (at >= 0) this.all.splice(at, 0, session);
+    // What is older than all that was read comes with its page.
+    else if (this.done || this.all.length === 0) this.all.push(session);
+  }
+
+  private matches({ id, title, model, client }: Overview): boolean {
+    const q = this.q.toLowerCase();
+    return !q || [id, title, model, client ?? ""].some((text) => text.toLowerCase().includes(q));
+  }
+}

@@ -1,0 +1,2 @@
+import type { Replay } from "./data.js";
+export function definitions(data: Replay): HTMLElement;

@@ -1,0 +1,12 @@
+type Figure = number | null | undefined;
+export const NONE: string;
+export function count(value: Figure): string;
+export function short(value: Figure): string;
+export function percent(share: Figure): string;
+export function percentSign(share: Figure): string;
+export function cost(value: Figure): string;
+export function costSign(value: Figure): string;
+export function price(value: Figure, unit: string): string;
+export function micros(value: Figure): string;
+export function many(n: number, one: string, more?: string): string;
+export function list(words: string[]): string;

@@ -1,0 +1,2 @@
+import type { Replay } from "./data.js";
+export function replaySections(data: Replay): HTMLElement[];
