@@ -103,8 +103,9 @@ impl Incoming {
             Door::Python | Door::Node => {
                 failure.hint(format!("a session of their own: Session(dialect=\"{found}\")"))
             }
-            Door::Http => failure
-                .hint(format!("a session of their own: POST /v1/sessions {{\"dialect\": \"{found}\"}}")),
+            Door::Http => failure.hint(format!(
+                "a session of their own: POST /v1/sessions {{\"dialect\": \"{found}\"}}"
+            )),
         })
     }
 }

@@ -214,7 +214,9 @@ impl Work<'_> {
         let messages = plural(self.pins.len() as u64, "message");
         (!self.pins.is_empty() && floor.pinned > 0).then(|| match self.door {
             Door::Command => format!("or pin less: --pin matched {messages}"),
-            Door::Python | Door::Node | Door::Http => format!("or pin less: {messages} should stay"),
+            Door::Python | Door::Node | Door::Http => {
+                format!("or pin less: {messages} should stay")
+            }
         })
     }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::{Request, State};
+use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{any, get};
 use hyper::StatusCode;
@@ -12,19 +13,30 @@ use hyper::header::{SERVER, UPGRADE};
 use crate::admit::admit;
 use crate::api;
 use crate::app::App;
+use crate::console;
 use crate::forward;
 use crate::keys::Scope;
 
 /// The paths that are answered here; every other one goes to a provider.
 pub(crate) fn router(app: Arc<App>) -> Router {
-    let sessions = api::router(&app);
+    let other = middleware::from_fn_with_state(Arc::clone(&app), to_provider);
+    let sessions = api::router(&app).layer(other);
     Router::new()
         .route("/livez", get(alive))
         .route("/readyz", get(alive))
         .route("/metrics", get(metrics))
         .with_state(Arc::clone(&app))
         .merge(sessions)
+        .merge(console::router())
         .fallback(any(pass).with_state(app))
+}
+
+/// Anthropic has sessions of its own under the same path. Its clients say who they ask for.
+async fn to_provider(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+    if request.headers().contains_key("anthropic-version") {
+        return pass(State(app), request).await;
+    }
+    next.run(request).await
 }
 
 /// Says who answers, so that another program on the port is not taken for midfold.

@@ -15,6 +15,7 @@ mod app;
 mod body;
 mod compute;
 pub mod config;
+mod console;
 mod forward;
 mod guard;
 mod handlers;

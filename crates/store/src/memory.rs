@@ -15,9 +15,9 @@ use crate::check;
 use crate::error::StoreError;
 use crate::text::{Matcher, Postings, Ranking, searched_text};
 use crate::types::{
-    Activity, Append, Appended, CallRow, Claim, Done, EventRow, Extent, FoldRow, Hit, Identified, Job,
-    JobState, Lease, Loaded, Millis, NewCall, NewFold, NewJob, NewSession, Newest, Part, Parts, Put, Reads,
-    Search, SessionRow,
+    Activity, Append, Appended, CallRow, Claim, Done, EventRow, Extent, FoldRow, Hit, Identified,
+    Job, JobState, Lease, Loaded, Millis, NewCall, NewFold, NewJob, NewSession, Newest, Part,
+    Parts, Put, Reads, Search, SessionRow,
 };
 use crate::{Store, assemble};
 use kept::{Inner, Kept};

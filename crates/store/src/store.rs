@@ -7,8 +7,9 @@ use midfold_core::Hash;
 
 use crate::error::StoreError;
 use crate::types::{
-    Activity, Append, Appended, CallRow, Claim, Done, EventRow, Extent, FoldRow, Hit, Identified, Job, Lease,
-    Loaded, Millis, NewCall, NewFold, NewJob, NewSession, Newest, Parts, Put, Reads, Search, SessionRow,
+    Activity, Append, Appended, CallRow, Claim, Done, EventRow, Extent, FoldRow, Hit, Identified,
+    Job, Lease, Loaded, Millis, NewCall, NewFold, NewJob, NewSession, Newest, Parts, Put, Reads,
+    Search, SessionRow,
 };
 
 /// Where sessions live. Every method is one transaction; what returned `Ok` is durable.

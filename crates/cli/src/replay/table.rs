@@ -128,7 +128,7 @@ fn one_window(
 }
 
 /// Which conversations a strategy did not get through, and why the first.
-fn left_out(style: &Style, lines: &[Line<'_>], conversations: &[About]) -> String {
+fn left_out(style: &Style, lines: &[Line<'_>], conversations: &[midfold::About]) -> String {
     /// So many are named.
     const NAMED: usize = 3;
     let mut out = String::new();

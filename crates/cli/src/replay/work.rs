@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use midfold::{About, Replaying};
 use midfold::core::replay::{Measures, Prices, Replayed};
+use midfold::{About, Replaying};
 
 use crate::error::CommandError;
 use crate::replay::corpus::{Corpus, Recorded, Skipped};

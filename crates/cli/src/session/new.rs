@@ -74,6 +74,7 @@ async fn create(
         policy: start.folding.policy()?,
         output_reserve: start.output_reserve.unwrap_or(0),
         source: None,
+        owner: None,
     };
     let started = start.check(prepared, host::now(), Door::Command)?;
     started.can_be_stored()?;

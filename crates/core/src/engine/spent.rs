@@ -91,7 +91,10 @@ impl Spent {
             [self.prompt, self.cache_read, self.cache_write, self.everything, self.everything_last]
                 .map(|tokens| tokens as f64);
         if self.cache_read == 0 && self.cache_write == 0 {
-            return Some(Cost { sent: prompt * prices.input, everything: everything * prices.input });
+            return Some(Cost {
+                sent: prompt * prices.input,
+                everything: everything * prices.input,
+            });
         }
         let plain = (prompt - read - write).max(0.0);
         Some(Cost {

@@ -201,9 +201,7 @@ impl Advise for InjectError {
             Self::Unknown(name) => {
                 let (what, how) = match door {
                     Door::Command => (format!("--inject {name}"), format!("--reserve {name}=200")),
-                    Door::Http => {
-                        (format!("injections: `{name}`"), "\"reserve\": 200".to_owned())
-                    }
+                    Door::Http => (format!("injections: `{name}`"), "\"reserve\": 200".to_owned()),
                     Door::Python | Door::Node => {
                         (format!("inject: `{name}`"), format!("reserve={{\"{name}\": 200}}"))
                     }

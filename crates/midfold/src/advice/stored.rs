@@ -25,7 +25,9 @@ impl Advise for StoreError {
             Self::NoSession(_) => failure.hint(match door {
                 Door::Command => "`midfold session new` makes one",
                 Door::Python | Door::Node => "Session(store=…, id=…) makes one",
-                Door::Http => "GET /v1/sessions lists those that are there; POST /v1/sessions makes one",
+                Door::Http => {
+                    "GET /v1/sessions lists those that are there; POST /v1/sessions makes one"
+                }
             }),
             Self::Conflict { .. } => failure.hint(format!(
                 "nothing was appended; without {} it would be",

@@ -207,8 +207,7 @@ pub async fn pin(
     let units = session.log().units();
     let unit = units.iter().find(|unit| unit.events.contains(&(number as usize)));
     let small = |at| u32::try_from(at).unwrap_or(u32::MAX);
-    let unit =
-        unit.map_or_else(|| vec![number], |unit| unit.events.clone().map(small).collect());
+    let unit = unit.map_or_else(|| vec![number], |unit| unit.events.clone().map(small).collect());
     let fate = super::message::Fates::of(session.active()).at(number as usize);
     let pins = if preview {
         let mut session = session.clone();
@@ -222,13 +221,7 @@ pub async fn pin(
         stored.pin(seq, pinned).await?;
         stored.whole().await?.pins().to_vec()
     };
-    Ok(Pinned {
-        changed: pins != before,
-        pins,
-        unit,
-        folded: !matches!(fate, 'v' | 'p'),
-        preview,
-    })
+    Ok(Pinned { changed: pins != before, pins, unit, folded: !matches!(fate, 'v' | 'p'), preview })
 }
 
 /// A change of policy.

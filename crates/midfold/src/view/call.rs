@@ -84,7 +84,8 @@ pub async fn calls(stored: &mut Stored) -> Result<Vec<Call>, StoredError> {
     let rows = stored.call_rows().await?;
     let folds = stored.fold_rows().await?;
     let log = stored.whole().await?.log();
-    let number = |id| folds.iter().find(|(row, _)| Some(row.fold.id) == id).map(|(row, _)| row.number);
+    let number =
+        |id| folds.iter().find(|(row, _)| Some(row.fold.id) == id).map(|(row, _)| row.number);
     let call = |(row, record, settled): (CallRow, CallRecord, Option<Settled>)| Call {
         number: record.number,
         time: row.call.now,

@@ -123,10 +123,7 @@ pub struct Changed {
 }
 
 /// The fold of this number, with all of them.
-async fn found(
-    stored: &Stored,
-    number: u64,
-) -> Result<(Vec<(FoldRow, Fold)>, usize), StoredError> {
+async fn found(stored: &Stored, number: u64) -> Result<(Vec<(FoldRow, Fold)>, usize), StoredError> {
     let rows = stored.fold_rows().await?;
     let at = rows.iter().position(|(row, _)| row.number == number);
     let at = numbered(at, "fold", number, rows.len())?;

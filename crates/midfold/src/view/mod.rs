@@ -22,7 +22,9 @@ mod message;
 mod overview;
 mod text;
 
-pub use act::{Compacting, ContextSize, NewRules, Pinned, RulesSide, Undone, compact, pin, policy, undo};
+pub use act::{
+    Compacting, ContextSize, NewRules, Pinned, RulesSide, Undone, compact, pin, policy, undo,
+};
 pub use call::{Call, CallDetail, Piece, call, calls};
 pub use detail::{Detail, due};
 pub use fabric::{Fabric, FoldBrief, Layout, folds};

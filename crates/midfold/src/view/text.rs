@@ -40,8 +40,10 @@ pub(super) fn cut(text: &str, most: usize) -> (String, bool) {
     }
 }
 
-/// The first line that says something.
+/// The first line that says something: a tag by itself does not, where there is more.
 pub(super) fn first_line(text: &str, most: usize) -> String {
-    let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
-    cut(line, most).0
+    let is_tag = |line: &&str| line.starts_with('<') && line.ends_with('>');
+    let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let line = lines().find(|line| !is_tag(line)).or_else(|| lines().next());
+    cut(line.unwrap_or_default(), most).0
 }

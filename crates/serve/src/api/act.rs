@@ -15,7 +15,10 @@ use super::problem::Problem;
 use super::sessions::{failed, open, policy as said};
 
 pub(super) fn routes(api: &mut Api) {
-    api.on(Op::post("/v1/sessions/{id}/compact", "compact", "Compact now, or say what that would do"), compact);
+    api.on(
+        Op::post("/v1/sessions/{id}/compact", "compact", "Compact now, or say what that would do"),
+        compact,
+    );
     api.on(
         Op::post("/v1/sessions/{id}/undo", "undo", "Take back a fold and those that build on it"),
         undo,
@@ -25,12 +28,18 @@ pub(super) fn routes(api: &mut Api) {
     api.on(Op::delete(pin_path, "unpin", "Let a pinned message go"), unpin);
     let policy_path = "/v1/sessions/{id}/policy";
     api.on(Op::get(policy_path, "policy", "Give the policy"), policy);
-    api.on(Op::put(policy_path, "setPolicy", "Change the policy, from the next fold on"), set_policy);
+    api.on(
+        Op::put(policy_path, "setPolicy", "Change the policy, from the next fold on"),
+        set_policy,
+    );
     api.on(
         Op::put("/v1/sessions/{id}/model", "setModel", "Change the model, and with it the window"),
         model,
     );
-    api.on(Op::get("/v1/sessions/{id}/budget", "budget", "Give the budget, with its tiers"), budget);
+    api.on(
+        Op::get("/v1/sessions/{id}/budget", "budget", "Give the budget, with its tiers"),
+        budget,
+    );
 }
 
 /// How it is compacted.
@@ -127,7 +136,8 @@ struct Rules {
 async fn set_policy(asked: Asked<(), Rules>) -> Result<NewRules, Problem> {
     let Rules { preset, policy, preview } = &asked.body;
     let rules = said(preset.clone(), policy.as_ref())?.ok_or_else(|| {
-        Problem::bad("no policy is given").hint("{\"preset\": \"default\"}; GET /v1/presets lists them")
+        Problem::bad("no policy is given")
+            .hint("{\"preset\": \"default\"}; GET /v1/presets lists them")
     })?;
     let mut stored = open(&asked).await?;
     match view::policy(&mut stored, &rules, *preview, asked.now()).await {

@@ -127,7 +127,9 @@ fn decoded(text: &str) -> Result<String, Problem> {
             b'%' => {
                 let mut digit = || rest.next().and_then(|it| char::from(it).to_digit(16));
                 let (Some(high), Some(low)) = (digit(), digit()) else {
-                    return Err(Problem::bad(format!("`{text}` in the query is cut off after a %")));
+                    return Err(Problem::bad(format!(
+                        "`{text}` in the query is cut off after a %"
+                    )));
                 };
                 u8::try_from(high * 16 + low).unwrap_or_default()
             }

@@ -1,12 +1,12 @@
 //! What is to be sent, what it cost, and what is to be sent after the provider refused it.
 
 use hyper::StatusCode;
+use midfold::core::Hash;
 use midfold::core::event::Usage;
 use midfold::core::inject::Injection;
 use midfold::store::{Stored, StoredError};
 use midfold::view::Detail;
 use midfold::{Door, Refused, injections, recover as recovered};
-use midfold::core::Hash;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -27,7 +27,11 @@ pub(super) fn routes(api: &mut Api) {
         context,
     );
     api.on(
-        Op::post("/v1/sessions/{id}/usage", "observe", "Tell what the provider counted for a request"),
+        Op::post(
+            "/v1/sessions/{id}/usage",
+            "observe",
+            "Tell what the provider counted for a request",
+        ),
         observe,
     );
     api.on(
@@ -80,7 +84,9 @@ struct Sending {
 }
 
 /// A message of a log is JSON; nothing else is appended.
-fn raw<'a>(messages: impl Iterator<Item = &'a bytes::Bytes>) -> Result<Vec<Box<RawValue>>, Problem> {
+fn raw<'a>(
+    messages: impl Iterator<Item = &'a bytes::Bytes>,
+) -> Result<Vec<Box<RawValue>>, Problem> {
     let one = |bytes: &bytes::Bytes| {
         let text = String::from_utf8_lossy(bytes).into_owned();
         RawValue::from_string(text).map_err(|error| {

@@ -223,7 +223,9 @@ fn operation(described: &Described) -> Value {
     }
     let content = match (answer, op.media) {
         (Some(schema), _) => json!({ "application/json": { "schema": schema } }),
-        (None, media) => json!({ media.unwrap_or("text/plain"): { "schema": { "type": "string" } } }),
+        (None, media) => {
+            json!({ media.unwrap_or("text/plain"): { "schema": { "type": "string" } } })
+        }
     };
     let mut operation = json!({
         "operationId": op.id,
@@ -236,8 +238,7 @@ fn operation(described: &Described) -> Value {
         },
     });
     if let Some(body) = body {
-        operation["requestBody"] =
-            json!({ "content": { "application/json": { "schema": body } } });
+        operation["requestBody"] = json!({ "content": { "application/json": { "schema": body } } });
     }
     operation
 }
@@ -247,7 +248,9 @@ fn path_parameters(path: &str) -> Vec<Value> {
     let parameter = |name: &str| {
         let (schema, about) = match name {
             "id" => (json!({ "type": "string", "minLength": 1, "maxLength": 200 }), "The session"),
-            "seq" => (json!({ "type": "integer", "minimum": 0 }), "The message, by its place in the log"),
+            "seq" => {
+                (json!({ "type": "integer", "minimum": 0 }), "The message, by its place in the log")
+            }
             _ => (json!({ "type": "integer", "minimum": 1 }), "Its number in the session, from 1"),
         };
         json!({ "name": name, "in": "path", "required": true, "description": about, "schema": schema })
@@ -301,9 +304,8 @@ fn json_of<T: Serialize>(status: StatusCode, value: &T) -> Response {
             response.headers_mut().insert(CONTENT_TYPE, json);
             response
         }
-        Err(error) => {
-            Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "fault", error.to_string()).into_response()
-        }
+        Err(error) => Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "fault", error.to_string())
+            .into_response(),
     }
 }
 

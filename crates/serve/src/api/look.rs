@@ -33,20 +33,22 @@ pub(super) fn routes(api: &mut Api) {
         diff,
     );
     api.on(Op::get("/v1/sessions/{id}/calls", "calls", "List the recorded requests"), calls);
+    api.on(Op::get("/v1/sessions/{id}/calls/{number}", "call", "Say what a request sent"), call);
     api.on(
-        Op::get("/v1/sessions/{id}/calls/{number}", "call", "Say what a request sent"),
-        call,
-    );
-    api.on(
-        Op::get("/v1/sessions/{id}/explain", "explain", "Say what the model sees of a text, and why"),
+        Op::get(
+            "/v1/sessions/{id}/explain",
+            "explain",
+            "Say what the model sees of a text, and why",
+        ),
         explain,
     );
+    api.on(Op::get("/v1/sessions/{id}/audit", "audit", "Hold all records against the log"), audit);
     api.on(
-        Op::get("/v1/sessions/{id}/audit", "audit", "Hold all records against the log"),
-        audit,
-    );
-    api.on(
-        Op::get("/v1/forgot", "forgot", "Say in which sessions a text was said, and what became of it"),
+        Op::get(
+            "/v1/forgot",
+            "forgot",
+            "Say in which sessions a text was said, and what became of it",
+        ),
         forgot,
     );
 }

@@ -27,15 +27,16 @@ pub(super) fn routes(api: &mut Api) {
     let path = "/v1/sessions/{id}/messages";
     api.on(Op::get(path, "messages", "Read messages, and what became of each"), list);
     api.on(
-        Op::post(path, "append", "Append messages: all of them or none, durable once it is answered")
-            .creates()
-            .keyed(),
+        Op::post(
+            path,
+            "append",
+            "Append messages: all of them or none, durable once it is answered",
+        )
+        .creates()
+        .keyed(),
         append,
     );
-    api.on(
-        Op::get("/v1/sessions/{id}/messages/{seq}", "message", "Read one message, whole"),
-        one,
-    );
+    api.on(Op::get("/v1/sessions/{id}/messages/{seq}", "message", "Read one message, whole"), one);
 }
 
 /// Which messages are read.

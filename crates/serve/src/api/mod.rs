@@ -25,7 +25,6 @@ use serde_json::Value;
 
 use crate::app::App;
 
-pub(crate) use caller::{Caller, is_same_origin};
 pub(crate) use desk::Desk;
 
 use describe::Api;

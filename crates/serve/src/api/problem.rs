@@ -103,7 +103,9 @@ impl Problem {
                 let RecallError::Store(error) = error else { return Self::default() };
                 return Self::stored(store, error.into()).await;
             }
-            RecallError::NoEvent(..) | RecallError::NoFold(_) => (StatusCode::NOT_FOUND, "not-found"),
+            RecallError::NoEvent(..) | RecallError::NoFold(_) => {
+                (StatusCode::NOT_FOUND, "not-found")
+            }
             RecallError::Unfolded | RecallError::Empty => (StatusCode::CONFLICT, "nothing-folded"),
             _ => (StatusCode::BAD_REQUEST, "bad-request"),
         };

@@ -4,8 +4,8 @@ use std::future::Future;
 
 use midfold::store::SearchMode;
 use midfold::store::recall::{
-    self, Described, GoneNames, Grep, HITS, Hits, MAX_HITS, MAX_NAME_CHARS, MAX_PAGE_CHARS, MAX_ROWS,
-    NAME_CHARS, Outline, PAGE_CHARS, Page, ROWS, RecallError, What,
+    self, Described, GoneNames, Grep, HITS, Hits, MAX_HITS, MAX_NAME_CHARS, MAX_PAGE_CHARS,
+    MAX_ROWS, NAME_CHARS, Outline, PAGE_CHARS, Page, ROWS, RecallError, What,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -20,10 +20,20 @@ pub(super) fn routes(api: &mut Api) {
         Op::get("/v1/sessions/{id}/recall/grep", "recallGrep", "Look for a text in all messages"),
         grep,
     );
-    api.on(Op::get("/v1/sessions/{id}/recall/outline", "recallOutline", "List what happened"), outline);
-    api.on(Op::get("/v1/sessions/{id}/recall/expand", "recallExpand", "Read messages in full"), expand);
     api.on(
-        Op::get("/v1/sessions/{id}/recall/names", "recallNames", "List names that left the context"),
+        Op::get("/v1/sessions/{id}/recall/outline", "recallOutline", "List what happened"),
+        outline,
+    );
+    api.on(
+        Op::get("/v1/sessions/{id}/recall/expand", "recallExpand", "Read messages in full"),
+        expand,
+    );
+    api.on(
+        Op::get(
+            "/v1/sessions/{id}/recall/names",
+            "recallNames",
+            "List names that left the context",
+        ),
         names,
     );
     api.on(

@@ -36,13 +36,21 @@ pub(super) fn routes(api: &mut Api) {
     api.on(Op::get("/v1/sessions/{id}", "status", "Say what a session is at"), status);
     api.on(Op::delete("/v1/sessions/{id}", "delete", "Delete a session, for good"), delete);
     api.on(
-        Op::post("/v1/sessions/{id}/fork", "fork", "Make a session of the first messages of another")
-            .creates(),
+        Op::post(
+            "/v1/sessions/{id}/fork",
+            "fork",
+            "Make a session of the first messages of another",
+        )
+        .creates(),
         fork,
     );
     api.raw(
-        Op::get("/v1/sessions/{id}/export", "export", "Write a session out, as `midfold store export` does")
-            .answers("application/x-ndjson"),
+        Op::get(
+            "/v1/sessions/{id}/export",
+            "export",
+            "Write a session out, as `midfold store export` does",
+        )
+        .answers("application/x-ndjson"),
         export,
     );
     api.on(Op::get("/v1/presets", "presets", "List the presets"), presets);
@@ -190,8 +198,7 @@ async fn create(asked: Asked<(), New>) -> Result<Overview, Problem> {
     let now = asked.now();
     let Asked { app, desk, caller, body: new, .. } = asked;
     let kind = midfold::dialect(new.dialect.as_deref().unwrap_or("openai-chat"))?;
-    let settings =
-        Settings { model: new.model.clone(), window: new.window, ..Settings::default() };
+    let settings = Settings { model: new.model.clone(), window: new.window, ..Settings::default() };
     let rules = policy(new.preset, new.policy.as_ref())?;
     let rules = rules.map_or_else(|| midfold::by_name("default", Door::Http), Ok)?;
     let system = new.system.map(|json| json.get().to_owned());

@@ -51,8 +51,7 @@ impl Inner {
 
     /// A session that is changed.
     pub(super) fn kept_mut(&mut self, id: &str) -> Result<&mut Kept, StoreError> {
-        let kept =
-            self.sessions.get_mut(id).ok_or_else(|| StoreError::NoSession(id.to_owned()))?;
+        let kept = self.sessions.get_mut(id).ok_or_else(|| StoreError::NoSession(id.to_owned()))?;
         self.tick += 1;
         kept.tick = self.tick;
         Ok(kept)

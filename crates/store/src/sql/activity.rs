@@ -18,10 +18,7 @@ macro_rules! select_activity {
     };
 }
 
-pub(super) async fn newest<D: Db>(
-    db: &mut D,
-    asked: &Newest,
-) -> Result<Vec<Activity>, StoreError> {
+pub(super) async fn newest<D: Db>(db: &mut D, asked: &Newest) -> Result<Vec<Activity>, StoreError> {
     let before = asked.before.unwrap_or(i64::MAX.unsigned_abs());
     let found = match &asked.owner {
         None => query(select_activity!("WHERE a.tick < $1 ORDER BY a.tick DESC LIMIT $2")),

@@ -10,8 +10,9 @@ use super::{Notes, activity, calls, delete, events, folds, index, jobs, restore,
 use crate::error::StoreError;
 use crate::text::{Matcher, Postings, Ranking};
 use crate::types::{
-    Activity, Append, Appended, CallRow, Claim, Done, EventRow, Extent, FoldRow, Hit, Identified, Job, Lease,
-    Loaded, Millis, NewCall, NewFold, NewJob, NewSession, Newest, Parts, Put, Reads, Search, SessionRow,
+    Activity, Append, Appended, CallRow, Claim, Done, EventRow, Extent, FoldRow, Hit, Identified,
+    Job, Lease, Loaded, Millis, NewCall, NewFold, NewJob, NewSession, Newest, Parts, Put, Reads,
+    Search, SessionRow,
 };
 use crate::{Store, assemble, check};
 

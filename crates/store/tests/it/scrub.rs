@@ -188,7 +188,10 @@ mod sqlite {
         let mut db = connect(&path).await;
         assert_eq!(count(&mut db, "SELECT count(*) FROM scrub").await, 1, "a scrub is due");
         let tables = tables(&mut db).await;
-        assert_eq!(tables, ["activity", "append_keys", "calls", "events", "folds", "identities", "jobs"]);
+        assert_eq!(
+            tables,
+            ["activity", "append_keys", "calls", "events", "folds", "identities", "jobs"]
+        );
         for table in tables {
             let rows = "NOT IN (SELECT no FROM sessions)";
             let sql = format!("SELECT count(*) FROM {table} WHERE session_no {rows}");
@@ -336,7 +339,10 @@ async fn no_writer_leaves_a_row_behind_on_postgres() {
     .fetch_all(&mut db)
     .await
     .unwrap();
-    assert_eq!(tables, ["activity", "append_keys", "calls", "events", "folds", "identities", "jobs", "words"]);
+    assert_eq!(
+        tables,
+        ["activity", "append_keys", "calls", "events", "folds", "identities", "jobs", "words"]
+    );
     for table in tables {
         let sql = format!("SELECT count(*) FROM {table}");
         let rows: i64 = sqlx::query_scalar(AssertSqlSafe(sql)).fetch_one(&mut db).await.unwrap();
