@@ -175,7 +175,11 @@ export async function start({ port = 0, sessions: number = 10_000, key = null } 
         response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-store" });
         response.write("event: hello\ndata: {}\n\n");
         listeners.add(response);
-        request.on("close", () => listeners.delete(response));
+        const beat = setInterval(() => response.write(": still here\n\n"), 15_000);
+        request.on("close", () => {
+          clearInterval(beat);
+          listeners.delete(response);
+        });
         return;
       }
       let text = "";

@@ -1,7 +1,7 @@
 // Context size over the requests of one conversation: raw history, the context, the window, folds and cache breaks.
 
 import * as Plot from "@observablehq/plot";
-import { el, mark, note, onWidth, segments } from "./dom.js";
+import { el, grouped, mark, note, onWidth, segments } from "./dom.js";
 import { count, many, short, tick } from "./format.js";
 import { hideTip, showTip } from "./tip.js";
 
@@ -101,7 +101,7 @@ function draw({ strategy, requests, folds, window, shown, scale, width, cached, 
     ],
   });
   const shield = pointer(svg, { strategy, requests, folds, shown, width, height, words });
-  return [svg, shield];
+  return [grouped(svg), shield];
 }
 
 /** Where the raw line leaves the picture, in pixels from the left of the frame. */

@@ -1,7 +1,7 @@
 // What the contexts are made of: tokens a request, by where they come from.
 
 import * as Plot from "@observablehq/plot";
-import { el, mark, onWidth } from "./dom.js";
+import { el, grouped, mark, onWidth } from "./dom.js";
 import { count, percentSign, short, tick } from "./format.js";
 import { hideTip, showTip } from "./tip.js";
 
@@ -52,5 +52,5 @@ function draw(bars, rows, window, width) {
     rect.addEventListener("pointermove", (event) => showTip(event.clientX, event.clientY, { title: `${bar.strategy}: ${bar.name}`, swatch: bar.fill, rows: [["a request", `${count(bar.tokens)} tokens`], ["share", percentSign(bar.share)]] }));
     rect.addEventListener("pointerleave", hideTip);
   });
-  return svg;
+  return grouped(svg);
 }

@@ -2,7 +2,7 @@
 
 import * as Plot from "@observablehq/plot";
 import { fair, pareto, placed, sendable } from "./data.js";
-import { el, mark, note, onWidth } from "./dom.js";
+import { el, grouped, mark, note, onWidth } from "./dom.js";
 import { cost, costSign, count, list, many, percentSign } from "./format.js";
 import { hideTip, showTip } from "./tip.js";
 
@@ -99,7 +99,7 @@ function draw(points, front, width, { chosen, choose, domain, axes }) {
     }, text));
   }
   svg.append(layer, hits(at, front, choose, axes));
-  return svg;
+  return grouped(svg);
 }
 
 /** Round figures that stand well on a logarithmic axis. */

@@ -16,7 +16,7 @@ const PARTS = [["head", "--part-3"], ["middle", "--strong-line"], ["tail", "--pa
  * `rows`: {name, detail, title, fates: [[letter, length]…], faint}; `tokens(seq)`, `users`: numbers of the user's
  * messages; `layout`: {head, middle, tail} as half-open pairs, or null; `describe(row, seq)`: what the tip says;
  * `choose(row)`, `enter(row, seq)`, `cell(row, seq)`: told what was selected, Enter, and a cell that was pressed.
- * `keep`: an object that holds zoom and the like from one cloth to the next.
+ * What `describe` gives may hold `later`, a promise of the text to quote. `keep`: an object that holds zoom and the like from one cloth to the next.
  */
 export function weave({ label, size, tokens, users, rows, layout = null, row = rows.length - 1, keep = {}, describe, choose, enter = () => {}, cell = () => {} }) {
   const state = Object.assign(keep, { equal: true, zoom: 1, lit: null, seq: 0, ...keep, row, width: 0 });
@@ -159,7 +159,8 @@ export function weave({ label, size, tokens, users, rows, layout = null, row = r
   function reveal(index) {
     if (!tall) return;
     const from = top + index * rowHeight;
-    if (from < tall.scrollTop) tall.scrollTop = from - rowHeight;
+    if (index >= rows.length - 2) tall.scrollTop = tall.scrollHeight;
+    else if (from < tall.scrollTop) tall.scrollTop = from - rowHeight;
     else if (from + rowHeight + AXIS > tall.scrollTop + tall.clientHeight) tall.scrollTop = from + rowHeight + AXIS - tall.clientHeight;
   }
 
@@ -178,15 +179,25 @@ export function weave({ label, size, tokens, users, rows, layout = null, row = r
   }
 
   const fateOf = (index, seq) => fateAt(rows[index].fates, starts[index], seq);
-  const say = (index, seq, x, y) => showTip(x, y, describe(index, seq, rows[index] ? fateOf(index, seq) : undefined));
+  let said = 0;
+  function say(index, seq, x, y) {
+    const turn = (said += 1);
+    const tip = describe(index, seq, rows[index] ? fateOf(index, seq) : undefined);
+    showTip(x, y, tip);
+    tip.later?.then((quote) => { if (turn === said && quote) showTip(x, y, { ...tip, quote }); });
+  }
+  function hush() {
+    said += 1;
+    hideTip();
+  }
 
   canvas.addEventListener("pointermove", (event) => {
     const { row: index, seq } = find(event);
-    if (index >= rows.length) return hideTip();
+    if (index >= rows.length) return hush();
     say(index, seq, event.clientX, event.clientY);
   });
-  canvas.addEventListener("pointerleave", (event) => event.pointerType === "mouse" && hideTip());
-  canvas.addEventListener("blur", hideTip);
+  canvas.addEventListener("pointerleave", (event) => event.pointerType === "mouse" && hush());
+  canvas.addEventListener("blur", hush);
   canvas.addEventListener("click", (event) => {
     const { row: index, seq } = find(event);
     state.seq = seq;

@@ -28,7 +28,8 @@ export async function views(given) {
             same(faults.filter((fault) => !fault.includes("404")), [], "faults");
             holds(await page.locator("main").innerText(), "no session");
           } else await sound(page, faults);
-          same(await axeFaults(page), [], "axe");
+          // Colours differ by scheme and places by width: not every pair of them.
+          if (size === "wide" || (size === "phone" && scheme === "light")) same(await axeFaults(page), [], "axe");
           await close();
         });
       }

@@ -141,7 +141,7 @@ export class Session {
     this.sent = [];
     if (this.source === "import" && !this.hostile) return this.sent;
     const folds = this.folds();
-    let [next, context, everything, before] = [0, 0, 0, 0];
+    let [next, context, everything, before, grown] = [0, 0, 0, 0, 0];
     for (let seq = 0, said = 0; seq < this.size; seq += 1) {
       if (this.role(seq) === "assistant" && (said += 1) % this.callEvery === 0) {
         let folded = false;
@@ -160,11 +160,11 @@ export class Session {
         });
         before = prompt;
       }
-      everything += this.tokens(seq);
       // The context grows as fast as it takes to reach the threshold at the next fold.
       const room = (folds[next]?.before ?? this.window * 0.6) - (next ? folds[next - 1].after : 0);
       const span = (folds[next]?.at ?? this.size) - (next ? folds[next - 1].at : 0);
       context += room / Math.max(1, span);
+      everything = Math.floor(grown += room / Math.max(1, span));
     }
     return this.sent;
   }
@@ -180,7 +180,7 @@ export class Session {
     const strange = (text, at) => (this.hostile ? HOSTILE[at % HOSTILE.length] : text);
     return {
       id: this.id, title: this.hostile ? HOSTILE[0] + HOSTILE[1] : this.title, source: this.source, client: strange(this.client, 2), model: strange(this.model, 3), owner: this.hostile ? HOSTILE[1] : null, dialect: "openai-chat", policy: strange(this.policy, 4),
-      created: this.created, changed: this.changed, events: this.events, turns: this.turn(this.size - 1), tokens, window: this.window, threshold: Math.floor(this.window * 0.78),
+      created: this.created, changed: this.changed, events: this.events, turns: this.turn(Math.max(0, this.size - 1)), tokens, window: this.window, threshold: Math.floor(this.window * 0.78),
       fill: Math.floor(this.window * (active ? 0.24 : 0.02) + chance(this.seed, 14) * this.window * 0.5) + this.extra.length * 40,
       folds: this.folds().length, active: active?.number ?? null, calls,
       usage: reported ? { calls, prompt: Math.floor(sent * 3), output: calls * 140, cache_read: Math.floor(sent * 3 * share), cache_write: Math.floor(sent * 3 * (1 - share)) } : null,

@@ -10,7 +10,7 @@ import { noFolds, noMessages } from "./empty.js";
 import { go, keepPlace, toSession } from "./router.js";
 import { seam } from "./seam.js";
 import type { Context, Part, SessionPlace } from "./session.js";
-import type { Detail, Fabric, Fate } from "./types.js";
+import type { Detail, Fabric, Fate, MessagesPage } from "./types.js";
 import { fill, gather, waiting } from "./view.js";
 import { roleOf } from "./words.js";
 
@@ -37,6 +37,21 @@ export function fabricTab(context: Context, place: SessionPlace): Part {
     const fates = active ? [...active.fates] : [];
     const covered = fates.reduce((sum, [, length]) => sum + length, 0);
     return one.events > covered ? [...fates, ["v", one.events - covered]] : fates;
+  }
+
+  const lines = new Map<number, string>();
+  let pointed = 0;
+  /** The start of a message, asked for when the pointer has stood still on it. */
+  function firstLine(seq: number): Promise<string> {
+    clearTimeout(pointed);
+    return new Promise((resolve) => {
+      pointed = window.setTimeout(async () => {
+        const page = await request<MessagesPage>(path(["sessions", id, "messages"], { from: seq, limit: 1, chars: 200 }), { signal }).catch(() => null);
+        const text = page?.messages[0]?.text.replace(/\s+/g, " ").trim() ?? "";
+        if (page) lines.set(seq, text);
+        resolve(text);
+      }, 120);
+    });
   }
 
   function rowsOf(one: Fabric): Row[] {
@@ -67,6 +82,7 @@ export function fabricTab(context: Context, place: SessionPlace): Part {
         return {
           title: `#${count(seq)} · ${[roleOf(one.roles[seq]), tool].filter(Boolean).join(" · ")}`,
           rows: [["tokens", count(one.tokens[seq])], ["turn", count(one.turns[seq])], ...(fate ? [[row === rows.length - 1 ? "now" : `fold ${rows[row]?.name}`, fateText(fate)] as [string, HTMLElement]] : [])],
+          quote: lines.get(seq) ?? null, later: lines.has(seq) ? undefined : firstLine(seq),
           note: one.pins.includes(seq) ? "Pinned: it stays in the context, verbatim." : row === rows.length - 1 ? "Enter or a double click opens the message." : null,
         };
       },
@@ -121,6 +137,7 @@ export function fabricTab(context: Context, place: SessionPlace): Part {
       else if (kinds.has("append")) later.call();
     },
     close() {
+      clearTimeout(pointed);
       soon.cancel();
       later.cancel();
       seamControl.abort();

@@ -89,7 +89,10 @@ export function sessionView(first: SessionPlace): View & { place: (hash: string)
 
   function markTab(): void {
     tabs.forEach((link, index) => {
-      if (TABS[index]?.[0] === place.tab) link.setAttribute("aria-current", "page");
+      if (TABS[index]?.[0] === place.tab) {
+        link.setAttribute("aria-current", "page");
+        if (link.isConnected && link.parentElement) link.parentElement.scrollLeft = link.offsetLeft - 40;
+      }
       else link.removeAttribute("aria-current");
     });
   }

@@ -13,7 +13,6 @@ export class Sessions {
   private reading: Promise<void> | null = null;
   private readonly wanted = new Set<string>();
   private timer = 0;
-  private generation = 0;
 
   constructor(readonly q: string, private readonly signal: AbortSignal, private readonly changed: () => void, private readonly failed: (error: unknown) => void) {
     signal.addEventListener("abort", () => clearTimeout(this.timer));
@@ -27,10 +26,8 @@ export class Sessions {
   }
 
   private async read(): Promise<void> {
-    const generation = this.generation;
     try {
       const page = await request<SessionsPage & { total?: number | null }>(path(["sessions"], { limit: PAGE, after: this.cursor, q: this.q }), { signal: this.signal });
-      if (generation !== this.generation) return;
       // A session that changed while the pages were read has moved to the front, and may come twice.
       const known = new Set(this.all.map(({ id }) => id));
       this.all.push(...page.sessions.filter(({ id }) => !known.has(id)));
@@ -43,14 +40,30 @@ export class Sessions {
     }
   }
 
-  /** Reads the first page anew: after a connection that was lost. */
+  /** Reads anew what may have changed, after a connection that was lost; what was read stays, and so does the place. */
   async again(): Promise<void> {
-    this.generation += 1;
-    this.reading = null;
-    this.all.length = 0;
-    this.cursor = null;
-    this.done = false;
-    await this.more();
+    if (this.all.length === 0) {
+      this.done = false;
+      return this.more();
+    }
+    try {
+      let cursor: string | null = null;
+      do {
+        const page: SessionsPage & { total?: number | null } = await request(path(["sessions"], { limit: PAGE, after: cursor, q: this.q }), { signal: this.signal });
+        const known = new Map(this.all.map(({ id, changed }) => [id, changed]));
+        const isNews = page.sessions.some(({ id, changed }) => known.get(id) !== changed);
+        const ids = new Set(page.sessions.map(({ id }) => id));
+        const oldest = page.next === null ? -Infinity : page.sessions[page.sessions.length - 1]?.changed ?? -Infinity;
+        // What is as new as this page and not on it was deleted.
+        const rest = this.all.filter(({ id, changed }) => !ids.has(id) && (cursor !== null || changed < oldest));
+        this.all.splice(0, this.all.length, ...[...page.sessions, ...rest].sort((a, b) => b.changed - a.changed));
+        this.total = page.total ?? this.total;
+        cursor = isNews ? page.next : null;
+      } while (cursor !== null && this.all.length > 0);
+      this.changed();
+    } catch (error) {
+      if (!this.signal.aborted) this.failed(error);
+    }
   }
 
   /** Takes what an event says at once, and asks for the rest of the row. */
