@@ -10,8 +10,9 @@ use crate::presets::pretty;
 
 pub fn run(args: &Schema, output: &Output) -> Result<(), CommandError> {
     let schema = match args.of {
-        SchemaOf::Fold => schema_for!(Fold),
-        SchemaOf::Policy => schema_for!(Policy),
+        SchemaOf::Fold => schema_for!(Fold).into(),
+        SchemaOf::Policy => schema_for!(Policy).into(),
+        SchemaOf::Openapi => midfold_serve::openapi(),
     };
     output.stdout(pretty(&schema)?)
 }

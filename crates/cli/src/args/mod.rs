@@ -314,4 +314,6 @@ pub enum SchemaOf {
     Fold,
     /// A policy file
     Policy,
+    /// The HTTP interface to sessions, in OpenAPI 3.1
+    Openapi,
 }

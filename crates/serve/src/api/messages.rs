@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use midfold::store::Appended;
 use midfold::view::{Message, Messages, message, messages};
-use midfold::{DialectKind, Door, Incoming};
+use midfold::{DialectKind, Door, Incoming, RawEvent};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -114,21 +114,25 @@ async fn append(asked: Asked<Place, Appending>) -> Result<Durable, Problem> {
         return Err(Problem::bad(format!("`Idempotency-Key` has 1 to {KEY} characters")));
     }
     let mut stored = open(&asked).await?;
-    let bytes = Bytes::from(asked.body.messages.get().to_owned());
-    if !bytes.starts_with(b"[") {
-        return Err(Problem::bad("`messages` is no list")
-            .hint("{\"messages\": [{\"role\": \"user\", \"content\": \"…\"}]}"));
-    }
-    let incoming = Incoming::read(&bytes, "`messages`", Door::Http)?;
-    if incoming.is_empty() {
-        return Err(Problem::bad("`messages` is empty: there is nothing to append"));
-    }
     let kind = DialectKind::from_name(&stored.row().new.dialect);
     let kind = kind.unwrap_or(DialectKind::OpenAiChat);
-    let events = incoming.events_for(kind, asked.id())?;
+    let events = events(asked.body.messages.get(), kind, asked.id())?;
     let (expect, now) = (asked.query.expect, asked.now());
     match midfold::append(&mut stored, events, key, expect, now).await {
         Ok(Appended { first, count, repeated }) => Ok(Durable { first, count, repeated }),
         Err(error) => Err(failed(&asked.desk, error).await),
     }
+}
+
+/// The messages of a list, as a session keeps them.
+pub(super) fn events(json: &str, kind: DialectKind, session: &str) -> Result<Vec<RawEvent>, Problem> {
+    if !json.starts_with('[') {
+        return Err(Problem::bad("`messages` is no list")
+            .hint("{\"messages\": [{\"role\": \"user\", \"content\": \"…\"}]}"));
+    }
+    let incoming = Incoming::read(&Bytes::from(json.to_owned()), "`messages`", Door::Http)?;
+    if incoming.is_empty() {
+        return Err(Problem::bad("`messages` is empty: there is nothing to append"));
+    }
+    Ok(incoming.events_for(kind, session)?)
 }

@@ -171,6 +171,9 @@ struct New {
     /// The tools of the requests: counted, not sent.
     #[schemars(with = "Option<Vec<Value>>")]
     tools: Option<Box<RawValue>>,
+    /// Its first messages.
+    #[schemars(with = "Option<Vec<serde_json::Map<String, Value>>>")]
+    messages: Option<Box<RawValue>>,
 }
 
 /// This door has no files.
@@ -215,7 +218,10 @@ async fn create(asked: Asked<(), New>) -> Result<Overview, Problem> {
     };
     let started = start.check(&prepared, now, Door::Http)?;
     started.can_be_stored()?;
-    let first = started.messages();
+    let mut first = started.messages();
+    if let Some(json) = &new.messages {
+        first.extend(super::messages::events(json.get(), kind, "a new session")?);
+    }
     let made = async {
         let mut stored = started.store(Arc::clone(&desk.store)).await?;
         if !first.is_empty() {

@@ -1,0 +1,127 @@
+//! Another one's sessions are not there.
+
+use std::fmt::Write;
+
+use hyper::Method;
+use midfold_serve::{Key, KeyHash, Keys};
+use serde_json::json;
+
+use super::{Answer, Asking};
+
+fn key(name: &str) -> String {
+    let mut random = [0; 32];
+    random[..name.len()].copy_from_slice(name.as_bytes());
+    Key::from_bytes(random).as_str().to_owned()
+}
+
+async fn asking() -> Asking {
+    let mut text = String::new();
+    for (name, scope) in [("ann", "sessions"), ("bob", "sessions"), ("root", "admin"), ("pat", "proxy")] {
+        let hash = KeyHash::of(&key(name));
+        let _ = write!(text, "[[key]]\nname = \"{name}\"\nhash = \"{hash}\"\nscopes = [\"{scope}\"]\n\n");
+    }
+    Asking::with(|config| config.keys = Some(Keys::from_toml(&text).unwrap())).await
+}
+
+async fn made(asking: &Asking, name: &str) {
+    let messages = json!([{ "role": "user", "content": format!("the secret word of {name} is abracadabra") }]);
+    let new = json!({ "id": format!("of-{name}"), "messages": messages });
+    asking.as_key(&key(name)).post("/v1/sessions", &new).await.done();
+}
+
+/// All that can be asked of a session.
+async fn everything(asking: &Asking, who: &str, id: &str) -> Vec<(String, Answer)> {
+    let mut all = Vec::new();
+    for path in [
+        "", "/messages", "/messages/0", "/fabric", "/folds", "/folds/1", "/folds/1/diff", "/calls", "/calls/1",
+        "/explain?text=a", "/audit", "/policy", "/budget", "/export", "/recall/grep?query=a",
+        "/recall/outline", "/recall/expand?what=0", "/recall/names", "/recall/describe",
+    ] {
+        let path = format!("/v1/sessions/{id}{path}");
+        all.push((path.clone(), asking.as_key(&key(who)).get(&path).await));
+    }
+    let events = format!("/v1/events?session={id}");
+    all.push((events.clone(), asking.as_key(&key(who)).get(&events).await));
+    for (path, body) in [
+        ("/messages", json!({ "messages": [{ "role": "user", "content": "mine" }] })),
+        ("/context", json!({})),
+        ("/usage", json!({ "prompt": 1 })),
+        ("/compact", json!({})),
+        ("/undo", json!({})),
+        ("/fork", json!({ "id": "mine" })),
+        ("/recover", json!({})),
+        ("/replay", json!({ "policies": ["default"] })),
+    ] {
+        let path = format!("/v1/sessions/{id}{path}");
+        all.push((path.clone(), asking.as_key(&key(who)).post(&path, &body).await));
+    }
+    for (method, path, body) in [
+        (Method::PUT, "/pins/0", None),
+        (Method::DELETE, "/pins/0", None),
+        (Method::PUT, "/policy", Some(json!({ "preset": "lean" }))),
+        (Method::PUT, "/model", Some(json!({ "name": "m" }))),
+        (Method::DELETE, "", None),
+    ] {
+        let path = format!("/v1/sessions/{id}{path}");
+        let answer = asking.as_key(&key(who)).send(method, &path, body.as_ref()).await;
+        all.push((path, answer));
+    }
+    all
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nobody_meets_what_is_another_ones() {
+    let asking = asking().await;
+    made(&asking, "ann").await;
+    made(&asking, "bob").await;
+    for (path, answer) in everything(&asking, "bob", "of-ann").await {
+        assert_eq!(answer.problem(404), "no-session", "{path}");
+        // The same words as for an id that nobody has.
+        let said = String::from_utf8_lossy(&answer.body).replace("of-ann", "of-nobody");
+        let nobody = asking.as_key(&key("bob")).get("/v1/sessions/of-nobody").await;
+        assert_eq!(said, String::from_utf8_lossy(&nobody.body), "{path}");
+    }
+    let listed = asking.as_key(&key("bob")).get("/v1/sessions").await.done();
+    assert_eq!(listed["sessions"].as_array().unwrap().len(), 1);
+    assert_eq!(listed["sessions"][0]["id"], "of-bob");
+    let forgot = asking.as_key(&key("bob")).get("/v1/forgot?text=abracadabra").await.done();
+    assert_eq!(forgot["found"].as_array().unwrap().len(), 1);
+    assert!(!forgot.to_string().contains("of-ann") && forgot["looked_at"] == 1, "{forgot}");
+    // Hers is as it was, and whoever runs the server sees both.
+    let hers = asking.as_key(&key("ann")).get("/v1/sessions/of-ann").await.done();
+    assert_eq!((&hers["events"], &hers["owner"]), (&json!(1), &json!("ann")));
+    let all = asking.as_key(&key("root")).get("/v1/sessions").await.done();
+    assert_eq!(all["sessions"].as_array().unwrap().len(), 2);
+    // A name that is taken tells no more than that.
+    let taken = asking.as_key(&key("bob")).post("/v1/sessions", &json!({ "id": "of-ann" })).await;
+    assert_eq!(taken.problem(409), "exists");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_key_of_the_right_scope_is_asked_for() {
+    let asking = asking().await;
+    assert_eq!(asking.get("/v1/sessions").await.problem(401), "no-key");
+    assert_eq!(asking.as_key("mf_wrong").get("/v1/sessions").await.problem(401), "no-key");
+    assert_eq!(asking.as_key(&key("pat")).get("/v1/sessions").await.problem(403), "forbidden");
+    assert_eq!(asking.get("/v1/events").await.problem(401), "no-key");
+    // The page itself holds nothing of anybody.
+    assert_eq!(asking.get("/").await.status.as_u16(), 200);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn pages_of_other_sites_are_refused() {
+    let asking = Asking::new().await;
+    for (name, value) in [
+        ("origin", "https://evil.example"),
+        ("origin", "null"),
+        ("sec-fetch-site", "cross-site"),
+        ("sec-fetch-site", "same-site"),
+        ("host", "evil.example"),
+    ] {
+        let answer = asking.asker().header(name, value).get("/v1/sessions").await;
+        assert_eq!(answer.problem(403), "forbidden", "{name}: {value}");
+    }
+    let own = asking.setting.url();
+    let answer = asking.asker().header("origin", &own).header("sec-fetch-site", "same-origin");
+    answer.get("/v1/sessions").await.done();
+}
