@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::asked::{Asked, Tool, array};
+use super::once::Once;
 use super::shell::{code, command, fact, found, highest, mark};
 
 /// What the server plays.
@@ -12,6 +13,8 @@ pub enum Script {
     ShellLoop(Loop),
     /// The same for clients without tools: the commands stand in the text, in a code block.
     TextLoop(Loop),
+    /// One call of one tool, with the same arguments always.
+    Once(Once),
     /// Always the same text.
     Fixed(String),
 }
@@ -184,7 +187,7 @@ pub(crate) struct Reply {
 }
 
 impl Reply {
-    fn said(kind: Kind, text: String) -> Self {
+    pub(super) fn said(kind: Kind, text: String) -> Self {
         Self { kind, text, calls: Vec::new(), uses: Vec::new(), step: None, done: false }
     }
 }
@@ -211,11 +214,12 @@ impl Script {
         }
         match self {
             Self::Fixed(text) => Reply::said(Kind::Turn, text.clone()),
-            Self::ShellLoop(_) if tools.is_empty() => {
+            Self::ShellLoop(_) | Self::Once(_) if tools.is_empty() => {
                 Reply::said(Kind::Side, "A scripted run".to_owned())
             }
             Self::ShellLoop(script) => script.next(asked, Some(&tools)),
             Self::TextLoop(script) => script.next(asked, None),
+            Self::Once(script) => script.next(asked, &tools),
         }
     }
 }
