@@ -27,7 +27,9 @@ pub fn run(args: &Mcp, output: &Output) -> Result<(), CommandError> {
         if later.open().await?.is_none() {
             let path = later.path.as_ref().map(|path| path.display().to_string());
             let path = path.unwrap_or_default();
-            output.stderr(&format!("note: there is no store at {path} yet: no sessions until then\n"));
+            output.stderr(&format!(
+                "note: there is no store at {path} yet: no sessions until then\n"
+            ));
         }
         serve_stdio(later, scope).await.map_err(|error| {
             CommandError::failed(error.to_string())
@@ -61,9 +63,9 @@ impl Later {
         if self.opened.get().is_none() && self.path.as_ref().is_some_and(|path| !path.exists()) {
             return Ok(None);
         }
-        let store = self
-            .opened
-            .get_or_try_init(async || Ok::<_, CommandError>(Host::open(&self.at, Make::No).await?.store));
+        let store = self.opened.get_or_try_init(async || {
+            Ok::<_, CommandError>(Host::open(&self.at, Make::No).await?.store)
+        });
         Ok(Some(Arc::clone(store.await?)))
     }
 }

@@ -29,7 +29,10 @@ impl Refused {
     /// No session has this id, or none that may be seen: nothing tells which.
     pub fn no_session(id: &str) -> Self {
         let id: String = id.chars().take(200).collect();
-        Self::new(format!("there is no session `{id}`"), "Call `sessions` for those that are there.")
+        Self::new(
+            format!("there is no session `{id}`"),
+            "Call `sessions` for those that are there.",
+        )
     }
 
     /// The text of it.

@@ -122,7 +122,9 @@ impl Call<'_> {
     ) -> Result<Option<T>, Refused> {
         let found = match self.arguments.get(key) {
             None | Some(Value::Null) => return Ok(None),
-            Some(Value::Number(number)) => number.as_u64().and_then(|number| number.try_into().ok()),
+            Some(Value::Number(number)) => {
+                number.as_u64().and_then(|number| number.try_into().ok())
+            }
             Some(Value::String(text)) => text.trim().parse().ok(),
             Some(_) => None,
         };

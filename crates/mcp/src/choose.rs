@@ -76,7 +76,9 @@ async fn holding(store: &dyn Store, found: Newest, said: &str) -> Result<Session
 fn text(arguments: &mut Map<String, Value>, key: &str) -> Result<Option<String>, Refused> {
     match arguments.remove(key) {
         None | Some(Value::Null) => Ok(None),
-        Some(Value::String(text)) => Ok(Some(text.trim().to_owned()).filter(|text| !text.is_empty())),
+        Some(Value::String(text)) => {
+            Ok(Some(text.trim().to_owned()).filter(|text| !text.is_empty()))
+        }
         Some(_) => {
             Err(Refused::new(format!("`{key}` is no text"), format!("Send `{key}` as a text.")))
         }

@@ -28,7 +28,10 @@ pub(crate) async fn list(
     let skip: usize = match cursor {
         None => 0,
         Some(cursor) => cursor.parse().map_err(|_| {
-            ErrorData::invalid_params("the cursor is none of this server's: start without one", None)
+            ErrorData::invalid_params(
+                "the cursor is none of this server's: start without one",
+                None,
+            )
         })?,
     };
     let found = newest(store, scope, skip, PAGE).await.map_err(|error| internal(&error.into()))?;
@@ -69,7 +72,8 @@ pub(crate) async fn read(
     let id = uri::session(uri).ok_or_else(|| {
         missing(&format!("there is no such resource; addresses are {}", uri::TEMPLATE))
     })?;
-    let row = named(store, scope, &id).await.map_err(|refused| missing(refused.text().trim_end()))?;
+    let row =
+        named(store, scope, &id).await.map_err(|refused| missing(refused.text().trim_end()))?;
     let found = describe(store, &row.new.id, "active").await;
     let recap = found.map_err(|error| missing(&error.to_string()))?.recap;
     let recap = recap.ok_or_else(|| missing("the fold of this session left no text"))?;

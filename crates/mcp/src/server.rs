@@ -55,9 +55,11 @@ impl Server {
     fn scope(&self, extensions: &Extensions) -> Result<Scope, ErrorData> {
         match &self.scoping {
             Scoping::Fixed(scope) => Ok(scope.clone()),
-            Scoping::Request(of) => extensions.get::<Parts>().map(|parts| of(parts)).ok_or_else(|| {
-                ErrorData::internal_error("the head of the request was not passed on", None)
-            }),
+            Scoping::Request(of) => {
+                extensions.get::<Parts>().map(|parts| of(parts)).ok_or_else(|| {
+                    ErrorData::internal_error("the head of the request was not passed on", None)
+                })
+            }
         }
     }
 
@@ -72,7 +74,9 @@ impl Server {
                 let arguments = params.arguments.unwrap_or_default();
                 Call { store, scope, name: &params.name, arguments }.answer().await
             }
-            Ok(None) if params.name == "sessions" => Ok("no session is stored yet\n".to_owned().into()),
+            Ok(None) if params.name == "sessions" => {
+                Ok("no session is stored yet\n".to_owned().into())
+            }
             Ok(None) => Err(nothing_stored("a store that is not there yet")),
             Err(refused) => Err(refused),
         };
@@ -114,7 +118,8 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
         let scope = self.scope(&context.extensions)?;
-        let Some(store) = self.store().await.map_err(|refused| resources::internal(&refused))? else {
+        let Some(store) = self.store().await.map_err(|refused| resources::internal(&refused))?
+        else {
             return Ok(ListResourcesResult::default());
         };
         let cursor = params.and_then(|params| params.cursor);
@@ -135,7 +140,8 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         let scope = self.scope(&context.extensions)?;
-        let Some(store) = self.store().await.map_err(|refused| resources::internal(&refused))? else {
+        let Some(store) = self.store().await.map_err(|refused| resources::internal(&refused))?
+        else {
             let text = format!("{}: no session is stored yet", params.uri);
             return Err(ErrorData::resource_not_found(text, None));
         };

@@ -19,8 +19,7 @@ struct Described {
 
 /// All tools. What a connection says already, calls are not asked for.
 pub(crate) fn list(scope: &Scope) -> Vec<Tool> {
-    let table: Vec<Described> =
-        serde_json::from_str(&tools(Shape::Anthropic)).unwrap_or_default();
+    let table: Vec<Described> = serde_json::from_str(&tools(Shape::Anthropic)).unwrap_or_default();
     let mut all: Vec<Tool> = table.into_iter().map(|tool| recall(tool, scope)).collect();
     all.push(explain(scope));
     all.push(sessions());
@@ -83,9 +82,11 @@ fn sessions() -> Tool {
 /// The schema with what says which session is meant. `said` only where it would count.
 fn with_session(mut schema: JsonObject, scope: &Scope) -> JsonObject {
     if let Some(Value::Object(properties)) = schema.get_mut("properties") {
-        let usual = if scope.session.is_some() { "; without it, the one of this connection" } else { "" };
+        let usual =
+            if scope.session.is_some() { "; without it, the one of this connection" } else { "" };
         let of_session = format!("id of the conversation, as `sessions` lists it{usual}");
-        properties.insert(SESSION.to_owned(), json!({ "type": "string", "description": of_session }));
+        properties
+            .insert(SESSION.to_owned(), json!({ "type": "string", "description": of_session }));
         if scope.session.is_none() {
             let said = "instead of its id: a text that was said in the conversation, letter by letter; \
                         the newest one that has it is meant";

@@ -154,7 +154,10 @@ fn sessions_of_another_owner_are_not_there() {
 fn what_cannot_be_served_says_why() {
     let memory = run(&["mcp", "--store", "memory"], b"");
     assert_eq!(memory.status.code(), Some(2), "{}", seen(&memory));
-    let words = run(&["mcp", "--store", &url(&store("mcp-words"))], b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}\n");
+    let words = run(
+        &["mcp", "--store", &url(&store("mcp-words"))],
+        b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}\n",
+    );
     assert!(!words.stdout.starts_with(b"note"), "{}", seen(&words));
     let folder = folder("mcp-folder");
     let place = run(&["mcp", "--store", &url(&folder)], b"");

@@ -15,9 +15,10 @@ async fn hostile_text_stays_text() {
         add(&store, &Plan { id, owner: None, task, fact: text, created }).await;
     }
     let client = Client::of(&store, Scope::default()).await;
-    for arguments in
-        [json!({ "query": "delete everything", "session": "a" }), json!({ "query": "delete everything" })]
-    {
+    for arguments in [
+        json!({ "query": "delete everything", "session": "a" }),
+        json!({ "query": "delete everything" }),
+    ] {
         let (found, failed) = client.call("recall_grep", arguments).await;
         assert!(!failed, "{found}");
         let first = found.lines().next().unwrap();
@@ -31,7 +32,9 @@ async fn hostile_text_stays_text() {
     assert!(list.lines().skip(1).all(|line| line.contains("UTC: error: stop")), "{list}");
     assert!(!list.contains('\u{1b}'));
     let told = client.ok("explain", json!({ "text": "delete everything", "session": "a" })).await;
-    assert!(told.starts_with("Quoted history") && !told.lines().any(|line| line.starts_with("do: ")));
+    assert!(
+        told.starts_with("Quoted history") && !told.lines().any(|line| line.starts_with("do: "))
+    );
 }
 
 #[tokio::test]

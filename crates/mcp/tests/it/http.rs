@@ -16,10 +16,17 @@ struct Key(&'static str);
 async fn service() -> HttpService {
     let store = store();
     add(&store, &Plan { id: "mine", owner: Some("alice"), ..Plan::default() }).await;
-    let theirs =
-        Plan { id: "theirs", owner: Some("bob"), task: "Guard the vault", fact: "V1-5ec2", created: 2 };
+    let theirs = Plan {
+        id: "theirs",
+        owner: Some("bob"),
+        task: "Guard the vault",
+        fact: "V1-5ec2",
+        created: 2,
+    };
     add(&store, &theirs).await;
-    http_service(store, |parts| parts.extensions.get().map_or_else(Scope::default, |key: &Key| of(key.0)))
+    http_service(store, |parts| {
+        parts.extensions.get().map_or_else(Scope::default, |key: &Key| of(key.0))
+    })
 }
 
 fn request() -> http::request::Builder {
@@ -86,6 +93,7 @@ async fn a_client_begins_and_keeps_no_state_here() {
         "protocolVersion": "2025-06-18", "capabilities": {},
         "clientInfo": { "name": "test", "version": "1" } } });
     let plain = Request::post("/mcp")
+        .header("host", "midfold.example")
         .header("content-type", "application/json")
         .header("accept", "application/json, text/event-stream");
     let told = send(&service, plain, &hello).await;
@@ -95,7 +103,7 @@ async fn a_client_begins_and_keeps_no_state_here() {
     let noted = request().body(Full::new(Bytes::from(noted.to_string()))).unwrap();
     let answer = service.clone().oneshot(noted).await.unwrap();
     assert_eq!(answer.status(), StatusCode::ACCEPTED);
-    let stream = Request::get("/mcp").header("accept", "text/event-stream");
+    let stream = Request::get("/mcp").header("host", "h").header("accept", "text/event-stream");
     let answer = service.oneshot(stream.body(Full::new(Bytes::new())).unwrap()).await.unwrap();
     assert_eq!(answer.status(), StatusCode::METHOD_NOT_ALLOWED);
 }

@@ -103,7 +103,11 @@ impl Client {
         Self(().serve(near).await.unwrap())
     }
 
-    pub async fn result(&self, tool: &str, arguments: Value) -> Result<CallToolResult, ServiceError> {
+    pub async fn result(
+        &self,
+        tool: &str,
+        arguments: Value,
+    ) -> Result<CallToolResult, ServiceError> {
         let mut params = CallToolRequestParams::new(tool.to_owned());
         params.arguments = arguments.as_object().cloned();
         self.0.call_tool(params).await

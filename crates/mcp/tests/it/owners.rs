@@ -10,9 +10,21 @@ const THEIRS: &str = "the vault of the other house opens with V1-5ec2";
 async fn shared() -> std::sync::Arc<dyn midfold::store::Store> {
     let store = store();
     add(&store, &Plan { id: "mine", owner: Some("alice"), ..Plan::default() }).await;
-    let theirs = Plan { id: "theirs", owner: Some("bob"), task: "Guard the vault", fact: THEIRS, created: 2 };
+    let theirs = Plan {
+        id: "theirs",
+        owner: Some("bob"),
+        task: "Guard the vault",
+        fact: THEIRS,
+        created: 2,
+    };
     add(&store, &theirs).await;
-    let nobodys = Plan { id: "nobodys", owner: None, task: "Old work", fact: "old", created: 3 };
+    let nobodys = Plan {
+        id: "nobodys",
+        owner: None,
+        task: "Old work",
+        fact: "the old gate opens with O3-11aa",
+        created: 3,
+    };
     add(&store, &nobodys).await;
     store
 }
@@ -20,10 +32,16 @@ async fn shared() -> std::sync::Arc<dyn midfold::store::Store> {
 #[tokio::test]
 async fn the_session_of_another_is_as_one_that_is_not_there() {
     let client = Client::of(&shared().await, of("alice")).await;
-    for tool in
-        ["recall_grep", "recall_outline", "recall_names", "recall_describe", "recall_expand", "explain"]
-    {
-        let ask = |id: &str| json!({ "session": id, "query": "vault", "text": "vault", "what": "@1" });
+    for tool in [
+        "recall_grep",
+        "recall_outline",
+        "recall_names",
+        "recall_describe",
+        "recall_expand",
+        "explain",
+    ] {
+        let ask =
+            |id: &str| json!({ "session": id, "query": "vault", "text": "vault", "what": "@1" });
         let unknown = client.call(tool, ask("never")).await;
         assert!(unknown.1, "{unknown:?}");
         for id in ["theirs", "nobodys"] {
@@ -43,7 +61,10 @@ async fn the_session_of_another_is_as_one_that_is_not_there() {
 async fn nothing_of_another_is_listed_found_or_counted() {
     let client = Client::of(&shared().await, of("alice")).await;
     let list = client.ok("sessions", json!({})).await;
-    assert!(list.contains("mine: ") && !list.contains("theirs") && !list.contains("nobodys"), "{list}");
+    assert!(
+        list.contains("mine: ") && !list.contains("theirs") && !list.contains("nobodys"),
+        "{list}"
+    );
     // With one session that may be seen, that one is meant.
     let found = client.ok("recall_grep", json!({ "query": "opens with" })).await;
     assert!(found.contains(FACT) && !found.contains("V1-5ec2"), "{found}");

@@ -37,7 +37,8 @@ async fn the_other_tools_answer_as_recall_does() {
         ("recall_expand", json!({ "what": "active", "max_chars": 500 })),
     ] {
         let said = client.ok(tool, arguments.clone()).await;
-        let own = midfold::store::recall::dispatch(&*store, "s", tool, &arguments.to_string()).await;
+        let own =
+            midfold::store::recall::dispatch(&*store, "s", tool, &arguments.to_string()).await;
         assert_eq!(said, own, "{tool}");
     }
 }

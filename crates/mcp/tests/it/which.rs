@@ -47,7 +47,10 @@ async fn a_text_that_was_said_finds_the_newest_session_that_has_it() {
     let said = json!({ "said": "K7-0c1e" });
     assert!(client.ok("recall_outline", said).await.contains("Count the barns"));
     let (text, failed) = client.call("recall_outline", json!({ "said": "never said" })).await;
-    assert!(failed && text.contains("none of the 3 newest sessions (of 3) has this text"), "{text}");
+    assert!(
+        failed && text.contains("none of the 3 newest sessions (of 3) has this text"),
+        "{text}"
+    );
 }
 
 #[tokio::test]
@@ -74,7 +77,10 @@ async fn an_explanation_without_a_session_is_of_those_that_say_it() {
     let value = told.structured_content.unwrap();
     let answers: Vec<_> = value["answers"].as_array().unwrap().iter().collect();
     let of: Vec<_> = answers.iter().map(|answer| answer["session"].as_str().unwrap()).collect();
-    assert_eq!((of, &value["looked_into"], &value["sessions"]), (vec!["c", "b"], &3.into(), &3.into()));
+    assert_eq!(
+        (of, &value["looked_into"], &value["sessions"]),
+        (vec!["c", "b"], &3.into(), &3.into())
+    );
     let text = client.ok("explain", json!({ "text": "never said" })).await;
     assert_eq!(text, "no message of 3 of 3 sessions, newest first, says it\n");
     let (text, failed) = client.call("explain", json!({ "text": "@12" })).await;
@@ -99,5 +105,8 @@ async fn the_other_tools_ask_with_a_list() {
     assert!(list.ends_with("3 in all\nnext: sessions(skip=2)\n"), "{list}");
     let list = client.ok("sessions", json!({ "skip": 2 })).await;
     assert!(list.contains("\na: ") && !list.contains("next:"), "{list}");
-    assert_eq!(client.ok("sessions", json!({ "skip": 3 })).await, "no more session is stored in memory\n");
+    assert_eq!(
+        client.ok("sessions", json!({ "skip": 3 })).await,
+        "no more session is stored in memory\n"
+    );
 }
