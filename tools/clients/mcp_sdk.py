@@ -1,8 +1,8 @@
 """The Python SDK of the Model Context Protocol: finds, reads and explains a fact that was folded.
 
-`CHECK_SERVER` is an address, or the command of a server as a JSON list; `CHECK_MODE` is how the SDK finds the
-revision of the protocol; `CHECK_FACT` is what was said, and `CHECK_WORDS` are other words of its message.
-Prints one line of JSON: what it saw.
+`CHECK_SERVER` is an address, or the command of a server as a JSON list; `CHECK_MODE` is how the SDK
+finds the revision of the protocol; `CHECK_FACT` is what was said, and `CHECK_WORDS` are other words
+of its message. Prints one line of JSON: what it saw.
 """
 
 import asyncio

@@ -75,7 +75,7 @@ async fn holding(store: &dyn Store, found: Newest, said: &str) -> Result<Session
 /// A text among the arguments; one that is empty is none.
 fn text(arguments: &mut Map<String, Value>, key: &str) -> Result<Option<String>, Refused> {
     match arguments.remove(key) {
-        None | Some(Value::Null) => Ok(None),
+        None => Ok(None),
         Some(Value::String(text)) => {
             Ok(Some(text.trim().to_owned()).filter(|text| !text.is_empty()))
         }

@@ -8,8 +8,8 @@ use midfold::store::{SessionRow, Store, Stored, StoredError, recall};
 use serde_json::{Value, json};
 
 use crate::answer::{Answer, Refused};
-use crate::call::{Call, SHOWN};
 use crate::listing;
+use crate::request::{Call, SHOWN};
 use crate::sessions::{Newest, holds};
 
 /// Messages that the value lists of a session.

@@ -12,6 +12,7 @@ mod choose;
 mod explain;
 mod http;
 mod listing;
+mod request;
 mod resources;
 mod scope;
 mod server;

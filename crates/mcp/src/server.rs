@@ -13,8 +13,9 @@ use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 
 use crate::answer::{Refused, Told};
-use crate::call::Call;
+use crate::call::answer;
 use crate::choose::nothing_stored;
+use crate::request::Call;
 use crate::scope::Scope;
 use crate::sessions::Stores;
 use crate::{resources, tools};
@@ -72,7 +73,7 @@ impl Server {
         let done = match self.store().await {
             Ok(Some(store)) => {
                 let arguments = params.arguments.unwrap_or_default();
-                Call { store, scope, name: &params.name, arguments }.answer().await
+                answer(Call { store, scope, name: &params.name, arguments }).await
             }
             Ok(None) if params.name == "sessions" => {
                 Ok("no session is stored yet\n".to_owned().into())

@@ -5,8 +5,8 @@ use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::call::{LISTED, MAX_LISTED};
 use crate::choose::{SAID, SESSION};
+use crate::request::{LISTED, MAX_LISTED};
 use crate::scope::Scope;
 
 /// A tool of recall as its table has it.

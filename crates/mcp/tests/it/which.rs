@@ -60,6 +60,9 @@ async fn a_search_without_a_session_looks_into_all_newest_first() {
     let (c, b) = (found.find("── session c: ").unwrap(), found.find("── session b: ").unwrap());
     assert!(c < b && !found.contains("session a"), "{found}");
     assert!(found.ends_with("looked into 3 of 3 sessions, newest first\n"), "{found}");
+    // What a model fills in without meaning it changes nothing.
+    let filled = json!({ "query": "G2-77aa", "range": "", "skip": 0, "said": null, "session": "" });
+    assert_eq!(client.ok("recall_grep", filled).await, found);
     let found = client.ok("recall_grep", json!({ "query": "K9-none" })).await;
     assert!(found.starts_with("no message matches in 3 of 3 sessions"), "{found}");
     // What cannot be searched for is wrong everywhere.

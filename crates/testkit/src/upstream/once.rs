@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::asked::{Asked, Tool};
-use super::script::{Call, Kind, Reply};
+use super::reply::{Call, Kind, Reply};
 
 /// One call of one tool, then the end.
 #[derive(Clone, Debug)]
