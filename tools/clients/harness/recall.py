@@ -95,9 +95,10 @@ class Recall:
         """The SDK against `midfold serve`, where that answers at /mcp."""
         log = self.folder / "upstream.log"
         with servers.upstream(self.check.upstream, 0, 1, (), log) as upstream:
-            more = ["--store", self.store]
             log = self.folder / "serve.log"
-            with servers.midfold(self.check.midfold, upstream, WINDOW, more, log) as front:
+            with servers.midfold(
+                self.check.midfold, upstream, WINDOW, [], log, self.store
+            ) as front:
                 url = f"{front.url}/mcp"
                 if not answers(url):
                     self.skips("Python SDK over HTTP: this `midfold serve` does not answer at /mcp")
