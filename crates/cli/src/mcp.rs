@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use midfold::store::Store;
+use midfold::store::{Store, StoreError};
 use midfold_mcp::{Scope, Stores, serve_stdio};
 use tokio::sync::OnceCell;
 
@@ -24,7 +24,14 @@ pub fn run(args: &Mcp, output: &Output) -> Result<(), CommandError> {
     }
     block_on(async {
         // A store that cannot be opened is told now, where whoever set this up sees it.
-        if later.open().await?.is_none() {
+        let store = later.open().await?;
+        if let (Some(store), Some(id)) = (&store, &args.session)
+            && let Err(StoreError::NoSession(_)) = store.session(id).await
+        {
+            let place = store.place();
+            output.stderr(&format!("note: there is no session `{id}` in {place} yet\n"));
+        }
+        if store.is_none() {
             let path = later.path.as_ref().map(|path| path.display().to_string());
             let path = path.unwrap_or_default();
             output.stderr(&format!(

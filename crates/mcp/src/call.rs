@@ -23,7 +23,7 @@ pub(crate) async fn answer(mut call: Call<'_>) -> Result<Answer, Refused> {
     if call.name == "sessions" {
         return sessions(&call).await;
     }
-    let chosen = choose(&*store, call.scope, &mut call.arguments).await?;
+    let chosen = choose(&*store, call.scope, &call.place, &mut call.arguments).await?;
     match (call.name, chosen) {
         ("explain", Chosen::One(row, _)) => explain::one(&call, &row).await,
         ("explain", Chosen::Several(found)) => explain::several(&call, found).await,
@@ -43,7 +43,7 @@ async fn sessions(call: &Call<'_>) -> Result<Answer, Refused> {
     let found = newest(&*call.store, call.scope, skip, limit).await?;
     if found.rows.is_empty() {
         let more = if skip > 0 { "more " } else { "" };
-        return Ok(format!("no {more}session is stored in {}\n", call.store.place()).into());
+        return Ok(format!("no {more}session is stored{}\n", call.place).into());
     }
     Ok(listing::list(&*call.store, &found, skip).await.into())
 }

@@ -26,6 +26,7 @@ pub(crate) enum Chosen {
 pub(crate) async fn choose(
     store: &dyn Store,
     scope: &Scope,
+    place: &str,
     arguments: &mut Map<String, Value>,
 ) -> Result<Chosen, Refused> {
     let id = text(arguments, SESSION)?;
@@ -42,7 +43,7 @@ pub(crate) async fn choose(
     }
     match (found.total, found.rows.pop()) {
         (1, Some(row)) => Ok(Chosen::One(Box::new(row), false)),
-        (_, None) => Err(nothing_stored(&store.place())),
+        (_, None) => Err(nothing_stored(place)),
         (_, Some(row)) => {
             found.rows.push(row);
             Ok(Chosen::Several(found))
@@ -50,10 +51,10 @@ pub(crate) async fn choose(
     }
 }
 
-/// Nothing that may be seen is stored.
+/// Nothing that may be seen is stored. `place` is as a call has it.
 pub(crate) fn nothing_stored(place: &str) -> Refused {
     Refused::new(
-        format!("no session is stored yet in {place}"),
+        format!("no session is stored yet{place}"),
         "Go on without it: nothing of this conversation was folded by midfold so far.",
     )
 }

@@ -22,6 +22,8 @@ pub(crate) const MAX_LISTED: usize = 100;
 pub(crate) struct Call<'a> {
     pub store: Arc<dyn Store>,
     pub scope: &'a Scope,
+    /// Where the store is: ` in sqlite:PATH`. Nothing where that is none of the client's business.
+    pub place: String,
     pub name: &'a str,
     pub arguments: Map<String, Value>,
 }

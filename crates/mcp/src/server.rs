@@ -64,6 +64,14 @@ impl Server {
         }
     }
 
+    /// Whoever started the server knows the store; who reaches it over HTTP does not.
+    fn place(&self, store: &dyn Store) -> String {
+        match self.scoping {
+            Scoping::Fixed(_) => format!(" in {}", store.place()),
+            Scoping::Request(_) => String::new(),
+        }
+    }
+
     async fn store(&self) -> Result<Option<Arc<dyn Store>>, Refused> {
         let failed = |error| Refused::new(error, "Go on without it; tell the user what is wrong.");
         self.stores.store().await.map_err(failed)
@@ -73,12 +81,13 @@ impl Server {
         let done = match self.store().await {
             Ok(Some(store)) => {
                 let arguments = params.arguments.unwrap_or_default();
-                answer(Call { store, scope, name: &params.name, arguments }).await
+                let place = self.place(&*store);
+                answer(Call { store, scope, place, name: &params.name, arguments }).await
             }
             Ok(None) if params.name == "sessions" => {
                 Ok("no session is stored yet\n".to_owned().into())
             }
-            Ok(None) => Err(nothing_stored("a store that is not there yet")),
+            Ok(None) => Err(nothing_stored("")),
             Err(refused) => Err(refused),
         };
         done.into()

@@ -107,11 +107,22 @@ fn the_tools_are_those_that_the_documentation_names() {
         let name = tool["name"].as_str().unwrap();
         assert!(docs.contains(&format!("`{name}`")), "docs/MCP.md does not name {name}");
     }
-    server.end();
+    assert_eq!(server.end(), "");
+}
+
+#[test]
+fn a_session_of_the_connection_is_meant() {
+    let path = store("mcp-session");
     let mut server = Server::start(&["--store", &url(&path), "--session", "s"]);
     let tools = server.ask("tools/list", json!({}));
     let properties = &tools["result"]["tools"][0]["inputSchema"]["properties"];
     assert!(properties["session"].is_object() && properties["said"].is_null(), "{properties}");
+    assert!(!server.call("recall_outline", json!({ "limit": 1 })).1);
+    assert_eq!(server.end(), "");
+    let mut server = Server::start(&["--store", &url(&path), "--session", "t"]);
+    let (text, failed) = server.call("recall_outline", json!({}));
+    assert!(failed && text.starts_with("error: there is no session `t`\ndo: "), "{text}");
+    assert!(server.end().starts_with("note: there is no session `t` in sqlite:"));
 }
 
 #[test]

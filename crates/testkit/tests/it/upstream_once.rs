@@ -1,5 +1,7 @@
 //! The model that makes one call.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
+
 use midfold_testkit::upstream::agent::Agent;
 use midfold_testkit::upstream::{Dialect, Once, Script, Settings, Upstream};
 use serde_json::json;
