@@ -86,35 +86,43 @@ fn failed(error: StoredError) -> Refused {
     }
 }
 
-/// The answer as a text; where the model does not see all of it, the call that brings it back.
+/// The answer as a text, and the call that brings the original back.
 fn told(found: &Explanation, session: &str) -> String {
     let mut text = found.to_string();
-    let gone = |seen| !matches!(seen, Seen::Verbatim | Seen::NeverSaid | Seen::NotYet);
-    if let (true, Some(first)) = (gone(found.answer), found.occurrences.first()) {
-        let session = Value::from(session);
-        let event = first.seq;
-        text += &format!("next: recall_expand(session={session}, what=\"@{event}\")\n");
+    if let Some(next) = next(found, session) {
+        text += &format!("next: {next}\n");
     }
     text
 }
 
+/// The call that brings the original back, where the model does not see all of it.
+fn next(found: &Explanation, session: &str) -> Option<String> {
+    if matches!(found.answer, Seen::Verbatim | Seen::NeverSaid | Seen::NotYet) {
+        return None;
+    }
+    let event = found.occurrences.first()?.seq;
+    Some(format!("recall_expand(session={}, what=\"@{event}\")", Value::from(session)))
+}
+
 fn of_session(mut found: Explanation, session: &str) -> Value {
-    let occurrences = found.occurrences.len();
+    let (next, occurrences) = (next(&found, session), found.occurrences.len());
     found.occurrences.truncate(OCCURRENCES);
     let mut value = serde_json::to_value(&found).unwrap_or_default();
     if let Some(members) = value.as_object_mut() {
         members.insert("session".to_owned(), session.into());
+        members.insert("next".to_owned(), next.into());
         members.insert("occurrences_in_all".to_owned(), occurrences.into());
     }
     value
 }
 
-/// The answers as a value. Some clients show a model this and not the text: it says what it is, too.
-fn value(note: &str, looked_into: usize, sessions: usize, answers: Vec<Value>) -> Value {
+/// The answers as a value. Claude Code shows a model this and not the text: it says what it is, too,
+/// and before anything that is quoted (members are sorted by their names).
+fn value(about: &str, looked_into: usize, sessions: usize, answers: Vec<Value>) -> Value {
     json!({
-        "note": note.trim_end(),
+        "about": about.trim_end(),
+        "answers": answers,
         "looked_into": looked_into,
         "sessions": sessions,
-        "answers": answers,
     })
 }

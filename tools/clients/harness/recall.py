@@ -115,6 +115,8 @@ class Recall:
         server = {
             "command": self.check.midfold,
             "args": ["mcp", "--store", self.store, "--session", "barns"],
+            # Its first request waits for the server, however slow the machine is.
+            "alwaysLoad": True,
         }
         config = self.folder / "mcp.json"
         config.write_text(json.dumps({"mcpServers": {"midfold": server}}))
@@ -131,6 +133,7 @@ class Recall:
                 "ANTHROPIC_MODEL": "scripted-model",
                 "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
                 "IS_SANDBOX": "1",
+                "MCP_CONNECT_TIMEOUT_MS": "60000",
                 "TERM": "dumb",
             }
             command = [*program, "-p", TASK, "--mcp-config", str(config), "--strict-mcp-config"]
