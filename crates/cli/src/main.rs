@@ -22,6 +22,7 @@ mod input;
 mod inspect;
 mod key;
 mod logging;
+mod mcp;
 mod narrator;
 mod note;
 mod output;
@@ -100,6 +101,7 @@ fn run(cli: &Cli, output: &Output) -> Result<(), CommandError> {
         Command::Key(args) => key::run(&args.command, cli.json, output),
         Command::Run(args) => run::run(args, cli.json, output),
         Command::Hooks(args) => hooks::run(args, cli.json, output),
+        Command::Mcp(args) => mcp::run(args, output),
         Command::Doctor(args) => doctor::run(args, cli.json, output),
         Command::Store(args) => store::run(args, cli.json, output),
         Command::Replay(args) => replay::run(args, cli.json, output),

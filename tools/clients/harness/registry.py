@@ -65,6 +65,7 @@ PLACES = {
     "pi": Place("npm", ("@earendil-works/pi-coding-agent@0.87.1",), node=22),
     "qwen": Place("npm", ("@qwen-code/qwen-code@0.24.4",), node=22),
     "gemini": Place("npm", ("@google/gemini-cli@0.61.0",)),
+    "mcp": Place("pip", ("mcp==2.3.0",)),
 }
 
 CHAT, RESPONSES, MESSAGES = "Chat Completions", "Responses", "Messages"

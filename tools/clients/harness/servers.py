@@ -93,9 +93,16 @@ def upstream(
     return Server([*command, *(["--limit", str(limit)] if limit else [])], log)
 
 
-def midfold(binary: str, upstream: Server, window: int, more: list[str], log: Path) -> Server:
+def midfold(
+    binary: str,
+    upstream: Server,
+    window: int,
+    more: list[str],
+    log: Path,
+    store: str = "memory",
+) -> Server:
     """midfold in front of it, which is told the window as one who runs it would."""
-    command = [binary, "serve", "--listen", "127.0.0.1:0", "--store", "memory"]
+    command = [binary, "serve", "--listen", "127.0.0.1:0", "--store", store]
     for provider in ("openai", "anthropic", "gemini"):
         command += ["--upstream", f"{provider}={upstream.url}"]
     return Server([*command, "--window", str(window), *more], log, upstream.url)

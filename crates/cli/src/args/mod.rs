@@ -5,6 +5,7 @@ mod common;
 mod doctor;
 mod hooks;
 mod key;
+mod mcp;
 mod narration;
 mod replay;
 mod run;
@@ -24,6 +25,7 @@ pub use common::{Folding, Measure, When};
 pub use doctor::Doctor;
 pub use hooks::{Hooks, HooksCommand, Install, Scope};
 pub use key::{KeyCommand, KeyCommands, NewKey, RemoveKey};
+pub use mcp::Mcp;
 pub use narration::Narration;
 pub use replay::{Reading, Replay, ReplayMeasure};
 pub use run::Run;
@@ -103,6 +105,8 @@ pub enum Command {
     Run(Box<Run>),
     /// Have Claude Code keep what its own compaction takes away, and recall it afterwards
     Hooks(Hooks),
+    /// Be the server through which an agent recalls what was folded away (MCP)
+    Mcp(Mcp),
     /// Check what midfold needs: store, providers, settings, clients; say what to do about it
     Doctor(Box<Doctor>),
     /// Check, export and import a whole store

@@ -14,6 +14,7 @@ mod folders;
 mod help;
 mod hooks;
 mod inspect;
+mod mcp;
 mod replay;
 mod run;
 mod secrets;

@@ -15,17 +15,17 @@ impl Display for FoldRef {
 
 impl Display for Explanation {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
-        let at = match self.call {
-            Some(call) => format!("at call {call}"),
-            None => "now".to_owned(),
+        let (at, sees, misses) = match self.call {
+            Some(call) => (format!("at call {call}"), "saw", "did not see"),
+            None => ("now".to_owned(), "sees", "does not see"),
         };
         let answer = match self.answer {
             Answer::NeverSaid => "no message of this session says it".to_owned(),
             Answer::NotYet => format!("it had not been said {at}"),
-            Answer::Verbatim => format!("the model saw it {at}, word for word"),
-            Answer::Edited => format!("the model saw it {at}, in a shortened message"),
-            Answer::InRecap => format!("the model saw it {at}, in the recap only"),
-            Answer::Gone => format!("the model did not see it {at}"),
+            Answer::Verbatim => format!("the model {sees} it {at}, word for word"),
+            Answer::Edited => format!("the model {sees} it {at}, in a shortened message"),
+            Answer::InRecap => format!("the model {sees} it {at}, in the recap only"),
+            Answer::Gone => format!("the model {misses} it {at}"),
         };
         writeln!(f, "\"{}\": {answer}", self.text)?;
         if let Some(fold) = &self.lost_with {

@@ -27,7 +27,7 @@ mod versions;
 mod what;
 
 pub use describe::{Described, describe};
-pub use dispatch::dispatch;
+pub use dispatch::{QUOTED, answer, dispatch};
 pub use error::RecallError;
 pub use expand::{MAX_PAGE_CHARS, Original, PAGE_CHARS, Page, expand};
 pub use grep::{Found, Grep, HITS, Hits, MAX_CONTEXT, MAX_HITS, grep};

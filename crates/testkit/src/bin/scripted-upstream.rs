@@ -8,7 +8,7 @@ use std::net::SocketAddr;
 use std::process::ExitCode;
 
 use midfold_testkit::upstream::{
-    Fault, Flavour, Loop, Script, Settings, Strictness, Upstream, When,
+    Fault, Flavour, Loop, Once, Script, Settings, Strictness, Upstream, When,
 };
 
 const USAGE: &str = "\
@@ -19,12 +19,13 @@ scripted-upstream [OPTIONS]
   --count-output         count the tokens that a request allows for its reply against the limit
   --flavour NAME         whose words say that a prompt does not fit [native]; `list` prints all
   --overflow-in-stream   say it in the stream (Responses)
-  --script NAME          shell-loop, text-loop or fixed [shell-loop]
+  --script NAME          shell-loop, text-loop, once (a call of --tool) or fixed [shell-loop]
   --text TEXT            what `fixed` says
   --steps N              steps of a loop [20]
   --result-tokens N      tokens that a step prints, about [400]
   --parallel N           calls in one reply [1]
   --tool NAME            the tool to call [the one most like a shell]
+  --arguments JSON       all its arguments, for `once` [{}]
   --argument NAME        its argument for the command
   --plant-every N        every how many steps a result has a fact; 0 is never [5]
   --decide-every N       every how many steps the model says a fact of its own; 0 is never [0]
@@ -83,6 +84,7 @@ fn options(
     let mut script = "shell-loop".to_owned();
     let mut text = "Hello.".to_owned();
     let mut steps = Loop::default();
+    let mut arguments = serde_json::Value::Object(serde_json::Map::new());
     while let Some(name) = args.next() {
         let mut value = || args.next().ok_or_else(|| format!("{name} needs a value; see --help"));
         match name.as_str() {
@@ -109,6 +111,7 @@ fn options(
             "--result-tokens" => steps.result_tokens = parsed(&name, &value()?)?,
             "--parallel" => steps.parallel = parsed(&name, &value()?)?,
             "--tool" => steps.tool = Some(value()?),
+            "--arguments" => arguments = parsed(&name, &value()?)?,
             "--argument" => steps.argument = Some(value()?),
             "--plant-every" => steps.plant_every = parsed(&name, &value()?)?,
             "--decide-every" => steps.decide_every = parsed(&name, &value()?)?,
@@ -140,7 +143,13 @@ fn options(
         "shell-loop" => Script::ShellLoop(steps),
         "text-loop" => Script::TextLoop(steps),
         "fixed" => Script::Fixed(text),
-        other => return Err(format!("--script is shell-loop, text-loop or fixed, not {other}")),
+        "once" => {
+            let tool = steps.tool.ok_or("--script once needs --tool; see --help")?;
+            Script::Once(Once { tool, arguments })
+        }
+        other => {
+            return Err(format!("--script is shell-loop, text-loop, once or fixed, not {other}"));
+        }
     };
     Ok(Some((address, settings)))
 }

@@ -10,7 +10,7 @@ use super::count;
 use super::endpoint::{Endpoint, How};
 use super::errors::{Broken, Failure, Flavour, Sizes, error, overflow, window};
 use super::fault::Fault;
-use super::script::{Kind, Reply};
+use super::reply::{Kind, Reply};
 use super::settings::Settings;
 use super::shared::{Inner, Recorded, Shared};
 use super::stats::{Entry, Outcome, raw_messages};

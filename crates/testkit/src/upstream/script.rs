@@ -3,6 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use super::asked::{Asked, Tool, array};
+use super::once::Once;
+use super::reply::{Call, Kind, Reply, Use};
 use super::shell::{code, command, fact, found, highest, mark};
 
 /// What the server plays.
@@ -12,6 +14,8 @@ pub enum Script {
     ShellLoop(Loop),
     /// The same for clients without tools: the commands stand in the text, in a code block.
     TextLoop(Loop),
+    /// One call of one tool, with the same arguments always.
+    Once(Once),
     /// Always the same text.
     Fixed(String),
 }
@@ -127,68 +131,6 @@ impl Loop {
     }
 }
 
-/// What a request is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// A turn of the agent.
-    Turn,
-    /// A request without tools beside the conversation: a title, a probe.
-    Side,
-    /// The client's own compaction.
-    Summary,
-    /// A count of tokens.
-    Count,
-}
-
-impl Kind {
-    /// Its name in statistics.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Turn => "turn",
-            Self::Side => "side",
-            Self::Summary => "summary",
-            Self::Count => "count",
-        }
-    }
-}
-
-/// A call of a tool.
-#[derive(Clone, Debug)]
-pub(crate) struct Call {
-    pub name: String,
-    pub arguments: Value,
-    /// Free text instead of arguments.
-    pub custom: bool,
-}
-
-/// A fact that was needed.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Use {
-    /// Where: the step, one more than the last for the final answer.
-    pub step: u32,
-    pub part: u32,
-    pub found: bool,
-}
-
-/// What the model answers.
-#[derive(Clone, Debug)]
-pub(crate) struct Reply {
-    pub kind: Kind,
-    pub text: String,
-    pub calls: Vec<Call>,
-    pub uses: Vec<Use>,
-    /// The highest step that it starts or has seen.
-    pub step: Option<u32>,
-    pub done: bool,
-}
-
-impl Reply {
-    fn said(kind: Kind, text: String) -> Self {
-        Self { kind, text, calls: Vec::new(), uses: Vec::new(), step: None, done: false }
-    }
-}
-
 /// What clients' own compaction prompts say.
 const SUMMARY_PHRASES: [&str; 9] = [
     "CONTEXT CHECKPOINT COMPACTION",
@@ -211,11 +153,12 @@ impl Script {
         }
         match self {
             Self::Fixed(text) => Reply::said(Kind::Turn, text.clone()),
-            Self::ShellLoop(_) if tools.is_empty() => {
+            Self::ShellLoop(_) | Self::Once(_) if tools.is_empty() => {
                 Reply::said(Kind::Side, "A scripted run".to_owned())
             }
             Self::ShellLoop(script) => script.next(asked, Some(&tools)),
             Self::TextLoop(script) => script.next(asked, None),
+            Self::Once(script) => script.next(asked, &tools),
         }
     }
 }

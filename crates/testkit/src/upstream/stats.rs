@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::asked::{Dialect, fnv};
 use super::cache::Prefix;
-use super::script::{Kind, Use};
+use super::reply::{Kind, Use};
 
 /// How a request ended.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,4 +6,6 @@ mod upstream;
 #[cfg(feature = "server")]
 mod upstream_faults;
 #[cfg(feature = "server")]
+mod upstream_once;
+#[cfg(feature = "server")]
 mod upstream_rules;

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::upstream::asked::{Asked, fnv};
 use crate::upstream::count::{BYTES_PER_TOKEN, of_bytes};
-use crate::upstream::script::Reply;
+use crate::upstream::reply::Reply;
 
 /// When everything was made: tests know no clock.
 pub(crate) const CREATED: u64 = 1_790_000_000;

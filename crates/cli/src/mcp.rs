@@ -1,0 +1,85 @@
+//! `midfold mcp`: the server that an agent starts. Standard output belongs to the protocol.
+
+use std::io::IsTerminal;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use midfold::store::{Store, StoreError};
+use midfold_mcp::{Scope, Stores, serve_stdio};
+use tokio::sync::OnceCell;
+
+use crate::args::{Mcp, StoreAt};
+use crate::error::CommandError;
+use crate::host::{Host, Make, block_on, sqlite_path, url_of};
+use crate::output::Output;
+
+pub fn run(args: &Mcp, output: &Output) -> Result<(), CommandError> {
+    let later = Later::of(&args.at)?;
+    let scope = Scope { owner: args.owner.clone(), session: args.session.clone() };
+    if std::io::stdin().is_terminal() {
+        output.stderr(
+            "speaks the Model Context Protocol on standard input: an agent starts it, Ctrl-C ends it\n",
+        );
+    }
+    block_on(async {
+        // A store that cannot be opened is told now, where whoever set this up sees it.
+        let store = later.open().await?;
+        if let (Some(store), Some(id)) = (&store, &args.session)
+            && let Err(StoreError::NoSession(_)) = store.session(id).await
+        {
+            let place = store.place();
+            output.stderr(&format!("note: there is no session `{id}` in {place} yet\n"));
+        }
+        if store.is_none() {
+            let path = later.path.as_ref().map(|path| path.display().to_string());
+            let path = path.unwrap_or_default();
+            output.stderr(&format!(
+                "note: there is no store at {path} yet: no sessions until then\n"
+            ));
+        }
+        serve_stdio(later, scope).await.map_err(|error| {
+            CommandError::failed(error.to_string())
+                .hint("an agent starts this command; `midfold mcp --help` has examples")
+        })
+    })
+}
+
+/// The store that was named, once it is there.
+struct Later {
+    at: StoreAt,
+    /// Of a SQLite store.
+    path: Option<PathBuf>,
+    opened: OnceCell<Arc<dyn Store>>,
+}
+
+impl Later {
+    fn of(at: &StoreAt) -> Result<Self, CommandError> {
+        let url = url_of(at)?;
+        if url.starts_with("memory") {
+            return Err(CommandError::usage("a store in memory has nothing to recall").hint(
+                "name the store that your sessions are kept in: --store sqlite:PATH or postgres://…",
+            ));
+        }
+        // What is found out once holds as long as the agent runs.
+        let at = StoreAt { store: Some(url.clone()) };
+        Ok(Self { at, path: sqlite_path(&url), opened: OnceCell::new() })
+    }
+
+    async fn open(&self) -> Result<Option<Arc<dyn Store>>, CommandError> {
+        if self.opened.get().is_none() && self.path.as_ref().is_some_and(|path| !path.exists()) {
+            return Ok(None);
+        }
+        let store = self.opened.get_or_try_init(async || {
+            Ok::<_, CommandError>(Host::open(&self.at, Make::No).await?.store)
+        });
+        Ok(Some(Arc::clone(store.await?)))
+    }
+}
+
+#[async_trait]
+impl Stores for Later {
+    async fn store(&self) -> Result<Option<Arc<dyn Store>>, String> {
+        self.open().await.map_err(|error| error.message)
+    }
+}

@@ -1,0 +1,77 @@
+//! What a call of a tool is answered with.
+
+use midfold::store::StoreError;
+use rmcp::model::{CallToolResult, ContentBlock};
+use serde_json::Value;
+
+/// What a call is answered with: a text for the model, and where there is one the same as a value.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub text: String,
+    pub value: Option<Value>,
+}
+
+/// Why there is no answer, in the form in which recall says it.
+#[derive(Debug)]
+pub(crate) struct Refused(String);
+
+impl Refused {
+    /// What is wrong, and what to do about it.
+    pub fn new(error: impl std::fmt::Display, advice: impl std::fmt::Display) -> Self {
+        Self(format!("error: {error}\ndo: {advice}\n"))
+    }
+
+    /// What recall answered.
+    pub fn said(text: String) -> Self {
+        Self(text)
+    }
+
+    /// No session has this id, or none that may be seen: nothing tells which.
+    pub fn no_session(id: &str) -> Self {
+        let id: String = id.chars().take(200).collect();
+        Self::new(
+            format!("there is no session `{id}`"),
+            "Call `sessions` for those that are there.",
+        )
+    }
+
+    /// The text of it.
+    pub fn text(&self) -> &str {
+        &self.0
+    }
+}
+
+impl From<StoreError> for Refused {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::NoSession(id) | StoreError::BadId(id) => Self::no_session(&id),
+            StoreError::Query(_) => Self::new(error, "Correct the query, or use mode `literal`."),
+            error => {
+                tracing::warn!(%error, "a call of a tool could not be answered");
+                Self::new(error, "Try again later; go on without it until then.")
+            }
+        }
+    }
+}
+
+impl From<String> for Answer {
+    fn from(text: String) -> Self {
+        Self { text, value: None }
+    }
+}
+
+impl From<Result<Answer, Refused>> for Told {
+    fn from(done: Result<Answer, Refused>) -> Self {
+        Self(match done {
+            Ok(Answer { text, value }) => {
+                let mut result = CallToolResult::success(vec![ContentBlock::text(text)]);
+                result.structured_content = value;
+                result
+            }
+            Err(Refused(text)) => CallToolResult::error(vec![ContentBlock::text(text)]),
+        })
+    }
+}
+
+/// The same as the protocol has it.
+pub(crate) struct Told(pub CallToolResult);

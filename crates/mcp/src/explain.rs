@@ -1,0 +1,128 @@
+//! `explain`: whether the model still sees a text, and if not, when it left and why.
+
+use std::sync::Arc;
+
+use midfold::core::explain::{Answer as Seen, Explanation, Moment, explain};
+use midfold::core::ledger::CallRecord;
+use midfold::store::{SessionRow, Store, Stored, StoredError, recall};
+use serde_json::{Value, json};
+
+use crate::answer::{Answer, Refused};
+use crate::listing;
+use crate::request::{Call, SHOWN};
+use crate::sessions::{Newest, holds};
+
+/// Messages that the value lists of a session.
+const OCCURRENCES: usize = 20;
+
+/// Answers for one session.
+pub(crate) async fn one(call: &Call<'_>, row: &SessionRow) -> Result<Answer, Refused> {
+    let text = text(call)?;
+    let found = explained(&call.store, row, &text, call.number("call")?).await?;
+    let said = format!("{}{}", recall::QUOTED, told(&found, &row.new.id));
+    let value = value(recall::QUOTED, 1, 1, vec![of_session(found, &row.new.id)]);
+    Ok(Answer { text: said, value: Some(value) })
+}
+
+/// Answers for the newest sessions that say it.
+pub(crate) async fn several(call: &Call<'_>, newest: Newest) -> Result<Answer, Refused> {
+    let text = text(call)?;
+    // Numbers of messages and calls are numbers of one session.
+    let is_number = text.strip_prefix('@').is_some_and(|rest| rest.parse::<u32>().is_ok());
+    if is_number || call.number::<u64>("call")?.is_some() {
+        return Err(call.which(newest).await);
+    }
+    let (mut said, mut answers, mut looked_into) = (String::new(), Vec::new(), 0);
+    for row in &newest.rows {
+        if answers.len() == SHOWN {
+            break;
+        }
+        looked_into += 1;
+        if !holds(&*call.store, &row.new.id, &text).await? {
+            continue;
+        }
+        let found = explained(&call.store, row, &text, None).await?;
+        said += &format!("── session {}\n", listing::line(&*call.store, row).await);
+        said += &told(&found, &row.new.id);
+        answers.push(of_session(found, &row.new.id));
+    }
+    let total = newest.total;
+    let of = format!("{looked_into} of {total} sessions, newest first");
+    let said = match answers.is_empty() {
+        true => format!("no message of {of}, says it\n"),
+        false => format!("{}{said}looked into {of}\n", listing::QUOTED),
+    };
+    let value = value(listing::QUOTED, looked_into, total, answers);
+    Ok(Answer { text: said, value: Some(value) })
+}
+
+fn text(call: &Call<'_>) -> Result<String, Refused> {
+    match call.arguments.get("text").and_then(Value::as_str).map(str::trim) {
+        Some(text) if !text.is_empty() => Ok(text.to_owned()),
+        _ => Err(Refused::new("`text` is missing", "Send the words to look for, or `@12`.")),
+    }
+}
+
+async fn explained(
+    store: &Arc<dyn Store>,
+    row: &SessionRow,
+    text: &str,
+    call: Option<u64>,
+) -> Result<Explanation, Refused> {
+    let mut stored = Stored::open(Arc::clone(store), &row.new.id).await.map_err(failed)?;
+    let folds = stored.folds().await.map_err(failed)?;
+    let calls = stored.calls().await.map_err(failed)?;
+    let calls: Vec<CallRecord> = calls.into_iter().map(|(call, _)| call).collect();
+    let moment = call.map_or(Moment::Now(stored.row().active), Moment::Call);
+    let log = stored.whole().await.map_err(failed)?.log();
+    explain(log, &folds, &calls, text, moment)
+        .map_err(|error| Refused::new(error, "Leave `call` out to ask about the session as it is."))
+}
+
+fn failed(error: StoredError) -> Refused {
+    match error {
+        StoredError::Store(error) => error.into(),
+        error => Refused::new(error, "Try again later; go on without it until then."),
+    }
+}
+
+/// The answer as a text, and the call that brings the original back.
+fn told(found: &Explanation, session: &str) -> String {
+    let mut text = found.to_string();
+    if let Some(next) = next(found, session) {
+        text += &format!("next: {next}\n");
+    }
+    text
+}
+
+/// The call that brings the original back, where the model does not see all of it.
+fn next(found: &Explanation, session: &str) -> Option<String> {
+    if matches!(found.answer, Seen::Verbatim | Seen::NeverSaid | Seen::NotYet) {
+        return None;
+    }
+    let event = found.occurrences.first()?.seq;
+    Some(format!("recall_expand(session={}, what=\"@{event}\")", Value::from(session)))
+}
+
+fn of_session(mut found: Explanation, session: &str) -> Value {
+    let (next, occurrences) = (next(&found, session), found.occurrences.len());
+    found.occurrences.truncate(OCCURRENCES);
+    let mut value = serde_json::to_value(&found).unwrap_or_default();
+    if let Some(members) = value.as_object_mut() {
+        members.insert("session".to_owned(), session.into());
+        members.insert("next".to_owned(), next.into());
+        members.insert("occurrences_in_all".to_owned(), occurrences.into());
+    }
+    value
+}
+
+/// The answers as a value. Claude Code shows a model this and not the text: it says what it is, too,
+/// and before anything that is quoted (members are sorted by their names).
+fn value(about: &str, looked_into: usize, sessions: usize, answers: Vec<Value>) -> Value {
+    json!({
+        "about": about.trim_end(),
+        "answers": answers,
+        "looked_into": looked_into,
+        "sessions": sessions,
+    })
+}

@@ -1,0 +1,28 @@
+//! midfold over the Model Context Protocol: an agent finds again what was folded away.
+//!
+//! The server answers over a store of sessions: the five tools of [`midfold::store::recall`], `explain`,
+//! `sessions`, and the recap of each session as a resource. It reads and never writes. [`serve_over`] speaks
+//! to one client over a pair of streams, [`serve_stdio`] over standard input and output, and
+//! [`http_service`] to many over HTTP. Which sessions a client may see is its [`Scope`].
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
+
+mod answer;
+mod call;
+mod choose;
+mod explain;
+mod http;
+mod listing;
+mod request;
+mod resources;
+mod scope;
+mod server;
+mod sessions;
+mod stdio;
+mod tools;
+mod uri;
+
+pub use self::http::{HttpService, SESSION_HEADER, http_service};
+pub use self::scope::Scope;
+pub use self::server::Server;
+pub use self::sessions::Stores;
+pub use self::stdio::{ServeError, serve_over, serve_stdio};

@@ -1,0 +1,87 @@
+//! Recaps as resources.
+
+use midfold::store::recall::{QUOTED, describe};
+use midfold::store::{SessionRow, Store};
+use rmcp::ErrorData;
+use rmcp::model::{
+    ListResourceTemplatesResult, ListResourcesResult, ReadResourceResult, Resource,
+    ResourceContents, ResourceTemplate,
+};
+
+use crate::answer::Refused;
+use crate::listing::task;
+use crate::scope::Scope;
+use crate::sessions::{named, newest};
+use crate::uri;
+
+/// Resources of a page.
+const PAGE: usize = 50;
+const PLAIN: &str = "text/plain";
+
+/// One page of the recaps of sessions that have one, newest session first. A cursor is the number of
+/// sessions before the page.
+pub(crate) async fn list(
+    store: &dyn Store,
+    scope: &Scope,
+    cursor: Option<&str>,
+) -> Result<ListResourcesResult, ErrorData> {
+    let skip: usize = match cursor {
+        None => 0,
+        Some(cursor) => cursor.parse().map_err(|_| {
+            ErrorData::invalid_params(
+                "the cursor is none of this server's: start without one",
+                None,
+            )
+        })?,
+    };
+    let found = newest(store, scope, skip, PAGE).await.map_err(|error| internal(&error.into()))?;
+    let mut resources = Vec::new();
+    for row in found.rows.iter().filter(|row| row.active.is_some()) {
+        resources.push(resource(store, row).await);
+    }
+    let read = skip.saturating_add(found.rows.len());
+    let mut page = ListResourcesResult::with_all_items(resources);
+    page.next_cursor = (read < found.total && !found.rows.is_empty()).then(|| read.to_string());
+    Ok(page)
+}
+
+async fn resource(store: &dyn Store, row: &SessionRow) -> Resource {
+    let id = &row.new.id;
+    Resource::new(uri::of_recap(id), format!("recap of {id}"))
+        .with_title(task(store, row).await)
+        .with_description(format!("What stands for the folded messages of session {id}"))
+        .with_mime_type(PLAIN)
+}
+
+/// The only kind there is.
+pub(crate) fn templates() -> ListResourceTemplatesResult {
+    let template = ResourceTemplate::new(uri::TEMPLATE, "recap")
+        .with_title("Recap of a session")
+        .with_description("What stands for the folded messages of the session with this id")
+        .with_mime_type(PLAIN);
+    ListResourceTemplatesResult::with_all_items(vec![template])
+}
+
+/// The recap at an address.
+pub(crate) async fn read(
+    store: &dyn Store,
+    scope: &Scope,
+    uri: &str,
+) -> Result<ReadResourceResult, ErrorData> {
+    let missing = |why: &str| ErrorData::resource_not_found(format!("{uri}: {why}"), None);
+    let id = uri::session(uri).ok_or_else(|| {
+        missing(&format!("there is no such resource; addresses are {}", uri::TEMPLATE))
+    })?;
+    let row =
+        named(store, scope, &id).await.map_err(|refused| missing(refused.text().trim_end()))?;
+    let found = describe(store, &row.new.id, "active").await;
+    let recap = found.map_err(|error| missing(&error.to_string()))?.recap;
+    let recap = recap.ok_or_else(|| missing("the fold of this session left no text"))?;
+    let text = format!("{QUOTED}{}\n", recap.trim_end());
+    Ok(ReadResourceResult::new(vec![ResourceContents::text(text, uri).with_mime_type(PLAIN)]))
+}
+
+/// The store failed.
+pub(crate) fn internal(refused: &Refused) -> ErrorData {
+    ErrorData::internal_error(refused.text().trim_end().to_owned(), None)
+}

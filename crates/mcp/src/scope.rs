@@ -1,0 +1,30 @@
+//! Which sessions a client may see, and which one it means.
+
+use midfold::store::SessionRow;
+use serde::Deserialize;
+
+/// Which sessions a client may see, and which one it means.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Scope {
+    /// Whose sessions may be seen; all without one. The session of another owner is not there.
+    pub owner: Option<String>,
+    /// The session that is meant where a call names none.
+    pub session: Option<String>,
+}
+
+/// As much of a session's meta as is read here.
+#[derive(Default, Deserialize)]
+struct Owned {
+    #[serde(default)]
+    owner: Option<String>,
+}
+
+impl Scope {
+    /// Whether this session may be seen. One whose owner cannot be read belongs to nobody.
+    #[must_use]
+    pub fn sees(&self, row: &SessionRow) -> bool {
+        let Some(owner) = &self.owner else { return true };
+        let meta: Owned = serde_json::from_str(&row.new.meta).unwrap_or_default();
+        meta.owner.as_ref() == Some(owner)
+    }
+}

@@ -1,0 +1,80 @@
+//! The sessions of a store that a client may see.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use midfold::store::{Search, SearchMode, SessionRow, Store, StoreError};
+
+use crate::answer::Refused;
+use crate::scope::Scope;
+
+/// Sessions that are read at a time to find the newest.
+const AT_ONCE: u32 = 500;
+/// Sessions that a search over all of them looks into.
+pub(crate) const LOOKED_INTO: usize = 50;
+
+/// Where the store comes from. An agent may start its server before anything was stored.
+#[async_trait]
+pub trait Stores: Send + Sync {
+    /// The store; none as long as it is not there.
+    ///
+    /// # Errors
+    /// Why it cannot be opened, in words for the model.
+    async fn store(&self) -> Result<Option<Arc<dyn Store>>, String>;
+}
+
+#[async_trait]
+impl Stores for Arc<dyn Store> {
+    async fn store(&self) -> Result<Option<Arc<dyn Store>>, String> {
+        Ok(Some(Self::clone(self)))
+    }
+}
+
+/// The newest sessions.
+#[derive(Debug)]
+pub(crate) struct Newest {
+    /// Newest first.
+    pub rows: Vec<SessionRow>,
+    /// How many there are in all.
+    pub total: usize,
+}
+
+/// The sessions that may be seen, newest first, without the first `skip`, at most `limit`. The only
+/// place that knows what newest means: made last.
+pub(crate) async fn newest(
+    store: &dyn Store,
+    scope: &Scope,
+    skip: usize,
+    limit: usize,
+) -> Result<Newest, StoreError> {
+    let (mut seen, mut after) = (Vec::new(), None);
+    loop {
+        let page = store.sessions(after.as_deref(), AT_ONCE).await?;
+        let is_last = page.len() < AT_ONCE as usize;
+        after = page.last().map(|row| row.new.id.clone());
+        seen.extend(page.into_iter().filter(|row| scope.sees(row)));
+        if is_last {
+            break;
+        }
+    }
+    let total = seen.len();
+    seen.sort_by(|a, b| (b.new.created, &b.new.id).cmp(&(a.new.created, &a.new.id)));
+    Ok(Newest { rows: seen.into_iter().skip(skip).take(limit).collect(), total })
+}
+
+/// A session that may be seen.
+pub(crate) async fn named(
+    store: &dyn Store,
+    scope: &Scope,
+    id: &str,
+) -> Result<SessionRow, Refused> {
+    let row = store.session(id).await?;
+    if scope.sees(&row) { Ok(row) } else { Err(Refused::no_session(id)) }
+}
+
+/// Whether a message of this session has the text, letter by letter.
+pub(crate) async fn holds(store: &dyn Store, id: &str, text: &str) -> Result<bool, StoreError> {
+    let search =
+        Search { query: text.to_owned(), mode: SearchMode::Literal, range: None, limit: 1 };
+    Ok(!store.search(id, &search).await?.is_empty())
+}

@@ -1,0 +1,56 @@
+//! The server over a pair of streams, one message a line.
+
+use std::sync::Arc;
+
+use rmcp::ServiceExt;
+use rmcp::service::ServerInitializeError;
+use tokio::io::{AsyncRead, AsyncWrite};
+
+use crate::scope::Scope;
+use crate::server::{Scoping, Server};
+use crate::sessions::Stores;
+
+/// Why a client was not served to the end.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ServeError {
+    /// What came first was no beginning of the protocol.
+    #[error("the client did not begin as the Model Context Protocol does: {0}")]
+    Beginning(String),
+    /// The server stopped by a defect of its own.
+    #[error("the server stopped: {0}")]
+    Stopped(String),
+}
+
+/// Serves one client over standard input and output, until it closes its end.
+///
+/// # Errors
+/// As [`serve_over`].
+pub async fn serve_stdio(stores: impl Stores + 'static, scope: Scope) -> Result<(), ServeError> {
+    serve_over(stores, scope, tokio::io::stdin(), tokio::io::stdout()).await
+}
+
+/// Serves one client that writes to `read` and reads from `write`, until it closes its end.
+///
+/// # Errors
+/// When the client begins with something else, or the server fails.
+pub async fn serve_over<R, W>(
+    stores: impl Stores + 'static,
+    scope: Scope,
+    read: R,
+    write: W,
+) -> Result<(), ServeError>
+where
+    R: AsyncRead + Send + Unpin + 'static,
+    W: AsyncWrite + Send + Unpin + 'static,
+{
+    let server = Server::new(Arc::new(stores), Scoping::Fixed(scope));
+    let running = match server.serve((read, write)).await {
+        Ok(running) => running,
+        // It left before it said anything: agents try whether a server starts.
+        Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
+        Err(error) => return Err(ServeError::Beginning(error.to_string())),
+    };
+    running.waiting().await.map_err(|error| ServeError::Stopped(error.to_string()))?;
+    Ok(())
+}

@@ -1,0 +1,110 @@
+//! The tools, as a client lists them. The texts here are read by a model.
+
+use midfold::store::recall::{Shape, tools};
+use rmcp::model::{JsonObject, Tool, ToolAnnotations};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::choose::{SAID, SESSION};
+use crate::request::{LISTED, MAX_LISTED};
+use crate::scope::Scope;
+
+/// A tool of recall as its table has it.
+#[derive(Deserialize)]
+struct Described {
+    name: String,
+    description: String,
+    input_schema: JsonObject,
+}
+
+/// All tools. What a connection says already, calls are not asked for.
+pub(crate) fn list(scope: &Scope) -> Vec<Tool> {
+    let table: Vec<Described> = serde_json::from_str(&tools(Shape::Anthropic)).unwrap_or_default();
+    let mut all: Vec<Tool> = table.into_iter().map(|tool| recall(tool, scope)).collect();
+    all.push(explain(scope));
+    all.push(sessions());
+    all
+}
+
+/// Whether there is a tool of this name.
+pub(crate) fn has(name: &str) -> bool {
+    list(&Scope::default()).iter().any(|tool| tool.name == name)
+}
+
+fn recall(tool: Described, scope: &Scope) -> Tool {
+    let title = match tool.name.as_str() {
+        "recall_grep" => "Search the original messages",
+        "recall_outline" => "List the original messages",
+        "recall_expand" => "Read original messages in full",
+        "recall_names" => "List names that left the context",
+        _ => "Say what a summary stands for",
+    };
+    reading(Tool::new(tool.name, tool.description, with_session(tool.input_schema, scope)), title)
+}
+
+fn explain(scope: &Scope) -> Tool {
+    let description = "Says whether you still see a text of this conversation: word for word, in a \
+        shortened message, in the summary only, or not at all; and if not, when it left, by which \
+        rule, and where the original is. Use it when you are unsure whether something was said or is \
+        only out of sight.";
+    let schema = object(json!({
+        "type": "object",
+        "properties": {
+            "text": { "type": "string", "description": "the words to look for, or `@12`: a message" },
+            "call": {
+                "type": "integer", "minimum": 1,
+                "description": "ask about this call of the model; without it, about now",
+            },
+        },
+        "required": ["text"],
+        "additionalProperties": false,
+    }));
+    let tool = Tool::new("explain", description, with_session(schema, scope));
+    reading(tool, "Say whether the model still sees a text")
+}
+
+fn sessions() -> Tool {
+    let description = "Lists the stored conversations that can be recalled, newest first: id, number \
+        of messages, when it was made, first line of the task. Use it when a call asks which session \
+        is meant.";
+    let schema = object(json!({
+        "type": "object",
+        "properties": {
+            "limit": { "type": "integer", "minimum": 1, "maximum": MAX_LISTED, "default": LISTED },
+            "skip": { "type": "integer", "minimum": 0, "description": "sessions to pass over" },
+        },
+        "required": [],
+        "additionalProperties": false,
+    }));
+    reading(Tool::new("sessions", description, schema), "List the stored conversations")
+}
+
+/// The schema with what says which session is meant. `said` only where it would count.
+fn with_session(mut schema: JsonObject, scope: &Scope) -> JsonObject {
+    if let Some(Value::Object(properties)) = schema.get_mut("properties") {
+        let usual =
+            if scope.session.is_some() { "; without it, the one of this connection" } else { "" };
+        let of_session = format!("id of the conversation, as `sessions` lists it{usual}");
+        properties
+            .insert(SESSION.to_owned(), json!({ "type": "string", "description": of_session }));
+        if scope.session.is_none() {
+            let said = "instead of its id: a text that was said in the conversation, letter by letter; \
+                        the newest one that has it is meant";
+            properties.insert(SAID.to_owned(), json!({ "type": "string", "description": said }));
+        }
+    }
+    schema
+}
+
+fn object(schema: Value) -> JsonObject {
+    match schema {
+        Value::Object(object) => object,
+        _ => JsonObject::new(),
+    }
+}
+
+/// Clients may run it without asking: it changes nothing, and reaches nothing but the store.
+fn reading(tool: Tool, title: &str) -> Tool {
+    let hints = ToolAnnotations::with_title(title).read_only(true).destructive(false);
+    tool.with_title(title).with_annotations(hints.idempotent(true).open_world(false))
+}
