@@ -247,7 +247,6 @@ pub struct Gate {
 /// Whether a fold is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "state", rename_all = "kebab-case")]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Due {
     /// Below the line.
     Below(Line),
@@ -260,6 +259,33 @@ pub enum Due {
     },
     /// The line is crossed, but …
     Held(Hold),
+}
+
+#[cfg(feature = "schema")]
+impl schemars::JsonSchema for Due {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Due".into()
+    }
+
+    /// By hand: why it is held back is a member of its own, named after the reason.
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        let rule = generator.subschema_for::<LineRule>();
+        schemars::json_schema!({
+            "type": "object",
+            "required": ["state"],
+            "properties": {
+                "state": { "enum": ["below", "threshold", "hard-window", "held"] },
+                "tokens": { "type": "integer", "minimum": 0 },
+                "rule": rule,
+                "limit": { "type": "integer", "minimum": 0 },
+                "off": { "type": "null" },
+                "open-call": { "type": "null" },
+                "breaker": { "type": "null" },
+                "undone": { "type": "null" },
+                "nothing-to-gain": { "type": "null" },
+            },
+        })
+    }
 }
 
 impl Due {

@@ -39,27 +39,35 @@ pub(crate) struct Newest {
     pub total: usize,
 }
 
-/// The sessions that may be seen, newest first, without the first `skip`, at most `limit`. The only
-/// place that knows what newest means: made last.
+/// The sessions that may be seen, the newest change first, without the first `skip`, at most `limit`.
 pub(crate) async fn newest(
     store: &dyn Store,
     scope: &Scope,
     skip: usize,
     limit: usize,
 ) -> Result<Newest, StoreError> {
-    let (mut seen, mut after) = (Vec::new(), None);
+    let (mut seen, mut before) = (Vec::new(), None);
     loop {
-        let page = store.sessions(after.as_deref(), AT_ONCE).await?;
+        let asked = midfold::store::Newest { owner: scope.owner.clone(), before, limit: AT_ONCE };
+        let page = store.newest(&asked).await?;
+        before = page.last().map(|activity| activity.tick);
         let is_last = page.len() < AT_ONCE as usize;
-        after = page.last().map(|row| row.new.id.clone());
-        seen.extend(page.into_iter().filter(|row| scope.sees(row)));
+        seen.extend(page.into_iter().map(|activity| activity.id));
         if is_last {
             break;
         }
     }
     let total = seen.len();
-    seen.sort_by(|a, b| (b.new.created, &b.new.id).cmp(&(a.new.created, &a.new.id)));
-    Ok(Newest { rows: seen.into_iter().skip(skip).take(limit).collect(), total })
+    let mut rows = Vec::new();
+    for id in seen.iter().skip(skip).take(limit) {
+        match store.session(id).await {
+            Ok(row) => rows.push(row),
+            // It was deleted meanwhile.
+            Err(StoreError::NoSession(_)) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(Newest { rows, total })
 }
 
 /// A session that may be seen.

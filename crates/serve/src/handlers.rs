@@ -16,6 +16,7 @@ use crate::app::App;
 use crate::console;
 use crate::forward;
 use crate::keys::Scope;
+use crate::mcp;
 
 /// The paths that are answered here; every other one goes to a provider.
 pub(crate) fn router(app: Arc<App>) -> Router {
@@ -28,6 +29,7 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .with_state(Arc::clone(&app))
         .merge(sessions)
         .merge(console::router())
+        .merge(mcp::router(&app))
         .fallback(any(pass).with_state(app))
 }
 

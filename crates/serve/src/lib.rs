@@ -24,6 +24,7 @@ mod keeper;
 mod keys;
 mod limits;
 mod listen;
+mod mcp;
 mod metrics;
 mod narrator;
 mod probe;

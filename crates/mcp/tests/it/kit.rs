@@ -72,6 +72,8 @@ pub async fn add(store: &Arc<dyn Store>, plan: &Plan<'_>) {
         parent: None,
         source: None,
         owner: plan.owner.map(str::to_owned),
+        model: None,
+        client: None,
     };
     let new = NewSession {
         id: plan.id.into(),

@@ -20,7 +20,7 @@ const TOLD: usize = 20;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Forgot {
     /// The sessions that have the text.
-    pub found: Vec<Found>,
+    pub found: Vec<Remembered>,
     /// Sessions that were looked at.
     pub looked_at: u64,
     /// Where to go on; none when all were looked at.
@@ -30,7 +30,7 @@ pub struct Forgot {
 /// A session that has the text.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Found {
+pub struct Remembered {
     /// The session.
     pub session: Overview,
     /// What became of the text in it.
@@ -98,7 +98,7 @@ async fn one(
     overviews: &Overviews,
     id: &str,
     text: &str,
-) -> Result<Option<Found>, StoredError> {
+) -> Result<Option<Remembered>, StoredError> {
     let query = text.to_owned();
     let search = Search { query, mode: SearchMode::Literal, range: None, limit: 1 };
     if store.search(id, &search).await?.is_empty() {
@@ -108,5 +108,5 @@ async fn one(
     let mut explanation = explained(&mut stored, text, None).await?;
     explanation.occurrences.truncate(TOLD);
     let session = (*overviews.one(id).await?).clone();
-    Ok(Some(Found { session, explanation }))
+    Ok(Some(Remembered { session, explanation }))
 }

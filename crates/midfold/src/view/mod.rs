@@ -29,6 +29,6 @@ pub use call::{Call, CallDetail, Piece, call, calls};
 pub use detail::{Detail, due};
 pub use fabric::{Fabric, FoldBrief, Layout, folds};
 pub use fold::{Changed, Diff, EditLine, FoldDetail, Gone};
-pub use forgot::{Forgot, Found, explained};
+pub use forgot::{Forgot, Remembered, explained};
 pub use message::{Message, Messages, message, messages};
 pub use overview::{CostView, Overview, Overviews, Parent, Totals};

@@ -157,7 +157,26 @@ fn body_of<B: DeserializeOwned>(parts: &Parts, bytes: &Bytes) -> Result<B, Probl
         )
         .hint("send JSON, with the header `content-type: application/json`"));
     }
+    // A list is taken for the members of an object in their order, and nobody means that.
+    if bytes.iter().find(|byte| !byte.is_ascii_whitespace()) != Some(&b'{') {
+        return Err(Problem::bad("the body is no JSON object"));
+    }
     serde_json::from_slice(bytes).map_err(|error| Problem::bad(format!("the body: {error}")))
+}
+
+/// A number of a query within its bounds; the usual one without it.
+pub(super) fn within(
+    name: &str,
+    given: Option<u64>,
+    usual: u64,
+    bounds: std::ops::RangeInclusive<u64>,
+) -> Result<u64, Problem> {
+    let number = given.unwrap_or(usual);
+    if bounds.contains(&number) {
+        return Ok(number);
+    }
+    let (least, most) = (bounds.start(), bounds.end());
+    Err(Problem::bad(format!("`{name}` is {number}, and has to be from {least} to {most}")))
 }
 
 /// Numbers and flags of a query are texts.

@@ -82,12 +82,22 @@ impl Op {
 }
 
 /// All routes.
-#[derive(Default)]
 pub(super) struct Api {
     routes: Vec<(&'static str, MethodRouter<Arc<App>>)>,
     described: Vec<Described>,
-    takes: Schemas,
-    gives: Schemas,
+    takes: SchemaGenerator,
+    gives: SchemaGenerator,
+}
+
+impl Default for Api {
+    fn default() -> Self {
+        Self {
+            routes: Vec::new(),
+            described: Vec::new(),
+            takes: schemas(SchemaSettings::draft2020_12()),
+            gives: schemas(SchemaSettings::draft2020_12().for_serialize()),
+        }
+    }
 }
 
 /// A route for the document.
@@ -98,17 +108,14 @@ struct Described {
     answer: Option<Schema>,
 }
 
-/// Schemas of what is read, or of what is written: a value can be left out in one and not in the other.
-struct Schemas(SchemaGenerator);
-
-impl Default for Schemas {
-    fn default() -> Self {
-        let settings = SchemaSettings::draft2020_12().with(|settings| {
+/// Makes schemas of what is read, or of what is written: a value can be left out in one and not in the other.
+fn schemas(settings: SchemaSettings) -> SchemaGenerator {
+    settings
+        .with(|settings| {
             settings.definitions_path = "/components/schemas".into();
             settings.meta_schema = None;
-        });
-        Self(settings.into_generator())
-    }
+        })
+        .into_generator()
 }
 
 impl Api {
@@ -122,7 +129,7 @@ impl Api {
         Done: Future<Output = Result<T, Problem>> + Send + 'static,
     {
         let status = op.status;
-        let answer = self.gives.0.subschema_for::<T>();
+        let answer = self.gives.subschema_for::<T>();
         let route = on(op.method, move |State(app): State<Arc<App>>, request: Request| {
             answered(app, request, handler.clone(), move |done: T| json_of(status, &done))
         });
@@ -150,8 +157,8 @@ impl Api {
         route: MethodRouter<Arc<App>>,
     ) {
         self.routes.push((op.path, route));
-        let query = self.takes.0.root_schema_for::<Q>();
-        let body = self.takes.0.subschema_for::<B>();
+        let query = self.takes.root_schema_for::<Q>();
+        let body = self.takes.subschema_for::<B>();
         let body = (B::schema_name() != <()>::schema_name()).then_some(body);
         self.described.push(Described { op, query, body, answer });
     }
@@ -169,13 +176,13 @@ impl Api {
     /// The OpenAPI document.
     pub fn document(mut self) -> Value {
         let mut paths: Map<String, Value> = Map::new();
-        let problem = self.gives.0.subschema_for::<Problem>();
+        let problem = self.gives.subschema_for::<Problem>();
         for described in &self.described {
             let path = paths.entry(described.op.path).or_insert_with(|| json!({}));
             path[described.op.verb] = operation(described);
         }
-        let mut schemas = self.takes.0.take_definitions(true);
-        schemas.extend(self.gives.0.take_definitions(true));
+        let mut schemas = self.takes.take_definitions(true);
+        schemas.extend(self.gives.take_definitions(true));
         json!({
             "openapi": "3.1.0",
             "info": {

@@ -7,7 +7,7 @@ use midfold::view::{self, Call, CallDetail, Diff, Fabric, FoldBrief, FoldDetail,
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::ask::{Asked, text};
+use super::ask::{Asked, text, within};
 use super::describe::{Api, Op};
 use super::problem::Problem;
 use super::sessions::{failed, open};
@@ -105,7 +105,7 @@ async fn diff(asked: Asked<Rows>) -> Result<Diff, Problem> {
     let number = asked.number("number")?;
     let small = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
     let from = small(asked.query.from.unwrap_or(0));
-    let limit = small(asked.query.limit.unwrap_or(PAGE).clamp(1, MOST));
+    let limit = small(within("limit", asked.query.limit, PAGE, 1..=MOST)?);
     let mut stored = open(&asked).await?;
     done!(asked, Diff::of(&mut stored, number, from, limit))
 }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::ask::{Asked, text};
+use super::ask::{Asked, text, within};
 use super::describe::{Api, Op};
 use super::problem::Problem;
 use super::sessions::{failed, open};
@@ -61,7 +61,7 @@ async fn list(asked: Asked<Some>) -> Result<Messages, Problem> {
     let mut stored = open(&asked).await?;
     let Some { from, limit, chars } = &asked.query;
     let from = from.unwrap_or(0);
-    let to = from.saturating_add(limit.unwrap_or(PAGE).clamp(1, MOST));
+    let to = from.saturating_add(within("limit", *limit, PAGE, 1..=MOST)?);
     let chars = usize::try_from(chars.unwrap_or(CHARS)).unwrap_or(usize::MAX);
     match messages(&mut stored, from..to, chars).await {
         Ok(found) => Ok(found),
@@ -125,7 +125,11 @@ async fn append(asked: Asked<Place, Appending>) -> Result<Durable, Problem> {
 }
 
 /// The messages of a list, as a session keeps them.
-pub(super) fn events(json: &str, kind: DialectKind, session: &str) -> Result<Vec<RawEvent>, Problem> {
+pub(super) fn events(
+    json: &str,
+    kind: DialectKind,
+    session: &str,
+) -> Result<Vec<RawEvent>, Problem> {
     if !json.starts_with('[') {
         return Err(Problem::bad("`messages` is no list")
             .hint("{\"messages\": [{\"role\": \"user\", \"content\": \"…\"}]}"));

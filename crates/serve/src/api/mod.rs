@@ -25,6 +25,7 @@ use serde_json::Value;
 
 use crate::app::App;
 
+pub(crate) use caller::Caller;
 pub(crate) use desk::Desk;
 
 use describe::Api;

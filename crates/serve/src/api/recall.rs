@@ -10,7 +10,7 @@ use midfold::store::recall::{
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::ask::{Asked, text};
+use super::ask::{Asked, text, within};
 use super::describe::{Api, Op};
 use super::problem::Problem;
 use super::sessions::activity;
@@ -108,12 +108,15 @@ fn small(number: u64) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }
 
-fn size(number: Option<u64>, usual: usize, most: usize) -> usize {
-    number.map_or(usual, |number| usize::try_from(number).unwrap_or(usize::MAX)).clamp(1, most)
+/// How much is answered: what is more than can be is as much as can be.
+fn size(name: &str, number: Option<u64>, usual: usize, most: usize) -> Result<usize, Problem> {
+    let number = within(name, number, usual as u64, 1..=u64::MAX)?;
+    Ok(usize::try_from(number).unwrap_or(usize::MAX).min(most))
 }
 
 async fn grep(asked: Asked<Looking>) -> Result<Hits, Problem> {
     let query = &asked.query;
+    let limit = size("limit", query.limit, HITS as usize, MAX_HITS as usize)?;
     found(&asked, async {
         let range = query.range.as_deref().filter(|range| !range.is_empty());
         let grep = Grep {
@@ -129,7 +132,7 @@ async fn grep(asked: Asked<Looking>) -> Result<Hits, Problem> {
             folded: query.folded,
             within: range.map(Grep::range).transpose()?,
             context: query.context.map_or(0, |it| usize::try_from(it).unwrap_or(usize::MAX)),
-            limit: query.limit.map_or(HITS, small).clamp(1, MAX_HITS),
+            limit: small(limit as u64),
             skip: query.skip.map_or(0, small),
         };
         recall::grep(&*asked.desk.store, asked.id(), &grep).await
@@ -157,7 +160,7 @@ struct From {
 
 async fn outline(asked: Asked<From>) -> Result<Outline, Problem> {
     let From { from, limit, folded } = asked.query;
-    let limit = limit.map_or(ROWS, small).clamp(1, MAX_ROWS);
+    let limit = small(size("limit", limit, ROWS as usize, MAX_ROWS as usize)? as u64);
     let work = recall::outline(&*asked.desk.store, asked.id(), from.unwrap_or(0), limit, folded);
     found(&asked, work).await
 }
@@ -179,10 +182,10 @@ struct Expanding {
 
 async fn expand(asked: Asked<Expanding>) -> Result<Page, Problem> {
     let Expanding { what, from, max_chars } = &asked.query;
+    let most = size("max_chars", *max_chars, PAGE_CHARS, MAX_PAGE_CHARS)?;
     found(&asked, async {
         let what = What::parse(what)?;
         let from = from.as_deref().filter(|from| !from.is_empty());
-        let most = size(*max_chars, PAGE_CHARS, MAX_PAGE_CHARS);
         recall::expand(&*asked.desk.store, asked.id(), &what, from, most).await
     })
     .await
@@ -203,7 +206,7 @@ struct Naming {
 
 async fn names(asked: Asked<Naming>) -> Result<GoneNames, Problem> {
     let Naming { question, max_chars } = &asked.query;
-    let most = size(*max_chars, NAME_CHARS, MAX_NAME_CHARS);
+    let most = size("max_chars", *max_chars, NAME_CHARS, MAX_NAME_CHARS)?;
     found(&asked, recall::names(&*asked.desk.store, asked.id(), question, most)).await
 }
 

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::ask::{Asked, text};
+use super::ask::{Asked, text, within};
 use super::caller::Caller;
 use super::describe::{Api, Op};
 use super::desk::Desk;
@@ -111,7 +111,7 @@ struct Listed {
 
 async fn list(asked: Asked<Listing>) -> Result<Listed, Problem> {
     let Asked { desk, caller, query, .. } = asked;
-    let limit = query.limit.unwrap_or(PAGE).clamp(1, MOST) as usize;
+    let limit = usize::try_from(within("limit", query.limit, PAGE, 1..=MOST)?).unwrap_or(1);
     let wanted = query.q.unwrap_or_default().to_lowercase();
     let mut page = Listed { sessions: Vec::new(), next: None };
     let (mut before, mut looked_at) = (query.after, 0);
@@ -204,6 +204,9 @@ async fn create(asked: Asked<(), New>) -> Result<Overview, Problem> {
     let settings = Settings { model: new.model.clone(), window: new.window, ..Settings::default() };
     let rules = policy(new.preset, new.policy.as_ref())?;
     let rules = rules.map_or_else(|| midfold::by_name("default", Door::Http), Ok)?;
+    if new.tools.as_ref().is_some_and(|json| !json.get().starts_with('[')) {
+        return Err(Problem::bad("`tools` is no list"));
+    }
     let system = new.system.map(|json| json.get().to_owned());
     let tools = new.tools.map(|json| Bytes::from(json.get().to_owned()));
     let empty = without_messages(kind, system.as_deref(), tools, new.model);

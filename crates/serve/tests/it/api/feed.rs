@@ -69,7 +69,10 @@ async fn changes_are_told_by_whom_ever_they_are_made() {
     other.append(vec![message], None, 1).await.unwrap();
     for listener in [&mut all, &mut quiet] {
         let (name, told) = listener.next().await;
-        assert_eq!((name.as_str(), &told["session"], &told["events"]), ("append", &json!("quiet"), &json!(1)));
+        assert_eq!(
+            (name.as_str(), &told["session"], &told["events"]),
+            ("append", &json!("quiet"), &json!(1))
+        );
     }
     asking.asker().send(hyper::Method::DELETE, "/v1/sessions/quiet", None).await.done();
     assert_eq!(quiet.next().await.0, "delete");

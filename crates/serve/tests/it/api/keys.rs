@@ -16,15 +16,21 @@ fn key(name: &str) -> String {
 
 async fn asking() -> Asking {
     let mut text = String::new();
-    for (name, scope) in [("ann", "sessions"), ("bob", "sessions"), ("root", "admin"), ("pat", "proxy")] {
+    for (name, scope) in
+        [("ann", "sessions"), ("bob", "sessions"), ("root", "admin"), ("pat", "proxy")]
+    {
         let hash = KeyHash::of(&key(name));
-        let _ = write!(text, "[[key]]\nname = \"{name}\"\nhash = \"{hash}\"\nscopes = [\"{scope}\"]\n\n");
+        let _ = write!(
+            text,
+            "[[key]]\nname = \"{name}\"\nhash = \"{hash}\"\nscopes = [\"{scope}\"]\n\n"
+        );
     }
     Asking::with(|config| config.keys = Some(Keys::from_toml(&text).unwrap())).await
 }
 
 async fn made(asking: &Asking, name: &str) {
-    let messages = json!([{ "role": "user", "content": format!("the secret word of {name} is abracadabra") }]);
+    let messages =
+        json!([{ "role": "user", "content": format!("the secret word of {name} is abracadabra") }]);
     let new = json!({ "id": format!("of-{name}"), "messages": messages });
     asking.as_key(&key(name)).post("/v1/sessions", &new).await.done();
 }
@@ -33,9 +39,25 @@ async fn made(asking: &Asking, name: &str) {
 async fn everything(asking: &Asking, who: &str, id: &str) -> Vec<(String, Answer)> {
     let mut all = Vec::new();
     for path in [
-        "", "/messages", "/messages/0", "/fabric", "/folds", "/folds/1", "/folds/1/diff", "/calls", "/calls/1",
-        "/explain?text=a", "/audit", "/policy", "/budget", "/export", "/recall/grep?query=a",
-        "/recall/outline", "/recall/expand?what=0", "/recall/names", "/recall/describe",
+        "",
+        "/messages",
+        "/messages/0",
+        "/fabric",
+        "/folds",
+        "/folds/1",
+        "/folds/1/diff",
+        "/calls",
+        "/calls/1",
+        "/explain?text=a",
+        "/audit",
+        "/policy",
+        "/budget",
+        "/export",
+        "/recall/grep?query=a",
+        "/recall/outline",
+        "/recall/expand?what=0",
+        "/recall/names",
+        "/recall/describe",
     ] {
         let path = format!("/v1/sessions/{id}{path}");
         all.push((path.clone(), asking.as_key(&key(who)).get(&path).await));

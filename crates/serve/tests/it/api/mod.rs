@@ -50,7 +50,10 @@ impl Answer {
     /// The code of the problem.
     fn problem(&self, status: u16) -> String {
         let problem = self.json();
-        assert_eq!((self.status.as_u16(), self.kind.as_str()), (status, "application/problem+json"));
+        assert_eq!(
+            (self.status.as_u16(), self.kind.as_str()),
+            (status, "application/problem+json")
+        );
         assert_eq!(problem["status"], status, "{problem}");
         assert_eq!(problem["type"], format!("urn:midfold:{}", problem["code"].as_str().unwrap()));
         assert!(!problem["detail"].as_str().unwrap().is_empty(), "{problem}");

@@ -34,7 +34,10 @@ async fn a_session_goes_its_whole_way() {
     assert_eq!(calls["calls"][0]["usage"]["cache_read"], 4_000);
     let call = asking.get("/v1/sessions/s/calls/1").await.done();
     assert_eq!(call["proven"], true);
-    assert_eq!(call["sent"].as_array().unwrap().len(), context["messages"].as_array().unwrap().len());
+    assert_eq!(
+        call["sent"].as_array().unwrap().len(),
+        context["messages"].as_array().unwrap().len()
+    );
 
     // The fabric has a cell for each message, and each fold says what it made of them.
     let fabric = asking.get("/v1/sessions/s/fabric").await.done();
@@ -113,9 +116,7 @@ async fn an_append_is_durable_once_and_in_its_place() {
 async fn hooks_have_their_reserve() {
     let asking = Asking::new().await;
     asking.coding("s", 12_000).await;
-    let inject = |text: &str, reserve: u64| {
-        json!({ "record": false, "injections": [{ "name": "memory", "text": text, "reserve": reserve }] })
-    };
+    let inject = |text: &str, reserve: u64| json!({ "record": false, "injections": [{ "name": "memory", "text": text, "reserve": reserve }] });
     let path = "/v1/sessions/s/context";
     let sent = asking.post(path, &inject("Remember the milk.", 200)).await.done();
     assert_eq!((&sent["injections"][0]["hook"], &sent["call"]), (&json!("memory"), &json!(null)));
@@ -145,12 +146,16 @@ async fn policies_and_models_are_changed_and_compared() {
     let path = "/v1/sessions/s/policy";
     let preview = json!({ "preset": "hermes", "preview": true });
     let shown = asking.asker().send(Method::PUT, path, Some(&preview)).await.done();
-    assert_eq!((&shown["before"]["policy"], &shown["after"]["policy"]), (&json!("default"), &json!("hermes")));
+    assert_eq!(
+        (&shown["before"]["policy"], &shown["after"]["policy"]),
+        (&json!("default"), &json!("hermes"))
+    );
     assert_eq!(asking.get(path).await.done()["name"], "default");
     let body = json!({ "policy": { "base": "lean", "name": "mine" } });
     asking.asker().send(Method::PUT, path, Some(&body)).await.done();
     assert_eq!(asking.get(path).await.done()["name"], "mine");
-    let unknown = asking.asker().send(Method::PUT, path, Some(&json!({ "preset": "defualt" }))).await;
+    let unknown =
+        asking.asker().send(Method::PUT, path, Some(&json!({ "preset": "defualt" }))).await;
     assert_eq!(unknown.problem(400), "bad-request");
     assert!(unknown.json()["hints"][0].as_str().unwrap().contains("default"));
     let model = json!({ "name": "gpt-5-mini", "window": 20_000 });

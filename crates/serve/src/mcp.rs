@@ -1,0 +1,41 @@
+//! Recall for agents at `/mcp`: the Model Context Protocol, for whoever may see sessions.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::response::{IntoResponse, Response};
+use axum::routing::any;
+use hyper::http::request::Parts;
+use midfold_mcp::{HttpService, Scope, http_service};
+use tower::ServiceExt;
+
+use crate::api::Caller;
+use crate::app::App;
+
+/// The path, where sessions are stored; nothing otherwise.
+pub(crate) fn router(app: &Arc<App>) -> Router {
+    let Some(desk) = &app.desk else { return Router::new() };
+    let service = http_service(Arc::clone(&desk.store), scope_of);
+    let answer = move |State(app): State<Arc<App>>, request: Request| {
+        answered(app, service.clone(), request)
+    };
+    Router::new().route("/mcp", any(answer)).with_state(Arc::clone(app))
+}
+
+async fn answered(app: Arc<App>, service: HttpService, request: Request) -> Response {
+    let request = match Caller::enter(&app, request) {
+        Ok((_, request)) => request,
+        Err(problem) => return problem.into_response(),
+    };
+    match service.oneshot(request).await {
+        Ok(response) => response.map(Body::new),
+        Err(never) => match never {},
+    }
+}
+
+/// What the sender of a request that was let in may see.
+fn scope_of(parts: &Parts) -> Scope {
+    Scope { owner: Caller::of(parts).owner, session: None }
+}
