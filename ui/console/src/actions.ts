@@ -69,9 +69,10 @@ const numbers = (seqs: number[]): string => list(seqs.map((seq) => `#${count(seq
 
 export function pin(id: string, seq: number, on: boolean, refresh: () => void, more: { about?: Child; next?: { text: string; act: () => void } } = {}): void {
   const send = (preview: boolean, signal?: AbortSignal) => request<Pinned>(path(["sessions", id, "pins", seq], preview ? { preview: true } : {}), { method: on ? "PUT" : "DELETE", signal });
+  const others = ({ unit }: Pinned): number[] => unit.filter((each) => each !== seq);
   const says = (pinned: Pinned): Child => [
     el("p", { class: "headline" }, pinned.changed
-      ? `${pinned.preview ? (on ? "Would pin" : "Would unpin") : on ? "Pinned" : "Unpinned"} ${numbers(pinned.unit.length ? pinned.unit : [seq])}${pinned.unit.length > 1 ? ": a call and its results stay together" : ""}.`
+      ? `${pinned.preview ? (on ? "Would pin" : "Would unpin") : on ? "Pinned" : "Unpinned"} #${count(seq)}${others(pinned).length ? `, and with it ${numbers(others(pinned))}: a call and its results stay together` : ""}.`
       : `#${count(seq)} is ${on ? "pinned" : "not pinned"} already.`),
     on && pinned.folded && pinned.preview ? el("p", {}, "It is not in the context now: the pin holds from the next fold on.") : null,
     el("p", { class: "note" }, pinned.pins.length ? `Pinned then: ${numbers(pinned.pins.slice(0, 12))}${pinned.pins.length > 12 ? ` and ${count(pinned.pins.length - 12)} more` : ""}.` : "No message is pinned then."),

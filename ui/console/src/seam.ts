@@ -82,7 +82,7 @@ function recapPart({ fold, folds }: Options, detail: FoldDetail): Child {
   const events = Object.fromEntries(detail.events.map(({ seq: at, role, tool, line, tokens }) => [at, [role, tokens, line, tool] as [string, number, string, string | null]]));
   return pair({
     fold: { number: fold.number - 1, at: fold.at, before: fold.before, after: fold.after, recap: detail.recap?.text ?? null, recap_tokens: detail.recap?.tokens ?? fold.recap_tokens },
-    row: 1, events, strategy: fold.policy ?? "the policy", gone: detail.events.map(({ seq: at }) => ({ seq: at, row: gone.has(at) ? 0 : 1 })), head: false,
+    row: before ? 1 : 0, events, strategy: fold.policy ?? "the policy", gone: detail.events.map(({ seq: at }) => ({ seq: at, row: before && !gone.has(at) ? 1 : 0 })), head: false,
   });
 }
 
