@@ -9,7 +9,7 @@ import { path, request } from "./api.js";
 import { keepPlace, toForgot, toSession } from "./router.js";
 import type { Context, Part, SessionPlace } from "./session.js";
 import type { Cursor, Explanation, Forgot, Occurrence } from "./types.js";
-import { fill, waiting } from "./view.js";
+import { either, fill, waiting } from "./view.js";
 import type { View } from "./view.js";
 import { ago } from "./words.js";
 
@@ -76,7 +76,7 @@ export function forgotView(first: string): View {
   function look(): void {
     asked.abort();
     asked = new AbortController();
-    const signal = AbortSignal.any([control.signal, asked.signal]);
+    const signal = either(control.signal, asked.signal);
     if (!text) return slot.replaceChildren();
     const found = el("div", {});
     const more = el("div", {}, waiting("Looking through the sessions …"));
