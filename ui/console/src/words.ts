@@ -54,7 +54,11 @@ export function fillBar({ fill, window, threshold }: { fill: number; window: num
 }
 
 /** When the next fold is, as a sentence that can stand alone. */
-export const foldLine = (line: string): string => (/^(at|with|from|not|never) /.test(line) ? `next fold ${line}` : line);
+export function foldLine(line: string): string {
+  // The rule is named by its key of the policy: `trigger.floor_tokens`.
+  const plain = line.replace(/\((?:trigger\.)?([a-z_]+)\)/, (_, rule: string) => `(${rule.replaceAll("_", " ")})`);
+  return /^(at|with|from|not|never) /.test(plain) ? `next fold ${plain}` : plain;
+}
 
 export function errorText(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
