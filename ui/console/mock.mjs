@@ -67,7 +67,7 @@ export async function start({ port = 0, sessions: number = 10_000, key = null } 
     const limit = Number(query.get("limit") ?? 100);
     const after = Number(query.get("after") ?? 0);
     const found = all().sort((a, b) => b.changed - a.changed).filter(({ id, title, model, client }) => !q || [id, title, model, client ?? ""].some((text) => text.toLowerCase().includes(q)));
-    return { sessions: found.slice(after, after + limit).map((session) => session.overview()), next: after + limit < found.length ? String(after + limit) : null, total: found.length };
+    return { sessions: found.slice(after, after + limit).map((session) => session.overview()), next: after + limit < found.length ? after + limit : null, total: found.length };
   }
 
   function forgot(query) {

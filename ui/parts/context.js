@@ -93,11 +93,13 @@ function draw({ strategy, requests, folds, window, shown, scale, width, cached, 
       Plot.areaY(requests, { x: row(0), y: row(2), fill: "var(--accent)", fillOpacity: 0.1, clip: true }),
       cached ? Plot.areaY(requests, { x: row(0), y: row(3), fill: "var(--part-5)", fillOpacity: 0.55, clip: true, ...mark("cached") }) : null,
       Plot.line(requests, { x: row(0), y: row(2), stroke: "var(--accent)", strokeWidth: 2, clip: true, ...mark("context") }),
+      // A line through one point is not seen.
+      requests.length === 1 ? Plot.dot(requests, { x: row(0), y: row(2), r: 4, fill: "var(--accent)" }) : null,
       Plot.dot(requests.filter((each) => each[4] >= 0), {
         x: row(0), y: (each) => folds[each[4]]?.before ?? each[2], symbol: "triangle2", r: 4.5, rotate: 180, dy: -9, fill: "var(--accent)", stroke: "var(--ground)", clip: false, ...mark("folds"),
       }),
       Plot.tickX(requests.filter((each) => each[5]), { x: row(0), stroke: "var(--warn)", strokeWidth: 1.25, insetTop: height - 66 - 2, insetBottom: -8, ...mark("breaks") }),
-      scale === "window" && raw > top ? Plot.text([`${words.raw} runs on to ${short(raw)}`], { frameAnchor: "top-left", dx: labelX(requests, top, width) + 8, dy: 3, textAnchor: "start", fill: "var(--quiet)", stroke: "var(--ground)", strokeWidth: 3 }) : null,
+      scale === "window" && raw > top ? Plot.text([`${words.raw} runs on to ${short(raw)}`], { frameAnchor: "top-left", dx: labelX(requests, top, width, words.raw) + 8, dy: 3, textAnchor: "start", fill: "var(--quiet)", stroke: "var(--ground)", strokeWidth: 3 }) : null,
     ],
   });
   const shield = pointer(svg, { strategy, requests, folds, shown, width, height, words });
@@ -105,10 +107,10 @@ function draw({ strategy, requests, folds, window, shown, scale, width, cached, 
 }
 
 /** Where the raw line leaves the picture, in pixels from the left of the frame. */
-function labelX(requests, top, width) {
+function labelX(requests, top, width, name) {
   const leaves = requests.find((row) => row[1] > top) ?? requests[requests.length - 1];
   const x = (leaves[0] / Math.max(1, requests[requests.length - 1][0])) * (width - 56);
-  return Math.min(x, width - 56 - 190);
+  return Math.max(0, Math.min(x, width - 56 - 130 - 6 * name.length));
 }
 
 /** A rule that follows the pointer, the finger or the arrow keys, and says what stands there. */

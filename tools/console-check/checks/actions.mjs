@@ -54,7 +54,7 @@ export async function actions(given) {
     await page.waitForSelector(".message");
     await press("Pin …");
     await page.waitForSelector("dialog .headline");
-    holds(await dialog.innerText(), "#8 and #9");
+    holds(await dialog.innerText(), "#8, and with it #9");
     await confirm("Pin");
     await closeDialog();
     holds(JSON.stringify((await session()).status.pins), "8,9");

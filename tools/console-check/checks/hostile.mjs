@@ -2,13 +2,11 @@
 
 import { HOSTILE } from "../../../ui/console/mock/session.mjs";
 import { PHONE, settled, WIDE } from "../browser.mjs";
-import { open, place, same } from "./support.mjs";
+import { makeSession, open, place, same } from "./support.mjs";
 
 export async function hostile(given) {
   const { test, mock, call } = given;
-  const made = mock ? { id: "session-00002" } : await call("POST", "/v1/sessions", {
-    id: "console-check-hostile", model: HOSTILE[3], messages: HOSTILE.flatMap((text) => [{ role: "user", content: text }, { role: "assistant", content: text }]),
-  });
+  const made = mock ? { id: "session-00002" } : await makeSession(given, HOSTILE.flatMap((text) => [{ role: "user", content: text }, { role: "assistant", content: text }]), { id: "console-check-hostile", model: HOSTILE[3] });
   const text = encodeURIComponent(HOSTILE[0]);
   const all = ["", "/messages/4", "/requests", `/forgot?text=${text}`, ...(mock ? ["/fold/1", "/fold/2", "/fold/3", "/requests/1"] : [])].map((part) => place(made.id, part));
   for (const hash of ["#/", `#/?q=${text}`, `#/forgot?text=${text}`, ...all]) {

@@ -2,11 +2,11 @@
 
 import { start } from "../../../ui/console/mock.mjs";
 import { open as openPage, WIDE } from "../browser.mjs";
-import { holds, open, place, same } from "./support.mjs";
+import { holds, makeSession, open, place, same } from "./support.mjs";
 
 export async function live(given) {
   const { test, mock, call, browser } = given;
-  const made = await call("POST", "/v1/sessions", { messages: [{ role: "user", content: "A session of the console's check." }] });
+  const made = await makeSession(given, [{ role: "user", content: "A session of the console's check." }]);
   const append = (text) => call("POST", `/v1/sessions/${encodeURIComponent(made.id)}/messages`, { messages: [{ role: "user", content: text }] });
   const events = async () => (await call("GET", `/v1/sessions/${encodeURIComponent(made.id)}`)).events;
 
@@ -25,7 +25,7 @@ export async function live(given) {
     console.log(`      append to change of the row: ${times.map((time) => `${Math.round(time)} ms`).join(", ")}`);
     // Generous: a second is the aim, and the machine may be busy.
     if (Math.max(...times) > 3000) throw new Error("slower than 3 s");
-    const other = await call("POST", "/v1/sessions", { messages: [{ role: "user", content: "Another one" }] });
+    const other = await makeSession(given, [{ role: "user", content: "Another one" }]);
     await page.waitForSelector(`[data-session="${other.id}"]`);
     same(await page.locator('[data-index="0"]').getAttribute("data-session"), other.id, "the first row");
     await call("DELETE", `/v1/sessions/${encodeURIComponent(other.id)}`);

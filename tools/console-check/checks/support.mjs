@@ -28,6 +28,13 @@ export async function axeFaults(page) {
   return found.filter(({ impact }) => impact === "serious" || impact === "critical").map(({ id, nodes, all }) => `${id} (${all}): ${nodes.join(" | ")}`);
 }
 
+/** A session of the check's own, to be deleted again. */
+export async function makeSession({ call }, messages, more = {}) {
+  const made = await call("POST", "/v1/sessions", more);
+  if (messages.length) await call("POST", `/v1/sessions/${encodeURIComponent(made.id)}/messages`, { messages });
+  return made;
+}
+
 /** A session that has folds and requests, if the server has one. */
 export async function someSession({ call }) {
   const { sessions } = await call("GET", "/v1/sessions?limit=100");

@@ -75,9 +75,10 @@ export function fold(session, number) {
   return {
     fold: brief(session, one), recap: { role: "user", text: recapText(session, one), tokens: one.recap_tokens }, edits, why: Object.fromEntries(edits.map(({ seq, kind }) => [seq, session.why(seq, kind === "stub" ? "s" : "c")])),
     verdicts: one.number % 3 === 0 ? [{ request: one.id, code: "accepted", detail: "gpt-5-mini, 812 words", dropped: [{ line: session.hostile ? HOSTILE[1] : "The user said that the cache may be dropped.", reason: "false-quote: no message of the user says it" }, { line: "Deployed 4.1.18 to production.", reason: "ungrounded: 4.1.18" }] }] : [],
-    receipt: { intact: true, head_verbatim: true, kept_ids: [157, []], lost_ids: [1845, lost], asked_again: [{ name: "reserve_batch", seq: Math.min(session.events - 1, one.at + 6) }] },
+    receipt: { intact: true, removed: [{ rule: "recap", reason: "computed", items: rows.length - edits.length, tokens_before: one.before - one.after, tokens_after: one.recap_tokens }, ...(edits.length ? [{ rule: "supersede", reason: "stale", items: edits.length, tokens_before: edits.length * 300, tokens_after: edits.length * 18 }] : [])], head_verbatim: true, kept_ids: [157, []], lost_ids: [1845, lost], asked_again: [{ name: "reserve_batch", seq: Math.min(session.events - 1, one.at + 6) }] },
     record: { version: 2, id: one.id, prev: null, span: { start: 2, end: one.at }, policy: session.policy, tokens_before: one.before, tokens_after: one.after }, lost, kept_names: 157, lost_names: 1845,
-    events: rows.filter(([, fate]) => fate === "r").slice(0, 5000).map(([seq]) => [seq, session.role(seq), session.tool(seq), session.text(seq).split("\n")[0].slice(0, 120), session.tokens(seq)]),
+    events: rows.filter(([, fate]) => fate === "r").slice(0, 5000).map(([seq]) => ({ seq, role: session.role(seq), tool: session.tool(seq), line: session.text(seq).split("\n")[0].slice(0, 120), tokens: session.tokens(seq) })),
+    gone: rows.filter(([, fate]) => fate === "r").length,
   };
 }
 
@@ -103,7 +104,7 @@ export function call(session, number) {
   for (let seq = 0; seq < head; seq += 1) messages.push(sent(session, fold, seq));
   if (fold) messages.push({ seq: null, role: "user", fate: "r", text: recapText(session, fold), tokens: fold.recap_tokens });
   for (let seq = Math.max(head, one.events - one.messages + 3); seq < one.events; seq += 1) messages.push(sent(session, fold, seq));
-  return { ...one, messages };
+  return { ...one, sent: messages };
 }
 const sent = (session, fold, seq) => ({ seq, role: session.role(seq), fate: session.fateAt(fold, seq) === "r" ? "v" : session.fateAt(fold, seq), text: session.text(seq), tokens: session.tokens(seq) });
 

@@ -9,7 +9,7 @@ import type { Plan } from "./dialog.js";
 import { go, toList, toSession } from "./router.js";
 import type { Context } from "./session.js";
 import type { Deleted, Detail, Outcome, Overview, Pinned, PolicyChange, PolicyState, Undone } from "./types.js";
-import { STAND_INS } from "./words.js";
+import { foldLine, STAND_INS } from "./words.js";
 
 export function actionBar(context: () => Context): HTMLElement[] {
   const button = (name: string, run: (context: Context) => void, kind = "plain") => el("button", { type: "button", class: kind, onclick: () => run(context()) }, name);
@@ -69,10 +69,12 @@ const numbers = (seqs: number[]): string => list(seqs.map((seq) => `#${count(seq
 
 export function pin(id: string, seq: number, on: boolean, refresh: () => void, more: { about?: Child; next?: { text: string; act: () => void } } = {}): void {
   const send = (preview: boolean, signal?: AbortSignal) => request<Pinned>(path(["sessions", id, "pins", seq], preview ? { preview: true } : {}), { method: on ? "PUT" : "DELETE", signal });
+  const others = ({ unit }: Pinned): number[] => unit.filter((each) => each !== seq);
   const says = (pinned: Pinned): Child => [
     el("p", { class: "headline" }, pinned.changed
-      ? `${pinned.preview ? (on ? "Would pin" : "Would unpin") : on ? "Pinned" : "Unpinned"} ${numbers(pinned.unit.length ? pinned.unit : [seq])}${pinned.unit.length > 1 ? ": a call and its results stay together" : ""}.`
+      ? `${pinned.preview ? (on ? "Would pin" : "Would unpin") : on ? "Pinned" : "Unpinned"} #${count(seq)}${others(pinned).length ? `, and with it ${numbers(others(pinned))}: a call and its results stay together` : ""}.`
       : `#${count(seq)} is ${on ? "pinned" : "not pinned"} already.`),
+    on && pinned.folded && pinned.preview ? el("p", {}, "It is not in the context now: the pin holds from the next fold on.") : null,
     el("p", { class: "note" }, pinned.pins.length ? `Pinned then: ${numbers(pinned.pins.slice(0, 12))}${pinned.pins.length > 12 ? ` and ${count(pinned.pins.length - 12)} more` : ""}.` : "No message is pinned then."),
   ];
   act({
@@ -129,8 +131,8 @@ function policy(id: string, detail: Detail, refresh: () => void): void {
   }).catch(() => undefined);
   const send = (preview: boolean, signal?: AbortSignal) => request<PolicyChange>(path(["sessions", id, "policy"]), { method: "PUT", body: { preset: select.value, preview }, signal });
   const says = ({ before, after, preview }: PolicyChange): Child => el("dl", { class: "change" },
-    el("dt", {}, preview ? `Now, ${policyName(before)}` : `Before, ${policyName(before)}`), el("dd", {}, before.line || "–"),
-    el("dt", {}, preview ? `Then, ${policyName(after)}` : `Now, ${policyName(after)}`), el("dd", {}, after.line || "–"));
+    el("dt", {}, preview ? `Now, ${policyName(before)}` : `Before, ${policyName(before)}`), el("dd", {}, foldLine(before.line) || "–"),
+    el("dt", {}, preview ? `Then, ${policyName(after)}` : `Now, ${policyName(after)}`), el("dd", {}, foldLine(after.line) || "–"));
   act({
     title: "Change the policy",
     about: el("p", {}, "Holds from the next fold on; folds that were made stay as they are."),

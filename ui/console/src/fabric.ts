@@ -11,8 +11,8 @@ import { go, keepPlace, toSession } from "./router.js";
 import { seam } from "./seam.js";
 import type { Context, Part, SessionPlace } from "./session.js";
 import type { Detail, Fabric, Fate, MessagesPage } from "./types.js";
-import { fill, gather, waiting } from "./view.js";
-import { roleOf } from "./words.js";
+import { either, fill, gather, waiting } from "./view.js";
+import { foldLine, roleOf } from "./words.js";
 
 export function fabricTab(context: Context, place: SessionPlace): Part {
   const { id, signal } = context;
@@ -97,7 +97,7 @@ export function fabricTab(context: Context, place: SessionPlace): Part {
     cloth.node.querySelector("canvas")?.addEventListener("dblclick", () => go(toSession(id, "messages", pressed)));
     showSeam();
     if (focused) queueMicrotask(() => cloth?.focus());
-    return el("div", {}, one.folds.length === 0 ? noFolds(detail.line) : "", cloth.node);
+    return el("div", {}, one.folds.length === 0 ? noFolds(foldLine(detail.line)) : "", cloth.node);
   }
   function choose(number: number | null): void {
     if (number === open) return;
@@ -115,7 +115,7 @@ export function fabricTab(context: Context, place: SessionPlace): Part {
     seamControl.abort();
     seamControl = new AbortController();
     if (!fold) return panel.replaceChildren();
-    const own = AbortSignal.any([signal, seamControl.signal]);
+    const own = either(signal, seamControl.signal);
     void seam({ id, fold, folds: fabric?.folds ?? [], slot: panel, signal: own, refresh: context.refresh, close: () => cloth?.select((fabric?.folds.length ?? 0)) });
   }
 

@@ -8,8 +8,8 @@ import { pin, pinAndFold, undoFold } from "./actions.js";
 import { path, request } from "./api.js";
 import { keepPlace, toForgot, toSession } from "./router.js";
 import type { Context, Part, SessionPlace } from "./session.js";
-import type { Explanation, Forgot, Occurrence } from "./types.js";
-import { fill, waiting } from "./view.js";
+import type { Cursor, Explanation, Forgot, Occurrence } from "./types.js";
+import { either, fill, waiting } from "./view.js";
 import type { View } from "./view.js";
 import { ago } from "./words.js";
 
@@ -76,13 +76,13 @@ export function forgotView(first: string): View {
   function look(): void {
     asked.abort();
     asked = new AbortController();
-    const signal = AbortSignal.any([control.signal, asked.signal]);
+    const signal = either(control.signal, asked.signal);
     if (!text) return slot.replaceChildren();
     const found = el("div", {});
     const more = el("div", {}, waiting("Looking through the sessions …"));
     slot.replaceChildren(found, more);
     let looked = 0;
-    const next = (after: string | null): Promise<void> => fill(more, signal, async () => {
+    const next = (after: Cursor | null): Promise<void> => fill(more, signal, async () => {
       const page = await request<Forgot>(path(["forgot"], { text, after }), { signal });
       looked += page.looked_at;
       found.append(...page.found.map(({ session, explanation: one }) => el("article", { class: "found" },

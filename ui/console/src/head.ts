@@ -5,7 +5,7 @@ import type { Child } from "../../parts/dom.js";
 import { count, many, percentSign, short } from "../../parts/format.js";
 import { toSession } from "./router.js";
 import type { Detail } from "./types.js";
-import { amount, fillBar, moment, percentOf, saving, SOURCES } from "./words.js";
+import { amount, fillBar, foldLine, moment, percentOf, saving, sourceText } from "./words.js";
 
 export function sessionHead(detail: Detail, actions: HTMLElement): HTMLElement {
   return el("div", {},
@@ -16,7 +16,7 @@ export function sessionHead(detail: Detail, actions: HTMLElement): HTMLElement {
 
 function describe(detail: Detail): Child {
   const parts: Child[] = [
-    detail.model || "no model named", detail.client, detail.source ? SOURCES[detail.source] ?? detail.source : null, detail.dialect,
+    detail.model || "no model named", detail.client, detail.source ? sourceText(detail.source) : null, detail.dialect,
     `policy ${detail.policy}`, detail.owner ? `owner ${detail.owner}` : null,
     detail.parent ? el("span", {}, "fork of ", el("a", { href: toSession(detail.parent.id) }, detail.parent.id), ` at #${count(detail.parent.at)}`) : null,
     el("span", { title: `Made ${moment(detail.created)}` }, `changed ${moment(detail.changed)}`),
@@ -25,14 +25,16 @@ function describe(detail: Detail): Child {
 }
 
 function facts(detail: Detail): [string, Child, Child?, string?][] {
-  const { status, usage, cost } = detail;
+  const { status, cost } = detail;
+  // Sums over no request say nothing.
+  const usage = detail.usage?.calls === 0 ? null : detail.usage;
   const threshold = status.threshold?.tokens ?? detail.threshold ?? null;
   const cut = saving(cost);
   const pins = status.pins?.length ?? 0;
   return [
     ["Context now", el("span", { class: "context-fact" },
       el("span", {}, el("b", {}, count(detail.fill)), detail.window ? ` of ${count(detail.window)} tokens` : " tokens", el("span", { class: "quiet-word" }, detail.window ? percentOf(detail.fill, detail.window) : "")),
-      fillBar({ ...detail, threshold })), detail.line, "wide"],
+      fillBar({ ...detail, threshold })), foldLine(detail.line), "wide"],
     ["Cost", cost ? el("span", {}, el("b", { class: cut && cut.share > 0 ? "good" : cut && cut.share < 0 ? "bad" : "" }, cut?.text ?? "–")) : "–",
       cost ? `${amount(cost.sent, cost.unit)}; sending everything: ${amount(cost.everything, cost.unit)}` : "no usage was reported"],
     ["From cache", percentSign(detail.cache_share), usage ? `${short(usage.cache_read)} of ${short(usage.prompt)} prompt tokens` : ""],

@@ -9,7 +9,7 @@ import type { Overview } from "./types.js";
 import { failure, gather, waiting } from "./view.js";
 import type { View } from "./view.js";
 import { VirtualList } from "./virtual.js";
-import { ago, amount, fillBar, moment, saving } from "./words.js";
+import { ago, amount, fillBar, moment, saving, sourceText } from "./words.js";
 
 const narrow = matchMedia("(max-width: 860px)");
 const rem = (): number => Number.parseFloat(getComputedStyle(document.documentElement).fontSize) || 16;
@@ -96,7 +96,7 @@ function rowOf(session: Overview | undefined, fresh: Map<string, number>): HTMLE
   if (!session) return el("div", { class: "row" });
   const cut = saving(session.cost);
   const isFresh = performance.now() - (fresh.get(session.id) ?? -Infinity) < 1500;
-  const from = [session.model || "no model", session.client ?? (session.source === "import" ? "imported" : "")].filter(Boolean);
+  const from = [session.model || "no model", session.client ?? (session.source && session.source !== "proxy" ? sourceText(session.source) : "")].filter(Boolean);
   return el("div", { class: isFresh ? "row fresh" : "row", "data-session": session.id },
     el("a", { class: "row-link", href: toSession(session.id), "data-stop": true, title: session.title || session.id },
       el("span", { class: "c0" }, el("b", {}, session.title || "Untitled"), el("small", { class: "mono" }, session.id)),

@@ -34,7 +34,7 @@ function start(): void {
     page.focus();
   });
 
-  let view: (View & { key: string; place?: (hash: string) => boolean }) | null = null;
+  let view: (View & { place?: (hash: string) => boolean }) | null = null;
   function show(): void {
     hideTip();
     const place = parse(location.hash);
@@ -43,7 +43,7 @@ function start(): void {
     view?.close();
     const made: View & { place?: (hash: string) => boolean } = place.view === "list" ? listView(place.q) : place.view === "forgot" ? forgotView(place.text) : sessionView(place);
     const first = view === null;
-    view = { ...made, key: location.hash };
+    view = made;
     document.title = `${made.title} · midfold`;
     links.forEach((link, index) => (index === (place.view === "forgot" ? 1 : 0) ? link.setAttribute("aria-current", place.view === "session" ? "true" : "page") : link.removeAttribute("aria-current")));
     page?.replaceChildren(made.node);

@@ -78,7 +78,7 @@ export function messagesTab(context: Context, place: SessionPlace): Part {
         el("span", { class: "seq" }, `#${count(seq)}`),
         message ? [
           el("span", { class: "who" }, el("b", { class: `role-${message.role}` }, message.role), message.tool ? ` · ${clip(message.tool, 40)}` : "", message.target ? el("span", { class: "quiet-word mono" }, ` ${clip(message.target, 60)}`) : null),
-          el("span", { class: "figures" }, message.pinned ? el("span", { class: "tag on" }, "pinned") : null,
+          el("span", { class: "figures" }, message.pinned && message.fate !== "p" ? el("span", { class: "tag on" }, "pinned") : null,
             el("span", { class: "fate", title: message.why ?? fate?.text }, el("i", { class: "swatch", style: `background:var(--fate-${fate ? message.fate : "x"})` }), fate?.name ?? message.fate), el("span", { class: "tokens" }, count(message.tokens))),
           el("span", { class: "first" }, clip(message.text.replace(/\s+/g, " ").trim(), 200) || "(empty)"),
         ] : el("span", { class: "first dim" }, "…")));

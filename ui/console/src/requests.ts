@@ -129,17 +129,17 @@ function callCard(id: string, call: CallDetail): HTMLElement {
   const more = el("button", { type: "button", class: "plain", onclick: () => next() }, "");
   let shown = 0;
   function next(): void {
-    rows.append(...call.messages.slice(shown, shown + PAGE).map((message) => sentRow(id, message)));
-    shown = Math.min(call.messages.length, shown + PAGE);
-    more.hidden = shown >= call.messages.length;
-    more.textContent = `Show ${count(Math.min(PAGE, call.messages.length - shown))} more of ${count(call.messages.length)}`;
+    rows.append(...call.sent.slice(shown, shown + PAGE).map((message) => sentRow(id, message)));
+    shown = Math.min(call.sent.length, shown + PAGE);
+    more.hidden = shown >= call.sent.length;
+    more.textContent = `Show ${count(Math.min(PAGE, call.sent.length - shown))} more of ${count(call.sent.length)}`;
   }
   next();
   const { usage } = call;
   return el("article", { class: "call" },
     el("h3", {}, `Request ${count(call.number)}`),
     el("p", { class: "meta" }, [
-      moment(call.time), `${many(call.messages.length, "message")}, ${count(call.bytes)} bytes`, usage ? `${count(usage.prompt)} prompt tokens, ${count(usage.cache_read)} from the cache, ${count(usage.cache_write)} written to it, ${count(usage.output)} of output` : `${count(call.tokens_estimated)} tokens, estimated`,
+      moment(call.time), `${many(call.sent.length, "message")}, ${count(call.bytes)} bytes`, usage ? `${count(usage.prompt)} prompt tokens, ${count(usage.cache_read)} from the cache, ${count(usage.cache_write)} written to it, ${count(usage.output)} of output` : `${count(call.tokens_estimated)} tokens, estimated`,
       call.prefix ? `begins with ${many(call.prefix.messages, "message")} of the request before` : null, call.fold === null ? "no fold" : `through fold ${call.fold}`,
       ...(call.injections ?? []).map((one) => `with ${one.hook}, ${count(one.tokens)} tokens`),
     ].filter(Boolean).map((part) => el("span", { class: "meta-part" }, part))), rows, more);

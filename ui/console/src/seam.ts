@@ -9,7 +9,7 @@ import { undoFold } from "./actions.js";
 import { path, request } from "./api.js";
 import { diffPart } from "./diff.js";
 import { toSession } from "./router.js";
-import type { Edit, Fabric, FabricFold, FoldDetail } from "./types.js";
+import type { Edit, Fabric, FabricFold, FoldDetail, Removed } from "./types.js";
 import { fill, waiting } from "./view.js";
 import { moment, STAND_INS } from "./words.js";
 
@@ -79,25 +79,40 @@ function recapPart({ fold, folds }: Options, detail: FoldDetail): Child {
     if (fate === "r" || fate === "m") for (let at = seq; at < seq + length; at += 1) gone.add(at);
     seq += length;
   }
-  const events = Object.fromEntries(detail.events.map(([at, role, tool, first, tokens]) => [at, [role, tokens, first, tool] as [string, number, string, string | null]]));
+  const events = Object.fromEntries(detail.events.map(({ seq: at, role, tool, line, tokens }) => [at, [role, tokens, line, tool] as [string, number, string, string | null]]));
   return pair({
     fold: { number: fold.number - 1, at: fold.at, before: fold.before, after: fold.after, recap: detail.recap?.text ?? null, recap_tokens: detail.recap?.tokens ?? fold.recap_tokens },
-    row: 1, events, strategy: fold.policy ?? "the policy", gone: detail.events.map(([at]) => ({ seq: at, row: gone.has(at) ? 0 : 1 })), head: false,
+    row: before ? 1 : 0, events, strategy: fold.policy ?? "the policy", gone: detail.events.map(({ seq: at }) => ({ seq: at, row: before && !gone.has(at) ? 1 : 0 })), head: false,
   });
 }
 
 function lostPart(id: string, detail: FoldDetail): Child {
-  const receipt = detail.receipt && typeof detail.receipt === "object" ? detail.receipt as { asked_again?: unknown[]; head_verbatim?: boolean; intact?: boolean; recallable?: unknown } : {};
-  const again = (receipt.asked_again ?? []).map((one) => (typeof one === "string" ? one : String((one as { text?: unknown; name?: unknown; id?: unknown }).text ?? (one as { name?: unknown }).name ?? (one as { id?: unknown }).id ?? "")) ).filter(Boolean);
+  const receipt = detail.receipt ?? {};
+  const again = [...new Set((receipt.asked_again ?? []).map(({ name }) => name))];
   const total = detail.kept_names + detail.lost_names;
   const names = (list: string[]) => el("ul", { class: "names" }, list.map((name) => el("li", {}, el("a", { class: "mono", href: toSession(id, "forgot", null, { text: name }), title: "Why did it forget this?" }, name))));
   return [
     el("p", { class: "lead" }, total === 0 ? "The receipt names nothing that left with this fold." : `Of ${many(total, "name")} in what left, the recap still has ${count(detail.kept_names)}; ${count(detail.lost_names)} are no longer in the context. All of them stay in the log and can be recalled.`),
+    receipt.removed?.length ? removedTable(receipt.removed) : null,
     again.length ? el("div", { class: "block" }, el("h4", {}, "The agent asked for these again"), names(again)) : null,
     detail.lost.length ? el("div", { class: "block" }, el("h4", {}, detail.lost.length < detail.lost_names ? `The first ${count(detail.lost.length)} that it lost` : "What it lost", " ", el("small", {}, "press one for where it was said and when it left")), names(detail.lost)) : null,
     receipt.intact === false ? el("p", { class: "empty bad" }, "The receipt does not agree with the log: run midfold audit.") : null,
     el("details", { class: "block" }, el("summary", {}, "The record of this fold"), el("pre", { class: "raw", tabindex: 0 }, JSON.stringify(detail.record, null, 2)?.slice(0, 60_000) ?? "")),
   ];
+}
+
+/** The receipt: by which rule how much left. */
+function removedTable(removed: Removed[]): HTMLElement {
+  const grid = table<Removed>([
+    { name: "Rule", head: true, kind: "text", value: (row) => row.rule, text: (row) => row.rule },
+    { name: "reason", kind: "text", value: (row) => row.reason, text: (row) => row.reason },
+    { name: "messages", value: (row) => row.items, text: (row) => count(row.items) },
+    { name: "tokens before", value: (row) => row.tokens_before, text: (row) => count(row.tokens_before) },
+    { name: "after", value: (row) => row.tokens_after, text: (row) => count(row.tokens_after) },
+    { name: "freed", value: (row) => row.tokens_before - row.tokens_after, text: (row) => count(row.tokens_before - row.tokens_after) },
+  ], { label: "The receipt of the fold" });
+  grid.show(removed);
+  return el("div", { class: "block receipt" }, el("h4", {}, "The receipt"), grid.node);
 }
 
 function editsPart(id: string, detail: FoldDetail): Child {

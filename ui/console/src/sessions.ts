@@ -1,7 +1,7 @@
 // The sessions that the list knows: read by pages, kept in order of their newest change, brought up to date by events.
 
 import { path, request } from "./api.js";
-import type { Change, Detail, Overview, SessionsPage } from "./types.js";
+import type { Change, Cursor, Detail, Overview, SessionsPage } from "./types.js";
 
 const PAGE = 100;
 
@@ -9,7 +9,7 @@ export class Sessions {
   readonly all: Overview[] = [];
   total: number | null = null;
   done = false;
-  private cursor: string | null = null;
+  private cursor: Cursor | null = null;
   private reading: Promise<void> | null = null;
   private readonly wanted = new Set<string>();
   private timer = 0;
@@ -27,7 +27,7 @@ export class Sessions {
 
   private async read(): Promise<void> {
     try {
-      const page = await request<SessionsPage & { total?: number | null }>(path(["sessions"], { limit: PAGE, after: this.cursor, q: this.q }), { signal: this.signal });
+      const page = await request<SessionsPage>(path(["sessions"], { limit: PAGE, after: this.cursor, q: this.q }), { signal: this.signal });
       // A session that changed while the pages were read has moved to the front, and may come twice.
       const known = new Set(this.all.map(({ id }) => id));
       this.all.push(...page.sessions.filter(({ id }) => !known.has(id)));
@@ -47,9 +47,9 @@ export class Sessions {
       return this.more();
     }
     try {
-      let cursor: string | null = null;
+      let cursor: Cursor | null = null;
       do {
-        const page: SessionsPage & { total?: number | null } = await request(path(["sessions"], { limit: PAGE, after: cursor, q: this.q }), { signal: this.signal });
+        const page: SessionsPage = await request(path(["sessions"], { limit: PAGE, after: cursor, q: this.q }), { signal: this.signal });
         const known = new Map(this.all.map(({ id, changed }) => [id, changed]));
         const isNews = page.sessions.some(({ id, changed }) => known.get(id) !== changed);
         const ids = new Set(page.sessions.map(({ id }) => id));

@@ -21,11 +21,13 @@ export interface Status {
 }
 export interface Detail extends Overview { status: Status; line: string }
 
-export interface SessionsPage { sessions: Overview[]; next: string | null }
+/** Where the next page begins: whatever it is, it is sent back as it came. */
+export type Cursor = string | number;
+export interface SessionsPage { sessions: Overview[]; next: Cursor | null; total?: number | null }
 
 export interface Message {
-  seq: number; role: string; turn: number; step: number; tokens: number; tool: string | null; target: string | null;
-  pinned: boolean; fate: Fate; why: string | null; text: string; cut: boolean; chars: number; time: number | null; json?: string;
+  seq: number; role: string; turn: number; step: number; tokens: number; tool: string | null; target?: string | null;
+  pinned: boolean; fate: Fate; why: string | null; text: string; cut: boolean; chars: number; time?: number | null; json?: string;
 }
 export interface MessagesPage { messages: Message[]; total: number }
 
@@ -44,9 +46,15 @@ export interface Edit { seq: number; kind: string; reducer: string; reason: stri
 export interface Verdict { code?: string; detail?: string; dropped?: { line: string; reason?: string; why?: string }[] }
 export interface FoldDetail {
   fold: FoldBrief; recap: { role: string; text: string; tokens: number } | null; edits: Edit[]; why: Record<string, string>;
-  verdicts: Verdict[]; receipt: unknown; record: unknown; lost: string[]; kept_names: number; lost_names: number;
-  events: [number, string, string | null, string, number][];
+  verdicts: Verdict[]; receipt: Receipt | null; record: unknown; lost: string[]; kept_names: number; lost_names: number;
+  events: Gone[];
+  /** How many left, where not all of them are listed. */
+  gone?: number;
 }
+/** A message that left the context with a fold, or before it. */
+export interface Gone { seq: number; role: string; tool: string | null; line: string; tokens: number }
+export interface Removed { rule: string; reason: string; items: number; tokens_before: number; tokens_after: number }
+export interface Receipt { asked_again?: { name: string; seq: number }[]; removed?: Removed[]; intact?: boolean }
 export interface DiffRow {
   seq: number; role: string; tool: string | null; fate: Fate; reason: string | null; before: string; after: string | null;
   tokens_before: number; tokens_after: number;
@@ -59,14 +67,14 @@ export interface Call {
   injections: { hook: string; tokens: number }[]; usage: Omit<Usage, "calls"> | null;
 }
 export interface SentMessage { seq: number | null; role: string; fate: Fate; text: string; tokens: number }
-export interface CallDetail extends Omit<Call, "messages"> { messages: SentMessage[] }
+export interface CallDetail extends Call { sent: SentMessage[] }
 
 export interface Outcome {
   outcome: "folded" | "nothing"; preview: boolean; reason: string | null; headline: string; token_line: string; note: string | null;
   instead: string | null; before: Size; after: Size; fold: FoldBrief | null; recap: string | null; cache: unknown;
 }
 export interface Undone { undone: number[]; active: number | null; before: Size; after: Size; preview: boolean }
-export interface Pinned { pins: number[]; changed: boolean; unit: number[]; preview: boolean }
+export interface Pinned { pins: number[]; changed: boolean; unit: number[]; preview: boolean; folded?: boolean }
 export interface Deleted { session: string; events: number; folds: number; calls: number; jobs: number; bytes: number; changed: boolean }
 export interface PolicyChange { before: PolicyState; after: PolicyState; preview: boolean }
 export interface PolicyState { policy: string | { name?: string }; line: string }
@@ -81,6 +89,6 @@ export interface Explanation {
   text: string; call: number | null; events: number; fold: FoldName | null; answer: string; lost_with: FoldName | null;
   in_recap: boolean; asked_again?: unknown[]; occurrences: Occurrence[];
 }
-export interface Forgot { found: { session: Overview; explanation: Explanation }[]; looked_at: number; next: string | null }
+export interface Forgot { found: { session: Overview; explanation: Explanation }[]; looked_at: number; next: Cursor | null }
 
 export interface Change { kind: string; session: string; events: number; folds: number; calls: number; active: number | null; changed: number }

@@ -40,6 +40,16 @@ export async function fill(slot: HTMLElement, signal: AbortSignal, make: () => P
   }
 }
 
+/** A signal that ends with either of two; `AbortSignal.any` is too young for some browsers. */
+export function either(one: AbortSignal, other: AbortSignal): AbortSignal {
+  const both = new AbortController();
+  for (const signal of [one, other]) {
+    if (signal.aborted) both.abort();
+    else signal.addEventListener("abort", () => both.abort(), { once: true, signal: both.signal });
+  }
+  return both.signal;
+}
+
 /** Calls `act` once for many calls that come close together; the first waits no longer than `delay`. */
 export function gather(delay: number, act: () => void): { call: () => void; cancel: () => void } {
   let timer = 0;

@@ -167,15 +167,16 @@ export class VirtualList {
     this.mark(index);
   }
 
-  /** Scrolls a row into sight: to the middle where it was far off. */
+  /** Scrolls a row into sight: no further than needed for a step, to a third of the box for a jump. */
   reveal(index: number): void {
     const { box } = this.options;
     const top = index * this.height;
     if (box) {
-      const start = top + this.node.offsetTop;
-      const lead = Math.min(this.node.offsetTop, 60);
-      if (start < box.scrollTop + lead) box.scrollTop = start < box.scrollTop - box.clientHeight ? start - box.clientHeight / 2 : start - lead;
-      else if (start + this.height > box.scrollTop + box.clientHeight) box.scrollTop = start > box.scrollTop + 2 * box.clientHeight ? start - box.clientHeight / 2 : start + this.height - box.clientHeight;
+      const above = box.scrollTop - top;
+      const below = top + this.height - box.scrollTop - box.clientHeight;
+      if (Math.max(above, below) > 2 * this.height) box.scrollTop = top - box.clientHeight / 3;
+      else if (above > 0) box.scrollTop = top;
+      else if (below > 0) box.scrollTop += below;
       return;
     }
     const at = this.node.getBoundingClientRect().top + top;

@@ -53,6 +53,13 @@ export function fillBar({ fill, window, threshold }: { fill: number; window: num
     threshold && window > 0 ? el("span", { class: "fill-mark", style: `left:${(Math.min(1, threshold / window) * 100).toFixed(2)}%` }) : null);
 }
 
+/** When the next fold is, as a sentence that can stand alone. */
+export function foldLine(line: string): string {
+  // The rule is named by its key of the policy: `trigger.floor_tokens`.
+  const plain = line.replace(/\((?:trigger\.)?([a-z_]+)\)/, (_, rule: string) => `(${rule.replaceAll("_", " ")})`);
+  return /^(at|with|from|not|never) /.test(plain) ? `next fold ${plain}` : plain;
+}
+
 export function errorText(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
@@ -60,7 +67,9 @@ export function errorText(error: unknown): string {
 /** Cuts a text for a place with little room. */
 export const clip = (text: string, most: number): string => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
 
-export const SOURCES: Record<string, string> = { proxy: "through the proxy", import: "imported", api: "made by the API" };
+const SOURCES: Record<string, string> = { proxy: "through the proxy", import: "imported", api: "made by the API" };
+/** Where a session comes from: the proxy, the API, or the file that was imported, by its name. */
+export const sourceText = (source: string): string => SOURCES[source] ?? `imported from ${source.split(/[\\/]/).pop() || source}`;
 export const STAND_INS: Record<string, string> = {
   computed: "a recap computed from the log", narrated: "a recap narrated by a model", marker: "a fixed marker", static: "a fixed text", host: "a text of the host",
 };
