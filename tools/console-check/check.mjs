@@ -46,7 +46,7 @@ const mock = option("--url") ? null : await start();
 const base = (option("--url") ?? mock.url).replace(/\/$/, "");
 const key = option("--key");
 const browser = await launch();
-const given = { browser, base, key, mock, call: client(base, key), test };
+const given = { browser, base, key, mock, call: client(base, key), test, long: option("--long") };
 
 const all = { views, walk, live, hostile, actions, big };
 const wanted = option("--only")?.split(",") ?? Object.keys(all);
