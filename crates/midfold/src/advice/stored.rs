@@ -76,6 +76,7 @@ impl Advise for StoredError {
             Self::Unknown { .. } => Failure::new(Area::Store, text).hint(
                 "it was made by another build; update midfold, or build it with that feature",
             ),
+            Self::NoNumber { .. } => Failure::new(Area::Input, text),
             Self::Busy(_) => Failure::new(Area::Store, text),
         }
     }

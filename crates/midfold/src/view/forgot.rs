@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use midfold_core::explain::{Explanation, Moment, explain};
+use midfold_core::explain::{ExplainError, Explanation, Moment, explain};
 use midfold_store::{Newest, Search, SearchMode, Store, StoreError, Stored, StoredError};
 use serde::Serialize;
 
@@ -51,8 +51,12 @@ pub async fn explained(
     let calls: Vec<_> = calls.into_iter().map(|(call, _)| call).collect();
     let moment = call.map_or(Moment::Now(stored.row().active), Moment::Call);
     let log = stored.whole().await?.log();
-    explain(log, &folds, &calls, text, moment)
-        .map_err(|error| StoreError::Query(error.to_string()).into())
+    explain(log, &folds, &calls, text, moment).map_err(|error| match error {
+        ExplainError::NoCall(number, count) => {
+            StoredError::NoNumber { what: "call", number, count }
+        }
+        error => StoreError::Query(error.to_string()).into(),
+    })
 }
 
 impl Forgot {

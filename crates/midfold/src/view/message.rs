@@ -7,7 +7,7 @@ use midfold_core::engine::Session;
 use midfold_core::fold::Fold;
 use midfold_core::log::Event;
 use midfold_core::replay::Cell;
-use midfold_store::{StoreError, Stored, StoredError};
+use midfold_store::{Stored, StoredError};
 use serde::Serialize;
 
 use super::text::{cut, role, tool, whole};
@@ -138,20 +138,12 @@ fn one(session: &Session, event: &Event, fates: &Fates, chars: usize) -> Message
     }
 }
 
-/// A fold of this number.
-///
-/// # Errors
-/// [`StoreError::NoFold`] has no number: the answer says which there are.
+/// What was found under a number, or the error that says which there are.
 pub(super) fn numbered<T>(
     found: Option<T>,
     what: &'static str,
     number: u64,
     count: usize,
-) -> Result<T, StoreError> {
-    found.ok_or_else(|| {
-        StoreError::Query(match count {
-            0 => format!("there is no {what} {number}: there are none yet"),
-            count => format!("there is no {what} {number}: they are numbered from 1 to {count}"),
-        })
-    })
+) -> Result<T, StoredError> {
+    found.ok_or(StoredError::NoNumber { what, number, count: count as u64 })
 }

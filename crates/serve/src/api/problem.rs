@@ -127,7 +127,9 @@ fn kind(error: &StoredError) -> (StatusCode, &'static str) {
         StoredError::Recover(_) => (StatusCode::UNPROCESSABLE_ENTITY, "cannot-fit"),
         StoredError::Undo(_) => (StatusCode::CONFLICT, "nothing-folded"),
         StoredError::Inject(_) => (StatusCode::UNPROCESSABLE_ENTITY, "injection"),
-        StoredError::NoEvent { .. } => (StatusCode::NOT_FOUND, "not-found"),
+        StoredError::NoEvent { .. } | StoredError::NoNumber { .. } => {
+            (StatusCode::NOT_FOUND, "not-found")
+        }
         StoredError::Unknown { .. } => (StatusCode::NOT_IMPLEMENTED, "other-build"),
         StoredError::Busy(_) => (StatusCode::CONFLICT, "busy"),
     }
@@ -136,8 +138,9 @@ fn kind(error: &StoredError) -> (StatusCode, &'static str) {
 fn stored_kind(error: &StoreError) -> (StatusCode, &'static str) {
     match error {
         StoreError::NoSession(_) => (StatusCode::NOT_FOUND, "no-session"),
-        StoreError::BadId(_) | StoreError::Url(_) => (StatusCode::BAD_REQUEST, "bad-request"),
-        StoreError::Query(_) => (StatusCode::NOT_FOUND, "not-found"),
+        StoreError::BadId(_) | StoreError::Url(_) | StoreError::Query(_) => {
+            (StatusCode::BAD_REQUEST, "bad-request")
+        }
         StoreError::Exists(_) => (StatusCode::CONFLICT, "exists"),
         StoreError::Conflict { .. } => (StatusCode::CONFLICT, "conflict"),
         StoreError::KeyReused(_) => (StatusCode::UNPROCESSABLE_ENTITY, "key-reused"),

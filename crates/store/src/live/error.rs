@@ -46,6 +46,16 @@ pub enum StoredError {
         /// How many it has.
         events: u64,
     },
+    /// No fold or call has this number.
+    #[error("there is no {what} {number}: {}", match count { 0 => "there is none yet".to_owned(), count => format!("they are numbered from 1 to {count}") })]
+    NoNumber {
+        /// What kind of thing.
+        what: &'static str,
+        /// What was asked for.
+        number: u64,
+        /// How many there are.
+        count: u64,
+    },
     /// Other nodes changed the session all the time.
     #[error("session `{0}` is being changed by others: try again")]
     Busy(String),

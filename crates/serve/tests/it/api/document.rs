@@ -17,8 +17,9 @@ fn committed() -> Value {
 async fn the_document_in_the_repository_is_the_one_that_is_served() {
     let asking = Asking::new().await;
     let served = asking.get("/v1/openapi.json").await.done();
-    assert_eq!(served, midfold_serve::openapi());
-    assert_eq!(served, committed(), "midfold schema openapi > docs/openapi.json");
+    // Not shown: it is long.
+    assert!(served == midfold_serve::openapi());
+    assert!(served == committed(), "midfold schema openapi > docs/openapi.json");
 }
 
 #[test]
