@@ -16,7 +16,8 @@ macro_rules! sees {
         let mut settings = insta::Settings::clone_current();
         settings.set_omit_expression(true);
         settings.set_prepend_module_to_snapshot(false);
-        settings.bind(|| insta::assert_snapshot!($name, $text));
+        let text: String = $text;
+        settings.bind(|| insta::assert_snapshot!($name, text));
     }};
 }
 
@@ -196,6 +197,6 @@ async fn no_screen_is_too_small() {
         }
         person.types("a long text that is typed").await;
         person.sees();
-        plain(&person.state, size.0);
+        assert!(plain(&person.state, size.0).ends_with('\n'));
     }
 }
