@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use crate::root;
 use crate::session::{at, ok, parsed, shown, store};
+use crate::{regex_of, root, seen};
 
 const SESSION: &str = "examples/coding-session.jsonl";
 

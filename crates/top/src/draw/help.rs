@@ -38,6 +38,7 @@ and set the policy.";
 pub(super) fn sheet(state: &State, room: Room) -> Sheet {
     let mut sheet = Sheet::default();
     sheet.head.push(title("help", state.place.as_str(), room.width));
+    sheet.body.extend(told(READ_ONLY, 1, room.width, Style::new()));
     let mut table = |heading: &str, rows: &[(&str, &str)]| {
         sheet.body.push(rule(heading, room.width));
         for (name, text) in rows {
@@ -54,7 +55,5 @@ pub(super) fn sheet(state: &State, room: Room) -> Sheet {
     table("the list", &COLUMNS);
     sheet.body.push(rule("a session", room.width));
     sheet.body.extend(told(FABRIC, 1, room.width, Style::new()));
-    sheet.body.push(Line::default());
-    sheet.body.extend(told(READ_ONLY, 1, room.width, Style::new()));
     sheet
 }

@@ -31,7 +31,7 @@ pub(super) fn sheet(state: &State, room: Room) -> Sheet {
     };
     sheet.head.push(title(&left, state.place.as_str(), room.width));
     if all.is_empty() {
-        let hint = "they come with `midfold serve`, `midfold session new` and `midfold import`";
+        let hint = "Sessions come with `midfold serve`, `midfold session new` and `midfold import`";
         sheet.body.push(Line::default());
         sheet.body.push(Line::from("  There is no session yet."));
         sheet.body.extend(super::parts::told(hint, 2, room.width, dim("").style));

@@ -115,11 +115,16 @@ fn weave(
     lines.push(line);
     let mut there: Vec<Cell> = now;
     there.extend(fabric.folds.iter().flat_map(|fold| fold.cells(fabric.events)));
-    lines.extend(legend(paint, &there, width));
+    let mut names = legend(paint, &there, width);
     let per = events.div_ceil(columns);
-    if per > 1 && !is_narrow {
-        lines.push(Line::from(dim(format!(" a column is up to {per} messages"))));
+    let scale = format!("   a column: up to {per} messages");
+    if let Some(line) = names.last_mut()
+        && per > 1
+        && line.width() + scale.width() < width
+    {
+        line.push_span(dim(scale));
     }
+    lines.extend(names);
     lines
 }
 
@@ -155,7 +160,11 @@ fn chosen(state: &State, opened: &Opened, width: usize, room: usize) -> Vec<Line
     let mut lines = vec![Line::default(), rule(&format!("fold {number} of {count}"), width)];
     match opened.read() {
         None => lines.push(Line::from("  reading the fold …")),
-        Some(fold) => lines.extend(outline(state, fold, width)),
+        // Without the empty lines: there is little room.
+        Some(fold) => {
+            let outline = outline(state, fold, width).into_iter();
+            lines.extend(outline.filter(|line| !line.spans.is_empty()));
+        }
     }
     if lines.len() > room && room > 0 {
         lines.truncate(room - 1);

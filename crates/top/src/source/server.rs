@@ -156,13 +156,16 @@ fn refused(place: &str, status: StatusCode, body: &[u8]) -> Trouble {
     let problem: Problem = serde_json::from_slice(body).unwrap_or_default();
     let detail = problem.detail.or(problem.error.map(|told| told.message));
     let said = detail.unwrap_or_else(|| format!("{place} answers with status {status}"));
-    let trouble =
-        problem.hints.iter().fold(Trouble::new(&said), |trouble, hint| trouble.hint(hint));
+    let trouble = Trouble::new(&said);
     match status {
+        // What the server would do about it is said in its words: routes.
+        StatusCode::NOT_FOUND => {
+            trouble.hint("`midfold top` without SESSION lists those that are there")
+        }
         StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
             trouble.hint("give a key that may read sessions: --key-file FILE, or MIDFOLD_KEY")
         }
-        _ => trouble,
+        _ => problem.hints.iter().fold(trouble, |trouble, hint| trouble.hint(hint)),
     }
 }
 
@@ -222,6 +225,8 @@ mod tests {
         let body = br#"{"detail":"there is no session `x`","hints":["see \u001b[2Jthere"]}"#;
         let trouble = refused("P", StatusCode::NOT_FOUND, body);
         assert_eq!(trouble.message.as_str(), "there is no session `x`");
+        assert!(trouble.hints[0].as_str().contains("midfold top"));
+        let trouble = refused("P", StatusCode::CONFLICT, body);
         assert_eq!(trouble.hints[0].as_str(), "see there");
         let trouble = refused("P", StatusCode::UNAUTHORIZED, br#"{"error":{"message":"a key"}}"#);
         assert_eq!(trouble.message.as_str(), "a key");

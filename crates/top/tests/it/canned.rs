@@ -54,7 +54,7 @@ pub fn row(id: &str, title: &str, tick: u64, fill: u64, folds: u64) -> Value {
         "created": NOW - 900_000, "changed": NOW - 86_400_000 / tick, "tick": tick, "events": 121, "turns": 1,
         "tokens": 50_709, "window": 24_000, "fill": fill, "threshold": 18_735, "folds": folds,
         "active": folds, "calls": 60, "usage": { "calls": 60 },
-        "cost": { "sent": 1_000.0 * tick as f64, "everything": 235_975.0, "unit": "tokens" },
+        "cost": { "sent": 300.0 * tick as f64, "everything": 235_975.0, "unit": "tokens" },
         "cache_share": 0.8758, "parent": null
     })
 }
