@@ -84,6 +84,8 @@ impl Bench {
             parent: None,
             source: None,
             owner: None,
+            model: None,
+            client: None,
         };
         let new = NewSession {
             id: "s0".to_owned(),

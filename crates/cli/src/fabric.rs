@@ -7,6 +7,7 @@ use midfold::core::replay::{
 };
 use midfold::formats::profile;
 use midfold::{Log, Policy, Prepared};
+use midfold_top::weave::{self, ALL, Glyph, Tint, glyph};
 use unicode_width::UnicodeWidthStr;
 
 use crate::error::CommandError;
@@ -22,29 +23,21 @@ const RECAP_LINES: usize = 12;
 /// Messages that are listed of one fate.
 const LISTED: usize = 6;
 
-/// How a fate is drawn: no two glyphs are the same without colour either.
-fn glyph(cell: Cell) -> (char, Color, &'static str) {
-    match cell {
-        Cell::Verbatim => ('█', Color::Green, "verbatim"),
-        Cell::Pinned => ('◆', Color::Red, "pinned"),
-        Cell::Stub => ('▒', Color::Cyan, "stub"),
-        Cell::Clipped => ('▓', Color::Cyan, "clipped"),
-        Cell::Recap => ('░', Color::Magenta, "in the recap"),
-        Cell::Marker => ('·', Color::Yellow, "behind the marker"),
-        Cell::Repaired => ('×', Color::Yellow, "repaired"),
+fn color(tint: Tint) -> Color {
+    match tint {
+        Tint::Green => Color::Green,
+        Tint::Red => Color::Red,
+        Tint::Cyan => Color::Cyan,
+        Tint::Magenta => Color::Magenta,
+        Tint::Yellow => Color::Yellow,
     }
 }
 
-/// All fates, in the order of the legend; of equal shares of a column the later one is drawn.
-const ALL: [Cell; 7] = [
-    Cell::Verbatim,
-    Cell::Recap,
-    Cell::Marker,
-    Cell::Stub,
-    Cell::Clipped,
-    Cell::Repaired,
-    Cell::Pinned,
-];
+/// The glyph of a fate in its colour, and its name.
+fn painted(style: &Style, cell: Cell) -> (String, &'static str) {
+    let Glyph { mark, tint, name } = glyph(cell);
+    (style.paint(color(tint), &mark.to_string()), name)
+}
 
 /// Draws all folds, or tells one (from 1).
 pub fn show(
@@ -152,32 +145,15 @@ fn rows(page: &mut Page<'_>, folds: &[FoldRow], events: usize) {
 
 /// The events of one fold in so many columns.
 fn strip(style: &Style, cells: &[Cell], events: usize, columns: usize) -> String {
-    let columns = columns.min(events).max(1);
-    let mut out = String::new();
-    for column in 0..columns {
-        let (from, to) = (column * events / columns, (column + 1) * events / columns);
-        let Some(here) = cells.get(from..to.min(cells.len())).filter(|here| !here.is_empty())
-        else {
-            break;
-        };
-        let count = |cell: Cell| here.iter().filter(|other| **other == cell).count();
-        // A pin among a hundred messages is what one looks for.
-        let shown = if here.contains(&Cell::Pinned) {
-            Cell::Pinned
-        } else {
-            ALL.into_iter().max_by_key(|cell| count(*cell)).unwrap_or(Cell::Verbatim)
-        };
-        let (glyph, color, _) = glyph(shown);
-        out += &style.paint(color, &glyph.to_string());
-    }
-    out
+    let shown = weave::strip(cells, events, columns);
+    shown.into_iter().map(|cell| painted(style, cell).0).collect()
 }
 
 fn legend(style: &Style, folds: &[FoldRow]) -> String {
     let there = |cell: &Cell| folds.iter().any(|row| row.fates.iter().any(|(c, _)| c == cell));
     let names = ALL.into_iter().filter(there).map(|cell| {
-        let (glyph, color, name) = glyph(cell);
-        format!("{} {name}", style.paint(color, &glyph.to_string()))
+        let (glyph, name) = painted(style, cell);
+        format!("{glyph} {name}")
     });
     format!("  {}\n", names.collect::<Vec<_>>().join("   "))
 }
@@ -197,10 +173,9 @@ fn one(page: &mut Page<'_>, log: &Log, folds: &[FoldRow]) {
             continue;
         }
         let tokens: u64 = all.iter().map(|at| log.tokens_in(*at..*at + 1)).sum();
-        let (glyph, color, name) = glyph(cell);
+        let (glyph, name) = painted(style, cell);
         page.text += &format!(
-            "  {} {name}: {} of {} tokens, {}\n",
-            style.paint(color, &glyph.to_string()),
+            "  {glyph} {name}: {} of {} tokens, {}\n",
             plural(all.len() as u64, "message"),
             number(tokens),
             ranges(&all)

@@ -45,6 +45,7 @@ mod store;
 mod summariser;
 mod table;
 mod tls;
+mod top;
 mod trajectories;
 mod transcript;
 mod tune;
@@ -104,6 +105,7 @@ fn run(cli: &Cli, output: &Output) -> Result<(), CommandError> {
         Command::Mcp(args) => mcp::run(args, output),
         Command::Doctor(args) => doctor::run(args, cli.json, output),
         Command::Store(args) => store::run(args, cli.json, output),
+        Command::Top(args) => top::run(args, cli.json, output),
         Command::Replay(args) => replay::run(args, cli.json, output),
         Command::Trajectories(args) => trajectories::run(args, cli.json, output),
         Command::Tune(args) => tune::run(args, cli.json, output),

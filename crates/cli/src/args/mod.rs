@@ -12,6 +12,7 @@ mod run;
 mod serve;
 mod session;
 mod stores;
+mod top;
 mod trajectories;
 mod tune;
 
@@ -38,6 +39,7 @@ pub use stores::{
     Audit, Describe, Expand, Explain, Export, Grep, Import, Load, Names, Outline, Prune, Recall,
     RecallCommand, StoreCommand, StoreCommands, Tools, ToolsShape, Worker,
 };
+pub use top::Top;
 pub use trajectories::Trajectories;
 pub use tune::{Tune, Wish};
 
@@ -111,6 +113,8 @@ pub enum Command {
     Doctor(Box<Doctor>),
     /// Check, export and import a whole store
     Store(StoreCommands),
+    /// Watch sessions in the terminal: how full, what each fold did, why a text was forgotten
+    Top(Top),
     /// Replay recorded conversations under several strategies: what is kept, at which cost
     Replay(Box<Replay>),
     /// Make rows of training sets fit, with one summary in each that is too long

@@ -7,7 +7,7 @@ fn every_command_has_help_with_an_example() {
     sees!("help", ["--help"]);
     let alone = [
         "import", "explain", "audit", "worker", "session", "recall", "store", "run", "doctor",
-        "hooks", "mcp",
+        "hooks", "mcp", "top",
     ];
     let with_examples = ["compact", "inspect", "verify", "replay", "tune", "presets", "schema"];
     for command in with_examples.into_iter().chain(alone) {

@@ -24,6 +24,7 @@ mod serve_seal;
 mod session;
 mod session_change;
 mod session_delete;
+mod top;
 mod trajectories;
 mod trajectories_files;
 mod trajectories_killed;

@@ -3,14 +3,15 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use midfold_core::Voice;
 use midfold_core::engine::{Spent, State};
 use midfold_core::event::RawEvent;
+use midfold_core::fold::Fold;
 use midfold_core::log::Log;
 use midfold_core::meter::Meter;
 use midfold_core::passage::{joined, passages};
 use midfold_core::policy::Policy;
 use midfold_core::view::Role;
-use midfold_core::{Voice, event};
 use midfold_formats::{DialectKind, profile};
 use midfold_store::{Activity, Meta, Millis, Newest, SessionRow, Store, StoreError};
 use serde::Serialize;
@@ -181,13 +182,30 @@ impl Overviews {
             Some(title) => Some(title),
             None => self.title(&row).await?,
         };
-        let overview = Arc::new(overview(&row, activity, title));
+        let state: State = serde_json::from_str(&row.state).unwrap_or_default();
+        let fill = self.fill(&row, &state, activity.tokens).await?;
+        let overview = Arc::new(overview(&row, &state, activity, title, fill));
         let mut known = self.lock();
         if known.len() >= REMEMBERED {
             known.clear();
         }
         known.insert(overview.id.clone(), Arc::clone(&overview));
         Ok(overview)
+    }
+
+    /// What a context takes: what the provider counted last, else what was sent last, else what the fold left
+    /// that was made since, else everything.
+    async fn fill(&self, row: &SessionRow, state: &State, all: u64) -> Result<u64, StoreError> {
+        let meter = state.meter.unwrap_or_else(Meter::exact);
+        if let Some(sent) = state.sent.filter(|sent| sent.fold == row.active) {
+            let counted = state.settled.filter(|(settled, _)| *settled == sent).map(|(_, it)| it);
+            return Ok(counted.unwrap_or_else(|| meter.calibrated(sent.counted)));
+        }
+        let Some(active) = row.active else { return Ok(meter.calibrated(all)) };
+        let folds = self.store.folds(&row.new.id).await?;
+        let made = folds.iter().find(|it| it.fold.id == active);
+        let fold = made.and_then(|it| serde_json::from_str::<Fold>(&it.fold.body).ok());
+        Ok(meter.calibrated(fold.map_or(all, |fold| fold.tokens_after)))
     }
 
     async fn title(&self, row: &SessionRow) -> Result<Option<String>, StoreError> {
@@ -223,9 +241,14 @@ fn title(row: &SessionRow, opening: impl Iterator<Item = bytes::Bytes>) -> Optio
     said(|voice| voice == Voice::User).or_else(|| said(|_| true))
 }
 
-fn overview(row: &SessionRow, activity: Activity, title: Option<String>) -> Overview {
+fn overview(
+    row: &SessionRow,
+    state: &State,
+    activity: Activity,
+    title: Option<String>,
+    fill: u64,
+) -> Overview {
     let meta: Option<Meta> = serde_json::from_str(&row.new.meta).ok();
-    let state: State = serde_json::from_str(&row.state).unwrap_or_default();
     let changed = state.policy.as_ref().map(|changed| changed.policy.clone());
     let policy = changed.or_else(|| Policy::from_stored(&row.new.policy).ok());
     let named = meta.as_ref().and_then(|meta| meta.model.clone()).unwrap_or_default();
@@ -254,7 +277,7 @@ fn overview(row: &SessionRow, activity: Activity, title: Option<String>) -> Over
         turns: row.turn,
         tokens: activity.tokens,
         window: budget.map_or(0, |budget| budget.window),
-        fill: fill(&state, activity.tokens),
+        fill,
         folds: activity.folds,
         active: activity.active_number,
         calls: activity.calls,
@@ -268,14 +291,4 @@ fn overview(row: &SessionRow, activity: Activity, title: Option<String>) -> Over
         parent: parent.map(|(id, at)| Parent { id, at }),
         id: activity.id,
     }
-}
-
-/// What a context takes: what the provider counted last, else what was sent last, else everything.
-fn fill(state: &State, everything: u64) -> u64 {
-    let event::Usage { prompt, .. } = state.usage;
-    if prompt > 0 {
-        return prompt;
-    }
-    let meter = state.meter.unwrap_or_else(Meter::exact);
-    meter.calibrated(state.sent.map_or(everything, |sent| sent.counted))
 }

@@ -19,7 +19,7 @@ use serde_json::{Map, Value, json};
 use tokio::runtime::Handle;
 
 use super::ask::Asked;
-use super::problem::Problem;
+use super::problem::{Details, Problem};
 use crate::app::App;
 
 /// What a route is called, and what it does.
@@ -176,7 +176,7 @@ impl Api {
     /// The OpenAPI document.
     pub fn document(mut self) -> Value {
         let mut paths: Map<String, Value> = Map::new();
-        let problem = self.gives.subschema_for::<Problem>();
+        let problem = self.gives.subschema_for::<Details>();
         for described in &self.described {
             let path = paths.entry(described.op.path).or_insert_with(|| json!({}));
             path[described.op.verb] = operation(described);

@@ -11,8 +11,13 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Why a request was not done.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Problem(Box<Details>);
+
+/// What a problem says.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Problem {
+#[schemars(rename = "Problem")]
+pub struct Details {
     /// Names the kind of problem: `urn:midfold:` and its code.
     #[serde(rename = "type")]
     kind: String,
@@ -40,14 +45,14 @@ pub struct Problem {
 impl Problem {
     /// A problem of this kind.
     pub fn new(status: StatusCode, code: &str, detail: impl Into<String>) -> Self {
-        Self {
+        Self(Box::new(Details {
             kind: format!("urn:midfold:{code}"),
             title: title(code).to_owned(),
             status: status.as_u16(),
             detail: detail.into(),
             code: code.to_owned(),
-            ..Self::default()
-        }
+            ..Details::default()
+        }))
     }
 
     /// A request that cannot be meant so.
@@ -62,18 +67,18 @@ impl Problem {
 
     /// Adds a hint.
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
-        self.hints.push(hint.into());
+        self.0.hints.push(hint.into());
         self
     }
 
     /// Says when to ask again.
     pub fn wait(mut self, seconds: u64) -> Self {
-        self.wait = Some(seconds);
+        self.0.wait = Some(seconds);
         self
     }
 
     fn of(status: StatusCode, code: &str, failure: Failure) -> Self {
-        Self { hints: failure.hints, ..Self::new(status, code, failure.message) }
+        failure.hints.into_iter().fold(Self::new(status, code, failure.message), Self::hint)
     }
 
     /// What went wrong with a session of this store.
@@ -93,7 +98,9 @@ impl Problem {
             StoredError::Store(StoreError::NoSession(_)) => error.advise(Door::Http),
             _ => advise_in(store, error, Door::Http).await,
         };
-        Self { expected, actual, ..Self::of(status, code, failure) }
+        let mut problem = Self::of(status, code, failure);
+        (problem.0.expected, problem.0.actual) = (expected, actual);
+        problem
     }
 
     /// Why recall found nothing.
@@ -186,13 +193,14 @@ fn title(code: &str) -> &'static str {
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
-        let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::BAD_REQUEST);
-        let body = serde_json::to_string(&self).unwrap_or_default();
+        let details = *self.0;
+        let status = StatusCode::from_u16(details.status).unwrap_or(StatusCode::BAD_REQUEST);
+        let body = serde_json::to_string(&details).unwrap_or_default();
         let mut response = Response::new(Body::from(body));
         *response.status_mut() = status;
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
-        if let Some(seconds) = self.wait {
+        if let Some(seconds) = details.wait {
             headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
         }
         if status == StatusCode::UNAUTHORIZED {

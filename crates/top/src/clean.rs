@@ -1,0 +1,124 @@
+//! Texts that may go to a terminal: whatever a transcript holds, it moves no cursor and turns no line around.
+
+use std::fmt::{Display, Formatter, Result};
+
+use serde::{Deserialize, Deserializer};
+
+/// Characters of one line that are kept: more than any screen shows.
+const LINE: usize = 4_000;
+
+/// A text on one line.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Clean(String);
+
+/// A text of several lines.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CleanText(String);
+
+impl Clean {
+    /// Line breaks and tabs become spaces; what is no text is left out.
+    #[must_use]
+    pub fn new(text: &str) -> Self {
+        let flat: String = printable(text).take(LINE * 4).collect();
+        let words = flat.split_whitespace().collect::<Vec<_>>().join(" ");
+        Self(words.chars().take(LINE).collect())
+    }
+
+    /// The text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl CleanText {
+    /// Line breaks stay, tabs become spaces; what is no text is left out.
+    #[must_use]
+    pub fn new(text: &str) -> Self {
+        Self(printable(text).collect())
+    }
+
+    /// Its lines.
+    pub fn lines(&self) -> impl Iterator<Item = &str> {
+        self.0.lines()
+    }
+}
+
+impl Display for Clean {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for Clean {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        String::deserialize(deserializer).map(|text| Self::new(&text))
+    }
+}
+
+impl<'de> Deserialize<'de> for CleanText {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        String::deserialize(deserializer).map(|text| Self::new(&text))
+    }
+}
+
+/// The characters that are shown. A code that colours or moves the cursor goes whole: its letters alone would be noise.
+fn printable(text: &str) -> impl Iterator<Item = char> {
+    let mut rest = text.chars().peekable();
+    std::iter::from_fn(move || {
+        loop {
+            match rest.next()? {
+                start @ ('\x1b' | '\u{9b}') => {
+                    if start == '\u{9b}' || rest.next_if_eq(&'[').is_some() {
+                        while rest.next_if(|c| matches!(c, '0'..='9' | ';' | '?')).is_some() {}
+                        rest.next_if(char::is_ascii_alphabetic);
+                    }
+                }
+                '\n' | '\u{2028}' | '\u{2029}' => return Some('\n'),
+                '\t' => return Some(' '),
+                c if c.is_control() || is_hidden(c) => {}
+                c => return Some(c),
+            }
+        }
+    })
+}
+
+/// Turns text around, or is not seen: what stands on the screen would not be what was said.
+fn is_hidden(c: char) -> bool {
+    matches!(
+        c,
+        '\u{ad}'
+            | '\u{61c}'
+            | '\u{180e}'
+            | '\u{200b}'..='\u{200f}'
+            | '\u{202a}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}'
+            | '\u{feff}'
+            | '\u{fff9}'..='\u{fffb}'
+            | '\u{e0000}'..='\u{e007f}'
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_moves_a_cursor_is_left_out() {
+        let hostile = "a\x1b[31;1mred\x1b[0m\tb\r\nc\x07\x1b]0;t\u{9b}2Jd\u{85}e\x7f";
+        assert_eq!(Clean::new(hostile).as_str(), "ared b c]0;tde");
+        assert_eq!(CleanText::new(hostile).lines().collect::<Vec<_>>(), ["ared b", "c]0;tde"]);
+    }
+
+    #[test]
+    fn what_turns_text_around_is_left_out() {
+        let hostile = "\u{202e}gpj.exe\u{2066}x\u{200b}\u{feff}\u{e0041}é漢";
+        assert_eq!(Clean::new(hostile).as_str(), "gpj.exexé漢");
+    }
+
+    #[test]
+    fn an_escape_at_the_end_takes_nothing_with_it() {
+        assert_eq!(Clean::new("é\x1bx\x1b").as_str(), "éx");
+        assert_eq!(Clean::new("\x1b[é").as_str(), "é");
+    }
+}

@@ -1,0 +1,110 @@
+//! Why a text was forgotten, or that it was not.
+
+use midfold::plural;
+use ratatui::style::{Modifier, Style};
+use ratatui::text::{Line, Span};
+
+use super::parts::{title, told};
+use super::{Room, Sheet};
+use crate::paint::Paint;
+use crate::seen::{Answer, Explained, Occurrence, Sight};
+use crate::state::State;
+use crate::weave::Tint;
+
+/// Messages that are told of.
+const TOLD: usize = 50;
+
+pub(super) fn sheet(state: &State, room: Room) -> Sheet {
+    let mut sheet = Sheet::default();
+    let Some(question) = &state.question else { return sheet };
+    sheet.head.push(title("why forgotten", question.id.shown(), room.width));
+    sheet.head.push(Line::default());
+    match &question.found {
+        Some(found) => sheet.body = told_of(state, found, room.width),
+        None if state.trouble.is_some() => {}
+        None => sheet.body.push(Line::from("  looking for it …")),
+    }
+    sheet
+}
+
+fn told_of(state: &State, found: &Explained, width: usize) -> Vec<Line<'static>> {
+    let paint = Paint { color: state.color };
+    let (tint, answer) = match found.answer {
+        Answer::NeverSaid => (Tint::Yellow, "No message of this session says it."),
+        Answer::NotYet => (Tint::Yellow, "It had not been said."),
+        Answer::Verbatim => (Tint::Green, "It is not forgotten: the model sees it, word for word."),
+        Answer::Edited => (Tint::Green, "The model sees it, in a shortened message."),
+        Answer::InRecap => (Tint::Green, "The model sees it in the recap only."),
+        Answer::Gone => (Tint::Red, "The model does not see it any more."),
+    };
+    let plain = Style::new();
+    let strong = plain.add_modifier(Modifier::BOLD);
+    let mut lines = told(&format!("\"{}\"", found.text), 1, width, strong);
+    lines.extend(told(answer, 1, width, paint.tint(tint)));
+    let read = match &found.fold {
+        Some(fold) => {
+            format!("{}, read through fold {}.", plural(found.events, "message"), fold.number)
+        }
+        None => format!("{}, nothing is folded.", plural(found.events, "message")),
+    };
+    lines.extend(told(&read, 1, width, plain));
+    if let Some(fold) = &found.lost_with {
+        let when = plural(fold.events, "message");
+        let text = format!("It left with fold {}, made when there were {when}.", fold.number);
+        lines.extend(told(&text, 1, width, plain));
+    }
+    for again in &found.asked_again {
+        let text = format!(
+            "{}: lost with fold {}, used again in message {}.",
+            again.name, again.fold.number, again.seq
+        );
+        lines.extend(told(&text, 1, width, plain));
+    }
+    for occurrence in found.occurrences.iter().take(TOLD) {
+        one(&mut lines, occurrence, width);
+    }
+    let more = found.occurrences.len().saturating_sub(TOLD) as u64;
+    if more > 0 {
+        lines.push(Line::default());
+        lines.push(Line::from(format!(" and {}", plural(more, "more message"))));
+    }
+    lines
+}
+
+fn one(lines: &mut Vec<Line<'static>>, occurrence: &Occurrence, width: usize) {
+    lines.push(Line::default());
+    let head =
+        format!("Message {} ({}): {}", occurrence.seq, occurrence.role, sight(&occurrence.sight));
+    lines.extend(told(&head, 1, width, Style::new().add_modifier(Modifier::BOLD)));
+    let dim = Style::new().add_modifier(Modifier::DIM);
+    for line in told(occurrence.snippet.as_str(), 0, width.saturating_sub(4), Style::new()) {
+        let mut spans = vec![Span::styled("   │ ", dim)];
+        spans.extend(line.spans);
+        lines.push(Line::from(spans));
+    }
+    if let Some(left) = &occurrence.left {
+        let text = format!("left with fold {}: {} ({})", left.fold.number, left.rule, left.reason);
+        lines.extend(told(&text, 3, width, Style::new()));
+    }
+    if let Some(used) = &occurrence.used {
+        let when = if used.after_left { "after it had left" } else { "while it was there" };
+        let text = format!("used again in message {} by the {}, {when}", used.seq, used.by);
+        lines.extend(told(&text, 3, width, Style::new()));
+    }
+    if occurrence.recall && !matches!(occurrence.sight, Sight::Verbatim { .. }) {
+        lines.extend(told("the original is in the log: recall brings it back", 3, width, dim));
+    }
+}
+
+fn sight(sight: &Sight) -> String {
+    let still = |named: bool| if named { "still says it" } else { "does not say it any more" };
+    match sight {
+        Sight::NotYet => "came later".to_owned(),
+        Sight::Verbatim { place } => format!("sent as it is ({place})"),
+        Sight::Edited { named } => format!("sent shortened, {}", still(*named)),
+        Sight::Repaired { named } => format!("sent otherwise, to be valid; {}", still(*named)),
+        Sight::Recap { named: true } => "in the recap, which says it".to_owned(),
+        Sight::Recap { named: false } => "in the recap, which does not say it".to_owned(),
+        Sight::Marker => "behind the marker".to_owned(),
+    }
+}

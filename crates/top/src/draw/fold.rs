@@ -1,0 +1,118 @@
+//! One fold: what it freed, what it lost, by which edits, and the recap.
+
+use std::collections::BTreeMap;
+
+use midfold::{number, plural};
+use ratatui::style::Style;
+use ratatui::text::Line;
+
+use super::parts::{rule, strip, title, told};
+use super::{Room, Sheet};
+use crate::figures::{age, facts};
+use crate::paint::{Paint, dim};
+use crate::seen::{Edit, Fold};
+use crate::state::State;
+
+/// Places that are named of edits of one kind.
+const PLACES: usize = 8;
+
+pub(super) fn sheet(state: &State, room: Room) -> Sheet {
+    let mut sheet = Sheet::default();
+    let Some(opened) = &state.opened else { return sheet };
+    let number = opened.number().unwrap_or(0);
+    let name = opened.detail.as_ref().map_or(opened.id.shown(), |detail| detail.row.name());
+    sheet.head.push(title(&format!("fold {number}"), name, room.width));
+    let Some(fold) = opened.read() else {
+        sheet.body.push(Line::from("  reading the fold …"));
+        return sheet;
+    };
+    let events = opened.fabric.as_ref().map_or(0, |fabric| fabric.events);
+    let cells = fold.fold.cells(events);
+    let mut line = Line::from(" ");
+    let paint = Paint { color: state.color };
+    for span in strip(paint, &cells, cells.len(), room.width.saturating_sub(2)) {
+        line.push_span(span);
+    }
+    sheet.head.extend([line, Line::default()]);
+    sheet.body = outline(state, fold, room.width);
+    sheet
+}
+
+/// All of a fold in lines.
+pub(super) fn outline(state: &State, fold: &Fold, width: usize) -> Vec<Line<'static>> {
+    let brief = &fold.fold;
+    let mut all = vec![format!("{} → {} tokens", number(brief.before), number(brief.after))];
+    all.push(format!("{} freed", number(brief.freed)));
+    all.push(format!("by {}", brief.cause));
+    all.push(format!("policy {}", brief.policy));
+    all.push(format!("stand-in {}", brief.stand_in));
+    all.extend(brief.made.map(|made| format!("made {} ago", age(made, state.now))));
+    if brief.active {
+        all.push("read now".to_owned());
+    }
+    if brief.undone {
+        all.push("taken back".to_owned());
+    }
+    all.push(format!("{} out of the context", plural(fold.gone, "message")));
+    let names =
+        format!("{} kept, {} lost", plural(fold.kept_names, "name"), number(fold.lost_names));
+    all.push(names);
+    let mut lines: Vec<Line<'static>> = facts(&all, width.saturating_sub(2))
+        .into_iter()
+        .map(|line| Line::from(format!(" {line}")))
+        .collect();
+    if let Some(recap) = &fold.recap {
+        lines.extend([
+            Line::default(),
+            rule(&format!("recap, {} tokens", number(recap.tokens)), width),
+        ]);
+        for line in recap.text.lines() {
+            lines.extend(told(line, 1, width, Style::new()));
+        }
+    }
+    if !fold.edits.is_empty() {
+        let count = plural(fold.edits.len() as u64, "edit");
+        lines.extend([Line::default(), rule(&count, width)]);
+        for line in edits(&fold.edits) {
+            lines.extend(told(&line, 1, width, Style::new()));
+        }
+    }
+    if !fold.lost.is_empty() {
+        let count = plural(fold.lost_names, "lost name");
+        lines.extend([Line::default(), rule(&count, width)]);
+        let names: Vec<String> = fold.lost.iter().map(ToString::to_string).collect();
+        let more = fold.lost_names.saturating_sub(names.len() as u64);
+        for line in facts(&names, width.saturating_sub(2)) {
+            lines.push(Line::from(format!(" {line}")));
+        }
+        if more > 0 {
+            lines.push(Line::from(dim(format!(" … {} more", number(more)))));
+        }
+    }
+    lines
+}
+
+/// Edits by rule and reason, the most of them first.
+fn edits(edits: &[Edit]) -> Vec<String> {
+    let mut kinds: BTreeMap<(&str, &str, &str), Vec<&Edit>> = BTreeMap::new();
+    for edit in edits {
+        let kind = (edit.reducer.as_str(), edit.reason.as_str(), edit.kind.as_str());
+        kinds.entry(kind).or_default().push(edit);
+    }
+    let mut kinds: Vec<_> = kinds.into_iter().collect();
+    kinds.sort_by_key(|(_, edits)| std::cmp::Reverse(edits.len()));
+    let line = |((reducer, reason, kind), edits): ((&str, &str, &str), Vec<&Edit>)| {
+        let sum = |of: fn(&Edit) -> u64| number(edits.iter().map(|edit| of(edit)).sum());
+        let (before, after) = (sum(|edit| edit.tokens_before), sum(|edit| edit.tokens_after));
+        let mut seqs: Vec<u64> = edits.iter().map(|edit| edit.seq).collect();
+        seqs.dedup();
+        let places: Vec<String> = seqs.iter().take(PLACES).map(|seq| format!("#{seq}")).collect();
+        let more = if seqs.len() > PLACES { " …" } else { "" };
+        let count = number(edits.len() as u64);
+        format!(
+            "{count} {kind} by {reducer} ({reason}): {before} → {after} tokens, {}{more}",
+            places.join(" ")
+        )
+    };
+    kinds.into_iter().map(line).collect()
+}

@@ -1,0 +1,119 @@
+//! The list of sessions.
+
+use midfold::{number, plural};
+use ratatui::text::{Line, Span};
+
+use super::parts::{around, bar, title};
+use super::{Room, Sheet};
+use crate::figures::{age, facts, fit, pad, percent, short};
+use crate::paint::{Paint, bold, dim};
+use crate::seen::Row;
+use crate::state::State;
+
+/// Columns from which on model and client have their own.
+const WIDE: usize = 120;
+
+pub(super) fn sheet(state: &State, room: Room) -> Sheet {
+    let mut sheet = Sheet::default();
+    let Some(all) = &state.rows else {
+        sheet.head.push(title("midfold top", state.place.as_str(), room.width));
+        sheet.body.extend([Line::default(), Line::from("  reading the sessions …")]);
+        return sheet;
+    };
+    let left = match state.more {
+        true => format!("midfold top: the newest {}", plural(all.len() as u64, "session")),
+        false => format!("midfold top: {}", plural(all.len() as u64, "session")),
+    };
+    let left = if all.len() > 1 && !room.is_narrow() {
+        format!("{left}, {}", state.sort.name())
+    } else {
+        left
+    };
+    sheet.head.push(title(&left, state.place.as_str(), room.width));
+    if all.is_empty() {
+        let hint = "Sessions come with `midfold serve`, `midfold session new` and `midfold import`";
+        sheet.body.push(Line::default());
+        sheet.body.push(Line::from("  There is no session yet."));
+        sheet.body.extend(super::parts::told(hint, 2, room.width, dim("").style));
+        return sheet;
+    }
+    sheet.head.push(Line::from(dim(heading(room))));
+    let at = state.at();
+    let shown = around(at, all.len(), rows(state, room));
+    let from = shown.start;
+    for (place, row) in all[shown].iter().enumerate() {
+        sheet.body.push(one(state, row, from + place == at, room));
+    }
+    let below = about(state, room);
+    let used = sheet.head.len() + sheet.body.len() + below.len();
+    sheet.body.extend((used..room.height).map(|_| Line::default()));
+    sheet.body.extend(below);
+    sheet
+}
+
+/// How many sessions there is room for.
+pub(super) fn rows(state: &State, room: Room) -> usize {
+    room.height.saturating_sub(2 + about(state, room).len()).max(1)
+}
+
+fn heading(room: Room) -> String {
+    let wide = match room.width {
+        ..60 => return pad("  FILL         F  AGE  SESSION", room.width, false),
+        WIDE.. => "MODEL               CLIENT            ",
+        _ => "",
+    };
+    let text = format!("  FILL        TOKENS/WINDOW  COST  CACHE FOLDS    AGE  {wide}SESSION");
+    pad(&text, room.width, false)
+}
+
+fn one(state: &State, row: &Row, is_chosen: bool, room: Room) -> Line<'static> {
+    let paint = Paint { color: state.color };
+    let mut line = Line::from(if is_chosen { bold("› ") } else { "  ".into() });
+    let share = |share: Option<f64>| share.map_or("–".to_owned(), percent);
+    let age = age(row.changed, state.now);
+    let name = |room: usize| match is_chosen {
+        true => bold(fit(row.name(), room)),
+        false => Span::raw(fit(row.name(), room)),
+    };
+    if room.is_narrow() {
+        bar(paint, row, 6).into_iter().for_each(|span| line.push_span(span));
+        let folds = short(row.folds);
+        line.push_span(format!(" {:>5}{folds:>3} {age:>5}  ", percent(row.filled())));
+        let room = room.width.saturating_sub(line.width() + 1);
+        line.push_span(name(room));
+        return line;
+    }
+    bar(paint, row, 10).into_iter().for_each(|span| line.push_span(span));
+    let tokens = format!("{}/{}", short(row.fill), short(row.window));
+    let (paid, cached) = (share(row.paid()), share(row.cache_share));
+    line.push_span(format!(
+        "  {tokens:>13} {paid:>5}  {cached:>5} {:>5} {age:>6}  ",
+        short(row.folds)
+    ));
+    if room.width >= WIDE {
+        let client = row.client.as_ref().map_or("", crate::Clean::as_str);
+        line.push_span(pad(row.model.as_str(), 18, false) + "  " + &pad(client, 16, false) + "  ");
+    }
+    let room = room.width.saturating_sub(line.width() + 1);
+    line.push_span(name(room));
+    line
+}
+
+/// The chosen session, in words.
+fn about(state: &State, room: Room) -> Vec<Line<'static>> {
+    let Some(row) = state.row().filter(|_| room.height >= 12) else { return Vec::new() };
+    let mut all = vec![row.id.shown().to_owned(), row.model.to_string()];
+    all.extend(row.client.as_ref().map(ToString::to_string));
+    all.push(format!("policy {}", row.policy));
+    all.push(format!("{} of {} tokens", number(row.fill), number(row.window)));
+    all.push(format!("folds at {}", number(row.threshold)));
+    all.push(plural(row.events, "message"));
+    if let Some(cost) = row.cost {
+        let [sent, everything] = [cost.sent, cost.everything].map(|cost| number(cost as u64));
+        all.push(format!("{} for {sent} instead of {everything}", plural(row.calls, "call")));
+    }
+    let lines = facts(&all, room.width.saturating_sub(2));
+    let mut out = vec![Line::from(dim("─".repeat(room.width)))];
+    out.extend(lines.into_iter().map(|line| Line::from(format!(" {line}"))));
+    out
+}

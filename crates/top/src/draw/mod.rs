@@ -1,0 +1,116 @@
+//! A frame from a state: the same state gives the same frame.
+
+mod answer;
+mod fold;
+mod help;
+mod list;
+mod parts;
+mod session;
+
+use ratatui::Frame;
+use ratatui::text::Line;
+
+use crate::figures::fit;
+use crate::paint::{Paint, bold, dim};
+use crate::state::{State, View};
+use crate::weave::Tint;
+
+/// What is on a screen: the head stays, the body scrolls.
+#[derive(Default)]
+pub(crate) struct Sheet {
+    pub head: Vec<Line<'static>>,
+    pub body: Vec<Line<'static>>,
+}
+
+/// Columns and rows that a view has, without the line at the bottom.
+#[derive(Clone, Copy)]
+pub(crate) struct Room {
+    pub width: usize,
+    pub height: usize,
+}
+
+impl Room {
+    fn of(state: &State) -> Self {
+        Self { width: state.size.0.into(), height: usize::from(state.size.1).saturating_sub(1) }
+    }
+
+    /// Too narrow for every column.
+    pub fn is_narrow(self) -> bool {
+        self.width < 60
+    }
+}
+
+/// Draws what the state shows.
+pub fn draw(state: &State, frame: &mut Frame<'_>) {
+    let area = frame.area();
+    let room =
+        Room { width: area.width.into(), height: usize::from(area.height).saturating_sub(1) };
+    let sheet = sheet(state, room);
+    let below = room.height.saturating_sub(sheet.head.len());
+    let furthest = sheet.body.len().saturating_sub(below);
+    let body = sheet.body.into_iter().skip(state.scroll.min(furthest)).take(below);
+    let buffer = frame.buffer_mut();
+    for (y, line) in
+        (area.y..area.bottom()).zip(sheet.head.into_iter().chain(body).take(room.height))
+    {
+        buffer.set_line(area.x, y, &line, area.width);
+    }
+    if area.height > 0 {
+        buffer.set_line(area.x, area.bottom() - 1, &foot(state, room.width), area.width);
+    }
+}
+
+/// What a view shows in this room.
+pub(crate) fn sheet(state: &State, room: Room) -> Sheet {
+    match state.view() {
+        View::List => list::sheet(state, room),
+        View::Session => session::sheet(state, room),
+        View::Fold => fold::sheet(state, room),
+        View::Answer => answer::sheet(state, room),
+        View::Help => help::sheet(state, room),
+    }
+}
+
+/// How far the body can be scrolled.
+pub(crate) fn furthest(state: &State) -> usize {
+    let room = Room::of(state);
+    let Sheet { head, body } = sheet(state, room);
+    body.len().saturating_sub(room.height.saturating_sub(head.len()))
+}
+
+/// Lines of a page.
+pub(crate) fn page(state: &State) -> usize {
+    let room = Room::of(state);
+    match state.view() {
+        View::List => list::rows(state, room),
+        View::Session => 5,
+        _ => room.height.saturating_sub(sheet(state, room).head.len() + 1),
+    }
+}
+
+/// The line at the bottom: what is typed, else what went wrong, else the keys.
+fn foot(state: &State, width: usize) -> Line<'static> {
+    if let Some((_, text)) = &state.prompt {
+        let label = if width < 60 { " forgot: " } else { " why did it forget: " };
+        // The end is what is being typed.
+        let most = width.saturating_sub(label.len() + 1);
+        let from = text.chars().count().saturating_sub(most);
+        let end: String = text.chars().skip(from).collect();
+        return Line::from(vec![bold(label), end.into(), "▏".into()]);
+    }
+    if let Some(trouble) = &state.trouble {
+        let paint = Paint { color: state.color };
+        let hint = trouble.hints.first().map(|hint| format!(" ({hint})")).unwrap_or_default();
+        let text = fit(&format!(" {trouble}{hint}"), width);
+        return Line::from(vec![paint.tinted(Tint::Red, text)]);
+    }
+    let keys = match state.view() {
+        View::List if width < 60 => " ⏎ open  / forgot  o sort  ? help  q",
+        View::List => " ↑↓ choose   ⏎ open   / why forgotten   o sort   ? help   q quit",
+        View::Session if width < 60 => " ↑↓ fold  ⏎ open  / forgot  ? help  q",
+        View::Session => " ↑↓ fold   ⏎ open it   / why forgotten   ? help   q back",
+        _ if width < 60 => " ↑↓ scroll  / forgot  ? help  q back",
+        _ => " ↑↓ scroll   / why forgotten   ? help   q back",
+    };
+    Line::from(dim(fit(keys, width)))
+}

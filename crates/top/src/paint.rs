@@ -1,0 +1,38 @@
+//! Colours, or none.
+
+use ratatui::style::{Color, Modifier, Style};
+use ratatui::text::Span;
+
+use crate::weave::Tint;
+
+/// How things are painted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Paint {
+    /// Without, there are bold and dim letters alone.
+    pub color: bool,
+}
+
+impl Paint {
+    pub fn tint(self, tint: Tint) -> Style {
+        let color = match tint {
+            Tint::Green => Color::Green,
+            Tint::Red => Color::Red,
+            Tint::Cyan => Color::Cyan,
+            Tint::Magenta => Color::Magenta,
+            Tint::Yellow => Color::Yellow,
+        };
+        if self.color { Style::new().fg(color) } else { Style::new() }
+    }
+
+    pub fn tinted(self, tint: Tint, text: impl Into<String>) -> Span<'static> {
+        Span::styled(text.into(), self.tint(tint))
+    }
+}
+
+pub(crate) fn dim(text: impl Into<String>) -> Span<'static> {
+    Span::styled(text.into(), Style::new().add_modifier(Modifier::DIM))
+}
+
+pub(crate) fn bold(text: impl Into<String>) -> Span<'static> {
+    Span::styled(text.into(), Style::new().add_modifier(Modifier::BOLD))
+}

@@ -1,0 +1,138 @@
+//! Keys, questions, answers and frames, until somebody quits.
+
+use std::collections::VecDeque;
+use std::fmt::Display;
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ratatui::Terminal;
+use ratatui::backend::Backend;
+use tokio::sync::mpsc::Receiver;
+use tokio::task::JoinSet;
+use tokio::time::{MissedTickBehavior, interval};
+
+use crate::draw;
+use crate::keys::Key;
+use crate::seen::Answered;
+use crate::source::{Ask, Source, Trouble};
+use crate::state::State;
+
+/// How often it is looked whether something changed.
+const EVERY: Duration = Duration::from_millis(500);
+
+/// The time in milliseconds since 1970.
+pub type Clock = Arc<dyn Fn() -> u64 + Send + Sync>;
+
+/// What happens at the terminal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Happened {
+    /// A key was pressed.
+    Pressed(Key),
+    /// The screen has another size.
+    Resized,
+}
+
+type Came = (Ask, Result<Answered, Trouble>);
+
+/// Runs until somebody quits, `happened` ends, or `ended` says so. A frame is drawn when something happened; of it, only
+/// the cells that changed are written.
+///
+/// # Errors
+/// When the terminal cannot be written.
+pub async fn run<S: Source, B: Backend>(
+    source: Arc<S>,
+    mut state: State,
+    terminal: &mut Terminal<B>,
+    mut happened: Receiver<Happened>,
+    clock: Clock,
+    ended: impl Future<Output = ()>,
+) -> Result<(), String>
+where
+    B::Error: Display,
+{
+    let mut ended = std::pin::pin!(ended);
+    let mut asks = Asks { source, running: Vec::new(), tasks: JoinSet::new() };
+    let mut ticks = interval(EVERY);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
+    fit(&mut state, terminal)?;
+    let first = state.tick(clock());
+    asks.start(first);
+    while !state.is_done() {
+        terminal.draw(|frame| draw(&state, frame)).map_err(unwritable)?;
+        let next = tokio::select! {
+            () = &mut ended => return Ok(()),
+            what = happened.recv() => match what {
+                Some(Happened::Pressed(key)) => state.press(key),
+                Some(Happened::Resized) => {
+                    terminal.autoresize().map_err(unwritable)?;
+                    fit(&mut state, terminal)?;
+                    Vec::new()
+                }
+                None => return Ok(()),
+            },
+            Some(done) = asks.tasks.join_next() => {
+                let (ask, answer) = done.map_err(|error| format!("a question ended: {error}"))?;
+                asks.running.retain(|running| *running != ask);
+                state.answered(&ask, answer)
+            }
+            _ = ticks.tick() => state.tick(clock()),
+        };
+        asks.start(next);
+    }
+    Ok(())
+}
+
+/// Asks, and asks what comes of the answers, until nothing is left to ask.
+///
+/// # Errors
+/// When a question has no answer.
+pub async fn settle<S: Source>(
+    source: &S,
+    state: &mut State,
+    asks: Vec<Ask>,
+) -> Result<(), Trouble> {
+    let mut waiting = VecDeque::from(asks);
+    while let Some(ask) = waiting.pop_front() {
+        let answer = source.answer(&ask).await?;
+        waiting.extend(state.answered(&ask, Ok(answer)));
+    }
+    Ok(())
+}
+
+/// Questions that are under way.
+struct Asks<S> {
+    source: Arc<S>,
+    running: Vec<Ask>,
+    tasks: JoinSet<Came>,
+}
+
+impl<S: Source> Asks<S> {
+    /// Asks, but not what is being asked already: a slow source is not asked ever more.
+    fn start(&mut self, asks: Vec<Ask>) {
+        for ask in asks {
+            if self.running.contains(&ask) {
+                continue;
+            }
+            self.running.push(ask.clone());
+            let source = Arc::clone(&self.source);
+            self.tasks.spawn(async move {
+                let answer = source.answer(&ask).await;
+                (ask, answer)
+            });
+        }
+    }
+}
+
+fn fit<B: Backend>(state: &mut State, terminal: &Terminal<B>) -> Result<(), String>
+where
+    B::Error: Display,
+{
+    let size = terminal.size().map_err(unwritable)?;
+    state.resize(size.width, size.height);
+    Ok(())
+}
+
+fn unwritable(error: impl Display) -> String {
+    format!("the terminal cannot be written: {error}")
+}

@@ -1,0 +1,263 @@
+//! What a source answers: the parts of `midfold::view` that are shown, read from their JSON forms.
+
+use midfold::core::replay::Cell;
+use serde::Deserialize;
+
+use crate::clean::{Clean, CleanText};
+use crate::weave;
+
+/// The id of a session: as it is for questions, cleaned for the screen.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(from = "String")]
+pub struct Id {
+    raw: String,
+    shown: Clean,
+}
+
+impl From<String> for Id {
+    fn from(raw: String) -> Self {
+        Self { shown: Clean::new(&raw), raw }
+    }
+}
+
+impl Id {
+    /// For questions.
+    #[must_use]
+    pub fn raw(&self) -> &str {
+        &self.raw
+    }
+
+    /// For the screen.
+    #[must_use]
+    pub fn shown(&self) -> &str {
+        self.shown.as_str()
+    }
+}
+
+/// What a source answers.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Answered {
+    /// The sessions, newest change first.
+    Sessions(Page),
+    /// One session.
+    Detail(Box<Detail>),
+    /// What each fold made of each message.
+    Fabric(Box<Fabric>),
+    /// One fold.
+    Fold(Box<Fold>),
+    /// What became of a text.
+    Explained(Box<Explained>),
+}
+
+/// The newest sessions.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+pub struct Page {
+    pub sessions: Vec<Row>,
+    /// Where older ones go on.
+    pub next: Option<u64>,
+}
+
+/// A session in one line.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct Row {
+    pub id: Id,
+    pub title: Option<Clean>,
+    pub client: Option<Clean>,
+    pub model: Clean,
+    pub policy: Clean,
+    pub changed: u64,
+    pub tick: u64,
+    pub events: u64,
+    pub window: u64,
+    pub fill: u64,
+    pub threshold: u64,
+    pub folds: u64,
+    pub calls: u64,
+    pub cost: Option<Cost>,
+    pub cache_share: Option<f64>,
+}
+
+/// What prompts cost, in tokens at the price of plain input.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+pub struct Cost {
+    pub sent: f64,
+    pub everything: f64,
+}
+
+impl Row {
+    /// The title, else the id.
+    pub fn name(&self) -> &str {
+        self.title.as_ref().map_or(self.id.shown(), Clean::as_str)
+    }
+
+    /// The share of the window that is taken.
+    pub fn filled(&self) -> f64 {
+        share(self.fill, self.window)
+    }
+
+    /// What was paid of what sending everything would have cost.
+    pub fn paid(&self) -> Option<f64> {
+        self.cost.filter(|cost| cost.everything > 0.0).map(|cost| cost.sent / cost.everything)
+    }
+}
+
+/// A part of a whole; of nothing, nothing.
+pub fn share(part: u64, whole: u64) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}
+
+/// A session, and when it folds next.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct Detail {
+    #[serde(flatten)]
+    pub row: Row,
+    pub line: Clean,
+}
+
+/// Each message, and what each fold made of it.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct Fabric {
+    pub session: Id,
+    pub events: u64,
+    pub folds: Vec<Brief>,
+}
+
+/// A fold in one line.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct Brief {
+    pub number: Option<u64>,
+    pub made: Option<u64>,
+    pub before: u64,
+    pub after: u64,
+    pub freed: u64,
+    /// Left out where nobody asked for it.
+    #[serde(default)]
+    pub fates: Vec<(char, u32)>,
+    pub recap_tokens: u64,
+    pub policy: Clean,
+    pub cause: Clean,
+    pub stand_in: Clean,
+    pub active: bool,
+    pub undone: bool,
+}
+
+impl Brief {
+    /// The fate of every message that there was. At most `events`: a server's figures are not trusted with memory.
+    pub fn cells(&self, events: u64) -> Vec<Cell> {
+        let most = usize::try_from(events).unwrap_or(usize::MAX);
+        let runs = self.fates.iter().filter_map(|(letter, count)| {
+            Some(std::iter::repeat_n(weave::cell(*letter)?, *count as usize))
+        });
+        runs.flatten().take(most).collect()
+    }
+}
+
+/// One fold.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct Fold {
+    pub fold: Brief,
+    pub recap: Option<Recap>,
+    pub edits: Vec<Edit>,
+    pub lost: Vec<Clean>,
+    pub lost_names: u64,
+    pub kept_names: u64,
+    pub gone: u64,
+}
+
+/// What the agent reads in the place of messages.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct Recap {
+    pub text: CleanText,
+    pub tokens: u64,
+}
+
+/// What a reducer did to a part of a message.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct Edit {
+    pub seq: u64,
+    pub kind: Clean,
+    pub reducer: Clean,
+    pub reason: Clean,
+    pub tokens_before: u64,
+    pub tokens_after: u64,
+}
+
+/// What became of a text.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct Explained {
+    pub text: Clean,
+    pub events: u64,
+    pub fold: Option<FoldRef>,
+    pub answer: Answer,
+    pub lost_with: Option<FoldRef>,
+    #[serde(default)]
+    pub asked_again: Vec<AskedAgain>,
+    pub occurrences: Vec<Occurrence>,
+}
+
+/// A fold, as answers name it.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct FoldRef {
+    pub number: u64,
+    pub events: u64,
+}
+
+/// What the model sees of a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Answer {
+    NeverSaid,
+    NotYet,
+    Verbatim,
+    Edited,
+    InRecap,
+    Gone,
+}
+
+/// A name that a fold lost, and that came up again.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct AskedAgain {
+    pub fold: FoldRef,
+    pub name: Clean,
+    pub seq: u64,
+}
+
+/// A message that holds the text.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct Occurrence {
+    pub seq: u64,
+    pub role: Clean,
+    pub snippet: Clean,
+    pub sight: Sight,
+    pub left: Option<Left>,
+    pub recall: bool,
+    pub used: Option<Use>,
+}
+
+/// What the model sees of a message.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(tag = "is", rename_all = "kebab-case")]
+pub enum Sight {
+    NotYet,
+    Verbatim { place: Clean },
+    Edited { named: bool },
+    Repaired { named: bool },
+    Recap { named: bool },
+    Marker,
+}
+
+/// When a message stopped carrying the text.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct Left {
+    pub fold: FoldRef,
+    pub rule: Clean,
+    pub reason: Clean,
+}
+
+/// A later message that used the text.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct Use {
+    pub seq: u64,
+    pub by: Clean,
+    pub after_left: bool,
+}

@@ -1,0 +1,98 @@
+//! Where answers come from: a store, or a server.
+
+mod server;
+mod store;
+
+use std::fmt::{Display, Formatter};
+use std::future::Future;
+
+use midfold::{Advise, Door, Failure};
+use serde_json::Value;
+
+pub use server::ServerSource;
+pub use store::StoreSource;
+
+use crate::clean::Clean;
+use crate::seen::{Answered, Id};
+
+/// Sessions that are listed: the newest.
+pub(crate) const LISTED: u32 = 500;
+
+/// A question.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ask {
+    /// The sessions, newest change first.
+    Sessions,
+    /// A session.
+    Detail(Id),
+    /// What each fold of a session made of each message.
+    Fabric(Id),
+    /// The fold of this number.
+    Fold(Id, u64),
+    /// What became of a text.
+    Explain(Id, String),
+}
+
+/// Answers questions, in the JSON forms of `midfold::view`: over HTTP they are the same.
+pub trait Source: Send + Sync + 'static {
+    /// Where it is: for the title.
+    fn place(&self) -> String;
+
+    /// The answer as JSON.
+    fn json(&self, ask: &Ask) -> impl Future<Output = Result<Value, Trouble>> + Send;
+
+    /// The answer.
+    fn answer(&self, ask: &Ask) -> impl Future<Output = Result<Answered, Trouble>> + Send {
+        async move { read(ask, self.json(ask).await?) }
+    }
+}
+
+fn read(ask: &Ask, value: Value) -> Result<Answered, Trouble> {
+    let answered = match ask {
+        Ask::Sessions => serde_json::from_value(value).map(Answered::Sessions),
+        Ask::Detail(_) => serde_json::from_value(value).map(Answered::Detail),
+        Ask::Fabric(_) => serde_json::from_value(value).map(Answered::Fabric),
+        Ask::Fold(..) => serde_json::from_value(value).map(Answered::Fold),
+        Ask::Explain(..) => serde_json::from_value(value).map(Answered::Explained),
+    };
+    answered.map_err(|error| {
+        Trouble::new(&format!("the answer is not what this version of midfold reads: {error}"))
+            .hint("use the same version here and for the server")
+    })
+}
+
+/// Why there is no answer, and what to do about it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Trouble {
+    /// What is wrong, and where.
+    pub message: Clean,
+    /// What to do.
+    pub hints: Vec<Clean>,
+}
+
+impl Trouble {
+    pub(crate) fn new(message: &str) -> Self {
+        Self { message: Clean::new(message), hints: Vec::new() }
+    }
+
+    pub(crate) fn hint(mut self, hint: &str) -> Self {
+        self.hints.push(Clean::new(hint));
+        self
+    }
+}
+
+impl<E: Advise> From<E> for Trouble {
+    fn from(error: E) -> Self {
+        let Failure { message, hints, .. } = error.advise(Door::Command);
+        Self {
+            message: Clean::new(&message),
+            hints: hints.iter().map(|hint| Clean::new(hint)).collect(),
+        }
+    }
+}
+
+impl Display for Trouble {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        self.message.fmt(f)
+    }
+}

@@ -1,0 +1,237 @@
+//! Over a server: the routes of `midfold serve`.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use reqwest::redirect::Policy;
+use reqwest::{Client, StatusCode, Url};
+use rustls_platform_verifier::BuilderVerifierExt;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::{Ask, LISTED, Source, Trouble};
+
+/// Carries the key of a client.
+const KEY: HeaderName = HeaderName::from_static("midfold-key");
+/// How long a connection may take.
+const CONNECT: Duration = Duration::from_secs(5);
+/// How long an answer may take.
+const ANSWER: Duration = Duration::from_secs(30);
+/// Longest answer that is read, in bytes: the fabric of a million messages has a quarter of that.
+const LONGEST: usize = 64 << 20;
+
+/// The sessions of a server.
+pub struct ServerSource {
+    client: Client,
+    base: Url,
+}
+
+impl ServerSource {
+    /// Of the server at this address, with the key of a client where it asks for one. Does not connect yet.
+    ///
+    /// # Errors
+    /// When the address or the key cannot be used, or TLS cannot be set up.
+    pub fn new(url: &str, key: Option<&str>) -> Result<Self, Trouble> {
+        let wrong = |why: &str| {
+            Trouble::new(&format!("the address of the server cannot be used: {why}"))
+                .hint("it looks like http://127.0.0.1:7878")
+        };
+        let mut base = Url::parse(url).map_err(|_| wrong("it does not parse"))?;
+        if !matches!(base.scheme(), "http" | "https") || !base.has_host() {
+            return Err(wrong("it has to be http:// or https://"));
+        }
+        if !base.username().is_empty() || base.password().is_some() {
+            return Err(wrong("it holds a name or a password"));
+        }
+        base.set_query(None);
+        base.set_fragment(None);
+        let mut headers = HeaderMap::new();
+        if let Some(key) = key {
+            let mut value = HeaderValue::from_str(key.trim())
+                .map_err(|_| Trouble::new("the key has characters that no header takes"))?;
+            value.set_sensitive(true);
+            headers.insert(KEY, value);
+        }
+        // A redirect would carry the key to somebody else.
+        let mut builder = Client::builder()
+            .redirect(Policy::none())
+            .connect_timeout(CONNECT)
+            .timeout(ANSWER)
+            .default_headers(headers)
+            .tls_backend_preconfigured(tls()?);
+        if is_loopback(&base) {
+            builder = builder.no_proxy();
+        }
+        let client = builder.build().map_err(unusable)?;
+        Ok(Self { client, base })
+    }
+
+    fn url(&self, ask: &Ask) -> Url {
+        let mut url = self.base.clone();
+        let number;
+        let path: Vec<&str> = match ask {
+            Ask::Sessions => vec![],
+            Ask::Detail(id) => vec![id.raw()],
+            Ask::Fabric(id) => vec![id.raw(), "fabric"],
+            Ask::Fold(id, fold) => {
+                number = fold.to_string();
+                vec![id.raw(), "folds", &number]
+            }
+            Ask::Explain(id, _) => vec![id.raw(), "explain"],
+        };
+        if let Ok(mut segments) = url.path_segments_mut() {
+            segments.pop_if_empty().extend(["v1", "sessions"]).extend(path);
+        }
+        match ask {
+            Ask::Sessions => {
+                url.query_pairs_mut().append_pair("limit", &LISTED.to_string());
+            }
+            Ask::Explain(_, text) => {
+                url.query_pairs_mut().append_pair("text", text);
+            }
+            _ => {}
+        }
+        url
+    }
+
+    async fn get(&self, url: Url) -> Result<(StatusCode, Vec<u8>), Trouble> {
+        let broken = |error: reqwest::Error| self.broken(&error);
+        let mut response = self.client.get(url).send().await.map_err(broken)?;
+        let mut body = Vec::new();
+        while let Some(chunk) = response.chunk().await.map_err(broken)? {
+            if body.len() + chunk.len() > LONGEST {
+                return Err(Trouble::new("the server's answer is larger than what is read"));
+            }
+            body.extend_from_slice(&chunk);
+        }
+        Ok((response.status(), body))
+    }
+
+    fn broken(&self, error: &reqwest::Error) -> Trouble {
+        let place = self.place();
+        let what = match error {
+            error if error.is_connect() => "cannot be reached",
+            error if error.is_timeout() => "does not answer in time",
+            _ => "broke the connection",
+        };
+        Trouble::new(&format!("{place} {what}"))
+            .hint("`midfold serve --store URL` is what answers there; see --server")
+    }
+}
+
+impl Source for ServerSource {
+    fn place(&self) -> String {
+        self.base.as_str().trim_end_matches('/').to_owned()
+    }
+
+    async fn json(&self, ask: &Ask) -> Result<Value, Trouble> {
+        let (status, body) = self.get(self.url(ask)).await?;
+        if !status.is_success() {
+            return Err(refused(&self.place(), status, &body));
+        }
+        serde_json::from_slice(&body).map_err(|_| {
+            Trouble::new(&format!("{} does not answer as midfold does", self.place()))
+                .hint("name the address of a `midfold serve`")
+        })
+    }
+}
+
+/// What a server says of a request that it refused.
+#[derive(Default, Deserialize)]
+struct Problem {
+    detail: Option<String>,
+    error: Option<Told>,
+    #[serde(default)]
+    hints: Vec<String>,
+}
+
+/// The form that clients of providers read.
+#[derive(Deserialize)]
+struct Told {
+    message: String,
+}
+
+fn refused(place: &str, status: StatusCode, body: &[u8]) -> Trouble {
+    let problem: Problem = serde_json::from_slice(body).unwrap_or_default();
+    let detail = problem.detail.or(problem.error.map(|told| told.message));
+    let said = detail.unwrap_or_else(|| format!("{place} answers with status {status}"));
+    let trouble = Trouble::new(&said);
+    match status {
+        // What the server would do about it is said in its words: routes.
+        StatusCode::NOT_FOUND => {
+            trouble.hint("`midfold top` without SESSION lists those that are there")
+        }
+        StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
+            trouble.hint("give a key that may read sessions: --key-file FILE, or MIDFOLD_KEY")
+        }
+        _ => problem.hints.iter().fold(trouble, |trouble, hint| trouble.hint(hint)),
+    }
+}
+
+fn is_loopback(url: &Url) -> bool {
+    let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
+    host == "localhost"
+        || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+/// TLS with ring, for this client alone: a library does not set a process-wide provider.
+fn tls() -> Result<rustls::ClientConfig, Trouble> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let builder = rustls::ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .and_then(BuilderVerifierExt::with_platform_verifier)
+        .map_err(unusable)?;
+    Ok(builder.with_no_client_auth())
+}
+
+fn unusable(error: impl std::fmt::Display) -> Trouble {
+    Trouble::new(&format!("a client for HTTP cannot be set up: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::seen::Id;
+
+    #[test]
+    fn ids_and_texts_are_escaped() {
+        let source = ServerSource::new("http://127.0.0.1:1/below/", None).ok();
+        let url =
+            |ask| source.as_ref().map(|source| source.url(&ask).to_string()).unwrap_or_default();
+        let id = || Id::from("a/b ?c".to_owned());
+        assert_eq!(url(Ask::Sessions), "http://127.0.0.1:1/below/v1/sessions?limit=500");
+        assert_eq!(
+            url(Ask::Fold(id(), 3)),
+            "http://127.0.0.1:1/below/v1/sessions/a%2Fb%20%3Fc/folds/3"
+        );
+        assert_eq!(
+            url(Ask::Explain(id(), "x&y=é".to_owned())),
+            "http://127.0.0.1:1/below/v1/sessions/a%2Fb%20%3Fc/explain?text=x%26y%3D%C3%A9"
+        );
+    }
+
+    #[test]
+    fn an_address_that_cannot_be_used_is_named() {
+        for url in ["nothing", "ftp://host", "http://me:secret@host"] {
+            let error = ServerSource::new(url, None).err().unwrap_or_default();
+            assert!(error.message.as_str().contains("cannot be used"), "{url}: {error}");
+            assert!(!error.message.as_str().contains("secret"), "{error}");
+        }
+    }
+
+    #[test]
+    fn what_the_server_says_is_passed_on() {
+        let body = br#"{"detail":"there is no session `x`","hints":["see \u001b[2Jthere"]}"#;
+        let trouble = refused("P", StatusCode::NOT_FOUND, body);
+        assert_eq!(trouble.message.as_str(), "there is no session `x`");
+        assert!(trouble.hints[0].as_str().contains("midfold top"));
+        let trouble = refused("P", StatusCode::CONFLICT, body);
+        assert_eq!(trouble.hints[0].as_str(), "see there");
+        let trouble = refused("P", StatusCode::UNAUTHORIZED, br#"{"error":{"message":"a key"}}"#);
+        assert_eq!(trouble.message.as_str(), "a key");
+        assert!(trouble.hints[0].as_str().contains("--key-file"));
+        let trouble = refused("P", StatusCode::BAD_GATEWAY, b"<html>");
+        assert_eq!(trouble.message.as_str(), "P answers with status 502 Bad Gateway");
+    }
+}
