@@ -41,6 +41,7 @@ pub mod references;
 pub mod repair;
 pub mod replay;
 mod span;
+pub mod spent;
 pub mod survey;
 pub mod tools;
 pub mod trajectory;

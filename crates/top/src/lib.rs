@@ -26,11 +26,11 @@ mod state;
 pub mod weave;
 
 pub use clean::{Clean, CleanText};
-pub use draw::draw;
+pub use draw::{draw, reach};
 pub use keys::Key;
 pub use plain::plain;
 pub use run::{Clock, Happened, run, settle};
 pub use screen::Screen;
 pub use seen::{Answered, Id};
 pub use source::{Ask, ServerSource, Source, StoreSource, Trouble};
-pub use state::{Sort, State, View};
+pub use state::{Reach, Sort, State, View};

@@ -12,7 +12,7 @@ use tokio::sync::mpsc::Receiver;
 use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval};
 
-use crate::draw;
+use crate::draw::{draw, reach};
 use crate::keys::Key;
 use crate::seen::Answered;
 use crate::source::{Ask, Source, Trouble};
@@ -59,6 +59,7 @@ where
     let first = state.tick(clock());
     asks.start(first);
     while !state.is_done() {
+        state.reached(reach(&state));
         terminal.draw(|frame| draw(&state, frame)).map_err(unwritable)?;
         let next = tokio::select! {
             () = &mut ended => return Ok(()),

@@ -1,7 +1,6 @@
 //! What is shown, and how keys, answers and time change it. No IO: what has to be asked comes out as values.
 
 use crate::clean::Clean;
-use crate::draw;
 use crate::keys::Key;
 use crate::seen::{Answered, Detail, Explained, Fabric, Fold, Id, Page, Row};
 use crate::source::{Ask, Trouble};
@@ -129,7 +128,18 @@ pub struct State {
     pub(crate) prompt: Option<(Id, String)>,
     pub(crate) scroll: usize,
     pub(crate) trouble: Option<Trouble>,
+    /// As far as keys lead in what is on the screen.
+    reach: Reach,
     is_done: bool,
+}
+
+/// As far as keys lead in what is on the screen: whoever draws it knows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reach {
+    /// Lines of a page.
+    pub page: usize,
+    /// How far it can be scrolled.
+    pub furthest: usize,
 }
 
 impl State {
@@ -151,6 +161,7 @@ impl State {
             prompt: None,
             scroll: 0,
             trouble: None,
+            reach: Reach::default(),
             is_done: false,
         }
     }
@@ -170,7 +181,12 @@ impl State {
     /// The screen has this many columns and rows.
     pub fn resize(&mut self, columns: u16, rows: u16) {
         self.size = (columns, rows);
-        self.scroll = self.scroll.min(draw::furthest(self));
+    }
+
+    /// What is on the screen reaches so far.
+    pub fn reached(&mut self, reach: Reach) {
+        self.reach = reach;
+        self.scroll = self.scroll.min(reach.furthest);
     }
 
     /// Time goes on. Returns what to ask.
@@ -364,7 +380,7 @@ impl State {
     }
 
     fn moved(&mut self, key: Key) -> Vec<Ask> {
-        let page = draw::page(self).max(1);
+        let page = self.reach.page.max(1);
         let (at, last) = match self.view() {
             View::List => (self.at(), self.rows.as_ref().map_or(0, Vec::len).saturating_sub(1)),
             View::Session => {
@@ -373,7 +389,7 @@ impl State {
                 let at = self.opened.as_ref().and_then(Opened::chosen).unwrap_or(0);
                 (at, folds.saturating_sub(1))
             }
-            _ => (self.scroll, draw::furthest(self)),
+            _ => (self.scroll, self.reach.furthest),
         };
         let to = match key {
             Key::Up | Key::Char('k') => at.saturating_sub(1),

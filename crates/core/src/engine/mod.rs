@@ -8,7 +8,6 @@ mod change;
 mod contract;
 mod narration;
 mod overflow;
-mod spent;
 mod status;
 mod tiers;
 
@@ -26,6 +25,7 @@ use crate::plan::{Cause, Memo, NoOp, Outcome, Plan, PlanError, plan_from};
 use crate::policy::{Policy, Trigger};
 use crate::profile::Profile;
 use crate::project::{Context, Projection};
+use crate::spent::Spent;
 use crate::trigger::{Due, Gate, Hold, Load, Millis};
 
 use ahead::Ahead;
@@ -34,7 +34,6 @@ pub use brief::{Brief, BriefError, Reading, kept_ranges};
 pub use contract::{Engine, Engines, Midfold, Passthrough, UnknownEngine, engine};
 pub use narration::{Narration, Wanted};
 pub use overflow::{Overflow, RecoverError};
-pub use spent::{Cost, Spent};
 pub use status::{NewPolicy, State, Status};
 
 /// One conversation: its log, its folds, its meter.

@@ -3,11 +3,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Narration, Sent, Session, Spent};
+use super::{Narration, Sent, Session};
 use crate::budget::{Budget, Ratio};
 use crate::event::{Hash, Usage};
 use crate::meter::Meter;
 use crate::policy::Policy;
+use crate::spent::Spent;
 use crate::trigger::{Due, Gate, Line, Millis};
 
 /// What a session is at. Serialises to what `midfold session status --json` prints.
@@ -174,6 +175,18 @@ impl Session {
             narration_ready: ready.is_some(),
             meter: self.meter,
         }
+    }
+
+    /// Adds a request to what was spent: what the provider counted for it, and the tokens that all messages
+    /// have.
+    pub fn spend(&mut self, usage: Usage, everything: u64) {
+        self.spent.add(usage, everything);
+    }
+
+    /// What was spent so far.
+    #[must_use]
+    pub fn spent(&self) -> Spent {
+        self.spent
     }
 
     /// The narration that is under way or ready.

@@ -4,13 +4,14 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use midfold_core::Voice;
-use midfold_core::engine::{Spent, State};
+use midfold_core::engine::State;
 use midfold_core::event::RawEvent;
 use midfold_core::fold::Fold;
 use midfold_core::log::Log;
 use midfold_core::meter::Meter;
 use midfold_core::passage::{joined, passages};
 use midfold_core::policy::Policy;
+use midfold_core::spent::Spent;
 use midfold_core::view::Role;
 use midfold_formats::{DialectKind, profile};
 use midfold_store::{Activity, Meta, Millis, Newest, SessionRow, Store, StoreError};

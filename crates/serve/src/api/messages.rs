@@ -1,9 +1,8 @@
 //! Messages: appended, and read.
 
-use bytes::Bytes;
+use midfold::DialectKind;
 use midfold::store::Appended;
 use midfold::view::{Message, Messages, message, messages};
-use midfold::{DialectKind, Door, Incoming, RawEvent};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -11,6 +10,7 @@ use serde_json::value::RawValue;
 
 use super::ask::{Asked, text, within};
 use super::describe::{Api, Op};
+use super::given::events;
 use super::problem::Problem;
 use super::sessions::{failed, open};
 
@@ -122,21 +122,4 @@ async fn append(asked: Asked<Place, Appending>) -> Result<Durable, Problem> {
         Ok(Appended { first, count, repeated }) => Ok(Durable { first, count, repeated }),
         Err(error) => Err(failed(&asked.desk, error).await),
     }
-}
-
-/// The messages of a list, as a session keeps them.
-pub(super) fn events(
-    json: &str,
-    kind: DialectKind,
-    session: &str,
-) -> Result<Vec<RawEvent>, Problem> {
-    if !json.starts_with('[') {
-        return Err(Problem::bad("`messages` is no list")
-            .hint("{\"messages\": [{\"role\": \"user\", \"content\": \"…\"}]}"));
-    }
-    let incoming = Incoming::read(&Bytes::from(json.to_owned()), "`messages`", Door::Http)?;
-    if incoming.is_empty() {
-        return Err(Problem::bad("`messages` is empty: there is nothing to append"));
-    }
-    Ok(incoming.events_for(kind, session)?)
 }

@@ -10,6 +10,8 @@ mod context;
 mod describe;
 mod desk;
 mod feed;
+mod given;
+mod listen;
 mod look;
 mod messages;
 mod opened;
@@ -51,6 +53,6 @@ fn api() -> Api {
     look::routes(&mut api);
     recall::routes(&mut api);
     replay::routes(&mut api);
-    feed::routes(&mut api);
+    listen::routes(&mut api);
     api
 }

@@ -20,6 +20,7 @@ use super::ask::{Asked, text, within};
 use super::caller::Caller;
 use super::describe::{Api, Op};
 use super::desk::Desk;
+use super::given::events;
 use super::opened::Held;
 use super::problem::Problem;
 
@@ -223,7 +224,7 @@ async fn create(asked: Asked<(), New>) -> Result<Overview, Problem> {
     started.can_be_stored()?;
     let mut first = started.messages();
     if let Some(json) = &new.messages {
-        first.extend(super::messages::events(json.get(), kind, "a new session")?);
+        first.extend(events(json.get(), kind, "a new session")?);
     }
     let made = async {
         let mut stored = started.store(Arc::clone(&desk.store)).await?;

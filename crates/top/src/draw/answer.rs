@@ -5,7 +5,7 @@ use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 
 use super::parts::{title, told};
-use super::{Room, Sheet};
+use super::sheet::{Room, Sheet};
 use crate::paint::Paint;
 use crate::seen::{Answer, Explained, Occurrence, Sight};
 use crate::state::State;

@@ -7,7 +7,7 @@ use ratatui::style::Style;
 use ratatui::text::Line;
 
 use super::parts::{rule, strip, title, told};
-use super::{Room, Sheet};
+use super::sheet::{Room, Sheet};
 use crate::figures::{age, facts};
 use crate::paint::{Paint, dim};
 use crate::seen::{Edit, Fold};

@@ -4,7 +4,7 @@ use ratatui::style::Style;
 use ratatui::text::Line;
 
 use super::parts::{rule, title, told};
-use super::{Room, Sheet};
+use super::sheet::{Room, Sheet};
 use crate::figures::pad;
 use crate::paint::bold;
 use crate::state::State;

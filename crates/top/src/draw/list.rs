@@ -4,7 +4,7 @@ use midfold::{number, plural};
 use ratatui::text::{Line, Span};
 
 use super::parts::{around, bar, title};
-use super::{Room, Sheet};
+use super::sheet::{Room, Sheet};
 use crate::figures::{age, facts, fit, pad, percent, short};
 use crate::paint::{Paint, bold, dim};
 use crate::seen::Row;

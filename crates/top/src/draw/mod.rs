@@ -6,39 +6,16 @@ mod help;
 mod list;
 mod parts;
 mod session;
+mod sheet;
 
 use ratatui::Frame;
 use ratatui::text::Line;
 
 use crate::figures::fit;
 use crate::paint::{Paint, bold, dim};
-use crate::state::{State, View};
+use crate::state::{Reach, State, View};
 use crate::weave::Tint;
-
-/// What is on a screen: the head stays, the body scrolls.
-#[derive(Default)]
-pub(crate) struct Sheet {
-    pub head: Vec<Line<'static>>,
-    pub body: Vec<Line<'static>>,
-}
-
-/// Columns and rows that a view has, without the line at the bottom.
-#[derive(Clone, Copy)]
-pub(crate) struct Room {
-    pub width: usize,
-    pub height: usize,
-}
-
-impl Room {
-    fn of(state: &State) -> Self {
-        Self { width: state.size.0.into(), height: usize::from(state.size.1).saturating_sub(1) }
-    }
-
-    /// Too narrow for every column.
-    pub fn is_narrow(self) -> bool {
-        self.width < 60
-    }
-}
+pub(crate) use sheet::{Room, Sheet};
 
 /// Draws what the state shows.
 pub fn draw(state: &State, frame: &mut Frame<'_>) {
@@ -71,21 +48,17 @@ pub(crate) fn sheet(state: &State, room: Room) -> Sheet {
     }
 }
 
-/// How far the body can be scrolled.
-pub(crate) fn furthest(state: &State) -> usize {
+/// As far as keys lead in what the state shows.
+#[must_use]
+pub fn reach(state: &State) -> Reach {
     let room = Room::of(state);
     let Sheet { head, body } = sheet(state, room);
-    body.len().saturating_sub(room.height.saturating_sub(head.len()))
-}
-
-/// Lines of a page.
-pub(crate) fn page(state: &State) -> usize {
-    let room = Room::of(state);
-    match state.view() {
+    let page = match state.view() {
         View::List => list::rows(state, room),
         View::Session => 5,
-        _ => room.height.saturating_sub(sheet(state, room).head.len() + 1),
-    }
+        _ => room.height.saturating_sub(head.len() + 1),
+    };
+    Reach { page, furthest: body.len().saturating_sub(room.height.saturating_sub(head.len())) }
 }
 
 /// The line at the bottom: what is typed, else what went wrong, else the keys.

@@ -8,7 +8,7 @@ use unicode_width::UnicodeWidthStr;
 
 use super::fold::outline;
 use super::parts::{around, bar, legend, rule, strip, title, told};
-use super::{Room, Sheet};
+use super::sheet::{Room, Sheet};
 use crate::figures::{age, facts, percent, short};
 use crate::paint::{Paint, bold, dim};
 use crate::seen::{Brief, Fabric, Row};

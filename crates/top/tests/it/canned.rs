@@ -144,6 +144,7 @@ impl Person {
 
     pub async fn press(&mut self, keys: impl IntoIterator<Item = Key>) {
         for key in keys {
+            self.state.reached(midfold_top::reach(&self.state));
             let asks = self.state.press(key);
             settle(&*self.source, &mut self.state, asks).await.unwrap();
         }

@@ -2,7 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Session;
 use crate::event::Usage;
 use crate::replay::Prices;
 
@@ -71,7 +70,7 @@ impl Spent {
     /// where it reported no writes, what is new costs 1 on both sides.
     ///
     /// ```
-    /// use midfold_core::engine::Spent;
+    /// use midfold_core::spent::Spent;
     /// use midfold_core::event::Usage;
     /// let mut spent = Spent::default();
     /// spent.add(Usage { prompt: 1_000, ..Usage::default() }, 1_000);
@@ -102,19 +101,5 @@ impl Spent {
             // Each prompt extends the one before: all that was new is written once.
             everything: (everything - last) * prices.read + last * fresh,
         })
-    }
-}
-
-impl Session {
-    /// Adds a request to what was spent: what the provider counted for it, and the tokens that all messages
-    /// have.
-    pub fn spend(&mut self, usage: Usage, everything: u64) {
-        self.spent.add(usage, everything);
-    }
-
-    /// What was spent so far.
-    #[must_use]
-    pub fn spent(&self) -> Spent {
-        self.spent
     }
 }

@@ -1,0 +1,110 @@
+//! Changes for those who listen: server-sent events.
+
+use std::convert::Infallible;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::response::Response;
+use bytes::Bytes;
+use http_body_util::channel::{Channel, Sender};
+use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::{broadcast, watch};
+
+use super::ask::Asked;
+use super::caller::Caller;
+use super::describe::{Api, Op};
+use super::feed::Change;
+use super::problem::Problem;
+use super::sessions::{activity, failed};
+
+/// How often a listener hears something, so that it knows that the connection is there.
+const PULSE: Duration = Duration::from_secs(15);
+/// Says that changes are told from now on.
+const HELLO: Bytes = Bytes::from_static(b"event: hello\ndata: {}\n\n");
+
+/// What listeners ask for.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Listen {
+    /// Only changes of this session.
+    session: Option<String>,
+}
+
+pub(super) fn routes(api: &mut Api) {
+    api.raw(
+        Op::get(
+            "/v1/events",
+            "listen",
+            "Server-sent events: `hello`, then `new`, `append`, `fold`, `undo`, `call`, `change` and `delete` \
+             with what the session does by then",
+        )
+        .answers("text/event-stream"),
+        listen,
+    );
+}
+
+async fn listen(asked: Asked<Listen>) -> Result<Response, Problem> {
+    let Asked { desk, caller, query, .. } = asked;
+    if let Some(id) = &query.session {
+        activity(&desk, &caller, id).await?;
+    }
+    let listener = match desk.feed.listen().await {
+        Ok(listener) => listener,
+        Err(error) => return Err(failed(&desk, error).await),
+    };
+    let (sender, body) = Channel::<Bytes, Infallible>::new(16);
+    let stopped = desk.stopped.clone();
+    tokio::spawn(Telling { sender, listener, caller, session: query.session, stopped }.run());
+    let mut response = Response::new(Body::new(body));
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    Ok(response)
+}
+
+/// One listener, until it leaves or the server stops.
+struct Telling {
+    sender: Sender<Bytes, Infallible>,
+    listener: broadcast::Receiver<Change>,
+    caller: Caller,
+    session: Option<String>,
+    stopped: watch::Receiver<bool>,
+}
+
+impl Telling {
+    async fn run(mut self) {
+        if self.say(HELLO).await.is_err() {
+            return;
+        }
+        loop {
+            let heard = tokio::select! {
+                heard = self.listener.recv() => Some(heard),
+                () = tokio::time::sleep(PULSE) => None,
+                _ = self.stopped.wait_for(|stop| *stop) => return,
+            };
+            let frame = match heard {
+                None => Bytes::from_static(b": here\n\n"),
+                Some(Ok(change)) if self.is_told(&change) => change.frame(),
+                Some(Ok(_)) => continue,
+                // Some changes passed by: the listener reads everything again.
+                Some(Err(RecvError::Lagged(_))) => HELLO,
+                Some(Err(RecvError::Closed)) => return,
+            };
+            if self.say(frame).await.is_err() {
+                return;
+            }
+        }
+    }
+
+    fn is_told(&self, change: &Change) -> bool {
+        self.caller.sees(change.owner.as_deref())
+            && self.session.as_ref().is_none_or(|id| *id == change.session)
+    }
+
+    async fn say(&mut self, frame: Bytes) -> Result<(), ()> {
+        self.sender.send_data(frame).await.map_err(drop)
+    }
+}

@@ -1,0 +1,30 @@
+//! What a view is made of: lines, and the room that they have.
+
+use ratatui::text::Line;
+
+use crate::state::State;
+
+/// What is on a screen: the head stays, the body scrolls.
+#[derive(Default)]
+pub(crate) struct Sheet {
+    pub head: Vec<Line<'static>>,
+    pub body: Vec<Line<'static>>,
+}
+
+/// Columns and rows that a view has, without the line at the bottom.
+#[derive(Clone, Copy)]
+pub(crate) struct Room {
+    pub width: usize,
+    pub height: usize,
+}
+
+impl Room {
+    pub fn of(state: &State) -> Self {
+        Self { width: state.size.0.into(), height: usize::from(state.size.1).saturating_sub(1) }
+    }
+
+    /// Too narrow for every column.
+    pub fn is_narrow(self) -> bool {
+        self.width < 60
+    }
+}
