@@ -80,10 +80,12 @@ function recapPart({ fold, folds }: Options, detail: FoldDetail): Child {
     seq += length;
   }
   const events = Object.fromEntries(detail.events.map(({ seq: at, role, tool, line, tokens }) => [at, [role, tokens, line, tool] as [string, number, string, string | null]]));
-  return pair({
+  const left = detail.gone ?? detail.events.length;
+  const newest = left > detail.events.length ? el("p", { class: "note" }, `${many(left, "message")} left, with this fold or before; the newest ${count(detail.events.length)} are listed.`) : null;
+  return [newest, pair({
     fold: { number: fold.number - 1, at: fold.at, before: fold.before, after: fold.after, recap: detail.recap?.text ?? null, recap_tokens: detail.recap?.tokens ?? fold.recap_tokens },
     row: before ? 1 : 0, events, strategy: fold.policy ?? "the policy", gone: detail.events.map(({ seq: at }) => ({ seq: at, row: before && !gone.has(at) ? 1 : 0 })), head: false,
-  });
+  })];
 }
 
 function lostPart(id: string, detail: FoldDetail): Child {
