@@ -9,10 +9,10 @@ use crate::output::Output;
 use crate::presets::pretty;
 
 pub fn run(args: &Schema, output: &Output) -> Result<(), CommandError> {
-    let schema = match args.of {
-        SchemaOf::Fold => schema_for!(Fold).into(),
-        SchemaOf::Policy => schema_for!(Policy).into(),
-        SchemaOf::Openapi => midfold_serve::openapi(),
+    let text = match args.of {
+        SchemaOf::Fold => pretty(&schema_for!(Fold)),
+        SchemaOf::Policy => pretty(&schema_for!(Policy)),
+        SchemaOf::Openapi => pretty(&midfold_serve::openapi()),
     };
-    output.stdout(pretty(&schema)?)
+    output.stdout(text?)
 }

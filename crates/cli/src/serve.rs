@@ -194,9 +194,11 @@ fn announce(
         });
         return output.stdout(format!("{line}\n"));
     }
+    // A store in memory has no sessions to look at.
+    let console = if store == "memory" { "" } else { "; a browser shows them at the same address" };
     output.stderr(&format!(
         "midfold listens on {url}, folds by `{policy}`, sends to {upstreams}, keeps conversations in \
-         {store}\n"
+         {store}{console}\n"
     ));
     Ok(())
 }

@@ -123,7 +123,7 @@ pub enum Command {
     Tune(Box<Tune>),
     /// List the presets, or print one
     Presets(Presets),
-    /// Print the JSON schema of a fold record or of a policy
+    /// Print the JSON schema of a fold record or a policy, or the OpenAPI document
     Schema(Schema),
     /// Show which settings hold, and from which file
     Config(Config),
