@@ -44,18 +44,24 @@ impl Awaited {
         {
             self.proxy.keep(request, kept, id, &seen.output);
         }
-        let (Some(usage), Some(place)) = (seen.usage, &self.place) else { return };
+        let Some(place) = &self.place else { return };
+        // Not every client has its provider say what a stream cost.
+        if seen.usage.is_none() && !seen.is_complete {
+            return;
+        }
         let mut held = lock(&place.conversation);
         let Conversation { session, calls, .. } = &mut *held;
-        let everything = session.meter().calibrated(session.log().tokens());
-        session.spend(usage, everything + place.suffix);
+        if let Some(usage) = seen.usage {
+            let everything = session.meter().calibrated(session.log().tokens());
+            session.spend(usage, everything + place.suffix);
+        }
         let is_current = session.log().len() == place.events
             && session.active().map(|fold| fold.id) == self.fold;
         if is_current && self.proxy.is_stored() {
             // What is behind the history is in it with the next request.
-            calls.record(session, usage, now);
+            calls.record(session, seen.usage, now);
         }
-        if is_current && !place.is_summary {
+        if let Some(usage) = seen.usage.filter(|_| is_current && !place.is_summary) {
             // The meter is of the history; what is behind it comes and goes.
             let prompt = usage.prompt.saturating_sub(place.suffix).max(1);
             session.observe(Usage { prompt, ..usage }, now);

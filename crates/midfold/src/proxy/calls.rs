@@ -6,8 +6,8 @@ use midfold_core::fold::Joining;
 use midfold_core::ledger::{Call, CallRecord, Ledger, Settled};
 use midfold_store::{CallRow, Millis, NewCall, StoreError};
 
-/// A call that waits to be written, and what the provider reported.
-pub(super) type Unwritten = (NewCall, String);
+/// A call that waits to be written, and what the provider reported, where it did.
+pub(super) type Unwritten = (NewCall, Option<String>);
 
 /// The ledger of a conversation, and its calls that are not written yet.
 #[derive(Default)]
@@ -22,8 +22,8 @@ impl Calls {
         Self { ledger, unwritten: Vec::new() }
     }
 
-    /// Records the history that a request carried, and what the provider counted for the request.
-    pub fn record(&mut self, session: &Session, usage: Usage, now: Millis) {
+    /// Records the history that a request carried, and what the provider counted for the request, where it said so.
+    pub fn record(&mut self, session: &Session, usage: Option<Usage>, now: Millis) {
         let log = session.log();
         let (turn, request) = log.events().last().map_or((0, 0), |event| (event.turn, event.step));
         let joining = Joining { session: session.id().to_owned(), turn, request };
@@ -38,7 +38,8 @@ impl Calls {
         let record = self.ledger.record(&session.view(), &call);
         // Records are plain values, and always have JSON.
         let body = serde_json::to_string(&record).unwrap_or_default();
-        let settled = serde_json::to_string(&Settled { usage }).unwrap_or_default();
+        let settled =
+            usage.map(|usage| serde_json::to_string(&Settled { usage }).unwrap_or_default());
         let new = NewCall {
             number: record.number,
             head: record.events.into(),

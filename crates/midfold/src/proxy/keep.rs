@@ -220,7 +220,9 @@ async fn write(pending: &Pending, store: &dyn Store) -> Result<u64, StoreError> 
     }
     for (call, usage) in &pending.calls {
         store.record_call(id, call).await?;
-        store.settle_call(id, call.number, usage).await?;
+        if let Some(usage) = usage {
+            store.settle_call(id, call.number, usage).await?;
+        }
     }
     let version = store.save_state(id, pending.version, &pending.state).await?;
     if let Some((identity, events)) = pending.identity {

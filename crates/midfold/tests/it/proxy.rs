@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use midfold::core::audit::audit;
 use midfold::core::event::Usage;
 use midfold::formats::answer::Seen;
 use midfold::formats::request::Request;
 use midfold::proxy::{Proxy, Rules, Turn, Who};
+use midfold::store::{MemoryStore, Store, Stored};
 use midfold::{DialectKind, Policy};
 use midfold_testkit as testkit;
 
@@ -87,6 +89,41 @@ fn what_fits_leaves_as_it_came_and_every_prompt_extends_the_one_before() {
         assert!(extended >= stops.len() - folds, "{kind}: {extended} of {}", stops.len());
         assert!(folds * 4 <= stops.len(), "{kind}: {folds} folds in {} requests", stops.len());
         assert_eq!(proxy.held().0, 1, "{kind}: one conversation");
+    }
+}
+
+#[tokio::test]
+async fn what_was_sent_is_in_the_ledger_also_where_nobody_says_what_it_cost() {
+    for (kind, messages) in conversations() {
+        let policy = Policy::preset("default").unwrap();
+        let proxy = Arc::new(Proxy::new(Rules::new(policy).window(WINDOW).stored()));
+        let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+        let (mut session, mut asked, mut costs) = (None, 0, 0);
+        for (now, end) in stops(kind, &messages).into_iter().enumerate() {
+            let now = now as u64;
+            let turn = send(&proxy, kind, &messages[..end], now);
+            let tokens = turn.sent().tokens_after;
+            let usage = (now % 2 == 0).then(|| Usage { prompt: tokens, ..Usage::default() });
+            // A first request has no history yet.
+            if turn.sent().session.is_some() {
+                session.clone_from(&turn.sent().session);
+                (asked, costs) = (asked + 1, costs + usize::from(usage.is_some()));
+            }
+            turn.taken().answered(&Seen { usage, is_complete: true, ..Seen::default() }, now);
+            while proxy.save(&*store, now).await.unwrap() {}
+        }
+        let mut stored = Stored::open(store, &session.unwrap()).await.unwrap();
+        let calls = stored.calls().await.unwrap();
+        let settled = calls.iter().filter(|(_, settled)| settled.is_some()).count();
+        assert!(asked > 3 && costs > 1, "{kind}: {asked} {costs}");
+        assert_eq!((calls.len(), settled), (asked, costs), "{kind}");
+        let calls: Vec<_> = calls.into_iter().map(|(call, _)| call).collect();
+        let folds = stored.folds().await.unwrap();
+        assert!(!folds.is_empty(), "{kind}");
+        let found = audit(stored.whole().await.unwrap().log(), &folds, &calls);
+        assert!(found.is_clean(), "{kind}: {:?}", found.findings);
+        let spent = stored.whole().await.unwrap().spent();
+        assert_eq!(spent.calls, costs as u64, "{kind}");
     }
 }
 
