@@ -114,6 +114,7 @@ mod serving;
 mod settings;
 #[cfg(feature = "store")]
 mod start;
+mod texts;
 #[cfg(feature = "store")]
 pub mod view;
 

@@ -58,7 +58,9 @@ impl Cell {
         };
         let (start, end) = (fold.span.start as usize, fold.span.end as usize);
         let mut cells = vec![Self::Verbatim; (fold.accounts.events as usize).max(end)];
-        cells[start..end].fill(gone);
+        if let Some(span) = cells.get_mut(start..end) {
+            span.fill(gone);
+        }
         let edits: FxHashMap<u32, &str> =
             fold.edits.iter().rev().map(|edit| (edit.seq, edit.reducer.as_str())).collect();
         let mut set = |seq: u32, cell: Self| {

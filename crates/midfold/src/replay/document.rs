@@ -4,7 +4,8 @@ use midfold_core::replay::{Loss, Measures, Prices, Replayed};
 use serde_json::{Map, Value, json};
 
 use super::measures;
-use super::rows::{EventRow, hidden};
+use super::rows::EventRow;
+use crate::texts::hidden;
 
 /// The form of the document.
 const VERSION: u32 = 1;

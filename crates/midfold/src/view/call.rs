@@ -1,15 +1,17 @@
 //! What each request really sent.
 
 use midfold_core::event::Usage;
+use midfold_core::fold::Fold;
 use midfold_core::inject::Injection;
-use midfold_core::ledger::{CallRecord, Prefix, Settled};
+use midfold_core::ledger::{CallRecord, Prefix, Settled, context_hash};
+use midfold_core::log::Log;
 use midfold_core::project::{Fate, project};
 use midfold_core::replay::{Arguments, message_text};
-use midfold_store::{CallRow, Millis, Stored, StoredError};
+use midfold_store::{CallRow, FoldRow, Millis, Stored, StoredError};
 use serde::Serialize;
 
 use super::message::numbered;
-use super::text::{cut, hidden};
+use crate::texts::{cut, hidden};
 
 /// Characters that are shown of a message.
 const SHOWN: usize = 4_000;
@@ -84,23 +86,28 @@ pub async fn calls(stored: &mut Stored) -> Result<Vec<Call>, StoredError> {
     let rows = stored.call_rows().await?;
     let folds = stored.fold_rows().await?;
     let log = stored.whole().await?.log();
-    let number =
-        |id| folds.iter().find(|(row, _)| Some(row.fold.id) == id).map(|(row, _)| row.number);
-    let call = |(row, record, settled): (CallRow, CallRecord, Option<Settled>)| Call {
+    Ok(rows.iter().map(|row| said(row, &folds, log)).collect())
+}
+
+/// A row of the ledger.
+type Row = (CallRow, CallRecord, Option<Settled>);
+
+fn said((row, record, settled): &Row, folds: &[(FoldRow, Fold)], log: &Log) -> Call {
+    let fold = folds.iter().find(|(row, _)| Some(row.fold.id) == record.fold);
+    Call {
         number: record.number,
         time: row.call.now,
         events: record.events,
-        fold: number(record.fold),
+        fold: fold.map(|(row, _)| row.number),
         messages: record.messages,
         bytes: record.bytes,
         tokens_counted: record.tokens_counted,
         tokens_estimated: record.tokens_estimated,
         everything: log.envelope_tokens() + log.tokens_in(0..record.events as usize),
         prefix: record.prefix,
-        injections: record.injections,
+        injections: record.injections.clone(),
         usage: settled.map(|settled| settled.usage),
-    };
-    Ok(rows.into_iter().map(call).collect())
+    }
 }
 
 /// A request, with what it sent.
@@ -108,17 +115,16 @@ pub async fn calls(stored: &mut Stored) -> Result<Vec<Call>, StoredError> {
 /// # Errors
 /// When there is none of this number, or the store fails.
 pub async fn call(stored: &mut Stored, number: u64) -> Result<CallDetail, StoredError> {
-    let all = calls(stored).await?;
-    let count = all.len();
-    let call = numbered(all.into_iter().find(|call| call.number == number), "call", number, count)?;
-    let records = stored.calls().await?;
-    let record = records.into_iter().map(|(record, _)| record).find(|it| it.number == number);
-    let record = numbered(record, "call", number, count)?;
-    let folds = stored.folds().await?;
-    let fold = folds.iter().find(|fold| Some(fold.id) == record.fold);
-    let log = stored.whole().await?.log().prefix(record.events as usize);
+    let rows = stored.call_rows().await?;
+    let row = rows.iter().find(|(_, record, _)| record.number == number);
+    let row = numbered(row, "call", number, rows.len())?;
+    let folds = stored.fold_rows().await?;
+    let log = stored.whole().await?.log();
+    let (call, record) = (said(row, &folds, log), &row.1);
+    let fold = folds.iter().map(|(_, fold)| fold).find(|fold| Some(fold.id) == record.fold);
+    let log = log.prefix(record.events as usize);
     let context = project(&log, fold);
-    let proven = midfold_core::ledger::context_hash(&context) == record.context_hash;
+    let proven = context_hash(&context) == record.context_hash;
     let piece = |piece: &midfold_core::project::Piece| {
         let (seq, fate) = match piece.fate {
             Fate::Verbatim(seq) => (Some(seq), 'v'),

@@ -10,7 +10,7 @@ use midfold_core::trigger::Cause;
 use midfold_store::{FoldRow, Millis, Stored, StoredError};
 use serde::Serialize;
 
-use super::text::{role, tool};
+use crate::texts::{role, tool};
 
 /// Each message in columns, and what each fold made of it. No texts: a session can have 100,000 messages.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use super::fabric::{FoldBrief, chain};
 use super::message::{numbered, reason};
-use super::text::{cut, first_line, hidden, role, tool, whole};
+use crate::texts::{cut, hidden, line as line_of, role, tool};
 
 /// Characters of a first line.
 const LINE: usize = 160;
@@ -193,7 +193,7 @@ fn gone(log: &Log, fold: &Fold) -> Vec<Gone> {
                 seq: event.seq,
                 role: role(event).to_owned(),
                 tool: tool(event),
-                line: first_line(&whole(event), LINE),
+                line: line_of(event, LINE),
                 tokens: event.tokens.total,
             }));
         }

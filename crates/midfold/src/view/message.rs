@@ -10,7 +10,7 @@ use midfold_core::replay::Cell;
 use midfold_store::{Stored, StoredError};
 use serde::Serialize;
 
-use super::text::{cut, role, tool, whole};
+use crate::texts::{cut, role, tool, whole};
 
 /// Messages of a session.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -20,7 +20,6 @@ mod fold;
 mod forgot;
 mod message;
 mod overview;
-mod text;
 
 pub use act::{
     Compacting, ContextSize, NewRules, Pinned, RulesSide, Undone, compact, pin, policy, undo,

@@ -17,7 +17,7 @@ use midfold_formats::{DialectKind, profile};
 use midfold_store::{Activity, Meta, Millis, Newest, SessionRow, Store, StoreError};
 use serde::Serialize;
 
-use super::text::{first_line, hidden};
+use crate::texts::{first_line, hidden};
 
 /// Characters of a title.
 const TITLE: usize = 120;

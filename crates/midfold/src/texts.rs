@@ -6,17 +6,17 @@ use midfold_core::replay::{Arguments, message_text};
 use midfold_core::view::BlockKind;
 
 /// Without what looks like a secret.
-pub(super) fn hidden(text: &str) -> String {
+pub(crate) fn hidden(text: &str) -> String {
     Redactor::shared().redact(text).0.into_owned()
 }
 
 /// Who speaks, as people say it: whatever brings results is the tool.
-pub(super) fn role(event: &Event) -> &'static str {
+pub(crate) fn role(event: &Event) -> &'static str {
     if event.view.has_results() { "tool" } else { event.view.role.name() }
 }
 
 /// The tool that an event calls, or whose result it is.
-pub(super) fn tool(event: &Event) -> Option<String> {
+pub(crate) fn tool(event: &Event) -> Option<String> {
     let name = |kind: &BlockKind| match kind {
         BlockKind::Call { name, .. } | BlockKind::Result { name, .. } => {
             name.map(|name| name.decode(&event.bytes).into_owned())
@@ -27,13 +27,22 @@ pub(super) fn tool(event: &Event) -> Option<String> {
 }
 
 /// All of its text, calls included, without secrets.
-pub(super) fn whole(event: &Event) -> String {
+#[cfg(feature = "store")]
+pub(crate) fn whole(event: &Event) -> String {
     let text = message_text(&event.bytes, &event.view, Arguments::Sent);
     hidden(&text)
 }
 
+/// The first line of its text, without secrets. The line alone is looked through: a message can have a megabyte.
+pub(crate) fn line(event: &Event, most: usize) -> String {
+    let text = message_text(&event.bytes, &event.view, Arguments::Sent);
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    // Before it is cut: half a secret is none that is known.
+    cut(&hidden(line), most).0
+}
+
 /// At most so many characters, and whether that is less than all.
-pub(super) fn cut(text: &str, most: usize) -> (String, bool) {
+pub(crate) fn cut(text: &str, most: usize) -> (String, bool) {
     match text.char_indices().nth(most) {
         Some((at, _)) => (text[..at].to_owned(), true),
         None => (text.to_owned(), false),
@@ -41,7 +50,8 @@ pub(super) fn cut(text: &str, most: usize) -> (String, bool) {
 }
 
 /// The first line that says something: a tag by itself does not, where there is more.
-pub(super) fn first_line(text: &str, most: usize) -> String {
+#[cfg(feature = "store")]
+pub(crate) fn first_line(text: &str, most: usize) -> String {
     let is_tag = |line: &&str| line.starts_with('<') && line.ends_with('>');
     let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty());
     let line = lines().find(|line| !is_tag(line)).or_else(|| lines().next());
