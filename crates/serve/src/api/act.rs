@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::ask::{Asked, text};
 use super::describe::{Api, Op};
 use super::problem::Problem;
-use super::sessions::{failed, open, policy as said};
+use super::sessions::{done, open, policy as said};
 
 pub(super) fn routes(api: &mut Api) {
     api.on(
@@ -57,10 +57,7 @@ async fn compact(asked: Asked<(), Compact>) -> Result<Compacting, Problem> {
     let mut stored = open(&asked).await?;
     let Compact { focus, preview } = &asked.body;
     let focus = focus.as_deref().map(str::trim).filter(|focus| !focus.is_empty());
-    match view::compact(&mut stored, focus, *preview, asked.now()).await {
-        Ok(done) => Ok(done),
-        Err(error) => Err(failed(&asked.desk, error).await),
-    }
+    done(&asked.desk, view::compact(&mut stored, focus, *preview, asked.now())).await
 }
 
 /// What is taken back.
@@ -78,10 +75,7 @@ struct Undo {
 async fn undo(asked: Asked<(), Undo>) -> Result<Undone, Problem> {
     let mut stored = open(&asked).await?;
     let Undo { fold, preview } = asked.body;
-    match view::undo(&mut stored, fold, preview, asked.now()).await {
-        Ok(done) => Ok(done),
-        Err(error) => Err(failed(&asked.desk, error).await),
-    }
+    done(&asked.desk, view::undo(&mut stored, fold, preview, asked.now())).await
 }
 
 /// Whether it is only said.
@@ -105,18 +99,12 @@ async fn unpin(asked: Asked<Preview>) -> Result<Pinned, Problem> {
 async fn pinned(asked: Asked<Preview>, is_pinned: bool) -> Result<Pinned, Problem> {
     let seq = asked.number("seq")?;
     let mut stored = open(&asked).await?;
-    match view::pin(&mut stored, seq, is_pinned, asked.query.preview).await {
-        Ok(done) => Ok(done),
-        Err(error) => Err(failed(&asked.desk, error).await),
-    }
+    done(&asked.desk, view::pin(&mut stored, seq, is_pinned, asked.query.preview)).await
 }
 
 async fn policy(asked: Asked) -> Result<Policy, Problem> {
     let mut stored = open(&asked).await?;
-    match stored.whole().await {
-        Ok(session) => Ok(session.policy().clone()),
-        Err(error) => Err(failed(&asked.desk, error).await),
-    }
+    Ok(done(&asked.desk, stored.whole()).await?.policy().clone())
 }
 
 /// Another policy.
@@ -140,10 +128,7 @@ async fn set_policy(asked: Asked<(), Rules>) -> Result<NewRules, Problem> {
             .hint("{\"preset\": \"default\"}; GET /v1/presets lists them")
     })?;
     let mut stored = open(&asked).await?;
-    match view::policy(&mut stored, &rules, *preview, asked.now()).await {
-        Ok(done) => Ok(done),
-        Err(error) => Err(failed(&asked.desk, error).await),
-    }
+    done(&asked.desk, view::policy(&mut stored, &rules, *preview, asked.now())).await
 }
 
 /// Another model.
@@ -168,10 +153,7 @@ async fn model(asked: Asked<(), Model>) -> Result<Detail, Problem> {
         stored.update_model(name, window.or_else(|| tokens::window_of(name))).await?;
         Detail::of(&asked.desk.overviews, &mut stored, asked.now()).await
     };
-    match changed.await {
-        Ok(detail) => Ok(detail),
-        Err(error) => Err(failed(&asked.desk, error).await),
-    }
+    done(&asked.desk, changed).await
 }
 
 /// What a context may cost.
@@ -201,10 +183,7 @@ struct Tier {
 async fn budget(asked: Asked) -> Result<BudgetView, Problem> {
     let mut stored = open(&asked).await?;
     let budget = stored.budget();
-    let session = match stored.whole().await {
-        Ok(session) => session,
-        Err(error) => return Err(failed(&asked.desk, error).await),
-    };
+    let session = done(&asked.desk, stored.whole()).await?;
     let budget = session.gate().budget(&budget, session.policy());
     let caps: BTreeMap<TierName, u64> = budget.caps(budget.tokens()).into_iter().collect();
     let tier = |name: TierName| {

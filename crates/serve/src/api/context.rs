@@ -15,7 +15,7 @@ use serde_json::value::RawValue;
 use super::ask::Asked;
 use super::describe::{Api, Op};
 use super::problem::Problem;
-use super::sessions::{failed, open};
+use super::sessions::{done, open};
 
 pub(super) fn routes(api: &mut Api) {
     api.on(
@@ -103,18 +103,13 @@ async fn context(asked: Asked<(), Wanted>) -> Result<Sending, Problem> {
     let reserves = hooks.iter().map(|hook| (hook.name.as_str(), hook.reserve));
     let texts: Vec<(&str, &str)> =
         hooks.iter().filter_map(|hook| Some((hook.name.as_str(), hook.text.as_deref()?))).collect();
-    let kept = match injections(reserves, texts.iter().map(|(name, _)| *name)) {
-        Ok(kept) => kept,
-        Err(error) => return Err(failed(&asked.desk, StoredError::from(error)).await),
-    };
+    let kept = injections(reserves, texts.iter().map(|(name, _)| *name));
+    let kept = done(&asked.desk, std::future::ready(kept)).await?;
     stored.set_injections(kept);
     let sent = sending(&mut stored, &texts, record, asked.now()).await;
     // The next one who asks has hooks of their own.
     stored.set_injections(midfold::core::inject::Injections::default());
-    match sent {
-        Ok(sent) => sent,
-        Err(error) => Err(failed(&asked.desk, error).await),
-    }
+    done(&asked.desk, std::future::ready(sent)).await?
 }
 
 async fn sending(
@@ -179,10 +174,7 @@ async fn observe(asked: Asked<(), Observed>) -> Result<Detail, Problem> {
         stored.observe(usage, call.or(newest), asked.now()).await?;
         Detail::of(&asked.desk.overviews, &mut stored, asked.now()).await
     };
-    match told.await {
-        Ok(detail) => Ok(detail),
-        Err(error) => Err(failed(&asked.desk, error).await),
-    }
+    done(&asked.desk, told).await
 }
 
 /// A refusal.
@@ -201,10 +193,7 @@ async fn recover(asked: Asked<(), Refusal>) -> Result<Sending, Problem> {
     let mut stored = open(&asked).await?;
     let Refusal { status, body } = &asked.body;
     let refused = Refused { status: *status, body: body.as_bytes(), reply: 0 };
-    let found = match recovered(&mut stored, &refused, asked.now()).await {
-        Ok(found) => found,
-        Err(error) => return Err(failed(&asked.desk, error).await),
-    };
+    let found = done(&asked.desk, recovered(&mut stored, &refused, asked.now())).await?;
     let Some(sent) = found.sent else {
         let failure = found.judged.no_overflow(Door::Http);
         let problem = Problem::new(StatusCode::CONFLICT, "no-overflow", failure.message);

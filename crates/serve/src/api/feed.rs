@@ -3,13 +3,12 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
 use midfold::store::{Activity, Newest, Store, StoreError};
 use serde::Serialize;
-use tokio::sync::{broadcast, watch};
+use tokio::sync::{Mutex, broadcast, watch};
 
 /// How often the store is asked.
 const EVERY: Duration = Duration::from_millis(250);
@@ -62,7 +61,8 @@ impl Change {
 pub(crate) struct Feed {
     store: Arc<dyn Store>,
     told: broadcast::Sender<Change>,
-    looks: Arc<AtomicBool>,
+    /// Whether somebody looks at the store. Held while one begins or ends to: whoever comes meanwhile waits.
+    looks: Arc<Mutex<bool>>,
     stopped: watch::Receiver<bool>,
 }
 
@@ -79,15 +79,10 @@ impl Feed {
 
     /// Changes from now on. Whoever comes first has the store looked at.
     pub async fn listen(&self) -> Result<broadcast::Receiver<Change>, StoreError> {
+        let mut looks = self.looks.lock().await;
         let listener = self.told.subscribe();
-        if !self.looks.swap(true, Ordering::SeqCst) {
-            let before = match look(&*self.store).await {
-                Ok(before) => before,
-                Err(error) => {
-                    self.looks.store(false, Ordering::SeqCst);
-                    return Err(error);
-                }
-            };
+        if !*looks {
+            let before = look(&*self.store).await?;
             let before = before.into_iter().map(|it| (it.id.clone(), it)).collect();
             let looking = Looking {
                 store: Arc::clone(&self.store),
@@ -97,6 +92,7 @@ impl Feed {
                 before,
             };
             tokio::spawn(looking.run());
+            *looks = true;
         }
         Ok(listener)
     }
@@ -110,7 +106,7 @@ async fn look(store: &dyn Store) -> Result<Vec<Activity>, StoreError> {
 struct Looking {
     store: Arc<dyn Store>,
     told: broadcast::Sender<Change>,
-    looks: Arc<AtomicBool>,
+    looks: Arc<Mutex<bool>>,
     stopped: watch::Receiver<bool>,
     before: HashMap<String, Activity>,
 }
@@ -120,17 +116,23 @@ impl Looking {
         loop {
             tokio::select! {
                 () = tokio::time::sleep(EVERY) => {}
-                _ = self.stopped.wait_for(|stop| *stop) => break,
+                _ = self.stopped.wait_for(|stop| *stop) => return,
             }
-            if self.told.receiver_count() == 0 {
-                break;
+            if self.is_alone().await {
+                return;
             }
             match look(&*self.store).await {
                 Ok(now) => self.tell(now),
                 Err(error) => tracing::warn!(%error, "the store cannot be looked at"),
             }
         }
-        self.looks.store(false, Ordering::SeqCst);
+    }
+
+    /// Whether nobody listens any more. Then whoever comes next looks again.
+    async fn is_alone(&self) -> bool {
+        let mut looks = self.looks.lock().await;
+        *looks = self.told.receiver_count() > 0;
+        !*looks
     }
 
     /// Tells what is other than before, the oldest change first.

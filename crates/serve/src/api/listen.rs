@@ -18,7 +18,7 @@ use super::caller::Caller;
 use super::describe::{Api, Op};
 use super::feed::Change;
 use super::problem::Problem;
-use super::sessions::{activity, failed};
+use super::sessions::{activity, done};
 
 /// How often a listener hears something, so that it knows that the connection is there.
 const PULSE: Duration = Duration::from_secs(15);
@@ -51,10 +51,7 @@ async fn listen(asked: Asked<Listen>) -> Result<Response, Problem> {
     if let Some(id) = &query.session {
         activity(&desk, &caller, id).await?;
     }
-    let listener = match desk.feed.listen().await {
-        Ok(listener) => listener,
-        Err(error) => return Err(failed(&desk, error).await),
-    };
+    let listener = done(&desk, desk.feed.listen()).await?;
     let (sender, body) = Channel::<Bytes, Infallible>::new(16);
     let stopped = desk.stopped.clone();
     tokio::spawn(Telling { sender, listener, caller, session: query.session, stopped }.run());

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::ask::{Asked, text, within};
 use super::describe::{Api, Op};
 use super::problem::Problem;
-use super::sessions::{failed, open};
+use super::sessions::{done, open};
 
 /// Rows of a page, where nobody says how many.
 const PAGE: u64 = 100;
@@ -53,19 +53,9 @@ pub(super) fn routes(api: &mut Api) {
     );
 }
 
-/// What came of it, or the problem.
-macro_rules! done {
-    ($asked:expr, $work:expr) => {
-        match $work.await {
-            Ok(done) => Ok(done),
-            Err(error) => Err(failed(&$asked.desk, error).await),
-        }
-    };
-}
-
 async fn fabric(asked: Asked) -> Result<Fabric, Problem> {
     let mut stored = open(&asked).await?;
-    done!(asked, Fabric::of(&mut stored))
+    done(&asked.desk, Fabric::of(&mut stored)).await
 }
 
 /// The folds of a session.
@@ -77,14 +67,14 @@ struct Folds {
 
 async fn folds(asked: Asked) -> Result<Folds, Problem> {
     let mut stored = open(&asked).await?;
-    let found: Result<Vec<FoldBrief>, Problem> = done!(asked, view::folds(&mut stored));
-    Ok(Folds { folds: found?.into_iter().map(FoldBrief::without_fates).collect() })
+    let found = done(&asked.desk, view::folds(&mut stored)).await?;
+    Ok(Folds { folds: found.into_iter().map(FoldBrief::without_fates).collect() })
 }
 
 async fn fold(asked: Asked) -> Result<FoldDetail, Problem> {
     let number = asked.number("number")?;
     let mut stored = open(&asked).await?;
-    done!(asked, FoldDetail::of(&mut stored, number))
+    done(&asked.desk, FoldDetail::of(&mut stored, number)).await
 }
 
 /// Which rows are read.
@@ -107,7 +97,7 @@ async fn diff(asked: Asked<Rows>) -> Result<Diff, Problem> {
     let from = small(asked.query.from.unwrap_or(0));
     let limit = small(within("limit", asked.query.limit, PAGE, 1..=MOST)?);
     let mut stored = open(&asked).await?;
-    done!(asked, Diff::of(&mut stored, number, from, limit))
+    done(&asked.desk, Diff::of(&mut stored, number, from, limit)).await
 }
 
 /// The requests of a session.
@@ -119,14 +109,13 @@ struct Calls {
 
 async fn calls(asked: Asked) -> Result<Calls, Problem> {
     let mut stored = open(&asked).await?;
-    let calls: Result<Vec<Call>, Problem> = done!(asked, view::calls(&mut stored));
-    Ok(Calls { calls: calls? })
+    Ok(Calls { calls: done(&asked.desk, view::calls(&mut stored)).await? })
 }
 
 async fn call(asked: Asked) -> Result<CallDetail, Problem> {
     let number = asked.number("number")?;
     let mut stored = open(&asked).await?;
-    done!(asked, view::call(&mut stored, number))
+    done(&asked.desk, view::call(&mut stored, number)).await
 }
 
 /// What is looked for.
@@ -152,7 +141,7 @@ fn given(text: &str) -> Result<(), Problem> {
 async fn explain(asked: Asked<Asking>) -> Result<Explanation, Problem> {
     given(&asked.query.text)?;
     let mut stored = open(&asked).await?;
-    done!(asked, view::explained(&mut stored, &asked.query.text, asked.query.call))
+    done(&asked.desk, view::explained(&mut stored, &asked.query.text, asked.query.call)).await
 }
 
 async fn audit(asked: Asked) -> Result<Audit, Problem> {
@@ -163,7 +152,7 @@ async fn audit(asked: Asked) -> Result<Audit, Problem> {
         let folds = stored.folds().await?;
         Ok::<_, StoredError>(audited(stored.whole().await?.log(), &folds, &calls))
     };
-    done!(asked, work)
+    done(&asked.desk, work).await
 }
 
 /// What is looked for in all sessions.
@@ -183,9 +172,5 @@ async fn forgot(asked: Asked<Everywhere>) -> Result<Forgot, Problem> {
     let Asked { desk, caller, query, .. } = asked;
     given(&query.text)?;
     let owner = caller.owner;
-    let found = Forgot::ask(&desk.store, &desk.overviews, owner, &query.text, query.after).await;
-    match found {
-        Ok(found) => Ok(found),
-        Err(error) => Err(failed(&desk, error).await),
-    }
+    done(&desk, Forgot::ask(&desk.store, &desk.overviews, owner, &query.text, query.after)).await
 }

@@ -12,7 +12,7 @@ use super::ask::{Asked, text, within};
 use super::describe::{Api, Op};
 use super::given::events;
 use super::problem::Problem;
-use super::sessions::{failed, open};
+use super::sessions::{done, open};
 
 /// Messages of a page, where nobody says how many.
 const PAGE: u64 = 100;
@@ -63,19 +63,13 @@ async fn list(asked: Asked<Some>) -> Result<Messages, Problem> {
     let from = from.unwrap_or(0);
     let to = from.saturating_add(within("limit", *limit, PAGE, 1..=MOST)?);
     let chars = usize::try_from(chars.unwrap_or(CHARS)).unwrap_or(usize::MAX);
-    match messages(&mut stored, from..to, chars).await {
-        Ok(found) => Ok(found),
-        Err(error) => Err(failed(&asked.desk, error).await),
-    }
+    done(&asked.desk, messages(&mut stored, from..to, chars)).await
 }
 
 async fn one(asked: Asked) -> Result<Message, Problem> {
     let seq = asked.number("seq")?;
     let mut stored = open(&asked).await?;
-    match message(&mut stored, seq).await {
-        Ok(found) => Ok(found),
-        Err(error) => Err(failed(&asked.desk, error).await),
-    }
+    done(&asked.desk, message(&mut stored, seq)).await
 }
 
 /// Where it is appended.
@@ -118,8 +112,7 @@ async fn append(asked: Asked<Place, Appending>) -> Result<Durable, Problem> {
     let kind = kind.unwrap_or(DialectKind::OpenAiChat);
     let events = events(asked.body.messages.get(), kind, asked.id())?;
     let (expect, now) = (asked.query.expect, asked.now());
-    match midfold::append(&mut stored, events, key, expect, now).await {
-        Ok(Appended { first, count, repeated }) => Ok(Durable { first, count, repeated }),
-        Err(error) => Err(failed(&asked.desk, error).await),
-    }
+    let appended = midfold::append(&mut stored, events, key, expect, now);
+    let Appended { first, count, repeated } = done(&asked.desk, appended).await?;
+    Ok(Durable { first, count, repeated })
 }

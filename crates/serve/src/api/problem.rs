@@ -105,11 +105,8 @@ impl Problem {
 
     /// Why recall found nothing.
     pub async fn recall(store: &dyn Store, error: RecallError, session: &str) -> Self {
-        let (status, code) = match &error {
-            RecallError::Store(_) => {
-                let RecallError::Store(error) = error else { return Self::default() };
-                return Self::stored(store, error.into()).await;
-            }
+        let (status, code) = match error {
+            RecallError::Store(error) => return Self::stored(store, error.into()).await,
             RecallError::NoEvent(..) | RecallError::NoFold(_) => {
                 (StatusCode::NOT_FOUND, "not-found")
             }

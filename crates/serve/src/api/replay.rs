@@ -4,9 +4,9 @@ use std::time::Instant;
 
 use hyper::StatusCode;
 use midfold::core::replay::{Measures, Prices, Recording, Replayed};
-use midfold::store::Stored;
 use midfold::{
-    About, Comparison, Contender, Form, Policy, Ran, Replaying, event_rows, strategy, tokens,
+    About, Comparison, Contender, DialectKind, Form, Log, Policy, Ran, Replaying, event_rows,
+    events_of, strategy, tokens,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -15,7 +15,7 @@ use serde_json::Value;
 use super::ask::Asked;
 use super::describe::{Api, Op};
 use super::problem::Problem;
-use super::sessions::{failed, open};
+use super::sessions::{done, open};
 
 /// Policies of one comparison.
 const MOST: usize = 8;
@@ -58,15 +58,11 @@ async fn replay(asked: Asked<(), Comparing>) -> Result<Value, Problem> {
         contenders.extend(forms.map(|contender| (name.clone(), contender)));
     }
     let mut stored = open(&asked).await?;
-    let status = match stored.status(asked.now()).await {
-        Ok(status) => status,
-        Err(error) => return Err(failed(&asked.desk, error).await),
-    };
+    let status = done(&asked.desk, stored.status(asked.now())).await?;
     let window = window.unwrap_or(status.context_length).max(1);
-    let (recording, dialect) = match recording(&mut stored).await {
-        Ok(found) => found,
-        Err(problem) => return Err(problem),
-    };
+    let kind = DialectKind::from_name(&stored.row().new.dialect);
+    let kind = kind.unwrap_or(DialectKind::OpenAiChat);
+    let recording = recorded(done(&asked.desk, stored.whole()).await?.log(), kind)?;
     // Others may look at the session while it is replayed.
     drop(stored);
     let Ok(_alone) = asked.desk.replays.try_acquire() else {
@@ -78,23 +74,17 @@ async fn replay(asked: Asked<(), Comparing>) -> Result<Value, Problem> {
         .hint("ask again when it is done")
         .wait(5));
     };
-    Ok(compared(asked.id(), dialect, &recording, &contenders, window))
+    Ok(compared(asked.id(), kind.name(), &recording, &contenders, window))
 }
 
-async fn recording(stored: &mut Stored) -> Result<(Recording, &'static str), Problem> {
-    let kind = midfold::DialectKind::from_name(&stored.row().new.dialect);
-    let kind = kind.unwrap_or(midfold::DialectKind::OpenAiChat);
-    let session = match stored.whole().await {
-        Ok(session) => session,
-        Err(error) => return Err(Problem::bad(error.to_string())),
-    };
+/// The messages of a session, counted as `midfold replay` does.
+fn recorded(held: &Log, kind: DialectKind) -> Result<Recording, Problem> {
     let counter = tokens::by_name(TOKENIZER).map_err(|error| Problem::bad(error.to_string()))?;
-    let held = session.log();
-    let mut log = midfold::Log::new(kind.shared(), *held.profile(), counter);
-    for event in midfold::events_of(held) {
+    let mut log = Log::new(kind.shared(), *held.profile(), counter);
+    for event in events_of(held) {
         log.append(event);
     }
-    Ok((Recording::new(log), kind.name()))
+    Ok(Recording::new(log))
 }
 
 fn compared(

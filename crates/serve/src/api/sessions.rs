@@ -57,32 +57,31 @@ pub(super) fn routes(api: &mut Api) {
     api.on(Op::get("/v1/presets", "presets", "List the presets"), presets);
 }
 
-/// What an error of the store is for whoever asked.
-pub(super) async fn failed(desk: &Desk, error: impl Into<StoredError>) -> Problem {
-    Problem::stored(&*desk.store, error.into()).await
+/// What came of work on a session, or the problem.
+pub(super) async fn done<T, E: Into<StoredError>>(
+    desk: &Desk,
+    work: impl Future<Output = Result<T, E>>,
+) -> Result<T, Problem> {
+    match work.await {
+        Ok(done) => Ok(done),
+        Err(error) => Err(Problem::stored(&*desk.store, error.into()).await),
+    }
 }
 
 /// What a session does, where it is there for whoever asks.
 pub(super) async fn activity(desk: &Desk, caller: &Caller, id: &str) -> Result<Activity, Problem> {
-    let found = match desk.store.activity(id).await {
-        Ok(found) if caller.sees(found.owner.as_deref()) => Ok(found),
-        Ok(_) => Err(StoreError::NoSession(id.to_owned())),
-        Err(error) => Err(error),
-    };
-    match found {
-        Ok(found) => Ok(found),
-        Err(error) => Err(failed(desk, error).await),
-    }
+    let found = desk.store.activity(id).await;
+    let unseen = || StoreError::NoSession(id.to_owned());
+    let found =
+        found.and_then(|it| if caller.sees(it.owner.as_deref()) { Ok(it) } else { Err(unseen()) });
+    done(desk, std::future::ready(found)).await
 }
 
 /// The session that a request names, open.
 pub(super) async fn open<Q, B>(asked: &Asked<Q, B>) -> Result<Held, Problem> {
     let Asked { desk, caller, .. } = asked;
     activity(desk, caller, asked.id()).await?;
-    match desk.opened.open(&desk.store, asked.id()).await {
-        Ok(held) => Ok(held),
-        Err(error) => Err(failed(desk, error).await),
-    }
+    done(desk, desk.opened.open(&desk.store, asked.id())).await
 }
 
 /// Which sessions are listed.
@@ -119,10 +118,7 @@ async fn list(asked: Asked<Listing>) -> Result<Listed, Problem> {
     while page.sessions.len() < limit && looked_at < LOOKED_AT {
         let owner = caller.owner.clone();
         let asked = Newest { owner, before, limit: u32::try_from(limit).unwrap_or(u32::MAX) };
-        let found = match desk.overviews.newest(&asked).await {
-            Ok(found) => found,
-            Err(error) => return Err(failed(&desk, error).await),
-        };
+        let found = done(&desk, desk.overviews.newest(&asked)).await?;
         let Some(last) = found.last() else { return Ok(page) };
         looked_at += found.len() as u64;
         before = Some(last.tick);
@@ -233,10 +229,7 @@ async fn create(asked: Asked<(), New>) -> Result<Overview, Problem> {
         }
         Ok::<_, StoredError>(desk.overviews.one(&stored.row().new.id).await?)
     };
-    match made.await {
-        Ok(overview) => Ok((*overview).clone()),
-        Err(error) => Err(failed(&desk, error).await),
-    }
+    Ok((*done(&desk, made).await?).clone())
 }
 
 /// An id that nobody else has, which sorts by the time it was made.
@@ -248,26 +241,19 @@ fn fresh(now: u64, random: &Random) -> String {
 
 async fn status(asked: Asked) -> Result<Detail, Problem> {
     let mut stored = open(&asked).await?;
-    match Detail::of(&asked.desk.overviews, &mut stored, asked.now()).await {
-        Ok(detail) => Ok(detail),
-        Err(error) => Err(failed(&asked.desk, error).await),
-    }
+    done(&asked.desk, Detail::of(&asked.desk.overviews, &mut stored, asked.now())).await
 }
 
 async fn delete(asked: Asked) -> Result<Extent, Problem> {
     let Asked { desk, caller, .. } = &asked;
     let gone = activity(desk, caller, asked.id()).await?;
     desk.opened.close(asked.id());
-    match desk.store.delete(asked.id(), None).await {
-        Ok(extent) => {
-            desk.feed.deleted(&gone);
-            if let Err(error) = desk.store.scrub().await {
-                tracing::warn!(%error, "the bytes of a deleted session may still be in the file");
-            }
-            Ok(extent)
-        }
-        Err(error) => Err(failed(desk, error).await),
+    let extent = done(desk, desk.store.delete(asked.id(), None)).await?;
+    desk.feed.deleted(&gone);
+    if let Err(error) = desk.store.scrub().await {
+        tracing::warn!(%error, "the bytes of a deleted session may still be in the file");
     }
+    Ok(extent)
 }
 
 /// Where a session is forked.
@@ -287,10 +273,7 @@ async fn fork(asked: Asked<(), Forking>) -> Result<Overview, Problem> {
         stored.fork(&id, asked.body.at, asked.now()).await?;
         Ok::<_, StoredError>(asked.desk.overviews.one(&id).await?)
     };
-    match made.await {
-        Ok(overview) => Ok((*overview).clone()),
-        Err(error) => Err(failed(&asked.desk, error).await),
-    }
+    Ok((*done(&asked.desk, made).await?).clone())
 }
 
 async fn export(asked: Asked) -> Result<Response, Problem> {
