@@ -150,7 +150,8 @@ impl Looking {
 
 fn kind(before: Option<&Activity>, now: &Activity) -> &'static str {
     let Some(before) = before else { return if now.head == 0 { "new" } else { "append" } };
-    if now.folds > before.folds {
+    // A fold is there before it is read.
+    if now.folds > before.folds || now.active_number > before.active_number {
         "fold"
     } else if now.active != before.active {
         "undo"

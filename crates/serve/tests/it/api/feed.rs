@@ -31,6 +31,17 @@ impl Listener {
         listener
     }
 
+    /// The next event of this kind. A change is made in steps, and the store may be looked at between two.
+    async fn until(&mut self, wanted: &str) -> serde_json::Value {
+        loop {
+            let (name, told) = self.next().await;
+            if name == wanted {
+                return told;
+            }
+            assert!(matches!(name.as_str(), "fold" | "change"), "{name} {told}, not {wanted}");
+        }
+    }
+
     /// The next event.
     async fn next(&mut self) -> (String, serde_json::Value) {
         loop {
@@ -57,25 +68,21 @@ async fn changes_are_told_by_whom_ever_they_are_made() {
 
     // Over the interface.
     asking.post("/v1/sessions/s/compact", &json!({})).await.done();
-    let (name, told) = all.next().await;
-    assert_eq!((name.as_str(), &told["session"], &told["folds"]), ("fold", &json!("s"), &json!(1)));
+    let told = all.until("fold").await;
+    assert_eq!((&told["session"], &told["folds"]), (&json!("s"), &json!(1)));
     asking.post("/v1/sessions/s/undo", &json!({})).await.done();
-    let (name, told) = all.next().await;
-    assert_eq!((name.as_str(), &told["active"]), ("undo", &json!(null)));
+    assert_eq!(all.until("undo").await["active"], json!(null));
 
     // By another process that has the store.
     let mut other = Stored::open(Arc::clone(&asking.store), "quiet").await.unwrap();
     let message = RawEvent::new(r#"{"role":"user","content":"hi"}"#.into());
     other.append(vec![message], None, 1).await.unwrap();
     for listener in [&mut all, &mut quiet] {
-        let (name, told) = listener.next().await;
-        assert_eq!(
-            (name.as_str(), &told["session"], &told["events"]),
-            ("append", &json!("quiet"), &json!(1))
-        );
+        let told = listener.until("append").await;
+        assert_eq!((&told["session"], &told["events"]), (&json!("quiet"), &json!(1)));
     }
     asking.asker().send(hyper::Method::DELETE, "/v1/sessions/quiet", None).await.done();
-    assert_eq!(quiet.next().await.0, "delete");
+    quiet.until("delete").await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
