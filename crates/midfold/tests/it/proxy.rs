@@ -103,7 +103,7 @@ async fn what_was_sent_is_in_the_ledger_also_where_nobody_says_what_it_cost() {
             let now = now as u64;
             let turn = send(&proxy, kind, &messages[..end], now);
             let tokens = turn.sent().tokens_after;
-            let usage = (now % 2 == 0).then(|| Usage { prompt: tokens, ..Usage::default() });
+            let usage = now.is_multiple_of(2).then(|| Usage { prompt: tokens, ..Usage::default() });
             // A first request has no history yet.
             if turn.sent().session.is_some() {
                 session.clone_from(&turn.sent().session);
