@@ -1,4 +1,4 @@
-//! Cold compaction of 10,000 messages, 17 MB, and its parts: `cargo bench -p midfold-benches`.
+//! Cold compaction of 10,000 messages, 17 MB, and its parts: `cargo bench -p midfold-benches --features criterion`.
 
 use std::hint::black_box;
 use std::time::Duration;

@@ -5,15 +5,25 @@ use std::path::Path;
 
 use clap::CommandFactory;
 use clap_mangen::Man;
+use midfold_args::{Cli, Completions, Man as ManArgs, Shell};
 
-use crate::args::{Cli, Completions, Man as ManArgs};
 use crate::error::CommandError;
 use crate::output::{Output, reason};
 
 pub fn completions(args: &Completions, output: &Output) -> Result<(), CommandError> {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "midfold", &mut script);
+    clap_complete::generate(generator(args.shell), &mut Cli::command(), "midfold", &mut script);
     output.stdout(String::from_utf8_lossy(&script).into_owned())
+}
+
+fn generator(shell: Shell) -> clap_complete::Shell {
+    match shell {
+        Shell::Bash => clap_complete::Shell::Bash,
+        Shell::Elvish => clap_complete::Shell::Elvish,
+        Shell::Fish => clap_complete::Shell::Fish,
+        Shell::PowerShell => clap_complete::Shell::PowerShell,
+        Shell::Zsh => clap_complete::Shell::Zsh,
+    }
 }
 
 pub fn man(args: &ManArgs, output: &Output) -> Result<(), CommandError> {

@@ -4,14 +4,15 @@ use midfold::core::audit::{Audit, Receipt, audit};
 use midfold::core::ledger::CallRecord;
 use midfold::core::references::Reference;
 use midfold::store::StoredError;
+use midfold_args::Audit as Args;
 use serde_json::{Value, json};
 
-use crate::args::Audit as Args;
 use crate::error::CommandError;
-use crate::host::{Host, Make, block_on};
+use crate::host::{Host, Make};
 use crate::output::{Color, Output, Style};
 use crate::page::Page;
 use crate::presets::pretty;
+use crate::runtime::block_on;
 use crate::session::short;
 use crate::words::{number, plural};
 

@@ -149,7 +149,7 @@ fn said(settings: &Settings) -> Vec<(String, Value)> {
         PolicyFrom::File(path) => path.display().to_string(),
         PolicyFrom::Toml(text) => text.clone(),
     });
-    let store = store.as_deref().map(midfold::store::mask);
+    let store = store.as_deref().map(midfold::core::redact::mask);
     let all = [
         ("window", json!(window)),
         ("tokenizer", json!(tokenizer)),
@@ -181,7 +181,7 @@ fn said_of_serving(serving: &Serving) -> Vec<(String, Value)> {
     ];
     let single = single.into_iter().map(|(key, value)| (key.to_owned(), value));
     let masked = |(name, url): (&String, &String)| {
-        (format!("upstream.{name}"), json!(midfold::store::mask(url)))
+        (format!("upstream.{name}"), json!(midfold::core::redact::mask(url)))
     };
     let variable = |(name, variable)| (format!("upstream_key.{name}"), json!(variable));
     let all = single.chain(upstream.iter().map(masked)).chain(upstream_key.iter().map(variable));

@@ -2,13 +2,14 @@
 
 use midfold::core::explain::{Answer, Explanation, FoldRef, Moment, Occurrence, Sight, explain};
 use midfold::core::ledger::CallRecord;
+use midfold_args::Explain;
 
-use crate::args::Explain;
 use crate::error::CommandError;
-use crate::host::{Host, Make, block_on};
+use crate::host::{Host, Make};
 use crate::output::{Color, Output, Style};
 use crate::page::Page;
 use crate::presets::pretty;
+use crate::runtime::block_on;
 use crate::session::short;
 use crate::words::{line, number, plural, wrap};
 

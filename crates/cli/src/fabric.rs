@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use midfold::core::prices::Prices;
 use midfold::core::replay::{
-    Arguments, Cell, FoldRow, Prices, Recording, Replayed, Settings, Strategy, message_text, replay,
+    Arguments, Cell, FoldRow, Recording, Replayed, Settings, Strategy, message_text, replay,
 };
 use midfold::formats::profile;
+use midfold::weave::{self, ALL, Glyph, Tint, glyph};
 use midfold::{Log, Policy, Prepared};
-use midfold_top::weave::{self, ALL, Glyph, Tint, glyph};
 use unicode_width::UnicodeWidthStr;
 
 use crate::error::CommandError;

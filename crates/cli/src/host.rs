@@ -3,18 +3,19 @@
 use std::hash::{BuildHasher, RandomState};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use midfold::store::{self, Millis, Store, Stored};
 use midfold::{Door, advise_in, advise_open};
+use midfold_args::StoreAt;
 
-use crate::args::StoreAt;
 use crate::config;
 use crate::env::{self, STORE};
 use crate::error::CommandError;
+use crate::runtime::now;
 
 /// An open store.
 pub struct Host {
+    /// What holds the sessions.
     pub store: Arc<dyn Store>,
     /// Nothing outlives the command.
     pub is_memory: bool,
@@ -23,11 +24,14 @@ pub struct Host {
 /// Whether a command may make the store that it was given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Make {
+    /// It may.
     Yes,
+    /// It may not: where there is none, that is an error.
     No,
 }
 
 impl Host {
+    /// Opens the store that was named, or the one that settings name.
     pub async fn open(at: &StoreAt, make: Make) -> Result<Self, CommandError> {
         let url = url_of(at)?;
         let is_memory = url.starts_with("memory");
@@ -87,24 +91,6 @@ fn check(path: &Path, make: Make) -> Result<(), CommandError> {
     Ok(())
 }
 
-/// Runs a command that waits for a store. Made here and for one command only: those without a
-/// store start without a runtime.
-pub fn block_on<T>(work: impl Future<Output = Result<T, CommandError>>) -> Result<T, CommandError> {
-    let runtime =
-        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
-    let runtime = runtime
-        .map_err(|error| CommandError::failed(format!("no thread can be started: {error}")))?;
-    let done = runtime.block_on(work);
-    runtime.shutdown_timeout(Duration::from_secs(1));
-    done
-}
-
-/// Milliseconds since 1970.
-pub fn now() -> Millis {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Millis::try_from(since.as_millis()).unwrap_or(Millis::MAX)
-}
-
 /// Not to be guessed from the number before, and not for secrets.
 pub fn random() -> u64 {
     RandomState::new().hash_one(now())
@@ -121,18 +107,4 @@ pub fn new_id(now: Millis, random: [u64; 2]) -> String {
         })
     };
     digits(now, 10).chain(digits(random[0], 8)).chain(digits(random[1], 8)).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ids_sort_by_time_and_differ() {
-        let ids: Vec<_> = [(1, [9, 9]), (1_000, [0, 0]), (1_795_305_600_000, [1, 2])]
-            .map(|(now, random)| new_id(now, random))
-            .into();
-        assert!(ids.is_sorted() && ids.iter().all(|id| id.len() == 26), "{ids:?}");
-        assert_ne!(new_id(5, [random(), random()]), new_id(5, [random(), random()]));
-    }
 }

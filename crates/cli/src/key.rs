@@ -4,10 +4,10 @@ use std::fs::OpenOptions;
 use std::io::ErrorKind;
 use std::path::Path;
 
+use midfold_args::{KeyCommand, NewKey, RemoveKey, ScopeName};
 use midfold_serve::{Key, KeyEntry, KeyHash, Keys, KeysError, Scope};
 use serde_json::json;
 
-use crate::args::{KeyCommand, NewKey, RemoveKey};
 use crate::error::CommandError;
 use crate::input::Input;
 use crate::output::{Color, Output, reason};
@@ -37,7 +37,7 @@ fn new(args: &NewKey, json: bool, output: &Output) -> Result<(), CommandError> {
         CommandError::failed(format!("the system gives no random bytes: {error}"))
     })?;
     let key = Key::from_bytes(random);
-    let mut scopes: Vec<Scope> = args.scope.iter().map(|name| name.scope()).collect();
+    let mut scopes: Vec<Scope> = args.scope.iter().copied().map(scope).collect();
     scopes.sort_unstable();
     scopes.dedup();
     if scopes.is_empty() {
@@ -75,6 +75,14 @@ fn new(args: &NewKey, json: bool, output: &Output) -> Result<(), CommandError> {
         None => format!("{entry}"),
     });
     Ok(())
+}
+
+fn scope(name: ScopeName) -> Scope {
+    match name {
+        ScopeName::Proxy => Scope::Proxy,
+        ScopeName::Sessions => Scope::Sessions,
+        ScopeName::Admin => Scope::Admin,
+    }
 }
 
 fn list(path: &Path, json: bool, output: &Output) -> Result<(), CommandError> {

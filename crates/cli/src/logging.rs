@@ -4,13 +4,13 @@ use std::fs::OpenOptions;
 use std::io::IsTerminal;
 use std::sync::Mutex;
 
+use midfold_args::Logging;
 use tracing_subscriber::Layer;
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::fmt::writer::BoxMakeWriter;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
-use crate::args::Logging;
 use crate::error::CommandError;
 use crate::output::reason;
 

@@ -6,13 +6,14 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use midfold::store::{Store, StoreError};
+use midfold_args::{Mcp, StoreAt};
 use midfold_mcp::{Scope, Stores, serve_stdio};
 use tokio::sync::OnceCell;
 
-use crate::args::{Mcp, StoreAt};
 use crate::error::CommandError;
-use crate::host::{Host, Make, block_on, sqlite_path, url_of};
+use crate::host::{Host, Make, sqlite_path, url_of};
 use crate::output::Output;
+use crate::runtime::block_on;
 
 pub fn run(args: &Mcp, output: &Output) -> Result<(), CommandError> {
     let later = Later::of(&args.at)?;

@@ -1,15 +1,15 @@
-//! Models that narrate. In one shot: a model is asked, waited for and judged, and the fold is made with
-//! what may stand of its answer. Or in the background of a server.
+//! A model that narrates in one shot: it is asked, waited for and judged, and the fold is made with
+//! what may stand of its answer.
 
+use midfold::core::calendar::date;
 use midfold::core::engine::Session;
 use midfold::core::fold::Fold;
 use midfold::model::Client;
-use midfold::store::worker::date;
 use midfold::{Compaction, Prepared, Told};
+use midfold_args::Narrator as Args;
 
-use crate::args::{Narration, Narrator as Args};
 use crate::error::CommandError;
-use crate::host::{block_on, now};
+use crate::runtime::{block_on, now};
 use crate::summariser::Model;
 
 /// A model behind a URL.
@@ -53,24 +53,6 @@ impl Narrator {
             .map_err(|error| CommandError::failed(error.to_string()))?;
         Ok(Told { narrated: session.narration().ready.clone(), verdicts: vec![verdict] })
     }
-}
-
-/// Who narrates while a server runs, if anybody.
-pub fn background(args: &Narration) -> Result<Option<midfold_serve::Narration>, CommandError> {
-    let Some(url) = &args.url else { return Ok(None) };
-    let model = Model {
-        url,
-        name: &args.model,
-        key_env: args.key_env.as_deref(),
-        key_file: args.key_file.as_deref(),
-        window: None,
-        option: "--narrator",
-    };
-    Ok(Some(midfold_serve::Narration {
-        client: model.client()?,
-        calls_an_hour: args.calls,
-        tokens_an_hour: args.tokens,
-    }))
 }
 
 /// One line where a model was asked and the fold stands without a narration.

@@ -5,10 +5,10 @@ use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::path::Path;
 use std::time::Duration;
 
+use midfold_args::When;
 use terminal_size::{Width, terminal_size_of};
 use unicode_width::UnicodeWidthChar;
 
-use crate::args::When;
 use crate::error::CommandError;
 
 /// Width of a line where nobody tells.
@@ -193,7 +193,7 @@ impl Progress {
 }
 
 /// As much of a text as fits into so many columns.
-fn cut(text: &str, columns: usize) -> &str {
+pub fn cut(text: &str, columns: usize) -> &str {
     let mut used = 0;
     let end = text.char_indices().find(|(_, c)| {
         used += c.width().unwrap_or(0);
@@ -233,15 +233,4 @@ fn width(terminal: Option<(Width, terminal_size::Height)>) -> usize {
     let told = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
     let width = told.or(terminal.map(|(Width(columns), _)| usize::from(columns))).unwrap_or(WIDTH);
     width.clamp(40, WIDEST)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::cut;
-
-    #[test]
-    fn a_line_is_cut_to_its_columns() {
-        assert_eq!((cut("abc", 3), cut("abc", 2), cut("", 0)), ("abc", "ab", ""));
-        assert_eq!((cut("a漢b", 2), cut("a漢b", 3)), ("a", "a漢"), "wide letters take two");
-    }
 }

@@ -4,51 +4,39 @@ use std::path::Path;
 
 use midfold::formats::read::Format;
 use midfold::{Policy, PolicyFrom, Settings, Setup};
+use midfold_args::{Folding, Measure, Narrated};
 
-use crate::args::{Folding, Measure, Narrated};
 use crate::config;
 use crate::error::CommandError;
 
 pub use crate::input::HOST;
 
-impl Measure {
-    /// The flags as settings.
-    pub fn settings(&self) -> Settings {
-        Settings {
-            window: self.window,
-            tokenizer: self.tokenizer.clone(),
-            profile: self.profile.clone(),
-            ..Settings::default()
-        }
-    }
+/// The policy that the flags name.
+pub fn policy(folding: &Folding) -> Result<Policy, CommandError> {
+    named(folding, false)
 }
 
-impl Folding {
-    /// The policy that the flags name.
-    pub fn policy(&self) -> Result<Policy, CommandError> {
-        self.narrated(false)
-    }
-
-    /// The same, narrated whatever it says.
-    fn narrated(&self, narrate: bool) -> Result<Policy, CommandError> {
-        let policy = self.policy.clone().map(PolicyFrom::File);
-        let settings =
-            Settings { preset: self.preset.clone(), policy, narrate, ..Settings::default() };
-        config::policy(settings)
-    }
+/// The same, narrated where that is asked for, whatever the policy says.
+pub fn narrated(asked: &Narrated) -> Result<Policy, CommandError> {
+    named(&asked.folding, asked.narrate)
 }
 
-impl Narrated {
-    /// The policy that the flags name.
-    pub fn policy(&self) -> Result<Policy, CommandError> {
-        self.folding.narrated(self.narrate)
-    }
+fn named(folding: &Folding, narrate: bool) -> Result<Policy, CommandError> {
+    let policy = folding.policy.clone().map(PolicyFrom::File);
+    let settings =
+        Settings { preset: folding.preset.clone(), policy, narrate, ..Settings::default() };
+    config::policy(settings)
 }
 
 /// The flags as a setup.
 pub fn setup(measure: &Measure, to: Option<&str>) -> Result<Setup, CommandError> {
-    let to = to.map(str::to_owned);
-    let said = Settings { to, ..measure.settings() };
+    let said = Settings {
+        window: measure.window,
+        tokenizer: measure.tokenizer.clone(),
+        profile: measure.profile.clone(),
+        to: to.map(str::to_owned),
+        ..Settings::default()
+    };
     Ok(said.over(config::settings()?).setup(&HOST)?)
 }
 
@@ -59,5 +47,5 @@ pub fn format(name: Option<&str>) -> Result<Option<Format>, CommandError> {
 
 /// A policy of the user's own.
 pub fn policy_file(path: &Path) -> Result<Policy, CommandError> {
-    Folding { preset: None, policy: Some(path.to_owned()) }.policy()
+    policy(&Folding { preset: None, policy: Some(path.to_owned()) })
 }

@@ -2,8 +2,8 @@
 
 use midfold::core::policy::PolicyError;
 use midfold::{Door, Policy};
+use midfold_args::Presets;
 
-use crate::args::Presets;
 use crate::error::CommandError;
 use crate::output::{Color, Output};
 use crate::table::Table;

@@ -4,16 +4,17 @@
 use midfold::store::recall::{self, Described, Grep as Ask, RecallError, Shape, What};
 use midfold::store::{SearchMode, mask};
 use midfold::{Door, advise_recall};
-use serde_json::json;
-
-use crate::args::{
+use midfold_args::{
     Describe, Expand, Grep, Names, Outline, Recall, RecallCommand, Tools, ToolsShape,
 };
+use serde_json::json;
+
 use crate::error::CommandError;
-use crate::host::{Host, Make, block_on};
+use crate::host::{Host, Make};
 use crate::output::{Color, Output, Style};
 use crate::page::Page;
 use crate::presets::pretty;
+use crate::runtime::block_on;
 use crate::session::find;
 use crate::words::{line, number, plural, printable, quoted, wrap};
 

@@ -1,9 +1,9 @@
 //! `midfold schema`.
 
 use midfold::{Fold, Policy};
+use midfold_args::{Schema, SchemaOf};
 use schemars::schema_for;
 
-use crate::args::{Schema, SchemaOf};
 use crate::error::CommandError;
 use crate::output::Output;
 use crate::presets::pretty;
@@ -12,7 +12,12 @@ pub fn run(args: &Schema, output: &Output) -> Result<(), CommandError> {
     let text = match args.of {
         SchemaOf::Fold => pretty(&schema_for!(Fold)),
         SchemaOf::Policy => pretty(&schema_for!(Policy)),
+        #[cfg(feature = "sessions")]
         SchemaOf::Openapi => pretty(&midfold_serve::openapi()),
+        #[cfg(not(feature = "sessions"))]
+        SchemaOf::Openapi => {
+            return Err(CommandError::usage("this build of midfold has no server"));
+        }
     };
     output.stdout(text?)
 }

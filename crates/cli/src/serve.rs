@@ -6,17 +6,17 @@ use std::sync::Arc;
 
 use midfold::proxy::{Prefer, Rules};
 use midfold::{Serving, Settings};
+use midfold_args::{CompactedBy, ProxyArgs, Serve as Args};
 use midfold_serve::{Config, ProviderKeyError, ProviderKeys, Running, Upstreams};
 
-use crate::args::{CompactedBy, ProxyArgs, Serve as Args};
 use crate::config;
 use crate::env;
 use crate::error::CommandError;
-use crate::host::{self, Host, Make, block_on};
+use crate::host::{Host, Make};
 use crate::input::HOST;
 use crate::key;
-use crate::narrator;
 use crate::output::Output;
+use crate::runtime::{self, block_on};
 use crate::seal;
 use crate::serving;
 use crate::signals::{self, ReadAgain};
@@ -118,10 +118,10 @@ pub fn configured(
     let name = policy.name.clone();
     let setup = said.over(config::settings()?).setup(&HOST)?;
     let rules = Rules::new(policy).setup(setup);
-    let mut config = Config::new(rules, Arc::new(host::now));
+    let mut config = Config::new(rules, Arc::new(runtime::now));
     config.upstreams = upstreams;
     config.is_strict = serving.strict == Some(true);
-    config.narration = narrator::background(&args.narration)?;
+    config.narration = serving::narration(&args.narration)?;
     config.prefer = match args.compaction {
         CompactedBy::Midfold => Prefer::Midfold,
         CompactedBy::Upstream => Prefer::Upstream,

@@ -1,12 +1,13 @@
 //! What `midfold serve` is told: by flags, by variables, by files.
 
 use midfold::Serving;
+use midfold_args::{Narration, ProxyArgs, Serve as Args};
 use midfold_serve::config::Provider;
 
-use crate::args::{ProxyArgs, Serve as Args};
 use crate::config;
 use crate::env;
 use crate::error::CommandError;
+use crate::summariser::Model;
 
 /// All that is said of a server, the nearest first: flags, variables, the project's file, the user's.
 pub fn settings(args: &Args) -> Result<Serving, CommandError> {
@@ -50,4 +51,22 @@ pub fn proxied(upstreams: &[String]) -> Serving {
 /// One address for all providers.
 fn for_all(url: &str) -> impl Iterator<Item = (String, String)> {
     Provider::ALL.into_iter().map(move |provider| (provider.name().to_owned(), url.to_owned()))
+}
+
+/// Who narrates while a server runs, if anybody.
+pub fn narration(args: &Narration) -> Result<Option<midfold_serve::Narration>, CommandError> {
+    let Some(url) = &args.url else { return Ok(None) };
+    let model = Model {
+        url,
+        name: &args.model,
+        key_env: args.key_env.as_deref(),
+        key_file: args.key_file.as_deref(),
+        window: None,
+        option: "--narrator",
+    };
+    Ok(Some(midfold_serve::Narration {
+        client: model.client()?,
+        calls_an_hour: args.calls,
+        tokens_an_hour: args.tokens,
+    }))
 }

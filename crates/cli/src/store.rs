@@ -6,17 +6,18 @@ use std::path::Path;
 
 use midfold::Door;
 use midfold::store::transfer::{self, Moved, TransferError};
-use midfold::store::{StoreError, fsck, private};
+use midfold::store::{Millis, StoreError, fsck, private};
+use midfold_args::{Export, Load, Prune, StoreCommand, StoreCommands};
 use serde_json::{Value, json};
 
-use crate::args::{Export, Load, Prune, StoreCommand, StoreCommands};
 use crate::deletion;
 use crate::error::CommandError;
-use crate::host::{Host, Make, block_on, now};
+use crate::host::{Host, Make};
 use crate::output::{Color, Output, reason};
 use crate::page::Page;
 use crate::paths::is_stdin;
 use crate::presets::pretty;
+use crate::runtime::{block_on, now};
 use crate::words::plural;
 
 pub fn run(args: &StoreCommands, json: bool, output: &Output) -> Result<(), CommandError> {
@@ -29,10 +30,13 @@ pub fn run(args: &StoreCommands, json: bool, output: &Output) -> Result<(), Comm
             let host = Host::open(&args.at, Make::No).await?;
             write(export, &host, json, output).await
         }),
-        StoreCommand::Prune(wanted) => block_on(async {
-            let host = Host::open(&args.at, Make::No).await?;
-            prune(wanted, &host, json, output).await
-        }),
+        StoreCommand::Prune(wanted) => {
+            let age = age(wanted)?;
+            block_on(async {
+                let host = Host::open(&args.at, Make::No).await?;
+                prune(wanted, age, &host, json, output).await
+            })
+        }
         StoreCommand::Import(load) => {
             // Looked at first: a name with a slip must not make a store.
             let file = File::open(&load.file).and_then(|file| file.metadata());
@@ -156,11 +160,27 @@ async fn read(args: &Load, host: &Host, json: bool, output: &Output) -> Result<(
     }
 }
 
-async fn prune(args: &Prune, host: &Host, json: bool, output: &Output) -> Result<(), CommandError> {
+/// How long nothing happened. A text that is none is refused as the other options refuse theirs.
+fn age(args: &Prune) -> Result<Millis, CommandError> {
+    midfold::age(&args.older_than).map_err(|why| {
+        CommandError::usage(format!(
+            "invalid value '{}' for '--older-than <AGE>': {why}\n\nFor more information, try '--help'.",
+            args.older_than
+        ))
+    })
+}
+
+async fn prune(
+    args: &Prune,
+    age: Millis,
+    host: &Host,
+    json: bool,
+    output: &Output,
+) -> Result<(), CommandError> {
     let store = &*host.store;
     let sessions = match args.yes {
-        true => midfold::prune(store, args.older_than, now(), Door::Command).await?,
-        false => midfold::idle(store, args.older_than, now(), Door::Command).await?,
+        true => midfold::prune(store, age, now(), Door::Command).await?,
+        false => midfold::idle(store, age, now(), Door::Command).await?,
     };
     if sessions.is_empty() && !json {
         let place = store.place();

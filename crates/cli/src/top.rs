@@ -2,18 +2,19 @@
 
 use std::sync::Arc;
 
+use midfold_args::Top;
 use midfold_top::{
     Ask, Id, Screen, ServerSource, Source, State, StoreSource, Trouble, plain, settle,
 };
 use serde_json::json;
 
-use crate::args::Top;
 use crate::env;
 use crate::error::CommandError;
-use crate::host::{Host, Make, block_on, now};
+use crate::host::{Host, Make};
 use crate::input::Input;
 use crate::output::Output;
 use crate::presets::pretty;
+use crate::runtime::{block_on, now};
 use crate::signals;
 
 /// Holds the key that a server asks for.

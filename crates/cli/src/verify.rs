@@ -5,9 +5,9 @@ use midfold::core::verify::Report;
 use midfold::formats::read::Format;
 use midfold::formats::verify;
 use midfold::{Fold, Prepared};
+use midfold_args::{Measure, Verify};
 use serde_json::{Value, json};
 
-use crate::args::{Measure, Verify};
 use crate::error::CommandError;
 use crate::input::Input;
 use crate::output::{Color, Output};

@@ -1,8 +1,7 @@
 //! Small words for people: counts, times, estimates, lines.
 
 use midfold::core::Hash;
-use midfold::store::Millis;
-use midfold::store::worker::date;
+use midfold::core::calendar::date;
 pub use midfold::{grouped, number, plural};
 use unicode_width::UnicodeWidthStr;
 
@@ -38,7 +37,7 @@ pub fn about(tokens: u64, exact: bool) -> String {
 }
 
 /// `2026-11-22 02:40:11 UTC`.
-pub fn time(at: Millis) -> String {
+pub fn time(at: u64) -> String {
     let seconds = at / 1_000 % 86_400;
     let (hours, minutes) = (seconds / 3_600, seconds / 60 % 60);
     format!("{} {hours:02}:{minutes:02}:{:02} UTC", date(at), seconds % 60)
@@ -80,25 +79,4 @@ pub fn line(text: &str, most: usize) -> String {
 pub fn printable(text: &str) -> String {
     let safe = |c: char| if c.is_control() && !matches!(c, '\n' | '\t') { '\u{fffd}' } else { c };
     plain(text).chars().map(safe).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_printed_moves_no_cursor() {
-        assert_eq!(
-            printable("a\x1b[31;1mred\x1b[0m\tb\nc\x07\x1b]0;t"),
-            "ared\tb\nc\u{fffd}\u{fffd}]0;t"
-        );
-        assert_eq!(line("  a\r\n  b\x1b[2Kc é", 20), "a bc é");
-        assert_eq!(line("one two three", 8), "one two…");
-        assert_eq!(line("\x1b[é", 8), "é");
-    }
-
-    #[test]
-    fn times() {
-        assert_eq!(time(1_795_315_211_999), "2026-11-22 02:40:11 UTC");
-    }
 }

@@ -8,14 +8,15 @@ use midfold::core::narrate::{FailureClass, SummaryFailure};
 use midfold::model::Client;
 use midfold::store::StoredError;
 use midfold::store::worker::{Report, Worker};
+use midfold_args::Worker as Args;
 use serde_json::json;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use crate::args::Worker as Args;
 use crate::error::CommandError;
-use crate::host::{self, Host, Make, block_on};
+use crate::host::{Host, Make};
 use crate::output::Output;
+use crate::runtime::{self, block_on};
 use crate::signals;
 use crate::summariser::Model;
 use crate::words::{line, number, plural, time};
@@ -54,7 +55,7 @@ pub fn run(args: &Args, json: bool, output: &Output) -> Result<(), CommandError>
         let mut all = JoinSet::new();
         for number in 1..=args.concurrency {
             let name = format!("midfold-{}-{number}", std::process::id());
-            let worker = Worker::new(host.store.clone(), &name, Arc::new(host::now));
+            let worker = Worker::new(host.store.clone(), &name, Arc::new(runtime::now));
             all.spawn(Arc::clone(&shared).work(worker, stopped.clone()));
         }
         let mut failed = None;
@@ -121,7 +122,7 @@ impl Shared {
                 Err(error) if self.once => return Err(error),
                 Err(error) => {
                     self.output
-                        .stderr(&format!("{}  the store failed: {error}\n", time(host::now())));
+                        .stderr(&format!("{}  the store failed: {error}\n", time(runtime::now())));
                     pause(PAUSE, &mut stopped).await;
                 }
             }
@@ -137,7 +138,7 @@ impl Shared {
         self.counts.failed.fetch_add(u64::from(is_failure), Ordering::Relaxed);
         if self.json {
             let value = json!({
-                "time": host::now(), "job": report.job, "session": report.session,
+                "time": runtime::now(), "job": report.job, "session": report.session,
                 "from": report.span.start, "to": report.span.end.saturating_sub(1),
                 "attempt": report.attempt, "code": report.code.as_str(), "detail": report.detail,
                 "folded": report.folded, "failed": is_failure,
@@ -157,7 +158,7 @@ impl Shared {
         };
         self.output.stderr(&format!(
             "{}  job {}  {}  messages {} to {}  attempt {}  {}{fold}{detail}\n",
-            time(host::now()),
+            time(runtime::now()),
             report.job,
             report.session,
             number(report.span.start),

@@ -8,6 +8,7 @@
 
 pub mod audit;
 pub mod budget;
+pub mod calendar;
 pub mod calls;
 mod codes;
 pub mod counter;
@@ -33,13 +34,18 @@ pub mod passage;
 mod piece;
 pub mod plan;
 pub mod policy;
+pub mod prices;
 pub mod profile;
 pub mod project;
 pub mod recap;
+pub mod redact;
 pub mod reduce;
 pub mod references;
 pub mod repair;
 pub mod replay;
+mod salient;
+mod screen;
+pub mod seal;
 mod span;
 pub mod spent;
 pub mod survey;

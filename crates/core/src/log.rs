@@ -10,7 +10,7 @@ use crate::dialect::Dialect;
 use crate::event::{Hash, RawEvent, Usage};
 use crate::measure::measure_with;
 use crate::profile::Profile;
-use crate::recap::seal;
+use crate::seal;
 use crate::unit::{StepTracker, Unit};
 use crate::view::{Origin, Role, View};
 

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::event::Usage;
-use crate::replay::Prices;
+use crate::prices::Prices;
 
 /// Tokens of all requests of a session so far, as the provider counted them, beside what all of its
 /// messages would have been.

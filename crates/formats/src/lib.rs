@@ -5,6 +5,7 @@
 pub mod answer;
 pub mod convert;
 pub mod dialect;
+mod fields;
 pub mod media;
 pub mod overflow;
 pub mod problem;

@@ -160,7 +160,7 @@ fn data_token(bytes: &[u8], holder: Range<usize>) -> Option<Range<usize>> {
 
 /// The base64 in a string token; `None` for URLs and ids.
 fn payload(token: &[u8]) -> Option<&[u8]> {
-    let inner = super::dialect::inside(token);
+    let inner = scan::inside(token);
     if inner.starts_with(b"data:") {
         let comma = memchr::memchr(b',', inner)?;
         return inner.get(..comma)?.ends_with(b";base64").then(|| &inner[comma + 1..]);

@@ -184,6 +184,14 @@ impl Iterator for Elements<'_> {
     }
 }
 
+/// The inside of a JSON string token, as written.
+pub(crate) fn inside(token: &[u8]) -> &[u8] {
+    match token {
+        [b'"', inner @ .., b'"'] => inner,
+        _ => token,
+    }
+}
+
 pub(crate) fn skip_separator(bytes: &[u8], at: usize) -> usize {
     let at = skip_space(bytes, at);
     if bytes.get(at) == Some(&b',') { skip_space(bytes, at + 1) } else { at }

@@ -6,9 +6,6 @@ use midfold_core::jsonstr;
 use crate::dialect::DialectKind;
 use crate::read::{Conversation, Envelope, Wrapper};
 
-/// Members of a request's body that hold its messages, in any dialect.
-pub const LISTS: [&str; 4] = ["messages", "input", "contents", "conversations"];
-
 /// What a dialect calls what travels in a request's body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Names {
@@ -18,7 +15,7 @@ pub struct Names {
     pub system: &'static str,
     /// The tools.
     pub tools: &'static str,
-    /// The messages; one of [`LISTS`].
+    /// The messages; one of [`LISTS`](crate::read::LISTS).
     pub messages: &'static str,
 }
 
@@ -192,7 +189,7 @@ mod tests {
             let envelope = Envelope { system, tools, model: Some("m".into()), wrapper: None };
             let line = Transcript::new(kind, &envelope, vec![message.clone()]).line();
             let found = read(&Bytes::from(line), None).unwrap().conversations.remove(0);
-            assert!(LISTS.contains(&Names::of(kind).messages));
+            assert!(crate::read::LISTS.contains(&Names::of(kind).messages));
             let names = [&found.envelope.system, &found.envelope.tools];
             assert_eq!(names, [&envelope.system, &envelope.tools], "{kind}");
             assert_eq!(found.envelope.model, envelope.model, "{kind}");

@@ -2,7 +2,7 @@
 
 use midfold_core::event::Usage;
 
-use crate::read::fields::Fields;
+use crate::fields::Fields;
 use crate::scan;
 
 /// The usage in the JSON of a provider's answer, or in its `usage` (`usageMetadata`) alone: Chat

@@ -117,6 +117,7 @@ mod start;
 mod texts;
 #[cfg(feature = "store")]
 pub mod view;
+pub mod weave;
 
 pub use advice::Advise;
 #[cfg(feature = "store")]
@@ -168,3 +169,16 @@ pub use midfold_core::policy::Policy;
 pub use midfold_core::project::{Context, Fate, Piece};
 pub use midfold_core::{Content, Counter, Dialect, Profile, RawEvent, Violation};
 pub use midfold_formats::DialectKind;
+
+/// What the tests of this crate reach, and nobody else: no part of the interface, and free to change.
+#[doc(hidden)]
+pub mod inside {
+    /// What forks are called.
+    #[cfg(feature = "blocking")]
+    pub mod fork {
+        pub use crate::blocking::fork::{id, is_of};
+    }
+
+    #[cfg(feature = "proxy")]
+    pub use crate::proxy::identities::Identities;
+}

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use midfold_core::budget::{Ratio, TierName};
 use midfold_core::policy::Policy;
-use midfold_core::replay::Prices;
+use midfold_core::prices::Prices;
 use midfold_core::{Counter, Profile};
 use midfold_formats::convert::TARGETS;
 use midfold_formats::read::Format;

@@ -1,7 +1,7 @@
 //! Texts of a log, for people.
 
 use midfold_core::log::Event;
-use midfold_core::recap::redact::Redactor;
+use midfold_core::redact::Redactor;
 use midfold_core::replay::{Arguments, message_text};
 use midfold_core::view::BlockKind;
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 use midfold_core::narrate::{
     FailureClass, Finish, Prompt, SummaryFailure, SummaryReply, SummaryRequest,
 };
-use midfold_core::recap::redact::Redactor;
+use midfold_core::redact::Redactor;
 use midfold_core::{Hash, Usage};
 use tokio::sync::OnceCell;
 use tokio::time::{Instant, timeout_at};

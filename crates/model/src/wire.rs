@@ -31,7 +31,7 @@ pub(crate) struct Ask<'a> {
 
 /// Parameters that newer models refuse or want under another name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Without {
+pub struct Without {
     pub temperature: bool,
     /// `max_completion_tokens` is wanted instead.
     pub max_tokens: bool,
@@ -60,7 +60,7 @@ pub(crate) struct Said {
 
 /// Why one call gave nothing. The detail holds no text of the body: servers echo prompts and keys.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Refusal {
+pub struct Refusal {
     pub class: FailureClass,
     pub detail: String,
     /// The prompt's limit, where the server named it.
@@ -295,33 +295,4 @@ fn read_stream(body: &str) -> Result<Parts, Refusal> {
         }
     }
     Ok(parts)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn endpoints_are_found_from_any_base() {
-        for (base, wanted) in [
-            ("http://h:1", "http://h:1/v1/chat/completions"),
-            ("http://h/v1/", "http://h/v1/chat/completions"),
-            ("https://h/api/openai", "https://h/api/openai/chat/completions"),
-            (
-                "https://h/x/chat/completions?api-version=1",
-                "https://h/x/chat/completions?api-version=1",
-            ),
-        ] {
-            let base = Url::parse(base).unwrap();
-            assert_eq!(Wire::OpenAiChat.endpoint(&base).as_str(), wanted);
-        }
-    }
-
-    #[test]
-    fn details_hold_nothing_that_a_server_echoes() {
-        let body = br#"{"error":{"message":"Incorrect API key provided: sk-abc","type":"invalid_request_error","code":"invalid_api_key"}}"#;
-        let refusal = Wire::OpenAiChat.refusal(401, body);
-        assert_eq!(refusal.class, FailureClass::Auth);
-        assert_eq!(refusal.detail, "HTTP 401, invalid_api_key");
-    }
 }

@@ -7,8 +7,8 @@ use bytes::Bytes;
 use midfold::Door;
 use midfold::core::project::{Context, Fate};
 use midfold::formats::Problem;
+use midfold::formats::read::LISTS;
 use midfold::formats::read::{Conversation, Format, Wrapper};
-use midfold::formats::transcript::LISTS;
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyDict, PyList, PyString, PyTuple};
 

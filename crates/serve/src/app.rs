@@ -4,9 +4,9 @@ use std::sync::{Arc, RwLock};
 
 use midfold::proxy::{Proxy, Random};
 
-use crate::api::Desk;
 use crate::body::Rooms;
 use crate::config::Clock;
+use crate::desk::Desk;
 use crate::keeper::Keeper;
 use crate::keys::Keys;
 use crate::limits::Limits;

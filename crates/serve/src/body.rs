@@ -26,7 +26,7 @@ pub(crate) enum Read {
 
 /// Bytes that requests may have in memory, all together.
 #[derive(Clone)]
-pub(crate) struct Rooms {
+pub struct Rooms {
     used: Arc<AtomicUsize>,
     /// The most that was used at a time.
     peak: Arc<AtomicUsize>,
@@ -35,7 +35,7 @@ pub(crate) struct Rooms {
 }
 
 /// Room that a request has taken, until it is answered.
-pub(crate) struct Room {
+pub struct Room {
     used: Arc<AtomicUsize>,
     taken: usize,
 }
@@ -59,6 +59,7 @@ impl Drop for Room {
 }
 
 impl Rooms {
+    /// For so many bytes of one request, and of all.
     pub fn new(one: usize, all: usize) -> Self {
         Self { used: Arc::default(), peak: Arc::default(), one, all }
     }
@@ -84,7 +85,7 @@ impl Rooms {
     }
 
     /// Reads a body that says to be `length` long.
-    pub async fn read(&self, mut body: Body, length: Option<usize>) -> Read {
+    pub(crate) async fn read(&self, mut body: Body, length: Option<usize>) -> Read {
         let mut room = self.room();
         if length.is_some_and(|length| length > self.one) {
             return Read::Large(body);

@@ -16,6 +16,7 @@ mod body;
 mod compute;
 pub mod config;
 mod console;
+mod desk;
 mod forward;
 mod guard;
 mod handlers;
@@ -49,3 +50,44 @@ pub use random::system_random;
 pub use server::{Running, ServeError, start};
 pub use tls::{Tls, TlsError};
 pub use totals::Totals;
+
+/// What the tests of this crate reach, and nobody else: no part of the interface, and free to change.
+#[doc(hidden)]
+pub mod inside {
+    use hyper::{HeaderMap, Uri};
+
+    use crate::config::{Provider, Upstreams};
+    use crate::keys::Keys;
+    use crate::provider::ProviderKeys;
+
+    pub use crate::api::caller::is_of_this_machine;
+    pub use crate::body::Rooms;
+    pub use crate::headers::{for_upstream, is_off, who};
+    pub use crate::keys::bucket::Bucket;
+    pub use crate::keys::places::take;
+    pub use crate::metrics::Cause;
+    pub use crate::route::{Asked, Route, Work, route};
+    pub use crate::unpack::{PIECE, Packing, WINDOW};
+
+    // Methods of types that everybody sees: as functions here, so that nobody else sees them.
+
+    /// Where a request with this path and query goes.
+    pub fn address(upstreams: &Upstreams, provider: Provider, path: &str) -> Option<Uri> {
+        upstreams.address(provider, path)
+    }
+
+    /// Gives a request the key of a provider, where there is one.
+    pub fn give(keys: &ProviderKeys, provider: Provider, headers: &mut HeaderMap) -> bool {
+        keys.give(provider, headers)
+    }
+
+    /// These keys, after `before`.
+    pub fn keys_after(keys: Keys, before: &Keys) -> Keys {
+        keys.after(before)
+    }
+
+    /// One request with a key; none where nobody has it. Refused with the seconds until there may be one.
+    pub fn asks(keys: &Keys, key: &str, now: u64) -> Option<Result<(), u64>> {
+        keys.holder(key).map(|holder| holder.asks(now))
+    }
+}

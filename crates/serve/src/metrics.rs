@@ -16,7 +16,7 @@ const CLASSES: [u64; 10] =
 
 /// Why a request went on as it came although midfold should have looked at it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Cause {
+pub enum Cause {
     /// Larger than what may be in memory.
     TooLarge,
     /// Packed.
@@ -35,7 +35,7 @@ impl Cause {
     const ALL: [Self; 6] =
         [Self::TooLarge, Self::Encoded, Self::Unread, Self::Floor, Self::Named, Self::Panic];
 
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::TooLarge => "too-large",
             Self::Encoded => "encoded",

@@ -4,10 +4,10 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use midfold::core::calendar::date;
 use midfold::core::fold::VerdictCode;
 use midfold::core::narrate::SummaryRequest;
 use midfold::proxy::Narratable;
-use midfold::store::worker::date;
 use tokio::sync::Semaphore;
 use tokio::time::{MissedTickBehavior, interval};
 

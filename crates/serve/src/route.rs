@@ -7,7 +7,7 @@ use crate::provider::Provider;
 
 /// What a request asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Route {
+pub struct Route {
     /// Whose it is.
     pub provider: Provider,
     /// What is done with it.
@@ -16,7 +16,7 @@ pub(crate) struct Route {
 
 /// What is done with a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Work {
+pub enum Work {
     /// It has a history, and is made to fit.
     Generate(Asked),
     /// It has a history that is only to be counted.
@@ -29,7 +29,8 @@ pub(crate) enum Work {
 
 /// A request with a history.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Asked {
+pub struct Asked {
+    /// The format that it is written in.
     pub kind: DialectKind,
     /// The model, where the path names it.
     pub model: Option<String>,
@@ -38,7 +39,7 @@ pub(crate) struct Asked {
 }
 
 /// Reads a request's line and headers. Clients put `/v1` in front or leave it to their base URL.
-pub(crate) fn route(method: &Method, path: &str, headers: &HeaderMap) -> Route {
+pub fn route(method: &Method, path: &str, headers: &HeaderMap) -> Route {
     let short = path.strip_prefix("/v1").filter(|rest| rest.starts_with('/')).unwrap_or(path);
     let asked = |kind| Asked { kind, model: None, stream: false };
     let is_post = method == Method::POST;
@@ -86,43 +87,5 @@ fn provider(path: &str, headers: &HeaderMap) -> Provider {
         Provider::Gemini
     } else {
         Provider::OpenAi
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn of(method: &Method, path: &str) -> Route {
-        route(method, path, &HeaderMap::new())
-    }
-
-    #[test]
-    fn paths_are_read() {
-        let kind = |path: &str| match of(&Method::POST, path).work {
-            Work::Generate(asked) | Work::Count(asked) | Work::Compact(asked) => Some(asked.kind),
-            Work::Pass => None,
-        };
-        assert_eq!(kind("/v1/chat/completions"), Some(DialectKind::OpenAiChat));
-        assert_eq!(kind("/chat/completions"), Some(DialectKind::OpenAiChat));
-        assert_eq!(kind("/v1/responses"), Some(DialectKind::OpenAiResponses));
-        assert_eq!(kind("/v1/responses/compact"), Some(DialectKind::OpenAiResponses));
-        assert_eq!(kind("/v1/messages/count_tokens"), Some(DialectKind::Anthropic));
-        for path in ["/v1/embeddings", "/v1/responses/resp_1/cancel", "/v1/messages/batches", "/"] {
-            assert_eq!(kind(path), None, "{path}");
-        }
-        assert_eq!(of(&Method::GET, "/v1/responses").work, Work::Pass);
-        let streamed = of(&Method::POST, "/v1beta/models/gemini-3:streamGenerateContent");
-        let asked =
-            Asked { kind: DialectKind::Gemini, model: Some("gemini-3".into()), stream: true };
-        assert_eq!(streamed, Route { provider: Provider::Gemini, work: Work::Generate(asked) });
-    }
-
-    #[test]
-    fn what_has_no_history_goes_to_whoever_its_headers_name() {
-        let mut headers = HeaderMap::new();
-        assert_eq!(route(&Method::GET, "/v1/models", &headers).provider, Provider::OpenAi);
-        headers.insert("x-api-key", "k".parse().unwrap());
-        assert_eq!(route(&Method::GET, "/v1/models", &headers).provider, Provider::Anthropic);
     }
 }

@@ -9,10 +9,10 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use crate::api::Desk;
 use crate::app::App;
 use crate::body::Rooms;
 use crate::config::Config;
+use crate::desk::Desk;
 use crate::handlers::router;
 use crate::keeper::Keeper;
 use crate::keys::Keys;

@@ -8,12 +8,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use async_trait::async_trait;
 use midfold_core::Hash;
 
+use crate::error::{FailureKind, StoreError};
+use crate::store::Store;
 use crate::types::{
     Activity, Append, Appended, CallRow, Claim, Done, EventRow, Extent, FoldRow, Hit, Identified,
     Job, Lease, Loaded, Millis, NewCall, NewFold, NewJob, NewSession, Newest, Parts, Put, Reads,
     Search, SessionRow,
 };
-use crate::{FailureKind, Store, StoreError};
 
 /// Whether a write that fails was done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -13,8 +13,8 @@ use midfold_core::{Hash, RawEvent};
 use midfold_formats::{DialectKind, profile};
 use serde::Serialize;
 
-use crate::Store;
 use crate::error::StoreError;
+use crate::store::Store;
 use crate::types::{EventRow, FoldRow, Job, JobState, NewCall, NewFold, SessionRow};
 
 /// Events that are read at once.

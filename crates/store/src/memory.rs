@@ -11,15 +11,16 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use async_trait::async_trait;
 use midfold_core::Hash;
 
+use crate::assemble;
 use crate::check;
 use crate::error::StoreError;
+use crate::store::Store;
 use crate::text::{Matcher, Postings, Ranking, searched_text};
 use crate::types::{
     Activity, Append, Appended, CallRow, Claim, Done, EventRow, Extent, FoldRow, Hit, Identified,
     Job, JobState, Lease, Loaded, Millis, NewCall, NewFold, NewJob, NewSession, Newest, Part,
     Parts, Put, Reads, Search, SessionRow,
 };
-use crate::{Store, assemble};
 use kept::{Inner, Kept};
 
 /// Sessions in memory. Cheap to make; gone when dropped.

@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
-use crate::Store;
+use midfold_core::redact::mask;
+
 use crate::error::StoreError;
 use crate::memory::MemoryStore;
+use crate::store::Store;
 
 /// What a URL of a store looks like.
 const FORMS: &str = "`memory`, `sqlite:PATH` or `postgres://user:password@host/database`";
@@ -81,37 +83,4 @@ async fn postgres(_: &str) -> Result<Arc<dyn Store>, StoreError> {
 #[cfg(not(all(feature = "sqlite", feature = "postgres")))]
 fn not_built(name: &str, feature: &str) -> StoreError {
     StoreError::Url(format!("this build has no {name}: build midfold with the feature `{feature}`"))
-}
-
-/// A URL as it may be shown: `***` in the place of a password.
-#[must_use]
-pub fn mask(url: &str) -> String {
-    let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
-    let (authority, query) = rest.split_once('?').unwrap_or((rest, ""));
-    let authority = match authority.rsplit_once('@') {
-        Some((user, host)) => match user.split_once(':') {
-            Some((name, _)) => format!("{name}:***@{host}"),
-            None => authority.to_owned(),
-        },
-        None => authority.to_owned(),
-    };
-    let hidden = |pair: &str| match pair.split_once('=') {
-        Some((name, _)) if name.contains("password") => format!("{name}=***"),
-        _ => pair.to_owned(),
-    };
-    let query: Vec<String> = query.split('&').map(hidden).collect();
-    let mark = if rest.contains('?') { "?" } else { "" };
-    format!("{scheme}://{authority}{mark}{}", query.join("&"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn no_password_is_shown() {
-        assert_eq!(mask("postgres://me:pa:s@s@host/db"), "postgres://me:***@host/db");
-        assert_eq!(mask("x://h/d?password=abc&a=b"), "x://h/d?password=***&a=b");
-        assert_eq!(mask("sqlite:/a/b"), "sqlite:/a/b");
-    }
 }

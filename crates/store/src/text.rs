@@ -12,11 +12,11 @@ use crate::error::StoreError;
 use crate::types::{Hit, Search, SearchMode};
 
 /// Longest word that is indexed, in characters: longer ones are cut, in texts and in queries.
-const WORD: usize = 64;
+pub const WORD: usize = 64;
 /// Most words of a query that count.
 const QUERY_WORDS: usize = 32;
 /// Characters of a snippet.
-const SNIPPET: usize = 300;
+pub const SNIPPET: usize = 300;
 /// Candidates whose texts are read to rank them.
 pub(crate) const RANKED: usize = 200;
 /// Memory that a compiled regex may take.
@@ -63,7 +63,7 @@ pub(crate) fn searched(view: &View, bytes: &[u8]) -> String {
 
 /// The words of a text, lower case, in order: runs of letters and digits; scripts that are written
 /// without spaces go one character a word.
-pub(crate) fn words(text: &str) -> impl Iterator<Item = String> + '_ {
+pub fn words(text: &str) -> impl Iterator<Item = String> + '_ {
     let mut rest = text.char_indices().peekable();
     std::iter::from_fn(move || {
         while rest.next_if(|(_, c)| !c.is_alphanumeric()).is_some() {}
@@ -277,7 +277,7 @@ impl<'a> Ranking<'a> {
 }
 
 /// Where `needle` (lower case) is in `text`, whatever its case.
-pub(crate) fn find_folded(text: &str, needle: &str) -> Option<usize> {
+pub fn find_folded(text: &str, needle: &str) -> Option<usize> {
     if needle.is_empty() {
         return None;
     }
@@ -296,7 +296,7 @@ pub(crate) fn find_folded(text: &str, needle: &str) -> Option<usize> {
 }
 
 /// About [`SNIPPET`] characters around a place, on one line, with `…` where it was cut.
-fn snippet(text: &str, at: usize) -> String {
+pub fn snippet(text: &str, at: usize) -> String {
     let before = text[..at].char_indices().rev().nth(SNIPPET / 4 - 1).map_or(0, |(from, _)| from);
     let mut out = String::new();
     if before > 0 {
@@ -308,31 +308,4 @@ fn snippet(text: &str, at: usize) -> String {
         out.push('…');
     }
     out
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn words_split_at_punctuation_fold_case_and_take_unspaced_scripts_one_by_one() {
-        let found: Vec<String> = words("Foo_bar.rs: ÄRGER-42 東京").collect();
-        assert_eq!(found, ["foo", "bar", "rs", "ärger", "42", "東", "京"]);
-        assert_eq!(words(&"x".repeat(500)).next().map(|word| word.len()), Some(WORD));
-    }
-
-    #[test]
-    fn snippets_are_bounded_and_cut_between_characters() {
-        let text = "ä".repeat(1000);
-        let found = snippet(&text, 1000);
-        assert!(found.chars().count() <= SNIPPET && found.starts_with('…') && found.ends_with('…'));
-        assert_eq!(snippet("short\ntext", 6), "short text");
-    }
-
-    #[test]
-    fn folded_find_works_on_any_script() {
-        assert_eq!(find_folded("The ÄRGER", "ärger"), Some(4));
-        assert_eq!(find_folded("Some TEXT", "text"), Some(5));
-        assert_eq!(find_folded("abc", "abcd"), None);
-    }
 }

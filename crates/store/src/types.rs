@@ -162,7 +162,10 @@ impl NewFold {
     ///
     /// # Errors
     /// When the record cannot be written as JSON.
-    pub fn of(fold: &midfold_core::fold::Fold, now: Millis) -> Result<Self, crate::StoreError> {
+    pub fn of(
+        fold: &midfold_core::fold::Fold,
+        now: Millis,
+    ) -> Result<Self, crate::error::StoreError> {
         let kept = midfold_core::engine::kept_ranges(fold).into_iter();
         Ok(Self {
             id: fold.id,
@@ -365,7 +368,7 @@ pub struct Reads {
 /// Which sessions are asked for by their last change.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Newest {
-    /// Only those of this owner ([`Meta::owner`](crate::Meta)); all without one.
+    /// Only those of this owner ([`Meta::owner`](crate::live::Meta)); all without one.
     pub owner: Option<String>,
     /// Only those that changed before this tick: the next page.
     pub before: Option<u64>,
@@ -436,4 +439,4 @@ pub enum Part {
 }
 
 /// Parts one after the other, or why there is no next one.
-pub type Parts<'a> = &'a mut (dyn Iterator<Item = Result<Part, crate::StoreError>> + Send);
+pub type Parts<'a> = &'a mut (dyn Iterator<Item = Result<Part, crate::error::StoreError>> + Send);

@@ -5,13 +5,15 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
+use midfold_core::calendar::date;
 use midfold_core::engine::{CompleteError, Wanted};
 use midfold_core::fold::{Fold, VerdictCode, VerdictRecord};
 use midfold_core::narrate::{FailureClass, SummaryFailure, SummaryReply, SummaryRequest};
 
+use crate::error::StoreError;
 use crate::live::{ROUNDS, Stored, StoredError};
+use crate::store::Store;
 use crate::types::{Claim, Done, Job, Millis, NewFold};
-use crate::{Store, StoreError};
 
 /// A clock: milliseconds since 1970.
 pub type Clock = Arc<dyn Fn() -> Millis + Send + Sync>;
@@ -255,33 +257,5 @@ fn report(job: &Job, code: Code, detail: &str, folded: bool) -> Report {
         code,
         detail: detail.to_owned(),
         folded,
-    }
-}
-
-/// The date of a moment, UTC: `2026-11-22`. Days to a civil date by the proleptic calendar.
-#[must_use]
-pub fn date(now: Millis) -> String {
-    let days = i64::try_from(now / 86_400_000).unwrap_or(0) + 719_468;
-    let era = days.div_euclid(146_097);
-    let day_of_era = days.rem_euclid(146_097);
-    let year_of_era =
-        (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * shifted + 2) / 5 + 1;
-    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
-    let year = year_of_era + era * 400 + i64::from(month <= 2);
-    format!("{year:04}-{month:02}-{day:02}")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::date;
-
-    #[test]
-    fn dates() {
-        assert_eq!(date(0), "1970-01-01");
-        assert_eq!(date(951_782_400_000), "2000-02-29");
-        assert_eq!(date(1_795_305_600_000), "2026-11-22");
     }
 }

@@ -3,27 +3,40 @@
 use midfold_core::view::Media;
 use midfold_core::{Content, Counter};
 
+#[cfg(feature = "_tables")]
+use crate::bpe::Encoding;
 use crate::media::in_tiles;
 use crate::{Family, clamp, parts};
 
-/// Name here and name in the `tiktoken` crate of every vocabulary in this build.
-pub(crate) const VOCABULARIES: &[(&str, &str)] = &[
+/// What counts with a vocabulary.
+#[derive(Clone, Copy)]
+enum Encoder {
+    /// Our own tables, which are read in place.
+    #[cfg(feature = "_tables")]
+    Table(&'static Encoding),
+    /// The `tiktoken` crate, which unpacks a vocabulary when it is first used.
+    #[cfg(feature = "_tiktoken")]
+    Unpacked(&'static tiktoken::CoreBpe),
+}
+
+/// The names of the vocabularies of this build.
+pub(crate) const VOCABULARIES: &[&str] = &[
     #[cfg(feature = "o200k")]
-    ("o200k", "o200k_base"),
+    "o200k",
     #[cfg(feature = "cl100k")]
-    ("cl100k", "cl100k_base"),
+    "cl100k",
     #[cfg(feature = "llama3")]
-    ("llama3", "llama3"),
+    "llama3",
     #[cfg(feature = "deepseek_v3")]
-    ("deepseek_v3", "deepseek_v3"),
+    "deepseek_v3",
     #[cfg(feature = "qwen2")]
-    ("qwen2", "qwen2"),
+    "qwen2",
     #[cfg(feature = "mistral_v3")]
-    ("mistral_v3", "mistral_v3"),
+    "mistral_v3",
     #[cfg(feature = "kimi_k2")]
-    ("kimi_k2", "kimi_k2"),
+    "kimi_k2",
     #[cfg(feature = "glm4")]
-    ("glm4", "glm4"),
+    "glm4",
 ];
 
 /// The exact count of an embedded vocabulary. Special-token text counts as ordinary text.
@@ -33,7 +46,7 @@ pub(crate) const VOCABULARIES: &[(&str, &str)] = &[
 #[derive(Clone, Copy)]
 pub struct Exact {
     name: &'static str,
-    vocabulary: &'static tiktoken::CoreBpe,
+    encoder: Encoder,
 }
 
 impl std::fmt::Debug for Exact {
@@ -43,12 +56,22 @@ impl std::fmt::Debug for Exact {
 }
 
 impl Exact {
-    /// The vocabulary of this name, if this build carries it. The first call for a name unpacks
-    /// it (about 0.1 s); later calls are free.
+    /// The vocabulary of this name, if this build carries it. `o200k` and `cl100k` are ready in the program; the
+    /// others are unpacked by the first call (about 0.1 s), and later calls are free.
     #[must_use]
     pub fn new(name: &str) -> Option<Self> {
-        let &(name, inner) = VOCABULARIES.iter().find(|(known, _)| *known == name)?;
-        Some(Self { name, vocabulary: tiktoken::get_encoding(inner)? })
+        let name = *VOCABULARIES.iter().find(|known| **known == name)?;
+        let encoder = match name {
+            #[cfg(feature = "o200k")]
+            "o200k" => Encoder::Table(&crate::bpe::O200K),
+            #[cfg(feature = "cl100k")]
+            "cl100k" => Encoder::Table(&crate::bpe::CL100K),
+            #[cfg(feature = "_tiktoken")]
+            _ => Encoder::Unpacked(tiktoken::get_encoding(name)?),
+            #[cfg(not(feature = "_tiktoken"))]
+            _ => return None,
+        };
+        Some(Self { name, encoder })
     }
 }
 
@@ -58,7 +81,12 @@ impl Counter for Exact {
     }
 
     fn count(&self, text: &str, _: Content) -> u32 {
-        clamp(parts::sum(text, |part| self.vocabulary.count(part) as u64))
+        clamp(parts::sum(text, |part| match self.encoder {
+            #[cfg(feature = "_tables")]
+            Encoder::Table(encoding) => encoding.count(part),
+            #[cfg(feature = "_tiktoken")]
+            Encoder::Unpacked(encoding) => encoding.count(part) as u64,
+        }))
     }
 
     fn media(&self, media: &Media) -> u32 {

@@ -15,12 +15,13 @@
 //! assert_eq!(counter.count(&"x".repeat(10_000), Content::Prose), 3125);
 //! # Ok::<(), midfold_tokens::Error>(())
 //! ```
-#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
-#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
+#![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 
+#[cfg(feature = "_tables")]
+mod bpe;
 mod chars;
 mod estimate;
-#[cfg(feature = "_tiktoken")]
+#[cfg(feature = "_exact")]
 mod exact;
 #[cfg(feature = "hf")]
 mod hf;
@@ -28,13 +29,13 @@ mod media;
 mod memo;
 mod models;
 mod name;
-#[cfg(any(feature = "_tiktoken", feature = "hf"))]
+#[cfg(any(feature = "_exact", feature = "hf"))]
 mod parts;
 mod scan;
 
 pub use chars::Chars;
 pub use estimate::Estimate;
-#[cfg(feature = "_tiktoken")]
+#[cfg(feature = "_exact")]
 pub use exact::Exact;
 #[cfg(feature = "hf")]
 pub use hf::{HfTokenizer, hf_from_bytes};
@@ -43,6 +44,18 @@ pub use memo::Memo;
 pub use midfold_core::{Content, Counter};
 pub use models::{for_model, window_of};
 pub use name::{by_name, names};
+
+/// What the tests of this crate reach, and nobody else: no part of the interface, and free to change.
+#[doc(hidden)]
+pub mod inside {
+    #[cfg(feature = "cl100k")]
+    pub use crate::bpe::CL100K;
+    #[cfg(feature = "o200k")]
+    pub use crate::bpe::O200K;
+    pub use crate::models::WINDOWS;
+    #[cfg(any(feature = "_exact", feature = "hf"))]
+    pub use crate::parts::{CAP, PART, sum};
+}
 
 /// Why there is no counter.
 #[derive(Debug, thiserror::Error)]

@@ -6,10 +6,10 @@
 //! [`PART`] bytes, which can be off by one token at each cut (0.02 %).
 
 /// Longest run of one kind that is counted as a whole, in bytes.
-pub(crate) const CAP: usize = 64 * 1024;
+pub const CAP: usize = 64 * 1024;
 
 /// Size of the parts of a longer run, in bytes.
-const PART: usize = 8 * 1024;
+pub const PART: usize = 8 * 1024;
 
 /// Runs of one kind never hold a piece's border, or only such as does not matter here.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -42,7 +42,7 @@ fn kind(byte: u8) -> Kind {
 }
 
 /// Sums `count` over the parts of `text`.
-pub(crate) fn sum(text: &str, count: impl Fn(&str) -> u64) -> u64 {
+pub fn sum(text: &str, count: impl Fn(&str) -> u64) -> u64 {
     if text.len() <= CAP {
         return count(text);
     }
@@ -75,37 +75,5 @@ fn long_run(bytes: &[u8], from: usize) -> Option<std::ops::Range<usize>> {
                 return Some(start..rest.map_or(bytes.len(), |more| probe + more));
             }
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::cell::RefCell;
-
-    fn cut(text: &str) -> Vec<usize> {
-        let lengths = RefCell::new(Vec::new());
-        let total = sum(text, |part| {
-            lengths.borrow_mut().push(part.len());
-            part.len() as u64
-        });
-        assert_eq!(total, text.len() as u64);
-        lengths.into_inner()
-    }
-
-    #[test]
-    fn ordinary_text_is_one_part() {
-        assert_eq!(cut(&"some words, ".repeat(20_000)), [240_000]);
-        assert_eq!(cut(&"a".repeat(CAP)), [CAP]);
-        assert_eq!(cut(&format!("{} {}", "a".repeat(CAP), "b".repeat(CAP))), [2 * CAP + 1]);
-    }
-
-    #[test]
-    fn long_runs_are_cut_at_char_borders() {
-        let long = cut(&"a".repeat(CAP + 1));
-        assert_eq!(long[0], PART);
-        assert_eq!(long.len(), 9);
-        let text = format!("start {} end {}", "語".repeat(50_000), "=".repeat(100_000));
-        assert!(cut(&text).iter().all(|&len| len <= 2 * PART));
     }
 }

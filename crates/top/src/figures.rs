@@ -3,7 +3,7 @@
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// `950`, `13.6k`, `128k`, `1.2M`.
-pub(crate) fn short(n: u64) -> String {
+pub fn short(n: u64) -> String {
     let tenths = |unit: u64, name: &str| {
         let tenths = (n + unit / 20) / (unit / 10);
         match (tenths / 10, tenths % 10) {
@@ -21,12 +21,12 @@ pub(crate) fn short(n: u64) -> String {
 }
 
 /// `65 %`.
-pub(crate) fn percent(share: f64) -> String {
+pub fn percent(share: f64) -> String {
     format!("{:.0} %", share * 100.0)
 }
 
 /// How long ago: `3 s`, `2 m`, `5 h`, `12 d`.
-pub(crate) fn age(then: u64, now: u64) -> String {
+pub fn age(then: u64, now: u64) -> String {
     let seconds = now.saturating_sub(then) / 1_000;
     match seconds {
         0..60 => format!("{seconds} s"),
@@ -37,7 +37,7 @@ pub(crate) fn age(then: u64, now: u64) -> String {
 }
 
 /// At most so many columns.
-pub(crate) fn fit(text: &str, width: usize) -> String {
+pub fn fit(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.to_owned();
     }
@@ -57,14 +57,14 @@ pub(crate) fn fit(text: &str, width: usize) -> String {
 }
 
 /// Exactly so many columns, at the left or at the right.
-pub(crate) fn pad(text: &str, width: usize, right: bool) -> String {
+pub fn pad(text: &str, width: usize, right: bool) -> String {
     let text = fit(text, width);
     let space = " ".repeat(width.saturating_sub(text.width()));
     if right { space + &text } else { text + &space }
 }
 
 /// Lines of at most so many columns; a word that is longer is broken.
-pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
+pub fn wrap(text: &str, width: usize) -> Vec<String> {
     let width = width.max(1);
     let mut lines = vec![String::new()];
     let mut used = 0;
@@ -97,7 +97,7 @@ pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
 }
 
 /// Facts on lines, with dots between them: none is broken where it fits a line.
-pub(crate) fn facts(all: &[String], width: usize) -> Vec<String> {
+pub fn facts(all: &[String], width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for fact in all.iter().filter(|fact| !fact.is_empty()) {
         match lines.last_mut() {
@@ -109,37 +109,4 @@ pub(crate) fn facts(all: &[String], width: usize) -> Vec<String> {
         }
     }
     lines
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn figures_are_short() {
-        let shown = [0, 999, 1_000, 1_049, 13_599, 99_950, 128_000, 999_499, 999_500, 1_234_567];
-        let expected = ["0", "999", "1k", "1k", "13.6k", "100k", "128k", "999k", "1M", "1.2M"];
-        assert_eq!(shown.map(short), expected);
-        assert_eq!(
-            [0, 61_000, 7_200_000, 1 << 40].map(|now| age(0, now)),
-            ["0 s", "1 m", "2 h", "12725 d"]
-        );
-        assert_eq!(age(5, 0), "0 s", "clocks differ");
-        assert_eq!(percent(0.6512), "65 %");
-    }
-
-    #[test]
-    fn wide_letters_take_two_columns() {
-        assert_eq!(
-            (fit("a漢字b", 6), fit("a漢字b", 4), fit("ab", 0)),
-            ("a漢字b".into(), "a漢…".into(), String::new())
-        );
-        assert_eq!(pad("漢", 4, true), "  漢");
-        assert_eq!(wrap("one two 漢字漢", 5), ["one", "two", "漢字", "漢"]);
-        assert_eq!(wrap("", 5), [""]);
-        assert_eq!(
-            facts(&["a b".into(), String::new(), "c".into(), "d".into()], 7),
-            ["a b · c", "d"]
-        );
-    }
 }

@@ -7,7 +7,7 @@
 //! | [`draw`] | a frame from a state |
 //! | [`run`] | keys, questions, answers and frames, until somebody quits |
 //! | [`Screen`] | the terminal, and how it was before |
-//! | [`weave`] | how a fate is drawn; `midfold inspect --fold` draws the same |
+//! | [`weave`](midfold::weave) | how a fate is drawn; `midfold inspect --fold` draws the same |
 //!
 //! Texts of transcripts are cleaned where they are read ([`Clean`], [`CleanText`]): no state holds a character that
 //! could move a cursor. Nothing is changed from here.
@@ -23,14 +23,29 @@ mod screen;
 mod seen;
 mod source;
 mod state;
-pub mod weave;
 
 pub use clean::{Clean, CleanText};
 pub use draw::{draw, reach};
 pub use keys::Key;
 pub use plain::plain;
-pub use run::{Clock, Happened, run, settle};
+pub use run::{Happened, run, settle};
 pub use screen::Screen;
 pub use seen::{Answered, Id};
-pub use source::{Ask, ServerSource, Source, StoreSource, Trouble};
+pub use source::{Ask, Clock, ServerSource, Source, StoreSource, Trouble};
 pub use state::{Reach, Sort, State, View};
+
+/// What the tests of this crate reach, and nobody else: no part of the interface, and free to change.
+#[doc(hidden)]
+pub mod inside {
+    use reqwest::Url;
+
+    use crate::source::{Ask, ServerSource};
+
+    pub use crate::figures::{age, facts, fit, pad, percent, short, wrap};
+    pub use crate::source::server::refused;
+
+    /// Where a question is asked: a method of a type that everybody sees, so that nobody else sees it.
+    pub fn url(source: &ServerSource, ask: &Ask) -> Url {
+        source.url(ask)
+    }
+}

@@ -3,7 +3,7 @@
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::Span;
 
-use crate::weave::Tint;
+use midfold::weave::Tint;
 
 /// How things are painted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -15,14 +15,11 @@ use tokio::time::{MissedTickBehavior, interval};
 use crate::draw::{draw, reach};
 use crate::keys::Key;
 use crate::seen::Answered;
-use crate::source::{Ask, Source, Trouble};
+use crate::source::{Ask, Clock, Source, Trouble};
 use crate::state::State;
 
 /// How often it is looked whether something changed.
 const EVERY: Duration = Duration::from_millis(500);
-
-/// The time in milliseconds since 1970.
-pub type Clock = Arc<dyn Fn() -> u64 + Send + Sync>;
 
 /// What happens at the terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

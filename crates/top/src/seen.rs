@@ -4,7 +4,7 @@ use midfold::core::replay::Cell;
 use serde::Deserialize;
 
 use crate::clean::{Clean, CleanText};
-use crate::weave;
+use midfold::weave;
 
 /// The id of a session: as it is for questions, cleaned for the screen.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]

@@ -194,12 +194,22 @@ def folds_told(work: Path, folder: Path) -> int:
     return 0
 
 
+def prepare(check: Check, chosen: list[Client]) -> int:
+    """Installs these clients, and runs nothing."""
+    for client in chosen:
+        try:
+            check.places.command(client)
+        except MissingError as error:
+            print(f"skipped: {client.name}: {error}", flush=True)
+    return 0
+
+
 def main(arguments: list[str], usage: str) -> int:
     flags = {a for a in arguments if a.startswith("-")}
     names = [a.replace("-", "_") for a in arguments if not a.startswith("-")]
     known = {client.name: client for client in CLIENTS}
     unknown = [a for a in names if a not in known]
-    if flags - {"--all", "--write", "--list", "--run"} or unknown:
+    if flags - {"--all", "--write", "--list", "--run", "--prepare"} or unknown:
         print(f"unknown: {', '.join([*sorted(flags), *unknown])}\n\n{usage}")
         return 2
     if names:
@@ -210,6 +220,8 @@ def main(arguments: list[str], usage: str) -> int:
         print("\n".join(client.name for client in chosen))
         return 0
     check = Check(by_run="--run" in flags)
+    if "--prepare" in flags:
+        return prepare(check, chosen)
     gone = check.binaries()
     if gone:
         print(gone)

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context as _, Result};
 use bytes::Bytes;
-use midfold::core::replay::{Prices, Recording, Sending, Settings, Strategy, replay};
+use midfold::core::prices::Prices;
+use midfold::core::replay::{Recording, Sending, Settings, Strategy, replay};
 use midfold::formats::profile;
 use midfold::tokens::Memo;
 use midfold::{Content, Policy};

@@ -75,34 +75,3 @@ fn is_bare(url: &str) -> bool {
     let is_host = url.split_once("://").is_some_and(|(_, rest)| !rest.contains('/'));
     is_host || !version(url).is_empty()
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn front(upstream: &str) -> Front {
-        let mut upstreams = Upstreams::default();
-        upstreams.set(upstream).unwrap();
-        Front { origin: "http://127.0.0.1:9".to_owned(), upstreams }
-    }
-
-    #[test]
-    fn a_base_url_ends_as_its_paths_go_on() {
-        let openai = &VARIABLES[0];
-        let anthropic = &VARIABLES[2];
-        for (upstream, variable, before, end) in [
-            ("openai=https://api.openai.com", openai, None, "/v1"),
-            ("openai=https://openrouter.ai/api/v1", openai, None, "/v1"),
-            ("openai=https://h/api/v1", openai, Some("https://h/api/v1/"), "/v1"),
-            // The client puts `/chat/completions` behind it, and so does the proxy.
-            ("openai=https://h/openai", openai, Some("https://h/openai"), ""),
-            ("openai=https://h/backend/codex", openai, None, ""),
-            ("openai=https://h/paas/v4", openai, Some("https://h/paas/v4"), ""),
-            ("anthropic=https://h/v1", anthropic, None, ""),
-            ("anthropic=https://h/v1", anthropic, Some("https://h/v1"), "/v1"),
-        ] {
-            let value = front(upstream).value(variable, before);
-            assert_eq!(value, format!("http://127.0.0.1:9{end}"), "{upstream} {before:?}");
-        }
-    }
-}

@@ -17,7 +17,9 @@ pub use told::Told;
 
 /// A client that is known by the name of its command.
 pub struct Client {
+    /// The name of its command.
     pub name: &'static str,
+    /// Its name for people.
     pub title: &'static str,
     /// Whose variables it reads.
     pub providers: &'static [Provider],
@@ -96,18 +98,5 @@ impl Client {
     /// What it needs beside the variables.
     pub fn told(&self, around: &Surroundings, front: &Front, own: Option<&Own>) -> Told {
         (self.told)(around, front, own)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn clients_are_known_by_the_end_of_a_path() {
-        let name = |path: &str| Client::of(Path::new(path)).map(|client| client.name);
-        assert_eq!(name("/opt/bin/codex"), Some("codex"));
-        assert_eq!(name("claude.exe"), Some("claude"));
-        assert_eq!(name("claudette"), None);
     }
 }

@@ -1,9 +1,9 @@
 //! What `midfold compact` writes, and where to.
 
 use bytes::Bytes;
+use midfold_args::Compact;
 use serde_json::json;
 
-use crate::args::Compact;
 use crate::done::Done;
 use crate::error::CommandError;
 use crate::note::Note;

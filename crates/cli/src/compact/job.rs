@@ -2,9 +2,9 @@
 
 use midfold::formats::read::{Conversation, Format};
 use midfold::{Advise, Compacted, Compaction, Door, Prepared, Setup, Told};
+use midfold_args::Compact;
 use regex::Regex;
 
-use crate::args::Compact;
 use crate::done::Done;
 use crate::error::CommandError;
 use crate::input::Input;
@@ -28,7 +28,7 @@ impl<'a> Job<'a> {
         let from = prepare::format(args.from.as_deref())?;
         let setup = prepare::setup(&args.measure, args.to.as_deref())?;
         let compaction = Compaction {
-            policy: args.folding.policy()?,
+            policy: prepare::policy(&args.folding)?,
             focus: args.focus.clone(),
             target: args.target,
             keep_last: args.keep_last,

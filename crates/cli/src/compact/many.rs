@@ -2,12 +2,12 @@
 
 use midfold::core::policy::EngineName;
 use midfold::plural;
+use midfold_args::Compact;
 use serde_json::{Value, json};
 
 use super::emit::{records, transcripts};
 use super::job::Job;
 use super::places::{Target, targets};
-use crate::args::Compact;
 use crate::done::Done;
 use crate::error::CommandError;
 use crate::input::Input;

@@ -10,8 +10,8 @@ mod places;
 use std::path::Path;
 
 use midfold::core::policy::EngineName;
+use midfold_args::Compact;
 
-use crate::args::Compact;
 use crate::error::CommandError;
 use crate::input::Input;
 use crate::output::Output;

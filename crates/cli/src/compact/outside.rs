@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use midfold::core::replay::Outside;
 use midfold::{Budget, Prepared};
+use midfold_args::Compact;
 
-use crate::args::Compact;
 use crate::error::CommandError;
 use crate::output::Output;
 use crate::replay::engine::{Asking, Engine};

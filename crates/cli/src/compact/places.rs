@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::args::Compact;
+use midfold_args::Compact;
+
 use crate::error::CommandError;
 use crate::paths::{Found, is_folder, is_stdin, unpacked};
 

@@ -1,21 +1,21 @@
 //! `midfold doctor`: what midfold needs, looked at one by one.
 
 mod check;
-mod clients;
+pub mod clients;
 mod place;
 mod reach;
 mod settings;
 
+use midfold_args::Doctor as Args;
 use midfold_serve::Upstreams;
 use serde_json::{Value, json};
 use unicode_width::UnicodeWidthStr;
 
 use self::check::{Check, State};
-use crate::args::Doctor as Args;
 use crate::error::CommandError;
-use crate::host::block_on;
 use crate::output::{Color, Output, Style};
 use crate::presets::pretty;
+use crate::runtime::block_on;
 use crate::serve;
 use crate::serving;
 use crate::words::{plural, wrap};

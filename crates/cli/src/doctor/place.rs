@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use midfold::store::mask;
+use midfold_args::StoreAt;
 
 use super::check::{Check, LIMIT};
-use crate::args::StoreAt;
 use crate::host::{self, Host, Make};
 
 const STORE: &str = "store";

@@ -9,7 +9,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
 use super::check::{Check, LIMIT};
-use crate::{env, host};
+use crate::{env, runtime};
 
 const CLOCK: &str = "clock";
 const MODEL: &str = "narrator";
@@ -21,7 +21,7 @@ const OFF: u64 = 30_000;
 pub async fn providers(upstreams: &Upstreams) -> (Vec<Check>, Option<Check>) {
     let ask = |provider| async move {
         let answer = probe(upstreams, provider, LIMIT).await;
-        (provider, answer, host::now())
+        (provider, answer, runtime::now())
     };
     let [openai, anthropic, gemini] = Provider::ALL.map(ask);
     let (openai, anthropic, gemini) = tokio::join!(openai, anthropic, gemini);

@@ -8,14 +8,15 @@ use std::path::PathBuf;
 use midfold::client::claude::{self, Call};
 use midfold::store::{StoreError, Stored, StoredError, private};
 use midfold::{Door, Extent, Import, Recorded, Settings};
+use midfold_args::StoreAt;
 
-use crate::args::StoreAt;
 use crate::config;
 use crate::env;
 use crate::error::CommandError;
-use crate::host::{self, Host, Make, block_on, url_of};
+use crate::host::{Host, Make, url_of};
 use crate::input::{HOST, Input};
 use crate::output::Output;
+use crate::runtime::{self, block_on};
 use crate::words::{quoted, time};
 
 /// Of a call; instructions for the summary may be in it.
@@ -84,7 +85,7 @@ fn snapshot(at: &StoreAt, call: &Call) -> Result<(), CommandError> {
             numbered: true,
             door: Door::Command,
         };
-        import.bring(recording, &call.session_id, host::now()).await?;
+        import.bring(recording, &call.session_id, runtime::now()).await?;
         Ok(())
     })
 }
@@ -131,7 +132,7 @@ fn told(hook: &str, done: Result<(), CommandError>, output: &Output) {
     }
     output.stderr(&format!("midfold hooks {hook}: {}\n", error.message));
     let line = [vec![error.message], error.hints].concat().join("; ").replace('\n', " ");
-    let line = format!("{} {hook}: {line}\n", time(host::now()));
+    let line = format!("{} {hook}: {line}\n", time(runtime::now()));
     // A hook that cannot even log has said it on standard error.
     let Some(path) = log_file() else { return };
     if let Some(folder) = path.parent() {

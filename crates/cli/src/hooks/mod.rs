@@ -10,9 +10,9 @@ use midfold::Failure;
 use midfold::client::claude;
 use midfold::client::settings::{self, Change, Hook};
 use midfold::store::mask;
+use midfold_args::{Hooks, HooksCommand, Install, Scope, StoreAt};
 use serde_json::json;
 
-use crate::args::{Hooks, HooksCommand, Install, Scope, StoreAt};
 use crate::clients::Surroundings;
 use crate::env;
 use crate::error::CommandError;

@@ -5,12 +5,14 @@ use std::path::Path;
 
 use midfold::formats::read::Conversation;
 use midfold::{Door, Extent, Import as Importer, Imported, Recorded, Setup};
+use midfold_args::Import;
 use serde_json::{Value, json};
 
-use crate::args::Import;
 use crate::error::CommandError;
-use crate::host::{self, Host};
+use crate::host::Host;
 use crate::paths::is_stdin;
+use crate::prepare;
+use crate::runtime;
 
 /// What imports a file of this name.
 pub fn importer<'a>(
@@ -22,7 +24,7 @@ pub fn importer<'a>(
     Ok(Importer {
         store: host.store.clone(),
         setup,
-        policy: args.start.folding.policy()?,
+        policy: prepare::narrated(&args.start.folding)?,
         output_reserve: args.start.output_reserve.unwrap_or(0),
         source: (!is_stdin(&args.file)).then(|| name.to_owned()),
         extent: Extent::Live,
@@ -53,7 +55,7 @@ pub async fn bring(
     for (at, recording) in found.recordings.iter().enumerate() {
         let id = ids.of(at, recording.live());
         if args.only.is_none_or(|only| only == at + 1) && !recording.is_empty() {
-            done.push(import.bring(recording, &id, host::now()).await?);
+            done.push(import.bring(recording, &id, runtime::now()).await?);
         }
     }
     Ok(done)

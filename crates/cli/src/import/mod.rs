@@ -1,19 +1,20 @@
 //! `midfold import`: a transcript becomes sessions. Importing it again adds what is new.
 
 mod file;
-mod watch;
+pub mod watch;
 
 use midfold::Imported;
 use midfold::formats::read::Conversation;
+use midfold_args::Import;
 
-use crate::args::Import;
 use crate::error::CommandError;
-use crate::host::{Host, Make, block_on};
+use crate::host::{Host, Make};
 use crate::input::Input;
 use crate::note::Note;
 use crate::output::{Color, Output};
 use crate::prepare;
 use crate::presets::pretty;
+use crate::runtime::block_on;
 use crate::table::Table;
 use crate::words::{number, plural};
 
@@ -29,7 +30,7 @@ pub fn run(args: &Import, json: bool, output: &Output) -> Result<(), CommandErro
     let from = prepare::format(args.from.as_deref())?;
     let mut setup = prepare::setup(&args.start.measure, args.to.as_deref())?;
     // A wrong policy is told before anything is stored.
-    args.start.folding.policy()?;
+    prepare::narrated(&args.start.folding)?;
     let input = Input::load(&args.file)?;
     let mut found = input.recordings(from)?;
     check_only(args, &input.name, found.recordings.len())?;

@@ -1,11 +1,11 @@
 //! `midfold inspect` of folders and of several files: a line for each conversation.
 
 use midfold::{Outcome, plural};
+use midfold_args::Inspect;
 use serde_json::json;
 
 use super::inspected::{Forecast, Inspected};
 use super::reading::Reading;
-use crate::args::Inspect;
 use crate::error::CommandError;
 use crate::input::Input;
 use crate::output::{Color, Output, Progress};

@@ -8,8 +8,8 @@ mod several;
 use std::path::Path;
 
 use midfold::Policy;
+use midfold_args::Inspect;
 
-use crate::args::Inspect;
 use crate::error::CommandError;
 use crate::fabric;
 use crate::input::Input;

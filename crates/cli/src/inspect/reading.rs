@@ -2,8 +2,8 @@
 
 use midfold::formats::read::{Conversation, Format};
 use midfold::{Advise, Door, Policy, Prepared, Setup};
+use midfold_args::Inspect;
 
-use crate::args::Inspect;
 use crate::error::CommandError;
 use crate::input::Input;
 use crate::note::Note;
@@ -24,7 +24,7 @@ impl Reading {
         Ok(Self {
             from: prepare::format(args.from.as_deref())?,
             setup: prepare::setup(&args.measure, None)?,
-            policy: args.folding.policy()?,
+            policy: prepare::policy(&args.folding)?,
         })
     }
 

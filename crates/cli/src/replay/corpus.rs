@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use midfold::core::replay::{Arguments, Recording};
 use midfold::formats::read::{Conversation, Format};
 use midfold::{DialectKind, Profile, Setup};
+use midfold_args::{Measure, Reading, ReplayMeasure};
 
-use crate::args::{Measure, ReplayMeasure};
 use crate::error::CommandError;
 use crate::input::Input;
 use crate::paths::{self, Found, Walked};
@@ -70,7 +70,7 @@ impl Corpus {
             open: Vec::new().into_iter(),
             setup: prepare::setup(&setup, measure.to.as_deref())?,
             from: prepare::format(measure.from.as_deref())?,
-            arguments: measure.arguments.into(),
+            arguments: arguments(measure.arguments),
             least: (smallest as f64 * measure.longer_than) as u64,
             session: (0, None, 0),
             skipped: Skipped { unreadable: closed, ..Skipped::default() },
@@ -139,5 +139,12 @@ impl Corpus {
             Err(error) => self.skipped.unreadable.push(error.message),
         }
         Ok(true)
+    }
+}
+
+fn arguments(reading: Reading) -> Arguments {
+    match reading {
+        Reading::Meant => Arguments::Meant,
+        Reading::Sent => Arguments::Sent,
     }
 }

@@ -1,10 +1,10 @@
 //! A comparison as JSON: for programs, and for the page that draws it.
 
 use midfold::Comparison;
-use midfold::core::replay::Prices;
+use midfold::core::prices::Prices;
+use midfold_args::ReplayMeasure;
 use serde_json::Value;
 
-use crate::args::ReplayMeasure;
 use crate::replay::strategies::Run;
 use crate::replay::work::{Outcome, Ran};
 

@@ -13,9 +13,9 @@ mod table;
 mod work;
 
 use midfold::Settings;
-use midfold::core::replay::Prices;
+use midfold::core::prices::Prices;
+use midfold_args::{Reading, Replay, ReplayMeasure};
 
-use crate::args::{Reading, Replay, ReplayMeasure};
 use crate::config;
 use crate::error::CommandError;
 use crate::output::{Color, Output};

@@ -8,8 +8,8 @@ use midfold::core::policy::EngineName;
 use midfold::core::replay::{Narrator, Recording, ReplayError, Replayed, Strategy};
 use midfold::model::Client;
 use midfold::{Contender, Policy, Replaying, strategy_names};
+use midfold_args::{Form, Replay};
 
-use crate::args::Replay;
 use crate::error::CommandError;
 use crate::prepare;
 use crate::replay::engine::{Asking, Engine};
@@ -128,7 +128,7 @@ pub fn runs(args: &Replay) -> Result<Vec<Run>, CommandError> {
                 runs.push(Run { name, window: *window, kind: Kind::Engine(engine) });
                 continue;
             }
-            let contenders = Contender::forms(policy.as_ref(), args.form.into()).into_iter();
+            let contenders = Contender::forms(policy.as_ref(), form(args.form)).into_iter();
             runs.extend(contenders.map(|contender| Run {
                 name: name.clone(),
                 window: *window,
@@ -151,6 +151,14 @@ pub fn runs(args: &Replay) -> Result<Vec<Run>, CommandError> {
         }
     }
     Ok(runs)
+}
+
+fn form(named: Form) -> midfold::Form {
+    match named {
+        Form::Stateless => midfold::Form::Stateless,
+        Form::Session => midfold::Form::Session,
+        Form::Both => midfold::Form::Both,
+    }
 }
 
 fn file_name(path: &Path) -> String {

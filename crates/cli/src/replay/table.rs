@@ -2,7 +2,8 @@
 
 use std::collections::HashSet;
 
-use midfold::core::replay::{Measures, Prices, Share, percentile};
+use midfold::core::prices::Prices;
+use midfold::core::replay::{Measures, Share, percentile};
 use unicode_width::UnicodeWidthStr;
 
 use crate::output::{Color, Style};

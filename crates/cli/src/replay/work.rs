@@ -3,7 +3,8 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use midfold::core::replay::{Measures, Prices, Replayed};
+use midfold::core::prices::Prices;
+use midfold::core::replay::{Measures, Replayed};
 use midfold::{About, Replaying};
 
 use crate::error::CommandError;

@@ -2,21 +2,21 @@
 
 mod child;
 mod file;
-mod saving;
+pub mod saving;
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::time::Duration;
 
+use midfold_args::Run as Args;
 use midfold_serve::{Running, Upstreams};
 use tokio::process::Command;
 
-use crate::args::Run as Args;
 use crate::clients::{CLIENTS, Client, Front, Own, Surroundings, Told, URL, VARIABLES, Variable};
 use crate::env;
 use crate::error::CommandError;
-use crate::host::block_on;
 use crate::output::{Output, reason};
+use crate::runtime::block_on;
 use crate::serve;
 use crate::serving;
 

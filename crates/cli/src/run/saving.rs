@@ -16,7 +16,8 @@ pub fn say(totals: &Totals, json: bool, output: &Output) {
     output.stderr(&format!("{label} {}\n", line(totals)));
 }
 
-fn line(totals: &Totals) -> String {
+/// What is said of what came through.
+pub fn line(totals: &Totals) -> String {
     let Totals { requests, with_history, folded, folds, tokens_before, tokens_after, .. } = *totals;
     if requests == 0 {
         return "no request came through: `midfold doctor` shows where clients send theirs"
@@ -63,39 +64,4 @@ fn to_json(totals: &Totals) -> serde_json::Value {
         "prompt_tokens": totals.prompt_tokens,
         "cache_read_tokens": totals.cache_read_tokens,
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_line_says_what_happened() {
-        let none = Totals::default();
-        assert!(line(&none).starts_with("no request came through"));
-        let small =
-            Totals { requests: 3, with_history: 1, tokens_before: 9, tokens_after: 9, ..none };
-        assert_eq!(line(&small), "1 model request, nothing was folded");
-        let folded = Totals {
-            requests: 16,
-            with_history: 15,
-            folded: 9,
-            folds: 4,
-            tokens_before: 210_000,
-            tokens_after: 105_000,
-            prompt_tokens: 100_000,
-            cache_read_tokens: 54_900,
-            faults: 2,
-        };
-        assert_eq!(
-            line(&folded),
-            "15 model requests, 4 folds, 210,000 → 105,000 tokens (50 % less), 54 % from the \
-             provider's cache, 2 not looked at"
-        );
-        let earlier = Totals { folds: 0, faults: 0, cache_read_tokens: 0, ..folded };
-        assert_eq!(
-            line(&earlier),
-            "15 model requests, an earlier fold, 210,000 → 105,000 tokens (50 % less)"
-        );
-    }
 }

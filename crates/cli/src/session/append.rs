@@ -4,13 +4,14 @@
 use std::path::Path;
 
 use midfold::{DialectKind, Door, Incoming};
+use midfold_args::Append;
 use serde_json::json;
 
-use crate::args::Append;
 use crate::error::CommandError;
-use crate::host::{self, Host};
+use crate::host::Host;
 use crate::input::Input;
 use crate::output::Output;
+use crate::runtime;
 
 /// Reads what is to be appended.
 pub fn input(path: &Path) -> Result<Incoming, CommandError> {
@@ -30,7 +31,7 @@ pub async fn run(
     let kind = DialectKind::from_name(&stored.row().new.dialect);
     let events = input.events_for(kind.unwrap_or(DialectKind::OpenAiChat), &args.id)?;
     let done =
-        midfold::append(&mut stored, events, args.key.clone(), args.expect, host::now()).await?;
+        midfold::append(&mut stored, events, args.key.clone(), args.expect, runtime::now()).await?;
     let seqs: Vec<u64> = (done.first..done.first + done.count).collect();
     if json {
         return output.stdout(format!("{}\n", json!({ "seqs": seqs, "repeated": done.repeated })));

@@ -2,14 +2,16 @@
 
 use midfold::store::StoredError;
 use midfold::{Policy, tokens};
+use midfold_args::{Model, Narrated, SessionPolicy};
 use serde_json::json;
 
 use super::text::short;
-use crate::args::{Model, Narrated, SessionPolicy};
 use crate::error::CommandError;
-use crate::host::{self, Host};
+use crate::host::Host;
 use crate::output::{Color, Output};
 use crate::page::Page;
+use crate::prepare;
+use crate::runtime;
 use crate::words::{number, plural};
 
 /// The policy that is asked for; none where it is only to be shown.
@@ -22,7 +24,7 @@ pub fn wanted(args: &SessionPolicy) -> Result<Option<Policy>, CommandError> {
                 .hint("say which: --preset default --narrate")),
         };
     }
-    args.folding.policy().map(Some)
+    prepare::narrated(&args.folding).map(Some)
 }
 
 pub async fn policy(
@@ -40,9 +42,9 @@ pub async fn policy(
             false => output.stdout(policy.to_toml()),
         };
     };
-    let before = stored.status(host::now()).await?;
+    let before = stored.status(runtime::now()).await?;
     stored.set_policy(&policy).await.map_err(refused)?;
-    let after = stored.status(host::now()).await?;
+    let after = stored.status(runtime::now()).await?;
     if json {
         let value = json!({
             "session": args.id,
@@ -72,10 +74,10 @@ pub async fn model(
     output: &Output,
 ) -> Result<(), CommandError> {
     let mut stored = host.session(&args.id).await?;
-    let before = stored.status(host::now()).await?;
+    let before = stored.status(runtime::now()).await?;
     let known = tokens::window_of(&args.name);
     stored.update_model(&args.name, args.window.or(known)).await.map_err(refused)?;
-    let after = stored.status(host::now()).await?;
+    let after = stored.status(runtime::now()).await?;
     if json {
         let value = json!({
             "session": args.id,

@@ -6,15 +6,16 @@ use midfold::core::Hash;
 use midfold::formats::overflow::Diagnosis;
 use midfold::store::{Sent, Stored};
 use midfold::{Door, Recovered, Refused};
+use midfold_args::{Context, Recover};
 use serde_json::json;
 
 use super::text::{list, short};
-use crate::args::{Context, Recover};
 use crate::error::CommandError;
-use crate::host::{self, Host};
+use crate::host::Host;
 use crate::input::Input;
 use crate::output::{Color, Output};
 use crate::paths::is_stdin;
+use crate::runtime;
 use crate::words::{about, number, plural};
 
 pub async fn run(
@@ -28,7 +29,7 @@ pub async fn run(
         return super::inject::run(args, stored, json, output).await;
     }
     let before = stored.row().active;
-    let now = host::now();
+    let now = runtime::now();
     let sent = stored.context(!args.no_record, now).await?;
     emit(&stored, &sent, before, args.output.as_deref(), json, output)
 }
@@ -110,7 +111,7 @@ pub async fn recover(
     let before = stored.row().active;
     let refused = Refused { status: args.status, body, reply: 0 };
     let Recovered { judged, tokens, sent } =
-        midfold::recover(&mut stored, &refused, host::now()).await?;
+        midfold::recover(&mut stored, &refused, runtime::now()).await?;
     let Some(sent) = sent else { return Err(judged.no_overflow(Door::Command).into()) };
     if !json {
         output.stderr(&told(&judged.diagnosis, tokens));

@@ -1,8 +1,8 @@
 //! `midfold session delete`.
 
 use midfold::Door;
+use midfold_args::Delete;
 
-use crate::args::Delete;
 use crate::deletion::tell;
 use crate::error::CommandError;
 use crate::host::Host;

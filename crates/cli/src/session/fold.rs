@@ -1,14 +1,15 @@
 //! `midfold session compact`, `preview`, `undo`, `pin`, `unpin` and `fork`.
 
 use midfold::{Fold, Outcome, cache_check};
+use midfold_args::{Compaction, Fork, Pin, Undo};
 use serde_json::json;
 
 use super::context::counts_exactly;
 use super::feedback::Feedback;
-use crate::args::{Compaction, Fork, Pin, Undo};
 use crate::error::CommandError;
 use crate::host::{self, Host};
 use crate::output::Output;
+use crate::runtime;
 use crate::words::{self, number, plural};
 
 pub async fn compact(
@@ -37,7 +38,7 @@ async fn folded(
     output: &Output,
 ) -> Result<(), CommandError> {
     let mut stored = host.session(&args.id).await?;
-    let now = host::now();
+    let now = runtime::now();
     let focus = args.focus.as_deref();
     let before = stored.status(now).await?;
     let outcome = match preview {
@@ -89,7 +90,7 @@ pub async fn undo(
             .hint("there is nothing to take back: its context is the whole log"));
     };
     stored.undo(Some(target)).await?;
-    let status = stored.status(host::now()).await?;
+    let status = stored.status(runtime::now()).await?;
     if json {
         let value = json!({ "undone": target, "active": stored.row().active, "messages": status.messages, "tokens": status.context_tokens });
         return output.stdout(format!("{value}\n"));
@@ -172,7 +173,7 @@ pub async fn fork(
     output: &Output,
 ) -> Result<(), CommandError> {
     let mut stored = host.session(&args.id).await?;
-    let now = host::now();
+    let now = runtime::now();
     let fresh = || host::new_id(now, [host::random(), host::random()]);
     let id = args.new.clone().unwrap_or_else(fresh);
     let head = stored.row().head;

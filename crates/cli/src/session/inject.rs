@@ -4,14 +4,14 @@ use std::path::PathBuf;
 
 use midfold::core::inject::Injections;
 use midfold::store::{Injected, Stored};
+use midfold_args::Context;
 use serde_json::json;
 
-use crate::args::Context;
 use crate::error::CommandError;
-use crate::host;
 use crate::input::Input;
 use crate::output::{Color, Output};
 use crate::paths::is_stdin;
+use crate::runtime;
 use crate::words::{number, plural};
 
 pub async fn run(
@@ -27,7 +27,7 @@ pub async fn run(
         texts.push((name.as_str(), String::from_utf8_lossy(&input.bytes).into_owned()));
     }
     let outputs: Vec<(&str, &str)> = texts.iter().map(|(name, text)| (*name, &**text)).collect();
-    let injected = stored.context_with(&outputs, !args.no_record, host::now()).await?;
+    let injected = stored.context_with(&outputs, !args.no_record, runtime::now()).await?;
     emit(args, &injected, json, output)
 }
 

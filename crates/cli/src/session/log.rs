@@ -2,9 +2,9 @@
 
 use midfold::formats::DialectKind;
 use midfold::store::{EventRow, event_text};
+use midfold_args::Log;
 
 use super::text::join;
-use crate::args::Log;
 use crate::error::CommandError;
 use crate::fates::Fates;
 use crate::host::Host;

@@ -13,10 +13,12 @@ mod observe;
 mod show;
 mod text;
 
-use crate::args::{Session, SessionCommand};
+use midfold_args::{Session, SessionCommand};
+
 use crate::error::CommandError;
-use crate::host::{Host, Make, block_on};
+use crate::host::{Host, Make};
 use crate::output::Output;
+use crate::runtime::block_on;
 
 pub use fold::find;
 pub use text::short;

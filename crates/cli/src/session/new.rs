@@ -5,14 +5,15 @@ use std::path::Path;
 use bytes::Bytes;
 use midfold::store::Stored;
 use midfold::{DialectKind, Door, Prepared, Start, events_of, without_messages};
+use midfold_args::{New, Start as Args};
 use serde_json::{Value, json};
 
-use crate::args::{New, Start as Args};
 use crate::error::CommandError;
 use crate::host::{self, Host};
 use crate::input::Input;
 use crate::output::{Color, Output};
 use crate::prepare;
+use crate::runtime;
 
 /// What a session is made of, checked before a store is opened.
 pub fn prepare(args: &New) -> Result<Prepared, CommandError> {
@@ -43,13 +44,13 @@ pub async fn run(
     json: bool,
     output: &Output,
 ) -> Result<(), CommandError> {
-    let now = host::now();
+    let now = runtime::now();
     let fresh = || host::new_id(now, [host::random(), host::random()]);
     let id = args.id.clone().unwrap_or_else(fresh);
     let mut stored = create(host, &id, &args.start, &prepared).await?;
     if !prepared.log.is_empty() {
         // A system prompt is among the messages here.
-        stored.append(events_of(&prepared.log), None, host::now()).await?;
+        stored.append(events_of(&prepared.log), None, runtime::now()).await?;
     }
     if host.is_memory {
         let style = output.stderr_style();
@@ -71,12 +72,12 @@ async fn create(
 ) -> Result<Stored, CommandError> {
     let start = Start {
         id: id.to_owned(),
-        policy: start.folding.policy()?,
+        policy: prepare::narrated(&start.folding)?,
         output_reserve: start.output_reserve.unwrap_or(0),
         source: None,
         owner: None,
     };
-    let started = start.check(prepared, host::now(), Door::Command)?;
+    let started = start.check(prepared, runtime::now(), Door::Command)?;
     started.can_be_stored()?;
     Ok(started.store(host.store.clone()).await?)
 }

@@ -2,14 +2,15 @@
 
 use midfold::core::Usage;
 use midfold::formats::usage::reported;
+use midfold_args::Observe;
 use serde::de::IgnoredAny;
 use serde_json::json;
 
-use crate::args::Observe;
 use crate::error::CommandError;
-use crate::host::{self, Host};
+use crate::host::Host;
 use crate::input::Input;
 use crate::output::Output;
+use crate::runtime;
 use crate::words::number;
 
 /// What the provider reported: from the flags, or from its JSON.
@@ -69,7 +70,7 @@ pub async fn run(
         ))
         .hint("`midfold session context` records one, and says its number"));
     }
-    stored.observe(usage, call, host::now()).await?;
+    stored.observe(usage, call, runtime::now()).await?;
     if json {
         return output.stdout(format!("{}\n", json!({ "call": call, "usage": usage })));
     }

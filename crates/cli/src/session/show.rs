@@ -3,15 +3,16 @@
 use midfold::core::engine::Status;
 use midfold::core::trigger::{Due, Hold};
 use midfold::store::{JobState, SessionRow, Stored};
+use midfold_args::{List, Status as Args};
 use serde_json::json;
 
 use super::context::counts_exactly;
-use crate::args::{List, Status as Args};
 use crate::error::CommandError;
-use crate::host::{self, Host};
+use crate::host::Host;
 use crate::output::{Color, Output};
 use crate::page::Page;
 use crate::presets::pretty;
+use crate::runtime;
 use crate::table::Table;
 use crate::words::{self, about, number, plural};
 
@@ -25,7 +26,7 @@ pub async fn status(
     output: &Output,
 ) -> Result<(), CommandError> {
     let mut stored = host.session(&args.id).await?;
-    let status = stored.status(host::now()).await?;
+    let status = stored.status(runtime::now()).await?;
     if json {
         return output.stdout(pretty(&status)?);
     }

@@ -34,12 +34,13 @@ impl Cache {
         Ok(Self { folder: folder.to_owned() })
     }
 
-    /// 256 folders, so that none of them grows too large.
-    fn place(&self, key: &Hash) -> PathBuf {
+    /// Where an answer is, or would be: in one of 256 folders, so that none of them grows too large.
+    pub fn place(&self, key: &Hash) -> PathBuf {
         let name = key.to_hex();
         self.folder.join(&name[..2]).join(format!("{}.json", &name[2..]))
     }
 
+    /// Whether there is an answer, good or not.
     pub fn has(&self, key: &Hash) -> bool {
         self.place(key).exists()
     }
@@ -62,37 +63,5 @@ impl Cache {
             fs::rename(&part, &place)
         });
         made.map_err(|error| unwritable(&place, &error))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use midfold::core::narrate::Finish;
-
-    use super::*;
-
-    #[test]
-    fn an_answer_is_found_under_what_was_asked_and_nowhere_else() {
-        let folder = std::env::temp_dir().join(format!("midfold-cache-{}", std::process::id()));
-        let cache = Cache::open(&folder).unwrap();
-        let (one, two) = (Hash::ROOT.chain(b"one"), Hash::ROOT.chain(b"two"));
-        let reply = SummaryReply {
-            text: "Done.".to_owned(),
-            finish: Finish::Stop,
-            model: "m".to_owned(),
-            usage: None,
-            calls: 2,
-        };
-        assert!(!cache.has(&one));
-        cache.put(&one, &reply).unwrap();
-        assert!(cache.has(&one) && !cache.has(&two));
-        assert_eq!(cache.get(&one), Some(reply));
-        // Copied to another name, or broken: not an answer.
-        fs::create_dir_all(cache.place(&two).parent().unwrap()).unwrap();
-        fs::copy(cache.place(&one), cache.place(&two)).unwrap();
-        assert_eq!(cache.get(&two), None);
-        fs::write(cache.place(&one), "{").unwrap();
-        assert_eq!(cache.get(&one), None);
-        fs::remove_dir_all(folder).unwrap();
     }
 }

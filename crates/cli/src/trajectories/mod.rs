@@ -1,33 +1,33 @@
 //! `midfold trajectories`: rows of training sets, made to fit. Streams: memory does not depend on
 //! the size of the input.
 
-mod cache;
+pub mod cache;
 #[cfg(feature = "parquet")]
 mod column_rows;
 #[cfg(feature = "parquet")]
 mod columns;
-mod config;
+pub mod config;
 mod files;
 mod job;
-mod lines;
-mod lock;
+pub mod lines;
+pub mod lock;
 mod manifest;
-mod packed;
+pub mod packed;
 mod passes;
 mod publish;
-mod report;
+pub mod report;
 mod work;
 
 use std::sync::Arc;
 use std::time::Instant;
 
 use midfold::{Counter, ROW_TOKENIZER, RowSettings, tokenizer};
+use midfold_args::Trajectories;
 
-use crate::args::Trajectories;
 use crate::error::CommandError;
-use crate::host::now;
 use crate::output::{Color, Output};
 use crate::prepare::HOST;
+use crate::runtime::now;
 use config::Config;
 use files::{Inputs, Kind, Paths};
 use job::Job;

@@ -16,16 +16,16 @@ use midfold::formats::trajectory::{
     Ask, Compressed, Folding, Planned, RowError, Settings, Spent, compress, plan_row,
 };
 use midfold::model::{Attempts, Client};
+use midfold_args::Trajectories;
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
 
 use super::cache::Cache;
 use super::config::Config;
-use crate::args::Trajectories;
 use crate::error::CommandError;
-use crate::host::block_on;
 use crate::output::{EVERY, Progress};
+use crate::runtime::block_on;
 use crate::summariser::Model;
 use crate::words::number;
 

@@ -105,12 +105,12 @@ fn reader(
     match &job.format {
         Format::Lines | Format::Packed => {
             let mut chunks = Chunks::new(&inputs.files, from, job.chunk);
-            hand_out(permit, task, || Ok(chunks.next()?.map(Chunk::Lines)));
+            hand_out(permit, task, || Ok(chunks.next_chunk()?.map(Chunk::Lines)));
         }
         #[cfg(feature = "parquet")]
         Format::Parquet(_) => {
             let mut chunks = columns::Chunks::new(&inputs.files, from, job.chunk);
-            hand_out(permit, task, || Ok(chunks.next()?.map(Chunk::Rows)));
+            hand_out(permit, task, || Ok(chunks.next_chunk()?.map(Chunk::Rows)));
         }
     }
 }

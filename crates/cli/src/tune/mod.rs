@@ -11,8 +11,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use midfold::Policy;
 use midfold::core::tune::{Pair, Plan, Prefer, judge, search};
+use midfold_args::{Tune, Wish};
 
-use crate::args::{Tune, Wish};
 use crate::error::CommandError;
 use crate::output::Output;
 use crate::replay::{self, Corpus, Outcome, Progress};

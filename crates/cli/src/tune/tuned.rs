@@ -3,8 +3,8 @@
 use midfold::Policy;
 use midfold::core::replay::Measures;
 use midfold::core::tune::{Found, Prefer, Verdict};
+use midfold_args::Tune;
 
-use crate::args::Tune;
 use crate::tune::work::{Bench, Half};
 
 /// The preset that everything is held against.

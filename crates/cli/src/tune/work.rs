@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use midfold::Policy;
-use midfold::core::replay::{Measures, Prices, Settings, Strategy, replay};
+use midfold::core::prices::Prices;
+use midfold::core::replay::{Measures, Settings, Strategy, replay};
 use midfold::core::tune::{self, Evaluated};
 use midfold::formats::profile;
 
@@ -29,7 +30,7 @@ impl<'a> Bench<'a> {
     /// Reads and counts every conversation, once.
     pub fn read(
         mut corpus: Corpus,
-        measure: &'a crate::args::ReplayMeasure,
+        measure: &'a midfold_args::ReplayMeasure,
         prices: &'a Prices,
         progress: &Progress,
     ) -> Result<Self, CommandError> {

@@ -1,4 +1,5 @@
-//! The real binary, as a user runs it: standard output, standard error and exit code.
+//! The real binary, as a user runs it: standard output, standard error and exit code. And, in `inside`, what can be
+//! told of its parts alone.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stderr)]
 
 mod about;
@@ -13,6 +14,7 @@ mod engines;
 mod folders;
 mod help;
 mod hooks;
+mod inside;
 mod inspect;
 mod mcp;
 mod replay;

@@ -3,7 +3,7 @@
 use memchr::memmem::Finder;
 
 use crate::log::{Event, Log};
-use crate::recap::redact::Secrets;
+use crate::redact::Secrets;
 
 /// Characters around a hit that a snippet shows, on each side.
 const AROUND: usize = 60;

@@ -17,7 +17,7 @@ use crate::ledger::CallRecord;
 use crate::log::{Event, Log};
 use crate::piece::{Fate, Repair};
 use crate::project::{Context, project};
-use crate::recap::redact::Secrets;
+use crate::redact::Secrets;
 use crate::references::Reference;
 use crate::view::Role;
 

@@ -14,7 +14,7 @@ use crate::policy::Fallback;
 use crate::recap::compose::{Composed, compose};
 use crate::recap::frame::Frame;
 use crate::recap::gather::{Gathered, Reading};
-use crate::recap::redact::Secrets;
+use crate::redact::Secrets;
 use crate::reduce::Edited;
 use crate::tools::ToolTable;
 use crate::view::{Block, BlockKind, plain_arguments};

@@ -17,7 +17,7 @@ use crate::meter::Meter;
 use crate::policy::{Fallback, Policy};
 use crate::project::{Context, Fate, Projection, project};
 use crate::recap::rank::with_parts;
-use crate::recap::redact::REPLACEMENT;
+use crate::redact::REPLACEMENT;
 use crate::reduce::Edited;
 use crate::view::Role;
 

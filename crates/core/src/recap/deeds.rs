@@ -4,7 +4,7 @@ use crate::calls::CallSite;
 use crate::recap::checks::Check;
 use crate::recap::gathered::{Gathered, Quote};
 use crate::recap::statement::{Kind, Part, Statement};
-use crate::reduce::{salient_lines, shorten};
+use crate::salient::{lines as salient_lines, shorten};
 use crate::tools::{CallFacts, Change, Line, Outcome, ToolKind, ToolTable, Verdict};
 
 /// Longest command in a statement, in characters.

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::recap::visible::{opens_token, visible};
-use crate::reduce::shorten;
+use crate::salient::shorten;
 
 /// Tags that some client, template or recap gives a meaning to. Inside a recap they are only text.
 const TAGS: &[&str] = &[

@@ -8,11 +8,11 @@ use crate::log::{Event, Log};
 use crate::passage::{Passage, Voice, passages};
 use crate::recap::deeds::Deeds;
 use crate::recap::prose;
-use crate::recap::redact::Secrets;
 use crate::recap::rules::rules;
-use crate::recap::seal;
 use crate::recap::shown::Shown;
 use crate::recap::statement::{Kind, Statement};
+use crate::redact::Secrets;
+use crate::seal;
 use crate::tools::{CallFacts, ToolTable};
 use crate::view::{BlockKind, Media, MediaKind, Origin, Role, View};
 

@@ -8,9 +8,9 @@ use crate::event::Event;
 use crate::ids::identifiers;
 use crate::recap::checks::Check;
 use crate::recap::idtable::IdTable;
-use crate::recap::redact::Secrets;
 use crate::recap::shown::{Shown, pieces};
 use crate::recap::statement::{Kind, Statement};
+use crate::redact::Secrets;
 use crate::view::{BlockKind, Role};
 
 /// A quotation from the log.

@@ -15,11 +15,11 @@ use crate::narrate::{Finish, Narrated, SummaryReply, SummaryRequest, Verdict};
 use crate::recap::claim::{Claim, claims, rebuild};
 use crate::recap::guard;
 use crate::recap::names::invented;
-use crate::recap::redact::{REPLACEMENT, Secrets};
 use crate::recap::reply::{self, Malformed, Section};
 use crate::recap::said::Said;
 use crate::recap::visible::visible;
-use crate::reduce::shorten;
+use crate::redact::{REPLACEMENT, Secrets};
+use crate::salient::shorten;
 
 /// The cap is counted by our counter and kept by another one: one part in this many is let pass.
 const CAP_TOLERANCE: u64 = 8;

@@ -23,17 +23,17 @@ pub mod prompt;
 mod prose;
 mod quote;
 pub(crate) mod rank;
-pub mod redact;
 mod reply;
 pub mod rules;
 mod said;
-pub mod seal;
 mod select;
 mod shown;
 pub mod sources;
 pub mod statement;
 pub(crate) mod visible;
 pub mod vocabulary;
+
+pub use crate::seal::{END, NOTE_START};
 
 /// Names of the sections, as they are after `### `. Composing writes them, parsing finds them.
 pub(crate) mod section {
@@ -51,9 +51,5 @@ pub(crate) mod section {
 pub(crate) const RULES: &str = "Rules the user stated:";
 /// Starts the line of the state that says how many files changed after the last passing check.
 pub(crate) const SINCE: &str = "changed since the last of these passed: ";
-/// The last line of a computed recap without a mark ([`seal`]).
-pub const END: &str = "[End of recap. Newer messages follow.]";
 /// The marker that stands for a span without a recap, where a policy names no other.
 pub const MARKER: &str = "[Earlier messages truncated]";
-/// Starts the line below the header.
-pub const NOTE_START: &str = "[Reference, not instructions.";

@@ -7,9 +7,9 @@ use crate::passage::Passage;
 use crate::recap::checks::Check;
 use crate::recap::gather::{Gathered, Quote};
 use crate::recap::prose;
-use crate::recap::seal::is_end;
 use crate::recap::statement::{Kind, Part, Statement};
 use crate::recap::{NOTE_START, section};
+use crate::seal::is_end;
 
 /// The weight of an identifier that an earlier recap names first; it falls to 0 at its last.
 pub(crate) const CARRIED_WEIGHT: u32 = 1_000;

@@ -11,9 +11,9 @@ use crate::counter::{Content, Counter};
 use crate::narrate::{Prompt, Source, SummaryRequest};
 use crate::policy::NarrationStyle;
 use crate::recap::guard;
-use crate::recap::redact::Redactor;
 use crate::recap::sources::cut;
 use crate::recap::visible::{FENCE_CLOSE, FENCE_OPEN};
+use crate::redact::Redactor;
 use crate::view::Role;
 
 /// Hex digits of a fence token.

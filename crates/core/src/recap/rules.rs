@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use crate::reduce::shorten;
+use crate::salient::shorten;
 
 /// Longest sentence that can be a rule, in characters (measures: 300).
 const CHARS: usize = 300;

@@ -10,7 +10,7 @@ use crate::dialect::Dialect;
 use crate::log::{Event, Log};
 use crate::narrate::Source;
 use crate::passage::{Voice, passages};
-use crate::recap::redact::{REPLACEMENT, Secrets};
+use crate::redact::{REPLACEMENT, Secrets};
 use crate::view::{Block, BlockKind, MediaKind, Origin, Role};
 
 /// How much of one text a summariser is shown, in characters.

@@ -10,7 +10,7 @@ use crate::calls::{CallSite, Calls, tool_of};
 use crate::counter::{Content, Counter};
 use crate::log::{Event, content_of};
 use crate::policy::ReducerName;
-use crate::recap::redact::Secrets;
+use crate::redact::Secrets;
 use crate::tools::{CallFacts, ToolTable};
 use crate::view::Block;
 

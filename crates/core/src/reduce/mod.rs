@@ -10,8 +10,6 @@ mod reasoning;
 mod recap;
 mod reducer;
 mod retain;
-mod salient;
-mod screen;
 mod stub;
 mod supersede;
 mod terminal;
@@ -22,8 +20,6 @@ pub use middle::{BlockRef, Change, Edited, Middle, ResultRef};
 pub use reducer::{Budget, Carried, Reducer, State};
 pub use stub::thousands;
 
-pub(crate) use salient::{lines as salient_lines, shorten};
-pub(crate) use screen::shown;
 pub(crate) use tiers::enforce;
 pub(crate) use window::CAPPED;
 

@@ -1,8 +1,9 @@
 //! `stub`: one line that says what happened, e.g. ``[terminal] ran `npm test` -> exit 0, 47 lines
 //! output`` (Hermes Agent), and below it the salient lines up to a cap.
 
-use super::{Budget, Middle, Reducer, State, salient};
+use super::{Budget, Middle, Reducer, State};
 use crate::policy::ReducerName;
+use crate::salient;
 use crate::tools::{ToolKind, ToolTable, Verdict};
 use crate::view::BlockKind;
 

@@ -1,9 +1,9 @@
 //! `terminal`: what a terminal would show. Carriage-return progress collapses to its last state,
 //! ANSI sequences go. Nearly lossless.
 
-use super::screen::shown;
 use super::{Budget, Middle, Reducer, State};
 use crate::policy::ReducerName;
+use crate::screen::shown;
 
 /// See the module.
 pub struct Terminal;

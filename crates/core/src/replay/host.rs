@@ -5,7 +5,7 @@ use bytes::Bytes;
 use crate::narrate::{SummaryFailure, SummaryReply, SummaryRequest};
 use crate::plan::PlanError;
 use crate::policy::Policy;
-use crate::replay::prices::Prices;
+use crate::prices::Prices;
 use crate::view::View;
 
 /// Which engine is replayed.

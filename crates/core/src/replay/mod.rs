@@ -13,12 +13,12 @@ mod fabric;
 mod host;
 mod judge;
 mod measures;
-mod prices;
 mod recording;
 mod texts;
 
 use rustc_hash::FxHashMap;
 
+use crate::prices::Prices;
 use crate::recap::gone::{By, Gone};
 use crate::replay::check::Checker;
 use crate::replay::drive::{Asked, Driver, Folded};
@@ -31,7 +31,6 @@ pub use class::NameClass;
 pub use fabric::{Cell, FoldRow};
 pub use host::{Narrator, Outside, ReplayError, Rules, Sending, Settings, Strategy};
 pub use measures::{Measures, Share, TokensBy, percentile};
-pub use prices::{Cliff, Prices};
 pub use recording::Recording;
 pub use texts::{Arguments, message_text};
 

@@ -10,9 +10,9 @@ use crate::fold::Fold;
 use crate::ids::identifiers;
 use crate::jsonstr;
 use crate::recap::NOTE_START;
-use crate::recap::redact::REPLACEMENT;
-use crate::recap::seal::is_end;
 use crate::recap::visible::visible;
+use crate::redact::REPLACEMENT;
+use crate::seal::is_end;
 use crate::view::BlockKind;
 
 impl Checker<'_> {
@@ -119,7 +119,7 @@ fn absent<'w>(mut wanted: FxHashSet<&'w str>, messages: &[Message<'_>]) -> Vec<&
             }
             // Colours may begin and end inside a name.
             if text.contains('\u{1b}') {
-                let shown = crate::reduce::shown(&text);
+                let shown = crate::screen::shown(&text);
                 wanted.retain(|id| !holds(&shown, id));
             }
         }

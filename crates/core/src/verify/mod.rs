@@ -23,7 +23,7 @@ use crate::dialect::Dialect;
 use crate::fold::Fold;
 use crate::log::measure;
 use crate::profile::Violation;
-use crate::recap::redact::Secrets;
+use crate::redact::Secrets;
 use crate::view::View;
 
 /// Names of the rules, each with the invariant of the design that it shows.

@@ -1,9 +1,9 @@
 //! What stands for a covered span: no secret in it, and no text of the log that gained authority.
 
 use super::{Checker, rule};
-use crate::recap::redact::Redactor;
-use crate::recap::seal::is_end;
 use crate::recap::{NOTE_START, RULES, SINCE, section};
+use crate::redact::Redactor;
+use crate::seal::is_end;
 use crate::view::{Origin, Role};
 
 /// How the lines of a computed recap begin, below its header: a number of a message, a list mark, a

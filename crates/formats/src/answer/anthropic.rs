@@ -6,7 +6,7 @@ use midfold_core::jsonstr;
 
 use super::merge::comma;
 use super::notes::{Notes, PART_COST, has_error, inside, is_json};
-use crate::read::fields::Fields;
+use crate::fields::Fields;
 use crate::scan;
 use crate::usage::Counts;
 

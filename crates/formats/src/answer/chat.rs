@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::merge::{Merged, Merging, comma};
 use super::notes::{Notes, has_error, is_json};
-use crate::read::fields::Fields;
+use crate::fields::Fields;
 use crate::{scan, usage};
 
 /// The reply of the first choice, as far as it came.

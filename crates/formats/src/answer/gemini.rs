@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::merge::comma;
 use super::notes::{Notes, PART_COST, has_error, inside};
-use crate::read::fields::Fields;
+use crate::fields::Fields;
 use crate::{scan, usage};
 
 /// The parts of the first candidate.

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::notes::{PART_COST, inside};
-use crate::read::fields::Fields;
+use crate::fields::Fields;
 use crate::scan;
 
 /// Deltas are three levels deep; deeper objects are taken whole.

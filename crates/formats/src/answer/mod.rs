@@ -16,7 +16,7 @@ mod sse;
 mod units;
 
 use crate::dialect::DialectKind;
-use crate::read::fields::Fields;
+use crate::fields::Fields;
 use crate::{scan, usage};
 
 pub use seen::{Seen, Verdict};

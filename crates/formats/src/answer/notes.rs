@@ -8,8 +8,8 @@ use midfold_core::Usage;
 use serde::de::IgnoredAny;
 
 use super::seen::{Seen, Verdict};
+use crate::fields::Fields;
 use crate::overflow::{self, Diagnosis};
-use crate::read::fields::Fields;
 
 /// What all replies of one answer may hold together. No model writes a hundredth of it.
 pub(super) const OUTPUT_LIMIT: usize = 32 * 1024 * 1024;

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::notes::{Notes, has_error, is_json};
-use crate::read::fields::Fields;
+use crate::fields::Fields;
 use crate::{scan, usage};
 
 /// Where the items stand in the output, beside those that were collected.

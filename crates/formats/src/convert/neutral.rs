@@ -5,10 +5,10 @@ use std::collections::{HashMap, VecDeque};
 
 use midfold_core::{Block, BlockKind, MediaKind, Role, TextRef, View};
 
-use crate::dialect::{DialectKind, inside};
+use crate::dialect::DialectKind;
 use crate::media::{self, Source};
 use crate::problem::Problem;
-use crate::scan;
+use crate::scan::{self, inside};
 
 /// Stands for the signature of a call that the model never made: Gemini 3 refuses the first call of a
 /// step without one, and takes this value as told in its documentation.

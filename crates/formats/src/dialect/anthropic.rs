@@ -5,8 +5,9 @@ use midfold_core::{Block, BlockKind, ByteRange, Dialect, Passage, Role, TextRef,
 
 use super::part::{self, Part, Shape, read_content};
 use super::results;
-use super::walk::{Walk, filled, inside};
+use super::walk::{Walk, filled};
 use crate::render::Json;
+use crate::scan::inside;
 use crate::voices;
 
 /// `anthropic`.

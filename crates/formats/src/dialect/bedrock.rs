@@ -8,8 +8,9 @@ use smallvec::SmallVec;
 
 use super::part;
 use super::results;
-use super::walk::{Key, Walk, filled, inside, to_range};
+use super::walk::{Key, Walk, filled, to_range};
 use crate::render::Json;
+use crate::scan::inside;
 use crate::{media, voices};
 
 /// `bedrock`.

@@ -22,7 +22,7 @@ pub use openai_responses::OpenAiResponses;
 pub use sharegpt::ShareGpt;
 
 use opaque::opaque_view;
-pub(crate) use walk::{Walk, inside};
+pub(crate) use walk::Walk;
 
 /// The dialects that we speak.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

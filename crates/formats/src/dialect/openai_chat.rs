@@ -7,8 +7,9 @@ use midfold_core::{
 use smallvec::SmallVec;
 
 use super::part::{self, Content, Shape, read_content};
-use super::walk::{Key, Walk, filled, inside, to_range};
+use super::walk::{Key, Walk, filled, to_range};
 use crate::render::{Json, result_text};
+use crate::scan::inside;
 use crate::{media, voices};
 
 /// `openai-chat`.

@@ -6,8 +6,9 @@ use smallvec::SmallVec;
 
 use super::output;
 use super::part::{self, Content, Readable, Shape, read_content};
-use super::walk::{Key, Walk, filled, inside, to_range};
+use super::walk::{Key, Walk, filled, to_range};
 use crate::render::{Json, result_text};
+use crate::scan::inside;
 use crate::voices;
 
 /// `openai-responses`.

@@ -5,8 +5,9 @@ use std::ops::Range;
 use midfold_core::{Block, BlockKind, ByteRange, Coding, Media, MediaKind, TextRef};
 use smallvec::SmallVec;
 
-use super::walk::{Key, Walk, filled, inside, to_range};
+use super::walk::{Key, Walk, filled, to_range};
 use crate::media;
+use crate::scan::inside;
 
 /// What is under `content` or `output`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,9 +8,10 @@ use midfold_core::{
     Block, BlockKind, ByteRange, Coding, Dialect, Passage, Role, TextRef, View, jsonstr,
 };
 
-use super::walk::{Walk, inside};
+use super::walk::Walk;
 use crate::render::{Json, flags, result_text, splice};
-use crate::{scan, voices};
+use crate::scan::{self, inside};
+use crate::voices;
 
 /// `sharegpt`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

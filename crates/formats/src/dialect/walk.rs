@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use midfold_core::ByteRange;
 
-use crate::scan;
+use crate::scan::{self, inside};
 
 /// A position in an event's bytes.
 pub(crate) struct Walk<'a> {
@@ -145,14 +145,6 @@ fn key<'a>(bytes: &'a [u8], token: &Range<usize>) -> Key<'a> {
 /// A range of the scanner as a range of a view.
 pub(crate) fn to_range(range: &Range<usize>) -> ByteRange {
     ByteRange::new(range.start, range.end)
-}
-
-/// The inside of a JSON string token, as written.
-pub(crate) fn inside(token: &[u8]) -> &[u8] {
-    match token {
-        [b'"', inner @ .., b'"'] => inner,
-        _ => token,
-    }
 }
 
 /// A string token that is not empty.

@@ -3,7 +3,8 @@
 use midfold_core::{Block, BlockKind, Profile, Role, View};
 
 use super::found::{At, Found, Rank};
-use crate::dialect::{DialectKind, inside};
+use crate::dialect::DialectKind;
+use crate::scan::inside;
 
 /// The walk. Some of it is known only when the next message comes.
 #[derive(Clone, Debug, Default)]

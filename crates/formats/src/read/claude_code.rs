@@ -7,10 +7,10 @@ use std::ops::Range;
 use midfold_core::event::{RawEvent, Usage};
 use midfold_core::view::Origin;
 
-use super::fields::Fields;
 use super::source::Source;
 use super::text::Record;
 use super::{Conversation, Format};
+use crate::fields::Fields;
 use crate::problem::Problem;
 use crate::{scan, usage};
 

@@ -6,10 +6,10 @@ use midfold_core::event::RawEvent;
 use midfold_core::jsonstr;
 use midfold_core::view::Origin;
 
-use super::fields::Fields;
 use super::source::Source;
 use super::text::Record;
 use super::{Conversation, Format};
+use crate::fields::Fields;
 use crate::{scan, usage};
 
 pub(super) fn read(source: &mut Source<'_>, records: &[Record]) -> Vec<Conversation> {

@@ -2,12 +2,12 @@
 
 use std::ops::Range;
 
-use super::fields::Fields;
 use super::format::Format;
 use super::holder::LOG_MEMBERS;
 use super::outline::Doc;
 use super::text::Record;
 use crate::dialect::DialectKind;
+use crate::fields::Fields;
 
 /// What one value holds.
 #[derive(Clone, Debug, PartialEq, Eq)]

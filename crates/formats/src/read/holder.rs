@@ -3,9 +3,9 @@
 use std::ops::Range;
 
 use super::conversation::{Envelope, Wrapper};
-use super::fields::Fields;
 use super::outline::Doc;
 use super::source::Source;
+use crate::fields::Fields;
 
 /// Where log entries keep the request.
 pub(super) const LOG_MEMBERS: [&str; 3] = ["request", "body", "params"];

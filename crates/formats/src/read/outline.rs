@@ -9,9 +9,11 @@ use std::ops::Range;
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-use super::fields::Fields;
+use crate::fields::Fields;
 use crate::scan::{self, Member};
-use crate::transcript::LISTS;
+
+/// Members of a request's body that hold its messages, in any dialect.
+pub const LISTS: [&str; 4] = ["messages", "input", "contents", "conversations"];
 
 /// What was found in the one value of an input.
 #[derive(Debug, Default)]

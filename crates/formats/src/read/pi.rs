@@ -6,10 +6,10 @@ use std::ops::Range;
 use midfold_core::event::RawEvent;
 use midfold_core::view::Origin;
 
-use super::fields::Fields;
 use super::source::Source;
 use super::text::Record;
 use super::{Conversation, Format, pi_message};
+use crate::fields::Fields;
 
 /// One line of the file.
 struct Entry {

@@ -6,8 +6,8 @@ use midfold_core::event::RawEvent;
 use midfold_core::jsonstr;
 use midfold_core::view::Origin;
 
-use super::fields::Fields;
 use super::source::Source;
+use crate::fields::Fields;
 use crate::{scan, usage};
 
 /// The message in `at`; `None` for one that its client never sends.

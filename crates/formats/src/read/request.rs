@@ -5,12 +5,12 @@ use std::ops::Range;
 use midfold_core::event::RawEvent;
 
 use super::detect::{self, Shape};
-use super::fields::Fields;
 use super::holder::envelope;
 use super::outline::Doc;
 use super::source::Source;
 use super::text::Record;
 use super::{Conversation, Format, Wrapper};
+use crate::fields::Fields;
 use crate::usage;
 
 /// Reads every value; bare messages, one a line, are one conversation.

@@ -3,8 +3,8 @@
 use bytes::Bytes;
 use serde::de::IgnoredAny;
 
-use super::fields::Fields;
 use super::{Conversation, Format};
+use crate::fields::Fields;
 
 /// The newest message of a model in a conversation whose client writes a message in several records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,12 +5,12 @@ use std::ops::Range;
 use midfold_core::event::RawEvent;
 use midfold_core::view::Origin;
 
-use super::fields::Fields;
 use super::holder::envelope;
 use super::outline::Doc;
 use super::source::Source;
 use super::text::Record;
 use super::{Conversation, Format};
+use crate::fields::Fields;
 use crate::scan;
 
 pub(super) fn read(source: &mut Source<'_>, records: &[Record]) -> Vec<Conversation> {

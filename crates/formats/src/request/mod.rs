@@ -10,7 +10,7 @@ use bytes::{Bytes, BytesMut};
 use smallvec::SmallVec;
 
 use crate::DialectKind;
-use crate::read::fields::Fields;
+use crate::fields::Fields;
 use crate::scan;
 
 pub use identity::{identity, without_marks};

@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 use super::row::{Row, RowError, Shape, TurnAt, role};
-use crate::dialect::inside;
+use crate::scan::inside;
 
 impl<'a> Row<'a> {
     /// Reads a row: one JSON object, with white space around it or not.

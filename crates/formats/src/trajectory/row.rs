@@ -8,7 +8,8 @@ use serde::de::IgnoredAny;
 
 use super::flaw::Flaw;
 use crate::dialect::sharegpt::role_named;
-use crate::dialect::{DialectKind, Walk, inside};
+use crate::dialect::{DialectKind, Walk};
+use crate::scan::inside;
 
 /// How turns are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -13,7 +13,7 @@ mod write;
 use memchr::memmem;
 
 use crate::dialect::DialectKind;
-use crate::read::fields::Fields;
+use crate::fields::Fields;
 use crate::scan;
 
 /// Whether a message is, or holds, a compaction of the vendor's: nobody else knows what is in it, and it

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use midfold_core::jsonstr;
 
-use crate::read::fields::Fields;
+use crate::fields::Fields;
 
 /// What one event of a stream may hold. A larger one is passed as it is.
 const EVENT_LIMIT: usize = 32 * 1024 * 1024;

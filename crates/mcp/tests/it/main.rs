@@ -4,7 +4,9 @@
 mod hostile;
 mod http;
 mod kit;
+mod listing;
 mod owners;
 mod recall;
 mod resources;
+mod uri;
 mod which;

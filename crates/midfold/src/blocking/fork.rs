@@ -10,12 +10,12 @@ pub(super) fn prefix(id: &str) -> String {
 }
 
 /// An id of a fork. The fork of a fork is one of the same session.
-pub(super) fn id(of: &str, hex: &str) -> String {
+pub fn id(of: &str, hex: &str) -> String {
     format!("{}{}", prefix(base(of)), &hex[..DIGITS])
 }
 
 /// Whether this is the id of a fork of that session.
-pub(super) fn is_of(fork: &str, id: &str) -> bool {
+pub fn is_of(fork: &str, id: &str) -> bool {
     fork != id && base(fork) == id
 }
 
@@ -24,17 +24,4 @@ fn base(id: &str) -> &str {
     let is_hex =
         |digits: &str| digits.len() == DIGITS && digits.bytes().all(|b| b.is_ascii_hexdigit());
     id.rsplit_once('~').filter(|(_, digits)| is_hex(digits)).map_or(id, |(base, _)| base)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_fork_of_a_fork_is_one_of_the_same_session() {
-        let fork = id("a~b", "0123456789abcdef");
-        assert_eq!(fork, "a~b~0123456789ab");
-        assert_eq!(id(&fork, "fedcba9876543210"), "a~b~fedcba987654");
-        assert!(is_of(&fork, "a~b") && !is_of(&fork, "a") && !is_of("a~b", "a~b"));
-    }
 }

@@ -24,7 +24,7 @@
 mod change;
 mod error;
 mod follow;
-mod fork;
+pub(crate) mod fork;
 mod look;
 mod open;
 mod place;
@@ -33,6 +33,7 @@ mod sessions;
 
 use midfold_core::Hash;
 use midfold_core::RawEvent;
+use midfold_core::calendar::date;
 use midfold_core::engine::Session as Whole;
 use midfold_core::event::Usage;
 use midfold_core::fold::VerdictRecord;
@@ -41,7 +42,6 @@ use midfold_core::narrate::{SummaryFailure, SummaryReply, SummaryRequest};
 use midfold_core::plan::Outcome;
 use midfold_core::project::Context;
 use midfold_formats::DialectKind;
-use midfold_store::worker::date;
 use midfold_store::{Injected, Millis, NewSession, StoreError, Stored};
 
 use crate::failure::{Area, Failure};

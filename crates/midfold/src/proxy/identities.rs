@@ -13,17 +13,19 @@ pub(super) type Key = u64;
 
 /// Identities of the messages that conversations in memory have.
 #[derive(Default)]
-pub(super) struct Identities {
-    known: HashMap<Key, Known, FxBuildHasher>,
+pub struct Identities {
+    /// What is known, by what it is found.
+    pub known: HashMap<Key, Known, FxBuildHasher>,
     /// Where the message is that begins so: the one that was noted last.
-    starts: HashMap<Key, Key, FxBuildHasher>,
+    pub starts: HashMap<Key, Key, FxBuildHasher>,
 }
 
 /// Bytes of a message that it is looked up by before it is known where it ends. The ids of calls are in them;
 /// a shorter message is walked as quickly.
 const START: usize = 96;
 
-struct Known {
+/// What is known of a message.
+pub struct Known {
     /// The message itself, which the log of a conversation holds as well: the proof.
     message: Bytes,
     identity: Hash,
@@ -88,43 +90,5 @@ impl Identities {
                 }
             }
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_message_is_known_as_long_as_somebody_has_it() {
-        let mut known = Identities::default();
-        let message = Bytes::from_static(b"{\"role\":\"user\"}");
-        let keys: Vec<_> = [1, 2].iter().filter_map(|_| known.note(&message, Hash::ROOT)).collect();
-        assert_eq!(known.get(&message), Some(Hash::ROOT));
-        assert_eq!(known.get(b"{\"role\":\"tool\"}"), None);
-        known.forget([keys[0]]);
-        assert_eq!(known.get(&message), Some(Hash::ROOT));
-        known.forget([keys[1]]);
-        assert_eq!(known.get(&message), None);
-        assert!(known.known.is_empty());
-    }
-
-    #[test]
-    fn a_message_is_known_by_its_start_and_ends_where_it_ends() {
-        let mut known = Identities::default();
-        let of = |end: &str| Bytes::from(format!("{{\"content\":\"{}{end}\"}}", "a".repeat(100)));
-        let (message, other) = (of("b"), of("c"));
-        let key = known.note(&message, Hash::ROOT).unwrap();
-        let text = |message: &Bytes| [&message[..], b",{}]}"].concat();
-        assert_eq!(known.length(&text(&message)), Some(message.len()));
-        assert_eq!(known.length(&text(&other)), None);
-        assert_eq!(known.length(&message[..50]), None);
-        // A number goes on where its text does.
-        let number = Bytes::from("1".repeat(200));
-        known.note(&number, Hash::ROOT).unwrap();
-        assert_eq!(known.length(&[&number[..], b"1"].concat()), None);
-        known.forget([key]);
-        assert_eq!(known.length(&text(&message)), None);
-        assert!(known.starts.is_empty());
     }
 }

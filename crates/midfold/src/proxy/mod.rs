@@ -30,7 +30,7 @@ mod chain;
 mod conversation;
 mod find;
 mod history;
-mod identities;
+pub(crate) mod identities;
 mod index;
 mod keep;
 mod lock;

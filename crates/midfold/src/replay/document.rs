@@ -1,6 +1,7 @@
 //! A comparison as JSON: for programs, and for the page that draws it. Version 1.
 
-use midfold_core::replay::{Loss, Measures, Prices, Replayed};
+use midfold_core::prices::Prices;
+use midfold_core::replay::{Loss, Measures, Replayed};
 use serde_json::{Map, Value, json};
 
 use super::measures;

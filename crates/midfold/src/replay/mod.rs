@@ -5,9 +5,10 @@ mod document;
 mod rows;
 
 use midfold_core::policy::Policy;
+use midfold_core::prices::Prices;
 use midfold_core::replay::{
-    Arguments, Measures, NameClass, Prices, Recording, ReplayError, Replayed, Settings, Share,
-    Strategy, percentile, replay,
+    Arguments, Measures, NameClass, Recording, ReplayError, Replayed, Settings, Share, Strategy,
+    percentile, replay,
 };
 use midfold_formats::profile;
 use serde_json::{Map, Value, json};

@@ -2,7 +2,7 @@
 //! gains nothing by it, and what a tool said never becomes the user's.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "test helpers may fail loudly")]
 
-use midfold::core::recap::seal;
+use midfold::core::seal;
 use midfold::formats::profile::OPENAI;
 use midfold::{Budget, DialectKind, Log, Meter, Outcome, Policy, RawEvent, Session};
 use serde_json::{Value, json};

@@ -4,9 +4,8 @@
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
-use midfold::core::replay::{
-    Measures, Prices, Recording, Replayed, Settings, Strategy, replay as drive,
-};
+use midfold::core::prices::Prices;
+use midfold::core::replay::{Measures, Recording, Replayed, Settings, Strategy, replay as drive};
 use midfold::formats::{profile, read};
 use midfold::{Log, Policy};
 

@@ -6,6 +6,7 @@ mod arguments;
 mod authority;
 #[cfg(feature = "store")]
 mod client;
+mod client_settings;
 #[expect(clippy::unwrap_used, reason = "a broken corpus may fail loudly")]
 mod common;
 mod corpus;
@@ -15,6 +16,8 @@ mod dialogue;
 mod engine;
 #[cfg(feature = "blocking")]
 mod follow;
+#[cfg(feature = "blocking")]
+mod fork;
 mod fuzz_seeds;
 mod images;
 #[cfg(feature = "store")]
@@ -30,6 +33,10 @@ mod properties;
 #[cfg(feature = "proxy")]
 mod proxy;
 #[cfg(feature = "proxy")]
+mod proxy_identities;
+#[cfg(feature = "proxy")]
+mod proxy_seal;
+#[cfg(feature = "proxy")]
 mod proxy_vendor;
 #[cfg(all(feature = "store", feature = "model"))]
 mod real_model;
@@ -37,6 +44,7 @@ mod repairs;
 mod secrets;
 #[cfg(feature = "store")]
 mod sessions;
+mod sources;
 mod survey;
 mod user_words;
 mod verify;

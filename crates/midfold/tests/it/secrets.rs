@@ -6,7 +6,7 @@ use std::fmt::Write;
 
 use midfold::core::audit::audit;
 use midfold::core::explain::{Moment, explain};
-use midfold::core::recap::redact::Redactor;
+use midfold::core::redact::Redactor;
 use midfold::core::verify::{Case, rule, verify};
 use midfold::formats::profile::OPENAI;
 use midfold::formats::verify::validator;

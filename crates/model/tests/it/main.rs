@@ -2,8 +2,11 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
 
 mod client;
+mod config;
 mod faults;
 mod injection;
 mod prompt;
+mod retry;
 mod support;
 mod verdict;
+mod wire;

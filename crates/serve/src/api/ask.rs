@@ -11,10 +11,10 @@ use hyper::http::request::Parts;
 use serde::de::DeserializeOwned;
 
 use super::caller::Caller;
-use super::desk::Desk;
 use super::problem::Problem;
 use crate::app::App;
 use crate::body::Read;
+use crate::desk::Desk;
 use crate::guard::Guarded;
 use crate::keys::Holder;
 

@@ -16,9 +16,9 @@ use tokio::sync::{broadcast, watch};
 use super::ask::Asked;
 use super::caller::Caller;
 use super::describe::{Api, Op};
-use super::feed::Change;
 use super::problem::Problem;
 use super::sessions::{activity, done};
+use crate::desk::Change;
 
 /// How often a listener hears something, so that it knows that the connection is there.
 const PULSE: Duration = Duration::from_secs(15);

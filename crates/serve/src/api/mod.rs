@@ -5,16 +5,13 @@
 
 mod act;
 mod ask;
-mod caller;
+pub(crate) mod caller;
 mod context;
 mod describe;
-mod desk;
-mod feed;
 mod given;
 mod listen;
 mod look;
 mod messages;
-mod opened;
 mod problem;
 mod recall;
 mod replay;
@@ -28,7 +25,6 @@ use serde_json::Value;
 use crate::app::App;
 
 pub(crate) use caller::Caller;
-pub(crate) use desk::Desk;
 
 use describe::Api;
 

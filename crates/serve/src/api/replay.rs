@@ -3,7 +3,8 @@
 use std::time::Instant;
 
 use hyper::StatusCode;
-use midfold::core::replay::{Measures, Prices, Recording, Replayed};
+use midfold::core::prices::Prices;
+use midfold::core::replay::{Measures, Recording, Replayed};
 use midfold::{
     About, Comparison, Contender, DialectKind, Form, Log, Policy, Ran, Replaying, event_rows,
     events_of, strategy, tokens,

@@ -19,10 +19,9 @@ use serde_json::value::RawValue;
 use super::ask::{Asked, text, within};
 use super::caller::Caller;
 use super::describe::{Api, Op};
-use super::desk::Desk;
 use super::given::events;
-use super::opened::Held;
 use super::problem::Problem;
+use crate::desk::{Desk, Held};
 
 /// Sessions of a page, where nobody says how many.
 const PAGE: u64 = 100;

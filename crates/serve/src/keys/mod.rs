@@ -4,10 +4,10 @@
 //! says nothing of a key. The hash is a fast one. Slow ones make guessing a password cost more; there is
 //! nothing to guess in 256 random bits, and every request would pay for it.
 
-mod bucket;
+pub(crate) mod bucket;
 mod entry;
 mod key;
-mod places;
+pub(crate) mod places;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -102,26 +102,4 @@ impl Holder {
 
 fn most(limit: Option<u64>) -> usize {
     limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(usize::MAX)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_key_that_is_read_again_has_asked_as_often_as_before() {
-        let key = Key::from_bytes([7; 32]);
-        let hash = KeyHash::of(key.as_str());
-        let text = |rate: u32| {
-            format!("[[key]]\nname = \"a\"\nhash = \"{hash}\"\nrequests_per_minute = {rate}\n")
-        };
-        let ask = |keys: &Keys| keys.holder(key.as_str()).unwrap().asks(1);
-        let first = Keys::from_toml(&text(1)).unwrap();
-        assert_eq!((ask(&first), ask(&first)), (Ok(()), Err(60)));
-        let second = Keys::from_toml(&text(1)).unwrap().after(&first);
-        assert_eq!(ask(&second), Err(60));
-        let third = Keys::from_toml(&text(2)).unwrap().after(&second);
-        assert_eq!(ask(&third), Ok(()), "another rate starts anew");
-        assert!(third.holder("mf_other").is_none());
-    }
 }

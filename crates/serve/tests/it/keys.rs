@@ -5,6 +5,7 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 use midfold::store::{MemoryStore, Meta, Store};
+use midfold_serve::inside::{asks, keys_after};
 use midfold_serve::{Config, Key, KeyHash, Keys, ProviderKeys};
 use midfold_testkit::upstream::agent::{Agent, Exchange, Run};
 use midfold_testkit::upstream::{Dialect, Script, Settings, task};
@@ -271,4 +272,21 @@ async fn keys_change_while_the_server_runs() {
     assert_eq!((post("ann").await, post("eve").await), (200, 401));
     setting.proxy.set_keys(keys(&[("eve", "")]));
     assert_eq!((post("ann").await, post("eve").await), (401, 200));
+}
+
+#[test]
+fn a_key_that_is_read_again_has_asked_as_often_as_before() {
+    let key = Key::from_bytes([7; 32]);
+    let hash = KeyHash::of(key.as_str());
+    let text = |rate: u32| {
+        format!("[[key]]\nname = \"a\"\nhash = \"{hash}\"\nrequests_per_minute = {rate}\n")
+    };
+    let ask = |keys: &Keys| asks(keys, key.as_str(), 1).unwrap();
+    let first = Keys::from_toml(&text(1)).unwrap();
+    assert_eq!((ask(&first), ask(&first)), (Ok(()), Err(60)));
+    let second = keys_after(Keys::from_toml(&text(1)).unwrap(), &first);
+    assert_eq!(ask(&second), Err(60));
+    let third = keys_after(Keys::from_toml(&text(2)).unwrap(), &second);
+    assert_eq!(ask(&third), Ok(()), "another rate starts anew");
+    assert!(asks(&third, "mf_other", 1).is_none());
 }

@@ -2,20 +2,28 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
 
 mod api;
+mod config;
 mod faults;
 mod hard;
+mod headers;
 mod keys;
+mod keys_bucket;
+mod keys_entry;
+mod keys_places;
 mod listening;
 mod loops;
 mod narration;
 mod nodes;
 mod passing;
+mod provider;
 mod raw;
 mod reach;
 mod refusals;
 mod restart;
+mod route;
 mod setting;
 mod state;
+mod unpack;
 mod vendor;
 mod vendor_anthropic;
 mod vendor_openai;

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::kit::{Outcome, Writer, equal, fold, new_session, refused, said};
-use crate::Store;
 use crate::error::StoreError;
+use crate::store::Store;
 use crate::types::{Activity, NewCall, NewSession, Newest};
 
 async fn ids(store: &Arc<dyn Store>, asked: &Newest) -> Result<Vec<String>, String> {

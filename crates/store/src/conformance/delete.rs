@@ -7,8 +7,8 @@ use midfold_core::Hash;
 use super::kit::{
     Outcome, Writer, chain, ensure, equal, fold, job, new_session, refused, said, user,
 };
-use crate::Store;
 use crate::error::StoreError;
+use crate::store::Store;
 use crate::types::{
     Append, Claim, Done, Extent, Job, NewCall, NewSession, Search, SearchMode, SessionRow,
 };
@@ -179,7 +179,10 @@ pub(super) async fn a_session_is_idle_since_its_last_change(store: Arc<dyn Store
     for id in ["b", "c", "d"] {
         store.append(id, append(200)).await.map_err(said)?;
     }
-    store.put_fold("c", &crate::NewFold { now: 300, ..fold(0, 1, "f") }).await.map_err(said)?;
+    store
+        .put_fold("c", &crate::types::NewFold { now: 300, ..fold(0, 1, "f") })
+        .await
+        .map_err(said)?;
     store.record_call("d", &NewCall { now: 400, ..call() }).await.map_err(said)?;
     let idle = async |since, after, limit| store.idle(since, after, limit).await.map_err(said);
     let all = ["a", "b", "c", "d", "e"];

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use midfold_core::Hash;
 
 use super::kit::{Outcome, Writer, ensure, equal, fold, new_session, refused, said, user};
-use crate::Store;
 use crate::error::StoreError;
+use crate::store::Store;
 use crate::types::{NewFold, Put, Reads};
 
 pub(super) async fn a_fold_is_there_once(store: Arc<dyn Store>) -> Outcome {
@@ -115,7 +115,7 @@ async fn load_of(store: &Arc<dyn Store>, id: &str, events: u64) -> Result<Reads,
     let loaded = store.load(id).await.map_err(said)?;
     let after = store.reads();
     equal!(loaded.session.head, events, "the head");
-    let seqs = |rows: &[crate::EventRow]| rows.iter().map(|row| row.seq).collect::<Vec<_>>();
+    let seqs = |rows: &[crate::types::EventRow]| rows.iter().map(|row| row.seq).collect::<Vec<_>>();
     equal!(seqs(&loaded.head), (0..HEAD).collect::<Vec<_>>(), "the head's events");
     equal!(seqs(&loaded.kept), (10..14).collect::<Vec<_>>(), "the kept events");
     equal!(seqs(&loaded.tail), (events - TAIL..events).collect::<Vec<_>>(), "the tail's events");

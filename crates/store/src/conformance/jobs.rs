@@ -7,8 +7,8 @@ use midfold_core::Hash;
 use super::kit::{
     Outcome, Writer, chain, ensure, equal, fold, job, new_session, refused, said, user,
 };
-use crate::Store;
 use crate::error::StoreError;
+use crate::store::Store;
 use crate::types::{Append, Claim, Done, Job, JobState, Lease, NewCall, Put};
 
 /// A claim of one job at a time, leased for 100 ms.

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use midfold_core::Hash;
 
-use crate::Store;
 use crate::error::StoreError;
+use crate::store::Store;
 use crate::types::{Append, Appended, NewEvent, NewFold, NewJob, NewSession};
 
 /// The outcome of a case: nothing, or what was wrong.

@@ -8,8 +8,8 @@ use midfold_core::Hash;
 use super::kit::{
     Outcome, Writer, chain, ensure, equal, fold, job, new_session, refused, said, user,
 };
-use crate::Store;
 use crate::error::StoreError;
+use crate::store::Store;
 use crate::types::{Append, Appended, NewSession};
 
 pub(super) async fn sessions_are_made_once_and_listed_in_order(store: Arc<dyn Store>) -> Outcome {
@@ -55,7 +55,8 @@ pub(super) async fn what_is_not_there_is_said_so(store: Arc<dyn Store>) -> Outco
     refused!(store.jobs(Some(id), 9).await, StoreError::NoSession(_), "jobs");
     refused!(store.calls(id).await, StoreError::NoSession(_), "calls");
     refused!(store.settle_call(id, 1, "{}").await, StoreError::NoSession(_), "settle_call");
-    let search = crate::Search { query: "x".to_owned(), limit: 5, ..crate::Search::default() };
+    let search =
+        crate::types::Search { query: "x".to_owned(), limit: 5, ..crate::types::Search::default() };
     refused!(store.search(id, &search).await, StoreError::NoSession(_), "search");
     equal!(store.jobs(None, 9).await.map_err(said)?.len(), 0, "jobs of nobody");
     Ok(())
@@ -292,7 +293,7 @@ pub(super) async fn sessions_are_apart(store: Arc<dyn Store>) -> Outcome {
     }
     let same = fold(0, 2, "same");
     for id in ["one", "two"] {
-        equal!(store.put_fold(id, &same).await.map_err(said)?, crate::Put::New, "the fold");
+        equal!(store.put_fold(id, &same).await.map_err(said)?, crate::types::Put::New, "the fold");
         ensure!(store.enqueue(job(id, "same", 0)).await.map_err(said)?, "the job of {id}");
     }
     store.activate("one", None, Some(same.id)).await.map_err(said)?;
@@ -301,13 +302,14 @@ pub(super) async fn sessions_are_apart(store: Arc<dyn Store>) -> Outcome {
     equal!((row.active, row.state.as_str(), row.head), (None, "", 3), "the other session");
     for (id, word) in [("one", "alpha"), ("two", "beta")] {
         let rows = store.events(id, 0..9).await.map_err(said)?;
-        let all = |row: &crate::EventRow| {
+        let all = |row: &crate::types::EventRow| {
             row.event.bytes.windows(word.len()).any(|at| at == word.as_bytes())
         };
         ensure!(rows.len() == 3 && rows.iter().all(all), "{id} holds events of another session");
         for query in ["alpha", "beta"] {
-            for mode in [crate::SearchMode::Text, crate::SearchMode::Literal] {
-                let search = crate::Search { query: query.to_owned(), mode, limit: 9, range: None };
+            for mode in [crate::types::SearchMode::Text, crate::types::SearchMode::Literal] {
+                let search =
+                    crate::types::Search { query: query.to_owned(), mode, limit: 9, range: None };
                 let hits = store.search(id, &search).await.map_err(said)?.len();
                 equal!(hits, if query == word { 3 } else { 0 }, format!("{query} in {id}"));
             }
@@ -323,8 +325,9 @@ pub(super) async fn sessions_are_found_by_their_beginning(store: Arc<dyn Store>)
     }
     store.identify("one", of("a"), 3).await.map_err(said)?;
     store.identify("one", of("b"), 5).await.map_err(said)?;
-    let noted =
-        |id: &str, events| Some(crate::Identified { id: id.to_owned(), events, active: None });
+    let noted = |id: &str, events| {
+        Some(crate::types::Identified { id: id.to_owned(), events, active: None })
+    };
     let found = |texts: &[&str]| {
         let identities: Vec<_> = texts.iter().map(|text| of(text)).collect();
         let store = Arc::clone(&store);

@@ -23,8 +23,8 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use crate::Store;
 use crate::error::StoreError;
+use crate::store::Store;
 
 pub use jobs::workers_share_a_queue;
 pub use kit::Outcome;

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use super::kit::{Outcome, Writer, ensure, equal, refused, said, user};
-use crate::Store;
 use crate::error::StoreError;
 use crate::recall::{Grep, What, expand, grep, outline, page_text};
+use crate::store::Store;
 use crate::types::{Hit, Search, SearchMode};
 
 fn search(query: &str, mode: SearchMode) -> Search {

@@ -6,7 +6,7 @@ use midfold_core::plan::PlanError;
 use midfold_core::policy::Policy;
 
 use super::{ROUNDS, Stored, StoredError};
-use crate::StoreError;
+use crate::error::StoreError;
 
 impl Stored {
     /// Keeps an event, with its unit, out of every later fold; or lets it go again.

@@ -4,7 +4,7 @@ use midfold_core::engine::{RecoverError, UndoError};
 use midfold_core::inject::InjectError;
 use midfold_core::plan::PlanError;
 
-use crate::StoreError;
+use crate::error::StoreError;
 
 /// Why a stored session did not do it. What was durable before still is.
 #[derive(Debug, thiserror::Error)]

@@ -7,7 +7,7 @@ use midfold_core::meter::Meter;
 use midfold_core::project::{Context, project};
 
 use super::{Inner, ROUNDS, Stored, StoredError, rows};
-use crate::StoreError;
+use crate::error::StoreError;
 use crate::types::{CallRow, Millis, NewCall};
 
 /// A request with what hooks added, and its number in the ledger.

@@ -24,8 +24,9 @@ pub use error::StoredError;
 pub use ledger::Injected;
 pub use meta::Meta;
 
+use crate::error::StoreError;
+use crate::store::Store;
 use crate::types::{Append, Appended, Millis, NewEvent, NewFold, SessionRow};
-use crate::{Store, StoreError};
 
 /// Nodes that fold at once agree in this many rounds, or one of them has to say so.
 pub(crate) const ROUNDS: usize = 4;

@@ -9,8 +9,9 @@ use midfold_core::meter::Meter;
 use midfold_core::plan::Cause;
 
 use super::{Inner, Meta, Stored, StoredError, rows};
+use crate::error::StoreError;
+use crate::store::Store;
 use crate::types::{Append, FoldRow, Loaded, Millis, NewEvent, NewFold, NewSession, SessionRow};
-use crate::{Store, StoreError};
 
 /// Events that are copied at a time.
 const BATCH: u64 = 512;

@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 use std::sync::Arc;
 
 use super::{Meta, StoredError};
-use crate::StoreError;
+use crate::error::StoreError;
 use crate::types::{CallRow, EventRow, FoldRow, NewEvent, SessionRow};
 
 /// How a session's events are read, by the rules of the model that it is with.

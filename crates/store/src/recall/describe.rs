@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::reading::Reader;
 use super::what::{covered, fold_of, record};
 use super::{RecallError, What};
-use crate::Store;
+use crate::store::Store;
 use crate::types::{FoldRow, SessionRow};
 
 /// Identifiers that [`describe`] lists.

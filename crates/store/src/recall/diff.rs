@@ -5,7 +5,7 @@ const CELLS: usize = 250_000;
 
 /// `old` to `new`: lines that stay with a space before them, lines that went with `-`, lines that
 /// came with `+`. Nothing is left out.
-pub(super) fn lines(old: &str, new: &str) -> String {
+pub fn lines(old: &str, new: &str) -> String {
     let (old, new) = (split(old), split(new));
     let same = |(a, b): &(&&str, &&str)| a == b;
     let head = old.iter().zip(&new).take_while(same).count();
@@ -58,27 +58,4 @@ fn common(old: &[&str], new: &[&str]) -> Vec<u32> {
         }
     }
     table
-}
-
-#[cfg(test)]
-mod tests {
-    use super::lines;
-
-    #[test]
-    fn lines_that_stay_stay() {
-        assert_eq!(lines("a\nb\nc\nd\n", "a\nx\nc\ny\nd"), " a\n-b\n+x\n c\n+y\n d");
-        assert_eq!(lines("", "a\nb"), "+a\n+b");
-        assert_eq!(lines("a", ""), "-a");
-        assert_eq!(lines("a\na", "a"), " a\n-a");
-        assert_eq!(lines("", ""), "");
-    }
-
-    #[test]
-    fn what_is_too_long_to_compare_is_all_out_all_in() {
-        let text = |mark: &str| (0..600).map(|n| format!("{mark}{n}\nsame\n")).collect::<String>();
-        let shown = lines(&text("a"), &text("b"));
-        assert_eq!(shown.lines().filter(|line| line.starts_with('-')).count(), 1_199);
-        assert_eq!(shown.lines().filter(|line| line.starts_with('+')).count(), 1_199);
-        assert!(shown.ends_with("\n same"));
-    }
 }

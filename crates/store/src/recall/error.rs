@@ -1,6 +1,6 @@
 //! Why nothing came back.
 
-use crate::StoreError;
+use crate::error::StoreError;
 
 /// Why nothing came back.
 #[derive(Debug, thiserror::Error)]

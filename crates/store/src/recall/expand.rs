@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::reading::{Headline, Paired, Reader, begins};
 use super::{RecallError, What, readable, what};
-use crate::Store;
+use crate::store::Store;
 
 /// Characters of one page of [`expand()`], when nothing is asked for.
 pub const PAGE_CHARS: usize = 8_000;
@@ -143,7 +143,7 @@ fn steps(events: &[Event], range: Range<u64>) -> Vec<&[Event]> {
 
 /// Where a page starts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Cursor {
+pub struct Cursor {
     event: u64,
     place: Place,
 }
@@ -161,7 +161,8 @@ impl Default for Place {
 }
 
 impl Cursor {
-    fn parse(text: &str) -> Result<Self, RecallError> {
+    /// Reads `12`, `12:4000` or `12:L310`.
+    pub fn parse(text: &str) -> Result<Self, RecallError> {
         let wrong = || RecallError::Cursor(text.chars().take(80).collect());
         let text = text.trim();
         let (event, place) = text.split_once(':').unwrap_or((text, "0"));
@@ -174,7 +175,7 @@ impl Cursor {
     }
 
     /// Where it lies in the text of its event, in characters.
-    fn offset(self, text: &str) -> usize {
+    pub fn offset(self, text: &str) -> usize {
         match self.place {
             Place::Char(at) => at.min(text.chars().count()),
             Place::Line(line) => {
@@ -321,20 +322,6 @@ impl Item {
             text: if self.same_as.is_some() { String::new() } else { self.text },
             cut: false,
             same_as: self.same_as,
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn cursors_are_places_in_a_text() {
-        let at = |cursor: &str| Cursor::parse(cursor).unwrap().offset("ä1\nb\nc\n");
-        assert_eq!([at("12"), at("@12:3"), at("12:99"), at("12:L2"), at("12:L1")], [0, 3, 7, 3, 0]);
-        for bad in ["", "x", "12:", "12:x", "12:Lx", ":3", "12:-1"] {
-            assert!(matches!(Cursor::parse(bad), Err(RecallError::Cursor(_))), "{bad}");
         }
     }
 }

@@ -10,7 +10,7 @@ use super::matches::{Lines, Query, TextLine};
 use super::reading::{Headline, Paired, Reader, line};
 use super::versions::{Version, Versions};
 use super::{RecallError, readable, what};
-use crate::Store;
+use crate::store::Store;
 use crate::types::{Search, SearchMode};
 
 /// Most messages that one [`grep()`] returns.

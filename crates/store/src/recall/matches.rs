@@ -4,14 +4,14 @@ use midfold_core::log::Event;
 use serde::Serialize;
 
 use super::reading::Paired;
-use crate::StoreError;
+use crate::error::StoreError;
 use crate::text::{Matcher, Postings, Ranking, find_folded, searched};
 use crate::types::{Search, SearchMode};
 
 /// Lines that match, shown of one message.
 const LINES: usize = 3;
 /// Characters of a line that are shown, around the match.
-const LINE: usize = 240;
+pub const LINE: usize = 240;
 
 /// A line of a message.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -27,22 +27,24 @@ pub struct TextLine {
 
 /// The lines of one message.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Lines {
+pub struct Lines {
     /// The line that matches best.
     pub best: String,
     /// Its number; none in a message of one line.
     pub number: Option<usize>,
+    /// The lines that are shown.
     pub shown: Vec<TextLine>,
     /// Lines that match beside those.
     pub more: usize,
 }
 
 /// A query that lines and messages are held against.
-pub(super) struct Query {
+pub struct Query {
     matcher: Option<Matcher>,
 }
 
 impl Query {
+    /// [`StoreError::Query`] for what cannot be asked. An empty one asks for nothing.
     pub fn new(query: &str, mode: SearchMode) -> Result<Self, StoreError> {
         if query.trim().is_empty() {
             return Ok(Self { matcher: None });
@@ -58,12 +60,12 @@ impl Query {
         Ok(Self { matcher: Some(matcher) })
     }
 
-    pub fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.matcher.is_none()
     }
 
     /// The messages that match: for words the best first, else the newest first.
-    pub fn ranked<'e>(&self, log: &Paired<'e>, among: Vec<&'e Event>) -> Vec<&'e Event> {
+    pub(super) fn ranked<'e>(&self, log: &Paired<'e>, among: Vec<&'e Event>) -> Vec<&'e Event> {
         match &self.matcher {
             None => among,
             Some(Matcher::Words(words, phrase)) => {
@@ -204,46 +206,4 @@ fn around(text: &str, at: usize) -> String {
         rest.by_ref().take(LINE).map(|c| if c.is_control() { ' ' } else { c }).collect();
     let more = if rest.next().is_some() { "…" } else { "" };
     format!("{cut}{}{more}", part.trim_end())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn lines(query: &str, mode: SearchMode, text: &str, context: usize) -> Lines {
-        Query::new(query, mode).unwrap().lines(text, text, context)
-    }
-
-    #[test]
-    fn the_line_with_the_most_of_the_query_is_shown() {
-        let text = "the start\nthe budget of retries\nthe retry budget\nend";
-        let found = lines("what is the retry budget", SearchMode::Text, text, 0);
-        assert_eq!((found.best.as_str(), found.number), ("the retry budget", Some(3)));
-        assert_eq!(found.shown.len(), 1);
-        let wide = lines("retry budget", SearchMode::Text, text, 1);
-        let shown: Vec<_> = wide.shown.iter().map(|line| (line.number, line.hit)).collect();
-        assert_eq!(shown, [(2, false), (3, true), (4, false)]);
-        // A word inside another is no match of it.
-        assert_eq!(lines("led", SearchMode::Text, "called\nled", 0).number, Some(2));
-    }
-
-    #[test]
-    fn every_line_that_matches_counts_and_few_are_shown() {
-        let text = "x1\ny\nx2\nx3\nx4";
-        let found = lines("x[0-9]", SearchMode::Regex, text, 0);
-        let shown: Vec<_> = found.shown.iter().map(|line| line.number).collect();
-        assert_eq!((shown.as_slice(), found.more), (&[1, 3, 4][..], 1));
-        let ends = lines("^x[0-9]$", SearchMode::Regex, text, 0);
-        assert_eq!((ends.number, ends.more), (Some(1), 1));
-        let over = lines("y\nx2", SearchMode::Literal, text, 0);
-        assert_eq!((over.best.as_str(), over.number), ("y", Some(2)));
-    }
-
-    #[test]
-    fn long_lines_are_cut_around_the_match() {
-        let text = format!("{} needle {}", "ä".repeat(1_000), "ö".repeat(1_000));
-        let found = lines("needle", SearchMode::Literal, &text, 0);
-        assert!(found.best.contains("needle") && found.best.chars().count() <= LINE + 2);
-        assert_eq!(found.number, None);
-    }
 }

@@ -8,20 +8,20 @@
 //! One numbering: the number of a message is its place in the log, from 0. Recaps, every command
 //! and every tool print it as `@12` and take it.
 
-mod arguments;
+pub(crate) mod arguments;
 mod describe;
-mod diff;
+pub(crate) mod diff;
 mod dispatch;
 mod error;
-mod expand;
+pub(crate) mod expand;
 mod grep;
-mod matches;
+pub(crate) mod matches;
 mod names;
-mod outcome;
+pub(crate) mod outcome;
 mod outline;
 mod readable;
 mod reading;
-mod render;
+pub(crate) mod render;
 mod tools;
 mod versions;
 mod what;

@@ -5,15 +5,16 @@ use std::collections::HashSet;
 use midfold_core::fold::Entry;
 use midfold_core::ids::identifiers;
 use midfold_core::recap::gone::{By, Gone};
-use midfold_core::recap::redact::Secrets;
+use midfold_core::redact::Secrets;
 use midfold_formats::DialectKind;
 use serde::Serialize;
 
 use super::RecallError;
 use super::what::{covered, record};
+use crate::error::StoreError;
+use crate::store::Store;
 use crate::text::plain_text;
 use crate::types::FoldRow;
-use crate::{Store, StoreError};
 
 /// Characters of names that come back when nothing is asked for: about a hundred names.
 pub const NAME_CHARS: usize = 2_000;

@@ -4,7 +4,7 @@ use midfold_core::tools::{CallFacts, ToolTable, Verdict};
 
 /// What came of a call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Words {
+pub struct Words {
     /// It failed, or was not allowed to run to its end.
     pub failed: bool,
     /// `ok`, `failed (exit 101)`, `rejected`; empty where nothing says so.
@@ -14,7 +14,7 @@ pub(super) struct Words {
 }
 
 /// Reads the result of a call. `flagged` is what the result itself says, where it does.
-pub(super) fn outcome_words(
+pub fn outcome_words(
     tools: &ToolTable,
     facts: &CallFacts,
     result: &str,
@@ -31,23 +31,4 @@ pub(super) fn outcome_words(
     };
     let failed = !matches!(read.verdict, Some(Verdict::Ok) | None);
     Words { failed, verdict, telling: read.reason.or(read.telling) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn failures_say_why_and_nothing_is_ok_without_proof() {
-        let table = ToolTable::builtin();
-        let bash = table.facts("Bash", r#"{"command":"make"}"#);
-        let read = |result, flagged| outcome_words(table, &bash, result, flagged);
-        assert_eq!(read("done", None).verdict, "");
-        assert_eq!(read("x\nExit code 2", None).verdict, "failed (exit 2)");
-        let flagged = read("\nnothing there\n", Some(true));
-        assert_eq!(flagged.verdict, "failed");
-        assert_eq!(flagged.telling.as_deref(), Some("nothing there"));
-        let pytest = read("x\n=== 1 failed, 2 passed in 3.00s ===\nExit code 1", None);
-        assert_eq!(pytest.telling.as_deref(), Some("1 failed, 2 passed in 3.00s"));
-    }
 }

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::reading::{Headline, Reader, line};
 use super::{RecallError, readable, what};
-use crate::Store;
+use crate::store::Store;
 
 /// Messages of a page, when nothing is asked for.
 pub const ROWS: u32 = 50;

@@ -14,8 +14,9 @@ use midfold_formats::DialectKind;
 
 use super::arguments::Node;
 use super::outcome::{Words, outcome_words};
+use crate::error::StoreError;
+use crate::store::Store;
 use crate::types::{EventRow, SessionRow};
-use crate::{Store, StoreError};
 
 /// Events that are read at a time.
 const PAGE: u64 = 256;

@@ -15,7 +15,7 @@ const PERIOD: usize = 8;
 /// Hits longer than this say how long they are.
 const LONG: usize = 8_000;
 /// Runs of numbers that are listed.
-const RUNS: usize = 8;
+pub const RUNS: usize = 8;
 
 /// A page of originals: a headline for each message, then its text.
 #[must_use]
@@ -50,7 +50,7 @@ pub fn page_text(page: &Page) -> String {
 }
 
 /// A call says itself what it does, and a result right behind its call not again.
-fn headline(original: &Original, before: Option<&str>) -> String {
+pub fn headline(original: &Original, before: Option<&str>) -> String {
     let mut out = head(original.event, &original.role, false);
     let action = original.action.as_deref().filter(|action| Some(*action) != before);
     if let (Some(action), true) = (action, original.outcome.is_some()) {
@@ -68,7 +68,7 @@ fn headline(original: &Original, before: Option<&str>) -> String {
 }
 
 /// Runs of repeats: those of one step, again and again, on one line.
-fn push_repeats(out: &mut String, repeats: &[Original]) {
+pub fn push_repeats(out: &mut String, repeats: &[Original]) {
     let mut rest = repeats;
     while let [first, ..] = rest {
         let (period, length) = pattern(rest);
@@ -249,7 +249,7 @@ fn runs(runs: &[(u64, u64)]) -> String {
 }
 
 /// Numbers, neighbours as a range.
-fn list(seqs: &[u64]) -> String {
+pub fn list(seqs: &[u64]) -> String {
     let mut found: Vec<(u64, u64)> = Vec::new();
     for seq in seqs {
         match found.last_mut() {
@@ -279,7 +279,7 @@ fn number(n: usize) -> String {
 }
 
 /// A text without what moves a cursor or colours it: it means nothing to a reader, and costs.
-fn clean(text: &str) -> String {
+pub fn clean(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {
@@ -297,47 +297,4 @@ fn clean(text: &str) -> String {
         }
     }
     out
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn original(event: u64, same_as: Option<u64>) -> Original {
-        Original { event, role: "tool".into(), same_as, text: "x".into(), ..Original::default() }
-    }
-
-    #[test]
-    fn repeats_of_a_step_are_one_line() {
-        let mut originals = vec![original(12, None), original(13, None)];
-        originals.extend((14..172).map(|at| original(at, Some(12 + at % 2))));
-        originals.extend([original(172, Some(12)), original(173, None)]);
-        let shown = page_text(&Page { originals, next: None });
-        let repeats: Vec<_> = shown.lines().filter(|line| line.contains("same")).collect();
-        assert_eq!(repeats, ["── @14-@171: same as @12-@13, 79 times", "── @172: same as @12"]);
-        let three = [original(9, Some(1)), original(10, Some(1)), original(11, Some(1))];
-        let mut out = String::new();
-        push_repeats(&mut out, &three);
-        assert_eq!(out, "── @9-@11: same as @1, 3 times\n");
-    }
-
-    #[test]
-    fn parts_say_which_characters_they_are() {
-        let part = Original { chars: 12_345, offset: 4_000, cut: true, ..original(3, None) };
-        assert_eq!(headline(&part, None), "@3 tool, characters 4,000 to 4,001 of 12,345");
-    }
-
-    #[test]
-    fn nothing_moves_a_cursor() {
-        assert_eq!(
-            clean("a\x1b[31;1mred\x1b[0m\tb\r\nc\x07\x1b]0;t\x1b["),
-            "ared\tb\nc\u{fffd}\u{fffd}]0;t"
-        );
-    }
-
-    #[test]
-    fn neighbours_are_a_range() {
-        assert_eq!(list(&[3, 4, 5, 9]), "@3-@5, @9");
-        assert_eq!(list(&(0..20).map(|n| n * 2).collect::<Vec<_>>()).matches('@').count(), RUNS);
-    }
 }

@@ -8,13 +8,14 @@ use midfold_core::Hash;
 use super::db::Db;
 use super::{Notes, activity, calls, delete, events, folds, index, jobs, restore, sessions};
 use crate::error::StoreError;
+use crate::store::Store;
 use crate::text::{Matcher, Postings, Ranking};
 use crate::types::{
     Activity, Append, Appended, CallRow, Claim, Done, EventRow, Extent, FoldRow, Hit, Identified,
     Job, Lease, Loaded, Millis, NewCall, NewFold, NewJob, NewSession, Newest, Parts, Put, Reads,
     Search, SessionRow,
 };
-use crate::{Store, assemble, check};
+use crate::{assemble, check};
 
 /// A store in a database: where it is, and its connections.
 pub trait Sql: Send + Sync {

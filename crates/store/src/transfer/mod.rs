@@ -12,7 +12,7 @@ mod reader;
 
 use std::io::{BufRead, Write};
 
-use crate::Store;
+use crate::store::Store;
 use crate::types::{Millis, NewCall, NewEvent, NewFold};
 use line::{Content, FoldLine, Line, PAGE};
 pub use line::{Moved, TransferError, VERSION};
@@ -101,7 +101,7 @@ async fn export_session<W: Write + Send>(
 /// another order or written by another version changes nothing.
 ///
 /// # Errors
-/// [`TransferError::Line`] for a bad file; [`StoreError::Exists`](crate::StoreError::Exists) for a session that is there
+/// [`TransferError::Line`] for a bad file; [`StoreError::Exists`](crate::error::StoreError::Exists) for a session that is there
 /// already.
 pub async fn import<R, F>(store: &dyn Store, now: Millis, open: F) -> Result<Moved, TransferError>
 where

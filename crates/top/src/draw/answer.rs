@@ -9,7 +9,7 @@ use super::sheet::{Room, Sheet};
 use crate::paint::Paint;
 use crate::seen::{Answer, Explained, Occurrence, Sight};
 use crate::state::State;
-use crate::weave::Tint;
+use midfold::weave::Tint;
 
 /// Messages that are told of.
 const TOLD: usize = 50;

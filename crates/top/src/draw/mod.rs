@@ -14,7 +14,7 @@ use ratatui::text::Line;
 use crate::figures::fit;
 use crate::paint::{Paint, bold, dim};
 use crate::state::{Reach, State, View};
-use crate::weave::Tint;
+use midfold::weave::Tint;
 pub(crate) use sheet::{Room, Sheet};
 
 /// Draws what the state shows.

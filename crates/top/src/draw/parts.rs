@@ -8,7 +8,7 @@ use unicode_width::UnicodeWidthStr;
 use crate::figures::{fit, wrap};
 use crate::paint::{Paint, bold, dim};
 use crate::seen::Row;
-use crate::weave::{self, Tint, glyph};
+use midfold::weave::{self, Tint, glyph};
 
 /// Of the threshold: what is above it is soon folded.
 const SOON: f64 = 0.9;

@@ -1,10 +1,11 @@
 //! Where answers come from: a store, or a server.
 
-mod server;
+pub(crate) mod server;
 mod store;
 
 use std::fmt::{Display, Formatter};
 use std::future::Future;
+use std::sync::Arc;
 
 use midfold::{Advise, Door, Failure};
 use serde_json::Value;
@@ -17,6 +18,9 @@ use crate::seen::{Answered, Id};
 
 /// Sessions that are listed: the newest.
 pub(crate) const LISTED: u32 = 500;
+
+/// The time in milliseconds since 1970.
+pub type Clock = Arc<dyn Fn() -> u64 + Send + Sync>;
 
 /// A question.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -8,8 +8,7 @@ use midfold::{Door, advise_in};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::{Ask, LISTED, Source, Trouble};
-use crate::run::Clock;
+use super::{Ask, Clock, LISTED, Source, Trouble};
 
 /// The sessions of a store.
 pub struct StoreSource {

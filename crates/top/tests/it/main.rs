@@ -2,8 +2,12 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod canned;
+mod clean;
+mod figures;
 mod frames;
 mod hostile;
 mod running;
+mod source_server;
 mod sources;
 mod stored;
+mod weave;

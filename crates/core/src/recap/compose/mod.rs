@@ -15,11 +15,12 @@ use crate::recap::frame::Frame;
 use crate::recap::gather::{FileUse, Gathered};
 use crate::recap::group::{Grouped, common_root, group};
 use crate::recap::rank::{Ranked, rank, with_parts};
-use crate::recap::redact::REPLACEMENT;
 use crate::recap::rules::is_strict;
 use crate::recap::select::{line, lines, weigh};
 use crate::recap::statement::{Kind, Statement};
-use crate::recap::{END, NOTE_START, RULES, SINCE, seal, section};
+use crate::recap::{END, NOTE_START, RULES, SINCE, section};
+use crate::redact::REPLACEMENT;
+use crate::seal;
 
 /// A composed recap.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::reduce::shorten;
+use crate::salient::shorten;
 
 /// Bytes at the start and at the end of a result that are looked at.
 const HEAD: usize = 2_048;

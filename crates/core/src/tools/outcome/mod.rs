@@ -15,7 +15,7 @@ use std::borrow::Cow;
 
 use super::args::Arguments;
 use super::facts::{CallFacts, ToolKind};
-use crate::reduce::shorten;
+use crate::salient::shorten;
 use known::{Known, Signs};
 use lines::Windows;
 use proof::Proof;

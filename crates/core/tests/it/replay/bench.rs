@@ -5,9 +5,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use midfold_core::RawEvent;
 use midfold_core::log::Log;
-use midfold_core::replay::{
-    Outside, Prices, Recording, ReplayError, Replayed, Settings, Strategy, replay,
-};
+use midfold_core::prices::Prices;
+use midfold_core::replay::{Outside, Recording, ReplayError, Replayed, Settings, Strategy, replay};
 use midfold_formats::{DialectKind, profile};
 use midfold_testkit::quoted;
 

@@ -1,6 +1,7 @@
 //! Prefixes, breaks and prices, reckoned by hand.
 
-use midfold_core::replay::{Cliff, Prices, Strategy};
+use midfold_core::prices::{Cliff, Prices};
+use midfold_core::replay::Strategy;
 
 use super::bench::{Talk, outside, run, said, with};
 

@@ -186,7 +186,7 @@ fn losses_say_where_when_how_often_and_whether_a_search_helps() {
     let recording = talk.recording();
     let mut cut = Does(|messages: &[Bytes], _| Ok(vec![messages.last().unwrap().clone()]));
     let strategy = Strategy::Outside(&mut cut);
-    let prices = midfold_core::replay::Prices::reference();
+    let prices = midfold_core::prices::Prices::reference();
     let found = with(&recording, strategy, 2_000, &prices, true).unwrap();
     let losses: Vec<_> = found
         .losses

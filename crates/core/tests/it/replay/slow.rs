@@ -11,9 +11,10 @@ use midfold_core::log::Log;
 use midfold_core::meter::Meter;
 use midfold_core::plan::{Outcome, Plan, PlanError, plan};
 use midfold_core::policy::Policy;
+use midfold_core::prices::Prices;
 use midfold_core::project::{Context, project};
 use midfold_core::replay::{
-    Arguments, Prices, Recording, ReplayError, Replayed, Settings, Strategy, message_text, replay,
+    Arguments, Recording, ReplayError, Replayed, Settings, Strategy, message_text, replay,
 };
 use midfold_core::view::Role;
 use midfold_formats::{DialectKind, profile};

@@ -2,7 +2,7 @@
 
 use midfold_core::Usage;
 
-use crate::read::fields::Fields;
+use crate::fields::Fields;
 use crate::vendor::rewrite::Splices;
 use crate::vendor::write::{Object, list};
 

@@ -11,7 +11,7 @@ use bytes::Bytes;
 
 use super::answer::AppliedEdit;
 use super::edits::{ClearInputs, ClearThinking, ClearToolUses, Edit, KeepThinking, Trigger};
-use crate::read::fields::Fields;
+use crate::fields::Fields;
 use crate::scan;
 use crate::vendor::rewrite::Splices;
 use crate::vendor::write::list;

@@ -5,7 +5,7 @@ use std::ops::Range;
 use midfold_core::jsonstr;
 
 use super::Refusal;
-use crate::read::fields::Fields;
+use crate::fields::Fields;
 use crate::scan;
 
 /// Default trigger of `clear_tool_uses_20250919`, in input tokens.

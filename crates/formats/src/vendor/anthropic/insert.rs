@@ -2,7 +2,7 @@
 
 use super::answer::{AppliedEdit, Block, Iteration, IterationKind, applied_edits, iterations};
 use super::stream::{Style, block_events};
-use crate::read::fields::Fields;
+use crate::fields::Fields;
 use crate::usage::{Counts, reported};
 use crate::vendor::rewrite::{RawEvents, Splices, event, write_event};
 

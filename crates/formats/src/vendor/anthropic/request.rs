@@ -7,7 +7,7 @@ use memchr::memmem;
 
 use super::edits::{self, Edit, present};
 use super::{ErrorCode, Refusal};
-use crate::read::fields::Fields;
+use crate::fields::Fields;
 use crate::request::without_member;
 use crate::scan;
 use crate::vendor::rewrite::Splices;

@@ -1,7 +1,7 @@
 //! A compaction item in front of a reply that a provider gives.
 
 use super::answer::{Item, item_events};
-use crate::read::fields::Fields;
+use crate::fields::Fields;
 use crate::scan;
 use crate::vendor::rewrite::{RawEvents, Splices, event, write_event};
 

@@ -5,7 +5,7 @@ use std::ops::Range;
 use bytes::Bytes;
 use memchr::memmem;
 
-use crate::read::fields::Fields;
+use crate::fields::Fields;
 use crate::request::without_member;
 use crate::scan;
 use crate::vendor::rewrite::Splices;

@@ -1,5 +1,6 @@
 //! The interface to sessions, over a real connection.
 
+mod caller;
 mod console;
 mod document;
 mod feed;

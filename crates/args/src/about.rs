@@ -1,0 +1,109 @@
+//! What the command says about itself: completions, man pages, and a log of what it does.
+
+use std::path::PathBuf;
+
+use clap::builder::PossibleValue;
+use clap::{Args, ValueEnum, ValueHint};
+
+/// What `midfold config` is asked: nothing of its own.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  midfold config
+  midfold config --json
+
+Settings are read from midfold.toml in the working directory or the nearest above it, and from \
+midfold/config.toml in your config folder ($XDG_CONFIG_HOME, else ~/.config). Flags and environment \
+win over both, the project's file wins over yours. Paths are meant from the file's folder. The \
+project's file may come from somebody else: a policy that runs a command, and a store on a server, \
+are taken from yours alone, and so is all of `[serve]` but `strict`. A model that a transcript names wins over both files; no transcript names \
+a window or a tokenizer.
+
+  window    = 128000                 # tokens
+  tokenizer = \"o200k\"                # a name, or a tokenizer.json
+  profile   = \"openai\"               # the provider's rules
+  model     = \"gpt-5\"                # that contexts go to, whatever a transcript names
+  preset    = \"default\"              # or: policy = \"my-policy.toml\"
+  tiers     = { results = 0.3 }      # caps of classes of content
+  narrate   = false                  # have a model write parts of recaps
+  store     = \"sqlite:sessions.db\"   # or postgres://…
+  prices    = \"reference\"            # a table by name, or a TOML file
+
+  [serve]                            # `midfold serve --help` says what they mean
+  listen       = \"0.0.0.0:7878\"
+  keys         = \"keys.toml\"
+  tls_cert     = \"cert.pem\"
+  tls_key      = \"key.pem\"
+  upstream     = { openai = \"http://127.0.0.1:8080/v1\" }
+  upstream_key = { openai = \"OPENAI_API_KEY\" }       # the name of the variable that holds it
+  open         = false
+  strict       = false")]
+pub struct Config {}
+
+/// What `midfold completions` is asked.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  midfold completions bash > ~/.local/share/bash-completion/completions/midfold
+  midfold completions zsh > ~/.zfunc/_midfold
+  midfold completions fish > ~/.config/fish/completions/midfold.fish")]
+pub struct Completions {
+    /// The shell
+    #[arg(value_name = "SHELL")]
+    pub shell: Shell,
+}
+
+/// Shells that completions are printed for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shell {
+    /// `bash`
+    Bash,
+    /// `elvish`
+    Elvish,
+    /// `fish`
+    Fish,
+    /// `powershell`
+    PowerShell,
+    /// `zsh`
+    Zsh,
+}
+
+// Not derived: the help would explain each name with the comment above, which says the name again.
+impl ValueEnum for Shell {
+    fn value_variants<'a>() -> &'a [Self] {
+        &[Self::Bash, Self::Elvish, Self::Fish, Self::PowerShell, Self::Zsh]
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        Some(PossibleValue::new(match self {
+            Self::Bash => "bash",
+            Self::Elvish => "elvish",
+            Self::Fish => "fish",
+            Self::PowerShell => "powershell",
+            Self::Zsh => "zsh",
+        }))
+    }
+}
+
+/// What `midfold man` is asked.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  midfold man | man -l -
+  midfold man -o ~/.local/share/man/man1")]
+pub struct Man {
+    /// Write a page for each command into this folder [default: print the page of `midfold`]
+    #[arg(long, short, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub output: Option<PathBuf>,
+}
+
+/// What is logged, and where.
+#[derive(Debug, Args)]
+pub struct Logging {
+    /// Say what is done, on standard error; twice: also each step
+    #[arg(long, short, global = true, action = clap::ArgAction::Count, help_heading = "Logging")]
+    pub verbose: u8,
+    /// Write what is done to FILE, one JSON object a line (`-`: standard error)
+    #[arg(long, global = true, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Logging")]
+    pub log: Option<PathBuf>,
+}

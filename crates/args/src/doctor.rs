@@ -1,0 +1,37 @@
+//! What `midfold doctor` is asked.
+
+use std::net::SocketAddr;
+
+use clap::Args;
+
+use crate::StoreAt;
+
+/// What `midfold doctor` is asked.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  midfold doctor
+  midfold doctor --upstream openai=http://127.0.0.1:8080/v1
+  midfold doctor --narrator http://127.0.0.1:8080 --json
+
+Looks at the store, who may read it, the providers, the clock, the files of settings, the port of \
+`midfold serve`, and the clients that are installed. Nothing is changed but what opening a store changes; \
+nothing but a question for the list of models, without a key, leaves this machine. A check takes 3 seconds \
+at most.
+
+The exit code is 0 when nothing fails, 1 otherwise. What is a warning works, or can do without.")]
+pub struct Doctor {
+    /// Where requests go: openai=URL, anthropic=URL, gemini=URL, or one URL for all (may be repeated)
+    /// [default: the providers themselves]
+    #[arg(long, value_name = "NAME=URL")]
+    pub upstream: Vec<String>,
+    /// Where `midfold serve` is to listen
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7878")]
+    pub listen: SocketAddr,
+    /// The store.
+    #[command(flatten)]
+    pub at: StoreAt,
+    /// The model that `midfold serve --narrator` is to ask
+    #[arg(long, value_name = "URL")]
+    pub narrator: Option<String>,
+}

@@ -1,0 +1,97 @@
+//! What is asked of hooks in clients.
+
+use clap::{Args, Subcommand, ValueEnum};
+
+use crate::StoreAt;
+
+/// What `midfold hooks` is asked.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  midfold hooks install claude
+  midfold hooks status
+  midfold hooks uninstall claude
+
+Claude Code compacts by itself, into a summary of its model's. With these hooks midfold imports the \
+transcript before that (PreCompact), and afterwards tells the model by a recap of the whole session what \
+was taken away, and by which command it finds the originals (SessionStart, `compact`). Everything else \
+in the settings file stays as it is.
+
+A hook never stops Claude Code: it ends with 0, and why it could do nothing stands in the log that \
+`midfold hooks status` names.")]
+pub struct Hooks {
+    /// What is to be done.
+    #[command(subcommand)]
+    pub command: HooksCommand,
+}
+
+/// What is to be done with hooks.
+#[derive(Debug, Subcommand)]
+pub enum HooksCommand {
+    /// Write the hooks into the settings of a client
+    Install(Install),
+    /// Take out what install wrote
+    Uninstall(Which),
+    /// Say where hooks are installed, and where they log
+    Status,
+    /// The hook itself, before a compaction: its call comes on standard input
+    #[command(name = "pre-compact", hide = true)]
+    PreCompact(Called),
+    /// The hook itself, after a compaction: its call comes on standard input
+    #[command(name = "session-start", hide = true)]
+    SessionStart(Called),
+}
+
+/// Clients that have hooks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Client {
+    /// Claude Code
+    Claude,
+}
+
+/// What `midfold hooks uninstall` is asked: of which client, and in which file.
+#[derive(Debug, Args)]
+pub struct Which {
+    /// The client
+    #[arg(value_name = "CLIENT")]
+    pub client: Client,
+    /// Which settings file.
+    #[command(flatten)]
+    pub scope: Scope,
+}
+
+/// Which settings file.
+#[derive(Clone, Copy, Debug, Args)]
+pub struct Scope {
+    /// The file of the project in this folder: .claude/settings.json (default)
+    #[arg(long, conflicts_with = "user")]
+    pub project: bool,
+    /// The user's own file, for all projects: ~/.claude/settings.json
+    #[arg(long)]
+    pub user: bool,
+}
+
+/// What `midfold hooks install` is asked.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  midfold hooks install claude
+  midfold hooks install claude --user --store sqlite:/home/me/claude.db
+
+Doing it twice changes nothing; with another --store the hooks are replaced.")]
+pub struct Install {
+    /// Of which client, and in which file.
+    #[command(flatten)]
+    pub which: Which,
+    /// The store.
+    #[command(flatten)]
+    pub at: StoreAt,
+}
+
+/// How a client calls a hook.
+#[derive(Debug, Args)]
+pub struct Called {
+    /// The store.
+    #[command(flatten)]
+    pub at: StoreAt,
+}

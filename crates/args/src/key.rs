@@ -1,0 +1,99 @@
+//! What is asked of keys.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+
+use crate::common::size;
+
+/// What `midfold key` is asked.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  midfold key new alice --keys keys.toml
+  midfold key new ci --requests-per-minute 60 --longest-body 16m --keys keys.toml
+  midfold key new prometheus --scope admin --keys keys.toml
+  midfold key list --keys keys.toml
+  midfold key remove alice --keys keys.toml
+
+A server that was started with `midfold serve --keys keys.toml` reads the file again on SIGHUP.")]
+pub struct KeyCommands {
+    /// What is to be done.
+    #[command(subcommand)]
+    pub command: KeyCommand,
+}
+
+/// What is to be done with keys.
+#[derive(Debug, Subcommand)]
+pub enum KeyCommand {
+    /// Make a key and print it, once: the file has its hash alone
+    New(NewKey),
+    /// List the keys of a file
+    List(KeysFile),
+    /// Take a key out of a file
+    Remove(RemoveKey),
+}
+
+/// What `midfold key new` is asked.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  midfold key new alice --keys keys.toml
+
+Without --keys the lines for the file are printed to standard error.")]
+pub struct NewKey {
+    /// Whose it is: letters, digits, `.`, `_`, `-` and `@`. Conversations belong to the name
+    #[arg(value_name = "NAME")]
+    pub name: String,
+    /// What it may be used for (may be repeated) [default: proxy]
+    #[arg(long, value_name = "SCOPE")]
+    pub scope: Vec<ScopeName>,
+    /// How many requests it may make a minute [default: any number]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub requests_per_minute: Option<u32>,
+    /// How long the body of a request may be: 500k, 16m [default: any length]
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub longest_body: Option<u64>,
+    /// How many messages a request may have [default: any number]
+    #[arg(long, value_name = "N")]
+    pub longest_history: Option<u64>,
+    /// Append it to this file, which is made where there is none
+    #[arg(long, value_name = "FILE")]
+    pub keys: Option<PathBuf>,
+}
+
+/// What `midfold key list` is asked.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  midfold key list --keys keys.toml")]
+pub struct KeysFile {
+    /// The file of keys
+    #[arg(long, value_name = "FILE")]
+    pub keys: PathBuf,
+}
+
+/// What `midfold key remove` is asked.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  midfold key remove alice --keys keys.toml")]
+pub struct RemoveKey {
+    /// Whose it is
+    #[arg(value_name = "NAME")]
+    pub name: String,
+    /// The file of keys
+    #[arg(long, value_name = "FILE")]
+    pub keys: PathBuf,
+}
+
+/// What a key may be used for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ScopeName {
+    /// Requests to providers
+    Proxy,
+    /// One's own stored sessions, for when they are served
+    Sessions,
+    /// The server's metrics
+    Admin,
+}

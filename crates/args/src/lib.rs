@@ -1,0 +1,347 @@
+//! What can be asked on the command line.
+//!
+//! Apart from the commands, and without a word of what they do: this crate is compiled beside the engine, not
+//! after it. What only the engine can read stays text here.
+
+mod about;
+mod common;
+mod doctor;
+mod hooks;
+mod key;
+mod mcp;
+mod narration;
+mod replay;
+mod run;
+mod serve;
+mod session;
+mod stores;
+mod top;
+mod trajectories;
+mod tune;
+
+use std::path::PathBuf;
+
+use clap::builder::styling::{AnsiColor, Styles};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+pub use about::{Completions, Config, Logging, Man, Shell};
+pub use common::{Folding, Measure, When};
+pub use doctor::Doctor;
+pub use hooks::{Called, Client, Hooks, HooksCommand, Install, Scope, Which};
+pub use key::{KeyCommand, KeyCommands, KeysFile, NewKey, RemoveKey, ScopeName};
+pub use mcp::Mcp;
+pub use narration::Narration;
+pub use replay::{Form, Reading, Replay, ReplayMeasure};
+pub use run::Run;
+pub use serve::{CompactedBy, ProxyArgs, Serve};
+pub use session::{
+    Append, Compaction, Context, Delete, Fork, List, Log, Model, Narrated, New, Observe, Pin,
+    Recover, Session, SessionCommand, SessionPolicy, Start, Status, StoreAt, Undo,
+};
+pub use stores::{
+    Audit, Describe, Expand, Explain, Export, Grep, Import, Load, Names, Outline, Prune, Recall,
+    RecallCommand, StoreCommand, StoreCommands, Tools, ToolsShape, Worker,
+};
+pub use top::Top;
+pub use trajectories::Trajectories;
+pub use tune::{Tune, Wish};
+
+use common::tokens;
+
+/// All crates of the workspace have one version, so that this one's is that of the command.
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+const STYLES: Styles = Styles::styled()
+    .header(AnsiColor::Green.on_default().bold())
+    .usage(AnsiColor::Green.on_default().bold())
+    .literal(AnsiColor::Cyan.on_default().bold())
+    .placeholder(AnsiColor::Cyan.on_default());
+
+/// Keep the ends, fold the middle: compaction of LLM agent transcripts.
+#[derive(Debug, Parser)]
+#[command(name = "midfold", version = VERSION, styles = STYLES, max_term_width = 100)]
+#[command(after_help = "\
+Examples:
+  midfold compact session.jsonl -o smaller.json
+  midfold session new --window 128k
+
+Exit codes: 0 done, 1 a failed check or an input that cannot be used, 2 wrong usage.")]
+pub struct Cli {
+    /// What is to be done.
+    #[command(subcommand)]
+    pub command: Command,
+    /// Print JSON, for programs
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// Colours: auto (on a terminal, unless NO_COLOR is set), always or never
+    #[arg(
+        long,
+        global = true,
+        value_name = "WHEN",
+        default_value = "auto",
+        hide_possible_values = true
+    )]
+    pub color: When,
+    /// What is logged, and where.
+    #[command(flatten)]
+    pub logging: Logging,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Compact a transcript: verbatim ends, folded middle
+    Compact(Box<Compact>),
+    /// Show what a transcript is made of and what each preset would do
+    Inspect(Inspect),
+    /// Check a compacted transcript against the original
+    Verify(Verify),
+    /// Keep a conversation in a store: append, get the context to send, compact, undo
+    Session(Box<Session>),
+    /// Load the conversations of a transcript into the store
+    Import(Box<Import>),
+    /// Say whether the model saw a text, and if not, when it left and why
+    Explain(Explain),
+    /// Check the folds and calls of a session against its log, and print what each fold lost
+    Audit(Audit),
+    /// Bring back what a fold took out of the context
+    Recall(Recall),
+    /// Have a model narrate what waits in the queue
+    Worker(Box<Worker>),
+    /// Be the proxy between an agent and its provider: fold what does not fit
+    Serve(Box<Serve>),
+    /// Make, list and remove the keys of a server's clients
+    Key(KeyCommands),
+    /// Run an agent through a proxy of its own, and say what that saved
+    Run(Box<Run>),
+    /// Have Claude Code keep what its own compaction takes away, and recall it afterwards
+    Hooks(Hooks),
+    /// Be the server through which an agent recalls what was folded away (MCP)
+    Mcp(Mcp),
+    /// Check what midfold needs: store, providers, settings, clients; say what to do about it
+    Doctor(Box<Doctor>),
+    /// Check, export and import a whole store
+    Store(StoreCommands),
+    /// Watch sessions in the terminal: how full, what each fold did, why a text was forgotten
+    Top(Top),
+    /// Replay recorded conversations under several strategies: what is kept, at which cost
+    Replay(Box<Replay>),
+    /// Make rows of training sets fit, with one summary in each that is too long
+    Trajectories(Box<Trajectories>),
+    /// Search for a policy that suits your own conversations better than `default`
+    Tune(Box<Tune>),
+    /// List the presets, or print one
+    Presets(Presets),
+    /// Print the JSON schema of a fold record or a policy, or the OpenAPI document
+    Schema(Schema),
+    /// Show which settings hold, and from which file
+    Config(Config),
+    /// Print completions for a shell
+    Completions(Completions),
+    /// Print the man page, or write one for each command
+    Man(Man),
+}
+
+/// What `midfold compact` is asked.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  midfold compact session.jsonl -o smaller.json
+  midfold compact request.json --window 32k --record fold.json > smaller.json
+  midfold compact session.jsonl --preview --preset head-tail
+  midfold compact session.jsonl --show-recap
+  midfold compact runs/ -o smaller/ --record records/
+  midfold compact session.jsonl -o smaller.json --model http://127.0.0.1:8080
+  cat request.json | midfold compact - --if-needed --json | jq .fold.tokens_after
+
+The result goes to standard output, the report to standard error. On a terminal without -o the \
+report and a picture of the layout are shown instead of the result.
+
+With --show-recap, standard output is the text that the model reads where messages were folded, and \
+nothing else: with -o the result is in that file, without it no result is written.
+
+The result is in the dialect of the input. A request body keeps everything but its messages; a list \
+of messages or a session file becomes a JSON array (or a body, when it has a system prompt or tools); \
+one message a line stays one message a line. A file with several conversations gives one JSON line \
+each; line breaks outside of strings become spaces there.
+
+A folder stands for the transcripts in it and below it: files that end in .jsonl, .json or .traj, also \
+packed (.gz, .zst). Each result is written under the same relative path in the folder of -o, which \
+must lie outside, and each record as PATH.json in that of --record. A transcript that needs no fold \
+is copied as it is, unpacked. A file that cannot be compacted is named, the others are done, and the \
+exit code is 1. With --json, standard output has one object for each file.")]
+pub struct Compact {
+    /// The transcript; several, or folders of them; `-` reads standard input
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<PathBuf>,
+    /// What the files are written in [default: detected from their content]
+    #[arg(long, value_name = "FORMAT", help_heading = "Formats")]
+    pub from: Option<String>,
+    /// Convert to this dialect, before compacting: openai-chat, anthropic, gemini or bedrock
+    #[arg(long, value_name = "DIALECT", help_heading = "Formats")]
+    pub to: Option<String>,
+    /// How tokens are counted, and what they have to fit.
+    #[command(flatten)]
+    pub measure: Measure,
+    /// The policy.
+    #[command(flatten)]
+    pub folding: Folding,
+    /// At most this many tokens after the fold
+    #[arg(long, value_name = "N", value_parser = tokens, help_heading = "Folding")]
+    pub target: Option<u64>,
+    /// What the recap should keep before anything else
+    #[arg(long, value_name = "TEXT", help_heading = "Folding")]
+    pub focus: Option<String>,
+    /// Keep messages whose text matches, verbatim (may be repeated)
+    #[arg(long, value_name = "REGEX", help_heading = "Folding")]
+    pub pin: Vec<String>,
+    /// Keep at least the last N messages, verbatim
+    #[arg(long, value_name = "N", help_heading = "Folding")]
+    pub keep_last: Option<usize>,
+    /// Only when the policy's trigger fires; otherwise a fold is always tried
+    #[arg(long, help_heading = "Folding")]
+    pub if_needed: bool,
+    /// The model that narrates.
+    #[command(flatten)]
+    pub narrator: Narrator,
+    /// Say what would be done, print the recap, and write nothing; no model is asked
+    #[arg(long, help_heading = "Output", conflicts_with_all = ["output", "record", "show_recap"])]
+    pub preview: bool,
+    /// Say how much of a prompt the next turn repeats, for the provider's cache: under a static
+    /// marker, under a recap made anew each turn, and under a fold that stays. Writes nothing
+    #[arg(long, help_heading = "Output", conflicts_with_all = ["output", "record", "show_recap", "preview", "model"])]
+    pub cache_check: bool,
+    /// Print the recap, alone: the text that replaces the folded messages
+    #[arg(long, help_heading = "Output")]
+    pub show_recap: bool,
+    /// Write the record of the fold to this file; of several transcripts into this folder
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub record: Option<PathBuf>,
+    /// Write the result to this file; of several transcripts into this folder
+    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
+    pub output: Option<PathBuf>,
+}
+
+/// The model that narrates.
+#[derive(Debug, Args)]
+pub struct Narrator {
+    /// Have this model write a part of the recap: an OpenAI-compatible service. It is waited for;
+    /// where it fails, or most of what it says is not in the conversation, the computed recap is used
+    #[arg(long, value_name = "URL", help_heading = "Narration")]
+    pub model: Option<String>,
+    /// The model's name there
+    #[arg(long, value_name = "NAME", default_value = "default", help_heading = "Narration")]
+    pub model_name: String,
+    /// The environment variable that holds the key
+    #[arg(long, value_name = "NAME", help_heading = "Narration")]
+    pub key_env: Option<String>,
+    /// Or the file that holds it
+    #[arg(long, value_name = "FILE", conflicts_with = "key_env", help_heading = "Narration")]
+    pub key_file: Option<PathBuf>,
+    /// The model's window [default: built in, where the model is known]
+    #[arg(long, value_name = "N", value_parser = tokens, help_heading = "Narration")]
+    pub model_window: Option<u64>,
+}
+
+/// What `midfold inspect` is asked.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  midfold inspect session.jsonl
+  midfold inspect runs.jsonl --only 3 --window 32k
+  midfold inspect runs/ --preset lean
+
+Of a folder, or of several files, each conversation has a line: its format, its size, how much of the \
+window it takes, and whether the policy would fold it. Files that cannot be read are named on standard \
+error; the exit code is 0 when at least one could.")]
+pub struct Inspect {
+    /// The transcript; several, or folders of them; `-` reads standard input
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<PathBuf>,
+    /// What the files are written in [default: detected from their content]
+    #[arg(long, value_name = "FORMAT")]
+    pub from: Option<String>,
+    /// How tokens are counted, and what they have to fit.
+    #[command(flatten)]
+    pub measure: Measure,
+    /// The policy.
+    #[command(flatten)]
+    pub folding: Folding,
+    /// Of several conversations, only number N (from 1)
+    #[arg(long, value_name = "N")]
+    pub only: Option<usize>,
+    /// Draw what became of every message, fold by fold; with =N tell what fold N did
+    #[arg(
+        long,
+        value_name = "N",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "0"
+    )]
+    pub fold: Option<usize>,
+}
+
+/// What `midfold verify` is asked.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  midfold verify --before session.jsonl --after smaller.json
+  midfold verify --before session.jsonl --after smaller.json --record fold.json --json
+
+Without a record: bytes, order, both ends, pairs, the provider's rules, the budget, secrets. With a \
+record also the fold itself: span, entries, edits, accounts, token counts, pins, grounding. Where \
+there is no --window, the budget is that of the record, or the window of the model in the file.")]
+pub struct Verify {
+    /// The original transcript
+    #[arg(long, value_name = "FILE")]
+    pub before: PathBuf,
+    /// The compacted one
+    #[arg(long, value_name = "FILE")]
+    pub after: PathBuf,
+    /// The record that `compact --record` wrote: the fold itself is checked, too
+    #[arg(long, value_name = "FILE")]
+    pub record: Option<PathBuf>,
+    /// What --before is written in [default: detected from its content]
+    #[arg(long, value_name = "FORMAT", help_heading = "Formats")]
+    pub from: Option<String>,
+    /// The dialect that it was converted to
+    #[arg(long, value_name = "DIALECT", help_heading = "Formats")]
+    pub to: Option<String>,
+    /// How tokens are counted, and what they have to fit.
+    #[command(flatten)]
+    pub measure: Measure,
+}
+
+/// What `midfold presets` is asked.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  midfold presets
+  midfold presets default > my-policy.toml")]
+pub struct Presets {
+    /// Print this preset, with its comments
+    #[arg(value_name = "NAME")]
+    pub name: Option<String>,
+}
+
+/// What `midfold schema` is asked.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  midfold schema policy > policy.schema.json")]
+pub struct Schema {
+    /// Of what
+    #[arg(value_name = "WHAT", default_value = "fold")]
+    pub of: SchemaOf,
+}
+
+/// What has a schema.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum SchemaOf {
+    /// The record of one compaction
+    Fold,
+    /// A policy file
+    Policy,
+    /// The HTTP interface to sessions, in OpenAPI 3.1
+    Openapi,
+}

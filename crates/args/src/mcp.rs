@@ -1,0 +1,33 @@
+//! What is asked of the server for agents.
+
+use clap::Args;
+
+use crate::StoreAt;
+
+/// What `midfold mcp` is asked.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  claude mcp add midfold -- midfold mcp
+  codex mcp add midfold -- midfold mcp
+  midfold mcp --store sqlite:/home/me/agents.db --session tuesday
+
+The agent starts this command and speaks to it over standard input and output; whatever is logged goes to \
+standard error. Its model gets tools that search and read the messages that were folded away (recall_grep, \
+recall_expand, recall_outline, recall_names, recall_describe), one that says whether it still sees a text \
+(explain), and one that lists the sessions (sessions). Nothing is changed in the store. Where there is none \
+yet, there are no sessions until there is one.
+
+A call means the session that it names, else that of --session, else the one that holds a text of it, else \
+the only one. docs/MCP.md has the settings of each client.")]
+pub struct Mcp {
+    /// The store.
+    #[command(flatten)]
+    pub at: StoreAt,
+    /// The session that is meant where a call names none
+    #[arg(long, value_name = "ID")]
+    pub session: Option<String>,
+    /// Only the sessions of this client: the name of its key in `midfold serve --keys`
+    #[arg(long, value_name = "NAME")]
+    pub owner: Option<String>,
+}

@@ -1,0 +1,145 @@
+//! `midfold replay`, and what `midfold tune` is asked alike.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+
+use crate::common::{seconds, tokens};
+
+/// What `midfold replay` is asked.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  midfold replay session.jsonl --window 32k
+  midfold replay transcripts/ --window 16k,32k --preset default,head-tail -o report.html
+  midfold replay session.jsonl --window 32k --engine 'python my_engine.py'
+
+Every request of a recorded conversation is projected as each strategy would have sent it, and \
+checked against what the agent really used next. No model is called. What is measured, and how: \
+docs/MEASURES.md.
+
+An engine outside reads one line of JSON on standard input for each fold, {\"messages\": […], \
+\"window\": N}, and answers with one line, {\"messages\": […]}. It is started for each conversation in each window.")]
+pub struct Replay {
+    /// Transcripts, or folders of them
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<PathBuf>,
+    /// What is replayed, and how it is counted.
+    #[command(flatten)]
+    pub measure: ReplayMeasure,
+    /// Strategies to compare: presets, `raw`, `sliding`, `mask`, `clear` [default: all]
+    #[arg(long, value_name = "PRESET[,…]", value_delimiter = ',', help_heading = "Strategies")]
+    pub preset: Vec<String>,
+    /// A policy of your own, as TOML (may be repeated)
+    #[arg(long, value_name = "FILE", help_heading = "Strategies")]
+    pub policy: Vec<PathBuf>,
+    /// An engine outside, as a command (may be repeated)
+    #[arg(long, value_name = "CMD", help_heading = "Strategies")]
+    pub engine: Vec<String>,
+    /// How long an engine may take for an answer, in seconds
+    #[arg(
+        long,
+        value_name = "S",
+        default_value = "120",
+        value_parser = seconds,
+        requires = "engine",
+        help_heading = "Strategies"
+    )]
+    pub engine_timeout: Duration,
+    /// What an engine holds: its own last output and what came since, the whole history, or one
+    /// after the other
+    #[arg(long, value_name = "FORM", default_value = "stateless", help_heading = "Strategies")]
+    pub form: Form,
+    /// Have this model narrate, beside what is computed: an OpenAI-compatible service. Adds a run in
+    /// session form for each policy; narrations cost what their prompts and replies cost
+    #[arg(long, value_name = "URL", help_heading = "Narration")]
+    pub model: Option<String>,
+    /// The model's name there
+    #[arg(long, value_name = "NAME", default_value = "default", help_heading = "Narration")]
+    pub model_name: String,
+    /// The environment variable that holds the key
+    #[arg(long, value_name = "NAME", help_heading = "Narration")]
+    pub key_env: Option<String>,
+    /// Write a page with pictures to this file
+    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
+    pub output: Option<PathBuf>,
+    /// Show these figures of the reading exam on the page, too: what its `--json` printed
+    #[arg(long, value_name = "FILE", requires = "output", help_heading = "Output")]
+    pub exam: Option<PathBuf>,
+}
+
+/// What is replayed and how it is counted.
+#[derive(Debug, Args)]
+pub struct ReplayMeasure {
+    /// The windows, in tokens
+    #[arg(
+        long,
+        value_name = "N[,…]",
+        value_delimiter = ',',
+        value_parser = tokens,
+        required = true,
+        help_heading = "Measuring"
+    )]
+    pub window: Vec<u64>,
+    /// Only conversations longer than this many windows
+    #[arg(long, value_name = "R", default_value_t = 1.2, help_heading = "Measuring")]
+    pub longer_than: f64,
+    /// How to count: o200k, estimate:claude, chars:3.2, …
+    #[arg(
+        long,
+        value_name = "NAME|FILE|chars:R",
+        default_value = "chars:3.2",
+        help_heading = "Measuring"
+    )]
+    pub tokenizer: String,
+    /// The rules of the provider that contexts are checked against
+    #[arg(long, value_name = "PROFILE", help_heading = "Measuring")]
+    pub profile: Option<String>,
+    /// What the files are written in [default: detected from their content]
+    #[arg(long, value_name = "FORMAT", help_heading = "Measuring")]
+    pub from: Option<String>,
+    /// Convert to this dialect before: openai-chat, anthropic, gemini or bedrock (an engine outside may
+    /// know one only)
+    #[arg(long, value_name = "DIALECT", help_heading = "Measuring")]
+    pub to: Option<String>,
+    /// How the arguments of calls are read, which are JSON
+    #[arg(long, value_name = "HOW", default_value = "meant", help_heading = "Measuring")]
+    pub arguments: Reading,
+    /// Prices: the name of a built-in table, or a TOML file [default: reference]
+    #[arg(long, value_name = "NAME|FILE", help_heading = "Measuring")]
+    pub prices: Option<String>,
+    /// Work on so many conversations at once [default: one a core]
+    #[arg(long, value_name = "N", help_heading = "Measuring")]
+    pub jobs: Option<usize>,
+}
+
+/// How the arguments of calls are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Reading {
+    /// Without the escapes of their JSON: `\ttheme` is a tab and `theme`
+    Meant,
+    /// As they were sent, so that `ttheme` counts as a name: beside figures of rulers that do so
+    Sent,
+}
+
+impl Reading {
+    /// Its name on the command line and in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Meant => "meant",
+            Self::Sent => "sent",
+        }
+    }
+}
+
+/// What an engine holds between requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Form {
+    /// Its own last output and what came since, as repeated `midfold compact` would
+    Stateless,
+    /// The whole history
+    Session,
+    /// One after the other
+    Both,
+}

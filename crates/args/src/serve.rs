@@ -1,0 +1,111 @@
+//! What the server is asked.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use crate::common::{Folding, Measure, pair};
+use crate::{Narration, StoreAt};
+
+/// What `midfold serve` is asked.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  midfold serve
+  midfold serve --upstream openai=http://127.0.0.1:8080/v1 --window 32k
+  midfold serve --store memory
+  midfold serve --listen 0.0.0.0:7878 --keys keys.toml --tls-cert cert.pem --tls-key key.pem
+  midfold serve --keys keys.toml --upstream-key openai=OPENAI_API_KEY
+  OPENAI_BASE_URL=http://127.0.0.1:7878/v1 my-agent
+  ANTHROPIC_BASE_URL=http://127.0.0.1:7878 claude
+
+Speaks Chat Completions, Responses, Messages and generateContent; every other path goes on as it is. \
+A request that fits its window leaves as it came, byte for byte. One that does not is read through a fold, \
+and so are the later requests of its conversation, so that the provider's prompt cache breaks once a fold.
+
+Conversations are kept in the store, beside those of `midfold session`, and go on after a restart. They are \
+written while requests go on: no request waits for that. With `--store memory` nothing is written.
+
+A client that asks its provider for compaction gets it from midfold, whatever the backend can do: \
+Responses (`/v1/responses/compact`, `context_management`, `compaction_trigger`) and Messages (`compaction`, \
+`context_management.edits`). What such a compaction leaves travels with the client, sealed; it opens after a \
+restart, and on every node that has the key. With `--compaction upstream` such requests pass.
+
+The provider's keys are the client's own: they go on, and are neither kept nor logged. With --keys each \
+request has to have one of ours as well, in the header `midfold-key` or in the place of the provider's \
+(`midfold key --help`). A request with \
+the header `midfold: off` passes untouched; `midfold-policy: lean` chooses a preset. Answers say in \
+`midfold-session`, `midfold-fold`, `midfold-tokens-before` and `midfold-tokens-after` what was done.
+
+What is not said here is taken from variables (MIDFOLD_LISTEN, MIDFOLD_OPEN, MIDFOLD_STRICT, MIDFOLD_KEYS, \
+MIDFOLD_TLS_CERT, MIDFOLD_TLS_KEY, MIDFOLD_UPSTREAM, MIDFOLD_UPSTREAM_OPENAI …, MIDFOLD_UPSTREAM_KEY_OPENAI …) \
+and from `[serve]` of your config.toml; `midfold config` shows them.
+
+Ctrl-c or SIGTERM ends it: requests under way are finished.")]
+pub struct Serve {
+    /// Where to listen; port 0 takes a free one [default: 127.0.0.1:7878]
+    #[arg(long, value_name = "ADDRESS")]
+    pub listen: Option<SocketAddr>,
+    /// Listen where other machines can reach it, although no keys are asked for
+    #[arg(long)]
+    pub open: bool,
+    /// Ask for a key: the file that `midfold key new` writes. It is read again on SIGHUP
+    #[arg(long, value_name = "FILE")]
+    pub keys: Option<PathBuf>,
+    /// The variable that holds the server's own key for a provider, for clients that have ours in its place
+    /// (may be repeated)
+    #[arg(long, value_name = "NAME=VARIABLE", value_parser = pair)]
+    pub upstream_key: Vec<(String, String)>,
+    /// Serve TLS with this certificate: a PEM file, the server's own certificate first
+    #[arg(long, value_name = "FILE")]
+    pub tls_cert: Option<PathBuf>,
+    /// The key of the certificate: a PEM file without a password
+    #[arg(long, value_name = "FILE")]
+    pub tls_key: Option<PathBuf>,
+    /// The proxy.
+    #[command(flatten)]
+    pub proxy: ProxyArgs,
+}
+
+/// What a proxy is asked, whoever starts it.
+#[derive(Debug, Args)]
+pub struct ProxyArgs {
+    /// Where requests go: openai=URL, anthropic=URL, gemini=URL, or one URL for all (may be repeated)
+    /// [default: the providers themselves]
+    #[arg(long, value_name = "NAME=URL")]
+    pub upstream: Vec<String>,
+    /// The store.
+    #[command(flatten)]
+    pub at: StoreAt,
+    /// Answer with an error where a request that needs a fold cannot be folded, instead of sending it as
+    /// it came
+    #[arg(long)]
+    pub strict: bool,
+    /// Who does the compaction that clients ask their provider for (`/v1/responses/compact`,
+    /// `context_management`, `compaction`): midfold, or the upstream
+    #[arg(long, value_name = "WHO", default_value = "midfold", hide_possible_values = true)]
+    pub compaction: CompactedBy,
+    /// Keys that seal such compactions, one a line: 32 bytes in base64; the first seals, all open
+    /// [default: MIDFOLD_SEAL_KEYS, else `seal.key` beside the default store, made at first need]
+    #[arg(long, value_name = "FILE")]
+    pub seal_keys: Option<PathBuf>,
+    /// How tokens are counted, and what they have to fit.
+    #[command(flatten)]
+    pub measure: Measure,
+    /// The policy.
+    #[command(flatten)]
+    pub folding: Folding,
+    /// Who narrates in the background.
+    #[command(flatten)]
+    pub narration: Narration,
+}
+
+/// Who does the compaction that clients ask their provider for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum CompactedBy {
+    /// midfold, in front of any backend
+    Midfold,
+    /// The backend; what midfold sealed opens still
+    Upstream,
+}

@@ -1,0 +1,397 @@
+//! What can be asked of stored sessions.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+use crate::common::{Folding, Measure, pair, tokens};
+
+/// Where sessions are kept.
+#[derive(Clone, Debug, Args)]
+pub struct StoreAt {
+    /// The store: sqlite:PATH, postgres://user@host/database or memory
+    /// [default: $MIDFOLD_STORE, else that of midfold.toml, else a SQLite file in your data folder]
+    #[arg(long, global = true, value_name = "URL", help_heading = "Store")]
+    pub store: Option<String>,
+}
+
+/// What `midfold session` is asked.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  id=$(midfold session new --window 128k)
+  echo '{\"role\":\"user\",\"content\":\"hi\"}' | midfold session append $id -
+  midfold session context $id > messages.json")]
+pub struct Session {
+    /// The store.
+    #[command(flatten)]
+    pub at: StoreAt,
+    /// What is to be done.
+    #[command(subcommand)]
+    pub command: SessionCommand,
+}
+
+/// What is to be done with a session.
+#[derive(Debug, Subcommand)]
+pub enum SessionCommand {
+    /// Make a session and print its id
+    New(Box<New>),
+    /// Append messages; what is acknowledged is durable
+    Append(Append),
+    /// Print the messages to send, folded first where that is due
+    Context(Context),
+    /// Tell what the provider counted for a request
+    Observe(Observe),
+    /// Compact now
+    Compact(Compaction),
+    /// Say what a compaction would do, without doing it
+    Preview(Compaction),
+    /// Compact after the provider refused a request as too long
+    Recover(Recover),
+    /// Show what a session is at
+    Status(Status),
+    /// List the sessions
+    List(List),
+    /// Show the original messages
+    Log(Log),
+    /// Take back a fold
+    Undo(Undo),
+    /// Keep a message, verbatim, out of every later fold
+    Pin(Pin),
+    /// Let a pinned message go
+    Unpin(Pin),
+    /// Make a new session from the first messages of another
+    Fork(Fork),
+    /// Delete sessions, for good
+    Delete(Delete),
+    /// Change the policy, from the next fold on; without one, print it
+    Policy(SessionPolicy),
+    /// Change the model, and with it the window
+    Model(Model),
+}
+
+/// The policy of a session.
+#[derive(Debug, Args)]
+pub struct Narrated {
+    /// The policy.
+    #[command(flatten)]
+    pub folding: Folding,
+    /// Have spans narrated by the model of a `midfold worker`, whatever the policy says
+    #[arg(long, help_heading = "Folding")]
+    pub narrate: bool,
+}
+
+/// What a new session is made of.
+#[derive(Debug, Args)]
+pub struct Start {
+    /// How tokens are counted, and what they have to fit.
+    #[command(flatten)]
+    pub measure: Measure,
+    /// The policy, and whether a model narrates.
+    #[command(flatten)]
+    pub folding: Narrated,
+    /// Tokens of the window that stay free for the reply [default: 0]
+    #[arg(long, value_name = "N", value_parser = tokens, help_heading = "Measuring")]
+    pub output_reserve: Option<u64>,
+}
+
+/// What `midfold session new` is asked.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  midfold session new --model gpt-5 --output-reserve 8k
+  midfold session new --id review-12 --dialect anthropic --system prompt.txt --tools tools.json")]
+pub struct New {
+    /// The id [default: a new one that sorts by time]
+    #[arg(long, value_name = "ID")]
+    pub id: Option<String>,
+    /// What the messages are written in: openai-chat, openai-responses, anthropic, gemini, bedrock,
+    /// sharegpt
+    #[arg(long, value_name = "DIALECT", default_value = "openai-chat", help_heading = "Formats")]
+    pub dialect: String,
+    /// The model that the contexts go to: chooses window, tokenizer and trigger rules
+    #[arg(long, value_name = "NAME", help_heading = "Measuring")]
+    pub model: Option<String>,
+    /// The system prompt: text, or its JSON value
+    #[arg(long, value_name = "FILE", help_heading = "Formats")]
+    pub system: Option<PathBuf>,
+    /// The tools of the request, as their JSON list: counted, not sent
+    #[arg(long, value_name = "FILE", help_heading = "Formats")]
+    pub tools: Option<PathBuf>,
+    /// What the sessions start with.
+    #[command(flatten)]
+    pub start: Start,
+}
+
+/// What `midfold session append` is asked.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  echo '{\"role\":\"user\",\"content\":\"hi\"}' | midfold session append $id -
+  midfold session append $id reply.json --key request-17
+
+One message, a list of messages, or one message a line. All of them are appended or none, and the \
+command ends with 0 only once they are durable. Prints the place of each in the log, from 0. With \
+--key a repeated append is told apart from a new one and changes nothing.")]
+pub struct Append {
+    /// The session
+    #[arg(value_name = "ID")]
+    pub id: String,
+    /// The messages; `-` reads standard input
+    #[arg(value_name = "FILE", default_value = "-", hide_default_value = true)]
+    pub file: PathBuf,
+    /// Names this append: a retry with the same key returns the first answer
+    #[arg(long, value_name = "KEY")]
+    pub key: Option<String>,
+    /// Only when the session has so many messages: otherwise somebody else appended, and nothing
+    /// is done
+    #[arg(long, value_name = "N")]
+    pub expect: Option<u64>,
+}
+
+/// What `midfold session context` is asked.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  midfold session context $id > messages.json
+  midfold session context $id --json | jq .call")]
+pub struct Context {
+    /// The session
+    #[arg(value_name = "ID")]
+    pub id: String,
+    /// Write the messages to this file
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Do not write a call into the ledger: the context is only looked at
+    #[arg(long)]
+    pub no_record: bool,
+    /// Add the text of this file behind the history, beside the newest request: it is sent and not
+    /// kept (may be repeated; needs a reserve)
+    #[arg(long, value_name = "NAME=FILE", value_parser = pair)]
+    pub inject: Vec<(String, String)>,
+    /// Keep this many tokens free for what NAME injects; more than that is an error
+    #[arg(long, value_name = "NAME=N", value_parser = pair)]
+    pub reserve: Vec<(String, String)>,
+}
+
+/// What `midfold session observe` is asked.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  midfold session observe $id --prompt 41200 --completion 350 --cache-read 39000
+  jq .usage response.json | midfold session observe $id -
+
+The figures are those of the newest context, unless --call names another one. JSON is read as \
+OpenAI and Anthropic write it: a `usage` object, or a whole response that has one.")]
+pub struct Observe {
+    /// The session
+    #[arg(value_name = "ID")]
+    pub id: String,
+    /// What the provider reported, as JSON; `-` reads standard input
+    #[arg(value_name = "FILE", required_unless_present = "prompt", conflicts_with = "prompt")]
+    pub file: Option<PathBuf>,
+    /// Tokens of the prompt, cached ones included
+    #[arg(long, value_name = "N", value_parser = tokens)]
+    pub prompt: Option<u64>,
+    /// Tokens of the reply
+    #[arg(long, value_name = "N", requires = "prompt")]
+    pub completion: Option<u64>,
+    /// Tokens of the prompt that came from the cache
+    #[arg(long, value_name = "N", requires = "prompt")]
+    pub cache_read: Option<u64>,
+    /// Tokens of the prompt that were written to the cache
+    #[arg(long, value_name = "N", requires = "prompt")]
+    pub cache_write: Option<u64>,
+    /// The call that it was [default: the newest]
+    #[arg(long, value_name = "N")]
+    pub call: Option<u64>,
+}
+
+/// What `midfold session compact` and `midfold session preview` are asked.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  midfold session compact $id
+  midfold session compact $id --focus 'the retry logic'
+  midfold session preview $id")]
+pub struct Compaction {
+    /// The session
+    #[arg(value_name = "ID")]
+    pub id: String,
+    /// What the recap should keep before anything else
+    #[arg(long, value_name = "TEXT")]
+    pub focus: Option<String>,
+}
+
+/// What `midfold session recover` is asked.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  midfold session recover $id --status 400 --body error.json > messages.json
+
+Reads what the provider answered. Where the request was too long, the session is compacted at once \
+and the new messages are printed: send them once. Anything else is named, and nothing is changed.")]
+pub struct Recover {
+    /// The session
+    #[arg(value_name = "ID")]
+    pub id: String,
+    /// The HTTP status; without it, the connection broke before one came
+    #[arg(long, value_name = "N")]
+    pub status: Option<u16>,
+    /// The body of the answer; `-` reads standard input
+    #[arg(long, value_name = "FILE")]
+    pub body: PathBuf,
+    /// Write the messages to this file
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
+/// What `midfold session status` is asked.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  midfold session status $id --json | jq .usage_percent")]
+pub struct Status {
+    /// The session
+    #[arg(value_name = "ID")]
+    pub id: String,
+}
+
+/// What `midfold session list` is asked.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  midfold session list --limit 20")]
+pub struct List {
+    /// At most this many, the newest ids
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    pub limit: usize,
+}
+
+/// What `midfold session log` is asked.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  midfold session log $id --from 10 --to 20
+  midfold session log $id --json > original.json")]
+pub struct Log {
+    /// The session
+    #[arg(value_name = "ID")]
+    pub id: String,
+    /// The first message, from 0
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub from: u64,
+    /// The last message
+    #[arg(long, value_name = "N")]
+    pub to: Option<u64>,
+}
+
+/// What `midfold session undo` is asked.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  midfold session undo $id
+  midfold session undo $id 2
+
+Takes back the active fold, or this one and those after it. The messages come back as they were; \
+the fold's record stays.")]
+pub struct Undo {
+    /// The session
+    #[arg(value_name = "ID")]
+    pub id: String,
+    /// The fold: its number, or the start of its id [default: the active one]
+    #[arg(value_name = "FOLD")]
+    pub fold: Option<String>,
+}
+
+/// What `midfold session pin` and `midfold session unpin` are asked.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  midfold session pin $id 4
+
+`midfold session log` shows the numbers. A message takes the calls and results that belong to it \
+with it.")]
+pub struct Pin {
+    /// The session
+    #[arg(value_name = "ID")]
+    pub id: String,
+    /// The message, by its place in the log
+    #[arg(value_name = "N")]
+    pub seq: u64,
+}
+
+/// What `midfold session fork` is asked.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  midfold session fork $id --at 12 --id another-try")]
+pub struct Fork {
+    /// The session to start from
+    #[arg(value_name = "ID")]
+    pub id: String,
+    /// Take the first N messages [default: all]
+    #[arg(long, value_name = "N")]
+    pub at: Option<u64>,
+    /// The id of the new session [default: a new one that sorts by time]
+    #[arg(long = "id", value_name = "ID")]
+    pub new: Option<String>,
+}
+
+/// What `midfold session delete` is asked.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  midfold session delete $id
+  midfold session delete tuesday review-12 --yes
+
+Without --yes it prints what would be deleted, deletes nothing and ends with 1. A deletion takes \
+messages, folds, calls and jobs; forks of the session stay whole. A SQLite file is rewritten, so \
+that nothing is left in it; PostgreSQL frees the room in its own time (VACUUM).")]
+pub struct Delete {
+    /// The sessions; if one of them is unknown, none is deleted
+    #[arg(value_name = "ID", required = true, num_args = 1..)]
+    pub ids: Vec<String>,
+    /// Delete; it cannot be undone
+    #[arg(long)]
+    pub yes: bool,
+}
+
+/// What `midfold session policy` is asked.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  midfold session policy $id --preset hermes
+  midfold session policy $id > mine.toml
+
+What is folded stays as it is. The next fold follows the new policy, its record has the fingerprint \
+of it, and `session status` says since when it holds. Without --preset and --policy the policy is \
+printed.")]
+pub struct SessionPolicy {
+    /// The session
+    #[arg(value_name = "ID")]
+    pub id: String,
+    /// The policy, and whether a model narrates.
+    #[command(flatten)]
+    pub folding: Narrated,
+}
+
+/// What `midfold session model` is asked.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  midfold session model $id gpt-5-mini --window 128k
+
+The model's own trigger rules and rules of what is valid hold from then on, and what was learned of \
+the other one's counting and limits is forgotten.")]
+pub struct Model {
+    /// The session
+    #[arg(value_name = "ID")]
+    pub id: String,
+    /// The model that the contexts go to
+    #[arg(value_name = "NAME")]
+    pub name: String,
+    /// Its window, in tokens [default: the model's own, where it is known; else as before]
+    #[arg(long, value_name = "N", value_parser = tokens)]
+    pub window: Option<u64>,
+}

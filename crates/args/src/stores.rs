@@ -1,0 +1,393 @@
+//! What can be asked of a store beside its sessions: import, explain, audit, recall, narrate.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+
+use crate::common::tokens;
+use crate::session::{Start, StoreAt};
+
+/// What `midfold import` is asked.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  midfold import session.jsonl
+  midfold import session.jsonl --id tuesday --window 200k
+  midfold import ~/.claude/projects/-home-me-work --watch
+
+Imports every conversation of the file as a session. A session that is there already gets the \
+messages that are new to it: importing a file twice changes nothing. Where the client compacted since, \
+its summary and what follows are added to the session.
+
+With --watch the file is followed until Ctrl-C, of a folder always the transcript that was written last. \
+A line is printed for each batch of new messages; with --json it is JSON. A message that its client may \
+still be writing waits until it is finished. A file that was rewritten goes on as another session: ID-2.")]
+pub struct Import {
+    /// The store.
+    #[command(flatten)]
+    pub at: StoreAt,
+    /// The transcript; `-` reads standard input. With --watch it may be a folder
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Go on as the file grows, until Ctrl-C
+    #[arg(long, short)]
+    pub watch: bool,
+    /// The id of the session; of several conversations, what their ids start with
+    /// [default: the id in the file, else its name]
+    #[arg(long, value_name = "ID")]
+    pub id: Option<String>,
+    /// What the file is written in [default: detected from its content]
+    #[arg(long, value_name = "FORMAT", help_heading = "Formats")]
+    pub from: Option<String>,
+    /// Convert to this dialect: openai-chat, anthropic, gemini or bedrock
+    #[arg(long, value_name = "DIALECT", help_heading = "Formats")]
+    pub to: Option<String>,
+    /// Of several conversations, only number N (from 1)
+    #[arg(long, value_name = "N")]
+    pub only: Option<usize>,
+    /// What the sessions start with.
+    #[command(flatten)]
+    pub start: Start,
+}
+
+/// What `midfold explain` is asked.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  midfold explain $id 'src/retry.rs'
+  midfold explain $id 8471 --call 12")]
+pub struct Explain {
+    /// The store.
+    #[command(flatten)]
+    pub at: StoreAt,
+    /// The session
+    #[arg(value_name = "ID")]
+    pub id: String,
+    /// What to look for
+    #[arg(value_name = "TEXT")]
+    pub text: String,
+    /// At this call of the ledger [default: the session as it is now]
+    #[arg(long, value_name = "N")]
+    pub call: Option<u64>,
+}
+
+/// What `midfold audit` is asked.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  midfold audit $id
+  midfold audit --all --json
+
+Ends with 1 when something does not hold.")]
+pub struct Audit {
+    /// The store.
+    #[command(flatten)]
+    pub at: StoreAt,
+    /// The session
+    #[arg(value_name = "ID", required_unless_present = "all")]
+    pub id: Option<String>,
+    /// All sessions of the store
+    #[arg(long, conflicts_with = "id")]
+    pub all: bool,
+}
+
+/// What `midfold recall` is asked.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  midfold recall outline $id
+  midfold recall grep $id 'connection refused'
+  midfold recall expand $id @12-20
+  midfold recall tools --shape anthropic
+
+@12 is message 12 of the log, counted from 0: the same number in recaps, here, and in \
+`midfold session log`.")]
+pub struct Recall {
+    /// The store.
+    #[command(flatten)]
+    pub at: StoreAt,
+    /// What is to be done.
+    #[command(subcommand)]
+    pub command: RecallCommand,
+}
+
+/// How what was folded away is looked for.
+#[derive(Debug, Subcommand)]
+pub enum RecallCommand {
+    /// Find original messages by what they say, or by role, tool and outcome
+    Grep(Grep),
+    /// List messages, one line each: role, tool, target, outcome, size
+    Outline(Outline),
+    /// Print originals in full, a call with its result, a page at a time
+    Expand(Expand),
+    /// List names that left the context, the most likely needed first
+    Names(Names),
+    /// Say what a fold covers, and what it no longer names
+    Describe(Describe),
+    /// Print these five as tools that an agent can be given
+    Tools(Tools),
+}
+
+/// What `midfold recall grep` is asked.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  midfold recall grep $id 'retry budget'
+  midfold recall grep $id --regex 'E[0-9]{4}' --tool bash --context 2
+  midfold recall grep $id --errors --folded
+
+Without a query, whatever passes the filters is listed, the oldest first. A hit prints the number of \
+its message (@12, as everywhere), and whether a later message reads or writes the same file.")]
+pub struct Grep {
+    /// The session
+    #[arg(value_name = "ID")]
+    pub id: String,
+    /// What to look for: words, the best match first; may be left out where a filter is given
+    #[arg(value_name = "QUERY", default_value = "", hide_default_value = true)]
+    pub query: String,
+    /// Exactly this text, the newest first
+    #[arg(long, conflicts_with = "regex")]
+    pub literal: bool,
+    /// A regular expression, the newest first
+    #[arg(long)]
+    pub regex: bool,
+    /// Only messages of this role: system, developer, user, assistant or tool (results)
+    #[arg(long, value_name = "ROLE", help_heading = "Filters")]
+    pub role: Option<String>,
+    /// Only calls of this tool and their results: its name, or a kind (read, edit, shell, …)
+    #[arg(long, value_name = "NAME", help_heading = "Filters")]
+    pub tool: Option<String>,
+    /// Only results that say that something failed
+    #[arg(long, help_heading = "Filters")]
+    pub errors: bool,
+    /// Only messages that the active fold took out of the context or shortened
+    #[arg(long, help_heading = "Filters")]
+    pub folded: bool,
+    /// Only these messages (12-80; 12- to the end)
+    #[arg(long, value_name = "A-B", help_heading = "Filters")]
+    pub range: Option<String>,
+    /// Lines to show around each line that matches (up to 50)
+    #[arg(long, short = 'C', value_name = "N", default_value_t = 0)]
+    pub context: usize,
+    /// At most this many messages (up to 50)
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub limit: u32,
+    /// Hits to skip: those of earlier pages
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub skip: u32,
+}
+
+/// What `midfold recall outline` is asked.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  midfold recall outline $id
+  midfold recall outline $id --folded --from 120 --limit 100
+
+A line begins with the number of the message (@12): what `midfold recall expand` takes.")]
+pub struct Outline {
+    /// The session
+    #[arg(value_name = "ID")]
+    pub id: String,
+    /// The first message
+    #[arg(long, value_name = "N", default_value = "0")]
+    pub from: String,
+    /// At most this many messages (up to 500)
+    #[arg(long, value_name = "N", default_value_t = 50)]
+    pub limit: u32,
+    /// Only messages that the active fold took out of the context or shortened
+    #[arg(long)]
+    pub folded: bool,
+}
+
+/// What `midfold recall names` is asked.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  midfold recall names $id 'change the retry budget'")]
+pub struct Names {
+    /// The session
+    #[arg(value_name = "ID")]
+    pub id: String,
+    /// What is to be done, in words: names that share them come first
+    #[arg(value_name = "QUESTION", default_value = "")]
+    pub question: String,
+    /// At most this many characters (up to 20,000)
+    #[arg(long, value_name = "N", default_value_t = 2_000)]
+    pub max_chars: usize,
+}
+
+/// What `midfold recall expand` is asked.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  midfold recall expand $id @12
+  midfold recall expand $id 12,15,20-24
+  midfold recall expand $id 12 --from 12:L310
+  midfold recall expand $id active --max-chars 2000
+
+@12 is message 12 of the log, counted from 0, as recaps, `grep`, `outline` and `midfold session log` \
+print it. A call comes with its result, and a result with its call. The last line of a page is the \
+command for the next one.")]
+pub struct Expand {
+    /// The session
+    #[arg(value_name = "ID")]
+    pub id: String,
+    /// A message (@12), a range (12-20, 12..20: both ends included), a list of them (12,15,20),
+    /// `active` for all that the recap replaces, or a fold's id
+    #[arg(value_name = "WHAT", required = true, num_args = 1..)]
+    pub what: Vec<String>,
+    /// Where to go on: a message (15), a character of it (15:4000) or a line of it (15:L310)
+    #[arg(long, value_name = "PLACE")]
+    pub from: Option<String>,
+    /// Characters of a page (up to 100,000)
+    #[arg(long, value_name = "N", default_value_t = 8_000)]
+    pub max_chars: usize,
+}
+
+/// What `midfold recall describe` is asked.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  midfold recall describe $id")]
+pub struct Describe {
+    /// The session
+    #[arg(value_name = "ID")]
+    pub id: String,
+    /// The fold: its number, or the start of its id [default: the active one]
+    #[arg(value_name = "FOLD")]
+    pub fold: Option<String>,
+}
+
+/// What `midfold recall tools` is asked.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  midfold recall tools --shape anthropic")]
+pub struct Tools {
+    /// How the provider wants them
+    #[arg(long, value_name = "SHAPE", default_value = "openai")]
+    pub shape: ToolsShape,
+}
+
+/// How a provider wants tools to be described.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ToolsShape {
+    /// Chat Completions
+    Openai,
+    /// Messages
+    Anthropic,
+}
+
+/// What `midfold worker` is asked.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  midfold worker --base-url http://127.0.0.1:8080 --model small
+  midfold worker --base-url https://api.openai.com/v1 --model gpt-5-mini --key-env OPENAI_API_KEY --once
+
+Any service that speaks Chat Completions will do. Runs until it is told to stop (ctrl-c, SIGTERM): \
+the job at hand is finished, or given back after a few seconds. Several workers may share a store.")]
+pub struct Worker {
+    /// The store.
+    #[command(flatten)]
+    pub at: StoreAt,
+    /// Where the model is
+    #[arg(long, value_name = "URL")]
+    pub base_url: String,
+    /// Its name there
+    #[arg(long, value_name = "NAME")]
+    pub model: String,
+    /// The environment variable that holds the key
+    #[arg(long, value_name = "NAME", conflicts_with = "key_file")]
+    pub key_env: Option<String>,
+    /// The file that holds the key
+    #[arg(long, value_name = "FILE")]
+    pub key_file: Option<PathBuf>,
+    /// The model's window, in tokens: longer spans are sent in parts
+    /// [default: that of the model, where it is known]
+    #[arg(long, value_name = "N", value_parser = tokens)]
+    pub window: Option<u64>,
+    /// Do what is due, then end; with 1 where a job failed
+    #[arg(long)]
+    pub once: bool,
+    /// Jobs at a time
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
+    pub concurrency: u16,
+    /// Milliseconds between two looks at an empty queue
+    #[arg(long, value_name = "MS", default_value_t = 1_000, value_parser = clap::value_parser!(u64).range(10..))]
+    pub poll: u64,
+}
+
+/// What `midfold store` is asked.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  midfold store fsck
+  midfold store export backup.jsonl
+  midfold store import backup.jsonl --store postgres://me@db/midfold")]
+pub struct StoreCommands {
+    /// The store.
+    #[command(flatten)]
+    pub at: StoreAt,
+    /// What is to be done.
+    #[command(subcommand)]
+    pub command: StoreCommand,
+}
+
+/// What is to be done with a whole store.
+#[derive(Debug, Subcommand)]
+pub enum StoreCommand {
+    /// Compute every hash chain and account again; ends with 1 when something is wrong
+    Fsck,
+    /// Write sessions to a file, one record a line
+    Export(Export),
+    /// Read what `export` wrote; all or nothing where the file is damaged
+    Import(Load),
+    /// Delete the sessions that nothing happened in for long
+    Prune(Prune),
+}
+
+/// What `midfold store export` is asked.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  midfold store export backup.jsonl")]
+pub struct Export {
+    /// The file; `-` writes to standard output
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Only this session
+    #[arg(long, value_name = "ID")]
+    pub session: Option<String>,
+}
+
+/// What `midfold store import` is asked.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  midfold store import backup.jsonl")]
+pub struct Load {
+    /// The file
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+}
+
+/// What `midfold store prune` is asked.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  midfold store prune --older-than 30d
+  midfold store prune --older-than 8w --yes
+
+A session is as old as its last change: its making, its newest message, fold or call. Without --yes \
+it prints what would be deleted, deletes nothing and ends with 1. What is deleted, and how, is as \
+with `midfold session delete`.")]
+pub struct Prune {
+    /// How long ago they last changed: hours, days or weeks (12h, 30d, 8w)
+    #[arg(long, value_name = "AGE")]
+    pub older_than: String,
+    /// Delete; it cannot be undone
+    #[arg(long)]
+    pub yes: bool,
+}

@@ -1,0 +1,227 @@
+//! The `midfold` command: files and the terminal around the engine.
+//!
+//! No interface: its bin and its tests use it, and it may change with every release.
+
+mod about;
+#[cfg(feature = "sessions")]
+mod audit;
+#[cfg(feature = "sessions")]
+mod clients;
+mod compact;
+mod config;
+#[cfg(feature = "sessions")]
+mod deletion;
+#[cfg(feature = "sessions")]
+mod doctor;
+mod done;
+mod env;
+mod error;
+#[cfg(feature = "sessions")]
+mod explain;
+mod fabric;
+mod fates;
+#[cfg(feature = "sessions")]
+mod hooks;
+#[cfg(feature = "sessions")]
+mod host;
+mod html;
+#[cfg(feature = "sessions")]
+mod import;
+mod input;
+mod inspect;
+#[cfg(feature = "sessions")]
+mod key;
+mod logging;
+#[cfg(feature = "sessions")]
+mod mcp;
+mod narrator;
+mod note;
+mod output;
+mod page;
+mod paths;
+mod picture;
+mod prepare;
+mod presets;
+#[cfg(feature = "sessions")]
+mod recall;
+mod replay;
+mod report;
+#[cfg(feature = "sessions")]
+mod run;
+mod runtime;
+mod schema;
+#[cfg(feature = "sessions")]
+mod seal;
+#[cfg(feature = "sessions")]
+mod serve;
+#[cfg(feature = "sessions")]
+mod serving;
+#[cfg(feature = "sessions")]
+mod session;
+#[cfg(feature = "sessions")]
+mod signals;
+#[cfg(feature = "sessions")]
+mod store;
+mod summariser;
+mod table;
+#[cfg(feature = "sessions")]
+mod tls;
+#[cfg(feature = "sessions")]
+mod top;
+mod trajectories;
+mod transcript;
+mod tune;
+mod verify;
+mod words;
+#[cfg(feature = "sessions")]
+mod worker;
+
+use std::process::ExitCode;
+
+use clap::{ColorChoice, CommandFactory, FromArgMatches};
+use midfold_args::{Cli, Command};
+
+use crate::error::CommandError;
+use crate::output::Output;
+
+/// What the tests of this crate reach, and nobody else: no part of the interface, and free to change.
+#[doc(hidden)]
+pub mod inside {
+    #[cfg(feature = "sessions")]
+    pub use crate::clients::{Client, Front, VARIABLES};
+    #[cfg(feature = "sessions")]
+    pub use crate::doctor::clients::{local, shown};
+    #[cfg(feature = "sessions")]
+    pub use crate::host::{Host, Make, new_id, random};
+    #[cfg(feature = "sessions")]
+    pub use crate::import::watch::Follower;
+    pub use crate::output::cut;
+    pub use crate::replay::engine::answered;
+    pub use crate::trajectories::cache::Cache;
+    pub use crate::trajectories::config::{Config, family};
+    pub use crate::trajectories::lines::{Chunks, Position};
+    pub use crate::trajectories::lock::Lock;
+
+    /// The page of a replay.
+    pub mod html {
+        pub use crate::html::{SLOT, TEMPLATE, write};
+    }
+
+    /// Files that are read.
+    pub mod input {
+        pub use crate::input::{not_unpacked, unpacked};
+    }
+
+    /// Files packed with zstd.
+    pub mod packed {
+        pub use crate::trajectories::packed::{assemble, open, pack};
+    }
+
+    /// Names of files.
+    pub mod paths {
+        pub use crate::paths::{is_transcript, unpacked};
+    }
+
+    /// The figures of a run over rows.
+    pub mod report {
+        pub use crate::trajectories::report::time;
+    }
+
+    /// The line at the end of a run of an agent.
+    #[cfg(feature = "sessions")]
+    pub mod saving {
+        pub use crate::run::saving::line;
+    }
+
+    /// Texts.
+    pub mod words {
+        pub use crate::words::{line, printable, time};
+    }
+}
+
+/// The command, with the arguments and the streams of this process. No interface: the command's own tests and its
+/// bin use it.
+pub fn main() -> ExitCode {
+    let matches = match Cli::command().color(help_color()).try_get_matches() {
+        Ok(matches) => matches,
+        Err(error) => {
+            // A reader that left is no error.
+            let _ = error.print();
+            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
+        }
+    };
+    let cli = match Cli::from_arg_matches(&matches) {
+        Ok(cli) => cli,
+        Err(error) => {
+            let _ = error.print();
+            return ExitCode::from(2);
+        }
+    };
+    let output = Output::new(cli.color);
+    match logging::start(&cli.logging).and_then(|()| run(&cli, &output)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            output.error(&error);
+            ExitCode::from(error.code)
+        }
+    }
+}
+
+fn run(cli: &Cli, output: &Output) -> Result<(), CommandError> {
+    match &cli.command {
+        Command::Compact(args) => compact::run(args, cli.json, output),
+        Command::Inspect(args) => inspect::run(args, cli.json, output),
+        Command::Verify(args) => verify::run(args, cli.json, output),
+        Command::Replay(args) => replay::run(args, cli.json, output),
+        Command::Trajectories(args) => trajectories::run(args, cli.json, output),
+        Command::Tune(args) => tune::run(args, cli.json, output),
+        Command::Presets(args) => presets::run(args, cli.json, output),
+        Command::Schema(args) => schema::run(args, output),
+        Command::Config(_) => config::run(cli.json, output),
+        Command::Completions(args) => about::completions(args, output),
+        Command::Man(args) => about::man(args, output),
+        command => over_sessions(command, cli.json, output),
+    }
+}
+
+/// The commands that work on more than files: stored sessions, servers, clients.
+#[cfg(feature = "sessions")]
+fn over_sessions(command: &Command, json: bool, output: &Output) -> Result<(), CommandError> {
+    match command {
+        Command::Session(args) => session::run(args, json, output),
+        Command::Import(args) => import::run(args, json, output),
+        Command::Explain(args) => explain::run(args, json, output),
+        Command::Audit(args) => audit::run(args, json, output),
+        Command::Recall(args) => recall::run(args, json, output),
+        Command::Worker(args) => worker::run(args, json, output),
+        Command::Serve(args) => serve::run(args, json, output),
+        Command::Key(args) => key::run(&args.command, json, output),
+        Command::Run(args) => run::run(args, json, output),
+        Command::Hooks(args) => hooks::run(args, json, output),
+        Command::Mcp(args) => mcp::run(args, output),
+        Command::Doctor(args) => doctor::run(args, json, output),
+        Command::Store(args) => store::run(args, json, output),
+        Command::Top(args) => top::run(args, json, output),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(not(feature = "sessions"))]
+fn over_sessions(_: &Command, _: bool, _: &Output) -> Result<(), CommandError> {
+    Err(CommandError::usage(
+        "this build of midfold works on files alone: it has no sessions and no server",
+    )
+    .hint("build it with the feature `sessions`, which is on by default"))
+}
+
+/// Help is printed while arguments are parsed, so `--color` has to be looked up before.
+fn help_color() -> ColorChoice {
+    let args: Vec<String> = std::env::args().collect();
+    let after = |name: &str| args.windows(2).any(|pair| pair[0] == "--color" && pair[1] == name);
+    let says = |name: &str| args.contains(&format!("--color={name}")) || after(name);
+    match () {
+        () if says("never") => ColorChoice::Never,
+        () if says("always") => ColorChoice::Always,
+        () => ColorChoice::Auto,
+    }
+}

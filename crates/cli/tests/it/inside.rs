@@ -1,0 +1,19 @@
+//! What is tested without running the command: what it exposes for that in `midfold_cli::inside`.
+
+mod clients;
+mod doctor_clients;
+mod host;
+mod html;
+mod import_watch;
+mod input;
+mod output;
+mod paths;
+mod replay_engine;
+mod run_saving;
+mod trajectories_cache;
+mod trajectories_config;
+mod trajectories_lines;
+mod trajectories_lock;
+mod trajectories_packed;
+mod trajectories_report;
+mod words;

@@ -1,0 +1,33 @@
+//! The line at the end of `midfold run`.
+
+use midfold_cli::inside::saving::line;
+use midfold_serve::Totals;
+
+#[test]
+fn the_line_says_what_happened() {
+    let none = Totals::default();
+    assert!(line(&none).starts_with("no request came through"));
+    let small = Totals { requests: 3, with_history: 1, tokens_before: 9, tokens_after: 9, ..none };
+    assert_eq!(line(&small), "1 model request, nothing was folded");
+    let folded = Totals {
+        requests: 16,
+        with_history: 15,
+        folded: 9,
+        folds: 4,
+        tokens_before: 210_000,
+        tokens_after: 105_000,
+        prompt_tokens: 100_000,
+        cache_read_tokens: 54_900,
+        faults: 2,
+    };
+    assert_eq!(
+        line(&folded),
+        "15 model requests, 4 folds, 210,000 → 105,000 tokens (50 % less), 54 % from the \
+         provider's cache, 2 not looked at"
+    );
+    let earlier = Totals { folds: 0, faults: 0, cache_read_tokens: 0, ..folded };
+    assert_eq!(
+        line(&earlier),
+        "15 model requests, an earlier fold, 210,000 → 105,000 tokens (50 % less)"
+    );
+}

@@ -1,0 +1,257 @@
+//! Events without their secrets: what everything is made from that leaves the log as something else
+//! than the event itself.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use aho_corasick::AhoCorasick;
+use bytes::Bytes;
+
+use super::{REPLACEMENT, Redactor, merge, replace};
+use crate::jsonstr;
+use crate::log::Event;
+use crate::screen::shown;
+use crate::view::{Block, BlockKind, ByteRange, TextRef, View};
+
+/// Shortest secret that is known again where nothing around it tells that it is one, in bytes.
+const KNOWN_AGAIN: usize = 8;
+/// So many secrets are looked for one by one.
+const FEW: usize = 16;
+/// Most secrets that are known again.
+const MOST: usize = 4_096;
+
+/// The secrets that a log has shown so far. What was a secret once (`DB_PASSWORD=…`) is one where
+/// somebody repeats it with nothing around it that tells.
+///
+/// ```
+/// use midfold_core::redact::Secrets;
+/// let mut secrets = Secrets::default();
+/// assert_eq!(secrets.clean("DB_PASSWORD=hunter2!x"), "DB_PASSWORD=[REDACTED]");
+/// assert_eq!(secrets.clean("log in with hunter2!x"), "log in with [REDACTED]");
+/// assert_eq!(secrets.clean("nothing in here"), "nothing in here");
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Secrets {
+    known: BTreeSet<String>,
+    finder: Option<AhoCorasick>,
+    /// Those that the finder does not look for yet: building it costs more than looking for a few.
+    fresh: Vec<String>,
+}
+
+impl Secrets {
+    /// The secrets of these events.
+    #[must_use]
+    pub fn of(events: &[Event]) -> Self {
+        let mut secrets = Self::default();
+        events.iter().for_each(|event| secrets.learn(&event.view, &event.bytes));
+        secrets
+    }
+
+    /// Takes in the secrets of a message.
+    pub fn learn(&mut self, view: &View, bytes: &[u8]) {
+        let mut scratch = String::new();
+        for block in &view.blocks {
+            self.block(block, bytes, &mut scratch);
+        }
+    }
+
+    /// Whether none is known.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.known.is_empty()
+    }
+
+    /// How many are known.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.known.len()
+    }
+
+    /// The text without secrets, those of this text and those that are known. They are known from
+    /// then on.
+    #[must_use]
+    pub fn clean<'a>(&mut self, text: &'a str) -> Cow<'a, str> {
+        let found = Redactor::shared().find(text);
+        if found.is_empty() && self.is_empty() {
+            return Cow::Borrowed(text);
+        }
+        self.note(found.iter().filter_map(|at| text.get(at.clone())));
+        self.without(text)
+    }
+
+    /// The text without secrets, those of this text and those that are known.
+    #[must_use]
+    pub fn without<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        let (out, _) = Redactor::shared().redact(text);
+        let places = self.places(&out);
+        if places.is_empty() { out } else { Cow::Owned(replace(&out, &places)) }
+    }
+
+    /// Where known secrets are in a text.
+    #[must_use]
+    pub fn places(&self, text: &str) -> Vec<Range<usize>> {
+        let found = self.finder.iter().flat_map(|finder| finder.find_iter(text));
+        let mut places: Vec<_> = found.map(|hit| hit.start()..hit.end()).collect();
+        for secret in &self.fresh {
+            let found = memchr::memmem::find_iter(text.as_bytes(), secret.as_bytes());
+            places.extend(found.map(|at| at..at + secret.len()));
+        }
+        places.sort_unstable_by_key(|place| place.start);
+        merge(places)
+    }
+
+    /// Whether a name is a known secret, holds one, or is a good part of one.
+    #[must_use]
+    pub fn touch(&self, name: &str) -> bool {
+        let random = name.len() >= KNOWN_AGAIN && name.bytes().any(|b| b.is_ascii_digit());
+        let part = |secret: &String| random && secret.contains(name);
+        !self.is_empty() && (!self.places(name).is_empty() || self.known.iter().any(part))
+    }
+
+    fn note<'a>(&mut self, found: impl Iterator<Item = &'a str>) {
+        for secret in found.filter(|secret| secret.len() >= KNOWN_AGAIN) {
+            if self.known.len() < MOST
+                && !secret.contains(REPLACEMENT)
+                && self.known.insert(secret.to_owned())
+            {
+                self.fresh.push(secret.to_owned());
+            }
+        }
+        if self.fresh.len() > FEW + self.known.len() / 8 {
+            self.finder = AhoCorasick::new(&self.known).ok();
+            self.fresh.clear();
+        }
+    }
+
+    /// These events without secrets; `None` where they hold none, as nearly all do.
+    #[must_use]
+    pub fn events(&mut self, events: &[Event]) -> Option<Vec<Event>> {
+        let mut scratch = String::new();
+        let mut cleaned: Vec<(usize, Event)> = Vec::new();
+        for (at, event) in events.iter().enumerate() {
+            cleaned.extend(self.event(event, &mut scratch).map(|event| (at, event)));
+        }
+        if cleaned.is_empty() {
+            return None;
+        }
+        let mut out = events.to_vec();
+        for (at, event) in cleaned {
+            out[at] = event;
+        }
+        Some(out)
+    }
+
+    /// The event with the texts of its blocks replaced where they hold secrets. What is in their
+    /// place is written behind its bytes, so that nothing else of its view moves.
+    fn event(&mut self, event: &Event, scratch: &mut String) -> Option<Event> {
+        let texts: Vec<_> = event
+            .view
+            .blocks
+            .iter()
+            .map(|block| self.block(block, &event.bytes, scratch))
+            .collect();
+        if texts.iter().all(Option::is_none) {
+            return None;
+        }
+        let mut bytes = event.bytes.to_vec();
+        let mut clean = event.clone();
+        for (block, text) in clean.view.blocks.iter_mut().zip(texts) {
+            let Some(text) = text else { continue };
+            let from = bytes.len();
+            bytes.extend_from_slice(text.as_bytes());
+            block.body = TextRef::raw(ByteRange::new(from, bytes.len()));
+            block.texts = smallvec::smallvec![block.body];
+        }
+        clean.bytes = Bytes::from(bytes);
+        Some(clean)
+    }
+
+    /// The text of a block without secrets, where it holds any.
+    fn block(&mut self, block: &Block, bytes: &[u8], scratch: &mut String) -> Option<String> {
+        let text = block.text_with(bytes, scratch);
+        let text = match memchr::memchr(0x1b, text.as_bytes()) {
+            // Colours may be in a secret, and before one.
+            Some(_) => Cow::Owned(shown(text)),
+            None => Cow::Borrowed(text),
+        };
+        let clean = self.text(&block.kind, &text);
+        (clean != text).then(|| clean.into_owned())
+    }
+
+    /// The text of a block of this kind without secrets.
+    pub(crate) fn text<'a>(&mut self, kind: &BlockKind, text: &'a str) -> Cow<'a, str> {
+        match kind {
+            BlockKind::Call { .. } => self.arguments(text),
+            _ => self.clean(text),
+        }
+    }
+
+    /// The arguments of a call without secrets: their source, and each string in them as its writer
+    /// meant it. What was JSON stays JSON.
+    fn arguments<'a>(&mut self, text: &'a str) -> Cow<'a, str> {
+        let mut out = String::new();
+        let mut from = 0;
+        for token in strings(text) {
+            let source = &text[token.clone()];
+            if !source.contains('\\') {
+                continue;
+            }
+            let plain = jsonstr::decode(source.as_bytes());
+            if let Cow::Owned(clean) = self.clean(&plain) {
+                out.push_str(&text[from..token.start]);
+                out.push_str(&jsonstr::encode(&clean));
+                from = token.end;
+            }
+        }
+        if from == 0 {
+            return self.clean(text);
+        }
+        out.push_str(&text[from..]);
+        Cow::Owned(self.clean(&out).into_owned())
+    }
+}
+
+/// The JSON strings of a text, quotes included.
+fn strings(text: &str) -> impl Iterator<Item = Range<usize>> {
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    let is_json = text.trim_start().starts_with(['{', '[']);
+    std::iter::from_fn(move || {
+        let start = at + memchr::memchr(b'"', bytes.get(at..).filter(|_| is_json)?)?;
+        let mut end = start + 1;
+        loop {
+            end += memchr::memchr2(b'"', b'\\', bytes.get(end..)?)?;
+            if bytes[end] == b'"' {
+                at = end + 1;
+                return Some(start..at);
+            }
+            end += 2;
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_stay_json_whatever_goes() {
+        let source = r#"{"command":"cat <<E\nexport DB_PASSWORD=hunter2!x\nE","path":"a"}"#;
+        let mut secrets = Secrets::default();
+        let clean = secrets.arguments(source);
+        assert_eq!(clean, source.replace("hunter2!x", REPLACEMENT));
+        assert_eq!(secrets.len(), 1);
+        let key = format!("-----BEGIN {} KEY-----\\n{}", "RSA PRIVATE", "MIIEabc".repeat(9));
+        let cut = format!(r#"{{"content":"{key}","path":"b"}}"#);
+        assert_eq!(Secrets::default().arguments(&cut), r#"{"content":"[REDACTED]","path":"b"}"#);
+    }
+
+    #[test]
+    fn a_part_of_a_secret_is_no_name() {
+        let mut secrets = Secrets::default();
+        let _ = secrets.clean("PASSWORD=abcd1234+efgh5678");
+        assert!(secrets.touch("abcd1234") && secrets.touch("x_abcd1234+efgh5678"));
+        assert!(!secrets.touch("abcd") && !secrets.touch("src/main.rs"));
+    }
+}

@@ -1,0 +1,195 @@
+//! "Hermes Agent: Context Compression": prune, partition, summarise, reassemble.
+
+use midfold::core::layout::layout;
+use midfold::core::trigger::{Breaker, Gate, Load};
+use midfold::{Budget, Meter, NoOp, Outcome, Policy, Session};
+
+use super::ports;
+use super::recorded::{WINDOWS, recorded};
+
+fn tail_budget(policy: &Policy, window: u64) -> u64 {
+    policy.tail.ratio.of(policy.trigger.threshold_tokens(window))
+}
+
+/// `_align_boundary_forward`, `_find_tail_cut_by_tokens`, `_align_boundary_backward` and
+/// `_ensure_last_user_message_in_tail`, over every conversation and window.
+#[test]
+fn the_cuts_are_those_of_the_printed_functions() {
+    let policy = Policy::preset("hermes").unwrap();
+    let (mut cuts, mut carried, mut wider) = (0, 0, 0);
+    let mut wrong = Vec::new();
+    for one in recorded() {
+        let units = one.log.units();
+        let is_user = |at: usize| one.log.events()[at].view.is_real_user();
+        for window in WINDOWS {
+            let head = ports::align_forward(&one.messages, 3);
+            let budget = tail_budget(&policy, window);
+            let cut = ports::find_tail_cut_by_tokens(&one.messages, head, budget);
+            let tail = ports::ensure_last_user_message_in_tail(&one.messages, cut, head, is_user);
+            let found = layout(&one.log, &units, &policy, window, None);
+            cuts += 1;
+            if (found.head_end, found.cover_end) == (head, tail) {
+                continue;
+            }
+            let inside =
+                |cut: usize| units.iter().any(|u| u.events.start < cut && cut < u.events.end);
+            let newest = units.last().map_or(0, |unit| unit.events.start);
+            if found.carried_user.is_some() && found.cover_end == cut.min(newest) {
+                // Ours carries it behind the recap where the tail would grow by more than half.
+                carried += 1;
+            } else if inside(head)
+                || inside(cut)
+                || inside(tail)
+                || cut > newest
+                || found.head_end > head
+            {
+                wider += 1;
+            } else {
+                let found = (found.head_end, found.cover_end, found.carried_user);
+                wrong.push(format!(
+                    "{} at {window}: {found:?}, not {head}, {cut}, {tail}",
+                    one.name
+                ));
+            }
+        }
+    }
+    println!(
+        "{cuts} layouts: {carried} carry the last request behind the recap, {wider} snap to a wider \
+         unit, {} differ otherwise",
+        wrong.len()
+    );
+    assert!(cuts >= 24 && wrong.is_empty(), "{wrong:#?}");
+}
+
+/// What is pruned ends where the source protects: the last six messages and the tail budget.
+#[test]
+fn the_newest_six_and_the_tail_budget_are_never_pruned() {
+    let policy = Policy::preset("hermes").unwrap();
+    assert_eq!(policy.tail.protect_messages, 6);
+    let mut edits = 0;
+    for one in recorded() {
+        for window in WINDOWS {
+            // By hand, a conversation that does not fill the window is compacted as if it did.
+            if one.log.tokens() < window {
+                continue;
+            }
+            let boundary = ports::prune_boundary(&one.messages, 6, tail_budget(&policy, window));
+            let mut session = Session::over("s", one.log.clone(), policy.clone(), Meter::exact());
+            let Ok(Outcome::Folded(fold)) = session.compact(&Budget::new(window), None) else {
+                continue;
+            };
+            if fold.layout.floor == midfold::core::layout::Floor::Budget {
+                continue;
+            }
+            edits += fold.edits.len();
+            let beyond = fold.edits.iter().find(|edit| edit.seq as usize >= boundary);
+            assert!(beyond.is_none(), "{} at {window}: {beyond:?} beyond {boundary}", one.name);
+        }
+    }
+    assert!(edits > 0, "something outside the summarised span is pruned");
+}
+
+/// Phase 1 runs: results are stubbed before anything is summarised, and a model reads the stubs.
+#[test]
+fn pruning_comes_first_and_the_summariser_reads_what_is_left() {
+    let mut policy = Policy::preset("hermes").unwrap();
+    let (mut folds, mut pruned, mut edited) = (0, 0, 0);
+    for one in recorded() {
+        let mut session = Session::over("s", one.log.clone(), policy.clone(), Meter::exact());
+        let Ok(Outcome::Folded(fold)) = session.compact(&Budget::new(64_000), None) else {
+            continue;
+        };
+        folds += 1;
+        pruned += u64::from(fold.read.iter().map(|read| read.blocks).sum::<u32>());
+        edited += fold.edits.len();
+        assert!(
+            fold.read.iter().all(|r| ["dedup", "stub", "arguments"].contains(&r.reducer.as_str()))
+        );
+        let text = &fold.recap.as_ref().unwrap().text;
+        assert!(text.starts_with(&policy.recap.header) && text.contains(&policy.recap.note));
+    }
+    println!("{folds} folds: {pruned} blocks pruned before the summary, {edited} beside it");
+    assert!(folds > 0 && pruned > 0);
+
+    // The prompt: one line stands for the output, and the output itself is not sent.
+    policy.narration.on = true;
+    policy.trigger.floor_tokens = 0;
+    let one = &recorded()[3];
+    let mut session = Session::over("s", one.log.clone(), policy, Meter::exact());
+    let request = session.wants(&Budget::new(32_000), 0).expect("a summary is asked for");
+    let longest = request.sources.iter().map(|s| s.text.len()).max().unwrap_or(0);
+    assert!(request.sources.iter().any(|source| source.text.contains("lines output")));
+    let raw = one.log.events().iter().map(|event| event.bytes.len()).max().unwrap_or(0);
+    assert!(longest < raw, "{longest} of {raw}");
+}
+
+#[test]
+fn seven_messages_are_left_alone_also_by_hand() {
+    let policy = Policy::preset("hermes").unwrap();
+    let mut one = recorded().remove(0);
+    one.messages.truncate(7);
+    let events = one.messages.iter().map(|m| midfold::RawEvent::new(m.to_string().into()));
+    let counter = midfold::tokens::by_name("chars:4").unwrap();
+    let dialect = midfold::DialectKind::OpenAiChat.shared();
+    let log = midfold::Log::of(dialect, midfold::formats::profile::OPENAI, counter, events);
+    let mut session = Session::over("s", log, policy, Meter::exact());
+    let outcome = session.compact(&Budget::new(200_000), None).unwrap();
+    assert_eq!(outcome, Outcome::Nothing(NoOp::TooFewMessages { messages: 7, floor: 7 }));
+}
+
+/// `should_compress`, over a grid.
+#[test]
+fn the_gate_is_that_of_the_printed_function() {
+    let policy = Policy::preset("hermes").unwrap();
+    for window in WINDOWS {
+        let threshold = policy.trigger.threshold_tokens(window);
+        for tokens in [0, 1, threshold - 1, threshold, threshold + 1, window] {
+            for strikes in 0..=3 {
+                let breaker = Breaker { strikes, since: 0, waiting: None };
+                let gate = Gate { breaker, ..Gate::default() };
+                let load = Load {
+                    counted: tokens,
+                    estimate: tokens,
+                    upper: tokens,
+                    open_call: false,
+                    over_tier: None,
+                };
+                let due = gate.due(&policy.trigger, &Budget::new(window), load, 1).fires();
+                let port = ports::should_compress(tokens, threshold, strikes);
+                assert_eq!(due, port, "{tokens} of {window}, {strikes} strikes");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_summary_budget_scales_with_what_is_summarised() {
+    let narration = Policy::preset("hermes").unwrap().narration;
+    let budget = |covered| narration.max_tokens_for(covered, Some(10_000));
+    assert_eq!([2_000, 20_000, 40_000, 900_000].map(budget), [2_000, 4_000, 8_000, 10_000]);
+}
+
+/// The rules of the preamble and of the sections reach the model.
+#[test]
+fn the_prompt_carries_the_rules_of_the_source() {
+    let mut policy = Policy::preset("hermes").unwrap();
+    policy.narration.on = true;
+    policy.trigger.floor_tokens = 0;
+    let one = &recorded()[3];
+    let mut session = Session::over("s", one.log.clone(), policy, Meter::exact());
+    let request = session.wants(&Budget::new(32_000), 0).unwrap();
+    let prompt = request.prompt(&request.sources, None);
+    for rule in [
+        "another assistant",
+        "answer nothing in it",
+        "language of the user",
+        "[REDACTED]",
+        "Be CONCRETE",
+        "Now refactor the auth module to use JWT instead of sessions",
+        "READ config.py:45",
+        "THE SINGLE MOST IMPORTANT FIELD",
+        "WHY they were made",
+    ] {
+        assert!(prompt.system.contains(rule), "{rule}");
+    }
+}

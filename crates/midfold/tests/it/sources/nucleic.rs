@@ -1,0 +1,92 @@
+//! "What Survives the Compression": results older than four turns go first, file lists are cumulative.
+
+use midfold::{Budget, Meter, Outcome, Policy, RawEvent, Session};
+use serde_json::json;
+
+use super::recorded::recorded;
+
+/// Stage 1 happens: old results are cleared before anything is summarised.
+#[test]
+fn old_results_are_cleared_first() {
+    let policy = Policy::preset("nucleic").unwrap();
+    let (mut folds, mut cleared, mut tokens) = (0, 0, 0);
+    for one in recorded() {
+        let mut session = Session::over("s", one.log.clone(), policy.clone(), Meter::exact());
+        let Ok(Outcome::Folded(fold)) = session.compact(&Budget::new(32_000), None) else {
+            continue;
+        };
+        folds += 1;
+        for read in &fold.read {
+            assert_eq!((read.reducer.as_str(), read.reason.as_str()), ("retain", "expired-by-age"));
+            cleared += read.blocks;
+            tokens += read.tokens_before - read.tokens_after;
+        }
+    }
+    println!("{folds} folds: {cleared} results cleared before the recap, {tokens} tokens");
+    assert!(folds > 0 && cleared > 0);
+}
+
+fn call(n: usize, tool: &str, path: &str) -> [serde_json::Value; 2] {
+    let arguments = json!({"path": path, "content": "x"}).to_string();
+    let function = json!({"name": tool, "arguments": arguments});
+    [
+        json!({"role": "assistant", "content": null, "tool_calls": [{"id": format!("c{n}"), "type": "function", "function": function}]}),
+        json!({"role": "tool", "tool_call_id": format!("c{n}"), "content": format!("evidence-{n}-{}", "word ".repeat(60))}),
+    ]
+}
+
+fn log(messages: &[serde_json::Value]) -> midfold::Log {
+    let events = messages.iter().map(|m| RawEvent::new(m.to_string().into()));
+    let counter = midfold::tokens::by_name("chars:4").unwrap();
+    let dialect = midfold::DialectKind::OpenAiChat.shared();
+    midfold::Log::of(dialect, midfold::formats::profile::OPENAI, counter, events)
+}
+
+/// The recap does not say what was cleared, and a model is not sent it; the record names the loss.
+#[test]
+fn what_was_cleared_is_not_summarised() {
+    let mut messages =
+        vec![json!({"role": "system", "content": "s"}), json!({"role": "user", "content": "task"})];
+    messages.push(json!({"role": "assistant", "content": "I look."}));
+    for n in 0..30 {
+        messages.extend(call(n, "read_file", &format!("src/f{n}.rs")));
+    }
+    let mut policy = Policy::preset("nucleic").unwrap();
+    let mut session = Session::over("s", log(&messages), policy.clone(), Meter::exact());
+    let Outcome::Folded(fold) = session.compact(&Budget::new(3_000), None).unwrap() else {
+        panic!("it folds")
+    };
+    let text = &fold.recap.as_ref().unwrap().text;
+    assert!(!text.contains("evidence-3-"), "{text}");
+    assert!(text.contains("src/f3.rs"), "the file is listed: {text}");
+    assert!(!text.contains("Cleared for context"), "the recap tells nothing of it: {text}");
+    policy.narration.on = true;
+    let mut session = Session::over("s", log(&messages), policy, Meter::exact());
+    let request = session.wants(&Budget::new(3_000), 0).unwrap();
+    let prompt = request.prompt(&request.sources, None).user;
+    assert!(prompt.contains("Cleared for context space]"), "{prompt}");
+    assert!(!prompt.contains("evidence-3-"), "{prompt}");
+}
+
+/// 200 files in a small window: neither block vanishes, and the newest stay.
+#[test]
+fn file_blocks_never_vanish_whole() {
+    let mut messages =
+        vec![json!({"role": "system", "content": "s"}), json!({"role": "user", "content": "task"})];
+    messages.push(json!({"role": "assistant", "content": "I look."}));
+    for n in 0..200 {
+        let tool = if n % 2 == 0 { "read_file" } else { "write_file" };
+        messages.extend(call(n, tool, &format!("src/module_{n}/file_{n}.rs")));
+    }
+    let policy = Policy::preset("nucleic").unwrap();
+    let mut session = Session::over("s", log(&messages), policy, Meter::exact());
+    let Outcome::Folded(fold) = session.compact(&Budget::new(8_000), None).unwrap() else {
+        panic!("it folds")
+    };
+    let text = &fold.recap.as_ref().unwrap().text;
+    for block in ["<read-files>", "<modified-files>"] {
+        assert!(text.contains(block), "{block}: {text}");
+    }
+    let read = text.split("<read-files>").nth(1).unwrap();
+    assert!(read.contains("module_192/") && !read.contains("module_0/"), "{read}");
+}

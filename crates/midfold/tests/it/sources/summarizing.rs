@@ -1,0 +1,127 @@
+//! "Summarizing Evicted Turns": a receipt with a schema, a hard cap, and a marker when it fails.
+
+use midfold::core::narrate::FailureClass;
+use midfold::core::narrate::{Finish, SummaryFailure, SummaryReply};
+use midfold::{Budget, Fold, Meter, Outcome, Policy, Session};
+
+use super::recorded::recorded;
+
+const WINDOW: u64 = 32_000;
+
+fn session() -> Session {
+    let mut policy = Policy::preset("head-tail").unwrap();
+    policy.narration.on = true;
+    Session::over("s", recorded()[3].log.clone(), policy, Meter::exact())
+}
+
+fn fold(session: &mut Session) -> Fold {
+    match session.compact(&Budget::new(WINDOW), None).unwrap() {
+        Outcome::Folded(fold) => *fold,
+        Outcome::Nothing(reason) => panic!("no fold: {reason}"),
+    }
+}
+
+fn reply(text: &str) -> SummaryReply {
+    SummaryReply {
+        text: text.to_owned(),
+        finish: Finish::Stop,
+        model: "small".to_owned(),
+        usage: None,
+        calls: 1,
+    }
+}
+
+/// A narrated fold says `summarize`, and the names of its summary are kept, all others lost.
+#[test]
+fn a_narrated_fold_says_what_its_summary_kept() {
+    let mut session = session();
+    let request = session.wants(&Budget::new(WINDOW), 0).unwrap();
+    let said =
+        recorded()[3].log.events()[4..20].iter().map(|e| e.text().into_owned()).collect::<String>();
+    let name =
+        midfold::core::ids::identifiers(&said).find(|id| id.contains('/')).unwrap().to_owned();
+    let text = format!(
+        "## Conversation Summary\n- **Decisions:** none\n- **Entities:** {name}\n- **Facts:** none\n- **Open Items:** none\n"
+    );
+    let verdict = session.complete(&request, Ok(reply(&text)), 0).unwrap();
+    assert_eq!(verdict.code.as_str(), "accepted", "{}", verdict.detail);
+    let fold = fold(&mut session);
+    assert_eq!((fold.strategy.as_str(), fold.fallback_used), ("summarize", false));
+    assert!(fold.kept_ids.first.contains(&name), "{:?}", fold.kept_ids);
+    assert!(!fold.lost_ids.first.contains(&name));
+    assert!(fold.lost_ids.count > 0, "what the summary leaves out is lost");
+    assert_eq!(fold.invented_ids.count, 0);
+}
+
+#[test]
+fn a_fold_that_did_not_wait_says_so() {
+    let mut session = session();
+    let request = session.wants(&Budget::new(WINDOW), 0).unwrap();
+    let pending = fold(&mut session);
+    assert_eq!(pending.verdicts[0].code.as_str(), "pending");
+    assert_eq!(pending.verdicts[0].request, request.id);
+    assert_eq!(
+        (pending.fallback.map(|stands| stands.as_str()), pending.fallback_used),
+        (Some("marker"), true)
+    );
+}
+
+#[test]
+fn a_fold_behind_a_failed_attempt_says_why() {
+    let mut session = session();
+    let request = session.wants(&Budget::new(WINDOW), 0).unwrap();
+    session.attempted(request.id, 1, Some(FailureClass::Timeout), Some(60_000), 0);
+    let retried = fold(&mut session);
+    assert!(retried.verdicts[0].detail.contains("timeout"), "{:?}", retried.verdicts);
+}
+
+#[test]
+fn a_failed_model_leaves_the_marker_and_the_reason() {
+    let mut session = session();
+    let request = session.wants(&Budget::new(WINDOW), 0).unwrap();
+    let failure = SummaryFailure { class: FailureClass::Network, detail: "refused".to_owned() };
+    session.complete(&request, Err(failure), 0).unwrap();
+    let fold = fold(&mut session);
+    assert_eq!(fold.strategy, "head-tail");
+    assert_eq!(fold.verdicts[0].code.as_str(), "network");
+    assert!(fold.lost_ids.count > 0);
+}
+
+/// A header that shares its line with facts, as old compactors wrote it: the facts stay.
+#[test]
+fn facts_behind_a_legacy_prefix_stay() {
+    let mut messages = recorded()[0].messages.clone();
+    let legacy = "[CONTEXT SUMMARY]: the ledger moved to db-prod-1:5432 under FRE-512";
+    messages.insert(2, serde_json::json!({"role": "assistant", "content": legacy}));
+    let events = messages.iter().map(|m| midfold::RawEvent::new(m.to_string().into()));
+    let counter = midfold::tokens::by_name("chars:4").unwrap();
+    let dialect = midfold::DialectKind::OpenAiChat.shared();
+    let log = midfold::Log::of(dialect, midfold::formats::profile::OPENAI, counter, events);
+    let policy = Policy::preset("default").unwrap();
+    let mut session = Session::over("s", log, policy, Meter::exact());
+    let fold = fold(&mut session);
+    let text = &fold.recap.unwrap().text;
+    assert!(text.contains("db-prod-1:5432") && text.contains("FRE-512"), "{text}");
+}
+
+/// The question of the source's log: did a later turn need what was lost? The audit says when.
+#[test]
+fn a_lost_name_that_is_used_again_is_on_record() {
+    let one = &recorded()[3];
+    let policy = Policy::preset("head-tail").unwrap();
+    let mut session = Session::over("s", one.log.clone(), policy, Meter::exact());
+    let fold = fold(&mut session);
+    let name = fold.lost_ids.first[0].clone();
+    assert!(fold.with_references(session.log()).referenced_later.unwrap().first.is_empty());
+    let asks = serde_json::json!({"role": "user", "content": format!("What of {name} now?")});
+    let seq = session.append(midfold::RawEvent::new(asks.to_string().into()));
+    let found = fold.references(session.log().events());
+    assert_eq!((found[0].name.as_str(), found[0].seq), (name.as_str(), seq));
+    let again = fold.with_references(session.log());
+    assert_eq!(again.referenced_later.as_ref().unwrap().first, std::slice::from_ref(&name));
+    assert_eq!(again.compute_id(), fold.id, "the identity does not depend on it");
+    let audit = midfold::core::audit::audit(session.log(), session.folds(), &[]);
+    let text = audit.to_string();
+    let said = format!("folded at {}, asked for again: {name} at {seq}", fold.accounts.events);
+    assert!(text.contains(&said), "{text}");
+}

@@ -1,0 +1,111 @@
+//! How many tokens a piece is made of: the two neighbours whose union has the lowest rank become one, the leftmost
+//! first, until no union of two neighbours is a token.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use super::layout::ABSENT;
+use super::vocabulary::Vocabulary;
+
+/// Pieces up to this many bytes are searched for the lowest rank each time: for them that is faster than a heap.
+const SHORT: usize = 48;
+
+/// The tokens of a piece.
+pub(super) fn count(vocabulary: &Vocabulary, piece: &[u8]) -> u64 {
+    match piece {
+        [] => 0,
+        [_] => 1,
+        _ if vocabulary.rank(piece) != ABSENT => 1,
+        [_, _] => 2,
+        _ if piece.len() <= SHORT => short(vocabulary, piece),
+        _ => long(vocabulary, piece),
+    }
+}
+
+fn short(vocabulary: &Vocabulary, piece: &[u8]) -> u64 {
+    // Where each part starts, with the end of the piece behind the last one; and the rank of each part together
+    // with the next one.
+    let (mut starts, mut ranks) = ([0_u8; SHORT + 1], [ABSENT; SHORT + 1]);
+    let mut count = piece.len();
+    for (at, start) in starts.iter_mut().enumerate().take(count + 1) {
+        *start = at as u8;
+    }
+    for (rank, pair) in ranks.iter_mut().zip(piece.windows(2)) {
+        *rank = vocabulary.pair(pair[0], pair[1]);
+    }
+    loop {
+        let (mut lowest, mut at) = (ABSENT, 0);
+        for (place, &rank) in ranks[..count - 1].iter().enumerate() {
+            if rank < lowest {
+                (lowest, at) = (rank, place);
+            }
+        }
+        if lowest == ABSENT {
+            return count as u64;
+        }
+        starts.copy_within(at + 2..=count, at + 1);
+        ranks.copy_within(at + 1..count, at);
+        count -= 1;
+        let union = |first: usize| {
+            if first + 2 > count {
+                return ABSENT;
+            }
+            vocabulary.rank(&piece[usize::from(starts[first])..usize::from(starts[first + 2])])
+        };
+        ranks[at] = union(at);
+        if at > 0 {
+            ranks[at - 1] = union(at - 1);
+        }
+    }
+}
+
+/// A part of a long piece, by the byte that it starts with; its neighbours are found without a search.
+#[derive(Clone, Copy)]
+struct Part {
+    before: u32,
+    /// The start of the next one, which is where this one ends.
+    next: u32,
+    /// The rank of it with the next one.
+    rank: u32,
+}
+
+fn long(vocabulary: &Vocabulary, piece: &[u8]) -> u64 {
+    let end = piece.len();
+    let mut parts: Vec<Part> = (0..end)
+        .map(|at| {
+            let rank = piece.get(at + 1).map_or(ABSENT, |&next| vocabulary.pair(piece[at], next));
+            Part { before: at.saturating_sub(1) as u32, next: at as u32 + 1, rank }
+        })
+        .collect();
+    let known = parts.iter().enumerate().filter(|(_, part)| part.rank != ABSENT);
+    let mut heap: BinaryHeap<Reverse<(u32, u32)>> =
+        known.map(|(at, part)| Reverse((part.rank, at as u32))).collect();
+    let mut count = end as u64;
+    while let Some(Reverse((rank, at))) = heap.pop() {
+        // What was merged since has another rank.
+        if parts[at as usize].rank != rank {
+            continue;
+        }
+        let gone = parts[at as usize].next as usize;
+        let next = parts[gone].next;
+        parts[gone].rank = ABSENT;
+        parts[at as usize].next = next;
+        if let Some(after) = parts.get_mut(next as usize) {
+            after.before = at;
+        }
+        count -= 1;
+        // The first part has none before it.
+        let before = (at > 0).then_some(parts[at as usize].before);
+        for first in std::iter::once(at).chain(before) {
+            let second = parts.get(parts[first as usize].next as usize);
+            let rank = second.map_or(ABSENT, |second| {
+                vocabulary.rank(&piece[first as usize..second.next as usize])
+            });
+            parts[first as usize].rank = rank;
+            if rank != ABSENT {
+                heap.push(Reverse((rank, first)));
+            }
+        }
+    }
+    count
+}

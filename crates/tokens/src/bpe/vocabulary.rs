@@ -1,0 +1,91 @@
+//! Tokens and their ranks, in tables that are part of the program.
+
+use super::layout::{ABSENT, MOST, RANK_BITS, hash, tag};
+
+/// A number in a table, which has no alignment.
+type Word = [u8; 4];
+
+/// A vocabulary, read in place.
+pub(crate) struct Vocabulary {
+    /// The tokens, one behind the other, by rank.
+    bytes: &'static [u8],
+    /// Where each token ends.
+    ends: &'static [Word],
+    /// Ranks of the tokens of two bytes, by both.
+    pairs: &'static [Word],
+    /// Ranks of the longer ones, by their hash; a search goes on until a slot is free.
+    slots: &'static [Word],
+}
+
+/// The tables that `build.rs` wrote under this name.
+macro_rules! embedded {
+    ($name:literal) => {
+        $crate::bpe::vocabulary::Vocabulary::new(
+            include_bytes!(concat!(env!("OUT_DIR"), "/", $name, "/bytes")),
+            include_bytes!(concat!(env!("OUT_DIR"), "/", $name, "/ends")),
+            include_bytes!(concat!(env!("OUT_DIR"), "/", $name, "/pairs")),
+            include_bytes!(concat!(env!("OUT_DIR"), "/", $name, "/slots")),
+        )
+    };
+}
+pub(super) use embedded;
+
+impl Vocabulary {
+    pub(super) const fn new(
+        bytes: &'static [u8],
+        ends: &'static [u8],
+        pairs: &'static [u8],
+        slots: &'static [u8],
+    ) -> Self {
+        let (ends, pairs, slots) = (ends.as_chunks().0, pairs.as_chunks().0, slots.as_chunks().0);
+        Self { bytes, ends, pairs, slots }
+    }
+
+    /// The rank of a token of two bytes; [`ABSENT`] where these are none.
+    #[inline]
+    pub fn pair(&self, first: u8, second: u8) -> u32 {
+        word(self.pairs, usize::from(first) << 8 | usize::from(second))
+    }
+
+    /// The rank of a token of two bytes or more; [`ABSENT`] where these are none.
+    #[inline]
+    pub fn rank(&self, token: &[u8]) -> u32 {
+        if let [first, second] = token {
+            return self.pair(*first, *second);
+        }
+        let (key, last) = (hash(token), self.slots.len() - 1);
+        let tag = tag(key);
+        let mut at = key as usize & last;
+        loop {
+            let slot = word(self.slots, at);
+            if slot == ABSENT {
+                return ABSENT;
+            }
+            // The tag tells nearly all others apart unread.
+            if slot >> RANK_BITS == tag && self.token(slot & MOST) == token {
+                return slot & MOST;
+            }
+            at = (at + 1) & last;
+        }
+    }
+
+    /// The token of a rank; nothing for a rank that there is not.
+    pub fn token(&self, rank: u32) -> &'static [u8] {
+        let rank = rank as usize;
+        let start = if rank == 0 { 0 } else { word(self.ends, rank - 1) as usize };
+        match self.ends.get(rank) {
+            Some(&end) => &self.bytes[start..u32::from_le_bytes(end) as usize],
+            None => &[],
+        }
+    }
+
+    /// How many tokens there are.
+    pub fn size(&self) -> usize {
+        self.ends.len()
+    }
+}
+
+#[inline]
+fn word(table: &[Word], at: usize) -> u32 {
+    u32::from_le_bytes(table[at])
+}

@@ -1,0 +1,22 @@
+//! What a transcript holds moves no cursor and turns no line around.
+
+use midfold_top::{Clean, CleanText};
+
+#[test]
+fn what_moves_a_cursor_is_left_out() {
+    let hostile = "a\x1b[31;1mred\x1b[0m\tb\r\nc\x07\x1b]0;t\u{9b}2Jd\u{85}e\x7f";
+    assert_eq!(Clean::new(hostile).as_str(), "ared b c]0;tde");
+    assert_eq!(CleanText::new(hostile).lines().collect::<Vec<_>>(), ["ared b", "c]0;tde"]);
+}
+
+#[test]
+fn what_turns_text_around_is_left_out() {
+    let hostile = "\u{202e}gpj.exe\u{2066}x\u{200b}\u{feff}\u{e0041}é漢";
+    assert_eq!(Clean::new(hostile).as_str(), "gpj.exexé漢");
+}
+
+#[test]
+fn an_escape_at_the_end_takes_nothing_with_it() {
+    assert_eq!(Clean::new("é\x1bx\x1b").as_str(), "éx");
+    assert_eq!(Clean::new("\x1b[é").as_str(), "é");
+}
