@@ -184,6 +184,13 @@ def test_a_tokenizer_json_counts(tmp_path):
     }  # fmt: skip
     path = tmp_path / "tokenizer.json"
     path.write_text(json.dumps(whole))
-    assert midfold.count_tokens("alpha beta delta", tokenizer=str(path)) == 3
+    try:
+        count = midfold.count_tokens("alpha beta delta", tokenizer=str(path))
+    except midfold.TokenizerError as error:
+        # The module that cargo builds beside the tests has no `hf`; the wheel has.
+        if "cannot count with tokenizer files" not in str(error):
+            raise
+        pytest.skip("built without the feature `hf`")
+    assert count == 3
     done = trajectories.Compressor(tokenizer=str(path), **SETTINGS)(sharegpt_row(40, 1))
     assert done.status == "compressed"

@@ -4,19 +4,28 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::layout::ABSENT;
+use super::layout::{ABSENT, hash};
+use super::seen;
 use super::vocabulary::Vocabulary;
 
 /// Pieces up to this many bytes are searched for the lowest rank each time: for them that is faster than a heap.
 const SHORT: usize = 48;
 
 /// The tokens of a piece.
+#[inline]
 pub(super) fn count(vocabulary: &Vocabulary, piece: &[u8]) -> u64 {
     match piece {
         [] => 0,
         [_] => 1,
+        [first, second] => 1 + u64::from(vocabulary.pair(*first, *second) == ABSENT),
+        _ if piece.len() <= seen::LONGEST => {
+            let key = hash(piece);
+            seen::tokens(vocabulary.number(), piece, key, || {
+                let is_token = vocabulary.find(piece, key) != ABSENT;
+                if is_token { 1 } else { short(vocabulary, piece) }
+            })
+        }
         _ if vocabulary.rank(piece) != ABSENT => 1,
-        [_, _] => 2,
         _ if piece.len() <= SHORT => short(vocabulary, piece),
         _ => long(vocabulary, piece),
     }

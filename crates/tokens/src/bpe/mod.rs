@@ -1,11 +1,12 @@
 //! Byte pair encoding with tables that are part of the program: nothing is unpacked or built when it starts.
 //!
 //! `build.rs` writes the tables, [`layout`] says how; [`pieces`] splits a text, [`merge`] counts the tokens of a piece
-//! in a [`vocabulary`].
+//! in a [`vocabulary`]; [`seen`] remembers those of short ones.
 
 mod layout;
 mod merge;
 mod pieces;
+mod seen;
 mod vocabulary;
 
 use pieces::{Expression, Pieces};
@@ -20,11 +21,11 @@ pub struct Encoding {
 /// The vocabulary of the newer models of OpenAI.
 #[cfg(feature = "o200k")]
 pub static O200K: Encoding =
-    Encoding { vocabulary: embedded!("o200k"), expression: Expression::O200k };
+    Encoding { vocabulary: embedded!(0, "o200k"), expression: Expression::O200k };
 /// The vocabulary of GPT-4 and GPT-3.5.
 #[cfg(feature = "cl100k")]
 pub static CL100K: Encoding =
-    Encoding { vocabulary: embedded!("cl100k"), expression: Expression::Cl100k };
+    Encoding { vocabulary: embedded!(1, "cl100k"), expression: Expression::Cl100k };
 
 impl Encoding {
     /// The tokens of a text. The texts of special tokens count as ordinary ones.

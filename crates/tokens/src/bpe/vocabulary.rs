@@ -7,6 +7,8 @@ type Word = [u8; 4];
 
 /// A vocabulary, read in place.
 pub(crate) struct Vocabulary {
+    /// No other one in this program has it.
+    number: u8,
     /// The tokens, one behind the other, by rank.
     bytes: &'static [u8],
     /// Where each token ends.
@@ -19,8 +21,9 @@ pub(crate) struct Vocabulary {
 
 /// The tables that `build.rs` wrote under this name.
 macro_rules! embedded {
-    ($name:literal) => {
+    ($number:literal, $name:literal) => {
         $crate::bpe::vocabulary::Vocabulary::new(
+            $number,
             include_bytes!(concat!(env!("OUT_DIR"), "/", $name, "/bytes")),
             include_bytes!(concat!(env!("OUT_DIR"), "/", $name, "/ends")),
             include_bytes!(concat!(env!("OUT_DIR"), "/", $name, "/pairs")),
@@ -32,13 +35,20 @@ pub(super) use embedded;
 
 impl Vocabulary {
     pub(super) const fn new(
+        number: u8,
         bytes: &'static [u8],
         ends: &'static [u8],
         pairs: &'static [u8],
         slots: &'static [u8],
     ) -> Self {
         let (ends, pairs, slots) = (ends.as_chunks().0, pairs.as_chunks().0, slots.as_chunks().0);
-        Self { bytes, ends, pairs, slots }
+        Self { number, bytes, ends, pairs, slots }
+    }
+
+    /// The number of this vocabulary.
+    #[inline]
+    pub fn number(&self) -> u8 {
+        self.number
     }
 
     /// The rank of a token of two bytes; [`ABSENT`] where these are none.
@@ -53,9 +63,14 @@ impl Vocabulary {
         if let [first, second] = token {
             return self.pair(*first, *second);
         }
-        let (key, last) = (hash(token), self.slots.len() - 1);
-        let tag = tag(key);
-        let mut at = key as usize & last;
+        self.find(token, hash(token))
+    }
+
+    /// The rank of a token of three bytes or more with this hash; [`ABSENT`] where these are none.
+    #[inline]
+    pub fn find(&self, token: &[u8], hash: u64) -> u32 {
+        let (tag, last) = (tag(hash), self.slots.len() - 1);
+        let mut at = hash as usize & last;
         loop {
             let slot = word(self.slots, at);
             if slot == ABSENT {
