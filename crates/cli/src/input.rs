@@ -6,7 +6,9 @@ use std::path::Path;
 
 use bytes::Bytes;
 use midfold::formats::read::{Format, ReadError, ReadOutcome, read, read_recorded};
-use midfold::{Advise, Area, Door, Failure, Host, Recorded, Recording, nearest};
+use midfold::{Advise, Area, Door, Failure, Host, nearest};
+#[cfg(feature = "sessions")]
+use midfold::{Recorded, Recording};
 
 use crate::error::CommandError;
 use crate::output::reason;
@@ -50,6 +52,7 @@ impl Input {
     }
 
     /// The same, with what clients that compacted sent before.
+    #[cfg(feature = "sessions")]
     pub fn recordings(&self, from: Option<Format>) -> Result<Recorded, CommandError> {
         let found = Recorded::read(&self.bytes, from);
         let place = || format!("{}: ", self.name);

@@ -2,6 +2,11 @@
 //!
 //! No interface: its bin and its tests use it, and it may change with every release.
 
+#![cfg_attr(
+    not(feature = "sessions"),
+    expect(dead_code, reason = "what commands share that this build does not have")
+)]
+
 mod about;
 #[cfg(feature = "sessions")]
 mod audit;
