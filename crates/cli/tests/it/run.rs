@@ -13,6 +13,8 @@ use crate::{folder, midfold, regex_of};
 const STEPS: u32 = 20;
 /// Makes this test's own program an agent: which dialect it speaks.
 const DIALECT: &str = "MIDFOLD_TEST_DIALECT";
+/// Makes this test's own program one that waits for a signal.
+const WAITS: &str = "MIDFOLD_TEST_WAITS";
 
 /// With a store in memory and the caller's path, for `sh`.
 fn run(args: &[&str]) -> Command {
@@ -29,11 +31,36 @@ fn upstream() -> Settings {
     Settings { limit: Some(12_000), script: Script::shell_loop(STEPS), ..Settings::default() }
 }
 
+/// This program again, as what `midfold run` runs: one of the tests that are none by themselves.
+fn as_program<'a>(command: &'a mut Command, test: &str) -> &'a mut Command {
+    let me = std::env::current_exe().unwrap();
+    command.arg("--").arg(me).args(["--ignored", "--exact", test, "--nocapture"])
+}
+
 /// This program again, as an agent that talks to the proxy.
 fn as_agent(command: &mut Command, dialect: &str) -> Output {
-    let me = std::env::current_exe().unwrap();
-    command.arg("--").arg(me).args(["--ignored", "--exact", "run::an_agent", "--nocapture"]);
-    command.env(DIALECT, dialect).output().unwrap()
+    as_program(command, "run::an_agent").env(DIALECT, dialect).output().unwrap()
+}
+
+/// No test by itself: a program that says when it listens for signals, and which one it got. A shell
+/// that waits for a child is none: a signal between its fork and its exec is lost.
+#[cfg(unix)]
+#[tokio::test]
+#[ignore = "the program of a test below"]
+async fn a_program_that_waits() {
+    use tokio::signal::unix::{SignalKind, signal};
+
+    if std::env::var_os(WAITS).is_none() {
+        return;
+    }
+    let mut terminate = signal(SignalKind::terminate()).unwrap();
+    let mut hangup = signal(SignalKind::hangup()).unwrap();
+    println!("ready");
+    let code = tokio::select! {
+        _ = terminate.recv() => 9,
+        _ = hangup.recv() => 10,
+    };
+    std::process::exit(code);
 }
 
 /// No test by itself: this program as the agent that a proxy is run for.
@@ -155,18 +182,18 @@ fn a_program_that_cannot_be_started_is_told_as_a_shell_does() {
 #[test]
 fn signals_go_on_to_the_program() {
     for (signal, code) in [("TERM", 9), ("HUP", 10)] {
-        let script = "trap 'kill $!; exit 9' TERM; trap 'kill $!; exit 10' HUP
-            sleep 1000 & echo ready; wait $!";
-        let mut child =
-            run(&["--quiet", "--", "sh", "-c", script]).stdout(Stdio::piped()).spawn().unwrap();
+        let mut command = run(&["--quiet"]);
+        let mut child = as_program(&mut command, "run::a_program_that_waits")
+            .env(WAITS, "1")
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
         let mut out = BufReader::new(child.stdout.take().unwrap());
-        let mut line = String::new();
-        out.read_line(&mut line).unwrap();
-        assert_eq!(line, "ready\n");
+        let ready = out.by_ref().lines().any(|line| line.unwrap().ends_with("ready"));
+        assert!(ready, "{signal}: the program ended before it was ready");
         let kill = format!("kill -{signal} {}", child.id());
         assert!(Command::new("sh").args(["-c", &kill]).status().unwrap().success());
         assert_eq!(child.wait().unwrap().code(), Some(code), "{signal}");
-        out.read_to_string(&mut line).unwrap();
     }
     let killed = run(&["--quiet", "--", "sh", "-c", "kill -KILL $$"]).output().unwrap();
     assert_eq!(killed.status.code(), Some(128 + 9));

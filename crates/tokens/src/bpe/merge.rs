@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::layout::{ABSENT, hash};
-use super::seen;
+use super::recent;
 use super::vocabulary::Vocabulary;
 
 /// Pieces up to this many bytes are searched for the lowest rank each time: for them that is faster than a heap.
@@ -18,9 +18,9 @@ pub(super) fn count(vocabulary: &Vocabulary, piece: &[u8]) -> u64 {
         [] => 0,
         [_] => 1,
         [first, second] => 1 + u64::from(vocabulary.pair(*first, *second) == ABSENT),
-        _ if piece.len() <= seen::LONGEST => {
+        _ if piece.len() <= recent::LONGEST => {
             let key = hash(piece);
-            seen::tokens(vocabulary.number(), piece, key, || {
+            recent::count_once(vocabulary.number(), piece, key, || {
                 let is_token = vocabulary.find(piece, key) != ABSENT;
                 if is_token { 1 } else { short(vocabulary, piece) }
             })

@@ -1,12 +1,12 @@
 //! Byte pair encoding with tables that are part of the program: nothing is unpacked or built when it starts.
 //!
 //! `build.rs` writes the tables, [`layout`] says how; [`pieces`] splits a text, [`merge`] counts the tokens of a piece
-//! in a [`vocabulary`]; [`seen`] remembers those of short ones.
+//! in a [`vocabulary`]; [`recent`] remembers those of short ones.
 
 mod layout;
 mod merge;
 mod pieces;
-mod seen;
+mod recent;
 mod vocabulary;
 
 use pieces::{Expression, Pieces};
