@@ -6,7 +6,7 @@ use std::task::{Context as Poller, Poll, Waker};
 
 use bytes::Bytes;
 use midfold::core::audit::audit;
-use midfold::core::project::project;
+use midfold::core::project::project_with_void;
 use midfold::core::{Role, Usage};
 use midfold::formats::verify::validator;
 use midfold::formats::{convert, profile};
@@ -271,7 +271,8 @@ impl Bench {
         let kept: Vec<Bytes> = whole.log().events().iter().map(|e| e.bytes.clone()).collect();
         assert_eq!(kept, self.log, "the log is what was appended");
         let view = whole.view();
-        assert_eq!(view.bytes(), project(whole.log(), whole.active()).bytes(), "a projection");
+        let again = project_with_void(whole.log(), whole.active(), whole.void());
+        assert_eq!(view.bytes(), again.bytes(), "a projection");
         let audit = audit(whole.log(), whole.folds(), &calls);
         assert!(audit.is_clean(), "{:#?}", audit.findings);
         let after: Vec<Bytes> = view.pieces().map(|piece| piece.bytes.clone()).collect();

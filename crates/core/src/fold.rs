@@ -274,6 +274,16 @@ pub struct Fold {
     /// context, and stays. 0 where the model does not bind.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub void_reasoning: u32,
+    /// The first message of the model's newest round, where its calls are told as text: it would have to
+    /// start with reasoning that is void.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub told_round: Option<u32>,
+    /// What was void before the fold, where the folds before it do not say so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub void_before: Option<VoidReasoning>,
+    /// User and assistant took turns so far: what the fold adds keeps to that.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub keeps_turns: bool,
     /// Name of the policy.
     pub policy: String,
     /// Hash over the policy.
@@ -342,6 +352,29 @@ fn is_zero(number: &u32) -> bool {
     *number == 0
 }
 
+fn is_false(is: &bool) -> bool {
+    !is
+}
+
+/// Signed reasoning that its model refuses: what it is bound to is not there any more.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct VoidReasoning {
+    /// It is void in events before this one.
+    pub before: u32,
+    /// The first message of the round that was the newest then, where its calls are told as text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub told_round: Option<u32>,
+}
+
+impl VoidReasoning {
+    /// Of both what reaches further: it holds for all that the other one does.
+    #[must_use]
+    pub fn or(self, other: Option<Self>) -> Self {
+        other.filter(|other| other.before > self.before).unwrap_or(self)
+    }
+}
+
 impl Fold {
     /// Whether the fold's span is in this log, byte for byte.
     #[must_use]
@@ -350,6 +383,12 @@ impl Fold {
         end <= log.len()
             && log.hash_before(self.span.start as usize) == self.span.before
             && log.hash_before(end) == self.span.through
+    }
+
+    /// The reasoning that it leaves void.
+    #[must_use]
+    pub fn void(&self) -> VoidReasoning {
+        VoidReasoning { before: self.void_reasoning, told_round: self.told_round }
     }
 
     /// So many events at the start of the log stay as they are.
@@ -418,6 +457,10 @@ impl Fold {
             id = id.chain(role.as_bytes()).chain(text.as_bytes());
         }
         let line = format!("{} events, void {}", self.accounts.events, self.void_reasoning);
-        id.chain(line.as_bytes())
+        id = id.chain(line.as_bytes());
+        if let Some(round) = self.told_round {
+            id = id.chain(format!("told {round}").as_bytes());
+        }
+        if self.keeps_turns { id.chain(b"turns") } else { id }
     }
 }

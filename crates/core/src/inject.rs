@@ -9,6 +9,7 @@ use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
 
 use crate::event::Hash;
+use crate::fold::VoidReasoning;
 use crate::log::{Log, measure};
 use crate::meter::Meter;
 use crate::piece::{Fate, Piece, Repair};
@@ -157,7 +158,12 @@ impl<'a> End<'a> {
     /// Reads back to the last message that settles the state: the user's own words.
     fn of(context: &Context, log: &'a Log) -> Self {
         let dialect = log.dialect();
-        let mut repairer = Repairer::new(*log.profile(), dialect.clone(), log.counter().clone(), 0);
+        let mut repairer = Repairer::new(
+            *log.profile(),
+            dialect.clone(),
+            log.counter().clone(),
+            VoidReasoning::default(),
+        );
         let mut newest: Vec<(&Piece, View)> = Vec::new();
         let pieces: Vec<&Piece> = context.pieces().collect();
         for piece in pieces.into_iter().rev() {

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 use crate::event::{Hash, Usage};
-use crate::fold::{Fold, Joining};
+use crate::fold::{Fold, Joining, VoidReasoning};
 use crate::inject::{Injection, Sent};
 use crate::meter::Meter;
 use crate::project::Context;
@@ -46,6 +46,9 @@ pub struct CallRecord {
     pub head_hash: Hash,
     /// The fold that they were read through.
     pub fold: Option<Hash>,
+    /// Reasoning that was void beside what the fold says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub void: Option<VoidReasoning>,
     /// Edits of that fold: blocks that were sent otherwise than they are.
     pub edits: u32,
     /// Events that were pinned.
@@ -93,6 +96,8 @@ pub struct Call<'a> {
     pub head_hash: Hash,
     /// The active fold.
     pub fold: Option<&'a Fold>,
+    /// Reasoning that is void beside what that fold says.
+    pub void: Option<VoidReasoning>,
     /// Pinned events.
     pub pins: &'a [u32],
     /// What turns counted tokens into expected ones.
@@ -180,6 +185,7 @@ impl Ledger {
             events: call.events,
             head_hash: call.head_hash,
             fold: call.fold.map(|fold| fold.id),
+            void: call.void,
             edits: call.fold.map_or(0, |fold| count(fold.edits.len())),
             pins: call.pins.to_vec(),
             injections: injections.to_vec(),
@@ -258,6 +264,7 @@ impl CallRecord {
             events,
             head_hash,
             fold,
+            void,
             edits,
             pins,
             injections,
@@ -282,6 +289,9 @@ impl CallRecord {
             .chain(&head_hash.0)
             .chain(&fold.unwrap_or(Hash::ROOT).0)
             .chain(&context_hash.0);
+        if let Some(void) = void {
+            hash = hash.chain(format!("void {void:?}").as_bytes());
+        }
         for Injection { hook, tokens, hash: text } in injections {
             hash = hash.chain(hook.as_bytes()).chain(&tokens.to_le_bytes()).chain(&text.0);
         }

@@ -57,6 +57,7 @@ pub mod unit;
 pub mod verify;
 pub mod view;
 mod voice;
+mod void;
 
 pub use counter::{Content, Counter};
 pub use dialect::Dialect;

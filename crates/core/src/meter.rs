@@ -67,6 +67,13 @@ impl Meter {
         self.ratio.of(counted).saturating_add(self.unseen)
     }
 
+    /// How many counted tokens really are `tokens`, by what was learned.
+    #[must_use]
+    pub fn counted(&self, tokens: u64) -> u64 {
+        let known = u128::from(tokens.saturating_sub(self.unseen));
+        u64::try_from(known * 10_000 / u128::from(self.ratio.0.max(1))).unwrap_or(u64::MAX)
+    }
+
     /// The figure that limits are held against: calibrated, plus the margin.
     #[must_use]
     pub fn upper(&self, counted: u64) -> u64 {
@@ -109,6 +116,11 @@ impl Meter {
     /// expected was not in the log; where it is less, the counter was too high.
     pub fn anchor(&mut self, counted: u64, real: u64) {
         if counted == 0 || real == 0 {
+            return;
+        }
+        let least = u128::from(self.ratio.0.min(10_000)) * u128::from(BOUNDS.0) / 10_000;
+        if u128::from(real) * 10_000 < u128::from(counted) * least {
+            // A server that drops what does not fit counts what is left: that is no count of the prompt.
             return;
         }
         self.unseen = real.saturating_sub(self.ratio.of(counted));

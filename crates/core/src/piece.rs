@@ -22,6 +22,8 @@ pub enum Repair {
     SystemInside,
     /// Reasoning that is void after a fold, removed.
     BoundReasoning,
+    /// Calls that would have to stand behind reasoning that is void, told as text.
+    ToldCall,
     /// A message between two of one role.
     Bridge,
     /// Reasoning without what it led to, completed.

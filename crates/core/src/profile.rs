@@ -11,6 +11,19 @@ pub enum Pairing {
     Anywhere,
 }
 
+/// What signed reasoning is bound to, and so what a fold leaves of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ReasoningBinding {
+    /// To nothing: it may stay, whatever stands before it.
+    #[default]
+    Free,
+    /// To all that stands before it: once anything of that changed, it is void and has to go.
+    Prefix,
+    /// The same; and the model's newest message has to start with reasoning where it calls a tool
+    /// (Anthropic, `thinking.type = "enabled"`): where that is void, its calls are told as text.
+    OpenRound,
+}
+
 /// The validity rules of one provider for one dialect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Profile {
@@ -38,8 +51,8 @@ pub struct Profile {
     /// message alternates with the next (Gemini, Bedrock). A result without an id answers by name
     /// and order.
     pub whole_turns: bool,
-    /// Reasoning that is signed is void once anything before it changed, and has to go.
-    pub reasoning_bound: bool,
+    /// What signed reasoning is bound to.
+    pub reasoning: ReasoningBinding,
     /// The role that a recap takes when the policy's role is not legal in its place.
     pub recap_role: Role,
 }

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use rpds::VectorSync;
 
-use crate::fold::{Entry, Fold};
+use crate::fold::{Entry, Fold, VoidReasoning};
 use crate::log::{Log, measure};
 use crate::repair::Repairer;
 
@@ -51,6 +51,17 @@ impl Context {
         first
     }
 
+    /// The messages from the one at `from` on, as a context. O(messages).
+    pub(crate) fn behind(&self, from: usize) -> Self {
+        let mut rest = Self { pieces: VectorSync::new_sync(), tokens: 0, bytes: 0 };
+        for piece in self.pieces_from(from) {
+            rest.tokens += u64::from(piece.tokens);
+            rest.bytes += piece.bytes.len();
+            rest.pieces.push_back_mut(piece.clone());
+        }
+        rest
+    }
+
     /// Number of messages.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -92,6 +103,8 @@ pub(crate) struct Projection {
     /// States on the way, oldest first, while it has no fold: where it can be taken back to.
     marks: Vec<State>,
     folded: bool,
+    /// The first event behind what a fold put together, where it keeps user and assistant taking turns.
+    joins_at: Option<usize>,
     buffer: Vec<Piece>,
 }
 
@@ -113,8 +126,13 @@ impl Projection {
     /// The projection of `log` as it is now. A fold whose span is not in the log, byte for byte,
     /// is ignored: full events, never a wrong recap.
     pub fn new(log: &Log, fold: Option<&Fold>) -> Self {
+        Self::with_void(log, fold, None)
+    }
+
+    /// The same, where more reasoning is void than the fold says.
+    pub fn with_void(log: &Log, fold: Option<&Fold>, void: Option<VoidReasoning>) -> Self {
         let fold = fold.filter(|fold| fold.applies_to(log));
-        let new = Self::begin(log, fold.map_or(0, |fold| fold.void_reasoning));
+        let new = Self::begin(log, fold.map(Fold::void).unwrap_or_default().or(void));
         match fold {
             Some(fold) => new.through(log, fold),
             None => new.extended(log),
@@ -136,7 +154,7 @@ impl Projection {
         self.back_to(n).extended(log)
     }
 
-    fn begin(log: &Log, void: u32) -> Self {
+    fn begin(log: &Log, void: VoidReasoning) -> Self {
         let (profile, dialect) = (*log.profile(), log.dialect().clone());
         let state = State {
             pieces: VectorSync::new_sync(),
@@ -145,14 +163,21 @@ impl Projection {
             bytes: 0,
             upto: 0,
         };
-        Self { marks: vec![state.clone()], state, folded: false, buffer: Vec::new() }
+        Self {
+            marks: vec![state.clone()],
+            state,
+            folded: false,
+            joins_at: None,
+            buffer: Vec::new(),
+        }
     }
 
     /// The newest mark at or before `n` events.
     fn back_to(&self, n: usize) -> Self {
         let held = self.marks.partition_point(|mark| mark.upto <= n).max(1);
         let marks = self.marks[..held].to_vec();
-        Self { state: marks[held - 1].clone(), marks, folded: false, buffer: Vec::new() }
+        let state = marks[held - 1].clone();
+        Self { state, marks, folded: false, joins_at: None, buffer: Vec::new() }
     }
 
     /// Takes in a log through a fold. What it holds already is not changed by the fold.
@@ -160,10 +185,13 @@ impl Projection {
         self.extend_to(log, fold.span.start as usize);
         self.folded = true;
         let held = self.state.upto;
+        // What the fold puts together, up to the first event behind it.
+        self.state.repairer.keep_turns(fold.keeps_turns);
         for entry in &fold.entries {
             self.push_entry(log, entry, held);
         }
         self.state.upto = fold.span.end as usize;
+        self.joins_at = Some(fold.span.end as usize).filter(|_| fold.keeps_turns);
         self.extend_to(log, log.len());
         self
     }
@@ -188,6 +216,9 @@ impl Projection {
         let end = end.min(log.len());
         while self.state.upto < end {
             self.push_event(log, self.state.upto);
+            if self.joins_at == Some(self.state.upto) {
+                self.state.repairer.keep_turns(false);
+            }
             self.state.upto += 1;
             // Nobody goes back into a step that is open, and its open calls would be copied each time.
             let marked = self.marks.last().map_or(0, |mark| mark.upto);
@@ -237,4 +268,11 @@ impl Projection {
 #[must_use]
 pub fn project(log: &Log, fold: Option<&Fold>) -> Context {
     Projection::new(log, fold).context()
+}
+
+/// The same, where more reasoning is void than the fold says: as a call record has it
+/// ([`CallRecord::void`](crate::ledger::CallRecord::void)).
+#[must_use]
+pub fn project_with_void(log: &Log, fold: Option<&Fold>, void: Option<VoidReasoning>) -> Context {
+    Projection::with_void(log, fold, void).context()
 }

@@ -4,6 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::budget::{Budget, TierName};
+use crate::fold::Fold;
 use crate::narrate::FailureClass;
 use crate::policy::{Policy, Trigger};
 
@@ -231,6 +232,10 @@ pub struct Gate {
     pub cooldown: Cooldown,
     /// A person undid a fold: nothing folds by itself before the window is full.
     pub held: bool,
+    /// The last fold freed less than a quarter of what is not fixed: the next one comes when the window is
+    /// full.
+    #[serde(skip_serializing_if = "is_false")]
+    pub tight: bool,
     /// The window, where it was set after the session was made.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window: Option<u64>,
@@ -243,6 +248,13 @@ pub struct Gate {
     /// before the second number.
     pub declined: Option<(u64, u64)>,
 }
+
+fn is_false(is: &bool) -> bool {
+    !is
+}
+
+/// A fold that frees less than one part in so many of what is not fixed leaves too little room.
+const TIGHT: u64 = 4;
 
 /// Whether a fold is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -282,6 +294,7 @@ impl schemars::JsonSchema for Due {
                 "open-call": { "type": "null" },
                 "breaker": { "type": "null" },
                 "undone": { "type": "null" },
+                "little-gained": { "type": "null" },
                 "nothing-to-gain": { "type": "null" },
             },
         })
@@ -318,6 +331,8 @@ pub enum Hold {
     Breaker,
     /// A fold was undone.
     Undone,
+    /// The last fold freed little.
+    LittleGained,
     /// Planning found nothing worth folding, and little came since.
     NothingToGain,
 }
@@ -330,6 +345,10 @@ impl std::fmt::Display for Hold {
             Self::Breaker => "the last two folds freed less than 10 % each",
             Self::Undone => {
                 "a fold was undone; the next comes when the window is full, or when asked for"
+            }
+            Self::LittleGained => {
+                "the last fold freed less than a quarter of what is not fixed; the next comes when the \
+                 window is full"
             }
             Self::NothingToGain => "there is not enough to gain yet",
         })
@@ -382,6 +401,7 @@ impl Gate {
             () if !trigger.on => Due::Held(Hold::Off),
             () if load.open_call => Due::Held(Hold::OpenCall),
             () if self.held => Due::Held(Hold::Undone),
+            () if self.tight => Due::Held(Hold::LittleGained),
             () if self.breaker.blocks(now) => Due::Held(Hold::Breaker),
             () if declined => Due::Held(Hold::NothingToGain),
             () => Due::Threshold(line),
@@ -394,10 +414,17 @@ impl Gate {
     }
 
     /// A fold was made: of `before` real tokens as far as known.
-    pub fn folded(&mut self, before: u64) {
+    pub fn folded(&mut self, before: u64, fold: &Fold) {
         self.breaker.folded(before);
         self.declined = None;
         self.held = false;
+        let freed = fold.tokens_before.saturating_sub(fold.tokens_after);
+        self.tight = freed * TIGHT < fold.tokens_before.saturating_sub(fold.head_tokens);
+    }
+
+    /// The provider took a prompt of so many tokens: its window is no smaller.
+    pub fn accepted(&mut self, prompt: u64) {
+        self.learned_window = self.learned_window.map(|window| window.max(prompt));
     }
 
     /// Whether the buffer line is crossed, and a model may be asked.

@@ -280,6 +280,10 @@ impl Trip {
                 Err(error) => return no_answer(&self.way.app, &error),
             }
         }
+        // Another process may go on with it as soon as the client has the answer.
+        if let Some(keeper) = self.way.app.keeper.as_ref().filter(|_| !self.turn.is_written()) {
+            keeper.first(&self.turn).await;
+        }
         let is_long = answer.refused.is_some_and(|found| found.exceeds_window());
         if is_long && self.turn.request().continues_thread {
             return thread_not_found();
@@ -309,6 +313,7 @@ impl Trip {
         if !head.status.is_success() {
             return Ok(self.refusal(head, body).await);
         }
+        self.turn.accepted();
         let framing = framing(content_type(&head.headers), self.stream);
         let tee = Tee::new(self.turn.request().kind(), framing);
         let tee = if self.turn.wants_output() { tee } else { tee.without_output() };

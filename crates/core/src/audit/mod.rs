@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 use serde::Serialize;
 
 use crate::event::Hash;
-use crate::fold::Fold;
+use crate::fold::{Fold, VoidReasoning};
 use crate::ledger::{Call, CallRecord, Ledger};
 use crate::log::Log;
 use crate::meter::Meter;
@@ -70,6 +70,9 @@ pub struct Audit {
     /// What each fold took out of the context.
     pub receipts: Vec<Receipt>,
 }
+
+/// By which fold and with what void reasoning calls were read last, and the projection by that.
+type Reread = ((Option<Hash>, Option<VoidReasoning>), Projection);
 
 impl Audit {
     /// Whether everything holds.
@@ -173,7 +176,7 @@ impl<'a> Auditor<'a> {
         let envelope = self.log.envelope_tokens();
         let past = self.past(events);
         let after = Projection::new(past, Some(fold)).context();
-        let before = Projection::new(past, prior).context();
+        let before = Projection::with_void(past, prior, fold.void_before).context();
         let (verbatim, edited) = fates(&after);
         let same = verbatim == accounts.verbatim && edited == accounts.edited;
         self.expect(rule::ACCOUNTS, &name, same, || {
@@ -199,7 +202,7 @@ impl<'a> Auditor<'a> {
 
     fn calls(&mut self, calls: &[CallRecord]) {
         let mut ledger = Ledger::default();
-        let mut open: Option<(Option<Hash>, Projection)> = None;
+        let mut open: Option<Reread> = None;
         let mut prev = Hash::ROOT;
         for (at, call) in calls.iter().enumerate() {
             let name = format!("call {}", call.number);
@@ -224,7 +227,7 @@ impl<'a> Auditor<'a> {
         &mut self,
         name: &str,
         call: &CallRecord,
-        open: &mut Option<(Option<Hash>, Projection)>,
+        open: &mut Option<Reread>,
         ledger: &mut Ledger,
     ) {
         let fold = call.fold.map(|id| self.by_id.get(&id).map(|at| &self.folds[*at]));
@@ -244,14 +247,14 @@ impl<'a> Auditor<'a> {
         let shrunk = self.past.len() > events;
         let past = self.past(events);
         let projection = match open.take() {
-            Some((same, mut projection)) if same == call.fold && !shrunk => {
+            Some((same, mut projection)) if same == (call.fold, call.void) && !shrunk => {
                 projection.extend(past);
                 projection
             }
-            _ => Projection::new(past, fold.flatten()),
+            _ => Projection::with_void(past, fold.flatten(), call.void),
         };
         let context = projection.context();
-        *open = Some((call.fold, projection));
+        *open = Some(((call.fold, call.void), projection));
         let again = ledger.record(
             &context,
             &Call {
@@ -259,6 +262,7 @@ impl<'a> Auditor<'a> {
                 events: call.events,
                 head_hash: call.head_hash,
                 fold: fold.flatten(),
+                void: call.void,
                 pins: &call.pins,
                 meter: &Meter::exact(),
             },

@@ -8,6 +8,7 @@ mod change;
 mod contract;
 mod narration;
 mod overflow;
+mod reasoning;
 mod status;
 mod tiers;
 
@@ -17,7 +18,7 @@ use crate::budget::Budget;
 use crate::counter::Counter;
 use crate::dialect::Dialect;
 use crate::event::{Hash, RawEvent, Usage};
-use crate::fold::{Fold, Joining};
+use crate::fold::{Fold, Joining, VoidReasoning};
 use crate::hooks::{Decision, Hooks, NoHooks};
 use crate::log::Log;
 use crate::meter::Meter;
@@ -65,6 +66,10 @@ pub struct Session {
     folds: Vec<Fold>,
     active: Option<usize>,
     pins: Vec<u32>,
+    /// Reasoning that is void beside what the folds say: after an undo, or because the provider said so.
+    void: Option<VoidReasoning>,
+    /// What folds add keeps user and assistant taking turns.
+    keeps_turns: bool,
     /// The host holds the answers to the newest calls, and sends them behind the context.
     is_answered: bool,
     projection: Projection,
@@ -134,6 +139,8 @@ impl Session {
             folds: Vec::new(),
             active: None,
             pins: Vec::new(),
+            void: None,
+            keeps_turns: false,
             is_answered: false,
             projection,
             sent: None,
@@ -199,18 +206,20 @@ impl Session {
         let budget = self.gate.budget(budget, &self.policy);
         budget.check()?;
         self.ahead.keep_for(&self.policy, &budget);
-        match self.due(&budget, now) {
+        let folded = match self.due(&budget, now) {
             due @ (Due::Threshold(_) | Due::HardWindow { .. }) => {
                 self.gate.probe(now);
-                self.fold(&budget, None, due.cause())?;
+                self.fold(&budget, None, due.cause()).map(|_| ())
             }
             Due::Held(Hold::Off) if self.load().upper > budget.tokens() => {
-                return Err(PlanError::Off { tokens: self.load().upper, limit: budget.tokens() });
+                Err(PlanError::Off { tokens: self.load().upper, limit: budget.tokens() })
             }
-            Due::Below(_) | Due::Held(_) => {}
-        }
+            Due::Below(_) | Due::Held(_) => Ok(()),
+        };
+        // Also where none can be made: who sends it all the same has sent this, and what the provider
+        // counts then is of this, and of no context before.
         self.sent = Some(self.sending());
-        Ok(self.view())
+        folded.map(|()| self.view())
     }
 
     fn sending(&self) -> Sent {
@@ -276,7 +285,7 @@ impl Session {
         self.gathered = memo;
         match &outcome {
             Outcome::Folded(fold) => {
-                self.gate.folded(load.estimate);
+                self.gate.folded(load.estimate, fold);
                 self.adopt((**fold).clone());
                 self.hooks.after_fold(&self.log, fold);
             }
@@ -333,6 +342,9 @@ impl Session {
             cause,
             narrated: self.narrated(),
             verdicts: &verdicts,
+            reasoning: self.reasoning(),
+            void: self.void,
+            keeps_turns: self.keeps_turns,
             ..Plan::new(&self.log, &self.policy, budget, self.meter)
         };
         plan_from(&request, Some(&self.projection), memo).map(|(outcome, _)| outcome)
@@ -369,6 +381,8 @@ impl Session {
             }
         }
         let before = at.prev;
+        // What the model thought since then was bound to what the fold left.
+        self.void_reasoning_so_far();
         self.set_active(before);
         self.gate.held = true;
         Ok(())
@@ -380,7 +394,7 @@ impl Session {
 
     fn set_active(&mut self, id: Option<Hash>) {
         self.active = id.and_then(|id| self.folds.iter().rposition(|fold| fold.id == id));
-        self.projection = Projection::new(&self.log, self.active());
+        self.projection = Projection::with_void(&self.log, self.active(), self.void);
     }
 
     /// A session of its own over the first `at` events, with the folds that still apply. Shares
@@ -391,6 +405,12 @@ impl Session {
         fork.trigger = self.trigger.clone();
         fork.policy_since = self.policy_since;
         fork.is_answered = self.is_answered;
+        fork.keeps_turns = self.keeps_turns;
+        // Void is what was there then; the fork may have less.
+        fork.void = self.void.map(|void| VoidReasoning {
+            before: void.before.min(u32::try_from(at).unwrap_or(u32::MAX)),
+            ..void
+        });
         fork.gate.window = self.gate.window;
         fork.gate.learned_window = self.gate.learned_window;
         fork.model.clone_from(&self.model);
@@ -424,6 +444,7 @@ impl Session {
         self.settled = Some((sent, usage.prompt));
         self.meter.anchor(sent.counted, usage.prompt);
         self.gate.recovering = false;
+        self.gate.accepted(usage.prompt);
         self.gate.breaker.judge(usage.prompt, now);
     }
 

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::{Narration, Sent, Session};
 use crate::budget::{Budget, Ratio};
 use crate::event::{Hash, Usage};
+use crate::fold::VoidReasoning;
 use crate::meter::Meter;
 use crate::policy::Policy;
 use crate::spent::Spent;
@@ -116,6 +117,9 @@ pub struct State {
     pub sent: Option<Sent>,
     /// The last context whose cost is known, and that cost.
     pub settled: Option<(Sent, u64)>,
+    /// Reasoning that is void beside what the folds say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub void: Option<VoidReasoning>,
     /// Narration under way.
     pub narration: Narration,
     /// Folds before the last reset.
@@ -211,6 +215,7 @@ impl Session {
             spent: self.spent,
             sent: self.sent,
             settled: self.settled,
+            void: self.void,
             narration: self.narration.clone(),
             uncounted: self.uncounted,
         }
@@ -239,6 +244,10 @@ impl Session {
         self.spent = state.spent;
         self.sent = state.sent;
         self.settled = state.settled;
+        if state.void != self.void {
+            self.void = state.void;
+            self.set_active(self.active().map(|fold| fold.id));
+        }
         self.narration = state.narration;
         self.uncounted = state.uncounted;
     }

@@ -20,11 +20,7 @@ impl Scale {
     }
 
     pub fn new(tokens: u64, asked: Option<u64>, meter: &Meter) -> Self {
-        let ratio = u128::from(meter.ratio.0.max(1));
-        let counted = |tokens: u64| {
-            let known = u128::from(tokens.saturating_sub(meter.unseen));
-            u64::try_from(known * 10_000 / ratio).unwrap_or(u64::MAX)
-        };
+        let counted = |tokens| meter.counted(tokens);
         Self { budget: counted(tokens), limit: meter.most(tokens), asked: asked.map(counted) }
     }
 }
@@ -45,6 +41,27 @@ pub(super) struct Limits {
 
 /// A recap below this says nothing, in tokens.
 pub(super) const MIN_RECAP: u64 = 120;
+/// A recap is made no shorter than this for more room behind it: what it says is worth a fold more.
+pub(super) const SHORT_RECAP: u64 = 600;
+
+/// What a fold should leave, so that the next one is not due at once. In counted tokens.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rest {
+    /// More than this is shortened.
+    pub most: u64,
+    /// To this.
+    pub wanted: u64,
+}
+
+impl Rest {
+    /// For a context whose `fixed` tokens no fold can move, where folding starts at `line`: what is
+    /// between them is the room for the conversation. A fold leaves at most three quarters of it; what
+    /// leaves more is shortened to a half.
+    pub fn of(fixed: u64, line: u64) -> Self {
+        let room = line.saturating_sub(fixed);
+        Self { most: fixed + room * 3 / 4, wanted: fixed + room / 2 }
+    }
+}
 
 impl Limits {
     /// The newest unit, the shortest recap, and nothing that could be covered or shortened.
@@ -62,8 +79,10 @@ impl Limits {
         true
     }
 
-    pub fn shorten_recap(&mut self, room: u64, over: u64) -> bool {
-        let wanted = room.saturating_sub(over).max(MIN_RECAP);
+    /// Takes `over` off a recap that has `room`, but leaves it `least`. False when nothing is left to
+    /// shorten.
+    pub fn shorten_recap(&mut self, room: u64, over: u64, least: u64) -> bool {
+        let wanted = room.saturating_sub(over).max(least.min(room));
         self.recap = Some(wanted);
         wanted < room
     }

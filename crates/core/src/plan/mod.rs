@@ -16,12 +16,13 @@ pub(crate) use self::reducing::as_read;
 pub use self::request::Plan;
 pub use crate::trigger::Cause;
 
-use self::limits::{Limits, Scale};
+use self::limits::{Limits, MIN_RECAP, Rest, SHORT_RECAP, Scale};
 use crate::budget::Budget;
 use crate::fold::Fold;
 use crate::meter::Meter;
 use crate::policy::EngineName;
-use crate::project::{Context, Projection, project};
+use crate::profile::ReasoningBinding;
+use crate::project::{Context, Projection, project_with_void};
 
 /// How often tail and recap are shortened before planning gives up. Each round takes off what was
 /// over; the tail moves by whole units, so a few rounds are needed.
@@ -54,7 +55,10 @@ pub(crate) fn plan_from(
     budget.check()?;
     let meter = request.meter.with_margin(policy.trigger.margin);
     let scale = Scale::new(budget.tokens(), request.target, &meter);
-    let before = request.before.clone().unwrap_or_else(|| project(request.log, request.prior));
+    let before = request
+        .before
+        .clone()
+        .unwrap_or_else(|| project_with_void(request.log, request.prior, request.void));
     if let Some(reason) = veto(request, &budget, &meter, scale, before.tokens()) {
         return nothing(reason);
     }
@@ -64,45 +68,87 @@ pub(crate) fn plan_from(
     if request.narrated_only {
         return nothing(NoOp::FullyProtected);
     }
-    let mut limits = Limits::default();
-    for _ in 0..ROUNDS {
-        let Some(draft) = draft::draft(request, scale, before.tokens(), limits, memo) else {
-            // Nothing between head and tail: shorten the tail, if the budget asks for it.
-            if before.tokens() <= scale.goal() {
-                return nothing(NoOp::FullyProtected);
+    let search = Search { request, budget: &budget, meter, scale, before: &before, base };
+    search.run(memo)
+}
+
+/// Looks for a fold that fits and leaves room: what the policy asks for first, then with a shorter tail, then
+/// with a shorter recap.
+struct Search<'a> {
+    request: &'a Plan<'a>,
+    budget: &'a Budget,
+    meter: Meter,
+    scale: Scale,
+    before: &'a Context,
+    base: Option<&'a Projection>,
+}
+
+impl Search<'_> {
+    fn run(&self, memo: &mut Memo) -> Result<(Outcome, Option<Context>), PlanError> {
+        let Self { request, budget, meter, scale, before, base } = *self;
+        let mut limits = Limits::default();
+        // The smallest that fits, while more room is looked for.
+        let mut fits: Option<(Fold, Context)> = None;
+        for _ in 0..ROUNDS {
+            let Some(draft) = draft::draft(request, scale, before.tokens(), limits, memo) else {
+                // Nothing between head and tail: shorten the tail, if the budget asks for it.
+                if before.tokens() <= scale.goal() {
+                    return Ok((Outcome::Nothing(NoOp::FullyProtected), None));
+                }
+                let head = request.log.envelope_tokens() + draft::head_tokens(request, scale);
+                if !limits.shorten_tail(scale.goal().saturating_sub(head) * 3 / 4) {
+                    break;
+                }
+                continue;
+            };
+            // A first fold in which all stays as it is frees nothing, unless it voids reasoning.
+            if request.prior.is_none()
+                && draft.changes_nothing()
+                && request.reasoning == ReasoningBinding::Free
+                && let Some(reason) = no_gain(request, scale, before.tokens(), before.tokens())
+            {
+                return Ok((Outcome::Nothing(reason), None));
             }
-            let head = request.log.envelope_tokens() + draft::head_tokens(request, scale);
-            if !limits.shorten_tail(scale.goal().saturating_sub(head) * 3 / 4) {
+            let (tail, recap, shortest) =
+                (draft.tail_tokens, draft.recap_room(request), draft.tail_is_newest);
+            let (target, more) = (draft.target, draft.can_cover_more(request.policy));
+            let rest = self.rest(draft.head_tokens);
+            let (fold, after) = record::record(request, budget, meter, before, base, draft);
+            let left = fold.tokens_after;
+            let (over, least_recap) = if left > scale.goal() {
+                (left - scale.goal(), MIN_RECAP)
+            } else if let Some(rest) = rest.filter(|rest| left > rest.most) {
+                if fits.as_ref().is_none_or(|(best, _)| left < best.tokens_after) {
+                    fits = Some((fold, after));
+                }
+                (left - rest.wanted, SHORT_RECAP)
+            } else {
+                return Ok((judge(request, scale, fold), Some(after)));
+            };
+            if more && target > over {
+                limits.target = Some(target - over);
+                continue;
+            }
+            let shorter = !shortest && limits.shorten_tail(tail.saturating_sub(over));
+            if !shorter && !limits.shorten_recap(recap, over, least_recap) {
                 break;
             }
-            continue;
-        };
-        // A first fold in which all stays as it is frees nothing, unless it voids reasoning.
-        if request.prior.is_none()
-            && draft.changes_nothing()
-            && !request.log.profile().reasoning_bound
-            && let Some(reason) = no_gain(request, scale, before.tokens(), before.tokens())
-        {
-            return nothing(reason);
         }
-        let (tail, recap, shortest) =
-            (draft.tail_tokens, draft.recap_room(request), draft.tail_is_newest);
-        let (target, more) = (draft.target, draft.can_cover_more(request.policy));
-        let (fold, after) = record::record(request, &budget, meter, &before, base, draft);
-        if fold.tokens_after <= scale.goal() {
-            return Ok((judge(request, scale, fold), Some(after)));
-        }
-        let over = fold.tokens_after - scale.goal();
-        if more && target > over {
-            limits.target = Some(target - over);
-            continue;
-        }
-        let shorter = !shortest && limits.shorten_tail(tail.saturating_sub(over));
-        if !shorter && !limits.shorten_recap(recap, over) {
-            break;
+        match fits {
+            Some((fold, after)) => Ok((judge(request, scale, fold), Some(after))),
+            None => least(request, budget, meter, scale, before, base, memo),
         }
     }
-    least(request, &budget, meter, scale, &before, base, memo)
+
+    /// What a fold should leave beside `fixed` tokens that it cannot move. A person who asks for a fold gets
+    /// the policy's own.
+    fn rest(&self, fixed: u64) -> Option<Rest> {
+        let Self { request, budget, meter, .. } = *self;
+        let is_asked = request.cause == Cause::Manual || self.scale.asked.is_some();
+        let line = request.policy.trigger.line(budget.tokens()).tokens;
+        let line = meter.counted(line).min(self.scale.limit);
+        (!is_asked && !request.narrated_only && line > fixed).then(|| Rest::of(fixed, line))
+    }
 }
 
 /// The events that a recap would cover if the log were folded now, whether or not that is due: what

@@ -19,7 +19,9 @@ use crate::project::{Context, Fate, Projection, project};
 use crate::recap::rank::with_parts;
 use crate::redact::REPLACEMENT;
 use crate::reduce::Edited;
+use crate::repair::takes_turns;
 use crate::view::Role;
+use crate::void::voided;
 
 /// The fold, and the context that it makes.
 pub(super) fn record(
@@ -44,6 +46,8 @@ pub(super) fn record(
     };
     let composed = draft.recap.as_ref();
     let fallback = fallback(request, &draft);
+    let void = voided(log, request.reasoning);
+    let views = || log.events().iter().map(|event| &event.view);
     let mut fold = Fold {
         version: VERSION,
         id: Hash::ROOT,
@@ -67,7 +71,10 @@ pub(super) fn record(
             carried_user: draft.layout.carried_user.map(number),
             pinned: draft.pinned.iter().map(|at| number(*at)).collect(),
         },
-        void_reasoning: if log.profile().reasoning_bound { number(log.len()) } else { 0 },
+        void_reasoning: void.before,
+        told_round: void.told_round,
+        void_before: request.void,
+        keeps_turns: request.keeps_turns && takes_turns(views(), log.profile()),
         policy: policy.name.clone(),
         policy_fingerprint: policy.fingerprint(),
         profile: log.profile().name.to_owned(),

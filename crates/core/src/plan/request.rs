@@ -1,11 +1,12 @@
 //! What to plan for.
 
 use crate::budget::Budget;
-use crate::fold::{Fold, Joining, VerdictRecord};
+use crate::fold::{Fold, Joining, VerdictRecord, VoidReasoning};
 use crate::log::Log;
 use crate::meter::Meter;
 use crate::narrate::Narrated;
 use crate::policy::Policy;
+use crate::profile::ReasoningBinding;
 use crate::project::Context;
 use crate::trigger::Cause;
 
@@ -41,6 +42,12 @@ pub struct Plan<'a> {
     pub verdicts: &'a [VerdictRecord],
     /// Cover the narrated span and nothing more: the fold that a worker prepares.
     pub narrated_only: bool,
+    /// What signed reasoning is bound to; as the profile says, where nothing else was learned.
+    pub reasoning: ReasoningBinding,
+    /// What is void of it beside what the active fold says.
+    pub void: Option<VoidReasoning>,
+    /// User and assistant keep taking turns, where they do in the log.
+    pub keeps_turns: bool,
     /// A recap that the host wrote: it stands instead of ours.
     pub recap: Option<&'a str>,
 }
@@ -64,6 +71,9 @@ impl<'a> Plan<'a> {
             narrated: None,
             verdicts: &[],
             narrated_only: false,
+            reasoning: log.profile().reasoning,
+            void: None,
+            keeps_turns: false,
             recap: None,
         }
     }

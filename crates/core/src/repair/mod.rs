@@ -12,6 +12,7 @@ use bytes::Bytes;
 use crate::counter::Counter;
 use crate::dialect::Dialect;
 use crate::edit::{self, Change};
+use crate::fold::VoidReasoning;
 use crate::measure::measure;
 pub use crate::piece::Repair;
 use crate::piece::{Fate, Piece};
@@ -35,6 +36,8 @@ pub const OF_OTHER: &str = "[from another role] ";
 pub const OF_SYSTEM: &str = "[from the system] ";
 /// Starts the text of a result whose call is not there.
 pub const OF_RESULT: &str = "[result of ";
+/// Starts the text of a call that cannot be one any more.
+const OF_CALL: &str = "[called ";
 
 /// The state machine.
 #[derive(Clone)]
@@ -51,17 +54,17 @@ pub(crate) struct Repairer {
     last: Option<Role>,
     started: bool,
     lone_reasoning: bool,
-    /// Bound reasoning of events before this one is void.
-    void: u32,
+    void: VoidReasoning,
+    /// What comes now was put together by a fold: it keeps user and assistant taking turns.
+    keeps_turns: bool,
 }
 
 impl Repairer {
-    /// `void`: bound reasoning of events before this one is void, because of a fold.
     pub fn new(
         profile: Profile,
         dialect: Arc<dyn Dialect>,
         counter: Arc<dyn Counter>,
-        void: u32,
+        void: VoidReasoning,
     ) -> Self {
         Self {
             pairs: Pairs::new(&profile),
@@ -75,7 +78,14 @@ impl Repairer {
             last: None,
             started: false,
             lone_reasoning: false,
+            keeps_turns: false,
         }
+    }
+
+    /// Whether user and assistant are to take turns from here on, also where the provider does not ask
+    /// for it.
+    pub fn keep_turns(&mut self, keeps_turns: bool) {
+        self.keeps_turns = keeps_turns;
     }
 
     /// Whether a call waits for its result.
@@ -161,9 +171,16 @@ impl Repairer {
             let text = labelled(OF_SYSTEM, view, &piece.bytes);
             return some(self.as_message(&piece, Role::User, &text, Repair::SystemInside));
         }
-        let is_void = piece.seq().is_some_and(|seq| seq < self.void);
-        if self.started && is_void && view.blocks.iter().any(is_bound) {
-            return some(self.without_bound(&piece, view));
+        let void = piece.seq().filter(|seq| self.started && *seq < self.void.before);
+        if let Some(seq) = void {
+            let is_told = self.void.told_round.is_some_and(|round| seq >= round);
+            if is_told && view.role == Role::Assistant && view.has_calls() {
+                let text = told(view, &piece.bytes);
+                return some(self.as_message(&piece, Role::Assistant, &text, Repair::ToldCall));
+            }
+            if view.blocks.iter().any(is_bound) {
+                return some(self.without_bound(&piece, view));
+            }
         }
         if let Some(fixed) = self.without_empties(&piece, view) {
             return some(fixed);
@@ -229,10 +246,11 @@ impl Repairer {
             self.bridge(Role::Assistant, CONTINUE_ASSISTANT, Repair::Bridge, out);
         }
         let user = view.role == Role::User && !view.has_results();
-        if user && self.after_tool && !self.profile.user_after_tool {
+        let keeps_turns = self.keeps_turns || self.profile.alternates;
+        if user && self.after_tool && (self.keeps_turns || !self.profile.user_after_tool) {
             self.bridge(Role::Assistant, CONTINUE_ASSISTANT, Repair::Bridge, out);
         }
-        if !self.profile.alternates {
+        if !keeps_turns {
             return;
         }
         if user && self.visible == Some(Role::User) {
@@ -293,6 +311,42 @@ impl Repairer {
 /// not the user's, however often it is compacted.
 pub(crate) fn labelled(label: &str, view: &View, bytes: &[u8]) -> String {
     format!("{label}{}", plain_text(view, bytes))
+}
+
+/// A message of the model as plain text: what it says, and what it calls.
+pub(crate) fn told(view: &View, bytes: &[u8]) -> String {
+    let part = |block: &Block| match &block.kind {
+        BlockKind::Call { name, .. } => {
+            let name = name.map(|name| name.decode(bytes)).unwrap_or_default();
+            Some(format!("{OF_CALL}{name}]\n{}", block.text(bytes)))
+        }
+        BlockKind::Reasoning { .. } => None,
+        _ => Some(block.text(bytes).into_owned()).filter(|text| !text.trim().is_empty()),
+    };
+    view.blocks.iter().filter_map(part).collect::<Vec<_>>().join("\n\n")
+}
+
+/// Whether user and assistant take turns in these events, and no user speaks right behind a result: what a
+/// strict provider asks for.
+pub(crate) fn takes_turns<'a>(
+    views: impl IntoIterator<Item = &'a View>,
+    profile: &Profile,
+) -> bool {
+    if profile.has_items {
+        return false;
+    }
+    let (mut visible, mut after_tool) = (None, false);
+    views.into_iter().all(|view| {
+        let is_user = view.role == Role::User && !view.has_results();
+        let is_assistant = view.role == Role::Assistant;
+        let breaks = is_user && (after_tool || visible == Some(Role::User))
+            || is_assistant && visible == Some(Role::Assistant) && !after_tool;
+        after_tool = view.has_results();
+        if is_user || is_assistant && !view.has_calls() {
+            visible = Some(view.role);
+        }
+        !breaks
+    })
 }
 
 /// A message as plain text: what can be read of it, or its source where it holds what no view

@@ -8,7 +8,7 @@ use crate::edit::{self, Change};
 use crate::log::{content_of, measure};
 use crate::repair::{
     CONTINUE_ASSISTANT, CONTINUE_USER, EMPTY, NO_REASONING, NO_REPLY, NO_RESULT, OF_OTHER,
-    OF_SYSTEM, OPENING, Repair, is_given, is_renamed, labelled, with_ids,
+    OF_SYSTEM, OPENING, Repair, is_given, is_renamed, labelled, told, with_ids,
 };
 use crate::view::{Block, BlockKind, Role, TextRef};
 
@@ -176,6 +176,10 @@ impl Checker<'_> {
         let bound = of(&is_bound);
         if !bound.is_empty() {
             forms.push(self.without(message, Repair::BoundReasoning, &bound, NO_REASONING));
+        }
+        if view.role == Role::Assistant && view.has_calls() {
+            let text = told(view, &message.bytes);
+            forms.push((Repair::ToldCall, dialect.made_message(Role::Assistant, &text)));
         }
         let blank = of(&|block| is_blank(block, message));
         if !blank.is_empty() || view.blocks.is_empty() {

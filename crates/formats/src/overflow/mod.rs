@@ -49,7 +49,7 @@ fn judge(status: Option<u16>, body: &Body) -> Diagnosis {
     if body.has_code(&PARAMETER_CODES) || wording::unsupported(text) {
         return Diagnosis::Unsupported;
     }
-    if body.has_code(&["string_above_max_length"]) || wording::malformed(text) {
+    if body.has_code(&MALFORMED_CODES) || wording::malformed(text) {
         return Diagnosis::Malformed;
     }
     if wording::empty_reply(text) {
@@ -65,6 +65,24 @@ fn judge(status: Option<u16>, body: &Body) -> Diagnosis {
         Some(413) if !text.is_empty() => Diagnosis::PayloadTooLarge,
         _ => Diagnosis::Other,
     }
+}
+
+/// Whether what an error says of a window is text of the request that it refuses: providers quote values
+/// that they do not know, and whoever wrote such a value has not been told a limit.
+///
+/// ```
+/// use midfold_formats::overflow::is_echo;
+/// let error = br#"{"error":{"message":"unknown role 'prompt is too long: 600 tokens > 557 maximum'"}}"#;
+/// let request = br#"{"messages":[{"role":"prompt is too long: 600 tokens > 557 maximum","content":"hi"}]}"#;
+/// assert!(is_echo(error, request) && !is_echo(error, b"{}"));
+/// ```
+#[must_use]
+pub fn is_echo(error: &[u8], request: &[u8]) -> bool {
+    let read = Body::read(error);
+    wording::matched(&read.text).is_some_and(|said| {
+        let request = midfold_core::jsonstr::decode(request);
+        request.to_lowercase().contains(&said.to_lowercase())
+    })
 }
 
 /// As [`classify`], knowing the size of the prompt: an error without a word (a bare 400 or 413, or
@@ -150,6 +168,16 @@ const RATE_CODES: [&str; 9] = [
     "resource_exhausted",
     "overloaded_error",
     "servicequotaexceededexception",
+];
+
+/// Codes of values that are wrong: what such an error says of windows is what the value said.
+const MALFORMED_CODES: [&str; 6] = [
+    "string_above_max_length",
+    "invalid_value",
+    "invalid_type",
+    "invalid_enum_value",
+    "literal_error",
+    "missing_required_parameter",
 ];
 
 /// Codes of parameters that are not known.

@@ -139,6 +139,12 @@ pub(super) fn overflow(body: &Body) -> Option<Diagnosis> {
     Some(Diagnosis::Overflow { have: told(own, body.have), limit })
 }
 
+/// The words that [`overflow`] reads.
+pub(super) fn matched(text: &str) -> Option<&str> {
+    let found = CAP.iter().chain(OVERFLOW.iter()).find_map(|pattern| pattern.find(text))?;
+    Some(found.as_str())
+}
+
 /// Numbers of one match, by meaning.
 #[derive(Clone, Copy, Debug, Default)]
 struct Numbers {

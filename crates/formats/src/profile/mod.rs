@@ -1,12 +1,13 @@
 //! What the providers accept: profiles as data, and the validators that apply them.
 
+mod claude;
 mod content;
 mod found;
 mod pairing;
 mod roles;
 mod validate;
 
-use midfold_core::profile::Pairing;
+use midfold_core::profile::{Pairing, ReasoningBinding};
 use midfold_core::{Profile, Role};
 
 use crate::dialect::DialectKind;
@@ -26,7 +27,7 @@ pub const OPENAI: Profile = Profile {
     system_leading: false,
     empty_text: true,
     whole_turns: false,
-    reasoning_bound: false,
+    reasoning: ReasoningBinding::Free,
     recap_role: Role::User,
 };
 
@@ -96,30 +97,27 @@ pub fn by_name(name: &str) -> Option<&'static Profile> {
     ALL.iter().find(|profile| profile.name == name)
 }
 
-/// Models that bind every thinking block to the exact bytes before it (Anthropic documents it):
-/// once something before it was folded, such a block is void and has to go.
-const BINDS_THINKING: &[&str] = &[
-    "claude-fable-5",
-    "claude-mythos-5",
-    "claude-opus-5-5",
-    "claude-sonnet-5-5",
-    "claude-haiku-5-5",
-];
-
-/// The profile as this model asks for it.
+/// The profile as this model asks for it: whether it binds signed reasoning to all that stands before it.
+/// Claude does from version 5.5 on, families that are younger than Opus, Sonnet and Haiku always
+/// (Anthropic documents it of Fable 5.1, Mythos 5.1, Opus 5.5, Sonnet 5.5 and Haiku 5.5).
 ///
 /// ```
+/// use midfold_core::profile::ReasoningBinding::{Free, OpenRound};
 /// use midfold_formats::profile::{ANTHROPIC, BEDROCK, for_model};
-/// assert!(for_model(ANTHROPIC, "claude-opus-5-5-20260901").reasoning_bound);
-/// assert!(!for_model(ANTHROPIC, "claude-sonnet-4-5").reasoning_bound);
-/// assert!(for_model(BEDROCK, "us.anthropic.claude-opus-5-5-20260901-v1:0").reasoning_bound);
+/// assert_eq!(for_model(ANTHROPIC, "claude-opus-5-5-20260901").reasoning, OpenRound);
+/// assert_eq!(for_model(ANTHROPIC, "claude-sonnet-4-5").reasoning, Free);
+/// assert_eq!(for_model(BEDROCK, "us.anthropic.claude-opus-6-v1:0").reasoning, OpenRound);
 /// ```
 #[must_use]
 pub fn for_model(profile: Profile, model: &str) -> Profile {
-    let model = model.to_ascii_lowercase().replace('.', "-");
-    let reaches_claude = matches!(profile.dialect, "anthropic" | "bedrock");
-    let binds = reaches_claude && BINDS_THINKING.iter().any(|m| model.contains(m));
-    Profile { reasoning_bound: profile.reasoning_bound || binds, ..profile }
+    let binding = match profile.dialect {
+        _ if !claude::binds_reasoning(model) => ReasoningBinding::Free,
+        "anthropic" | "bedrock" => ReasoningBinding::OpenRound,
+        // Gateways carry the blocks of Claude in Chat Completions, and pair them with calls themselves.
+        "openai-chat" => ReasoningBinding::Prefix,
+        _ => ReasoningBinding::Free,
+    };
+    Profile { reasoning: profile.reasoning.max(binding), ..profile }
 }
 
 /// The profiles that fit a dialect, its own provider's first.

@@ -60,6 +60,9 @@ pub struct Request {
     pub model: Option<String>,
     /// Tokens that the reply may have at most, where the body says so.
     pub max_output: Option<u64>,
+    /// The model is asked for reasoning before each answer (Anthropic: `thinking.type` is `enabled`; where
+    /// that is `adaptive`, it may leave it out).
+    pub asks_reasoning: bool,
     /// The answer is to be streamed. Gemini says so in the path, not in the body.
     pub stream: bool,
     /// The answer that this request goes on from, where the provider keeps the history.
@@ -122,6 +125,11 @@ impl Request {
             tools: named(&["tools", "toolConfig"]),
             model: fields.text("model").map(std::borrow::Cow::into_owned),
             max_output,
+            asks_reasoning: fields.inner("thinking").is("type", "enabled")
+                || fields
+                    .inner("additionalModelRequestFields")
+                    .inner("thinking")
+                    .is("type", "enabled"),
             stream: fields.is_true("stream"),
             previous_response: fields
                 .text("previous_response_id")

@@ -10,6 +10,7 @@ use midfold_store::Millis;
 
 use super::conversation::Conversation;
 use super::history::Kept;
+use super::learned::Source;
 use super::lock::lock;
 use super::narrate::Narratable;
 use super::place::Place;
@@ -21,6 +22,8 @@ pub struct Awaited {
     pub(super) place: Option<Place>,
     /// The fold that the request was read through.
     pub(super) fold: Option<Hash>,
+    /// Whose window it fitted.
+    pub(super) source: Option<Source>,
     /// The request, where a later one may name its answer.
     pub(super) named: Option<(Request, Kept)>,
 }
@@ -49,6 +52,9 @@ impl Awaited {
         if seen.usage.is_none() && !seen.is_complete {
             return;
         }
+        if let (Some(source), Some(usage)) = (&self.source, seen.usage) {
+            lock(&self.proxy.learned).accepted(source, usage);
+        }
         let mut held = lock(&place.conversation);
         let Conversation { session, calls, .. } = &mut *held;
         if let Some(usage) = seen.usage {
@@ -67,6 +73,6 @@ impl Awaited {
             session.observe(Usage { prompt, ..usage }, now);
         }
         drop(held);
-        self.proxy.queue(&place.conversation);
+        self.proxy.queue_accepted(&place.conversation);
     }
 }

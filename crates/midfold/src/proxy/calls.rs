@@ -32,6 +32,7 @@ impl Calls {
             events: u32::try_from(log.len()).unwrap_or(u32::MAX),
             head_hash: log.head_hash(),
             fold: session.active(),
+            void: session.void(),
             pins: session.pins(),
             meter: session.meter(),
         };

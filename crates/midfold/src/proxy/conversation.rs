@@ -11,6 +11,7 @@ use midfold_formats::vendor::is_compaction;
 use midfold_store::{Identified, Meta, Millis};
 
 use super::calls::Calls;
+use super::learned::Told;
 use super::rules::Reading;
 use super::saved::Saved;
 use super::who::Who;
@@ -33,6 +34,10 @@ pub(super) struct Conversation {
     beside: Hash,
     /// What it had to fit last.
     pub budget: Budget,
+    /// The window that its policy was made for.
+    window: u64,
+    /// A provider took a request of it.
+    pub is_accepted: bool,
     /// The conversation that it is a fork of, and at which message.
     pub parent: Option<(String, u64)>,
     /// What the store has of it.
@@ -44,14 +49,16 @@ pub(super) struct Conversation {
 impl Conversation {
     /// A conversation that starts with this request; `end` names the whole history that it has.
     pub fn new(request: &Request, end: Hash, reading: &Reading, who: &Who, now: Millis) -> Self {
+        let told = Told { window: reading.window, counts_reply: false };
         let Reading { kind, profile, counter, .. } = reading;
         let log = Log::new(kind.shared(), *profile, counter.clone());
         let log = if reading.is_replay { log } else { log.kept() };
         let meter =
             if counter.name() == "chars:4" { Meter::chars_over_four() } else { Meter::exact() };
         let id = id(&[who.scope.as_bytes(), &now.to_be_bytes(), &end.0], who);
-        let policy = reading.policy_for(request);
-        let session = Session::over(&id, log, policy, meter).with_answers_behind();
+        let policy = reading.policy_for(request, told);
+        let session =
+            Session::over(&id, log, policy, meter).with_answers_behind().with_turns_kept();
         let hint = who.hint.clone();
         Self {
             session,
@@ -64,6 +71,8 @@ impl Conversation {
             envelope: Vec::new(),
             beside: Hash::ROOT,
             budget: Budget::new(reading.window),
+            window: reading.window,
+            is_accepted: false,
             parent: None,
             saved: Saved::default(),
             bytes: 0,
@@ -91,6 +100,8 @@ impl Conversation {
             // Counted again with the next request.
             beside: Hash::ROOT,
             budget: meta.budget.clone(),
+            window: meta.budget.window,
+            is_accepted: true,
             parent: meta.parent.clone(),
             saved,
             session,
@@ -137,6 +148,8 @@ impl Conversation {
             envelope: self.envelope.clone(),
             beside: self.beside,
             budget: self.budget.clone(),
+            window: self.window,
+            is_accepted: false,
             parent: (at > 0).then(|| (self.session.id().to_owned(), at as u64)),
             saved: Saved::default(),
             bytes,
@@ -178,11 +191,13 @@ impl Conversation {
         }
     }
 
-    /// Folds by this policy from now on.
-    pub fn follow(&mut self, reading: &Reading, request: &Request, budget: &Budget) {
-        if self.session.policy().name != reading.policy.name {
+    /// Folds by this policy from now on, for this window and by what this model accepts.
+    pub fn follow(&mut self, reading: &Reading, request: &Request, told: Told, budget: &Budget) {
+        self.session.set_profile(reading.profile_for(request));
+        if self.session.policy().name != reading.policy.name || self.window != told.window {
+            self.window = told.window;
             // A reserve that leaves nothing of the budget is said when a context is asked for.
-            let _ = self.session.set_policy(reading.policy_for(request), budget);
+            let _ = self.session.set_policy(reading.policy_for(request, told), budget);
         }
     }
 

@@ -86,7 +86,7 @@ async fn load(
     let mut stored = Stored::open(Arc::clone(store), id).await?;
     let folds = stored.folds().await?.len();
     let calls = Calls::after(stored.end_of_ledger().await?);
-    let session = stored.whole().await?.clone().with_answers_behind();
+    let session = stored.whole().await?.clone().with_answers_behind().with_turns_kept();
     let (row, meta) = (stored.row(), stored.meta());
     let saved = Saved {
         is_made: true,

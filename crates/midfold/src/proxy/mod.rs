@@ -33,6 +33,7 @@ mod history;
 pub(crate) mod identities;
 mod index;
 mod keep;
+mod learned;
 mod lock;
 mod narrate;
 mod place;
@@ -53,6 +54,7 @@ use midfold_store::Millis;
 
 pub use awaited::Awaited;
 pub use begun::Begun;
+use learned::{Source, Told};
 use lock::lock;
 pub use narrate::Narratable;
 pub use prefer::Prefer;
@@ -79,15 +81,17 @@ impl Proxy {
             Ok(_) if stable == 0 => Turn::passing(self, request, model, None),
             Ok(reading) => {
                 let conversation = self.conversation(&request, &chain, &reading, &who, now);
-                let learned = lock(&self.learned).get(&model).copied();
-                let window = reading.window.min(learned.unwrap_or(u64::MAX));
-                Turn::passing(self, request, model, None).through(
-                    &reading,
-                    conversation,
-                    stable,
-                    window,
-                    now,
-                )
+                let source = Source::new(&who.scope, request.kind(), &model);
+                let learned = lock(&self.learned).of(&source);
+                let kept = lock(&conversation).session.gate().learned_window;
+                let least = learned.map(|told| told.window).into_iter().chain(kept).min();
+                let told = Told {
+                    window: least.unwrap_or(reading.window).min(reading.window),
+                    counts_reply: learned.is_some_and(|told| told.counts_reply),
+                };
+                let mut turn = Turn::passing(self, request, model, None);
+                turn.source = Some(source);
+                turn.through(&reading, conversation, stable, told, now)
             }
         };
         turn.kept = kept;

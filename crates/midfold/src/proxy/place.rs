@@ -5,10 +5,13 @@ use std::sync::{Arc, Mutex};
 use midfold_core::budget::Budget;
 
 use super::conversation::Conversation;
+use super::rules::Reading;
 
 /// Where a request is in its conversation.
 pub(super) struct Place {
     pub conversation: Arc<Mutex<Conversation>>,
+    /// How the request is read.
+    pub reading: Reading,
     /// Messages that are history.
     pub stable: usize,
     /// Tokens of those that are not.

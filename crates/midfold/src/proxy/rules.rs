@@ -6,10 +6,12 @@ use std::sync::Arc;
 use bytes::Bytes;
 use midfold_core::log::measure;
 use midfold_core::policy::Policy;
+use midfold_core::profile::ReasoningBinding;
 use midfold_core::{Content, Counter, Profile, Role};
 use midfold_formats::DialectKind;
 use midfold_formats::request::Request;
 
+use super::learned::Told;
 use super::prefer::Prefer;
 use super::seal::Seal;
 use super::who::Fault;
@@ -22,6 +24,10 @@ const MEMORY: usize = 256 << 20;
 /// (measured: Hermes 65,536, Claude Code and Qwen 32,000 at any window), and mean no more than that the
 /// reply should not be cut; what the trigger leaves free is room enough for most.
 const MOST_RESERVED: u64 = 16;
+
+/// Where a provider counts what a request allows for its reply, prompts keep one part in so many of the
+/// window, whatever that is.
+const MOST_FOR_PROMPT: u64 = 4;
 
 /// By which rules requests are read and folded.
 pub struct Rules {
@@ -43,6 +49,7 @@ fn with_newest_behind(mut policy: Policy) -> Arc<Policy> {
 }
 
 /// How one request is read.
+#[derive(Clone)]
 pub(super) struct Reading {
     pub kind: DialectKind,
     pub profile: Profile,
@@ -57,7 +64,7 @@ impl Reading {
     /// The policy for the conversation of a request. A client's own prompt (system, tools, what comes first)
     /// travels with every request and is never folded: with Codex it is 13,000 tokens. The share at
     /// which folding starts is meant of the rest, or a small window would be folded at every step.
-    pub fn policy_for(&self, request: &Request) -> Policy {
+    pub fn policy_for(&self, request: &Request, told: Told) -> Policy {
         let mut policy = Policy::clone(&self.policy);
         if policy.trigger.floor_tokens > 0 {
             return policy;
@@ -68,10 +75,20 @@ impl Reading {
         };
         let beside: u64 = [&request.system, &request.tools].into_iter().flatten().map(json).sum();
         let fixed = beside + self.leading(request);
-        let room = self.window.saturating_sub(reserved(request, self.window)).saturating_sub(fixed);
+        let room = told.window.saturating_sub(reserved(request, told)).saturating_sub(fixed);
         policy.trigger.floor_tokens = fixed + policy.trigger.threshold.of(room);
         policy.trigger.floored_share = Some(policy.trigger.threshold);
         policy
+    }
+
+    /// What the provider accepts of this request: only where the model is asked for reasoning does each of its
+    /// rounds have to start with some.
+    pub fn profile_for(&self, request: &Request) -> Profile {
+        let mut profile = self.profile;
+        if !request.asks_reasoning {
+            profile.reasoning = profile.reasoning.min(ReasoningBinding::Prefix);
+        }
+        profile
     }
 
     /// Tokens of the messages before the model's first one.
@@ -90,8 +107,13 @@ impl Reading {
 }
 
 /// Tokens of the window that a request reserves for its reply.
-pub(super) fn reserved(request: &Request, window: u64) -> u64 {
-    request.max_output.unwrap_or(0).min(window / MOST_RESERVED)
+pub(super) fn reserved(request: &Request, told: Told) -> u64 {
+    let asked = request.max_output;
+    if told.counts_reply {
+        // The provider takes prompt and reply together, and nothing less will do.
+        return asked.unwrap_or(0).min(told.window - told.window / MOST_FOR_PROMPT);
+    }
+    asked.unwrap_or(0).min(told.window / MOST_RESERVED)
 }
 
 impl Rules {

@@ -1,6 +1,5 @@
 //! What all requests share.
 
-use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
@@ -9,6 +8,7 @@ use midfold_formats::request::Request;
 use super::conversation::Conversation;
 use super::history::{Before, Histories, Kept};
 use super::index::Index;
+use super::learned::Learned;
 use super::lock::lock;
 use super::prefer::Prefer;
 use super::rules::Rules;
@@ -20,8 +20,8 @@ use super::who::Who;
 pub struct Proxy {
     pub(super) rules: Mutex<Rules>,
     pub(super) index: Mutex<Index>,
-    /// Windows that providers told, by model.
-    pub(super) learned: Mutex<HashMap<String, u64>>,
+    /// Windows that providers told.
+    pub(super) learned: Mutex<Learned>,
     /// Histories that clients leave to the provider.
     pub(super) histories: Mutex<Histories>,
     /// Conversations that are not written to the store yet.
@@ -90,10 +90,6 @@ impl Proxy {
         lock(&self.histories).put(&kept.scope, answer, None, items);
     }
 
-    pub(super) fn learn(&self, model: &str, window: u64) {
-        lock(&self.learned).insert(model.to_owned(), window);
-    }
-
     /// Notes that there is something to write, where there is a store.
     pub(super) fn queue(&self, conversation: &Arc<Mutex<Conversation>>) {
         let mut held = lock(conversation);
@@ -103,6 +99,14 @@ impl Proxy {
         held.saved.is_queued = true;
         drop(held);
         lock(&self.unsaved).push(conversation);
+    }
+
+    /// The same, where the provider took a request of it.
+    pub(super) fn queue_accepted(&self, conversation: &Arc<Mutex<Conversation>>) {
+        let is_accepted = lock(conversation).is_accepted;
+        if is_accepted {
+            self.queue(conversation);
+        }
     }
 
     pub(super) fn is_stored(&self) -> bool {

@@ -7,15 +7,16 @@ use midfold_core::Hash;
 use midfold_core::budget::Budget;
 use midfold_core::engine::{Overflow, Session};
 use midfold_core::log::measure;
-use midfold_core::project::{Context, Fate};
+use midfold_core::project::{Context, Fate, Piece};
 use midfold_formats::DialectKind;
-use midfold_formats::overflow::{Diagnosis, diagnose};
+use midfold_formats::overflow::{Diagnosis, diagnose, is_echo};
 use midfold_formats::request::{Request, is_summary_request};
 use midfold_store::Millis;
 
 use super::awaited::Awaited;
 use super::conversation::Conversation;
 use super::history::Kept;
+use super::learned::{Source, Told};
 use super::lock::lock;
 use super::place::Place;
 use super::rules::{Reading, reserved};
@@ -24,6 +25,8 @@ use super::who::Fault;
 
 /// Room for a reply, where the request reserves less: less than this is no answer.
 const LEAST_REPLY: u64 = 1_024;
+/// Where an error names no number, the request was this much too long at least.
+const UNKNOWN_EXCESS_PERCENT: u64 = 90;
 /// Share of the window from which on an answer is watched for an error in its stream. Half of what
 /// an estimate may be wrong by.
 const WATCHED_PERCENT: u64 = 40;
@@ -65,15 +68,24 @@ impl Sent {
         before: Option<Hash>,
         suffix: u64,
     ) {
-        let Some(fold) = session.active() else { return };
-        let pieces = context.pieces().map(|piece| match piece.fate {
+        let fold = session.active().map(|fold| fold.id);
+        if fold.is_none() && session.void().is_none() {
+            return;
+        }
+        let piece = |piece: &Piece| match piece.fate {
             Fate::Verbatim(seq) => request.message(seq as usize),
             _ => piece.bytes.clone(),
-        });
+        };
+        let history = context.pieces().map(piece);
         let rest = (stable..request.len()).map(|at| request.message(at));
-        self.body = request.with_messages(pieces.chain(rest));
-        self.fold = Some(fold.id);
-        self.is_new_fold = before != Some(fold.id);
+        self.body = if session.tells_newest_round() {
+            let rest = session.behind(rest);
+            request.with_messages(history.chain(rest.pieces().map(piece)))
+        } else {
+            request.with_messages(history.chain(rest))
+        };
+        self.fold = fold;
+        self.is_new_fold = fold.is_some() && before != fold;
         self.tokens_after = session.meter().calibrated(context.tokens()) + suffix;
     }
 }
@@ -86,6 +98,8 @@ pub struct Turn {
     pub(super) place: Option<Place>,
     pub(super) sent: Sent,
     pub(super) kept: Kept,
+    /// Whose window it has to fit.
+    pub(super) source: Option<Source>,
 }
 
 impl Turn {
@@ -105,7 +119,15 @@ impl Turn {
             tokens_after: 0,
             fault,
         };
-        Self { proxy: Arc::clone(proxy), request, model, place: None, sent, kept: Kept::default() }
+        Self {
+            proxy: Arc::clone(proxy),
+            request,
+            model,
+            place: None,
+            sent,
+            kept: Kept::default(),
+            source: None,
+        }
     }
 
     /// The request as a part of its conversation, of which the first `stable` messages are history.
@@ -114,14 +136,14 @@ impl Turn {
         reading: &Reading,
         conversation: Arc<Mutex<Conversation>>,
         stable: usize,
-        window: u64,
+        told: Told,
         now: Millis,
     ) -> Self {
         let suffix = suffix(&self.request, stable, reading);
-        let budget = budget(&self.request, reading, window, suffix);
+        let budget = budget(&self.request, reading.policy.trigger.injection_reserve, told, suffix);
         let is_summary = is_summary_request(&self.request);
         let mut held = lock(&conversation);
-        held.follow(reading, &self.request, &budget);
+        held.follow(reading, &self.request, told, &budget);
         held.budget = Budget {
             injection_reserve: reading.policy.trigger.injection_reserve,
             ..budget.clone()
@@ -149,8 +171,10 @@ impl Turn {
         }
         let events = session.log().len();
         drop(held);
-        self.proxy.queue(&conversation);
-        self.place = Some(Place { conversation, stable, suffix, budget, events, is_summary });
+        self.proxy.queue_accepted(&conversation);
+        let reading = reading.clone();
+        self.place =
+            Some(Place { conversation, reading, stable, suffix, budget, events, is_summary });
         self
     }
 
@@ -186,7 +210,18 @@ impl Turn {
         let Some(place) = &self.place else { return true };
         let held = lock(&place.conversation);
         let active = held.session.active().map(|fold| fold.id);
-        held.saved.is_foreign || held.saved.is_made && held.saved.active == active
+        let is_made = held.saved.is_made && held.saved.active == active;
+        !held.is_accepted || held.saved.is_foreign || is_made
+    }
+
+    /// The provider takes the request: only from then on its conversation is kept. What it refuses may be
+    /// anybody's who has no key for it.
+    pub fn accepted(&self) {
+        let Some(place) = &self.place else { return };
+        let was_accepted = std::mem::replace(&mut lock(&place.conversation).is_accepted, true);
+        if !was_accepted {
+            self.proxy.queue(&place.conversation);
+        }
     }
 
     /// The provider has taken the request: it is not sent again, and need not be in memory while the
@@ -194,7 +229,8 @@ impl Turn {
     #[must_use]
     pub fn taken(self) -> Awaited {
         let named = self.wants_output().then_some((self.request, self.kept));
-        Awaited { proxy: self.proxy, place: self.place, fold: self.sent.fold, named }
+        let Self { proxy, place, sent, source, .. } = self;
+        Awaited { proxy, place, fold: sent.fold, source, named }
     }
 
     /// Whether what is sent is so much of the window that the provider may find it too long.
@@ -208,30 +244,78 @@ impl Turn {
     #[must_use]
     pub fn diagnose(&self, status: Option<u16>, body: &[u8]) -> Diagnosis {
         let window = self.place.as_ref().map_or(u64::MAX, |place| place.budget.window);
-        diagnose(status, body, self.sent.tokens_after, window)
+        let found = diagnose(status, body, self.sent.tokens_after, window);
+        if found.exceeds_window() && is_echo(body, &self.sent.body) {
+            // It may be too long all the same, but no number in it is the provider's.
+            return Diagnosis::Probable;
+        }
+        found
     }
 
     /// The provider refused the request: what to send instead, once. None where it was not too long,
     /// or nothing else can be sent: then the provider's error is the answer.
     pub fn refused(&mut self, diagnosis: Diagnosis, now: Millis) -> Option<&Sent> {
-        let reserve = self.place.as_ref().map_or(0, |place| place.budget.output_reserve);
-        let told = diagnosis.recovery(reserve.max(LEAST_REPLY))?;
-        if let Some(window) = told.window() {
-            self.proxy.learn(&self.model, window);
+        if diagnosis == Diagnosis::BoundReasoning {
+            return self.without_reasoning();
         }
+        let (told, have) = self.learn(diagnosis)?;
         let place = self.place.as_mut()?;
-        place.budget.window = place.budget.window.min(told.window().unwrap_or(u64::MAX));
+        let reserve = place.budget.injection_reserve.saturating_sub(place.suffix);
+        place.budget = budget(&self.request, reserve, told, place.suffix);
+        let mut held = lock(&place.conversation);
+        held.follow(&place.reading, &self.request, told, &place.budget);
+        let session = &mut held.session;
+        let before = session.active().map(|fold| fold.id);
+        let have = have.map(|have| have.saturating_sub(place.suffix).max(1));
+        let overflow = Overflow { have, limit: Some(told.window) };
+        let context = session.recover(&place.budget, overflow, now).ok()?;
+        self.sent.fault = None;
+        self.sent.read(&self.request, session, &context, place.stable, before, place.suffix);
+        drop(held);
+        self.proxy.queue_accepted(&place.conversation);
+        self.sent.is_folded().then_some(&self.sent)
+    }
+
+    /// The window that a refusal tells of, and how long the provider found the prompt. Nothing where the
+    /// request was not too long.
+    fn learn(&self, diagnosis: Diagnosis) -> Option<(Told, Option<u64>)> {
+        let place = self.place.as_ref()?;
+        let (known, have, told) = match diagnosis {
+            Diagnosis::OutputCap { input: Some(input), limit: Some(limit), .. } => {
+                let told = Told { window: limit, counts_reply: true };
+                // What is left has to do for the reply, where that is not most of it.
+                let fits = input + reserved(&self.request, told).max(LEAST_REPLY) <= limit;
+                (!fits).then_some((true, Some(input), told))?
+            }
+            other => {
+                let Overflow { have, limit } = other.recovery(LEAST_REPLY)?;
+                let guess = || {
+                    let sent = self.sent.tokens_after;
+                    place.budget.window.min(sent) * UNKNOWN_EXCESS_PERCENT / 100
+                };
+                let window = Overflow { have, limit }.window();
+                let is_told = matches!(other, Diagnosis::Overflow { .. });
+                let told = Told { window: window.unwrap_or_else(guess), counts_reply: false };
+                (is_told, have, told)
+            }
+        };
+        if let Some(source) = self.source.as_ref().filter(|_| known) {
+            lock(&self.proxy.learned).refused(source, told);
+        }
+        Some((told, have))
+    }
+
+    /// The provider found reasoning that is bound to something else: the history without any.
+    fn without_reasoning(&mut self) -> Option<&Sent> {
+        let place = self.place.as_ref()?;
         let mut held = lock(&place.conversation);
         let session = &mut held.session;
         let before = session.active().map(|fold| fold.id);
-        let have = told.have.map(|have| have.saturating_sub(place.suffix).max(1));
-        let context = session.recover(&place.budget, Overflow { have, ..told }, now).ok()?;
-        self.sent.fault = None;
-        let conversation = Arc::clone(&place.conversation);
+        let context = session.void_reasoning()?;
         self.sent.read(&self.request, session, &context, place.stable, before, place.suffix);
         drop(held);
-        self.proxy.queue(&conversation);
-        self.sent.is_folded().then_some(&self.sent)
+        self.proxy.queue_accepted(&place.conversation);
+        Some(&self.sent)
     }
 }
 
@@ -246,10 +330,10 @@ fn suffix(request: &Request, stable: usize, reading: &Reading) -> u64 {
 }
 
 /// What the history may cost.
-fn budget(request: &Request, reading: &Reading, window: u64, suffix: u64) -> Budget {
+fn budget(request: &Request, injections: u64, told: Told, suffix: u64) -> Budget {
     Budget {
-        output_reserve: reserved(request, window),
-        injection_reserve: reading.policy.trigger.injection_reserve + suffix,
-        ..Budget::new(window)
+        output_reserve: reserved(request, told),
+        injection_reserve: injections + suffix,
+        ..Budget::new(told.window)
     }
 }

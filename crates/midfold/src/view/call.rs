@@ -5,7 +5,7 @@ use midfold_core::fold::Fold;
 use midfold_core::inject::Injection;
 use midfold_core::ledger::{CallRecord, Prefix, Settled, context_hash};
 use midfold_core::log::Log;
-use midfold_core::project::{Fate, project};
+use midfold_core::project::{Fate, project_with_void};
 use midfold_core::replay::{Arguments, message_text};
 use midfold_store::{CallRow, FoldRow, Millis, Stored, StoredError};
 use serde::Serialize;
@@ -123,7 +123,7 @@ pub async fn call(stored: &mut Stored, number: u64) -> Result<CallDetail, Stored
     let (call, record) = (said(row, &folds, log), &row.1);
     let fold = folds.iter().map(|(_, fold)| fold).find(|fold| Some(fold.id) == record.fold);
     let log = log.prefix(record.events as usize);
-    let context = project(&log, fold);
+    let context = project_with_void(&log, fold, record.void);
     let proven = context_hash(&context) == record.context_hash;
     let piece = |piece: &midfold_core::project::Piece| {
         let (seq, fate) = match piece.fate {

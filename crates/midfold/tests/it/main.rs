@@ -36,6 +36,7 @@ mod proxy;
 mod proxy_identities;
 #[cfg(feature = "proxy")]
 mod proxy_seal;
+mod proxy_sound;
 #[cfg(feature = "proxy")]
 mod proxy_vendor;
 #[cfg(all(feature = "store", feature = "model"))]

@@ -8,6 +8,7 @@ use midfold::formats::{DialectKind, profile};
 use midfold::{
     Budget, Door, Host, Outcome, Policy, Settings, Setup, SetupError, WindowSource, tokens,
 };
+use midfold_core::profile::ReasoningBinding;
 
 fn request(model: &str) -> Conversation {
     let model = if model.is_empty() { String::new() } else { format!(r#""model":"{model}","#) };
@@ -43,7 +44,8 @@ fn what_is_given_comes_first() {
     let prepared = setup.prepare(request("claude-sonnet-4-5")).unwrap();
     assert_eq!(prepared.log.counter().name(), "chars:4");
     assert_eq!((prepared.window, prepared.window_from), (9_000, WindowSource::Given));
-    assert!(prepared.log.profile().reasoning_bound, "the rules of the model that was given");
+    let reasoning = prepared.log.profile().reasoning;
+    assert_eq!(reasoning, ReasoningBinding::OpenRound, "the rules of the model that was given");
     assert!(!prepared.auto_counter);
 }
 

@@ -26,7 +26,10 @@ fn body(kind: DialectKind, messages: &[String]) -> Bytes {
 
 fn send(proxy: &Arc<Proxy>, kind: DialectKind, messages: &[String], now: u64) -> Turn {
     let request = Request::read(kind, body(kind, messages));
-    proxy.turn(request.unwrap_or_else(|error| unreachable!("{error}")), &Who::default(), now)
+    let request = request.unwrap_or_else(|error| unreachable!("{error}"));
+    let turn = proxy.turn(request, &Who::default(), now);
+    turn.accepted();
+    turn
 }
 
 fn sent(turn: &Turn) -> Vec<Bytes> {
@@ -147,8 +150,7 @@ fn an_overflow_sets_the_window_right_and_is_sent_again_once() {
         let mut other = other;
         other[0] = other[0].replace("You", "Thou");
         let first = Request::read(kind, self::body(kind, &other)).unwrap();
-        let who = Who { scope: "other".into(), ..Who::default() };
-        let next = proxy.turn(first, &who, 3);
+        let next = proxy.turn(first, &Who::default(), 3);
         assert!(next.sent().tokens_after <= WINDOW, "{kind}");
         let unlike = turn.diagnose(Some(429), b"slow down");
         assert!(turn.refused(unlike, 4).is_none());

@@ -22,6 +22,7 @@ mod refusals;
 mod restart;
 mod route;
 mod setting;
+mod sound;
 mod state;
 mod unpack;
 mod vendor;

@@ -4,7 +4,7 @@ use midfold_core::fold::Joining;
 use midfold_core::inject;
 use midfold_core::ledger::{Call, CallRecord, Ledger, Settled};
 use midfold_core::meter::Meter;
-use midfold_core::project::{Context, project};
+use midfold_core::project::{Context, project_with_void};
 
 use super::{Inner, ROUNDS, Stored, StoredError, rows};
 use crate::error::StoreError;
@@ -121,6 +121,7 @@ impl Stored {
             events: u32::try_from(self.row.head).unwrap_or(u32::MAX),
             head_hash: self.row.head_hash,
             fold,
+            void: state.void,
             pins: &state.pins,
             meter: &meter,
         };
@@ -148,7 +149,7 @@ impl Stored {
         } else if let Inner::Whole(session) = &self.inner {
             let fold = session.folds().iter().find(|fold| Some(fold.id) == last.fold);
             let log = session.log().prefix(last.events as usize);
-            ledger.resume(&project(&log, fold));
+            ledger.resume(&project_with_void(&log, fold, last.void));
         }
         self.ledger = Some(ledger);
         Ok(())

@@ -16,7 +16,8 @@ use super::{Meta, StoredError};
 use crate::error::StoreError;
 use crate::types::{CallRow, EventRow, FoldRow, NewEvent, SessionRow};
 
-/// How a session's events are read, by the rules of the model that it is with.
+/// How a session's events are read, by the rules of the model that it is with: the one that its state has,
+/// else the one that it began with.
 pub(super) fn reading(row: &SessionRow, model: &str) -> Result<Reading, StoredError> {
     let unknown = |what: &'static str, name: &str| StoredError::Unknown {
         what,
@@ -29,7 +30,8 @@ pub(super) fn reading(row: &SessionRow, model: &str) -> Result<Reading, StoredEr
         profile::by_name(&row.new.profile).ok_or_else(|| unknown("profile", &row.new.profile))?;
     let counter: Arc<dyn Counter> = midfold_tokens::by_name(&row.new.counter)
         .map_err(|_| unknown("counter", &row.new.counter))?;
-    let profile = profile::for_model(*profile, model);
+    let began_with = if model.is_empty() { meta(row)?.model } else { None };
+    let profile = profile::for_model(*profile, began_with.as_deref().unwrap_or(model));
     Ok(Reading { dialect: dialect.shared(), profile, counter })
 }
 

@@ -87,6 +87,7 @@ async fn fill(store: &dyn Store) {
             events: 5,
             head_hash: Hash::ROOT,
             fold: None,
+            void: None,
             pins: &[],
             meter: &meter,
         };

@@ -115,6 +115,7 @@ fn the_ledger_records_injections_apart() {
             events: 3,
             head_hash: log.head_hash(),
             fold: None,
+            void: None,
             pins: &[],
             meter: &Meter::exact(),
         },

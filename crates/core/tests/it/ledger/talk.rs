@@ -98,6 +98,7 @@ impl Talk {
                 events: u32::try_from(log.len()).unwrap(),
                 head_hash: log.head_hash(),
                 fold: self.session.active(),
+                void: None,
                 pins: &self.pins,
                 meter: &Meter::chars_over_four(),
             },

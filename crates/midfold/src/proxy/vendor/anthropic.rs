@@ -3,6 +3,7 @@
 use bytes::Bytes;
 use midfold_core::Content;
 use midfold_core::log::measure;
+use midfold_core::profile::ReasoningBinding;
 use midfold_formats::request::Request;
 use midfold_formats::vendor::anthropic::{
     Cleared, Edit, ErrorCode, Measure, PlacedBlock, Refusal, asked, check_placement, clear,
@@ -100,7 +101,7 @@ fn cleared(request: &Request, edits: &[Edit], reading: &Reading) -> Cleared {
     let count = |message: &Bytes| {
         u64::from(measure(&*reading.counter, message, &dialect.view(message)).total)
     };
-    let is_bound = reading.profile.reasoning_bound;
+    let is_bound = reading.profile.reasoning != ReasoningBinding::Free;
     clear(request.messages().collect(), edits, &Measure { beside, is_bound, count: &count })
 }
 

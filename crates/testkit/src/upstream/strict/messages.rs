@@ -199,11 +199,6 @@ fn unanswered(turn: &Turn, open: &[&str], answered: &BTreeSet<&str>) -> Result<(
     )))
 }
 
-/// Whether a model binds its thinking to what stands before it.
-fn is_bound(model: &str) -> bool {
-    ["-5-5", "fable-5", "mythos-5"].iter().any(|name| model.contains(name))
-}
-
 /// Thinking is as it was, and stands before the calls of an open round.
 fn thought(asked: &Asked, turns: &[Turn]) -> Result<(), Broken> {
     for (at, message) in asked.items.iter().enumerate() {
@@ -225,12 +220,7 @@ fn thought(asked: &Asked, turns: &[Turn]) -> Result<(), Broken> {
             }
         }
     }
-    // Where thinking is bound to what stands before it, a request may leave out all of it.
-    let any = asked
-        .items
-        .iter()
-        .any(|message| parts(&message["content"]).iter().any(|block| block["type"] == "thinking"));
-    if !thinks(asked) || !any && is_bound(&asked.model) {
+    if !thinks(asked) {
         return Ok(());
     }
     let Some(last) = turns.iter().rev().find(|turn| turn.role == "assistant") else {

@@ -1,0 +1,75 @@
+//! Signed reasoning that a provider refuses, because something before it is not what it was.
+
+use super::Session;
+use crate::fold::VoidReasoning;
+use crate::profile::ReasoningBinding;
+use crate::project::Context;
+use crate::void::voided;
+
+impl Session {
+    /// What signed reasoning is bound to: as the profile says, or as the provider did.
+    pub(super) fn reasoning(&self) -> ReasoningBinding {
+        match self.log.profile().reasoning {
+            ReasoningBinding::Free if self.void.is_some() => ReasoningBinding::OpenRound,
+            known => known,
+        }
+    }
+
+    /// Reasoning that is void beside what the active fold says.
+    #[must_use]
+    pub fn void(&self) -> Option<VoidReasoning> {
+        self.void
+    }
+
+    /// All reasoning so far is void, where the model binds it at all.
+    pub(super) fn void_reasoning_so_far(&mut self) {
+        let void = voided(&self.log, self.reasoning());
+        if void.before > 0 {
+            self.void = Some(void);
+        }
+    }
+
+    /// The provider refused reasoning that is in the context, as bound to something else: it is void from
+    /// now on. What is returned is to be sent. Nothing where all of it is void already: then the
+    /// provider's error stands.
+    pub fn void_reasoning(&mut self) -> Option<Context> {
+        let before = self.view().bytes();
+        let binding = self.reasoning().max(ReasoningBinding::OpenRound);
+        self.void = Some(voided(&self.log, binding));
+        self.set_active(self.active().map(|fold| fold.id));
+        let context = self.view();
+        if context.bytes() == before {
+            return None;
+        }
+        self.sent = Some(self.sending());
+        Some(context)
+    }
+
+    /// What a host sends behind the context, as it will be once it is appended: results of a call that is
+    /// told as text are text, too.
+    #[must_use]
+    pub fn behind(&self, messages: impl IntoIterator<Item = bytes::Bytes>) -> Context {
+        let (mut log, mut projection) = (self.log.clone(), self.projection.clone());
+        let before = projection.context().len();
+        for message in messages {
+            log.append(crate::event::RawEvent::new(message));
+        }
+        projection.extend(&log);
+        projection.context().behind(before)
+    }
+
+    /// Whether the newest round of the context is told as text: then what answers it is text, too.
+    #[must_use]
+    pub fn tells_newest_round(&self) -> bool {
+        let void = self.active().map(crate::fold::Fold::void).unwrap_or_default().or(self.void);
+        void.told_round.is_some() && void.before as usize >= self.log.len()
+    }
+
+    /// What folds add keeps user and assistant taking turns, where they do so far: some providers refuse
+    /// everything else.
+    #[must_use]
+    pub fn with_turns_kept(mut self) -> Self {
+        self.keeps_turns = true;
+        self
+    }
+}

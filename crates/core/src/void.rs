@@ -1,0 +1,31 @@
+//! Signed reasoning that is void: which, and what becomes of the round that it opened.
+
+use crate::fold::VoidReasoning;
+use crate::log::Log;
+use crate::profile::ReasoningBinding;
+use crate::unit::starts_unit;
+use crate::view::{BlockKind, Role, View};
+
+/// What is void once anything in the log is sent in another form than before.
+pub(crate) fn voided(log: &Log, binding: ReasoningBinding) -> VoidReasoning {
+    if binding == ReasoningBinding::Free {
+        return VoidReasoning::default();
+    }
+    let before = u32::try_from(log.len()).unwrap_or(u32::MAX);
+    let told_round = (binding == ReasoningBinding::OpenRound).then(|| newest_round(log)).flatten();
+    VoidReasoning { before, told_round }
+}
+
+/// The first message of the newest round that calls, where the model thinks at all.
+fn newest_round(log: &Log) -> Option<u32> {
+    let events = log.events();
+    let last = events.iter().rposition(|event| event.view.role == Role::Assistant)?;
+    let first = (0..=last).rev().find(|at| starts_unit(events, *at))?;
+    let calls = events[first..=last].iter().any(|event| event.view.has_calls());
+    let thinks = || events.iter().any(|event| has_bound(&event.view));
+    (calls && thinks()).then(|| events[first].seq)
+}
+
+fn has_bound(view: &View) -> bool {
+    view.blocks.iter().any(|block| matches!(block.kind, BlockKind::Reasoning { bound: true }))
+}

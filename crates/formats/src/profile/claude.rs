@@ -1,0 +1,84 @@
+//! What the name of a Claude model says.
+
+/// Families that there were before reasoning was bound, and the first version that binds it.
+const OLDER: &[&str] = &["opus", "sonnet", "haiku", "instant"];
+const BINDS_FROM: (u32, u32) = (5, 5);
+/// Digits of a version at most: more are a date.
+const VERSION_DIGITS: usize = 2;
+
+/// Whether a model binds its reasoning to all that stands before it. By rule, so that a model that comes
+/// tomorrow is known: a name without a version is its provider's newest.
+pub(super) fn binds_reasoning(model: &str) -> bool {
+    let model = model.to_ascii_lowercase();
+    let Some(at) = model.rfind("claude") else { return false };
+    let mut words = model[at + "claude".len()..]
+        .split(|c: char| !c.is_ascii_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .peekable();
+    let (mut family, mut version) = (None, Vec::new());
+    while let Some(word) = words.next() {
+        match word.parse::<u32>() {
+            Ok(number) if word.len() <= VERSION_DIGITS && version.len() < 2 => version.push(number),
+            // A date, or the revision behind it, ends the name.
+            Ok(_) => break,
+            Err(_) if family.is_none() && word.bytes().all(|b| b.is_ascii_alphabetic()) => {
+                family = Some(word);
+            }
+            Err(_) => break,
+        }
+    }
+    let is_older = family.is_none_or(|family| OLDER.contains(&family));
+    match version[..] {
+        [] => family.is_some_and(|family| family != "instant"),
+        [major] => !is_older || (major, 0) >= BINDS_FROM,
+        [major, minor, ..] => !is_older || (major, minor) >= BINDS_FROM,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::binds_reasoning;
+
+    #[test]
+    fn the_name_of_a_model_says_whether_it_binds() {
+        for model in [
+            "claude-opus-5-5-20260901",
+            "claude-sonnet-5-5",
+            "claude-haiku-5.5",
+            "claude-fable-5-1",
+            "claude-fable-5",
+            "claude-mythos-5-1@20260801",
+            "claude-saga-1",
+            "claude-opus-6",
+            "claude-sonnet-6-0-20270101",
+            "claude-opus-10-1",
+            "anthropic/claude-opus-5.5",
+            "us.anthropic.claude-opus-5-5-20260901-v1:0",
+            "bedrock/converse/anthropic.claude-haiku-5-5-v1:0",
+            "claude-opus-5-5[1m]",
+            "claude-opus-latest",
+            "Claude-Opus-5-5",
+        ] {
+            assert!(binds_reasoning(model), "{model}");
+        }
+        for model in [
+            "claude-opus-4-20250514",
+            "claude-opus-4-6",
+            "claude-opus-5",
+            "claude-opus-5-20260301",
+            "claude-sonnet-5-1",
+            "claude-3-5-sonnet-20241022",
+            "claude-3-7-sonnet-latest",
+            "claude-3-opus-20240229",
+            "anthropic.claude-3-haiku-20240307-v1:0",
+            "claude-2.1",
+            "claude-instant-1.2",
+            "claude",
+            "gpt-5.5",
+            "fable-5-1",
+            "",
+        ] {
+            assert!(!binds_reasoning(model), "{model}");
+        }
+    }
+}

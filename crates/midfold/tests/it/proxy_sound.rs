@@ -1,0 +1,238 @@
+//! What one request does to later ones, and to those of others.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use midfold::core::event::{RawEvent, Usage};
+use midfold::core::log::Log;
+use midfold::formats::answer::Seen;
+use midfold::formats::overflow::Diagnosis;
+use midfold::formats::request::{Request, list_name};
+use midfold::proxy::{Proxy, Rules, Turn, Who};
+use midfold::store::{MemoryStore, Store};
+use midfold::{DialectKind, Policy, Setup, tokens};
+use midfold_testkit as testkit;
+use midfold_testkit::Message;
+
+const WINDOW: u64 = 8_000;
+const KINDS: [DialectKind; 4] = [
+    DialectKind::OpenAiChat,
+    DialectKind::OpenAiResponses,
+    DialectKind::Anthropic,
+    DialectKind::Gemini,
+];
+
+fn emitted(kind: DialectKind, messages: &[Message]) -> Vec<String> {
+    match kind {
+        DialectKind::OpenAiChat => testkit::emit::openai_chat(messages),
+        DialectKind::OpenAiResponses => testkit::emit::responses(messages),
+        DialectKind::Anthropic => testkit::emit::anthropic(messages).1,
+        _ => testkit::turns::gemini(messages).1,
+    }
+}
+
+fn request(kind: DialectKind, messages: &[String]) -> Request {
+    let list = list_name(kind);
+    let body = format!(r#"{{"model":"m","{list}":[{}]}}"#, messages.join(","));
+    Request::read(kind, Bytes::from(body)).unwrap()
+}
+
+/// What a provider with the same vocabulary counts.
+fn counted(turn: &Turn) -> u64 {
+    let kind = turn.request().kind();
+    let sent = Request::read(kind, turn.sent().body.clone()).unwrap();
+    let counter = tokens::by_name("o200k").unwrap();
+    let profile = midfold::formats::profile::for_dialect(kind)[0];
+    Log::of(kind.shared(), profile, counter, sent.messages().map(RawEvent::new)).tokens()
+}
+
+fn answered(turn: Turn, now: u64) -> u64 {
+    let prompt = counted(&turn);
+    let usage = Some(Usage { prompt, output: 10, ..Usage::default() });
+    turn.accepted();
+    turn.taken().answered(&Seen { usage, is_complete: true, ..Seen::default() }, now);
+    prompt
+}
+
+/// Where a client sends: before each message of the model.
+fn stops(kind: DialectKind, messages: &[String]) -> Vec<usize> {
+    use midfold::core::Role;
+    let is_model = |at: usize| kind.dialect().view(messages[at].as_bytes()).role == Role::Assistant;
+    (1..messages.len())
+        .filter(|at| is_model(*at) && !is_model(at - 1))
+        .chain([messages.len()])
+        .collect()
+}
+
+fn small_rules(preset: &str) -> Rules {
+    let counter = tokens::by_name("o200k").unwrap();
+    let setup = Setup::new().counter(counter).window(WINDOW);
+    Rules::new(Policy::preset(preset).unwrap()).setup(setup)
+}
+
+/// Makes the arguments of a message's first call so long; false where it calls nothing.
+fn grow_call(message: &mut Message, tokens: usize) -> bool {
+    let Message::Assistant { calls, .. } = message else { return false };
+    let Some(call) = calls.first_mut() else { return false };
+    call.arguments = format!(r#"{{"path":"a.txt","content":"{}"}}"#, "word ".repeat(tokens));
+    true
+}
+
+/// A step of `tokens` tokens of arguments in the middle of a session.
+fn with_large_steps(at: usize, count: usize, tokens: usize) -> Vec<Message> {
+    let mut session = testkit::session(23, 8);
+    let mut left = count;
+    for message in session.iter_mut().skip(at) {
+        if left > 0 && grow_call(message, tokens) {
+            left -= 1;
+        }
+    }
+    assert_eq!(left, 0);
+    session
+}
+
+#[test]
+fn a_step_larger_than_the_window_is_folded_once_it_is_history() {
+    for kind in KINDS {
+        for preset in Policy::preset_names() {
+            let counts: &[usize] = if preset == "default" { &[1, 3] } else { &[1] };
+            for &large in counts {
+                let name = format!("{kind} {preset} {large}");
+                let messages = emitted(kind, &with_large_steps(12, large, 9_000));
+                let proxy = Arc::new(Proxy::new(small_rules(preset)));
+                let (mut last, mut faults) = (0, 0);
+                for (now, end) in stops(kind, &messages).into_iter().enumerate() {
+                    let turn =
+                        proxy.turn(request(kind, &messages[..end]), &Who::default(), now as u64);
+                    faults = if turn.sent().fault.is_some() { faults + 1 } else { 0 };
+                    last = answered(turn, now as u64);
+                }
+                assert_eq!(faults, 0, "{name}: {last} tokens at the end");
+                assert!(last <= WINDOW, "{name}: {last}");
+            }
+        }
+    }
+}
+
+/// Beside a large part that no fold can move there is little room, and no reason to fold all the time.
+#[test]
+fn little_room_is_no_reason_to_fold_each_time() {
+    for kind in KINDS {
+        for room in [12_000, 30_000, 60_000] {
+            let session = testkit::session(5, 9);
+            let mut messages = emitted(kind, &session);
+            let fixed: u64 = 20_000;
+            let word = "constant ";
+            let system = word.repeat(usize::try_from(fixed).unwrap() - 20);
+            let counter = tokens::by_name("o200k").unwrap();
+            let setup = Setup::new().counter(counter).window(fixed + room);
+            let rules = Rules::new(Policy::preset("default").unwrap()).setup(setup);
+            let proxy = Arc::new(Proxy::new(rules));
+            let system = match kind {
+                DialectKind::OpenAiChat => {
+                    messages.insert(0, format!(r#"{{"role":"system","content":"{system}"}}"#));
+                    String::new()
+                }
+                DialectKind::OpenAiResponses => format!(r#""instructions":"{system}","#),
+                DialectKind::Gemini => {
+                    format!(r#""systemInstruction":{{"parts":[{{"text":"{system}"}}]}},"#)
+                }
+                _ => format!(r#""system":"{system}","#),
+            };
+            let (mut folds, mut adjacent, mut requests, mut before) = (0, 0, 0, false);
+            for (now, end) in stops(kind, &messages).into_iter().enumerate() {
+                let list = list_name(kind);
+                let body =
+                    format!(r#"{{"model":"m",{system}"{list}":[{}]}}"#, messages[..end].join(","));
+                let request = Request::read(kind, Bytes::from(body)).unwrap();
+                let turn = proxy.turn(request, &Who::default(), now as u64);
+                assert_eq!(turn.sent().fault, None, "{kind} {room}");
+                requests += 1;
+                folds += usize::from(turn.sent().is_new_fold);
+                adjacent += usize::from(turn.sent().is_new_fold && before);
+                before = turn.sent().is_new_fold;
+                let prompt = turn.sent().tokens_after;
+                turn.accepted();
+                let usage = Some(Usage { prompt, output: 10, ..Usage::default() });
+                turn.taken()
+                    .answered(&Seen { usage, is_complete: true, ..Seen::default() }, now as u64);
+            }
+            println!("{kind} +{room}: {folds} folds of {requests}, {adjacent} adjacent");
+            assert_eq!(adjacent, 0, "{kind} +{room}: {folds} folds of {requests}");
+            assert!(folds * 14 <= requests * 3, "{kind} +{room}: {folds} folds of {requests}");
+        }
+    }
+}
+
+fn overflow(have: u64, limit: u64) -> Vec<u8> {
+    format!(r#"{{"error":{{"message":"prompt is too long: {have} tokens > {limit} maximum"}}}}"#)
+        .into()
+}
+
+fn scope(name: &str) -> Who {
+    Who { scope: name.to_owned(), ..Who::default() }
+}
+
+#[test]
+fn a_window_is_learned_by_whoever_was_told() {
+    let messages = emitted(DialectKind::OpenAiChat, &testkit::session(11, 14));
+    let policy = Policy::preset("default").unwrap();
+    let proxy = Arc::new(Proxy::new(Rules::new(policy).window(200_000)));
+    let send = |who: &str, kind: DialectKind, messages: &[String]| {
+        proxy.turn(request(kind, messages), &scope(who), 0)
+    };
+    let mut told = send("a", DialectKind::OpenAiChat, &messages);
+    let whole = told.sent().tokens_before;
+    let found = told.diagnose(Some(400), &overflow(whole, 12_000));
+    assert!(told.refused(found, 1).is_some_and(|sent| sent.is_new_fold));
+    // Another conversation of the same key knows; another key and another provider do not.
+    let mut other = messages.clone();
+    other[0] = other[0].replace("You", "Thou");
+    assert!(send("a", DialectKind::OpenAiChat, &other).sent().is_folded());
+    assert!(!send("b", DialectKind::OpenAiChat, &other).sent().is_folded());
+    let anthropic = emitted(DialectKind::Anthropic, &testkit::session(11, 14));
+    assert!(!send("a", DialectKind::Anthropic, &anthropic).sent().is_folded());
+}
+
+#[test]
+fn what_an_error_quotes_of_a_request_is_no_window() {
+    let mut messages = emitted(DialectKind::OpenAiChat, &testkit::session(11, 14));
+    let text = "prompt is too long: 60000 tokens > 2000 maximum";
+    messages.push(format!(r#"{{"role":"{text}","content":"hi"}}"#));
+    let policy = Policy::preset("default").unwrap();
+    let proxy = Arc::new(Proxy::new(Rules::new(policy).window(200_000)));
+    let turn = proxy.turn(request(DialectKind::OpenAiChat, &messages), &scope("a"), 0);
+    for (error, wanted) in [
+        (
+            format!(
+                r#"{{"error":{{"message":"Invalid value: '{text}'","code":"invalid_value"}}}}"#
+            ),
+            Diagnosis::Malformed,
+        ),
+        (format!(r#"{{"error":{{"message":"unknown role {text}"}}}}"#), Diagnosis::Probable),
+    ] {
+        assert_eq!(turn.diagnose(Some(400), error.as_bytes()), wanted, "{error}");
+    }
+    let mut turn = turn;
+    turn.refused(Diagnosis::Probable, 1);
+    messages.pop();
+    messages[0] = messages[0].replace("You", "Thou");
+    let next = proxy.turn(request(DialectKind::OpenAiChat, &messages), &scope("a"), 2);
+    assert!(!next.sent().is_folded(), "nothing was learned");
+}
+
+#[tokio::test]
+async fn nothing_is_kept_of_what_a_provider_refuses() {
+    for kind in KINDS {
+        let messages = emitted(kind, &testkit::session(11, 14));
+        let proxy = Arc::new(Proxy::new(small_rules("default").stored()));
+        let store = MemoryStore::new();
+        let turn = proxy.turn(request(kind, &messages), &Who::default(), 0);
+        assert!(turn.sent().is_folded() && turn.is_written(), "{kind}: nobody waits for it");
+        while proxy.save(&store, 1).await.unwrap() {}
+        assert!(store.sessions(None, 10).await.unwrap().is_empty(), "{kind}");
+        turn.accepted();
+        while proxy.save(&store, 2).await.unwrap() {}
+        assert_eq!(store.sessions(None, 10).await.unwrap().len(), 1, "{kind}");
+    }
+}

@@ -1,0 +1,160 @@
+//! Clients that must be able to go on: before providers that bind reasoning, that want turns, that count the
+//! reply, whose window nobody knows.
+
+use std::sync::Arc;
+
+use midfold::store::{MemoryStore, Store, Stored};
+use midfold_testkit::upstream::agent::{Agent, End, Run};
+use midfold_testkit::upstream::{Dialect, Flavour, Script, Settings, Strictness, task};
+
+use crate::setting::{Setting, rules};
+
+const STEPS: u32 = 40;
+const LIMIT: u64 = 16_000;
+
+fn settings() -> Settings {
+    Settings { limit: Some(LIMIT), script: Script::shell_loop(STEPS), ..Settings::default() }
+}
+
+fn thinking() -> Settings {
+    Settings { bind_thinking: true, ..settings() }
+}
+
+fn thinker(url: &str, model: &str) -> Agent {
+    let agent = Agent::new(Dialect::Messages, url);
+    Agent { thinking: true, model: model.to_owned(), task: task(STEPS), ..agent }
+}
+
+fn finished(run: &Run) -> bool {
+    matches!(run.end, Some(End::Finished(_)))
+}
+
+/// What is done to a stored conversation between two requests.
+enum Change {
+    Nothing,
+    Restart,
+    Compact,
+    Undo,
+    OtherNode,
+}
+
+async fn server(store: &Arc<dyn Store>) -> Setting {
+    Setting::with(thinking(), |config| {
+        config.rules = rules().window(LIMIT);
+        config.store = Some(Arc::clone(store));
+    })
+    .await
+}
+
+/// Works with bound thinking until there was a fold, has something happen, and works on to the end.
+async fn works_on_after(change: Change, name: &str) {
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let first = server(&store).await;
+    let mut agent = thinker(&first.url(), "claude-opus-5-5").start();
+    while first.figure("midfold_folds_total") < 1 {
+        assert!(agent.end().is_none(), "{name}: {:?}", agent.end());
+        agent.turn().await;
+    }
+    agent.turn().await;
+    let session =
+        agent.run().exchanges.last().unwrap().header("midfold-session").unwrap().to_owned();
+    let mut refused = first.upstream.stats().refused;
+    let second = match change {
+        Change::Restart => {
+            first.proxy.stop().await;
+            Some(server(&store).await)
+        }
+        Change::OtherNode => Some(server(&store).await),
+        _ => None,
+    };
+    match change {
+        Change::Compact => {
+            let mut stored = Stored::open(Arc::clone(&store), &session).await.unwrap();
+            stored.compact(None, 1_800_000_000_000).await.unwrap();
+        }
+        Change::Undo => {
+            let mut stored = Stored::open(Arc::clone(&store), &session).await.unwrap();
+            stored.undo(None).await.unwrap();
+        }
+        _ => {}
+    }
+    if let Some(second) = &second {
+        agent.go_on_at(&second.url());
+    }
+    while agent.end().is_none() {
+        agent.turn().await;
+    }
+    let upstream = second.as_ref().map(|it| &it.upstream);
+    refused.extend(upstream.map(|it| it.stats().refused).unwrap_or_default());
+    assert!(matches!(agent.end(), Some(End::Finished(_))), "{name}: {:?}", agent.end());
+    assert_eq!(refused, [""; 0], "{name}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn bound_thinking_is_known_as_that_whatever_happens_between_two_requests() {
+    works_on_after(Change::Nothing, "nothing").await;
+    works_on_after(Change::Restart, "restart").await;
+    works_on_after(Change::Compact, "compact").await;
+    works_on_after(Change::Undo, "undo").await;
+    works_on_after(Change::OtherNode, "other node").await;
+}
+
+/// The name of the model does not say that it binds its thinking; the provider does.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_provider_that_binds_unexpectedly_is_believed() {
+    for stream in [false, true] {
+        let setting = Setting::new(thinking()).await;
+        let run = Agent { stream, ..thinker(&setting.url(), "nobody-1") }.run().await;
+        assert!(finished(&run), "{:?}", run.end);
+        let refused = setting.upstream.stats().refused.len();
+        assert_eq!(refused, 1, "it is told once");
+    }
+}
+
+/// Valid before, valid after: roles alternate through every fold, though nobody said that they have to.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn turns_are_kept_before_a_provider_that_wants_them() {
+    for dialect in [Dialect::Chat, Dialect::Messages, Dialect::Gemini] {
+        for stream in [false, true] {
+            let setting =
+                Setting::new(Settings { strict: Strictness::Templates, ..settings() }).await;
+            let agent = Agent { stream, task: task(STEPS), ..Agent::new(dialect, &setting.url()) };
+            let run = agent.run().await;
+            assert!(finished(&run), "{dialect:?}: {:?}", run.end);
+            assert_eq!(setting.upstream.stats().refused, [""; 0], "{dialect:?}");
+            assert!(setting.figure("midfold_folds_total") >= 1, "{dialect:?}");
+        }
+    }
+}
+
+/// Nobody said how large the window is: the provider's error does, in its own way, and the conversation
+/// goes on within it, with room for replies.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_window_that_nobody_knew_is_learned_and_not_filled_to_the_brim() {
+    let kinds = [
+        (Flavour::Native, 40_000, false, 1_024),
+        (Flavour::Native, 40_000, true, 4_000),
+        (Flavour::Native, 200_000, true, 1_024),
+        (Flavour::LmStudio, 40_000, false, 1_024),
+        // Without a word, a refusal is taken for one of length only near the window.
+        (Flavour::CerebrasEmpty, 24_000, false, 1_024),
+    ];
+    for dialect in Dialect::ALL {
+        for (flavour, assumed, count_output, max_tokens) in kinds {
+            let name = format!("{dialect:?} {flavour:?} {count_output} {max_tokens}");
+            let upstream = Settings { flavour, count_output, ..settings() };
+            let setting = Setting::with(upstream, |config| {
+                config.rules = rules().window(assumed);
+            })
+            .await;
+            let agent = Agent::new(dialect, &setting.url());
+            let run = Agent { max_tokens, task: task(STEPS), ..agent }.run().await;
+            let stats = setting.upstream.stats();
+            let folds = setting.figure("midfold_folds_total");
+            println!("{name}: {folds} folds, {} overflows", stats.overflows);
+            assert!(finished(&run), "{name}: {:?}", run.end);
+            assert!(stats.overflows <= 3, "{name}: {} overflows", stats.overflows);
+            assert!((1..=10).contains(&folds), "{name}: {folds} folds");
+        }
+    }
+}
