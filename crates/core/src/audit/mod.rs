@@ -173,8 +173,10 @@ impl<'a> Auditor<'a> {
             return;
         }
         let prior = fold.prev.and_then(|prev| self.by_id.get(&prev)).map(|at| &self.folds[*at]);
-        let envelope = self.log.envelope_tokens();
         let past = self.past(events);
+        // System prompt and tools may have been others then: the record says what they took.
+        let head = fold.layout.head.start as usize..(fold.layout.head.end as usize).min(past.len());
+        let envelope = fold.head_tokens.saturating_sub(past.tokens_in(head));
         let after = Projection::new(past, Some(fold)).context();
         let before = Projection::with_void(past, prior, fold.void_before).context();
         let (verbatim, edited) = fates(&after);

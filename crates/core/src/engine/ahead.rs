@@ -30,6 +30,8 @@ pub(super) struct Ahead {
     keep: u64,
     /// The newest real user message: it may be carried, and is no part of what is covered then.
     user: Option<usize>,
+    /// Where the unit starts that was looked through last, and how far: it may be long, and grows.
+    looked: (usize, usize),
 }
 
 impl Ahead {
@@ -71,7 +73,7 @@ impl Ahead {
         let Some(last) = runs.last_mut() else { return };
         let from = last.end;
         for _ in 0..STEP {
-            let next = next_unit(log, last.end);
+            let next = self.next_unit(log, last.end);
             let Some(end) = next.filter(|end| self.is_behind(log, policy, first, *end)) else {
                 break;
             };
@@ -83,6 +85,14 @@ impl Ahead {
         let extended = || Arc::new(ToolTable::builtin().extended(&policy.tools));
         let tools = self.tools.get_or_insert_with(extended);
         memo.extend(log, runs, tools);
+    }
+
+    /// Where the unit that starts at `at` ends, if another one starts there.
+    fn next_unit(&mut self, log: &Log, at: usize) -> Option<usize> {
+        let from = if self.looked.0 == at { self.looked.1.max(at + 1) } else { at + 1 };
+        let found = (from..log.len()).find(|next| starts_unit(log.events(), *next));
+        self.looked = (at, found.unwrap_or(log.len()));
+        found
     }
 
     /// Whether no tail reaches back to `at`, and no message that may be carried comes before it: one
@@ -101,9 +111,4 @@ fn covers_middle(policy: &Policy) -> bool {
         && !policy.narration.on
         && policy.recap.cover == Cover::Middle
         && policy.reducers.contains(&ReducerName::Recap)
-}
-
-/// Where the unit that starts at `at` ends, if another one starts there.
-fn next_unit(log: &Log, at: usize) -> Option<usize> {
-    (at + 1..log.len()).find(|next| starts_unit(log.events(), *next))
 }

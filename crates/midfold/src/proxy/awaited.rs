@@ -73,6 +73,6 @@ impl Awaited {
             session.observe(Usage { prompt, ..usage }, now);
         }
         drop(held);
-        self.proxy.queue_accepted(&place.conversation);
+        self.proxy.queue(&place.conversation);
     }
 }

@@ -26,10 +26,16 @@ impl Chain {
         known: impl IntoIterator<Item = Option<Hash>>,
     ) -> Self {
         let known = known.into_iter().chain(std::iter::repeat(None));
+        let mut leads = true;
         let identities: Vec<_> = messages
             .iter()
             .zip(known)
-            .map(|(message, known)| known.unwrap_or_else(|| identity(kind, message)))
+            .map(|(message, known)| {
+                leads = leads && kind.dialect().view(message).role.is_system();
+                // Instructions in front are the client's to change with each request, as those are that
+                // some formats have beside the messages: a clock in them makes no other conversation.
+                if leads { Hash::ROOT } else { known.unwrap_or_else(|| identity(kind, message)) }
+            })
             .collect();
         let link = |before: &mut Hash, identity: &Hash| {
             *before = before.chain(&identity.0);

@@ -38,6 +38,9 @@ pub(super) struct Conversation {
     window: u64,
     /// A provider took a request of it.
     pub is_accepted: bool,
+    /// It branched off another one, and no request went on with it: clients that change an early message each
+    /// time leave one behind with each request.
+    pub is_lone: bool,
     /// The conversation that it is a fork of, and at which message.
     pub parent: Option<(String, u64)>,
     /// What the store has of it.
@@ -73,6 +76,7 @@ impl Conversation {
             budget: Budget::new(reading.window),
             window: reading.window,
             is_accepted: false,
+            is_lone: false,
             parent: None,
             saved: Saved::default(),
             bytes: 0,
@@ -102,6 +106,7 @@ impl Conversation {
             budget: meta.budget.clone(),
             window: meta.budget.window,
             is_accepted: true,
+            is_lone: false,
             parent: meta.parent.clone(),
             saved,
             session,
@@ -150,6 +155,7 @@ impl Conversation {
             budget: self.budget.clone(),
             window: self.window,
             is_accepted: false,
+            is_lone: at > 0,
             parent: (at > 0).then(|| (self.session.id().to_owned(), at as u64)),
             saved: Saved::default(),
             bytes,
@@ -199,6 +205,15 @@ impl Conversation {
             // A reserve that leaves nothing of the budget is said when a context is asked for.
             let _ = self.session.set_policy(reading.policy_for(request, told), budget);
         }
+    }
+
+    /// Whether a store should have it.
+    pub fn is_kept(&self) -> bool {
+        self.is_accepted && !self.is_lone
+    }
+
+    pub fn hint(&self) -> Option<&str> {
+        self.hint.as_deref()
     }
 
     pub fn owner(&self) -> Option<&str> {

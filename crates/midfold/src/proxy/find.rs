@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use midfold_core::Hash;
+use midfold_core::{Hash, Role};
 use midfold_formats::request::Request;
 use midfold_store::Millis;
 
@@ -23,7 +23,8 @@ impl Proxy {
         who: &Who,
         now: Millis,
     ) -> Arc<Mutex<Conversation>> {
-        let found = lock(&self.index).find(&chain.links, now);
+        let previous = previous_end(request, chain.links.len());
+        let found = lock(&self.index).find(&chain.links, previous, who.hint.as_deref(), now);
         let (known, at) = match found {
             Some((known, at)) => (Some(known), at),
             None => (None, 0),
@@ -32,6 +33,7 @@ impl Proxy {
             let mut held = lock(known);
             if held.goes_on_at(at, who) {
                 held.hinted(who);
+                held.is_lone = false;
                 held.extend(request, &chain.links[at..]);
                 held.beside(request);
                 lock(&self.index).put(known, &held, chain, at, now);
@@ -51,4 +53,13 @@ impl Proxy {
         lock(&self.index).put(&made, &lock(&made), chain, at, now);
         made
     }
+}
+
+/// Where the history of the client's request before this one ended, if it has the one model's turn less that it
+/// has as a rule: behind the model's words before those that the history ends with.
+fn previous_end(request: &Request, end: usize) -> usize {
+    let dialect = request.kind().dialect();
+    let is_model = |at: &usize| dialect.view(&request.message(*at)).role == Role::Assistant;
+    let before = (0..end).rev().skip_while(is_model).skip_while(|at| !is_model(at)).next();
+    before.map_or(0, |at| at + 1)
 }

@@ -1,10 +1,12 @@
 //! The conversations in memory, found by the chains of their messages.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::{Arc, Mutex};
 
 use midfold_core::Hash;
 use midfold_store::Millis;
+use smallvec::SmallVec;
 
 use super::chain::Chain;
 use super::conversation::Conversation;
@@ -12,11 +14,13 @@ use super::identities::{Identities, Key};
 
 /// Conversations that are held at most, however small they are.
 const MOST: usize = 10_000;
+/// Conversations with one beginning that are told apart by it.
+const MOST_SHARED: usize = 16;
 
 /// The conversations in memory. The one that was idle longest goes first.
 pub(super) struct Index {
-    /// Where each prefix of a conversation leads: to the conversation that had it last.
-    points: HashMap<Hash, u64>,
+    /// Where each prefix of a conversation leads: to those that have it, the newest last.
+    points: HashMap<Hash, SmallVec<[u64; 1]>>,
     identities: Identities,
     held: HashMap<u64, Held>,
     /// Who was used when: the first is the one that was idle longest.
@@ -27,6 +31,9 @@ pub(super) struct Index {
 
 struct Held {
     conversation: Arc<Mutex<Conversation>>,
+    /// How many messages it has, and what its client calls it.
+    length: usize,
+    hint: Option<String>,
     /// All its points, to take them out again.
     points: Vec<Hash>,
     /// By what its messages are known.
@@ -35,27 +42,46 @@ struct Held {
     used: Millis,
 }
 
+impl Held {
+    /// Whether a request that has these messages in common, and no more, simply goes on with it.
+    fn goes_on(&self, length: usize, hint: Option<&str>) -> bool {
+        let other = self.hint.is_some() && hint.is_some() && self.hint.as_deref() != hint;
+        self.length == length && !other
+    }
+}
+
 impl Index {
     pub fn new(limit: usize) -> Self {
         let (points, held) = (HashMap::new(), HashMap::new());
         Self { points, identities: Identities::default(), held, next: 0, bytes: 0, limit }
     }
 
-    /// The conversation that shares the longest beginning with this chain, and how long it is.
+    /// The conversation that a client goes on with, and how much of this chain it has: one that has all of it
+    /// or ends where the client's request before did (`previous`), and is not another of its sessions; else
+    /// the one that shares the longest beginning.
     pub fn find(
         &mut self,
         chain: &[Hash],
+        previous: usize,
+        hint: Option<&str>,
         now: Millis,
     ) -> Option<(Arc<Mutex<Conversation>>, usize)> {
-        for (at, link) in chain.iter().enumerate().rev() {
-            if let Some(key) = self.points.get(link)
-                && let Some(held) = self.held.get_mut(key)
-            {
-                held.used = now;
-                return Some((Arc::clone(&held.conversation), at + 1));
-            }
-        }
-        None
+        let ends_at = |length: usize| {
+            let keys = chain.get(length.checked_sub(1)?).and_then(|link| self.points.get(link))?;
+            let goes_on =
+                |key: &&u64| self.held.get(key).is_some_and(|it| it.goes_on(length, hint));
+            keys.iter().rev().find(goes_on).map(|key| (*key, length))
+        };
+        let longest = || {
+            chain.iter().enumerate().rev().find_map(|(at, link)| {
+                let keys = self.points.get(link)?;
+                keys.iter().rev().find(|key| self.held.contains_key(key)).map(|key| (*key, at + 1))
+            })
+        };
+        let (key, at) = ends_at(chain.len()).or_else(|| ends_at(previous)).or_else(longest)?;
+        let held = self.held.get_mut(&key)?;
+        held.used = now;
+        Some((Arc::clone(&held.conversation), at))
     }
 
     /// The messages of all conversations in memory.
@@ -73,11 +99,12 @@ impl Index {
         known: usize,
         now: Millis,
     ) {
-        let end = known.checked_sub(1).and_then(|at| self.points.get(&chain.links[at])).copied();
+        let ends = known.checked_sub(1).and_then(|at| self.points.get(&chain.links[at]));
         let same = |key: &u64| {
             self.held.get(key).is_some_and(|held| Arc::ptr_eq(&held.conversation, conversation))
         };
-        let (key, known) = match end.filter(same) {
+        let end = ends.and_then(|ends| ends.iter().copied().rev().find(same));
+        let (key, known) = match end {
             Some(key) => (key, known),
             None => {
                 self.next += 1;
@@ -86,14 +113,23 @@ impl Index {
             }
         };
         let links = &chain.links[known..];
-        self.points.extend(links.iter().map(|link| (*link, key)));
+        for link in links {
+            let keys = self.points.entry(*link).or_default();
+            if keys.len() >= MOST_SHARED {
+                // Who has been there longest is found by what came after it.
+                keys.remove(0);
+            }
+            keys.push(key);
+        }
         let new = held.session.log().events()[known..].iter().zip(&chain.identities[known..]);
         let messages: Vec<_> = new
             .filter_map(|(event, identity)| self.identities.note(&event.bytes, *identity))
             .collect();
-        let bytes = held.bytes();
+        let (bytes, hint) = (held.bytes(), held.hint().map(str::to_owned));
         let held = self.held.entry(key).or_insert_with(|| Held {
             conversation: Arc::clone(conversation),
+            length: 0,
+            hint: None,
             points: Vec::new(),
             messages: Vec::new(),
             bytes: 0,
@@ -101,7 +137,7 @@ impl Index {
         });
         held.points.extend(links);
         held.messages.extend(messages);
-        held.used = now;
+        (held.used, held.length, held.hint) = (now, chain.links.len(), hint);
         self.bytes = self.bytes - held.bytes + bytes;
         held.bytes = bytes;
         self.trim(key);
@@ -123,8 +159,11 @@ impl Index {
                 self.bytes -= gone.bytes;
                 self.identities.forget(gone.messages);
                 for point in gone.points {
-                    if self.points.get(&point) == Some(&key) {
-                        self.points.remove(&point);
+                    if let Entry::Occupied(mut keys) = self.points.entry(point) {
+                        keys.get_mut().retain(|it| *it != key);
+                        if keys.get().is_empty() {
+                            keys.remove();
+                        }
                     }
                 }
             }

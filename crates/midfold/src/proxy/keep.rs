@@ -64,7 +64,8 @@ impl Proxy {
         let links = &begun.chain.links;
         let ends: Vec<_> = links.iter().rev().take(PROBES).copied().collect();
         let Some(found) = store.identified(&ends).await? else { return Ok(()) };
-        let known = lock(&self.index).find(links, now);
+        let hint = begun.who.hint.as_deref();
+        let known = lock(&self.index).find(links, links.len(), hint, now);
         if known.as_ref().is_some_and(|(known, at)| lock(known).is_current(*at, &found)) {
             return Ok(());
         }

@@ -93,20 +93,12 @@ impl Proxy {
     /// Notes that there is something to write, where there is a store.
     pub(super) fn queue(&self, conversation: &Arc<Mutex<Conversation>>) {
         let mut held = lock(conversation);
-        if !self.is_stored || held.saved.is_queued || held.saved.is_foreign {
+        if !self.is_stored || !held.is_kept() || held.saved.is_queued || held.saved.is_foreign {
             return;
         }
         held.saved.is_queued = true;
         drop(held);
         lock(&self.unsaved).push(conversation);
-    }
-
-    /// The same, where the provider took a request of it.
-    pub(super) fn queue_accepted(&self, conversation: &Arc<Mutex<Conversation>>) {
-        let is_accepted = lock(conversation).is_accepted;
-        if is_accepted {
-            self.queue(conversation);
-        }
     }
 
     pub(super) fn is_stored(&self) -> bool {

@@ -171,7 +171,7 @@ impl Turn {
         }
         let events = session.log().len();
         drop(held);
-        self.proxy.queue_accepted(&conversation);
+        self.proxy.queue(&conversation);
         let reading = reading.clone();
         self.place =
             Some(Place { conversation, reading, stable, suffix, budget, events, is_summary });
@@ -211,17 +211,15 @@ impl Turn {
         let held = lock(&place.conversation);
         let active = held.session.active().map(|fold| fold.id);
         let is_made = held.saved.is_made && held.saved.active == active;
-        !held.is_accepted || held.saved.is_foreign || is_made
+        !held.is_kept() || held.saved.is_foreign || is_made
     }
 
     /// The provider takes the request: only from then on its conversation is kept. What it refuses may be
     /// anybody's who has no key for it.
     pub fn accepted(&self) {
         let Some(place) = &self.place else { return };
-        let was_accepted = std::mem::replace(&mut lock(&place.conversation).is_accepted, true);
-        if !was_accepted {
-            self.proxy.queue(&place.conversation);
-        }
+        lock(&place.conversation).is_accepted = true;
+        self.proxy.queue(&place.conversation);
     }
 
     /// The provider has taken the request: it is not sent again, and need not be in memory while the
@@ -272,7 +270,7 @@ impl Turn {
         self.sent.fault = None;
         self.sent.read(&self.request, session, &context, place.stable, before, place.suffix);
         drop(held);
-        self.proxy.queue_accepted(&place.conversation);
+        self.proxy.queue(&place.conversation);
         self.sent.is_folded().then_some(&self.sent)
     }
 
@@ -314,7 +312,7 @@ impl Turn {
         let context = session.void_reasoning()?;
         self.sent.read(&self.request, session, &context, place.stable, before, place.suffix);
         drop(held);
-        self.proxy.queue_accepted(&place.conversation);
+        self.proxy.queue(&place.conversation);
         Some(&self.sent)
     }
 }

@@ -146,9 +146,7 @@ fn an_overflow_sets_the_window_right_and_is_sent_again_once() {
         assert!(again.is_new_fold && again.tokens_after <= WINDOW, "{kind}: {again:?}");
         assert!(turn.refused(found, 2).is_none(), "{kind}: once");
         // The next conversation with that model knows the window.
-        let (_, other) = conversations().into_iter().find(|(other, _)| *other == kind).unwrap();
-        let mut other = other;
-        other[0] = other[0].replace("You", "Thou");
+        let other = messages[1..].to_vec();
         let first = Request::read(kind, self::body(kind, &other)).unwrap();
         let next = proxy.turn(first, &Who::default(), 3);
         assert!(next.sent().tokens_after <= WINDOW, "{kind}");

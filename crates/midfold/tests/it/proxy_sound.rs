@@ -186,8 +186,7 @@ fn a_window_is_learned_by_whoever_was_told() {
     let found = told.diagnose(Some(400), &overflow(whole, 12_000));
     assert!(told.refused(found, 1).is_some_and(|sent| sent.is_new_fold));
     // Another conversation of the same key knows; another key and another provider do not.
-    let mut other = messages.clone();
-    other[0] = other[0].replace("You", "Thou");
+    let other = emitted(DialectKind::OpenAiChat, &testkit::session(12, 14));
     assert!(send("a", DialectKind::OpenAiChat, &other).sent().is_folded());
     assert!(!send("b", DialectKind::OpenAiChat, &other).sent().is_folded());
     let anthropic = emitted(DialectKind::Anthropic, &testkit::session(11, 14));
@@ -215,8 +214,7 @@ fn what_an_error_quotes_of_a_request_is_no_window() {
     }
     let mut turn = turn;
     turn.refused(Diagnosis::Probable, 1);
-    messages.pop();
-    messages[0] = messages[0].replace("You", "Thou");
+    let messages = emitted(DialectKind::OpenAiChat, &testkit::session(12, 14));
     let next = proxy.turn(request(DialectKind::OpenAiChat, &messages), &scope("a"), 2);
     assert!(!next.sent().is_folded(), "nothing was learned");
 }
@@ -234,5 +232,87 @@ async fn nothing_is_kept_of_what_a_provider_refuses() {
         turn.accepted();
         while proxy.save(&store, 2).await.unwrap() {}
         assert_eq!(store.sessions(None, 10).await.unwrap().len(), 1, "{kind}");
+    }
+}
+
+/// All requests of a session of this length, through one proxy; each is taken.
+fn play(proxy: &Arc<Proxy>, who: &Who, requests: impl IntoIterator<Item = Request>) -> Vec<String> {
+    let mut sessions = Vec::new();
+    for (now, request) in requests.into_iter().enumerate() {
+        let turn = proxy.turn(request, who, now as u64);
+        turn.accepted();
+        sessions.extend(turn.sent().session.clone());
+    }
+    sessions
+}
+
+#[test]
+fn a_clock_in_the_instructions_makes_no_other_conversation() {
+    let kind = DialectKind::OpenAiChat;
+    let messages = emitted(kind, &testkit::session(11, 8));
+    let proxy = Arc::new(Proxy::new(small_rules("default")));
+    let at = |now: usize, end: usize| {
+        let mut sent = messages[..end].to_vec();
+        sent[0] = format!(r#"{{"role":"system","content":"It is {now} o'clock."}}"#);
+        (sent[0].clone(), request(kind, &sent))
+    };
+    let mut folds = 0;
+    for (now, end) in stops(kind, &messages).into_iter().enumerate() {
+        let (system, request) = at(now, end);
+        let turn = proxy.turn(request, &Who::default(), now as u64);
+        folds += usize::from(turn.sent().is_new_fold);
+        let text = String::from_utf8_lossy(&turn.sent().body).into_owned();
+        assert!(text.contains(&system), "the client's own instructions are sent");
+    }
+    assert!(folds >= 1);
+    assert_eq!(proxy.held().0, 1);
+}
+
+#[tokio::test]
+async fn histories_that_a_client_changes_each_time_are_not_stored_each_time() {
+    for kind in KINDS {
+        let messages = emitted(kind, &testkit::session(11, 8));
+        let proxy = Arc::new(Proxy::new(small_rules("default").stored()));
+        let store = MemoryStore::new();
+        let stops = stops(kind, &messages);
+        let requests = stops.iter().enumerate().map(|(now, end)| {
+            let mut sent = messages[..*end].to_vec();
+            // What a user said early, with a time in it.
+            let user = sent.iter_mut().find(|it| it.contains(r#""user""#)).unwrap();
+            *user = user.replacen("\"user\"", &format!("\"user\",\"name\":\"n{now}\""), 1);
+            request(kind, &sent)
+        });
+        play(&proxy, &Who::default(), requests);
+        while proxy.save(&store, 1).await.unwrap() {}
+        let stored = store.sessions(None, 100).await.unwrap().len();
+        assert!(stored <= 2, "{kind}: {stored} sessions for {} requests", stops.len());
+    }
+}
+
+#[test]
+fn two_sessions_of_a_client_that_take_turns_stay_two() {
+    let kind = DialectKind::Anthropic;
+    let messages = emitted(kind, &testkit::session(11, 8));
+    let proxy = Arc::new(Proxy::new(small_rules("default")));
+    for (now, end) in stops(kind, &messages).into_iter().enumerate() {
+        for hint in ["a", "b"] {
+            let who = Who { hint: Some(hint.to_owned()), ..Who::default() };
+            drop(proxy.turn(request(kind, &messages[..end]), &who, now as u64));
+        }
+    }
+    assert_eq!(proxy.held().0, 2);
+}
+
+#[test]
+fn a_conversation_that_is_sent_again_from_its_start_is_one_more() {
+    for kind in KINDS {
+        let messages = emitted(kind, &testkit::session(11, 8));
+        let proxy = Arc::new(Proxy::new(small_rules("default")));
+        for _ in 0..2 {
+            let requests =
+                stops(kind, &messages).into_iter().map(|end| request(kind, &messages[..end]));
+            play(&proxy, &Who::default(), requests);
+        }
+        assert!(proxy.held().0 <= 2, "{kind}: {} conversations", proxy.held().0);
     }
 }
