@@ -7,7 +7,7 @@ use std::time::Instant;
 use axum::body::Body;
 use axum::extract::Request;
 use axum::response::{IntoResponse, Response};
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use hyper::header::{CONTENT_ENCODING, CONTENT_LENGTH, HeaderValue};
@@ -23,19 +23,19 @@ use midfold::proxy::{Fault, Turn, Who};
 use crate::answers::{error, json, respond};
 use crate::app::App;
 use crate::body::{Read, Room};
+use crate::breaking::{Breaking, Part};
 use crate::compute::{caught, compute};
 use crate::guard::{Ended, Guarded, Watch};
 use crate::headers;
 use crate::keys::Holder;
 use crate::metrics::Cause;
+use crate::refusal::Refusal;
 use crate::route::{Asked, Route, Work, route};
 use crate::tee::Teed;
 use crate::unpack::{Packed, Packing};
-use crate::upstream::{NoAnswer, content_type};
+use crate::upstream::{NoAnswer, content_type, told};
 use crate::vendor::{self, Inserted};
 
-/// Bytes of a refusal that are read to see what it means.
-const LONGEST_REFUSAL: usize = 1 << 20;
 /// Bytes of a stream that are held back until it is clear that it is no refusal.
 const LONGEST_PRELUDE: usize = 64 << 10;
 
@@ -228,7 +228,7 @@ impl Way {
                 if let Some(cause) = cause {
                     headers.insert(headers::FAULT, HeaderValue::from_static(cause.name()));
                 }
-                respond(head.status, headers, Body::new(body))
+                respond(head.status, headers, Body::new(Breaking::new(body)))
             }
             // The provider cannot answer what it did not get.
             Err(_) if self.watch.ended().is_some() => self.broken(),
@@ -261,8 +261,8 @@ struct Answer {
 enum Said {
     /// It is on its way: what was held of it, the rest, and who has read what was held.
     Passing(Vec<Bytes>, Incoming, Box<Tee>),
-    /// It refused, and this is all that it said.
-    Whole(Bytes),
+    /// It refused, and this is what it said.
+    Refused(Refusal),
 }
 
 impl Trip {
@@ -317,17 +317,18 @@ impl Trip {
         let framing = framing(content_type(&head.headers), self.stream);
         let tee = Tee::new(self.turn.request().kind(), framing);
         let tee = if self.turn.wants_output() { tee } else { tee.without_output() };
-        Ok(self.watched(head, body, tee).await)
+        self.watched(head, body, tee).await
     }
 
     /// An answer that has begun. The provider says so before it knows whether it can give one: where
-    /// the request may have been too long, nothing passes until something was said.
+    /// the request may have been too long, nothing passes until something was said. What breaks off before
+    /// is no answer.
     async fn watched(
         &self,
         head: hyper::http::response::Parts,
         mut body: Incoming,
         mut tee: Tee,
-    ) -> Answer {
+    ) -> Result<Answer, NoAnswer> {
         let mut held = Vec::new();
         let mut bytes = 0;
         // Responses report it in the stream, whatever anybody thought of the window.
@@ -335,7 +336,8 @@ impl Trip {
             && (self.turn.may_overflow()
                 || self.turn.request().kind() == DialectKind::OpenAiResponses);
         while is_watched && tee.verdict() == Verdict::Undecided && bytes < LONGEST_PRELUDE {
-            let Some(Ok(frame)) = body.frame().await else { break };
+            let Some(frame) = body.frame().await else { break };
+            let frame = frame.map_err(|error| NoAnswer::Broken(told(&error)))?;
             if let Ok(data) = frame.into_data() {
                 tee.push(&data);
                 bytes += data.len();
@@ -346,24 +348,18 @@ impl Trip {
             Verdict::Overflow(diagnosis) => Some(diagnosis),
             Verdict::Fine | Verdict::Undecided => None,
         };
-        Answer { head, body: Said::Passing(held, body, Box::new(tee)), refused }
+        Ok(Answer { head, body: Said::Passing(held, body, Box::new(tee)), refused })
     }
 
-    /// All that a refusal says, within bounds.
-    async fn refusal(&self, mut head: hyper::http::response::Parts, mut body: Incoming) -> Answer {
-        let mut read = BytesMut::new();
-        while let Some(Ok(frame)) = body.frame().await {
-            if let Ok(data) = frame.into_data() {
-                read.extend_from_slice(&data);
-            }
-            if read.len() > LONGEST_REFUSAL {
-                break;
-            }
-        }
+    /// What a refusal says. What it means is looked for only where that is all of it: a number that was cut off
+    /// is another number.
+    async fn refusal(&self, mut head: hyper::http::response::Parts, body: Incoming) -> Answer {
+        let said = Refusal::read(body, self.way.app.limits.idle).await;
         // It is as long as what was read.
         head.headers.remove(CONTENT_LENGTH);
-        let refused = Some(self.turn.diagnose(Some(head.status.as_u16()), &read));
-        Answer { head, body: Said::Whole(read.freeze()), refused }
+        let diagnose = || self.turn.diagnose(Some(head.status.as_u16()), &said.text);
+        let refused = said.cut.is_none().then(diagnose);
+        Answer { head, body: Said::Refused(said), refused }
     }
 
     fn respond(self, answer: Answer) -> Response {
@@ -371,14 +367,21 @@ impl Trip {
         let mut headers = headers::for_client(&head.headers);
         headers::tell(&mut headers, self.turn.sent());
         let body = match body {
-            Said::Whole(body) => Body::from(body),
+            Said::Refused(Refusal { text, cut: None }) => Body::from(text),
+            Said::Refused(Refusal { text, cut: Some(why) }) => {
+                self.way.app.metrics.broken();
+                Body::new(Breaking::new(Part::new(text, why)))
+            }
             Said::Passing(held, body, tee) => {
                 let Self { way: Way { app, .. }, turn, room, is_answered, insert, .. } = self;
                 // Nothing of the request is held while the answer comes, but for what a later request may
                 // name; its room is held then.
                 let room = turn.wants_output().then_some(room);
                 let awaited = turn.taken();
-                let done = move |seen: Seen| {
+                let done = move |seen: Seen, is_broken: bool| {
+                    if is_broken {
+                        app.metrics.broken();
+                    }
                     if is_answered {
                         seen.usage.iter().for_each(|usage| app.metrics.usage(*usage));
                         let narratable = awaited.narratable();
@@ -400,9 +403,9 @@ impl Trip {
                         headers.remove(CONTENT_LENGTH);
                         let is_stream =
                             content_type(&head.headers).starts_with("text/event-stream");
-                        Body::new(Inserted::new(teed, insert, is_stream))
+                        Body::new(Breaking::new(Inserted::new(teed, insert, is_stream)))
                     }
-                    None => Body::new(teed),
+                    None => Body::new(Breaking::new(teed)),
                 }
             }
         };

@@ -57,6 +57,7 @@ pub(crate) struct Metrics {
     overflows: AtomicU64,
     recovered: AtomicU64,
     unanswered: AtomicU64,
+    broken: AtomicU64,
     narrations: AtomicU64,
     narrations_refused: AtomicU64,
     refused: AtomicU64,
@@ -99,6 +100,11 @@ impl Metrics {
 
     pub fn unanswered(&self) {
         add(&self.unanswered, 1);
+    }
+
+    /// An answer broke off.
+    pub fn broken(&self) {
+        add(&self.broken, 1);
     }
 
     /// A model was asked to narrate, and what it wrote may stand or not.
@@ -165,6 +171,11 @@ impl Metrics {
             get(&self.recovered),
         );
         counter("unanswered_total", "Requests that got no answer.", get(&self.unanswered));
+        counter(
+            "broken_total",
+            "Answers to requests with a history that broke off.",
+            get(&self.broken),
+        );
         counter("refused_total", "Requests that were not let in.", get(&self.refused));
         counter(
             "tokens_before_total",

@@ -7,8 +7,8 @@ use bytes::Bytes;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 use midfold::formats::answer::{Seen, Tee};
 
-/// What is done once the answer has passed, or was left.
-type Done = Box<dyn FnOnce(Seen) + Send>;
+/// What is done once the answer has passed, broke off (`true`), or was left.
+type Done = Box<dyn FnOnce(Seen, bool) + Send>;
 
 /// A body that passes, with a reader beside it. Back-pressure is the client's: nothing is asked of the
 /// provider that the client did not ask for. Where the client goes, the provider is told.
@@ -24,16 +24,19 @@ impl Teed {
         Self { first: first.into(), inner, reader: Some((reader, done)) }
     }
 
-    fn end(&mut self) {
+    /// What broke off is not complete, whatever stood in it.
+    fn end(&mut self, is_broken: bool) {
         if let Some((reader, done)) = self.reader.take() {
-            done(reader.finish());
+            let mut seen = reader.finish();
+            seen.is_complete &= !is_broken;
+            done(seen, is_broken);
         }
     }
 }
 
 impl Drop for Teed {
     fn drop(&mut self) {
-        self.end();
+        self.end(false);
     }
 }
 
@@ -57,10 +60,11 @@ impl Body for Teed {
                 }
                 // The last frame may be followed by nothing that anybody asks for.
                 if self.inner.is_end_stream() {
-                    self.end();
+                    self.end(false);
                 }
             }
-            Some(Err(_)) | None => self.end(),
+            Some(Err(_)) => self.end(true),
+            None => self.end(false),
         }
         Poll::Ready(frame)
     }

@@ -29,6 +29,8 @@ pub(crate) enum NoAnswer {
     Address,
     #[error("the upstream does not answer: {0}")]
     Client(String),
+    #[error("the upstream's answer broke off before it said anything: {0}")]
+    Broken(String),
 }
 
 impl Upstream {
@@ -72,7 +74,7 @@ impl Upstream {
 }
 
 /// All that an error says: the outermost layer alone says nothing.
-fn told(error: &dyn std::error::Error) -> String {
+pub(crate) fn told(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut inner = error.source();
     while let Some(error) = inner {

@@ -58,11 +58,13 @@ pub(crate) struct Inserted {
     insert: Option<Insert>,
     /// An answer that is one document, as far as it came; none for a stream.
     whole: Option<Vec<u8>>,
+    /// It broke off, and what was held goes first.
+    broken: Option<hyper::Error>,
 }
 
 impl Inserted {
     pub fn new(inner: Teed, insert: Insert, is_stream: bool) -> Self {
-        Self { inner, insert: Some(insert), whole: (!is_stream).then(Vec::new) }
+        Self { inner, insert: Some(insert), whole: (!is_stream).then(Vec::new), broken: None }
     }
 
     /// What passes of these bytes now.
@@ -80,6 +82,17 @@ impl Inserted {
             }
         }
         out
+    }
+
+    /// What was held of an answer that broke off: nothing is put into half a document.
+    fn held(&mut self) -> Vec<u8> {
+        match (&self.insert, self.whole.take()) {
+            (Some(_), Some(whole)) => {
+                self.insert = None;
+                whole
+            }
+            _ => self.rest(),
+        }
     }
 
     /// What is left at the end.
@@ -103,16 +116,23 @@ impl hyper::body::Body for Inserted {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
         loop {
+            if let Some(error) = self.broken.take() {
+                return Poll::Ready(Some(Err(error)));
+            }
             let frame = ready!(Pin::new(&mut self.inner).poll_frame(context));
-            let out = match &frame {
+            let is_last = frame.is_none();
+            let out = match frame {
                 Some(Ok(frame)) => match frame.data_ref() {
                     Some(data) => self.pass(data),
                     None => continue,
                 },
-                Some(Err(_)) => return Poll::Ready(frame),
+                Some(Err(error)) => {
+                    self.broken = Some(error);
+                    self.held()
+                }
                 None => self.rest(),
             };
-            match (out.is_empty(), frame.is_none()) {
+            match (out.is_empty(), is_last) {
                 (true, true) => return Poll::Ready(None),
                 (true, false) => {}
                 (false, _) => return Poll::Ready(Some(Ok(Frame::data(out.into())))),

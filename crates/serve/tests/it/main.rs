@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
 
 mod api;
+mod broken;
 mod config;
 mod faults;
 mod hard;
@@ -28,3 +29,4 @@ mod unpack;
 mod vendor;
 mod vendor_anthropic;
 mod vendor_openai;
+mod wire;
