@@ -139,12 +139,12 @@ pub fn elements(bytes: &[u8], range: Range<usize>) -> Elements<'_> {
     Elements { bytes, at, end: range.end.min(bytes.len()) }
 }
 
-/// The elements of the array at `start`, and where it ends: both in one walk. `known` says how long the
-/// element is that a text starts with, where it need not be walked.
+/// The elements of the array at `start`, and where it ends: both in one walk. `element` finds the one that starts
+/// at a place, or stops the walk.
 pub(crate) fn list(
     bytes: &[u8],
     start: usize,
-    known: &dyn Fn(&[u8]) -> Option<usize>,
+    mut element: impl FnMut(usize) -> Option<Range<usize>>,
 ) -> Option<(Vec<Range<usize>>, usize)> {
     let mut out = Vec::new();
     let mut at = start + 1;
@@ -153,13 +153,27 @@ pub(crate) fn list(
         if bytes.get(at) == Some(&b']') {
             return Some((out, at + 1));
         }
-        let found = match known(bytes.get(at..)?) {
-            Some(length) => at..at + length,
-            None => value(bytes, at)?,
-        };
+        let found = element(at)?;
         at = found.end;
         out.push(found);
     }
+}
+
+/// How many parts a text has: lists, objects, texts, numbers and names. Whatever is made of it, no more is made
+/// than that, also where commas are missing.
+pub(crate) fn parts(bytes: &[u8]) -> usize {
+    let (mut count, mut at) = (0, 0);
+    while let Some(byte) = bytes.get(at) {
+        let is_part = !matches!(byte, b',' | b':' | b']' | b'}' | b' ' | b'\n' | b'\r' | b'\t');
+        count += usize::from(is_part);
+        at = match byte {
+            b'"' => string_end(bytes, at).unwrap_or(bytes.len()),
+            b'{' | b'[' => at + 1,
+            _ if is_part => scalar_end(bytes, at),
+            _ => at + 1,
+        };
+    }
+    count
 }
 
 /// Iterator of [`elements`].

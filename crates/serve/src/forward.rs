@@ -29,6 +29,7 @@ use crate::guard::{Ended, Guarded, Watch};
 use crate::headers;
 use crate::keys::Holder;
 use crate::metrics::Cause;
+use crate::reading::{self, Unread, beside};
 use crate::refusal::Refusal;
 use crate::route::{Asked, Route, Work, route};
 use crate::tee::Teed;
@@ -82,8 +83,11 @@ struct Way {
 struct Came {
     /// Its bytes, perhaps packed.
     body: Bytes,
+    plain: Bytes,
     packed: Option<Packed>,
     room: Room,
+    /// Room that is taken until it is known what is sent.
+    working: Room,
     stream: bool,
     purpose: Purpose,
     who: Who,
@@ -104,27 +108,27 @@ impl Way {
             Read::Large(body) => return self.open(body, Cause::TooLarge).await,
             Read::Broken => return self.broken(),
         };
+        if self.app.proxy.is_full() {
+            return self.open(Body::from(body), Cause::TooLarge).await;
+        }
         let start = Instant::now();
-        let plain = match packing.unpack(&body, &self.app.rooms, &mut room) {
-            Ok(plain) => plain,
-            Err(cause) => return self.open(Body::from(body), cause).await,
-        };
-        let read = caught(|| self.app.proxy.read(asked.kind, plain.clone(), purpose));
-        let request = match read {
-            Some(Ok(request)) => request,
-            Some(Err(_)) => return self.open(Body::from(body), Cause::Unread).await,
-            None => return self.open(Body::from(body), Cause::Panic).await,
+        let longest = Holder::longest_body(&self.parts);
+        let read = packing.unpack(&body, &self.app.rooms, &mut room, longest).and_then(|plain| {
+            let read = reading::read(&self.app, &self.parts, &asked, &plain, purpose)?;
+            Ok((plain, read))
+        });
+        let (plain, (request, working)) = match read {
+            Ok(read) => read,
+            Err(Unread::Open(cause)) => return self.open(Body::from(body), cause).await,
+            Err(Unread::Ended(ended)) => return ended.response(),
         };
         let stream = asked.stream || request.stream;
-        if Holder::longest_history(&self.parts) < request.len() {
-            return Ended::Messages.response();
-        }
         let scope = Holder::name(&self.parts);
         let who = headers::who(&self.parts.headers, scope, asked.model);
-        let packed = (packing != Packing::None).then(|| Packed::new(&body, plain));
+        let packed = (packing != Packing::None).then(|| Packed::new(&body, plain.clone()));
         match caught(|| self.app.proxy.wish(request, &who, purpose)) {
             Some(Ok(wish)) => {
-                let came = Came { body, packed, room, stream, purpose, who, start };
+                let came = Came { body, plain, packed, room, working, stream, purpose, who, start };
                 self.fulfil(wish, came).await
             }
             Some(Err(refused)) => vendor::refused(refused),
@@ -135,12 +139,13 @@ impl Way {
     /// A request whose vendor's members were read.
     async fn fulfil(mut self, wish: Wish, came: Came) -> Response {
         let Wish { request, work, is_replay, strips_betas } = wish;
-        let Came { body, packed, room, stream, purpose, who, start } = came;
+        let Came { body, plain, packed, mut room, working, stream, purpose, who, start } = came;
         if purpose == Purpose::Compact && work.is_none() {
             return self.pass_whole(request.body().clone(), packed).await;
         }
-        let Some(mut turn) = self.turn(request, is_replay, &who).await else {
-            return self.open(Body::from(body), Cause::Panic).await;
+        let mut turn = match self.turn(request, is_replay, &who, working).await {
+            Ok(turn) => turn,
+            Err(cause) => return self.open(Body::from(body), cause).await,
         };
         let now = self.app.now();
         let done = match work {
@@ -150,6 +155,9 @@ impl Way {
         let Some(done) = done else {
             return self.open(Body::from(body), Cause::Panic).await;
         };
+        if !self.app.rooms.take(&mut room, beside(&turn, &plain)) {
+            return self.open(Body::from(body), Cause::TooLarge).await;
+        }
         self.app.keep();
         self.app.metrics.sent(turn.sent(), start.elapsed());
         let insert = match done {
@@ -178,18 +186,29 @@ impl Way {
         self.watch.ended().map_or_else(gone, Ended::response)
     }
 
-    /// What is to be sent for a request. Nothing where midfold failed.
-    async fn turn(&self, request: wire::Request, is_replay: bool, who: &Who) -> Option<Turn> {
+    /// What is to be sent for a request, or why midfold cannot say it.
+    async fn turn(
+        &self,
+        request: wire::Request,
+        is_replay: bool,
+        who: &Who,
+        mut working: Room,
+    ) -> Result<Turn, Cause> {
         let (proxy, now) = (Arc::clone(&self.app.proxy), self.app.now());
-        let begun = caught(|| proxy.begin_wish(request, is_replay, who))?;
+        let came = request.body().len() + request.memory();
+        let begun = caught(|| proxy.begin_wish(request, is_replay, who)).ok_or(Cause::Panic)?;
+        // A history that the provider was to have takes room as well.
+        if !self.app.rooms.take(&mut working, begun.memory().saturating_sub(came)) {
+            return Err(Cause::TooLarge);
+        }
         if let Some(keeper) = &self.app.keeper {
             keeper.bring_back(&begun).await;
         }
-        let turn = compute(|| proxy.finish(begun, now))?;
+        let turn = compute(|| proxy.finish(begun, now)).ok_or(Cause::Panic)?;
         if let Some(keeper) = self.app.keeper.as_ref().filter(|_| !turn.is_written()) {
             keeper.first(&turn).await;
         }
-        Some(turn)
+        Ok(turn)
     }
 
     /// A request that midfold should have looked at, and cannot.

@@ -16,22 +16,31 @@ use crate::answers::error;
 
 /// Why a body was ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Ended {
+pub enum Ended {
+    /// It brought nothing for too long.
     #[error("midfold: the request's body brought nothing for too long; send it again")]
     Idle,
-    #[error("midfold: the request is longer than this key may send; send a shorter one")]
-    Long,
+    /// It is longer than these bytes, which its sender may send.
     #[error(
-        "midfold: the request has more messages than this key may send; start a new conversation"
+        "midfold: the request's body is longer, unpacked, than the {0} bytes that this key may send (`longest_body` in \
+         the file of keys); send a shorter one"
     )]
-    Messages,
+    Long(usize),
+    /// It has more messages than its sender may send.
+    #[error(
+        "midfold: the request has more than the {0} messages that this key may send (`longest_history` in the file of \
+         keys); start a new conversation"
+    )]
+    Messages(usize),
 }
 
 impl Ended {
-    pub fn response(self) -> Response {
+    pub(crate) fn response(self) -> Response {
         let (status, kind) = match self {
             Self::Idle => (StatusCode::REQUEST_TIMEOUT, "midfold_timeout"),
-            Self::Long | Self::Messages => (StatusCode::PAYLOAD_TOO_LARGE, "midfold_too_large"),
+            Self::Long(_) | Self::Messages(_) => {
+                (StatusCode::PAYLOAD_TOO_LARGE, "midfold_too_large")
+            }
         };
         error(status, kind, &self.to_string())
     }
@@ -52,7 +61,8 @@ impl Watch {
 pub(crate) struct Guarded {
     body: Body,
     idle: Duration,
-    /// Bytes that may still come.
+    /// Bytes that may come, and that may still come.
+    longest: usize,
     left: usize,
     /// Runs while somebody waits for more: a client is not late when nobody asks.
     waits: Option<Pin<Box<Sleep>>>,
@@ -64,10 +74,11 @@ impl Guarded {
     /// it is longer is not begun.
     pub fn around(body: Body, idle: Duration, longest: usize) -> Result<(Body, Watch), Ended> {
         if usize::try_from(body.size_hint().lower()).is_ok_and(|length| length > longest) {
-            return Err(Ended::Long);
+            return Err(Ended::Long(longest));
         }
         let watch = Watch::default();
-        let guarded = Self { body, idle, left: longest, waits: None, watch: watch.clone() };
+        let (left, waits) = (longest, None);
+        let guarded = Self { body, idle, longest, left, waits, watch: watch.clone() };
         Ok((Body::new(guarded), watch))
     }
 
@@ -97,7 +108,7 @@ impl hyper::body::Body for Guarded {
         let bytes = frame.as_ref().and_then(|frame| frame.as_ref().ok()?.data_ref());
         match self.left.checked_sub(bytes.map_or(0, Bytes::len)) {
             Some(left) => self.left = left,
-            None => return self.end(Ended::Long),
+            None => return self.end(Ended::Long(self.longest)),
         }
         Poll::Ready(frame)
     }

@@ -32,6 +32,7 @@ mod narrator;
 mod probe;
 mod provider;
 mod random;
+mod reading;
 mod refusal;
 mod route;
 mod server;
@@ -64,10 +65,12 @@ pub mod inside {
 
     pub use crate::api::caller::is_of_this_machine;
     pub use crate::body::Rooms;
+    pub use crate::guard::Ended;
     pub use crate::headers::{for_upstream, is_off, who};
     pub use crate::keys::bucket::Bucket;
     pub use crate::keys::places::take;
     pub use crate::metrics::Cause;
+    pub use crate::reading::Unread;
     pub use crate::route::{Asked, Route, Work, route};
     pub use crate::unpack::{PIECE, Packing, WINDOW};
 

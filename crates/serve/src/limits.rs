@@ -10,6 +10,9 @@ const HEAD: Duration = Duration::from_secs(10);
 /// How long a request's body may bring nothing.
 const IDLE: Duration = Duration::from_secs(30);
 
+/// Messages of a request that are read. A window of a million tokens holds some thousands.
+const HISTORY: usize = 20_000;
+
 /// How long and how much.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
@@ -18,12 +21,15 @@ pub struct Limits {
     /// How long the head of a request, a TLS handshake, and the pause between two requests of a
     /// connection may take.
     pub head: Duration,
-    /// How long a request's body may bring nothing.
+    /// How long a request's body may bring nothing, and how long a provider's refusal is read.
     pub idle: Duration,
+    /// Messages of a request that are read; one with more passes unread. A key may have a lower number
+    /// ([`KeyEntry::longest_history`](crate::KeyEntry)): that one is refused.
+    pub longest_history: usize,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { connections: CONNECTIONS, head: HEAD, idle: IDLE }
+        Self { connections: CONNECTIONS, head: HEAD, idle: IDLE, longest_history: HISTORY }
     }
 }

@@ -11,7 +11,7 @@ use hyper::http::request::Parts;
 use midfold_mcp::{HttpService, Scope, http_service};
 use tower::ServiceExt;
 
-use crate::api::Caller;
+use crate::api::{Caller, document};
 use crate::app::App;
 
 /// The path, where sessions are stored; nothing otherwise.
@@ -29,7 +29,12 @@ async fn answered(app: Arc<App>, service: HttpService, request: Request) -> Resp
         Ok((_, request)) => request,
         Err(problem) => return problem.into_response(),
     };
-    match service.oneshot(request).await {
+    let (parts, body) = request.into_parts();
+    let (bytes, _room) = match document(&app, &parts, body).await {
+        Ok(read) => read,
+        Err(problem) => return problem.into_response(),
+    };
+    match service.oneshot(Request::from_parts(parts, Body::from(bytes))).await {
         Ok(response) => response.map(Body::new),
         Err(never) => match never {},
     }

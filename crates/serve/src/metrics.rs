@@ -206,7 +206,7 @@ impl Metrics {
         let (conversations, bytes) = held;
         for (name, help, value) in [
             ("conversations", "Conversations in memory.", conversations),
-            ("conversation_bytes", "Bytes of their messages.", bytes),
+            ("conversation_bytes", "Bytes of memory that they take, about.", bytes),
             ("unsaved_conversations", "Conversations that wait to be written.", unsaved),
             ("request_bytes", "Bytes of requests that are in memory.", bodies.0),
             ("request_bytes_peak", "The most that they ever were.", bodies.1),

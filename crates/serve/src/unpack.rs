@@ -7,7 +7,9 @@ use hyper::HeaderMap;
 use hyper::header::{CONTENT_ENCODING, HeaderValue};
 
 use crate::body::{Room, Rooms};
+use crate::guard::Ended;
 use crate::metrics::Cause;
+use crate::reading::Unread;
 
 /// Memory that a packed body may ask of whoever unpacks it, as a power of two: RFC 9659 lets no content of
 /// HTTP ask for more than 8 MiB.
@@ -62,17 +64,24 @@ impl Packing {
         }
     }
 
-    /// Unpacks a body into the room of its request. What is too large, or damaged, stays packed.
-    pub fn unpack(self, packed: &Bytes, rooms: &Rooms, room: &mut Room) -> Result<Bytes, Cause> {
+    /// Unpacks a body into the room of its request. What is too large, or damaged, stays packed; what is longer than
+    /// the `longest` that its sender may send is not taken.
+    pub fn unpack(
+        self,
+        packed: &Bytes,
+        rooms: &Rooms,
+        room: &mut Room,
+        longest: usize,
+    ) -> Result<Bytes, Unread> {
         let reader: io::Result<Box<dyn Read + '_>> = match self {
             Self::None => return Ok(packed.clone()),
             Self::Gzip => Ok(Box::new(flate2::read::MultiGzDecoder::new(&packed[..]))),
             Self::Zstd => zstd(packed),
-            Self::Other => return Err(Cause::Encoded),
+            Self::Other => return Err(Unread::Open(Cause::Encoded)),
         };
-        let mut reader = reader.map_err(|_| Cause::Encoded)?;
+        let mut reader = reader.map_err(|_| Unread::Open(Cause::Encoded))?;
         let before = room.taken();
-        let read = unpacked(&mut *reader, rooms, room);
+        let read = unpacked(&mut *reader, rooms, room, longest);
         if read.is_err() {
             room.shrink_to(before);
         }
@@ -86,16 +95,24 @@ fn zstd(packed: &[u8]) -> io::Result<Box<dyn Read + '_>> {
     Ok(Box::new(decoder))
 }
 
-fn unpacked(reader: &mut dyn Read, rooms: &Rooms, room: &mut Room) -> Result<Bytes, Cause> {
+fn unpacked(
+    reader: &mut dyn Read,
+    rooms: &Rooms,
+    room: &mut Room,
+    longest: usize,
+) -> Result<Bytes, Unread> {
     let mut plain = Vec::new();
     loop {
         let piece = reader.take(PIECE as u64).read_to_end(&mut plain);
-        let read = piece.map_err(|_| Cause::Encoded)?;
+        let read = piece.map_err(|_| Unread::Open(Cause::Encoded))?;
         if read == 0 {
             return Ok(plain.into());
         }
+        if plain.len() > longest {
+            return Err(Unread::Ended(Ended::Long(longest)));
+        }
         if !rooms.take(room, read) || plain.len() > rooms.longest() {
-            return Err(Cause::TooLarge);
+            return Err(Unread::Open(Cause::TooLarge));
         }
     }
 }

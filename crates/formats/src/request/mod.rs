@@ -1,6 +1,7 @@
 //! A request to a provider, as bytes: where its messages are, what stands beside them, and the same
 //! request with other messages. Nothing else in it changes, ever.
 
+mod bounds;
 mod identity;
 mod summary;
 
@@ -13,6 +14,9 @@ use crate::DialectKind;
 use crate::fields::Fields;
 use crate::scan;
 
+use bounds::Tally;
+
+pub use bounds::{Bounds, MESSAGE, memory_of};
 pub use identity::{identity, without_marks};
 pub use summary::is_summary_request;
 
@@ -28,6 +32,12 @@ pub enum RequestError {
     /// The list does not end, or something follows the object.
     #[error("the body is not valid JSON")]
     Broken,
+    /// It has more messages than are read.
+    #[error("the body has more than {0} messages")]
+    Messages(usize),
+    /// What it has would take more memory than may be.
+    #[error("the messages of the body would take more than {0} bytes of memory")]
+    Memory(usize),
 }
 
 /// A request whose messages are known by their places.
@@ -50,6 +60,7 @@ pub struct Request {
     body: Bytes,
     list: Range<usize>,
     messages: Vec<Range<usize>>,
+    memory: usize,
     /// The one message of a Responses request whose input is a text.
     lone: Option<Bytes>,
     /// The JSON of the system prompt that stands beside the messages.
@@ -90,7 +101,7 @@ impl Request {
     /// # Errors
     /// When the body is no object, or has no list of messages.
     pub fn read(kind: DialectKind, body: Bytes) -> Result<Self, RequestError> {
-        Self::read_knowing(kind, body, &|_| None)
+        Self::read_knowing(kind, body, &|_| None, Bounds::NONE)
     }
 
     /// As [`Request::read`], where some messages are known: a client sends them all again each time. `known`
@@ -98,14 +109,16 @@ impl Request {
     /// byte for byte.
     ///
     /// # Errors
-    /// As [`Request::read`].
+    /// As [`Request::read`], and where there is more than these bounds allow.
     pub fn read_knowing(
         kind: DialectKind,
         body: Bytes,
         known: Known<'_>,
+        bounds: Bounds,
     ) -> Result<Self, RequestError> {
         let name = list_name(kind);
-        let (fields, listed) = top(&body, name, known)?;
+        let mut tally = Tally::new(known, bounds);
+        let (fields, listed) = top(&body, name, &mut tally)?;
         let text = fields.string(name).filter(|_| kind == DialectKind::OpenAiResponses);
         let lone = text.clone().map(|text| said(&body[text]));
         let list = fields.array(name).or(text).ok_or(RequestError::NoMessages(name))?;
@@ -138,6 +151,7 @@ impl Request {
             continues_thread: fields.inner("thread").is("type", "continue"),
             list,
             messages,
+            memory: tally.memory,
             lone,
             body: body.clone(),
         })
@@ -159,6 +173,13 @@ impl Request {
     #[must_use]
     pub fn len(&self) -> usize {
         self.messages.len()
+    }
+
+    /// Bytes of memory that its messages take at most, beside those of the body, once they are kept: what is
+    /// taken before they are.
+    #[must_use]
+    pub fn memory(&self) -> usize {
+        self.memory
     }
 
     /// Whether it has no messages.
@@ -216,7 +237,7 @@ type Known<'a> = &'a dyn Fn(&[u8]) -> Option<usize>;
 fn top<'a>(
     body: &'a [u8],
     name: &str,
-    known: Known<'_>,
+    tally: &mut Tally<'_>,
 ) -> Result<(Fields<'a>, Vec<Range<usize>>), RequestError> {
     let start = scan::skip_space(body, 0);
     if body.get(start) != Some(&b'{') {
@@ -231,7 +252,9 @@ fn top<'a>(
             Some(b'"') => {}
             _ => return Err(RequestError::Broken),
         }
-        let member = member(body, at, name, known, &mut listed).ok_or(RequestError::Broken)?;
+        let Some(member) = member(body, at, name, tally, &mut listed) else {
+            return Err(tally.error());
+        };
         at = member.value.end;
         members.push(member);
     }
@@ -246,7 +269,7 @@ fn member(
     body: &[u8],
     at: usize,
     name: &str,
-    known: Known<'_>,
+    tally: &mut Tally<'_>,
     listed: &mut Vec<Range<usize>>,
 ) -> Option<scan::Member> {
     let key = at..scan::string_end(body, at)?;
@@ -255,11 +278,12 @@ fn member(
     let is_colon = body.get(colon) == Some(&b':');
     let mut member = scan::Member { key, value: start..start };
     if body.get(start) == Some(&b'[') && member.is(body, name) {
-        let (elements, end) = scan::list(body, start, known)?;
+        let (elements, end) = scan::list(body, start, |at| tally.message(body, at))?;
         *listed = elements;
         member.value.end = end;
     } else {
         member.value = scan::value(body, start)?;
+        tally.beside(&body[member.value.clone()])?;
     }
     is_colon.then_some(member)
 }

@@ -24,6 +24,46 @@ fn what_stands_beside_the_messages_is_found() {
 }
 
 #[test]
+fn what_is_too_much_is_known_before_it_is_there() {
+    let read = |kind, body: &str, messages, memory| {
+        let body = Bytes::copy_from_slice(body.as_bytes());
+        Request::read_knowing(kind, body, &|_| None, Bounds { messages, memory })
+    };
+    let kinds = [
+        (DialectKind::OpenAiChat, "messages"),
+        (DialectKind::OpenAiResponses, "input"),
+        (DialectKind::Anthropic, "messages"),
+        (DialectKind::Gemini, "contents"),
+    ];
+    for (kind, list) in kinds {
+        // Commas are for those who check: a list without them has as many elements.
+        for element in ["1,", "{},", "[]", "\"\"", "{\"role\":\"user\",\"content\":\"a\"},"] {
+            let many = |count| format!("{{\"{list}\":[{}]}}", element.repeat(count));
+            assert_eq!(read(kind, &many(10), 10, usize::MAX).unwrap().len(), 10, "{element}");
+            let over = read(kind, &many(11), 10, usize::MAX).unwrap_err();
+            assert_eq!(over, RequestError::Messages(10), "{element}");
+            assert_eq!(
+                read(kind, &many(11), 99, 20_000).unwrap_err(),
+                RequestError::Memory(20_000)
+            );
+        }
+        let ones = "1,".repeat(1_000);
+        for body in [
+            format!("{{\"{list}\":[{{\"role\":\"user\",\"content\":[{ones}1]}}]}}"),
+            format!("{{\"{list}\":[],\"tools\":[{ones}1]}}"),
+            format!("{{{}\"{list}\":[]}}", "\"\":1,".repeat(1_000)),
+            format!("{{\"{list}\":[]{}}}", ",\"messages\":[1]".repeat(1_000)),
+        ] {
+            assert_eq!(read(kind, &body, 2_000, 50_000).unwrap_err(), RequestError::Memory(50_000));
+        }
+        // A text is one part, whatever stands in it, and depth costs nothing by itself.
+        let text = "{},[1,\\\"".repeat(10_000);
+        let long = format!("{{\"{list}\":[{{\"role\":\"user\",\"content\":\"{text}\"}}]}}");
+        assert!(read(kind, &long, 1, 2_048).is_ok());
+    }
+}
+
+#[test]
 fn a_text_is_a_message_of_the_user() {
     let read = request(DialectKind::OpenAiResponses, r#"{"input":"hi\n","store":false}"#);
     assert_eq!(read.message(0), r#"{"role":"user","content":"hi\n"}"#);

@@ -54,6 +54,12 @@ impl Proxy {
 }
 
 impl Begun {
+    /// Bytes of memory that the request takes with its whole history, also where a provider was to have that.
+    #[must_use]
+    pub fn memory(&self) -> usize {
+        self.request.body().len() + self.request.memory()
+    }
+
     /// The chain of these messages of whoever sent the request.
     pub(super) fn chain_of(
         &self,

@@ -3,10 +3,10 @@
 use bytes::Bytes;
 use midfold_core::budget::Budget;
 use midfold_core::engine::Session;
-use midfold_core::log::Log;
+use midfold_core::log::{Event, Log};
 use midfold_core::meter::Meter;
 use midfold_core::{Hash, RawEvent};
-use midfold_formats::request::{Request, without_marks};
+use midfold_formats::request::{MESSAGE, Request, without_marks};
 use midfold_formats::vendor::is_compaction;
 use midfold_store::{Identified, Meta, Millis};
 
@@ -45,8 +45,18 @@ pub(super) struct Conversation {
     pub parent: Option<(String, u64)>,
     /// What the store has of it.
     pub saved: Saved,
-    /// Bytes of its messages.
+    /// Memory that its messages take, about.
     bytes: usize,
+}
+
+/// Memory that a conversation takes which has no messages yet: a session with its policy, and tables.
+const CONVERSATION: usize = 16 << 10;
+/// Memory that a block takes, in a message of many: of few it is in what each message takes.
+const BLOCK: usize = 256;
+
+/// Memory that a message takes: its bytes, and what is known of it.
+fn weight(event: &Event) -> usize {
+    event.bytes.len() + MESSAGE + BLOCK * event.view.blocks.len().saturating_sub(8)
 }
 
 impl Conversation {
@@ -79,7 +89,7 @@ impl Conversation {
             is_lone: false,
             parent: None,
             saved: Saved::default(),
-            bytes: 0,
+            bytes: CONVERSATION,
         }
     }
 
@@ -94,7 +104,7 @@ impl Conversation {
         let log = session.log();
         Self {
             chain,
-            bytes: log.events().iter().map(|event| event.bytes.len()).sum(),
+            bytes: CONVERSATION + log.events().iter().map(weight).sum::<usize>(),
             hint: None,
             client: meta.client.clone(),
             model: meta.model.clone().unwrap_or_default(),
@@ -141,7 +151,7 @@ impl Conversation {
         let parent = self.session.id().as_bytes();
         let id = id(&[parent, &at.to_be_bytes(), &now.to_be_bytes(), &end.0], who);
         let session = self.session.fork(&id, at);
-        let bytes = session.log().events().iter().map(|event| event.bytes.len()).sum();
+        let bytes = CONVERSATION + session.log().events().iter().map(weight).sum::<usize>();
         Self {
             session,
             chain: self.chain[..at].to_vec(),
@@ -175,9 +185,9 @@ impl Conversation {
         for (at, link) in (from..).zip(links) {
             // Copied: a slice would keep the whole body in memory.
             let bytes = Bytes::copy_from_slice(&without_marks(&request.message(at)));
-            self.bytes += bytes.len();
             let is_pinned = is_compaction(request.kind(), &bytes);
             let seq = self.session.append(RawEvent::new(bytes));
+            self.bytes += self.session.log().events().last().map_or(0, weight);
             if is_pinned {
                 self.session.pin(seq);
             }

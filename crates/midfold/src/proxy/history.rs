@@ -3,19 +3,24 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::Bytes;
 use midfold_formats::request::{Request, RequestError};
 
-/// Bytes of items that are kept for requests that name an answer.
+/// Memory that histories may take, for requests that name an answer.
 const MEMORY: usize = 128 << 20;
+/// Memory that a history takes without its items, and each item beside its bytes.
+const HISTORY: usize = 512;
+const ITEM: usize = 96;
 
 /// Histories, by the answer that they end with. The oldest goes first.
 #[derive(Default)]
 pub(super) struct Histories {
     known: HashMap<(String, String), Arc<History>>,
     order: VecDeque<(String, String)>,
-    bytes: usize,
+    /// Memory of all that somebody holds: also of those that others go on from.
+    bytes: Arc<AtomicUsize>,
 }
 
 /// The items up to an answer.
@@ -23,6 +28,7 @@ pub(super) struct History {
     before: Option<Arc<History>>,
     /// Items since then: those of the request, and those of the answer.
     items: Vec<Bytes>,
+    used: Arc<AtomicUsize>,
 }
 
 impl Histories {
@@ -40,13 +46,25 @@ impl Histories {
         items: Vec<Bytes>,
     ) {
         let key = (scope.to_owned(), answer.to_owned());
-        self.bytes += items.iter().map(Bytes::len).sum::<usize>();
-        self.known.insert(key.clone(), Arc::new(History { before, items }));
+        let history = History { before, items, used: Arc::clone(&self.bytes) };
+        self.bytes.fetch_add(history.memory(), Ordering::Relaxed);
+        self.known.insert(key.clone(), Arc::new(history));
         self.order.push_back(key);
-        while self.bytes > MEMORY && self.order.len() > 1 {
-            let oldest = self.order.pop_front().and_then(|key| self.known.remove(&key));
+        while self.bytes.load(Ordering::Relaxed) > MEMORY && self.order.len() > 1 {
             // Those that go on from it hold its items still; they are let go in their turn.
-            self.bytes -= oldest.map_or(0, |gone| gone.items.iter().map(Bytes::len).sum());
+            let oldest = self.order.pop_front();
+            oldest.map(|key| self.known.remove(&key));
+        }
+    }
+}
+
+impl Drop for History {
+    /// One after the other: they are a chain of any length, and a stack is not.
+    fn drop(&mut self) {
+        self.used.fetch_sub(self.memory(), Ordering::Relaxed);
+        let mut before = self.before.take();
+        while let Some(history) = before {
+            before = Arc::into_inner(history).and_then(|mut history| history.before.take());
         }
     }
 }
@@ -58,6 +76,10 @@ impl History {
         let bare = Request::read(kind, request.without("previous_response_id"))?;
         let whole = bare.with_messages(self.all().into_iter().chain(request.messages()));
         Request::read(kind, whole)
+    }
+
+    fn memory(&self) -> usize {
+        HISTORY + self.items.iter().map(|item| item.len() + ITEM).sum::<usize>()
     }
 
     fn all(&self) -> Vec<Bytes> {

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Weak};
 
 use midfold_core::Hash;
 use midfold_store::Millis;
@@ -27,6 +27,8 @@ pub(super) struct Index {
     next: u64,
     bytes: usize,
     limit: usize,
+    /// What was let go, and is held by others still: it waits to be written, or for its answer.
+    lingering: Vec<(Weak<Mutex<Conversation>>, usize)>,
 }
 
 struct Held {
@@ -53,7 +55,8 @@ impl Held {
 impl Index {
     pub fn new(limit: usize) -> Self {
         let (points, held) = (HashMap::new(), HashMap::new());
-        Self { points, identities: Identities::default(), held, next: 0, bytes: 0, limit }
+        let (identities, lingering) = (Identities::default(), Vec::new());
+        Self { points, identities, held, next: 0, bytes: 0, limit, lingering }
     }
 
     /// The conversation that a client goes on with, and how much of this chain it has: one that has all of it
@@ -147,6 +150,13 @@ impl Index {
         (self.held.len(), self.bytes)
     }
 
+    /// Whether what was let go takes as much memory as what is held may: nothing is to be begun until some of it
+    /// is gone.
+    pub fn is_full(&mut self) -> bool {
+        self.lingering.retain(|(gone, _)| gone.strong_count() > 0);
+        self.lingering.iter().map(|(_, bytes)| bytes).sum::<usize>() > self.limit
+    }
+
     fn trim(&mut self, newest: u64) {
         while self.bytes > self.limit || self.held.len() > MOST {
             let others = self.held.iter().filter(|(key, _)| **key != newest);
@@ -157,6 +167,7 @@ impl Index {
             };
             if let Some(gone) = self.held.remove(&key) {
                 self.bytes -= gone.bytes;
+                self.lingering.push((Arc::downgrade(&gone.conversation), gone.bytes));
                 self.identities.forget(gone.messages);
                 for point in gone.points {
                     if let Entry::Occupied(mut keys) = self.points.entry(point) {

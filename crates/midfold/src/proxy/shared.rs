@@ -44,7 +44,14 @@ impl Proxy {
         Self { rules, index, learned, histories, unsaved, is_stored, seal, prefer }
     }
 
-    /// How many conversations are held, and about how many bytes of messages.
+    /// Whether conversations take all the memory that they may, those included that wait to be written: a request
+    /// is better passed on as it came.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        lock(&self.index).is_full()
+    }
+
+    /// How many conversations are held, and about how many bytes of memory they take.
     #[must_use]
     pub fn held(&self) -> (usize, usize) {
         lock(&self.index).held()

@@ -3,20 +3,23 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use axum::body::Body;
 use axum::extract::{FromRequestParts, RawPathParams, Request};
 use bytes::Bytes;
 use hyper::StatusCode;
 use hyper::header::{CONTENT_TYPE, HeaderName};
 use hyper::http::request::Parts;
+use midfold::formats::request::memory_of;
 use serde::de::DeserializeOwned;
 
 use super::caller::Caller;
 use super::problem::Problem;
 use crate::app::App;
-use crate::body::Read;
+use crate::body::{Read, Room};
 use crate::desk::Desk;
 use crate::guard::Guarded;
 use crate::keys::Holder;
+use crate::reading::MEMORY;
 
 /// Names an append: a retry with the same key returns the first answer.
 pub(super) const IDEMPOTENCY: HeaderName = HeaderName::from_static("idempotency-key");
@@ -31,6 +34,10 @@ pub(crate) struct Asked<Q = (), B = ()> {
     pub body: B,
     /// The key that names an append.
     pub key: Option<String>,
+    /// Messages that a body may have.
+    pub most_messages: usize,
+    /// What the body takes, until it is answered.
+    _room: Room,
 }
 
 impl<Q: DeserializeOwned, B: DeserializeOwned> Asked<Q, B> {
@@ -49,19 +56,10 @@ impl<Q: DeserializeOwned, B: DeserializeOwned> Asked<Q, B> {
         let query = query(parts.uri.query().unwrap_or_default())?;
         let key = parts.headers.get(IDEMPOTENCY).and_then(|value| value.to_str().ok());
         let key = key.map(str::to_owned);
-        let longest = Holder::longest_body(&parts);
-        let (body, watch) = Guarded::around(body, app.limits.idle, longest)
-            .map_err(|ended| too_large(&ended.to_string()))?;
-        let bytes = match app.rooms.read(body, None).await {
-            Read::Whole(bytes, _) => bytes,
-            Read::Large(_) => return Err(too_large("the body is larger than what is read")),
-            Read::Broken => {
-                let why = watch.ended().map_or("the body stopped".to_owned(), |it| it.to_string());
-                return Err(Problem::bad(why));
-            }
-        };
+        let (bytes, room) = document(&app, &parts, body).await?;
+        let most_messages = Holder::longest_history(&parts).min(app.limits.longest_history);
         let body = body_of(&parts, &bytes)?;
-        Ok(Self { app, desk, caller, path, query, body, key })
+        Ok(Self { app, desk, caller, path, query, body, key, most_messages, _room: room })
     }
 }
 
@@ -83,7 +81,38 @@ impl<Q, B> Asked<Q, B> {
     }
 }
 
-fn too_large(why: &str) -> Problem {
+/// Reads a body that is answered here, into room for it and for what is made of it.
+pub(crate) async fn document(
+    app: &App,
+    parts: &Parts,
+    body: Body,
+) -> Result<(Bytes, Room), Problem> {
+    let longest = Holder::longest_body(parts);
+    let (body, watch) = Guarded::around(body, app.limits.idle, longest)
+        .map_err(|ended| too_large(&ended.to_string()))?;
+    let (bytes, mut room) = match app.rooms.read(body, None).await {
+        Read::Whole(bytes, room) => (bytes, room),
+        Read::Large(_) => {
+            let most = app.rooms.longest();
+            return Err(too_large(&format!(
+                "the body is larger than the {most} bytes that are read of one, or too many are under way"
+            )));
+        }
+        Read::Broken => {
+            let why = watch.ended().map_or("the body stopped".to_owned(), |it| it.to_string());
+            return Err(Problem::bad(why));
+        }
+    };
+    let memory = memory_of(&bytes);
+    if memory > app.rooms.longest() * MEMORY || !app.rooms.take(&mut room, memory) {
+        return Err(too_large(
+            "the body has more parts than there is memory for; send it in several",
+        ));
+    }
+    Ok((bytes, room))
+}
+
+pub(super) fn too_large(why: &str) -> Problem {
     Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too-large", why.trim_start_matches("midfold: "))
 }
 

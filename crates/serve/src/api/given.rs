@@ -1,19 +1,27 @@
 //! Messages that a body has.
 
 use bytes::Bytes;
+use midfold::formats::scan;
 use midfold::{DialectKind, Door, Incoming, RawEvent};
 
+use super::ask::too_large;
 use super::problem::Problem;
 
-/// The messages of a list, as a session keeps them.
+/// The messages of a list of so many at `most`, as a session keeps them.
 pub(super) fn events(
     json: &str,
     kind: DialectKind,
     session: &str,
+    most: usize,
 ) -> Result<Vec<RawEvent>, Problem> {
     if !json.starts_with('[') {
         return Err(Problem::bad("`messages` is no list")
             .hint("{\"messages\": [{\"role\": \"user\", \"content\": \"…\"}]}"));
+    }
+    if scan::elements(json.as_bytes(), 0..json.len()).nth(most).is_some() {
+        return Err(too_large(&format!(
+            "`messages` has more than {most} (`longest_history`); append them in several requests"
+        )));
     }
     let incoming = Incoming::read(&Bytes::from(json.to_owned()), "`messages`", Door::Http)?;
     if incoming.is_empty() {

@@ -110,7 +110,7 @@ async fn append(asked: Asked<Place, Appending>) -> Result<Durable, Problem> {
     let mut stored = open(&asked).await?;
     let kind = DialectKind::from_name(&stored.row().new.dialect);
     let kind = kind.unwrap_or(DialectKind::OpenAiChat);
-    let events = events(asked.body.messages.get(), kind, asked.id())?;
+    let events = events(asked.body.messages.get(), kind, asked.id(), asked.most_messages)?;
     let (expect, now) = (asked.query.expect, asked.now());
     let appended = midfold::append(&mut stored, events, key, expect, now);
     let Appended { first, count, repeated } = done(&asked.desk, appended).await?;

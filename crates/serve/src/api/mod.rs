@@ -24,6 +24,7 @@ use serde_json::Value;
 
 use crate::app::App;
 
+pub(crate) use ask::document;
 pub(crate) use caller::Caller;
 
 use describe::Api;

@@ -195,7 +195,7 @@ pub(super) fn policy(
 
 async fn create(asked: Asked<(), New>) -> Result<Overview, Problem> {
     let now = asked.now();
-    let Asked { app, desk, caller, body: new, .. } = asked;
+    let Asked { app, desk, caller, body: new, most_messages, .. } = asked;
     let kind = midfold::dialect(new.dialect.as_deref().unwrap_or("openai-chat"))?;
     let settings = Settings { model: new.model.clone(), window: new.window, ..Settings::default() };
     let rules = policy(new.preset, new.policy.as_ref())?;
@@ -219,7 +219,7 @@ async fn create(asked: Asked<(), New>) -> Result<Overview, Problem> {
     started.can_be_stored()?;
     let mut first = started.messages();
     if let Some(json) = &new.messages {
-        first.extend(events(json.get(), kind, "a new session")?);
+        first.extend(events(json.get(), kind, "a new session", most_messages)?);
     }
     let made = async {
         let mut stored = started.store(Arc::clone(&desk.store)).await?;

@@ -243,7 +243,8 @@ async fn a_key_asks_as_often_and_as_much_as_it_may() {
     let long = format!(r#"{{"messages":[{message},{message},{message}]}}"#);
     let answer = post("bob", &long).await;
     assert_eq!(answer.status, 413, "three messages");
-    assert!(text(&answer).contains("more messages"), "{}", text(&answer));
+    assert!(text(&answer).contains("more than the 2 messages"), "{}", text(&answer));
+    assert!(text(&answer).contains("`longest_history`"), "{}", text(&answer));
     let large = format!(r#"{{"messages":[{{"role":"user","content":"{}"}}]}}"#, "a".repeat(200));
     assert_eq!(post("bob", &large).await.status, 413);
     // The same without saying how long it is, also where it would pass unread.

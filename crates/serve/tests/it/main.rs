@@ -13,6 +13,7 @@ mod keys_entry;
 mod keys_places;
 mod listening;
 mod loops;
+mod memory;
 mod narration;
 mod nodes;
 mod passing;

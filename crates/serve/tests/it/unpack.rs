@@ -4,7 +4,12 @@ use std::io::Write;
 
 use bytes::Bytes;
 use hyper::header::{CONTENT_ENCODING, HeaderMap, HeaderValue};
-use midfold_serve::inside::{Cause, PIECE, Packing, Rooms, WINDOW};
+use midfold_serve::inside::{Cause, Ended, PIECE, Packing, Rooms, Unread, WINDOW};
+
+/// As long as it may be.
+const ANY: usize = usize::MAX;
+/// It passes, because it is packed in another way than it says.
+const ENCODED: Unread = Unread::Open(Cause::Encoded);
 
 fn gzip(plain: &[u8]) -> Bytes {
     let mut out = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
@@ -22,23 +27,26 @@ fn what_is_too_large_stays_packed_and_takes_no_room() {
     for (packing, packed) in packed {
         let enough = Rooms::new(1_000_000, 2_000_000);
         let mut room = enough.room();
-        assert_eq!(packing.unpack(&packed, &enough, &mut room).unwrap(), plain);
+        assert_eq!(packing.unpack(&packed, &enough, &mut room, ANY).unwrap(), plain);
         assert_eq!(enough.used(), 1_000_000);
         drop(room);
         assert_eq!(enough.used(), 0);
         for (one, all) in [(999_999, 2_000_000), (2_000_000, 999_999)] {
             let rooms = Rooms::new(one, all);
             let mut room = rooms.room();
-            let why = packing.unpack(&packed, &rooms, &mut room).unwrap_err();
-            assert_eq!((why, rooms.used()), (Cause::TooLarge, 0));
+            let why = packing.unpack(&packed, &rooms, &mut room, ANY).unwrap_err();
+            assert_eq!((why, rooms.used()), (Unread::Open(Cause::TooLarge), 0));
             assert!(rooms.peak() <= 1_000_000 + PIECE);
         }
+        // Two members, or frames, are one body.
+        let twice = Bytes::from([&packed[..], &packed[..]].concat());
+        let why = packing.unpack(&twice, &enough, &mut enough.room(), 1_999_999).unwrap_err();
+        assert_eq!((why, enough.used()), (Unread::Open(Cause::TooLarge), 0));
+        let why = packing.unpack(&packed, &enough, &mut enough.room(), 999_999).unwrap_err();
+        assert_eq!((why, enough.used()), (Unread::Ended(Ended::Long(999_999)), 0));
         let half = packed.slice(..packed.len() / 2);
-        assert_eq!(packing.unpack(&half, &enough, &mut enough.room()), Err(Cause::Encoded));
-        assert_eq!(
-            packing.unpack(&"plain".into(), &enough, &mut enough.room()),
-            Err(Cause::Encoded)
-        );
+        assert_eq!(packing.unpack(&half, &enough, &mut enough.room(), ANY), Err(ENCODED));
+        assert_eq!(packing.unpack(&"plain".into(), &enough, &mut enough.room(), ANY), Err(ENCODED));
     }
 }
 
@@ -49,7 +57,7 @@ fn a_body_that_asks_for_much_memory_to_be_unpacked_is_not() {
     out.write_all(&vec![b' '; 100_000]).unwrap();
     let packed = Bytes::from(out.finish().unwrap());
     let rooms = Rooms::new(1 << 20, 1 << 20);
-    assert_eq!(Packing::Zstd.unpack(&packed, &rooms, &mut rooms.room()), Err(Cause::Encoded));
+    assert_eq!(Packing::Zstd.unpack(&packed, &rooms, &mut rooms.room(), ANY), Err(ENCODED));
 }
 
 #[test]

@@ -74,5 +74,7 @@ pub fn chunk(text: &str) -> String {
 
 /// The head of such an answer.
 pub fn head(status: &str, kind: &str) -> String {
-    format!("HTTP/1.1 {status}\r\ncontent-type: {kind}\r\ntransfer-encoding: chunked\r\n\r\n")
+    format!(
+        "HTTP/1.1 {status}\r\ncontent-type: {kind}\r\nconnection: close\r\ntransfer-encoding: chunked\r\n\r\n"
+    )
 }

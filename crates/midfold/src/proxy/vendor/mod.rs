@@ -13,7 +13,7 @@ mod summary;
 
 use bytes::Bytes;
 use memchr::memmem;
-use midfold_formats::request::{Request, RequestError};
+use midfold_formats::request::{Bounds, Request, RequestError};
 use midfold_formats::vendor::anthropic::{AppliedEdit, Compact};
 use midfold_formats::vendor::blob::Blob;
 use midfold_formats::{DialectKind, scan};
@@ -103,10 +103,11 @@ impl Proxy {
         kind: DialectKind,
         body: Bytes,
         purpose: Purpose,
+        bounds: Bounds,
     ) -> Result<Request, RequestError> {
         // Most of a body was in the request before it.
         let known = |text: &[u8]| lock(&self.index).identities().length(text);
-        match Request::read_knowing(kind, body.clone(), &known) {
+        match Request::read_knowing(kind, body.clone(), &known, bounds) {
             // A compaction may name an answer and nothing else.
             Err(RequestError::NoMessages(_)) if purpose == Purpose::Compact => {
                 Request::read(kind, midfold_formats::vendor::openai::with_input(&body))

@@ -245,3 +245,28 @@ async fn sessions_are_listed_by_their_last_change_and_found() {
     assert_eq!(forgot["found"][0]["session"]["id"], "s5");
     assert_eq!(forgot["found"][0]["explanation"]["answer"], "verbatim");
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn bodies_of_more_parts_than_there_is_memory_for_are_refused() {
+    let asking = Asking::with(|config| config.longest_request = 1 << 20).await;
+    asking.post("/v1/sessions", &json!({"id": "s", "window": 16_000})).await.done();
+    let many = format!("{{\"messages\":[{}1]}}", "1,".repeat(20_000));
+    let path = "/v1/sessions/s/messages";
+    let answer = asking.asker().text(path, &many, "application/json").await;
+    assert_eq!(answer.problem(413), "too-large");
+    let message = r#"{"role":"user","content":"a"},"#;
+    let asking = Asking::new().await;
+    asking.post("/v1/sessions", &json!({"id": "s", "window": 16_000})).await.done();
+    for path in ["/v1/sessions", path] {
+        let many = format!("{{\"messages\":[{}1]}}", message.repeat(20_000));
+        let answer = asking.asker().text(path, &many, "application/json").await;
+        assert_eq!(answer.problem(413), "too-large");
+        let said = answer.json()["detail"].to_string();
+        assert!(said.contains("20000 (`longest_history`)"), "{said}");
+    }
+    // An agent's request for recall, too.
+    let many = format!("{{\"a\":[{}1]}}", "1,".repeat(600_000));
+    let answer = asking.asker().text("/mcp", &many, "application/json").await;
+    assert_eq!(answer.problem(413), "too-large");
+    assert_eq!(asking.setting.figure("midfold_request_bytes"), 0);
+}
