@@ -11,6 +11,7 @@ use hyper::http::request::Parts;
 use crate::answers::error;
 use crate::app::App;
 use crate::keys::{Holder, Keys, Scope, take};
+use crate::origin::{Stranger, may_ask};
 use crate::provider::Provider;
 use crate::route::route;
 
@@ -33,29 +34,38 @@ pub(crate) enum Refused {
          `midfold-key: mf_…` beside your own key, or have the server started with --upstream-key {0}=VARIABLE"
     )]
     NoProviderKey(&'static str),
+    #[error("midfold: {0}; --allow-origin https://HOST lets it in")]
+    Stranger(Stranger),
     #[error("midfold: too many requests with this key; try again in {0} s")]
     Rate(u64),
 }
 
 /// Lets a request in whose key has one of these scopes, without its key and with who sends it; or says why
-/// not. Where no keys are set, everybody is let in.
+/// not. Where no keys are set, everybody is let in but pages of other sites.
 pub(crate) fn admit(app: &App, scopes: &[Scope], request: Request) -> Result<Request, Refused> {
-    let Some(keys) = &app.keys else { return Ok(request) };
-    let keys = Arc::clone(&keys.read().unwrap_or_else(PoisonError::into_inner));
     let (mut parts, body) = request.into_parts();
-    match enter(app, &keys, scopes, &mut parts) {
-        Ok(holder) => {
-            parts.extensions.insert(holder);
-            Ok(Request::from_parts(parts, body))
-        }
+    match enter(app, scopes, &mut parts) {
+        Ok(()) => Ok(Request::from_parts(parts, body)),
         Err(refused) => {
+            tracing::info!(path = parts.uri.path(), why = %refused, "a request was not let in");
             app.metrics.refused();
             Err(refused)
         }
     }
 }
 
-fn enter(
+fn enter(app: &App, scopes: &[Scope], parts: &mut Parts) -> Result<(), Refused> {
+    // With keys, a name that leads here has none to send.
+    let any_name = app.keys.is_some() || !app.is_local;
+    may_ask(parts, &app.origins, any_name).map_err(Refused::Stranger)?;
+    let Some(keys) = &app.keys else { return Ok(()) };
+    let keys = Arc::clone(&keys.read().unwrap_or_else(PoisonError::into_inner));
+    let holder = holder(app, &keys, scopes, parts)?;
+    parts.extensions.insert(holder);
+    Ok(())
+}
+
+fn holder(
     app: &App,
     keys: &Keys,
     scopes: &[Scope],
@@ -84,6 +94,7 @@ impl Refused {
                 (StatusCode::UNAUTHORIZED, "midfold_key")
             }
             Self::Scope(_) => (StatusCode::FORBIDDEN, "midfold_scope"),
+            Self::Stranger(_) => (StatusCode::FORBIDDEN, "midfold_origin"),
             Self::Rate(_) => (StatusCode::TOO_MANY_REQUESTS, "midfold_rate_limit"),
         };
         let mut response = error(status, kind, &self.to_string());

@@ -12,6 +12,7 @@ use crate::keys::Keys;
 use crate::limits::Limits;
 use crate::metrics::Metrics;
 use crate::narrator::Narrator;
+use crate::origin::Origins;
 use crate::provider::ProviderKeys;
 use crate::upstream::Upstream;
 
@@ -33,6 +34,8 @@ pub(crate) struct App {
     pub desk: Option<Arc<Desk>>,
     /// It listens on an address of this machine alone.
     pub is_local: bool,
+    /// Whose pages may ask beside its own.
+    pub origins: Origins,
     pub random: Random,
 }
 

@@ -12,6 +12,7 @@ use midfold::store::Store;
 
 use crate::keys::Keys;
 use crate::limits::Limits;
+use crate::origin::Origins;
 pub use crate::provider::Provider;
 use crate::provider::ProviderKeys;
 use crate::random::system_random;
@@ -49,6 +50,8 @@ pub struct Config {
     pub keys: Option<Keys>,
     /// The providers' keys for those who have one of ours in their place.
     pub provider_keys: ProviderKeys,
+    /// Whose pages may ask beside the server's own.
+    pub origins: Origins,
     /// The certificate to serve TLS with; plain HTTP without one.
     pub tls: Option<Tls>,
     /// Where conversations are kept; only in memory without one.
@@ -81,6 +84,7 @@ impl Config {
             limits: Limits::default(),
             keys: None,
             provider_keys: ProviderKeys::default(),
+            origins: Origins::default(),
             tls: None,
             store: None,
             narration: None,
@@ -126,6 +130,11 @@ pub enum ConfigError {
     /// A name that no provider has.
     #[error("there is no provider `{0}`: openai, anthropic or gemini")]
     Provider(String),
+    /// What is no origin.
+    #[error(
+        "`{0}` is no origin: it has to be https://HOST, with a port where it has one, and nothing else"
+    )]
+    Origin(String),
 }
 
 impl Default for Upstreams {

@@ -163,7 +163,11 @@ impl Way {
         let insert = match done {
             Done::Ask(insert) => insert,
             Done::Refused(refused) => return vendor::refused(refused),
-            Done::Answer(made) => return vendor::made(made, turn.sent()),
+            Done::Answer(made) => {
+                turn.accept();
+                self.written(&turn).await;
+                return vendor::made(made, turn.sent());
+            }
         };
         if let Some(fault) = turn.sent().fault {
             let cause = cause(fault);
@@ -205,10 +209,15 @@ impl Way {
             keeper.bring_back(&begun).await;
         }
         let turn = compute(|| proxy.finish(begun, now)).ok_or(Cause::Panic)?;
-        if let Some(keeper) = self.app.keeper.as_ref().filter(|_| !turn.is_written()) {
-            keeper.first(&turn).await;
-        }
+        self.written(&turn).await;
         Ok(turn)
+    }
+
+    /// Waits until what others have to know of a conversation is written.
+    async fn written(&self, turn: &Turn) {
+        if let Some(keeper) = self.app.keeper.as_ref().filter(|_| !turn.is_written()) {
+            keeper.first(turn).await;
+        }
     }
 
     /// A request that midfold should have looked at, and cannot.
@@ -299,13 +308,13 @@ impl Trip {
                 Err(error) => return no_answer(&self.way.app, &error),
             }
         }
-        // Another process may go on with it as soon as the client has the answer.
-        if let Some(keeper) = self.way.app.keeper.as_ref().filter(|_| !self.turn.is_written()) {
-            keeper.first(&self.turn).await;
-        }
         let is_long = answer.refused.is_some_and(|found| found.exceeds_window());
         if is_long && self.turn.request().continues_thread {
             return thread_not_found();
+        }
+        if let Said::Passing(..) = &answer.body {
+            self.turn.accept();
+            self.way.written(&self.turn).await;
         }
         self.respond(answer)
     }
@@ -332,7 +341,6 @@ impl Trip {
         if !head.status.is_success() {
             return Ok(self.refusal(head, body).await);
         }
-        self.turn.accepted();
         let framing = framing(content_type(&head.headers), self.stream);
         let tee = Tee::new(self.turn.request().kind(), framing);
         let tee = if self.turn.wants_output() { tee } else { tee.without_output() };

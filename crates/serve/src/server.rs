@@ -81,6 +81,7 @@ pub async fn start(config: Config) -> Result<Running, ServeError> {
         provider_keys: config.provider_keys,
         desk: desk.map(Arc::new),
         is_local: address.ip().is_loopback(),
+        origins: config.origins,
         random,
     });
     // It writes until nobody asks for anything any more.

@@ -40,7 +40,7 @@ impl Server {
         let mut stream = TcpStream::connect(self.listen.trim_start_matches("http://")).unwrap();
         let length = CHAT.len();
         let head = format!(
-            "POST /v1/chat/completions HTTP/1.1\r\nhost: h\r\n{header}\r\nconnection: close\r\n\
+            "POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\n{header}\r\nconnection: close\r\n\
              content-length: {length}\r\n\r\n{CHAT}"
         );
         stream.write_all(head.as_bytes()).unwrap();

@@ -216,7 +216,7 @@ impl Turn {
 
     /// The provider takes the request: only from then on its conversation is kept. What it refuses may be
     /// anybody's who has no key for it.
-    pub fn accepted(&self) {
+    pub fn accept(&self) {
         let Some(place) = &self.place else { return };
         lock(&place.conversation).is_accepted = true;
         self.proxy.queue(&place.conversation);

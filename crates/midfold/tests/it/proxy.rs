@@ -28,7 +28,7 @@ fn send(proxy: &Arc<Proxy>, kind: DialectKind, messages: &[String], now: u64) ->
     let request = Request::read(kind, body(kind, messages));
     let request = request.unwrap_or_else(|error| unreachable!("{error}"));
     let turn = proxy.turn(request, &Who::default(), now);
-    turn.accepted();
+    turn.accept();
     turn
 }
 

@@ -49,7 +49,7 @@ fn counted(turn: &Turn) -> u64 {
 fn answered(turn: Turn, now: u64) -> u64 {
     let prompt = counted(&turn);
     let usage = Some(Usage { prompt, output: 10, ..Usage::default() });
-    turn.accepted();
+    turn.accept();
     turn.taken().answered(&Seen { usage, is_complete: true, ..Seen::default() }, now);
     prompt
 }
@@ -152,7 +152,7 @@ fn little_room_is_no_reason_to_fold_each_time() {
                 adjacent += usize::from(turn.sent().is_new_fold && before);
                 before = turn.sent().is_new_fold;
                 let prompt = turn.sent().tokens_after;
-                turn.accepted();
+                turn.accept();
                 let usage = Some(Usage { prompt, output: 10, ..Usage::default() });
                 turn.taken()
                     .answered(&Seen { usage, is_complete: true, ..Seen::default() }, now as u64);
@@ -229,7 +229,7 @@ async fn nothing_is_kept_of_what_a_provider_refuses() {
         assert!(turn.sent().is_folded() && turn.is_written(), "{kind}: nobody waits for it");
         while proxy.save(&store, 1).await.unwrap() {}
         assert!(store.sessions(None, 10).await.unwrap().is_empty(), "{kind}");
-        turn.accepted();
+        turn.accept();
         while proxy.save(&store, 2).await.unwrap() {}
         assert_eq!(store.sessions(None, 10).await.unwrap().len(), 1, "{kind}");
     }
@@ -240,7 +240,7 @@ fn play(proxy: &Arc<Proxy>, who: &Who, requests: impl IntoIterator<Item = Reques
     let mut sessions = Vec::new();
     for (now, request) in requests.into_iter().enumerate() {
         let turn = proxy.turn(request, who, now as u64);
-        turn.accepted();
+        turn.accept();
         sessions.extend(turn.sent().session.clone());
     }
     sessions

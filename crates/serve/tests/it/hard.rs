@@ -191,7 +191,8 @@ async fn what_is_no_request_harms_nobody() {
 async fn half_a_body_goes_nowhere() {
     let setting = Setting::new(fine()).await;
     let mut client = Raw::to(setting.proxy.address()).await;
-    let head = "POST /v1/chat/completions HTTP/1.1\r\nhost: h\r\ncontent-length: 1000\r\n\r\n";
+    let head =
+        "POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-length: 1000\r\n\r\n";
     client.write(head).await.write(&CHAT[..20]).await;
     client.0.shutdown().await.unwrap();
     let said = client.rest().await;
@@ -210,7 +211,7 @@ async fn a_client_that_leaves_leaves_nothing_behind() {
         let streamed = r#"{"model":"m","stream":true,"input":[{"role":"user","content":"hi"}]}"#;
         let mut client = Raw::to(setting.proxy.address()).await;
         let head = format!(
-            "POST /v1/responses HTTP/1.1\r\nhost: h\r\ncontent-length: {}\r\n\r\n{streamed}",
+            "POST /v1/responses HTTP/1.1\r\nhost: localhost\r\ncontent-length: {}\r\n\r\n{streamed}",
             streamed.len()
         );
         client.write(head).await;

@@ -204,7 +204,8 @@ async fn a_key_is_good_for_its_scopes() {
     let setting = setting(|config| config.keys = Some(keys(&named))).await;
     let get = async |path: &str, key: &str| {
         let mut client = Raw::to(setting.proxy.address()).await;
-        let head = format!("GET {path} HTTP/1.1\r\nhost: h\r\nconnection: close\r\n{key}\r\n");
+        let head =
+            format!("GET {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n{key}\r\n");
         client.write(head).await;
         client.rest().await
     };
@@ -251,7 +252,7 @@ async fn a_key_asks_as_often_and_as_much_as_it_may() {
     for path in ["/v1/chat/completions", "/v1/embeddings"] {
         let mut client = Raw::to(setting.proxy.address()).await;
         let head = format!(
-            "POST {path} HTTP/1.1\r\nhost: h\r\nmidfold-key: {}\r\nconnection: close\r\ntransfer-encoding: chunked\r\n\r\n\
+            "POST {path} HTTP/1.1\r\nhost: localhost\r\nmidfold-key: {}\r\nconnection: close\r\ntransfer-encoding: chunked\r\n\r\n\
              {:x}\r\n{large}\r\n0\r\n\r\n",
             key("bob"),
             large.len()

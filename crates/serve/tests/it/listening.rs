@@ -1,6 +1,5 @@
 //! Connections: slow ones, too many of them, those that are open when the server stops, and TLS.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
@@ -11,18 +10,15 @@ use hyper_util::rt::TokioExecutor;
 use midfold_serve::{Limits, Tls, TlsError};
 use midfold_testkit::upstream::agent::Agent;
 use midfold_testkit::upstream::{Dialect, Fault, Script, Settings, When};
-use rustls::pki_types::CertificateDer;
-use rustls::pki_types::pem::PemObject;
 
 use crate::raw::Raw;
 use crate::setting::Setting;
+use crate::tls::{CERTIFICATE, KEY, served, trusting};
 
-const CERTIFICATE: &[u8] = include_bytes!("../tls/cert.pem");
-const KEY: &[u8] = include_bytes!("../tls/key.pem");
 const OTHER: &[u8] = include_bytes!("../tls/other.pem");
 /// Shorter than anybody waits, longer than loopback takes.
 const SHORT: Duration = Duration::from_millis(200);
-const ASKS: &str = "GET /livez HTTP/1.1\r\nhost: h\r\n\r\n";
+const ASKS: &str = "GET /livez HTTP/1.1\r\nhost: localhost\r\n\r\n";
 const CHAT: &str = r#"{"model":"m","messages":[{"role":"user","content":"a"}]}"#;
 
 fn settings() -> Settings {
@@ -57,7 +53,8 @@ async fn a_body_that_stops_ends_its_request() {
     // One is read here, the other passes.
     for path in ["/v1/chat/completions", "/v1/embeddings"] {
         let mut slow = Raw::to(setting.proxy.address()).await;
-        let head = format!("POST {path} HTTP/1.1\r\nhost: h\r\ncontent-length: 1000\r\n\r\n");
+        let head =
+            format!("POST {path} HTTP/1.1\r\nhost: localhost\r\ncontent-length: 1000\r\n\r\n");
         slow.write(head).await.write(r#"{"messages":["#).await;
         let said = slow.rest().await;
         assert!(said.starts_with("HTTP/1.1 408 ") && said.contains("midfold_timeout"), "{said}");
@@ -66,7 +63,7 @@ async fn a_body_that_stops_ends_its_request() {
     let mut slow = Raw::to(setting.proxy.address()).await;
     let length = CHAT.len();
     slow.write(format!(
-        "POST /v1/chat/completions HTTP/1.1\r\nhost: h\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n"
+        "POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n"
     ))
     .await;
     for byte in CHAT.as_bytes().chunks(8) {
@@ -129,19 +126,11 @@ async fn what_does_not_end_in_time_is_cut_off() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn tls_is_served_with_either_version_of_http() {
-    let tls = Tls::from_pem(CERTIFICATE, KEY).unwrap();
-    let setting = Setting::with(settings(), |config| config.tls = Some(tls)).await;
+    let setting = Setting::with(settings(), |config| config.tls = Some(served())).await;
     let address = setting.proxy.address();
     // Nothing ever comes here, and nobody waits for it.
     let _silent = Raw::to(address).await;
-    let mut roots = rustls::RootCertStore::empty();
-    roots.add(CertificateDer::from_pem_slice(CERTIFICATE).unwrap()).unwrap();
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let trusting = rustls::ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .unwrap()
-        .with_root_certificates(roots)
-        .with_no_client_auth();
+    let trusting = trusting();
     for version in [Version::HTTP_11, Version::HTTP_2] {
         let https = HttpsConnectorBuilder::new().with_tls_config(trusting.clone()).https_only();
         let https = match version {

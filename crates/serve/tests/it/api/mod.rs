@@ -1,6 +1,5 @@
 //! The interface to sessions, over a real connection.
 
-mod caller;
 mod console;
 mod document;
 mod feed;

@@ -1,0 +1,115 @@
+//! Whether a browser may have been led here by somebody else's page: one rule, for all that is answered here or goes on.
+//!
+//! A server that asks for no keys trusts whoever reaches it, and a browser on the same machine reaches it for any page.
+//! What a browser says of a page is believed: nobody but the browser can write it. Programs say nothing of the kind.
+
+use hyper::header::{HOST, HeaderMap, HeaderName, ORIGIN};
+use hyper::http::request::Parts;
+use hyper::http::uri::Authority;
+
+use crate::config::ConfigError;
+
+const SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+/// Names by which containers reach the machine that they run on.
+const CONTAINERS: [&str; 2] = ["host.docker.internal", "host.containers.internal"];
+
+/// Why a request is not taken, whoever sent it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Stranger {
+    /// It is of another site's page.
+    #[error("another page's script may not ask here")]
+    Page,
+    /// It came under a name that is none of ours: somebody else may have made it lead here.
+    #[error("the name in `Host` is none of this machine's")]
+    Name,
+}
+
+/// Origins that may ask beside the server's own: `https://app.example`, `chrome-extension://…`. What stands behind the
+/// scheme is also a name of this server.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Origins(Vec<String>);
+
+impl Origins {
+    /// Lets one in.
+    ///
+    /// ```
+    /// use midfold_serve::Origins;
+    /// let mut origins = Origins::default();
+    /// assert!(origins.allow("https://midfold.example").is_ok());
+    /// assert!(origins.allow("midfold.example").is_err() && origins.allow("https://a.b/c").is_err());
+    /// ```
+    ///
+    /// # Errors
+    /// When it is no origin: a scheme, a host, perhaps a port, and nothing else.
+    pub fn allow(&mut self, origin: &str) -> Result<(), ConfigError> {
+        let origin = origin.trim().trim_end_matches('/').to_ascii_lowercase();
+        let is_origin = origin.split_once("://").is_some_and(|(scheme, host)| {
+            !scheme.is_empty() && host.parse::<Authority>().is_ok() && !host.contains(['@', '/'])
+        });
+        match is_origin {
+            true => self.0.push(origin),
+            false => return Err(ConfigError::Origin(origin)),
+        }
+        Ok(())
+    }
+
+    fn has(&self, origin: &str) -> bool {
+        self.0.iter().any(|allowed| allowed.eq_ignore_ascii_case(origin))
+    }
+
+    fn name(&self, host: &str) -> bool {
+        self.0.iter().any(|allowed| is_of(allowed, host))
+    }
+}
+
+/// Whether a request may come from a page of this server, of an allowed origin, or from no page at all. `any_name`: it
+/// may have come under any name, because there is nothing to get here by that, or nobody knows the server's names.
+///
+/// # Errors
+/// Where it may not.
+pub fn may_ask(parts: &Parts, allowed: &Origins, any_name: bool) -> Result<(), Stranger> {
+    // HTTP/2 has the name in the request's address, and mostly there alone.
+    let authority = parts.uri.authority().map(Authority::as_str);
+    let hosts: Vec<_> = authority.into_iter().chain(texts(&parts.headers, HOST)).collect();
+    let origins: Vec<_> = texts(&parts.headers, ORIGIN).collect();
+    let is_allowed = !origins.is_empty() && origins.iter().all(|origin| allowed.has(origin));
+    let mut sites = texts(&parts.headers, SITE);
+    let is_own = origins.iter().all(|origin| hosts.iter().all(|host| is_of(origin, host)))
+        && (origins.is_empty() || !hosts.is_empty())
+        && sites.all(|site| matches!(site, "same-origin" | "none"));
+    if !is_allowed && !is_own {
+        return Err(Stranger::Page);
+    }
+    let is_ours = |host: &&str| is_of_this_machine(host) || allowed.name(host);
+    if any_name || hosts.iter().all(is_ours) { Ok(()) } else { Err(Stranger::Name) }
+}
+
+/// All values of a header. What is no text is nothing that a browser writes, and equals nothing.
+fn texts(headers: &HeaderMap, name: HeaderName) -> impl Iterator<Item = &str> {
+    headers.get_all(name).iter().map(|value| value.to_str().unwrap_or("\u{fffd}"))
+}
+
+/// Whether an origin is of this host: a browser leaves out the usual port of its scheme.
+fn is_of(origin: &str, host: &str) -> bool {
+    let Some((scheme, name)) = origin.split_once("://") else { return false };
+    let port = match scheme.to_ascii_lowercase().as_str() {
+        "http" => ":80",
+        "https" => ":443",
+        _ => "",
+    };
+    name.eq_ignore_ascii_case(host)
+        || name.eq_ignore_ascii_case(host.strip_suffix(port).unwrap_or(host))
+}
+
+/// Whether a `Host` names this machine by an address or `localhost`.
+fn is_of_this_machine(host: &str) -> bool {
+    let name = match host.strip_prefix('[') {
+        Some(rest) => rest.split(']').next().unwrap_or_default(),
+        None => host.rsplit_once(':').map_or(host, |(name, _)| name),
+    };
+    let name = name.to_ascii_lowercase();
+    name == "localhost"
+        || name.ends_with(".localhost")
+        || CONTAINERS.contains(&name.as_str())
+        || name.parse::<std::net::IpAddr>().is_ok()
+}
