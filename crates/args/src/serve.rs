@@ -38,7 +38,7 @@ request has to have one of ours as well, in the header `midfold-key` or in the p
 the header `midfold: off` passes untouched; `midfold-policy: lean` chooses a preset. Answers say in \
 `midfold-session`, `midfold-fold`, `midfold-tokens-before` and `midfold-tokens-after` what was done.
 
-What is not said here is taken from variables (MIDFOLD_LISTEN, MIDFOLD_OPEN, MIDFOLD_STRICT, MIDFOLD_KEYS, \
+What is not said here is taken from variables (MIDFOLD_LISTEN, MIDFOLD_OPEN, MIDFOLD_ALLOW_ORIGIN, MIDFOLD_STRICT, MIDFOLD_KEYS, \
 MIDFOLD_TLS_CERT, MIDFOLD_TLS_KEY, MIDFOLD_UPSTREAM, MIDFOLD_UPSTREAM_OPENAI …, MIDFOLD_UPSTREAM_KEY_OPENAI …) \
 and from `[serve]` of your config.toml; `midfold config` shows them.
 
@@ -50,6 +50,10 @@ pub struct Serve {
     /// Listen where other machines can reach it, although no keys are asked for
     #[arg(long)]
     pub open: bool,
+    /// Let pages of this origin ask, and requests that come under its name, beside this server's own:
+    /// https://HOST (may be repeated)
+    #[arg(long, value_name = "ORIGIN")]
+    pub allow_origin: Vec<String>,
     /// Ask for a key: the file that `midfold key new` writes. It is read again on SIGHUP
     #[arg(long, value_name = "FILE")]
     pub keys: Option<PathBuf>,

@@ -170,10 +170,13 @@ fn said(settings: &Settings) -> Vec<(String, Value)> {
 
 /// The same of a server.
 fn said_of_serving(serving: &Serving) -> Vec<(String, Value)> {
-    let Serving { listen, open, strict, keys, tls_cert, tls_key, upstream, upstream_key } = serving;
+    let Serving { listen, open, allow_origin, strict, keys, .. } = serving;
+    let Serving { tls_cert, tls_key, upstream, upstream_key, .. } = serving;
+    let origins = Some(allow_origin).filter(|origins| !origins.is_empty());
     let single = [
         ("listen", json!(listen)),
         ("open", json!(open)),
+        ("allow_origin", json!(origins)),
         ("strict", json!(strict)),
         ("keys", json!(keys)),
         ("tls_cert", json!(tls_cert)),

@@ -30,6 +30,10 @@ pub fn serving() -> Result<Vec<(&'static str, Serving)>, CommandError> {
         Ok(Serving { listen: Some(listen), ..none() })
     })?;
     say("MIDFOLD_OPEN", &|it| Ok(Serving { open: Some(yes("MIDFOLD_OPEN", &it)?), ..none() }))?;
+    say("MIDFOLD_ALLOW_ORIGIN", &|it| {
+        let origins = it.split([',', ' ']).filter(|it| !it.is_empty()).map(str::to_owned);
+        Ok(Serving { allow_origin: origins.collect(), ..none() })
+    })?;
     say("MIDFOLD_STRICT", &|it| {
         Ok(Serving { strict: Some(yes("MIDFOLD_STRICT", &it)?), ..none() })
     })?;

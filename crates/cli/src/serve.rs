@@ -121,6 +121,11 @@ pub fn configured(
     let mut config = Config::new(rules, Arc::new(runtime::now));
     config.upstreams = upstreams;
     config.is_strict = serving.strict == Some(true);
+    for origin in &serving.allow_origin {
+        config.origins.allow(origin).map_err(|error| {
+            CommandError::usage(error.to_string()).hint("--allow-origin https://midfold.example")
+        })?;
+    }
     config.narration = serving::narration(&args.narration)?;
     config.prefer = match args.compaction {
         CompactedBy::Midfold => Prefer::Midfold,

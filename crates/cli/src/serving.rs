@@ -14,6 +14,7 @@ pub fn settings(args: &Args) -> Result<Serving, CommandError> {
     let said = Serving {
         listen: args.listen,
         open: args.open.then_some(true),
+        allow_origin: args.allow_origin.clone(),
         keys: args.keys.clone(),
         tls_cert: args.tls_cert.clone(),
         tls_key: args.tls_key.clone(),

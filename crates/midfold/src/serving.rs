@@ -27,6 +27,8 @@ pub struct Serving {
     pub open: Option<bool>,
     /// Whether what cannot be folded is an error.
     pub strict: Option<bool>,
+    /// Origins whose pages may ask beside the server's own, and under whose names it is reached.
+    pub allow_origin: Vec<String>,
     /// The file of the clients' keys.
     pub keys: Option<PathBuf>,
     /// The file of the certificate.
@@ -47,7 +49,12 @@ impl Serving {
             far.extend(near);
             far
         };
+        let origins = match self.allow_origin.is_empty() {
+            true => below.allow_origin,
+            false => self.allow_origin,
+        };
         Self {
+            allow_origin: origins,
             listen: self.listen.or(below.listen),
             open: self.open.or(below.open),
             strict: self.strict.or(below.strict),

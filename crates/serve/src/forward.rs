@@ -28,6 +28,7 @@ use crate::compute::{caught, compute};
 use crate::guard::{Ended, Guarded, Watch};
 use crate::headers;
 use crate::keys::Holder;
+use crate::logged::folded;
 use crate::metrics::Cause;
 use crate::reading::{self, Unread, beside};
 use crate::refusal::Refusal;
@@ -160,6 +161,7 @@ impl Way {
         }
         self.app.keep();
         self.app.metrics.sent(turn.sent(), start.elapsed());
+        folded(turn.sent());
         let insert = match done {
             Done::Ask(insert) => insert,
             Done::Refused(refused) => return vendor::refused(refused),
@@ -325,6 +327,7 @@ impl Trip {
         let again = self.turn.refused(diagnosis, app.now());
         if diagnosis.exceeds_window() {
             app.metrics.overflow(again);
+            again.iter().for_each(|sent| folded(sent));
         }
         again.is_some()
     }

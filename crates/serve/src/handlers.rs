@@ -8,7 +8,7 @@ use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{any, get};
 use hyper::StatusCode;
-use hyper::header::{SERVER, UPGRADE};
+use hyper::header::{HeaderName, SERVER, UPGRADE};
 
 use crate::admit::admit;
 use crate::api;
@@ -16,6 +16,7 @@ use crate::app::App;
 use crate::console;
 use crate::forward;
 use crate::keys::Scope;
+use crate::logged::logged;
 use crate::mcp;
 
 /// The paths that are answered here; every other one goes to a provider.
@@ -24,13 +25,14 @@ pub(crate) fn router(app: Arc<App>) -> Router {
     let sessions = api::router(&app).layer(other);
     Router::new()
         .route("/livez", get(alive))
-        .route("/readyz", get(alive))
+        .route("/readyz", get(ready))
         .route("/metrics", get(metrics))
         .with_state(Arc::clone(&app))
         .merge(sessions)
         .merge(console::router())
         .merge(mcp::router(&app))
         .fallback(any(pass).with_state(app))
+        .layer(middleware::from_fn(logged))
 }
 
 /// Anthropic has sessions of its own under the same path. Its clients say who they ask for.
@@ -42,8 +44,22 @@ async fn to_provider(State(app): State<Arc<App>>, request: Request, next: Next) 
 }
 
 /// Says who answers, so that another program on the port is not taken for midfold.
+const NAME: [(HeaderName, &str); 1] = [(SERVER, concat!("midfold/", env!("CARGO_PKG_VERSION")))];
+
 async fn alive() -> impl IntoResponse {
-    [(SERVER, concat!("midfold/", env!("CARGO_PKG_VERSION")))]
+    NAME
+}
+
+/// The same, and whether conversations can be kept: not where the store's file was taken away.
+async fn ready(State(app): State<Arc<App>>) -> Response {
+    match app.desk.as_ref().map_or(Ok(()), |desk| desk.store.is_there()) {
+        Ok(()) => NAME.into_response(),
+        Err(error) => {
+            tracing::error!(%error, "conversations are not kept");
+            let text = format!("midfold: {error}\n");
+            (StatusCode::SERVICE_UNAVAILABLE, NAME, text).into_response()
+        }
+    }
 }
 
 async fn metrics(State(app): State<Arc<App>>, request: Request) -> Response {

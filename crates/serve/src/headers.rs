@@ -10,10 +10,10 @@ use midfold::proxy::{Sent, Who};
 const SWITCH: &str = "midfold";
 /// Chooses a preset for a request.
 const POLICY: &str = "midfold-policy";
-const SESSION: HeaderName = HeaderName::from_static("midfold-session");
-const FOLD: HeaderName = HeaderName::from_static("midfold-fold");
-const BEFORE: HeaderName = HeaderName::from_static("midfold-tokens-before");
-const AFTER: HeaderName = HeaderName::from_static("midfold-tokens-after");
+pub(crate) const SESSION: HeaderName = HeaderName::from_static("midfold-session");
+pub(crate) const FOLD: HeaderName = HeaderName::from_static("midfold-fold");
+pub(crate) const BEFORE: HeaderName = HeaderName::from_static("midfold-tokens-before");
+pub(crate) const AFTER: HeaderName = HeaderName::from_static("midfold-tokens-after");
 /// Why a request was sent as it came.
 pub(crate) const FAULT: HeaderName = HeaderName::from_static("midfold-fault");
 

@@ -26,6 +26,7 @@ mod keeper;
 mod keys;
 mod limits;
 mod listen;
+mod logged;
 mod mcp;
 mod metrics;
 mod narrator;

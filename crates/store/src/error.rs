@@ -99,6 +99,8 @@ pub enum FailureKind {
     ReadOnly,
     /// The file cannot be made, opened or read.
     Unreadable,
+    /// The file that was opened is not there any more.
+    Gone,
     /// The file is no database.
     NotAStore,
     /// Anything else: a connection lost, a defect of the disk.

@@ -19,6 +19,11 @@ use crate::types::{
 pub trait Store: Send + Sync {
     /// Where this store is, for messages: never with a password.
     fn place(&self) -> String;
+    /// Whether it is where it was opened. A file that was removed or replaced takes no writes any more: they would
+    /// be in nobody's hands. Looks at the place and asks nobody.
+    fn is_there(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
 
     // Sessions.
 

@@ -292,3 +292,23 @@ async fn what_goes_on_from_an_item_is_folded_again_and_stored() {
     let report = fsck(&*store).await.unwrap();
     assert!(report.is_clean() && report.folds >= 1, "{report:?}");
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_no_text_is_refused_where_it_is_answered_here() {
+    let setting = setting(&[1]).await;
+    let client = hyper_util::client::legacy::Client::builder(hyper_util::rt::TokioExecutor::new())
+        .build_http::<axum::body::Body>();
+    for (path, rest) in [
+        ("/v1/responses/compact", r#""model":"m""#),
+        ("/v1/responses", r#""model":"m","context_management":[{"type":"compaction"}]"#),
+    ] {
+        let before = br#"{"input":[{"role":"user","content":"a"#;
+        let after = format!(r#""}},{{"role":"assistant","content":"b"}}],{rest}}}"#);
+        let body = [&before[..], b"\xff\xfe", after.as_bytes()].concat();
+        let request = hyper::Request::post(format!("{}{path}", setting.url()));
+        let request = request.body(axum::body::Body::from(body)).unwrap();
+        let answer = client.request(request).await.unwrap();
+        assert_eq!(answer.status().as_u16(), 400, "{path}");
+    }
+    assert_eq!(asked(&setting), 0);
+}

@@ -14,6 +14,8 @@ mod rows;
 mod sessions;
 mod store;
 
+#[cfg(feature = "sqlite")]
+mod opened;
 #[cfg(feature = "postgres")]
 pub mod postgres;
 #[cfg(feature = "sqlite")]

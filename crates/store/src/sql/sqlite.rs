@@ -20,6 +20,7 @@ use sqlx::{AssertSqlSafe, ConnectOptions, Connection as _, Row as _, Sqlite, Sql
 use tokio::sync::{Mutex, MutexGuard};
 
 use super::db::{Cells, Db, Query};
+use super::opened::Opened;
 use super::rows::{event_columns, event_row, number_of, runs_text};
 use super::store::Sql;
 use super::{Notes, failed, is_taken, kind_of, signed};
@@ -57,6 +58,8 @@ pub struct SqliteStore {
     pages: AtomicU32,
     /// Milliseconds that a writer waits for another process.
     wait: AtomicU32,
+    /// The file that was opened.
+    file: Opened,
 }
 
 impl SqliteStore {
@@ -95,6 +98,7 @@ impl SqliteStore {
             .disable_statement_logging();
         let mut writer = connect(&options).await.map_err(at)?;
         migrate(&mut writer).await.map_err(at)?;
+        let file = Opened::at(path);
         let readers = SqlitePoolOptions::new()
             .max_connections(READERS)
             .test_before_acquire(false)
@@ -107,6 +111,7 @@ impl SqliteStore {
             options,
             pages: AtomicU32::new(MOST_PAGES),
             wait: AtomicU32::new(u32::try_from(BUSY.as_millis()).unwrap_or(u32::MAX)),
+            file,
         })
     }
 
@@ -231,7 +236,12 @@ impl Sql for SqliteStore {
         &self.notes
     }
 
+    fn is_there(&self) -> Result<(), StoreError> {
+        self.file.is_there().map_err(|error| super::at(&self.place, error))
+    }
+
     async fn writer(&self) -> Result<Self::Writer<'_>, StoreError> {
+        self.is_there()?;
         let mut db = self.writer.lock().await;
         if db.is_in_transaction() {
             self.settle(&mut db).await?;
@@ -240,6 +250,7 @@ impl Sql for SqliteStore {
     }
 
     async fn reader(&self) -> Result<Self::Reader<'_>, StoreError> {
+        self.is_there()?;
         self.readers.acquire().await.map_err(failed)
     }
 

@@ -32,6 +32,10 @@ pub trait Sql: Send + Sync {
 
     /// Where it is, without a password.
     fn place(&self) -> &str;
+    /// [`Store::is_there`].
+    fn is_there(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
     /// What it remembers.
     fn notes(&self) -> &Notes;
     /// A connection that writes.
@@ -165,6 +169,10 @@ async fn scan<S: Sql>(
 impl<S: Sql> Store for S {
     fn place(&self) -> String {
         Sql::place(self).to_owned()
+    }
+
+    fn is_there(&self) -> Result<(), StoreError> {
+        Sql::is_there(self)
     }
 
     async fn create(&self, new: NewSession) -> Result<SessionRow, StoreError> {

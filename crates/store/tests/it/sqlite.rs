@@ -3,7 +3,7 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use midfold_store::{StoreError, conformance};
+use midfold_store::{FailureKind, StoreError, conformance};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn sqlite_passes_the_conformance_suite() {
@@ -141,4 +141,26 @@ async fn a_full_disk_loses_nothing_and_is_over_when_it_is_over() {
     let mut db = sqlx::SqliteConnection::connect(&store.place()).await.unwrap();
     let ok: String = sqlx::query_scalar("PRAGMA integrity_check").fetch_one(&mut db).await.unwrap();
     assert_eq!(ok, "ok");
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_file_that_was_removed_or_replaced_takes_nothing_more() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.db");
+    let url = format!("sqlite:{}", path.display());
+    let store = midfold_store::open(&url).await.unwrap();
+    assert!(store.is_there().is_ok() && store.sessions(None, 1).await.is_ok());
+    let away = folder.path().join("away.db");
+    std::fs::rename(&path, &away).unwrap();
+    let gone =
+        |error: StoreError| matches!(error, StoreError::Backend { kind: FailureKind::Gone, .. });
+    assert!(gone(store.is_there().unwrap_err()));
+    assert!(gone(store.sessions(None, 1).await.unwrap_err()), "it is not read");
+    assert!(gone(store.save_state("s", 0, "{}").await.unwrap_err()), "nor written");
+    std::fs::copy(&away, &path).unwrap();
+    let error = store.is_there().unwrap_err();
+    assert!(error.to_string().contains("replaced"), "{error}");
+    std::fs::rename(&away, &path).unwrap();
+    assert!(store.sessions(None, 1).await.is_ok(), "it is back");
 }

@@ -124,6 +124,16 @@ impl Proxy {
         if purpose != Purpose::Compact && !concerns(request.body()) {
             return Ok(Wish::plain(request));
         }
+        // What goes on is the provider's to judge; what is answered here has to be text.
+        let is_text = std::str::from_utf8(request.body()).is_ok();
+        let wish = self.wish_of(request, who, purpose)?;
+        if wish.work.is_some() && !is_text {
+            return Err(Refused { status: 400, body: NO_TEXT.to_vec() });
+        }
+        Ok(wish)
+    }
+
+    fn wish_of(&self, request: Request, who: &Who, purpose: Purpose) -> Result<Wish, Refused> {
         match (request.kind(), &self.seal) {
             (DialectKind::OpenAiResponses, Some(seal)) => {
                 self.openai_wish(request, who, purpose, seal)
@@ -135,6 +145,9 @@ impl Proxy {
         }
     }
 }
+
+/// What either vendor's SDK reads as an error of a body that is none.
+const NO_TEXT: &[u8] = br#"{"type":"error","error":{"message":"The body is not valid JSON: it is not UTF-8.","type":"invalid_request_error","param":null,"code":null}}"#;
 
 /// Whether a request may ask for compaction, or hold a block of it. Most do not, and are large.
 fn concerns(body: &[u8]) -> bool {
