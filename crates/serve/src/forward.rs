@@ -109,9 +109,6 @@ impl Way {
             Read::Large(body) => return self.open(body, Cause::TooLarge).await,
             Read::Broken => return self.broken(),
         };
-        if self.app.proxy.is_full() {
-            return self.open(Body::from(body), Cause::TooLarge).await;
-        }
         let start = Instant::now();
         let longest = Holder::longest_body(&self.parts);
         let read = packing.unpack(&body, &self.app.rooms, &mut room, longest).and_then(|plain| {
@@ -204,7 +201,8 @@ impl Way {
         let came = request.body().len() + request.memory();
         let begun = caught(|| proxy.begin_wish(request, is_replay, who)).ok_or(Cause::Panic)?;
         // A history that the provider was to have takes room as well.
-        if !self.app.rooms.take(&mut working, begun.memory().saturating_sub(came)) {
+        let more = begun.memory().saturating_sub(came);
+        if !self.app.rooms.take(&mut working, more) || proxy.is_full_for(&begun) {
             return Err(Cause::TooLarge);
         }
         if let Some(keeper) = &self.app.keeper {

@@ -22,6 +22,7 @@ mod run;
 mod secrets;
 mod serve;
 mod serve_keys;
+mod serve_log;
 mod serve_seal;
 mod session;
 mod session_change;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use midfold_testkit::upstream::agent::{Agent, End};
 use midfold_testkit::upstream::{Dialect, Script, Settings, Upstream, task};
 
-const STEPS: u32 = 30;
+pub const STEPS: u32 = 30;
 
 /// A server that runs, until it is dropped.
 pub struct Server {
@@ -47,7 +47,7 @@ pub fn start(upstream: &str, options: &[&str], variables: &[(&str, &str)]) -> Se
 }
 
 /// A provider of the window that the servers are told.
-async fn upstream() -> Upstream {
+pub async fn upstream() -> Upstream {
     let settings =
         Settings { limit: Some(12_000), script: Script::shell_loop(STEPS), ..Settings::default() };
     Upstream::start(settings).await.unwrap_or_else(|error| unreachable!("{error}"))

@@ -150,11 +150,12 @@ impl Index {
         (self.held.len(), self.bytes)
     }
 
-    /// Whether what was let go takes as much memory as what is held may: nothing is to be begun until some of it
-    /// is gone.
-    pub fn is_full(&mut self) -> bool {
+    /// Whether what was let go takes as much memory as what is held may, and this history goes on with nothing that is
+    /// held: nothing is to be begun until some of it is gone.
+    pub fn is_full_for(&mut self, chain: &[Hash]) -> bool {
         self.lingering.retain(|(gone, _)| gone.strong_count() > 0);
-        self.lingering.iter().map(|(_, bytes)| bytes).sum::<usize>() > self.limit
+        let lingering: usize = self.lingering.iter().map(|(_, bytes)| bytes).sum();
+        lingering > self.limit && !chain.iter().any(|link| self.points.contains_key(link))
     }
 
     fn trim(&mut self, newest: u64) {

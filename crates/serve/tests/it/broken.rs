@@ -2,12 +2,16 @@
 
 use std::time::Duration;
 
+use axum::body::Body;
+use http_body_util::BodyExt;
+use hyper::Request;
 use midfold_serve::{Config, Upstreams};
 use midfold_testkit::upstream::Settings;
 use serde_json::{Value, json};
 
 use crate::raw::Raw;
 use crate::setting::{Setting, rules};
+use crate::tls;
 use crate::wire::{End, Wire, chunk, head};
 
 const SSE: &str = "text/event-stream";
@@ -162,6 +166,28 @@ async fn what_breaks_off_later_breaks_off_for_the_client_behind_what_came() {
         assert!(said.starts_with("HTTP/1.1 200") && said.contains("first words"), "{path}: {said}");
         assert!(!is_whole(&said), "{path}: {said}");
         assert_eq!(setting.figure("midfold_broken_total"), 1, "{path}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_client_of_http_2_sees_what_came_and_the_break() {
+    for (path, body, kind, prelude, words) in streams() {
+        let answer = head("200 OK", kind) + &chunk(&prelude) + &chunk(&words);
+        let tls = Some(tls::served());
+        let setting = in_front_of(vec![(answer, End::Closed)], |config| config.tls = tls).await;
+        let mut client = tls::http_2(setting.proxy.address()).await;
+        let url = format!("https://localhost:{}{path}", setting.proxy.address().port());
+        let request = Request::post(url).body(Body::from(body.to_string())).unwrap();
+        let mut answer = client.send_request(request).await.unwrap().into_body();
+        let mut said = Vec::new();
+        let end = loop {
+            match answer.frame().await {
+                Some(Ok(frame)) => said.extend_from_slice(frame.data_ref().unwrap()),
+                end => break end,
+            }
+        };
+        assert!(String::from_utf8_lossy(&said).contains("first words"), "{path}");
+        assert!(end.is_some_and(|end| end.is_err()), "{path}: it looks whole");
     }
 }
 

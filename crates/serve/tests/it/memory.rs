@@ -8,7 +8,7 @@ use hyper::Request;
 use hyper_util::client::legacy::Client;
 use hyper_util::rt::TokioExecutor;
 use midfold_serve::Config;
-use midfold_testkit::upstream::{Script, Settings};
+use midfold_testkit::upstream::{Fault, Script, Settings, When};
 
 use crate::setting::{Setting, rules};
 
@@ -165,4 +165,42 @@ async fn a_key_is_held_to_what_a_body_is_unpacked() {
         assert_eq!(said.contains("`longest_body`"), status == 413, "{length}: {said}");
     }
     assert_eq!(setting.upstream.requests().len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_is_begun_while_what_was_let_go_waits() {
+    // Answers that are on their way hold their conversations.
+    let settings = Settings {
+        script: Script::fixed("fine"),
+        faults: vec![(When::Every { nth: 1, of: 1 }, Fault::Hang { after: 0 })],
+        ..Settings::default()
+    };
+    let setting = Setting::with(settings, |config| {
+        config.rules = rules().window(200_000).memory(3 << 20);
+    })
+    .await;
+    let body = |number: u32| {
+        let first = format!(r#"{{"role":"user","content":"{number}"}}"#);
+        let pair = format!("{first},{LAST},").repeat(500);
+        format!("{{\"model\":\"m\",\"messages\":[{pair}{first}]}}")
+    };
+    let client = Client::builder(TokioExecutor::new()).build_http();
+    let ask = async |number| {
+        let request = Request::post(format!("{}/v1/chat/completions", setting.url()));
+        let answer = client.request(request.body(Body::from(body(number))).unwrap()).await.unwrap();
+        (answer.headers().get("midfold-fault").is_some(), answer)
+    };
+    let mut open = Vec::new();
+    for number in 0..10 {
+        open.push(ask(number).await);
+    }
+    let passed = open.iter().filter(|(is_passed, _)| *is_passed).count();
+    assert!((1..9).contains(&passed), "{passed}");
+    assert!(open.last().unwrap().0, "one more");
+    let kept = 9 - passed as u32;
+    assert!(!ask(kept).await.0, "what is in memory goes on");
+    drop(open);
+    while ask(99).await.0 {
+        tokio::task::yield_now().await;
+    }
 }

@@ -12,10 +12,8 @@ use midfold::store::{MemoryStore, Store};
 use midfold_serve::inside::{Stranger, may_ask};
 use midfold_serve::{Config, Origins};
 use midfold_testkit::upstream::{Fault, Script, Settings, When};
-use rustls::pki_types::ServerName;
 use serde_json::{Value, json};
 use tokio::net::TcpStream;
-use tokio_rustls::TlsConnector;
 
 use crate::setting::{Setting, rules};
 use crate::tls;
@@ -163,17 +161,7 @@ async fn programs_own_pages_and_those_that_are_let_in_may_ask() {
 async fn http_2_says_its_name_in_another_place() {
     let setting = setting(|config| config.tls = Some(tls::served())).await;
     let address = setting.proxy.address();
-    let mut trusting = tls::trusting();
-    trusting.alpn_protocols = vec![b"h2".to_vec()];
-    let connector = TlsConnector::from(Arc::new(trusting));
-    let stream = TcpStream::connect(address).await.unwrap();
-    let name = ServerName::try_from("localhost").unwrap();
-    let stream = connector.connect(name, stream).await.unwrap();
-    let (client, connection) =
-        hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream))
-            .await
-            .unwrap();
-    tokio::spawn(connection);
+    let client = tls::http_2(address).await;
     let ask = async |authority: &str, path: &str, origin: Option<String>, body: &Value| {
         let mut request = Request::builder()
             .method(method(path))
