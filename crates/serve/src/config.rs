@@ -130,11 +130,6 @@ pub enum ConfigError {
     /// A name that no provider has.
     #[error("there is no provider `{0}`: openai, anthropic or gemini")]
     Provider(String),
-    /// What is no origin.
-    #[error(
-        "`{0}` is no origin: it has to be https://HOST, with a port where it has one, and nothing else"
-    )]
-    Origin(String),
 }
 
 impl Default for Upstreams {

@@ -49,7 +49,7 @@ pub use api::openapi;
 pub use config::{Config, ConfigError, Narration, Upstreams};
 pub use keys::{Key, KeyEntry, KeyHash, Keys, KeysError, Scope};
 pub use limits::Limits;
-pub use origin::Origins;
+pub use origin::{NoOrigin, Origins};
 pub use probe::{Answered, Trouble, probe};
 pub use provider::{ProviderKeyError, ProviderKeys};
 pub use random::system_random;

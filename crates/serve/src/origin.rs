@@ -7,8 +7,6 @@ use hyper::header::{HOST, HeaderMap, HeaderName, ORIGIN};
 use hyper::http::request::Parts;
 use hyper::http::uri::Authority;
 
-use crate::config::ConfigError;
-
 const SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 /// Names by which containers reach the machine that they run on.
 const CONTAINERS: [&str; 2] = ["host.docker.internal", "host.containers.internal"];
@@ -23,6 +21,13 @@ pub enum Stranger {
     #[error("the name in `Host` is none of this machine's")]
     Name,
 }
+
+/// What was said to be an origin, and is none.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "`{0}` is no origin: it has to be https://HOST, with a port where it has one, and nothing else"
+)]
+pub struct NoOrigin(pub String);
 
 /// Origins that may ask beside the server's own: `https://app.example`, `chrome-extension://…`. What stands behind the
 /// scheme is also a name of this server.
@@ -41,14 +46,14 @@ impl Origins {
     ///
     /// # Errors
     /// When it is no origin: a scheme, a host, perhaps a port, and nothing else.
-    pub fn allow(&mut self, origin: &str) -> Result<(), ConfigError> {
+    pub fn allow(&mut self, origin: &str) -> Result<(), NoOrigin> {
         let origin = origin.trim().trim_end_matches('/').to_ascii_lowercase();
         let is_origin = origin.split_once("://").is_some_and(|(scheme, host)| {
             !scheme.is_empty() && host.parse::<Authority>().is_ok() && !host.contains(['@', '/'])
         });
         match is_origin {
             true => self.0.push(origin),
-            false => return Err(ConfigError::Origin(origin)),
+            false => return Err(NoOrigin(origin)),
         }
         Ok(())
     }

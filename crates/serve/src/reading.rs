@@ -3,7 +3,7 @@
 
 use bytes::Bytes;
 use hyper::http::request::Parts;
-use midfold::formats::request::{Bounds, Request, RequestError};
+use midfold::formats::request::{Bounds, Over, Request, RequestError};
 use midfold::proxy::Turn;
 use midfold::proxy::vendor::Purpose;
 
@@ -42,12 +42,10 @@ pub(crate) fn read(
     };
     let request = match caught(|| app.proxy.read(asked.kind, plain.clone(), purpose, bounds)) {
         Some(Ok(request)) => request,
-        Some(Err(RequestError::Messages(most))) if most == may => {
+        Some(Err(RequestError::Over(Over::Messages(most)))) if most == may => {
             return Err(Unread::Ended(Ended::Messages(most)));
         }
-        Some(Err(RequestError::Messages(_) | RequestError::Memory(_))) => {
-            return Err(Unread::Open(Cause::TooLarge));
-        }
+        Some(Err(RequestError::Over(_))) => return Err(Unread::Open(Cause::TooLarge)),
         Some(Err(_)) => return Err(Unread::Open(Cause::Unread)),
         None => return Err(Unread::Open(Cause::Panic)),
     };

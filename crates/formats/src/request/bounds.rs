@@ -3,7 +3,6 @@
 
 use std::ops::Range;
 
-use super::{Known, RequestError};
 use crate::scan;
 
 /// Memory that a message takes beside its bytes, in whoever keeps it: an event, its view, its places in chains and
@@ -38,13 +37,27 @@ impl Bounds {
     pub const NONE: Self = Self { messages: usize::MAX, memory: usize::MAX };
 }
 
+/// What there is too much of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Over {
+    /// More messages than these.
+    #[error("the body has more than {0} messages")]
+    Messages(usize),
+    /// What it has would take more memory.
+    #[error("the messages of the body would take more than {0} bytes of memory")]
+    Memory(usize),
+}
+
+/// How long the message is that a text starts with, where it is known.
+pub(super) type Known<'a> = &'a dyn Fn(&[u8]) -> Option<usize>;
+
 /// Counts while a body is walked, and stops where there is too much.
 pub(super) struct Tally<'a> {
     known: Known<'a>,
     bounds: Bounds,
     messages: usize,
     pub memory: usize,
-    over: Option<RequestError>,
+    over: Option<Over>,
 }
 
 impl<'a> Tally<'a> {
@@ -56,7 +69,7 @@ impl<'a> Tally<'a> {
     pub fn message(&mut self, body: &[u8], at: usize) -> Option<Range<usize>> {
         self.messages += 1;
         if self.messages > self.bounds.messages {
-            self.over = Some(RequestError::Messages(self.bounds.messages));
+            self.over = Some(Over::Messages(self.bounds.messages));
             return None;
         }
         if let Some(length) = (self.known)(body.get(at..)?) {
@@ -77,14 +90,14 @@ impl<'a> Tally<'a> {
     fn takes(&mut self, memory: usize) -> Option<()> {
         self.memory = self.memory.saturating_add(memory);
         if self.memory > self.bounds.memory {
-            self.over = Some(RequestError::Memory(self.bounds.memory));
+            self.over = Some(Over::Memory(self.bounds.memory));
             return None;
         }
         Some(())
     }
 
-    /// Why a walk stopped.
-    pub fn error(&mut self) -> RequestError {
-        self.over.take().unwrap_or(RequestError::Broken)
+    /// Why a walk stopped, where it was not for what it found.
+    pub fn over(&self) -> Option<Over> {
+        self.over
     }
 }

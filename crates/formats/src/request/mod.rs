@@ -14,9 +14,9 @@ use crate::DialectKind;
 use crate::fields::Fields;
 use crate::scan;
 
-use bounds::Tally;
+use bounds::{Known, Tally};
 
-pub use bounds::{Bounds, MESSAGE, memory_of};
+pub use bounds::{Bounds, MESSAGE, Over, memory_of};
 pub use identity::{identity, without_marks};
 pub use summary::is_summary_request;
 
@@ -32,12 +32,9 @@ pub enum RequestError {
     /// The list does not end, or something follows the object.
     #[error("the body is not valid JSON")]
     Broken,
-    /// It has more messages than are read.
-    #[error("the body has more than {0} messages")]
-    Messages(usize),
-    /// What it has would take more memory than may be.
-    #[error("the messages of the body would take more than {0} bytes of memory")]
-    Memory(usize),
+    /// There is more than may be read.
+    #[error(transparent)]
+    Over(#[from] Over),
 }
 
 /// A request whose messages are known by their places.
@@ -229,9 +226,6 @@ impl Request {
     }
 }
 
-/// How long the message is that a text starts with, where it is known.
-type Known<'a> = &'a dyn Fn(&[u8]) -> Option<usize>;
-
 /// The members of a body, and the elements of its list of messages: in one walk, because the list is
 /// nearly all of the body.
 fn top<'a>(
@@ -253,7 +247,7 @@ fn top<'a>(
             _ => return Err(RequestError::Broken),
         }
         let Some(member) = member(body, at, name, tally, &mut listed) else {
-            return Err(tally.error());
+            return Err(tally.over().map_or(RequestError::Broken, RequestError::Over));
         };
         at = member.value.end;
         members.push(member);

@@ -24,6 +24,13 @@ pub struct Begun {
 }
 
 impl Proxy {
+    /// Whether conversations take all the memory that they may, those included that wait to be written, and a request
+    /// would begin another one: it is better passed on as it came.
+    #[must_use]
+    pub fn is_full_for(&self, begun: &Begun) -> bool {
+        lock(&self.index).is_full_for(&begun.chain.links)
+    }
+
     /// As [`Proxy::begin`], for a request whose vendor's members were read.
     #[must_use]
     pub fn begin_wish(&self, request: Request, is_replay: bool, who: &Who) -> Begun {

@@ -5,7 +5,6 @@ use std::sync::{Arc, Mutex};
 use bytes::Bytes;
 use midfold_formats::request::Request;
 
-use super::begun::Begun;
 use super::conversation::Conversation;
 use super::history::{Before, Histories, Kept};
 use super::index::Index;
@@ -43,13 +42,6 @@ impl Proxy {
         let (seal, prefer) = (rules.seal.clone(), rules.prefer);
         let (rules, index) = (Mutex::new(rules), Mutex::new(index));
         Self { rules, index, learned, histories, unsaved, is_stored, seal, prefer }
-    }
-
-    /// Whether conversations take all the memory that they may, those included that wait to be written, and a request
-    /// would begin another one: it is better passed on as it came.
-    #[must_use]
-    pub fn is_full_for(&self, begun: &Begun) -> bool {
-        lock(&self.index).is_full_for(&begun.chain.links)
     }
 
     /// How many conversations are held, and about how many bytes of memory they take.
