@@ -10,7 +10,7 @@ mod facts;
 mod outcome;
 mod patch;
 pub(crate) mod programs;
-mod shell;
+pub(crate) mod shell;
 mod todo;
 
 use std::borrow::Cow;

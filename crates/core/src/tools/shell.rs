@@ -1,6 +1,8 @@
 //! Simple reads and writes inside a shell command. Conservative: what is built from variables,
 //! globs or substitutions names no path.
 
+use std::ops::Range;
+
 use super::patch;
 
 /// What a command reads and writes, as far as its text tells for certain.
@@ -38,10 +40,46 @@ pub(super) fn read(command: &str) -> Done {
 
 /// A word without its quotes.
 #[derive(Debug)]
-struct Word {
-    text: String,
+pub(crate) struct Word {
+    pub text: String,
+    /// Where it stands, quotes included.
+    pub at: Range<usize>,
     /// Holds something that the shell would expand.
     dynamic: bool,
+}
+
+impl Word {
+    /// What stands in a text, without quotes of its own.
+    pub(crate) fn at(text: &str, at: Range<usize>) -> Self {
+        Self { text: text[at.clone()].to_owned(), at, dynamic: false }
+    }
+}
+
+/// A simple command with everything that it is given.
+#[derive(Debug)]
+pub(crate) struct Simple {
+    /// Its words, `sudo` and the like among them.
+    pub words: Vec<Word>,
+    /// What is written to its input: `<<< word`.
+    pub fed: Option<Word>,
+    /// Whether its output goes to the next one.
+    pub piped: bool,
+    /// Where it ends.
+    pub end: usize,
+}
+
+/// The simple commands of a text, in order, each as it is written.
+pub(crate) fn simple(text: &str) -> Vec<Simple> {
+    let mut lexer = Lexer::of(text);
+    let mut out = Vec::new();
+    loop {
+        let (words, _, end) = lexer.simple_command();
+        let fed = lexer.fed.take();
+        out.push(Simple { words, fed, piped: end == End::Pipe, end: lexer.at });
+        if end == End::Text {
+            return out;
+        }
+    }
 }
 
 /// What ends a simple command.
@@ -118,12 +156,14 @@ struct Lexer<'a> {
     heredocs: Vec<(String, bool)>,
     /// Bodies that may hold a patch.
     bodies: Vec<&'a str>,
+    /// The last here-string.
+    fed: Option<Word>,
 }
 
 impl<'a> Lexer<'a> {
     fn of(command: &'a str) -> Self {
         let end = command.floor_char_boundary(LONGEST);
-        Self { text: &command[..end], at: 0, heredocs: Vec::new(), bodies: Vec::new() }
+        Self { text: &command[..end], at: 0, heredocs: Vec::new(), bodies: Vec::new(), fed: None }
     }
 
     fn rest(&self) -> &'a str {
@@ -178,7 +218,10 @@ impl<'a> Lexer<'a> {
         if self.rest().starts_with("<<<") || !here {
             self.at += if here { 3 } else { 1 };
             self.blank();
-            self.word();
+            let word = self.word();
+            if here {
+                self.fed = word;
+            }
             return;
         }
         self.at += if strip { 3 } else { 2 };
@@ -219,7 +262,7 @@ impl<'a> Lexer<'a> {
     /// The next word; None where a separator stands, and for the number of a descriptor (`2>`).
     fn word(&mut self) -> Option<Word> {
         let start = self.at;
-        let mut word = Word { text: String::new(), dynamic: false };
+        let mut word = Word { text: String::new(), at: start..start, dynamic: false };
         while let Some(byte) = self.peek() {
             match byte {
                 b' ' | b'\t' | b'\r' | b'\n' | b'|' | b'&' | b';' | b'(' | b')' | b'<' | b'>' => {
@@ -244,6 +287,7 @@ impl<'a> Lexer<'a> {
                 }
             }
         }
+        word.at.end = self.at;
         let number = !word.text.is_empty() && word.text.bytes().all(|b| b.is_ascii_digit());
         let descriptor = number && matches!(self.peek(), Some(b'>' | b'<'));
         (self.at > start && !descriptor).then_some(word)
@@ -337,7 +381,8 @@ fn run(words: &[Word], piped: bool, done: &mut Done) {
     let words = skip_prefixes(words);
     let Some((program, rest)) = words.split_first() else { return };
     let program = program.text.rsplit('/').next().unwrap_or_default();
-    let copy = |word: &Word| Word { text: word.text.clone(), dynamic: word.dynamic };
+    let copy =
+        |word: &Word| Word { text: word.text.clone(), at: word.at.clone(), dynamic: word.dynamic };
     let flags: Vec<&str> = rest.iter().map(|w| &*w.text).filter(|w| w.starts_with('-')).collect();
     let plain = || rest.iter().filter(|word| !word.text.starts_with('-')).map(copy);
     let before = done.reads.len();
