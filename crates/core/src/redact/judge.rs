@@ -1,6 +1,8 @@
 //! Whether what a format captured is a secret, or a placeholder, a name, a path, an expression.
 
 use super::base64;
+use super::forms::Sure;
+use super::names::Kind;
 
 /// What a match has to be, besides matching.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -9,16 +11,16 @@ pub(super) enum Judge {
     Certain,
     /// Has to look random as well: the prefix also starts ordinary words.
     Dense,
-    /// The value of a name like `token`: random and not a name, a path or an expression.
-    Assigned,
-    /// The value of a name like `password`: people choose these, so less random will do.
+    /// What stands where a password does: people choose these, so less random will do.
     Password,
     /// The password in a URL: anything but a template.
     UrlPassword,
     /// A private key block: everything up to its end.
     Block,
-    /// What a command or a file holds as a password, and nothing else: not a placeholder.
+    /// What a file holds as a password, and nothing else: not a placeholder, not a word.
     Told,
+    /// What a command or a statement is given as a password: not a placeholder.
+    Given,
     /// The base64 of a user's name and a password, or what looks random.
     Coded,
     /// Base64 of a text that holds a secret.
@@ -36,33 +38,120 @@ impl Judge {
         match self {
             Self::Block => true,
             Self::Told => is_told(value, quoted),
+            Self::Given => is_given(value),
             Self::Coded => {
                 is_pair(value) || value.len() >= 16 && is_random(value) && is_opaque(value, quoted)
             }
             Self::Wrapped => base64::text(value).is_some_and(|text| holds_secret(&text)),
             Self::Certain => !is_monotone(value),
             Self::Dense => is_random(value) && !is_wordy(value) && !is_placeholder(value),
-            Self::UrlPassword => !is_template(value) && !is_monotone(value),
-            Self::Assigned => value.len() >= 12 && is_random(value) && is_opaque(value, quoted),
+            Self::UrlPassword => !is_template(value) && !is_monotone(value) && !is_stand_in(value),
             Self::Password => is_chosen(value, quoted) && is_opaque(value, quoted),
         }
     }
 }
 
+/// Whether the value of a name of this kind is a secret, as sure as its form is.
+pub(super) fn of_name(kind: Kind, value: &str, quoted: bool, sure: Sure, alone: bool) -> bool {
+    let made = |least: usize| value.len() >= least && is_random(value) && is_opaque(value, quoted);
+    match (kind, sure) {
+        (Kind::Words, _) => is_phrase(value),
+        (Kind::Chosen, Sure::Given) => is_given(value),
+        (Kind::Chosen, Sure::Told) => is_told(value, quoted),
+        (Kind::Chosen, Sure::Assigned) => {
+            let digits = value.len() >= 6 && value.bytes().all(|b| b.is_ascii_digit());
+            (is_chosen(value, quoted) && !(alone && is_named(value)) || digits && !alone)
+                && is_opaque(value, quoted)
+        }
+        (Kind::Chosen, Sure::Listed) => {
+            is_chosen(value, quoted) && is_opaque(value, quoted) && !is_named(value)
+        }
+        (Kind::Chosen, Sure::Loose) => {
+            let long = value.len() >= if quoted { 6 } else { 8 };
+            long && is_chosen(value, quoted)
+                && is_opaque(value, false)
+                && (quoted || !is_named(value))
+        }
+        (Kind::Chosen, Sure::Far) => is_strong(value) && is_opaque(value, false),
+        (Kind::Made, Sure::Far) => made(20) && is_strong(value) && !is_id(value),
+        (Kind::Made, Sure::Loose) => made(16),
+        (Kind::Made, _) => made(12),
+        (Kind::Vague, _) => !matches!(sure, Sure::Loose | Sure::Far) && made(20) && !is_id(value),
+    }
+}
+
+/// Words that stand for a password.
+fn is_stand_in(value: &str) -> bool {
+    const NAMES: [&str; 14] = [
+        "password", "passwd", "pass", "token", "secret", "string", "stdin", "none", "null", "true",
+        "false", "yes", "prompt", "env",
+    ];
+    NAMES.iter().any(|name| value.eq_ignore_ascii_case(name))
+}
+
 fn is_told(value: &str, quoted: bool) -> bool {
-    const NAMES: [&str; 8] =
-        ["password", "passwd", "pass", "token", "secret", "string", "stdin", "none"];
-    let names = NAMES.iter().any(|name| value.eq_ignore_ascii_case(name));
     let plain = value.bytes().all(|b| b.is_ascii_lowercase() || b == b'-' || b == b'_');
-    !(value.len() < 4
-        || value.starts_with('-')
-        || value.contains(' ')
-        || names
-        // A word of prose, or the name of something.
-        || (plain && !quoted)
-        || is_placeholder(value)
-        || is_location(value)
-        || (!quoted && is_expression(value)))
+    // A word of prose, or the name of something.
+    let word = plain && !quoted;
+    !(word || value.contains(' ') || is_location(value) || (!quoted && is_expression(value)))
+        && value.len() >= 4
+        && is_given(value)
+}
+
+fn is_given(value: &str) -> bool {
+    !(value.len() < 3 || value.starts_with('-') || is_stand_in(value) || is_placeholder(value))
+}
+
+/// Words of a list, from which a key is made: twelve of them or more.
+fn is_phrase(value: &str) -> bool {
+    let word =
+        |word: &str| (3..=8).contains(&word.len()) && word.bytes().all(|b| b.is_ascii_lowercase());
+    let count = value.split(' ').count();
+    (12..=24).contains(&count) && value.split(' ').all(word)
+}
+
+/// Words and a number: `TestLogin4`, `step2`.
+fn is_named(value: &str) -> bool {
+    let letters = value.trim_end_matches(|c: char| c.is_ascii_digit());
+    value.len() - letters.len() <= 3 && letters.bytes().all(|b| b.is_ascii_alphabetic())
+}
+
+/// Nothing that a person writes as a word: letters of both cases or marks, and digits among them.
+fn is_strong(value: &str) -> bool {
+    let has = |wanted: fn(&u8) -> bool| value.as_bytes().iter().any(wanted);
+    let letters = has(u8::is_ascii_alphabetic);
+    let cases = has(u8::is_ascii_uppercase) && has(u8::is_ascii_lowercase);
+    let mark = has(|b| b"!#$%^&*+?~=".contains(b));
+    let code = value.contains(['(', ')', '<', '>', '/', '\\', '|']);
+    // `Sha256Hasher`, `X509`
+    let runs = value.split(|c: char| c.is_ascii_digit()).filter(|run| !run.is_empty());
+    // Each capital starts three letters at least: `OAuth` but not `eGczx`.
+    let piece = |run: &str| {
+        let capitals: Vec<usize> = run
+            .bytes()
+            .enumerate()
+            .filter(|(_, b)| b.is_ascii_uppercase())
+            .map(|(at, _)| at)
+            .collect();
+        let ends = capitals.iter().skip(1).copied().chain([run.len()]);
+        let whole = capitals.len() == run.len() || capitals.is_empty();
+        let humps = capitals.first() == Some(&0)
+            && capitals.iter().zip(ends).all(|(at, end)| end - at >= 3);
+        run.len() >= 3 && (whole || humps)
+    };
+    let words = runs.enumerate().all(|(at, run)| at == 0 && run.len() == 1 || piece(run));
+    (8..=128).contains(&value.len())
+        && letters
+        && has(u8::is_ascii_digit)
+        && (mark || cases)
+        && !(code || words && !mark)
+}
+
+/// An id or a digest: a UUID, or hex as long as one.
+fn is_id(value: &str) -> bool {
+    let hex = |b: u8| b.is_ascii_hexdigit();
+    let digest = matches!(value.len(), 40 | 64) && value.bytes().all(hex);
+    digest || value.len() == 36 && value.bytes().all(|b| hex(b) || b == b'-')
 }
 
 /// Base64 of `name:password`, with nothing but text in it.
@@ -124,17 +213,38 @@ fn is_monotone(value: &str) -> bool {
     tail.len() >= 3 && tail.bytes().all(|b| Some(b) == first)
 }
 
-/// Something that a program fills in.
+/// Something that a program fills in: `$NAME`, `${…}`, `%NAME%`, `{name}`, `<name>`, `@name`.
 fn is_template(value: &str) -> bool {
-    let starts = ["$", "%", "{", "<", "[", "@", "#{", "\\"];
-    starts.iter().any(|start| value.starts_with(start))
-        || value.contains("${")
+    let name = |name: &str| {
+        let digits = name.bytes().filter(u8::is_ascii_digit).count();
+        let capitals = !name.bytes().any(|b| b.is_ascii_lowercase());
+        name.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-:.".contains(&b))
+            && (digits <= 2 || capitals)
+    };
+    let held = |open: char, close: char| value.starts_with(open) && value[1..].contains(close);
+    let called = |mark: char| value.strip_prefix(mark).is_some_and(name);
+    value.contains("${")
         || value.contains("{{")
+        || value.contains("$(")
+        || value.starts_with("#{")
+        || value.starts_with('\\')
+        || value.starts_with('<')
+        || held('%', '%')
+        || value.starts_with("%(")
+        || value == "%s"
+        || held('{', '}')
+        || held('[', ']')
+        || called('$')
+        || called('@')
 }
 
 fn is_placeholder(value: &str) -> bool {
-    const WORDS: [&str; 15] = [
+    const WORDS: [&str; 19] = [
         "xxxx",
+        "dummy",
+        "replace",
+        "insert",
+        "secrets.",
         "changeme",
         "change-me",
         "change_me",
@@ -167,16 +277,20 @@ fn is_wordy(value: &str) -> bool {
             || letters.bytes().skip(1).all(|b| b.is_ascii_lowercase());
         plain && letters.len() <= 16 && digits <= if letters.is_empty() { 4 } else { 2 }
     };
-    let mut parts = value.split(['-', '_', '.', '/', ':', '+', '@']);
-    let many = value.contains(['-', '_', '.', '/', ':', '@']);
+    let mut parts = value.split(['-', '_', '.', '/', ':', '+', '@', '|']);
+    let many = value.contains(['-', '_', '.', '/', ':', '@', '|']);
     (many || !value.bytes().any(|b| b.is_ascii_digit())) && parts.all(is_word)
 }
 
 /// A path or an address.
 fn is_location(value: &str) -> bool {
-    ["/", "./", "../", "~/", "C:\\", "http://", "https://", "file:", "arn:", "vault:"]
-        .iter()
-        .any(|start| value.starts_with(start))
+    // Base64 may start with a slash as well.
+    let coded = value.len() >= 32 && !value.contains(['.', '-']) && is_random(value);
+    let starts =
+        ["/", "./", "../", "~/", "C:\\", "http://", "https://", "file:", "arn:", "vault:", "op://"]
+            .iter()
+            .any(|start| value.starts_with(start));
+    starts && !(coded && value.starts_with('/') && value.matches('/').count() <= 3)
 }
 
 /// A name, and what it is called with: `tokenizer.next_token2(text)`.

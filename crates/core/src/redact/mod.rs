@@ -1,13 +1,21 @@
 //! Secrets do not enter a recap.
 //!
-//! One pass over the text looks for about 80 keywords; only where one stands is a regex tried,
-//! anchored at that place, and what it captures is judged by its entropy and against
-//! placeholders. The formats are a table (`rules.rs`), so a text without a keyword costs one scan.
+//! One pass over the text looks for some hundred keywords. One of them may start a key of a known
+//! format (`rules.rs`: a regex is tried at that place, and what it captures is judged), be a word of
+//! a name that tells (`names.rs`: then `forms.rs` finds its value and `tables.rs` its column), or be
+//! a program that takes a secret (`commands.rs`). A text without a keyword costs one scan, and no
+//! text costs more than a multiple of its length.
 
 mod base64;
+mod block;
 mod clean;
+mod commands;
+mod forms;
 mod judge;
+mod names;
 mod rules;
+mod sentences;
+mod tables;
 mod url;
 mod value;
 
@@ -18,11 +26,15 @@ use std::sync::{LazyLock, OnceLock};
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use regex::Regex;
 
+use block::Blocks;
 pub use clean::Secrets;
+use commands::{Line, USAGES};
 use judge::Judge;
+use names::WORDS;
 use rules::{Lead, RULES};
+use tables::Tables;
 pub use url::mask;
-use value::Place;
+use value::{Place, Runs};
 
 /// What is in the place of a secret.
 pub const REPLACEMENT: &str = "[REDACTED]";
@@ -34,8 +46,11 @@ const PASSES: usize = 64;
 /// Longest secret that is told by its middle, in bytes on either side of it.
 const LONGEST_AROUND: usize = 64;
 
-/// Longest private key block, in bytes. A 16,384-bit RSA key in PEM has 12,600.
-const LONGEST_BLOCK: usize = 32 * 1024;
+/// A value of so many bytes is judged once, whatever keywords are in it.
+const LONG: usize = 128;
+
+/// How far a format's regex sees, in bytes.
+const SEEN: usize = 8 * 1024;
 
 static SHARED: LazyLock<Redactor> = LazyLock::new(Redactor::new);
 
@@ -50,9 +65,22 @@ static SHARED: LazyLock<Redactor> = LazyLock::new(Redactor::new);
 #[derive(Debug)]
 pub struct Redactor {
     keywords: Option<AhoCorasick>,
-    /// Index of the compiled rule of each keyword.
-    rule_of: Vec<usize>,
+    /// What each keyword may be.
+    sources: Vec<Source>,
+    /// Words that are not of ASCII, and what each is: built for the first text that is not either.
+    foreign: OnceLock<Option<AhoCorasick>>,
     rules: Vec<Compiled>,
+}
+
+/// What a keyword may be, by its place in a table.
+#[derive(Clone, Copy, Debug)]
+enum Source {
+    /// The start of a key of a format.
+    Rule(usize),
+    /// A word of a name.
+    Name(usize),
+    /// A program.
+    Command(usize),
 }
 
 #[derive(Debug)]
@@ -81,52 +109,71 @@ impl Redactor {
 
     /// Compiles the table.
     fn new() -> Self {
-        let (mut keywords, mut rule_of, mut rules) = (Vec::new(), Vec::new(), Vec::new());
-        for rule in RULES {
-            for keyword in rule.keywords {
-                keywords.push(*keyword);
-                rule_of.push(rules.len());
-            }
-            rules.push(Compiled {
-                pattern: rule.pattern,
-                regex: OnceLock::new(),
-                place: rule.place,
-                lead: rule.lead,
-                judge: rule.judge,
-            });
-        }
+        let of = |keywords: &'static [&'static str], source| {
+            keywords.iter().map(move |keyword| (*keyword, source))
+        };
+        let rules = RULES.iter().enumerate().map(|(at, rule)| of(rule.keywords, Source::Rule(at)));
+        let usages = USAGES.iter().enumerate();
+        let usages = usages.map(|(at, usage)| of(usage.commands, Source::Command(at)));
+        let names = WORDS.iter().enumerate().filter(|(_, word)| word.text.is_ascii());
+        let names = names.map(|(at, word)| (word.text, Source::Name(at)));
+        let all = rules.flatten().chain(usages.flatten()).chain(names);
+        let (keywords, sources): (Vec<&str>, Vec<Source>) = all.unzip();
+        let rules = RULES.iter().map(|rule| Compiled {
+            pattern: rule.pattern,
+            regex: OnceLock::new(),
+            place: rule.place,
+            lead: rule.lead,
+            judge: rule.judge,
+        });
+        let rules = rules.collect();
         let keywords = AhoCorasick::builder()
             .kind(Some(AhoCorasickKind::DFA))
             .match_kind(MatchKind::Standard)
             .ascii_case_insensitive(true)
             .build(keywords)
             .ok();
-        Self { keywords, rule_of, rules }
+        Self { keywords, sources, foreign: OnceLock::new(), rules }
+    }
+
+    /// The words that are not of ASCII.
+    fn foreign(&self) -> Option<&AhoCorasick> {
+        let build = || {
+            AhoCorasick::builder()
+                .ascii_case_insensitive(true)
+                .build(foreign_words().map(|word| word.text))
+                .ok()
+        };
+        self.foreign.get_or_init(build).as_ref()
     }
 
     /// Where the secrets of a text stand, in order, without overlaps.
     #[must_use]
     pub fn find(&self, text: &str) -> Vec<Range<usize>> {
-        let mut found = Vec::new();
-        let Some(keywords) = &self.keywords else { return found };
-        // Up to here base64 was looked into: once for each text of it, however often it is hit.
-        let mut decoded = 0;
+        let Some(keywords) = &self.keywords else { return Vec::new() };
+        let mut pass = Pass::new(self, text);
         for hit in keywords.find_overlapping_iter(text) {
-            let Some(rule) = self.rule_of.get(hit.pattern().as_usize()) else { continue };
-            if self.rules[*rule].place == Place::Base64 {
-                if hit.start() >= decoded {
-                    let run = value::base64(text, hit.start()..hit.end());
-                    decoded = run.end;
-                    let holds =
-                        self.rules[*rule].judge.is_secret(&text[run.clone()], false, holds_secret);
-                    found.extend(holds.then_some(run));
-                }
-            } else if let Some(secret) = self.rules[*rule].at(text, hit.start()..hit.end()) {
-                found.push(secret);
+            let at = hit.start()..hit.end();
+            match self.sources.get(hit.pattern().as_usize()) {
+                Some(Source::Rule(rule)) => pass.rule(*rule, at),
+                Some(Source::Name(word)) => pass.name(&WORDS[*word], at),
+                Some(Source::Command(usage)) => pass.command(*usage, &at),
+                None => {}
             }
         }
-        found.sort_unstable_by_key(|secret| secret.start);
-        merge(found)
+        if !text.is_ascii() {
+            // What was seen goes with the places, and these start anew.
+            let mut again = Pass::new(self, text);
+            again.found = pass.found;
+            let words: Vec<_> = foreign_words().collect();
+            let hits = self.foreign().map(|finder| finder.find_overlapping_iter(text));
+            for hit in hits.into_iter().flatten() {
+                again.name(words[hit.pattern().as_usize()], hit.start()..hit.end());
+            }
+            pass = again;
+        }
+        pass.found.sort_unstable_by_key(|secret| secret.start);
+        merge(pass.found)
     }
 
     /// The text with every secret replaced by `[REDACTED]`, and how many there were. Borrows when
@@ -146,66 +193,143 @@ impl Redactor {
     }
 }
 
-impl Compiled {
-    /// The secret at a keyword's place.
-    fn at(&self, text: &str, hit: Range<usize>) -> Option<Range<usize>> {
-        let start = self.lead.start(text, hit.start)?;
-        if self.place == Place::Around {
-            let around = value::around(text, hit, LONGEST_AROUND, |b| b"_~.-".contains(&b));
-            let secret = &text[around.clone()];
-            let fits =
-                self.regex()?.is_match(secret) && self.judge.is_secret(secret, false, holds_secret);
-            return fits.then_some(around);
+/// The words of names that are not of ASCII.
+fn foreign_words() -> impl Iterator<Item = &'static names::Word> {
+    WORDS.iter().filter(|word| !word.text.is_ascii())
+}
+
+/// One pass over a text, and what it has seen so far: nothing is walked again for each keyword.
+struct Pass<'a> {
+    rules: &'a [Compiled],
+    text: &'a str,
+    found: Vec<Range<usize>>,
+    /// Up to here base64 was looked into.
+    decoded: usize,
+    /// Up to here each rule has judged a long value.
+    judged: Vec<usize>,
+    /// Up to here a long value of a name was judged.
+    named: usize,
+    blocks: Blocks,
+    runs: Runs,
+    tables: Tables,
+    line: Line,
+}
+
+impl<'a> Pass<'a> {
+    fn new(redactor: &'a Redactor, text: &'a str) -> Self {
+        Self {
+            rules: &redactor.rules,
+            text,
+            found: Vec::new(),
+            decoded: 0,
+            judged: Vec::new(),
+            named: 0,
+            blocks: Blocks::default(),
+            runs: Runs::default(),
+            tables: Tables::default(),
+            line: Line::default(),
         }
-        let captures = self.regex()?.captures(&text[start..])?;
+    }
+
+    /// Takes in what is at a keyword of a rule.
+    fn rule(&mut self, rule: usize, hit: Range<usize>) {
+        if self.judged.get(rule).is_some_and(|judged| hit.start < *judged) {
+            return;
+        }
+        let compiled = &self.rules[rule];
+        let Some(at) = self.place(compiled, hit) else { return };
+        let text = self.text;
+        let value = &text[at.clone()];
+        if at.len() >= LONG && compiled.place != Place::Block {
+            self.judged.resize(self.rules.len(), 0);
+            self.judged[rule] = at.end;
+        }
+        let quoted = text[..at.start].ends_with(['"', '\'', '`']);
+        let kept = compiled.place == Place::Block || !value.contains(REPLACEMENT);
+        if kept && compiled.judge.is_secret(value, quoted, holds_secret) {
+            self.found.push(at);
+        }
+    }
+
+    /// Where the secret of a rule stands, if its format is there.
+    fn place(&mut self, rule: &Compiled, hit: Range<usize>) -> Option<Range<usize>> {
+        let text = self.text;
+        match rule.place {
+            // Once for each text of it, however often it is hit.
+            Place::Base64 if hit.start < self.decoded => return None,
+            Place::Base64 => {
+                let run = value::base64(text, hit);
+                self.decoded = run.end;
+                return Some(run);
+            }
+            Place::Around => {
+                let around = value::around(text, hit, LONGEST_AROUND, |b| b"_~.-".contains(&b));
+                return rule.regex()?.is_match(&text[around.clone()]).then_some(around);
+            }
+            _ => {}
+        }
+        let start = rule.lead.start(text, hit.start)?;
+        let seen = &text[start..text.floor_char_boundary(start + SEEN)];
+        let captures = rule.regex()?.captures(seen)?;
         let whole = captures.get(0)?;
         let rest = start + whole.end();
-        let (mut from, mut to) = match self.place {
-            Place::Matched => {
-                let secret = captures.iter().skip(1).flatten().next().unwrap_or(whole);
-                (start + secret.start(), start + secret.end())
+        let behind = |range: Range<usize>| rest + range.start..rest + range.end;
+        match rule.place {
+            Place::UrlPassword => value::url_password(&text[rest..]).map(behind),
+            Place::Argument(before) => {
+                let limit = text.floor_char_boundary(rest + SEEN);
+                value::argument(&text[rest..limit], before, &mut Runs::default()).map(behind)
             }
-            Place::Assigned => shifted(value::assigned(&text[rest..])?, rest),
-            Place::UrlPassword => shifted(value::url_password(&text[rest..])?, rest),
-            Place::Flag(flag) => shifted(value::flag(&text[rest..], flag)?, rest),
-            Place::PairFlag => shifted(value::pair_flag(&text[rest..])?, rest),
-            Place::Around | Place::Base64 => return None,
-        };
-        if self.judge == Judge::Block {
-            (from, to) = (start, block_end(text, to));
+            Place::Block => Some(start..self.blocks.end(text, rest)),
+            _ => {
+                let secret = captures.iter().skip(1).flatten().next().unwrap_or(whole);
+                Some(start + secret.start()..start + secret.end())
+            }
         }
-        let quoted = text[..from].ends_with(['"', '\'', '`']);
-        if !quoted && self.place == Place::Assigned && judge::is_call(&text[from..to], &text[to..])
+    }
+
+    /// Takes in the value of a name, and the column under it.
+    fn name(&mut self, word: &names::Word, hit: Range<usize>) {
+        if hit.start < self.named {
+            return;
+        }
+        let text = self.text;
+        let Some(name) = names::around(text, hit, word) else { return };
+        for (cell, kind) in self.tables.below(text, &name.at) {
+            let value = &text[cell.clone()];
+            if judge::of_name(kind, value, true, forms::Sure::Assigned, true) {
+                self.found.push(cell);
+            }
+        }
+        let Some(value) = forms::value(text, &name, &mut self.runs) else { return };
+        let secret = &text[value.at.clone()];
+        if value.at.len() >= LONG {
+            self.named = value.at.end;
+        }
+        let call = !value.quoted && judge::is_call(secret, &text[value.at.end..]);
+        if !call
+            && !secret.contains(REPLACEMENT)
+            && judge::of_name(name.kind, secret, value.quoted, value.sure, name.alone)
         {
-            return None;
+            self.found.push(value.at);
         }
-        let kept = !text[from..to].contains(REPLACEMENT) || self.judge == Judge::Block;
-        (kept && self.judge.is_secret(&text[from..to], quoted, holds_secret)).then_some(from..to)
+    }
+
+    /// Takes in what a program is given.
+    fn command(&mut self, usage: usize, hit: &Range<usize>) {
+        let text = self.text;
+        for (at, quoted) in commands::secrets(text, hit, usage, &mut self.line) {
+            let value = &text[at.clone()];
+            if !value.contains(REPLACEMENT) && Judge::Given.is_secret(value, quoted, holds_secret) {
+                self.found.push(at);
+            }
+        }
     }
 }
 
 /// Whether a text that was wrapped in base64 holds a secret itself.
 fn holds_secret(text: &str) -> bool {
     !Redactor::shared().find(text).is_empty()
-}
-
-fn shifted(range: Range<usize>, by: usize) -> (usize, usize) {
-    (by + range.start, by + range.end)
-}
-
-/// The end of a private key whose header ends at `from`: after its last line, or, where the block
-/// was cut off, after the last character that a key can hold.
-fn block_end(text: &str, from: usize) -> usize {
-    let limit = text.floor_char_boundary(from + LONGEST_BLOCK);
-    let rest = &text[from..limit];
-    let Some(at) = rest.find("-----END") else {
-        let body = |c: char| c.is_ascii_alphanumeric() || "+/=\\ \r\n\t:,-\"".contains(c);
-        let end = rest.find(|c| !body(c)).unwrap_or(rest.len());
-        return from + rest[..end].trim_end().len();
-    };
-    let tail = at + "-----END".len();
-    let close = rest[tail..].find("-----").filter(|&close| close < 48);
-    from + close.map_or(tail, |close| tail + close + "-----".len())
 }
 
 fn merge(sorted: Vec<Range<usize>>) -> Vec<Range<usize>> {

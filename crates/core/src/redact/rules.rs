@@ -28,14 +28,10 @@ pub(super) enum Lead {
     Any,
     /// No letter, digit or underscore: the keyword starts a word.
     Word,
-    /// The keyword starts a part of a name: `db_password`, `apiToken`, but not `mytoken`.
-    Part,
-    /// The keyword ends a name of several parts, or starts its last one: `DB_PASS`, not `PASS`.
-    Last,
-    /// The keyword is in a flag: `--password`, `--db-password`.
-    Flag,
     /// What is before the keyword, without white space or quotes, belongs to the match.
     Run,
+    /// The head of a JWT, which belongs to the secret.
+    Token,
     /// Digits, which belong to the secret.
     Digits,
 }
@@ -46,61 +42,38 @@ const RUN: usize = 256;
 impl Lead {
     /// Where the pattern is tried for a keyword at `at`.
     pub(super) fn start(self, text: &str, at: usize) -> Option<usize> {
-        let bytes = text.as_bytes();
-        let before = &bytes[..at];
-        let word = match before {
-            [] => false,
-            // An escaped line break or tab of a JSON string in a string.
-            [.., b'\\', b'n' | b'r' | b't'] => false,
-            _ if ends_in_colour(before) => false,
-            [.., last] => last.is_ascii_alphanumeric() || *last == b'_',
+        let before = &text.as_bytes()[..at];
+        let count = |held: fn(u8) -> bool, most| {
+            before.iter().rev().take(most).take_while(|b| held(**b)).count()
         };
-        let fits = match (self, before.last()) {
-            (Self::Any, _) => true,
-            (Self::Word, _) => !word,
-            (Self::Part, Some(last)) => {
-                let hump = last.is_ascii_lowercase() && bytes[at].is_ascii_uppercase();
-                !word || !last.is_ascii_alphabetic() || hump
+        match self {
+            Self::Any => Some(at),
+            Self::Word => starts_word(before).then_some(at),
+            Self::Run => Some(text.ceil_char_boundary(at - count(is_of_run, RUN))),
+            Self::Token => {
+                let of = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b'-';
+                let start = at - count(of, 4 * 1024);
+                // A line break that is written out, or a colour, may be glued to it.
+                (start..at.min(start + 4)).find(|start| {
+                    text[*start..].starts_with("eyJ") && starts_word(&text.as_bytes()[..*start])
+                })
             }
-            (Self::Part, None) => true,
-            (Self::Last, last) => {
-                let hump =
-                    last.is_some_and(u8::is_ascii_lowercase) && bytes[at].is_ascii_uppercase();
-                hump || matches!(last, Some(b'_' | b'-'))
+            Self::Digits => {
+                let digits = count(|b| b.is_ascii_digit(), 20);
+                (8..=10).contains(&digits).then(|| at - digits)
             }
-            (Self::Flag, _) => return in_flag(before).then_some(at),
-            (Self::Run, _) => {
-                let run = before.iter().rev().take_while(|b| is_of_run(**b)).take(RUN).count();
-                return Some(text.ceil_char_boundary(at - run));
-            }
-            (Self::Digits, _) => {
-                let digits = before.iter().rev().take_while(|b| b.is_ascii_digit()).count();
-                return (8..=10).contains(&digits).then(|| at - digits);
-            }
-        };
-        fits.then_some(at)
+        }
     }
 }
 
-/// Whether a flag's name reaches up to here from its dashes.
-fn in_flag(before: &[u8]) -> bool {
-    let of_name = |b: &&u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_');
-    let name = before.iter().rev().take(32).take_while(of_name).count();
-    let (front, name) = before.split_at(before.len() - name);
-    let opens = front.last().is_none_or(|b| b.is_ascii_whitespace() || b"\"'`[(,=".contains(b));
-    name.starts_with(b"-") && opens && !name.ends_with(b"no-")
+/// Whether a word starts behind these bytes.
+fn starts_word(before: &[u8]) -> bool {
+    let word = before.last().is_some_and(|last| last.is_ascii_alphanumeric() || *last == b'_');
+    !word || super::names::after_escape(before)
 }
 
 fn is_of_run(byte: u8) -> bool {
     !(byte.is_ascii_whitespace() || b"\"'`<>()[]{},;=\\".contains(&byte))
-}
-
-/// A terminal's colour sequence, real or written out: `ESC[32m`, `\u001b[0m`, `\033[1;31m`.
-fn ends_in_colour(before: &[u8]) -> bool {
-    let Some(rest) = before.strip_suffix(b"m") else { return false };
-    let digits = rest.iter().rev().take_while(|b| b.is_ascii_digit() || **b == b';').count();
-    let Some(escape) = rest[..rest.len() - digits].strip_suffix(b"[") else { return false };
-    [&b"\x1b"[..], b"1b", b"1B", b"\\033", b"\\e"].iter().any(|end| escape.ends_with(end))
 }
 
 /// A key whose prefix names it.
@@ -124,13 +97,18 @@ const fn value(
     Rule { name, keywords, pattern, place: Place::Matched, lead, judge }
 }
 
-/// The value of a name that says what it is.
-const fn assigned(name: &'static str, keywords: &'static [&'static str], judge: Judge) -> Rule {
-    let place = Place::Assigned;
-    Rule { name, keywords, pattern: ASSIGNED, place, lead: Lead::Part, judge }
+/// The argument of a call, in quotes, with so many before it.
+const fn call(
+    name: &'static str,
+    before: usize,
+    keywords: &'static [&'static str],
+    pattern: &'static str,
+    judge: Judge,
+) -> Rule {
+    Rule { name, keywords, pattern, place: Place::Argument(before), lead: Lead::Any, judge }
 }
 
-/// The value of a name of one of these kinds, found in another way than by an assignment.
+/// What is told by a place of its own.
 const fn told(
     name: &'static str,
     keywords: &'static [&'static str],
@@ -142,7 +120,7 @@ const fn told(
     Rule { name, keywords, pattern, place, lead, judge }
 }
 
-use Judge::{Assigned, Block, Certain, Coded, Dense, Password, Told, UrlPassword, Wrapped};
+use Judge::{Block, Certain, Coded, Dense, Given, Password, Told, UrlPassword, Wrapped};
 
 /// Every format. Prefixes and lengths are the vendors' published ones, lengths with some room.
 #[rustfmt::skip]
@@ -150,31 +128,30 @@ pub(super) const RULES: &[Rule] = &[
     key("aws-access-key", &["AKIA", "ASIA", "ABIA", "ACCA"], r"^(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}(?-u:\b)", Certain),
     value("aws-pair", &["AKIA", "ASIA"], r#"^(?:AKIA|ASIA)[A-Z0-9]{16}[^A-Za-z0-9/+\n]{1,8}([A-Za-z0-9/+]{40})(?-u:\b|$)"#, Lead::Word, Dense),
     key("aws-session", &["IQoJb3JpZ2lu", "FwoGZXIvYXdz", "FQoGZXIvYXdz"], r"^[IF][A-Za-z0-9]{11}[A-Za-z0-9/+=%]{60,}", Certain),
-    value("aws-signature", &["x-amz-signature=", "x-goog-signature=", "x-amz-security-token="], r"^(?i-u:x-(?:amz|goog)-(?:signature|security-token))=([A-Za-z0-9%/+=_-]{40,})", Lead::Any, Certain),
+    value("aws-signature", &["x-amz-signature=", "x-goog-signature=", "x-amz-security-token="], r"^(?i-u:x-(?:amz|goog)-(?:signature|security-token))=([A-Za-z0-9%/+_-]{40,})", Lead::Any, Certain),
     value("aws-secret", &["aws_secret", "secretaccesskey"], r#"^(?i-u:aws_secret(?:_access)?(?:_key)?|secretaccesskey)\\?["']?[ \t\r\n]{0,3}(?:=>|[:=])[ \t\r\n]{0,3}\\?["']?([A-Za-z0-9/+]{40})"#, Lead::Any, Dense),
     key("github", &["ghp_", "gho_", "ghu_", "ghs_", "ghr_"], r"^gh[pousr]_[A-Za-z0-9]{30,255}", Certain),
     key("github-pat", &["github_pat_"], r"^github_pat_[A-Za-z0-9_]{40,255}", Certain),
-    key("gitlab", &["glpat-", "gldt-", "glrt-", "glptt-", "gloas-", "glcbt-"], r"^gl(?:pat|dt|rt|ptt|oas|cbt)-[A-Za-z0-9_.-]{20,255}", Dense),
-    key("slack", &["xox"], r"^xox[abeoprs]-[A-Za-z0-9-]{10,255}", Certain),
+    key("gitlab", &["glpat-", "gldt-", "glrt-", "glptt-", "gloas-", "glcbt-", "glft-", "glimt-", "glagent-", "glsoat-", "glffct-"], r"^gl(?:pat|dt|rt|ptt|oas|cbt|ft|imt|agent|soat|ffct)-[A-Za-z0-9_.-]{20,255}", Dense),
+    key("slack", &["xox"], r"^xox[abeoprs][.-][A-Za-z0-9.-]{10,400}", Certain),
     key("slack-app", &["xapp-"], r"^xapp-[0-9]-[A-Z0-9]{5,}-[0-9]{5,}-[a-z0-9]{16,}", Certain),
     value("slack-webhook", &["hooks.slack.com/"], r"^hooks\.slack\.com/(?:services|workflows|triggers)/([A-Za-z0-9+/]{20,255})", Lead::Any, Certain),
-    key("stripe", &["sk_live_", "sk_test_", "rk_live_", "rk_test_"], r"^[sr]k_(?:live|test)_[A-Za-z0-9]{10,255}", Certain),
+    key("stripe", &["sk_live_", "sk_test_", "rk_live_", "rk_test_", "sk_prod_", "rk_prod_"], r"^[sr]k_(?:live|test|prod)_[A-Za-z0-9]{10,255}", Certain),
     key("stripe-webhook", &["whsec_"], r"^whsec_[A-Za-z0-9+/=]{24,255}", Certain),
     key("openai", &["sk-"], r"^sk-(?:proj-|svcacct-|admin-)?[A-Za-z0-9_-]{20,255}", Dense),
     key("anthropic", &["sk-ant-"], r"^sk-ant-[A-Za-z0-9_-]{20,255}", Certain),
     key("openrouter", &["sk-or-"], r"^sk-or-[A-Za-z0-9-]{20,255}", Certain),
     key("google-api", &["AIza"], r"^AIza[A-Za-z0-9_-]{35}", Certain),
     key("google-oauth", &["ya29.", "GOCSPX-"], r"^(?:ya29\.|GOCSPX-)[A-Za-z0-9_-]{20,1024}", Certain),
-    value("private-key", &["-----BEGIN "], r"^-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----", Lead::Any, Block),
     value("azure-storage", &["accountkey=", "sharedaccesskey="], r"^(?i-u:accountkey|sharedaccesskey)=([A-Za-z0-9+/]{40,}={0,2})", Lead::Any, Certain),
     told("azure-client", &["Q~"], r"^[A-Za-z0-9_~.]{3}[0-9]Q~[A-Za-z0-9_~.-]{31,34}$", Place::Around, Lead::Any, Certain),
     told("azure-key", &["JQQJ99"], r"^[A-Za-z0-9]{20,}JQQJ99[A-Za-z0-9]{20,}$", Place::Around, Lead::Any, Certain),
     value("azure-sas", &["&sig=", "?sig="], r"^[&?]sig=([A-Za-z0-9%+/]{40,}={0,2})", Lead::Any, Certain),
     key("npm", &["npm_"], r"^npm_[A-Za-z0-9]{36}", Certain),
     key("pypi", &["pypi-"], r"^pypi-[A-Za-z0-9_-]{50,}", Certain),
-    key("huggingface", &["hf_"], r"^hf_[A-Za-z0-9]{30,64}", Certain),
+    key("huggingface", &["hf_", "api_org_"], r"^(?:hf|api_org)_[A-Za-z0-9]{30,64}", Certain),
     key("twilio", &["SK"], r"^SK[0-9a-f]{32}(?-u:\b)", Certain),
-    key("sendgrid", &["SG."], r"^SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}", Certain),
+    key("sendgrid", &["SG."], r"^SG\.[A-Za-z0-9_-]{16,32}\.[A-Za-z0-9_-]{16,64}", Certain),
     key("mailgun", &["key-"], r"^key-[0-9a-f]{32}(?-u:\b)", Certain),
     value("telegram", &[":AA"], r"^[0-9]{8,10}:AA[A-Za-z0-9_-]{32,34}", Lead::Digits, Certain),
     value("discord", &["discord", "bot "], r#"^(?i:discord[^\n]{0,40}?|bot[ \t\r\n]{1,3})([MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,45})"#, Lead::Any, Certain),
@@ -185,9 +162,9 @@ pub(super) const RULES: &[Rule] = &[
     key("databricks", &["dapi"], r"^dapi[0-9a-f]{32}(?:-[0-9])?(?-u:\b)", Certain),
     key("linear", &["lin_api_", "lin_oauth_"], r"^lin_(?:api|oauth)_[A-Za-z0-9]{32,64}", Certain),
     key("notion", &["ntn_", "secret_"], r"^(?:ntn_[A-Za-z0-9]{40,60}|secret_[A-Za-z0-9]{43})(?-u:\b)", Dense),
-    key("shopify", &["shpat_", "shpca_", "shppa_", "shpss_"], r"^shp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}", Certain),
-    key("jwt", &["eyJ"], r"^eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}", Certain),
-    key("vault", &["hvs.", "hvb."], r"^hv[sb]\.[A-Za-z0-9_-]{20,300}", Dense),
+    key("shopify", &["shpat_", "shpca_", "shppa_", "shpss_", "prtapi_"], r"^(?:shp(?:at|ca|pa|ss)|prtapi)_[0-9a-fA-F]{32}", Certain),
+    told("jwt", &[".eyJ"], r"^eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}", Place::Matched, Lead::Token, Certain),
+    key("vault", &["hvs.", "hvb.", "hvr."], r"^hv[sbr]\.[A-Za-z0-9_-]{20,300}", Dense),
     key("grafana", &["glsa_", "glc_"], r"^(?:glsa_[A-Za-z0-9]{32}_[0-9a-f]{8}|glc_[A-Za-z0-9+/]{32,400}={0,2})", Certain),
     key("new-relic", &["NRAK-"], r"^NRAK-[A-Z0-9]{27}", Certain),
     key("postman", &["PMAK-"], r"^PMAK-[0-9a-f]{24}-[0-9a-f]{34}", Certain),
@@ -197,43 +174,102 @@ pub(super) const RULES: &[Rule] = &[
     key("replicate", &["r8_"], r"^r8_[A-Za-z0-9]{37}", Certain),
     key("perplexity", &["pplx-"], r"^pplx-[A-Za-z0-9]{40,64}", Certain),
     key("xai", &["xai-"], r"^xai-[A-Za-z0-9]{60,100}", Certain),
-    key("docker", &["dckr_pat_"], r"^dckr_pat_[A-Za-z0-9_-]{20,64}", Certain),
-    key("sentry", &["sntrys_"], r"^sntrys_[A-Za-z0-9+/=_]{40,400}", Certain),
-    key("atlassian", &["ATATT3"], r"^ATATT3[A-Za-z0-9_=-]{60,300}", Certain),
+    key("docker", &["dckr_pat_", "dckr_oat_"], r"^dckr_[po]at_[A-Za-z0-9_-]{20,64}", Certain),
+    key("sentry", &["sntrys_", "sntryu_"], r"^sntry[su]_[A-Za-z0-9+/=_]{40,400}", Certain),
+    key("atlassian", &["ATATT3", "ATCTT3"], r"^AT[AC]TT3[A-Za-z0-9_=-]{60,300}", Certain),
     key("figma", &["figd_"], r"^figd_[A-Za-z0-9_-]{36,64}", Certain),
     key("square", &["sq0", "EAAA"], r"^(?:sq0[a-z]{3}-[A-Za-z0-9_-]{22,64}|EAAA[A-Za-z0-9_-]{56,64})(?-u:\b)", Certain),
     key("vendor", &[
         "sbp_", "sb_secret_", "nfp_", "sgp_", "bkua_", "pnu_", "rdme_", "tfp_", "aio_", "CFPAT-", "CCIPAT_", "EZAK", "EZTK", "LTAI",
-        "nvapi-", "tskey-", "xkeysib-", "dp.pt.", "dp.st.", "dp.ct.", "fio-u-", "FLWSECK", "dt0c01.", "shippo_live_", "shippo_test_", "ops_eyJ",
-        "pat-na1-", "pat-eu1-", "AKCp", "fm2_", "fo1_", "FlyV1", "EAACEdEose0cBA", "glffct-", "glsoat-", "lsv2_", "tvly-", "phx_", "phc_", "rpa_", "CLOJARS_", "sk_org_", "cal_live_",
-    ], r"^(?:sbp_[a-f0-9]{40}|sb_secret_[A-Za-z0-9_-]{24,}|nfp_[A-Za-z0-9]{36,}|sgp_(?:[a-f0-9]{16}_|local_)?[a-f0-9]{40}|bkua_[a-f0-9]{40}|pnu_[A-Za-z0-9]{36}|rdme_[a-z0-9]{70}|tfp_[A-Za-z0-9_.=-]{40,}|aio_[A-Za-z0-9]{28}|CFPAT-[A-Za-z0-9_-]{43}|CCIPAT_[A-Za-z0-9_]{40,}|EZ[AT]K[A-Za-z0-9]{54}|LTAI[A-Za-z0-9]{16,26}|nvapi-[A-Za-z0-9_-]{60,70}|tskey-[a-z]+-[A-Za-z0-9]+-[A-Za-z0-9]{16,}|xkeysib-[a-f0-9]{64}-[A-Za-z0-9]{16}|dp\.[psc]t\.[A-Za-z0-9]{40,44}|fio-u-[A-Za-z0-9_=-]{64}|FLWSECK(?:_TEST)?-[a-f0-9]{12,}|dt0c01\.[A-Z0-9]{24}\.[A-Z0-9]{64}|shippo_(?:live|test)_[a-f0-9]{40}|ops_eyJ[A-Za-z0-9+/=]{250,}|pat-(?:na|eu)1-[0-9a-f-]{36}|AKCp[A-Za-z0-9]{60,72}|f(?:m2|o1)_[A-Za-z0-9+/=_-]{40,}|FlyV1 [A-Za-z0-9+/=_,-]{40,}|EAACEdEose0cBA[A-Za-z0-9]{20,}|gl(?:ffct|soat)-[A-Za-z0-9_-]{20,}|lsv2_(?:pt|sk)_[a-f0-9]{32}_[a-f0-9]{10}|tvly-[A-Za-z0-9-]{28,}|ph[xc]_[A-Za-z0-9]{40,50}|rpa_[A-Za-z0-9]{40,50}|CLOJARS_[a-z0-9]{60}|sk_org_[A-Za-z0-9]{30,}|cal_live_[a-f0-9]{32})(?-u:\b|$)", Dense),
+        "nvapi-", "tskey-", "xkeysib-", "dp.pt.", "dp.st.", "dp.ct.", "dp.scim.", "dp.audit.", "dp.said.", "fio-u-", "FLWSECK", "dt0c01.", "shippo_live_", "shippo_test_", "ops_eyJ",
+        "pat-na1-", "pat-eu1-", "AKCp", "fm2_", "fm1r_", "fm1a_", "fo1_", "FlyV1", "EAAC", "EAAM", "lsv2_", "tvly-", "phx_", "phc_", "rpa_", "CLOJARS_", "sk_org_", "cal_live_",
+    ], r"^(?:sbp_[a-f0-9]{40}|sb_secret_[A-Za-z0-9_-]{24,64}|nfp_[A-Za-z0-9]{36,64}|sgp_(?:[a-f0-9]{16}_|local_)?[a-f0-9]{40}|bkua_[a-f0-9]{40}|pnu_[A-Za-z0-9]{36}|rdme_[a-z0-9]{70}|tfp_[A-Za-z0-9_.=-]{40,80}|aio_[A-Za-z0-9]{28}|CFPAT-[A-Za-z0-9_-]{43}|CCIPAT_[A-Za-z0-9_]{40,100}|EZ[AT]K[A-Za-z0-9]{54}|LTAI[A-Za-z0-9]{16,26}|nvapi-[A-Za-z0-9_-]{60,70}|tskey-[a-z]{2,12}-[A-Za-z0-9]{6,40}-[A-Za-z0-9]{16,64}|xkeysib-[a-f0-9]{64}-[A-Za-z0-9]{16}|dp\.(?:[psc]t|scim|audit|said)\.(?:[a-z0-9_-]{2,35}\.)?[A-Za-z0-9]{40,44}|fio-u-[A-Za-z0-9_=-]{64}|FLWSECK(?:_TEST)?-[a-f0-9]{12,32}(?:-X)?|dt0c01\.[A-Z0-9]{24}\.[A-Z0-9]{64}|shippo_(?:live|test)_[a-f0-9]{40}|ops_eyJ[A-Za-z0-9+/=]{250,}|pat-(?:na|eu)1-[0-9a-f-]{36}|AKCp[A-Za-z0-9]{60,72}|f(?:m2|m1[ar]|o1)_[A-Za-z0-9+/=_-]{40,}|FlyV1 [A-Za-z0-9+/=_,-]{40,}|EAA[CM][A-Za-z0-9]{100,}|lsv2_(?:pt|sk)_[a-f0-9]{32}_[a-f0-9]{10}|tvly-[A-Za-z0-9-]{28,64}|ph[xc]_[A-Za-z0-9]{40,50}|rpa_[A-Za-z0-9]{40,50}|CLOJARS_[a-z0-9]{60}|sk_org_[A-Za-z0-9]{30,100}|cal_live_[a-f0-9]{32})(?-u:\b|$)", Dense),
+    key("brevo-smtp", &["xsmtpsib-"], r"^xsmtpsib-[a-f0-9]{64}-[A-Za-z0-9]{16}(?-u:\b|$)", Dense),
+    key("resend", &["re_"], r"^re_[A-Za-z0-9]{8}_[A-Za-z0-9]{24}(?-u:\b|$)", Dense),
+    key("cargo", &["cio"], r"^cio[A-Za-z0-9]{32}(?-u:\b|$)", Dense),
+    key("fireworks", &["fw_"], r"^fw_[A-Za-z0-9]{24}(?-u:\b|$)", Dense),
+    key("cerebras", &["csk-"], r"^csk-[A-Za-z0-9]{48}(?-u:\b|$)", Dense),
+    key("langfuse", &["sk-lf-"], r"^sk-lf-[0-9a-f-]{36}(?-u:\b|$)", Dense),
+    key("elevenlabs", &["sk_"], r"^sk_[a-f0-9]{48}(?-u:\b|$)", Dense),
+    key("voyage", &["pa-"], r"^pa-[A-Za-z0-9_-]{43}(?-u:\b|$)", Dense),
+    key("pinecone", &["pcsk_"], r"^pcsk_[A-Za-z0-9]{4,8}_[A-Za-z0-9]{60,66}(?-u:\b|$)", Dense),
+    key("firecrawl", &["fc-"], r"^fc-[a-f0-9]{32}(?-u:\b|$)", Dense),
+    key("neon", &["napi_"], r"^napi_[a-z0-9]{40,70}(?-u:\b|$)", Dense),
+    key("airtable", &["pat"], r"^pat[A-Za-z0-9]{14}\.[a-f0-9]{64}(?-u:\b|$)", Dense),
+    key("harness", &["pat.", "sat."], r"^[ps]at\.[A-Za-z0-9_-]{22}\.[A-Za-z0-9]{24}\.[A-Za-z0-9]{20}(?-u:\b|$)", Dense),
+    key("clickup", &["pk_"], r"^pk_[0-9]{6,10}_[A-Z0-9]{32}(?-u:\b|$)", Dense),
+    key("vercel", &["vcp_"], r"^vcp_[A-Za-z0-9]{40,64}(?-u:\b|$)", Dense),
+    key("render", &["rnd_"], r"^rnd_[A-Za-z0-9]{28,36}(?-u:\b|$)", Dense),
+    key("cloudflare-origin", &["v1.0-"], r"^v1\.0-[a-f0-9]{24}-[a-f0-9]{146}(?-u:\b|$)", Dense),
+    key("onepassword", &["A3-"], r"^A3-[A-Z0-9]{6}-(?:[A-Z0-9]{11}|[A-Z0-9]{6}-[A-Z0-9]{5})(?:-[A-Z0-9]{5}){3}(?-u:\b|$)", Dense),
+    key("gcp-hmac", &["GOOG1E"], r"^GOOG1E[A-Z0-9]{40,60}(?-u:\b|$)", Dense),
+    key("bedrock", &["ABSK"], r"^ABSK[A-Za-z0-9+/]{100,280}={0,2}", Dense),
+    key("bedrock-short", &["bedrock-api-key-"], r"^bedrock-api-key-[A-Za-z0-9+/=]{60,}", Dense),
+    key("tencent", &["AKID"], r"^AKID[A-Za-z0-9]{32}(?-u:\b|$)", Dense),
+    key("yandex", &["AQVN"], r"^AQVN[A-Za-z0-9_-]{35,38}(?-u:\b|$)", Dense),
+    key("yandex-iam", &["t1.9eu"], r"^t1\.9eu[A-Za-z0-9_-]{40,400}={0,2}\.[A-Za-z0-9_-]{86}={0,2}", Dense),
+    key("octopus", &["API-"], r"^API-[A-Z0-9]{26}(?-u:\b|$)", Dense),
+    key("infracost", &["ico-"], r"^ico-[A-Za-z0-9]{32}(?-u:\b|$)", Dense),
+    key("openshift", &["sha256~"], r"^sha256~[A-Za-z0-9_-]{43}(?-u:\b|$)", Dense),
+    key("sonar", &["squ_", "sqp_", "sqa_"], r"^sq[upa]_[a-f0-9]{40}(?-u:\b|$)", Dense),
+    key("duffel", &["duffel_live_", "duffel_test_"], r"^duffel_(?:live|test)_[A-Za-z0-9_=-]{43}(?-u:\b|$)", Dense),
+    key("braintree", &["access_token$"], r"^access_token\$(?:production|sandbox)\$[a-z0-9]{16}\$?[a-f0-9]{32}(?-u:\b|$)", Dense),
+    key("adyen", &["AQE"], r"^AQE[A-Za-z0-9]{5,8}[A-Za-z0-9+/]{60,300}={0,2}-[A-Za-z0-9+/]{30,60}={0,2}-[A-Za-z0-9]{16}(?-u:\b|$)", Dense),
+    key("dropbox", &["sl."], r"^sl\.[A-Za-z0-9_=-]{130,200}(?-u:\b|$)", Dense),
+    key("launchdarkly", &["sdk-"], r"^sdk-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?-u:\b|$)", Dense),
+    key("mapbox", &["sk.eyJ"], r"^sk\.eyJ[A-Za-z0-9_-]{40,120}\.[A-Za-z0-9_-]{20,24}(?-u:\b|$)", Dense),
+    key("scalingo", &["tk-us-"], r"^tk-us-[A-Za-z0-9_-]{48}(?-u:\b|$)", Dense),
+    key("settlemint", &["sm_aat_", "sm_pat_", "sm_sat_"], r"^sm_[aps]at_[A-Za-z0-9]{16}(?-u:\b|$)", Dense),
+    key("intra42", &["s-s4t2"], r"^s-s4t2(?:ud|af)-[a-f0-9]{64}(?-u:\b|$)", Dense),
+    key("bitbucket", &["ATBB"], r"^ATBB[A-Za-z0-9]{32}(?-u:\b|$)", Dense),
+    key("artifactory", &["cmVmd"], r"^cmVmd[A-Za-z0-9]{59}(?-u:\b|$)", Dense),
+    key("new-relic-insert", &["NRII-"], r"^NRII-[A-Za-z0-9-]{32}(?-u:\b|$)", Dense),
+    key("new-relic-browser", &["NRJS-"], r"^NRJS-[a-f0-9]{19}(?-u:\b|$)", Dense),
+    key("gitlab-runner-old", &["GR1348941"], r"^GR1348941[A-Za-z0-9_-]{20}(?-u:\b|$)", Dense),
+    key("google-refresh", &["1//0"], r"^1//0[A-Za-z0-9_-]{40,100}(?-u:\b|$)", Dense),
+    key("clickhouse", &["4b1d"], r"^4b1d[A-Za-z0-9]{38}(?-u:\b|$)", Dense),
+    key("defined", &["dnkey-"], r"^dnkey-[A-Za-z0-9=_-]{26}-[A-Za-z0-9=_-]{52}(?-u:\b|$)", Dense),
+    key("adobe", &["p8e-"], r"^p8e-[a-z0-9]{32}(?-u:\b|$)", Dense),
+    key("discord-bot", &["MTA", "MTE", "MTI"], r"^MT[AEI][A-Za-z0-9_-]{21,25}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,45}(?-u:\b|$)", Dense),
+    key("salesforce", &["00D"], r"^00D[A-Za-z0-9]{12,15}![A-Za-z0-9._]{80,120}(?-u:\b|$)", Dense),
+    key("flutterwave", &["FLWSECK_TEST-"], r"^FLWSECK_TEST-[a-f0-9]{12,32}(?:-X)?(?-u:\b|$)", Dense),
+    told("azure-devops", &["AZDO"], r"^[A-Za-z0-9]{60,80}AZDO[A-Za-z0-9]{4}$", Place::Around, Lead::Any, Certain),
+    told("maxmind", &["_mmk"], r"^[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk$", Place::Around, Lead::Any, Certain),
+    value("mailgun-sending", &["mailgun"], r#"^(?i-u:mailgun)[A-Za-z0-9_. -]{0,24}\\?["']?[ \t:=]{0,4}\\?["']?([0-9a-f]{32}-[0-9a-f]{8}-[0-9a-f]{8})"#, Lead::Any, Certain),
+    value("bearer-twitter", &["AAAAAAAAAAAAAAAAAAAAA"], r"^A{21,22}[A-Za-z0-9%]{80,100}", Lead::Word, Dense),
+    value("oauth-irc", &["oauth:"], r"^oauth:([A-Za-z0-9]{30})(?-u:\b)", Lead::Word, Dense),
+    value("azure-function", &["?code=", "&code="], r"^[?&]code=([A-Za-z0-9_/+%-]{40,64}(?:={0,2}|(?:%3D){0,2}))", Lead::Any, Dense),
+    value("cookie-session", &["_session="], r"^_session=([A-Za-z0-9%_-]{24,})", Lead::Any, Dense),
+    value("vault-old", &["s."], r"^s\.[A-Za-z0-9]{24}(?-u:\b)", Lead::Word, Dense),
+    value("netrc", &["login "], r#"^(?i-u:login)[ \t]+[^\s"']{1,64}[ \t\r\n]+password[ \t]+([^\s"'\\]{4,256})"#, Lead::Word, Given),
+    value("cookie-flag", &["-b '", "-b \"", "--cookie "], r#"^(?:-b|--cookie)[ =]["']?[^=;\s"']{1,64}=([A-Za-z0-9%._~+/-]{16,})"#, Lead::Any, Dense),
+    value("expect", &["send \"", "send -- \""], r#"^(?:send|send --) "([^"\\\n]{4,128})\\r""#, Lead::Word, Password),
+    value("private-lines", &["private-lines:"], r"^(?i-u:private-lines):[ ]?[0-9]{1,4}(?:\r?\n|\\n)((?:[A-Za-z0-9+/=]{1,80}(?:\r?\n|\\n|$))+)", Lead::Any, Certain),
+    value("jwk", &["\"d\""], r#"^"d" ?: ?"([A-Za-z0-9_-]{40,700})""#, Lead::Any, Dense),
+    value("redis-user", &[" on >", "auth default "], r#"^(?i-u: on >|auth default )([^ \t\r\n"'<>]{6,200})"#, Lead::Any, Password),
+    value("identified", &["identified by ", "identified with "], r#"^(?i-u:identified)(?i-u: with [a-z0-9_]{1,40})?(?i-u: by )(?:password )?(?:\\{0,3}["'`])?([^\s"'`\\;]{4,200})"#, Lead::Word, Given),
+    value("community", &["snmp-server community "], r"^(?i-u:snmp-server community) ([^ \t\r\n]{4,64})", Lead::Any, Given),
+    value("secret-level", &[" secret ", " secret 0 ", " password 0 "], r"^(?i-u: (?:secret|password)(?: [05789])?) ([^ \t\r\n]{6,64})(?:\r?\n|$)", Lead::Any, Password),
+    call("call", 0, &["convertto-securestring "], r"^(?i-u:convertto-securestring )", Given),
+    call("call", 0, &["crypt(", "basic_auth("], r"^(?i-u:crypt|basic_auth)\(", Password),
+    call("call", 1, &["networkcredential(", "usernamepasswordcredentials(", "passwordauthentication(", "httpbasicauth(", "basicauth(", "basic_auth(", "auth=(", "auth = (", "wifi.begin(", ".login(", ".auth("], r"^(?i-u:[.a-z_]{4,32}(?: ?= ?)?)\(", Given),
+    call("call", 2, &["getconnection(", "pdo(", "mysqli_connect(", "mysqli(", "dbi->connect("], r"^(?i-u:[a-z_>-]{3,20})\(", Given),
+    Rule { name: "private-key", keywords: &["-----BEGIN ", "---- BEGIN SSH2"], pattern: r"^----(?:- ?| )BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-----?", place: Place::Block, lead: Lead::Any, judge: Block },
+    value("npm-auth", &["_authtoken"], r#"^(?i-u:_authtoken)[ =:]{1,3}\\{0,3}["']?([^\s"'\\]{10,512})"#, Lead::Any, Told),
     told("mailchimp", &["-us"], r"^[0-9a-f]{32}-us[0-9]{1,2}$", Place::Around, Lead::Any, Certain),
     value("terraform", &[".atlasv1."], r"^\.atlasv1\.([A-Za-z0-9_-]{60,70})", Lead::Any, Certain),
     value("teams-webhook", &["/incomingwebhook/"], r"^(?i-u:/incomingwebhook)/([0-9a-f]{32}(?:/[0-9a-f-]{36})?)", Lead::Any, Certain),
     key("password-hash", &["$2a$", "$2b$", "$2y$", "$6$", "$5$", "$y$", "$argon2", "$apr1$"], r"^\$(?:2[aby]\$[0-9]{2}\$[./A-Za-z0-9]{53}|[56y]\$[./A-Za-z0-9$=]{40,}|argon2id?\$v=[0-9]+\$[a-z0-9=,]+\$[A-Za-z0-9+/]+\$[A-Za-z0-9+/]{20,}|apr1\$[./A-Za-z0-9]{1,8}\$[./A-Za-z0-9]{22})", Certain),
     key("planetscale", &["pscale_"], r"^pscale_(?:tkn|pw|oauth)_[A-Za-z0-9_.=-]{30,64}", Certain),
     key("age", &["AGE-SECRET-KEY-1"], r"^AGE-SECRET-KEY-1[A-Z0-9]{58}", Certain),
-    value("authorization", &["authorization"], r#"^(?i-u:authorization\\?["']?[ \t\r\n]{0,3}[:=][ \t\r\n]{0,3}\\?["']?(?:basic|bearer|token|bot|apikey|key|ssws|genielogin|negotiate)[ \t\r\n]{1,3})([A-Za-z0-9._~+/=:-]{8,})"#, Lead::Any, Password),
+    value("authorization", &["authorization"], r#"^(?i-u:authorization\\?["']?[ \t\r\n]{0,3}[:=][ \t\r\n]{0,3}\\?["']?(?:(?:[a-z-]{2,20})[ \t\r\n]{1,3})?)([A-Za-z0-9._~+/=:-]{8,})"#, Lead::Any, Password),
     value("basic", &["basic "], r"^(?i-u:basic)[ \t]{1,3}([A-Za-z0-9+/_-]{8,}={0,2})", Lead::Word, Coded),
     value("auth-pair", &["auth\"", "auth\\\"", "_auth", "auth\\\\\""], r#"^_?auth\\{0,3}"?[ \t\r\n]{0,3}[:=][ \t\r\n]{0,3}\\{0,3}"?([A-Za-z0-9+/_-]{8,}={0,2})"#, Lead::Any, Coded),
-    value("auth-tuple", &["auth=(", "auth = (", "basicauth(", "basic_auth("], r#"^(?i-u:(?:basic_?)?auth(?: ?= ?)?\()[ ]?\\{0,3}["'][^"'\\\n]{1,64}\\{0,3}["'],[ ]?\\{0,3}["']([^"'\\\n]{4,256})"#, Lead::Any, Told),
     value("cookie", &["cookie"], r#"^(?i-u:cookie)\\{0,3}["']?[ ]?[:=][ ]?\\{0,3}["']?([^=;\s"'\\]{1,64}=[^\r\n"'\\]{12,4096})"#, Lead::Any, Dense),
-    value("netrc", &["login "], r#"^(?i-u:login)[ \t]+[^\s"']{1,64}[ \t\r\n]+password[ \t]+([^\s"'\\]{4,256})"#, Lead::Word, Told),
-    value("pgpass", &[":5432:", ":3306:"], r#"^:(?:5432|3306):[^:\s"']{1,64}:[^:\s"']{1,64}:([^\s"'\\]{4,256})"#, Lead::Any, Told),
-    value("element", &["<password>", "<passwd>", "<token>", "<secret>", "<apikey>", "<api_key>", "<secretkey>", "<accesstoken>"], r"^<[A-Za-z_]+>([^<\s]{6,256})<", Lead::Any, Told),
-    value("docker-env", &["env "], r#"^(?i-u:env) (?:[A-Z0-9]+_)*(?:PASSWORD|PASS|TOKEN|SECRET|KEY)(?:_[A-Z0-9]+)* ([^\s"'=\\]{6,256})"#, Lead::Word, Password),
-    value("passin", &["pass:"], r#"^pass:([^\s"'\\]{6,256})"#, Lead::Word, Password),
-    value("npm-auth", &["_authtoken"], r#"^(?i-u:_authtoken)[ =:]{1,3}\\{0,3}["']?([^\s"'\\]{10,512})"#, Lead::Any, Told),
+    value("pgpass", &[":5432:", ":3306:", ":*:*:"], r#"^:(?:5432|3306|\*):[^:\s"']{1,64}:[^:\s"']{1,64}:([^\s"'\\]{4,256})"#, Lead::Any, Told),
     value("oracle-pair", &["jdbc:oracle:thin:"], r#"^jdbc:oracle:thin:[^/\s"']{1,64}/([^@\s"']{1,128})@"#, Lead::Any, UrlPassword),
     told("dsn-pair", &["@tcp(", "@unix("], r"^[^:@/\s]{1,64}:([^\s]{1,190})@(?:tcp|unix)\(", Place::Matched, Lead::Run, UrlPassword),
     value("url-key", &["://"], r"^://([A-Za-z0-9_-]{20,256})@", Lead::Any, Dense),
-    told("curl-user", &["curl", "wget", "httpie"], "^", Place::PairFlag, Lead::Word, UrlPassword),
-    told("mysql-flag", &["mysql", "mysqldump", "mysqladmin", "mariadb"], "^", Place::Flag("-p"), Lead::Word, Told),
-    told("login-flag", &["docker login", "podman login", "helm registry login", "sshpass", "oc login"], "^", Place::Flag("-p "), Lead::Word, Told),
-    told("redis-flag", &["redis-cli"], "^", Place::Flag("-a "), Lead::Word, Told),
-    told("ldap-flag", &["ldapsearch", "ldapadd", "ldapmodify"], "^", Place::Flag("-w "), Lead::Word, Told),
-    told("flag", &["password", "passwd", "passphrase", "pass", "pwd"], FLAG, Place::Assigned, Lead::Flag, Told),
-    told("flag-token", &["token", "api-key", "apikey", "api_key", "secret", "secret-key", "access-key", "auth-key", "authkey"], FLAG, Place::Assigned, Lead::Flag, Assigned),
     told("wrapped", &[
         "cGFzc3dvcm", "Bhc3N3b3Jk", "wYXNzd29yZ", "cGFzc3dk", "Bhc3N3Z", "wYXNzd2", "c2VjcmV0", "NlY3Jld", "zZWNyZX", "UEFTU1dPUk", "BBU1NXT1JE", "QQVNTV09SR",
         "dG9rZW", "Rva2Vu", "0b2tlb", "YXBpX2tle", "FwaV9rZX", "hcGlfa2V5", "LS0tLS1CRUdJT", "X0tFW", "9LRV", "fS0VZP", "U0VDUkVU", "NFQ1JFV", "TRUNSRV", "VE9LRU", "RPS0VO", "UT0tFT",
@@ -241,23 +277,4 @@ pub(super) const RULES: &[Rule] = &[
     ], "^", Place::Base64, Lead::Any, Wrapped),
     value("bearer", &["bearer "], r"^(?i-u:bearer)[ \t\r\n]{1,3}([A-Za-z0-9._~+/=-]{16,})", Lead::Word, Dense),
     Rule { name: "url-password", keywords: &["://"], pattern: "^://", place: Place::UrlPassword, lead: Lead::Any, judge: UrlPassword },
-    told("password", &["password", "passwd", "passphrase"], ASSIGNED, Place::Assigned, Lead::Any, Password),
-    told("password", &["pwd"], ASSIGNED, Place::Assigned, Lead::Part, Password),
-    told("pass", &["pass", "pw", "psw"], SHORT, Place::Assigned, Lead::Last, Password),
-    told("pass", &["pat", "app_key", "license_key", "fernet_key", "admin_key", "jwt_key", "service_key"], SHORT, Place::Assigned, Lead::Last, Assigned),
-    assigned("assigned", &[
-        "api_key", "api-key", "apikey", "access_key", "access-key", "accesskey", "private_key", "privatekey",
-        "encryption_key", "encryptionkey", "signing_key", "auth_key", "authkey", "master_key", "account_key",
-        "subscription-key", "subscription_key", "storage_key", "secret", "token", "authtoken", "identitytoken", "registrytoken",
-        "credential",
-    ], Assigned),
 ];
-
-/// From a keyword inside a name up to the value: the rest of the name (a new part of it: `_id`,
-/// `Id`, `s`), the name's quote, the separator, or the member or line that holds the value. Quotes
-/// may be escaped.
-const ASSIGNED: &str = r#"^(?-u:(?i:api[_-]?key|(?:access|private|encryption|signing|auth|master|account|subscription|storage)[_-]?key|password|passwd|passphrase|pwd|secret|authtoken|identitytoken|registrytoken|token|credential)s?(?:[_-][A-Za-z0-9_-]{0,32}|[A-Z][A-Za-z0-9_]{0,32})?\\{0,3}["'`]?[\])]?(?:[ \t]{0,8}(?:=>|:=|={1,2}|:)[ \t]{0,8}| (?:is|was)(?: now)?:? |,?[ \t\r\n]{1,32}-?[ ]?value[=:][ ]?|,[ \t\r\n]{0,32}\\{0,3}["']value\\{0,3}["'][ ]?:[ ]?))"#;
-/// The same for words that make a name secret only where they end it.
-const SHORT: &str = r#"^(?-u:(?i:pass|pw|psw|pat|app_key|license_key|fernet_key|admin_key|jwt_key|service_key)\\{0,3}["'`]?[\])]?[ \t]{0,8}(?:=>|:=|={1,2}|:)[ \t]{0,8})"#;
-/// The same for a flag of a command, also where its words are in a list.
-const FLAG: &str = r#"^(?-u:(?i:password|passwd|passphrase|pass|pwd|token|api[_-]?key|secret(?:-key)?|access-key|auth-?key)(?:[ \t]{1,4}|\\{0,3}["'],[ \t\r\n]{0,16}|=))"#;

@@ -1,16 +1,16 @@
-//! What follows the head of a format, where a regex would be large: classes of all characters but
-//! a few, some hundred times over, cost milliseconds to compile, in every process that folds.
+//! Where a value ends, without regexes: classes of all characters but a few, some hundred times
+//! over, cost milliseconds to compile, in every process that folds.
 
 use std::ops::Range;
 
-/// Length of an assigned value, in characters. Session tokens have above a thousand.
-const ASSIGNED: Range<usize> = 6..4_097;
+/// Length of a bare value, in characters. Session tokens have above a thousand.
+const BARE: Range<usize> = 4..4_097;
+/// Length of a quoted value, in bytes.
+const QUOTED: Range<usize> = 3..8_193;
 /// Longest name of a user in a URL, in characters.
 const USER: usize = 128;
 /// Length of a password in a URL, in characters.
 const PASSWORD: Range<usize> = 1..257;
-/// How far behind the name of a command its flags are looked for, in bytes.
-const COMMAND: usize = 600;
 
 /// Where the secret stands, seen from a format's regex.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,33 +19,71 @@ pub(super) enum Place {
     Matched,
     /// It is all that is around the keyword without white space; the regex has to match it.
     Around,
-    /// It follows the match: in quotes, which may be escaped, or up to what ends a bare value.
-    Assigned,
     /// It follows the match, after a user's name and a colon and before an `@`.
     UrlPassword,
-    /// It follows a flag of the command that matched: `-p secret`, `-psecret`.
-    Flag(&'static str),
-    /// It follows a user's name and a colon behind `-u` or `--user` of the command that matched.
-    PairFlag,
+    /// It is the argument of a call with so many before it.
+    Argument(usize),
     /// It is the base64 text that the keyword is in.
     Base64,
+    /// It is the rest of a private key.
+    Block,
 }
 
-/// An assigned value at the start of a text.
-pub(super) fn assigned(text: &str) -> Option<Range<usize>> {
-    let open = text.bytes().take(3).take_while(|b| *b == b'\\').count();
-    match text.as_bytes().get(open) {
-        Some(quote @ (b'"' | b'\'' | b'`')) => quoted(text, open + 1, char::from(*quote)),
-        _ => {
-            let value = run(text, 0, ASSIGNED, is_bare)?;
-            let value = value.start..before_next_member(&text[value.clone()]);
-            (value.len() >= ASSIGNED.start).then_some(value)
+/// Where runs end that were walked before: each byte is walked once, however many names it holds.
+#[derive(Debug, Default)]
+pub(super) struct Runs {
+    bare: Range<usize>,
+    wide: Range<usize>,
+    /// The next `"`, `'`, `` ` ``, `\` or line break, seen from the start.
+    stop: Range<usize>,
+    tag: Range<usize>,
+}
+
+impl Runs {
+    /// The end of the run at `at` that `stop` finds the end of.
+    fn end(memo: &mut Range<usize>, at: usize, stop: impl FnOnce() -> usize) -> usize {
+        if !(memo.contains(&at) || memo.end == at && memo.start < at) {
+            *memo = at..stop();
         }
+        memo.end
+    }
+
+    /// What is up to `byte` or the end of the line.
+    pub(super) fn until(&mut self, text: &str, at: usize, byte: u8) -> Option<Range<usize>> {
+        let rest = &text.as_bytes()[at..];
+        let end = Self::end(&mut self.tag, at, || {
+            at + memchr::memchr2(byte, b'\n', rest).unwrap_or(rest.len())
+        });
+        (end - at < BARE.end).then_some(at..end)
     }
 }
 
+/// A bare value at `at`. A `wide` one ends at white space and quotes alone.
+pub(super) fn bare(text: &str, at: usize, wide: bool, runs: &mut Runs) -> Option<Range<usize>> {
+    let (memo, held): (_, fn(char) -> bool) =
+        if wide { (&mut runs.wide, is_wide) } else { (&mut runs.bare, is_bare) };
+    let end = Runs::end(memo, at, || at + text[at..].find(|c| !held(c)).unwrap_or(text.len() - at));
+    let end = end.min(text.floor_char_boundary(at + BARE.end));
+    let run = &text[at..end];
+    let value = if wide {
+        run.trim_end_matches([',', ';', '.', ')', ':'])
+    } else {
+        trimmed(&run[..before_next_member(run)])
+    };
+    (value.len() >= BARE.start).then_some(at..at + value.len())
+}
+
+/// What ends a sentence is no part of a value.
+fn trimmed(value: &str) -> &str {
+    value.trim_end_matches(['.', ':', '|'])
+}
+
 fn is_bare(c: char) -> bool {
-    !(c.is_whitespace() || r#""'`,;<>(){}[]\"#.contains(c))
+    !(c.is_whitespace() || r#""'`,;<>(){}[]\#"#.contains(c))
+}
+
+fn is_wide(c: char) -> bool {
+    !(c.is_whitespace() || "\"'`".contains(c))
 }
 
 /// A value in a URL's query ends where the next member begins: `…&page=2`.
@@ -54,14 +92,64 @@ fn before_next_member(value: &str) -> usize {
         let name = rest.bytes().take_while(|b| b.is_ascii_alphanumeric() || *b == b'_').count();
         name > 0 && rest[name..].starts_with('=')
     };
-    let ends = value.match_indices('&').find(|(at, _)| named(&value[at + 1..]));
-    ends.map_or(value.len(), |(at, _)| at)
+    let mut ends = value.match_indices('&').filter(|(at, _)| named(&value[at + 1..]));
+    ends.next().map_or(value.len(), |(at, _)| at)
 }
 
-/// What is between the quote before `from` and the one that closes it.
-fn quoted(text: &str, from: usize, quote: char) -> Option<Range<usize>> {
-    let value = run(text, from, ASSIGNED, |c| c != quote && c != '\\' && c != '\n')?;
-    text[value.end..].trim_start_matches('\\').starts_with(quote).then_some(value)
+/// What is between the quote at `at`, which may be escaped, and the one that closes it.
+pub(super) fn quoted(text: &str, at: usize, runs: &mut Runs) -> Option<Range<usize>> {
+    let bytes = text.as_bytes();
+    let depth = bytes[at..].iter().take(7).take_while(|b| **b == b'\\').count();
+    let quote = *bytes.get(at + depth).filter(|b| b"\"'`".contains(b))?;
+    let from = at + depth + 1;
+    // A call to get `'''` and `"""` over with.
+    let from = from + if bytes[from..].starts_with(&[quote, quote]) { 2 } else { 0 };
+    let mut end = from;
+    while end - from < QUOTED.end {
+        end = Runs::end(&mut runs.stop, end, || {
+            let rest = &bytes[end..];
+            end + rest.iter().position(|b| b"\"'`\\\n".contains(b)).unwrap_or(rest.len())
+        });
+        match bytes.get(end)? {
+            b'\n' => return None,
+            b'\\' => {
+                let escapes = bytes[end..].iter().take_while(|b| **b == b'\\').count();
+                let closes = if depth == 0 { escapes % 2 == 0 } else { escapes <= depth };
+                let at_quote = bytes.get(end + escapes) == Some(&quote);
+                if at_quote && closes {
+                    let end = if depth == 0 { end + escapes } else { end };
+                    return (end - from >= QUOTED.start).then_some(from..end);
+                }
+                end += escapes + usize::from(at_quote);
+            }
+            b if *b == quote => return (end - from >= QUOTED.start).then_some(from..end),
+            _ => end += 1,
+        }
+    }
+    None
+}
+
+/// The argument with so many before it of the call whose parenthesis a text is behind, where it is
+/// in quotes.
+pub(super) fn argument(text: &str, before: usize, runs: &mut Runs) -> Option<Range<usize>> {
+    let mut at = 0;
+    for _ in 0..before {
+        let limit = text.floor_char_boundary(at + 200);
+        at += text[at..limit].find(|c: char| !c.is_whitespace())?;
+        at = match quoted(text, at, runs) {
+            Some(value) => value.end + text[value.end..].find([',', ')'])? + 1,
+            None => {
+                at + text[at..limit]
+                    .find([',', '(', ')', '\n'])
+                    .filter(|end| text[at + end..].starts_with(','))?
+                    + 1
+            }
+        };
+    }
+    let limit = text.floor_char_boundary(at + 32);
+    at += text[at..limit]
+        .find(|c: char| !(c.is_whitespace() || c.is_ascii_alphanumeric() || c == '='))?;
+    quoted(text, at, runs)
 }
 
 /// The password of a URL whose text after `://` this is. It may hold `/` and `@`, as people write
@@ -82,7 +170,7 @@ pub(super) fn url_password(text: &str) -> Option<Range<usize>> {
         !password.is_empty() && !(path && (port || !chosen || password.ends_with('/')))
     };
     let first = candidates.clone().next().filter(|end| fits(end));
-    let last = candidates.rfind(|end| fits(end) && starts_host(&text[end + 1..rest.end]));
+    let last = candidates.rfind(|end| starts_host(&text[end + 1..rest.end]) && fits(end));
     Some(colon..last.or(first)?)
 }
 
@@ -95,45 +183,6 @@ fn starts_host(text: &str) -> bool {
         && !text.starts_with('.')
         && (rest.is_empty() || rest.starts_with([':', '/', '?', ',', ')', ']'])))
         || bracketed
-}
-
-/// What follows a flag of the command whose text this is: at once, or after a blank where the flag
-/// ends in one.
-pub(super) fn flag(text: &str, flag: &str) -> Option<Range<usize>> {
-    let command = command(text);
-    let at = flag_at(command, flag.trim_end())?;
-    let rest = &command[at..];
-    let skipped = rest.len() - rest.trim_start_matches([' ', '"', '\'', ',', '\\']).len();
-    if flag.ends_with(' ') == (skipped == 0) {
-        return None;
-    }
-    run(command, at + skipped, 4..257, is_bare)
-}
-
-/// The password of `-u user:password`.
-pub(super) fn pair_flag(text: &str) -> Option<Range<usize>> {
-    let command = command(text);
-    let at = ["-u", "--user", "--proxy-user", "-a"].iter().find_map(|flag| {
-        let at = flag_at(command, flag)?;
-        let rest = &command[at..];
-        let open =
-            rest.len() - rest.trim_start_matches([' ', '=', '"', '\'', ',', '\\', '\n']).len();
-        let user = run(command, at + open, 1..USER, |c| is_bare(c) && c != ':')?;
-        command[user.end..].starts_with(':').then_some(user.end + 1)
-    })?;
-    run(command, at, PASSWORD, |c| !(c.is_whitespace() || r#""'`\"#.contains(c)))
-}
-
-/// The command that a text starts with, up to what ends it.
-fn command(text: &str) -> &str {
-    let text = &text[..text.floor_char_boundary(COMMAND.min(text.len()))];
-    &text[..text.find(['|', ';']).unwrap_or(text.len())]
-}
-
-/// Behind the first place where the flag stands as a word of its own, or begins one.
-fn flag_at(command: &str, flag: &str) -> Option<usize> {
-    let opens = |at: usize| command[..at].ends_with([' ', '"', '\'', '\t', '\n']);
-    command.match_indices(flag).find(|(at, _)| opens(*at)).map(|(at, _)| at + flag.len())
 }
 
 /// The base64 text around `hit`, its padding included.
@@ -204,30 +253,37 @@ mod tests {
         for (text, wanted) in [
             ("abc123DEF&page=2", Some("abc123DEF")),
             ("abc&123DEF", Some("abc&123DEF")),
+            ("abc123, d", Some("abc123")),
+            ("shr", None),
+        ] {
+            let found = bare(text, 0, false, &mut Runs::default());
+            assert_eq!(found.map(|range| &text[range]), wanted, "{text}");
+        }
+        for (text, wanted) in [
             ("\"a b c d\" x", Some("a b c d")),
             (r#"\\\"a b c d\\\","#, Some("a b c d")),
+            (r#""a\"b c" x"#, Some(r#"a\"b c"#)),
+            (r#"\"a\\\"b c\" x"#, Some(r#"a\\\"b c"#)),
+            (r#""a b c\\" x"#, Some(r"a b c\\")),
             ("\"a b c d", None),
-            ("short", None),
+            ("\"a b\nc d\"", None),
         ] {
-            assert_eq!(assigned(text).map(|range| &text[range]), wanted, "{text}");
+            let found = quoted(text, 0, &mut Runs::default());
+            assert_eq!(found.map(|range| &text[range]), wanted, "{text}");
         }
-        let long = "é".repeat(5_000);
-        assert_eq!(assigned(&long), Some(0..8_192));
-        assert_eq!(assigned(&format!("\"{long}\"")), None);
+        assert_eq!(bare(&"é".repeat(5_000), 0, false, &mut Runs::default()), Some(0..4_096));
     }
 
     #[test]
-    fn what_follows_a_flag_of_a_command() {
-        for (text, wanted) in [
-            ("curl -s -u admin:s3cr/t https://x", Some("s3cr/t")),
-            ("curl\",\"-u\",\"admin:s3cret\",\"x", Some("s3cret")),
-            ("curl --user 'a:b c'", Some("b")),
-            ("curl https://x | sort -u a:b", None),
+    fn an_argument_by_its_place() {
+        for (text, before, wanted) in [
+            ("url, \"app\", \"s3cret\")", 2, Some("s3cret")),
+            ("'a', 'bcd')", 1, Some("bcd")),
+            ("'a'))", 1, None),
+            ("url, user, password)", 2, None),
         ] {
-            assert_eq!(pair_flag(text).map(|range| &text[range]), wanted, "{text}");
+            let found = argument(text, before, &mut Runs::default());
+            assert_eq!(found.map(|range| &text[range]), wanted, "{text}");
         }
-        assert_eq!(flag("mysql -uroot -phunter2 db", "-p"), Some(15..22));
-        assert_eq!(flag("mysql -uroot -p db", "-p"), None);
-        assert_eq!(flag("sshpass -p hunter2 ssh x", "-p "), Some(11..18));
     }
 }

@@ -1,0 +1,375 @@
+//! Secrets in command lines: what programs take as one by their own switches and places.
+
+use std::ops::Range;
+
+use super::names;
+use super::value::Runs;
+use crate::tools::shell::{Simple, Word, simple};
+
+/// Programs, and where among their words secrets stand.
+pub(super) struct Usage {
+    /// How their commands start, in any case.
+    pub commands: &'static [&'static str],
+    /// Words in order, wherever the first one stands. `_` is the secret, `*` any word, `?` the name
+    /// of a secret, `..` any words, `$` the last word, `~b` a cluster of short flags with this one;
+    /// a word that ends in `_` holds the secret behind its beginning, and behind a mark (`:_`) if
+    /// one of `:=%,/` is before it; one that ends in `*` is known by its beginning. `<_` is what the
+    /// program reads, `<:_` each of its lines behind a mark.
+    pub forms: &'static [&'static str],
+}
+
+const fn usage(commands: &'static [&'static str], forms: &'static [&'static str]) -> Usage {
+    Usage { commands, forms }
+}
+
+/// From the manuals of the programs.
+#[rustfmt::skip]
+pub(super) const USAGES: &[Usage] = &[
+    usage(&["mysql ", "mysqldump ", "mysqladmin ", "mysqlimport ", "mariadb ", "mariadb-dump ", "mysql\"", "mysqldump\""], &["-p_"]),
+    usage(&["sshpass ", "sshpass\""], &["-p _", "-p_"]),
+    usage(&["docker login", "podman login", "nerdctl login", "buildah login", "skopeo login", "helm registry login", "oc login", "cf login", "az login", "az sql ", "twine upload", "rabbitmqadmin ", "conan user"], &["-p _", "--password-stdin <_"]),
+    usage(&["mongosh ", "mongo ", "mongodump ", "mongorestore ", "mongoexport ", "mongoimport ", "psexec ", "psexec64 ", "snowsql ", "beeline ", "hdbsql ", "smbmap ", "evil-winrm ", "crackmapexec ", "hydra ", "nuget sources"], &["-p _"]),
+    usage(&["az keyvault secret set"], &["--value _"]),
+    usage(&["redis-cli ", "redis-cli\""], &["-a _"]),
+    usage(&["ldapsearch ", "ldapadd ", "ldapmodify ", "ldapdelete ", "ldappasswd ", "ldapwhoami "], &["-w _"]),
+    usage(&["sqlcmd ", "osql ", "bcp ", "isql "], &["-P _", "-P_"]),
+    usage(&["7z ", "7za ", "7zr ", "7zz ", "rar ", "unrar "], &["-p_", "-hp_"]),
+    usage(&["zip -", "zip ", "unzip ", "ipmitool ", "mosquitto_pub ", "mosquitto_sub "], &["-P _"]),
+    usage(&["curl ", "wget ", "http -", "https -", "xh -", "httpie ", "curl\"", "curl'"], &["-u :_", "-u:_", "--user :_", "--user=:_", "-U :_", "--proxy-user :_", "-a :_", "--auth :_", "--auth=:_"]),
+    usage(&["htpasswd "], &["~b .. $"]),
+    usage(&["smbclient ", "rpcclient ", "net rpc", "mount.cifs "], &["-U %_", "--user=%_"]),
+    usage(&["lftp "], &["-u ,_"]),
+    usage(&["sqlplus ", "expdp ", "impdp ", "rman ", "sqlldr "], &["/_"]),
+    usage(&["rabbitmqctl "], &["add_user * _", "change_password * _"]),
+    usage(&["net user "], &["user * _"]),
+    usage(&["net use "], &["/user:* _"]),
+    usage(&["cmdkey "], &["/pass:_"]),
+    usage(&["xfreerdp ", "wfreerdp ", "xfreerdp3 "], &["/p:_"]),
+    usage(&["schtasks "], &["/rp _", "/RP _"]),
+    usage(&["openssl "], &["-k _", "-K _", "-pass pass:_", "-passin pass:_", "-passout pass:_"]),
+    usage(&["ssh-keygen "], &["-N _", "-P _"]),
+    usage(&["aws configure set"], &["set ? _"]),
+    usage(&["aws secretsmanager "], &["--secret-string _"]),
+    usage(&["aws ssm put-parameter"], &["SecureString .. --value _", "--value _ .. SecureString"]),
+    usage(&["git config", "npm config set", "npm set", "yarn config set", "pnpm config set", "setx ", "setenv ", "set -x ", "set -gx ", "set -ux ", "dotnet user-secrets", "pip config set", "bundle config"], &["? _"]),
+    usage(&["poetry config", "composer config"], &["http-basic.* * _", "pypi-token.* _", "github-oauth.* _", "gitlab-token.* _", "bearer.* _"]),
+    usage(&["dotnet nuget push", "nuget push"], &["-k _"]),
+    usage(&["gh secret set", "gh variable set"], &["--body _", "-b _", "set * <_"]),
+    usage(&["gh auth login"], &["--with-token <_"]),
+    usage(&["kubectl create secret", "oc create secret"], &["--from-literal==_", "--from-literal =_"]),
+    usage(&["secrets set"], &["=_"]),
+    usage(&["vault kv put", "vault kv patch"], &["=_"]),
+    usage(&["vault login", "wandb login", "cargo login"], &["login _", "login - <_"]),
+    usage(&["ngrok authtoken", "ngrok config add-authtoken"], &["authtoken _", "add-authtoken _"]),
+    usage(&["security add-"], &["-w _"]),
+    usage(&["snmpwalk ", "snmpget ", "snmpset ", "snmpbulkwalk "], &["-A _", "-X _"]),
+    usage(&["wpa_passphrase "], &["wpa_passphrase * _"]),
+    usage(&["mc alias set", "mc config host add"], &["set * * * _", "add * * * _"]),
+    usage(&["rclone obscure"], &["obscure _"]),
+    usage(&["useradd ", "usermod "], &["-p _"]),
+    usage(&["chpasswd"], &["chpasswd <:_", "chpasswd .. <:_"]),
+    usage(&["sudo -"], &["-S <_", "--stdin <_", "-kS <_", "-Sk <_"]),
+    usage(&["passwd "], &["passwd <_", "passwd * <_", "--stdin <_"]),
+    usage(&["smbpasswd", "keepassxc-cli", "cryptsetup ", "kinit "], &["<_"]),
+    usage(&["gcloud secrets "], &["--data-file=- <_", "--data-file - <_"]),
+    usage(&["wrangler secret put", "vercel env add"], &["<_"]),
+];
+
+/// Longest part of a line that is read before and behind the name of a command, in bytes.
+const BEFORE: usize = 512;
+const BEHIND: usize = 1_024;
+/// So many words of a command are looked at.
+const WORDS: usize = 64;
+
+/// A secret in a command, and whether it is in quotes.
+pub(super) type Told = (Range<usize>, bool);
+
+/// The line that was read last: many names of commands may be in one.
+#[derive(Debug, Default)]
+pub(super) struct Line {
+    at: Range<usize>,
+    /// Up to here nothing that is behind the line's end is missed.
+    read: usize,
+    commands: Vec<Simple>,
+    /// Up to here each usage was followed.
+    followed: Vec<usize>,
+}
+
+/// The secrets of the command whose name is at `hit`.
+pub(super) fn secrets(text: &str, hit: &Range<usize>, at: usize, line: &mut Line) -> Vec<Told> {
+    line.followed.resize(USAGES.len(), 0);
+    if hit.start < line.followed[at] {
+        return Vec::new();
+    }
+    let usage = &USAGES[at];
+    let followed = at;
+    let bytes = text.as_bytes();
+    let opens = |b: &u8| b.is_ascii_whitespace() || b"\"'`;|&($/\\=[{".contains(b);
+    let before = &bytes[..hit.start];
+    if !(before.last().is_none_or(opens) || names::after_escape(before)) {
+        return Vec::new();
+    }
+    if let Some(list) = list(text, hit) {
+        return usage.forms.iter().flat_map(|form| told(text, 0, &list, &[], form)).collect();
+    }
+    line.read(text, hit);
+    let Some(at) = line.commands.iter().position(|one| line.at.start + one.end > hit.start) else {
+        return Vec::new();
+    };
+    let one = &line.commands[at];
+    let base = line.at.start;
+    let first = one.words.iter().position(|word| base + word.at.end > hit.start).unwrap_or(0);
+    let words = &one.words[first..one.words.len().min(first + WORDS)];
+    let fed = fed(&line.commands, at);
+    line.followed[followed] = words.last().map_or(0, |last| base + last.at.end);
+    let mut out: Vec<Told> = Vec::new();
+    for form in usage.forms {
+        out.extend(told(text, base, words, &fed, form));
+        if form.ends_with("<:_") && fed.is_empty() {
+            out.extend(heredoc(text, hit.end));
+        }
+    }
+    out
+}
+
+impl Line {
+    /// Reads the line around `hit`, unless it is the one that was read.
+    fn read(&mut self, text: &str, hit: &Range<usize>) {
+        if self.at.start <= hit.start && hit.end <= self.read {
+            return;
+        }
+        let (start, depth) = start(text, hit.start);
+        let limit = text.floor_char_boundary(hit.start + BEHIND);
+        let mut end = hit.end + line_end(&text[hit.end.min(limit)..limit]);
+        if let Some(depth) = depth {
+            end = end.min(string_end(text, hit.start, end, depth));
+        } else if let Some(quote) = open_quote(&text[start..end]) {
+            end = (start + quote).max(hit.end);
+        }
+        self.read = if end == limit { hit.start + BEHIND / 2 } else { end };
+        self.at = start..end;
+        self.commands = simple(&text[start..end]);
+    }
+}
+
+/// Where the line of a command starts: behind a line break, or behind the quote of a JSON string,
+/// and then how often this is escaped. In such a string line breaks are written out.
+fn start(text: &str, hit: usize) -> (usize, Option<usize>) {
+    let from = text.ceil_char_boundary(hit.saturating_sub(BEFORE));
+    let before = &text.as_bytes()[from..hit];
+    for (at, byte) in before.iter().enumerate().rev() {
+        if *byte == b'\n' {
+            return (from + at + 1, None);
+        }
+        let front = before[..at].iter().rev();
+        let opens = front.clone().find(|b| !matches!(b, b' ' | b'\\'));
+        if *byte == b'"' && opens.is_none_or(|b| b":[,({=".contains(b)) {
+            let open = from + at + 1;
+            let line = text[open..hit].rfind("\\n").map_or(open, |line| open + line + 2);
+            return (line, Some(front.take_while(|b| **b == b'\\').count()));
+        }
+    }
+    (from, None)
+}
+
+/// The end of a line, those that go on behind a `\` with it.
+fn line_end(text: &str) -> usize {
+    let ends = memchr::memchr_iter(b'\n', text.as_bytes());
+    ends.into_iter().find(|at| !text[..*at].ends_with('\\')).unwrap_or(text.len())
+}
+
+/// The end of the string of JSON that is open at `from`: its quote, or a line break in it.
+fn string_end(text: &str, from: usize, to: usize, depth: usize) -> usize {
+    let mut escapes = 0;
+    for (at, byte) in (from..to).zip(text[from..to].bytes()) {
+        match byte {
+            b'\\' => escapes += 1,
+            b'"' if escapes <= depth => return at - escapes,
+            b'n' if escapes == depth + 1 => return at - escapes,
+            _ => escapes = 0,
+        }
+    }
+    to
+}
+
+/// Where the quote stands that nothing closes.
+fn open_quote(line: &str) -> Option<usize> {
+    let mut open: Option<(usize, u8)> = None;
+    let mut escaped = false;
+    for (at, byte) in line.bytes().enumerate() {
+        match (byte, open) {
+            _ if escaped => escaped = false,
+            (b'\\', _) => escaped = true,
+            (b'"' | b'\'', None) => open = Some((at, byte)),
+            (_, Some((_, quote))) if byte == quote => open = None,
+            _ => {}
+        }
+    }
+    open.map(|(at, _)| at)
+}
+
+/// The words of a command that is a list of strings: `["curl", "-u", "a:b"]`.
+fn list(text: &str, hit: &Range<usize>) -> Option<Vec<Word>> {
+    let quote = text[..hit.start].chars().next_back().filter(|c| matches!(c, '"' | '\''))?;
+    let limit = text.floor_char_boundary(hit.start + BEHIND);
+    let rest = &text[hit.start..limit];
+    let close = rest.find(quote)?;
+    let comma = rest[close + 1..].trim_start().starts_with(',');
+    if !comma || close > hit.len() {
+        return None;
+    }
+    let (mut words, mut runs, mut at) = (Vec::new(), Runs::default(), hit.start + close + 1);
+    while words.len() < WORDS && at < limit {
+        let Some(open) = text[at..limit].find([quote, ']']) else { break };
+        if text.as_bytes()[at + open] == b']' {
+            break;
+        }
+        let depth = text[at..at + open].bytes().rev().take_while(|b| *b == b'\\').count();
+        let word = match super::value::quoted(text, at + open - depth, &mut runs) {
+            Some(word) => word,
+            // Too short for a value.
+            None => {
+                let from = at + open + 1;
+                from..from + text[from..limit].find(quote)?
+            }
+        };
+        at = word.end + text[word.end..].find(quote)? + 1;
+        words.push(Word::at(text, word));
+    }
+    Some(words)
+}
+
+/// What a form tells of the words that start at `base`.
+fn told(text: &str, base: usize, words: &[Word], fed: &[&Word], form: &str) -> Vec<Told> {
+    let form: Vec<&str> = form.split(' ').collect();
+    let all = |fed: Option<&Word>| -> Vec<Told> {
+        (0..words.len()).filter_map(|at| follow(text, base, &words[at..], fed, &form)).collect()
+    };
+    if form.last().is_some_and(|last| last.starts_with('<')) {
+        return fed.iter().flat_map(|word| all(Some(word))).collect();
+    }
+    all(None)
+}
+
+/// What the command with this place in its line reads: a here-string, or what is said before it.
+fn fed(commands: &[Simple], at: usize) -> Vec<&Word> {
+    if let Some(fed) = &commands[at].fed {
+        return vec![fed];
+    }
+    let before = commands[..at].iter().rev();
+    if !commands[..at].last().is_some_and(|one| one.piped) {
+        return Vec::new();
+    }
+    let says = |one: &&Simple| {
+        one.words.is_empty()
+            || one.words.iter().any(|word| matches!(&*word.text, "echo" | "printf" | "print"))
+    };
+    before.take(4).take_while(says).filter_map(|one| one.words.get(1..)?.last()).collect()
+}
+
+/// The secret where the words go on as the form does.
+fn follow(
+    text: &str,
+    base: usize,
+    words: &[Word],
+    fed: Option<&Word>,
+    form: &[&str],
+) -> Option<Told> {
+    let (head, tail) = form.split_first()?;
+    if let Some(start) = head.strip_prefix('<') {
+        return held(text, base, fed?, start.trim_end_matches('_'));
+    }
+    if *head == ".." {
+        return (0..=words.len()).find_map(|at| follow(text, base, &words[at..], fed, tail));
+    }
+    let (word, rest) = words.split_first()?;
+    let fits = match *head {
+        "$" if !rest.is_empty() => return None,
+        "_" | "$" => true,
+        "*" => !word.text.starts_with('-'),
+        "?" => names::tells(&word.text),
+        secret if secret.ends_with('_') => {
+            return held(text, base, word, secret.trim_end_matches('_'));
+        }
+        flag if flag.starts_with('~') => {
+            let short = word.text.starts_with('-') && !word.text.starts_with("--");
+            short && word.text.contains(&flag[1..])
+        }
+        start if start.ends_with('*') => word.text.starts_with(start.trim_end_matches('*')),
+        whole => word.text == whole,
+    };
+    if !fits {
+        return None;
+    }
+    if !matches!(*head, "_" | "$") {
+        return follow(text, base, rest, fed, tail);
+    }
+    // What comes behind the secret only says that it is one.
+    let more =
+        tail.is_empty() || matches!(tail, ["..", last] if rest.iter().any(|w| w.text == *last));
+    if more { held(text, base, word, "") } else { None }
+}
+
+/// The secret in a word: behind this beginning, which may end in a mark that parts it from a name.
+fn held(text: &str, base: usize, word: &Word, start: &str) -> Option<Told> {
+    let mark = start.chars().next_back().filter(|mark| ":=%,/".contains(*mark));
+    let start = mark.and_then(|mark| start.strip_suffix(mark)).unwrap_or(start);
+    let mut secret = word.text.trim_matches(['"', '\'']).strip_prefix(start)?;
+    if let Some(mark) = mark {
+        let (name, behind) = secret.split_once(mark)?;
+        if name.contains(['/', ' ']) || name.is_empty() && mark == '/' {
+            return None;
+        }
+        secret = behind;
+        if mark == '/' {
+            secret = behind.rsplit_once('@').map_or(behind, |(secret, _)| secret);
+        }
+    }
+    let secret = secret.trim_matches(['"', '\'']);
+    let secret = ["\\r", "\\n"]
+        .iter()
+        .fold(secret, |secret, end| secret.strip_suffix(end).unwrap_or(secret));
+    let raw = base + word.at.start..base + word.at.end;
+    let quoted = text[raw.clone()].contains(['"', '\'']);
+    let at = match text[raw.clone()].rfind(secret) {
+        Some(at) => raw.start + at..raw.start + at + secret.len(),
+        // Escapes are in it: all of the word goes.
+        None => raw,
+    };
+    (!secret.is_empty()).then_some((at, quoted))
+}
+
+/// The lines of a heredoc behind `from`, each behind its colon.
+fn heredoc(text: &str, from: usize) -> Vec<Told> {
+    let limit = text.floor_char_boundary(from + BEHIND);
+    let Some((first, body)) = text[from..limit].split_once('\n') else { return Vec::new() };
+    let Some((_, end)) = first.split_once("<<") else { return Vec::new() };
+    let end = end.trim_matches(['-', ' ', '\'', '"']);
+    let mut at = from + first.len() + 1;
+    let mut out = Vec::new();
+    for line in body.split_inclusive('\n') {
+        if line.trim() == end {
+            break;
+        }
+        if let Some((name, secret)) = line.split_once(':') {
+            let from = at + name.len() + 1;
+            out.push((from..from + secret.trim_end().len(), false));
+        }
+        at += line.len();
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn forms_name_what_is_known() {
+        for usage in USAGES {
+            assert!(!usage.commands.is_empty() && !usage.forms.is_empty());
+            let ends = |form: &&str| form.split(' ').any(|word| word.ends_with('_') || word == "$");
+            assert!(usage.forms.iter().all(ends), "{:?}", usage.forms);
+        }
+    }
+}

@@ -1,0 +1,500 @@
+//! Where the value of a name stands: a grammar of what is between the two.
+//!
+//! An assignment, an argument of a call, a clause of SQL, a flag, an element or attribute, a member
+//! named `value`, the next line, a sentence: each form says how sure it is that the value is one.
+
+use std::ops::Range;
+
+use super::names::{Kind, Name};
+use super::value::{self, Runs};
+
+/// How sure a form is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sure {
+    /// Nothing but a secret stands here, and no words do: a variable of an environment.
+    Given,
+    /// Nothing but a secret stands here: a flag, a clause of SQL.
+    Told,
+    /// An assignment: a secret, or an expression that gives one.
+    Assigned,
+    /// The next of a list, which may be one of names.
+    Listed,
+    /// Words may stand here as well.
+    Loose,
+    /// It is one of the next words.
+    Far,
+}
+
+/// A value, as it is found behind a name.
+#[derive(Clone, Debug)]
+pub(super) struct Value {
+    pub at: Range<usize>,
+    pub quoted: bool,
+    pub sure: Sure,
+}
+
+/// Longest way from a name to its value on a line, in bytes.
+const LINE: usize = 80;
+/// Longest way into an object to its member `value`, in bytes.
+const OBJECT: usize = 240;
+/// Most openers between a separator and a value: `: Some(String::from("`.
+const OPENERS: usize = 6;
+
+/// The value of a name.
+pub(super) fn value(text: &str, name: &Name, runs: &mut Runs) -> Option<Value> {
+    let mut at = Cursor { text, at: name.at.end };
+    let quoted = at.closing_quote();
+    if name.element {
+        return at.element(runs);
+    }
+    let found = behind(at, name, quoted, runs);
+    if found.is_some() {
+        return found;
+    }
+    if quoted && let Some(value) = at.member_before(name.at.start, runs) {
+        return Some(value);
+    }
+    at.typed_in(runs)
+}
+
+/// The value behind a name, and its quote.
+fn behind(mut at: Cursor<'_>, name: &Name, quoted: bool, runs: &mut Runs) -> Option<Value> {
+    while at.eat("*") || at.eat("]") || at.eat(")") && quoted {}
+    if name.flag
+        && let Some(value) = at.flag(quoted, runs)
+    {
+        return Some(value);
+    }
+    let spaced = at.blank();
+    at.number();
+    if at.separator(name.kind != Kind::Vague) {
+        return at.set(name, spaced, quoted, runs);
+    }
+    if quoted && !spaced && at.eat(">") {
+        return at.element_text(runs);
+    }
+    if quoted && at.eat(",") {
+        at.space();
+        return at.listed(name.constant, runs);
+    }
+    if !spaced && at.eat("(") {
+        at.blank();
+        at.prefix();
+        return at.quoted(Sure::Assigned, runs);
+    }
+    if quoted && at.byte() == Some(b'{') {
+        return at.member(runs);
+    }
+    if !quoted && let Some(value) = at.typed(true, runs) {
+        return Some(value);
+    }
+    // `{name: DB_PASSWORD, value: …}`, `{password, "…"}`
+    let mut on = at;
+    if !quoted && on.eat(",") {
+        on.blank();
+        let atom = at.text[..name.at.start].ends_with(['{', ':']);
+        return if on.opens_value() {
+            on.member(runs)
+        } else if atom {
+            on.quoted(Sure::Listed, runs)
+        } else {
+            None
+        };
+    }
+    if spaced && !matches!(at.byte(), Some(b'\n' | b'\r')) {
+        at.worded(name, quoted, runs)
+    } else if name.alone {
+        None
+    } else {
+        at.next_line(quoted, runs)
+    }
+}
+
+/// A place in a text that moves on.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Cursor<'a> {
+    pub(super) text: &'a str,
+    pub(super) at: usize,
+}
+
+impl Cursor<'_> {
+    pub(super) fn rest(&self) -> &str {
+        &self.text[self.at..]
+    }
+
+    pub(super) fn byte(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
+    }
+
+    pub(super) fn eat(&mut self, what: &str) -> bool {
+        let there = self.rest().starts_with(what);
+        self.at += if there { what.len() } else { 0 };
+        there
+    }
+
+    pub(super) fn eat_one<'w>(&mut self, of: impl IntoIterator<Item = &'w str>) -> bool {
+        of.into_iter().any(|what| self.eat(what))
+    }
+
+    /// Skips what is `held`, at most so many bytes; whether there was any.
+    pub(super) fn skip(&mut self, most: usize, held: impl Fn(u8) -> bool) -> bool {
+        let bytes = self.text.as_bytes()[self.at..].iter().take(most);
+        let count = bytes.take_while(|b| held(**b)).count();
+        self.at = self.text.floor_char_boundary(self.at + count);
+        count > 0
+    }
+
+    pub(super) fn blank(&mut self) -> bool {
+        self.skip(32, |b| b == b' ' || b == b'\t')
+    }
+
+    pub(super) fn space(&mut self) -> bool {
+        self.skip(64, |b| b.is_ascii_whitespace())
+    }
+
+    /// The quote that closes a name, which may be escaped.
+    pub(super) fn closing_quote(&mut self) -> bool {
+        let mut on = *self;
+        on.skip(3, |b| b == b'\\');
+        let closes = on.skip(1, |b| b"\"'`".contains(&b));
+        if closes {
+            *self = on;
+        }
+        closes
+    }
+
+    /// The number of one of several: `Key 1:`.
+    fn number(&mut self) {
+        let mut on = *self;
+        if on.skip(2, |b| b.is_ascii_digit()) && on.byte() == Some(b':') {
+            *self = on;
+        }
+    }
+
+    /// What stands between a name and its value. A bar does in a table of two columns.
+    fn separator(&mut self, bar: bool) -> bool {
+        let marks = [
+            "=>", ":=", "::=", "?=", "||=", "===", "==", "=", "->", "→", "：", "＝", "是", "为",
+            "為", "は ", "는 ", "은 ",
+        ];
+        if self.eat_one(marks) {
+            self.eat("=");
+            return true;
+        }
+        if self.rest().starts_with(':') && !self.rest().starts_with("://") {
+            self.at += 1;
+            // `::new`, `:?}`
+            return !self.rest().starts_with([':', '?']) || self.eat(":=");
+        }
+        let dash =
+            [" - ", "- "].iter().any(|dash| self.text[..self.at].ends_with(' ') && self.eat(dash));
+        dash || bar && self.eat_one(["|", "│"])
+    }
+
+    /// The value behind the separator of a name.
+    fn set(mut self, name: &Name, spaced: bool, quoted: bool, runs: &mut Runs) -> Option<Value> {
+        self.eat("**");
+        let tight = !spaced && name.constant && !quoted && self.text[..self.at].ends_with('=');
+        let before = self.text[..name.at.start].bytes().next_back();
+        let fresh = before.is_none_or(|b| b.is_ascii_whitespace() || b"$:-".contains(&b));
+        let Some(value) = self.assigned(runs, fresh && !quoted, name.constant) else {
+            self.blank();
+            let words = name.kind == Kind::Chosen;
+            return if words { self.worded(name, false, runs) } else { None };
+        };
+        let run = self.text[..value.at.start].ends_with('`');
+        let given = tight && !run && value.sure == Sure::Assigned && value.at.len() >= 5;
+        Some(Value { sure: if given { Sure::Given } else { value.sure }, ..value })
+    }
+
+    /// The value behind a separator.
+    fn assigned(mut self, runs: &mut Runs, fresh: bool, constant: bool) -> Option<Value> {
+        let mut lines = 0;
+        for _ in 0..OPENERS {
+            self.blank();
+            let start = self.at;
+            if self.byte() == Some(b'\n') || self.rest().starts_with("\r\n") {
+                lines += 1;
+                self.space();
+            } else if self.byte() == Some(b'{') {
+                return self.member(runs);
+            } else {
+                self.opener();
+            }
+            if self.at == start || lines > 1 {
+                break;
+            }
+        }
+        let sure = if lines > 0 { Sure::Loose } else { Sure::Assigned };
+        if lines > 0 && self.rest().starts_with("```") {
+            return self.line_of_its_own(runs);
+        }
+        let quote = self.quoted(if lines > 0 { Sure::Assigned } else { sure }, runs);
+        if quote.is_some() || matches!(self.byte(), Some(b'"' | b'\'' | b'`')) {
+            return quote;
+        }
+        if let Some(value) = self.typed(false, runs) {
+            return Some(value);
+        }
+        if lines > 0 {
+            return self.line_of_its_own(runs);
+        }
+        self.bare(sure, fresh && (constant || self.ends_line()), runs)
+    }
+
+    /// What may open a value: a bracket, a tag, a mark, a call with nothing but the value in it.
+    fn opener(&mut self) {
+        let mut on = *self;
+        let marks = ["[[", "[", "!!str ", "<![CDATA[", "**"];
+        if on.eat_one(marks) || on.heredoc() {
+            *self = on;
+        } else if on.eat_one(["|", ">"]) {
+            on.skip(1, |b| b"-+".contains(&b));
+            on.blank();
+            if matches!(on.byte(), Some(b'\n' | b'\r')) {
+                *self = on;
+            }
+        } else if on.eat("&") && on.skip(16, |b| b.is_ascii_alphanumeric()) && on.blank() {
+            *self = on;
+        } else {
+            self.call();
+            self.prefix();
+        }
+    }
+
+    /// `<<EOT`, behind which the value is the next line.
+    fn heredoc(&mut self) -> bool {
+        self.eat("<<") && {
+            self.eat("-");
+            self.skip(24, |b| b.is_ascii_alphanumeric())
+        }
+    }
+
+    /// `Some(` before a quote. What is read or asked for there is a name.
+    fn call(&mut self) {
+        let mut on = *self;
+        let name = |b: u8| b.is_ascii_alphanumeric() || b"_:.".contains(&b);
+        let named = on.skip(40, name);
+        if !on.eat("(") {
+            return;
+        }
+        // `string(12) `, `(string) (len=12) `
+        let mut length = on;
+        if length.skip(16, |b| b.is_ascii_alphanumeric() || b == b'=')
+            && length.eat(")")
+            && length.blank()
+        {
+            *self = length;
+            return;
+        }
+        if !named {
+            return;
+        }
+        let opened = on;
+        let asks = [
+            "get", "env", "read", "load", "input", "fetch", "prompt", "ask", "find", "lookup",
+            "t(", "decrypt",
+        ];
+        on.prefix();
+        if !matches!(on.byte(), Some(b'"' | b'\'')) {
+            return;
+        }
+        let callee = self.text[self.at..opened.at].to_ascii_lowercase();
+        if !asks.iter().any(|ask| callee.contains(ask)) {
+            *self = on;
+        }
+    }
+
+    /// A letter or mark before a quote: `b"`, `N'`, `&"`, `@"`.
+    fn prefix(&mut self) {
+        let mut on = *self;
+        if on.skip(2, |b| b.is_ascii_alphabetic() || b"&@$".contains(&b))
+            && matches!(on.byte(), Some(b'"' | b'\''))
+        {
+            *self = on;
+        }
+    }
+
+    /// A quoted value.
+    pub(super) fn quoted(self, sure: Sure, runs: &mut Runs) -> Option<Value> {
+        let at = value::quoted(self.text, self.at, runs)?;
+        Some(Value { at, quoted: true, sure })
+    }
+
+    /// A bare value; a `wide` one ends at white space alone.
+    pub(super) fn bare(self, sure: Sure, wide: bool, runs: &mut Runs) -> Option<Value> {
+        let at = value::bare(self.text, self.at, wide, runs)?;
+        Some(Value { at, quoted: false, sure })
+    }
+
+    /// Whether one word is all that is left of the line, which starts with its name.
+    pub(super) fn ends_line(&self) -> bool {
+        let line = &self.text.as_bytes()[self.at..];
+        let word = line.iter().take(256).take_while(|b| !b.is_ascii_whitespace()).count();
+        let behind = &line[word..];
+        let blank = behind.iter().take(8).take_while(|b| b" \t\r".contains(b)).count();
+        let ends = matches!(behind.get(blank), None | Some(b'\n' | b'#'));
+        ends && !line[..word].iter().any(|b| b"\"'`(){}[]\\&".contains(b))
+            && !line[..word].ends_with(b",")
+            && !line[..word].ends_with(b";")
+    }
+
+    /// A value behind a type: `: &str = "…"`, `string = "…"`, or a default: `… || "…"`.
+    fn typed(mut self, spaced: bool, runs: &mut Runs) -> Option<Value> {
+        let line = &self.text[self.at..self.text.floor_char_boundary(self.at + LINE)];
+        memchr::memchr2(b'"', b'\'', line.as_bytes())?;
+        let of = |c: char| c.is_ascii_alphanumeric() || "_<>|&'[] .?:{};=@%".contains(c);
+        let line = &line[..line.find(|c: char| !of(c) && c != '"').unwrap_or(line.len())];
+        let end = line.char_indices().find_map(|(at, _)| {
+            // `name="…"` is the next attribute.
+            let set = if spaced { " =" } else { "=" };
+            let before = &line[..at];
+            let sets = before.ends_with(set) && !before.ends_with("==");
+            let or = ["||", "??", " or"].iter().any(|or| before.ends_with(or));
+            let behind = line[at..].trim_start();
+            ((sets || or) && behind.starts_with(['"', '\''])).then_some(line.len() - behind.len())
+        })?;
+        self.at += end;
+        self.quoted(Sure::Assigned, runs)
+    }
+
+    /// The next of a list, or the member that is a value.
+    fn listed(self, constant: bool, runs: &mut Runs) -> Option<Value> {
+        let next = self.quoted(if constant { Sure::Assigned } else { Sure::Listed }, runs);
+        let named = next.as_ref().is_some_and(|next| {
+            let mut on = Cursor { text: self.text, at: next.at.end };
+            on.closing_quote()
+                && {
+                    on.blank();
+                    true
+                }
+                && on.separator(false)
+        });
+        if named || next.is_none() { self.member(runs) } else { next }
+    }
+
+    /// The value of a flag: behind a blank or `=`, or in the next quotes of a list.
+    fn flag(mut self, quoted: bool, runs: &mut Runs) -> Option<Value> {
+        let mut sure = Sure::Told;
+        if quoted {
+            self.blank();
+            if !self.eat(",") {
+                return None;
+            }
+            self.space();
+        } else if self.eat("=") {
+            sure = Sure::Given;
+        } else if !self.blank() {
+            return None;
+        }
+        match self.quoted(sure, runs) {
+            None if !matches!(self.byte(), Some(b'"' | b'\'' | b'-')) => {
+                self.bare(sure, true, runs)
+            }
+            value => value,
+        }
+    }
+
+    /// The text of an element whose name ends here.
+    fn element(mut self, runs: &mut Runs) -> Option<Value> {
+        self.skip(OBJECT, |b| b != b'>' && b != b'<' && b != b'\n');
+        if self.text[..self.at].ends_with('/') || !self.eat(">") {
+            return None;
+        }
+        self.element_text(runs)
+    }
+
+    /// What is typed into a field of this name: `…"password"]', '…')`, `…"password").type("…")`.
+    fn typed_in(mut self, runs: &mut Runs) -> Option<Value> {
+        self.skip(6, |b| b"\"'`])\\".contains(&b));
+        if self.eat(".") {
+            let called = self.skip(24, |b| b.is_ascii_alphabetic() || b == b'_') && self.eat("(");
+            return if called { self.quoted(Sure::Far, runs) } else { None };
+        }
+        if !self.eat(",") {
+            return None;
+        }
+        self.blank();
+        self.skip(12, |b| b.is_ascii_lowercase() || b": ".contains(&b));
+        self.quoted(Sure::Far, runs)
+    }
+
+    /// The text behind a tag, or that of the element behind the one whose text the name is.
+    pub(super) fn element_text(mut self, runs: &mut Runs) -> Option<Value> {
+        self.space();
+        // `<Password><Value>…`
+        let mut inner = self;
+        if inner.eat("<") && inner.skip(24, |b| b.is_ascii_alphanumeric()) && inner.eat(">") {
+            self = inner;
+        }
+        self.eat("<![CDATA[");
+        let at = runs.until(self.text, self.at, b'<')?;
+        let mut behind = Cursor { text: self.text, at: at.end };
+        behind.space();
+        if !behind.eat("</") {
+            return None;
+        }
+        let value = self.text[at.clone()].trim_end();
+        let value = value.strip_suffix("]]>").unwrap_or(value);
+        let at = at.start..at.start + value.len();
+        (!at.is_empty()).then_some(Value { at, quoted: false, sure: Sure::Told })
+    }
+
+    /// The member of an object that is a value: `"value": "…"`, `default = "…"`.
+    pub(super) fn member(self, runs: &mut Runs) -> Option<Value> {
+        const NAMES: [&str; 12] = [
+            "value",
+            "Value",
+            "VALUE",
+            "default",
+            "S",
+            "plaintext",
+            "content",
+            "text",
+            "string",
+            "_",
+            "$t",
+            "#text",
+        ];
+        let limit = self.text.floor_char_boundary(self.at + OBJECT);
+        let object = &self.text[self.at..limit];
+        let inside = object.strip_prefix('{').map_or(0, |_| 1);
+        let end = object[inside..].find('}').map_or(object.len(), |end| end + inside);
+        let object = &object[..end];
+        let mut places = NAMES.iter().filter_map(|name| {
+            object.match_indices(name).find_map(|(at, _)| {
+                let starts = at == 0
+                    || object[..at]
+                        .ends_with(|c: char| c.is_whitespace() || "\"'{,;`-".contains(c))
+                    // `ParameterValue`
+                    || *name == "Value" && object[..at].ends_with(|c: char| c.is_ascii_lowercase());
+                let mut on = Cursor { text: self.text, at: self.at + at + name.len() };
+                let quote = on.closing_quote();
+                on.blank();
+                (starts && (quote || name.len() > 2) && on.eat_one([":", "=>", "="])).then_some(on)
+            })
+        });
+        let mut at = places.next()?;
+        at.blank();
+        at.prefix();
+        match at.quoted(Sure::Assigned, runs) {
+            None if !matches!(at.byte(), Some(b'"' | b'\'' | b'{')) => {
+                at.bare(Sure::Assigned, at.ends_line(), runs)
+            }
+            value => value,
+        }
+    }
+
+    /// The value of an object whose name is behind it: `{"value": "…", "name": "password"}`.
+    fn member_before(mut self, name: usize, runs: &mut Runs) -> Option<Value> {
+        self.blank();
+        let front = self.text[..name].trim_end_matches(['"', '\'', '\\', ' ']);
+        let from = self.text.ceil_char_boundary(name.saturating_sub(OBJECT));
+        if !front.ends_with([':', '=']) || !matches!(self.byte(), Some(b'}' | b',' | b'\n')) {
+            return None;
+        }
+        let open = from + self.text[from..name].rfind('{')?;
+        let value = Cursor { text: self.text, at: open }.member(runs)?;
+        (value.at.end < name).then_some(value)
+    }
+}

@@ -1,0 +1,473 @@
+//! Names that say what their value is: `db_password`, `apiToken`, `X-Auth-Key`, `contraseña`.
+
+use std::ops::Range;
+
+/// What a name says of its value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// People choose it: a password.
+    Chosen,
+    /// A program made it: a token.
+    Made,
+    /// A program made it, if it looks so: `ALGOLIA_KEY`, but also `CACHE_KEY`.
+    Vague,
+    /// Words of a list, from which a key is made.
+    Words,
+}
+
+/// Where a word may stand in a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stand {
+    /// Anywhere.
+    Anywhere,
+    /// At the start of a part of it: `apiToken`, but not `mytoken`.
+    Part,
+    /// As its last part: `DB_PASS`.
+    Last,
+    /// As its last part, behind one that says which key it is: `api_key`.
+    Key,
+}
+
+/// A word that makes a name tell.
+pub(super) struct Word {
+    pub text: &'static str,
+    pub kind: Kind,
+    pub stand: Stand,
+}
+
+const fn word(text: &'static str, kind: Kind, stand: Stand) -> Word {
+    Word { text, kind, stand }
+}
+
+use Kind::{Chosen, Made, Vague, Words};
+use Stand::{Anywhere, Key, Last, Part};
+
+/// The words, in the languages in which configurations and notes are written. Case of ASCII does
+/// not matter; a first letter that has a case of its own is left out.
+#[rustfmt::skip]
+pub(super) const WORDS: &[Word] = &[
+    word("password", Chosen, Anywhere), word("passwd", Chosen, Anywhere), word("passphrase", Chosen, Anywhere),
+    word("pwd", Chosen, Part), word("passcode", Chosen, Part), word("pswd", Chosen, Part),
+    word("pass", Chosen, Last), word("pw", Chosen, Last), word("psw", Chosen, Last), word("psk", Chosen, Last),
+    word("requirepass", Chosen, Part), word("masterauth", Chosen, Part), word("storepass", Chosen, Part), word("keypass", Chosen, Part),
+    word("contraseña", Chosen, Anywhere), word("contrasena", Chosen, Anywhere), word("clave", Chosen, Last),
+    word("passwort", Chosen, Anywhere), word("kennwort", Chosen, Anywhere),
+    word("mot de passe", Chosen, Anywhere), word("motdepasse", Chosen, Anywhere), word("mot_de_passe", Chosen, Anywhere), word("mdp", Chosen, Last),
+    word("senha", Chosen, Part), word("parola", Chosen, Part), word("parola d'ordine", Chosen, Part), word("wachtwoord", Chosen, Anywhere),
+    word("lösenord", Chosen, Anywhere), word("losenord", Chosen, Anywhere), word("passord", Chosen, Part), word("adgangskode", Chosen, Anywhere),
+    word("hasło", Chosen, Part), word("haslo", Chosen, Part), word("heslo", Chosen, Part), word("lozinka", Chosen, Part),
+    word("jelszó", Chosen, Part), word("jelszo", Chosen, Part), word("salasana", Chosen, Part), word("parool", Chosen, Part),
+    word("şifre", Chosen, Anywhere), word("Şifre", Chosen, Anywhere), word("sifre", Chosen, Part),
+    word("ароль", Chosen, Anywhere), word("ωδικός", Chosen, Anywhere), word("ωδικός πρόσβασης", Chosen, Anywhere),
+    word("סיסמה", Chosen, Anywhere), word("كلمة المرور", Chosen, Anywhere), word("كلمة السر", Chosen, Anywhere),
+    word("पासवर्ड", Chosen, Anywhere), word("รหัสผ่าน", Chosen, Anywhere), word("mật khẩu", Chosen, Anywhere), word("kata sandi", Chosen, Anywhere),
+    word("密码", Chosen, Anywhere), word("密碼", Chosen, Anywhere), word("口令", Chosen, Anywhere),
+    word("パスワード", Chosen, Anywhere), word("비밀번호", Chosen, Anywhere), word("암호", Chosen, Anywhere),
+    word("token", Made, Part), word("authtoken", Made, Part), word("identitytoken", Made, Part), word("registrytoken", Made, Part),
+    word("secret", Made, Part), word("credential", Made, Part), word("salt", Made, Last), word("pat", Made, Last),
+    word("key", Vague, Key), word("密钥", Made, Anywhere), word("密鑰", Made, Anywhere), word("令牌", Made, Anywhere),
+    word("トークン", Made, Anywhere), word("キー", Made, Anywhere), word("토큰", Made, Anywhere), word("окен", Made, Anywhere),
+    word("clé api", Made, Anywhere), word("chave de api", Made, Part), word("clave de api", Made, Part),
+    word("mnemonic", Words, Part), word("seed phrase", Words, Part), word("seed_phrase", Words, Part), word("recovery phrase", Words, Part),
+];
+
+/// What is before `key` in the name of a key that is a secret.
+const QUALIFIERS: &[&str] = &[
+    "api",
+    "access",
+    "private",
+    "secret",
+    "encryption",
+    "signing",
+    "signature",
+    "auth",
+    "master",
+    "account",
+    "subscription",
+    "storage",
+    "app",
+    "application",
+    "license",
+    "fernet",
+    "admin",
+    "jwt",
+    "service",
+    "shared",
+    "preshared",
+    "session",
+    "hmac",
+    "cipher",
+    "crypt",
+    "crypto",
+    "client",
+    "root",
+    "deploy",
+    "webhook",
+    "integration",
+    "nonce",
+    "in",
+    "security",
+    "server",
+    "unseal",
+    "recovery",
+    "functions",
+    "host",
+    "sas",
+    "env",
+    "project",
+    "ingest",
+    "write",
+];
+
+/// What is before `key` where it is none of a lock.
+const PLAIN_KEYS: &[&str] = &[
+    "public",
+    "pub",
+    "primary",
+    "foreign",
+    "cache",
+    "sort",
+    "partition",
+    "row",
+    "object",
+    "routing",
+    "idempotency",
+    "unique",
+    "index",
+    "s3",
+    "lookup",
+    "map",
+    "group",
+    "dedupe",
+    "dedup",
+    "hash",
+    "range",
+    "query",
+    "event",
+    "job",
+    "host",
+    "candidate",
+    "translation",
+    "message",
+    "storage",
+    "restore",
+    "sha",
+    "state",
+    "data",
+    "file",
+    "ssh",
+    "gpg",
+    "pgp",
+    "bucket",
+    "shard",
+    "the",
+    "a",
+];
+
+/// Parts behind the word that say something else than the secret itself.
+const ASIDE: &[&str] = &[
+    "file",
+    "path",
+    "dir",
+    "url",
+    "uri",
+    "endpoint",
+    "name",
+    "names",
+    "id",
+    "ids",
+    "count",
+    "counts",
+    "limit",
+    "limits",
+    "length",
+    "len",
+    "size",
+    "type",
+    "types",
+    "kind",
+    "policy",
+    "field",
+    "column",
+    "expiry",
+    "expires",
+    "expired",
+    "expiration",
+    "ttl",
+    "at",
+    "in",
+    "prefix",
+    "label",
+    "hint",
+    "min",
+    "max",
+    "budget",
+    "usage",
+    "used",
+    "version",
+    "provider",
+    "manager",
+    "store",
+    "env",
+    "var",
+    "ref",
+    "arn",
+    "reset",
+    "changed",
+    "required",
+    "enabled",
+    "index",
+    "position",
+    "pos",
+    "span",
+    "rotation",
+    "lifetime",
+    "timeout",
+    "encoder",
+    "hasher",
+    "validator",
+    "regex",
+    "pattern",
+    "error",
+    "errors",
+    "placeholder",
+    "per",
+];
+
+/// Parts before the word that make it a count or something that everybody may know.
+const BEFORE: &[&str] = &[
+    "max",
+    "min",
+    "num",
+    "total",
+    "public",
+    "no",
+    "prompt",
+    "completion",
+    "input",
+    "output",
+    "eos",
+    "bos",
+    "pad",
+    "js",
+];
+
+/// What makes another word of `pass`.
+const PASSES: &[&str] = &[
+    "by", "com", "encom", "tres", "sur", "under", "over", "multi", "single", "render", "tres",
+    "one", "two",
+];
+
+/// Longest name, in bytes on either side of the word in it.
+const LONGEST: usize = 64;
+
+/// A name that tells.
+#[derive(Clone, Debug)]
+pub(super) struct Name {
+    /// Where it stands, without quotes and dashes.
+    pub at: Range<usize>,
+    pub kind: Kind,
+    /// A short word with nothing that makes it a part of a name: `pass: 12`.
+    pub alone: bool,
+    /// In capitals, as variables of an environment are.
+    pub constant: bool,
+    /// The name of a flag: `--db-password`.
+    pub flag: bool,
+    /// The name of an element: `<password>`.
+    pub element: bool,
+}
+
+/// The name around a word that was hit, if it tells.
+pub(super) fn around(text: &str, hit: Range<usize>, word: &Word) -> Option<Name> {
+    let bytes = text.as_bytes();
+    let before = &bytes[..hit.start];
+    let first = bytes[hit.start];
+    let hump = first.is_ascii_uppercase() && before.last().is_some_and(u8::is_ascii_lowercase);
+    let glued =
+        before.last().is_some_and(u8::is_ascii_alphabetic) && !hump && !after_escape(before);
+    // `dbpass`, but not `bypass`
+    let short = word.stand == Last && matches!(word.text, "pass" | "pw");
+    if glued && matches!(word.stand, Part | Last) && !short {
+        return None;
+    }
+    let end = suffix(text, hit.clone(), word.stand)?;
+    let start = start(bytes, hit.start);
+    let front = &text[start..hit.start];
+    let kind = match word.stand {
+        Key if front.is_empty() && before.ends_with(b" ") => spaced_key(text, hit.start)?,
+        Key => key(front, hump, &text[hit.start..end])?,
+        _ => word.kind,
+    };
+    let marked = |part: &str| BEFORE.iter().any(|aside| part.eq_ignore_ascii_case(aside));
+    let ordinary = |part: &str| PASSES.iter().any(|pass| part.eq_ignore_ascii_case(pass));
+    if parts(front).any(marked) || glued && short && parts(front).last().is_some_and(ordinary) {
+        return None;
+    }
+    let joined = hump || matches!(before.last(), Some(b'_' | b'-' | b'.'));
+    let whole = &bytes[start..end];
+    let capital = |b: &u8| b.is_ascii_uppercase() || b.is_ascii_digit() || b"_-.".contains(b);
+    let dashes = bytes[..start].iter().rev().take(2).take_while(|b| **b == b'-').count();
+    let outer = &bytes[..start - dashes];
+    let opens = outer.last().is_none_or(|b| b.is_ascii_whitespace() || b"\"'`[(,=".contains(b));
+    let tag = text[..start].trim_end_matches(|c: char| c.is_ascii_alphanumeric() || c == ':');
+    let tag =
+        if text[..start].ends_with(':') && start - tag.len() < 16 { tag } else { &text[..start] };
+    Some(Name {
+        at: start..end,
+        kind,
+        alone: word.stand == Last && !joined,
+        constant: whole.iter().all(capital),
+        flag: dashes > 0 && opens && !front.to_ascii_lowercase().starts_with("no-"),
+        element: tag.ends_with('<'),
+    })
+}
+
+/// What a cell of a table's head is the name of.
+pub(super) fn whole(cell: &str) -> Option<Kind> {
+    let lower = cell.to_lowercase();
+    let found = WORDS.iter().filter_map(|word| {
+        let at = lower.find(word.text)?;
+        // Lower case may be of another length: then the place is not that of the cell.
+        let hit = at..at + word.text.len();
+        let name = around(cell.get(..).filter(|cell| cell.len() == lower.len())?, hit, word)?;
+        (name.at == (0..cell.len()) || cell[name.at.end..].is_empty()).then_some(name.kind)
+    });
+    found.max_by_key(|kind| *kind != Vague)
+}
+
+/// Whether a word of a command is the name of a secret: `user.password`, `//registry/:_authToken`.
+pub(super) fn tells(word: &str) -> bool {
+    let last = word.rsplit(['/', ':']).next().unwrap_or(word);
+    !word.starts_with('-') && whole(last).is_some()
+}
+
+/// A line break or tab of a string in a string, or a terminal's colour.
+pub(super) fn after_escape(before: &[u8]) -> bool {
+    matches!(before, [.., b'\\', b'n' | b'r' | b't']) || ends_in_colour(before)
+}
+
+/// A terminal's colour sequence, real or written out: `ESC[32m`, `\u001b[0m`, `\033[1;31m`.
+fn ends_in_colour(before: &[u8]) -> bool {
+    let Some(rest) = before.strip_suffix(b"m") else { return false };
+    let digits = rest.iter().rev().take_while(|b| b.is_ascii_digit() || **b == b';').count();
+    let Some(escape) = rest[..rest.len() - digits].strip_suffix(b"[") else { return false };
+    [&b"\x1b"[..], b"1b", b"1B", b"\\033", b"\\e"].iter().any(|end| escape.ends_with(end))
+}
+
+/// Where the name that reaches to `at` starts.
+fn start(bytes: &[u8], at: usize) -> usize {
+    let of = |b: &&u8| b.is_ascii_alphanumeric() || b"_-.".contains(*b);
+    let held = bytes[..at].iter().rev().take(LONGEST).take_while(of).count();
+    let start = at - held;
+    let dashes = bytes[start..at].iter().take_while(|b| b"-.".contains(*b)).count();
+    start + dashes
+}
+
+/// The end of a name whose word this is: `s`, and new parts.
+fn suffix(text: &str, word: Range<usize>, stand: Stand) -> Option<usize> {
+    let rest = &text.as_bytes()[word.end..];
+    let lower = text.as_bytes()[word.end - 1].is_ascii_lowercase();
+    let many = matches!(rest, [b's' | b'S', next, ..] if !next.is_ascii_alphanumeric());
+    let plural = usize::from((many || matches!(rest, [b's' | b'S'])) && stand != Last);
+    let rest = &rest[plural..];
+    let of = |b: &&u8| b.is_ascii_alphanumeric() || b"_-".contains(*b);
+    let held = rest.iter().take(LONGEST).take_while(of).count();
+    let from = word.end + plural;
+    let more = text[from..from + held].trim_end_matches('-');
+    let opens = match more.bytes().next() {
+        None => true,
+        _ if matches!(stand, Last | Key) => false,
+        Some(b'_' | b'-') => true,
+        Some(b) => {
+            b.is_ascii_digit() || (lower && b.is_ascii_uppercase()) || !word_is_ascii(text, &word)
+        }
+    };
+    let secret = text[word.clone()].eq_ignore_ascii_case("secret");
+    let aside = |part: &str| {
+        ASIDE.iter().any(|aside| part.eq_ignore_ascii_case(aside))
+            && !(secret && part.eq_ignore_ascii_case("id"))
+    };
+    (opens && !parts(more).any(aside)).then_some(from + more.len())
+}
+
+fn word_is_ascii(text: &str, word: &Range<usize>) -> bool {
+    text[word.clone()].is_ascii()
+}
+
+/// The parts of a name: `dbUser_name-2` has `db`, `User`, `name`, `2`.
+fn parts(name: &str) -> impl Iterator<Item = &str> {
+    name.split(['_', '-', '.', ' ']).flat_map(|part| {
+        let mut rest = part;
+        std::iter::from_fn(move || {
+            let bytes = rest.as_bytes();
+            let hump =
+                |at: &usize| bytes[at - 1].is_ascii_lowercase() && bytes[*at].is_ascii_uppercase();
+            let cut = (1..bytes.len()).find(hump).unwrap_or(bytes.len());
+            let (piece, behind) = rest.split_at(cut);
+            rest = behind;
+            (!piece.is_empty()).then_some(piece)
+        })
+    })
+}
+
+/// What kind of key this is, by what is before `key`.
+fn key(front: &str, hump: bool, key: &str) -> Option<Kind> {
+    let cut = front.trim_end_matches(['_', '-', '.']);
+    let last = parts(cut).last().unwrap_or_default();
+    let is = |names: &[&str]| names.iter().any(|name| last.eq_ignore_ascii_case(name));
+    let glued = cut.len() == front.len() && !hump;
+    if is(QUALIFIERS) && !(last.eq_ignore_ascii_case("in") && glued) {
+        return Some(Made);
+    }
+    if glued {
+        // `SECRETACCESSKEY`
+        let last = last.to_ascii_lowercase();
+        let ends = ["api", "access", "secret", "private", "auth", "master", "account", "shared"];
+        return ends.iter().any(|end| last.ends_with(end)).then_some(Made);
+    }
+    let constant = key.bytes().all(|b| b.is_ascii_uppercase()) || front.ends_with('_');
+    (!glued && !last.is_empty() && constant && !is(PLAIN_KEYS)).then_some(Vague)
+}
+
+/// `API key`, `secret access key`.
+fn spaced_key(text: &str, at: usize) -> Option<Kind> {
+    let before = text[..at].trim_end_matches(' ');
+    let last = start(before.as_bytes(), before.len());
+    QUALIFIERS.iter().any(|name| before[last..].eq_ignore_ascii_case(name)).then_some(Made)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kind(name: &str) -> Option<Kind> {
+        whole(name)
+    }
+
+    #[test]
+    fn a_name_tells_by_its_parts() {
+        for (name, wanted) in [
+            ("password", Some(Chosen)),
+            ("DB_PASSWORD", Some(Chosen)),
+            ("dbPassword2", Some(Chosen)),
+            ("smtpPass", Some(Chosen)),
+            ("apiKey", Some(Made)),
+            ("x-api-key", Some(Made)),
+            ("Secret access key", Some(Made)),
+            ("ALGOLIA_KEY", Some(Vague)),
+            ("max_tokens", None),
+            ("token_count", None),
+            ("password_file", None),
+            ("passwordless", None),
+            ("tokenizer", None),
+            ("mytoken", None),
+            ("monkey", None),
+            ("cache_key", None),
+            ("primary_key", None),
+            ("bypass", None),
+            ("compass", None),
+        ] {
+            assert_eq!(kind(name), wanted, "{name}");
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! Secrets in the columns of tables: of CSV, of consoles and Markdown, of `INSERT` statements.
+
+use std::ops::Range;
+
+use super::names::{self, Kind};
+
+/// Longest part of a line before and behind a name that is a table's head, in bytes.
+const LINE: usize = 1_024;
+/// Most columns.
+const COLUMNS: usize = 64;
+
+/// A cell in a column that is named for a secret.
+pub(super) type Cell = (Range<usize>, Kind);
+
+/// Up to where a text was read as a table.
+#[derive(Debug, Default)]
+pub(super) struct Tables {
+    read: usize,
+}
+
+impl Tables {
+    /// The cells below a name, where the name heads a column. Each head is read once.
+    pub(super) fn below(&mut self, text: &str, name: &Range<usize>) -> Vec<Cell> {
+        if name.start < self.read {
+            return Vec::new();
+        }
+        let listed = text[name.end..]
+            .trim_start_matches(['"', '\'', '`', ' '])
+            .starts_with([',', ')', '\n']);
+        if listed && let Some(cells) = self.inserted(text, name) {
+            return cells;
+        }
+        // A head ends with its name.
+        let behind = text[name.end..].trim_start_matches(['"', '\'', '`']);
+        let edge = |c: char| ",;\t|│\r\n".contains(c);
+        if !(behind.starts_with("  ") || behind.trim_start_matches(' ').starts_with(edge)) {
+            return Vec::new();
+        }
+        let Some(mark) = Mark::beside(text, name) else { return Vec::new() };
+        let Some(line) = line_around(text, name) else { return Vec::new() };
+        let heads = mark.cells(text, line.clone());
+        if heads.len() < 2 || heads.len() > COLUMNS || line.end == text.len() {
+            return Vec::new();
+        }
+        // The name has to be a whole cell, or nearly.
+        let of = |cell: &Range<usize>| cell.start <= name.start && name.end <= cell.end;
+        let whole = |cell: &Range<usize>| cell.len() <= name.len() + 24 && cell.end == name.end;
+        if !heads.iter().any(|cell| of(cell) && whole(cell)) {
+            return Vec::new();
+        }
+        let kinds: Vec<Option<Kind>> =
+            heads.iter().map(|at| names::whole(&text[at.clone()])).collect();
+        self.read = line.end;
+        let mut out = Vec::new();
+        let mut at = line.end + 1;
+        while at < text.len() {
+            let end = at + memchr::memchr(b'\n', &text.as_bytes()[at..]).unwrap_or(text.len() - at);
+            let row = at..end;
+            at = end + 1;
+            if is_rule(&text[row.clone()]) {
+                continue;
+            }
+            let cells = mark.cells(text, row);
+            if cells.len() != heads.len() {
+                break;
+            }
+            self.read = end;
+            let of = kinds.iter().zip(cells).filter_map(|(kind, cell)| Some((cell, (*kind)?)));
+            out.extend(of.filter(|(cell, _)| !cell.is_empty()));
+        }
+        out
+    }
+
+    /// The values of `INSERT INTO t (name, password) VALUES (…), (…)`.
+    fn inserted(&mut self, text: &str, name: &Range<usize>) -> Option<Vec<Cell>> {
+        let limit = text.floor_char_boundary(name.end + LINE);
+        let close = name.end + text[name.end..limit].find([')', '\n', ';', '='])?;
+        let behind = text[close..].strip_prefix(')')?.trim_start();
+        let values = behind.get(..6).filter(|word| word.eq_ignore_ascii_case("values"))?;
+        let from = text.ceil_char_boundary(name.start.saturating_sub(LINE));
+        let open = from + text[from..name.start].rfind('(')? + 1;
+        let heads: Vec<Option<Kind>> = text[open..close]
+            .split(',')
+            .map(|head| names::whole(head.trim().trim_matches(['"', '`', '\''])))
+            .collect();
+        let mut at = text.len() - behind.len() + values.len();
+        let mut out = Vec::new();
+        loop {
+            at += text[at..].len()
+                - text[at..].trim_start_matches([' ', '\n', '\r', '\t', ',']).len();
+            let Some(cells) = tuple(text, at) else { break };
+            at = cells.last().map_or(at + 1, |cell| cell.end) + 1;
+            self.read = at;
+            let of = heads.iter().zip(cells).filter_map(|(kind, cell)| Some((cell, (*kind)?)));
+            out.extend(of);
+        }
+        self.read = self.read.max(close);
+        Some(out.into_iter().map(|(cell, kind)| (unquoted(text, cell), kind)).collect())
+    }
+}
+
+/// The parts of a tuple in parentheses at `at`; the last one ends where the tuple does.
+fn tuple(text: &str, at: usize) -> Option<Vec<Range<usize>>> {
+    let bytes = text.as_bytes();
+    if bytes.get(at) != Some(&b'(') {
+        return None;
+    }
+    let (mut cells, mut from, mut depth, mut quote) = (Vec::new(), at + 1, 0_u32, None);
+    for (at, byte) in bytes.iter().enumerate().skip(at + 1).take(2 * LINE) {
+        match (byte, quote) {
+            (_, Some(open)) if *byte == open => quote = None,
+            (_, Some(_)) => {}
+            (b'\'' | b'"', None) => quote = Some(*byte),
+            (b'(', None) => depth += 1,
+            (b')', None) if depth > 0 => depth -= 1,
+            (b',' | b')', None) if depth == 0 => {
+                cells.push(from..at);
+                from = at + 1;
+                if *byte == b')' {
+                    return Some(cells);
+                }
+            }
+            _ => {}
+        }
+        if cells.len() > COLUMNS {
+            return None;
+        }
+    }
+    None
+}
+
+/// The line that a name is in, where it is no longer than that of a table's head.
+fn line_around(text: &str, name: &Range<usize>) -> Option<Range<usize>> {
+    let bytes = text.as_bytes();
+    let from = name.start.saturating_sub(LINE);
+    let start = match memchr::memrchr(b'\n', &bytes[from..name.start]) {
+        Some(at) => from + at + 1,
+        None if from == 0 => 0,
+        None => return None,
+    };
+    let to = bytes.len().min(name.end + LINE);
+    let end = match memchr::memchr(b'\n', &bytes[name.end..to]) {
+        Some(at) => name.end + at,
+        None if to == bytes.len() => to,
+        None => return None,
+    };
+    Some(start..end)
+}
+
+/// A line that only draws: `|---|:--:|`, `+----+`, `├──┼──┤`.
+fn is_rule(line: &str) -> bool {
+    let line = line.trim();
+    !line.is_empty()
+        && line.chars().all(|c| "|-+=: ".contains(c) || ('\u{2500}'..='\u{257F}').contains(&c))
+}
+
+/// What parts the cells of a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mark {
+    Char(char),
+    /// Two blanks or more.
+    Blanks,
+}
+
+impl Mark {
+    /// The mark next to a name.
+    fn beside(text: &str, name: &Range<usize>) -> Option<Self> {
+        let quote = |c: char| c == '"' || c == '\'';
+        let after = text[name.end..].trim_start_matches(quote);
+        let before = text[..name.start].trim_end_matches(quote);
+        let marks = |c: &char| matches!(c, ',' | ';' | '\t' | '|' | '│');
+        let near = |c: Option<char>| c.filter(marks).map(Self::Char);
+        near(after.chars().next())
+            .or_else(|| near(after.trim_start_matches(' ').chars().next()))
+            .or_else(|| near(before.chars().next_back()))
+            .or_else(|| near(before.trim_end_matches(' ').chars().next_back()))
+            .or_else(|| (after.starts_with("  ") || before.ends_with("  ")).then_some(Self::Blanks))
+    }
+
+    /// The cells of a row, without what is around them. Bars at its ends part nothing.
+    fn cells(self, text: &str, row: Range<usize>) -> Vec<Range<usize>> {
+        let line = &text[row.clone()];
+        let lead = line.len()
+            - line.trim_start_matches(|c| c == ' ' && self != Self::Blanks || self.ends(c)).len();
+        let line = &line[lead..];
+        let line = line.trim_end_matches(['\r', ' ']).trim_end_matches(|c| self.ends(c));
+        let from = row.start + lead;
+        let mut cells = Vec::new();
+        let (mut start, mut quote, mut blanks) = (0, false, 0);
+        for (at, c) in line.char_indices() {
+            blanks = if c == ' ' { blanks + 1 } else { 0 };
+            quote ^= c == '"' && matches!(self, Self::Char(',' | ';' | '\t'));
+            let parts = match self {
+                Self::Char(mark) => c == mark,
+                Self::Blanks => blanks == 2,
+            };
+            if parts && !quote {
+                if self != Self::Blanks || !line[start..at].trim().is_empty() {
+                    cells.push(from + start..from + at);
+                }
+                start = at + c.len_utf8();
+            }
+            if cells.len() > COLUMNS {
+                return cells;
+            }
+        }
+        cells.push(from + start..from + line.len());
+        cells.into_iter().map(|cell| unquoted(text, cell)).collect()
+    }
+
+    /// Whether this is a bar at the end of a row.
+    fn ends(self, c: char) -> bool {
+        matches!(self, Self::Char('|' | '│')) && self == Self::Char(c)
+    }
+}
+
+/// A cell without blanks and quotes around it.
+fn unquoted(text: &str, cell: Range<usize>) -> Range<usize> {
+    let value = &text[cell.clone()];
+    let around = |c: char| c.is_whitespace() || "\"'`".contains(c);
+    let lead = value.len() - value.trim_start_matches(around).len();
+    let value = value.trim_matches(around);
+    cell.start + lead..cell.start + lead + value.len()
+}
