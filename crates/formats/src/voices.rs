@@ -4,10 +4,10 @@
 use std::borrow::Cow;
 
 use memchr::memmem;
-use midfold_core::{Block, BlockKind, Origin, Passage, Role, TextRef, Voice};
+use midfold_core::{Passage, Voice};
 
-use crate::recaps;
-use crate::wrappers::{ANSWERS, ASKS, FRAMES, INJECTED, OBSERVATIONS, RESULT, Shape, Wrapper};
+use crate::programs::{Programs, element_end};
+use crate::wrappers::{ANSWERS, ASKS, FRAMES, INJECTED, OBSERVATIONS, RESULT, Shape};
 
 /// The passages of one message, whose text blocks these are.
 ///
@@ -26,16 +26,34 @@ pub fn passages(texts: &[&str]) -> Vec<Passage> {
     split(texts).into_iter().map(owned).collect()
 }
 
-fn split<'a>(texts: &[&'a str]) -> Vec<(Voice, &'a str)> {
+pub(crate) fn split<'a>(texts: &[&'a str]) -> Vec<(Voice, &'a str)> {
     let mut out = Vec::new();
     let mut result = None;
     for text in texts {
-        let mut splitter = Splitter { text, unclosed: 0, from: 0, passages: Vec::new(), result };
+        let mut splitter = Splitter {
+            text,
+            unclosed: 0,
+            from: 0,
+            passages: Vec::new(),
+            made: Vec::new(),
+            programs: Programs::default(),
+            result,
+        };
         splitter.run();
         result = splitter.result;
+        let made = splitter.made.iter().map(|at| at + out.len());
+        let made: Vec<usize> = made.collect();
         out.append(&mut splitter.passages);
+        shown_or_answered(&mut out, &made);
     }
     out
+}
+
+/// What a program made is shown by whoever writes beside it; where nobody does, a tool answered it.
+fn shown_or_answered(passages: &mut [(Voice, &str)], made: &[usize]) {
+    if passages.iter().all(|(voice, _)| !matches!(voice, Voice::User)) {
+        made.iter().for_each(|at| passages[*at].0 = Voice::Tool);
+    }
 }
 
 /// A flattened result that goes on to the end of the message, through all text blocks.
@@ -55,6 +73,9 @@ struct Splitter<'a> {
     /// Where the passage that is being read starts.
     from: usize,
     passages: Vec<(Voice, &'a str)>,
+    /// Those that are known to be a program's by their form alone.
+    made: Vec<usize>,
+    programs: Programs<'a>,
     result: Option<Flattened>,
 }
 
@@ -96,6 +117,21 @@ impl<'a> Splitter<'a> {
         }
         if let Some(past) = self.wrapper(start) {
             return self.take(start, past, Voice::Client);
+        }
+        let fresh = self.text[..at].trim_end_matches([' ', '\t']).ends_with("\n\n")
+            || at == 0
+            || self.text[at..start].contains("\n");
+        if !FRAMES.iter().any(|tag| self.text[start..].starts_with(*tag))
+            && let Some(past) = self.programs.end(self.text, start, end, fresh)
+        {
+            self.push(start, Voice::User);
+            self.made.push(self.passages.len());
+            let found = self.passages.len();
+            self.push(past, Voice::Shown);
+            if self.passages.len() == found {
+                self.made.pop();
+            }
+            return past;
         }
         // A wrapper may open in the middle of a line, behind what the user wrote.
         let text = self.text;
@@ -141,7 +177,7 @@ impl<'a> Splitter<'a> {
     /// Where a fenced block or a quotation ends that starts here.
     fn shown(&self, start: usize, end: usize) -> Option<usize> {
         let line = &self.text[start..end];
-        if line.starts_with('>') {
+        if line.starts_with('>') && !line.starts_with(">>> ") {
             let lines = self.text[start..].split_inclusive('\n');
             let quoted = lines.take_while(|line| line.trim_start().starts_with('>'));
             return Some(start + quoted.map(str::len).sum::<usize>());
@@ -169,10 +205,23 @@ impl<'a> Splitter<'a> {
                 Some(Close::With(close)) if self.unclosed & (1 << index) == 0 => close,
                 _ => continue,
             };
-            match memmem::find(rest.as_bytes(), close.as_bytes()) {
-                Some(found) => return Some(at + found + close.len()),
-                None => self.unclosed |= 1 << index,
-            }
+            let Some(found) = memmem::find(rest.as_bytes(), close.as_bytes()) else {
+                self.unclosed |= 1 << index;
+                continue;
+            };
+            let end = at + found + close.len();
+            // One of the same name may be inside; where none of them is closed, the last close is.
+            return Some(match wrapper.shape {
+                Shape::Element(name)
+                    if rest[name.len() + 1..found].contains(&rest[..name.len() + 1]) =>
+                {
+                    let last = memmem::rfind(rest.as_bytes(), close.as_bytes());
+                    element_end(self.text, at + name.len() + 1, name)
+                        .or_else(|| last.map(|last| at + last + close.len()))
+                        .unwrap_or(end)
+                }
+                _ => end,
+            });
         }
         None
     }
@@ -265,78 +314,10 @@ fn ended(text: &str) -> bool {
     })
 }
 
-/// Bytes of a text that decide whether it is worth a closer look.
-const GLANCE: usize = 256;
-
-/// Where the text of an event comes from, as far as its blocks tell.
-pub(crate) fn origin(role: Role, blocks: &[Block], bytes: &[u8]) -> Origin {
-    if matches!(role, Role::Tool | Role::Other) {
-        return Origin::Genuine;
-    }
-    let texts = || blocks.iter().filter(|block| block.kind == BlockKind::Text);
-    let Some(first) = texts().find_map(|block| block.texts.first()) else {
-        return Origin::Genuine;
-    };
-    let head = glance(first, bytes);
-    if recaps::is_recap(&head) {
-        return Origin::Recap;
-    }
-    let has_media = blocks.iter().any(|block| block.kind == BlockKind::Media);
-    if role != Role::User || has_media || !may_be_foreign(first, &head, bytes) {
-        return Origin::Genuine;
-    }
-    let texts: Vec<_> = texts().map(|block| block.text(bytes)).collect();
-    let texts: Vec<&str> = texts.iter().map(|text| &**text).collect();
-    let passages = split(&texts);
-    let has = |wanted: Voice| passages.iter().any(|(voice, _)| *voice == wanted);
-    match (has(Voice::User) || has(Voice::Shown), has(Voice::Tool), has(Voice::Client)) {
-        (true, ..) | (_, false, false) => Origin::Genuine,
-        (_, true, _) => Origin::Observation,
-        (_, _, true) => Origin::Injected,
-    }
-}
-
-/// Whether somebody else than the user may speak at the start of a text, `head`, decoded. A message
-/// that begins with the user's words, as nearly all do, is not looked at any further.
-fn may_be_foreign(text: &TextRef, head: &str, bytes: &[u8]) -> bool {
-    let head = head.trim_start();
-    let starts = |wrapper: &Wrapper| match wrapper.shape {
-        Shape::Start(start) | Shape::Line(start) | Shape::Span(start, _) => head.starts_with(start),
-        Shape::End(end, _) => ends(text, bytes, end),
-        Shape::Element(_) => false,
-    };
-    head.is_empty()
-        || head.starts_with(['<', '['])
-        || INJECTED.iter().chain(OBSERVATIONS).any(starts)
-}
-
-/// The start of a text, without decoding the rest of a long one.
-fn glance<'a>(text: &TextRef, bytes: &'a [u8]) -> Cow<'a, str> {
-    let long = text.token.len() > 2 * GLANCE;
-    if text.nested.is_some() || !long {
-        return text.decode(bytes);
-    }
-    let token = text.token.of(bytes);
-    let inner = token.get(1..1 + GLANCE).unwrap_or_default();
-    midfold_core::jsonstr::decode(inner)
-}
-
-fn ends(text: &TextRef, bytes: &[u8], end: &str) -> bool {
-    if text.nested.is_some() {
-        return text.decode(bytes).trim_end().ends_with(end);
-    }
-    let token = text.token.of(bytes);
-    let tail = token.get(token.len().saturating_sub(GLANCE)..).unwrap_or_default();
-    let tail = tail.strip_suffix(b"\"").unwrap_or(tail);
-    // Most texts do not even hold the last byte of it.
-    let last = end.bytes().next_back();
-    last.is_some_and(|last| memchr::memrchr(last, tail).is_some())
-        && midfold_core::jsonstr::decode(tail).trim_end().ends_with(end)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::wrappers::Wrapper;
 
     /// What a client would write for this entry.
     fn sample(wrapper: &Wrapper) -> String {
@@ -372,8 +353,8 @@ mod tests {
                         assert_eq!(said(&[&format!("Look: {text} ok?")]), ["Look:", "ok?"]);
                         assert_eq!(said(&[&format!(" {text}\n{text} ")]), [""; 0]);
                         assert_eq!(said(&[&format!("{text} do it")]), ["do it"]);
-                        // Not closed: nothing tells where it would end.
-                        assert_eq!(said(&[text.trim_end_matches('>')]).len(), 1, "{text}");
+                        // Not closed: it is nobody's all the same.
+                        assert_eq!(wrote(&[text.trim_end_matches('>')]), [""; 0], "{text}");
                     }
                     Shape::Span(..) | Shape::Line(_) => {
                         assert_eq!(said(&[&format!("Look.\n{text}")]), ["Look."], "{text}");
@@ -483,6 +464,6 @@ mod tests {
     #[test]
     fn open_tags_are_looked_for_once() {
         let text = "<file>\n<document>\n".repeat(20_000);
-        assert_eq!(wrote(&[&text]).len(), 1);
+        assert_eq!(wrote(&[&text]), [""; 0]);
     }
 }

@@ -8,7 +8,7 @@ use super::results;
 use super::walk::{Walk, filled};
 use crate::render::Json;
 use crate::scan::inside;
-use crate::voices;
+use crate::{origins, voices};
 
 /// `anthropic`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +52,7 @@ impl Dialect for Anthropic {
             b"system" => Role::System,
             _ => Role::Other,
         };
-        let origin = voices::origin(role, &blocks, bytes);
+        let origin = origins::origin(role, &blocks, bytes);
         View { role, origin, blocks }
     }
 

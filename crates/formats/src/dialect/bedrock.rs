@@ -11,7 +11,7 @@ use super::results;
 use super::walk::{Key, Walk, filled, to_range};
 use crate::render::Json;
 use crate::scan::inside;
-use crate::{media, voices};
+use crate::{media, origins, voices};
 
 /// `bedrock`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,7 +50,7 @@ impl Dialect for Bedrock {
             b"system" => Role::System,
             _ => Role::Other,
         };
-        let origin = voices::origin(role, &blocks, bytes);
+        let origin = origins::origin(role, &blocks, bytes);
         View { role, origin, blocks }
     }
 

@@ -12,7 +12,7 @@ use super::results;
 use super::walk::{Key, Walk, filled, to_range};
 use crate::render::Json;
 use crate::scan::inside;
-use crate::{media, voices};
+use crate::{media, origins, voices};
 
 /// `gemini`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,7 +64,7 @@ impl Dialect for Gemini {
             None if has_parts => Role::User,
             _ => Role::Other,
         };
-        let origin = voices::origin(role, &blocks, bytes);
+        let origin = origins::origin(role, &blocks, bytes);
         View { role, origin, blocks }
     }
 

@@ -10,7 +10,7 @@ use super::part::{self, Content, Shape, read_content};
 use super::walk::{Key, Walk, filled, to_range};
 use crate::render::{Json, result_text};
 use crate::scan::inside;
-use crate::{media, voices};
+use crate::{media, origins, voices};
 
 /// `openai-chat`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -237,7 +237,7 @@ impl Message {
         blocks.extend(self.function_call);
         blocks.extend(self.others.into_iter().map(|(_, block)| block));
         blocks.sort_by_key(|block| block.outer.start);
-        let origin = voices::origin(role, &blocks, bytes);
+        let origin = origins::origin(role, &blocks, bytes);
         View { role, origin, blocks }
     }
 }

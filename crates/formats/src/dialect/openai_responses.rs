@@ -9,7 +9,7 @@ use super::part::{self, Content, Readable, Shape, read_content};
 use super::walk::{Key, Walk, filled, to_range};
 use crate::render::{Json, result_text};
 use crate::scan::inside;
-use crate::voices;
+use crate::{origins, voices};
 
 /// `openai-responses`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -165,7 +165,7 @@ impl Item {
             }
             _ => (self.opaque_role(bytes, kind), vec![Block::opaque(whole)]),
         };
-        let origin = voices::origin(role, &blocks, bytes);
+        let origin = origins::origin(role, &blocks, bytes);
         View { role, origin, blocks }
     }
 

@@ -11,7 +11,7 @@ use midfold_core::{
 use super::walk::Walk;
 use crate::render::{Json, flags, result_text, splice};
 use crate::scan::{self, inside};
-use crate::voices;
+use crate::{origins, voices};
 
 /// `sharegpt`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,7 +78,7 @@ impl Dialect for ShareGpt {
                 blocks.push(Block::opaque(outer));
             }
         }
-        let origin = voices::origin(role, &blocks, bytes);
+        let origin = origins::origin(role, &blocks, bytes);
         View { role, origin, blocks }
     }
 
@@ -200,7 +200,7 @@ pub(crate) fn decoded_view(bytes: &[u8], from: usize, role: Role) -> View {
     if blocks.is_empty() {
         blocks.push(Block::new(untagged(role), whole, TextRef::raw(whole)));
     }
-    let origin = voices::origin(role, &blocks, bytes);
+    let origin = origins::origin(role, &blocks, bytes);
     View { role, origin, blocks }
 }
 

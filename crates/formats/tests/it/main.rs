@@ -10,6 +10,7 @@ mod read_recorded;
 mod read_requests;
 mod read_sessions;
 mod said;
+mod speakers;
 mod trajectory;
 mod turns;
 mod vendor_anthropic;

@@ -1,0 +1,78 @@
+//! Where the text of an event comes from, without reading it whole.
+
+use std::borrow::Cow;
+
+use midfold_core::{Block, BlockKind, Origin, Role, TextRef, Voice};
+
+use crate::recaps;
+use crate::voices::split;
+use crate::wrappers::{INJECTED, OBSERVATIONS, Shape, Wrapper};
+
+/// Bytes of a text that decide whether it is worth a closer look.
+const GLANCE: usize = 256;
+
+/// Where the text of an event comes from, as far as its blocks tell.
+pub(crate) fn origin(role: Role, blocks: &[Block], bytes: &[u8]) -> Origin {
+    if matches!(role, Role::Tool | Role::Other) {
+        return Origin::Genuine;
+    }
+    let texts = || blocks.iter().filter(|block| block.kind == BlockKind::Text);
+    let Some(first) = texts().find_map(|block| block.texts.first()) else {
+        return Origin::Genuine;
+    };
+    let head = glance(first, bytes);
+    if recaps::is_recap(&head) {
+        return Origin::Recap;
+    }
+    let has_media = blocks.iter().any(|block| block.kind == BlockKind::Media);
+    if role != Role::User || has_media || !may_be_foreign(first, &head, bytes) {
+        return Origin::Genuine;
+    }
+    let texts: Vec<_> = texts().map(|block| block.text(bytes)).collect();
+    let texts: Vec<&str> = texts.iter().map(|text| &**text).collect();
+    let passages = split(&texts);
+    let has = |wanted: Voice| passages.iter().any(|(voice, _)| *voice == wanted);
+    match (has(Voice::User) || has(Voice::Shown), has(Voice::Tool), has(Voice::Client)) {
+        (true, ..) | (_, false, false) => Origin::Genuine,
+        (_, true, _) => Origin::Observation,
+        (_, _, true) => Origin::Injected,
+    }
+}
+
+/// Whether somebody else than the user may speak at the start of a text, `head`, decoded. A message
+/// that begins with the user's words, as nearly all do, is not looked at any further.
+fn may_be_foreign(text: &TextRef, head: &str, bytes: &[u8]) -> bool {
+    let head = head.trim_start();
+    let starts = |wrapper: &Wrapper| match wrapper.shape {
+        Shape::Start(start) | Shape::Line(start) | Shape::Span(start, _) => head.starts_with(start),
+        Shape::End(end, _) => ends(text, bytes, end),
+        Shape::Element(_) => false,
+    };
+    head.is_empty()
+        || head.starts_with(['<', '['])
+        || INJECTED.iter().chain(OBSERVATIONS).any(starts)
+}
+
+/// The start of a text, without decoding the rest of a long one.
+fn glance<'a>(text: &TextRef, bytes: &'a [u8]) -> Cow<'a, str> {
+    let long = text.token.len() > 2 * GLANCE;
+    if text.nested.is_some() || !long {
+        return text.decode(bytes);
+    }
+    let token = text.token.of(bytes);
+    let inner = token.get(1..1 + GLANCE).unwrap_or_default();
+    midfold_core::jsonstr::decode(inner)
+}
+
+fn ends(text: &TextRef, bytes: &[u8], end: &str) -> bool {
+    if text.nested.is_some() {
+        return text.decode(bytes).trim_end().ends_with(end);
+    }
+    let token = text.token.of(bytes);
+    let tail = token.get(token.len().saturating_sub(GLANCE)..).unwrap_or_default();
+    let tail = tail.strip_suffix(b"\"").unwrap_or(tail);
+    // Most texts do not even hold the last byte of it.
+    let last = end.bytes().next_back();
+    last.is_some_and(|last| memchr::memrchr(last, tail).is_some())
+        && midfold_core::jsonstr::decode(tail).trim_end().ends_with(end)
+}

@@ -1,0 +1,489 @@
+//! What looks made by a program in a message of the user's role: elements, envelopes, tables, logs,
+//! diffs, mail, labelled output. Known by its form; the only words are those by which the protocols
+//! themselves name who speaks and what a program gives.
+
+use rustc_hash::FxHashMap;
+
+/// Who speaks in a transcript, and what a program gives: roles and streams of the protocols.
+const LABELS: &[&str] = &[
+    "assistant",
+    "system",
+    "human",
+    "user",
+    "tool",
+    "function",
+    "developer",
+    "model",
+    "ai",
+    "agent",
+    "bot",
+    "role",
+    "stdout",
+    "stderr",
+    "output",
+    "outputs",
+    "result",
+    "results",
+    "response",
+    "responses",
+    "observation",
+    "observations",
+    "returned",
+    "returns",
+    "reply",
+    "log",
+    "logs",
+    "trace",
+    "traceback",
+];
+
+/// Most words of a label.
+const LABEL_WORDS: usize = 5;
+/// Longest label, in bytes.
+const LABEL: usize = 80;
+
+/// What was seen of a text, so that nothing is looked for again behind each line.
+#[derive(Debug, Default)]
+pub(crate) struct Programs<'a> {
+    /// Where each element is closed for the last time; made when the first tag is seen.
+    closes: Option<FxHashMap<&'a str, usize>>,
+    /// Where each label in brackets is closed for the last time.
+    labels: Option<FxHashMap<&'a str, usize>>,
+    /// Up to here no bracket that opened was closed.
+    unclosed: usize,
+    /// Whether no turn of a chat template ends any more.
+    endless: bool,
+}
+
+impl<'a> Programs<'a> {
+    /// Where what a program made ends, if it starts at `start`, on the line that ends at `end`.
+    /// `fresh`: nothing or a blank line is before it.
+    pub(crate) fn end(
+        &mut self,
+        text: &'a str,
+        start: usize,
+        end: usize,
+        fresh: bool,
+    ) -> Option<usize> {
+        let line = text[start..end].trim_end();
+        if line.starts_with('<') {
+            return self.element(text, start, end);
+        }
+        if line.starts_with(['{', '['])
+            && let Some(past) = self.brackets(text, start)
+        {
+            return Some(past);
+        }
+        if is_banner(line) {
+            return Some(banner_end(text, end));
+        }
+        if line.starts_with("HTTP/") || heads_mail(&text[start..]) {
+            return Some(text.len());
+        }
+        if starts_diff(line) {
+            return Some(while_lines(text, end, is_diff));
+        }
+        if line.starts_with("\"\"\"") || line.starts_with("'''") {
+            let mark = &line[..3];
+            let closes = text[end..].find(mark).map(|at| line_end(text, end + at));
+            return Some(closes.unwrap_or_else(|| paragraph_end(text, end)));
+        }
+        if is_row(line) && text[end..].lines().next().is_some_and(is_row) {
+            return Some(while_lines(text, end, is_row));
+        }
+        if is_prompt(line) {
+            return Some(paragraph_end(text, end));
+        }
+        if is_logged(line) {
+            return Some(while_lines(text, end, |line| {
+                is_logged(line) || line.starts_with([' ', '\t'])
+            }));
+        }
+        if is_label(line) {
+            return Some(self.labelled_end(text, end, line));
+        }
+        let raw = text[..start].len() - text[..start].trim_end_matches([' ', '\t']).len();
+        let tabbed = text[..start].ends_with('\t');
+        let marked = line.starts_with(['-', '*', '+', '•'])
+            || line.starts_with(|c: char| c.is_ascii_digit());
+        if fresh && (raw >= 4 || tabbed) && !marked {
+            return Some(paragraph_end(text, end));
+        }
+        None
+    }
+
+    /// The end of the element that opens here.
+    fn element(&mut self, text: &'a str, start: usize, end: usize) -> Option<usize> {
+        if text[start..].starts_with("<|") || text[start..].starts_with("<<") {
+            return Some(self.turn(text, start, end));
+        }
+        let (name, body) = tag(text, start)?;
+        let closes = self.closes.get_or_insert_with(|| last_closes(text));
+        let last = closes.get(name).copied().filter(|last| *last > start);
+        let Some(last) = last else {
+            // Nothing tells where it ends: it is one if it stands alone or runs into its text.
+            let open = text[body..end].trim_end();
+            let coded = name.contains(['_', '-', ':', '.']);
+            let alone = open.is_empty() || coded || !open.starts_with([' ', '\t']);
+            return alone.then(|| paragraph_end(text, end));
+        };
+        let past = element_end(text, body, name).unwrap_or_else(|| tag_end(text, last));
+        let behind = text[past..line_end(text, past)].trim();
+        // `<b>Please</b> fix it.` is what somebody writes.
+        (behind.is_empty() || past > end || name.contains(['_', '-', ':'])).then_some(past)
+    }
+
+    /// The end of a turn of a chat template: `<|im_start|>system … <|im_end|>`.
+    fn turn(&mut self, text: &str, start: usize, end: usize) -> usize {
+        const CLOSES: [&str; 5] = ["<|im_end|>", "<|eot_id|>", "<</", ">>>", "<|end|>"];
+        let line = text[start..end].trim_end();
+        if CLOSES.iter().any(|close| line.ends_with(close)) {
+            return end;
+        }
+        if self.endless {
+            return paragraph_end(text, end);
+        }
+        let near = |close: &&str| text[end..].find(*close).map(|at| line_end(text, end + at));
+        let close = CLOSES.iter().filter_map(near).min();
+        self.endless = close.is_none();
+        close.unwrap_or_else(|| paragraph_end(text, end))
+    }
+
+    /// The end of a value in brackets that starts a line and ends one: JSON, or what prints like it.
+    fn brackets(&mut self, text: &'a str, start: usize) -> Option<usize> {
+        let inner = text[start + 1..].trim_start();
+        let opens = inner.starts_with(['"', '\'', '{', '[']);
+        if !opens || start < self.unclosed {
+            return None;
+        }
+        let bytes = text.as_bytes();
+        let (mut depth, mut quote, mut at) = (0_usize, None, start);
+        while at < bytes.len() {
+            match (bytes[at], quote) {
+                (b'\\', Some(_)) => at += 1,
+                (byte, Some(open)) if byte == open => quote = None,
+                (_, Some(_)) => {}
+                (byte @ (b'"' | b'\''), None) => quote = Some(byte),
+                (b'{' | b'[', None) => depth += 1,
+                (b'}' | b']', None) => {
+                    depth -= 1;
+                    if depth == 0 {
+                        let past = line_end(text, at + 1);
+                        let ends = text[at + 1..past].trim().is_empty();
+                        // What was walked is walked once.
+                        self.unclosed = self.unclosed.max(at);
+                        return ends.then_some(past);
+                    }
+                }
+                _ => {}
+            }
+            at += 1;
+        }
+        self.unclosed = text.len();
+        Some(paragraph_end(text, start))
+    }
+
+    /// The end of what a label is before: its paragraph, that behind a label that stands alone, or
+    /// the label that closes it.
+    fn labelled_end(&mut self, text: &'a str, end: usize, line: &str) -> usize {
+        if let Some(label) = line.strip_prefix('[').map(word) {
+            let labels = self.labels.get_or_insert_with(|| last_ends(text));
+            if labels.get(label).is_some_and(|last| *last >= end) {
+                let close = ["[/", "[END "].iter().filter_map(|open| {
+                    let at = text[end..].find(&[open, label].concat())?;
+                    Some(line_end(text, end + at))
+                });
+                return close.min().unwrap_or(text.len());
+            }
+        }
+        let alone =
+            line.trim_end_matches(['*', '#', ' ']).ends_with([':', ']']) || line.starts_with('#');
+        let blank = text[end..].len() - text[end..].trim_start_matches(['\n', '\r']).len();
+        paragraph_end(text, if alone { end + blank } else { end })
+    }
+}
+
+/// The word that a label starts with.
+fn word(label: &str) -> &str {
+    let end = label.find(|c: char| !(c.is_alphanumeric() || c == '_' || c == '-'));
+    &label[..end.unwrap_or(label.len())]
+}
+
+/// Where each label in brackets is closed for the last time: `[/tool_result]`, `[END tool_result]`.
+fn last_ends(text: &str) -> FxHashMap<&str, usize> {
+    let ends = |open: &'static str| {
+        text.match_indices(open).map(move |(at, _)| (word(&text[at + open.len()..]), at))
+    };
+    let mut all: Vec<(&str, usize)> = ends("[/").chain(ends("[END ")).collect();
+    all.sort_unstable_by_key(|(_, at)| *at);
+    all.into_iter().collect()
+}
+
+/// The end of the line that `at` is in.
+fn line_end(text: &str, at: usize) -> usize {
+    let at = text.ceil_char_boundary(at.min(text.len()));
+    text[at..].find('\n').map_or(text.len(), |n| at + n + 1)
+}
+
+/// The end of the tag at `at`, or of its line.
+fn tag_end(text: &str, at: usize) -> usize {
+    let line = line_end(text, at);
+    text[at..line].find('>').map_or(line, |end| at + end + 1)
+}
+
+/// The end of the paragraph that `at` is in: where a blank line is, or the text ends.
+fn paragraph_end(text: &str, at: usize) -> usize {
+    while_lines(text, at, |line| !line.trim().is_empty())
+}
+
+/// The end of the lines from `at` on that are `held`.
+fn while_lines(text: &str, at: usize, held: impl Fn(&str) -> bool) -> usize {
+    let lines = text[at..]
+        .split_inclusive('\n')
+        .take_while(|line| held(line.trim_end_matches(['\n', '\r'])));
+    at + lines.map(str::len).sum::<usize>()
+}
+
+/// The name of the tag at `at`, and where it ends.
+fn tag(text: &str, at: usize) -> Option<(&str, usize)> {
+    let inner = text[at..].strip_prefix('<')?;
+    let name =
+        inner.bytes().take_while(|b| b.is_ascii_alphanumeric() || b"_-:.".contains(b)).count();
+    let (name, rest) = inner.split_at(name);
+    let starts = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+    let near = &rest[..rest.floor_char_boundary(400)];
+    let close = near.find(['>', '<', '\n']).filter(|close| near[*close..].starts_with('>'))?;
+    let attributes = close == 0 || rest.starts_with([' ', '/']);
+    (starts && attributes).then_some((name, at + 1 + name.len() + close + 1))
+}
+
+/// Where each element is closed for the last time.
+fn last_closes(text: &str) -> FxHashMap<&str, usize> {
+    let mut closes = FxHashMap::default();
+    for (at, _) in text.match_indices("</") {
+        let inner = &text[at + 2..];
+        let name =
+            inner.bytes().take_while(|b| b.is_ascii_alphanumeric() || b"_-:.".contains(b)).count();
+        closes.insert(&inner[..name], at);
+    }
+    closes
+}
+
+/// The end of an element whose text starts at `from`, others of its name inside.
+pub(crate) fn element_end(text: &str, from: usize, name: &str) -> Option<usize> {
+    let mut depth = 1_usize;
+    for at in memchr::memchr_iter(b'<', &text.as_bytes()[from..]) {
+        let rest = &text[from + at + 1..];
+        let (closes, rest) = rest.strip_prefix('/').map_or((false, rest), |rest| (true, rest));
+        let Some(behind) = rest.strip_prefix(name) else { continue };
+        if closes && behind.trim_start().starts_with('>') {
+            depth -= 1;
+            if depth == 0 {
+                return Some(from + at + 2 + name.len() + behind.find('>')? + 1);
+            }
+        } else if !closes && behind.starts_with(['>', ' ', '\n']) {
+            depth += 1;
+        }
+    }
+    None
+}
+
+/// `--- Tool output ---`, `=== x ===`, `---------- Forwarded message ---------`.
+fn is_banner(line: &str) -> bool {
+    let Some(mark) = line.chars().next().filter(|c| "-=*#_~+".contains(*c)) else { return false };
+    let front = line.len() - line.trim_start_matches(mark).len();
+    let back = line.len() - line.trim_end_matches(mark).len();
+    let words = line.trim_matches(mark);
+    let bold = mark == '*' && front == 3;
+    front >= 3 && back >= 3 && !bold && words.chars().any(char::is_alphabetic)
+}
+
+/// Behind the banner that closes one, or the end of the text.
+fn banner_end(text: &str, from: usize) -> usize {
+    let mut at = from;
+    for line in text[from..].split_inclusive('\n') {
+        at += line.len();
+        if is_banner(line.trim()) {
+            return at;
+        }
+    }
+    text.len()
+}
+
+/// Whether a text starts with the head of a mail: `From:` and two more of its lines.
+fn heads_mail(text: &str) -> bool {
+    const HEADS: [&str; 8] =
+        ["from", "to", "cc", "date", "sent", "subject", "reply-to", "message-id"];
+    let head = |line: &str| {
+        let line = line.trim_matches(|c: char| c == '*' || c.is_whitespace());
+        line.split_once(':').is_some_and(|(name, _)| {
+            HEADS.iter().any(|head| name.trim_matches('*').eq_ignore_ascii_case(head))
+        })
+    };
+    text.lines().take(3).filter(|line| head(line)).count() >= 2
+        && text.lines().next().is_some_and(head)
+}
+
+fn starts_diff(line: &str) -> bool {
+    ["diff --git ", "--- a/", "+++ b/", "@@ -", "Index: ", "--- /", "*** Begin Patch"]
+        .iter()
+        .any(|start| line.starts_with(start))
+}
+
+fn is_diff(line: &str) -> bool {
+    line.is_empty()
+        || line.starts_with(['+', '-', ' ', '@', '\\', '*'])
+        || starts_diff(line)
+        || line.starts_with("index ")
+        || line.starts_with("new file")
+}
+
+/// A row of a table.
+fn is_row(line: &str) -> bool {
+    let line = line.trim();
+    let drawn = line.starts_with(['│', '┌', '├', '└', '┃'])
+        || line.contains('|') && line.chars().all(|c| "-|+: ".contains(c));
+    drawn
+        || line.starts_with(['|', '+']) && line.ends_with(['|', '+']) && line.len() > 2
+        || line.matches(" | ").count() >= 1 && !line.starts_with(['-', '*'])
+        || line.matches('\t').count() >= 2
+}
+
+/// A line of a log, of a compiler, of a shell or of a listing with numbers.
+fn is_logged(line: &str) -> bool {
+    let start = line.trim_start().trim_start_matches(['[', '(', '<']);
+    starts_time(start)
+        || has_level(line.trim_start())
+        || is_pairs(start)
+        || is_located(start)
+        || is_numbered(line)
+        || is_prompt(line)
+        || line.starts_with('\u{1b}')
+        || is_piped(line)
+}
+
+/// A date or a time: `2026-11-24T10:00:00`, `10:00:00.1`, `Nov 24 10:00:00`.
+fn starts_time(text: &str) -> bool {
+    let shape: String =
+        text.chars().take(19).map(|c| if c.is_ascii_digit() { '0' } else { c }).collect();
+    let dated = [
+        "0000-00-00 00:00",
+        "0000-00-00T00:00",
+        "0000/00/00 00:00",
+        "00:00:00",
+        "00/00/0000",
+        "00/Nov/",
+        "0000000000.",
+    ];
+    let named = shape.len() >= 12
+        && shape.as_bytes()[..3].iter().all(u8::is_ascii_alphabetic)
+        && shape[3..].starts_with([' '])
+        && shape.contains("00:00:00");
+    dated.iter().any(|date| shape.starts_with(date)) || named
+}
+
+/// `[INFO] …`, `INFO  module …`, `[stderr] …`: a level in capitals, in brackets or by itself.
+fn has_level(line: &str) -> bool {
+    const LEVELS: [&str; 9] =
+        ["TRACE", "DEBUG", "INFO", "NOTICE", "WARN", "WARNING", "ERROR", "FATAL", "CRITICAL"];
+    let bracketed = line.strip_prefix('[').and_then(|line| line.split_once(']'));
+    let is = |word: &str| LEVELS.iter().any(|level| level.eq_ignore_ascii_case(word));
+    if let Some((word, _)) = bracketed {
+        return is(word.trim());
+    }
+    let word = line.split([' ', '\t', ':']).next().unwrap_or_default();
+    let behind = &line[word.len()..];
+    LEVELS.contains(&word)
+        && (behind.starts_with(' ') && !behind.starts_with(" :"))
+        && behind.contains([':', '=', ']'])
+}
+
+/// `level=info msg="…"`: two pairs at least.
+fn is_pairs(text: &str) -> bool {
+    let pair = |word: &str| {
+        word.split_once('=').is_some_and(|(name, _)| {
+            !name.is_empty()
+                && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"_.-".contains(&b))
+        })
+    };
+    text.split(' ').take(2).filter(|word| pair(word)).count() == 2
+}
+
+/// `src/a.rs:12: …`, `error[E0308]: …`, `at f (a.js:1:2)`, `File "a.py", line 3`.
+fn is_located(text: &str) -> bool {
+    let first = text.split(' ').next().unwrap_or_default();
+    let mut parts = first.split(':');
+    let file = parts.next().is_some_and(|file| file.contains('.') && !file.starts_with("http"));
+    let line = parts
+        .next()
+        .is_some_and(|line| !line.is_empty() && line.bytes().all(|b| b.is_ascii_digit()));
+    file && line
+        || text.starts_with("at ") && text.ends_with(')')
+        || text.starts_with("File \"")
+        || text.starts_with("error[E")
+}
+
+/// `  12→text`, `12| text`, `   12\ttext`: a listing.
+fn is_numbered(line: &str) -> bool {
+    let rest = line.trim_start().trim_start_matches(|c: char| c.is_ascii_digit());
+    rest.len() < line.trim_start().len()
+        && rest.trim_start_matches(' ').starts_with(['→', '|', '\t', '│'])
+}
+
+/// `$ cmd`, `>>> x`, `root@box:~# x`, `PS C:\> x`, `In [1]: x`, `npm ERR! x`.
+fn is_prompt(line: &str) -> bool {
+    let user = line.split(' ').next().unwrap_or_default();
+    let shell = user.contains('@') && user.ends_with(['#', '$']);
+    ["$ ", "# $ ", ">>> ", "PS ", "In [", "Out[", "npm ERR!", "npm error", "% "]
+        .iter()
+        .any(|start| line.starts_with(start))
+        && !line.starts_with("PS I")
+        || shell
+}
+
+/// `app-1  | text`, as several programs at once are shown.
+fn is_piped(line: &str) -> bool {
+    line.split_once(" | ").is_some_and(|(name, _)| {
+        let name = name.trim();
+        !name.is_empty() && !name.contains(' ') && name.contains(['-', '_', '.'])
+    })
+}
+
+/// Whether a line starts with the label of somebody else's words: `Tool output:`, `Observation 3:`,
+/// `[tool_result]`, `**System:**`, `## Output`.
+fn is_label(line: &str) -> bool {
+    let near = &line[..line.floor_char_boundary(LABEL)];
+    let bare = near.trim_start_matches(['#', '*', '_', ' ']);
+    let heading = near.starts_with('#');
+    if let Some(inner) = bare.strip_prefix('[') {
+        let Some((label, behind)) = inner.split_once(']') else { return false };
+        let alone = behind.trim_matches([':', ' ', '*', '\n']).is_empty();
+        let coded = label.contains('_') || !label.bytes().any(|b| b.is_ascii_lowercase());
+        let linked = behind.starts_with(['(', '[']);
+        return !linked
+            && (alone || coded || names_speaker(label))
+            && label.bytes().any(|b| b.is_ascii_alphabetic())
+            && label.len() > 1
+            && !label.contains(". ");
+    }
+    match bare.split_once(':') {
+        Some((label, behind)) if !behind.starts_with("//") => names_speaker(label),
+        _ => heading && names_speaker(bare),
+    }
+}
+
+/// Whether a short label has one of the words by which others speak.
+fn names_speaker(label: &str) -> bool {
+    let words = || label.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    let plain = label.chars().all(|c| c.is_alphanumeric() || " _-()/.#*`'\"".contains(c));
+    let speaks = |word: Option<&str>| {
+        word.is_some_and(|word| LABELS.iter().any(|label| label.eq_ignore_ascii_case(word)))
+    };
+    // `Here is the log:` is a sentence.
+    let last = words().rfind(|word| !word.bytes().all(|b| b.is_ascii_digit()));
+    let count = words().count();
+    plain
+        && count <= LABEL_WORDS
+        && (speaks(words().next())
+            || count <= 3 && words().any(|word| speaks(Some(word))) && (speaks(last) || count == 3))
+}
