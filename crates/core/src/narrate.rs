@@ -43,7 +43,7 @@ pub struct SummaryRequest {
     pub max_tokens: u32,
     /// Sampling temperature (Summarizing Evicted Turns: 0.2).
     pub temperature: Ratio,
-    /// Longest wait for the first byte, in seconds (Summarizing Evicted Turns: 25).
+    /// Longest time of one answer, up to its last byte, in seconds (Summarizing Evicted Turns: 25).
     pub timeout_seconds: u32,
     /// The narration before, to be updated. It covers the span up to the first source.
     pub previous: Option<String>,
@@ -107,7 +107,7 @@ pub struct SummaryFailure {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FailureClass {
-    /// No first byte in time, or the whole call took too long.
+    /// An answer, or the whole work, took too long.
     Timeout,
     /// 401 or 403: trying again cannot help.
     Auth,
@@ -176,11 +176,11 @@ pub enum Verdict {
     Empty,
     /// The first line is not the schema's.
     NoHeader,
-    /// A section is missing, or all of them are empty.
+    /// No section is there, or all of them are empty.
     MissingSections,
-    /// Cut off by its cap, or by a broken stream.
+    /// Cut off by its cap before it said anything, or by a broken stream.
     Truncated,
-    /// Longer than the cap.
+    /// Longer than the cap, and nothing of it fits.
     OverCap,
     /// Not smaller than what it replaces.
     NotSmaller,

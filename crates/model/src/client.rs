@@ -15,7 +15,7 @@ use tokio::sync::OnceCell;
 use tokio::time::{Instant, timeout_at};
 
 use crate::config::{Config, ConfigError};
-use crate::http::{Http, Limits};
+use crate::http::Http;
 use crate::retry;
 use crate::wire::{Ask, Refusal, Said, Wire, Without};
 
@@ -134,7 +134,8 @@ impl Client {
 struct Work<'a> {
     client: &'a Client,
     request: &'a SummaryRequest,
-    limits: Limits,
+    /// Longest time of one answer.
+    timeout: Duration,
     without: Without,
     calls: u32,
     usage: Option<Usage>,
@@ -143,14 +144,10 @@ struct Work<'a> {
 impl<'a> Work<'a> {
     fn new(client: &'a Client, request: &'a SummaryRequest) -> Self {
         let asked = Duration::from_secs(u64::from(request.timeout_seconds));
-        let config = &client.config;
         Self {
             client,
             request,
-            limits: Limits {
-                first_byte: config.first_byte.unwrap_or(asked),
-                answer: config.answer_ceiling,
-            },
+            timeout: client.config.timeout.unwrap_or(asked),
             without: Without::default(),
             calls: 0,
             usage: None,
@@ -186,9 +183,10 @@ impl<'a> Work<'a> {
             match self.ask(&prompt).await {
                 Ok(said) => {
                     next = chunk.range.end;
-                    // A part that was cut off or is empty is no base for the next one.
-                    let whole = said.finish == Finish::Stop && !said.text.trim().is_empty();
-                    if next >= request.sources.len() || !whole {
+                    // A part that broke off or is empty is no base for the next one. One that was cut
+                    // at its cap is: what it says of its part stands.
+                    let usable = said.finish != Finish::Other && !said.text.trim().is_empty();
+                    if next >= request.sources.len() || !usable {
                         return Ok(self.reply(said));
                     }
                     previous = Some(Redactor::shared().redact(&said.text).0.into_owned());
@@ -231,7 +229,7 @@ impl<'a> Work<'a> {
                 without: self.without,
             });
             self.calls += 1;
-            let (refusal, retry_after) = match client.http.post(body, self.limits).await {
+            let (refusal, retry_after) = match client.http.post(body, self.timeout).await {
                 Ok(said) => {
                     self.count(said.usage);
                     return Ok(said);

@@ -68,11 +68,9 @@ pub struct Config {
     pub window_tokens: Option<u64>,
     /// Counts prompts. An estimate will do: a tenth of the window is kept free for its error.
     pub counter: Arc<dyn Counter>,
-    /// Longest wait for the first byte of an answer's body; the request's own
+    /// Longest time of one answer, from its request to its last byte; the request's own
     /// `timeout_seconds` where `None`.
-    pub first_byte: Option<Duration>,
-    /// Longest time of one answer, from its request to its end.
-    pub answer_ceiling: Duration,
+    pub timeout: Option<Duration>,
     /// Longest time of the whole work: all chunks, retries and pauses.
     pub ceiling: Duration,
     /// How often a call is tried.
@@ -90,8 +88,8 @@ pub struct Config {
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
 impl Config {
-    /// Settings with the defaults: the request's timeout (25 s by Summarizing Evicted Turns) to the
-    /// first byte, 2 minutes an answer, 10 minutes in all.
+    /// Settings with the defaults: the request's timeout (25 s by Summarizing Evicted Turns) for an
+    /// answer, 10 minutes in all.
     #[must_use]
     pub fn new(base_url: &str, model: &str, counter: Arc<dyn Counter>) -> Self {
         Self {
@@ -100,8 +98,7 @@ impl Config {
             key: None,
             window_tokens: None,
             counter,
-            first_byte: None,
-            answer_ceiling: Duration::from_secs(120),
+            timeout: None,
             ceiling: Duration::from_secs(600),
             attempts: Attempts::default(),
             backoff: Duration::from_secs(1),
@@ -119,8 +116,7 @@ impl fmt::Debug for Config {
             .field("key", &self.key)
             .field("window_tokens", &self.window_tokens)
             .field("counter", &self.counter.name())
-            .field("first_byte", &self.first_byte)
-            .field("answer_ceiling", &self.answer_ceiling)
+            .field("timeout", &self.timeout)
             .field("ceiling", &self.ceiling)
             .field("attempts", &self.attempts)
             .finish_non_exhaustive()

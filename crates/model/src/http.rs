@@ -27,13 +27,6 @@ pub(crate) struct Http {
     wire: Wire,
 }
 
-/// Time limits of one call.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Limits {
-    pub first_byte: Duration,
-    pub answer: Duration,
-}
-
 /// A refusal and how long the server wants to be left alone.
 pub(crate) type Failed = (Refusal, Option<Duration>);
 
@@ -57,11 +50,11 @@ impl Http {
         Ok(Self { client, endpoint: wire.endpoint(&base), authorization, wire })
     }
 
-    /// Posts a body and reads the answer.
-    pub(crate) async fn post(&self, body: Vec<u8>, limits: Limits) -> Result<Said, Failed> {
+    /// Posts a body and reads the answer, up to its last byte in `limit`: an answer that trickles is
+    /// as late as none.
+    pub(crate) async fn post(&self, body: Vec<u8>, limit: Duration) -> Result<Said, Failed> {
         let start = Instant::now();
-        let by = |wait: Duration| start.checked_add(wait).unwrap_or(start);
-        let first_byte = by(limits.first_byte.min(limits.answer));
+        let end = start.checked_add(limit).unwrap_or(start);
         let mut request = self
             .client
             .post(self.endpoint.clone())
@@ -69,7 +62,7 @@ impl Http {
         if let Some(authorization) = &self.authorization {
             request = request.header(AUTHORIZATION, authorization.clone());
         }
-        let response = timeout_at(first_byte, request.body(body).send())
+        let response = timeout_at(end, request.body(body).send())
             .await
             .map_err(|_| late("no answer in time"))?
             .map_err(|error| (broken(&error), None))?;
@@ -78,28 +71,21 @@ impl Http {
         let retry_after = retry_after.and_then(retry::retry_after);
         let kind = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
         let kind = kind.unwrap_or_default().to_owned();
-        let body = self.collect(response, first_byte, by(limits.answer)).await?;
+        let body = self.collect(response, end).await?;
         if !status.is_success() {
             return Err((self.wire.refusal(status.as_u16(), &body), retry_after));
         }
         self.wire.read(&kind, &body).map_err(|refusal| (refusal, None))
     }
 
-    async fn collect(
-        &self,
-        mut response: Response,
-        first_byte: Instant,
-        end: Instant,
-    ) -> Result<BytesMut, Failed> {
+    async fn collect(&self, mut response: Response, end: Instant) -> Result<BytesMut, Failed> {
         let mut body = BytesMut::new();
-        let mut until = first_byte;
         loop {
-            let chunk = timeout_at(until, response.chunk())
+            let chunk = timeout_at(end, response.chunk())
                 .await
-                .map_err(|_| late("the answer stopped in the middle"))?
+                .map_err(|_| late("the answer was not whole in time"))?
                 .map_err(|error| (broken(&error), None))?;
             let Some(chunk) = chunk else { return Ok(body) };
-            until = end;
             if body.len() + chunk.len() > LONGEST_ANSWER {
                 let refusal = Refusal::new(FailureClass::Garbage, "the answer has no end");
                 return Err((refusal, None));

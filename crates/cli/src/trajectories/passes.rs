@@ -63,8 +63,6 @@ const TRIES: u32 = 3;
 const PAUSE: f64 = 2.0;
 const TIMEOUT: f64 = 300.0;
 const TEMPERATURE: f64 = 0.3;
-/// Longest wait for the first byte of an answer, in seconds.
-const FIRST_BYTE: u32 = 60;
 
 impl Options {
     /// What the command line and the file say together; `None` where no model is to be asked. A
@@ -91,13 +89,13 @@ impl Options {
         let temperature = file.temperature.unwrap_or(TEMPERATURE);
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 10")]
         let temperature = Ratio((temperature * 1e4).round() as u32);
-        let first_byte = u32::try_from(timeout.as_secs()).unwrap_or(u32::MAX).min(FIRST_BYTE);
+        let timeout_seconds = u32::try_from(timeout.as_secs()).unwrap_or(u32::MAX);
         // Of a key in a file, only the file's own endpoint may see what the file's variable holds.
         let own = args.model.is_none().then(|| file.api_key_env.clone()).flatten();
         let key_env = args.key_env.clone().or(own.filter(|_| args.key_file.is_none()));
         Ok(Some(Self {
             url,
-            ask: Ask { model: name.clone(), temperature, timeout_seconds: first_byte },
+            ask: Ask { model: name.clone(), temperature, timeout_seconds },
             name,
             key_env,
             key_file: args.key_file.clone(),
@@ -138,7 +136,6 @@ impl Options {
             config.backoff = self.pause;
             config.longest_pause = config.longest_pause.max(self.pause);
             config.ceiling = self.timeout;
-            config.answer_ceiling = config.answer_ceiling.min(self.timeout);
         })
     }
 }

@@ -8,7 +8,7 @@ use crate::event::Hash;
 use crate::fold::{Dropped, Entry, Fold, Span, VerdictCode, VerdictRecord};
 use crate::narrate::{FailureClass, Narrated, SummaryFailure, SummaryReply, SummaryRequest};
 use crate::plan::{Cause, Outcome, Plan, as_read, coverable, plan};
-use crate::policy::{NarrationStyle, Policy};
+use crate::policy::Policy;
 use crate::recap::ground::{Judged, Refused, judge};
 use crate::recap::sources::{Limits, earlier, sources_of};
 use crate::trigger::Millis;
@@ -17,7 +17,7 @@ use crate::trigger::Millis;
 const WORTH_ASKING: u64 = 20;
 /// Sampling temperature where the policy has none (the seed's own: 0.2).
 const TEMPERATURE: crate::budget::Ratio = crate::budget::Ratio(2_000);
-/// Wait for the first byte where the policy has none, in seconds (the seed's own).
+/// Longest time of an answer where the policy has none, in seconds (the seed's own).
 const TIMEOUT_SECONDS: u32 = 25;
 
 /// Why an answer could not be taken.
@@ -39,10 +39,10 @@ impl Session {
     /// cooling down, and nothing is under way or ready. Costs O(events).
     #[must_use]
     pub fn wanted(&self, budget: &Budget, now: Millis) -> Option<Wanted> {
-        let budget = self.gate.budget(budget, &self.policy);
-        if !self.gate.wants(&self.policy, &budget, self.load(), now) || self.is_asked(now) {
+        if !self.may_want(budget, now) {
             return None;
         }
+        let budget = self.gate.budget(budget, &self.policy);
         let most = budget.tokens();
         let middle = coverable(&Plan {
             pins: &self.pins,
@@ -72,6 +72,17 @@ impl Session {
         let id = request_id(&self.id, &self.policy, &span, previous);
         let room = self.policy.narration_room(most);
         Some(Wanted { id, span, from: number(from), previous, room, at: now })
+    }
+
+    /// Whether there may be something to narrate, as [`Session::wanted`] would say: a quick check.
+    pub(super) fn may_want(&self, budget: &Budget, now: Millis) -> bool {
+        let Policy { trigger, narration, .. } = &self.policy;
+        let line = || trigger.buffer_tokens(self.gate.budget(budget, &self.policy).tokens());
+        trigger.on
+            && narration.on
+            && self.gate.cooldown.left(now) == 0
+            && self.load().estimate >= line()
+            && !self.is_asked(now)
     }
 
     /// Nothing new is asked for while an answer is awaited, or one waits for its fold.
@@ -123,10 +134,6 @@ impl Session {
         let previous = previous.or_else(|| earlier(&self.log, start..end));
         let reduced = as_read(&self.log, &self.policy, start..end);
         let events = reduced.as_deref().unwrap_or(self.log.events());
-        let limits = Limits {
-            whole_strings: narration.style == NarrationStyle::Headings,
-            ..Limits::default()
-        };
         Ok(SummaryRequest {
             id: wanted.id,
             session: self.id.clone(),
@@ -139,7 +146,7 @@ impl Session {
             temperature: narration.temperature.unwrap_or(TEMPERATURE),
             timeout_seconds: narration.timeout_seconds.unwrap_or(TIMEOUT_SECONDS),
             previous,
-            sources: sources_of(&self.log, events, from..end, &limits),
+            sources: sources_of(&self.log, events, from..end, &Limits::of(narration.style)),
             focus: None,
             today: None,
             replaces: covered,
@@ -345,6 +352,9 @@ impl Session {
 /// The model, and what was taken from its reply.
 fn accepted(model: &str, judged: &Judged) -> String {
     let mut out = model.to_owned();
+    for note in &judged.notes {
+        out.push_str(&format!("; {note}"));
+    }
     for (count, what) in [
         (judged.dropped.len(), "lines were dropped"),
         (judged.redacted as usize, "secrets were replaced"),

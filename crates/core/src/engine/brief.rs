@@ -134,9 +134,7 @@ impl Brief {
     /// Whether a narration may be wanted: then too.
     #[must_use]
     pub fn may_want(&self, budget: &Budget, now: Millis) -> bool {
-        let session = &self.session;
-        let budget = session.gate.budget(budget, &session.policy);
-        session.gate.wants(&session.policy, &budget, session.load(), now) && !session.is_asked(now)
+        self.session.may_want(budget, now)
     }
 
     /// The provider's count for the last context.

@@ -39,13 +39,14 @@ pub struct Narration {
     pub most_tokens: Option<u32>,
     /// Sampling temperature (Summarizing Evicted Turns: 0.2).
     pub temperature: Option<Ratio>,
-    /// Timeout, in seconds (Summarizing Evicted Turns: 25).
+    /// Longest time of an answer, from the request to the last byte, in seconds (Summarizing
+    /// Evicted Turns: 25).
     pub timeout_seconds: Option<u32>,
 }
 
 impl Narration {
     /// Tokens that a word of a narration may take. 22 replies of a strong model took 2.5 a word,
-    /// because paths and names are long; a cap cuts, and what is cut off is refused.
+    /// because paths and names are long; a cap cuts, and what is cut off is lost.
     const TOKENS_A_WORD: u32 = 3;
     /// Cap of a reply where the policy has neither a cap nor words (Summarizing Evicted Turns).
     const MAX_TOKENS: u32 = 512;

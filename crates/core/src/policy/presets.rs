@@ -1,6 +1,7 @@
 //! Policies by name, and policies that start from one.
 
-use super::Policy;
+use super::{Policy, Trigger};
+use crate::budget::Ratio;
 
 /// Why a policy cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -16,6 +17,18 @@ pub enum PolicyError {
     /// The TOML is not a policy.
     #[error("the policy cannot be read: {0}")]
     Invalid(String),
+    /// A model would be asked only when it is too late.
+    #[error(
+        "trigger.buffer ({}) has to be below trigger.threshold ({}): a model is asked from the buffer \
+         on, so that its summary is there when the threshold is crossed; leave trigger.buffer out, and \
+         it follows the threshold", .buffer.to_f64(), .threshold.to_f64()
+    )]
+    Buffer {
+        /// Where a model would be asked.
+        buffer: Ratio,
+        /// Where a fold is made.
+        threshold: Ratio,
+    },
 }
 
 const PRESETS: &[(&str, &str)] = &[
@@ -82,17 +95,33 @@ impl Policy {
     /// only has to say what differs.
     ///
     /// # Errors
-    /// When the text is no TOML, a key is unknown, or a value has the wrong type.
+    /// When the text is no TOML, a key is unknown, a value has the wrong type, or a model would be
+    /// asked at the threshold or above it.
     pub fn from_toml(text: &str) -> Result<Self, PolicyError> {
         let mut table: toml::Table = toml::from_str(text).map_err(invalid)?;
-        let Some(base) = table.remove("base") else {
-            return toml::from_str(text).map_err(invalid);
+        let base = table.remove("base");
+        let says =
+            |table: &toml::Table, key| table.get("trigger").is_some_and(|t| t.get(key).is_some());
+        // Who moves the threshold and says nothing of the buffer moves both.
+        let follows = says(&table, "threshold") && !says(&table, "buffer");
+        let mut policy: Self = match base {
+            // Read again, so that an error names its line.
+            None => toml::from_str(text).map_err(invalid)?,
+            Some(base) => {
+                let base = base.as_str().unwrap_or_default();
+                let mut merged: toml::Table =
+                    toml::from_str(Self::preset_source(base)?).map_err(invalid)?;
+                overlay(&mut merged, table);
+                merged.try_into().map_err(invalid)?
+            }
         };
-        let base = base.as_str().unwrap_or_default().to_owned();
-        let mut merged: toml::Table =
-            toml::from_str(Self::preset_source(&base)?).map_err(invalid)?;
-        overlay(&mut merged, table);
-        merged.try_into().map_err(invalid)
+        let Trigger { buffer, threshold, .. } = &mut policy.trigger;
+        if follows {
+            *buffer = Trigger::buffer_below(*threshold);
+        } else if *buffer >= *threshold {
+            return Err(PolicyError::Buffer { buffer: *buffer, threshold: *threshold });
+        }
+        Ok(policy)
     }
 
     /// Reads a policy that a session was stored with. Keys that an earlier version wrote and that
@@ -130,6 +159,68 @@ fn overlay(base: &mut toml::Table, over: toml::Table) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_model_is_asked_below_the_threshold() {
+        let read = |text: &str| Policy::from_toml(text);
+        for (buffer, fine) in [("0.5", false), ("0.6", false), ("0.49", true)] {
+            let text = format!("base = \"hermes\"\n[trigger]\nbuffer = {buffer}");
+            match read(&text) {
+                Ok(policy) => assert!(fine && policy.trigger.buffer < policy.trigger.threshold),
+                Err(error) => {
+                    assert!(!fine, "{error}");
+                    assert!(error.to_string().contains("below trigger.threshold (0.5)"), "{error}");
+                }
+            }
+        }
+        // Who moves the threshold alone moves the buffer with it, also without a base.
+        let moved = read("base = \"default\"\n[trigger]\nthreshold = 0.4").unwrap();
+        assert_eq!(moved.trigger.buffer, Ratio(3_000));
+        let whole = Policy::preset("default").unwrap().to_toml();
+        let whole =
+            whole.replace("threshold = 0.78", "threshold = 0.4").replace("buffer = 0.6\n", "");
+        assert_eq!(read(&whole).unwrap().trigger.buffer, Ratio(3_000));
+    }
+
+    /// Whatever sets the line, a model is asked before it, and a stored policy is never refused.
+    #[test]
+    fn the_buffer_lies_below_the_line_at_every_window() {
+        use crate::policy::ModelTrigger;
+        let over = |name: &str, threshold, tokens| ModelTrigger {
+            name: name.into(),
+            threshold,
+            tokens,
+            ..ModelTrigger::default()
+        };
+        for name in Policy::preset_names().into_iter().chain(Policy::baseline_names()) {
+            let mut trigger = Policy::preset(name).unwrap().trigger;
+            assert!(trigger.buffer < trigger.threshold || trigger.threshold.is_zero(), "{name}");
+            trigger.models =
+                vec![over("low", Some(Ratio(2_000)), None), over("tight", None, Some(9_000))];
+            let rules: [fn(&mut Trigger); 5] = [
+                |_| {},
+                |trigger| trigger.tokens = 5_000,
+                |trigger| trigger.reserve = 7_000,
+                |trigger| trigger.cliffs = vec![6_000],
+                |trigger| trigger.buffer = Ratio(6_000),
+            ];
+            for (at, rule) in rules.into_iter().enumerate() {
+                for model in ["any", "low", "tight"] {
+                    let mut trigger = trigger.for_model(model);
+                    rule(&mut trigger);
+                    for tokens in [2, 8_000, 64_000, 128_000, 200_000, 1_000_000] {
+                        let (buffer, line) = (trigger.buffer_tokens(tokens), trigger.line(tokens));
+                        assert!(
+                            buffer < line.tokens,
+                            "{name}, rule {at}, {model}, {tokens}: {buffer} of {line:?}"
+                        );
+                    }
+                }
+            }
+        }
+        let hermes = Policy::preset("hermes").unwrap().trigger;
+        assert_eq!((hermes.line(128_000).tokens, hermes.buffer_tokens(128_000)), (64_000, 48_640));
+    }
 
     #[test]
     fn a_stored_policy_of_an_earlier_version_is_read() {

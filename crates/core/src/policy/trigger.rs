@@ -28,7 +28,8 @@ pub struct Trigger {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub models: Vec<ModelTrigger>,
     /// A model is asked to narrate from this share of the budget on, so that the narration is
-    /// there when the trigger fires.
+    /// there when the trigger fires. Below `threshold`; where another rule sets the line, the buffer
+    /// keeps its proportion to it ([`Trigger::buffer_tokens`]).
     #[serde(default = "buffer")]
     pub buffer: Ratio,
     /// The threshold is at least this many tokens (Hermes Agent: 64,000) …
@@ -53,10 +54,14 @@ fn yes() -> bool {
     true
 }
 
-/// Summarizing Evicted Turns fires its summary in the background before the threshold is reached.
+/// Summarizing Evicted Turns fires its summary in the background before the threshold is reached:
+/// three quarters of the threshold of 0.80.
 fn buffer() -> Ratio {
     Ratio(6_000)
 }
+
+/// Where a model is asked, of the line, by a trigger that names no buffer below its threshold.
+const BUFFER: Ratio = Ratio(7_500);
 
 /// Trigger rules for models whose name contains `name`; the longest such name counts. What is not
 /// said stays.
@@ -77,6 +82,25 @@ pub struct ModelTrigger {
 }
 
 impl Trigger {
+    /// The buffer of a policy that names a threshold and no buffer.
+    #[must_use]
+    pub(super) fn buffer_below(threshold: Ratio) -> Ratio {
+        Ratio(u32::try_from(BUFFER.of(threshold.0.into())).unwrap_or(threshold.0))
+    }
+
+    /// From how many tokens on a model is asked, for a budget of `tokens`: always below the line,
+    /// whichever rule sets it. A buffer that is not below the threshold (a model's own threshold, a
+    /// policy of an earlier version) is taken for three quarters of the line.
+    #[must_use]
+    pub fn buffer_tokens(&self, tokens: u64) -> u64 {
+        let line = self.line(tokens).tokens;
+        if self.buffer >= self.threshold {
+            return BUFFER.of(line);
+        }
+        let tokens = u128::from(line) * u128::from(self.buffer.0) / u128::from(self.threshold.0);
+        u64::try_from(tokens).unwrap_or(line)
+    }
+
     /// The threshold in tokens for a budget of `tokens`.
     ///
     /// Hermes Agent: `max(0.50 × window, 64,000)`, and where the floor reaches the window

@@ -1,5 +1,5 @@
-//! Judging a reply: what of it may be in a recap. Form is judged as a whole, the rest claim
-//! by claim: what one bad line says is no reason to lose the others.
+//! Judging a reply: what of it may be in a recap, claim by claim: what one bad line says, or what
+//! is missing behind a cut, is no reason to lose the others.
 //!
 //! The checks are made of rules, not of understanding. They see form, size, secrets, forged
 //! structure, known phrases of command, names that no event holds, and quotations of the user that
@@ -15,8 +15,9 @@ use crate::narrate::{Finish, Narrated, SummaryReply, SummaryRequest, Verdict};
 use crate::recap::claim::{Claim, claims, rebuild};
 use crate::recap::guard;
 use crate::recap::names::invented;
-use crate::recap::reply::{self, Malformed, Section};
+use crate::recap::reply::{self, Found, Malformed};
 use crate::recap::said::Said;
+use crate::recap::sources::Limits;
 use crate::recap::visible::visible;
 use crate::redact::{REPLACEMENT, Secrets};
 use crate::salient::shorten;
@@ -42,6 +43,8 @@ pub struct Judged {
     pub lines: usize,
     /// Secrets that were replaced.
     pub redacted: u32,
+    /// Why less than all of it was taken, beside lines that fell: it was cut, or lacks sections.
+    pub notes: Vec<String>,
 }
 
 /// Why nothing of a reply may stand.
@@ -56,10 +59,11 @@ pub struct Refused {
 }
 
 /// Judges a reply against the log. What is kept comes out harmless: no line of a section is a
-/// header, a marker, a chat turn or the end of a recap.
+/// header, a marker, a chat turn or the end of a recap. A reply that was cut at its cap, is longer
+/// than that, or lacks sections is used as far as it goes (Summarizing Evicted Turns: the cap cuts).
 ///
 /// # Errors
-/// When its form is wrong, or more than half of its lines fall.
+/// When nothing of it can be used, or more than half of its lines fall.
 pub fn judge(
     log: &Log,
     request: &SummaryRequest,
@@ -69,13 +73,17 @@ pub fn judge(
     let whole = visible(reply::unwrap(&reply.text));
     check_end(&whole, reply.finish)?;
     let covered = log.events().get(..request.span.end as usize).unwrap_or(log.events());
-    let text = Secrets::of(covered).without(&whole);
+    let clean = Secrets::of(covered).without(&whole);
     let count = |text: &str| text.matches(REPLACEMENT).count();
-    let redacted = u32::try_from(count(&text).saturating_sub(count(&whole))).unwrap_or(u32::MAX);
+    let redacted = u32::try_from(count(&clean).saturating_sub(count(&whole))).unwrap_or(u32::MAX);
+    let text = Limits::of(request.style).shown(&clean);
     let body = reply::body(request, &text).map_err(malformed)?;
-    let sections = reply::sections(request, body).map_err(malformed)?;
-    check_size(&whole, request, counter)?;
-    let all = all_claims(&sections, request);
+    let found = reply::sections(request, body).map_err(malformed)?;
+    let mut all = all_claims(&found, request);
+    let mut notes = found.notes();
+    notes.extend(cut_off(&mut all, reply.finish)?);
+    notes.extend(fit(&mut all, request, counter, &whole)?);
+    check_size(&all, request, counter)?;
     let faults = faults(log, request, &all);
     let dropped: Vec<Dropped> = all
         .iter()
@@ -89,16 +97,19 @@ pub fn judge(
             (main_fault(&faults), format!("{} of {lines} lines fell", dropped.len()));
         return Err(Refused { verdict, detail, dropped });
     }
+    let mut sections = rebuild(&request.sections, &all, &kept, guard::harmless);
+    sections.retain(|(name, _)| !found.missing.contains(name));
     Ok(Judged {
         narrated: Narrated {
             request: request.id,
             span: request.span.clone(),
-            sections: rebuild(&request.sections, &all, &kept, guard::harmless),
+            sections,
             model: reply.model.clone(),
         },
         dropped,
         lines,
         redacted,
+        notes,
     })
 }
 
@@ -111,8 +122,7 @@ fn check_end(text: &str, finish: Finish) -> Result<(), Refused> {
         return refused(Verdict::Empty, "the reply holds no text");
     }
     match finish {
-        Finish::Stop => Ok(()),
-        Finish::Length => refused(Verdict::Truncated, "the reply ran into its token cap"),
+        Finish::Stop | Finish::Length => Ok(()),
         Finish::Other => refused(Verdict::Truncated, "the reply ended without saying that it did"),
     }
 }
@@ -122,23 +132,79 @@ fn malformed(what: Malformed) -> Refused {
         Malformed::NoHeader => {
             (Verdict::NoHeader, "the reply does not start as its schema does".to_owned())
         }
-        Malformed::Missing(count) => {
-            (Verdict::MissingSections, format!("{count} of the sections are missing"))
-        }
-        Malformed::Stray => {
-            (Verdict::MissingSections, "text stands before the first section".to_owned())
+        Malformed::NoSection => {
+            (Verdict::MissingSections, "none of the sections is there".to_owned())
         }
         Malformed::Hollow => (Verdict::MissingSections, "every section is empty".to_owned()),
     };
     Refused { verdict, detail, dropped: Vec::new() }
 }
 
-fn check_size(text: &str, request: &SummaryRequest, counter: &dyn Counter) -> Result<(), Refused> {
-    let tokens = u64::from(counter.count(text, Content::Prose));
+impl Found {
+    /// What of the form is missing, for the record.
+    fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        if !self.missing.is_empty() {
+            notes.push(format!("sections that are missing: {}", self.missing.join(", ")));
+        }
+        if self.stray > 0 {
+            notes.push(format!("lines before the first section, not taken: {}", self.stray));
+        }
+        notes
+    }
+}
+
+/// Takes off the last claim of a reply that ran into its cap: nobody knows whether it is whole.
+fn cut_off(all: &mut Vec<Claim>, finish: Finish) -> Result<Option<String>, Refused> {
+    if finish != Finish::Length {
+        return Ok(None);
+    }
+    all.pop();
+    if all.iter().all(Claim::is_nothing) {
+        return refused(
+            Verdict::Truncated,
+            "the reply ran into its token cap before it said anything",
+        );
+    }
+    Ok(Some("cut at its token cap: the last line is not taken".to_owned()))
+}
+
+/// Takes off what is beyond the cap, claim by claim.
+fn fit(
+    all: &mut Vec<Claim>,
+    request: &SummaryRequest,
+    counter: &dyn Counter,
+    whole: &str,
+) -> Result<Option<String>, Refused> {
     let cap = u64::from(request.max_tokens);
-    if tokens > cap + cap / CAP_TOLERANCE {
+    let tokens = u64::from(counter.count(whole, Content::Prose));
+    if tokens <= cap + cap / CAP_TOLERANCE {
+        return Ok(None);
+    }
+    let mut used = 0;
+    let fits = |claim: &&Claim| {
+        used += tokens_of(claim, counter);
+        used <= cap
+    };
+    let fitting = all.iter().take_while(fits).count();
+    all.truncate(fitting);
+    if all.iter().all(Claim::is_nothing) {
         return refused(Verdict::OverCap, format!("{tokens} tokens, the cap is {cap}"));
     }
+    Ok(Some(format!("{tokens} tokens, cut at the cap of {cap}")))
+}
+
+fn tokens_of(claim: &Claim, counter: &dyn Counter) -> u64 {
+    u64::from(counter.count(&claim.lead, Content::Prose))
+        + u64::from(counter.count(&claim.text, Content::Prose))
+}
+
+fn check_size(
+    all: &[Claim],
+    request: &SummaryRequest,
+    counter: &dyn Counter,
+) -> Result<(), Refused> {
+    let tokens: u64 = all.iter().map(|claim| tokens_of(claim, counter)).sum();
     if tokens >= request.replaces {
         let replaces = request.replaces;
         return refused(Verdict::NotSmaller, format!("{tokens} tokens in the place of {replaces}"));
@@ -146,8 +212,8 @@ fn check_size(text: &str, request: &SummaryRequest, counter: &dyn Counter) -> Re
     Ok(())
 }
 
-fn all_claims(sections: &[Section], request: &SummaryRequest) -> Vec<Claim> {
-    claims(sections, |line| guard::forgery(line, request, false).is_some())
+fn all_claims(found: &Found, request: &SummaryRequest) -> Vec<Claim> {
+    claims(&found.sections, |line| guard::forgery(line, request, false).is_some())
 }
 
 /// Why a claim is dropped.

@@ -20,9 +20,11 @@ const FILE_BLOCKS: &[(&str, &str, bool)] =
 /// Headers of other authors below which a list of paths stands.
 const FILE_HEADERS: &[&str] =
     &["relevant files", "files read", "files modified", "files and code sections"];
+/// What older compactors began a summary with (Hermes Agent: `LEGACY_SUMMARY_PREFIX`).
+pub(crate) const LEGACY_PREFIX: &str = "[CONTEXT SUMMARY]:";
 /// First words of other authors, which are about the hand-over and not about the work. What follows
 /// them on their line is a fact.
-const PREFIXES: &[&str] = &["[CONTEXT SUMMARY]:", "## Conversation Summary"];
+const PREFIXES: &[&str] = &[LEGACY_PREFIX, "## Conversation Summary"];
 /// The start of a whole line of the same sort.
 const PREFIX_LINE: &str = "[CONTEXT COMPACTION";
 

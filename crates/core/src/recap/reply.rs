@@ -1,17 +1,16 @@
 //! Reading a reply: its header, and its sections in whatever form the model wrote them.
 
 use crate::narrate::SummaryRequest;
+use crate::recap::parse::LEGACY_PREFIX;
 use crate::recap::visible::starts;
 
-/// What is wrong with the form of a reply.
+/// Why a reply has no section to use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Malformed {
     /// It does not start as the schema does.
     NoHeader,
-    /// These many of the sections are missing.
-    Missing(usize),
-    /// Text is before the first section.
-    Stray,
+    /// None of the sections is there.
+    NoSection,
     /// Every section is empty.
     Hollow,
 }
@@ -27,6 +26,17 @@ pub(crate) struct Line {
 
 /// A section's name and its lines.
 pub(crate) type Section = (String, Vec<Line>);
+
+/// What was found of the sections that were asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Found {
+    /// All of them, in the request's order; those that are missing have no lines.
+    pub sections: Vec<Section>,
+    /// The names of those that are missing.
+    pub missing: Vec<String>,
+    /// Lines before the first section.
+    pub stray: usize,
+}
 
 /// A reply without what wraps it: white space, a code fence around all of it, thinking aloud
 /// before it.
@@ -47,7 +57,7 @@ pub(crate) fn unwrap(text: &str) -> &str {
 }
 
 /// The reply below its header. Where the header is ours (see `asks_header`), one that the model
-/// repeated is taken off, and the first line has to be a section.
+/// repeated is taken off, or the one of older compactors (Hermes Agent: `_with_summary_prefix`).
 pub(crate) fn body<'a>(request: &SummaryRequest, text: &'a str) -> Result<&'a str, Malformed> {
     let header = request.header.trim();
     if request.asks_header() {
@@ -60,19 +70,15 @@ pub(crate) fn body<'a>(request: &SummaryRequest, text: &'a str) -> Result<&'a st
         }
         return Ok(below);
     }
-    let text = if header.is_empty() { text } else { text.strip_prefix(header).unwrap_or(text) };
-    let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
-    match section_start(first, &request.sections) {
-        Some(_) => Ok(text),
-        None => Err(Malformed::NoHeader),
-    }
+    let known = [LEGACY_PREFIX, header].into_iter().filter(|prefix| !prefix.is_empty());
+    Ok(known.filter_map(|prefix| text.strip_prefix(prefix)).next().unwrap_or(text))
 }
 
-/// The lines of each section, in the request's order. Every section has to be there, in any order,
-/// and one at least has to say something.
-pub(crate) fn sections(request: &SummaryRequest, body: &str) -> Result<Vec<Section>, Malformed> {
+/// The lines of each section, in any order. One section at least has to be there and say something.
+pub(crate) fn sections(request: &SummaryRequest, body: &str) -> Result<Found, Malformed> {
     let mut found: Vec<Option<Vec<Line>>> = vec![None; request.sections.len()];
     let mut current = None;
+    let mut stray = 0;
     for line in body.lines() {
         if let Some((section, rest)) = section_start(line, &request.sections) {
             let lines = found[section].get_or_insert_with(Vec::new);
@@ -82,19 +88,23 @@ pub(crate) fn sections(request: &SummaryRequest, body: &str) -> Result<Vec<Secti
         } else if let Some(lines) = current.and_then(|at: usize| found[at].as_mut()) {
             lines.push(Line { text: line.trim_end().to_owned(), named: false });
         } else {
-            return Err(Malformed::Stray);
+            stray += 1;
         }
     }
-    let missing = found.iter().filter(|lines| lines.is_none()).count();
-    if missing > 0 || found.is_empty() {
-        return Err(Malformed::Missing(missing));
+    if found.iter().all(Option::is_none) {
+        // Without a header to ask for, the first section is how a summary is known.
+        let asked = request.asks_header();
+        return Err(if asked { Malformed::NoSection } else { Malformed::NoHeader });
     }
+    let names = request.sections.iter();
+    let missing = names.clone().zip(&found).filter(|(_, lines)| lines.is_none());
+    let missing = missing.map(|(name, _)| name.clone()).collect();
     let lines = found.into_iter().map(Option::unwrap_or_default);
-    let out: Vec<_> = request.sections.iter().cloned().zip(lines).collect();
-    if out.iter().all(|(_, lines)| lines.iter().all(|line| is_nothing(&line.text))) {
+    let sections: Vec<_> = names.cloned().zip(lines).collect();
+    if sections.iter().all(|(_, lines)| lines.iter().all(|line| is_nothing(&line.text))) {
         return Err(Malformed::Hollow);
     }
-    Ok(out)
+    Ok(Found { sections, missing, stray })
 }
 
 /// The section that a line opens and what is behind its name: `- **Facts:** x`, `* Facts: x`,

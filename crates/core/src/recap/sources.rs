@@ -10,6 +10,7 @@ use crate::dialect::Dialect;
 use crate::log::{Event, Log};
 use crate::narrate::Source;
 use crate::passage::{Voice, passages};
+use crate::policy::NarrationStyle;
 use crate::redact::{REPLACEMENT, Secrets};
 use crate::view::{Block, BlockKind, MediaKind, Origin, Role};
 
@@ -191,8 +192,15 @@ fn ends(event: &Event, block: &Block, limits: &Limits) -> String {
 }
 
 impl Limits {
+    /// The limits for a narration in this style: that of headings is Hermes Agent's, which shows
+    /// nothing of a connection string.
+    #[must_use]
+    pub fn of(style: NarrationStyle) -> Self {
+        Self { whole_strings: style == NarrationStyle::Headings, ..Self::default() }
+    }
+
     /// What of a text without secrets a summariser is shown, before anything is cut.
-    fn shown<'a>(&self, text: &'a str) -> Cow<'a, str> {
+    pub(crate) fn shown<'a>(&self, text: &'a str) -> Cow<'a, str> {
         if self.whole_strings { without_strings(text) } else { Cow::Borrowed(text) }
     }
 }

@@ -194,7 +194,7 @@ fn client(url: &str) -> Client {
     let mut config = Config::new(url, "smollm2", tokens::by_name(COUNTER).unwrap());
     // Small enough that it takes several chunks, each below the longest prompt.
     config.window_tokens = Some(1_000);
-    config.first_byte = Some(Duration::from_secs(120));
+    config.timeout = Some(Duration::from_secs(120));
     Client::new(config).unwrap()
 }
 

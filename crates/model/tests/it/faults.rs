@@ -12,8 +12,7 @@ use crate::client::{a_request, config, recorded};
 async fn run(answer: Answer) -> (Result<SummaryReply, SummaryFailure>, usize) {
     let server = ModelServer::always(answer).await.unwrap();
     let mut config = config(&server);
-    config.first_byte = Some(Duration::from_millis(80));
-    config.answer_ceiling = Duration::from_millis(200);
+    config.timeout = Some(Duration::from_millis(80));
     let client = Client::with_pause(config, recorded().0).unwrap();
     let outcome = client.summarise(&a_request()).await;
     (outcome, server.seen().len())
@@ -109,11 +108,22 @@ async fn the_whole_work_has_a_ceiling() {
     let server = ModelServer::always(Answer::Hang).await.unwrap();
     let mut config = config(&server);
     config.attempts.timeout = 1_000;
-    config.first_byte = Some(Duration::from_millis(20));
+    config.timeout = Some(Duration::from_millis(20));
     config.ceiling = Duration::from_millis(150);
     let client = Client::with_pause(config, recorded().0).unwrap();
     let failure = client.summarise(&a_request()).await.unwrap_err();
     assert_eq!(failure.class, FailureClass::Timeout);
+}
+
+/// The request's own limit holds up to the last byte, also where an answer began in time.
+#[tokio::test]
+async fn an_answer_that_stops_in_the_middle_is_late() {
+    let server = ModelServer::always(Answer::HangAfter("## Conv".to_owned())).await.unwrap();
+    let client = Client::with_pause(config(&server), recorded().0).unwrap();
+    let mut request = a_request();
+    request.timeout_seconds = 1;
+    let failure = client.summarise(&request).await.unwrap_err();
+    assert_eq!((failure.class, server.seen().len()), (FailureClass::Timeout, 1));
 }
 
 #[tokio::test]

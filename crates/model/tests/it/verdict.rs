@@ -140,7 +140,6 @@ fn every_bad_reply_has_its_verdict() {
         ("I cannot help with that.", Verdict::NoHeader),
         ("## Conversation Summary", Verdict::MissingSections),
         ("## Conversation Summary\nThe refund bug was found.", Verdict::MissingSections),
-        ("## Conversation Summary\n- **Decisions:** x\n- **Facts:** y", Verdict::MissingSections),
         (
             "## Conversation Summary\n- **Decisions:** none\n- **Entities:** none\n- **Facts:** n/a\n- **Open Items:**",
             Verdict::MissingSections,
@@ -168,18 +167,113 @@ fn more_than_half_of_the_lines_is_too_much() {
 }
 
 #[test]
-fn cut_off_replies_and_those_that_save_nothing_are_refused() {
+fn broken_replies_and_those_that_save_nothing_are_refused() {
     let log = log_of(&conversation("x"));
     let mut request = request(&log);
-    let mut cut = reply(&bullets("use JWT", "3 passed"));
-    for finish in [Finish::Length, Finish::Other] {
-        cut.finish = finish;
-        let refused = judge(&log, &request, &cut, &*counter()).unwrap_err();
-        assert_eq!(refused.verdict, Verdict::Truncated);
-    }
+    let mut broken = reply(&bullets("use JWT", "3 passed"));
+    broken.finish = Finish::Other;
+    let refused = judge(&log, &request, &broken, &*counter()).unwrap_err();
+    assert_eq!(refused.verdict, Verdict::Truncated);
     request.replaces = 20;
     let faithful = bullets("use JWT", "3 passed");
     assert_eq!(judged(&log, &request, &faithful).err(), Some(Verdict::NotSmaller));
+}
+
+/// The source's cap cuts, and what is left begins with the header: it stands, but for the line that
+/// was cut.
+#[test]
+fn a_reply_that_was_cut_is_used_up_to_its_last_whole_line() {
+    let log = log_of(&conversation("x"));
+    let request = request(&log);
+    let whole = bullets("use JWT. Check the window", "3 passed. FRE-512 has the same cause.");
+    let at = |end: &str| whole.find(end).unwrap() + end.len();
+    for (end, sections) in [
+        ("FRE-512 has", &["use JWT. Check the window", "3 passed."][..]),
+        ("Check the win", &["use JWT."][..]),
+    ] {
+        let mut cut = reply(&whole[..at(end)]);
+        cut.finish = Finish::Length;
+        let judged = judge(&log, &request, &cut, &*counter()).unwrap();
+        let said = |name: &str| {
+            let found = judged.narrated.sections.iter().find(|(found, _)| found == name);
+            found.map(|(_, body)| body.as_str())
+        };
+        assert_eq!(said("Decisions"), Some(sections[0]), "{end}");
+        assert_eq!(said("Facts"), sections.get(1).copied(), "{end}");
+        assert_eq!(said("Open Items"), None, "what is missing is not made up");
+        let notes = judged.notes.join("; ");
+        assert!(notes.contains("cut at its token cap") && notes.contains("Open Items"), "{notes}");
+    }
+    // Nothing whole is left.
+    let mut cut = reply("## Conversation Summary\n- **Decisions:** use JW");
+    cut.finish = Finish::Length;
+    let refused = judge(&log, &request, &cut, &*counter()).unwrap_err();
+    assert_eq!(refused.verdict, Verdict::Truncated);
+}
+
+#[test]
+fn a_reply_over_its_cap_is_cut_there() {
+    let log = log_of(&conversation("x"));
+    let request = request(&log);
+    let many = "The window is checked before the lock is taken. ".repeat(80);
+    let judged = judged(&log, &request, &bullets("use JWT", many.trim())).unwrap();
+    let tokens: u64 = judged
+        .narrated
+        .sections
+        .iter()
+        .map(|(_, body)| u64::from(counter().count(body, midfold_core::Content::Prose)))
+        .sum();
+    assert!((400..=u64::from(request.max_tokens)).contains(&tokens), "{tokens}");
+    assert!(judged.notes[0].contains("cut at the cap of 512"), "{:?}", judged.notes);
+    assert_eq!(judged.dropped, [], "what is behind the cap is no fault of a line");
+}
+
+#[test]
+fn a_reply_without_some_sections_is_used_and_says_which() {
+    let judged = verdict_of(
+        "## Conversation Summary\nIn short:\n- **Decisions:** use JWT\n- **Facts:** 3 passed",
+    )
+    .unwrap();
+    let names: Vec<_> = judged.narrated.sections.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["Decisions", "Facts"]);
+    assert_eq!(
+        judged.notes,
+        [
+            "sections that are missing: Entities, Open Items",
+            "lines before the first section, not taken: 1"
+        ]
+    );
+}
+
+/// `_with_summary_prefix` takes off either prefix: what older compressors wrote is a summary.
+#[test]
+fn a_legacy_prefix_is_taken_off() {
+    let log = log_of(&conversation("x"));
+    let mut request = request(&log);
+    request.header = "[CONTEXT COMPACTION — REFERENCE ONLY] Earlier turns:".to_owned();
+    request.style = NarrationStyle::Headings;
+    let body = "## Decisions\nuse JWT\n## Facts\n3 passed";
+    for prefix in
+        ["", "[CONTEXT SUMMARY]:\n", "[CONTEXT SUMMARY]: ", &format!("{}\n", request.header)]
+    {
+        let judged = judged(&log, &request, &format!("{prefix}{body}")).unwrap();
+        assert_eq!(judged.narrated.sections[0].1, "use JWT", "{prefix}");
+        assert_eq!(judged.dropped, [], "{prefix}");
+    }
+    assert_eq!(judged(&log, &request, "[CONTEXT SUMMARY]: x").err(), Some(Verdict::NoHeader));
+}
+
+/// The preamble of the source forbids connection strings: nothing is left of one in a reply, either.
+#[test]
+fn a_connection_string_in_a_reply_is_replaced_whole() {
+    let log = log_of(&conversation("x"));
+    let mut request = request(&log);
+    request.header = String::new();
+    request.style = NarrationStyle::Headings;
+    let text = "## Decisions\nuse JWT\n## Facts\nDATABASE_URL=postgres://app:hunter2hunter2@db-prod-1:5432/x holds 3 rows";
+    let judged = judged(&log, &request, text).unwrap();
+    let facts = &judged.narrated.sections[1].1;
+    assert_eq!(facts, "DATABASE_URL=[REDACTED] holds 3 rows");
 }
 
 #[test]

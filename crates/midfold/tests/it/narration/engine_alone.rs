@@ -35,6 +35,7 @@ fn the_engine_alone_comes_to_the_same_verdicts() {
     let budget = Budget::new(window(&policy));
     let mut all = replies(&policy);
     all.push(("good", text(&policy, GOOD), "stop", "accepted"));
+    all.push(("cut off by its cap", text(&policy, GOOD), "length", "accepted"));
     let base = filled(policy, BUFFER);
     for (name, text, finish, code) in all {
         let mut session = base.clone();
@@ -45,6 +46,35 @@ fn the_engine_alone_comes_to_the_same_verdicts() {
         assert_eq!(status.narration_ready, code == "accepted", "{name}");
         assert_eq!(status.cooldown_seconds, if code == "accepted" { 0 } else { 60 }, "{name}");
         assert!(session.wants(&budget, 3).is_none(), "{name}: not again at once");
+    }
+}
+
+/// Every preset asks before it folds, in every window: the source of `hermes` folds at half of it.
+#[test]
+fn every_preset_asks_its_model_before_it_folds() {
+    let all = emit::openai_chat(&midfold_testkit::session(3, 400));
+    for name in Policy::preset_names() {
+        for window in [32_000, 64_000, 128_000, 200_000] {
+            let (policy, budget) = (policy(name), Budget::new(window));
+            let mut session = empty(policy.clone());
+            let (mut asked, mut narrated) = (0, 0);
+            for line in all.iter().cycle() {
+                session.append(RawEvent::new(line.clone().into()));
+                if let Some(request) = session.wants(&budget, 1) {
+                    asked += 1;
+                    let answer = Ok(said(&text(&policy, GOOD), "stop"));
+                    session.complete(&request, answer, 2).unwrap();
+                }
+                if !session.log().has_open_call() {
+                    session.context(&budget, 3).unwrap();
+                }
+                if let Some(fold) = session.active() {
+                    narrated += usize::from(fold.narrated.is_some());
+                    break;
+                }
+            }
+            assert_eq!((asked, narrated), (1, 1), "{name} at {window}");
+        }
     }
 }
 
