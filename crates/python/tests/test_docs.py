@@ -1,4 +1,4 @@
-"""Every example of the docstrings and of docs/PYTHON.md does what it says."""
+"""Every example of the docstrings and of the pages does what it says."""
 
 from __future__ import annotations
 
@@ -30,13 +30,14 @@ def test_docstrings_of_the_native_half():
     assert tried >= 8
 
 
-def test_page(tmp_path, monkeypatch):
+@pytest.mark.parametrize(("name", "least"), [("PYTHON.md", 21), ("EXACTLY.md", 10)])
+def test_page(name, least, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    text = (ROOT / "docs" / "PYTHON.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / name).read_text(encoding="utf-8")
     # A fence would be taken for output.
     text = os.linesep.join("" if line.startswith("```") else line for line in text.splitlines())
-    examples = doctest.DocTestParser().get_doctest(text, {}, "PYTHON.md", "docs/PYTHON.md", 0)
-    assert len(examples.examples) > 20
+    examples = doctest.DocTestParser().get_doctest(text, {}, name, f"docs/{name}", 0)
+    assert len(examples.examples) >= least
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
     assert runner.run(examples).failed == 0
 

@@ -31,6 +31,7 @@ const PAGES: &[Page] = &[
         ],
     },
     Page { path: "docs/TRAJECTORIES.md", left_out: &[] },
+    Page { path: "docs/EXACTLY.md", left_out: &[] },
 ];
 
 /// What the model of the examples says: see `docs/TRAJECTORIES.md`.

@@ -11,3 +11,4 @@ mod nucleic;
 mod projection;
 mod summarizing;
 mod table;
+mod words;

@@ -4,14 +4,17 @@
 use midfold::Policy;
 use serde_json::Value;
 
-struct Row {
-    what: String,
-    value: String,
-    key: String,
-    here: String,
+/// A row of the page.
+pub struct Row {
+    pub source: String,
+    pub what: String,
+    pub value: String,
+    pub key: String,
+    pub here: String,
 }
 
-fn rows() -> Vec<Row> {
+/// The rows of the page.
+pub fn rows() -> Vec<Row> {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/SOURCES.md");
     let page = std::fs::read_to_string(path).unwrap();
     let cells = |line: &str| -> Vec<String> {
@@ -22,14 +25,14 @@ fn rows() -> Vec<Row> {
     };
     let all = page.lines().filter(of_table).map(cells).filter(|cells| cells.len() == 5);
     all.map(|cells| {
-        let [_, what, value, key, here]: [String; 5] = cells.try_into().unwrap();
-        Row { what, value, key, here }
+        let [source, what, value, key, here]: [String; 5] = cells.try_into().unwrap();
+        Row { source, what, value, key, here }
     })
     .collect()
 }
 
 /// `preset: key.key` of a cell in backticks.
-fn preset_key(cell: &str) -> Option<(&str, &str)> {
+pub fn preset_key(cell: &str) -> Option<(&str, &str)> {
     let (preset, key) = cell.strip_prefix('`')?.strip_suffix('`')?.split_once(": ")?;
     Policy::preset_names().contains(&preset).then_some((preset, key))
 }
@@ -46,7 +49,7 @@ fn shown(value: &Value) -> String {
 fn the_table_is_what_the_presets_say() {
     let rows = rows();
     let (mut same, mut differ, mut ours, mut compared) = (0, 0, 0, 0);
-    for Row { what, value, key, here } in &rows {
+    for Row { what, value, key, here, .. } in &rows {
         match here.split([';', ':', ' ', ',']).next() {
             Some("same") => same += 1,
             Some("differs") => {
