@@ -7,7 +7,8 @@ use midfold::core::fold::Entry;
 pub struct Fates<'a> {
     fold: Option<&'a Fold>,
     edited: Vec<u64>,
-    marker: bool,
+    /// From here on a marker stands for a message that is gone.
+    marker_from: Option<u32>,
 }
 
 impl<'a> Fates<'a> {
@@ -17,8 +18,8 @@ impl<'a> Fates<'a> {
             Entry::Edited { seq, .. } => Some(u64::from(*seq)),
             _ => None,
         });
-        let marker = entries.iter().any(|entry| matches!(entry, Entry::Marker { .. }));
-        Self { fold, edited: edited.collect(), marker }
+        let marker_from = fold.and_then(Fold::marker_from);
+        Self { fold, edited: edited.collect(), marker_from }
     }
 
     /// How the message of this place is sent.
@@ -35,7 +36,8 @@ impl<'a> Fates<'a> {
             Entry::Verbatim { from, to } => (u64::from(*from)..u64::from(*to)).contains(&seq),
             _ => false,
         };
-        match (fold.entries.iter().any(kept), self.marker) {
+        let is_behind = self.marker_from.is_some_and(|from| seq >= u64::from(from));
+        match (fold.entries.iter().any(kept), is_behind) {
             (true, _) => "as is",
             (false, true) => "marker",
             (false, false) => "recap",

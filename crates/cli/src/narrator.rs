@@ -3,7 +3,7 @@
 
 use midfold::core::calendar::date;
 use midfold::core::engine::Session;
-use midfold::core::fold::Fold;
+use midfold::core::fold::{Fold, StandIn};
 use midfold::model::Client;
 use midfold::{Compaction, Prepared, Told};
 use midfold_args::Narrator as Args;
@@ -51,7 +51,8 @@ impl Narrator {
         let verdict = session
             .complete(&request, answer, time)
             .map_err(|error| CommandError::failed(error.to_string()))?;
-        Ok(Told { narrated: session.narration().ready.clone(), verdicts: vec![verdict] })
+        let narrated = session.narration().ready.clone();
+        Ok(Told { narrated, verdicts: vec![verdict], recap: None })
     }
 }
 
@@ -65,5 +66,10 @@ pub fn warning(told: &Told, fold: Option<&Fold>) -> Option<String> {
         Some(_) => "the recap has no room for it".to_owned(),
         None => format!("{}: {}", verdict.code, verdict.detail),
     };
-    Some(format!("no narration, the recap is computed ({why})"))
+    let stands = match fold.and_then(|fold| fold.fallback) {
+        Some(StandIn::Marker) => "a marker stands there",
+        Some(StandIn::Static) => "a fixed sentence stands there",
+        _ => "the recap is computed",
+    };
+    Some(format!("no narration, {stands} ({why})"))
 }

@@ -9,7 +9,7 @@ use midfold::{Context, Fate, Fold, Policy, Prepared, WindowSource};
 use crate::done::Done;
 use crate::output::{Color, Style};
 use crate::page::Page;
-use crate::words::{grouped, number, plural};
+use crate::words::{grouped, number, plural, printable};
 
 /// The conversations that a report lists one by one.
 const SHOWN_CONVERSATIONS: usize = 20;
@@ -153,7 +153,8 @@ fn folded(page: &mut Page<'_>, done: &Done, fold: &Fold) {
         .entries
         .iter()
         .filter(|entry| matches!(entry, Entry::Recap { .. } | Entry::Marker { .. }));
-    let stand_in = if fold.fallback == Some(StandIn::Marker) { "marker" } else { "recap" };
+    let is_marker = fold.fallback == Some(StandIn::Marker) && fold.narrated.is_none();
+    let stand_in = if is_marker { "marker" } else { "recap" };
     page.field(
         "invariant",
         &format!(
@@ -235,11 +236,18 @@ fn edits(page: &mut Page<'_>, fold: &Fold) {
 fn recap(page: &mut Page<'_>, fold: &Fold) {
     let Some(recap) = &fold.recap else { return };
     let tokens = number(recap.tokens);
-    let fallback = fold.fallback.unwrap_or(StandIn::Computed);
     let role = format!("in the {} role", recap.role);
-    match fallback {
-        StandIn::Marker => page.field("marker", &format!("{tokens} tokens, {role}")),
-        _ => page.field("recap", &format!("{tokens} tokens, {fallback}, {role}")),
+    let wrote = match &fold.narrated {
+        Some(narrated) => format!("written by {}", printable(&narrated.model)),
+        None => fold.fallback.map(|stands| stands.to_string()).unwrap_or_default(),
+    };
+    match fold.fallback {
+        Some(StandIn::Marker) if fold.narrated.is_some() => page.field(
+            "recap",
+            &format!("{tokens} tokens, {wrote}, {role}; a marker ends it, for what came after"),
+        ),
+        Some(StandIn::Marker) => page.field("marker", &format!("{tokens} tokens, {role}")),
+        _ => page.field("recap", &format!("{tokens} tokens, {wrote}, {role}")),
     }
     if recap.files > 0 {
         page.field("files", &format!("{} named in the recap", number(u64::from(recap.files))));

@@ -115,6 +115,7 @@ pub fn configured(
         ..Settings::default()
     };
     let policy = config::policy(said.clone())?;
+    midfold::can_run(&policy, midfold::Door::Command)?;
     let name = policy.name.clone();
     let setup = said.over(config::settings()?).setup(&HOST)?;
     let rules = Rules::new(policy).setup(setup);

@@ -1,9 +1,12 @@
 //! Small words for people: counts, times, estimates, lines.
 
+use midfold::Policy;
 use midfold::core::Hash;
 use midfold::core::calendar::date;
 pub use midfold::{grouped, number, plural};
 use unicode_width::UnicodeWidthStr;
+
+use crate::output::{Color, Output};
 
 /// Lines of whole words, at most `width` columns where words allow that.
 pub fn wrap(text: &str, width: usize) -> Vec<String> {
@@ -79,4 +82,15 @@ pub fn line(text: &str, most: usize) -> String {
 pub fn printable(text: &str) -> String {
     let safe = |c: char| if c.is_control() && !matches!(c, '\n' | '\t') { '\u{fffd}' } else { c };
     plain(text).chars().map(safe).collect()
+}
+
+/// Says that `--focus` reaches nobody, where this policy computes no recap and asks no model.
+pub fn unheeded(policy: &Policy, output: &Output) {
+    if !policy.heeds_focus() {
+        let text = format!(
+            "warning: --focus has no effect: {} computes no recap, and no model is asked",
+            policy.name
+        );
+        output.stderr(&format!("{}\n", output.stderr_style().paint(Color::Yellow, &text)));
+    }
 }

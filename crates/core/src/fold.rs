@@ -1,6 +1,7 @@
 //! The fold: the immutable record of one compaction pass, with the final text of every edit and
 //! recap in it, and accounts that add up.
 
+use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
 
 use crate::budget::Budget;
@@ -172,10 +173,11 @@ impl IdList {
     /// How many identifiers a record shows.
     pub const SHOWN: usize = 200;
 
-    /// These, best first, and so many `more`.
+    /// These, best first and each once, and so many `more`.
     #[must_use]
     pub fn of<'a>(ids: impl IntoIterator<Item = &'a str>, more: usize) -> Self {
-        let mut ids = ids.into_iter();
+        let mut seen = FxHashSet::default();
+        let mut ids = ids.into_iter().filter(|id| seen.insert(*id));
         let first: Vec<String> = ids.by_ref().take(Self::SHOWN).map(str::to_owned).collect();
         let count = first.len() + ids.count() + more;
         Self { count: u32::try_from(count).unwrap_or(u32::MAX), first }
@@ -319,7 +321,7 @@ pub struct Fold {
     pub messages_after: u32,
     /// Messages that left the context.
     pub evicted: u32,
-    /// What is there where no model narrated: `computed`, `marker`, `static`, or `host` for a recap of
+    /// What is there where no model narrated, or behind what one narrated: `computed`, `marker`, `static`, or `host` for a recap of
     /// the host's own; none when a model narrated, or nothing was covered.
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub fallback: Option<StandIn>,
@@ -376,6 +378,34 @@ impl VoidReasoning {
 }
 
 impl Fold {
+    /// The events that a recap or a marker stands for, in order.
+    #[must_use]
+    pub fn covered(&self) -> Vec<u32> {
+        let (mut kept, mut edited) = (Vec::new(), Vec::new());
+        for entry in &self.entries {
+            match entry {
+                Entry::Verbatim { from, to } => kept.push(*from..*to),
+                Entry::Edited { seq, .. } => edited.push(*seq),
+                Entry::Recap { .. } | Entry::Marker { .. } => {}
+            }
+        }
+        // Entries are in the order of the log, so each event is looked up by its neighbours.
+        let is_kept = |seq: u32| {
+            let at = kept.partition_point(|run| run.end <= seq);
+            kept.get(at).is_some_and(|run| run.contains(&seq))
+        };
+        let span = self.span.start..self.span.end.max(self.span.start).min(self.accounts.events);
+        span.filter(|seq| !is_kept(*seq) && edited.binary_search(seq).is_err()).collect()
+    }
+
+    /// From which event on a covered one has nothing but a marker in its place: from the first one,
+    /// or from behind what a model told of. None where there is no marker.
+    #[must_use]
+    pub fn marker_from(&self) -> Option<u32> {
+        let told = self.narrated.as_ref().map_or(0, |narrated| narrated.span.end);
+        (self.fallback == Some(StandIn::Marker)).then_some(told)
+    }
+
     /// Whether the fold's span is in this log, byte for byte.
     #[must_use]
     pub fn applies_to(&self, log: &Log) -> bool {

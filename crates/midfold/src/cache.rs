@@ -1,7 +1,8 @@
-//! How much of a prompt the provider's cache can read again on the next turn: a static marker, a
-//! recap that is made anew each turn, and a fold that stays.
+//! How much of a prompt the provider's cache can read again on the next turn: with a static marker, with
+//! a recap that is written anew each turn, and with a fold that stays (Summarizing Evicted Turns).
 
 use midfold_core::budget::Budget;
+use midfold_core::fold::Fold;
 use midfold_core::log::Log;
 use midfold_core::meter::Meter;
 use midfold_core::plan::{Cause, Outcome, Plan, PlanError, plan};
@@ -9,17 +10,22 @@ use midfold_core::policy::{Fallback, Policy};
 use midfold_core::project::{Context, project};
 use serde::Serialize;
 
-/// Tokens at the start of one turn's prompt that the next turn's prompt repeats byte for byte.
+/// Tokens at the start of one turn's prompt that the next turn's prompt repeats byte for byte, each of
+/// a prompt of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CacheCheck {
-    /// Tokens of the turn's prompt.
+    /// Tokens of the turn's prompt, as midfold makes it.
     pub prompt: u64,
-    /// Repeated where a static marker stands for what left, although it is cut anew each turn.
+    /// Repeated of `marker_prompt`, where a static marker stands for what left.
     pub marker: u64,
-    /// Repeated where the recap is made anew each turn.
+    /// Tokens of the prompt with the marker.
+    pub marker_prompt: u64,
+    /// Repeated of `regenerated_prompt`, where a recap stands there that is written anew each turn.
     pub regenerated: u64,
-    /// Repeated by midfold: the fold stays, and the next turn only adds to it.
+    /// Tokens of the prompt with that recap.
+    pub regenerated_prompt: u64,
+    /// Repeated of `prompt` by midfold: the fold stays, and the next turn only adds to it.
     pub frozen: u64,
 }
 
@@ -37,31 +43,49 @@ pub fn cache_check(
     let Some(last) = log.units().last().map(|unit| unit.events.start).filter(|at| *at > 0) else {
         return Ok(None);
     };
-    let turn = log.prefix(last);
-    let folded = |log: &Log, policy: &Policy| -> Result<Option<Context>, PlanError> {
-        let request = Plan { cause: Cause::Manual, ..Plan::new(log, policy, budget, meter) };
-        Ok(match plan(&request)? {
-            Outcome::Folded(fold) => Some(project(log, Some(&fold))),
-            Outcome::Nothing(_) => None,
-        })
-    };
+    let turns = Turns { turn: log.prefix(last), next: log, budget, meter };
     let with = |fallback| {
         let mut policy = policy.clone();
         policy.recap.fallback = fallback;
         policy
     };
-    let (marker, recap) = (with(Fallback::Marker), with(Fallback::Computed));
-    let pairs = [&marker, &recap].map(|policy| -> Result<_, PlanError> {
-        Ok(folded(&turn, policy)?.zip(folded(log, policy)?))
-    });
-    let [marker, recap] = pairs;
-    let (Some(marker), Some(recap)) = (marker?, recap?) else { return Ok(None) };
-    Ok(Some(CacheCheck {
-        prompt: recap.0.tokens(),
-        marker: shared(&marker.0, &marker.1),
-        regenerated: shared(&recap.0, &recap.1),
-        frozen: recap.0.tokens(),
-    }))
+    let Some(own) = turns.fold(policy, None)? else { return Ok(None) };
+    let Some(marker) = turns.fold(&with(Fallback::Marker), None)? else { return Ok(None) };
+    let computed = with(Fallback::Computed);
+    let Some(first) = turns.fold(&computed, None)? else { return Ok(None) };
+    // A model's summary of the same messages is another text each time.
+    let text = first.recap.as_ref().map(|recap| format!("Written anew.\n{}", recap.text));
+    let Some(anew) = turns.fold(&computed, text.as_deref())? else { return Ok(None) };
+    let (prompt, frozen) = turns.repeated(&own, &own);
+    let (marker_prompt, marker) = turns.repeated(&marker, &marker);
+    let (regenerated_prompt, regenerated) = turns.repeated(&first, &anew);
+    Ok(Some(CacheCheck { prompt, marker, marker_prompt, regenerated, regenerated_prompt, frozen }))
+}
+
+/// A turn, and the one after it.
+struct Turns<'a> {
+    turn: Log,
+    next: &'a Log,
+    budget: &'a Budget,
+    meter: Meter,
+}
+
+impl Turns<'_> {
+    /// The fold that is made at the turn; `recap` stands in it where one is given.
+    fn fold(&self, policy: &Policy, recap: Option<&str>) -> Result<Option<Box<Fold>>, PlanError> {
+        let request = Plan::new(&self.turn, policy, self.budget, self.meter);
+        Ok(match plan(&Plan { cause: Cause::Manual, recap, ..request })? {
+            Outcome::Folded(fold) => Some(fold),
+            Outcome::Nothing(_) => None,
+        })
+    }
+
+    /// Tokens of the turn's prompt read through one fold, and those of them that the next turn's
+    /// repeats, which is read through another.
+    fn repeated(&self, now: &Fold, then: &Fold) -> (u64, u64) {
+        let now = project(&self.turn, Some(now));
+        (now.tokens(), shared(&now, &project(self.next, Some(then))))
+    }
 }
 
 /// Tokens of the messages at the start that both have.

@@ -52,6 +52,9 @@ pub struct Told {
     pub narrated: Option<Narrated>,
     /// What was judged of each answer.
     pub verdicts: Vec<VerdictRecord>,
+    /// What the caller wrote itself in the place of the messages that leave: it stands instead of a
+    /// recap of ours.
+    pub recap: Option<String>,
 }
 
 /// What a compaction came to.
@@ -160,6 +163,7 @@ impl Work<'_> {
             pins: self.pins,
             narrated: self.told.narrated.as_ref(),
             verdicts: &self.told.verdicts,
+            recap: self.told.recap.as_deref(),
             focus: self.wish.focus.as_deref(),
             target: self.wish.target,
             cause: if self.wish.if_needed { Cause::Check } else { Cause::Manual },

@@ -84,7 +84,12 @@ fn grouped(tokens: u64) -> String {
 /// What is in the place of the messages that left.
 fn instead(fold: &Fold) -> String {
     let tokens = grouped(fold.recap.as_ref().map_or(0, |recap| recap.tokens));
+    let marked = grouped(fold.accounts.marker.into());
     match (fold.fallback, &fold.narrated) {
+        (Some(StandIn::Marker), Some(_)) => format!(
+            "a recap, written by a model, {tokens} tokens, which ends with a marker for the {marked} \
+             messages that came after it was asked"
+        ),
         (Some(StandIn::Marker), _) => "a marker, which says that messages are missing".to_owned(),
         (Some(StandIn::Static), _) => {
             "a fixed sentence, which says how many messages are missing".to_owned()

@@ -149,7 +149,7 @@ pub use serving::Serving;
 pub use settings::{Host, PolicyFrom, Settings, by_name, dialect, format, tokenizer};
 
 #[cfg(feature = "store")]
-pub use start::{InMemory, Start, Started, without_messages};
+pub use start::{InMemory, Start, Started, can_run, without_messages};
 
 pub use midfold_core as core;
 pub use midfold_formats as formats;

@@ -9,7 +9,7 @@ use midfold_core::budget::Budget;
 use midfold_core::engine::{Session, State};
 use midfold_core::log::Log;
 use midfold_core::meter::Meter;
-use midfold_core::plan::PlanError;
+use midfold_core::plan::{PlanError, runs_here};
 use midfold_core::policy::Policy;
 use midfold_formats::DialectKind;
 use midfold_formats::convert::system_prompt;
@@ -71,13 +71,22 @@ pub fn without_messages(
     Conversation { id: None, format: kind.into(), events: Vec::new(), envelope, line: 1 }
 }
 
+/// Says of a policy whose engine no session and no server can run, before one is made with it.
+///
+/// # Errors
+/// When it is a command, or one that a host would have to register.
+pub fn can_run(policy: &Policy, door: Door) -> Result<(), Failure> {
+    runs_here(policy).map_err(|error| Failure { is_usage: true, ..error.advise(door) })
+}
+
 impl Start {
     /// Checks that the session can be: `now` is when it is made.
     ///
     /// # Errors
-    /// When the reserves leave nothing of the window.
+    /// When the reserves leave nothing of the window, or no session can run the policy's engine.
     pub fn check(self, prepared: &Prepared, now: Millis, door: Door) -> Result<Started, Failure> {
         let Self { id, policy, output_reserve, source, owner } = self;
+        can_run(&policy, door)?;
         let budget = Budget {
             output_reserve,
             injection_reserve: policy.trigger.injection_reserve,

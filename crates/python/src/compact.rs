@@ -7,7 +7,7 @@ use midfold::{
     Compacted, Compaction, Context, Door, Feedback, Outcome, Prepared, Settings, Size, Told,
 };
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::{PyBytes, PyDict, PyList};
 
 use crate::errors::Failure;
 use crate::given::{self, Given};
@@ -34,11 +34,50 @@ impl Wish {
     fn run(&self, bytes: &Bytes) -> Result<Done, Failure> {
         let found = given::conversation(bytes, self.format)?;
         let prepared = self.settings.setup(&HOST)?.prepare(found.conversation)?;
-        let made = self.compaction.run(&prepared, &self.pins, &Told::default(), Door::Python)?;
+        let made = self.made(&prepared, &Told::default())?;
         let before = project(&prepared.log, None);
         let problems = found.problems.iter().map(ToString::to_string).collect();
         Ok(Done { prepared, made, before, problems })
     }
+
+    fn made(&self, prepared: &Prepared, told: &Told) -> Result<Compacted, Failure> {
+        Ok(self.compaction.run(prepared, &self.pins, told, Door::Python)?)
+    }
+}
+
+/// What the caller's own function writes in the place of the messages that leave: a text, or `None`
+/// for what the policy would put there. Its exceptions are the caller's.
+fn own_recap<'py>(
+    py: Python<'py>,
+    write: &Bound<'py, PyAny>,
+    given: &Given<'py>,
+    done: &Done,
+) -> PyResult<Option<String>> {
+    let Some(fold) = done.made.fold() else { return Ok(None) };
+    let covered = fold.covered();
+    if covered.is_empty() {
+        return Ok(None);
+    }
+    let Prepared { log, source, places, .. } = &done.prepared;
+    let sources = places.iter().map(|place| &place[..]);
+    let objects = given.objects(sources, source.envelope.wrapper.as_ref());
+    let middle = PyList::empty(py);
+    for seq in covered {
+        let at = seq as usize;
+        match objects.get(at).and_then(Option::as_ref) {
+            Some(message) => middle.append(message)?,
+            None => middle.append(python::loads(py, &log.events()[at].bytes)?)?,
+        }
+    }
+    let text = write.call1((middle,))?;
+    if text.is_none() {
+        return Ok(None);
+    }
+    text.extract().map(Some).map_err(|_| {
+        Failure::input("compress_middle returned no str")
+            .hint("return the text that stands for the messages, or None for that of the policy")
+            .into()
+    })
 }
 
 /// Makes a conversation fit a model's window: head and tail stay, the middle is folded.
@@ -46,6 +85,8 @@ impl Wish {
 /// What is kept is the same Python object as before. Folds also where there is room left, because
 /// it was asked for; with `if_needed` only where the policy's trigger fires. `target` is the most
 /// tokens that should be left, `keep_last` how many messages stay at the end at least.
+/// `compress_middle` is a function of the messages that leave: the text that it returns stands for
+/// them, without secrets and within the policy's cap; where it returns `None`, what the policy has.
 ///
 /// >>> import midfold
 /// >>> messages = [{"role": "user", "content": f"Question {n}. " * 50} for n in range(60)]
@@ -54,10 +95,15 @@ impl Wish {
 /// (True, 'default')
 /// >>> result.recap.splitlines()[0]  # what the model reads where messages were folded
 /// '## Conversation Summary'
+/// >>> def count(middle):
+/// ...     return f"[{len(middle)} messages]"
+/// >>> midfold.compact(messages, window=4_000, preset="head-tail", compress_middle=count).recap
+/// '[53 messages]'
 #[pyfunction]
 #[pyo3(signature = (
     messages, *, window=None, preset=None, policy=None, focus=None, tokenizer=None, dialect=None,
-    profile=None, model=None, pin=Vec::new(), if_needed=false, target=None, keep_last=None
+    profile=None, model=None, pin=Vec::new(), if_needed=false, target=None, keep_last=None,
+    compress_middle=None
 ))]
 #[expect(clippy::too_many_arguments, reason = "keyword arguments of a Python function")]
 pub fn compact<'py>(
@@ -75,6 +121,7 @@ pub fn compact<'py>(
     if_needed: bool,
     target: Option<i64>,
     keep_last: Option<usize>,
+    compress_middle: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let window = prepare::tokens("window", window)?;
     let wish = Wish {
@@ -91,8 +138,14 @@ pub fn compact<'py>(
     };
     let given = Given::new(messages)?;
     let bytes = given.bytes();
-    let done = py.detach(|| wish.run(&bytes))?;
+    let mut done = py.detach(|| wish.run(&bytes))?;
     py.check_signals()?;
+    if let Some(write) = compress_middle
+        && let Some(recap) = own_recap(py, write, &given, &done)?
+    {
+        let told = Told { recap: Some(recap), ..Told::default() };
+        done.made = py.detach(|| wish.made(&done.prepared, &told))?;
+    }
     result(py, &given, &done)
 }
 

@@ -41,8 +41,8 @@ pub fn feedback<'py>(
 }
 
 /// Tokens at the start of the last turn's prompt that the next one repeats, for the provider's cache
-/// to read: by a static `marker`, by a recap `regenerated` each turn, and by a fold that stays
-/// (`frozen`), of `prompt` tokens. `None` where there is no turn before the last, or nothing to fold.
+/// to read: with a static `marker` of `marker_prompt`, with a recap `regenerated` each turn of
+/// `regenerated_prompt`, and with a fold that stays (`frozen`) of `prompt` tokens. `None` where there is no turn before the last, or nothing to fold.
 ///
 /// >>> import midfold
 /// >>> messages = [{"role": "user", "content": f"Question {n}. " * 50} for n in range(60)]

@@ -221,6 +221,7 @@ def test_a_cache_check_tells_a_marker_from_a_recap_made_anew(make, session_messa
     messages = session_messages[:-1]  # up to a user message: the tail of this turn begins elsewhere
     session.append(messages)
     found = session.cache_check()
-    assert found["frozen"] == found["prompt"] > found["marker"] > found["regenerated"]
+    assert found["frozen"] == found["prompt"] and found["marker"] == found["marker_prompt"]
+    assert found["regenerated"] < found["regenerated_prompt"] / 2
     assert found == midfold.cache_check(messages, window=16_000)
     assert midfold.cache_check(session_messages[:2]) is None

@@ -36,14 +36,21 @@ pub fn run(
 
 /// The figures of one conversation, as lines of a page.
 pub fn show(page: &mut Page<'_>, check: &CacheCheck) {
-    let CacheCheck { prompt, marker, regenerated, frozen } = *check;
-    let part =
-        |tokens: u64| format!("{} tokens, {} %", number(tokens), tokens * 100 / prompt.max(1));
-    page.title(
-        Color::Green,
-        &format!("What the next turn repeats of a prompt of {} tokens", number(prompt)),
-    );
-    page.field("marker", &format!("{}: a static marker, cut anew each turn", part(marker)));
-    page.field("regenerated", &format!("{}: a recap made anew each turn", part(regenerated)));
-    page.field("midfold", &format!("{}: the fold stays, the turn is added", part(frozen)));
+    let part = |repeated: u64, prompt: u64| {
+        let percent = repeated * 100 / prompt.max(1);
+        format!("{} of {} tokens, {percent} %", number(repeated), number(prompt))
+    };
+    page.title(Color::Green, "What the next turn repeats of this turn's prompt");
+    for (name, repeated, prompt, how) in [
+        ("marker", check.marker, check.marker_prompt, "a static marker"),
+        (
+            "regenerated",
+            check.regenerated,
+            check.regenerated_prompt,
+            "a recap written anew each turn",
+        ),
+        ("midfold", check.frozen, check.prompt, "the fold stays, the turn is added"),
+    ] {
+        page.field(name, &format!("{}: {how}", part(repeated, prompt)));
+    }
 }

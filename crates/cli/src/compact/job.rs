@@ -12,6 +12,7 @@ use crate::narrator::{Narrator, warning};
 use crate::note::Note;
 use crate::output::{Color, Output};
 use crate::prepare;
+use crate::words;
 
 /// What was asked for, looked up once for all transcripts.
 pub struct Job<'a> {
@@ -36,6 +37,9 @@ impl<'a> Job<'a> {
         };
         let pins = args.pin.iter().map(|pin| regex(pin)).collect::<Result<Vec<_>, _>>()?;
         let narrator = if args.preview { None } else { Narrator::of(&args.narrator)? };
+        if compaction.focus.is_some() && narrator.is_none() {
+            words::unheeded(&compaction.policy, output);
+        }
         Ok(Self { from, setup, compaction, pins, narrator, output })
     }
 

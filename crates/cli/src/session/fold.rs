@@ -48,6 +48,9 @@ async fn folded(
     let folds = stored.folds().await?;
     let budget = stored.budget();
     let session = stored.whole().await?;
+    if focus.is_some() {
+        words::unheeded(session.policy(), output);
+    }
     let budget = session.gate().budget(&budget, session.policy());
     let check =
         || cache_check(session.log(), session.policy(), &budget, *session.meter()).ok().flatten();

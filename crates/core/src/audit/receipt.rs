@@ -73,9 +73,14 @@ impl Receipt {
         let ids = |list: &crate::fold::IdList| {
             (list.count, list.first.iter().take(LISTED).cloned().collect())
         };
-        let (covered, edited) = gone(fold);
+        let covered = fold.covered();
+        let edited = fold.entries.iter().filter_map(|entry| match entry {
+            Entry::Edited { seq, .. } => Some(*seq),
+            _ => None,
+        });
+        let edited: Vec<u32> = edited.collect();
         let mut removed = edits(fold);
-        removed.extend(stand_in(log, fold, &covered));
+        removed.extend(stand_ins(log, fold, &covered));
         removed.sort_by(|a, b| {
             let freed = |r: &Removed| r.tokens_before.saturating_sub(r.tokens_after);
             freed(b).cmp(&freed(a)).then_with(|| (&a.rule, &a.reason).cmp(&(&b.rule, &b.reason)))
@@ -104,26 +109,6 @@ impl Receipt {
     }
 }
 
-/// Events of the span that the fold covers, and those that it edits.
-fn gone(fold: &Fold) -> (Vec<u32>, Vec<u32>) {
-    let (mut kept, mut edited) = (Vec::new(), Vec::new());
-    for entry in &fold.entries {
-        match entry {
-            Entry::Verbatim { from, to } => kept.push(*from..*to),
-            Entry::Edited { seq, .. } => edited.push(*seq),
-            _ => {}
-        }
-    }
-    // Entries are in the order of the log, so each event is looked up by its neighbours.
-    let is_kept = |seq: u32| {
-        let at = kept.partition_point(|run| run.end <= seq);
-        kept.get(at).is_some_and(|run| run.contains(&seq))
-    };
-    let span = fold.span.start..fold.span.end.max(fold.span.start).min(fold.accounts.events);
-    let covered = span.filter(|seq| !is_kept(*seq) && edited.binary_search(seq).is_err()).collect();
-    (covered, edited)
-}
-
 fn edits(fold: &Fold) -> Vec<Removed> {
     let mut by_rule: BTreeMap<(&str, &str), Removed> = BTreeMap::new();
     for edit in &fold.edits {
@@ -140,17 +125,28 @@ fn edits(fold: &Fold) -> Vec<Removed> {
     by_rule.into_iter().map(named).collect()
 }
 
-fn stand_in(log: &Log, fold: &Fold, covered: &[u32]) -> Option<Removed> {
-    let marker = fold.entries.iter().any(|entry| matches!(entry, Entry::Marker { .. }));
+/// What left behind the recap, and what behind a marker alone.
+fn stand_ins(log: &Log, fold: &Fold, covered: &[u32]) -> Vec<Removed> {
     let at = |seq: &u32| log.tokens_in(*seq as usize..*seq as usize + 1);
-    (!covered.is_empty()).then(|| Removed {
-        rule: if marker { "marker" } else { "recap" }.to_owned(),
-        reason: match fold.narrated {
-            Some(_) => "narrated".to_owned(),
-            None => fold.fallback.map(|fallback| fallback.to_string()).unwrap_or_default(),
-        },
-        items: u32::try_from(covered.len()).unwrap_or(u32::MAX),
-        tokens_before: covered.iter().map(at).sum(),
-        tokens_after: fold.recap.as_ref().map_or(0, |recap| recap.tokens),
-    })
+    let told =
+        fold.marker_from().map_or(covered.len(), |from| covered.partition_point(|seq| *seq < from));
+    let (told, marked) = covered.split_at(told);
+    let stands = fold.recap.as_ref().map_or(0, |recap| recap.tokens);
+    let reason = match fold.narrated {
+        Some(_) => "narrated".to_owned(),
+        None => fold.fallback.map(|fallback| fallback.to_string()).unwrap_or_default(),
+    };
+    // A marker behind a narration is a line of its text.
+    let behind = if told.is_empty() { stands } else { 0 };
+    [("recap", reason, told, stands), ("marker", "marker".to_owned(), marked, behind)]
+        .into_iter()
+        .filter(|(_, _, events, _)| !events.is_empty())
+        .map(|(rule, reason, events, tokens_after)| Removed {
+            rule: rule.to_owned(),
+            reason,
+            items: u32::try_from(events.len()).unwrap_or(u32::MAX),
+            tokens_before: events.iter().map(at).sum(),
+            tokens_after,
+        })
+        .collect()
 }

@@ -5,7 +5,7 @@ use super::Session;
 use super::narration::Wanted;
 use crate::budget::Budget;
 use crate::event::Hash;
-use crate::fold::{Dropped, Entry, Fold, Span, VerdictCode, VerdictRecord};
+use crate::fold::{Dropped, Fold, Span, VerdictCode, VerdictRecord};
 use crate::narrate::{FailureClass, Narrated, SummaryFailure, SummaryReply, SummaryRequest};
 use crate::plan::{Cause, Outcome, Plan, as_read, coverable, plan};
 use crate::policy::Policy;
@@ -47,6 +47,7 @@ impl Session {
         let middle = coverable(&Plan {
             pins: &self.pins,
             cause: Cause::Threshold,
+            ahead: true,
             ..Plan::new(&self.log, &self.policy, &budget, self.meter)
         });
         if middle.is_empty() {
@@ -147,7 +148,7 @@ impl Session {
             timeout_seconds: narration.timeout_seconds.unwrap_or(TIMEOUT_SECONDS),
             previous,
             sources: sources_of(&self.log, events, from..end, &Limits::of(narration.style)),
-            focus: None,
+            focus: self.narration.focus.clone(),
             today: None,
             replaces: covered,
         })
@@ -162,14 +163,7 @@ impl Session {
         focus: Option<&str>,
         now: Millis,
     ) -> Option<SummaryRequest> {
-        let stays = |at: &u32| {
-            fold.entries.iter().any(|entry| match entry {
-                Entry::Verbatim { from, to } => (*from..*to).contains(at),
-                Entry::Edited { seq, .. } => seq == at,
-                Entry::Recap { .. } | Entry::Marker { .. } => false,
-            })
-        };
-        let last = (fold.span.start..fold.span.end).rev().find(|at| !stays(at))?;
+        let last = *fold.covered().last()?;
         let end = last as usize + 1;
         let through = self.log.hash_before(end);
         let span = Span { end: last + 1, through, ..fold.span.clone() };
@@ -177,7 +171,7 @@ impl Session {
         let room = self.policy.narration_room(fold.budget.tokens());
         let wanted = Wanted { id, from: span.start, span, previous: None, room, at: now };
         let request = self.request(&wanted).ok()?;
-        Some(SummaryRequest { focus: focus.map(str::to_owned), ..request })
+        Some(SummaryRequest { focus: focus.map(str::to_owned).or(request.focus), ..request })
     }
 
     /// Takes the answer to a request, whenever it comes. Every answer gets a verdict, which the
@@ -211,6 +205,7 @@ impl Session {
             Ok(reply) => match judge(&self.log, request, &reply, &**self.log.counter()) {
                 Ok(judged) => {
                     self.gate.cooldown.succeeded();
+                    self.narration.focus = None;
                     let detail = accepted(&reply.model, &judged);
                     self.narration.ready = Some(judged.narrated);
                     record(VerdictCode::ACCEPTED, detail, judged.dropped)
@@ -268,6 +263,7 @@ impl Session {
         self.narration.answered(verdict.request);
         if verdict.code == VerdictCode::ACCEPTED {
             self.gate.cooldown.succeeded();
+            self.narration.focus = None;
         }
         self.narration.verdicts.push(verdict);
     }
@@ -312,14 +308,18 @@ impl Session {
         Ok(())
     }
 
-    /// The prepared fold, where it is made for the active one and reaches the target.
+    /// The prepared fold, where it is made for the active one and reaches the target. What a person
+    /// asks to keep is asked of the next narration, too.
     pub(super) fn take_prepared(
         &mut self,
         budget: &Budget,
         focus: Option<&str>,
         cause: Cause,
     ) -> Option<Fold> {
-        if cause != Cause::Threshold || focus.is_some() {
+        if let Some(focus) = focus {
+            self.narration.focus = Some(focus.to_owned());
+        }
+        if cause != Cause::Threshold || focus.is_some() || self.policy.narration.whole_middle {
             return None;
         }
         let fold = self.narration.prepared.take()?;

@@ -59,8 +59,8 @@ pub trait Engine: Send {
     /// What the engine is at.
     fn status(&self, now: Millis) -> Status;
 
-    /// Tools that the engine gives the agent, as a JSON array; none by default. Engines over a
-    /// store give those of recall.
+    /// Tools that the engine gives the agent, as a JSON array; none by default, and none of the
+    /// built-in engines has one: what was folded is recalled from a store.
     fn tools(&self) -> String {
         "[]".to_owned()
     }

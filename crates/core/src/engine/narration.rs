@@ -19,6 +19,9 @@ pub struct Narration {
     /// The request that was answered last.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub handled: Option<Hash>,
+    /// What a person asked to keep, for the next narration.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub focus: Option<String>,
     /// An accepted narration for the next fold.
     pub ready: Option<Narrated>,
     /// A fold that was prepared with it.

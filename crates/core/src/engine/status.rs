@@ -8,7 +8,7 @@ use crate::budget::{Budget, Ratio};
 use crate::event::{Hash, Usage};
 use crate::fold::VoidReasoning;
 use crate::meter::Meter;
-use crate::policy::Policy;
+use crate::policy::{EngineName, Policy};
 use crate::spent::Spent;
 use crate::trigger::{Due, Gate, Line, Millis};
 
@@ -47,7 +47,8 @@ pub struct Status {
     pub threshold_percent: Ratio,
     /// Messages that the policy keeps at the front, beside what its rule finds.
     pub protect_first_n: u64,
-    /// Messages that the policy keeps at the end at least.
+    /// Messages at the end that the policy leaves as they are at least: its tail, or what its
+    /// reducers may not touch, where that is more (Hermes Agent: 6).
     pub protect_last_n: u64,
     /// Percent of the window in use, as estimated.
     pub context_percent: u64,
@@ -147,7 +148,10 @@ impl Session {
         let ready = self.narration.ready.as_ref();
         Status {
             session: self.id.clone(),
-            engine: "midfold",
+            engine: match self.policy.engine {
+                EngineName::Passthrough => "passthrough",
+                _ => "midfold",
+            },
             model: self.model.clone(),
             policy: self.policy.name.clone(),
             policy_fingerprint: self.policy.fingerprint(),
@@ -161,7 +165,7 @@ impl Session {
             threshold: self.policy.trigger.line(budget.tokens()),
             threshold_percent: self.policy.trigger.threshold,
             protect_first_n: self.policy.head.messages as u64,
-            protect_last_n: self.policy.tail.min_messages as u64,
+            protect_last_n: self.policy.tail.protected() as u64,
             context_percent: (load.estimate * 100).checked_div(budget.window).unwrap_or(0).min(100),
             usage_percent: percent(self.usage.prompt, budget.window),
             threshold_tokens: self.policy.trigger.line(budget.tokens()).tokens,

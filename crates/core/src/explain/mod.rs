@@ -382,9 +382,9 @@ impl Question<'_> {
             _ => false,
         };
         let Some(piece) = context.pieces().find(|piece| of_event(piece.fate)) else {
-            let marker = |entry: &Entry| matches!(entry, Entry::Marker { .. });
+            let is_behind = |fold: &Fold| fold.marker_from().is_some_and(|from| event.seq >= from);
             return match self.active() {
-                Some(fold) if fold.entries.iter().any(marker) => Sight::Marker,
+                Some(fold) if is_behind(fold) => Sight::Marker,
                 _ => Sight::Recap { named: in_recap },
             };
         };
@@ -435,7 +435,6 @@ impl Question<'_> {
         if event.seq < fold.span.start || event.seq >= fold.span.end {
             return None;
         }
-        let mut instead = "recap";
         for entry in &fold.entries {
             match entry {
                 Entry::Verbatim { from, to } if (*from..*to).contains(&event.seq) => return None,
@@ -444,16 +443,18 @@ impl Question<'_> {
                     let named = self.needle.is_in(&view.plain(bytes.as_bytes()));
                     return (!named).then(|| edit_of(fold, event.seq));
                 }
-                Entry::Marker { .. } => instead = "marker",
                 _ => {}
             }
+        }
+        if fold.marker_from().is_some_and(|from| event.seq >= from) {
+            return Some(("marker".to_owned(), "covered: marker".to_owned()));
         }
         let made = match (&fold.narrated, &fold.fallback) {
             (Some(_), _) => "narrated",
             (None, Some(fallback)) => fallback.as_str(),
             (None, None) => "nothing stands there",
         };
-        Some((instead.to_owned(), format!("covered: {made}")))
+        Some(("recap".to_owned(), format!("covered: {made}")))
     }
 
     /// The fold since which neither an event nor the recap names the text.

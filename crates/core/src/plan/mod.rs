@@ -3,6 +3,7 @@
 
 mod composing;
 mod draft;
+mod durable;
 mod limits;
 mod memo;
 mod outcome;
@@ -17,10 +18,10 @@ pub use self::request::Plan;
 pub use crate::trigger::Cause;
 
 use self::limits::{Limits, MIN_RECAP, Rest, SHORT_RECAP, Scale};
-use crate::budget::Budget;
+use crate::budget::{Budget, TierName};
 use crate::fold::Fold;
 use crate::meter::Meter;
-use crate::policy::EngineName;
+use crate::policy::{ByHand, EngineName, Policy};
 use crate::profile::ReasoningBinding;
 use crate::project::{Context, Projection, project_with_void};
 
@@ -44,12 +45,50 @@ pub(crate) fn plan_from(
     base: Option<&Projection>,
     memo: &mut Memo,
 ) -> Result<(Outcome, Option<Context>), PlanError> {
+    let pins = durable::pins(request);
+    match plan_by(&pinned(request, &pins), base, memo) {
+        // What has to be sent comes before what should stay.
+        Err(PlanError::Floor(_)) if pins.len() > request.pins.len() => plan_by(request, base, memo),
+        outcome => outcome,
+    }
+}
+
+/// The request with other pins.
+fn pinned<'a>(request: &Plan<'a>, pins: &'a [u32]) -> Plan<'a> {
+    Plan { pins, before: request.before.clone(), joining: request.joining.clone(), ..*request }
+}
+
+/// Whether midfold itself can run the engine of a policy, so that a session or a server that cannot
+/// says so when the policy is set.
+///
+/// # Errors
+/// When it is a command, or one that a host registered.
+pub fn runs_here(policy: &Policy) -> Result<(), PlanError> {
+    match &policy.engine {
+        EngineName::Midfold | EngineName::Passthrough => Ok(()),
+        other => Err(PlanError::Engine(other.to_string())),
+    }
+}
+
+/// What a draft is told of the request: by hand, too, some policies take their shares of the budget.
+fn drafted<'a>(request: &Plan<'a>) -> Plan<'a> {
+    let of_budget = request.cause == Cause::Manual
+        && request.target.is_none()
+        && request.policy.fold.by_hand == ByHand::Budget;
+    let cause = if of_budget { Cause::Threshold } else { request.cause };
+    Plan { cause, ..pinned(request, request.pins) }
+}
+
+fn plan_by(
+    request: &Plan<'_>,
+    base: Option<&Projection>,
+    memo: &mut Memo,
+) -> Result<(Outcome, Option<Context>), PlanError> {
     let nothing = |reason| Ok((Outcome::Nothing(reason), None));
     let policy = request.policy;
-    match &policy.engine {
-        EngineName::Midfold => {}
-        EngineName::Passthrough => return nothing(NoOp::Passthrough),
-        other => return Err(PlanError::Engine(other.to_string())),
+    runs_here(policy)?;
+    if policy.engine == EngineName::Passthrough {
+        return nothing(NoOp::Passthrough);
     }
     let budget = request.budget.with_policy(policy);
     budget.check()?;
@@ -87,10 +126,11 @@ impl Search<'_> {
     fn run(&self, memo: &mut Memo) -> Result<(Outcome, Option<Context>), PlanError> {
         let Self { request, budget, meter, scale, before, base } = *self;
         let mut limits = Limits::default();
+        let drafted = drafted(request);
         // The smallest that fits, while more room is looked for.
         let mut fits: Option<(Fold, Context)> = None;
         for _ in 0..ROUNDS {
-            let Some(draft) = draft::draft(request, scale, before.tokens(), limits, memo) else {
+            let Some(draft) = draft::draft(&drafted, scale, before.tokens(), limits, memo) else {
                 // Nothing between head and tail: shorten the tail, if the budget asks for it.
                 if before.tokens() <= scale.goal() {
                     return Ok((Outcome::Nothing(NoOp::FullyProtected), None));
@@ -157,7 +197,8 @@ pub(crate) fn coverable(request: &Plan<'_>) -> std::ops::Range<usize> {
     let budget = request.budget.with_policy(request.policy);
     let meter = request.meter.with_margin(request.policy.trigger.margin);
     let scale = Scale::new(budget.tokens(), request.target, &meter);
-    draft::covered(request, scale, request.log.tokens())
+    let pins = durable::pins(request);
+    draft::covered(&pinned(request, &pins), scale, request.log.tokens())
 }
 
 /// The last try: the newest step alone, behind the shortest recap. What is over the budget even
@@ -185,7 +226,7 @@ fn least(
 }
 
 /// The fold that covers what the narration covers and leaves the rest verbatim, where that
-/// reaches the target.
+/// reaches the target and the policy does not cover the whole middle in any case.
 fn narrated_span(
     request: &Plan<'_>,
     budget: &Budget,
@@ -195,8 +236,11 @@ fn narrated_span(
     memo: &mut Memo,
 ) -> Option<(Fold, Context)> {
     let narrated = request.narrated?;
+    if request.policy.narration.whole_middle && !request.narrated_only {
+        return None;
+    }
     let limits = Limits { through: Some(narrated.span.end as usize), ..Limits::default() };
-    let draft = draft::draft(request, scale, before.tokens(), limits, memo)?;
+    let draft = draft::draft(&drafted(request), scale, before.tokens(), limits, memo)?;
     draft.narrated.as_ref()?;
     let (fold, after) = record::record(request, budget, meter, before, None, draft);
     let target = request.policy.fold.target.of(scale.budget).min(scale.limit);
@@ -236,9 +280,20 @@ fn veto(
     if matches!(request.cause, Cause::Threshold | Cause::Tier) {
         return None;
     }
+    if over_tier(request, budget, meter) {
+        return None;
+    }
     let threshold = request.policy.trigger.line(budget.tokens()).tokens;
     let tokens = meter.calibrated(tokens);
     (tokens < threshold).then_some(NoOp::UnderThreshold { tokens, threshold })
+}
+
+/// Whether a class of content is over its cap in a log that nothing was folded of.
+fn over_tier(request: &Plan<'_>, budget: &Budget, meter: &Meter) -> bool {
+    let events = request.log.events();
+    let used = |tier: TierName| events.iter().map(|event| tier.tokens(event)).sum();
+    let mut caps = budget.caps(budget.tokens()).into_iter();
+    request.prior.is_none() && caps.any(|(tier, cap)| meter.calibrated(used(tier)) > cap)
 }
 
 /// Whether a fold that fits is worth making.

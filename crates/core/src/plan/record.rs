@@ -14,6 +14,7 @@ use crate::fold::{
 };
 use crate::ids::identifiers;
 use crate::meter::Meter;
+use crate::narrate::Narrated;
 use crate::policy::{Fallback, Policy};
 use crate::project::{Context, Fate, Projection, project};
 use crate::recap::rank::with_parts;
@@ -115,11 +116,19 @@ fn is_marker(request: &Plan<'_>, draft: &Draft) -> bool {
         && request.recap.is_none()
 }
 
-/// What is there where no model narrated; none when one did, or nothing is covered.
+/// Whether covered events came after those that a model told of, where nothing else tells of them.
+fn rest_is_marked(request: &Plan<'_>, draft: &Draft, told: &Narrated) -> bool {
+    let last = draft.covered.last().copied().unwrap_or(0);
+    request.policy.recap.fallback != Fallback::Computed && last >= told.span.end as usize
+}
+
+/// What is there where no model narrated; none when one told of all that is covered, or nothing is.
 fn fallback(request: &Plan<'_>, draft: &Draft) -> Option<StandIn> {
     let stands = match (&draft.recap, &draft.narrated) {
         (None, _) => return None,
         (Some(_), _) if request.recap.is_some() => StandIn::Host,
+        // Behind a narration that is the whole recap, a marker stands for what came after it.
+        (Some(_), Some(told)) if rest_is_marked(request, draft, told) => StandIn::Marker,
         (Some(_), Some(_)) => return None,
         (Some(_), None) => request.policy.recap.fallback.into(),
     };
@@ -296,12 +305,10 @@ fn settle(
         let index = u32::try_from(index).unwrap_or(u32::MAX);
         fold.repairs.push(RepairRecord { index, seq, why });
     }
-    let covered = u32::try_from(draft.covered.len()).unwrap_or(u32::MAX);
-    if is_marker(request, draft) {
-        accounts.marker = covered;
-    } else {
-        accounts.recap = covered;
-    }
+    let from = fold.marker_from().map_or(usize::MAX, |from| from as usize);
+    let told = draft.covered.partition_point(|at| *at < from);
+    accounts.recap = u32::try_from(told).unwrap_or(u32::MAX);
+    accounts.marker = u32::try_from(draft.covered.len() - told).unwrap_or(u32::MAX);
     fold.accounts = accounts;
     fold.head_verbatim = carried[..draft.layout.head_end].iter().all(|same| *same);
     fold.tail_verbatim = carried[draft.layout.tail_start..].iter().all(|same| *same);

@@ -13,6 +13,7 @@ use crate::log::{Event, Log};
 use crate::policy::{Cover, Policy, Reads, ReducerName};
 use crate::reduce::{Budget, Carried, Change, Edited, Middle, State, reducer};
 use crate::tools::ToolTable;
+use crate::trigger::Cause;
 use crate::unit::Unit;
 use crate::view::Origin;
 
@@ -63,7 +64,10 @@ pub(super) fn reduce(
         editable[unit.events.start - range.start..unit.events.end - range.start].fill(true);
     }
     let mut edited = Middle::new(log.events(), range, editable, &**log.counter(), tools);
-    let budget = Budget { tokens: room.spare, enough: room.enough, recap: room.cap, tiers };
+    let below_line = below_line(request, scale, layout, room);
+    // What is over the line is covered in a chunk, down to the target.
+    let tokens = if below_line.is_some() { room.enough } else { room.spare };
+    let budget = Budget { tokens, enough: room.enough, recap: room.cap, tiers };
     let mut state = State {
         policy,
         tools,
@@ -79,10 +83,29 @@ pub(super) fn reduce(
         }
     }
     crate::reduce::enforce(&mut edited, &budget, &policy.retain.stub);
-    if covers {
+    if covers && below_line.is_none_or(|most| edited.tokens() > most) {
         state = reducer(ReducerName::Recap).reduce(&mut edited, &budget, state);
     }
     Reduced { keep_from: state.carried.covered_to, edits: edited.into_edits() }
+}
+
+/// What the middle may cost without a recap where one covers only what is over the budget
+/// (projection note: run the free reducers; if still over, summarise the overflow): head, tail and
+/// what reducers left stay below the line. None where that is not the rule: somebody asked for a
+/// size, the provider refused the request, a try before was too large, or nothing is due yet and a
+/// model is to be asked ahead.
+fn below_line(request: &Plan<'_>, scale: Scale, layout: &Layout, room: Room) -> Option<u64> {
+    let Plan { log, policy, cause, ahead, .. } = *request;
+    let all = log.envelope_tokens() + log.tokens_in(0..log.len());
+    let ends = all - log.tokens_in(layout.middle());
+    let line = policy.trigger.line(request.budget.with_policy(policy).tokens()).tokens;
+    let line = Scale::new(line, None, &request.meter).budget.min(scale.limit);
+    let own = policy.fold.target.of(scale.budget).min(scale.limit);
+    let is_rule = policy.recap.cover == Cover::Overflow
+        && scale.asked.is_none()
+        && cause != Cause::Overflow
+        && room.enough == own.saturating_sub(ends);
+    (is_rule && !(ahead && all < line)).then(|| line.saturating_sub(ends + 1).max(room.enough))
 }
 
 /// A recap is never left standing beside a new one.

@@ -48,6 +48,8 @@ pub struct Plan<'a> {
     pub void: Option<VoidReasoning>,
     /// User and assistant keep taking turns, where they do in the log.
     pub keeps_turns: bool,
+    /// Nothing is due yet: what would be covered is asked for, so that a model can tell of it in time.
+    pub ahead: bool,
     /// A recap that the host wrote: it stands instead of ours.
     pub recap: Option<&'a str>,
 }
@@ -74,6 +76,7 @@ impl<'a> Plan<'a> {
             reasoning: log.profile().reasoning,
             void: None,
             keeps_turns: false,
+            ahead: false,
             recap: None,
         }
     }

@@ -186,6 +186,14 @@ pub struct Tail {
     pub last_user: bool,
 }
 
+impl Tail {
+    /// Messages at the end that stay as they are at least.
+    #[must_use]
+    pub fn protected(&self) -> usize {
+        self.min_messages.max(self.protect_messages)
+    }
+}
+
 /// How the tail is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -206,6 +214,30 @@ pub struct FoldGoals {
     pub target: Ratio,
     /// A fold that frees less than this share of the budget is not made.
     pub min_reclaim: Ratio,
+    /// What the policy's shares are of where a person asks for a fold of less than the budget.
+    #[serde(default, skip_serializing_if = "ByHand::is_context")]
+    pub by_hand: ByHand,
+}
+
+/// What the shares of a policy are of in a compaction by hand of less than the budget, where no size
+/// is asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum ByHand {
+    /// Of what there is: who asks for a compaction gets one.
+    #[default]
+    Context,
+    /// Of the budget, as when the line is crossed: what the floors protect stays, and a list that they
+    /// protect whole is left alone (Head, Middle, Tail: nothing to compress).
+    Budget,
+}
+
+impl ByHand {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out references")]
+    fn is_context(&self) -> bool {
+        *self == Self::Context
+    }
 }
 
 /// A reducer.
@@ -387,6 +419,14 @@ impl Policy {
         }
         let most = if recap.cap_tokens > 0 { recap.cap_tokens } else { u64::MAX };
         Some(ROOM.of(recap.cap.of(tokens).min(most)))
+    }
+
+    /// Whether what a person asks to keep (`--focus`) reaches anybody: the computed recap weighs it,
+    /// and a model is told of it; a marker knows nothing of it.
+    #[must_use]
+    pub fn heeds_focus(&self) -> bool {
+        self.engine == EngineName::Midfold
+            && (self.recap.fallback == Fallback::Computed || self.narration.on)
     }
 
     /// The policy as TOML.

@@ -19,6 +19,11 @@ pub struct Narration {
     /// Evicted Turns).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub strategy: Option<String>,
+    /// A narrated fold covers the whole middle, also what came after the model was asked, which is
+    /// then told by the computed sections (What Survives the Compression). Otherwise that stays as
+    /// it is, where the fold reaches its target so.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub whole_middle: bool,
     /// Words asked for (Summarizing Evicted Turns: 200); with a `share`, the fewest.
     pub words: Option<u32>,
     /// Words asked for as a share of the covered tokens: a long span deserves a long narration.

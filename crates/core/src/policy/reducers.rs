@@ -74,10 +74,26 @@ pub struct Retain {
     pub across: bool,
     /// What expired results say.
     pub stub: String,
-    /// Tools whose results never expire.
+    /// Tools whose results never expire, and stay beside a recap, too.
     pub never_evict: Vec<String>,
     /// Rules for single tools or kinds of tools; the first that names the tool wins.
     pub tools: Vec<RetainRule>,
+}
+
+impl Retain {
+    /// Whether results of this tool, or of tools of its kind (`<read>`), never expire.
+    #[must_use]
+    pub fn never_evicts(&self, tool: &str, kind: &str) -> bool {
+        let named = |list: &[String]| list.iter().any(|name| name == tool || name == kind);
+        let rule = self.tools.iter().find(|rule| named(&rule.names));
+        named(&self.never_evict) || rule.is_some_and(|rule| rule.never_evict)
+    }
+
+    /// Whether any tool's results never expire.
+    #[must_use]
+    pub fn has_durable(&self) -> bool {
+        !self.never_evict.is_empty() || self.tools.iter().any(|rule| rule.never_evict)
+    }
 }
 
 /// A rule for some tools.

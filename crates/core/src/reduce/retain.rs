@@ -66,12 +66,11 @@ fn limits(middle: &Middle<'_>, index: usize, state: &State<'_>) -> Option<Limits
     }
     let tool = middle.tool(index);
     let kind_name = format!("<{}>", state.tools.lookup(&tool).kind.as_str());
-    let names = |list: &[String]| list.iter().any(|name| *name == tool || *name == kind_name);
-    if names(&settings.never_evict) {
+    if settings.never_evicts(&tool, &kind_name) {
         return None;
     }
+    let names = |list: &[String]| list.iter().any(|name| *name == tool || *name == kind_name);
     match settings.tools.iter().find(|rule| names(&rule.names)) {
-        Some(rule) if rule.never_evict => None,
         Some(rule) => Some(Limits { age: rule.age, count: rule.count }),
         None => Some(Limits { age: settings.age, count: settings.count }),
     }

@@ -132,11 +132,14 @@ impl Checker<'_> {
             .filter(|at| matches!(fates[*at], Fate::Edited(_)) || seen.rendered[*at])
             .count() as u64;
         let whole = fates.len() as u64 - covered - changed;
+        let from = fold.marker_from().map_or(usize::MAX, |from| from as usize);
+        let behind = (0..fates.len()).filter(|at| *at >= from && fates[*at] == Fate::Covered);
+        let marked = behind.count() as u64;
         let figures = [
             ("verbatim", verbatim, whole),
             ("edited", edited, changed),
-            ("covered by a recap", recap, if by_marker { 0 } else { covered }),
-            ("covered by a marker", marker, if by_marker { covered } else { 0 }),
+            ("covered by a recap", recap, covered - marked),
+            ("covered by a marker", marker, marked),
             ("evicted", fold.evicted, covered),
             ("messages after", fold.messages_after, self.after.len() as u64),
         ];
@@ -313,7 +316,13 @@ impl Checker<'_> {
         });
         let fallback = fold.fallback;
         let marker = matches!(fold.entries.first(), Some(Entry::Marker { .. }));
-        self.expect(rule::RECAP, (fallback == Some(StandIn::Marker)) == marker, || {
+        // Behind a narration a marker is the last line of the recap.
+        let stands = marker || fold.narrated.is_some();
+        let holds = match fallback {
+            Some(StandIn::Marker) => stands,
+            _ => !marker,
+        };
+        self.expect(rule::RECAP, holds, || {
             let fallback = fallback.map(StandIn::as_str);
             format!("a fallback {fallback:?} that is not what stands there")
         });

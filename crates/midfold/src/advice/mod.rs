@@ -71,6 +71,7 @@ impl Advise for PolicyError {
         let failure = Failure::usage(Area::Policy, text.trim_end());
         let failure = match &self {
             Self::Unknown { name, .. } => failure.near(name, Policy::preset_names()),
+            Self::Buffer { .. } => failure,
             // The reader of TOML has no kinds: it quotes what is unknown, then what is known.
             Self::Invalid(text) => {
                 let words: Vec<&str> = text.split('`').skip(1).step_by(2).collect();
@@ -148,8 +149,10 @@ impl Advise for PlanError {
                 "`midfold session compact ID` folds all the same",
                 "`compact()` folds all the same",
             )),
-            Self::Engine(_) => Failure { area: Area::Policy, ..failure }
-                .hint("give the session a policy whose engine is `midfold`"),
+            Self::Engine(_) => Failure { area: Area::Policy, ..failure }.hint(
+                "sessions and `serve` run the engines `midfold` and `passthrough`; a command as \
+                     engine works in `midfold compact` and `midfold replay`",
+            ),
         }
     }
 }

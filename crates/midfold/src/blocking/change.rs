@@ -1,6 +1,6 @@
 //! What is changed on a live session.
 
-use midfold_core::plan::PlanError;
+use midfold_core::plan::{PlanError, runs_here};
 use midfold_core::policy::Policy;
 use midfold_formats::profile;
 use midfold_tokens as tokens;
@@ -37,8 +37,10 @@ impl Session {
     /// The policy changed: it holds from the next fold on.
     ///
     /// # Errors
-    /// When its reserves leave nothing of the window, or the store fails.
+    /// When its reserves leave nothing of the window, no session can run its engine, or the store
+    /// fails.
     pub fn set_policy(&mut self, policy: Policy) -> Result<(), Error> {
+        runs_here(&policy)?;
         match &mut self.held {
             Held::Memory(InMemory { session, budget, new }) => {
                 let written = policy.to_toml();

@@ -178,7 +178,7 @@ impl FoldBrief {
     pub fn of(fold: &Fold) -> Self {
         let stand_in = match (fold.fallback, &fold.narrated) {
             (None, Some(_)) => "narrated".to_owned(),
-            (Some(StandIn::Computed), Some(_)) => "narrated".to_owned(),
+            (Some(StandIn::Computed | StandIn::Marker), Some(_)) => "narrated".to_owned(),
             (Some(stand_in), _) => stand_in.to_string(),
             (None, None) => "none".to_owned(),
         };

@@ -41,6 +41,8 @@ impl Sample {
         // Stubs beside the recap, and a task that stays in the head.
         let mut policy = Policy::preset("projection").unwrap();
         policy.head.rule = HeadRule::Task;
+        // What reducers leave is over the line: it is at the target.
+        policy.trigger.threshold = policy.fold.target;
         let mut session = Session::over("s", log, policy, Meter::exact());
         session.pin(40);
         let outcome = session.compact(&Budget::new(WINDOW), None).unwrap();

@@ -270,10 +270,10 @@ fn a_connection_string_in_a_reply_is_replaced_whole() {
     let mut request = request(&log);
     request.header = String::new();
     request.style = NarrationStyle::Headings;
-    let text = "## Decisions\nuse JWT\n## Facts\nDATABASE_URL=postgres://app:hunter2hunter2@db-prod-1:5432/x holds 3 rows";
+    let text = "## Decisions\nuse JWT\n## Facts\n3 rows are in postgres://app:hunter2hunter2@db-prod-1:5432/x";
     let judged = judged(&log, &request, text).unwrap();
     let facts = &judged.narrated.sections[1].1;
-    assert_eq!(facts, "DATABASE_URL=[REDACTED] holds 3 rows");
+    assert_eq!(facts, "3 rows are in [REDACTED]");
 }
 
 #[test]

@@ -60,6 +60,7 @@ def compact(
     if_needed: bool = False,
     target: int | None = None,
     keep_last: int | None = None,
+    compress_middle: Callable[[list[Any]], str | None] | None = None,
 ) -> Result: ...
 def verify(
     before: _Messages,

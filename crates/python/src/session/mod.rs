@@ -334,8 +334,8 @@ impl Session {
     }
 
     /// Tokens at the start of the last turn's prompt that the next one repeats, for the provider's
-    /// cache to read: by a static `marker`, a recap `regenerated` each turn, and a fold that stays
-    /// (`frozen`). `None` where there is no turn before the last, or nothing to fold.
+    /// cache to read: with a static `marker`, a recap `regenerated` each turn, and a fold that
+    /// stays (`frozen`), each of a prompt of its own. `None` where there is no turn before the last, or nothing to fold.
     fn cache_check<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let found = self.run(py, |engine| Ok(engine.cache_check()?))?;
         objects(py, &found)

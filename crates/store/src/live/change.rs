@@ -2,7 +2,7 @@
 //! state, so that every node has it.
 
 use midfold_core::engine::Session;
-use midfold_core::plan::PlanError;
+use midfold_core::plan::{PlanError, runs_here};
 use midfold_core::policy::Policy;
 
 use super::{ROUNDS, Stored, StoredError};
@@ -72,8 +72,10 @@ impl Stored {
     /// each record of a fold has the fingerprint of its own.
     ///
     /// # Errors
-    /// When nothing of the window is left for a context, or the store fails.
+    /// When nothing of the window is left for a context, no session can run its engine, or the store
+    /// fails.
     pub async fn set_policy(&mut self, policy: &Policy) -> Result<(), StoredError> {
+        runs_here(policy)?;
         let budget = self.budget();
         self.change(|session| {
             Ok(session.set_policy(policy.clone(), &budget).map_err(PlanError::from)?)

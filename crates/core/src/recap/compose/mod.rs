@@ -90,10 +90,16 @@ pub fn compose(gathered: &Gathered, frame: &Frame<'_>) -> Composed {
         writer.push(frame.narration);
     }
     let files_share = if frame.file_blocks { share::FILE_BLOCKS } else { share::FILES };
-    let (files, listed) = writer.files((body * files_share / 100).max(LEAST_FILES.min(body / 3)));
+    let for_files = (body * files_share / 100).max(LEAST_FILES.min(body / 3));
+    let (mut files, mut listed) = writer.files(for_files);
     let for_files = writer.cost(&files);
     let for_index = (body * share::INDEX / 100).min(writer.left.saturating_sub(for_files));
     writer.statements(&statements, writer.left.saturating_sub(for_files + for_index));
+    if frame.file_blocks {
+        // Cumulative lists take what the statements leave (What Survives the Compression).
+        let left = writer.left.saturating_sub(for_index);
+        (files, listed) = writer.files(left.max(for_files));
+    }
     writer.push(&files);
     let sections = writer.out.clone();
     let said: FxHashSet<&str> = identifiers(&sections).collect();
@@ -362,11 +368,15 @@ impl Writer<'_> {
             files(self.gathered, modified).into_iter().map(|(path, _)| path).collect()
         };
         let (changed, read) = (paths(true), paths(false));
-        // A third is the read files': however many changed, neither block vanishes.
-        let for_read = if read.is_empty() { 0 } else { allowed / 3 };
+        let whole = |label: &str, paths: &[String]| match paths {
+            [] => String::new(),
+            paths => format!("<{label}>\n{}\n</{label}>\n", paths.join("\n")),
+        };
+        // Up to a third is the read files': however many changed, neither block vanishes.
+        let for_read = self.cost(&whole("read-files", &read)).min(allowed / 3);
         for (label, paths, kept) in [("modified-files", changed, for_read), ("read-files", read, 0)]
         {
-            let block = |n: usize| format!("<{label}>\n{}\n</{label}>\n", paths[..n].join("\n"));
+            let block = |n: usize| whole(label, &paths[..n]);
             let room = left.saturating_sub(kept);
             let n = most(1, paths.len(), |n| self.cost(&block(n)) <= room);
             if n > 0 {

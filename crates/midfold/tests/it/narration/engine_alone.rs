@@ -68,12 +68,13 @@ fn every_preset_asks_its_model_before_it_folds() {
                 if !session.log().has_open_call() {
                     session.context(&budget, 3).unwrap();
                 }
-                if let Some(fold) = session.active() {
+                // A fold of reducers alone has nothing to tell.
+                if let Some(fold) = session.active().filter(|fold| fold.recap.is_some()) {
                     narrated += usize::from(fold.narrated.is_some());
                     break;
                 }
             }
-            assert_eq!((asked, narrated), (1, 1), "{name} at {window}");
+            assert!(asked > 0 && narrated == 1, "{name} at {window}: asked {asked} times");
         }
     }
 }

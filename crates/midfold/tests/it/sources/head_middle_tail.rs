@@ -57,3 +57,37 @@ fn head_and_tail_are_the_same_slices_on_every_record() {
     }
     assert!(folds > 0);
 }
+
+/// `compress_in_place(messages, budget)`, by hand: its floors are of the budget, also where the list is
+/// smaller, and a list that they protect whole is left as it is.
+#[test]
+fn by_hand_the_floors_are_of_the_budget() {
+    let policy = Policy::preset("head-tail").unwrap();
+    let (mut left, mut folded) = (0, 0);
+    for one in recorded() {
+        let tokens = one.tokens();
+        for window in WINDOWS {
+            if one.log.tokens() > window * 3 / 4 {
+                continue;
+            }
+            let head = ports::head_end(&one.messages);
+            let tail = ports::tail_start(&one.messages, &tokens, head, window, 0.25, 4);
+            let mut session = Session::over("s", one.log.clone(), policy.clone(), Meter::exact());
+            match session.compact(&Budget::new(window), None).unwrap() {
+                Outcome::Folded(fold) => {
+                    assert!(head < tail, "{} at {window}: nothing to compress", one.name);
+                    assert!(fold.layout.tail.start as usize <= tail, "{} at {window}", one.name);
+                    folded += 1;
+                }
+                // A marker that would take more than the middle is the one thing beside.
+                Outcome::Nothing(reason) => {
+                    let middle = one.log.tokens_in(head..tail.max(head));
+                    assert!(middle < 200, "{} at {window}: {reason}", one.name);
+                    left += 1;
+                }
+            }
+        }
+    }
+    println!("{left} lists left alone, {folded} folded");
+    assert!(left > 0 && folded > 0);
+}

@@ -193,3 +193,13 @@ fn the_prompt_carries_the_rules_of_the_source() {
         assert!(prompt.system.contains(rule), "{rule}");
     }
 }
+
+/// The attributes that hosts read by name have the source's values.
+#[test]
+fn the_status_has_the_values_of_the_source() {
+    let policy = Policy::preset("hermes").unwrap();
+    let session = Session::over("s", recorded()[0].log.clone(), policy, Meter::exact());
+    let status = session.status(&Budget::new(200_000), 0);
+    assert_eq!((status.protect_first_n, status.protect_last_n), (3, 6));
+    assert_eq!((status.threshold_tokens, status.context_length), (100_000, 200_000));
+}

@@ -90,3 +90,66 @@ fn file_blocks_never_vanish_whole() {
     let read = text.split("<read-files>").nth(1).unwrap();
     assert!(read.contains("module_192/") && !read.contains("module_0/"), "{read}");
 }
+
+/// Where there is room, the lists have all files: they grow and never reset.
+#[test]
+fn the_file_lists_use_the_room_that_there_is() {
+    let mut messages =
+        vec![json!({"role": "system", "content": "s"}), json!({"role": "user", "content": "task"})];
+    messages.push(json!({"role": "assistant", "content": "I look."}));
+    for n in 0..120 {
+        messages.extend(call(n, "read_file", &format!("src/module_{n}/file_{n}.rs")));
+    }
+    let policy = Policy::preset("nucleic").unwrap();
+    let mut session = Session::over("s", log(&messages), policy, Meter::exact());
+    let Outcome::Folded(fold) = session.compact(&Budget::new(16_000), None).unwrap() else {
+        panic!("it folds")
+    };
+    let recap = fold.recap.as_ref().unwrap();
+    let listed = recap.text.lines().filter(|line| line.starts_with("src/module_")).count();
+    assert!(listed >= 115, "{listed} files in {} tokens: {}", recap.tokens, recap.text);
+}
+
+/// A narrated fold covers everything between head and tail, too, also what came after the model was
+/// asked.
+#[test]
+fn a_narrated_fold_covers_the_whole_middle() {
+    let mut messages =
+        vec![json!({"role": "system", "content": "s"}), json!({"role": "user", "content": "task"})];
+    messages.push(json!({"role": "assistant", "content": "I look."}));
+    for n in 0..40 {
+        messages.extend(call(n, "read_file", &format!("src/f{n}.rs")));
+    }
+    let mut policy = Policy::preset("nucleic").unwrap();
+    policy.narration.on = true;
+    let budget = Budget::new(6_000);
+    let mut session = Session::over("s", log(&messages), policy.clone(), Meter::exact());
+    let request = session.wants(&budget, 0).unwrap();
+    let mut text = format!("{}\n", policy.recap.header);
+    policy
+        .narration
+        .sections
+        .iter()
+        .for_each(|name| text += &format!("- **{name}:** src/f2.rs is fine\n"));
+    let reply = midfold::core::narrate::SummaryReply {
+        text,
+        finish: midfold::core::narrate::Finish::Stop,
+        model: "small".to_owned(),
+        usage: None,
+        calls: 1,
+    };
+    session.complete(&request, Ok(reply), 0).unwrap();
+    for n in 40..60 {
+        for message in call(n, "read_file", &format!("src/f{n}.rs")) {
+            session.append(RawEvent::new(message.to_string().into()));
+        }
+    }
+    session.context(&budget, 1).unwrap();
+    let fold = session.active().unwrap();
+    assert!(fold.narrated.is_some());
+    assert_eq!(
+        fold.accounts.verbatim as usize,
+        3 + (session.log().len() - fold.layout.tail.start as usize)
+    );
+    assert!(fold.layout.tail.end - fold.layout.tail.start <= 7, "the tail alone stays");
+}

@@ -189,3 +189,86 @@ fn a_floor_names_the_tier_that_is_over() {
     let error = session.context(&Budget::new(6_000), 0).unwrap_err().to_string();
     assert!(error.contains("results take") && error.contains("budget.tiers.results"), "{error}");
 }
+
+/// "If still over budget, summarise the overflow": what is below the line is not summarised, by hand
+/// neither.
+#[test]
+fn only_what_is_over_the_budget_is_summarised() {
+    let prose = |n: usize| json!({"role": "assistant", "content": format!("Thought {n}. {}", "word ".repeat(300))});
+    let policy = Policy::preset("projection").unwrap();
+    for (count, folds) in [(20, false), (26, true)] {
+        let mut messages = start();
+        messages.extend((0..count).map(prose));
+        let log = log(&messages);
+        // 8,000 and 10,400 tokens of a budget of 12,000, whose line is at 9,600.
+        let budget = Budget::new(14_000);
+        let mut session = Session::over("s", log, policy.clone(), Meter::exact());
+        let outcome = session.compact(&budget, None).unwrap();
+        assert_eq!(matches!(outcome, Outcome::Folded(_)), folds, "{count}: {outcome:?}");
+        if let Outcome::Folded(fold) = outcome {
+            assert!(fold.accounts.recap > 0 && fold.tokens_after >= 4_500, "{}", fold.tokens_after);
+        }
+    }
+    // Free reducers come first: where they bring it below the line, nothing is summarised although
+    // the target is not reached.
+    let mut messages = start();
+    for n in 0..8 {
+        messages.extend(call(n, "grep", 500));
+    }
+    messages.extend((0..18).map(prose));
+    let mut session = Session::over("s", log(&messages), policy, Meter::exact());
+    session.context(&Budget::new(14_000), 0).unwrap();
+    let fold = session.active().unwrap();
+    assert!(!fold.edits.is_empty() && fold.accounts.recap == 0, "{:?}", fold.accounts);
+    assert!(fold.tokens_after < 9_600, "{}", fold.tokens_after);
+}
+
+/// "Results that are durable facts": no recap takes their place, unless they do not fit.
+#[test]
+fn durable_results_stay_beside_a_recap() {
+    let mut messages = start();
+    messages.extend(call(99, "facts", 100));
+    for n in 0..20 {
+        messages.extend(call(n, "grep", 300));
+        messages.push(json!({"role": "assistant", "content": format!("Thought {n}. {}", "word ".repeat(500))}));
+    }
+    for (preset, named) in [
+        ("projection", "[retain]\nnever_evict = [\"facts\"]"),
+        ("default", "[[retain.tools]]\nnames = [\"facts\"]\nnever_evict = true"),
+    ] {
+        let policy = Policy::from_toml(&format!("base = \"{preset}\"\n{named}")).unwrap();
+        let mut session = Session::over("s", log(&messages), policy.clone(), Meter::exact());
+        session.context(&Budget::new(12_000), 0).unwrap();
+        let fold = session.active().unwrap();
+        assert!(fold.accounts.recap > 0, "{preset}");
+        let fate = midfold::core::project::Fate::Verbatim(3);
+        assert!(
+            session.view().pieces().any(|piece| piece.fate == fate),
+            "{preset}: the fact stays"
+        );
+        assert!(fold.layout.pinned.contains(&3), "{preset}: and the record says so");
+    }
+    // A fact that is larger than the window cannot stay.
+    let mut messages = start();
+    messages.extend(call(99, "facts", 9_000));
+    messages.extend((0..10).flat_map(|n| call(n, "grep", 100)));
+    let policy =
+        Policy::from_toml("base = \"default\"\n[retain]\nnever_evict = [\"facts\"]").unwrap();
+    let mut session = Session::over("s", log(&messages), policy, Meter::exact());
+    assert!(session.context(&Budget::new(6_000), 0).unwrap().tokens() <= 6_000);
+}
+
+/// `--if-needed`: a class of content that is over its cap is a need.
+#[test]
+fn a_tier_makes_a_compaction_needed() {
+    let mut messages = start();
+    messages.extend((0..6).flat_map(|n| call(n, "fetch", 1_600)));
+    let log = log(&messages);
+    let budget = Budget::new(20_000);
+    for (tiers, needed) in [("", false), ("[budget.tiers]\nresults = 0.30", true)] {
+        let policy = Policy::from_toml(&format!("base = \"projection\"\n{tiers}")).unwrap();
+        let request = midfold::core::plan::Plan::new(&log, &policy, &budget, Meter::exact());
+        let outcome = midfold::core::plan::plan(&request).unwrap();
+        assert_eq!(matches!(outcome, Outcome::Folded(_)), needed, "{tiers}: {outcome:?}");
+    }
+}

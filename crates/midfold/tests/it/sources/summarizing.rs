@@ -125,3 +125,58 @@ fn a_lost_name_that_is_used_again_is_on_record() {
     let said = format!("folded at {}, asked for again: {name} at {seq}", fold.accounts.events);
     assert!(text.contains(&said), "{text}");
 }
+
+/// "The static marker holds the prefix byte-identical, the regenerated recap does not": each is counted
+/// against the prompt that it is in.
+#[test]
+fn a_marker_repeats_its_prompt_and_a_new_summary_little_of_its_own() {
+    for preset in ["head-tail", "default"] {
+        let policy = Policy::preset(preset).unwrap();
+        let log = &recorded()[3].log;
+        let check = midfold::cache_check(log, &policy, &Budget::new(WINDOW), Meter::exact());
+        let check = check.unwrap().unwrap();
+        assert_eq!(check.marker, check.marker_prompt, "{preset}: {check:?}");
+        assert_eq!(check.frozen, check.prompt, "{preset}: {check:?}");
+        // The head alone is before the summary.
+        assert!(check.regenerated * 5 < check.regenerated_prompt, "{preset}: {check:?}");
+    }
+}
+
+/// What came after the model was asked is behind the marker, and everything that tells of the fold says so.
+#[test]
+fn a_partly_narrated_fold_says_so() {
+    use midfold::core::explain::{Moment, Sight, explain};
+    use midfold::core::fold::StandIn;
+    let all = recorded()[3].log.clone();
+    let mut policy = Policy::preset("head-tail").unwrap();
+    policy.narration.on = true;
+    let half = all.prefix(all.len() / 2);
+    let mut session = Session::over("s", half, policy, Meter::exact());
+    let budget = Budget::new(12_000);
+    let request = session.wants(&budget, 0).unwrap();
+    let text = "## Conversation Summary\n- **Decisions:** none\n- **Entities:** none\n- **Facts:** the work went on\n- **Open Items:** none\n";
+    session.complete(&request, Ok(reply(text)), 0).unwrap();
+    for event in &all.events()[session.log().len()..] {
+        session.append(midfold::RawEvent::new(event.bytes.clone()));
+    }
+    session.context(&budget, 0).unwrap();
+    let fold = session.active().unwrap().clone();
+    let end = fold.narrated.as_ref().unwrap().span.end;
+    let covered = fold.covered();
+    let marked = covered.iter().filter(|seq| **seq >= end).count();
+    assert!(marked > 0 && marked < covered.len(), "{marked} of {}", covered.len());
+    assert_eq!((fold.fallback, fold.fallback_used), (Some(StandIn::Marker), true));
+    assert_eq!(fold.accounts.marker as usize, marked);
+    assert_eq!(fold.accounts.recap as usize, covered.len() - marked);
+    let last = format!("@{}", covered.last().unwrap());
+    let moment = Moment::Now(Some(fold.id));
+    let told = explain(session.log(), session.folds(), &[], &last, moment).unwrap();
+    assert_eq!(told.occurrences[0].sight, Sight::Marker);
+    let first = format!("@{}", covered[0]);
+    let told = explain(session.log(), session.folds(), &[], &first, moment).unwrap();
+    assert!(matches!(told.occurrences[0].sight, Sight::Recap { .. }), "{told:?}");
+    let audit = midfold::core::audit::audit(session.log(), session.folds(), &[]);
+    assert!(audit.is_clean(), "{audit}");
+    let rules: Vec<_> = audit.receipts[0].removed.iter().map(|one| one.rule.as_str()).collect();
+    assert!(rules.contains(&"marker") && rules.contains(&"recap"), "{rules:?}");
+}
