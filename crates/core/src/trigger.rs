@@ -426,13 +426,4 @@ impl Gate {
     pub fn accepted(&mut self, prompt: u64) {
         self.learned_window = self.learned_window.map(|window| window.max(prompt));
     }
-
-    /// Whether the buffer line is crossed, and a model may be asked.
-    #[must_use]
-    pub fn wants(&self, policy: &Policy, budget: &Budget, load: Load, now: Millis) -> bool {
-        policy.trigger.on
-            && policy.narration.on
-            && self.cooldown.left(now) == 0
-            && load.estimate >= policy.trigger.buffer.of(budget.tokens())
-    }
 }

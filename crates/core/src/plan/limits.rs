@@ -41,8 +41,6 @@ pub(super) struct Limits {
 
 /// A recap below this says nothing, in tokens.
 pub(super) const MIN_RECAP: u64 = 120;
-/// A recap is made no shorter than this for more room behind it: what it says is worth a fold more.
-pub(super) const SHORT_RECAP: u64 = 600;
 
 /// What a fold should leave, so that the next one is not due at once. In counted tokens.
 #[derive(Clone, Copy, Debug)]
@@ -55,11 +53,14 @@ pub(super) struct Rest {
 
 impl Rest {
     /// For a context whose `fixed` tokens no fold can move, where folding starts at `line`: what is
-    /// between them is the room for the conversation. A fold leaves at most three quarters of it; what
-    /// leaves more is shortened to a half.
-    pub fn of(fixed: u64, line: u64) -> Self {
+    /// between them is the room for the conversation. `since` is what came since the fold before. A fold leaves
+    /// at most seven eighths of the room, and three quarters where the one before lasted for less than a quarter
+    /// of it; what leaves more is shortened to five eighths.
+    pub fn of(fixed: u64, line: u64, since: Option<u64>) -> Self {
         let room = line.saturating_sub(fixed);
-        Self { most: fixed + room * 3 / 4, wanted: fixed + room / 2 }
+        let is_soon = since.is_some_and(|since| since < room / 4);
+        let most = if is_soon { room * 3 / 4 } else { room * 7 / 8 };
+        Self { most: fixed + most, wanted: fixed + room * 5 / 8 }
     }
 }
 

@@ -10,6 +10,7 @@ mod outcome;
 mod record;
 mod reducing;
 mod request;
+mod search;
 
 pub(crate) use self::memo::Memo;
 pub use self::outcome::{FloorError, NoOp, Outcome, PlanError};
@@ -17,17 +18,13 @@ pub(crate) use self::reducing::as_read;
 pub use self::request::Plan;
 pub use crate::trigger::Cause;
 
-use self::limits::{Limits, MIN_RECAP, Rest, SHORT_RECAP, Scale};
+use self::limits::{Limits, Scale};
+use self::search::Search;
 use crate::budget::{Budget, TierName};
 use crate::fold::Fold;
 use crate::meter::Meter;
 use crate::policy::{ByHand, EngineName, Policy};
-use crate::profile::ReasoningBinding;
 use crate::project::{Context, Projection, project_with_void};
-
-/// How often tail and recap are shortened before planning gives up. Each round takes off what was
-/// over; the tail moves by whole units, so a few rounds are needed.
-const ROUNDS: usize = 12;
 
 /// Plans a fold.
 ///
@@ -109,86 +106,6 @@ fn plan_by(
     }
     let search = Search { request, budget: &budget, meter, scale, before: &before, base };
     search.run(memo)
-}
-
-/// Looks for a fold that fits and leaves room: what the policy asks for first, then with a shorter tail, then
-/// with a shorter recap.
-struct Search<'a> {
-    request: &'a Plan<'a>,
-    budget: &'a Budget,
-    meter: Meter,
-    scale: Scale,
-    before: &'a Context,
-    base: Option<&'a Projection>,
-}
-
-impl Search<'_> {
-    fn run(&self, memo: &mut Memo) -> Result<(Outcome, Option<Context>), PlanError> {
-        let Self { request, budget, meter, scale, before, base } = *self;
-        let mut limits = Limits::default();
-        let drafted = drafted(request);
-        // The smallest that fits, while more room is looked for.
-        let mut fits: Option<(Fold, Context)> = None;
-        for _ in 0..ROUNDS {
-            let Some(draft) = draft::draft(&drafted, scale, before.tokens(), limits, memo) else {
-                // Nothing between head and tail: shorten the tail, if the budget asks for it.
-                if before.tokens() <= scale.goal() {
-                    return Ok((Outcome::Nothing(NoOp::FullyProtected), None));
-                }
-                let head = request.log.envelope_tokens() + draft::head_tokens(request, scale);
-                if !limits.shorten_tail(scale.goal().saturating_sub(head) * 3 / 4) {
-                    break;
-                }
-                continue;
-            };
-            // A first fold in which all stays as it is frees nothing, unless it voids reasoning.
-            if request.prior.is_none()
-                && draft.changes_nothing()
-                && request.reasoning == ReasoningBinding::Free
-                && let Some(reason) = no_gain(request, scale, before.tokens(), before.tokens())
-            {
-                return Ok((Outcome::Nothing(reason), None));
-            }
-            let (tail, recap, shortest) =
-                (draft.tail_tokens, draft.recap_room(request), draft.tail_is_newest);
-            let (target, more) = (draft.target, draft.can_cover_more(request.policy));
-            let rest = self.rest(draft.head_tokens);
-            let (fold, after) = record::record(request, budget, meter, before, base, draft);
-            let left = fold.tokens_after;
-            let (over, least_recap) = if left > scale.goal() {
-                (left - scale.goal(), MIN_RECAP)
-            } else if let Some(rest) = rest.filter(|rest| left > rest.most) {
-                if fits.as_ref().is_none_or(|(best, _)| left < best.tokens_after) {
-                    fits = Some((fold, after));
-                }
-                (left - rest.wanted, SHORT_RECAP)
-            } else {
-                return Ok((judge(request, scale, fold), Some(after)));
-            };
-            if more && target > over {
-                limits.target = Some(target - over);
-                continue;
-            }
-            let shorter = !shortest && limits.shorten_tail(tail.saturating_sub(over));
-            if !shorter && !limits.shorten_recap(recap, over, least_recap) {
-                break;
-            }
-        }
-        match fits {
-            Some((fold, after)) => Ok((judge(request, scale, fold), Some(after))),
-            None => least(request, budget, meter, scale, before, base, memo),
-        }
-    }
-
-    /// What a fold should leave beside `fixed` tokens that it cannot move. A person who asks for a fold gets
-    /// the policy's own.
-    fn rest(&self, fixed: u64) -> Option<Rest> {
-        let Self { request, budget, meter, .. } = *self;
-        let is_asked = request.cause == Cause::Manual || self.scale.asked.is_some();
-        let line = request.policy.trigger.line(budget.tokens()).tokens;
-        let line = meter.counted(line).min(self.scale.limit);
-        (!is_asked && !request.narrated_only && line > fixed).then(|| Rest::of(fixed, line))
-    }
 }
 
 /// The events that a recap would cover if the log were folded now, whether or not that is due: what

@@ -49,7 +49,13 @@ fn judge(status: Option<u16>, body: &Body) -> Diagnosis {
     if body.has_code(&PARAMETER_CODES) || wording::unsupported(text) {
         return Diagnosis::Unsupported;
     }
-    if body.has_code(&MALFORMED_CODES) || wording::malformed(text) {
+    if body.has_code(&MALFORMED_CODES) {
+        // A reply that may be too long is such a value, too; nothing is said of the prompt then.
+        let cap = wording::overflow(body);
+        let is_cap = |found: &Diagnosis| matches!(found, Diagnosis::OutputCap { input: None, .. });
+        return cap.filter(is_cap).unwrap_or(Diagnosis::Malformed);
+    }
+    if wording::malformed(text) {
         return Diagnosis::Malformed;
     }
     if wording::empty_reply(text) {

@@ -11,12 +11,11 @@ const VERSION_DIGITS: usize = 2;
 pub(super) fn binds_reasoning(model: &str) -> bool {
     let model = model.to_ascii_lowercase();
     let Some(at) = model.rfind("claude") else { return false };
-    let mut words = model[at + "claude".len()..]
+    let words = model[at + "claude".len()..]
         .split(|c: char| !c.is_ascii_alphanumeric())
-        .filter(|word| !word.is_empty())
-        .peekable();
+        .filter(|word| !word.is_empty());
     let (mut family, mut version) = (None, Vec::new());
-    while let Some(word) = words.next() {
+    for word in words {
         match word.parse::<u32>() {
             Ok(number) if word.len() <= VERSION_DIGITS && version.len() < 2 => version.push(number),
             // A date, or the revision behind it, ends the name.

@@ -41,6 +41,8 @@ pub(super) struct Conversation {
     /// It branched off another one, and no request went on with it: clients that change an early message each
     /// time leave one behind with each request.
     pub is_lone: bool,
+    /// A later request brought more of it.
+    pub was_gone_on_with: bool,
     /// The conversation that it is a fork of, and at which message.
     pub parent: Option<(String, u64)>,
     /// What the store has of it.
@@ -87,6 +89,7 @@ impl Conversation {
             window: reading.window,
             is_accepted: false,
             is_lone: false,
+            was_gone_on_with: false,
             parent: None,
             saved: Saved::default(),
             bytes: CONVERSATION,
@@ -117,6 +120,7 @@ impl Conversation {
             window: meta.budget.window,
             is_accepted: true,
             is_lone: false,
+            was_gone_on_with: false,
             parent: meta.parent.clone(),
             saved,
             session,
@@ -166,6 +170,7 @@ impl Conversation {
             window: self.window,
             is_accepted: false,
             is_lone: at > 0,
+            was_gone_on_with: false,
             parent: (at > 0).then(|| (self.session.id().to_owned(), at as u64)),
             saved: Saved::default(),
             bytes,

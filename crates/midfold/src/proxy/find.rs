@@ -34,6 +34,7 @@ impl Proxy {
             if held.goes_on_at(at, who) {
                 held.hinted(who);
                 held.is_lone = false;
+                held.was_gone_on_with |= at < chain.links.len();
                 held.extend(request, &chain.links[at..]);
                 held.beside(request);
                 lock(&self.index).put(known, &held, chain, at, now);
@@ -49,17 +50,42 @@ impl Proxy {
         };
         made.extend(request, &chain.links[at..]);
         made.beside(request);
+        let is_new = known.is_none();
         let made = Arc::new(Mutex::new(made));
+        if is_new && previous > 0 {
+            self.follows_a_lone_one(&made, who);
+        }
         lock(&self.index).put(&made, &lock(&made), chain, at, now);
         made
     }
 }
+
+impl Proxy {
+    /// Of clients that change their first message with each request, the first conversation is stored, and each
+    /// later one once a request goes on with it: the one that they began before was never gone on with.
+    fn follows_a_lone_one(&self, made: &Arc<Mutex<Conversation>>, who: &Who) {
+        let sender = (who.scope.clone(), who.hint.clone(), who.client.clone());
+        let mut begun = lock(&self.begun);
+        if begun.len() >= MOST_SENDERS {
+            begun.clear();
+        }
+        let before = begun.insert(sender, Arc::downgrade(made));
+        drop(begun);
+        let before = before.and_then(|before| before.upgrade());
+        if before.is_some_and(|before| !lock(&before).was_gone_on_with) {
+            lock(made).is_lone = true;
+        }
+    }
+}
+
+/// Senders whose newest conversation is remembered at most.
+const MOST_SENDERS: usize = 4_096;
 
 /// Where the history of the client's request before this one ended, if it has the one model's turn less that it
 /// has as a rule: behind the model's words before those that the history ends with.
 fn previous_end(request: &Request, end: usize) -> usize {
     let dialect = request.kind().dialect();
     let is_model = |at: &usize| dialect.view(&request.message(*at)).role == Role::Assistant;
-    let before = (0..end).rev().skip_while(is_model).skip_while(|at| !is_model(at)).next();
+    let before = (0..end).rev().skip_while(is_model).find(is_model);
     before.map_or(0, |at| at + 1)
 }

@@ -1,6 +1,7 @@
 //! What all requests share.
 
-use std::sync::{Arc, Mutex};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, Weak};
 
 use bytes::Bytes;
 use midfold_formats::request::Request;
@@ -16,12 +17,17 @@ use super::seal::Seal;
 use super::unsaved::Unsaved;
 use super::who::Who;
 
+/// Who sends: scope, session and program.
+type Sender = (String, Option<String>, Option<String>);
+
 /// The conversations that go through a proxy.
 pub struct Proxy {
     pub(super) rules: Mutex<Rules>,
     pub(super) index: Mutex<Index>,
     /// Windows that providers told.
     pub(super) learned: Mutex<Learned>,
+    /// The newest conversation that each sender began in the middle.
+    pub(super) begun: Mutex<HashMap<Sender, Weak<Mutex<Conversation>>>>,
     /// Histories that clients leave to the provider.
     pub(super) histories: Mutex<Histories>,
     /// Conversations that are not written to the store yet.
@@ -37,11 +43,11 @@ impl Proxy {
     #[must_use]
     pub fn new(rules: Rules) -> Self {
         let index = Index::new(rules.memory);
-        let (learned, histories) = (Mutex::default(), Mutex::default());
+        let (learned, begun, histories) = (Mutex::default(), Mutex::default(), Mutex::default());
         let (unsaved, is_stored) = (Mutex::default(), rules.is_stored);
         let (seal, prefer) = (rules.seal.clone(), rules.prefer);
         let (rules, index) = (Mutex::new(rules), Mutex::new(index));
-        Self { rules, index, learned, histories, unsaved, is_stored, seal, prefer }
+        Self { rules, index, learned, begun, histories, unsaved, is_stored, seal, prefer }
     }
 
     /// How many conversations are held, and about how many bytes of memory they take.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use midfold::core::Counter;
 use midfold::core::event::{RawEvent, Usage};
 use midfold::core::log::Log;
 use midfold::formats::answer::Seen;
@@ -34,14 +35,19 @@ fn emitted(kind: DialectKind, messages: &[Message]) -> Vec<String> {
 fn request(kind: DialectKind, messages: &[String]) -> Request {
     let list = list_name(kind);
     let body = format!(r#"{{"model":"m","{list}":[{}]}}"#, messages.join(","));
-    Request::read(kind, Bytes::from(body)).unwrap()
+    Request::read(kind, Bytes::from(body)).unwrap_or_else(|error| unreachable!("{error}"))
+}
+
+fn o200k() -> Arc<dyn Counter> {
+    tokens::by_name("o200k").unwrap_or_else(|error| unreachable!("{error}"))
 }
 
 /// What a provider with the same vocabulary counts.
 fn counted(turn: &Turn) -> u64 {
     let kind = turn.request().kind();
-    let sent = Request::read(kind, turn.sent().body.clone()).unwrap();
-    let counter = tokens::by_name("o200k").unwrap();
+    let sent = Request::read(kind, turn.sent().body.clone());
+    let sent = sent.unwrap_or_else(|error| unreachable!("{error}"));
+    let counter = o200k();
     let profile = midfold::formats::profile::for_dialect(kind)[0];
     Log::of(kind.shared(), profile, counter, sent.messages().map(RawEvent::new)).tokens()
 }
@@ -65,9 +71,9 @@ fn stops(kind: DialectKind, messages: &[String]) -> Vec<usize> {
 }
 
 fn small_rules(preset: &str) -> Rules {
-    let counter = tokens::by_name("o200k").unwrap();
-    let setup = Setup::new().counter(counter).window(WINDOW);
-    Rules::new(Policy::preset(preset).unwrap()).setup(setup)
+    let setup = Setup::new().counter(o200k()).window(WINDOW);
+    let policy = Policy::preset(preset).unwrap_or_else(|error| unreachable!("{error}"));
+    Rules::new(policy).setup(setup)
 }
 
 /// Makes the arguments of a message's first call so long; false where it calls nothing.
@@ -186,7 +192,7 @@ fn a_window_is_learned_by_whoever_was_told() {
     let found = told.diagnose(Some(400), &overflow(whole, 12_000));
     assert!(told.refused(found, 1).is_some_and(|sent| sent.is_new_fold));
     // Another conversation of the same key knows; another key and another provider do not.
-    let other = emitted(DialectKind::OpenAiChat, &testkit::session(12, 14));
+    let other = emitted(DialectKind::OpenAiChat, &testkit::session(13, 9));
     assert!(send("a", DialectKind::OpenAiChat, &other).sent().is_folded());
     assert!(!send("b", DialectKind::OpenAiChat, &other).sent().is_folded());
     let anthropic = emitted(DialectKind::Anthropic, &testkit::session(11, 14));
@@ -214,7 +220,7 @@ fn what_an_error_quotes_of_a_request_is_no_window() {
     }
     let mut turn = turn;
     turn.refused(Diagnosis::Probable, 1);
-    let messages = emitted(DialectKind::OpenAiChat, &testkit::session(12, 14));
+    let messages = emitted(DialectKind::OpenAiChat, &testkit::session(13, 9));
     let next = proxy.turn(request(DialectKind::OpenAiChat, &messages), &scope("a"), 2);
     assert!(!next.sent().is_folded(), "nothing was learned");
 }

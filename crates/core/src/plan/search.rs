@@ -1,0 +1,110 @@
+//! The search for a fold that fits, and that leaves room until the next one.
+
+use super::limits::{Limits, MIN_RECAP, Rest, Scale};
+use super::memo::Memo;
+use super::outcome::{NoOp, Outcome, PlanError};
+use super::request::Plan;
+use super::{draft, drafted, judge, least, no_gain, record};
+use crate::budget::Budget;
+use crate::fold::Fold;
+use crate::meter::Meter;
+use crate::policy::Cover;
+use crate::profile::ReasoningBinding;
+use crate::project::{Context, Projection};
+use crate::trigger::Cause;
+
+/// How often tail and recap are shortened before planning gives up. Each round takes off what was
+/// over; the tail moves by whole units, so a few rounds are needed.
+const ROUNDS: usize = 12;
+
+/// Looks for a fold that fits and leaves room: what the policy asks for first, then with a shorter tail, then
+/// with a shorter recap.
+pub(super) struct Search<'a> {
+    pub request: &'a Plan<'a>,
+    pub budget: &'a Budget,
+    pub meter: Meter,
+    pub scale: Scale,
+    pub before: &'a Context,
+    pub base: Option<&'a Projection>,
+}
+
+impl Search<'_> {
+    pub fn run(&self, memo: &mut Memo) -> Result<(Outcome, Option<Context>), PlanError> {
+        let Self { request, budget, meter, scale, before, base } = *self;
+        let mut limits = Limits::default();
+        let drafted = drafted(request);
+        // The smallest that fits, while more room is looked for.
+        let mut fits: Option<(Fold, Context)> = None;
+        for _ in 0..ROUNDS {
+            let Some(draft) = draft::draft(&drafted, scale, before.tokens(), limits, memo) else {
+                // Nothing between head and tail: shorten the tail, if the budget asks for it.
+                if before.tokens() <= scale.goal() {
+                    return Ok((Outcome::Nothing(NoOp::FullyProtected), None));
+                }
+                let head = request.log.envelope_tokens() + draft::head_tokens(request, scale);
+                if !limits.shorten_tail(scale.goal().saturating_sub(head) * 3 / 4) {
+                    break;
+                }
+                continue;
+            };
+            // A first fold in which all stays as it is frees nothing, unless it voids reasoning.
+            if request.prior.is_none()
+                && draft.changes_nothing()
+                && request.reasoning == ReasoningBinding::Free
+                && let Some(reason) = no_gain(request, scale, before.tokens(), before.tokens())
+            {
+                return Ok((Outcome::Nothing(reason), None));
+            }
+            let recap_cap = draft.cap;
+            let (tail, recap, shortest) =
+                (draft.tail_tokens, draft.recap_room(request), draft.tail_is_newest);
+            let (target, more) = (draft.target, draft.can_cover_more(request.policy));
+            let rest = self.rest(draft.head_tokens);
+            let (fold, after) = record::record(request, budget, meter, before, base, draft);
+            let left = fold.tokens_after;
+            let (over, least_recap) = if left > scale.goal() {
+                (left - scale.goal(), MIN_RECAP)
+            } else if let Some(rest) = rest.filter(|rest| left > rest.most) {
+                if fits.as_ref().is_none_or(|(best, _)| left < best.tokens_after) {
+                    fits = Some((fold, after));
+                }
+                // What a recap says is worth a fold more: it keeps half of its room.
+                (left - rest.wanted, recap_cap / 2)
+            } else {
+                return Ok((judge(request, scale, fold), Some(after)));
+            };
+            if more && target > over {
+                limits.target = Some(target - over);
+                continue;
+            }
+            let shorter = !shortest && limits.shorten_tail(tail.saturating_sub(over));
+            if !shorter && !limits.shorten_recap(recap, over, least_recap) {
+                break;
+            }
+        }
+        match fits {
+            Some((fold, after)) => Ok((judge(request, scale, fold), Some(after))),
+            None => least(request, budget, meter, scale, before, base, memo),
+        }
+    }
+
+    /// Tokens of what came since the fold before.
+    fn since_fold(&self) -> Option<u64> {
+        let log = self.request.log;
+        let prior = self.request.prior.filter(|fold| fold.applies_to(log))?;
+        Some(log.tokens_in((prior.accounts.events as usize).min(log.len())..log.len()))
+    }
+
+    /// What a fold should leave beside `fixed` tokens that it cannot move. A person who asks for a fold gets
+    /// the policy's own.
+    fn rest(&self, fixed: u64) -> Option<Rest> {
+        let Self { request, budget, meter, .. } = *self;
+        let is_asked = request.cause == Cause::Manual || self.scale.asked.is_some();
+        // Where no more is covered than has to be, what stays is what the policy wants to stay.
+        let covers_all = request.policy.recap.cover == Cover::Middle;
+        let line = request.policy.trigger.line(budget.tokens()).tokens;
+        let line = meter.counted(line).min(self.scale.limit);
+        let applies = covers_all && !is_asked && !request.narrated_only && line > fixed;
+        applies.then(|| Rest::of(fixed, line, self.since_fold()))
+    }
+}
