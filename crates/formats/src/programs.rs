@@ -244,6 +244,12 @@ fn while_lines(text: &str, at: usize, held: impl Fn(&str) -> bool) -> usize {
     at + lines.map(str::len).sum::<usize>()
 }
 
+/// Whether a text is an element whose name is none of those by which others speak.
+pub(crate) fn is_plain_element(text: &str) -> bool {
+    let text = text.trim_start();
+    tag(text, 0).is_some_and(|(name, _)| !names_speaker(&name.replace(['-', '.', ':'], "_")))
+}
+
 /// The name of the tag at `at`, and where it ends.
 fn tag(text: &str, at: usize) -> Option<(&str, usize)> {
     let inner = text[at..].strip_prefix('<')?;

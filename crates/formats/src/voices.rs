@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use memchr::memmem;
 use midfold_core::{Passage, Voice};
 
-use crate::programs::{Programs, element_end};
+use crate::programs::{Programs, element_end, is_plain_element};
 use crate::wrappers::{ANSWERS, ASKS, FRAMES, INJECTED, OBSERVATIONS, RESULT, Shape};
 
 /// The passages of one message, whose text blocks these are.
@@ -49,10 +49,13 @@ pub(crate) fn split<'a>(texts: &[&'a str]) -> Vec<(Voice, &'a str)> {
     out
 }
 
-/// What a program made is shown by whoever writes beside it; where nobody does, a tool answered it.
+/// What a program made is shown by whoever writes beside it; where nobody does, a tool answered it. But for
+/// several elements that are all of a message and say of none that others speak in it: so people lay out a task.
 fn shown_or_answered(passages: &mut [(Voice, &str)], made: &[usize]) {
     if passages.iter().all(|(voice, _)| !matches!(voice, Voice::User)) {
-        made.iter().for_each(|at| passages[*at].0 = Voice::Tool);
+        let is_layout = made.len() > 1 && made.iter().all(|at| is_plain_element(passages[*at].1));
+        let voice = if is_layout { Voice::User } else { Voice::Tool };
+        made.iter().for_each(|at| passages[*at].0 = voice);
     }
 }
 

@@ -49,6 +49,8 @@ pub(super) struct Rest {
     pub most: u64,
     /// To this.
     pub wanted: u64,
+    /// The fold before did not last long.
+    pub is_soon: bool,
 }
 
 impl Rest {
@@ -60,7 +62,7 @@ impl Rest {
         let room = line.saturating_sub(fixed);
         let is_soon = since.is_some_and(|since| since < room / 4);
         let most = if is_soon { room * 3 / 4 } else { room * 7 / 8 };
-        Self { most: fixed + most, wanted: fixed + room * 5 / 8 }
+        Self { most: fixed + most, wanted: fixed + room * 5 / 8, is_soon }
     }
 }
 

@@ -68,8 +68,8 @@ impl Search<'_> {
                 if fits.as_ref().is_none_or(|(best, _)| left < best.tokens_after) {
                     fits = Some((fold, after));
                 }
-                // What a recap says is worth a fold more: it keeps half of its room.
-                (left - rest.wanted, recap_cap / 2)
+                // What a recap says is worth a fold more, but not a fold after each step.
+                (left - rest.wanted, if rest.is_soon { recap_cap * 2 / 3 } else { recap_cap })
             } else {
                 return Ok((judge(request, scale, fold), Some(after)));
             };
