@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::budget::{Budget, TierName};
 use crate::fold::Fold;
 use crate::narrate::FailureClass;
-use crate::policy::{Policy, Trigger};
+use crate::policy::{Fallback, Policy, Trigger};
 
 /// Milliseconds since 1970-01-01 UTC, from the driver's clock.
 pub type Millis = u64;
@@ -414,12 +414,14 @@ impl Gate {
     }
 
     /// A fold was made: of `before` real tokens as far as known.
-    pub fn folded(&mut self, before: u64, fold: &Fold) {
+    pub fn folded(&mut self, before: u64, fold: &Fold, policy: &Policy) {
         self.breaker.folded(before);
         self.declined = None;
         self.held = false;
         let freed = fold.tokens_before.saturating_sub(fold.tokens_after);
-        self.tight = freed * TIGHT < fold.tokens_before.saturating_sub(fold.head_tokens);
+        // Policies that do what others do fold when those do.
+        self.tight = policy.recap.fallback == Fallback::Computed
+            && freed * TIGHT < fold.tokens_before.saturating_sub(fold.head_tokens);
     }
 
     /// The provider took a prompt of so many tokens: its window is no smaller.

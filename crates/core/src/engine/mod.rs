@@ -285,7 +285,7 @@ impl Session {
         self.gathered = memo;
         match &outcome {
             Outcome::Folded(fold) => {
-                self.gate.folded(load.estimate, fold);
+                self.gate.folded(load.estimate, fold, &self.policy);
                 self.adopt((**fold).clone());
                 self.hooks.after_fold(&self.log, fold);
             }

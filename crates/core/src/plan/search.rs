@@ -8,7 +8,7 @@ use super::{draft, drafted, judge, least, no_gain, record};
 use crate::budget::Budget;
 use crate::fold::Fold;
 use crate::meter::Meter;
-use crate::policy::Cover;
+use crate::policy::{Cover, Fallback};
 use crate::profile::ReasoningBinding;
 use crate::project::{Context, Projection};
 use crate::trigger::Cause;
@@ -100,11 +100,12 @@ impl Search<'_> {
     fn rest(&self, fixed: u64) -> Option<Rest> {
         let Self { request, budget, meter, .. } = *self;
         let is_asked = request.cause == Cause::Manual || self.scale.asked.is_some();
-        // Where no more is covered than has to be, what stays is what the policy wants to stay.
-        let covers_all = request.policy.recap.cover == Cover::Middle;
+        let recap = &request.policy.recap;
+        // Policies that do what others do leave what those leave.
+        let is_own = recap.cover == Cover::Middle && recap.fallback == Fallback::Computed;
         let line = request.policy.trigger.line(budget.tokens()).tokens;
         let line = meter.counted(line).min(self.scale.limit);
-        let applies = covers_all && !is_asked && !request.narrated_only && line > fixed;
+        let applies = is_own && !is_asked && !request.narrated_only && line > fixed;
         applies.then(|| Rest::of(fixed, line, self.since_fold()))
     }
 }
