@@ -42,6 +42,13 @@ const OPENERS: usize = 6;
 
 /// The value of a name.
 pub(super) fn value(text: &str, name: &Name, runs: &mut Runs) -> Option<Value> {
+    let is_pwd = text[name.at.clone()].to_ascii_lowercase().ends_with("pwd");
+    // `PWD` and `OLDPWD` are also where a shell is.
+    let is_place = |value: &Value| is_pwd && text[value.at.clone()].starts_with(['/', '~', '$']);
+    found(text, name, runs).filter(|value| !is_place(value))
+}
+
+fn found(text: &str, name: &Name, runs: &mut Runs) -> Option<Value> {
     let mut at = Cursor { text, at: name.at.end };
     let quoted = at.closing_quote();
     if name.element {
@@ -101,7 +108,10 @@ fn behind(mut at: Cursor<'_>, name: &Name, quoted: bool, runs: &mut Runs) -> Opt
             None
         };
     }
-    if spaced && !matches!(at.byte(), Some(b'\n' | b'\r')) {
+    if at.text[name.at.clone()].eq_ignore_ascii_case("pwd") {
+        // Without a sign behind it, it is the command that prints the working directory.
+        None
+    } else if spaced && !matches!(at.byte(), Some(b'\n' | b'\r')) {
         at.worded(name, quoted, runs)
     } else if name.alone {
         None

@@ -8,8 +8,8 @@ use midfold_core::log::measure;
 use midfold_core::policy::Policy;
 use midfold_core::profile::ReasoningBinding;
 use midfold_core::{Content, Counter, Profile, Role};
-use midfold_formats::DialectKind;
 use midfold_formats::request::Request;
+use midfold_formats::{DialectKind, profile};
 
 use super::learned::Told;
 use super::prefer::Prefer;
@@ -204,7 +204,10 @@ impl Rules {
         preset: Option<&str>,
     ) -> Result<Reading, Fault> {
         let named = (!model.is_empty()).then_some(model);
-        let profile = self.setup.profile_for(kind, named).map_err(|_| Fault::Profile)?;
+        // A profile is of one wire format; requests in another one are read by that one's own.
+        let own = || profile::for_dialect(kind).first().copied().unwrap_or(profile::OPENAI);
+        let own = || named.map_or_else(own, |model| profile::for_model(own(), model));
+        let profile = self.setup.profile_for(kind, named).unwrap_or_else(|_| own());
         let counter = self.setup.counter_for(named);
         let (window, _) = self.window_for(model);
         Ok(Reading {

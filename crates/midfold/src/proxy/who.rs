@@ -20,8 +20,6 @@ pub struct Who {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Fault {
-    /// The profile that the proxy was told to keep is that of another wire format.
-    Profile,
     /// There is no preset of the name that the request asks for.
     Preset,
     /// What may not be folded is larger than the budget, or the policy's folding is switched off.
@@ -33,7 +31,6 @@ impl Fault {
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
-            Self::Profile => "profile",
             Self::Preset => "preset",
             Self::Floor => "floor",
         }

@@ -323,3 +323,15 @@ fn a_conversation_that_is_sent_again_from_its_start_is_one_more() {
         assert!(proxy.held().0 <= 2, "{kind}: {} conversations", proxy.held().0);
     }
 }
+
+#[test]
+fn a_profile_of_one_wire_format_is_no_reason_to_leave_others_alone() {
+    let strict = midfold::formats::profile::by_name("strict").unwrap();
+    for kind in KINDS {
+        let messages = emitted(kind, &testkit::session(11, 9));
+        let setup = Setup::new().counter(o200k()).window(WINDOW).profile(*strict);
+        let rules = Rules::new(Policy::preset("default").unwrap()).setup(setup);
+        let turn = Arc::new(Proxy::new(rules)).turn(request(kind, &messages), &Who::default(), 0);
+        assert!(turn.sent().is_folded() && turn.sent().fault.is_none(), "{kind}");
+    }
+}
