@@ -12,6 +12,7 @@ use crate::meter::Meter;
 use crate::narrate::Narrated;
 use crate::piece::Repair;
 use crate::policy::ReducerName;
+use crate::profile::VoidReasoning;
 use crate::trigger::Cause;
 
 pub use crate::codes::{EditKind, StandIn, VerdictCode};
@@ -356,25 +357,6 @@ fn is_zero(number: &u32) -> bool {
 
 fn is_false(is: &bool) -> bool {
     !is
-}
-
-/// Signed reasoning that its model refuses: what it is bound to is not there any more.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct VoidReasoning {
-    /// It is void in events before this one.
-    pub before: u32,
-    /// The first message of the round that was the newest then, where its calls are told as text.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub told_round: Option<u32>,
-}
-
-impl VoidReasoning {
-    /// Of both what reaches further: it holds for all that the other one does.
-    #[must_use]
-    pub fn or(self, other: Option<Self>) -> Self {
-        other.filter(|other| other.before > self.before).unwrap_or(self)
-    }
 }
 
 impl Fold {

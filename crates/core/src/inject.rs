@@ -9,10 +9,10 @@ use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
 
 use crate::event::Hash;
-use crate::fold::VoidReasoning;
 use crate::log::{Log, measure};
 use crate::meter::Meter;
 use crate::piece::{Fate, Piece, Repair};
+use crate::profile::VoidReasoning;
 use crate::project::Context;
 use crate::repair::Repairer;
 use crate::view::{Role, View};

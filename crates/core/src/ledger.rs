@@ -7,9 +7,10 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 use crate::event::{Hash, Usage};
-use crate::fold::{Fold, Joining, VoidReasoning};
+use crate::fold::{Fold, Joining};
 use crate::inject::{Injection, Sent};
 use crate::meter::Meter;
+use crate::profile::VoidReasoning;
 use crate::project::Context;
 
 /// Version of the record's shape.

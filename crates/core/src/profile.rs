@@ -1,5 +1,7 @@
 //! What one provider accepts, as data. Constants for real providers live in `formats`.
 
+use serde::{Deserialize, Serialize};
+
 use crate::view::Role;
 
 /// Where the results of a call have to stand.
@@ -22,6 +24,25 @@ pub enum ReasoningBinding {
     /// The same; and the model's newest message has to start with reasoning where it calls a tool
     /// (Anthropic, `thinking.type = "enabled"`): where that is void, its calls are told as text.
     OpenRound,
+}
+
+/// Signed reasoning that its model refuses: what it is bound to is not there any more.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct VoidReasoning {
+    /// It is void in events before this one.
+    pub before: u32,
+    /// The first message of the round that was the newest then, where its calls are told as text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub told_round: Option<u32>,
+}
+
+impl VoidReasoning {
+    /// Of both what reaches further: it holds for all that the other one does.
+    #[must_use]
+    pub fn or(self, other: Option<Self>) -> Self {
+        other.filter(|other| other.before > self.before).unwrap_or(self)
+    }
 }
 
 /// The validity rules of one provider for one dialect.

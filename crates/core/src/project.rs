@@ -3,8 +3,9 @@
 use bytes::Bytes;
 use rpds::VectorSync;
 
-use crate::fold::{Entry, Fold, VoidReasoning};
+use crate::fold::{Entry, Fold};
 use crate::log::{Log, measure};
+use crate::profile::VoidReasoning;
 use crate::repair::Repairer;
 
 pub use crate::piece::{Fate, Piece, Repair};

@@ -4,9 +4,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::budget::{Budget, TierName};
-use crate::fold::Fold;
 use crate::narrate::FailureClass;
-use crate::policy::{Fallback, Policy, Trigger};
+use crate::policy::{Policy, Trigger};
 
 /// Milliseconds since 1970-01-01 UTC, from the driver's clock.
 pub type Millis = u64;
@@ -413,15 +412,13 @@ impl Gate {
         self.breaker.probe(now);
     }
 
-    /// A fold was made: of `before` real tokens as far as known.
-    pub fn folded(&mut self, before: u64, fold: &Fold, policy: &Policy) {
+    /// A fold was made: of `before` real tokens as far as known. It freed `freed` counted tokens of `movable`
+    /// that are not fixed.
+    pub fn folded(&mut self, before: u64, freed: u64, movable: u64) {
         self.breaker.folded(before);
         self.declined = None;
         self.held = false;
-        let freed = fold.tokens_before.saturating_sub(fold.tokens_after);
-        // Policies that do what others do fold when those do.
-        self.tight = policy.recap.fallback == Fallback::Computed
-            && freed * TIGHT < fold.tokens_before.saturating_sub(fold.head_tokens);
+        self.tight = freed * TIGHT < movable;
     }
 
     /// The provider took a prompt of so many tokens: its window is no smaller.

@@ -1,8 +1,8 @@
 //! Signed reasoning that is void: which, and what becomes of the round that it opened.
 
-use crate::fold::VoidReasoning;
 use crate::log::Log;
 use crate::profile::ReasoningBinding;
+use crate::profile::VoidReasoning;
 use crate::unit::starts_unit;
 use crate::view::{BlockKind, Role, View};
 

@@ -181,4 +181,6 @@ pub mod inside {
 
     #[cfg(feature = "proxy")]
     pub use crate::proxy::identities::Identities;
+    #[cfg(feature = "proxy")]
+    pub use crate::proxy::learned::{Learned, MOST, Source, Told};
 }

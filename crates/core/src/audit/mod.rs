@@ -10,11 +10,12 @@ use rustc_hash::FxHashMap;
 use serde::Serialize;
 
 use crate::event::Hash;
-use crate::fold::{Fold, VoidReasoning};
+use crate::fold::Fold;
 use crate::ledger::{Call, CallRecord, Ledger};
 use crate::log::Log;
 use crate::meter::Meter;
 use crate::piece::Fate;
+use crate::profile::VoidReasoning;
 use crate::project::{Context, Projection};
 
 pub use receipt::{Receipt, Removed};

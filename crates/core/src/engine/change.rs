@@ -3,8 +3,9 @@
 use super::{Ahead, Narration, Session};
 use crate::budget::{Budget, BudgetError};
 use crate::event::Usage;
+use crate::fold::Fold;
 use crate::plan::Memo;
-use crate::policy::Policy;
+use crate::policy::{Fallback, Policy};
 use crate::profile::Profile;
 use crate::trigger::{Breaker, Gate};
 
@@ -102,5 +103,14 @@ impl Session {
         self.meter.unseen = 0;
         self.narration = Narration::default();
         self.uncounted = self.folds.len();
+    }
+
+    /// What of a context a fold could move. Policies that do what others do fold when those do: of theirs it
+    /// is nothing.
+    pub(super) fn movable(&self, fold: &Fold) -> u64 {
+        match self.policy.recap.fallback {
+            Fallback::Computed => fold.tokens_before.saturating_sub(fold.head_tokens),
+            _ => 0,
+        }
     }
 }

@@ -6,6 +6,7 @@ mod background;
 mod brief;
 mod change;
 mod contract;
+mod fork;
 mod narration;
 mod overflow;
 mod reasoning;
@@ -18,13 +19,14 @@ use crate::budget::Budget;
 use crate::counter::Counter;
 use crate::dialect::Dialect;
 use crate::event::{Hash, RawEvent, Usage};
-use crate::fold::{Fold, Joining, VoidReasoning};
+use crate::fold::{Fold, Joining};
 use crate::hooks::{Decision, Hooks, NoHooks};
 use crate::log::Log;
 use crate::meter::Meter;
 use crate::plan::{Cause, Memo, NoOp, Outcome, Plan, PlanError, plan_from};
 use crate::policy::{Policy, Trigger};
 use crate::profile::Profile;
+use crate::profile::VoidReasoning;
 use crate::project::{Context, Projection};
 use crate::spent::Spent;
 use crate::trigger::{Due, Gate, Hold, Load, Millis};
@@ -285,7 +287,8 @@ impl Session {
         self.gathered = memo;
         match &outcome {
             Outcome::Folded(fold) => {
-                self.gate.folded(load.estimate, fold, &self.policy);
+                let freed = fold.tokens_before.saturating_sub(fold.tokens_after);
+                self.gate.folded(load.estimate, freed, self.movable(fold));
                 self.adopt((**fold).clone());
                 self.hooks.after_fold(&self.log, fold);
             }
@@ -395,37 +398,6 @@ impl Session {
     fn set_active(&mut self, id: Option<Hash>) {
         self.active = id.and_then(|id| self.folds.iter().rposition(|fold| fold.id == id));
         self.projection = Projection::with_void(&self.log, self.active(), self.void);
-    }
-
-    /// A session of its own over the first `at` events, with the folds that still apply. Shares
-    /// bytes with this one; neither sees what happens to the other.
-    #[must_use]
-    pub fn fork(&self, id: &str, at: usize) -> Self {
-        let mut fork = Self::over(id, self.log.prefix(at), self.policy.clone(), self.meter);
-        fork.trigger = self.trigger.clone();
-        fork.policy_since = self.policy_since;
-        fork.is_answered = self.is_answered;
-        fork.keeps_turns = self.keeps_turns;
-        // Void is what was there then; the fork may have less.
-        fork.void = self.void.map(|void| VoidReasoning {
-            before: void.before.min(u32::try_from(at).unwrap_or(u32::MAX)),
-            ..void
-        });
-        fork.gate.window = self.gate.window;
-        fork.gate.learned_window = self.gate.learned_window;
-        fork.model.clone_from(&self.model);
-        let known =
-            |fold: &&Fold| fold.accounts.events as usize <= at && fold.applies_to(&fork.log);
-        fork.folds = self.folds.iter().filter(known).cloned().collect();
-        let mut active = self.active();
-        while let Some(fold) = active
-            && !fork.folds.iter().any(|known| known.id == fold.id)
-        {
-            active = fold.prev.and_then(|prev| self.by_id(prev));
-        }
-        fork.set_active(active.map(|fold| fold.id));
-        fork.pins = self.pins.iter().copied().filter(|pin| (*pin as usize) < at).collect();
-        fork
     }
 
     /// The provider's count for the last context: anchors the meter and judges the last fold.

@@ -1,8 +1,8 @@
 //! Signed reasoning that a provider refuses, because something before it is not what it was.
 
 use super::Session;
-use crate::fold::VoidReasoning;
 use crate::profile::ReasoningBinding;
+use crate::profile::VoidReasoning;
 use crate::project::Context;
 use crate::void::voided;
 

@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 use super::{Narration, Sent, Session};
 use crate::budget::{Budget, Ratio};
 use crate::event::{Hash, Usage};
-use crate::fold::VoidReasoning;
 use crate::meter::Meter;
 use crate::policy::{EngineName, Policy};
+use crate::profile::VoidReasoning;
 use crate::spent::Spent;
 use crate::trigger::{Due, Gate, Line, Millis};
 

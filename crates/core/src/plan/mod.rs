@@ -19,11 +19,11 @@ pub use self::request::Plan;
 pub use crate::trigger::Cause;
 
 use self::limits::{Limits, Scale};
-use self::search::Search;
+use self::search::{Search, drafted, judge, pinned};
 use crate::budget::{Budget, TierName};
 use crate::fold::Fold;
 use crate::meter::Meter;
-use crate::policy::{ByHand, EngineName, Policy};
+use crate::policy::{EngineName, Policy};
 use crate::project::{Context, Projection, project_with_void};
 
 /// Plans a fold.
@@ -50,11 +50,6 @@ pub(crate) fn plan_from(
     }
 }
 
-/// The request with other pins.
-fn pinned<'a>(request: &Plan<'a>, pins: &'a [u32]) -> Plan<'a> {
-    Plan { pins, before: request.before.clone(), joining: request.joining.clone(), ..*request }
-}
-
 /// Whether midfold itself can run the engine of a policy, so that a session or a server that cannot
 /// says so when the policy is set.
 ///
@@ -65,15 +60,6 @@ pub fn runs_here(policy: &Policy) -> Result<(), PlanError> {
         EngineName::Midfold | EngineName::Passthrough => Ok(()),
         other => Err(PlanError::Engine(other.to_string())),
     }
-}
-
-/// What a draft is told of the request: by hand, too, some policies take their shares of the budget.
-fn drafted<'a>(request: &Plan<'a>) -> Plan<'a> {
-    let of_budget = request.cause == Cause::Manual
-        && request.target.is_none()
-        && request.policy.fold.by_hand == ByHand::Budget;
-    let cause = if of_budget { Cause::Threshold } else { request.cause };
-    Plan { cause, ..pinned(request, request.pins) }
 }
 
 fn plan_by(
@@ -116,30 +102,6 @@ pub(crate) fn coverable(request: &Plan<'_>) -> std::ops::Range<usize> {
     let scale = Scale::new(budget.tokens(), request.target, &meter);
     let pins = durable::pins(request);
     draft::covered(&pinned(request, &pins), scale, request.log.tokens())
-}
-
-/// The last try: the newest step alone, behind the shortest recap. What is over the budget even
-/// then cannot be folded.
-fn least(
-    request: &Plan<'_>,
-    budget: &Budget,
-    meter: Meter,
-    scale: Scale,
-    before: &Context,
-    base: Option<&Projection>,
-    memo: &mut Memo,
-) -> Result<(Outcome, Option<Context>), PlanError> {
-    let Some(draft) = draft::draft(request, scale, before.tokens(), Limits::LEAST, memo) else {
-        if before.tokens() <= scale.limit {
-            return Ok((Outcome::Nothing(NoOp::FullyProtected), None));
-        }
-        return Err(draft::floor(request, scale, before).into());
-    };
-    let (fold, after) = record::record(request, budget, meter, before, base, draft);
-    if fold.tokens_after > scale.limit {
-        return Err(draft::floor(request, scale, &after).into());
-    }
-    Ok((judge(request, scale, fold), Some(after)))
 }
 
 /// The fold that covers what the narration covers and leaves the rest verbatim, where that
@@ -211,27 +173,4 @@ fn over_tier(request: &Plan<'_>, budget: &Budget, meter: &Meter) -> bool {
     let used = |tier: TierName| events.iter().map(|event| tier.tokens(event)).sum();
     let mut caps = budget.caps(budget.tokens()).into_iter();
     request.prior.is_none() && caps.any(|(tier, cap)| meter.calibrated(used(tier)) > cap)
-}
-
-/// Whether a fold that fits is worth making.
-fn judge(request: &Plan<'_>, scale: Scale, fold: Fold) -> Outcome {
-    if request.narrated_only {
-        // What it frees is known when it is taken; a reply that came late serves a later fold.
-        return Outcome::Folded(Box::new(fold));
-    }
-    match no_gain(request, scale, fold.tokens_before, fold.tokens_after) {
-        Some(no_gain) => Outcome::Nothing(no_gain),
-        None => Outcome::Folded(Box::new(fold)),
-    }
-}
-
-/// A fold has to free something, where the context fits without it.
-fn no_gain(request: &Plan<'_>, scale: Scale, before: u64, after: u64) -> Option<NoOp> {
-    let freed = before.saturating_sub(after);
-    let needed = if request.cause.is_free() {
-        request.policy.fold.min_reclaim.of(scale.budget).max(1)
-    } else {
-        1
-    };
-    (freed < needed && before <= scale.limit).then_some(NoOp::NoGain { freed, needed })
 }

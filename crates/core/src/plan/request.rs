@@ -1,12 +1,12 @@
 //! What to plan for.
 
 use crate::budget::Budget;
-use crate::fold::{Fold, Joining, VerdictRecord, VoidReasoning};
+use crate::fold::{Fold, Joining, VerdictRecord};
 use crate::log::Log;
 use crate::meter::Meter;
 use crate::narrate::Narrated;
 use crate::policy::Policy;
-use crate::profile::ReasoningBinding;
+use crate::profile::{ReasoningBinding, VoidReasoning};
 use crate::project::Context;
 use crate::trigger::Cause;
 

@@ -4,11 +4,11 @@ use super::limits::{Limits, MIN_RECAP, Rest, Scale};
 use super::memo::Memo;
 use super::outcome::{NoOp, Outcome, PlanError};
 use super::request::Plan;
-use super::{draft, drafted, judge, least, no_gain, record};
+use super::{draft, record};
 use crate::budget::Budget;
 use crate::fold::Fold;
 use crate::meter::Meter;
-use crate::policy::{Cover, Fallback};
+use crate::policy::{ByHand, Cover, Fallback};
 use crate::profile::ReasoningBinding;
 use crate::project::{Context, Projection};
 use crate::trigger::Cause;
@@ -108,4 +108,65 @@ impl Search<'_> {
         let applies = is_own && !is_asked && !request.narrated_only && line > fixed;
         applies.then(|| Rest::of(fixed, line, self.since_fold()))
     }
+}
+
+/// The request with other pins.
+pub(super) fn pinned<'a>(request: &Plan<'a>, pins: &'a [u32]) -> Plan<'a> {
+    Plan { pins, before: request.before.clone(), joining: request.joining.clone(), ..*request }
+}
+
+/// What a draft is told of the request: by hand, too, some policies take their shares of the budget.
+pub(super) fn drafted<'a>(request: &Plan<'a>) -> Plan<'a> {
+    let of_budget = request.cause == Cause::Manual
+        && request.target.is_none()
+        && request.policy.fold.by_hand == ByHand::Budget;
+    let cause = if of_budget { Cause::Threshold } else { request.cause };
+    Plan { cause, ..pinned(request, request.pins) }
+}
+
+/// The last try: the newest step alone, behind the shortest recap. What is over the budget even
+/// then cannot be folded.
+pub(super) fn least(
+    request: &Plan<'_>,
+    budget: &Budget,
+    meter: Meter,
+    scale: Scale,
+    before: &Context,
+    base: Option<&Projection>,
+    memo: &mut Memo,
+) -> Result<(Outcome, Option<Context>), PlanError> {
+    let Some(draft) = draft::draft(request, scale, before.tokens(), Limits::LEAST, memo) else {
+        if before.tokens() <= scale.limit {
+            return Ok((Outcome::Nothing(NoOp::FullyProtected), None));
+        }
+        return Err(draft::floor(request, scale, before).into());
+    };
+    let (fold, after) = record::record(request, budget, meter, before, base, draft);
+    if fold.tokens_after > scale.limit {
+        return Err(draft::floor(request, scale, &after).into());
+    }
+    Ok((judge(request, scale, fold), Some(after)))
+}
+
+/// Whether a fold that fits is worth making.
+pub(super) fn judge(request: &Plan<'_>, scale: Scale, fold: Fold) -> Outcome {
+    if request.narrated_only {
+        // What it frees is known when it is taken; a reply that came late serves a later fold.
+        return Outcome::Folded(Box::new(fold));
+    }
+    match no_gain(request, scale, fold.tokens_before, fold.tokens_after) {
+        Some(no_gain) => Outcome::Nothing(no_gain),
+        None => Outcome::Folded(Box::new(fold)),
+    }
+}
+
+/// A fold has to free something, where the context fits without it.
+pub(super) fn no_gain(request: &Plan<'_>, scale: Scale, before: u64, after: u64) -> Option<NoOp> {
+    let freed = before.saturating_sub(after);
+    let needed = if request.cause.is_free() {
+        request.policy.fold.min_reclaim.of(scale.budget).max(1)
+    } else {
+        1
+    };
+    (freed < needed && before <= scale.limit).then_some(NoOp::NoGain { freed, needed })
 }

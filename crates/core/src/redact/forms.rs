@@ -5,6 +5,7 @@
 
 use std::ops::Range;
 
+pub(super) use super::cursor::Cursor;
 use super::names::{Kind, Name};
 use super::value::{self, Runs};
 
@@ -120,59 +121,7 @@ fn behind(mut at: Cursor<'_>, name: &Name, quoted: bool, runs: &mut Runs) -> Opt
     }
 }
 
-/// A place in a text that moves on.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Cursor<'a> {
-    pub(super) text: &'a str,
-    pub(super) at: usize,
-}
-
 impl Cursor<'_> {
-    pub(super) fn rest(&self) -> &str {
-        &self.text[self.at..]
-    }
-
-    pub(super) fn byte(&self) -> Option<u8> {
-        self.text.as_bytes().get(self.at).copied()
-    }
-
-    pub(super) fn eat(&mut self, what: &str) -> bool {
-        let there = self.rest().starts_with(what);
-        self.at += if there { what.len() } else { 0 };
-        there
-    }
-
-    pub(super) fn eat_one<'w>(&mut self, of: impl IntoIterator<Item = &'w str>) -> bool {
-        of.into_iter().any(|what| self.eat(what))
-    }
-
-    /// Skips what is `held`, at most so many bytes; whether there was any.
-    pub(super) fn skip(&mut self, most: usize, held: impl Fn(u8) -> bool) -> bool {
-        let bytes = self.text.as_bytes()[self.at..].iter().take(most);
-        let count = bytes.take_while(|b| held(**b)).count();
-        self.at = self.text.floor_char_boundary(self.at + count);
-        count > 0
-    }
-
-    pub(super) fn blank(&mut self) -> bool {
-        self.skip(32, |b| b == b' ' || b == b'\t')
-    }
-
-    pub(super) fn space(&mut self) -> bool {
-        self.skip(64, |b| b.is_ascii_whitespace())
-    }
-
-    /// The quote that closes a name, which may be escaped.
-    pub(super) fn closing_quote(&mut self) -> bool {
-        let mut on = *self;
-        on.skip(3, |b| b == b'\\');
-        let closes = on.skip(1, |b| b"\"'`".contains(&b));
-        if closes {
-            *self = on;
-        }
-        closes
-    }
-
     /// The number of one of several: `Key 1:`.
     fn number(&mut self) {
         let mut on = *self;

@@ -10,6 +10,7 @@ mod base64;
 mod block;
 mod clean;
 mod commands;
+mod cursor;
 mod forms;
 mod judge;
 mod names;

@@ -12,6 +12,7 @@ mod patch;
 pub(crate) mod programs;
 pub(crate) mod shell;
 mod todo;
+mod words;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

@@ -1,9 +1,10 @@
 //! Simple reads and writes inside a shell command. Conservative: what is built from variables,
 //! globs or substitutions names no path.
 
-use std::ops::Range;
-
 use super::patch;
+pub(crate) use super::words::Word;
+pub(super) use super::words::in_place;
+use super::words::{counted, edits_in_place, git, sed_range, skip_prefixes, without_scripts};
 
 /// What a command reads and writes, as far as its text tells for certain.
 #[derive(Debug, Default)]
@@ -36,23 +37,6 @@ pub(super) fn read(command: &str) -> Done {
         done.writes.extend(patch::paths(body));
     }
     done
-}
-
-/// A word without its quotes.
-#[derive(Debug)]
-pub(crate) struct Word {
-    pub text: String,
-    /// Where it stands, quotes included.
-    pub at: Range<usize>,
-    /// Holds something that the shell would expand.
-    dynamic: bool,
-}
-
-impl Word {
-    /// What stands in a text, without quotes of its own.
-    pub(crate) fn at(text: &str, at: Range<usize>) -> Self {
-        Self { text: text[at.clone()].to_owned(), at, dynamic: false }
-    }
 }
 
 /// A simple command with everything that it is given.
@@ -429,98 +413,4 @@ fn run(words: &[Word], piped: bool, done: &mut Done) {
         let range = if piped { range.or(Some(SOME)) } else { range };
         done.range = done.range.or(range);
     }
-}
-
-/// The words that are neither flags nor the argument of a flag that takes one.
-fn without_scripts(rest: &[Word]) -> Vec<&Word> {
-    const TAKES_ONE: [&str; 8] = ["-e", "-f", "-A", "-B", "-C", "-m", "-g", "-t"];
-    let mut words = rest.iter();
-    let mut files = Vec::new();
-    while let Some(word) = words.next() {
-        if TAKES_ONE.contains(&&*word.text) {
-            words.next();
-        } else if !word.text.starts_with('-') {
-            files.push(word);
-        }
-    }
-    files
-}
-
-/// `-i`, `-i.bak`, `-ni`, `--in-place`.
-pub(super) fn in_place(flag: &str) -> bool {
-    let short = flag.starts_with('-') && !flag.starts_with("--");
-    flag.starts_with("--in-place")
-        || (short && flag.split('.').next().is_some_and(|f| f.contains('i')))
-}
-
-/// `-pi`, `-i`, `-pi.bak`, `-0pi`, but no `-Mstrict`.
-fn edits_in_place(flag: &str) -> bool {
-    let letters = flag.trim_start_matches(['-', '0']).split('.').next().unwrap_or_default();
-    letters.contains('i') && letters.bytes().all(|b| b"pinlewa".contains(&b))
-}
-
-/// The files that `git mv`, `git rm`, `git restore` and `git checkout … -- F` change.
-fn git(rest: &[Word]) -> Vec<&Word> {
-    let named = |words: &[Word]| words.iter().position(|word| word.text == "--").map(|at| at + 1);
-    let at = rest.iter().position(|word| !word.text.starts_with('-')).unwrap_or_default();
-    let (verb, words) = match &rest[at.min(rest.len())..] {
-        [verb, words @ ..] => (&*verb.text, words),
-        [] => return Vec::new(),
-    };
-    let words = match (verb, named(words)) {
-        ("mv" | "rm" | "restore" | "checkout", Some(at)) => &words[at..],
-        ("mv" | "rm", None) => words,
-        // What is behind `--source` or `-s` is a commit.
-        ("restore", None) if !words.iter().any(|w| w.text == "-s" || w.text == "--source") => words,
-        _ => return Vec::new(),
-    };
-    words.iter().filter(|word| !word.text.starts_with('-')).collect()
-}
-
-/// Skips `sudo`, `time`, `X=y`, `then` and other words before the program.
-fn skip_prefixes(mut words: &[Word]) -> &[Word] {
-    const BEFORE: [&str; 12] =
-        ["sudo", "time", "env", "command", "exec", "nohup", "then", "else", "do", "if", "!", "{"];
-    while let Some((first, rest)) = words.split_first() {
-        let assigned = first.text.split_once('=').is_some_and(|(name, _)| {
-            !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
-        });
-        if first.text == "timeout" {
-            words = rest.get(1..).unwrap_or_default();
-        } else if assigned || BEFORE.contains(&&*first.text) {
-            words = rest;
-        } else {
-            break;
-        }
-    }
-    words
-}
-
-/// The count of `head -n 5`, `head -5`, `tail -n +5`, and the words that are no flags.
-fn counted(rest: &[Word]) -> (Option<u64>, Vec<&Word>) {
-    let (mut count, mut files) = (None, Vec::new());
-    let mut words = rest.iter();
-    while let Some(word) = words.next() {
-        match &*word.text {
-            "-n" | "-c" | "--lines" | "--bytes" => {
-                count = words.next().and_then(|word| word.text.parse().ok());
-            }
-            flag if flag.starts_with('-') => {
-                let digits = flag.trim_start_matches(|c: char| !c.is_ascii_digit());
-                count = digits.parse().ok().or(count);
-            }
-            _ => files.push(word),
-        }
-    }
-    (count, files)
-}
-
-/// `10,20p` and `10p`.
-fn sed_range(script: &str) -> Option<(u64, u64)> {
-    let lines = script.strip_suffix('p')?;
-    let (first, last) = lines.split_once(',').unwrap_or((lines, lines));
-    let first: u64 = first.trim().parse().ok()?;
-    let last = if last.trim() == "$" { return Some((first, u64::MAX)) } else { last.trim() };
-    let last: u64 = last.parse().ok()?;
-    Some((first, last.saturating_sub(first) + 1))
 }

@@ -6,17 +6,19 @@ use midfold_core::event::Usage;
 use midfold_formats::DialectKind;
 
 /// Windows that are remembered at most; the one that was learned first goes first.
-const MOST: usize = 4_096;
+pub const MOST: usize = 4_096;
 
 /// Whose window, of which provider's model.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Source {
+pub struct Source {
     scope: String,
     provider: &'static str,
     model: String,
 }
 
 impl Source {
+    /// Of whoever asked, of the provider of this wire format.
+    #[must_use]
     pub fn new(scope: &str, kind: DialectKind, model: &str) -> Self {
         let provider = match kind {
             // One server answers both.
@@ -29,7 +31,7 @@ impl Source {
 
 /// What a provider said of a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Told {
+pub struct Told {
     /// Tokens.
     pub window: u64,
     /// What a request allows for its reply counts, too.
@@ -38,12 +40,14 @@ pub(super) struct Told {
 
 /// The windows that were learned.
 #[derive(Default)]
-pub(super) struct Learned {
+pub struct Learned {
     windows: HashMap<Source, Told>,
     order: VecDeque<Source>,
 }
 
 impl Learned {
+    /// What is known.
+    #[must_use]
     pub fn of(&self, source: &Source) -> Option<Told> {
         self.windows.get(source).copied()
     }
@@ -66,39 +70,5 @@ impl Learned {
         if let Some(told) = self.windows.get_mut(source) {
             told.window = told.window.max(usage.prompt.saturating_add(usage.output));
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn source(scope: &str, kind: DialectKind) -> Source {
-        Source::new(scope, kind, "m")
-    }
-
-    #[test]
-    fn a_window_is_of_whoever_was_told_and_rises_with_what_is_taken() {
-        let mut learned = Learned::default();
-        let (mine, told) =
-            (source("a", DialectKind::OpenAiChat), Told { window: 8_000, counts_reply: false });
-        learned.refused(&mine, told);
-        assert_eq!(learned.of(&source("b", DialectKind::OpenAiChat)), None);
-        assert_eq!(learned.of(&source("a", DialectKind::Anthropic)), None);
-        assert_eq!(learned.of(&source("a", DialectKind::OpenAiResponses)), Some(told));
-        learned.accepted(&mine, Usage { prompt: 7_000, output: 100, ..Usage::default() });
-        assert_eq!(learned.of(&mine), Some(told));
-        learned.accepted(&mine, Usage { prompt: 9_000, output: 100, ..Usage::default() });
-        assert_eq!(learned.of(&mine).unwrap().window, 9_100);
-    }
-
-    #[test]
-    fn no_more_windows_are_remembered_than_there_is_room_for() {
-        let mut learned = Learned::default();
-        let told = Told { window: 8_000, counts_reply: false };
-        let of = |n: usize| Source::new("", DialectKind::OpenAiChat, &n.to_string());
-        (0..MOST + 10).for_each(|n| learned.refused(&of(n), told));
-        assert_eq!(learned.windows.len(), MOST);
-        assert_eq!((learned.of(&of(9)), learned.of(&of(10))), (None, Some(told)));
     }
 }

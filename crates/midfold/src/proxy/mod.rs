@@ -33,7 +33,7 @@ mod history;
 pub(crate) mod identities;
 mod index;
 mod keep;
-mod learned;
+pub(crate) mod learned;
 mod lock;
 mod narrate;
 mod place;

@@ -35,6 +35,7 @@ mod proxy;
 #[cfg(feature = "proxy")]
 mod proxy_identities;
 #[cfg(feature = "proxy")]
+mod proxy_learned;
 mod proxy_seal;
 mod proxy_sound;
 #[cfg(feature = "proxy")]

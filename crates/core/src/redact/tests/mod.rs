@@ -1,6 +1,8 @@
 mod cost;
 mod sets;
 
+use sets::made;
+
 use super::rules::Rule;
 use super::*;
 use proptest::prelude::*;
@@ -8,20 +10,6 @@ use proptest::prelude::*;
 const UPPER: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 const LOWER_HEX: &str = "0123456789abcdef";
 const ALNUM: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
-
-/// Random characters, the same for ever. Secrets are made here, so that none is in the source.
-fn made(alphabet: &str, len: usize) -> String {
-    let letters: Vec<char> = alphabet.chars().collect();
-    let mut state = 0x9E37_79B9_7F4A_7C15_u64 ^ (len as u64);
-    (0..len)
-        .map(|_| {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1_442_695_040_888_963_407);
-            letters[(state >> 33) as usize % letters.len()]
-        })
-        .collect()
-}
 
 fn uuid() -> String {
     let hex = made(LOWER_HEX, 32);

@@ -1,8 +1,6 @@
 //! The sets of secrets and of innocent values: files with one a line, in which every random part
 //! is made anew, so that no key is in the source.
 
-use super::made;
-
 const DIGITS: &str = "0123456789";
 const HEX: &str = "0123456789abcdef";
 const UPPER: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
@@ -122,4 +120,18 @@ fn base64(text: &str) -> String {
         }
     }
     out
+}
+
+/// Random characters, the same for ever. Secrets are made here, so that none is in the source.
+pub(super) fn made(alphabet: &str, len: usize) -> String {
+    let letters: Vec<char> = alphabet.chars().collect();
+    let mut state = 0x9E37_79B9_7F4A_7C15_u64 ^ (len as u64);
+    (0..len)
+        .map(|_| {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            letters[(state >> 33) as usize % letters.len()]
+        })
+        .collect()
 }

@@ -1,0 +1,38 @@
+//! A session that goes on from an earlier place of another one.
+
+use super::Session;
+use crate::fold::Fold;
+use crate::profile::VoidReasoning;
+
+impl Session {
+    /// A session of its own over the first `at` events, with the folds that still apply. Shares
+    /// bytes with this one; neither sees what happens to the other.
+    #[must_use]
+    pub fn fork(&self, id: &str, at: usize) -> Self {
+        let mut fork = Self::over(id, self.log.prefix(at), self.policy.clone(), self.meter);
+        fork.trigger = self.trigger.clone();
+        fork.policy_since = self.policy_since;
+        fork.is_answered = self.is_answered;
+        fork.keeps_turns = self.keeps_turns;
+        // Void is what was there then; the fork may have less.
+        fork.void = self.void.map(|void| VoidReasoning {
+            before: void.before.min(u32::try_from(at).unwrap_or(u32::MAX)),
+            ..void
+        });
+        fork.gate.window = self.gate.window;
+        fork.gate.learned_window = self.gate.learned_window;
+        fork.model.clone_from(&self.model);
+        let known =
+            |fold: &&Fold| fold.accounts.events as usize <= at && fold.applies_to(&fork.log);
+        fork.folds = self.folds.iter().filter(known).cloned().collect();
+        let mut active = self.active();
+        while let Some(fold) = active
+            && !fork.folds.iter().any(|known| known.id == fold.id)
+        {
+            active = fold.prev.and_then(|prev| self.by_id(prev));
+        }
+        fork.set_active(active.map(|fold| fold.id));
+        fork.pins = self.pins.iter().copied().filter(|pin| (*pin as usize) < at).collect();
+        fork
+    }
+}
