@@ -98,7 +98,7 @@ fn own_recap<'py>(
 /// >>> def count(middle):
 /// ...     return f"[{len(middle)} messages]"
 /// >>> midfold.compact(messages, window=4_000, preset="head-tail", compress_middle=count).recap
-/// '[53 messages]'
+/// '[54 messages]'
 #[pyfunction]
 #[pyo3(signature = (
     messages, *, window=None, preset=None, policy=None, focus=None, tokenizer=None, dialect=None,

@@ -135,13 +135,13 @@ def test_a_new_policy_is_on_record(make, session_messages):
     first = session.compact()
     before = session.status()
     assert before["policy"] == "default" and "policy_since" not in before
-    session.set_policy(preset="head-tail")
+    session.set_policy(preset="lean")
     session = reopened(session)
     session.append(coding_session(20, seed=9)[2:])
     status = session.status()
-    assert (status["policy"], status["policy_since"]) == ("head-tail", len(session_messages))
+    assert (status["policy"], status["policy_since"]) == ("lean", len(session_messages))
     second = session.compact()
-    assert second.fold["policy"] == "head-tail"
+    assert second.fold["policy"] == "lean"
     assert first.fold["policy_fingerprint"] == before["policy_fingerprint"]
     assert second.fold["policy_fingerprint"] == status["policy_fingerprint"]
     assert status["policy_fingerprint"] != before["policy_fingerprint"]
