@@ -22,6 +22,13 @@ impl Overflow {
     pub fn window(&self) -> Option<u64> {
         self.limit.filter(|limit| WINDOW.contains(limit))
     }
+
+    /// The window to fold for: the one that the error named, else a tenth less than what did not fit, which
+    /// was `sent` tokens for a window that was thought to be `window`.
+    #[must_use]
+    pub fn window_or_guess(&self, window: u64, sent: u64) -> u64 {
+        self.window().unwrap_or_else(|| window.min(sent) * UNKNOWN_EXCESS_PERCENT / 100)
+    }
 }
 
 /// Why there is nothing to retry with. The original error stands.
@@ -65,10 +72,7 @@ impl Session {
             self.meter.anchor(sent, have);
         }
         let estimate = self.meter.calibrated(sent);
-        let limit = overflow.window().unwrap_or_else(|| {
-            // It did not fit, whatever we thought it was.
-            budget.window.min(estimate) * UNKNOWN_EXCESS_PERCENT / 100
-        });
+        let limit = overflow.window_or_guess(budget.window, estimate);
         if limit < budget.window {
             self.gate.learned_window = Some(limit);
         }

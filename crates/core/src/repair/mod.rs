@@ -2,6 +2,7 @@
 //! recorded edits. One state machine, fed piece by piece, so that a context which grows and one
 //! which is built from scratch are the same.
 
+mod taking;
 mod twins;
 
 use std::borrow::Cow;
@@ -17,9 +18,11 @@ pub use crate::piece::Repair;
 use crate::piece::{Fate, Piece};
 use crate::profile::Profile;
 use crate::profile::VoidReasoning;
+use crate::repair::taking::LastTurn;
+pub(crate) use crate::repair::taking::takes_turns;
 use crate::repair::twins::Twins;
 use crate::unit::{Call, Pairs};
-use crate::view::{Block, BlockKind, Role, View};
+use crate::view::{Block, BlockKind, Role, TextRef, View};
 pub(crate) use twins::{is_given, is_renamed, with_ids};
 
 pub(crate) const NO_RESULT: &str = "[no result was recorded for this call]";
@@ -47,9 +50,7 @@ pub(crate) struct Repairer {
     counter: Arc<dyn Counter>,
     pairs: Pairs,
     twins: Twins,
-    /// The last turn that an alternation rule sees: calls and results are invisible to it.
-    visible: Option<Role>,
-    after_tool: bool,
+    turn: LastTurn,
     /// Who spoke last, whatever the alternation rule makes of it.
     last: Option<Role>,
     started: bool,
@@ -73,8 +74,7 @@ impl Repairer {
             profile,
             dialect,
             counter,
-            visible: None,
-            after_tool: false,
+            turn: LastTurn::default(),
             last: None,
             started: false,
             lone_reasoning: false,
@@ -245,21 +245,16 @@ impl Repairer {
         if view.role == Role::User && after_system && self.profile.merges_roles {
             self.bridge(Role::Assistant, CONTINUE_ASSISTANT, Repair::Bridge, out);
         }
-        let user = view.role == Role::User && !view.has_results();
-        let keeps_turns = self.keeps_turns || self.profile.alternates;
-        if user && self.after_tool && (self.keeps_turns || !self.profile.user_after_tool) {
+        let may_follow = self.profile.user_after_tool && !self.keeps_turns;
+        if self.turn.is_result_before(view) && !may_follow {
             self.bridge(Role::Assistant, CONTINUE_ASSISTANT, Repair::Bridge, out);
         }
-        if !keeps_turns {
-            return;
-        }
-        if user && self.visible == Some(Role::User) {
-            self.bridge(Role::Assistant, CONTINUE_ASSISTANT, Repair::Bridge, out);
-        } else if view.role == Role::Assistant
-            && self.visible == Some(Role::Assistant)
-            && !self.after_tool
-        {
-            self.bridge(Role::User, CONTINUE_USER, Repair::Bridge, out);
+        if (self.keeps_turns || self.profile.alternates) && self.turn.is_same_before(view) {
+            let (between, text) = match view.role {
+                Role::User => (Role::Assistant, CONTINUE_ASSISTANT),
+                _ => (Role::User, CONTINUE_USER),
+            };
+            self.bridge(between, text, Repair::Bridge, out);
         }
     }
 
@@ -272,16 +267,11 @@ impl Repairer {
 
     /// Remembers what the next event has to fit to.
     fn note(&mut self, view: &View) {
-        self.after_tool = view.has_results();
+        self.turn.note(view);
         self.last = Some(view.role);
         self.lone_reasoning = !view.blocks.is_empty()
             && self.profile.has_items
             && view.blocks.iter().all(|b| matches!(b.kind, BlockKind::Reasoning { .. }));
-        match view.role {
-            Role::User if !view.has_results() => self.visible = Some(Role::User),
-            Role::Assistant if !view.has_calls() => self.visible = Some(Role::Assistant),
-            _ => {}
-        }
     }
 
     fn as_message(&self, piece: &Piece, role: Role, text: &str, why: Repair) -> (Piece, View) {
@@ -316,37 +306,16 @@ pub(crate) fn labelled(label: &str, view: &View, bytes: &[u8]) -> String {
 /// A message of the model as plain text: what it says, and what it calls.
 pub(crate) fn told(view: &View, bytes: &[u8]) -> String {
     let part = |block: &Block| match &block.kind {
-        BlockKind::Call { name, .. } => {
-            let name = name.map(|name| name.decode(bytes)).unwrap_or_default();
-            Some(format!("{OF_CALL}{name}]\n{}", block.text(bytes)))
+        BlockKind::Call { id, name } => {
+            let part = |part: &Option<TextRef>| part.map(|it| it.decode(bytes)).unwrap_or_default();
+            // The text of its result names the id.
+            let (id, name) = (part(id), part(name));
+            Some(format!("{OF_CALL}{name} ({id})]\n{}", block.text(bytes)))
         }
         BlockKind::Reasoning { .. } => None,
         _ => Some(block.text(bytes).into_owned()).filter(|text| !text.trim().is_empty()),
     };
     view.blocks.iter().filter_map(part).collect::<Vec<_>>().join("\n\n")
-}
-
-/// Whether user and assistant take turns in these events, and no user speaks right behind a result: what a
-/// strict provider asks for.
-pub(crate) fn takes_turns<'a>(
-    views: impl IntoIterator<Item = &'a View>,
-    profile: &Profile,
-) -> bool {
-    if profile.has_items {
-        return false;
-    }
-    let (mut visible, mut after_tool) = (None, false);
-    views.into_iter().all(|view| {
-        let is_user = view.role == Role::User && !view.has_results();
-        let is_assistant = view.role == Role::Assistant;
-        let breaks = is_user && (after_tool || visible == Some(Role::User))
-            || is_assistant && visible == Some(Role::Assistant) && !after_tool;
-        after_tool = view.has_results();
-        if is_user || is_assistant && !view.has_calls() {
-            visible = Some(view.role);
-        }
-        !breaks
-    })
 }
 
 /// A message as plain text: what can be read of it, or its source where it holds what no view

@@ -16,6 +16,18 @@ use super::rules::Reading;
 use super::saved::Saved;
 use super::who::Who;
 
+/// How far a conversation has come, for whether a store should have it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Course {
+    /// It was begun.
+    New,
+    /// It was begun as a branch of another one, or behind one of the same sender that nobody went on with:
+    /// clients that change an early message each time leave such a one behind with each request.
+    Lone,
+    /// A later request brought more of it.
+    GoesOn,
+}
+
 /// One conversation.
 pub(super) struct Conversation {
     pub session: Session,
@@ -38,11 +50,7 @@ pub(super) struct Conversation {
     window: u64,
     /// A provider took a request of it.
     pub is_accepted: bool,
-    /// It branched off another one, and no request went on with it: clients that change an early message each
-    /// time leave one behind with each request.
-    pub is_lone: bool,
-    /// A later request brought more of it.
-    pub was_gone_on_with: bool,
+    pub course: Course,
     /// The conversation that it is a fork of, and at which message.
     pub parent: Option<(String, u64)>,
     /// What the store has of it.
@@ -88,8 +96,7 @@ impl Conversation {
             budget: Budget::new(reading.window),
             window: reading.window,
             is_accepted: false,
-            is_lone: false,
-            was_gone_on_with: false,
+            course: Course::New,
             parent: None,
             saved: Saved::default(),
             bytes: CONVERSATION,
@@ -119,8 +126,7 @@ impl Conversation {
             budget: meta.budget.clone(),
             window: meta.budget.window,
             is_accepted: true,
-            is_lone: false,
-            was_gone_on_with: false,
+            course: Course::GoesOn,
             parent: meta.parent.clone(),
             saved,
             session,
@@ -169,8 +175,7 @@ impl Conversation {
             budget: self.budget.clone(),
             window: self.window,
             is_accepted: false,
-            is_lone: at > 0,
-            was_gone_on_with: false,
+            course: if at > 0 { Course::Lone } else { Course::New },
             parent: (at > 0).then(|| (self.session.id().to_owned(), at as u64)),
             saved: Saved::default(),
             bytes,
@@ -224,7 +229,7 @@ impl Conversation {
 
     /// Whether a store should have it.
     pub fn is_kept(&self) -> bool {
-        self.is_accepted && !self.is_lone
+        self.is_accepted && self.course != Course::Lone
     }
 
     pub fn hint(&self) -> Option<&str> {

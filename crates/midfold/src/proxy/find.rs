@@ -7,11 +7,14 @@ use midfold_formats::request::Request;
 use midfold_store::Millis;
 
 use super::chain::Chain;
-use super::conversation::Conversation;
+use super::conversation::{Conversation, Course};
 use super::lock::lock;
 use super::rules::Reading;
 use super::shared::Proxy;
 use super::who::Who;
+
+/// Senders whose newest conversation is remembered at most.
+const MOST_SENDERS: usize = 4_096;
 
 impl Proxy {
     /// The conversation that a request goes on with, with the messages of the request appended.
@@ -33,8 +36,9 @@ impl Proxy {
             let mut held = lock(known);
             if held.goes_on_at(at, who) {
                 held.hinted(who);
-                held.is_lone = false;
-                held.was_gone_on_with |= at < chain.links.len();
+                if at < chain.links.len() {
+                    held.course = Course::GoesOn;
+                }
                 held.extend(request, &chain.links[at..]);
                 held.beside(request);
                 lock(&self.index).put(known, &held, chain, at, now);
@@ -58,9 +62,7 @@ impl Proxy {
         lock(&self.index).put(&made, &lock(&made), chain, at, now);
         made
     }
-}
 
-impl Proxy {
     /// Of clients that change their first message with each request, the first conversation is stored, and each
     /// later one once a request goes on with it: the one that they began before was never gone on with.
     fn follows_a_lone_one(&self, made: &Arc<Mutex<Conversation>>, who: &Who) {
@@ -72,14 +74,11 @@ impl Proxy {
         let before = begun.insert(sender, Arc::downgrade(made));
         drop(begun);
         let before = before.and_then(|before| before.upgrade());
-        if before.is_some_and(|before| !lock(&before).was_gone_on_with) {
-            lock(made).is_lone = true;
+        if before.is_some_and(|before| lock(&before).course != Course::GoesOn) {
+            lock(made).course = Course::Lone;
         }
     }
 }
-
-/// Senders whose newest conversation is remembered at most.
-const MOST_SENDERS: usize = 4_096;
 
 /// Where the history of the client's request before this one ended, if it has the one model's turn less that it
 /// has as a rule: behind the model's words before those that the history ends with.

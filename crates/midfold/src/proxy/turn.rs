@@ -25,8 +25,6 @@ use super::who::Fault;
 
 /// Room for a reply, where the request reserves less: less than this is no answer.
 const LEAST_REPLY: u64 = 1_024;
-/// Where an error names no number, the request was this much too long at least.
-const UNKNOWN_EXCESS_PERCENT: u64 = 90;
 /// Share of the window from which on an answer is watched for an error in its stream. Half of what
 /// an estimate may be wrong by.
 const WATCHED_PERCENT: u64 = 40;
@@ -286,15 +284,10 @@ impl Turn {
                 (!fits).then_some((true, Some(input), told))?
             }
             other => {
-                let Overflow { have, limit } = other.recovery(LEAST_REPLY)?;
-                let guess = || {
-                    let sent = self.sent.tokens_after;
-                    place.budget.window.min(sent) * UNKNOWN_EXCESS_PERCENT / 100
-                };
-                let window = Overflow { have, limit }.window();
+                let said = other.recovery(LEAST_REPLY)?;
+                let window = said.window_or_guess(place.budget.window, self.sent.tokens_after);
                 let is_told = matches!(other, Diagnosis::Overflow { .. });
-                let told = Told { window: window.unwrap_or_else(guess), counts_reply: false };
-                (is_told, have, told)
+                (is_told, said.have, Told { window, counts_reply: false })
             }
         };
         if let Some(source) = self.source.as_ref().filter(|_| known) {

@@ -124,10 +124,10 @@ impl Proxy {
         if purpose != Purpose::Compact && !concerns(request.body()) {
             return Ok(Wish::plain(request));
         }
-        // What goes on is the provider's to judge; what is answered here has to be text.
-        let is_text = std::str::from_utf8(request.body()).is_ok();
+        let body = request.body().clone();
         let wish = self.wish_of(request, who, purpose)?;
-        if wish.work.is_some() && !is_text {
+        // What goes on is the provider's to judge; what is answered here has to be text.
+        if wish.work.is_some() && std::str::from_utf8(&body).is_err() {
             return Err(Refused { status: 400, body: NO_TEXT.to_vec() });
         }
         Ok(wish)

@@ -1,0 +1,51 @@
+//! Whose turn it is: what strict providers ask of the order of roles.
+
+use crate::profile::Profile;
+use crate::view::{Role, View};
+
+/// Who had the last turn. Calls and results are invisible to the rule.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct LastTurn {
+    visible: Option<Role>,
+    after_result: bool,
+}
+
+impl LastTurn {
+    /// Whether the user speaks right behind a result.
+    pub fn is_result_before(&self, view: &View) -> bool {
+        self.after_result && is_user(view)
+    }
+
+    /// Whether whoever speaks spoke last.
+    pub fn is_same_before(&self, view: &View) -> bool {
+        let again = self.visible == Some(view.role);
+        again && (is_user(view) || view.role == Role::Assistant && !self.after_result)
+    }
+
+    /// Somebody has spoken.
+    pub fn note(&mut self, view: &View) {
+        self.after_result = view.has_results();
+        if is_user(view) || view.role == Role::Assistant && !view.has_calls() {
+            self.visible = Some(view.role);
+        }
+    }
+}
+
+fn is_user(view: &View) -> bool {
+    view.role == Role::User && !view.has_results()
+}
+
+/// Whether user and assistant take turns in these messages, and no user speaks right behind a result. Items
+/// of a response are no turns.
+pub(crate) fn takes_turns<'a>(
+    views: impl IntoIterator<Item = &'a View>,
+    profile: &Profile,
+) -> bool {
+    let mut last = LastTurn::default();
+    !profile.has_items
+        && views.into_iter().all(|view| {
+            let breaks = last.is_result_before(view) || last.is_same_before(view);
+            last.note(view);
+            !breaks
+        })
+}
