@@ -208,6 +208,7 @@ impl Session {
         let budget = self.gate.budget(budget, &self.policy);
         budget.check()?;
         self.ahead.keep_for(&self.policy, &budget);
+        self.rebind();
         let folded = match self.due(&budget, now) {
             due @ (Due::Threshold(_) | Due::HardWindow { .. }) => {
                 self.gate.probe(now);

@@ -1,6 +1,7 @@
 //! Signed reasoning that a provider refuses, because something before it is not what it was.
 
 use super::Session;
+use crate::fold::Fold;
 use crate::profile::ReasoningBinding;
 use crate::profile::VoidReasoning;
 use crate::project::Context;
@@ -21,11 +22,28 @@ impl Session {
         self.void
     }
 
-    /// All reasoning so far is void, where the model binds it at all.
-    pub(super) fn void_reasoning_so_far(&mut self) {
+    /// What is void of reasoning in the context as it is.
+    fn void_now(&self) -> VoidReasoning {
+        self.active().map(Fold::void).unwrap_or_default().or(self.void)
+    }
+
+    /// All reasoning so far is void, where the model binds it at all. Returns whether that is more than was.
+    pub(super) fn void_reasoning_so_far(&mut self) -> bool {
         let void = voided(&self.log, self.reasoning());
-        if void.before > 0 {
+        let is_more = void.before > self.void_now().before;
+        if is_more {
             self.void = Some(void);
+        }
+        is_more
+    }
+
+    /// What is read otherwise than it was sent last, because somebody folded or undid in between, has its
+    /// newest reasoning still bound to what was sent.
+    pub(super) fn rebind(&mut self) {
+        let active = self.active().map(|fold| fold.id);
+        let is_other = self.sent.is_some_and(|sent| sent.fold != active);
+        if is_other && self.void_reasoning_so_far() {
+            self.set_active(active);
         }
     }
 
@@ -61,7 +79,7 @@ impl Session {
     /// Whether the newest round of the context is told as text: then what answers it is text, too.
     #[must_use]
     pub fn tells_newest_round(&self) -> bool {
-        let void = self.active().map(crate::fold::Fold::void).unwrap_or_default().or(self.void);
+        let void = self.void_now();
         void.told_round.is_some() && void.before as usize >= self.log.len()
     }
 

@@ -28,7 +28,7 @@ impl Proxy {
     /// would begin another one: it is better passed on as it came.
     #[must_use]
     pub fn is_full_for(&self, begun: &Begun) -> bool {
-        lock(&self.index).is_full_for(&begun.chain.links)
+        lock(&self.index).is_full_for(&begun.chain)
     }
 
     /// As [`Proxy::begin`], for a request whose vendor's members were read.

@@ -2,7 +2,7 @@
 //! it, and whose they are.
 
 use bytes::Bytes;
-use midfold_core::Hash;
+use midfold_core::{Hash, Role};
 use midfold_formats::DialectKind;
 use midfold_formats::request::identity;
 
@@ -15,6 +15,9 @@ pub(super) struct Chain {
     pub links: Vec<Hash>,
     /// What each message is by itself.
     pub identities: Vec<Hash>,
+    /// How many messages stand before the model's first one. By them no history is found: the same
+    /// instructions, or the same task, are no common past.
+    pub opening: usize,
 }
 
 impl Chain {
@@ -26,15 +29,21 @@ impl Chain {
         known: impl IntoIterator<Item = Option<Hash>>,
     ) -> Self {
         let known = known.into_iter().chain(std::iter::repeat(None));
-        let mut leads = true;
+        let role = |message: &Bytes| kind.dialect().view(message).role;
+        let opening = messages.iter().map(role).take_while(|role| *role != Role::Assistant);
+        let opening: Vec<_> = opening.collect();
+        let instructions = opening.iter().take_while(|role| role.is_system()).count();
         let identities: Vec<_> = messages
             .iter()
             .zip(known)
-            .map(|(message, known)| {
-                leads = leads && kind.dialect().view(message).role.is_system();
+            .enumerate()
+            .map(|(at, (message, known))| {
                 // Instructions in front are the client's to change with each request, as those are that
                 // some formats have beside the messages: a clock in them makes no other conversation.
-                if leads { Hash::ROOT } else { known.unwrap_or_else(|| identity(kind, message)) }
+                match at < instructions {
+                    true => Hash::ROOT,
+                    false => known.unwrap_or_else(|| identity(kind, message)),
+                }
             })
             .collect();
         let link = |before: &mut Hash, identity: &Hash| {
@@ -42,7 +51,7 @@ impl Chain {
             Some(*before)
         };
         let links = identities.iter().scan(root, link).collect();
-        Self { links, identities }
+        Self { links, identities, opening: opening.len() }
     }
 }
 

@@ -27,7 +27,7 @@ impl Proxy {
         now: Millis,
     ) -> Arc<Mutex<Conversation>> {
         let previous = previous_end(request, chain.links.len());
-        let found = lock(&self.index).find(&chain.links, previous, who.hint.as_deref(), now);
+        let found = lock(&self.index).find(chain, previous, who.hint.as_deref(), now);
         let (known, at) = match found {
             Some((known, at)) => (Some(known), at),
             None => (None, 0),

@@ -64,24 +64,27 @@ impl Index {
     /// the one that shares the longest beginning.
     pub fn find(
         &mut self,
-        chain: &[Hash],
+        chain: &Chain,
         previous: usize,
         hint: Option<&str>,
         now: Millis,
     ) -> Option<(Arc<Mutex<Conversation>>, usize)> {
+        let links = &chain.links;
         let ends_at = |length: usize| {
-            let keys = chain.get(length.checked_sub(1)?).and_then(|link| self.points.get(link))?;
+            let last = length.checked_sub(1).filter(|last| *last >= chain.opening)?;
+            let keys = links.get(last).and_then(|link| self.points.get(link))?;
             let goes_on =
                 |key: &&u64| self.held.get(key).is_some_and(|it| it.goes_on(length, hint));
             keys.iter().rev().find(goes_on).map(|key| (*key, length))
         };
         let longest = || {
-            chain.iter().enumerate().rev().find_map(|(at, link)| {
+            let links = links.iter().enumerate().skip(chain.opening);
+            links.rev().find_map(|(at, link)| {
                 let keys = self.points.get(link)?;
                 keys.iter().rev().find(|key| self.held.contains_key(key)).map(|key| (*key, at + 1))
             })
         };
-        let (key, at) = ends_at(chain.len()).or_else(|| ends_at(previous)).or_else(longest)?;
+        let (key, at) = ends_at(links.len()).or_else(|| ends_at(previous)).or_else(longest)?;
         let held = self.held.get_mut(&key)?;
         held.used = now;
         Some((Arc::clone(&held.conversation), at))
@@ -152,10 +155,11 @@ impl Index {
 
     /// Whether what was let go takes as much memory as what is held may, and this history goes on with nothing that is
     /// held: nothing is to be begun until some of it is gone.
-    pub fn is_full_for(&mut self, chain: &[Hash]) -> bool {
+    pub fn is_full_for(&mut self, chain: &Chain) -> bool {
         self.lingering.retain(|(gone, _)| gone.strong_count() > 0);
         let lingering: usize = self.lingering.iter().map(|(_, bytes)| bytes).sum();
-        lingering > self.limit && !chain.iter().any(|link| self.points.contains_key(link))
+        let mut past = chain.links.iter().skip(chain.opening);
+        lingering > self.limit && !past.any(|link| self.points.contains_key(link))
     }
 
     fn trim(&mut self, newest: u64) {

@@ -62,10 +62,11 @@ impl Proxy {
         now: Millis,
     ) -> Result<(), StoredError> {
         let links = &begun.chain.links;
-        let ends: Vec<_> = links.iter().rev().take(PROBES).copied().collect();
+        let ends = links.iter().skip(begun.chain.opening).rev().take(PROBES);
+        let ends: Vec<_> = ends.copied().collect();
         let Some(found) = store.identified(&ends).await? else { return Ok(()) };
         let hint = begun.who.hint.as_deref();
-        let known = lock(&self.index).find(links, links.len(), hint, now);
+        let known = lock(&self.index).find(&begun.chain, links.len(), hint, now);
         if known.as_ref().is_some_and(|(known, at)| lock(known).is_current(*at, &found)) {
             return Ok(());
         }

@@ -264,7 +264,9 @@ impl Turn {
         let before = session.active().map(|fold| fold.id);
         let have = have.map(|have| have.saturating_sub(place.suffix).max(1));
         let overflow = Overflow { have, limit: Some(told.window) };
-        let context = session.recover(&place.budget, overflow, now).ok()?;
+        // Of the window that was thought to be: so the session learns that it is another one.
+        let thought = Budget { window: place.reading.window, ..place.budget.clone() };
+        let context = session.recover(&thought, overflow, now).ok()?;
         self.sent.fault = None;
         self.sent.read(&self.request, session, &context, place.stable, before, place.suffix);
         drop(held);

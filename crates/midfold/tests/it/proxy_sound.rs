@@ -10,7 +10,7 @@ use midfold::formats::answer::Seen;
 use midfold::formats::overflow::Diagnosis;
 use midfold::formats::request::{Request, list_name};
 use midfold::proxy::{Proxy, Rules, Turn, Who};
-use midfold::store::{MemoryStore, Store};
+use midfold::store::{MemoryStore, Store, Stored};
 use midfold::{DialectKind, Policy, Setup, tokens};
 use midfold_testkit as testkit;
 use midfold_testkit::Message;
@@ -120,37 +120,39 @@ fn a_step_larger_than_the_window_is_folded_once_it_is_history() {
     }
 }
 
+/// A request with instructions of about so many tokens, which no fold can move.
+fn instructed(kind: DialectKind, tokens: u64, messages: &[String]) -> Request {
+    let text = "constant ".repeat(usize::try_from(tokens).unwrap_or_default());
+    let list = messages.join(",");
+    let body = match kind {
+        DialectKind::OpenAiChat => {
+            format!(r#"{{"model":"m","messages":[{{"role":"system","content":"{text}"}},{list}]}}"#)
+        }
+        DialectKind::OpenAiResponses => {
+            format!(r#"{{"model":"m","instructions":"{text}","input":[{list}]}}"#)
+        }
+        DialectKind::Gemini => format!(
+            r#"{{"systemInstruction":{{"parts":[{{"text":"{text}"}}]}},"contents":[{list}]}}"#
+        ),
+        _ => format!(r#"{{"model":"m","system":"{text}","messages":[{list}]}}"#),
+    };
+    Request::read(kind, Bytes::from(body)).unwrap_or_else(|error| unreachable!("{error}"))
+}
+
 /// Beside a large part that no fold can move there is little room, and no reason to fold all the time.
 #[test]
 fn little_room_is_no_reason_to_fold_each_time() {
     for kind in KINDS {
         for room in [12_000, 30_000, 60_000] {
             let session = testkit::session(5, 9);
-            let mut messages = emitted(kind, &session);
+            let messages = emitted(kind, &session);
             let fixed: u64 = 20_000;
-            let word = "constant ";
-            let system = word.repeat(usize::try_from(fixed).unwrap() - 20);
-            let counter = tokens::by_name("o200k").unwrap();
-            let setup = Setup::new().counter(counter).window(fixed + room);
+            let setup = Setup::new().counter(o200k()).window(fixed + room);
             let rules = Rules::new(Policy::preset("default").unwrap()).setup(setup);
             let proxy = Arc::new(Proxy::new(rules));
-            let system = match kind {
-                DialectKind::OpenAiChat => {
-                    messages.insert(0, format!(r#"{{"role":"system","content":"{system}"}}"#));
-                    String::new()
-                }
-                DialectKind::OpenAiResponses => format!(r#""instructions":"{system}","#),
-                DialectKind::Gemini => {
-                    format!(r#""systemInstruction":{{"parts":[{{"text":"{system}"}}]}},"#)
-                }
-                _ => format!(r#""system":"{system}","#),
-            };
             let (mut folds, mut adjacent, mut requests, mut before) = (0, 0, 0, false);
             for (now, end) in stops(kind, &messages).into_iter().enumerate() {
-                let list = list_name(kind);
-                let body =
-                    format!(r#"{{"model":"m",{system}"{list}":[{}]}}"#, messages[..end].join(","));
-                let request = Request::read(kind, Bytes::from(body)).unwrap();
+                let request = instructed(kind, fixed, &messages[..end]);
                 let turn = proxy.turn(request, &Who::default(), now as u64);
                 assert_eq!(turn.sent().fault, None, "{kind} {room}");
                 requests += 1;
@@ -198,6 +200,29 @@ fn a_window_is_learned_by_whoever_was_told() {
     assert!(!send("b", DialectKind::OpenAiChat, &other).sent().is_folded());
     let anthropic = emitted(DialectKind::Anthropic, &testkit::session(11, 14));
     assert!(!send("a", DialectKind::Anthropic, &anthropic).sent().is_folded());
+}
+
+/// A window that an error told is one like any other: what no fold can move is taken off before folding
+/// starts at a share of it.
+#[tokio::test]
+async fn a_learned_window_has_a_line_of_its_own() {
+    const TOLD: u64 = 24_000;
+    const FIXED: u64 = 14_000;
+    for kind in KINDS {
+        let messages = emitted(kind, &testkit::session(11, 9));
+        let setup = Setup::new().counter(o200k()).window(200_000);
+        let rules = Rules::new(Policy::preset("default").unwrap()).setup(setup).stored();
+        let proxy = Arc::new(Proxy::new(rules));
+        let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+        let mut turn = proxy.turn(instructed(kind, FIXED, &messages), &Who::default(), 0);
+        let found = turn.diagnose(Some(400), &overflow(turn.sent().tokens_after, TOLD));
+        let session = turn.refused(found, 1).unwrap().session.clone().unwrap();
+        turn.accept();
+        while proxy.save(&*store, 2).await.unwrap() {}
+        let mut stored = Stored::open(store, &session).await.unwrap();
+        let line = stored.status(3).await.unwrap().threshold.tokens;
+        assert!((FIXED + (TOLD - FIXED) * 7 / 10..TOLD).contains(&line), "{kind}: {line}");
+    }
 }
 
 #[test]
@@ -333,5 +358,25 @@ fn a_profile_of_one_wire_format_is_no_reason_to_leave_others_alone() {
         let rules = Rules::new(Policy::preset("default").unwrap()).setup(setup);
         let turn = Arc::new(Proxy::new(rules)).turn(request(kind, &messages), &Who::default(), 0);
         assert!(turn.sent().is_folded() && turn.sent().fault.is_none(), "{kind}");
+    }
+}
+
+/// The same instructions are no common history.
+#[tokio::test]
+async fn conversations_with_the_same_instructions_are_no_branches() {
+    let kind = DialectKind::OpenAiChat;
+    let proxy = Arc::new(Proxy::new(small_rules("default").stored()));
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    for seed in [11, 13] {
+        let messages = emitted(kind, &testkit::session(seed, 2));
+        let end = stops(kind, &messages)[1];
+        play(&proxy, &Who::default(), [request(kind, &messages[..end])]);
+    }
+    while proxy.save(&*store, 1).await.unwrap() {}
+    let rows = store.sessions(None, 10).await.unwrap();
+    assert_eq!(rows.len(), 2);
+    for row in rows {
+        let stored = Stored::open(Arc::clone(&store), &row.new.id).await.unwrap();
+        assert_eq!(stored.meta().parent, None);
     }
 }

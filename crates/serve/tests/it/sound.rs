@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use midfold::core::plan::Outcome;
 use midfold::store::{MemoryStore, Store, Stored};
 use midfold_testkit::upstream::agent::{Agent, End, Run};
 use midfold_testkit::upstream::{Dialect, Flavour, Script, Settings, Strictness, task};
@@ -55,10 +56,11 @@ async fn works_on_after(change: Change, name: &str) {
         assert!(agent.end().is_none(), "{name}: {:?}", agent.end());
         agent.turn().await;
     }
-    agent.turn().await;
+    for _ in 0..6 {
+        agent.turn().await;
+    }
     let session =
         agent.run().exchanges.last().unwrap().header("midfold-session").unwrap().to_owned();
-    let mut refused = first.upstream.stats().refused;
     let second = match change {
         Change::Restart => {
             first.proxy.stop().await;
@@ -70,7 +72,11 @@ async fn works_on_after(change: Change, name: &str) {
     match change {
         Change::Compact => {
             let mut stored = Stored::open(Arc::clone(&store), &session).await.unwrap();
-            stored.compact(None, 1_800_000_000_000).await.unwrap();
+            let outcome = stored.compact(None, 1_800_000_000_000).await.unwrap();
+            let Outcome::Folded(fold) = outcome else { panic!("{name}: {outcome:?}") };
+            agent.turn().await;
+            let read = agent.run().exchanges.last().unwrap().header("midfold-fold");
+            assert_eq!(read, Some(&fold.id.to_hex()[..16]), "{name}: it is read through that fold");
         }
         Change::Undo => {
             let mut stored = Stored::open(Arc::clone(&store), &session).await.unwrap();
@@ -84,8 +90,8 @@ async fn works_on_after(change: Change, name: &str) {
     while agent.end().is_none() {
         agent.turn().await;
     }
-    let upstream = second.as_ref().map(|it| &it.upstream);
-    refused.extend(upstream.map(|it| it.stats().refused).unwrap_or_default());
+    let upstreams = std::iter::once(&first.upstream).chain(second.as_ref().map(|it| &it.upstream));
+    let refused: Vec<_> = upstreams.flat_map(|it| it.stats().refused).collect();
     assert!(matches!(agent.end(), Some(End::Finished(_))), "{name}: {:?}", agent.end());
     assert_eq!(refused, [""; 0], "{name}");
 }
