@@ -11,7 +11,8 @@ pub(crate) fn voided(log: &Log, binding: ReasoningBinding) -> VoidReasoning {
     if binding == ReasoningBinding::Free {
         return VoidReasoning::default();
     }
-    let before = u32::try_from(log.len()).unwrap_or(u32::MAX);
+    // By seq: of a log whose folded events are not loaded, the length says less.
+    let before = log.events().last().map_or(0, |event| event.seq + 1);
     let told_round = (binding == ReasoningBinding::OpenRound).then(|| newest_round(log)).flatten();
     VoidReasoning { before, told_round }
 }

@@ -119,13 +119,23 @@ impl Brief {
         self.session.log.events().last().map_or(0, |event| event.seq)
     }
 
-    /// The context as it stands, and notes that it is sent.
-    pub fn context(&mut self) -> Context {
+    /// The context as it stands, and notes that it is sent. Nothing where the whole session has to be
+    /// loaded for it: a fold is due, or reasoning is void whose round only the whole log shows.
+    pub fn context(&mut self, budget: &Budget, now: Millis) -> Option<Context> {
+        if self.due(budget, now).fires() || self.session.is_bound_to_what_was_sent() {
+            return None;
+        }
         self.session.sent = Some(self.session.sending());
+        Some(self.session.view())
+    }
+
+    /// The context as it is, also where a fold is due.
+    #[must_use]
+    pub fn view(&self) -> Context {
         self.session.view()
     }
 
-    /// Whether a fold is due: then the whole session has to be loaded.
+    /// Whether a fold is due.
     #[must_use]
     pub fn due(&self, budget: &Budget, now: Millis) -> Due {
         self.session.due(budget, now)

@@ -37,13 +37,18 @@ impl Session {
         is_more
     }
 
-    /// What is read otherwise than it was sent last, because somebody folded or undid in between, has its
-    /// newest reasoning still bound to what was sent.
-    pub(super) fn rebind(&mut self) {
+    /// Whether it is read otherwise than it was sent last, because somebody folded or undid in between:
+    /// then its newest reasoning is still bound to what was sent.
+    pub(super) fn is_bound_to_what_was_sent(&self) -> bool {
         let active = self.active().map(|fold| fold.id);
         let is_other = self.sent.is_some_and(|sent| sent.fold != active);
-        if is_other && self.void_reasoning_so_far() {
-            self.set_active(active);
+        is_other && voided(&self.log, self.reasoning()).before > self.void_now().before
+    }
+
+    /// Reasoning that is bound to what was sent is void.
+    pub(super) fn rebind(&mut self) {
+        if self.is_bound_to_what_was_sent() && self.void_reasoning_so_far() {
+            self.set_active(self.active().map(|fold| fold.id));
         }
     }
 
@@ -80,7 +85,8 @@ impl Session {
     #[must_use]
     pub fn tells_newest_round(&self) -> bool {
         let void = self.void_now();
-        void.told_round.is_some() && void.before as usize >= self.log.len()
+        let newest = self.log.events().last().map(|event| event.seq);
+        void.told_round.is_some() && newest.is_none_or(|newest| newest < void.before)
     }
 
     /// What folds add keeps user and assistant taking turns, where they do so far: some providers refuse

@@ -127,12 +127,12 @@ proptest! {
         }
         let Ok(Outcome::Folded(fold)) = session.compact(&budget, None) else { return Ok(()) };
         let mut brief = brief(&session, &fold);
-        prop_assert_eq!(bytes(&brief.context()), bytes(&session.view()));
+        prop_assert_eq!(bytes(&brief.view()), bytes(&session.view()));
         for message in &input.messages[cut..] {
             let seq = session.append(RawEvent::new(message.clone()));
             prop_assert_eq!(brief.append(RawEvent::new(message.clone())), seq);
         }
-        let (context, whole) = (brief.context(), session.view());
+        let (context, whole) = (brief.view(), session.view());
         prop_assert_eq!(bytes(&context), bytes(&whole));
         prop_assert_eq!(context.tokens(), whole.tokens());
         let fates = |context: &Context| context.pieces().map(|p| p.fate).collect::<Vec<_>>();

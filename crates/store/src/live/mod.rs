@@ -233,8 +233,8 @@ impl Stored {
     async fn current(&mut self, now: Millis) -> Result<Context, StoredError> {
         let budget = self.budget();
         if let Inner::Brief(brief) = &mut self.inner {
-            if !brief.due(&budget, now).fires() {
-                return Ok(brief.context());
+            if let Some(context) = brief.context(&budget, now) {
+                return Ok(context);
             }
             self.hydrate().await?;
         }
