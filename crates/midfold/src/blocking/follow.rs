@@ -47,6 +47,13 @@ impl From<Vec<Told>> for Last {
     }
 }
 
+impl Last {
+    /// The places from there on, up to the next event, of what midfold had written.
+    fn taken_over(&self, from: usize) -> impl Iterator<Item = usize> {
+        (from..self.list.len()).take_while(|place| self.list[*place].seq.is_none())
+    }
+}
+
 /// What a list has in common with a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Common {
@@ -145,18 +152,18 @@ impl Follow {
     /// Where the messages of a context are from, if a list was followed.
     pub fn origins(&self, kind: DialectKind, context: &Context) -> Option<Vec<Origin>> {
         let last = self.last.as_ref()?;
-        let origin = |(at, piece): (usize, &Piece)| {
+        // What a host took over of the context before follows what it followed there.
+        let mut next = 0;
+        let origin = |piece: &Piece| {
+            let known = self.known(kind, piece);
             let place = match event(piece.fate) {
                 Some(seq) => last.places.get(&seq).copied(),
-                // What a host took over of the context before is still where it was.
-                None => Some(at).filter(|at| *at < last.list.len()),
+                None => last.taken_over(next).find(|place| last.list[*place].identity == known),
             };
-            let is_same =
-                place.is_some_and(|place| last.list[place].identity == self.known(kind, piece));
-            let is_of_list = is_same || event(piece.fate).is_some();
-            Origin { place: place.filter(|_| is_of_list), is_same }
+            next = place.map_or(next, |place| place + 1);
+            Origin { place, is_same: place.is_some_and(|place| last.list[place].identity == known) }
         };
-        Some(context.pieces().enumerate().map(origin).collect())
+        Some(context.pieces().map(origin).collect())
     }
 
     /// This context is what a host has now.
