@@ -46,6 +46,8 @@ mod repairs;
 mod secrets;
 #[cfg(feature = "store")]
 mod sessions;
+#[cfg(feature = "proxy")]
+mod simulation;
 mod sources;
 mod survey;
 mod user_words;

@@ -13,4 +13,4 @@ mod session;
 mod sse;
 
 pub use self::client::{Agent, Habits};
-pub use self::session::{End, Exchange, Run, Session};
+pub use self::session::{End, Exchange, Letter, Run, Session};

@@ -68,6 +68,17 @@ pub enum End {
     Exhausted,
 }
 
+/// A request on its way.
+#[derive(Clone, Debug)]
+pub struct Letter {
+    /// Path and query.
+    pub target: String,
+    /// Header names in lower case, and their values.
+    pub headers: Vec<(String, String)>,
+    /// The body.
+    pub body: String,
+}
+
 /// One attempt.
 #[derive(Clone, Debug)]
 pub struct Exchange {
@@ -258,6 +269,11 @@ impl Session {
                 }
             }
         };
+        self.go_on(said);
+    }
+
+    /// The reply goes into the history, and so does what it asks for.
+    fn go_on(&mut self, said: Said) {
         self.run.usages.push(said.usage);
         self.history.extend(said.kept);
         if self.threads || self.agent.server_state && self.agent.dialect == Dialect::Responses {
@@ -301,7 +317,8 @@ impl Session {
         true
     }
 
-    async fn ask(&mut self) -> Result<Said, Trouble> {
+    /// The next request, for whoever brings it to a server.
+    pub fn request(&mut self) -> Letter {
         let body = self.body().to_string();
         self.sent += 1;
         let agent = &self.agent;
@@ -312,21 +329,45 @@ impl Session {
             Dialect::Gemini => gemini::target(agent),
         };
         headers.extend(agent.headers.iter().cloned());
-        let url = format!("{}{target}", agent.base_url);
+        Letter { target, headers, body }
+    }
+
+    /// The answer to a request that somebody else brought to a server.
+    ///
+    /// # Errors
+    /// With what is no reply: then the session is as it was.
+    pub fn hear(&mut self, status: u16, text: &str) -> Result<(), String> {
+        let said = self.read(status, text).map_err(|trouble| match trouble {
+            Trouble::Failed { body, .. } => body,
+            Trouble::Broken(why) => why,
+        })?;
+        self.go_on(said);
+        Ok(())
+    }
+
+    async fn ask(&mut self) -> Result<Said, Trouble> {
+        let Letter { target, headers, body } = self.request();
+        let url = format!("{}{target}", self.agent.base_url);
         let got = self.http.post(&url, &headers, body.clone()).await;
         let exchange =
             Exchange { sent: body, status: got.status, headers: got.headers, body: got.body };
         let text = String::from_utf8_lossy(&exchange.body).into_owned();
         let status = exchange.status;
         self.run.exchanges.push(exchange);
-        if let Some(why) = got.broken {
-            return Err(Trouble::Broken(why));
+        match got.broken {
+            Some(why) => Err(Trouble::Broken(why)),
+            None => self.read(status, &text),
         }
+    }
+
+    /// What an answer says.
+    fn read(&self, status: u16, text: &str) -> Result<Said, Trouble> {
+        let agent = &self.agent;
         if status != 200 {
-            return Err(Trouble::Failed { status, body: text });
+            return Err(Trouble::Failed { status, body: text.to_owned() });
         }
         let whole = if agent.stream {
-            let events = sse::events(&text).map_err(Trouble::Broken)?;
+            let events = sse::events(text).map_err(Trouble::Broken)?;
             match agent.dialect {
                 Dialect::Chat => chat::joined(&events),
                 Dialect::Responses => responses::joined(&events),
@@ -334,7 +375,7 @@ impl Session {
                 Dialect::Gemini => gemini::joined(&events),
             }?
         } else {
-            serde_json::from_str(&text).map_err(|error| Trouble::Broken(error.to_string()))?
+            serde_json::from_str(text).map_err(|error| Trouble::Broken(error.to_string()))?
         };
         let mut said = match agent.dialect {
             Dialect::Chat => chat::said(agent, &whole),

@@ -1,0 +1,44 @@
+//! Clients, two nodes over one store and a provider in one thread, where everything that happens is drawn from a seed:
+//! nodes that die between the writing of a fold and its use, stores that are away, writes whose answers are lost, clocks
+//! that jump, answers that come late or never, edits, branches, and other processes that fold, undo and pin.
+//!
+//! After each step the step's session is read from the store and audited, and what was sent is held against what the
+//! provider and the client know. `MIDFOLD_SIMULATION` says how many steps; a failure names its seed and step.
+
+mod client;
+mod node;
+mod world;
+
+use world::World;
+
+/// Steps of one world: then its conversations are long enough, and its store is not too large to be checked often.
+const STEPS: usize = 2_000;
+
+fn wanted() -> usize {
+    let said = std::env::var("MIDFOLD_SIMULATION").ok();
+    said.and_then(|text| text.parse().ok()).unwrap_or(3 * STEPS)
+}
+
+#[test]
+fn whatever_happens_in_which_order_nobody_is_stuck_and_records_are_true() {
+    let mut sum = world::Tally::default();
+    for seed in 0..wanted().div_ceil(STEPS) as u64 {
+        let mut world = World::new(seed);
+        (0..STEPS).for_each(|_| world.step());
+        world.end();
+        sum.add(world.tally());
+    }
+    println!("{sum:#?}");
+    assert!(sum.folds > 0 && sum.crashes > 0 && sum.voided > 0, "{sum:#?}");
+}
+
+#[test]
+fn the_same_seed_leaves_the_same_trace() {
+    let trace = |seed| {
+        let mut world = World::new(seed);
+        (0..400).for_each(|_| world.step());
+        world.trace()
+    };
+    assert_eq!(trace(11), trace(11));
+    assert_ne!(trace(11), trace(12));
+}

@@ -1,0 +1,56 @@
+//! The scripted provider without a network: a function from requests to answers.
+
+use std::sync::{Arc, PoisonError};
+
+use super::answer::{Body, answer};
+use super::settings::Settings;
+use super::shared::{Recorded, Shared};
+use super::stats::Stats;
+
+/// The scripted provider without a network. Faults that are none of the answer itself (resets, cuts, hangs) do not
+/// happen: whoever asks has to play them.
+#[derive(Debug)]
+pub struct Provider(Shared);
+
+impl Provider {
+    /// A provider that behaves so.
+    #[must_use]
+    pub fn new(settings: Settings) -> Self {
+        Self(Shared::new(settings))
+    }
+
+    /// Status and body of the answer to a request.
+    #[must_use]
+    pub fn answer(&self, target: &str, headers: &[(String, String)], body: &[u8]) -> (u16, String) {
+        let request = Recorded {
+            method: "POST".to_owned(),
+            target: target.to_owned(),
+            headers: headers.to_vec(),
+            body: body.to_vec(),
+            status: 0,
+        };
+        let answer = answer(&self.0, &request);
+        let text = match answer.body {
+            Body::Whole(text) => text,
+            Body::Pieces(_, pieces) => pieces.concat(),
+        };
+        (answer.status, text)
+    }
+
+    /// What it saw so far.
+    #[must_use]
+    pub fn stats(&self) -> Stats {
+        self.0.inner.lock().unwrap_or_else(PoisonError::into_inner).stats.clone()
+    }
+
+    /// Forgets the requests that it saw, which take memory. What it kept and cached stays.
+    pub fn forget(&self) {
+        self.0.inner.lock().unwrap_or_else(PoisonError::into_inner).recorded.clear();
+    }
+
+    /// Changes how it behaves from the next request on.
+    pub fn change(&self, change: impl FnOnce(&mut Settings)) {
+        let mut settings = self.0.settings.write().unwrap_or_else(PoisonError::into_inner);
+        change(Arc::make_mut(&mut settings));
+    }
+}
