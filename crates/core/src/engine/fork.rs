@@ -14,11 +14,11 @@ impl Session {
         fork.policy_since = self.policy_since;
         fork.is_answered = self.is_answered;
         fork.keeps_turns = self.keeps_turns;
-        // Void is what was there then; the fork may have less.
-        fork.void = self.void.map(|void| VoidReasoning {
-            before: void.before.min(u32::try_from(at).unwrap_or(u32::MAX)),
-            ..void
-        });
+        // What became void after the place was valid there, and is again under the folds of then. That reasoning
+        // is bound at all stays known.
+        fork.void = self
+            .void
+            .map(|void| if void.before as usize <= at { void } else { VoidReasoning::default() });
         fork.gate.window = self.gate.window;
         fork.gate.learned_window = self.gate.learned_window;
         fork.model.clone_from(&self.model);

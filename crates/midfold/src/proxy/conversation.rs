@@ -5,6 +5,7 @@ use midfold_core::budget::Budget;
 use midfold_core::engine::Session;
 use midfold_core::log::{Event, Log};
 use midfold_core::meter::Meter;
+use midfold_core::profile::ReasoningBinding;
 use midfold_core::{Hash, RawEvent};
 use midfold_formats::request::{MESSAGE, Request, without_marks};
 use midfold_formats::vendor::is_compaction;
@@ -51,6 +52,8 @@ pub(super) struct Conversation {
     /// A provider took a request of it.
     pub is_accepted: bool,
     pub course: Course,
+    /// Folds that it has from the one that it is a branch of.
+    inherited: usize,
     /// The conversation that it is a fork of, and at which message.
     pub parent: Option<(String, u64)>,
     /// What the store has of it.
@@ -97,6 +100,7 @@ impl Conversation {
             window: reading.window,
             is_accepted: false,
             course: Course::New,
+            inherited: 0,
             parent: None,
             saved: Saved::default(),
             bytes: CONVERSATION,
@@ -127,6 +131,7 @@ impl Conversation {
             window: meta.budget.window,
             is_accepted: true,
             course: Course::GoesOn,
+            inherited: 0,
             parent: meta.parent.clone(),
             saved,
             session,
@@ -161,6 +166,7 @@ impl Conversation {
         let parent = self.session.id().as_bytes();
         let id = id(&[parent, &at.to_be_bytes(), &now.to_be_bytes(), &end.0], who);
         let session = self.session.fork(&id, at);
+        let inherited = session.folds().len();
         let bytes = CONVERSATION + session.log().events().iter().map(weight).sum::<usize>();
         Self {
             session,
@@ -176,6 +182,7 @@ impl Conversation {
             window: self.window,
             is_accepted: false,
             course: if at > 0 { Course::Lone } else { Course::New },
+            inherited,
             parent: (at > 0).then(|| (self.session.id().to_owned(), at as u64)),
             saved: Saved::default(),
             bytes,
@@ -229,7 +236,14 @@ impl Conversation {
 
     /// Whether a store should have it.
     pub fn is_kept(&self) -> bool {
-        self.is_accepted && self.course != Course::Lone
+        self.is_accepted && (self.course != Course::Lone || self.is_bound_to_a_fold())
+    }
+
+    /// Whether reasoning of the model may be bound to a fold of its own: nobody else could make that again.
+    fn is_bound_to_a_fold(&self) -> bool {
+        let session = &self.session;
+        let is_free = session.log().profile().reasoning == ReasoningBinding::Free;
+        session.folds().len() > self.inherited && !(is_free && session.void().is_none())
     }
 
     pub fn hint(&self) -> Option<&str> {

@@ -5,10 +5,15 @@
 //! After each step the step's session is read from the store and audited, and what was sent is held against what the
 //! provider and the client know. `MIDFOLD_SIMULATION` says how many steps; a failure names its seed and step.
 
+mod check;
 mod client;
+mod deeds;
+mod forward;
 mod node;
+mod tally;
 mod world;
 
+use tally::Tally;
 use world::World;
 
 /// Steps of one world: then its conversations are long enough, and its store is not too large to be checked often.
@@ -21,7 +26,7 @@ fn wanted() -> usize {
 
 #[test]
 fn whatever_happens_in_which_order_nobody_is_stuck_and_records_are_true() {
-    let mut sum = world::Tally::default();
+    let mut sum = Tally::default();
     for seed in 0..wanted().div_ceil(STEPS) as u64 {
         let mut world = World::new(seed);
         (0..STEPS).for_each(|_| world.step());

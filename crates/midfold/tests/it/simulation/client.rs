@@ -20,6 +20,8 @@ pub struct Client {
     pub session: Session,
     /// It asks for thinking, which is bound to what the provider saw.
     pub thinks: bool,
+    /// Everybody knows that its model binds thinking.
+    pub is_known_to_bind: bool,
     /// How long its history was at each request.
     stops: Vec<usize>,
     /// The request that it waits for.
@@ -45,7 +47,8 @@ impl Client {
             (false, _) => "scripted",
         };
         let habits = Habits {
-            ephemeral: !takes_turns && rng.chance(10),
+            // What is said behind the history once would be before the thinking, and gone the next time.
+            ephemeral: !takes_turns && !thinks && rng.chance(10),
             bare_items: rng.chance(30),
             part_lists: rng.chance(30),
             unmarked: rng.chance(50),
@@ -77,6 +80,7 @@ impl Client {
             who,
             session: agent.start(),
             thinks,
+            is_known_to_bind: thinks && model != "house-model",
             stops: Vec::new(),
             waits: None,
             refused: 0,
