@@ -113,6 +113,13 @@ impl Brief {
         self
     }
 
+    /// As [`Session::with_answers_behind`].
+    #[must_use]
+    pub fn with_answers_behind(mut self) -> Self {
+        self.session = self.session.with_answers_behind();
+        self
+    }
+
     /// Appends one event and returns its position.
     pub fn append(&mut self, event: RawEvent) -> u32 {
         self.session.append(event);

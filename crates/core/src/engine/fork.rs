@@ -1,6 +1,7 @@
 //! A session that goes on from an earlier place of another one.
 
 use super::Session;
+use crate::event::Hash;
 use crate::fold::Fold;
 use crate::profile::VoidReasoning;
 
@@ -31,8 +32,24 @@ impl Session {
         {
             active = fold.prev.and_then(|prev| self.by_id(prev));
         }
-        fork.set_active(active.map(|fold| fold.id));
+        let active = active.map(|fold| fold.id);
+        fork.set_active(active);
+        if !self.was_sent_through(active) && fork.void_reasoning_so_far() {
+            fork.set_active(active);
+        }
         fork.pins = self.pins.iter().copied().filter(|pin| (*pin as usize) < at).collect();
         fork
+    }
+
+    /// Whether what is read through this fold was sent so, now or before: a fold that somebody else made since then
+    /// was not.
+    fn was_sent_through(&self, fold: Option<Hash>) -> bool {
+        let Some(sent) = self.sent else { return true };
+        let mut through = sent.fold;
+        while through != fold {
+            let Some(newer) = through.and_then(|id| self.by_id(id)) else { return false };
+            through = newer.prev;
+        }
+        true
     }
 }

@@ -144,6 +144,11 @@ impl Conversation {
         at == self.chain.len() && !other
     }
 
+    /// Its id, where a store has it.
+    pub fn stored_id(&self) -> Option<&str> {
+        self.saved.is_made.then(|| self.session.id())
+    }
+
     /// Whether a store that has this of a history has nothing that is not here, of which the first `at`
     /// messages are the history's.
     pub fn is_current(&self, at: usize, found: &Identified) -> bool {

@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex};
 
 use midfold_core::Hash;
 use midfold_store::{
-    Append, Meta, Millis, NewEvent, NewFold, NewSession, Store, StoreError, Stored, StoredError,
+    Append, Identified, Meta, Millis, NewEvent, NewFold, NewSession, Store, StoreError, Stored,
+    StoredError,
 };
 
 use super::begun::Begun;
@@ -67,6 +68,10 @@ impl Proxy {
         let Some(found) = store.identified(&ends).await? else { return Ok(()) };
         let hint = begun.who.hint.as_deref();
         let known = lock(&self.index).find(&begun.chain, links.len(), hint, now);
+        let found = match &known {
+            Some((known, at)) => newest_of(known, *at, found, &**store).await?,
+            None => found,
+        };
         if known.as_ref().is_some_and(|(known, at)| lock(known).is_current(*at, &found)) {
             return Ok(());
         }
@@ -80,6 +85,24 @@ impl Proxy {
     }
 }
 
+/// What a store has of the conversation that is known here, where another one of the same history was found.
+async fn newest_of(
+    known: &Mutex<Conversation>,
+    at: usize,
+    found: Identified,
+    store: &dyn Store,
+) -> Result<Identified, StoreError> {
+    let own = lock(known).stored_id().map(str::to_owned);
+    let events = at as u64;
+    match own.filter(|id| *id != found.id && events >= found.events) {
+        Some(id) => {
+            let active = store.session(&id).await?.active;
+            Ok(Identified { id, events, active })
+        }
+        None => Ok(found),
+    }
+}
+
 async fn load(
     id: &str,
     store: &Arc<dyn Store>,
@@ -88,7 +111,7 @@ async fn load(
     let mut stored = Stored::open(Arc::clone(store), id).await?;
     let folds = stored.folds().await?.len();
     let calls = Calls::after(stored.end_of_ledger().await?);
-    let session = stored.whole().await?.clone().with_answers_behind().with_turns_kept();
+    let session = stored.whole().await?.clone();
     let (row, meta) = (stored.row(), stored.meta());
     let saved = Saved {
         is_made: true,
@@ -187,7 +210,7 @@ fn made(held: &Conversation, now: Millis) -> Result<NewSession, StoreError> {
             .map(|part| String::from_utf8_lossy(part).into_owned())
             .collect(),
         parent: held.parent.clone(),
-        source: Some("proxy".to_owned()),
+        source: Some(Meta::PROXY.to_owned()),
         owner: held.owner().map(str::to_owned),
         model: Some(held.model.clone()).filter(|model| !model.is_empty()),
         client: held.client.clone(),

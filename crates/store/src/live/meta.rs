@@ -27,3 +27,15 @@ pub struct Meta {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<String>,
 }
+
+impl Meta {
+    /// The [`source`](Self::source) of sessions whose client speaks through a proxy.
+    pub const PROXY: &str = "proxy";
+
+    /// Whether its client speaks through a proxy: what it says next is behind the log, and the provider may
+    /// want turns.
+    #[must_use]
+    pub fn is_proxied(&self) -> bool {
+        self.source.as_deref() == Some(Self::PROXY)
+    }
+}

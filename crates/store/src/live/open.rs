@@ -78,9 +78,9 @@ impl Stored {
             return Err(chain(&id));
         }
         let meter = state.meter.unwrap_or_else(|| meter(&self.row));
-        let session = Session::over(&id, log, rows::policy(&self.row)?, meter)
-            .with_folds(folds, self.row.active)
-            .with_state(state);
+        let session = Session::over(&id, log, rows::policy(&self.row)?, meter);
+        let session =
+            held_so(session, &self.meta).with_folds(folds, self.row.active).with_state(state);
         self.inner = Inner::Whole(Box::new(session));
         self.offer_prepared();
         Ok(())
@@ -215,7 +215,7 @@ fn assemble(meta: &Meta, loaded: Loaded) -> Result<Inner, StoredError> {
         if log.head_hash() != row.head_hash {
             return Err(chain(&id));
         }
-        let session = Session::over(&id, log, policy, meter(&row)).with_state(state);
+        let session = held_so(Session::over(&id, log, policy, meter(&row)), meta).with_state(state);
         return Ok(Inner::Whole(Box::new(session)));
     };
     state.meter.get_or_insert_with(|| meter(&row));
@@ -231,7 +231,14 @@ fn assemble(meta: &Meta, loaded: Loaded) -> Result<Inner, StoredError> {
                 }
             })?;
     let parts = meta.envelope.iter().map(String::as_bytes);
-    Ok(Inner::Brief(Box::new(brief.with_envelope(parts))))
+    let brief = brief.with_envelope(parts);
+    let brief = if meta.is_proxied() { brief.with_answers_behind() } else { brief };
+    Ok(Inner::Brief(Box::new(brief)))
+}
+
+/// A session as whoever sends it does: whoever folds it, the client behind a proxy has to go on with the fold.
+fn held_so(session: Session, meta: &Meta) -> Session {
+    if meta.is_proxied() { session.with_answers_behind().with_turns_kept() } else { session }
 }
 
 fn chain(id: &str) -> StoredError {
