@@ -9,6 +9,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
 use super::check::{Check, LIMIT};
+use super::clients::local;
 use crate::{env, runtime};
 
 const CLOCK: &str = "clock";
@@ -21,15 +22,20 @@ const OFF: u64 = 30_000;
 pub async fn providers(upstreams: &Upstreams) -> (Vec<Check>, Option<Check>) {
     let ask = |provider| async move {
         let answer = probe(upstreams, provider, LIMIT).await;
-        (provider, answer, runtime::now())
+        let at = runtime::now();
+        (provider, answer, at, is_ours(&upstreams.url(provider)).await)
     };
     let [openai, anthropic, gemini] = Provider::ALL.map(ask);
     let (openai, anthropic, gemini) = tokio::join!(openai, anthropic, gemini);
     let all = [openai, anthropic, gemini];
-    let checks = all.iter().map(|(provider, answer, _)| {
-        provider_check(provider.name(), &upstreams.url(*provider), answer)
+    let checks = all.iter().map(|(provider, answer, _, is_ours)| {
+        let (name, url) = (provider.name(), upstreams.url(*provider));
+        match is_ours {
+            true => ours(name, &url, &format!("--upstream {name}=URL names the provider")),
+            false => provider_check(name, &url, answer),
+        }
     });
-    let date = all.iter().find_map(|(_, answer, at)| Some((answer.as_ref().ok()?.date?, *at)));
+    let date = all.iter().find_map(|(_, answer, at, _)| Some((answer.as_ref().ok()?.date?, *at)));
     (checks.collect(), date.map(|(theirs, ours)| clock(theirs, ours)))
 }
 
@@ -86,6 +92,9 @@ pub async fn model(url: Option<&str>) -> Check {
         );
     }
     let url = upstreams.url(Provider::OpenAi);
+    if is_ours(&url).await {
+        return ours(MODEL, &url, "--narrator URL names the server of a model");
+    }
     match probe(&upstreams, Provider::OpenAi, LIMIT).await {
         Ok(Answered { status: status @ 500.., .. }) => {
             Check::warn(MODEL, format!("{url} answers with status {status}"), "see its log")
@@ -96,6 +105,18 @@ pub async fn model(url: Option<&str>) -> Check {
             format!("{url}: {trouble}"),
             "start it, or do without: recaps are computed then",
         ),
+    }
+}
+
+/// A midfold where a model server should be.
+fn ours(name: &'static str, url: &str, fix: &str) -> Check {
+    Check::warn(name, format!("{url} is a midfold, and no model server"), fix)
+}
+
+async fn is_ours(url: &str) -> bool {
+    match local(url) {
+        Some(address) => is_midfold(address).await,
+        None => false,
     }
 }
 
