@@ -2,6 +2,7 @@
 
 mod check;
 pub mod clients;
+pub mod near;
 mod place;
 mod reach;
 mod settings;

@@ -1,15 +1,13 @@
 //! What is reached over the network: providers, their clocks, the summariser, our own port.
 
 use std::net::SocketAddr;
-use std::time::Duration;
 
 use midfold_serve::config::Provider;
 use midfold_serve::{Answered, Trouble, Upstreams, probe};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpListener;
 
 use super::check::{Check, LIMIT};
-use super::clients::local;
+use super::near::{is_midfold, local};
 use crate::{env, runtime};
 
 const CLOCK: &str = "clock";
@@ -138,18 +136,4 @@ pub async fn port(listen: SocketAddr) -> Check {
         format!("another program has {listen}"),
         "midfold serve --listen 127.0.0.1:0 takes a free port; `midfold run` needs none",
     )
-}
-
-/// Whether a midfold answers there.
-pub async fn is_midfold(address: SocketAddr) -> bool {
-    let ask = async {
-        let mut stream = TcpStream::connect(address).await?;
-        let text = format!("GET /readyz HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\r\n");
-        stream.write_all(text.as_bytes()).await?;
-        let mut answer = Vec::new();
-        (&mut stream).take(16 << 10).read_to_end(&mut answer).await?;
-        std::io::Result::Ok(String::from_utf8_lossy(&answer).to_ascii_lowercase())
-    };
-    let answer = tokio::time::timeout(Duration::from_secs(1), ask).await;
-    answer.is_ok_and(|answer| answer.is_ok_and(|answer| answer.contains("server: midfold")))
 }
