@@ -11,7 +11,7 @@ use midfold::{DialectKind, Policy};
 use midfold_testkit as testkit;
 use serde_json::{Value, json};
 
-/// Of which the conversations here take most, and a part of them less than all.
+/// In which the conversations here do not fit.
 const WINDOW: u64 = 24_000;
 
 /// The body of a request: its messages, and what stands beside them.
@@ -113,12 +113,15 @@ fn they_pass_as_they_came_and_are_no_turns_of_the_session() {
     for client in clients() {
         let kind = client.kind;
         for (at, ask) in client.asks.iter().enumerate() {
-            let proxy = proxy(WINDOW);
             let name = format!("{kind:?} {at}");
-            // The conversation is over the line of its window.
             let history = up_to(&client, 0);
+            let all = request(kind, &history, &client.tools);
+            let all = proxy(1_000_000).turn(all, &who, 1).sent().tokens_before;
+            // The conversation is over the line of its window, and fits.
+            let proxy = proxy(all * 115 / 100);
             let turn = proxy.turn(request(kind, &history, &client.tools), &who, 1);
             let (session, fold) = (turn.sent().session.clone(), turn.sent().fold);
+            assert!(fold.is_some(), "{name}");
             answered(turn, 1);
             let held = proxy.held();
             // All of the history, and its end alone.
