@@ -10,9 +10,12 @@ use midfold::{Advise, Area, Door, Failure, Host, nearest};
 #[cfg(feature = "sessions")]
 use midfold::{Recorded, Recording};
 
+use crate::bounded::{self, MOST_STREAMED};
 use crate::error::CommandError;
 use crate::output::reason;
 use crate::paths::{is_stdin, is_transcript};
+#[cfg(feature = "sessions")]
+use crate::regular;
 
 /// Bytes that a packed file may unpack to. Both formats pack a repeated byte about a thousandfold and
 /// better, so a file of 2 MB can fill the memory of a machine. Sets of transcripts that are read at
@@ -32,6 +35,15 @@ impl Input {
     /// Reads a file; `-` is standard input.
     pub fn load(path: &Path) -> Result<Self, CommandError> {
         Ok(Self { name: name(path), bytes: bytes(path)?.into() })
+    }
+
+    /// Reads a file that a program names: what is no file is refused, without waiting for it.
+    #[cfg(feature = "sessions")]
+    pub fn load_file(path: &Path) -> Result<Self, CommandError> {
+        let name = name(path);
+        let bytes = regular::file(path).map_err(|error| unreadable(path, &name, &error))?;
+        let bytes = unpacked(bytes, MOST_UNPACKED).map_err(|error| not_unpacked(&name, &error))?;
+        Ok(Self { name, bytes: bytes.into() })
     }
 
     /// Reads a file of text.
@@ -81,7 +93,11 @@ impl Input {
 
 /// The bytes of a file, or of standard input; of a packed one what it unpacks to.
 pub fn bytes(path: &Path) -> Result<Vec<u8>, Failure> {
-    let bytes = if is_stdin(path) { read_stdin() } else { fs::read(path) };
+    let bytes = if is_stdin(path) {
+        bounded::stream(std::io::stdin().lock(), MOST_STREAMED)
+    } else {
+        bounded::any(path, MOST_STREAMED)
+    };
     let bytes = bytes.map_err(|error| unreadable(path, &name(path), &error))?;
     unpacked(bytes, MOST_UNPACKED).map_err(|error| not_unpacked(&name(path), &error))
 }
@@ -100,12 +116,6 @@ pub fn not_unpacked(name: &str, error: &std::io::Error) -> Failure {
 
 fn name(path: &Path) -> String {
     if is_stdin(path) { "standard input".to_owned() } else { path.display().to_string() }
-}
-
-fn read_stdin() -> std::io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    std::io::stdin().lock().read_to_end(&mut bytes)?;
-    Ok(bytes)
 }
 
 /// The bytes of a gzip or Zstandard file unpacked, by what it starts with; others as they are.
@@ -129,6 +139,11 @@ fn unreadable(path: &Path, name: &str, error: &std::io::Error) -> Failure {
     if path.is_dir() {
         return failed(format!("{name} is a directory, not a transcript"))
             .hint(format!("name a file in it, such as {}", example_in(path)));
+    }
+    if error.kind() == ErrorKind::FileTooLarge {
+        let megabytes = MOST_STREAMED >> 20;
+        return failed(format!("{name} does not end within {megabytes} MiB"))
+            .hint("that is as much as is read of a pipe or a device; of a file all is: name one");
     }
     if error.kind() == ErrorKind::NotFound {
         return failed(format!("{name}: there is no such file"))

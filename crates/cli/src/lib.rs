@@ -10,6 +10,7 @@
 mod about;
 #[cfg(feature = "sessions")]
 mod audit;
+mod bounded;
 #[cfg(feature = "sessions")]
 mod clients;
 mod compact;
@@ -49,6 +50,8 @@ mod prepare;
 mod presets;
 #[cfg(feature = "sessions")]
 mod recall;
+#[cfg(feature = "sessions")]
+mod regular;
 mod replay;
 mod report;
 #[cfg(feature = "sessions")]
@@ -77,6 +80,7 @@ mod trajectories;
 mod transcript;
 mod tune;
 mod verify;
+mod visible;
 mod words;
 #[cfg(feature = "sessions")]
 mod worker;
@@ -95,7 +99,9 @@ pub mod inside {
     #[cfg(feature = "sessions")]
     pub use crate::clients::{Client, Front, VARIABLES};
     #[cfg(feature = "sessions")]
-    pub use crate::doctor::clients::{local, shown};
+    pub use crate::doctor::clients::shown;
+    #[cfg(feature = "sessions")]
+    pub use crate::doctor::near::local;
     #[cfg(feature = "sessions")]
     pub use crate::host::{Host, Make, new_id, random};
     #[cfg(feature = "sessions")]
@@ -106,6 +112,7 @@ pub mod inside {
     pub use crate::trajectories::config::{Config, family};
     pub use crate::trajectories::lines::{Chunks, Position};
     pub use crate::trajectories::lock::Lock;
+    pub use crate::visible::{visible, visible_bytes};
 
     /// The page of a replay.
     pub mod html {

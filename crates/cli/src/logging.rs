@@ -13,6 +13,7 @@ use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::error::CommandError;
 use crate::output::reason;
+use crate::visible::Seen;
 
 /// Starts the logs that were asked for; nothing is logged by default.
 pub fn start(args: &Logging) -> Result<(), CommandError> {
@@ -22,7 +23,7 @@ pub fn start(args: &Logging) -> Result<(), CommandError> {
     let people = (args.verbose > 0).then(|| {
         let level = if args.verbose > 1 { LevelFilter::DEBUG } else { LevelFilter::INFO };
         tracing_subscriber::fmt::layer()
-            .with_writer(std::io::stderr)
+            .with_writer(|| Seen::new(std::io::stderr()))
             .with_ansi(std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none())
             .with_filter(ours(level))
     });
@@ -30,7 +31,7 @@ pub fn start(args: &Logging) -> Result<(), CommandError> {
         None => None,
         Some(path) => {
             let writer = if path.as_os_str() == "-" {
-                BoxMakeWriter::new(std::io::stderr)
+                BoxMakeWriter::new(|| Seen::new(std::io::stderr()))
             } else {
                 let file = OpenOptions::new().create(true).append(true).open(path);
                 let file = file.map_err(|error| {

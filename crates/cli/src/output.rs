@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::{self, ErrorKind, IsTerminal, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use midfold_args::When;
@@ -10,6 +10,7 @@ use terminal_size::{Width, terminal_size_of};
 use unicode_width::UnicodeWidthChar;
 
 use crate::error::CommandError;
+use crate::visible::{visible, visible_bytes};
 
 /// Width of a line where nobody tells.
 const WIDTH: usize = 80;
@@ -105,7 +106,11 @@ impl Output {
     /// Writes to standard output. A reader that left (`| head`) ends the command, silently.
     pub fn stdout(&self, bytes: impl AsRef<[u8]>) -> Result<(), CommandError> {
         let mut out = io::stdout().lock();
-        let written = out.write_all(bytes.as_ref()).and_then(|()| out.flush());
+        let bytes = match out.is_terminal() {
+            true => visible_bytes(bytes.as_ref()),
+            false => bytes.as_ref().into(),
+        };
+        let written = out.write_all(&bytes).and_then(|()| out.flush());
         written.map_err(|error| match error.kind() {
             ErrorKind::BrokenPipe => CommandError::silent(0),
             _ => CommandError::failed(format!("standard output cannot be written: {error}")),
@@ -114,7 +119,9 @@ impl Output {
 
     /// Writes to standard error. Nobody can be told when that fails.
     pub fn stderr(&self, text: &str) {
-        let _ = io::stderr().lock().write_all(text.as_bytes());
+        let mut out = io::stderr().lock();
+        let text = if out.is_terminal() { visible(text) } else { text.into() };
+        let _ = out.write_all(text.as_bytes());
     }
 
     /// Writes a file, whole or not at all: what stood there stays until the new text is complete.
@@ -179,7 +186,8 @@ impl Progress {
     pub fn say(self, text: &str) {
         if self.shown {
             let columns = terminal_size_of(io::stderr()).map_or(WIDTH, |(Width(n), _)| n.into());
-            let text = cut(text, columns.saturating_sub(1));
+            let text = visible(text);
+            let text = cut(&text, columns.saturating_sub(1));
             let _ = write!(io::stderr().lock(), "\r\x1b[2K{text}");
         }
     }
@@ -203,8 +211,11 @@ pub fn cut(text: &str, columns: usize) -> &str {
 }
 
 fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    // A link stays a link: its target is what gets replaced.
-    let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let path = &behind_links(path)?;
+    if has_other_names(path) {
+        // It stays one file under all of them.
+        return fs::write(path, bytes);
+    }
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(format!(".{}.part", std::process::id()));
     let part = path.with_file_name(name);
@@ -218,6 +229,32 @@ fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
         let _ = fs::remove_file(&part);
     }
     written
+}
+
+/// Links that are followed one after another; systems follow about as many.
+const MOST_LINKS: usize = 40;
+
+/// Where a file is, or is to be: a link stays a link, and its target is what gets replaced, also where that is not
+/// there yet.
+fn behind_links(path: &Path) -> io::Result<PathBuf> {
+    let mut path = path.to_owned();
+    for _ in 0..MOST_LINKS {
+        let Ok(target) = fs::read_link(&path) else { return Ok(path) };
+        path = path.parent().map(|folder| folder.join(&target)).unwrap_or(target);
+    }
+    Err(io::Error::other("its links lead to each other"))
+}
+
+#[cfg(unix)]
+fn has_other_names(path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+
+    fs::metadata(path).is_ok_and(|meta| meta.nlink() > 1)
+}
+
+#[cfg(not(unix))]
+fn has_other_names(_: &Path) -> bool {
+    false
 }
 
 /// What the system said, without its number.

@@ -9,6 +9,7 @@ use midfold::store::private;
 
 use crate::env::{self, SEAL_KEYS};
 use crate::error::CommandError;
+use crate::input::Input;
 use crate::output::{Output, reason};
 
 /// The file beside the default store.
@@ -49,9 +50,7 @@ pub fn keys(
 }
 
 fn read(file: &Path) -> Result<Vec<SealKey>, CommandError> {
-    let text = fs::read_to_string(file).map_err(|error| {
-        CommandError::failed(format!("{} cannot be read: {}", file.display(), reason(&error)))
-    })?;
+    let text = Input::text(file)?;
     SealKey::list(&text)
         .map_err(|error| CommandError::failed(format!("{}: {error}", file.display())))
 }

@@ -18,6 +18,7 @@ use crate::page::Page;
 use crate::paths::is_stdin;
 use crate::presets::pretty;
 use crate::runtime::{block_on, now};
+use crate::visible::Seen;
 use crate::words::plural;
 
 pub fn run(args: &StoreCommands, json: bool, output: &Output) -> Result<(), CommandError> {
@@ -112,7 +113,7 @@ async fn write(
         host.session(id).await?;
     }
     let moved = if is_stdin(&args.file) {
-        let mut out = BufWriter::new(std::io::stdout());
+        let mut out = BufWriter::new(Seen::new(std::io::stdout()));
         transfer::export(&*host.store, only, &mut out).await
     } else {
         whole(args, host, only).await

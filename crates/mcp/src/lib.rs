@@ -10,6 +10,7 @@ mod call;
 mod choose;
 mod explain;
 mod http;
+mod lines;
 mod listing;
 mod request;
 mod resources;

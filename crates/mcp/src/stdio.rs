@@ -6,6 +6,7 @@ use rmcp::ServiceExt;
 use rmcp::service::ServerInitializeError;
 use tokio::io::{AsyncRead, AsyncWrite};
 
+use crate::lines::Lines;
 use crate::scope::Scope;
 use crate::server::{Scoping, Server};
 use crate::sessions::Stores;
@@ -30,7 +31,8 @@ pub async fn serve_stdio(stores: impl Stores + 'static, scope: Scope) -> Result<
     serve_over(stores, scope, tokio::io::stdin(), tokio::io::stdout()).await
 }
 
-/// Serves one client that writes to `read` and reads from `write`, until it closes its end.
+/// Serves one client that writes to `read` and reads from `write`, until it closes its end. A line that is no
+/// request is answered with an error.
 ///
 /// # Errors
 /// When the client begins with something else, or the server fails.
@@ -45,7 +47,18 @@ where
     W: AsyncWrite + Send + Unpin + 'static,
 {
     let server = Server::new(Arc::new(stores), Scoping::Fixed(scope));
-    let running = match server.serve((read, write)).await {
+    let (lines, writing) = Lines::new(read, write);
+    let done = served(server, lines).await;
+    // What was answered leaves before the process ends.
+    let _ = writing.await;
+    done
+}
+
+async fn served<R>(server: Server, lines: Lines<R>) -> Result<(), ServeError>
+where
+    R: AsyncRead + Send + Unpin + 'static,
+{
+    let running = match server.serve(lines).await {
         Ok(running) => running,
         // It left before it said anything: agents try whether a server starts.
         Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(()),

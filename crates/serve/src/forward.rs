@@ -19,6 +19,7 @@ use midfold::formats::overflow::Diagnosis;
 use midfold::formats::request as wire;
 use midfold::proxy::vendor::{Done, Insert, Purpose, Wish};
 use midfold::proxy::{Fault, Turn, Who};
+use tokio::time::timeout_at;
 
 use crate::answers::{error, json, respond};
 use crate::app::App;
@@ -349,8 +350,8 @@ impl Trip {
     }
 
     /// An answer that has begun. The provider says so before it knows whether it can give one: where
-    /// the request may have been too long, nothing passes until something was said. What breaks off before
-    /// is no answer.
+    /// the request may have been too long, nothing passes until something was said, or it has taken too long
+    /// to say it. What breaks off before is no answer.
     async fn watched(
         &self,
         head: hyper::http::response::Parts,
@@ -363,8 +364,9 @@ impl Trip {
         let is_watched = self.stream
             && (self.turn.may_overflow()
                 || self.turn.request().kind() == DialectKind::OpenAiResponses);
+        let end = tokio::time::Instant::now() + self.way.app.limits.held;
         while is_watched && tee.verdict() == Verdict::Undecided && bytes < LONGEST_PRELUDE {
-            let Some(frame) = body.frame().await else { break };
+            let Ok(Some(frame)) = timeout_at(end, body.frame()).await else { break };
             let frame = frame.map_err(|error| NoAnswer::Broken(told(&error)))?;
             if let Ok(data) = frame.into_data() {
                 tee.push(&data);

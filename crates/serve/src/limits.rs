@@ -10,6 +10,10 @@ const HEAD: Duration = Duration::from_secs(10);
 /// How long a request's body may bring nothing.
 const IDLE: Duration = Duration::from_secs(30);
 
+/// How long the beginning of an answer is held back. A provider that refuses does so within a second or two;
+/// one whose model thinks for minutes has to be seen to be there.
+const HELD: Duration = Duration::from_secs(10);
+
 /// Messages of a request that are read. A window of a million tokens holds some thousands.
 const HISTORY: usize = 20_000;
 
@@ -23,6 +27,9 @@ pub struct Limits {
     pub head: Duration,
     /// How long a request's body may bring nothing, and how long a provider's refusal is read.
     pub idle: Duration,
+    /// How long the beginning of an answer is held back at most, until it is clear that it is no refusal:
+    /// then it passes as it is.
+    pub held: Duration,
     /// Messages of a request that are read; one with more passes unread. A key may have a lower number
     /// ([`KeyEntry::longest_history`](crate::KeyEntry)): that one is refused.
     pub longest_history: usize,
@@ -30,6 +37,12 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { connections: CONNECTIONS, head: HEAD, idle: IDLE, longest_history: HISTORY }
+        Self {
+            connections: CONNECTIONS,
+            head: HEAD,
+            idle: IDLE,
+            held: HELD,
+            longest_history: HISTORY,
+        }
     }
 }

@@ -26,7 +26,7 @@ pub enum Trouble {
     #[error("the host is not found")]
     Name,
     /// Nothing takes connections there, for this reason of the system's.
-    #[error("it takes no connection: {0}")]
+    #[error("{}", unconnected(*.0))]
     Connect(std::io::ErrorKind),
     /// There is a connection, and no answer: TLS, or a server that speaks something else.
     #[error("it takes a connection, and does not answer: {0}")]
@@ -34,6 +34,13 @@ pub enum Trouble {
     /// It takes too long.
     #[error("no answer within {} s", .0.as_secs())]
     Slow(Duration),
+}
+
+fn unconnected(kind: std::io::ErrorKind) -> String {
+    match kind {
+        std::io::ErrorKind::ConnectionRefused => "nothing listens there".to_owned(),
+        kind => format!("it takes no connection: {kind}"),
+    }
 }
 
 /// Asks a provider for its models, without a key: any answer shows that it can be reached.
@@ -76,8 +83,13 @@ async fn connects(address: &Uri) -> Result<(), Trouble> {
     let host = host.trim_start_matches('[').trim_end_matches(']');
     let found = lookup_host((host, port)).await.map_err(|_| Trouble::Name)?;
     let found: Vec<_> = found.collect();
-    let connected = TcpStream::connect(&found[..]).await.map(drop);
-    connected.map_err(|error| Trouble::Connect(error.kind()))
+    let connected = TcpStream::connect(&found[..]).await;
+    let stream = connected.map_err(|error| Trouble::Connect(error.kind()))?;
+    // Where nothing listens on this machine, a connection may by chance be given that port, and reach itself.
+    match stream.local_addr().ok() == stream.peer_addr().ok() {
+        true => Err(Trouble::Connect(std::io::ErrorKind::ConnectionRefused)),
+        false => Ok(()),
+    }
 }
 
 fn millis(date: &str) -> Option<u64> {

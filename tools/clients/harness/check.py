@@ -6,16 +6,17 @@ import json
 import os
 import shutil
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 
-from . import servers, table
+from . import options, rooms, servers, table
 from .launch import launch
+from .options import Options
 from .places import MissingError, Places
-from .registry import CLIENTS, Client
+from .registry import Client
 
 ROOT = Path(__file__).resolve().parents[3]
 STEPS = 14
-ROOM = 12_000  # tokens above a client's own prompt: about five steps of 2,000 and its answers
 WINDOW = 200_000  # what midfold is told where there is no limit
 SECONDS = 120  # one run of one client
 DONE = f"All {STEPS} steps are done."
@@ -30,6 +31,7 @@ class Run:
     seconds: float
     folds: int = 0
     steps: int = STEPS
+    limit: int = 0
 
     @property
     def finished(self) -> bool:
@@ -43,6 +45,15 @@ class Run:
         requests = self.stats["requests"]
         return [r for r in requests if r["kind"] == "turn" and r["outcome"] == outcome]
 
+    def kept(self) -> list[bool]:
+        """Of each answered prompt but the first, whether it begins with all of the one before."""
+        turns = self.turns("answered")
+        return [t["append_only"] for t in turns if t["append_only"] is not None]
+
+    def adjacent(self) -> int:
+        """How often two prompts in a row were rewritten, where one rewriting should have done."""
+        return sum(not a and not b for a, b in pairwise(self.kept()))
+
 
 @dataclass
 class Row:
@@ -53,14 +64,18 @@ class Row:
     free: Run | None = None
     direct: Run | None = None
     through: Run | None = None
+    # Through midfold in each room, the first of which is `through`.
+    cells: dict[rooms.Room, Run] = field(default_factory=dict)
     wrong: list[str] = field(default_factory=list)
 
 
 class Check:
     """Where everything is."""
 
-    def __init__(self, by_run: bool = False) -> None:
-        self.by_run = by_run
+    def __init__(self, chosen: Options | None = None) -> None:
+        self.by_run = chosen is not None and chosen.by_run
+        self.rooms = chosen.rooms if chosen else [rooms.USUAL]
+        self.result_tokens = chosen.result_tokens if chosen else servers.RESULT_TOKENS
         target = ROOT / os.environ.get("CARGO_TARGET_DIR", "target")
         self.home = target / "clients-check"
         self.places = Places(self.home)
@@ -90,20 +105,28 @@ class Check:
             return row
         if answered[0]["dialect"] != client.dialect.split()[0].lower():
             row.wrong.append(f"speaks {answered[0]['dialect']}")
-        row.limit = answered[0]["prompt_tokens"] + ROOM
+        own = answered[0]["prompt_tokens"]
+        row.limit = own + self.rooms[0].tokens
         row.direct = self.run(client, "direct", row.limit, through=False)
         for run in (row.free, row.direct):
             if run.totals["refused"]:
                 row.wrong.append(f"is refused without midfold: {run.stats['refused'][0]}")
         if not row.direct.totals["overflows"]:
-            row.wrong.append("never meets the limit without midfold")
+            # A large room is no limit for this task; a small one has to be.
+            if self.rooms[0].tokens <= rooms.USUAL.tokens:
+                row.wrong.append("never meets the limit without midfold")
         elif row.direct.finished and not client.recovers:
             row.wrong.append("finishes without midfold")
         elif row.direct.line.get("killed"):
             row.wrong.append("neither finishes nor fails without midfold")
-        row.through = self.run(client, "midfold", row.limit, through=True)
-        if not row.through.finished:
-            row.wrong.append(f"does not finish through midfold: {row.through.line['error']}")
+        for room in self.rooms:
+            run = self.run(client, room.folder, own + room.tokens, through=True, told=room.is_told)
+            row.cells[room] = run
+            where = "" if len(self.rooms) == 1 else f" ({room})"
+            if not run.finished:
+                why = run.line["error"]
+                row.wrong.append(f"does not finish through midfold{where}: {why}")
+        row.through = row.cells[self.rooms[0]]
         return row
 
     def vendor_row(self, client: Client) -> Row:
@@ -118,35 +141,44 @@ class Check:
             row.wrong.append("nothing was folded")
         return row
 
-    def run(self, client: Client, name: str, limit: int, through: bool) -> Run:
-        """One run, in an empty folder that stays for whoever wants to look."""
+    def run(
+        self, client: Client, name: str, limit: int, through: bool, told: bool = True
+    ) -> Run:
+        """One run, in an empty folder that stays for whoever wants to look.
+
+        Unless it is `told`, midfold has to find the limit out.
+        """
+        window = (limit or WINDOW) if told else None
         folder = self.home / "runs" / client.name / name
         shutil.rmtree(folder, ignore_errors=True)
         work = folder / "work"
         work.mkdir(parents=True)
         log = folder / "upstream.log"
-        with servers.upstream(self.upstream, limit, STEPS, client.script, log) as up:
+        scripted = (limit, STEPS, client.script, log, self.result_tokens)
+        with servers.upstream(self.upstream, *scripted) as up:
             if not through:
                 line, seconds = self.start(client, up.url, work, folder)
                 run = Run(line, servers.stats(up), seconds)
             elif self.by_run:
-                line, seconds = self.start(client, up.url, work, folder, self.runner(client, limit))
+                line, seconds = self.start(client, up.url, work, folder, self.runner(client, window))
                 run = Run(line, servers.stats(up), seconds, folds_told(work, folder))
             else:
                 log = folder / "midfold.log"
-                with servers.midfold(self.midfold, up, limit or WINDOW, self.more, log) as front:
+                with servers.midfold(self.midfold, up, window, self.more, log) as front:
                     line, seconds = self.start(client, front.url, work, folder)
                     metrics = front.get("/metrics")
                     (folder / "metrics").write_text(metrics)
                     folds = servers.counter(metrics, "midfold_folds_total")
                     run = Run(line, servers.stats(up), seconds, folds)
+        run.limit = limit
         (folder / "stats.json").write_text(json.dumps(run.stats, indent=1))
         (folder / "line.json").write_text(json.dumps(run.line, indent=1))
         return run
 
-    def runner(self, client: Client, window: int) -> list[str]:
+    def runner(self, client: Client, window: int | None) -> list[str]:
         """`midfold run` in front of a client. Where it is to send to, it finds out as for a user."""
-        command = [self.midfold, "run", "--store", "memory", "--window", str(window), "--json"]
+        command = [self.midfold, "run", "--store", "memory", "--json"]
+        command += ["--window", str(window)] if window else []
         name = (client.file or client.name).split("_")[0]
         _, program = self.places.command(client)
         # What is started by an interpreter has another name than the client.
@@ -205,30 +237,20 @@ def prepare(check: Check, chosen: list[Client]) -> int:
 
 
 def main(arguments: list[str], usage: str) -> int:
-    flags = {a for a in arguments if a.startswith("-")}
-    names = [a.replace("-", "_") for a in arguments if not a.startswith("-")]
-    known = {client.name: client for client in CLIENTS}
-    unknown = [a for a in names if a not in known]
-    if flags - {"--all", "--write", "--list", "--run", "--prepare"} or unknown:
-        print(f"unknown: {', '.join([*sorted(flags), *unknown])}\n\n{usage}")
-        return 2
-    if names:
-        chosen = [known[name] for name in names]
-    else:
-        chosen = [client for client in CLIENTS if client.normal or "--all" in flags]
-    if "--list" in flags:
-        print("\n".join(client.name for client in chosen))
+    chosen = options.read(arguments, usage)
+    if chosen.lists:
+        print("\n".join(client.name for client in chosen.clients))
         return 0
-    check = Check(by_run="--run" in flags)
-    if "--prepare" in flags:
-        return prepare(check, chosen)
+    check = Check(chosen)
+    if chosen.prepares:
+        return prepare(check, chosen.clients)
     gone = check.binaries()
     if gone:
         print(gone)
         return 1
     rows: list[Row] = []
     skipped = 0
-    for client in chosen:
+    for client in chosen.clients:
         try:
             row = check.row(client)
         except MissingError as error:
@@ -241,11 +263,17 @@ def main(arguments: list[str], usage: str) -> int:
         rows.append(row)
         print(table.progress(row), flush=True)
     bad = sum(bool(row.wrong) for row in rows)
-    shown = [row for row in rows if not row.client.vendor]
-    if shown:
-        text = table.markdown(shown)
-        print(f"\n{text}")
-        if "--write" in flags:
-            table.write(ROOT / "docs/CLIENTS.md", text)
+    show([row for row in rows if not row.client.vendor], chosen)
     print(f"{len(rows) - bad} passed, {bad} failed, {skipped} skipped")
     return 1 if bad else 0
+
+
+def show(rows: list[Row], chosen: Options) -> None:
+    """Prints the table, and with `--write` puts it into the page: that of rooms where several were tried."""
+    if not rows:
+        return
+    text = table.markdown(rows) if len(chosen.rooms) == 1 else rooms.markdown(rows)
+    print(f"\n{text}")
+    if chosen.writes:
+        marks = () if len(chosen.rooms) == 1 else (rooms.BEGIN, rooms.END)
+        table.update(ROOT / "docs/CLIENTS.md", text, *marks)

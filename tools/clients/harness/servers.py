@@ -96,16 +96,17 @@ def upstream(
 def midfold(
     binary: str,
     upstream: Server,
-    window: int,
+    window: int | None,
     more: list[str],
     log: Path,
     store: str = "memory",
 ) -> Server:
-    """midfold in front of it, which is told the window as one who runs it would."""
+    """midfold in front of it, which is told the window as one who runs it would, or is told none."""
     command = [binary, "serve", "--listen", "127.0.0.1:0", "--store", store]
     for provider in ("openai", "anthropic", "gemini"):
         command += ["--upstream", f"{provider}={upstream.url}"]
-    return Server([*command, "--window", str(window), *more], log, upstream.url)
+    command += ["--window", str(window)] if window else []
+    return Server([*command, *more], log, upstream.url)
 
 
 def stats(server: Server) -> dict:

@@ -6,12 +6,13 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .registry import version
+from .registry import CLIENTS, version
 
 if TYPE_CHECKING:
     from .check import Row, Run
 
 BEGIN, END = "<!-- clients: begin -->", "<!-- clients: end -->"
+DIALECTS = {client.dialect for client in CLIENTS}
 HEAD = (
     "Client",
     "Version",
@@ -69,7 +70,7 @@ def cells(row: Row) -> list[str]:
         if run.finished
         else f"fails at step {totals['step'] + 1}: {cause(run.line['error'])}"
     )
-    kept = [t["append_only"] for t in run.turns("answered") if t["append_only"] is not None]
+    kept = run.kept()
     needed = totals["facts_used"] + totals["facts_missing"]
     return [
         *first,
@@ -92,10 +93,28 @@ def markdown(rows: list[Row]) -> str:
 
 def progress(row: Row) -> str:
     """A line while the clients run."""
-    runs = [run for run in (row.free, row.direct, row.through) if run]
+    through = row.cells.values() or [row.through]
+    runs = [run for run in (row.free, row.direct, *through) if run]
     took = " + ".join(f"{run.seconds:.0f}" for run in runs)
     how = "; ".join(row.wrong) or "as it should"
     return f"{row.client.name}: {how} ({took} s)"
+
+
+def update(path: Path, text: str, begin: str = BEGIN, end: str = END) -> None:
+    """Puts the rows into the table between its marks. Those of clients that were not run stay."""
+    before = path.read_text().partition(begin)[2].partition(end)[0].strip().splitlines()
+    lines = text.splitlines()
+    if before[:2] == lines[:2]:
+        new = {key(line): line for line in lines[2:]}
+        kept = [new.pop(key(line), line) for line in before[2:]]
+        text = "\n".join([*lines[:2], *kept, *new.values()]) + "\n"
+    write(path, text, begin, end)
+
+
+def key(line: str) -> tuple[str, ...]:
+    """Whose row it is: the client, and its dialect."""
+    cells = [cell.strip() for cell in line.strip("|").split("|")]
+    return cells[0], *[cell for cell in cells if cell in DIALECTS]
 
 
 def write(path: Path, text: str, begin: str = BEGIN, end: str = END) -> None:

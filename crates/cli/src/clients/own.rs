@@ -7,6 +7,7 @@ use midfold_serve::config::Provider;
 use serde_json::Value;
 
 use super::around::Surroundings;
+use crate::regular;
 
 /// A provider that a client's own configuration names.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,7 +48,7 @@ pub fn claude(around: &Surroundings) -> Option<Own> {
 /// `model_provider`, and its entry.
 pub fn codex(around: &Surroundings) -> Option<Own> {
     let file = around.folder_of("CODEX_HOME", ".codex")?.join("config.toml");
-    let config: Value = toml::from_str(&std::fs::read_to_string(&file).ok()?).ok()?;
+    let config: Value = toml::from_str(&regular::text(&file).ok()?).ok()?;
     match config["model_provider"].as_str() {
         None | Some("openai") => {
             Own::new("openai", Provider::OpenAi, &config["openai_base_url"], file)
@@ -107,7 +108,7 @@ pub fn pi(around: &Surroundings) -> Option<Own> {
 /// The endpoint of `provider: custom`.
 pub fn hermes(around: &Surroundings) -> Option<Own> {
     let file = around.folder_of("HERMES_HOME", ".hermes")?.join("config.yaml");
-    let config: Value = serde_saphyr::from_str(&std::fs::read_to_string(&file).ok()?).ok()?;
+    let config: Value = serde_saphyr::from_str(&regular::text(&file).ok()?).ok()?;
     let model = &config["model"];
     let provider = match model["api_mode"].as_str() {
         Some("anthropic_messages") => Provider::Anthropic,
@@ -119,5 +120,5 @@ pub fn hermes(around: &Surroundings) -> Option<Own> {
 
 /// A file of JSON; nothing where it is not there, or has comments.
 fn json(file: &Path) -> Option<Value> {
-    serde_json::from_slice(&std::fs::read(file).ok()?).ok()
+    serde_json::from_slice(&regular::file(file).ok()?).ok()
 }

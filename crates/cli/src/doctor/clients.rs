@@ -1,10 +1,9 @@
 //! The clients that are installed, and where their requests go.
 
-use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use super::check::{Check, State};
-use super::reach::is_midfold;
+use super::near::{is_midfold, local};
 use crate::clients::{CLIENTS, Client, Surroundings, VARIABLES};
 use crate::env;
 
@@ -60,13 +59,6 @@ async fn check(client: &Client) -> Check {
     let says =
         format!("{} goes to {} ({from}), and nothing listens there", client.title, shown(&url));
     Check::warn(client.name, says, format!("midfold serve --listen {address}"))
-}
-
-/// The address of a URL of this machine.
-pub fn local(url: &str) -> Option<SocketAddr> {
-    let host = url.strip_prefix("http://")?.split(['/', '?']).next()?;
-    let host = host.replace("localhost", "127.0.0.1");
-    host.parse::<SocketAddr>().ok().filter(|address| address.ip().is_loopback())
 }
 
 /// A URL as it may be shown: without what may be a secret.

@@ -2,6 +2,7 @@
 
 mod check;
 pub mod clients;
+pub mod near;
 mod place;
 mod reach;
 mod settings;
@@ -38,13 +39,14 @@ pub fn run(args: &Args, json: bool, output: &Output) -> Result<(), CommandError>
 
 /// All checks, at once, in the order in which they are shown.
 async fn all(args: &Args, upstreams: Upstreams) -> Vec<Check> {
-    let (store, (providers, clock), model, port, clients) = tokio::join!(
+    let (store, (providers, clock), model, clients) = tokio::join!(
         place::store(&args.at),
         reach::providers(&upstreams),
         reach::model(args.narrator.as_deref()),
-        reach::port(args.listen),
         clients::all(),
     );
+    // Afterwards: whether a port is free is tried by listening there, and others would find that listener.
+    let port = reach::port(args.listen).await;
     let mut all = vec![settings::files()];
     all.extend(store);
     all.extend(providers);

@@ -1,14 +1,13 @@
 //! What is reached over the network: providers, their clocks, the summariser, our own port.
 
 use std::net::SocketAddr;
-use std::time::Duration;
 
 use midfold_serve::config::Provider;
 use midfold_serve::{Answered, Trouble, Upstreams, probe};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpListener;
 
 use super::check::{Check, LIMIT};
+use super::near::{is_midfold, local};
 use crate::{env, runtime};
 
 const CLOCK: &str = "clock";
@@ -21,15 +20,20 @@ const OFF: u64 = 30_000;
 pub async fn providers(upstreams: &Upstreams) -> (Vec<Check>, Option<Check>) {
     let ask = |provider| async move {
         let answer = probe(upstreams, provider, LIMIT).await;
-        (provider, answer, runtime::now())
+        let at = runtime::now();
+        (provider, answer, at, is_ours(&upstreams.url(provider)).await)
     };
     let [openai, anthropic, gemini] = Provider::ALL.map(ask);
     let (openai, anthropic, gemini) = tokio::join!(openai, anthropic, gemini);
     let all = [openai, anthropic, gemini];
-    let checks = all.iter().map(|(provider, answer, _)| {
-        provider_check(provider.name(), &upstreams.url(*provider), answer)
+    let checks = all.iter().map(|(provider, answer, _, is_ours)| {
+        let (name, url) = (provider.name(), upstreams.url(*provider));
+        match is_ours {
+            true => ours(name, &url, &format!("--upstream {name}=URL names the provider")),
+            false => provider_check(name, &url, answer),
+        }
     });
-    let date = all.iter().find_map(|(_, answer, at)| Some((answer.as_ref().ok()?.date?, *at)));
+    let date = all.iter().find_map(|(_, answer, at, _)| Some((answer.as_ref().ok()?.date?, *at)));
     (checks.collect(), date.map(|(theirs, ours)| clock(theirs, ours)))
 }
 
@@ -86,6 +90,9 @@ pub async fn model(url: Option<&str>) -> Check {
         );
     }
     let url = upstreams.url(Provider::OpenAi);
+    if is_ours(&url).await {
+        return ours(MODEL, &url, "--narrator URL names the server of a model");
+    }
     match probe(&upstreams, Provider::OpenAi, LIMIT).await {
         Ok(Answered { status: status @ 500.., .. }) => {
             Check::warn(MODEL, format!("{url} answers with status {status}"), "see its log")
@@ -96,6 +103,18 @@ pub async fn model(url: Option<&str>) -> Check {
             format!("{url}: {trouble}"),
             "start it, or do without: recaps are computed then",
         ),
+    }
+}
+
+/// A midfold where a model server should be.
+fn ours(name: &'static str, url: &str, fix: &str) -> Check {
+    Check::warn(name, format!("{url} is a midfold, and no model server"), fix)
+}
+
+async fn is_ours(url: &str) -> bool {
+    match local(url) {
+        Some(address) => is_midfold(address).await,
+        None => false,
     }
 }
 
@@ -117,18 +136,4 @@ pub async fn port(listen: SocketAddr) -> Check {
         format!("another program has {listen}"),
         "midfold serve --listen 127.0.0.1:0 takes a free port; `midfold run` needs none",
     )
-}
-
-/// Whether a midfold answers there.
-pub async fn is_midfold(address: SocketAddr) -> bool {
-    let ask = async {
-        let mut stream = TcpStream::connect(address).await?;
-        let text = format!("GET /readyz HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\r\n");
-        stream.write_all(text.as_bytes()).await?;
-        let mut answer = Vec::new();
-        (&mut stream).take(16 << 10).read_to_end(&mut answer).await?;
-        std::io::Result::Ok(String::from_utf8_lossy(&answer).to_ascii_lowercase())
-    };
-    let answer = tokio::time::timeout(Duration::from_secs(1), ask).await;
-    answer.is_ok_and(|answer| answer.is_ok_and(|answer| answer.contains("server: midfold")))
 }

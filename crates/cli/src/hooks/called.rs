@@ -16,6 +16,7 @@ use crate::error::CommandError;
 use crate::host::{Host, Make, url_of};
 use crate::input::{HOST, Input};
 use crate::output::Output;
+use crate::regular::unblocked;
 use crate::runtime::{self, block_on};
 use crate::words::{quoted, time};
 
@@ -59,7 +60,7 @@ fn read() -> Result<Call, CommandError> {
 }
 
 fn snapshot(at: &StoreAt, call: &Call) -> Result<(), CommandError> {
-    let input = Input::load(call.transcript_path.as_ref())?;
+    let input = Input::load_file(call.transcript_path.as_ref())?;
     // The last line may be half written, and is read at the next compaction.
     let bytes = midfold::formats::read::whole_lines(&input.bytes);
     let found = Recorded::read(&bytes, None)
@@ -140,7 +141,7 @@ fn told(hook: &str, done: Result<(), CommandError>, output: &Output) {
     }
     let is_long = fs::metadata(&path).is_ok_and(|meta| meta.len() > LONGEST_LOG);
     let mut file = OpenOptions::new();
-    file.create(true).append(!is_long).write(true).truncate(is_long);
+    unblocked(&mut file).create(true).append(!is_long).write(true).truncate(is_long);
     if let Ok(mut file) = file.open(&path) {
         let _ = file.write_all(line.as_bytes());
     }

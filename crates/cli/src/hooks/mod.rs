@@ -19,6 +19,7 @@ use crate::error::CommandError;
 use crate::host::sqlite_path;
 use crate::output::{Color, Output, reason};
 use crate::presets::pretty;
+use crate::regular;
 use crate::words::quoted;
 
 pub fn run(args: &Hooks, json: bool, output: &Output) -> Result<(), CommandError> {
@@ -69,7 +70,7 @@ impl File {
 
     /// Its text; nothing where it is not there.
     fn text(&self) -> Result<Option<String>, CommandError> {
-        match fs::read_to_string(&self.path) {
+        match regular::text(&self.path) {
             Ok(text) => Ok(Some(text)),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
             Err(error) => Err(CommandError::failed(format!(
@@ -85,6 +86,8 @@ impl File {
         match change {
             Change::None => return Ok(false),
             Change::Text(text) => output.file_in_its_folder(&self.path, text.as_bytes())?,
+            // A link stays, and what it leads to: both are somebody's arrangement.
+            Change::Remove if self.path.is_symlink() => output.file(&self.path, b"{}\n")?,
             Change::Remove => fs::remove_file(&self.path).map_err(|error| {
                 let (path, why) = (self.path.display(), reason(&error));
                 CommandError::failed(format!("{path} cannot be removed: {why}"))

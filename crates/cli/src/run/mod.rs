@@ -106,6 +106,7 @@ async fn start(
     front: &Front,
     told: Told,
 ) -> Result<u8, CommandError> {
+    file::sweep();
     let file = told.file.as_deref().map(file::Temporary::new).transpose().map_err(|error| {
         CommandError::failed(format!("no file can be made for the client: {}", reason(&error)))
     })?;

@@ -122,12 +122,38 @@ fn a_midfold_that_runs_is_known() {
     let said: serde_json::Value = serde_json::from_str(&line).unwrap();
     let url = said["listen"].as_str().unwrap();
     let address = url.strip_prefix("http://").unwrap();
-    let mut command = midfold(&["doctor", "--store", "memory", "--upstream", "http://127.0.0.1:1"]);
-    command.args(["--listen", address]).current_dir(&tmp).env("PATH", tmp.join("bin"));
-    let output = command.env("ANTHROPIC_BASE_URL", url).output().unwrap();
+    let doctor = |upstream: &str| {
+        let mut command = midfold(&["doctor", "--store", "memory", "--upstream", upstream]);
+        command.args(["--listen", address, "--narrator", upstream]);
+        command.current_dir(&tmp).env("PATH", tmp.join("bin")).env("COLUMNS", "140");
+        seen(&command.env("ANTHROPIC_BASE_URL", url).output().unwrap())
+    };
+    let (said, circle) = (doctor("http://127.0.0.1:1"), doctor(url));
     let _ = server.kill();
     let _ = server.wait();
-    let said = seen(&output);
+    // It is no model server, neither as a provider nor as the one that narrates.
+    assert_eq!(circle.matches("is a midfold, and no model server").count(), 4, "{circle}");
     assert!(said.contains(&format!("`midfold serve` runs on {address}")), "{said}");
     assert!(said.contains("Claude Code goes through midfold (ANTHROPIC_BASE_URL)"), "{said}");
+}
+
+/// Whether a port is free is tried by listening there: that is no model server that answers.
+#[test]
+fn a_model_server_that_is_down_at_the_own_address_is_down() {
+    let tmp = folder("doctor-down");
+    for _ in 0..8 {
+        // The listener is dropped, and nobody has the port.
+        let address = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let url = format!("http://{address}");
+        let listen = address.to_string();
+        let mut command = midfold(&["doctor", "--store", "memory", "--json", "--listen", &listen]);
+        command.args(["--upstream", &url, "--narrator", &url]).current_dir(&tmp);
+        let all = json(command);
+        for name in ["openai", "anthropic", "gemini", "narrator"] {
+            let says = check(&all, name)["says"].as_str().unwrap();
+            assert!(says.ends_with("nothing listens there"), "{name}: {says}");
+        }
+        let says = check(&all, "port")["says"].as_str().unwrap();
+        assert!(says.contains("is free"), "{says}");
+    }
 }

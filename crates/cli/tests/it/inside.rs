@@ -16,4 +16,5 @@ mod trajectories_lines;
 mod trajectories_lock;
 mod trajectories_packed;
 mod trajectories_report;
+mod visible;
 mod words;

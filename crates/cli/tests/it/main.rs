@@ -17,6 +17,7 @@ mod hooks;
 mod inside;
 mod inspect;
 mod mcp;
+mod odd_files;
 mod replay;
 mod run;
 mod secrets;

@@ -219,6 +219,62 @@ env | grep -E '^(ANTHROPIC_BASE_URL|OPENAI_BASE_URL|CUSTOM|OPENCODE)' | sort
     bin
 }
 
+/// A run that is killed leaves its file behind, which the next one takes away, and nothing else.
+#[cfg(target_os = "linux")]
+#[test]
+fn what_a_killed_run_left_is_gone_with_the_next_one() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    let tmp = folder("run-killed");
+    let temporary = tmp.join("t");
+    std::fs::create_dir_all(&temporary).unwrap();
+    let pi = tmp.join("pi");
+    // It waits until nobody writes to it any more.
+    std::fs::write(&pi, "#!/bin/sh\necho ready\nread line\n").unwrap();
+    std::fs::set_permissions(&pi, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let pi = pi.display().to_string();
+    let start = || {
+        let mut child = run(&["--quiet", "--", &pi])
+            .env("TMPDIR", &temporary)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        let _ = BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        child
+    };
+    let left = || {
+        let found = std::fs::read_dir(&temporary).unwrap();
+        let mut names: Vec<_> = found.map(|it| it.unwrap().path()).collect();
+        names.sort();
+        names
+    };
+    let mut killed = start();
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    let files = left();
+    assert!(matches!(&files[..], [folder] if folder.join("midfold.js").exists()), "{files:?}");
+
+    let mut running = start();
+    let files = left();
+    assert_eq!(files.len(), 1, "of the killed one nothing is left: {files:?}");
+    // Another process has its number by now; a link and a folder of somebody else's have such names.
+    let me = std::process::id();
+    std::fs::create_dir(temporary.join(format!("midfold-run-{me}-1-ab"))).unwrap();
+    symlink(&tmp, temporary.join("midfold-run-1-1-ab")).unwrap();
+    let kept = temporary.join("midfold-run-notes");
+    std::fs::create_dir(&kept).unwrap();
+    let output = run(&["--quiet", "--", "true"]).env("TMPDIR", &temporary).output().unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let mut wanted = vec![temporary.join("midfold-run-1-1-ab"), kept];
+    wanted.extend(files);
+    wanted.sort();
+    assert_eq!(left(), wanted);
+    drop(running.stdin.take());
+    assert!(running.wait().unwrap().code().is_some());
+}
+
 /// What each client is told, first without a configuration of its own.
 #[cfg(unix)]
 #[test]

@@ -39,6 +39,14 @@ impl Session {
         Ok(())
     }
 
+    /// Folding starts at this many tokens, where no other rule of the policy says that it starts before. Of
+    /// what was found out about the log, all holds.
+    pub fn set_floor(&mut self, tokens: u64) {
+        self.trigger.floor_tokens = tokens;
+        self.policy.trigger.floor_tokens = tokens;
+        self.gate.declined = None;
+    }
+
     pub(super) fn follow(&mut self, policy: Policy) {
         self.trigger = policy.trigger.clone();
         self.policy = policy;

@@ -4,6 +4,8 @@
 mod bounds;
 mod identity;
 mod summary;
+mod value;
+mod wanted;
 
 use std::ops::Range;
 
@@ -15,6 +17,7 @@ use crate::fields::Fields;
 use crate::scan;
 
 use bounds::{Known, Tally};
+use wanted::Wanted;
 
 pub use bounds::{Bounds, MESSAGE, Over, memory_of};
 pub use identity::{identity, without_marks};
@@ -79,6 +82,8 @@ pub struct Request {
     pub is_unstored: bool,
     /// The request goes on in a thread that the provider keeps (Anthropic).
     pub continues_thread: bool,
+    /// What it says of the answer.
+    wanted: Wanted,
 }
 
 /// The member that lists the messages.
@@ -146,6 +151,7 @@ impl Request {
                 .map(std::borrow::Cow::into_owned),
             is_unstored: fields.raw("store") == Some(b"false"),
             continues_thread: fields.inner("thread").is("type", "continue"),
+            wanted: Wanted::of(&fields),
             list,
             messages,
             memory: tally.memory,

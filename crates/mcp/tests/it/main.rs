@@ -4,6 +4,7 @@
 mod hostile;
 mod http;
 mod kit;
+mod lines;
 mod listing;
 mod owners;
 mod recall;

@@ -32,7 +32,7 @@ impl Awaited {
     /// The conversation, for a model that narrates. Nothing where there is no history yet.
     #[must_use]
     pub fn narratable(&self) -> Option<Narratable> {
-        let place = self.place.as_ref().filter(|place| !place.is_summary)?;
+        let place = self.place.as_ref().filter(|place| !place.is_aside)?;
         Some(Narratable {
             proxy: Arc::clone(&self.proxy),
             conversation: Arc::downgrade(&place.conversation),
@@ -67,7 +67,7 @@ impl Awaited {
             // What is behind the history is in it with the next request.
             calls.record(session, seen.usage, now);
         }
-        if let Some(usage) = seen.usage.filter(|_| is_current && !place.is_summary) {
+        if let Some(usage) = seen.usage.filter(|_| is_current && !place.is_aside) {
             // The meter is of the history; what is behind it comes and goes.
             let prompt = usage.prompt.saturating_sub(place.suffix).max(1);
             session.observe(Usage { prompt, ..usage }, now);

@@ -6,7 +6,7 @@ use midfold_core::engine::Session;
 use midfold_core::log::{Event, Log};
 use midfold_core::meter::Meter;
 use midfold_core::profile::ReasoningBinding;
-use midfold_core::{Hash, RawEvent};
+use midfold_core::{Hash, RawEvent, Role};
 use midfold_formats::request::{MESSAGE, Request, without_marks};
 use midfold_formats::vendor::is_compaction;
 use midfold_store::{Identified, Meta, Millis};
@@ -49,6 +49,8 @@ pub(super) struct Conversation {
     pub budget: Budget,
     /// The window that its policy was made for.
     window: u64,
+    /// Its requests offer tools.
+    has_tools: bool,
     /// A provider took a request of it.
     pub is_accepted: bool,
     pub course: Course,
@@ -66,6 +68,9 @@ pub(super) struct Conversation {
 const CONVERSATION: usize = 16 << 10;
 /// Memory that a block takes, in a message of many: of few it is in what each message takes.
 const BLOCK: usize = 256;
+/// The line moves where what is learned of the provider's count moves it by more than one part in so many of
+/// what is not fixed.
+const LINE_MOVES: u64 = 16;
 
 /// Memory that a message takes: its bytes, and what is known of it.
 fn weight(event: &Event) -> usize {
@@ -98,6 +103,7 @@ impl Conversation {
             beside: Hash::ROOT,
             budget: Budget::new(reading.window),
             window: reading.window,
+            has_tools: false,
             is_accepted: false,
             course: Course::New,
             inherited: 0,
@@ -129,6 +135,8 @@ impl Conversation {
             beside: Hash::ROOT,
             budget: meta.budget.clone(),
             window: meta.budget.window,
+            // Known with the next request, too.
+            has_tools: false,
             is_accepted: true,
             course: Course::GoesOn,
             inherited: 0,
@@ -185,6 +193,7 @@ impl Conversation {
             beside: self.beside,
             budget: self.budget.clone(),
             window: self.window,
+            has_tools: self.has_tools,
             is_accepted: false,
             course: if at > 0 { Course::Lone } else { Course::New },
             inherited,
@@ -224,6 +233,7 @@ impl Conversation {
         let hash = parts().fold(Hash::ROOT, Hash::chain);
         if hash != self.beside {
             self.beside = hash;
+            self.has_tools = request.has_tools();
             self.envelope = parts().map(Bytes::copy_from_slice).collect();
             self.session.set_envelope(parts());
         }
@@ -232,11 +242,32 @@ impl Conversation {
     /// Folds by this policy from now on, for this window and by what this model accepts.
     pub fn follow(&mut self, reading: &Reading, request: &Request, told: Told, budget: &Budget) {
         self.session.set_profile(reading.profile_for(request));
-        if self.session.policy().name != reading.policy.name || self.window != told.window {
+        let (own, asked) = (&self.session.policy().trigger, &reading.policy.trigger);
+        // One that an earlier version stored has a share of the window for a line that the window does not reach.
+        let is_earlier = asked.floor_tokens == 0 && own.floored_share != asked.floored_share;
+        let is_other = self.session.policy().name != reading.policy.name;
+        if is_other || is_earlier || self.window != told.window {
             self.window = told.window;
             // A reserve that leaves nothing of the budget is said when a context is asked for.
             let _ = self.session.set_policy(reading.policy_for(request, told), budget);
         }
+        if let Some(line) = reading.line(request, told, self.fixed()) {
+            let room = told.window.saturating_sub(self.fixed());
+            let before = self.session.policy().trigger.floor_tokens;
+            // What was prepared for a fold holds for one line: it does not move with every answer.
+            if line.abs_diff(before) > room / LINE_MOVES {
+                self.session.set_floor(line);
+            }
+        }
+    }
+
+    /// Tokens of what no fold can touch, as the provider counts: what stands beside the messages, and those
+    /// before the model's first one.
+    pub fn fixed(&self) -> u64 {
+        let log = self.session.log();
+        let is_model = |event: &Event| event.view.role == Role::Assistant;
+        let leading = log.events().iter().position(is_model).unwrap_or(log.len());
+        self.session.meter().calibrated(log.envelope_tokens() + log.tokens_in(0..leading))
     }
 
     /// Whether a store should have it.
@@ -249,6 +280,14 @@ impl Conversation {
         let session = &self.session;
         let is_free = session.log().profile().reasoning == ReasoningBinding::Free;
         session.folds().len() > self.inherited && !(is_free && session.void().is_none())
+    }
+
+    /// Whether a request that has a part of it is about it and no turn of it: it offers none of its tools, and its
+    /// answer has a form of its own, or another model gives it.
+    pub fn is_asked_about_by(&self, request: &Request) -> bool {
+        let is_another = || !request.has_tools() && request.model.as_ref() != Some(&self.model);
+        let is_named = !self.model.is_empty() && request.model.is_some();
+        self.has_tools && (request.asks_for_a_value() || (is_named && is_another()))
     }
 
     pub fn hint(&self) -> Option<&str> {

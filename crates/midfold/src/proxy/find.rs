@@ -63,6 +63,40 @@ impl Proxy {
         made
     }
 
+    /// The messages of a request of the client's own about its conversation (whether that goes in circles, who
+    /// speaks next): a conversation that is nobody's, nowhere found, and never stored. None where the request is
+    /// a turn.
+    pub(super) fn aside(
+        &self,
+        request: &Request,
+        chain: &Chain,
+        reading: &Reading,
+        who: &Who,
+        now: Millis,
+    ) -> Option<Arc<Mutex<Conversation>>> {
+        let asks_for_a_value = request.asks_for_a_value();
+        if !asks_for_a_value && request.has_tools() {
+            return None;
+        }
+        let previous = previous_end(request, chain.links.len());
+        let found = lock(&self.index).find(chain, previous, who.hint.as_deref(), now);
+        let is_about = |known: &Arc<Mutex<Conversation>>| lock(known).is_asked_about_by(request);
+        let is_aside = found.as_ref().is_some_and(|(known, _)| is_about(known))
+            || (asks_for_a_value && request.has_foreign_calls());
+        if !is_aside {
+            return None;
+        }
+        let end = chain.links.last().copied().unwrap_or(Hash::ROOT);
+        let (mut made, at) = match found {
+            Some((known, at)) => (lock(&known).fork(at, end, who, now), at),
+            None => (Conversation::new(request, end, reading, who, now), 0),
+        };
+        made.course = Course::Lone;
+        made.extend(request, &chain.links[at..]);
+        made.beside(request);
+        Some(Arc::new(Mutex::new(made)))
+    }
+
     /// Of clients that change their first message with each request, the first conversation is stored, and each
     /// later one once a request goes on with it: the one that they began before was never gone on with.
     fn follows_a_lone_one(&self, made: &Arc<Mutex<Conversation>>, who: &Who) {

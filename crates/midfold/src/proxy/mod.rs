@@ -80,7 +80,10 @@ impl Proxy {
             Err(fault) => Turn::passing(self, request, model, Some(fault)),
             Ok(_) if stable == 0 => Turn::passing(self, request, model, None),
             Ok(reading) => {
-                let conversation = self.conversation(&request, &chain, &reading, &who, now);
+                let aside = self.aside(&request, &chain, &reading, &who, now);
+                let is_aside = aside.is_some();
+                let conversation = aside
+                    .unwrap_or_else(|| self.conversation(&request, &chain, &reading, &who, now));
                 let source = Source::new(&who.scope, request.kind(), &model);
                 let learned = lock(&self.learned).of(&source);
                 let kept = lock(&conversation).session.gate().learned_window;
@@ -91,7 +94,7 @@ impl Proxy {
                 };
                 let mut turn = Turn::passing(self, request, model, None);
                 turn.source = Some(source);
-                turn.through(&reading, conversation, stable, told, now)
+                turn.through(&reading, conversation, stable, told, is_aside, now)
             }
         };
         turn.kept = kept;

@@ -20,6 +20,6 @@ pub(super) struct Place {
     /// What the session had been told when this request left: another request may follow it before
     /// this one is answered.
     pub events: usize,
-    /// A client's own request for a summary.
-    pub is_summary: bool,
+    /// A client's own request for a summary, or about its conversation.
+    pub is_aside: bool,
 }

@@ -20,9 +20,9 @@ use crate::prepare::{Setup, WindowSource};
 /// Bytes of messages that are held in memory, where nothing else is said.
 const MEMORY: usize = 256 << 20;
 
-/// Share of the window that a client may reserve for its reply. Many ask for more than the window has
-/// (measured: Hermes 65,536, Claude Code and Qwen 32,000 at any window), and mean no more than that the
-/// reply should not be cut; what the trigger leaves free is room enough for most.
+/// Share of what is not fixed of the window that a client may reserve for its reply. Many ask for more than
+/// the window has (measured: Hermes 65,536, Claude Code and Qwen 32,000 at any window), and mean no more than
+/// that the reply should not be cut; what the trigger leaves free is room enough for most.
 const MOST_RESERVED: u64 = 16;
 
 /// Where a provider counts what a request allows for its reply, prompts keep one part in so many of the
@@ -61,24 +61,31 @@ pub(super) struct Reading {
 }
 
 impl Reading {
-    /// The policy for the conversation of a request. A client's own prompt (system, tools, what comes first)
-    /// travels with every request and is never folded: with Codex it is 13,000 tokens. The share at
-    /// which folding starts is meant of the rest, or a small window would be folded at every step.
+    /// The policy for the conversation of a request, which begins with this: folding starts at the line of
+    /// [`Reading::line`].
     pub fn policy_for(&self, request: &Request, told: Told) -> Policy {
         let mut policy = Policy::clone(&self.policy);
-        if policy.trigger.floor_tokens > 0 {
-            return policy;
-        }
         let json = |part: &Bytes| {
             let text = String::from_utf8_lossy(part);
             u64::from(self.counter.count(&text, Content::Json))
         };
         let beside: u64 = [&request.system, &request.tools].into_iter().flatten().map(json).sum();
-        let fixed = beside + self.leading(request);
-        let room = told.window.saturating_sub(reserved(request, told)).saturating_sub(fixed);
-        policy.trigger.floor_tokens = fixed + policy.trigger.threshold.of(room);
-        policy.trigger.floored_share = Some(policy.trigger.threshold);
+        if let Some(line) = self.line(request, told, beside + self.leading(request)) {
+            policy.trigger.floor_tokens = line;
+        }
         policy
+    }
+
+    /// Where folding starts, of a conversation of which so many of the provider's tokens are fixed; none where
+    /// the policy says it itself. A client's own prompt (system, tools, what comes first) travels with every
+    /// request and is never folded: with Codex it is 13,000 tokens. The share at which folding starts is
+    /// meant of the rest, or a small window would be folded at every step.
+    pub fn line(&self, request: &Request, told: Told, fixed: u64) -> Option<u64> {
+        let trigger = &self.policy.trigger;
+        // What the share leaves free is room for a reply, too, where the provider does not count all of that.
+        let reply = if told.counts_reply { reserved(request, told, fixed) } else { 0 };
+        let room = told.window.saturating_sub(reply).saturating_sub(fixed);
+        (trigger.floor_tokens == 0).then(|| fixed + trigger.threshold.of(room))
     }
 
     /// What the provider accepts of this request: only where the model is asked for reasoning does each of its
@@ -106,14 +113,14 @@ impl Reading {
     }
 }
 
-/// Tokens of the window that a request reserves for its reply.
-pub(super) fn reserved(request: &Request, told: Told) -> u64 {
+/// Tokens of the window that a request reserves for its reply, where so many are fixed.
+pub(super) fn reserved(request: &Request, told: Told, fixed: u64) -> u64 {
     let asked = request.max_output;
     if told.counts_reply {
         // The provider takes prompt and reply together, and nothing less will do.
         return asked.unwrap_or(0).min(told.window - told.window / MOST_FOR_PROMPT);
     }
-    asked.unwrap_or(0).min(told.window / MOST_RESERVED)
+    asked.unwrap_or(0).min(told.window.saturating_sub(fixed) / MOST_RESERVED)
 }
 
 impl Rules {

@@ -135,23 +135,26 @@ impl Turn {
         conversation: Arc<Mutex<Conversation>>,
         stable: usize,
         told: Told,
+        is_aside: bool,
         now: Millis,
     ) -> Self {
-        let suffix = suffix(&self.request, stable, reading);
-        let budget = budget(&self.request, reading.policy.trigger.injection_reserve, told, suffix);
-        let is_summary = is_summary_request(&self.request);
+        let counted = suffix(&self.request, stable, reading);
+        // What is about a conversation is no part of a session.
+        let is_nobodys = is_aside;
+        let is_aside = is_aside || is_summary_request(&self.request);
         let mut held = lock(&conversation);
+        // It stands in the window beside the history, of which the provider's count is known.
+        let suffix = held.session.meter().ratio.of(counted);
+        let injections = reading.policy.trigger.injection_reserve;
+        let budget = budget(&self.request, injections + suffix, told, held.fixed());
         held.follow(reading, &self.request, told, &budget);
-        held.budget = Budget {
-            injection_reserve: reading.policy.trigger.injection_reserve,
-            ..budget.clone()
-        };
+        held.budget = Budget { injection_reserve: injections, ..budget.clone() };
         let session = &mut held.session;
         let before = session.active().map(|fold| fold.id);
         let whole = session.meter().calibrated(session.log().tokens()) + suffix;
         let fits = session.meter().upper(session.log().tokens()) <= budget.tokens();
-        let (context, fault) = if is_summary && fits {
-            // The client replaces its history itself: a fold of ours would only be in its way.
+        let (context, fault) = if is_aside && fits {
+            // The client replaces its history itself, or asks about it: a fold of ours would be in its way.
             (None, None)
         } else {
             match session.context(&budget, now) {
@@ -160,7 +163,7 @@ impl Turn {
                 Err(_) => (Some(session.view()), Some(Fault::Floor)),
             }
         };
-        self.sent.session = Some(session.id().to_owned());
+        self.sent.session = (!is_nobodys).then(|| session.id().to_owned());
         self.sent.tokens_before = whole;
         self.sent.tokens_after = whole;
         self.sent.fault = fault;
@@ -172,7 +175,7 @@ impl Turn {
         self.proxy.queue(&conversation);
         let reading = reading.clone();
         self.place =
-            Some(Place { conversation, reading, stable, suffix, budget, events, is_summary });
+            Some(Place { conversation, reading, stable, suffix, budget, events, is_aside });
         self
     }
 
@@ -257,8 +260,8 @@ impl Turn {
         let (told, have) = self.learn(diagnosis)?;
         let place = self.place.as_mut()?;
         let reserve = place.budget.injection_reserve.saturating_sub(place.suffix);
-        place.budget = budget(&self.request, reserve, told, place.suffix);
         let mut held = lock(&place.conversation);
+        place.budget = budget(&self.request, reserve + place.suffix, told, held.fixed());
         held.follow(&place.reading, &self.request, told, &place.budget);
         let session = &mut held.session;
         let before = session.active().map(|fold| fold.id);
@@ -282,7 +285,7 @@ impl Turn {
             Diagnosis::OutputCap { input: Some(input), limit: Some(limit), .. } => {
                 let told = Told { window: limit, counts_reply: true };
                 // What is left has to do for the reply, where that is not most of it.
-                let fits = input + reserved(&self.request, told).max(LEAST_REPLY) <= limit;
+                let fits = input + reserved(&self.request, told, 0).max(LEAST_REPLY) <= limit;
                 (!fits).then_some((true, Some(input), told))?
             }
             other => {
@@ -322,11 +325,11 @@ fn suffix(request: &Request, stable: usize, reading: &Reading) -> u64 {
     (stable..request.len()).map(count).sum()
 }
 
-/// What the history may cost.
-fn budget(request: &Request, injections: u64, told: Told, suffix: u64) -> Budget {
+/// What the history may cost, of which so much is fixed, where this much stands beside it.
+fn budget(request: &Request, beside: u64, told: Told, fixed: u64) -> Budget {
     Budget {
-        output_reserve: reserved(request, told),
-        injection_reserve: injections + suffix,
+        output_reserve: reserved(request, told, fixed),
+        injection_reserve: beside,
         ..Budget::new(told.window)
     }
 }

@@ -33,6 +33,8 @@ mod properties;
 #[cfg(feature = "proxy")]
 mod proxy;
 #[cfg(feature = "proxy")]
+mod proxy_asides;
+#[cfg(feature = "proxy")]
 mod proxy_identities;
 #[cfg(feature = "proxy")]
 mod proxy_learned;

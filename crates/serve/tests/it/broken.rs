@@ -295,3 +295,24 @@ async fn an_answer_that_broke_off_is_no_history() {
         assert_eq!(said.contains("response.compaction"), is_known, "{end:?}: {said}");
     }
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_provider_that_takes_long_to_say_anything_is_not_held_back_for_ever() {
+    for (path, body, kind, prelude, _) in streams() {
+        for begun in [String::new(), chunk(&prelude)] {
+            let answer = head("200 OK", kind) + &begun;
+            let hold = |config: &mut Config| config.limits.held = SHORT;
+            let setting = in_front_of(vec![(answer, End::Open)], hold).await;
+            let body = body.to_string();
+            let mut client = Raw::to(setting.proxy.address()).await;
+            let request = format!(
+                "POST {path} HTTP/1.1\r\nhost: localhost\r\ncontent-length: {}\r\n\r\n{body}",
+                body.len()
+            );
+            client.write(request).await;
+            // The provider says no more than that, and does not close.
+            let said = client.until(&prelude[..prelude.len().min(begun.len())]).await;
+            assert!(said.starts_with("HTTP/1.1 200"), "{path}: {said}");
+        }
+    }
+}

@@ -23,6 +23,7 @@ mod raw;
 mod reach;
 mod refusals;
 mod restart;
+mod room;
 mod route;
 mod setting;
 mod sound;

@@ -28,8 +28,17 @@ impl Raw {
 
     /// One answer without a body.
     pub async fn answer(&mut self) -> String {
+        self.until("").await
+    }
+
+    /// The head of an answer, and what comes up to these words.
+    pub async fn until(&mut self, words: &str) -> String {
         let mut bytes = Vec::new();
         while !bytes.ends_with(b"\r\n\r\n") {
+            bytes.push(self.0.read_u8().await.unwrap());
+        }
+        let head = bytes.len();
+        while !String::from_utf8_lossy(&bytes[head..]).contains(words) {
             bytes.push(self.0.read_u8().await.unwrap());
         }
         String::from_utf8_lossy(&bytes).into_owned()

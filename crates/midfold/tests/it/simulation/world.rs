@@ -16,6 +16,9 @@ use super::tally::Tally;
 /// Lines of the trace that a failure shows.
 const SHOWN: usize = 40;
 
+/// Half of the worlds have the default.
+const PRESETS: [&str; 6] = ["default", "default", "default", "lean", "hermes", "head-tail"];
+
 /// The world.
 pub struct World {
     pub(super) seed: u64,
@@ -48,7 +51,7 @@ impl World {
             ..Settings::default()
         };
         let setting = Setting {
-            preset: *rng.pick(&["default", "default", "default", "lean", "hermes", "head-tail"]),
+            preset: PRESETS[rng.below(PRESETS.len())],
             // Half of them have to learn it.
             window: if rng.chance(50) { limit } else { 4 * limit },
             memory: if rng.chance(25) { 400 << 10 } else { 64 << 20 },
@@ -103,7 +106,7 @@ impl World {
             98 => self.give_up(),
             _ => self.enter(),
         }
-        if self.tally.steps % 100 == 0 {
+        if self.tally.steps.is_multiple_of(100) {
             self.check_all();
         }
     }

@@ -1,0 +1,40 @@
+//! Opening what may be no file, where a program names it: a pipe that nobody writes to holds no command up.
+
+use std::fs::OpenOptions;
+use std::io::{self, ErrorKind, Read};
+use std::path::Path;
+
+/// All of a file that a program names, or a place where one is looked for: anything else than a file is refused,
+/// without waiting for whoever is behind it.
+pub fn file(path: &Path) -> io::Result<Vec<u8>> {
+    let mut file = unblocked(OpenOptions::new().read(true)).open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(no_file(path));
+    }
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// As [`file`], of text.
+pub fn text(path: &Path) -> io::Result<String> {
+    let no_text = |_| io::Error::new(ErrorKind::InvalidData, "it is not text in UTF-8");
+    String::from_utf8(file(path)?).map_err(no_text)
+}
+
+fn no_file(path: &Path) -> io::Error {
+    let kind = if path.is_dir() { "a directory" } else { "a pipe or a device" };
+    io::Error::new(ErrorKind::InvalidInput, format!("it is {kind}, and no file"))
+}
+
+/// Opened so, a pipe without another end does not wait for one.
+pub fn unblocked(options: &mut OpenOptions) -> &mut OpenOptions {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+
+        let flag = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or(0);
+        options.custom_flags(flag);
+    }
+    options
+}

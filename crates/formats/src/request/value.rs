@@ -1,0 +1,86 @@
+//! A client that asks the model about its conversation: whether it goes in circles, who speaks next, what it is
+//! called. Such a request has a part of the history and asks for a value of a given form, and for no work.
+
+use std::ops::Range;
+
+use midfold_core::view::BlockKind;
+
+use super::Request;
+use super::wanted::Wanted;
+use crate::fields::Fields;
+use crate::scan;
+
+impl Request {
+    /// Whether the answer can be nothing but a value of a form that the request gives: text by a schema, without
+    /// tools (Gemini CLI), or the call of the only tool (Qwen Code).
+    ///
+    /// ```
+    /// use midfold_formats::{DialectKind, request::Request};
+    /// let body = r#"{"contents":[],"generationConfig":{"responseMimeType":"application/json"}}"#;
+    /// assert!(Request::read(DialectKind::Gemini, body.into())?.asks_for_a_value());
+    /// # Ok::<(), midfold_formats::request::RequestError>(())
+    /// ```
+    #[must_use]
+    pub fn asks_for_a_value(&self) -> bool {
+        let Wanted { is_forced, is_formed } = self.wanted;
+        (is_forced || is_formed)
+            && match self.tool_names().len() {
+                0 => is_formed,
+                1 => is_forced,
+                _ => false,
+            }
+    }
+
+    /// Whether it offers the model any tool.
+    #[must_use]
+    pub fn has_tools(&self) -> bool {
+        !self.tool_names().is_empty()
+    }
+
+    /// Whether its history has calls of tools that it does not offer: they are another conversation's.
+    #[must_use]
+    pub fn has_foreign_calls(&self) -> bool {
+        let (dialect, offered) = (self.kind().dialect(), self.tool_names());
+        self.messages().any(|message| {
+            dialect.view(&message).blocks.iter().any(|block| match &block.kind {
+                BlockKind::Call { name: Some(name), .. } => {
+                    let name = name.decode(&message);
+                    !offered.iter().any(|offered| *offered == name)
+                }
+                _ => false,
+            })
+        })
+    }
+
+    /// The names of its tools; one without a name (a provider's own) is one all the same.
+    fn tool_names(&self) -> Vec<String> {
+        let json = self.tools.as_deref().unwrap_or_default();
+        let list = match json.first() {
+            Some(b'[') => Some(0..json.len()),
+            // Bedrock has them in an object.
+            _ => Fields::of(json, 0..json.len()).array("tools"),
+        };
+        let mut names = Vec::new();
+        for tool in list.into_iter().flat_map(|list| each(json, list)) {
+            let tool = Fields::of(json, tool);
+            let of = |name: &str| tool.inner(name).label("name");
+            match tool.array("functionDeclarations").or(tool.array("function_declarations")) {
+                Some(declared) => {
+                    let declared = each(json, declared).into_iter();
+                    names.extend(declared.filter_map(|it| Fields::of(json, it).label("name")));
+                }
+                None => names.push(
+                    of("function").or(of("toolSpec")).or(tool.label("name")).unwrap_or_default(),
+                ),
+            }
+        }
+        names
+    }
+}
+
+/// The elements of a list.
+fn each(json: &[u8], list: Range<usize>) -> Vec<Range<usize>> {
+    scan::list(json, list.start, |at| scan::value(json, at))
+        .map(|(each, _)| each)
+        .unwrap_or_default()
+}
