@@ -206,12 +206,12 @@ fn receipt(page: &mut Page<'_>, lost: &Receipt) {
         let folded = wide(lost.fold.events);
         page.field("asked again", &format!("folded at {folded}; {}{more}", again.join(", ")));
     }
-    let whole = if lost.head_verbatim && lost.tail_verbatim {
-        "byte for byte"
-    } else {
-        "NOT byte for byte"
+    let how = |verbatim| if verbatim { "byte for byte" } else { "NOT byte for byte" };
+    let ends = match (lost.head_verbatim, lost.tail_verbatim) {
+        (head, tail) if head == tail => format!("head and tail {}", how(head)),
+        (head, tail) => format!("head {}, tail {}", how(head), how(tail)),
     };
-    page.field("ends", &format!("head and tail {whole}"));
+    page.field("ends", &ends);
     let count = lost.recallable.len() as u64;
     let can = match (lost.intact, count) {
         (true, 0) => "nothing to bring back".to_owned(),

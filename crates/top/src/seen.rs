@@ -139,7 +139,7 @@ pub struct Brief {
     pub stand_in: Clean,
     pub active: bool,
     pub undone: bool,
-    /// Servers before 0.2 do not say it.
+    /// Older servers do not say it.
     #[serde(default)]
     pub standing: Option<Clean>,
 }
