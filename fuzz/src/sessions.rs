@@ -273,7 +273,7 @@ impl Bench {
         let view = whole.view();
         let again = project_with_void(whole.log(), whole.active(), whole.void());
         assert_eq!(view.bytes(), again.bytes(), "a projection");
-        let audit = audit(whole.log(), whole.folds(), &calls);
+        let audit = audit(whole.log(), whole.folds(), whole.active().map(|fold| fold.id), &calls);
         assert!(audit.is_clean(), "{:#?}", audit.findings);
         let after: Vec<Bytes> = view.pieces().map(|piece| piece.bytes.clone()).collect();
         let wrong = validator(self.kind, *whole.log().profile())(&after);

@@ -95,9 +95,10 @@ async fn one(host: &Host, id: &str) -> Result<Audit, CommandError> {
     let mut stored = host.session(id).await?;
     let read = async {
         let folds = stored.folds().await?;
+        let active = stored.row().active;
         let calls = stored.calls().await?;
         let calls: Vec<CallRecord> = calls.into_iter().map(|(call, _)| call).collect();
-        Ok::<_, StoredError>(audit(stored.whole().await?.log(), &folds, &calls))
+        Ok::<_, StoredError>(audit(stored.whole().await?.log(), &folds, active, &calls))
     };
     Ok(read.await?)
 }
@@ -151,6 +152,9 @@ fn receipt(page: &mut Page<'_>, lost: &Receipt) {
         lost.policy
     );
     page.text += &format!("{}\n", page.style.paint(Color::Bold, &title));
+    if !lost.standing.is_in_force() {
+        return page.field("stands", &lost.standing.to_string());
+    }
     page.field(
         "span",
         &format!(
@@ -202,12 +206,12 @@ fn receipt(page: &mut Page<'_>, lost: &Receipt) {
         let folded = wide(lost.fold.events);
         page.field("asked again", &format!("folded at {folded}; {}{more}", again.join(", ")));
     }
-    let whole = if lost.head_verbatim && lost.tail_verbatim {
-        "byte for byte"
-    } else {
-        "NOT byte for byte"
+    let how = |verbatim| if verbatim { "byte for byte" } else { "NOT byte for byte" };
+    let ends = match (lost.head_verbatim, lost.tail_verbatim) {
+        (head, tail) if head == tail => format!("head and tail {}", how(head)),
+        (head, tail) => format!("head {}, tail {}", how(head), how(tail)),
     };
-    page.field("ends", &format!("head and tail {whole}"));
+    page.field("ends", &ends);
     let count = lost.recallable.len() as u64;
     let can = match (lost.intact, count) {
         (true, 0) => "nothing to bring back".to_owned(),

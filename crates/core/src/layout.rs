@@ -31,16 +31,16 @@ pub enum Floor {
     Everything,
 }
 
-/// Where the cuts lie: `0..head_end` is the head, `tail_start..` the tail.
+/// Where the cuts lie: `0..head_end` is the head, `cover_end..` the tail, which no recap covers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
     /// First event of the middle.
     pub head_end: usize,
-    /// First event that a recap of the whole middle leaves out. Before the tail only by
-    /// [`TailRule::Ceiling`]: what lies between may be edited, and is not covered.
+    /// First event of the tail: what a recap of the whole middle leaves out.
     pub cover_end: usize,
-    /// First event of the tail.
-    pub tail_start: usize,
+    /// First event that reducers leave alone. Behind the start of the tail only by
+    /// [`TailRule::Ceiling`]: what lies between is of the tail, is not covered, and may be edited.
+    pub untouched: usize,
     /// What set the tail's boundary.
     pub floor: Floor,
     /// The last real user message, when it lies in the middle and has to be carried as a pin.
@@ -48,16 +48,16 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// The middle.
+    /// The middle: what a recap of all of it covers.
     #[must_use]
     pub fn middle(&self) -> Range<usize> {
-        self.head_end..self.tail_start
+        self.head_end..self.cover_end
     }
 
-    /// What a recap of the whole middle covers.
+    /// What a fold may change: the middle, and what reducers may edit of the tail.
     #[must_use]
-    pub fn coverable(&self) -> Range<usize> {
-        self.head_end..self.cover_end
+    pub fn open(&self) -> Range<usize> {
+        self.head_end..self.untouched
     }
 }
 
@@ -105,7 +105,7 @@ pub fn layout(
         }
     };
     let mut layout =
-        Layout { head_end, cover_end, tail_start: cover_end, floor, carried_user: None };
+        Layout { head_end, cover_end, untouched: cover_end, floor, carried_user: None };
     if let Some(limit) = tail_limit
         && log.tokens_in(cover_end..log.len()) > limit
     {
@@ -115,7 +115,7 @@ pub fn layout(
     if policy.tail.last_user {
         keep_last_user(log, units, policy, budget, tail_limit, &mut layout);
     }
-    layout.tail_start = layout.cover_end.max(protected);
+    layout.untouched = layout.cover_end.max(protected);
     layout
 }
 
@@ -258,7 +258,7 @@ fn keep_last_user(
 ) {
     let events = log.events();
     let Some(user) = events.iter().rposition(|event| event.view.is_real_user()) else { return };
-    if !layout.coverable().contains(&user) {
+    if !layout.middle().contains(&user) {
         return;
     }
     let start = snap_back(units, user);

@@ -48,6 +48,7 @@ mod screen;
 pub mod seal;
 mod span;
 pub mod spent;
+pub mod standing;
 pub mod survey;
 pub mod tools;
 pub mod trajectory;

@@ -12,7 +12,8 @@ pub enum Repair {
     UnansweredCall,
     /// A result without its call, rendered as text.
     OrphanResult,
-    /// Calls of one step that share an id: all but the first, and their results, got one of their own.
+    /// Calls of one step that share an id, or whose id is empty: all but the first, and all that are empty, got
+    /// one of their own, and so did their results.
     DuplicateId,
     /// A message without content.
     EmptyMessage,

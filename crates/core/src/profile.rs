@@ -72,6 +72,10 @@ pub struct Profile {
     /// message alternates with the next (Gemini, Bedrock). A result without an id answers by name
     /// and order.
     pub whole_turns: bool,
+    /// The id of a call may be empty: calls and results pair by name and order then.
+    pub empty_ids: bool,
+    /// The longest id of a call, in bytes.
+    pub longest_id: usize,
     /// What signed reasoning is bound to.
     pub reasoning: ReasoningBinding,
     /// The role that a recap takes when the policy's role is not legal in its place.

@@ -227,7 +227,8 @@ impl Work<'_> {
     /// The newest messages that were asked for stay, or nothing is done.
     fn kept_last(&self, fold: &Fold) -> Result<(), Failure> {
         let Some(asked) = self.wish.keep_last else { return Ok(()) };
-        let kept = fold.layout.tail.end.saturating_sub(fold.layout.tail.start) as usize;
+        // Reducers may edit in the tail before the end of the span.
+        let kept = fold.layout.tail.end.saturating_sub(fold.span.end) as usize;
         let middle = fold.layout.middle.end.saturating_sub(fold.layout.middle.start);
         if kept >= asked || middle == 0 {
             return Ok(());

@@ -189,6 +189,10 @@ impl Store for Faulty {
         self.inner.calls(id).await
     }
 
+    async fn requests(&self, id: &str) -> Result<Vec<(Option<Hash>, u64)>, StoreError> {
+        self.inner.requests(id).await
+    }
+
     async fn extent(&self, id: &str) -> Result<Extent, StoreError> {
         self.inner.extent(id).await
     }

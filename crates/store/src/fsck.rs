@@ -15,7 +15,7 @@ use serde::Serialize;
 
 use crate::error::StoreError;
 use crate::store::Store;
-use crate::types::{EventRow, FoldRow, Job, JobState, NewCall, NewFold, SessionRow};
+use crate::types::{EventRow, FoldRow, Job, JobState, NewCall, NewFold, NewSession, SessionRow};
 
 /// Events that are read at once.
 const PAGE: u64 = 64;
@@ -158,7 +158,7 @@ impl Check<'_> {
             .flat_map(|(row, _)| [row.fold.start, row.fold.end])
             .map(|at| (at, Hash::ROOT))
             .collect();
-        let mut replay = if folds.is_empty() { None } else { empty_log(self.row) };
+        let mut replay = if folds.is_empty() { None } else { empty_log(&self.row.new) };
         let (mut seq, mut hash, mut turn) = (0u64, Hash::ROOT, 0);
         while seq < self.row.head {
             let to = self.row.head.min(seq + PAGE);
@@ -339,9 +339,9 @@ pub(crate) fn is_call_sound(call: &NewCall, before: Hash) -> bool {
 }
 
 /// A log that counts as the session does, where this build knows how.
-fn empty_log(row: &SessionRow) -> Option<Log> {
-    let dialect = DialectKind::from_name(&row.new.dialect)?.shared();
-    let profile = *profile::by_name(&row.new.profile)?;
-    let counter = midfold_tokens::by_name(&row.new.counter).ok()?;
+pub(crate) fn empty_log(new: &NewSession) -> Option<Log> {
+    let dialect = DialectKind::from_name(&new.dialect)?.shared();
+    let profile = *profile::by_name(&new.profile)?;
+    let counter = midfold_tokens::by_name(&new.counter).ok()?;
     Some(Log::new(dialect, profile, counter).kept())
 }

@@ -353,6 +353,12 @@ impl Store for MemoryStore {
         Ok(found)
     }
 
+    async fn requests(&self, id: &str) -> Result<Vec<(Option<Hash>, u64)>, StoreError> {
+        let found = self.lock().kept(id)?.requests();
+        self.count(found.len(), 0);
+        Ok(found)
+    }
+
     async fn extent(&self, id: &str) -> Result<Extent, StoreError> {
         self.lock().extent(id)
     }

@@ -114,6 +114,9 @@ pub trait Store: Send + Sync {
     async fn last_call(&self, id: &str) -> Result<Option<CallRow>, StoreError>;
     /// Calls of a session, in order.
     async fn calls(&self, id: &str) -> Result<Vec<CallRow>, StoreError>;
+    /// What the calls of a session were read through: folds (none: the whole log), each with the fewest events
+    /// that there were at one of its calls.
+    async fn requests(&self, id: &str) -> Result<Vec<(Option<Hash>, u64)>, StoreError>;
 
     // Deleting.
 

@@ -139,9 +139,21 @@ pub struct Brief {
     pub stand_in: Clean,
     pub active: bool,
     pub undone: bool,
+    /// Older servers do not say it.
+    #[serde(default)]
+    pub standing: Option<Clean>,
 }
 
 impl Brief {
+    /// What it is where it is not read now, nor anything that is read was built on it.
+    pub fn aside(&self) -> Option<&'static str> {
+        match self.standing.as_ref().map(Clean::as_str) {
+            Some("prepared") => Some("prepared, never in force"),
+            Some("superseded") => Some("replaced before it was sent"),
+            _ => self.undone.then_some("taken back"),
+        }
+    }
+
     /// The fate of every message that there was. At most `events`: a server's figures are not trusted with memory.
     pub fn cells(&self, events: u64) -> Vec<Cell> {
         let most = usize::try_from(events).unwrap_or(usize::MAX);

@@ -63,7 +63,7 @@ impl Inspected {
         let regions = [
             region("head", Fill::Verbatim, 0..found.head_end, log.envelope_tokens()),
             region("middle", Fill::Folded, found.middle(), 0),
-            region("tail", Fill::Verbatim, found.tail_start..log.len(), 0),
+            region("tail", Fill::Verbatim, found.cover_end..log.len(), 0),
         ];
         let asked = if others.is_empty() { std::slice::from_ref(policy) } else { others };
         let forecasts = asked.iter().map(|policy| forecast(&prepared, policy)).collect();

@@ -1,6 +1,7 @@
 //! `midfold session status` and `list`.
 
 use midfold::core::engine::Status;
+use midfold::core::standing;
 use midfold::core::trigger::{Due, Hold};
 use midfold::store::{JobState, SessionRow, Stored};
 use midfold_args::{List, Status as Args};
@@ -53,7 +54,9 @@ pub async fn status(
         }
         None => "none".to_owned(),
     };
-    page.field("folds", &folded);
+    let aside = standing::aside(&stored.standings(&folds).await?);
+    let beside = if aside.is_empty() { aside } else { format!("; never in force: {aside}") };
+    page.field("folds", &format!("{folded}{beside}"));
     let active = folds.iter().find(|fold| Some(fold.id) == status.active_fold);
     if let Some(recap) = active.and_then(|fold| fold.recap.as_ref()) {
         let tokens = about(recap.tokens, exact);

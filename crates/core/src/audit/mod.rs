@@ -17,6 +17,7 @@ use crate::meter::Meter;
 use crate::piece::Fate;
 use crate::profile::VoidReasoning;
 use crate::project::{Context, Projection};
+use crate::standing::{Requests, in_force, standings};
 
 pub use receipt::{Receipt, Removed};
 
@@ -64,7 +65,7 @@ pub struct Finding {
 pub struct Audit {
     /// What does not hold; empty when all does.
     pub findings: Vec<Finding>,
-    /// Folds that were checked.
+    /// Folds that were in force. Those that were not are checked, too, and have their receipts.
     pub folds: u32,
     /// Calls that were checked.
     pub calls: u32,
@@ -83,10 +84,10 @@ impl Audit {
     }
 }
 
-/// Audits a session: all its folds in order, all its calls in order. O(log + folds × context +
-/// new bytes of calls).
+/// Audits a session: all its folds in order, the one that its context is read through now, all its calls in
+/// order. O(log + folds × context + new bytes of calls).
 #[must_use]
-pub fn audit(log: &Log, folds: &[Fold], calls: &[CallRecord]) -> Audit {
+pub fn audit(log: &Log, folds: &[Fold], active: Option<Hash>, calls: &[CallRecord]) -> Audit {
     let mut auditor = Auditor::new(log, folds);
     for (at, fold) in folds.iter().enumerate() {
         auditor.chain_of(at, fold);
@@ -94,12 +95,15 @@ pub fn audit(log: &Log, folds: &[Fold], calls: &[CallRecord]) -> Audit {
     }
     auditor.calls(calls);
     let number = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
-    let receipts = folds.iter().enumerate();
+    let stand = standings(folds, active, &Requests::of(calls));
+    let receipts = folds.iter().zip(&stand).enumerate();
+    let receipts =
+        receipts.map(|(at, (fold, stand))| Receipt::of(log, number(at + 1), fold, *stand));
     Audit {
         findings: auditor.findings,
-        folds: number(folds.len()),
+        folds: u32::try_from(in_force(&stand)).unwrap_or(u32::MAX),
         calls: number(calls.len()),
-        receipts: receipts.map(|(at, fold)| Receipt::of(log, number(at + 1), fold)).collect(),
+        receipts: receipts.collect(),
     }
 }
 

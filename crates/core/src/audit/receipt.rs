@@ -8,6 +8,7 @@ use crate::explain::FoldRef;
 use crate::fold::{Entry, Fold};
 use crate::log::Log;
 use crate::references::Reference;
+use crate::standing::Standing;
 
 /// Identifiers that a receipt lists; the record has more.
 const LISTED: usize = 10;
@@ -34,6 +35,8 @@ pub struct Removed {
 pub struct Receipt {
     /// The fold.
     pub fold: FoldRef,
+    /// How it stands: what was never in force lost nothing.
+    pub standing: Standing,
     /// Its policy.
     pub policy: String,
     /// First event of the span.
@@ -69,7 +72,7 @@ pub struct Receipt {
 }
 
 impl Receipt {
-    pub(super) fn of(log: &Log, number: u32, fold: &Fold) -> Self {
+    pub(super) fn of(log: &Log, number: u32, fold: &Fold, standing: Standing) -> Self {
         let ids = |list: &crate::fold::IdList| {
             (list.count, list.first.iter().take(LISTED).cloned().collect())
         };
@@ -89,6 +92,7 @@ impl Receipt {
         recallable.sort_unstable();
         Self {
             fold: FoldRef { number, id: fold.id, events: fold.accounts.events },
+            standing,
             policy: fold.policy.clone(),
             start: fold.span.start,
             end: fold.span.end,

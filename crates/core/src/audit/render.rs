@@ -32,6 +32,9 @@ impl Display for Finding {
 
 impl Display for Receipt {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        if !self.standing.is_in_force() {
+            return writeln!(f, "{}, policy {}: {}", self.fold, self.policy, self.standing);
+        }
         writeln!(
             f,
             "{}, policy {}, events {} to {}: {} → {} tokens, {} → {} messages",

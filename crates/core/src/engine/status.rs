@@ -10,6 +10,7 @@ use crate::meter::Meter;
 use crate::policy::{EngineName, Policy};
 use crate::profile::VoidReasoning;
 use crate::spent::Spent;
+use crate::standing::{Requests, in_force, standings};
 use crate::trigger::{Due, Gate, Line, Millis};
 
 /// What a session is at. Serialises to what `midfold session status --json` prints.
@@ -143,6 +144,14 @@ impl Session {
     /// What the session is at.
     #[must_use]
     pub fn status(&self, budget: &Budget, now: Millis) -> Status {
+        let known = Requests::through(self.sent.and_then(|sent| sent.fold));
+        self.status_beside(budget, now, &known)
+    }
+
+    /// The same, where all requests are known: they say which folds were in force.
+    #[must_use]
+    pub fn status_beside(&self, budget: &Budget, now: Millis, requests: &Requests) -> Status {
+        let stand = standings(&self.folds, self.active().map(|fold| fold.id), requests);
         let budget = self.gate.budget(budget, &self.policy);
         let load = self.load_in(&budget);
         let ready = self.narration.ready.as_ref();
@@ -173,8 +182,8 @@ impl Session {
             last_prompt_tokens: self.usage.prompt,
             last_completion_tokens: self.usage.output,
             last_total_tokens: self.usage.prompt + self.usage.output,
-            compaction_count: self.folds.len() as u64,
-            compression_count: (self.folds.len() - self.uncounted.min(self.folds.len())) as u64,
+            compaction_count: in_force(&stand),
+            compression_count: in_force(&stand[self.uncounted.min(stand.len())..]),
             active_fold: self.active().map(|fold| fold.id),
             pins: self.pins.clone(),
             strikes: self.gate.breaker.strikes,

@@ -46,7 +46,7 @@ pub enum Place {
     Pinned,
     /// In the span, which did not cover it.
     Kept,
-    /// Behind the span, or there is no fold.
+    /// In the tail, or there is no fold.
     Tail,
 }
 
@@ -411,6 +411,8 @@ impl Question<'_> {
             Place::Tail
         } else if fold.layout.pinned.contains(&seq) || fold.layout.carried_user == Some(seq) {
             Place::Pinned
+        } else if seq >= fold.layout.tail.start {
+            Place::Tail
         } else {
             Place::Kept
         }

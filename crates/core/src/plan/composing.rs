@@ -105,7 +105,7 @@ impl Composing<'_> {
                 elsewhere: &elsewhere,
                 later: later.as_ref(),
                 task_in_head: has_user(&log.events()[..layout.head_end]),
-                task_elsewhere: has_user(&log.events()[layout.tail_start..])
+                task_elsewhere: has_user(&log.events()[layout.untouched..])
                     || layout.carried_user.is_some(),
                 file_blocks: recap.file_blocks,
                 before: Some(&log.events()[..layout.head_end]),
@@ -124,7 +124,7 @@ impl Composing<'_> {
         let log = self.request.log;
         let reading = Reading::of(log, self.tools);
         let last = covered.last().map_or(self.layout.head_end, |at| at + 1);
-        let stays = kept.iter().map(|(at, _)| *at).chain(self.layout.tail_start..log.len());
+        let stays = kept.iter().map(|(at, _)| *at).chain(self.layout.untouched..log.len());
         let stays: Vec<usize> = stays.filter(|at| *at >= last).collect();
         gathered.after(log.events(), &runs(&stays), reading)
     }
@@ -133,7 +133,7 @@ impl Composing<'_> {
 /// All that the context says beside the recap: texts, calls and results as they stay.
 fn elsewhere(log: &Log, layout: &Layout, kept: &[(usize, Vec<(usize, Edited)>)]) -> Vec<String> {
     let events = log.events();
-    let ends = (0..layout.head_end).chain(layout.tail_start..events.len());
+    let ends = (0..layout.head_end).chain(layout.untouched..events.len());
     let mut texts = Vec::new();
     for at in ends {
         let event = &events[at];

@@ -141,7 +141,7 @@ pub(super) fn draft(
 pub(super) fn covered(request: &Plan<'_>, scale: Scale, before: u64) -> Range<usize> {
     let grounds = Grounds::of(request, scale, before, Limits::default());
     match request.policy.recap.cover {
-        Cover::Middle => grounds.layout.coverable(),
+        Cover::Middle => grounds.layout.middle(),
         Cover::Overflow => grounds.layout.head_end..grounds.reduce(request, scale).keep_from,
     }
 }
@@ -168,15 +168,15 @@ impl Grounds {
         let tail_limit = limits.tail.or_else(|| asked_tail(request, scale));
         let share = share_of(request, scale, before);
         let layout = layout(log, &units, request.policy, share, tail_limit);
-        let middle: Vec<Unit> = units_in(&units, layout.middle()).to_vec();
+        let middle: Vec<Unit> = units_in(&units, layout.open()).to_vec();
         let head_tokens = log.envelope_tokens() + log.tokens_in(0..layout.head_end);
-        let tail_tokens = log.tokens_in(layout.tail_start..log.len());
+        let tail_tokens = log.tokens_in(layout.untouched..log.len());
         let ends = head_tokens + tail_tokens;
         let (target, room) = rooms(request, scale, before, limits, ends, share);
         Self {
             pinned: pinned_units(request, &layout, &middle),
             tools: ToolTable::of(&request.policy.tools),
-            tail_is_newest: units.last().is_none_or(|unit| unit.events.start <= layout.tail_start),
+            tail_is_newest: units.last().is_none_or(|unit| unit.events.start <= layout.untouched),
             layout,
             middle,
             head_tokens,
@@ -293,13 +293,13 @@ pub(super) fn floor(request: &Plan<'_>, scale: Scale, least: &Context) -> FloorE
     let log = request.log;
     let units = log.units();
     let layout = layout(log, &units, request.policy, scale.budget, Some(0));
-    let middle = units_in(&units, layout.middle());
+    let middle = units_in(&units, layout.open());
     let pinned = pinned_units(request, &layout, middle);
     let tokens = |unit: &Unit| log.tokens_in(unit.events.clone());
     let envelope = log.envelope_tokens();
     let head = log.tokens_in(0..layout.head_end);
     let pinned = middle.iter().filter(|unit| pinned.contains(&unit.events.start)).map(tokens).sum();
-    let newest = log.tokens_in(layout.tail_start..log.len());
+    let newest = log.tokens_in(layout.untouched..log.len());
     let of_recap = |piece: &&Piece| matches!(piece.fate, Fate::Recap | Fate::Marker);
     let recap = least.pieces().filter(of_recap).map(|piece| u64::from(piece.tokens)).sum();
     let needed = least.tokens();

@@ -35,7 +35,7 @@ pub(super) fn record(
 ) -> (Fold, Context) {
     let log = request.log;
     let policy = request.policy;
-    let middle = draft.layout.middle();
+    let (open, middle) = (draft.layout.open(), draft.layout.middle());
     let stand_in = draft.recap.is_some().then(|| stand_in(request, &draft));
     let (entries, edits) = entries(request, &draft, stand_in.as_ref());
     let recap = stand_in.map(|stand_in| stand_in.record);
@@ -55,10 +55,10 @@ pub(super) fn record(
         prev: request.prior.map(|fold| fold.id),
         joining: request.joining.clone(),
         span: Span {
-            start: number(middle.start),
-            end: number(middle.end),
-            before: log.hash_before(middle.start),
-            through: log.hash_before(middle.end),
+            start: number(open.start),
+            end: number(open.end),
+            before: log.hash_before(open.start),
+            through: log.hash_before(open.end),
         },
         entries,
         edits,
@@ -84,8 +84,8 @@ pub(super) fn record(
         budget: budget.clone(),
         strategy: strategy(policy, &draft).to_owned(),
         head_tokens: draft.head_tokens,
+        tail_tokens: log.tokens_in(middle.end..log.len()),
         middle_tokens: log.tokens_in(middle),
-        tail_tokens: draft.tail_tokens,
         head_verbatim: false,
         tail_verbatim: false,
         tokens_before: before.tokens(),
@@ -311,7 +311,7 @@ fn settle(
     accounts.marker = u32::try_from(draft.covered.len() - told).unwrap_or(u32::MAX);
     fold.accounts = accounts;
     fold.head_verbatim = carried[..draft.layout.head_end].iter().all(|same| *same);
-    fold.tail_verbatim = carried[draft.layout.tail_start..].iter().all(|same| *same);
+    fold.tail_verbatim = carried[draft.layout.cover_end..].iter().all(|same| *same);
     fold.id = fold.compute_id();
     after
 }

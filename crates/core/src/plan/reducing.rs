@@ -58,7 +58,7 @@ pub(super) fn reduce(
     if alone && policy.recap.cover == Cover::Middle {
         return Reduced { keep_from: layout.cover_end, edits: Edits::default() };
     }
-    let range = layout.middle();
+    let range = layout.open();
     let mut editable = vec![false; range.len()];
     for unit in middle.iter().filter(|unit| !is_pinned(unit)) {
         editable[unit.events.start - range.start..unit.events.end - range.start].fill(true);
@@ -97,7 +97,7 @@ pub(super) fn reduce(
 fn below_line(request: &Plan<'_>, scale: Scale, layout: &Layout, room: Room) -> Option<u64> {
     let Plan { log, policy, cause, ahead, .. } = *request;
     let all = log.envelope_tokens() + log.tokens_in(0..log.len());
-    let ends = all - log.tokens_in(layout.middle());
+    let ends = all - log.tokens_in(layout.open());
     let line = policy.trigger.line(request.budget.with_policy(policy).tokens()).tokens;
     let line = Scale::new(line, None, &request.meter).budget.min(scale.limit);
     let own = policy.fold.target.of(scale.budget).min(scale.limit);
@@ -110,7 +110,7 @@ fn below_line(request: &Plan<'_>, scale: Scale, layout: &Layout, room: Room) -> 
 
 /// A recap is never left standing beside a new one.
 fn after_last_recap(log: &Log, layout: &Layout) -> usize {
-    let middle = &log.events()[layout.middle()];
+    let middle = &log.events()[layout.open()];
     let last = middle.iter().rposition(|event| event.view.origin == Origin::Recap);
     last.map_or(layout.head_end, |at| layout.head_end + at + 1)
 }

@@ -58,6 +58,8 @@ pub(crate) struct Repairer {
     void: VoidReasoning,
     /// What comes now was put together by a fold: it keeps user and assistant taking turns.
     keeps_turns: bool,
+    /// The event of the log that the last piece is of.
+    seq: Option<u32>,
 }
 
 impl Repairer {
@@ -69,7 +71,7 @@ impl Repairer {
     ) -> Self {
         Self {
             pairs: Pairs::new(&profile),
-            twins: Twins::new(profile.joins_assistant()),
+            twins: Twins::new(&profile),
             void,
             profile,
             dialect,
@@ -79,6 +81,7 @@ impl Repairer {
             started: false,
             lone_reasoning: false,
             keeps_turns: false,
+            seq: None,
         }
     }
 
@@ -95,6 +98,7 @@ impl Repairer {
 
     /// Passes one piece on, with whatever has to be before it or instead of it.
     pub fn push(&mut self, piece: Piece, view: &View, out: &mut Vec<Piece>) {
+        self.end_step_at_fold(&piece, out);
         let (piece, owned) = self.rewrite(piece, view);
         let view = owned.as_ref().unwrap_or(view);
         let (piece, owned) = match self.twins.push(view, &piece.bytes) {
@@ -116,20 +120,38 @@ impl Repairer {
         };
         let view = owned.as_ref().unwrap_or(view);
         let missing = paired.unanswered;
-        if !self.profile.whole_turns {
-            for call in &missing {
-                self.emit_made(self.no_result(call), Repair::UnansweredCall, out);
-            }
-        } else if answers && !missing.is_empty() {
+        if self.profile.whole_turns && answers && !missing.is_empty() {
             let bytes = self.with_results(piece.bytes.clone(), view, &missing);
             let (piece, view) = self.rewritten(&piece, bytes, Repair::UnansweredCall);
             return self.emit(piece, &view, out);
+        }
+        self.answer(&missing, out);
+        self.emit(piece, view, out);
+    }
+
+    /// No step goes on across what a fold took out, also where the recap speaks in the model's role: a call
+    /// that waits there waits for nothing that comes.
+    fn end_step_at_fold(&mut self, piece: &Piece, out: &mut Vec<Piece>) {
+        let before = std::mem::replace(&mut self.seq, piece.seq());
+        if before.is_some_and(|seq| piece.seq() == Some(seq + 1)) {
+            return;
+        }
+        self.twins.end_step();
+        let missing = self.pairs.end_step();
+        self.answer(&missing, out);
+    }
+
+    /// Puts a result for each of these calls, which have none.
+    fn answer(&mut self, missing: &[Call], out: &mut Vec<Piece>) {
+        if !self.profile.whole_turns {
+            for call in missing {
+                self.emit_made(self.no_result(call), Repair::UnansweredCall, out);
+            }
         } else if let Some((last, rest)) = missing.split_last() {
             let bytes = self.no_result(last);
             let bytes = self.with_results(bytes.clone(), &self.dialect.view(&bytes), rest);
             self.emit_made(bytes, Repair::UnansweredCall, out);
         }
-        self.emit(piece, view, out);
     }
 
     /// A result for a call that has none.

@@ -1,5 +1,6 @@
-//! Calls of one step that share an id: a provider refuses them, and nothing tells whose a result is.
-//! All but the first get an id of their own, and so do their results, which pair in order.
+//! Calls of one step that share an id, or whose id is empty: a provider refuses them, and nothing tells whose a
+//! result is. All but the first, and all that are empty, get an id of their own, and so do their results, which
+//! pair by the tool's name where they tell it, else in order.
 
 use std::borrow::Cow;
 
@@ -7,96 +8,175 @@ use bytes::Bytes;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::jsonstr;
+use crate::profile::Profile;
 use crate::unit::id_bytes;
 use crate::view::{Block, BlockKind, Coding, Role, TextRef, View};
+
+/// What an empty id becomes, with a number.
+const NAMELESS: &str = "call";
+
+/// Calls of one id that are looked through for the tool of a result.
+const LOOKED_AT: usize = 64;
 
 /// The ids of the step that is being read.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Twins {
     /// Whether consecutive events of the assistant are one step.
     joins: bool,
+    /// Whether an id may be empty.
+    empty_ids: bool,
+    /// The longest id that the provider takes.
+    longest: usize,
     seen_result: bool,
     /// By the id that the log has.
     steps: FxHashMap<Vec<u8>, Names>,
+    /// The ids that calls have from here.
+    taken: FxHashSet<String>,
 }
 
 /// The calls of one id.
 #[derive(Clone, Debug, Default)]
 struct Names {
-    /// The ids that they are given, in order.
-    given: Vec<String>,
-    answered: usize,
+    /// The ids that they are given, in order, with the names of their tools.
+    given: Vec<(String, Vec<u8>)>,
+    /// Which of them are answered.
+    answered: Vec<bool>,
+    /// None before this place waits.
+    first: usize,
+}
+
+impl Names {
+    fn push(&mut self, id: String, tool: &[u8]) {
+        self.given.push((id, tool.to_vec()));
+        self.answered.push(false);
+    }
+
+    /// The oldest that waits: of this tool, where one is of it.
+    fn answer(&mut self, tool: &[u8]) -> Option<&str> {
+        while self.answered.get(self.first) == Some(&true) {
+            self.first += 1;
+        }
+        let mut waiting = (self.first..self.given.len()).filter(|at| !self.answered[*at]);
+        let same = |at: &usize| self.given[*at].1 == tool;
+        let named =
+            if tool.is_empty() { None } else { waiting.by_ref().take(LOOKED_AT).find(same) };
+        let at = named.unwrap_or(self.first);
+        *self.answered.get_mut(at)? = true;
+        Some(&self.given[at].0)
+    }
 }
 
 impl Twins {
-    pub fn new(joins: bool) -> Self {
-        Self { joins, ..Self::default() }
+    pub fn new(profile: &Profile) -> Self {
+        Self {
+            joins: profile.joins_assistant(),
+            empty_ids: profile.empty_ids,
+            longest: profile.longest_id,
+            ..Self::default()
+        }
+    }
+
+    /// What comes next belongs to no step so far.
+    pub fn end_step(&mut self) {
+        self.steps.clear();
+        self.taken.clear();
     }
 
     /// The event with ids of their own for calls that have none, and for their results.
     pub fn push(&mut self, view: &View, bytes: &Bytes) -> Option<Bytes> {
         let results = view.has_results();
         if !results && (view.role != Role::Assistant || !self.joins || self.seen_result) {
-            self.steps.clear();
+            self.end_step();
         }
         self.seen_result = results;
         let own: Vec<_> = view.blocks.iter().filter_map(|block| own_id(block, bytes)).collect();
         if own.is_empty() {
             return None;
         }
-        let literal: FxHashSet<&[u8]> = own.iter().map(|(_, id, _)| &**id).collect();
+        let literal: FxHashSet<&[u8]> = own.iter().map(|own| &*own.id).collect();
         let mut renamed = Vec::new();
-        for (place, id, calls) in &own {
+        for Own { place, id, tool, calls } in &own {
             let name = match calls {
-                true => self.call(id, &literal),
-                false => self.result(id),
+                true => self.call(id, tool, &literal),
+                false => self.result(id, tool),
             };
             renamed.extend(name.map(|name| (*place, name)));
         }
         (!renamed.is_empty()).then(|| with_ids(bytes, &renamed))
     }
 
-    fn call(&mut self, id: &[u8], literal: &FxHashSet<&[u8]>) -> Option<String> {
+    fn call(&mut self, id: &[u8], tool: &[u8], literal: &FxHashSet<&[u8]>) -> Option<String> {
         let text = String::from_utf8_lossy(id);
-        let Some(names) = self.steps.get(id) else {
-            self.steps.insert(id.to_vec(), Names { given: vec![text.into_owned()], answered: 0 });
+        let may_stay = !id.is_empty() || self.empty_ids;
+        let is_first = !self.steps.contains_key(id) && !self.taken.contains(&*text);
+        if is_first && may_stay {
+            self.taken.insert(text.clone().into_owned());
+            self.steps.entry(id.to_vec()).or_default().push(text.into_owned(), tool);
             return None;
-        };
-        let mut number = names.given.len() + 1;
-        let mut name = format!("{text}_{number}");
-        while literal.contains(name.as_bytes()) || self.steps.contains_key(name.as_bytes()) {
-            number += 1;
-            name = format!("{text}_{number}");
         }
-        self.steps.get_mut(id)?.given.push(name.clone());
+        let made = self.steps.get(id).map_or(0, |names| names.given.len());
+        let mut number = made + 1 + usize::from(made == 0 && may_stay);
+        let mut name = self.numbered(&text, number);
+        while literal.contains(name.as_bytes()) || self.taken.contains(&name) {
+            number += 1;
+            name = self.numbered(&text, number);
+        }
+        self.taken.insert(name.clone());
+        self.steps.entry(id.to_vec()).or_default().push(name.clone(), tool);
         Some(name)
     }
 
+    /// An id with a number, no longer than the provider takes.
+    fn numbered(&self, id: &str, number: usize) -> String {
+        let number = format!("_{number}");
+        let id = if id.is_empty() { NAMELESS } else { id };
+        let most = id.floor_char_boundary(self.longest.saturating_sub(number.len()));
+        format!("{}{number}", &id[..most])
+    }
+
     /// The id of the call that this result answers, where it is another one than it says.
-    fn result(&mut self, id: &[u8]) -> Option<String> {
-        let names = self.steps.get_mut(id)?;
-        let name = names.given.get(names.answered)?.clone();
-        names.answered += 1;
-        (names.answered > 1).then_some(name)
+    fn result(&mut self, id: &[u8], tool: &[u8]) -> Option<String> {
+        let name = self.steps.get_mut(id)?.answer(tool)?;
+        (name.as_bytes() != id).then(|| name.to_owned())
     }
 }
 
-/// The id of a call (true) or result (false) where it is a string of its own. Where results are in
-/// one string (ShareGPT), they pair by order alone.
-fn own_id<'a>(block: &Block, bytes: &'a [u8]) -> Option<(TextRef, Cow<'a, [u8]>, bool)> {
-    let (id, calls) = match &block.kind {
-        BlockKind::Call { id, .. } => ((*id)?, true),
-        BlockKind::Result { id, .. } => ((*id)?, false),
+/// An id that is a string of its own.
+struct Own<'a> {
+    place: TextRef,
+    id: Cow<'a, [u8]>,
+    /// The name of the tool, empty where it is not told.
+    tool: Cow<'a, [u8]>,
+    /// Whether it is that of a call, and not of a result.
+    calls: bool,
+}
+
+/// The id of a call or result where it is a string of its own. Where results are in one string (ShareGPT),
+/// they pair by order alone.
+fn own_id<'a>(block: &Block, bytes: &'a [u8]) -> Option<Own<'a>> {
+    let (id, name, calls) = match &block.kind {
+        BlockKind::Call { id, name } => ((*id)?, name, true),
+        BlockKind::Result { id, name, .. } => ((*id)?, name, false),
         _ => return None,
     };
     let own = id.nested.is_none() && id.coding == Coding::Str;
-    own.then(|| (id, id_bytes(Some(&id), bytes), calls))
+    own.then(|| Own {
+        place: id,
+        id: id_bytes(Some(&id), bytes),
+        tool: id_bytes(name.as_ref(), bytes),
+        calls,
+    })
 }
 
 /// Whether `new` is `old`, or an id that was given to a twin of it.
 pub(crate) fn is_given(old: &str, new: &str) -> bool {
-    let number = new.strip_prefix(old).and_then(|rest| rest.strip_prefix('_'));
-    old == new || number.is_some_and(|number| number.parse::<usize>().is_ok())
+    let Some((id, number)) = new.rsplit_once('_').filter(|_| old != new) else { return old == new };
+    let is_of = match old {
+        "" => id == NAMELESS,
+        // One that would have been too long was cut.
+        _ => !id.is_empty() && old.starts_with(id) && (old == id || old.len() > 32),
+    };
+    is_of && number.parse::<usize>().is_ok()
 }
 
 /// The event with these ids, given by their places in order.
@@ -118,7 +198,7 @@ pub(crate) fn is_renamed(before: (&View, &[u8]), after: (&View, &[u8])) -> bool 
     let ids = |(view, bytes)| -> Vec<(TextRef, String)> {
         let View { blocks, .. }: &View = view;
         let ids = blocks.iter().filter_map(|block| own_id(block, bytes));
-        ids.map(|(place, id, _)| (place, String::from_utf8_lossy(&id).into_owned())).collect()
+        ids.map(|own| (own.place, String::from_utf8_lossy(&own.id).into_owned())).collect()
     };
     let (old, new) = (ids(before), ids(after));
     if old.len() != new.len() || !old.iter().zip(&new).all(|(old, new)| is_given(&old.1, &new.1)) {

@@ -1,8 +1,8 @@
 //! Without a record: what two lists of messages show by themselves.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::{Checker, rule};
+use super::{Checker, Message, rule};
 use crate::recap::parse::number_in;
 use crate::recap::{MARKER, NOTE_START};
 use crate::view::{BlockKind, Role};
@@ -194,20 +194,30 @@ impl Checker<'_> {
 
     /// The context ends with the newest unit, as the log does.
     fn newest(&mut self) {
+        for (event, at, is_there) in self.end_from(self.newest_unit()) {
+            self.expect_at(rule::TAIL, is_there, Some(at), || {
+                format!("message {event} of the log, in its newest unit, is not here")
+            });
+        }
+    }
+
+    /// Each message of the log from `start` on, newest first: its place in the context, if both end alike,
+    /// and whether it is there.
+    fn end_from(&self, start: usize) -> Vec<(usize, usize, bool)> {
         let mut at = self.after.len();
-        for event in (self.newest_unit()..self.before.len()).rev() {
+        let mut places = Vec::new();
+        for event in (start..self.before.len()).rev() {
             while at > 0
                 && !self.is_at(event, at - 1)
                 && self.addition(&self.after[at - 1]).is_some()
             {
                 at -= 1;
             }
-            let there = at > 0 && self.is_at(event, at - 1);
+            let is_there = at > 0 && self.is_at(event, at - 1);
             at = at.saturating_sub(1);
-            self.expect_at(rule::TAIL, there, Some(at), || {
-                format!("message {event} of the log, in its newest unit, is not here")
-            });
+            places.push((event, at, is_there));
         }
+        places
     }
 
     /// Whether this message of the context is that of the log, or what its provider makes of it.
@@ -228,7 +238,15 @@ impl Checker<'_> {
         }
     }
 
-    /// Every result answers a call before it, and only the newest calls wait.
+    /// Where the newest step starts, however many messages it calls from.
+    fn newest_step(&self) -> usize {
+        let start = self.newest_unit();
+        let calls = self.before[..start].iter().rev();
+        let of_step = |m: &&Message<'_>| m.view.role == Role::Assistant && !m.view.has_results();
+        start - calls.take_while(of_step).count()
+    }
+
+    /// Every result answers a call before it, and only calls of the newest step wait.
     pub(super) fn pairs(&mut self) {
         let mut open: FxHashMap<String, Vec<usize>> = FxHashMap::default();
         let mut wrong = Vec::new();
@@ -253,8 +271,14 @@ impl Checker<'_> {
                 closed = at;
             }
         }
-        let waiting = open.into_values().flatten().filter(|at| *at < closed);
-        wrong.extend(waiting.map(|at| (at, "a call without its result")));
+        let waiting: Vec<usize> = open.into_values().flatten().collect();
+        if !waiting.is_empty() {
+            let step = self.end_from(self.newest_step()).into_iter();
+            let may_wait: FxHashSet<usize> =
+                step.filter(|(_, _, is_there)| *is_there).map(|(_, at, _)| at).collect();
+            let waiting = waiting.into_iter().filter(|at| *at < closed || !may_wait.contains(at));
+            wrong.extend(waiting.map(|at| (at, "a call without its result")));
+        }
         wrong.sort_unstable();
         self.check(rule::PAIRS);
         for (at, detail) in wrong {

@@ -215,13 +215,20 @@ impl Checker<'_> {
     /// The regions, counted again.
     fn layout(&mut self, fold: &Fold) {
         let (start, end, len) = (fold.span.start, fold.span.end, fold.accounts.events);
+        let layout = &fold.layout;
+        // The span reaches into the tail where a policy edits in it; what is covered never does.
+        let tail = layout.tail.start;
+        let covered = fold.covered().last().map_or(start, |last| last + 1);
+        self.expect(rule::LAYOUT, (covered..=end).contains(&tail), || {
+            format!("the record's tail starts at {tail}, and {covered}..={end} is where it can")
+        });
+        let tail = tail.clamp(covered.min(end), end);
         let envelope = self.envelope_tokens();
         let of = |from: u32, to: u32| self.tokens_of(&self.before[from as usize..to as usize]);
-        let layout = &fold.layout;
         let regions = [
             ("head", &layout.head, (0, start), fold.head_tokens, envelope),
-            ("middle", &layout.middle, (start, end), fold.middle_tokens, 0),
-            ("tail", &layout.tail, (end, len), fold.tail_tokens, 0),
+            ("middle", &layout.middle, (start, tail), fold.middle_tokens, 0),
+            ("tail", &layout.tail, (tail, len), fold.tail_tokens, 0),
         ]
         .map(|(name, region, (from, to), tokens, extra)| {
             let is = Region { start: from, end: to, tokens: of(from, to) };

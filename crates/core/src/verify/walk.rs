@@ -174,7 +174,8 @@ impl Checker<'_> {
 
     /// The flags are true to the facts.
     fn flags(&mut self, fold: &Fold, seen: &Seen) {
-        let (start, end) = (fold.span.start as usize, fold.span.end as usize);
+        let start = fold.span.start as usize;
+        let end = fold.layout.tail.start.min(fold.span.end) as usize;
         let whole = |range: &[Option<usize>]| range.iter().all(Option::is_some);
         let (head, tail) = (whole(&seen.place[..start]), whole(&seen.place[end..]));
         self.expect(rule::HEAD, head == fold.head_verbatim, || {

@@ -101,10 +101,10 @@ fn block(bytes: &[u8], part: Part) -> Block {
         b"tool_use" => {
             let input = part.input.map(ByteRange::to_usize);
             let body = part::arguments(bytes, input, outer);
-            part::call(outer, part::label(bytes, part.id), part::label(bytes, part.name), body)
+            part::call(outer, part::id(part.id), part::label(bytes, part.name), body)
         }
         b"tool_result" => {
-            let id = part::label(bytes, part.tool_use_id);
+            let id = part::id(part.tool_use_id);
             let body = part.content.map_or_else(|| part::absent(outer), |content| content.body());
             Block {
                 kind: BlockKind::Result { id, name: None, error: part.error },

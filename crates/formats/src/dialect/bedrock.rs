@@ -138,7 +138,7 @@ fn read_block(walk: &mut Walk<'_>) -> Option<Block> {
         Some(What::Text(text)) => Block::new(BlockKind::Text, outer, TextRef::string(text)),
         Some(What::Use(call)) => {
             let body = part::arguments(bytes, call.input.map(ByteRange::to_usize), outer);
-            part::call(outer, part::label(bytes, call.id), part::label(bytes, call.name), body)
+            part::call(outer, part::id(call.id), part::label(bytes, call.name), body)
         }
         Some(What::Result(answer)) => answer.block(bytes, outer),
         Some(What::Reasoning { text, bound }) => {
@@ -276,7 +276,7 @@ impl Answer {
             Some(b"success") => Some(false),
             _ => None,
         };
-        let kind = BlockKind::Result { id: part::label(bytes, self.id), name: None, error };
+        let kind = BlockKind::Result { id: part::id(self.id), name: None, error };
         let mut block = Block { kind, media: self.media, ..Block::opaque(outer) };
         match (self.content, self.texts.as_slice()) {
             (None, _) => block.body = part::absent(outer),

@@ -227,7 +227,7 @@ impl Message {
             _ => Role::Other,
         };
         let mut blocks = if role == Role::Tool {
-            let id = part::label(bytes, self.call_id);
+            let id = part::id(self.call_id);
             let name = part::label(bytes, self.name);
             vec![result(bytes, self.content, self.content_blocks, id, name, whole)]
         } else {
@@ -306,5 +306,5 @@ fn read_call(walk: &mut Walk<'_>) -> Block {
     }
     let bytes = walk.bytes;
     let body = part::arguments(bytes, arguments, outer);
-    part::call(outer, part::label(bytes, id), part::label(bytes, name), body)
+    part::call(outer, part::id(id), part::label(bytes, name), body)
 }

@@ -183,7 +183,7 @@ impl Item {
     /// call and output are items of one response, and stay together as such.
     fn is_paired(&self, bytes: &[u8], kind: &[u8]) -> bool {
         match self.call_id {
-            Some(_) => part::label(bytes, self.call_id).is_some(),
+            Some(_) => true,
             None => output::pairs_by_item(kind) && self.pairing_id(bytes).is_some(),
         }
     }
@@ -204,10 +204,10 @@ impl Item {
         self.kind.map_or(&b""[..], |kind| inside(kind.of(bytes)))
     }
 
-    /// The id that pairs a call with its output; the older shell items only have `id`.
+    /// The id that pairs a call with its output, also an empty one; the older shell items only have `id`.
     fn pairing_id(&self, bytes: &[u8]) -> Option<TextRef> {
-        let ids = [self.call_id, self.request, self.id];
-        ids.into_iter().find_map(|id| part::label(bytes, id))
+        let others = [self.request, self.id];
+        part::id(self.call_id).or_else(|| others.into_iter().find_map(|id| part::label(bytes, id)))
     }
 
     fn call(&self, bytes: &[u8], whole: ByteRange, arguments: Option<ByteRange>) -> Block {

@@ -291,7 +291,12 @@ impl Readable {
     }
 }
 
-/// A call id or tool name, where it is a string that is not empty.
+/// A call id, where it is a string: also an empty one has a place, where a repair can put another.
+pub(crate) fn id(token: Option<ByteRange>) -> Option<TextRef> {
+    token.map(TextRef::string)
+}
+
+/// A tool name, where it is a string that is not empty.
 pub(crate) fn label(bytes: &[u8], token: Option<ByteRange>) -> Option<TextRef> {
     filled(bytes, token).map(TextRef::string)
 }

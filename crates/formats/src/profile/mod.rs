@@ -27,6 +27,8 @@ pub const OPENAI: Profile = Profile {
     system_leading: false,
     empty_text: true,
     whole_turns: false,
+    empty_ids: false,
+    longest_id: 40,
     reasoning: ReasoningBinding::Free,
     recap_role: Role::User,
 };
@@ -37,6 +39,7 @@ pub const RESPONSES: Profile = Profile {
     dialect: "openai-responses",
     pairing: Pairing::Anywhere,
     has_items: true,
+    longest_id: 64,
     ..OPENAI
 };
 
@@ -47,6 +50,7 @@ pub const ANTHROPIC: Profile = Profile {
     merges_roles: true,
     user_first: true,
     empty_text: false,
+    longest_id: 64,
     ..OPENAI
 };
 
@@ -59,11 +63,13 @@ pub const BEDROCK: Profile = Profile {
     user_first: true,
     whole_turns: true,
     empty_text: false,
+    longest_id: 64,
     ..OPENAI
 };
 
 /// Gemini `generateContent`: the same turns.
-pub const GEMINI: Profile = Profile { name: "gemini", dialect: "gemini", ..BEDROCK };
+pub const GEMINI: Profile =
+    Profile { name: "gemini", dialect: "gemini", empty_ids: true, ..BEDROCK };
 
 /// The chat templates of Mistral and its kin: strict alternation, no user after a tool.
 pub const STRICT: Profile = Profile {
@@ -79,7 +85,8 @@ pub const STRICT: Profile = Profile {
 pub const DEEPSEEK: Profile = Profile { name: "deepseek", ..OPENAI };
 
 /// Training rows: no provider reads them, but calls and responses have to pair.
-pub const SHAREGPT: Profile = Profile { name: "sharegpt", dialect: "sharegpt", ..OPENAI };
+pub const SHAREGPT: Profile =
+    Profile { name: "sharegpt", dialect: "sharegpt", empty_ids: true, ..OPENAI };
 
 /// All profiles.
 pub const ALL: &[Profile] =

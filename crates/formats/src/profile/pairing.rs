@@ -37,6 +37,7 @@ pub(super) struct Pairs {
     dialect: Option<DialectKind>,
     whole_turns: bool,
     adjacent: bool,
+    empty_ids: bool,
     named: FxHashMap<Arc<[u8]>, Calls>,
     /// Calls without an id (legacy functions, `ShareGPT`, Gemini).
     unnamed: Option<Calls>,
@@ -54,6 +55,7 @@ impl Pairs {
             dialect: DialectKind::from_name(profile.dialect),
             whole_turns: profile.whole_turns,
             adjacent: profile.pairing == Pairing::Adjacent,
+            empty_ids: profile.empty_ids,
             named: FxHashMap::default(),
             unnamed: None,
             waiting: 0,
@@ -142,6 +144,10 @@ impl Pairs {
             Some(id) => self.named.entry(id.as_ref().into()).or_default(),
             None => self.unnamed.get_or_insert_default(),
         };
+        if !self.empty_ids && id.as_ref().is_some_and(|id| id.is_empty()) {
+            let detail = "the id of the call is empty".to_owned();
+            found.report(Rank::Pairs, "empty-id", index, detail);
+        }
         if id.is_some() && calls.open.last().is_some_and(|open| open.run == self.run) {
             let detail = format!("call {} has the id of another call", shown(id.as_deref()));
             found.report(Rank::Pairs, "duplicate-id", index, detail);

@@ -96,7 +96,7 @@ fn chat_calls_in_all_their_shapes() {
             "assistant Genuine",
             r#"call a f ["{\"x\":1}"]"#,
             r#"call b g ["free"]"#,
-            r#"call - h ["{\"x\":1.0}"]"#,
+            r#"call  h ["{\"x\":1.0}"]"#,
             r#"call a f ["not json"]"#,
             "call - i []",
             "opaque []",

@@ -73,7 +73,8 @@ impl Session {
     pub fn audit(&mut self) -> Result<Audit, Error> {
         let calls = self.calls()?;
         let whole = self.whole()?;
-        Ok(audit(whole.log(), whole.folds(), &calls))
+        let active = whole.active().map(|fold| fold.id);
+        Ok(audit(whole.log(), whole.folds(), active, &calls))
     }
 
     /// What the model sees of a text, or saw at a call.

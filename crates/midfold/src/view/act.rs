@@ -7,7 +7,7 @@ use midfold_store::{Millis, Stored, StoredError};
 use serde::Serialize;
 
 use super::detail::due;
-use super::fabric::{FoldBrief, chain};
+use super::fabric::{FoldBrief, Read};
 use super::fold::stand_in;
 use super::message::numbered;
 use crate::cache::{CacheCheck, cache_check};
@@ -100,9 +100,9 @@ pub async fn compact(
     };
     let recap = stand_in(&fold, session.log());
     let rows = stored.fold_rows().await?;
-    let stored_row = rows.iter().find(|(row, _)| row.fold.id == fold.id);
-    let brief = match stored_row.filter(|_| !preview) {
-        Some((row, fold)) => FoldBrief::stored(row, fold, &chain(&rows, stored.row().active)),
+    let place = rows.iter().position(|(row, _)| row.fold.id == fold.id);
+    let brief = match place.filter(|_| !preview) {
+        Some(at) => FoldBrief::stored(&rows, at, &Read::of(stored, &rows).await?),
         None => FoldBrief::of(&fold),
     };
     Ok(Compacting {
@@ -151,7 +151,7 @@ pub async fn undo(
         None => None,
     };
     let name = |id: Hash| rows.iter().find(|(row, _)| row.fold.id == id).map(|(row, _)| row.number);
-    let read = chain(&rows, stored.row().active);
+    let read = Read::of(stored, &rows).await?.chain;
     let status = stored.status(now).await?;
     let before = ContextSize { messages: status.messages, tokens: status.context_tokens };
     let (active, status) = if preview {

@@ -6,6 +6,7 @@ use midfold_core::Hash;
 use midfold_core::engine::Session;
 use midfold_core::fold::{Fold, StandIn};
 use midfold_core::replay::Cell;
+use midfold_core::standing::{Standing, chain};
 use midfold_core::trigger::Cause;
 use midfold_store::{FoldRow, Millis, Stored, StoredError};
 use serde::Serialize;
@@ -86,6 +87,8 @@ pub struct FoldBrief {
     pub active: bool,
     /// It was taken back: no fold that is read now builds on it.
     pub undone: bool,
+    /// Whether it was ever in force, and what it is where it was not; none for one that is not made.
+    pub standing: Option<Standing>,
 }
 
 impl Fabric {
@@ -146,29 +149,35 @@ fn layout(fold: &Fold) -> Layout {
 /// When the store fails.
 pub async fn folds(stored: &mut Stored) -> Result<Vec<FoldBrief>, StoredError> {
     let rows = stored.fold_rows().await?;
-    let read = chain(&rows, stored.row().active);
-    Ok(rows.iter().map(|(row, fold)| FoldBrief::stored(row, fold, &read)).collect())
+    let read = Read::of(stored, &rows).await?;
+    Ok((0..rows.len()).map(|at| FoldBrief::stored(&rows, at, &read)).collect())
 }
 
-/// The fold that is read now, and those that it builds on.
-pub(super) fn chain(rows: &[(FoldRow, Fold)], active: Option<Hash>) -> Vec<Hash> {
-    let mut read = Vec::new();
-    let mut next = active;
-    while let Some(id) = next.filter(|id| !read.contains(id)) {
-        read.push(id);
-        next = rows.iter().find(|(row, _)| row.fold.id == id).and_then(|(_, fold)| fold.prev);
+/// What the context of a session is read through, and how its folds stand.
+pub(super) struct Read {
+    /// The fold that is read now, and those that it builds on.
+    pub chain: Vec<Hash>,
+    standings: Vec<Standing>,
+}
+
+impl Read {
+    pub(super) async fn of(stored: &Stored, rows: &[(FoldRow, Fold)]) -> Result<Self, StoredError> {
+        let folds: Vec<Fold> = rows.iter().map(|(_, fold)| fold.clone()).collect();
+        let chain = chain(&folds, stored.row().active);
+        Ok(Self { chain, standings: stored.standings(&folds).await? })
     }
-    read
 }
 
 impl FoldBrief {
-    /// Of a record that is in a store; `read` is what the context is read through, the newest first.
-    pub(super) fn stored(row: &FoldRow, fold: &Fold, read: &[Hash]) -> Self {
+    /// Of the record at `at` of all folds that are in a store.
+    pub(super) fn stored(rows: &[(FoldRow, Fold)], at: usize, read: &Read) -> Self {
+        let (row, fold) = &rows[at];
         Self {
             number: Some(row.number),
             made: Some(row.fold.now),
-            active: read.first() == Some(&fold.id),
-            undone: !read.contains(&fold.id),
+            active: read.chain.first() == Some(&fold.id),
+            undone: !read.chain.contains(&fold.id),
+            standing: read.standings.get(at).copied(),
             ..Self::of(fold)
         }
     }
@@ -197,6 +206,7 @@ impl FoldBrief {
             stand_in,
             active: false,
             undone: false,
+            standing: None,
         }
     }
 

@@ -7,10 +7,11 @@ use midfold_core::fold::{Entry, Fold, RecapRecord, VerdictRecord};
 use midfold_core::log::Log;
 use midfold_core::project::{Context, Fate, project};
 use midfold_core::replay::Cell;
+use midfold_core::standing::Standing;
 use midfold_store::{FoldRow, Stored, StoredError};
 use serde::Serialize;
 
-use super::fabric::{FoldBrief, chain};
+use super::fabric::{FoldBrief, Read};
 use super::message::{numbered, reason};
 use crate::texts::{cut, hidden, line as line_of, role, tool};
 
@@ -137,34 +138,39 @@ impl FoldDetail {
     /// When there is no fold of this number, or the store fails.
     pub async fn of(stored: &mut Stored, number: u64) -> Result<Self, StoredError> {
         let (rows, at) = found(stored, number).await?;
-        let read = chain(&rows, stored.row().active);
-        let (row, fold) = &rows[at];
-        let brief = FoldBrief::stored(row, fold, &read);
+        let brief = FoldBrief::stored(&rows, at, &Read::of(stored, &rows).await?);
+        let fold = &rows[at].1;
         let log = stored.whole().await?.log();
         let mut all: Vec<Gone> = gone(log, fold);
         let count = all.len();
         all.drain(..count.saturating_sub(LISTED));
         Ok(Self {
-            fold: brief,
             recap: fold.recap.clone(),
             edits: fold.edits.iter().map(line).collect(),
             why: fold.edits.iter().rev().map(|edit| (edit.seq, reason(edit))).collect(),
             verdicts: fold.verdicts.clone(),
-            receipt: receipt(log, &rows, at),
+            receipt: receipt(log, &rows, at, brief.standing),
             lost: fold.lost_ids.first.clone(),
             lost_names: fold.lost_ids.count,
             kept_names: fold.kept_ids.count,
             events: all,
             gone: count as u64,
             record: fold.with_references(log),
+            fold: brief,
         })
     }
 }
 
 /// The fold's receipt, in the numbering of all folds.
-fn receipt(log: &Log, rows: &[(FoldRow, Fold)], at: usize) -> Option<Receipt> {
+fn receipt(
+    log: &Log,
+    rows: &[(FoldRow, Fold)],
+    at: usize,
+    standing: Option<Standing>,
+) -> Option<Receipt> {
     let folds: Vec<Fold> = rows[..=at].iter().map(|(_, fold)| fold.clone()).collect();
-    let mut receipt = audit(log, &folds, &[]).receipts.pop()?;
+    let mut receipt = audit(log, &folds, None, &[]).receipts.pop()?;
+    receipt.standing = standing.unwrap_or(receipt.standing);
     receipt.recallable.truncate(PLACES);
     receipt.pins.truncate(PLACES);
     Some(receipt)

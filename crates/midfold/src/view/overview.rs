@@ -12,6 +12,7 @@ use midfold_core::meter::Meter;
 use midfold_core::passage::{joined, passages};
 use midfold_core::policy::Policy;
 use midfold_core::spent::Spent;
+use midfold_core::standing::{in_force, standings};
 use midfold_core::view::Role;
 use midfold_formats::{DialectKind, profile};
 use midfold_store::{Activity, Meta, Millis, Newest, SessionRow, Store, StoreError};
@@ -64,8 +65,11 @@ pub struct Overview {
     pub fill: u64,
     /// Where the next fold is due.
     pub threshold: u64,
-    /// Number of folds.
+    /// Number of folds that were in force.
     pub folds: u64,
+    /// Number of folds that are on record, those too that never were.
+    #[serde(skip)]
+    recorded: u64,
     /// The number of the fold that is read now.
     pub active: Option<u64>,
     /// Number of recorded calls.
@@ -116,6 +120,14 @@ pub struct Parent {
     pub id: String,
     /// How many of its messages were taken.
     pub at: u64,
+}
+
+impl Overview {
+    /// Whether the folds and the one that is read now are those of this activity. What was in force can only
+    /// become more by a request through the fold that is read.
+    fn has_folds_of(&self, activity: &Activity) -> bool {
+        (self.recorded, self.active) == (activity.folds, activity.active_number)
+    }
 }
 
 /// Overviews of the sessions of a store. What did not change is not read again.
@@ -179,13 +191,17 @@ impl Overviews {
         }
         let row = self.store.session(&activity.id).await?;
         // What was said first stays.
-        let title = match before.and_then(|before| before.title.clone()) {
+        let title = match before.as_ref().and_then(|before| before.title.clone()) {
             Some(title) => Some(title),
             None => self.title(&row).await?,
         };
         let state: State = serde_json::from_str(&row.state).unwrap_or_default();
         let fill = self.fill(&row, &state, activity.tokens).await?;
-        let overview = Arc::new(overview(&row, &state, activity, title, fill));
+        let folds = match before.filter(|before| before.has_folds_of(&activity)) {
+            Some(before) => before.folds,
+            None => folds_in_force(&*self.store, &activity).await?,
+        };
+        let overview = Arc::new(overview(&row, &state, activity, title, (fill, folds)));
         let mut known = self.lock();
         if known.len() >= REMEMBERED {
             known.clear();
@@ -222,6 +238,22 @@ impl Overviews {
     }
 }
 
+/// How many folds of a session were in force.
+///
+/// # Errors
+/// When it was deleted meanwhile, or the store fails.
+pub async fn folds_in_force(store: &dyn Store, activity: &Activity) -> Result<u64, StoreError> {
+    // One that is read now is all that there is, nearly always.
+    if activity.folds < 2 && (activity.folds == 0 || activity.active.is_some()) {
+        return Ok(activity.folds);
+    }
+    let rows = store.folds(&activity.id).await?;
+    let folds = rows.iter().filter_map(|row| serde_json::from_str(&row.fold.body).ok());
+    let folds: Vec<Fold> = folds.collect();
+    let requests = store.requests(&activity.id).await?.into_iter().collect();
+    Ok(in_force(&standings(&folds, activity.active, &requests)))
+}
+
 /// The first line of what the user says first; the first line of the user's role where a client says all of it.
 fn title(row: &SessionRow, opening: impl Iterator<Item = bytes::Bytes>) -> Option<String> {
     let kind = DialectKind::from_name(&row.new.dialect)?;
@@ -247,7 +279,7 @@ fn overview(
     state: &State,
     activity: Activity,
     title: Option<String>,
-    fill: u64,
+    (fill, folds): (u64, u64),
 ) -> Overview {
     let meta: Option<Meta> = serde_json::from_str(&row.new.meta).ok();
     let changed = state.policy.as_ref().map(|changed| changed.policy.clone());
@@ -279,7 +311,8 @@ fn overview(
         tokens: activity.tokens,
         window: budget.map_or(0, |budget| budget.window),
         fill,
-        folds: activity.folds,
+        folds,
+        recorded: activity.folds,
         active: activity.active_number,
         calls: activity.calls,
         usage: Totals { calls, prompt, output, cache_read, cache_write },

@@ -119,11 +119,11 @@ fn seed_000_predicting_the_floor() {
     policy.tail.min_messages = 2;
     let by_tokens = layout(&log, &units, &policy, 8_000, None);
     // The result alone holds a quarter of the budget; its call comes with it.
-    assert_eq!((by_tokens.tail_start, by_tokens.floor), (9, Floor::Messages));
+    assert_eq!((by_tokens.cover_end, by_tokens.floor), (9, Floor::Messages));
     policy.tail.min_messages = 1;
     policy.tail.ratio.0 = 4_000;
     let by_tokens = layout(&log, &units, &policy, 8_000, None);
-    assert_eq!((by_tokens.tail_start, by_tokens.floor), (7, Floor::Tokens));
+    assert_eq!((by_tokens.cover_end, by_tokens.floor), (7, Floor::Tokens));
 }
 
 #[test]
@@ -133,7 +133,7 @@ fn seed_000_seam_never_splits_a_pair() {
     policy.tail.ratio.0 = 0;
     policy.tail.min_messages = 2;
     let log = log_of(&seed_000());
-    let cut = layout(&log, &log.units(), &policy, 8_000, None).tail_start;
+    let cut = layout(&log, &log.units(), &policy, 8_000, None).cover_end;
     assert_eq!(cut, 9, "a cut on the result at 10 would orphan it");
 }
 
@@ -286,7 +286,7 @@ fn hermes_tail_edges() {
     let tail = |messages: &[Value], window: u64| {
         let log = log_of(messages);
         let found = layout(&log, &log.units(), &policy, window, None);
-        log.len() - found.tail_start
+        log.len() - found.cover_end
     };
     // threshold 64,000 -> 54,400 at a window of 64,000; tail budget 10,880; ceiling 16,320.
     // A message of 12,000 characters costs 3,010 by the seed's rule: five fit, a sixth does not.

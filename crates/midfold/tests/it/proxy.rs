@@ -123,7 +123,7 @@ async fn what_was_sent_is_in_the_ledger_also_where_nobody_says_what_it_cost() {
         let calls: Vec<_> = calls.into_iter().map(|(call, _)| call).collect();
         let folds = stored.folds().await.unwrap();
         assert!(!folds.is_empty(), "{kind}");
-        let found = audit(stored.whole().await.unwrap().log(), &folds, &calls);
+        let found = audit(stored.whole().await.unwrap().log(), &folds, None, &calls);
         assert!(found.is_clean(), "{kind}: {:?}", found.findings);
         let spent = stored.whole().await.unwrap().spent();
         assert_eq!(spent.calls, costs as u64, "{kind}");

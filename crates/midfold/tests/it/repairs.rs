@@ -7,7 +7,7 @@ use midfold::core::repair::Repair;
 use midfold::core::verify::{Case, verify};
 use midfold::formats::profile::{self, ANTHROPIC, BEDROCK, GEMINI, OPENAI, RESPONSES, SHAREGPT};
 use midfold::formats::verify::validator;
-use midfold::{DialectKind, Fate, Log, Profile, RawEvent};
+use midfold::{DialectKind, Fate, Log, Policy, Profile, RawEvent};
 
 struct Made {
     texts: Vec<String>,
@@ -192,4 +192,172 @@ fn sharegpt_is_counted_as_it_is_sent() {
     let log = Log::of(DialectKind::ShareGpt.shared(), SHAREGPT, counter.clone(), events);
     let counted = log.events()[0].tokens.total - counter.per_message();
     assert_eq!(counted as usize, value.chars().count());
+}
+
+/// Empty ids become ids that a provider takes, and each result stays with the call that it answers.
+#[test]
+fn empty_ids_become_ids_of_their_own() {
+    let found = made(
+        DialectKind::OpenAiChat,
+        OPENAI,
+        &[
+            r#"{"role":"user","content":"go"}"#,
+            r#"{"role":"assistant","content":null,"tool_calls":[{"id":"","type":"function","function":{"name":"f","arguments":"{}"}},{"id":"call_1","type":"function","function":{"name":"g","arguments":"{}"}},{"id":"","type":"function","function":{"name":"h","arguments":"{}"}}]}"#,
+            r#"{"role":"tool","tool_call_id":"","name":"h","content":"of h"}"#,
+            r#"{"role":"tool","tool_call_id":"call_1","content":"of g"}"#,
+            r#"{"role":"tool","tool_call_id":"","content":"of f"}"#,
+            r#"{"role":"assistant","content":null,"tool_calls":[{"id":"","type":"function","function":{"name":"f","arguments":"{}"}}]}"#,
+            r#"{"role":"user","content":"leave that"}"#,
+            r#"{"role":"tool","tool_call_id":"","content":"late"}"#,
+        ],
+    );
+    for (at, id, of) in [(1, "call_2", r#""name":"f""#), (1, "call_3", r#""name":"h""#)] {
+        let (before, _) = found.texts[at].split_once(of).unwrap();
+        assert!(before.rsplit_once("\"id\":\"").unwrap().1.starts_with(id), "{}", found.texts[at]);
+    }
+    for (at, id) in [(2, "call_3"), (3, "call_1"), (4, "call_2")] {
+        let wanted = format!(r#""tool_call_id":"{id}""#);
+        assert!(found.texts[at].contains(&wanted), "{}", found.texts[at]);
+    }
+    let rest = [Repair::DuplicateId, Repair::UnansweredCall, Repair::OrphanResult];
+    assert_eq!(found.repairs[3..], rest, "{:?}", found.texts);
+
+    let made_of = |kind, profile, messages: &[&str]| made(kind, profile, messages).texts;
+    let anthropic = made_of(
+        DialectKind::Anthropic,
+        ANTHROPIC,
+        &[
+            r#"{"role":"user","content":"go"}"#,
+            r#"{"role":"assistant","content":[{"type":"tool_use","id":"","name":"f","input":{}}]}"#,
+            r#"{"role":"assistant","content":[{"type":"tool_use","id":"","name":"g","input":{}},{"type":"tool_use","id":"call_1","name":"h","input":{}}]}"#,
+            r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"","content":"1"},{"type":"tool_result","tool_use_id":"","content":"2"},{"type":"tool_result","tool_use_id":"call_1","content":"3"}]}"#,
+        ],
+    );
+    assert!(anthropic[1].contains(r#""id":"call_1","name":"f""#), "{anthropic:?}");
+    assert!(anthropic[2].contains(r#""id":"call_2","name":"g""#), "{anthropic:?}");
+    assert!(anthropic[2].contains(r#""id":"call_1_2","name":"h""#), "{anthropic:?}");
+    assert!(anthropic[3].contains(r#""tool_use_id":"call_1_2","content":"3""#), "{anthropic:?}");
+    let responses = made_of(
+        DialectKind::OpenAiResponses,
+        RESPONSES,
+        &[
+            r#"{"role":"user","content":"go"}"#,
+            r#"{"type":"function_call","id":"fc_1","call_id":"","name":"f","arguments":"{}"}"#,
+            r#"{"type":"function_call","call_id":"","name":"g","arguments":"{}"}"#,
+            r#"{"type":"function_call_output","call_id":"","output":"1"}"#,
+            r#"{"type":"function_call_output","call_id":"","output":"2"}"#,
+        ],
+    );
+    assert!(responses[2].contains(r#""call_id":"call_2""#), "{responses:?}");
+    assert!(responses[4].contains(r#""call_id":"call_2""#), "{responses:?}");
+    let bedrock = made_of(
+        DialectKind::Bedrock,
+        BEDROCK,
+        &[
+            r#"{"role":"user","content":[{"text":"go"}]}"#,
+            r#"{"role":"assistant","content":[{"toolUse":{"toolUseId":"","name":"f","input":{}}},{"toolUse":{"toolUseId":"","name":"g","input":{}}}]}"#,
+            r#"{"role":"user","content":[{"toolResult":{"toolUseId":"","content":[{"text":"1"}]}},{"toolResult":{"toolUseId":"","content":[{"text":"2"}]}}]}"#,
+        ],
+    );
+    assert!(bedrock[2].contains(r#""toolUseId":"call_2""#), "{bedrock:?}");
+}
+
+/// An id that a twin is given is no longer than its provider takes.
+#[test]
+fn an_id_that_is_made_is_no_longer_than_its_provider_takes() {
+    for (kind, profile, key) in [
+        (DialectKind::OpenAiResponses, RESPONSES, "call_id"),
+        (DialectKind::OpenAiChat, OPENAI, "id"),
+    ] {
+        let longest = profile.longest_id;
+        let ids = ["x".repeat(longest), format!("{}y", "x".repeat(longest - 1))];
+        let messages: Vec<String> = match kind {
+            DialectKind::OpenAiChat => {
+                let call = |id: &String| {
+                    format!(
+                        r#"{{"id":"{id}","type":"function","function":{{"name":"f","arguments":"{{}}"}}}}"#
+                    )
+                };
+                let calls: Vec<String> = ids.iter().chain(&ids).map(call).collect();
+                let result =
+                    |id| format!(r#"{{"role":"tool","tool_call_id":"{id}","content":"1"}}"#);
+                let calls = format!(
+                    r#"{{"role":"assistant","content":null,"tool_calls":[{}]}}"#,
+                    calls.join(",")
+                );
+                std::iter::once(calls).chain(ids.iter().chain(&ids).map(result)).collect()
+            }
+            _ => {
+                let call = |id| {
+                    format!(
+                        r#"{{"type":"function_call","call_id":"{id}","name":"f","arguments":"{{}}"}}"#
+                    )
+                };
+                let result = |id| {
+                    format!(r#"{{"type":"function_call_output","call_id":"{id}","output":"1"}}"#)
+                };
+                let calls = ids.iter().chain(&ids).map(call);
+                calls.chain(ids.iter().chain(&ids).map(result)).collect()
+            }
+        };
+        let user = r#"{"role":"user","content":"go"}"#;
+        let all: Vec<&str> = std::iter::once(user).chain(messages.iter().map(|m| &**m)).collect();
+        let found = made(kind, profile, &all);
+        assert!(
+            !found.repairs.is_empty() && found.repairs.iter().all(|it| *it == Repair::DuplicateId)
+        );
+        let text = found.texts.concat();
+        let mut given: Vec<&str> = text
+            .split(&format!("\"{key}\":\""))
+            .skip(1)
+            .map(|it| it.split('"').next().unwrap())
+            .collect();
+        assert!(given.iter().all(|id| id.len() <= longest), "{given:?}");
+        given.sort_unstable();
+        given.dedup();
+        assert_eq!(given.len(), 4, "{given:?}");
+    }
+}
+
+/// Half of a surrogate pair is no character: what is made of a text that holds one, or is cut in one, is JSON that
+/// every reader takes, and what is not touched keeps its bytes.
+#[test]
+fn half_of_a_pair_gets_into_nothing_that_is_made() {
+    let lone = r"half \ud83d of it, \ude00 the other. ";
+    let pairs = r"\ud83d\ude00".repeat(700);
+    for text in [lone.repeat(60), format!("x{pairs}"), format!("xy{pairs}")] {
+        for preset in Policy::preset_names() {
+            let mut messages = vec![r#"{"role":"system","content":"s"}"#.to_owned()];
+            for n in 0..14 {
+                messages.push(format!(r#"{{"role":"user","content":"Task {n}: {text}"}}"#));
+                let arguments = format!(r#"{{\"text\":\"{}\"}}"#, text.replace('\\', "\\\\"));
+                messages.push(format!(r#"{{"role":"assistant","content":"{text}","tool_calls":[{{"id":"c{n}","type":"function","function":{{"name":"write_file","arguments":"{arguments}"}}}}]}}"#));
+                messages.push(format!(
+                    r#"{{"role":"tool","tool_call_id":"c{n}","content":"error: {text}"}}"#
+                ));
+            }
+            let counter = midfold::tokens::by_name("chars:3.2").unwrap();
+            let events = messages.iter().map(|m| RawEvent::new(Bytes::from(m.clone())));
+            let log = Log::of(DialectKind::OpenAiChat.shared(), OPENAI, counter, events);
+            let policy = Policy::preset(preset).unwrap();
+            let reserve = policy.trigger.injection_reserve;
+            let budget = midfold::Budget::new(log.tokens() / 2 + reserve);
+            let mut session = midfold::Session::over("s", log, policy, midfold::Meter::exact());
+            let Ok(midfold::Outcome::Folded(_)) = session.compact(&budget, None) else { continue };
+            for piece in session.view().pieces() {
+                let json = serde_json::from_slice::<serde_json::Value>(&piece.bytes);
+                let is_own = matches!(piece.fate, Fate::Verbatim(_) | Fate::Edited(_));
+                let is_fine = json.is_ok() || is_own && text.contains("half");
+                assert!(
+                    is_fine,
+                    "{preset}: {:?} {}",
+                    piece.fate,
+                    String::from_utf8_lossy(&piece.bytes)
+                );
+                if let Fate::Verbatim(seq) = piece.fate {
+                    assert_eq!(piece.bytes, messages[seq as usize].as_bytes());
+                }
+            }
+        }
+    }
 }

@@ -115,7 +115,7 @@ fn outputs(session: &Session, fold: &Fold, count: usize) -> Vec<(&'static str, S
             writeln!(told, "{}", explain(log, session.folds(), &[], &word, now).unwrap()).unwrap();
         }
     }
-    let audited = audit(log, session.folds(), &[]);
+    let audited = audit(log, session.folds(), None, &[]);
     vec![
         ("recap", fold.recap.as_ref().map(|recap| recap.text.clone()).unwrap_or_default()),
         ("record", serde_json::to_string(fold).unwrap()),

@@ -150,7 +150,8 @@ async fn audit(asked: Asked) -> Result<Audit, Problem> {
         let calls = stored.calls().await?;
         let calls: Vec<_> = calls.into_iter().map(|(call, _)| call).collect();
         let folds = stored.folds().await?;
-        Ok::<_, StoredError>(audited(stored.whole().await?.log(), &folds, &calls))
+        let active = stored.row().active;
+        Ok::<_, StoredError>(audited(stored.whole().await?.log(), &folds, active, &calls))
     };
     done(&asked.desk, work).await
 }

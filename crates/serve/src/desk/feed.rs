@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use midfold::store::{Activity, Newest, Store, StoreError};
+use midfold::view::folds_in_force;
 use serde::Serialize;
 use tokio::sync::{Mutex, broadcast, watch};
 
@@ -35,7 +36,8 @@ pub(crate) struct Change {
 }
 
 impl Change {
-    fn of(kind: &'static str, it: &Activity) -> Self {
+    /// `folds`: how many were in force.
+    fn of(kind: &'static str, it: &Activity, folds: u64) -> Self {
         Self {
             kind,
             owner: it.owner.clone(),
@@ -43,7 +45,7 @@ impl Change {
             tick: it.tick,
             events: it.head,
             tokens: it.tokens,
-            folds: it.folds,
+            folds,
             calls: it.calls,
             active: it.active_number,
             changed: it.changed,
@@ -74,7 +76,7 @@ impl Feed {
 
     /// A session was deleted: nothing of it is left that would show.
     pub fn deleted(&self, it: &Activity) {
-        let _ = self.told.send(Change::of("delete", it));
+        let _ = self.told.send(Change::of("delete", it, 0));
     }
 
     /// Changes from now on. Whoever comes first has the store looked at.
@@ -83,7 +85,7 @@ impl Feed {
         let listener = self.told.subscribe();
         if !*looks {
             let before = look(&*self.store).await?;
-            let before = before.into_iter().map(|it| (it.id.clone(), it)).collect();
+            let before = before.into_iter().map(|it| (it.id.clone(), (it, None))).collect();
             let looking = Looking {
                 store: Arc::clone(&self.store),
                 told: self.told.clone(),
@@ -108,7 +110,8 @@ struct Looking {
     told: broadcast::Sender<Change>,
     looks: Arc<Mutex<bool>>,
     stopped: watch::Receiver<bool>,
-    before: HashMap<String, Activity>,
+    /// What there was, and how many folds of it were in force, once that was asked.
+    before: HashMap<String, (Activity, Option<u64>)>,
 }
 
 impl Looking {
@@ -122,7 +125,7 @@ impl Looking {
                 return;
             }
             match look(&*self.store).await {
-                Ok(now) => self.tell(now),
+                Ok(now) => self.tell(now).await,
                 Err(error) => tracing::warn!(%error, "the store cannot be looked at"),
             }
         }
@@ -136,16 +139,28 @@ impl Looking {
     }
 
     /// Tells what is other than before, the oldest change first.
-    fn tell(&mut self, now: Vec<Activity>) {
+    async fn tell(&mut self, now: Vec<Activity>) {
         for it in now.into_iter().rev() {
             let before = self.before.get(&it.id);
-            if before.is_some_and(|before| before.tick == it.tick) {
+            if before.is_some_and(|(before, _)| before.tick == it.tick) {
                 continue;
             }
-            let _ = self.told.send(Change::of(kind(before, &it), &it));
-            self.before.insert(it.id.clone(), it);
+            let known = before.filter(|(before, _)| has_same_folds(before, &it));
+            let folds = match known.and_then(|(_, folds)| *folds) {
+                Some(folds) => folds,
+                // It was deleted meanwhile: the next look tells.
+                None => folds_in_force(&*self.store, &it).await.unwrap_or(it.folds),
+            };
+            let kind = kind(before.map(|(before, _)| before), &it);
+            let _ = self.told.send(Change::of(kind, &it, folds));
+            self.before.insert(it.id.clone(), (it, Some(folds)));
         }
     }
+}
+
+/// Whether the folds, and the one that is read, are the same.
+fn has_same_folds(before: &Activity, now: &Activity) -> bool {
+    (before.folds, before.active) == (now.folds, now.active)
 }
 
 fn kind(before: Option<&Activity>, now: &Activity) -> &'static str {

@@ -294,6 +294,9 @@ pub(super) async fn calls_are_a_chain_and_settle_once(store: Arc<dyn Store>) -> 
     equal!(newest.map(|row| (row.call, row.usage)), Some((two.clone(), None)), "the newest call");
     let rows = store.calls("s").await.map_err(said)?;
     equal!(rows.iter().map(|row| &row.call).collect::<Vec<_>>(), [&one, &two], "the calls");
+    let read = store.requests("s").await.map_err(said)?;
+    equal!(read.len(), 2, "what they were read through");
+    equal!(read.contains(&(one.fold, 4)) && read.contains(&(None, 4)), true, "which folds");
     let usage: Vec<Option<&str>> = rows.iter().map(|row| row.usage.as_deref()).collect();
     equal!(usage, [Some("{\"prompt\":9}"), None], "the reports");
 

@@ -406,7 +406,8 @@ impl Stored {
         // When it was learned counts for how long a model is left alone: it is kept.
         self.learn(now).await?;
         self.save().await?;
-        Ok(self.whole().await?.status(&budget, now))
+        let requests = self.requests().await?;
+        Ok(self.whole().await?.status_beside(&budget, now, &requests))
     }
 
     /// The whole session, loaded where it was not.

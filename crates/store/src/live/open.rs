@@ -7,6 +7,7 @@ use midfold_core::fold::Fold;
 use midfold_core::inject::Injections;
 use midfold_core::meter::Meter;
 use midfold_core::plan::Cause;
+use midfold_core::standing::{Requests, Standing, standings};
 
 use super::{Inner, Meta, Stored, StoredError, rows};
 use crate::error::StoreError;
@@ -106,6 +107,22 @@ impl Stored {
             Ok((row, fold))
         };
         rows.into_iter().map(read).collect()
+    }
+
+    /// What its requests were read through.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn requests(&self) -> Result<Requests, StoredError> {
+        Ok(self.store.requests(&self.row.new.id).await?.into_iter().collect())
+    }
+
+    /// How its folds stand, which are all of them in order.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn standings(&self, folds: &[Fold]) -> Result<Vec<Standing>, StoredError> {
+        Ok(standings(folds, self.row.active, &self.requests().await?))
     }
 
     /// Reads what others have written since, no more than that.

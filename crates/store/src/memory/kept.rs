@@ -145,6 +145,19 @@ impl Kept {
         self.events.push(EventRow { seq, event });
     }
 
+    /// What its calls were read through, each with the fewest events of such a call.
+    pub(super) fn requests(&self) -> Vec<(Option<Hash>, u64)> {
+        let mut found: Vec<(Option<Hash>, u64)> = Vec::new();
+        for CallRow { call, .. } in &self.calls {
+            match found.iter_mut().find(|(fold, _)| *fold == call.fold) {
+                Some((_, head)) => *head = call.head.min(*head),
+                None => found.push((call.fold, call.head)),
+            }
+        }
+        found.sort_by_key(|(_, head)| *head);
+        found
+    }
+
     /// The number of the active fold.
     fn number(&self) -> Option<u64> {
         let active = self.folds.iter().find(|row| Some(row.fold.id) == self.row.active);

@@ -1,9 +1,10 @@
 //! The ledger.
 
+use midfold_core::Hash;
 use sqlx::AssertSqlSafe;
 
 use super::db::{Db, query};
-use super::rows::{call_row, number_of};
+use super::rows::{call_row, hash_or_none, number_of};
 use crate::error::StoreError;
 use crate::types::{CallRow, NewCall};
 
@@ -82,4 +83,15 @@ pub(super) async fn calls<D: Db>(db: &mut D, no: i64) -> Result<Vec<CallRow>, St
     .all(db)
     .await?;
     all.iter().map(call_row).collect()
+}
+
+pub(super) async fn requests<D: Db>(
+    db: &mut D,
+    no: i64,
+) -> Result<Vec<(Option<Hash>, u64)>, StoreError> {
+    let all = query(
+        "SELECT fold, min(head) FROM calls WHERE session_no = $1 GROUP BY fold ORDER BY min(head)",
+    );
+    let rows = all.bind(no).all(db).await?;
+    rows.iter().map(|row| Ok((hash_or_none(row, 0)?, number_of(row, 1)?))).collect()
 }

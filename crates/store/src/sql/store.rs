@@ -440,6 +440,13 @@ impl<S: Sql> Store for S {
         Ok(found)
     }
 
+    async fn requests(&self, id: &str) -> Result<Vec<(Option<Hash>, u64)>, StoreError> {
+        let no = number(self, id).await?;
+        let found = calls::requests(&mut *self.reader().await?, no).await?;
+        self.notes().count(found.len(), 0);
+        Ok(found)
+    }
+
     async fn extent(&self, id: &str) -> Result<Extent, StoreError> {
         let mut db = self.reader().await?;
         let no = sessions::find_number(&mut *db, id).await?;

@@ -3,12 +3,13 @@
 use std::collections::{HashSet, VecDeque};
 use std::io::{BufRead, Lines};
 
-use midfold_core::Hash;
 use midfold_core::fold::Fold;
+use midfold_core::log::Log;
+use midfold_core::{Hash, RawEvent};
 
 use super::line::{FoldLine, Line, Moved, PAGE, TransferError, VERSION};
 use crate::error::StoreError;
-use crate::fsck::{is_call_sound, of_fold};
+use crate::fsck::{empty_log, is_call_sound, of_fold};
 use crate::types::{NewCall, NewEvent, NewFold, Part};
 
 /// Reads parts out of lines. After an error there is nothing more; [`Reader::why`] says which.
@@ -33,6 +34,8 @@ struct Open {
     folds: HashSet<Hash>,
     calls: u64,
     last_call: Hash,
+    /// The events as they are read anew; none where their format or counter is not known here.
+    replay: Option<Log>,
 }
 
 impl Open {
@@ -103,6 +106,7 @@ impl<R: BufRead> Reader<R> {
             Line::Midfold { .. } => Err(self.bad("a second beginning")),
             Line::Session { new, head, active, state } => {
                 self.close()?;
+                let replay = empty_log(&new);
                 self.ready.push_back(Part::Session(new));
                 self.moved.sessions += 1;
                 self.open = Some(Open {
@@ -114,6 +118,7 @@ impl<R: BufRead> Reader<R> {
                     folds: HashSet::new(),
                     calls: 0,
                     last_call: Hash::ROOT,
+                    replay,
                 });
                 Ok(())
             }
@@ -140,6 +145,9 @@ impl<R: BufRead> Reader<R> {
         if before.chain(&event.bytes) != event.hash {
             let problem = "is not what its hash says: it was changed, or stands in another place";
             return Err(self.bad(&format!("event {seq} {problem}")));
+        }
+        if let Some(problem) = open.replay.as_mut().and_then(|log| wrong_figure(log, &event)) {
+            return Err(self.bad(&format!("event {seq}: {problem}")));
         }
         open.hashes.push(event.hash);
         open.waiting.push(event);
@@ -214,6 +222,19 @@ impl<R: BufRead> Reader<R> {
         self.ready.push_back(Part::Done(open.active, open.state));
         Ok(())
     }
+}
+
+/// What the record of the next event says otherwise than the event does.
+fn wrong_figure(log: &mut Log, event: &NewEvent) -> Option<String> {
+    log.append(RawEvent::new(event.bytes.clone()));
+    let read = log.events().last()?;
+    let figures = [("turn", read.turn, event.turn), ("tokens", read.tokens.total, event.tokens)];
+    let (field, is, says) = figures.into_iter().find(|(_, is, says)| is != says)?;
+    let how = match field {
+        "tokens" => format!("`{}` counts {is}", log.counter().name()),
+        _ => format!("it is in turn {is}"),
+    };
+    Some(format!("its `{field}` is {says}, and {how}: the record was changed"))
 }
 
 impl<R: BufRead> Iterator for Reader<R> {

@@ -146,7 +146,7 @@ async fn a_lost_name_that_is_asked_for_again_is_told_everywhere() {
 
     let log = stored.whole().await.unwrap().log().clone();
     let folds = stored.folds().await.unwrap();
-    let audited = audit(&log, &folds, &[]).receipts[0].asked_again.clone();
+    let audited = audit(&log, &folds, None, &[]).receipts[0].asked_again.clone();
     let described = describe(&*store, "a", "").await.unwrap();
     let explained = explain(&log, &folds, &[], &name, Moment::Now(Some(fold.id))).unwrap();
     assert_eq!(described.asked_again, audited);

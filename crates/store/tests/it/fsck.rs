@@ -223,6 +223,16 @@ fn damaged(text: &str) -> Vec<(&'static str, String, &'static str)> {
     let (event, fold, call) = (session + 1, place("fold"), place("call"));
     vec![
         ("a letter of an event", changed(event + 1, "role", "rolE"), "event 1"),
+        (
+            "other tokens of an event",
+            changed(event + 1, "\"tokens\":", "\"tokens\":9"),
+            "its `tokens` is 9",
+        ),
+        (
+            "another turn of an event",
+            changed(event + 1, "\"turn\":", "\"turn\":9"),
+            "its `turn` is 9",
+        ),
         ("two events swapped", swapped(event + 2, event + 5), "event 2"),
         ("a promise of more events", changed(session, "\"head\":", "\"head\":9"), "events, not 9"),
         (

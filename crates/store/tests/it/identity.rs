@@ -84,7 +84,7 @@ async fn is_sound(store: &dyn Store, stored: &mut Stored) {
     let report = fsck(store).await.unwrap();
     assert!(report.is_clean(), "{:?}", report.findings);
     let session = stored.whole().await.unwrap();
-    let audit = midfold_core::audit::audit(session.log(), session.folds(), &[]);
+    let audit = midfold_core::audit::audit(session.log(), session.folds(), None, &[]);
     assert!(audit.is_clean(), "{:?}", audit.findings);
 }
 

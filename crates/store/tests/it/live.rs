@@ -115,7 +115,7 @@ async fn what_is_stored_is_what_the_engine_does_in_memory() {
     assert!(calls.iter().all(|(_, settled)| settled.is_some()));
     let records: Vec<_> = calls.into_iter().map(|(record, _)| record).collect();
     assert!(records.windows(2).all(|pair| pair[1].prev == pair[0].hash));
-    let audit = midfold_core::audit::audit(engine.log(), engine.folds(), &records);
+    let audit = midfold_core::audit::audit(engine.log(), engine.folds(), None, &records);
     assert!(audit.findings.is_empty(), "{audit}");
     // Between folds the whole call before is a prefix of the next one.
     for pair in records.windows(2).filter(|pair| pair[0].fold == pair[1].fold) {

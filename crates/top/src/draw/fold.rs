@@ -50,9 +50,7 @@ pub(super) fn outline(state: &State, fold: &Fold, width: usize) -> Vec<Line<'sta
     if brief.active {
         all.push("read now".to_owned());
     }
-    if brief.undone {
-        all.push("taken back".to_owned());
-    }
+    all.extend(brief.aside().map(str::to_owned));
     all.push(format!("{} out of the context", plural(fold.gone, "message")));
     let names =
         format!("{} kept, {} lost", plural(fold.kept_names, "name"), number(fold.lost_names));

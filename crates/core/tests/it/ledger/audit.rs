@@ -4,6 +4,8 @@ use midfold_core::Hash;
 use midfold_core::audit::{Audit, audit, rule};
 use midfold_core::fold::{Entry, Fold};
 use midfold_core::ledger::CallRecord;
+use midfold_core::standing::{Standing, aside};
+use midfold_core::trigger::Cause;
 
 use super::talk::Talk;
 
@@ -27,6 +29,10 @@ fn session() -> Talk {
     talk
 }
 
+fn active(talk: &Talk) -> Option<Hash> {
+    talk.session.active().map(|fold| fold.id)
+}
+
 fn rules(audit: &Audit) -> Vec<&'static str> {
     let mut rules: Vec<_> = audit.findings.iter().map(|finding| finding.rule).collect();
     rules.dedup();
@@ -36,7 +42,7 @@ fn rules(audit: &Audit) -> Vec<&'static str> {
 #[test]
 fn a_true_session_is_clean() {
     let talk = session();
-    let found = audit(talk.session.log(), talk.session.folds(), &talk.calls);
+    let found = audit(talk.session.log(), talk.session.folds(), active(&talk), &talk.calls);
     assert!(found.is_clean(), "{found}");
     assert_eq!((found.folds, found.calls, found.receipts.len()), (3, 6, 3));
     let text = found.to_string();
@@ -46,7 +52,7 @@ fn a_true_session_is_clean() {
 #[test]
 fn the_receipt_says_what_left_and_what_stayed() {
     let talk = session();
-    let found = audit(talk.session.log(), talk.session.folds(), &talk.calls);
+    let found = audit(talk.session.log(), talk.session.folds(), active(&talk), &talk.calls);
     for (receipt, fold) in found.receipts.iter().zip(talk.session.folds()) {
         let recap = receipt.removed.iter().find(|removed| removed.rule == "recap").unwrap();
         assert_eq!(recap.items, fold.accounts.recap);
@@ -65,7 +71,7 @@ fn forged_folds_are_found() {
     let forged = |change: &dyn Fn(&mut Fold)| {
         let mut folds = talk.session.folds().to_vec();
         change(&mut folds[1]);
-        rules(&audit(talk.session.log(), &folds, &talk.calls))
+        rules(&audit(talk.session.log(), &folds, active(&talk), &talk.calls))
     };
     let recap = forged(&|fold| {
         for entry in &mut fold.entries {
@@ -90,7 +96,7 @@ fn forged_calls_are_found() {
     let forged = |change: &dyn Fn(&mut Vec<CallRecord>)| {
         let mut calls = talk.calls.clone();
         change(&mut calls);
-        rules(&audit(talk.session.log(), talk.session.folds(), &calls))
+        rules(&audit(talk.session.log(), talk.session.folds(), active(&talk), &calls))
     };
     // Sealed again, so that only what it says of the context is false.
     let seal = |call: &mut CallRecord| call.hash = call.compute_hash();
@@ -122,8 +128,45 @@ fn a_changed_log_is_found() {
         5_000,
     );
     other.say("system", "You keep cats.");
-    let found = audit(other.session.log(), talk.session.folds(), &talk.calls);
+    let found = audit(other.session.log(), talk.session.folds(), active(&talk), &talk.calls);
     let rules = rules(&found);
     assert!(rules.contains(&rule::SPAN) && rules.contains(&rule::CALL_LOG), "{rules:?}");
     assert!(found.receipts.iter().all(|receipt| !receipt.intact));
+}
+
+/// Folds that no request was read through are listed as what they are, and counted nowhere.
+#[test]
+fn only_folds_in_force_are_counted() {
+    let mut talk = session();
+    let more = |talk: &mut Talk| {
+        talk.filler(3_000);
+        talk.say("user", "go on");
+        talk.fold()
+    };
+    // Made, and taken back before anything was sent through it: one by a worker, one by a person.
+    let prepared = more(&mut talk);
+    talk.session.undo(None).unwrap();
+    let undone = more(&mut talk);
+    talk.session.undo(None).unwrap();
+    assert_eq!(talk.session.status(&talk.budget, 0).compaction_count, 3);
+    // Made, and folded again before anything was sent through it.
+    more(&mut talk);
+    let last = more(&mut talk);
+    talk.send();
+    let mut folds = talk.session.folds().to_vec();
+    for fold in folds.iter_mut().filter(|fold| fold.id == prepared.id) {
+        fold.cause = Cause::Prepared;
+    }
+    let found = audit(talk.session.log(), &folds, Some(last.id), &talk.calls);
+    assert!(found.is_clean(), "{found}");
+    assert_eq!(found.folds, 4);
+    let stand: Vec<Standing> = found.receipts.iter().map(|receipt| receipt.standing).collect();
+    let three = [Standing::InForce; 3];
+    let rest = [Standing::Prepared, Standing::Undone, Standing::Superseded, Standing::InForce];
+    let wanted = [&three[..], &rest[..]].concat();
+    assert_eq!(stand, wanted, "{:?}", (undone.id, found.to_string()));
+    assert_eq!(aside(&stand), "1 prepared, 1 undone, 1 replaced unsent");
+    let text = found.to_string();
+    assert!(text.starts_with("4 folds, 7 calls: everything holds"), "{text}");
+    assert!(text.contains("policy a: prepared, and never in force"), "{text}");
 }

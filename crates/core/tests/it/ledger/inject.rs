@@ -128,6 +128,6 @@ fn the_ledger_records_injections_apart() {
     talk.say("assistant", "Ten.");
     talk.send();
     assert_eq!(talk.calls[2].prefix.messages, 3, "the injection is not shared");
-    let audit = midfold_core::audit::audit(talk.session.log(), &[], &talk.calls);
+    let audit = midfold_core::audit::audit(talk.session.log(), &[], None, &talk.calls);
     assert!(audit.is_clean(), "{audit}");
 }

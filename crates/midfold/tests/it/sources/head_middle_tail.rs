@@ -22,7 +22,7 @@ fn the_cuts_are_those_of_the_printed_functions() {
             let head = ports::head_end(&one.messages);
             let tail = ports::tail_start(&one.messages, &tokens, head, window, 0.25, 4);
             cuts += 1;
-            if (found.head_end, found.tail_start) == (head, tail) {
+            if (found.head_end, found.cover_end) == (head, tail) {
                 continue;
             }
             let splits =
@@ -31,7 +31,7 @@ fn the_cuts_are_those_of_the_printed_functions() {
             if found.head_end == head && (splits(tail) || tail > newest) {
                 wider += 1;
             } else {
-                let found = (found.head_end, found.tail_start);
+                let found = (found.head_end, found.cover_end);
                 wrong.push(format!("{} at {window}: {found:?}, not {:?}", one.name, (head, tail)));
             }
         }

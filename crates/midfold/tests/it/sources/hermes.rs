@@ -1,8 +1,10 @@
 //! "Hermes Agent: Context Compression": prune, partition, summarise, reassemble.
 
+use midfold::core::explain::{Moment, Place, Sight, explain};
 use midfold::core::layout::layout;
 use midfold::core::trigger::{Breaker, Gate, Load};
-use midfold::{Budget, Meter, NoOp, Outcome, Policy, Session};
+use midfold::{Budget, Meter, NoOp, Outcome, Policy, RawEvent, Session};
+use serde_json::json;
 
 use super::ports;
 use super::recorded::{WINDOWS, recorded};
@@ -128,7 +130,7 @@ fn seven_messages_are_left_alone_also_by_hand() {
     let policy = Policy::preset("hermes").unwrap();
     let mut one = recorded().remove(0);
     one.messages.truncate(7);
-    let events = one.messages.iter().map(|m| midfold::RawEvent::new(m.to_string().into()));
+    let events = one.messages.iter().map(|m| RawEvent::new(m.to_string().into()));
     let counter = midfold::tokens::by_name("chars:4").unwrap();
     let dialect = midfold::DialectKind::OpenAiChat.shared();
     let log = midfold::Log::of(dialect, midfold::formats::profile::OPENAI, counter, events);
@@ -202,4 +204,44 @@ fn the_status_has_the_values_of_the_source() {
     let status = session.status(&Budget::new(200_000), 0);
     assert_eq!((status.protect_first_n, status.protect_last_n), (3, 6));
     assert_eq!((status.threshold_tokens, status.context_length), (100_000, 200_000));
+}
+
+/// The tail is what the soft ceiling protects from the summary, and not what pruning leaves alone: pruning reaches
+/// into it, and the record, what is told of it and `explain` say so.
+#[test]
+fn the_tail_is_what_no_summary_covers() {
+    let mut messages =
+        vec![json!({"role": "system", "content": "s"}), json!({"role": "user", "content": "task"})];
+    messages.push(json!({"role": "assistant", "content": "I look."}));
+    for n in 0..60 {
+        let arguments = json!({"path": format!("src/part_{n:02}.rs")}).to_string();
+        let call = json!({"id": format!("c{n}"), "type": "function", "function": {"name": "read_file", "arguments": arguments}});
+        messages.push(json!({"role": "assistant", "content": null, "tool_calls": [call]}));
+        let content = format!("evidence-{n} {}", "word ".repeat(800));
+        messages.push(json!({"role": "tool", "tool_call_id": format!("c{n}"), "content": content}));
+    }
+    let events = messages.iter().map(|m| RawEvent::new(m.to_string().into()));
+    let counter = midfold::tokens::by_name("chars:4").unwrap();
+    let dialect = midfold::DialectKind::OpenAiChat.shared();
+    let log = midfold::Log::of(dialect, midfold::formats::profile::OPENAI, counter, events);
+    let policy = Policy::preset("hermes").unwrap();
+    let mut session = Session::over("s", log, policy, Meter::exact());
+    let Outcome::Folded(fold) = session.compact(&Budget::new(100_000), None).unwrap() else {
+        panic!("it folds")
+    };
+    let (tail, log) = (fold.layout.tail.start, session.log());
+    let covered = fold.covered();
+    assert_eq!(covered.last().map(|last| last + 1), Some(tail), "the summary ends where it starts");
+    assert_eq!((fold.layout.middle.start, fold.layout.middle.end), (3, tail));
+    assert_eq!(fold.tail_tokens, log.tokens_in(tail as usize..log.len()));
+    let pruned: Vec<u32> =
+        fold.edits.iter().map(|edit| edit.seq).filter(|at| *at >= tail).collect();
+    assert!(!pruned.is_empty() && !fold.tail_verbatim, "pruning reaches into it");
+    // The call of a result that was pruned there.
+    let call = pruned[0] - 1;
+    let path = format!("src/part_{:02}.rs", (call - 3) / 2);
+    let now = Moment::Now(Some(fold.id));
+    let found = explain(log, session.folds(), &[], &path, now).unwrap();
+    let sight = found.occurrences.iter().find(|one| one.seq == call).map(|one| one.sight.clone());
+    assert_eq!(sight, Some(Sight::Verbatim { place: Place::Tail }));
 }

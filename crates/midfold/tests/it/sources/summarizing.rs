@@ -120,7 +120,8 @@ fn a_lost_name_that_is_used_again_is_on_record() {
     let again = fold.with_references(session.log());
     assert_eq!(again.referenced_later.as_ref().unwrap().first, std::slice::from_ref(&name));
     assert_eq!(again.compute_id(), fold.id, "the identity does not depend on it");
-    let audit = midfold::core::audit::audit(session.log(), session.folds(), &[]);
+    let active = session.active().map(|fold| fold.id);
+    let audit = midfold::core::audit::audit(session.log(), session.folds(), active, &[]);
     let text = audit.to_string();
     let said = format!("folded at {}, asked for again: {name} at {seq}", fold.accounts.events);
     assert!(text.contains(&said), "{text}");
@@ -175,7 +176,8 @@ fn a_partly_narrated_fold_says_so() {
     let first = format!("@{}", covered[0]);
     let told = explain(session.log(), session.folds(), &[], &first, moment).unwrap();
     assert!(matches!(told.occurrences[0].sight, Sight::Recap { .. }), "{told:?}");
-    let audit = midfold::core::audit::audit(session.log(), session.folds(), &[]);
+    let active = session.active().map(|fold| fold.id);
+    let audit = midfold::core::audit::audit(session.log(), session.folds(), active, &[]);
     assert!(audit.is_clean(), "{audit}");
     let rules: Vec<_> = audit.receipts[0].removed.iter().map(|one| one.rule.as_str()).collect();
     assert!(rules.contains(&"marker") && rules.contains(&"recap"), "{rules:?}");

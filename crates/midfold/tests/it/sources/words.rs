@@ -71,6 +71,7 @@ const SAID: &[Said] = &[
     ("C", "`protect_last_n`", "1/7", Some("6"), Same),
     ("C", "prune boundary: the tail budget, and `protect_last_n` as a hard minimum", "5/7: `max(boundary, len(result) - min_protect)`", None, Differs),
     ("C", "tail budget: `summary_target_ratio`", "5/7: × context_length, without a number", None, Differs),
+    ("C", "the tail is what no summary covers; pruning reaches into it", "3/7: `n_messages - compress_end`", None, Same),
     ("C", "soft ceiling of the tail", "5/7: `int(token_budget * 1.5)`", Some("1.5"), Same),
     ("C", "cost of a message", "5/7: `// _CHARS_PER_TOKEN + 10`", None, Same),
     ("C", "least tail, messages", "5/7: at least 3", Some("3"), Same),
