@@ -61,7 +61,7 @@ impl World {
         let calls = now(stored.calls()).unwrap_or_else(|error| unreachable!("{error}"));
         let calls: Vec<_> = calls.into_iter().map(|(record, _)| record).collect();
         let whole = now(stored.whole()).unwrap_or_else(|error| unreachable!("{error}"));
-        let audit = audit(whole.log(), whole.folds(), &calls);
+        let audit = audit(whole.log(), whole.folds(), whole.active().map(|fold| fold.id), &calls);
         assert!(audit.is_clean(), "{id}: {:#?}\n{}", audit.findings, self.story());
     }
 
