@@ -14,7 +14,7 @@ use super::node::{Node, Setting, now};
 use super::tally::Tally;
 
 /// Lines of the trace that a failure shows.
-const SHOWN: usize = 40;
+const SHOWN: usize = 4000;
 
 /// Half of the worlds have the default.
 const PRESETS: [&str; 6] = ["default", "default", "default", "lean", "hermes", "head-tail"];
