@@ -17,6 +17,10 @@ mod world;
 use tally::Tally;
 use world::World;
 
+/// Steps in which one request may be refused, and sent once more, because of thinking that nothing was lost of. One
+/// such case is known (seed 49, step 1926): two nodes fold a session whose client goes back by one step in between.
+const RARELY: u64 = 50_000;
+
 /// Steps of one world: then its conversations are long enough, and its store is not too large to be checked often.
 const STEPS: u64 = 2_000;
 
@@ -42,6 +46,7 @@ fn whatever_happens_in_which_order_nobody_is_stuck_and_records_are_true() {
         sum.add(world.tally());
     }
     println!("{sum:#?}");
+    assert!(sum.unexpected * RARELY <= sum.steps, "{sum:#?}");
     let is_one = number("MIDFOLD_SEED").is_some();
     assert!(is_one || sum.folds > 0 && sum.crashes > 0 && sum.voided > 0, "{sum:#?}");
 }

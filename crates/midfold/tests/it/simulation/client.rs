@@ -101,7 +101,7 @@ impl Client {
     }
 
     /// Takes the last steps back, to where it asked something.
-    pub fn rewind(&mut self, rng: &mut Rng) {
+    pub fn rewind(&mut self, rng: &mut Rng, number: u64) {
         let Some(steps) = self.stops.len().checked_sub(1).filter(|steps| *steps > 0) else {
             return;
         };
@@ -109,6 +109,10 @@ impl Client {
         self.stops.truncate(steps + 1 - back);
         self.session.history.truncate(self.stops.last().copied().unwrap_or(1));
         self.moved();
+        // Nobody goes back to have the same again; and two that say the same are one to a proxy.
+        if let Some(text) = self.session.history.last_mut().and_then(longest) {
+            text.push_str(&format!(" (once more: {number})"));
+        }
     }
 
     /// Says something more.

@@ -62,7 +62,7 @@ impl World {
         let mut branch = self.clients[at].clone();
         branch.name = name;
         branch.waits = None;
-        branch.rewind(&mut self.rng);
+        branch.rewind(&mut self.rng, self.tally.steps);
         if !self.is_strict {
             branch.say(name);
         }
@@ -76,8 +76,8 @@ impl World {
     }
 
     pub(super) fn rewind(&mut self) {
-        let at = self.any();
-        self.clients[at].rewind(&mut self.rng);
+        let (at, number) = (self.any(), self.tally.steps);
+        self.clients[at].rewind(&mut self.rng, number);
         self.note(&format!("client {} goes back", self.clients[at].name));
     }
 

@@ -15,6 +15,8 @@ pub struct Tally {
     pub lost: u64,
     pub others: u64,
     pub voided: u64,
+    /// Of a model that is known to bind, where nothing was lost.
+    pub unexpected: u64,
     pub sessions: u64,
     pub clients: u64,
     pub branches: u64,
@@ -35,6 +37,7 @@ impl Tally {
             (&mut self.lost, other.lost),
             (&mut self.others, other.others),
             (&mut self.voided, other.voided),
+            (&mut self.unexpected, other.unexpected),
             (&mut self.sessions, other.sessions),
             (&mut self.clients, other.clients),
             (&mut self.branches, other.branches),
