@@ -29,6 +29,11 @@ pub trait Dialect: Send + Sync {
     /// it tells which is wanted.
     fn made_result(&self, like: &[u8], id: &str, name: &str, text: &str) -> Bytes;
 
+    /// Whether a result is of the kind that a call wants, where a dialect has results of several kinds.
+    fn answers(&self, _call: &[u8], _result: &[u8]) -> bool {
+        true
+    }
+
     /// The same event with the blocks at these indices (results without a call before them) as
     /// plain text in the user's role. Other blocks keep their bytes where the dialect can.
     fn results_as_text(&self, bytes: &[u8], view: &View, blocks: &[usize]) -> Bytes;

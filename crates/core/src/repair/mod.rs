@@ -2,6 +2,7 @@
 //! recorded edits. One state machine, fed piece by piece, so that a context which grows and one
 //! which is built from scratch are the same.
 
+mod kinds;
 mod taking;
 mod twins;
 
@@ -18,6 +19,7 @@ pub use crate::piece::Repair;
 use crate::piece::{Fate, Piece};
 use crate::profile::Profile;
 use crate::profile::VoidReasoning;
+use crate::repair::kinds::Kinds;
 use crate::repair::taking::LastTurn;
 pub(crate) use crate::repair::taking::takes_turns;
 use crate::repair::twins::Twins;
@@ -50,6 +52,7 @@ pub(crate) struct Repairer {
     counter: Arc<dyn Counter>,
     pairs: Pairs,
     twins: Twins,
+    kinds: Kinds,
     turn: LastTurn,
     /// Who spoke last, whatever the alternation rule makes of it.
     last: Option<Role>,
@@ -72,6 +75,7 @@ impl Repairer {
         Self {
             pairs: Pairs::new(&profile),
             twins: Twins::new(&profile),
+            kinds: Kinds::new(&profile),
             void,
             profile,
             dialect,
@@ -104,6 +108,14 @@ impl Repairer {
         let (piece, owned) = match self.twins.push(view, &piece.bytes) {
             Some(bytes) => some(self.rewritten(&piece, bytes, Repair::DuplicateId)),
             None => (piece, None),
+        };
+        let view = owned.as_ref().unwrap_or(view);
+        let others = self.kinds.push(view, &piece.bytes, &*self.dialect);
+        let (piece, owned) = if others.is_empty() {
+            (piece, owned.clone())
+        } else {
+            let bytes = self.dialect.results_as_text(&piece.bytes, view, &others);
+            some(self.rewritten(&piece, bytes, Repair::OrphanResult))
         };
         let view = owned.as_ref().unwrap_or(view);
         let mut paired = self.pairs.push(view, &piece.bytes);

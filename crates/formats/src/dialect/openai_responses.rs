@@ -70,6 +70,15 @@ impl Dialect for OpenAiResponses {
         output::made(item.kind(like), id, text)
     }
 
+    fn answers(&self, call: &[u8], result: &[u8]) -> bool {
+        let read = |bytes: &[u8]| {
+            let (mut walk, mut item) = (Walk::new(bytes), Item::default());
+            walk.message(|walk, key| item.member(walk, key));
+            item
+        };
+        output::answers(read(call).kind(call), read(result).kind(result))
+    }
+
     fn results_as_text(&self, bytes: &[u8], view: &View, blocks: &[usize]) -> Bytes {
         let texts: Vec<_> = blocks.iter().map(|&index| result_text(bytes, view, index)).collect();
         let media = blocks.iter().filter_map(|&at| view.blocks.get(at)).flat_map(|b| &b.media);

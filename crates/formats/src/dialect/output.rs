@@ -33,6 +33,22 @@ pub(super) fn is_structured(kind: &[u8]) -> bool {
     )
 }
 
+/// Whether a call of one type takes an output of the other. Of types that are not known, all are taken; a shell of
+/// before takes a function's output, too (Codex sends that).
+pub(super) fn answers(call: &[u8], output: &[u8]) -> bool {
+    let wanted: &[u8] = match call {
+        b"function_call" => b"function_call_output",
+        b"custom_tool_call" => b"custom_tool_call_output",
+        b"shell_call" => b"shell_call_output",
+        b"apply_patch_call" => b"apply_patch_call_output",
+        b"computer_call" => b"computer_call_output",
+        b"tool_search_call" => b"tool_search_output",
+        b"mcp_approval_request" => b"mcp_approval_response",
+        _ => return true,
+    };
+    wanted == output
+}
+
 /// An output for the call `id`, as an item of the type that `kind`, a call or its output, wants.
 pub(super) fn made(kind: &[u8], id: &str, text: &str) -> Bytes {
     let kind = std::str::from_utf8(kind).unwrap_or_default();

@@ -4,18 +4,20 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use midfold_core::profile::Pairing;
-use midfold_core::{Block, BlockKind, Profile, Role, TextRef, View};
+use midfold_core::{Block, BlockKind, Dialect, Profile, Role, TextRef, View};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::found::{At, Found, Rank};
-use crate::dialect::DialectKind;
+use crate::dialect::{DialectKind, OpenAiResponses};
 
 /// A call that waits for its result.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Open {
     index: usize,
     run: usize,
+    /// The message that calls, where results have kinds.
+    call: Option<Arc<[u8]>>,
 }
 
 /// All calls of one id, newest last.
@@ -134,11 +136,16 @@ impl Pairs {
         }
     }
 
+    fn has_kinds(&self) -> bool {
+        self.dialect == Some(DialectKind::OpenAiResponses)
+    }
+
     fn by_order(&self) -> bool {
         matches!(self.dialect, Some(DialectKind::ShareGpt | DialectKind::Gemini))
     }
 
     fn call(&mut self, index: usize, bytes: &[u8], id: Option<TextRef>, found: &mut Found) {
+        let call = self.has_kinds().then(|| Arc::from(bytes));
         let id = id.filter(|_| !self.by_order()).map(|id| id.text_bytes(bytes));
         let calls = match &id {
             Some(id) => self.named.entry(id.as_ref().into()).or_default(),
@@ -152,7 +159,7 @@ impl Pairs {
             let detail = format!("call {} has the id of another call", shown(id.as_deref()));
             found.report(Rank::Pairs, "duplicate-id", index, detail);
         }
-        calls.open.push(Open { index, run: self.run });
+        calls.open.push(Open { index, run: self.run, call });
         self.waiting += 1;
     }
 
@@ -181,6 +188,13 @@ impl Pairs {
                     let detail =
                         format!("result {result} does not follow its call in message {call}");
                     found.report(Rank::Pairs, "results-not-adjacent", index, detail);
+                }
+                let fits = |call: Arc<[u8]>| OpenAiResponses.answers(&call, bytes);
+                if !open.call.is_none_or(fits) {
+                    let (result, call) = (shown(), open.index);
+                    let detail =
+                        format!("result {result} is of another kind than call {call} wants");
+                    found.report(Rank::Pairs, "wrong-result", index, detail);
                 }
             }
             None if by_name && calls.answered => {

@@ -188,6 +188,13 @@ fn responses_pairs() {
     breaks(&RESPONSES, "unanswered-call", 1, &[R_USER, R_CALL, R_CALL_B, R_OUT_B, R_SAID]);
     breaks(&RESPONSES, "double-result", 3, &[R_USER, R_CALL, R_OUT, R_OUT]);
     holds(&RESPONSES, &[R_USER, R_CALL, R_USER, R_OUT, R_SAID]);
+    let custom = r#"{"type":"custom_tool_call","call_id":"a","name":"f","input":"x"}"#;
+    let custom_out = r#"{"type":"custom_tool_call_output","call_id":"a","output":"1"}"#;
+    let shell_out = r#"{"type":"function_call_output","call_id":"b","output":"1"}"#;
+    breaks(&RESPONSES, "wrong-result", 2, &[R_USER, custom, R_OUT, R_SAID]);
+    breaks(&RESPONSES, "wrong-result", 2, &[R_USER, R_CALL, custom_out, R_SAID]);
+    holds(&RESPONSES, &[R_USER, custom, custom_out, R_SAID]);
+    holds(&RESPONSES, &[R_USER, R_CALL_B, shell_out, R_SAID]);
     holds(&RESPONSES, &[R_USER, R_CALL, R_CALL_B, R_OUT]);
     holds(&RESPONSES, &[R_USER, R_CALL, R_OUT, R_CALL, R_OUT]);
 }

@@ -152,7 +152,7 @@ fn provider_text(profile: &Profile, rule: &str) -> &'static str {
         ("anthropic", "system-inside") => "messages: Unexpected role \"system\"",
         ("anthropic", "empty-text") => "messages: text content blocks must be non-empty",
         ("anthropic", "no-messages") => "messages: at least one message is required",
-        ("responses", "orphan-result" | "double-result") => {
+        ("responses", "orphan-result" | "double-result" | "wrong-result") => {
             "No tool call found for function call output with call_id"
         }
         ("responses", "unanswered-call") => "No tool output found for function call",

@@ -361,3 +361,34 @@ fn half_of_a_pair_gets_into_nothing_that_is_made() {
         }
     }
 }
+
+/// Results of the Responses API have kinds, and each call takes its own alone: another one is told as text, and the
+/// call has none.
+#[test]
+fn a_result_of_the_wrong_kind_is_told_as_text() {
+    let kind = DialectKind::OpenAiResponses;
+    let calls =
+        ["function_call", "custom_tool_call", "computer_call", "apply_patch_call", "shell_call"];
+    for call in calls {
+        for output in calls {
+            let messages = [
+                r#"{"role":"user","content":"go"}"#.to_owned(),
+                format!(
+                    r#"{{"type":"{call}","call_id":"a","name":"f","arguments":"{{}}","input":""}}"#
+                ),
+                format!(r#"{{"type":"{output}_output","call_id":"a","output":"the words of it"}}"#),
+                r#"{"role":"user","content":"and now?"}"#.to_owned(),
+            ];
+            let texts: Vec<&str> = messages.iter().map(String::as_str).collect();
+            // Also checks that the provider takes it, and that `verify` knows why it is so.
+            let made = made(kind, RESPONSES, &texts);
+            assert_eq!(
+                made.repairs.is_empty(),
+                call == output,
+                "{call} {output}: {:?}",
+                made.repairs
+            );
+            assert!(made.texts.join("").contains("the words of it"), "{call} {output}");
+        }
+    }
+}

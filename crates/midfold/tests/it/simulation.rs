@@ -17,8 +17,8 @@ mod world;
 use tally::Tally;
 use world::World;
 
-/// Steps in which one request may be refused, and sent once more, because of thinking that nothing was lost of. One
-/// such case is known (seed 49, step 1926): two nodes fold a session whose client goes back by one step in between.
+/// Steps in which one request may be refused, and sent once more, because of thinking that nothing was lost of. Seen once
+/// in other worlds than those of today: two nodes folded a session whose client went back by one step in between.
 const RARELY: u64 = 50_000;
 
 /// Steps of one world: then its conversations are long enough, and its store is not too large to be checked often.
