@@ -22,6 +22,11 @@ impl Kinds {
         Self { has_kinds: profile.has_items, ..Self::default() }
     }
 
+    /// What comes next belongs to no step so far.
+    pub fn end_step(&mut self) {
+        self.calls.clear();
+    }
+
     /// The results of an event that are of another kind than their calls want.
     pub fn push(&mut self, view: &View, bytes: &Bytes, dialect: &dyn Dialect) -> Vec<usize> {
         if !self.has_kinds {
@@ -29,7 +34,7 @@ impl Kinds {
         }
         let is_result = view.has_results();
         if !is_result && (view.role != Role::Assistant || self.seen_result) {
-            self.calls.clear();
+            self.end_step();
         }
         self.seen_result = is_result;
         let mut others = Vec::new();

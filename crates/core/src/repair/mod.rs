@@ -109,13 +109,9 @@ impl Repairer {
             Some(bytes) => some(self.rewritten(&piece, bytes, Repair::DuplicateId)),
             None => (piece, None),
         };
-        let view = owned.as_ref().unwrap_or(view);
-        let others = self.kinds.push(view, &piece.bytes, &*self.dialect);
-        let (piece, owned) = if others.is_empty() {
-            (piece, owned.clone())
-        } else {
-            let bytes = self.dialect.results_as_text(&piece.bytes, view, &others);
-            some(self.rewritten(&piece, bytes, Repair::OrphanResult))
+        let (piece, owned) = match self.as_text_of_kind(&piece, owned.as_ref().unwrap_or(view)) {
+            Some(told) => some(told),
+            None => (piece, owned),
         };
         let view = owned.as_ref().unwrap_or(view);
         let mut paired = self.pairs.push(view, &piece.bytes);
@@ -141,6 +137,15 @@ impl Repairer {
         self.emit(piece, view, out);
     }
 
+    /// The event with its results of another kind than their calls want as text, where it has any.
+    fn as_text_of_kind(&mut self, piece: &Piece, view: &View) -> Option<(Piece, View)> {
+        let others = self.kinds.push(view, &piece.bytes, &*self.dialect);
+        (!others.is_empty()).then(|| {
+            let bytes = self.dialect.results_as_text(&piece.bytes, view, &others);
+            self.rewritten(piece, bytes, Repair::OrphanResult)
+        })
+    }
+
     /// No step goes on across what a fold took out, also where the recap speaks in the model's role: a call
     /// that waits there waits for nothing that comes.
     fn end_step_at_fold(&mut self, piece: &Piece, out: &mut Vec<Piece>) {
@@ -149,6 +154,7 @@ impl Repairer {
             return;
         }
         self.twins.end_step();
+        self.kinds.end_step();
         let missing = self.pairs.end_step();
         self.answer(&missing, out);
     }

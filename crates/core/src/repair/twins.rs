@@ -15,6 +15,9 @@ use crate::view::{Block, BlockKind, Coding, Role, TextRef, View};
 /// What an empty id becomes, with a number.
 const NAMELESS: &str = "call";
 
+/// An id of so many bytes is short enough for every provider, with a number behind it.
+const NEVER_CUT: usize = 32;
+
 /// Calls of one id that are looked through for the tool of a result.
 const LOOKED_AT: usize = 64;
 
@@ -174,7 +177,7 @@ pub(crate) fn is_given(old: &str, new: &str) -> bool {
     let is_of = match old {
         "" => id == NAMELESS,
         // One that would have been too long was cut.
-        _ => !id.is_empty() && old.starts_with(id) && (old == id || old.len() > 32),
+        _ => !id.is_empty() && old.starts_with(id) && (old == id || old.len() > NEVER_CUT),
     };
     is_of && number.parse::<usize>().is_ok()
 }

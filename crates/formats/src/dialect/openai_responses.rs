@@ -8,7 +8,7 @@ use super::output;
 use super::part::{self, Content, Readable, Shape, read_content};
 use super::walk::{Key, Walk, filled, to_range};
 use crate::render::{Json, result_text};
-use crate::scan::inside;
+use crate::scan::{self, inside};
 use crate::{origins, voices};
 
 /// `openai-responses`.
@@ -71,12 +71,7 @@ impl Dialect for OpenAiResponses {
     }
 
     fn answers(&self, call: &[u8], result: &[u8]) -> bool {
-        let read = |bytes: &[u8]| {
-            let (mut walk, mut item) = (Walk::new(bytes), Item::default());
-            walk.message(|walk, key| item.member(walk, key));
-            item
-        };
-        output::answers(read(call).kind(call), read(result).kind(result))
+        output::answers(type_of(call), type_of(result))
     }
 
     fn results_as_text(&self, bytes: &[u8], view: &View, blocks: &[usize]) -> Bytes {
@@ -93,6 +88,13 @@ impl Dialect for OpenAiResponses {
             .raw("]}")
             .done()
     }
+}
+
+/// The type of an item. It stands first as a rule: the rest, which may be long, is not read for it.
+fn type_of(item: &[u8]) -> &[u8] {
+    let mut members = scan::members(item, 0..item.len());
+    let found = members.find(|member| member.is(item, "type"));
+    found.and_then(|found| item.get(found.value)).map_or(b"", inside)
 }
 
 /// A message without its closing brackets.
