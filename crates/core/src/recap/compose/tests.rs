@@ -1,8 +1,11 @@
+use super::files::most;
 use super::*;
 use crate::counter::Counter;
 use crate::passage::Passage;
+use crate::recap::checks::Check;
 use crate::recap::gather::Quote;
 use crate::recap::statement::Part;
+use crate::recap::statement::Statement;
 use crate::view::Media;
 
 struct Bytes;

@@ -1,0 +1,98 @@
+//! The files that were used.
+
+use super::Writer;
+use crate::recap::escape;
+use crate::recap::gather::{FileUse, Gathered};
+use crate::recap::section;
+
+impl Writer<'_> {
+    /// The files that fit, and how many they are.
+    pub(super) fn files(&self, allowed: u64) -> (String, usize) {
+        if self.frame.file_blocks {
+            return self.file_blocks(allowed);
+        }
+        let mut text = format!("### {}\n", section::FILES);
+        let mut listed = 0;
+        let mut left = allowed.saturating_sub(self.cost(&text));
+        for (label, modified) in [("changed", true), ("read", false)] {
+            let entry = |(path, used): (String, &FileUse)| match used.message {
+                None => path,
+                Some(message) => format!("{path} @{message}"),
+            };
+            let paths: Vec<String> =
+                files(self.gathered, modified).into_iter().map(entry).collect();
+            let line = |n: usize| format!("{label}: {}\n", paths[..n].join(", "));
+            let n = most(1, paths.len(), |n| self.cost(&line(n)) <= left);
+            if n > 0 {
+                left = left.saturating_sub(self.cost(&line(n)));
+                text.push_str(&line(n));
+                listed += n;
+            }
+        }
+        if listed == 0 { (String::new(), 0) } else { (text, listed) }
+    }
+
+    fn file_blocks(&self, allowed: u64) -> (String, usize) {
+        let (mut left, mut listed) = (allowed, 0);
+        let mut text = String::new();
+        let paths = |modified| -> Vec<String> {
+            files(self.gathered, modified).into_iter().map(|(path, _)| path).collect()
+        };
+        let (changed, read) = (paths(true), paths(false));
+        let whole = |label: &str, paths: &[String]| match paths {
+            [] => String::new(),
+            paths => format!("<{label}>\n{}\n</{label}>\n", paths.join("\n")),
+        };
+        // Up to a third is the read files': however many changed, neither block vanishes.
+        let for_read = self.cost(&whole("read-files", &read)).min(allowed / 3);
+        for (label, paths, kept) in [("modified-files", changed, for_read), ("read-files", read, 0)]
+        {
+            let block = |n: usize| whole(label, &paths[..n]);
+            let room = left.saturating_sub(kept);
+            let n = most(1, paths.len(), |n| self.cost(&block(n)) <= room);
+            if n > 0 {
+                left = left.saturating_sub(self.cost(&block(n)));
+                text.push_str(&block(n));
+                listed += n;
+            }
+        }
+        (text, listed)
+    }
+}
+
+/// The largest `n ≤ max` that fits, for a cost that grows with `n`: looked for from `about` on,
+/// further off at each step, because each look counts a text.
+pub(super) fn most(about: usize, max: usize, fits: impl Fn(usize) -> bool) -> usize {
+    let (mut low, mut high, mut step) = (about.min(max), max, 1);
+    while low > 0 && !fits(low) {
+        high = low - 1;
+        low = low.saturating_sub(step);
+        step *= 2;
+    }
+    let mut step = 1;
+    while low < high {
+        let next = (low + step).min(high);
+        if !fits(next) {
+            high = next - 1;
+            break;
+        }
+        low = next;
+        step *= 2;
+    }
+    while low < high {
+        let middle = (low + high).div_ceil(2);
+        if fits(middle) { low = middle } else { high = middle - 1 }
+    }
+    low
+}
+
+/// Files, newest use first. A file that was changed is listed as changed alone.
+fn files(gathered: &Gathered, modified: bool) -> Vec<(String, &FileUse)> {
+    let mut found: Vec<_> = gathered
+        .files
+        .iter()
+        .filter(|(_, used)| if modified { used.modified } else { used.read && !used.modified })
+        .collect();
+    found.sort_by(|a, b| b.1.last.cmp(&a.1.last).then_with(|| a.0.cmp(b.0)));
+    found.into_iter().map(|(path, used)| (escape::inline(path, 300), used)).collect()
+}
