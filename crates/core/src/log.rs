@@ -17,6 +17,9 @@ use crate::view::{Origin, Role, View};
 pub use crate::event::{Event, Tokens};
 pub use crate::measure::{content_of, measure};
 
+/// The tool of midfold that brings a folded message back, wherever a client puts its name.
+const RECALL: &str = "recall_expand";
+
 /// The log of one conversation: events in order, with the rules that it is read by.
 #[derive(Clone)]
 pub struct Log {
@@ -25,6 +28,8 @@ pub struct Log {
     profile: Profile,
     counter: Arc<dyn Counter>,
     envelope_tokens: u32,
+    /// The tools of the envelope bring folded messages back.
+    offers_recall: bool,
     steps: StepTracker,
     prefix: Vec<u64>,
     /// Room to decode texts in, kept so that appending allocates nothing for it.
@@ -55,6 +60,7 @@ impl Log {
             profile,
             counter,
             envelope_tokens: 0,
+            offers_recall: false,
             steps: StepTracker::new(&profile),
             prefix: vec![0],
             scratch: String::new(),
@@ -95,8 +101,19 @@ impl Log {
 
     /// Counts what travels beside the messages (system prompt, tools); it belongs to the head.
     pub fn set_envelope<'a>(&mut self, parts: impl IntoIterator<Item = &'a [u8]>) {
-        let count = |part: &[u8]| self.counter.count(&String::from_utf8_lossy(part), Content::Json);
-        self.envelope_tokens = parts.into_iter().map(count).sum();
+        (self.envelope_tokens, self.offers_recall) = (0, false);
+        for part in parts {
+            self.envelope_tokens +=
+                self.counter.count(&String::from_utf8_lossy(part), Content::Json);
+            self.offers_recall |= memchr::memmem::find(part, RECALL.as_bytes()).is_some();
+        }
+    }
+
+    /// Whether the agent has the tools of midfold that bring folded messages back, as far as the
+    /// envelope tells.
+    #[must_use]
+    pub fn offers_recall(&self) -> bool {
+        self.offers_recall
     }
 
     /// Goes on at a later place, as if everything up to there were in the log: for a context
@@ -289,6 +306,7 @@ impl Log {
     pub fn prefix(&self, n: usize) -> Self {
         let mut log = Self::new(self.dialect.clone(), self.profile, self.counter.clone());
         log.envelope_tokens = self.envelope_tokens;
+        log.offers_recall = self.offers_recall;
         log.recaps = self.recaps;
         log.grow_to(n, self);
         log

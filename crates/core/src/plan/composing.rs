@@ -109,6 +109,7 @@ impl Composing<'_> {
                     || layout.carried_user.is_some(),
                 file_blocks: recap.file_blocks,
                 before: Some(&log.events()[..layout.head_end]),
+                recalls: log.offers_recall(),
                 focus: &focus,
             },
         )

@@ -29,6 +29,8 @@ pub struct Frame<'a> {
     pub file_blocks: bool,
     /// The events before the recap, for its mark; a recap that nobody reads back has none.
     pub before: Option<&'a [Event]>,
+    /// The agent has a tool that brings folded messages back.
+    pub recalls: bool,
     /// What a manual compaction asked to keep, as lower-case words.
     pub focus: &'a [String],
 }

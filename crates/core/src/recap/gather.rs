@@ -8,7 +8,6 @@ use crate::log::{Event, Log};
 use crate::passage::{Passage, Voice, passages};
 use crate::recap::deeds::Deeds;
 use crate::recap::prose;
-use crate::recap::rules::rules;
 use crate::recap::shown::Shown;
 use crate::recap::statement::{Kind, Statement};
 use crate::redact::Secrets;
@@ -104,7 +103,7 @@ impl Gathered {
         let covered = clean.as_deref().unwrap_or(&events[range.clone()]);
         let acting = acting(events, range.clone());
         let place = |(at, acts): (usize, bool)| Place {
-            acts,
+            call: (acts && speaks(&events[at].view)).then(|| arguments(events, at)),
             ours: reading.recaps
                 && events[at].view.origin == Origin::Recap
                 && seal::is_ours(events, at),
@@ -124,7 +123,7 @@ impl Gathered {
         let bytes: usize = events.iter().map(|event| event.bytes.len()).sum();
         self.ids.reserve((bytes / 128).min(1 << 17));
         for (event, place) in events.iter().zip(places) {
-            self.add_event(event, *place, reading, &mut scratch, |gathered, index, text| {
+            self.add_event(event, place, reading, &mut scratch, |gathered, index, text| {
                 // Results come in the order of the events, so the next one is the one wanted.
                 while results.next_if(|r| (r.event.seq, r.index) < (event.seq, index)).is_some() {}
                 let wanted = |r: &&ResultSite<'_>| (r.event.seq, r.index) == (event.seq, index);
@@ -144,7 +143,7 @@ impl Gathered {
     fn add_event(
         &mut self,
         event: &Event,
-        place: Place,
+        place: &Place,
         reading: Reading<'_>,
         scratch: &mut String,
         mut on_result: impl FnMut(&mut Self, usize, &str),
@@ -166,10 +165,10 @@ impl Gathered {
                 self.add_found(number, "the result:".to_owned(), &lines, 0);
             }
         }
-        let speaks = view.role == Role::Assistant && !view.has_results();
+        let speaks = speaks(view);
         if speaks {
             let text = view.text_of(&event.bytes, |kind| matches!(kind, BlockKind::Text));
-            self.add_said(number, &text, place.acts);
+            self.add_said(number, &text, place.call.as_deref());
         }
         for (index, block) in view.blocks.iter().enumerate() {
             if block.is_reasoning() {
@@ -199,20 +198,16 @@ impl Gathered {
     }
 
     pub(super) fn add_asked(&mut self, message: u32, passages: &[Passage]) {
-        let said = passages.iter().filter(|passage| passage.is_said());
-        if said.clone().all(|passage| passage.text.trim().is_empty()) {
+        let mut said = passages.iter().filter(|passage| passage.is_said());
+        if said.all(|passage| passage.text.trim().is_empty()) {
             return;
-        }
-        let written = said.filter(|passage| passage.voice == Voice::User);
-        for rule in written.flat_map(|passage| rules(&passage.text)) {
-            self.add_rule(message, rule);
         }
         self.push(Statement::new(message, Kind::Asked, String::new(), prose::user(passages)));
     }
 
-    fn add_said(&mut self, message: u32, text: &str, acts: bool) {
-        let kind = if acts { Kind::Said } else { Kind::Concluded };
-        let parts = prose::assistant(text, acts);
+    fn add_said(&mut self, message: u32, text: &str, call: Option<&str>) {
+        let kind = if call.is_some() { Kind::Said } else { Kind::Concluded };
+        let parts = prose::assistant(text, call);
         if !parts.is_empty() {
             self.push(Statement::new(message, kind, String::new(), parts));
         }
@@ -235,10 +230,9 @@ impl Gathered {
 }
 
 /// What the events around one tell of it.
-#[derive(Clone, Copy)]
 struct Place {
-    /// A call follows.
-    acts: bool,
+    /// The arguments of the calls that follow, where some do.
+    call: Option<String>,
     /// It is a recap of ours.
     ours: bool,
 }
@@ -261,6 +255,23 @@ fn media_word(media: &Media) -> &'static str {
         MediaKind::File => "a file",
     }
 }
+
+/// Whether the assistant speaks in it.
+fn speaks(view: &View) -> bool {
+    view.role == Role::Assistant && !view.has_results()
+}
+
+/// The arguments of the calls of the event, and of the next one where the calls are there.
+fn arguments(events: &[Event], at: usize) -> String {
+    let own = events.get(at..).unwrap_or_default().iter();
+    let Some(event) = own.take(ITEMS).find(|event| event.view.has_calls()) else {
+        return String::new();
+    };
+    event.view.text_of(&event.bytes, |kind| matches!(kind, BlockKind::Call { .. })).into_owned()
+}
+
+/// Items of one step that are looked at for its calls.
+const ITEMS: usize = 4;
 
 /// Of each event, whether it makes a call, or a call follows in the next items of the same step: some
 /// formats send words and calls apart.

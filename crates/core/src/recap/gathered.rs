@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 use crate::event::Event;
 use crate::ids::identifiers;
@@ -44,10 +44,6 @@ pub struct Gathered {
     pub numbers: Option<(u32, u32)>,
     /// What was said and done, in order.
     pub statements: Vec<Statement>,
-    /// Rules that the user stated.
-    pub rules: Vec<Quote>,
-    /// Their words, so that each appears once.
-    stated: FxHashSet<String>,
     /// Text of earlier recaps that no section of ours claims.
     pub notes: Vec<String>,
     /// The agent's newest to-do list, an item a line.
@@ -103,13 +99,6 @@ impl Gathered {
     /// The number of an event.
     pub(super) fn number(&self, event: &Event) -> u32 {
         event.seq + self.shift
-    }
-
-    /// Notes a rule, once.
-    pub(super) fn add_rule(&mut self, message: u32, text: String) {
-        if self.stated.insert(text.clone()) {
-            self.rules.push(Quote { message, text });
-        }
     }
 
     /// Adds a statement; one that repeats an earlier one is counted there and told as the newest.

@@ -24,7 +24,6 @@ mod prose;
 mod quote;
 pub(crate) mod rank;
 mod reply;
-pub mod rules;
 mod said;
 mod select;
 mod shown;
@@ -47,9 +46,11 @@ pub(crate) mod section {
     pub const ALL: &[&str] = &[TASK, NOTES, STATE, DONE, FAILED, FILES, INDEX];
 }
 
-/// Stands above the rules in the task.
+/// Stands above the rules in the task of recaps of before 27 November 2026.
 pub(crate) const RULES: &str = "Rules the user stated:";
 /// Starts the line of the state that says how many files changed after the last passing check.
 pub(crate) const SINCE: &str = "changed since the last of these passed: ";
+/// Starts the line that says how much found no room.
+pub(crate) const LEFT_OUT: &str = "[Left out: ";
 /// The marker that stands for a span without a recap, where a policy names no other.
 pub const MARKER: &str = "[Earlier messages truncated]";

@@ -3,7 +3,6 @@
 //! Files come from list blocks under known headers only, never from prose.
 
 use crate::ids::identifiers;
-use crate::passage::Passage;
 use crate::recap::checks::Check;
 use crate::recap::gather::{Gathered, Quote};
 use crate::recap::prose;
@@ -82,8 +81,9 @@ impl Gathered {
         match name {
             section::TASK => {
                 lines.iter().filter_map(|line| statement(line)).for_each(|told| self.push(told));
+                // Recaps of before 27 November 2026 tell rules of the user by themselves.
                 for rule in lines.iter().filter_map(|line| line.strip_prefix("- ")) {
-                    self.add_rule(0, rule.to_owned());
+                    self.push(Statement::new(0, Kind::Asked, String::new(), prose::asked(rule)));
                 }
             }
             section::NOTES => {
@@ -218,18 +218,13 @@ fn statement(line: &str) -> Option<Statement> {
     let (text, times) = times(text);
     let (lead, rest) = match kind {
         Kind::Asked => {
-            return Some(Statement::new(
-                message,
-                kind,
-                String::new(),
-                prose::user(&[Passage::user(text)]),
-            ));
+            return Some(Statement::new(message, kind, String::new(), prose::asked(text)));
         }
         Kind::Said | Kind::Concluded => ("", text),
         _ => lead(text),
     };
     let parts = match kind {
-        Kind::Said | Kind::Concluded => prose::assistant(rest, kind == Kind::Said),
+        Kind::Said | Kind::Concluded => prose::told(rest),
         _ => rest.split(" / ").filter(|part| !part.is_empty()).map(|p| Part::new(p, 100)).collect(),
     };
     let mut told = Statement::new(message, kind, lead.to_owned(), parts);

@@ -1,10 +1,11 @@
 //! Prose in parts: sentences and list items, each with how much it tells. No word list: a sentence
 //! is judged by where it is, by its form, and by the names and figures in it.
 
+use unicode_segmentation::UnicodeSegmentation as _;
+
 use crate::ids::identifiers;
 use crate::passage::{Passage, Voice};
-use crate::recap::rules::{is_strict, rules};
-use crate::recap::statement::Part;
+use crate::recap::statement::{LINE_BREAK, PART_CHARS, Part};
 
 /// Characters of a message that are looked at, from both ends: a message can be a megabyte.
 const LOOKED_AT: usize = 24_000;
@@ -28,25 +29,46 @@ mod weight {
     pub const CODE: u32 = 35;
     /// Names and figures, a part in ten for each, up to this much.
     pub const NAMED: u32 = 40;
-    /// Rules of a user outlive everything.
-    pub const RULE: u32 = 400;
-    pub const MAY_BE_RULE: u32 = 250;
+    /// The least of what a user says: two words can answer a question.
+    pub const ANSWER: u32 = 40;
+    /// What the first and the last sentence of a user's message weigh more.
+    pub const ENDS: u32 = 30;
 }
 
-/// A message of the assistant. `calls`: calls follow in the same message.
+/// A message of the assistant. `call`: the arguments of the calls that follow it, where some do.
 #[must_use]
-pub fn assistant(text: &str, calls: bool) -> Vec<Part> {
+pub fn assistant(text: &str, call: Option<&str>) -> Vec<Part> {
     let mut parts = parts(text);
     if let Some(last) = parts.last_mut() {
-        last.weight = match calls {
-            true => weight::ANNOUNCES.min(last.weight),
-            false => last.weight * weight::LAST / 100,
-        };
+        match call {
+            None => last.weight = last.weight * weight::LAST / 100,
+            Some(arguments) if announces(&last.text, arguments) => {
+                last.weight = weight::ANNOUNCES.min(last.weight);
+            }
+            Some(_) => {}
+        }
     }
     parts
 }
 
-/// A message of the user: what states a rule weighs most. What the user shows is quoted as code is.
+/// What an earlier recap tells of a message of the assistant: it was worth a place.
+pub(super) fn told(text: &str) -> Vec<Part> {
+    parts(&text.split(LINE_BREAK).collect::<Vec<_>>().join("\n"))
+}
+
+/// Whether the last sentence before a call says no more than that the call comes. It does where it has no
+/// name and no figure ("Let me run the tests."), and where the call has most of them, too.
+fn announces(sentence: &str, arguments: &str) -> bool {
+    let figures =
+        sentence.split_whitespace().map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()));
+    let figures = figures.filter(|word| word.bytes().any(|b| b.is_ascii_digit()));
+    let names: rustc_hash::FxHashSet<&str> = identifiers(sentence).chain(figures).collect();
+    let again = names.iter().filter(|name| arguments.contains(**name)).count();
+    again * 2 >= names.len()
+}
+
+/// A message of the user. What the user shows is quoted as code is. The first and the last sentence weigh
+/// more: requests are there. Which of them say something new is judged beside the other messages.
 #[must_use]
 pub fn user(passages: &[Passage]) -> Vec<Part> {
     let mut reader = Reader::default();
@@ -58,21 +80,18 @@ pub fn user(passages: &[Passage]) -> Vec<Part> {
         }
     }
     let mut parts = reader.end();
-    for part in &mut parts {
-        let stated = rules(&part.text);
-        if stated.iter().any(|rule| is_strict(rule)) {
-            part.weight = weight::RULE;
-        } else if !stated.is_empty() {
-            part.weight = weight::MAY_BE_RULE;
-        }
-    }
     let last = parts.len().saturating_sub(1);
-    for at in [0, last] {
-        if let Some(part) = parts.get_mut(at) {
-            part.weight = part.weight.max(weight::LAST);
-        }
+    for (at, part) in parts.iter_mut().enumerate() {
+        let ends = if at == 0 || at == last { weight::ENDS } else { 0 };
+        part.weight = part.weight.max(weight::ANSWER) + ends;
     }
     parts
+}
+
+/// What an earlier recap tells of the user's words.
+pub(super) fn asked(text: &str) -> Vec<Part> {
+    let lines = text.split(LINE_BREAK).collect::<Vec<_>>().join("\n");
+    user(&[Passage::user(&lines)])
 }
 
 /// The parts of a text.
@@ -97,6 +116,8 @@ struct Reader {
     parts: Vec<Part>,
     /// A heading, or a sentence that ends in a colon: it belongs to what follows it.
     lead: String,
+    /// What comes next is the first of its line.
+    begins_line: bool,
     code: Option<Vec<String>>,
 }
 
@@ -144,11 +165,12 @@ impl Reader {
         }
         let trimmed = &without_bold(trimmed);
         let item = unmarked(trimmed);
+        self.begins_line = true;
         if trimmed.starts_with('#') {
             // The lead before it announced nothing.
             item.trim_end_matches(':').clone_into(&mut self.lead);
             self.lead.push(':');
-        } else if item.len() < trimmed.len() && item.chars().count() <= ITEM_CHARS {
+        } else if is_item(trimmed) && item.chars().count() <= ITEM_CHARS {
             self.sentence(item);
         } else {
             sentences(item).for_each(|sentence| self.sentence(sentence));
@@ -178,7 +200,10 @@ impl Reader {
             false => format!("{} {sentence}", std::mem::take(&mut self.lead)),
         };
         let weight = weigh(&text);
-        self.parts.push(Part::new(&text, weight));
+        for clause in clauses(&text) {
+            let begins_line = std::mem::take(&mut self.begins_line);
+            self.parts.push(Part { begins_line, ..Part::new(clause, weight) });
+        }
     }
 
     fn end_code(&mut self) {
@@ -220,58 +245,73 @@ fn without_bold(line: &str) -> String {
     out + rest
 }
 
-/// A line without the mark of its list item or heading.
+/// A line without the mark of its heading or list item. The number of an item stays: people choose by it.
 fn unmarked(line: &str) -> &str {
     let line = line.trim_start_matches('#').trim_start();
-    let bulleted = ["- ", "* ", "+ ", "• ", "> "].iter().find_map(|mark| line.strip_prefix(mark));
-    if let Some(item) = bulleted {
-        return item.trim_start();
-    }
-    let digits = line.bytes().take_while(u8::is_ascii_digit).count();
-    let numbered = line[digits..].strip_prefix(['.', ')']).and_then(|rest| rest.strip_prefix(' '));
-    match numbered {
-        Some(item) if (1..=3).contains(&digits) => item.trim_start(),
-        _ => line,
-    }
+    BULLETS.iter().find_map(|mark| line.strip_prefix(mark)).map_or(line, str::trim_start)
 }
 
-/// The sentences of a line. A sentence ends at `.`, `!`, `?` or `:` before white space, and at
-/// the full stops of scripts that put no space behind them.
-pub(crate) fn sentences(line: &str) -> impl Iterator<Item = &str> {
-    let mut rest = line.trim();
+const BULLETS: [&str; 5] = ["- ", "* ", "+ ", "• ", "> "];
+
+/// Whether a line is an item of a list, with a bullet or a number.
+fn is_item(line: &str) -> bool {
+    let digits = line.bytes().take_while(u8::is_ascii_digit).count();
+    let behind = line[digits..].strip_prefix(['.', ')']);
+    BULLETS.iter().any(|mark| line.starts_with(mark))
+        || (1..=3).contains(&digits) && behind.is_some_and(|rest| rest.starts_with(' '))
+}
+
+/// A sentence in pieces that fit into a part: cut behind what separates clauses, or words.
+fn clauses(sentence: &str) -> impl Iterator<Item = &str> {
+    let mut rest = sentence;
     std::iter::from_fn(move || {
         if rest.is_empty() {
             return None;
         }
-        let end = end_of_sentence(rest);
-        let (sentence, left) = rest.split_at(end);
+        let limit = rest.char_indices().nth(PART_CHARS - 1).map(|(at, _)| at);
+        let cut = limit.and_then(|limit| {
+            let marks = ["; ", " – ", " — ", "，", "、", ", ", " "];
+            let ends =
+                marks.iter().filter_map(|mark| Some(rest[..limit].rfind(mark)? + mark.len()));
+            ends.clone().find(|end| *end > limit / 2).or_else(|| ends.max()).or(Some(limit))
+        });
+        let (clause, left) = rest.split_at(cut.unwrap_or(rest.len()));
         rest = left.trim_start();
-        Some(sentence.trim())
+        Some(clause.trim_end())
     })
 }
 
-fn end_of_sentence(text: &str) -> usize {
-    let mut words = 0;
-    for (at, c) in text.char_indices() {
-        let after = at + c.len_utf8();
-        let rest = &text[after..];
-        let breaks = rest.is_empty() || rest.starts_with(char::is_whitespace);
-        // `e.g. this`, `1. that`: what goes on in lower case, and the number of an item.
-        let goes_on = rest.trim_start().starts_with(char::is_lowercase)
-            || text[..at].ends_with(|c: char| c.is_ascii_digit()) && words == 0;
-        let ends = match c {
-            '。' | '！' | '？' => true,
-            '.' => breaks && !goes_on,
-            '!' | '?' => breaks,
-            ':' => breaks && words > 1,
-            _ => false,
-        };
-        if ends {
-            return after;
+/// The sentences of a line, in any script: as Unicode ends them (UAX 29), and at a `:` behind more than a
+/// word. The number of an item begins its sentence.
+pub(crate) fn sentences(line: &str) -> impl Iterator<Item = &str> {
+    let mut pieces = line.split_sentence_bound_indices().peekable();
+    let mut rest: &str = "";
+    std::iter::from_fn(move || {
+        while rest.is_empty() {
+            let (start, piece) = pieces.next()?;
+            let mut end = start + piece.len();
+            // `1. that`, `3.`: a number alone is no sentence.
+            while !line[start..end].chars().any(char::is_alphabetic)
+                && let Some((at, more)) = pieces.next()
+            {
+                end = at + more.len();
+            }
+            rest = line[start..end].trim();
         }
-        words += usize::from(c.is_whitespace());
-    }
-    text.len()
+        let (sentence, left) = rest.split_at(end_of_lead(rest));
+        rest = left.trim_start();
+        Some(sentence.trim_end())
+    })
+}
+
+/// Where a sentence announces what follows: behind its first `:` before white space, if that is behind more
+/// than a word; else its end.
+fn end_of_lead(sentence: &str) -> usize {
+    let ends = |(at, _): &(usize, &str)| {
+        sentence[at + 1..].starts_with(char::is_whitespace)
+            && sentence[..*at].split_whitespace().nth(1).is_some()
+    };
+    sentence.match_indices(':').find(ends).map_or(sentence.len(), |(at, _)| at + 1)
 }
 
 #[cfg(test)]
@@ -286,7 +326,7 @@ mod tests {
     fn what_follows_a_colon_belongs_to_the_sentence_before_it() {
         let text =
             "Perfect! Now I can see how to fix this:\n\n- read `a.rs` first\n- then b\n\nDone.";
-        let parts = assistant(text, false);
+        let parts = assistant(text, None);
         assert_eq!(
             texts(&parts),
             ["Perfect!", "Now I can see how to fix this: read `a.rs` first", "then b", "Done."]
@@ -296,17 +336,64 @@ mod tests {
 
     #[test]
     fn a_sentence_before_a_call_announces_it() {
-        let parts = assistant("The cache is stale. Let me clear it now.", true);
+        let parts = assistant("The cache is stale. Let me clear it now.", Some(""));
         assert!(parts[0].weight > parts[1].weight);
-        assert_eq!(texts(&assistant("Let me look at it:", true)), ["Let me look at it:"]);
+        assert_eq!(texts(&assistant("Let me look at it:", Some(""))), ["Let me look at it:"]);
     }
 
     #[test]
-    fn rules_of_a_user_weigh_most() {
-        let text = "Fix the parser. Never touch migrations/. It is slow. Thanks a lot for it.";
+    fn a_finding_before_a_call_is_no_announcement() {
+        let weight = |text: &str, call: &str| assistant(text, Some(call)).pop().unwrap().weight;
+        let ordinary = weight::SENTENCE;
+        for (text, call) in [
+            ("S03 DONE: price 4.38, approved by Bela Novak, no remarks.", "cat data/S04/mails.txt"),
+            ("The cause is in src/lex.rs: it drops the token.", "sed -i s/a/b/ src/parse.rs"),
+        ] {
+            assert!(weight(text, call) >= ordinary, "{text}");
+        }
+        for (text, call) in [
+            ("Now let me look at src/lex.rs again.", "cat src/lex.rs"),
+            ("Let me run all the tests of it now.", "pytest -q"),
+        ] {
+            assert_eq!(weight(text, call), weight::ANNOUNCES, "{text}");
+        }
+    }
+
+    #[test]
+    fn answers_by_number_keep_their_numbers() {
+        let text = "Fine, here is what I think:\n\n1. csv is ok\n2. let's skip a nightly job?\n3. yes\n- and why?";
         let parts = user(&[Passage::user(text)]);
-        let heaviest = parts.iter().max_by_key(|part| part.weight).unwrap();
-        assert_eq!(heaviest.text, "Never touch migrations/.");
+        let wanted = [
+            "Fine, here is what I think: 1. csv is ok",
+            "2. let's skip a nightly job?",
+            "3. yes",
+            "and why?",
+        ];
+        assert_eq!(texts(&parts), wanted);
+        assert!(parts.iter().all(|part| part.begins_line));
+    }
+
+    #[test]
+    fn sentences_end_in_every_script() {
+        for (text, count) in [
+            ("これは長い文です。価格は4.38です！本当ですか？", 3),
+            ("هل هذا صحيح؟ نعم. لا تحذف المجلد.", 3),
+            ("यह ठीक है। कभी मत बदलो।", 2),
+            ("Das ist z.B. so. Der Preis ist 3,5 Euro.", 2),
+            ("1. First of all. 2. Second.", 2),
+        ] {
+            let found: Vec<_> = sentences(text).collect();
+            assert_eq!(found.len(), count, "{found:?}");
+        }
+    }
+
+    #[test]
+    fn a_long_sentence_is_told_in_pieces_and_not_cut() {
+        let long = "one clause of it, ".repeat(90);
+        let parts = assistant(&long, None);
+        assert!(parts.len() > 1 && parts.iter().all(|part| !part.text.ends_with('…')));
+        let told = parts.iter().map(|part| &*part.text).collect::<Vec<_>>().join(" ");
+        assert_eq!(told, long.trim());
     }
 
     #[test]
@@ -336,7 +423,7 @@ mod tests {
 
     #[test]
     fn a_code_block_is_quoted_by_its_start() {
-        let parts = assistant("Run it:\n```bash\nnpm test\n```\nIt passes now.", false);
+        let parts = assistant("Run it:\n```bash\nnpm test\n```\nIt passes now.", None);
         assert_eq!(texts(&parts), ["Run it: `npm test`", "It passes now."]);
     }
 }

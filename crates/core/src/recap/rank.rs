@@ -12,21 +12,10 @@ use crate::recap::gather::Gathered;
 use crate::recap::idtable::IdUse;
 use crate::recap::parse::CARRIED_WEIGHT;
 
-/// An identifier that needs a place.
-#[derive(Clone, Copy)]
-pub(super) struct Ranked<'a> {
-    /// The identifier.
-    pub id: &'a str,
-    /// Number of the message that used it last.
-    pub message: u32,
-    /// The user or the assistant wrote it, or an earlier recap named it.
-    pub written: bool,
-}
-
 /// Identifiers by what they are worth.
 pub(super) struct Ranking<'a> {
     /// The best of those that need a place, best first.
-    pub best: Vec<Ranked<'a>>,
+    pub best: Vec<&'a str>,
     /// How many more there are.
     pub rest: usize,
     /// Those that stand in the context already, as many as a record shows best first.
@@ -71,15 +60,9 @@ pub(super) fn rank<'a>(
     sort_best(&mut already, IdList::SHOWN);
     Ranking {
         rest: gathered.ids.len() - already.len() - ranked.len(),
-        best: ranked.into_iter().filter_map(|(_, _, id, _)| entry(id, gathered)).collect(),
+        best: ranked.into_iter().map(|(_, _, id, _)| id).collect(),
         said: already.into_iter().map(|(_, _, id, _)| id).collect(),
     }
-}
-
-fn entry<'a>(id: &'a str, gathered: &Gathered) -> Option<Ranked<'a>> {
-    let (_, used) = gathered.ids.get(id)?;
-    let written = used.said + used.user + used.carried > 0;
-    Some(Ranked { id, message: used.message, written })
 }
 
 /// The least `keep` of what is added: what cannot be among them is not held.

@@ -1,8 +1,8 @@
 //! Which statements a recap has room for, and how much of each.
 //!
-//! One figure decides: every statement may be as long as its weight times that figure, which is the
-//! largest for which all of them fit. So everything shrinks together, what weighs little first, and
-//! nothing is left out whole while something of the same weight is told at length.
+//! Every sentence, line of a change and line of a result asks for a place by itself, and those that are
+//! worth most get one, as they are: nothing is cut inside. So a conclusion stays whole while something
+//! that can be read again has a place.
 
 use std::collections::VecDeque;
 
@@ -10,10 +10,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::recap::escape;
 use crate::recap::group::Grouped;
-use crate::recap::statement::{Kind, Statement};
+use crate::recap::statement::{Kind, Part, Statement};
 
-/// Characters that a statement of each kind may have where the figure is 1. Relations are what
-/// counts: the user's words before the agent's conclusions, those before its remarks, and the rest
+/// What a statement of each kind is worth. Relations are what counts: the user's words before the agent's conclusions, those before its remarks, and the rest
 /// below. Varied on reading exams (docs/RESULTS.md).
 fn weight_of(kind: Kind) -> f64 {
     match kind {
@@ -23,25 +22,42 @@ fn weight_of(kind: Kind) -> f64 {
         Kind::Changed => 150.0,
         Kind::Said => 140.0,
         Kind::Failed | Kind::Stopped => 130.0,
-        Kind::Found => 90.0,
+        Kind::Found => 40.0,
         Kind::Ran => 70.0,
     }
 }
 
 /// The newest weigh this much more than the oldest.
-const FRESH: f64 = 0.6;
-/// Least characters of a line: a statement that may have fewer is left out.
+const FRESH: f64 = 0.3;
+/// Least characters of a line of the task: a request that may have fewer is left out.
 const LEAST: usize = 40;
-/// Steps of the search for the figure.
-const STEPS: usize = 16;
+/// How much its length counts against a part: at 1 twice the length is worth half, at 0 none counts.
+const LENGTH: f64 = 0.25;
+/// Below this a part is no cheaper, in characters.
+const SHORTEST: usize = 40;
+/// What a statement says without any of its parts weighs this much of 100: which file was changed, which
+/// command ran.
+const BARE: u32 = 50;
+/// Characters of `@123 answer: ` and the end of the line, and of what is between two parts.
+const FRAME: usize = 10;
+const JOINT: usize = 3;
+/// The most that lines of changes take, in parts per 100: how a file was changed can be read in it.
+const CHANGES: usize = 20;
+/// The most that the user's words take while others ask for a place, in parts per 100.
+const ASKED: usize = 60;
+/// Each further part of a statement is worth so much of the one before it: others say something yet.
+const BESIDE: f64 = 0.7;
 /// Newer statements that a part is compared with.
 const COMPARED: usize = 48;
 /// What holds all words of the focus weighs this much more; of half of them, a quarter of that.
 const FOCUSED: f64 = 3.0;
 /// What is said again later weighs this much of what it did.
 const REPEATED: f64 = 0.25;
-/// A message of the user weighs in full from the reciprocal of this share of words of its own on.
-const NOVEL: f64 = 2.0;
+/// A sentence of the user weighs in full where it has so many words of its own; a word that another message
+/// has, too, counts by half.
+const NOVEL: f64 = 4.0;
+/// Letters of a word beyond ASCII from which on it is several.
+const LONG_WORD: usize = 12;
 /// So many of its words, in hundredths, have to be said again by one newer statement.
 const SAME: usize = 70;
 
@@ -49,6 +65,8 @@ const SAME: usize = 70;
 pub(super) struct Weighed<'a> {
     statement: &'a Statement,
     weight: f64,
+    /// How much each part says that others do not, for what the user wrote.
+    new: Vec<f64>,
 }
 
 /// Weighs statements, oldest first. `later` are those that stay in the context behind them.
@@ -61,47 +79,136 @@ pub(super) fn weigh<'a>(
     let edits: Vec<u32> = grouped.iter().map(|group| group.count).collect();
     let words: Vec<Words> = statements.iter().map(|statement| words_of(statement)).collect();
     let fresh = freshness(&statements, &words, later);
-    let new = novelty(&statements, &words, later);
+    let mut new = novelty(&statements, later);
     let count = statements.len().max(2) - 1;
-    let weigh = |(at, statement): (usize, &'a Grouped)| {
+    let mut weigh = |(at, statement): (usize, &'a Grouped)| {
         let statement = &statement.statement;
-        let best = statement.parts.iter().map(|part| part.weight).max().unwrap_or(60);
-        let telling = f64::from(best.clamp(8, 200)) / 100.0;
         let age = 1.0 + FRESH * (at as f64 / count as f64);
         let asked = 1.0 + FOCUSED * focused(statement, focus).powi(2);
-        let weight = weight_of(statement.kind) * telling * age * fresh[at] * new[at] * asked;
+        let weight = weight_of(statement.kind) * age * fresh[at] * asked;
         let weight = weight * f64::from(edits[at]).powf(0.85);
-        Weighed { statement, weight }
+        Weighed { statement, weight, new: std::mem::take(&mut new[at]) }
     };
-    grouped.iter().enumerate().map(weigh).collect()
+    grouped.iter().enumerate().map(&mut weigh).collect()
 }
 
-/// The lines that fit into `room` characters, each with the place of its statement.
+/// A part of a statement, or its bare lead, that asks for a place.
+struct Candidate {
+    /// What it is worth for each character, roughly: see [`LENGTH`].
+    score: f64,
+    /// The place of its statement.
+    place: usize,
+    /// Which of its parts; the bare lead has none.
+    part: Option<usize>,
+}
+
+/// The lines that fit into `room` characters, each with the place of its statement. What is worth
+/// most comes first, whole; what finds no room is left out, and nothing is cut.
 pub(super) fn lines(weighed: &[Weighed<'_>], room: usize) -> Vec<(usize, String)> {
-    let at = |figure: f64| -> (usize, Vec<(usize, String)>) {
-        let line = |(place, weighed): (usize, &Weighed<'_>)| {
-            let max = (weighed.weight * figure) as usize;
-            line(weighed.statement, max).map(|line| (place, line))
-        };
-        let lines: Vec<_> = weighed.iter().enumerate().filter_map(line).collect();
-        (lines.iter().map(|(_, line)| line.chars().count() + 1).sum(), lines)
+    let chosen = choose(weighed, room);
+    let line = |(place, parts): (usize, Option<Vec<usize>>)| {
+        let mut parts = parts?;
+        parts.sort_unstable();
+        Some((place, labelled(weighed[place].statement, &weighed[place].statement.tell(&parts))))
     };
-    let (mut low, mut high) = (0.0, 16.0);
-    let (size, all) = at(high);
-    if size <= room {
-        return all;
-    }
-    let mut best = Vec::new();
-    for _ in 0..STEPS {
-        let middle = f64::midpoint(low, high);
-        let (size, lines) = at(middle);
-        if size <= room {
-            (low, best) = (middle, lines);
-        } else {
-            high = middle;
+    chosen.into_iter().enumerate().filter_map(line).collect()
+}
+
+/// The parts of each statement that have a place.
+fn choose(weighed: &[Weighed<'_>], room: usize) -> Vec<Option<Vec<usize>>> {
+    let mut candidates: Vec<Candidate> =
+        weighed.iter().enumerate().flat_map(|(place, one)| candidates(place, one)).collect();
+    // Of equal ones the later.
+    candidates.sort_by(|a, b| {
+        b.score.total_cmp(&a.score).then_with(|| (b.place, b.part).cmp(&(a.place, a.part)))
+    });
+    let mut places = Places { weighed, left: room, chosen: vec![None; weighed.len()] };
+    let (mut for_changes, mut for_asked) = (room * CHANGES / 100, room * ASKED / 100);
+    let mut waiting = Vec::new();
+    let mut prose_found_none = false;
+    for candidate in candidates {
+        let kind = weighed[candidate.place].statement.kind;
+        // What can be read again does not fill the gap that a sentence did not fit into.
+        if prose_found_none && !kind.is_words() {
+            continue;
+        }
+        let share = match kind {
+            Kind::Changed if candidate.part.is_some() => Some(&mut for_changes),
+            Kind::Asked => Some(&mut for_asked),
+            _ => None,
+        };
+        let cost = places.cost(&candidate);
+        match share {
+            Some(share) if cost > *share => waiting.push(candidate),
+            share => {
+                let taken = places.take(&candidate, cost);
+                prose_found_none |= !taken && kind.is_words();
+                if let Some(share) = share.filter(|_| taken) {
+                    *share -= cost;
+                }
+            }
         }
     }
-    best
+    // What the user said comes into whatever is left.
+    for candidate in waiting {
+        if weighed[candidate.place].statement.kind == Kind::Asked {
+            let cost = places.cost(&candidate);
+            places.take(&candidate, cost);
+        }
+    }
+    places.chosen
+}
+
+/// The places that were given.
+struct Places<'a> {
+    weighed: &'a [Weighed<'a>],
+    /// Characters.
+    left: usize,
+    /// The parts of each statement that has a line.
+    chosen: Vec<Option<Vec<usize>>>,
+}
+
+impl Places<'_> {
+    /// What it costs now: the first of a statement pays for its line.
+    fn cost(&self, candidate: &Candidate) -> usize {
+        let statement = self.weighed[candidate.place].statement;
+        let part = candidate.part.map(|part| statement.parts[part].text.chars().count() + JOINT);
+        let opens = self.chosen[candidate.place].is_none();
+        let line = if opens { statement.lead.chars().count() + FRAME } else { 0 };
+        part.unwrap_or(0) + line
+    }
+
+    /// Whether there is room.
+    fn take(&mut self, candidate: &Candidate, cost: usize) -> bool {
+        let fits = cost <= self.left;
+        if fits {
+            self.left -= cost;
+            self.chosen[candidate.place].get_or_insert_default().extend(candidate.part);
+        }
+        fits
+    }
+}
+
+fn candidates<'a>(place: usize, weighed: &'a Weighed<'_>) -> impl Iterator<Item = Candidate> + 'a {
+    let Weighed { statement, weight, new } = weighed;
+    let weight = *weight;
+    let score = move |part: u32, chars: usize| {
+        weight * f64::from(part) / 100.0 / (chars.max(SHORTEST) as f64).powf(LENGTH)
+    };
+    let lead = statement.lead.chars().count();
+    let bare =
+        statement.is_told_bare().then(|| Candidate { score: score(BARE, lead), place, part: None });
+    let told = statement.parts.iter().enumerate().filter(|(_, part)| statement.is_told(part));
+    let mut order: Vec<(usize, &Part)> = told.collect();
+    order.sort_by_key(|(at, part)| (std::cmp::Reverse(part.weight), std::cmp::Reverse(*at)));
+    let parts = order.into_iter().enumerate().map(move |(rank, (at, part))| Candidate {
+        score: score(part.weight, part.text.chars().count() + lead / 2)
+            * BESIDE.powi(i32::try_from(rank).unwrap_or(64))
+            * new.get(at).unwrap_or(&1.0),
+        place,
+        part: Some(at),
+    });
+    parts.chain(bare)
 }
 
 /// The line of a statement, of about `max` characters.
@@ -110,8 +217,11 @@ pub(super) fn line(statement: &Statement, max: usize) -> Option<String> {
     if max < LEAST.min(whole) {
         return None;
     }
-    let text = statement.fit(max)?;
-    Some(format!("@{} {}{}", statement.message, statement.kind.label(), escape::neutralise(&text)))
+    Some(labelled(statement, &statement.fit(max)?))
+}
+
+fn labelled(statement: &Statement, text: &str) -> String {
+    format!("@{} {}{}", statement.message, statement.kind.label(), escape::neutralise(text))
 }
 
 /// The share of the focus's words that a statement holds.
@@ -136,7 +246,12 @@ fn freshness(statements: &[&Statement], words: &[Words], later: &[Statement]) ->
     for (at, (statement, words)) in statements.iter().zip(words).enumerate().rev() {
         let own = matches!(statement.kind, Kind::Said | Kind::Concluded);
         if own && words.len() >= 4 {
-            let again = |other: &&Words| words.iter().filter(|w| other.contains(w)).count();
+            // The same words with other figures are another finding.
+            let figures = figures_of(statement);
+            let again = |other: &&Words| match figures.is_subset(other) {
+                true => words.iter().filter(|word| other.contains(word)).count(),
+                false => 0,
+            };
             let most = recent.iter().map(again).max().unwrap_or(0);
             if most * 100 >= words.len() * SAME {
                 found[at] = REPEATED;
@@ -148,30 +263,60 @@ fn freshness(statements: &[&Statement], words: &[Words], later: &[Statement]) ->
     found
 }
 
-/// How much each of the user's messages says that the others do not: in a dialogue of many turns a
-/// fact that was mentioned once outweighs the small talk around it, in any language.
-fn novelty(statements: &[&Statement], words: &[Words], later: &[Statement]) -> Vec<f64> {
-    let asked = |statement: &Statement| statement.kind == Kind::Asked;
-    let newer: Vec<Words> = later.iter().filter(|one| asked(one)).map(words_of).collect();
-    let own = statements.iter().zip(words).filter(|(one, _)| asked(one)).map(|(_, words)| words);
+/// How much each part of the user's messages says that the other messages do not: in a dialogue of many
+/// turns a rule or a fact that was mentioned once outweighs the small talk around it, in any language.
+fn novelty(statements: &[&Statement], later: &[Statement]) -> Vec<Vec<f64>> {
+    let asked = |statement: &&Statement| statement.kind == Kind::Asked;
+    let all = statements.iter().copied().chain(later).filter(asked);
     let mut uses: FxHashMap<u64, f64> = FxHashMap::default();
-    for word in own.chain(&newer).flatten() {
-        *uses.entry(*word).or_default() += 1.0;
+    for word in all.flat_map(words_of) {
+        *uses.entry(word).or_default() += 1.0;
     }
-    let of = |(statement, words): (&&Statement, &Words)| {
-        if !asked(statement) || words.is_empty() {
-            return 1.0;
-        }
-        let own: f64 = words.iter().map(|word| 1.0 / uses[word]).sum();
-        (own / words.len() as f64 * NOVEL).clamp(REPEATED, 1.0)
+    let of = |part: &Part| {
+        let own: f64 =
+            words(&part.text).iter().map(|word| 1.0 / uses.get(word).unwrap_or(&1.0)).sum();
+        (own / NOVEL).clamp(REPEATED, 1.0)
     };
-    statements.iter().zip(words).map(of).collect()
+    let of = |statement: &&Statement| match statement.kind {
+        Kind::Asked => statement.parts.iter().map(of).collect(),
+        _ => Vec::new(),
+    };
+    statements.iter().map(of).collect()
 }
 
 fn words_of(statement: &Statement) -> Words {
-    use std::hash::BuildHasher;
-    let hash = |word: &str| rustc_hash::FxBuildHasher.hash_one(word.to_lowercase());
+    let texts = statement.parts.iter().map(|part| &*part.text).chain([&*statement.lead]);
+    texts.flat_map(words).collect()
+}
+
+/// The words of a text. Where a script puts nothing between words, two letters are one.
+fn words(text: &str) -> Words {
+    let mut found = Words::default();
+    for word in text.split(|c: char| !c.is_alphanumeric() && c != '_') {
+        let runs_on = !word.is_ascii() && word.chars().nth(LONG_WORD).is_some();
+        if runs_on {
+            let ends =
+                word.char_indices().map(|(at, _)| at).chain([word.len()]).collect::<Vec<_>>();
+            found.extend(ends.windows(3).map(|pair| hash_of(&word[pair[0]..pair[2]])));
+        } else if word.chars().nth(2).is_some() || has_digit(word) {
+            found.insert(hash_of(word));
+        }
+    }
+    found
+}
+
+/// Those of the words that are or hold figures.
+fn figures_of(statement: &Statement) -> Words {
     let texts = statement.parts.iter().map(|part| &*part.text).chain([&*statement.lead]);
     let words = texts.flat_map(|text| text.split(|c: char| !c.is_alphanumeric() && c != '_'));
-    words.filter(|word| word.chars().nth(2).is_some()).map(hash).collect()
+    words.filter(|word| has_digit(word)).map(hash_of).collect()
+}
+
+fn has_digit(word: &str) -> bool {
+    word.bytes().any(|b| b.is_ascii_digit())
+}
+
+fn hash_of(word: &str) -> u64 {
+    use std::hash::BuildHasher;
+    rustc_hash::FxBuildHasher.hash_one(word.to_lowercase())
 }

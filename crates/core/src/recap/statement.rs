@@ -64,16 +64,22 @@ impl Kind {
         LABELLED.iter().find_map(of).unwrap_or((Self::Said, line))
     }
 
+    /// Whether somebody said it: nobody can look it up again.
+    #[must_use]
+    pub fn is_words(self) -> bool {
+        matches!(self, Self::Asked | Self::Said | Self::Concluded | Self::Rejected)
+    }
+
     /// Whether its parts are sentences.
     fn is_prose(self) -> bool {
         !matches!(self, Self::Changed | Self::Found | Self::Ran)
     }
 
-    /// What is between two parts.
-    fn separator(self) -> &'static str {
+    /// What is between a part and the one before it.
+    fn separator(self, part: &Part) -> &'static str {
         match self {
-            Self::Asked | Self::Said | Self::Concluded => " ",
-            _ => " / ",
+            Self::Asked | Self::Said | Self::Concluded if !part.begins_line => " ",
+            _ => LINE_BREAK,
         }
     }
 }
@@ -85,13 +91,15 @@ pub struct Part {
     pub text: String,
     /// How much it tells, 100 for an ordinary sentence.
     pub weight: u32,
+    /// It begins a line where it was written: an item of a list, a paragraph.
+    pub begins_line: bool,
 }
 
 impl Part {
     /// A part on one line.
     #[must_use]
     pub fn new(text: &str, weight: u32) -> Self {
-        Self { text: shorten(text, PART_CHARS), weight }
+        Self { text: shorten(text, PART_CHARS), weight, begins_line: false }
     }
 }
 
@@ -111,7 +119,9 @@ pub struct Statement {
 }
 
 /// Longest part, in characters.
-pub(super) const PART_CHARS: usize = 360;
+pub(super) const PART_CHARS: usize = 480;
+/// Is between two lines of what was written.
+pub(super) const LINE_BREAK: &str = " / ";
 /// Stands for parts that are left out.
 const GAP: &str = "…";
 
@@ -162,17 +172,51 @@ impl Statement {
             // Nothing follows it.
             out.truncate(out.trim_end_matches(':').len());
         }
+        self.join(&mut out, &chosen);
+        Some(out + &times)
+    }
+
+    /// The statement on one line with these of its parts, in order.
+    #[must_use]
+    pub fn tell(&self, parts: &[usize]) -> String {
+        let mut out = self.lead.clone();
+        if parts.is_empty() {
+            // Nothing follows it.
+            out.truncate(out.trim_end_matches(':').len());
+        }
+        self.join(&mut out, parts);
+        if self.times > 1 {
+            out.push_str(&format!(" ({} times)", self.times));
+        }
+        out
+    }
+
+    /// Whether its lead alone is worth a line: which file was changed, what failed.
+    #[must_use]
+    pub fn is_told_bare(&self) -> bool {
+        let says = !matches!(self.kind, Kind::Found | Kind::Ran) || self.parts.is_empty();
+        says && !self.lead.is_empty()
+    }
+
+    /// Whether a part can be told: what a look-up showed can as far as it was used.
+    #[must_use]
+    pub fn is_told(&self, part: &Part) -> bool {
+        self.kind != Kind::Found || part.weight >= USED
+    }
+
+    /// Adds parts, with a mark where some are left out between them.
+    fn join(&self, out: &mut String, parts: &[usize]) {
         let mut last = None;
-        for at in chosen {
+        for &at in parts {
             let gap = last.map_or(at > 0, |last: usize| at - last > 1);
             if gap {
-                push(&mut out, GAP, " ");
+                push(out, GAP, " ");
             }
-            let joint = if last.is_none() || gap { " " } else { self.kind.separator() };
-            push(&mut out, &self.parts[at].text, joint);
+            let joint =
+                if last.is_none() || gap { " " } else { self.kind.separator(&self.parts[at]) };
+            push(out, &self.parts[at].text, joint);
             last = Some(at);
         }
-        Some(out + &times)
     }
 
     /// The parts that fit, best first taken, in order. What tells little by itself stays only where
@@ -185,8 +229,7 @@ impl Statement {
         let mut missing = 0;
         for at in order {
             let (weight, cost) = (self.parts[at].weight, self.parts[at].text.chars().count() + 2);
-            let told = self.kind != Kind::Found || weight >= USED;
-            if !told || weight * 10 < missing * 6 {
+            if !self.is_told(&self.parts[at]) || weight * 10 < missing * 6 {
                 break;
             }
             if cost <= room + 2 {

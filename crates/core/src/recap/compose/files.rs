@@ -6,15 +6,17 @@ use crate::recap::gather::{FileUse, Gathered};
 use crate::recap::section;
 
 impl Writer<'_> {
-    /// The files that fit, and how many they are.
-    pub(super) fn files(&self, allowed: u64) -> (String, usize) {
+    /// The files section, within `allowed`, and how many files it names: first those that changed, with
+    /// `read` those that were read, too.
+    pub(super) fn files(&self, allowed: u64, read: bool) -> (String, usize) {
         if self.frame.file_blocks {
             return self.file_blocks(allowed);
         }
         let mut text = format!("### {}\n", section::FILES);
         let mut listed = 0;
         let mut left = allowed.saturating_sub(self.cost(&text));
-        for (label, modified) in [("changed", true), ("read", false)] {
+        let lists = [("changed", true), ("read", false)];
+        for (label, modified) in lists.into_iter().take(if read { 2 } else { 1 }) {
             let entry = |(path, used): (String, &FileUse)| match used.message {
                 None => path,
                 Some(message) => format!("{path} @{message}"),

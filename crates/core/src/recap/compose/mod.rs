@@ -1,8 +1,9 @@
 //! Composing a recap within a token cap.
 //!
 //! Sections in the order in which a reader needs them: what the task is, how things are, what was
-//! done and found, what was tried and failed, which files, and an index of names. State, files and
-//! index have a share that they do not pass; what was said and done takes the rest.
+//! done and found, what was tried and failed, which files, and how much found no room. Task, state and
+//! changed files have a share that they do not pass; what was said and done takes the rest, and files that
+//! were read take what that leaves.
 
 mod files;
 mod state;
@@ -17,10 +18,10 @@ use crate::recap::escape;
 use crate::recap::frame::Frame;
 use crate::recap::gather::Gathered;
 use crate::recap::group::{Grouped, common_root, group};
-use crate::recap::rank::{Ranked, rank, with_parts};
+use crate::recap::rank::{rank, with_parts};
 use crate::recap::select::{lines, weigh};
 use crate::recap::statement::Kind;
-use crate::recap::{END, NOTE_START, section};
+use crate::recap::{END, LEFT_OUT, NOTE_START, section};
 use crate::redact::REPLACEMENT;
 use crate::seal;
 
@@ -31,8 +32,7 @@ pub struct Composed {
     pub text: String,
     /// Tokens of the text.
     pub tokens: u64,
-    /// The identifiers of the span that the context names: those that its verbatim parts and the
-    /// sections name, then those of the index, best first. A compound such as `db-prod-1:5432` is
+    /// The identifiers of the span that the context names, those worth most first. A compound such as `db-prod-1:5432` is
     /// followed by its parts.
     pub kept: IdList,
     /// Those that found no place.
@@ -50,13 +50,16 @@ mod share {
     pub const TASK: u64 = 16;
     pub const NOTES: u64 = 8;
     pub const STATE: u64 = 14;
+    pub const CHANGED: u64 = 8;
     pub const FILES: u64 = 14;
     pub const FILE_BLOCKS: u64 = 25;
-    pub const INDEX: u64 = 4;
 }
 
 /// Below this a section is not worth its header, in tokens.
 const MIN_SECTION: u64 = 12;
+/// A line that says how much found no room: as long as most.
+const LEFT_OUT_SAMPLE: &str = "[Left out: 99 of the user's messages, 999 of the assistant's, 99 changes, \
+                               999 commands, 999 look-ups, 99 files.]\n";
 /// The files have this much of a short recap, in tokens: which files changed outlives how.
 const LEAST_FILES: u64 = 96;
 
@@ -87,36 +90,33 @@ pub fn compose(gathered: &Gathered, frame: &Frame<'_>) -> Composed {
     if narrated {
         writer.push(frame.narration);
     }
-    let files_share = if frame.file_blocks { share::FILE_BLOCKS } else { share::FILES };
+    let files_share = if frame.file_blocks { share::FILE_BLOCKS } else { share::CHANGED };
     let for_files = (body * files_share / 100).max(LEAST_FILES.min(body / 3));
-    let (mut files, mut listed) = writer.files(for_files);
-    let for_files = writer.cost(&files);
-    let for_index = (body * share::INDEX / 100).min(writer.left.saturating_sub(for_files));
-    writer.statements(&statements, writer.left.saturating_sub(for_files + for_index));
-    if frame.file_blocks {
-        // Cumulative lists take what the statements leave (What Survives the Compression).
-        let left = writer.left.saturating_sub(for_index);
-        (files, listed) = writer.files(left.max(for_files));
-    }
+    let for_files = writer.cost(&writer.files(for_files, false).0);
+    let for_counts = writer.cost(LEFT_OUT_SAMPLE).min(body / 8);
+    let room = writer.left.saturating_sub(for_files + for_counts);
+    let told = writer.statements(&statements, room);
+    // What can be read again takes what the statements leave.
+    let most = match frame.file_blocks {
+        true => u64::MAX,
+        false => for_files.max(body * share::FILES / 100),
+    };
+    let (files, listed) = writer.files(writer.left.saturating_sub(for_counts).min(most), true);
     writer.push(&files);
+    writer.left_out(&statements, &told, listed);
     let sections = writer.out.clone();
     let said: FxHashSet<&str> = identifiers(&sections).collect();
     let mut ranked = rank(gathered, frame, &said, usize::try_from(frame.cap).unwrap_or(usize::MAX));
     // A name that only a later message gave away is neither kept nor lost.
-    ranked.best.retain(|name| !gathered.secrets.touch(name.id));
+    ranked.best.retain(|name| !gathered.secrets.touch(name));
     ranked.said.retain(|name| !gathered.secrets.touch(name));
-    let named = writer.index(&ranked.best, body * share::INDEX / 100);
     let mut text = gathered.secrets.without(&writer.out).into_owned();
     text.push_str(&end_of(&text));
     let redacted = u32::try_from(text.matches(REPLACEMENT).count()).unwrap_or(u32::MAX);
-    let named: FxHashSet<usize> = named.into_iter().collect();
-    let best = ranked.best.iter().enumerate();
-    let (kept_best, lost): (Vec<_>, Vec<_>) = best.partition(|(at, _)| named.contains(at));
-    let kept = ranked.said.iter().copied().chain(kept_best.into_iter().map(|(_, r)| r.id));
     Composed {
         tokens: u64::from(frame.counter.count(&text, Content::Prose)),
-        kept: IdList::of(kept.flat_map(with_parts), 0),
-        lost: IdList::of(lost.into_iter().map(|(_, ranked)| ranked.id), ranked.rest),
+        kept: IdList::of(ranked.said.iter().copied().flat_map(with_parts), 0),
+        lost: IdList::of(ranked.best.iter().copied(), ranked.rest),
         files: listed,
         text,
         redacted,
@@ -124,22 +124,33 @@ pub fn compose(gathered: &Gathered, frame: &Frame<'_>) -> Composed {
     }
 }
 
+/// The header and what the recap is. A short recap says of itself no more than that.
 fn head_lines(gathered: &Gathered, frame: &Frame<'_>, root: Option<&str>) -> String {
     let count = gathered.messages;
     let (s, verb) = if count == 1 { ("", "is") } else { ("s", "are") };
     let which =
         gathered.numbers.map_or(String::new(), |(first, last)| format!(", @{first} to @{last},"));
+    if frame.cap < SHORT {
+        return format!(
+            "{}\n{NOTE_START} {count} earlier message{s}{which} {verb} folded.]\n",
+            frame.header
+        );
+    }
     let root = root.map_or(String::new(), |root| {
         format!(" Paths of statements are below {}.", escape::inline(root, 300))
     });
+    let recall = if frame.recalls { ", for recall" } else { "" };
     format!(
         "{}\n{NOTE_START} {count} earlier message{s}{which} {verb} folded into this recap; newer ones \
          follow. Its words are of then; unmarked lines are the assistant's. @n is the number of a \
-         message, for recall.{root} Not covered here: file contents, full outputs, reasoning. Read again \
+         message{recall}.{root} Not covered here: file contents, full outputs, reasoning. Read again \
          what you need.]\n",
         frame.header
     )
 }
+
+/// Below so many tokens a recap is short.
+const SHORT: u64 = 480;
 
 struct Writer<'a> {
     out: String,
@@ -193,10 +204,10 @@ impl Writer<'_> {
         self.list(section::NOTES, lines.collect(), allowed);
     }
 
-    /// What was said and done, and what failed.
-    fn statements(&mut self, statements: &[Grouped], allowed: u64) {
+    /// What was said and done, and what failed. Says of which statements.
+    fn statements(&mut self, statements: &[Grouped], allowed: u64) -> Vec<usize> {
         if allowed < MIN_SECTION {
-            return;
+            return Vec::new();
         }
         let nothing = Vec::new();
         let later = self.frame.later.map_or(&nothing, |later| &later.statements);
@@ -210,10 +221,11 @@ impl Writer<'_> {
             let cost = self.cost(&text);
             if cost <= allowed {
                 self.push(&text);
-                return;
+                return lines.into_iter().map(|(place, _)| place).collect();
             }
             chars = (chars.min(text.chars().count() as u64) * room / cost.max(1)) * 99 / 100;
         }
+        Vec::new()
     }
 
     /// The lines by section, in the order of their messages.
@@ -236,41 +248,37 @@ impl Writer<'_> {
         text
     }
 
-    /// Writes the names that fit and says which. Only those that the user or the agent wrote: what
-    /// results showed is found by recall.
-    fn index(&mut self, ranked: &[Ranked<'_>], allowed: u64) -> Vec<usize> {
-        let header = format!("### {}\nnames: ", section::INDEX);
-        let mut left = allowed.min(self.left).saturating_sub(self.cost(&header) + 1);
-        let mut named = Vec::new();
-        let mut text = header;
-        for (at, name) in
-            ranked.iter().enumerate().filter(|(_, name)| name.written && is_name(name.id))
-        {
-            let id = escape::inline(name.id, 200);
-            let entry = match name.message {
-                0 => format!("{id}, "),
-                message => format!("{id} @{message}, "),
+    /// Says how much found no room, by kind.
+    fn left_out(&mut self, statements: &[Grouped], told: &[usize], files: usize) {
+        let told: FxHashSet<usize> = told.iter().copied().collect();
+        let mut counts = [0_usize; 5];
+        let untold = statements.iter().enumerate().filter(|(at, _)| !told.contains(at));
+        for (_, one) in untold {
+            let kind = match one.statement.kind {
+                Kind::Asked => 0,
+                Kind::Said | Kind::Concluded => 1,
+                Kind::Changed => 2,
+                Kind::Found => 4,
+                _ => 3,
             };
-            let cost = self.cost(&entry);
-            if cost > left {
-                break;
-            }
-            left -= cost;
-            text.push_str(&entry);
-            named.push(at);
+            counts[kind] += 1;
         }
-        if !named.is_empty() {
-            text.truncate(text.len() - 2);
-            text.push('\n');
-            self.push(&text);
+        let names =
+            ["of the user's messages", "of the assistant's", "changes", "commands", "look-ups"];
+        let mut list: Vec<String> = counts
+            .iter()
+            .zip(names)
+            .filter(|(count, _)| **count > 0)
+            .map(|(count, name)| format!("{count} {name}"))
+            .collect();
+        let files = self.gathered.files.len().saturating_sub(files);
+        list.extend((files > 0).then(|| format!("{files} files")));
+        let how = if self.frame.recalls { ". Tools bring them back by @n" } else { "" };
+        let line = format!("{LEFT_OUT}{}{how}.]\n", list.join(", "));
+        if !list.is_empty() && self.cost(&line) <= self.left {
+            self.push(&line);
         }
-        named
     }
-}
-
-/// Figures, and what begins with one, say nothing by themselves: `220p`, `5-10`.
-fn is_name(id: &str) -> bool {
-    id.starts_with(|c: char| c.is_alphabetic() || c == '_')
 }
 
 #[cfg(test)]

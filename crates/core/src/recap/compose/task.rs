@@ -1,20 +1,13 @@
-//! The task: requests that are nowhere else, and the rules that the user stated.
-
-use rustc_hash::FxHashSet;
+//! The task: requests that are nowhere else.
 
 use super::Writer;
-use crate::recap::escape;
 use crate::recap::group::Grouped;
-use crate::recap::rules::is_strict;
+use crate::recap::section;
 use crate::recap::select::line;
 use crate::recap::statement::{Kind, Statement};
-use crate::recap::{RULES, section};
-
-/// Longest rule, in characters.
-const RULE_CHARS: usize = 320;
 
 impl Writer<'_> {
-    /// The first request and the newest, where they are nowhere else, and the rules.
+    /// The first request and the newest, where they are nowhere else. Says of which messages they are.
     pub(super) fn task(&mut self, statements: &[Grouped], allowed: u64) -> Vec<u32> {
         let mut text = format!("### {}\n", section::TASK);
         let mut left = allowed.saturating_sub(self.cost(&text));
@@ -37,41 +30,9 @@ impl Writer<'_> {
                 told.push(request.message);
             }
         }
-        let rules = self.rules(left);
-        text.push_str(&rules);
         if text.lines().nth(1).is_some() {
             self.push(&text);
         }
-        // A message that is a rule and nothing else has been told with it.
-        let listed: FxHashSet<&str> = rules.lines().filter_map(|l| l.strip_prefix("- ")).collect();
-        let is_rule = |one: &&Grouped| match &*one.statement.parts {
-            [part] => listed.contains(&*escape::inline(&part.text, RULE_CHARS)),
-            _ => false,
-        };
-        told.extend(
-            statements.iter().filter(asked).filter(is_rule).map(|one| one.statement.message),
-        );
         told
-    }
-
-    /// The rules that fit, orders before sentences that only may be some, in order.
-    fn rules(&self, allowed: u64) -> String {
-        let header = format!("{RULES}\n");
-        let mut left = allowed.saturating_sub(self.cost(&header));
-        let rules = self.gathered.rules.iter().rev().filter(|rule| is_strict(&rule.text));
-        let mut lines = Vec::new();
-        for rule in rules {
-            let line = format!("- {}\n", escape::inline(&rule.text, RULE_CHARS));
-            let cost = self.cost(&line);
-            if cost <= left {
-                left -= cost;
-                lines.push(line);
-            }
-        }
-        if lines.is_empty() {
-            String::new()
-        } else {
-            header + &lines.into_iter().rev().collect::<String>()
-        }
     }
 }

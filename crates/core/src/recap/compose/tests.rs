@@ -3,7 +3,6 @@ use super::*;
 use crate::counter::Counter;
 use crate::passage::Passage;
 use crate::recap::checks::Check;
-use crate::recap::gather::Quote;
 use crate::recap::statement::Part;
 use crate::recap::statement::Statement;
 use crate::view::Media;
@@ -45,6 +44,7 @@ fn recap_before(
         task_elsewhere: false,
         file_blocks: false,
         before: None,
+        recalls: false,
         focus,
     };
     let composed = compose(gathered, &frame);
@@ -108,7 +108,6 @@ fn sections_stand_in_the_order_that_a_reader_needs() {
             .collect();
     assert!(places.is_sorted(), "{text}");
     assert!(text.contains("@1 user: Port the parser to the new lexer. Never touch migrations/.\n"));
-    assert!(text.contains("Rules the user stated:\n- Never touch migrations/.\n"), "{text}");
     assert!(text.contains("`cargo test` @5 failed, not seen to pass since: 1 failed\n"), "{text}");
     assert!(text.contains("changed: src/lexer.rs @3\n"), "{text}");
 }
@@ -152,22 +151,48 @@ fn where_room_is_short_the_users_words_outlive_the_rest() {
 }
 
 #[test]
-fn orders_outlive_newer_sentences_where_room_is_short() {
+fn nothing_of_the_user_or_the_assistant_is_cut_inside() {
     let mut gathered = Gathered::default();
-    gathered.rules.push(Quote { message: 1, text: "Never touch migrations/.".to_owned() });
-    for n in 0..60 {
-        gathered.rules.push(Quote { message: n, text: format!("I don't know about {n}.") });
+    let mut whole = Vec::new();
+    for n in 0..60_u32 {
+        let said = format!(
+            "S{n:02} DONE: price {n}.38, overcharged 191.{n:02}, approved by Bela Novak of the {n}th floor, no remarks."
+        );
+        told(&mut gathered, n * 2, Kind::Said, "", &[&said]);
+        whole.push(said);
+        let seen = format!("S{n:02}-1011 2026-07-19 4.38 4.90 150.{n:02}");
+        told(&mut gathered, n * 2 + 1, Kind::Ran, "`python3 sum.py`:", &[&seen]);
     }
-    let text = recap(&gathered, 1_000);
-    assert!(text.contains("- Never touch migrations/."), "{text}");
-    assert!(!text.contains("I don't know"), "{text}");
+    for cap in [900, 1_500, 3_000, 6_000] {
+        let text = recap(&gathered, cap);
+        let lines: Vec<_> = text.lines().filter(|line| line.starts_with('@')).collect();
+        let told = |line: &str| line.split_once(' ').map(|(_, told)| told.to_owned());
+        let conclusions = lines.iter().filter(|line| !line.contains(" ran "));
+        assert!(conclusions.clone().all(|line| whole.contains(&told(line).unwrap())), "{text}");
+        let runs = lines.len() - conclusions.clone().count();
+        let all = conclusions.count() == whole.len();
+        assert!(all || runs == 0, "observations have a place, conclusions do not: {text}");
+        assert!(text.contains("[Left out: "), "{text}");
+    }
+}
+
+#[test]
+fn how_much_found_no_room_is_said_and_recall_only_where_it_is() {
+    let mut gathered = session();
+    for n in 20..200 {
+        told(&mut gathered, n, Kind::Said, "", &[&format!("Part {n} is like the one before it.")]);
+    }
+    let text = recap(&gathered, 2_000);
+    assert!(text.contains(" of the assistant's"), "{text}");
+    assert!(!text.contains("recall") && !text.contains("Tools bring"), "{text}");
+    assert!(!recap(&session(), 4_000).contains("[Left out"));
 }
 
 #[test]
 fn a_focus_gets_room() {
     let mut gathered = session();
     for n in 70..160 {
-        let said: String = (0..12).map(|m| format!("word{n}x{m} ")).collect();
+        let said: String = (0..5).map(|m| format!("word{n}x{m} ")).collect();
         told(&mut gathered, n, Kind::Said, "", &[&said]);
     }
     told(
