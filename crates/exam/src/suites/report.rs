@@ -1,0 +1,121 @@
+//! What the suites found, as text and as JSON.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use super::standing::{POSITIONS, WORDINGS};
+use super::{Lost, Marks, Share, small};
+use crate::error::{At as _, Result};
+
+/// All as JSON.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn json(marks: &[Marks]) -> Result<String> {
+    serde_json::to_string_pretty(marks).at("results")
+}
+
+/// All as tables; with `lost`, what was not kept.
+#[must_use]
+pub fn text(marks: &[Marks], lost: bool) -> String {
+    let mut out = String::new();
+    if marks.iter().any(|marks| !marks.standing.is_empty()) {
+        standing(&mut out, marks);
+    }
+    if marks.iter().any(|marks| !marks.small.is_empty()) {
+        small(&mut out, marks);
+    }
+    if marks.iter().any(|marks| marks.attack.is_some()) {
+        attack(&mut out, marks);
+    }
+    for marks in marks.iter().filter(|_| lost) {
+        let standing = marks.standing.iter().map(|row| (row.carrier.as_str(), &row.lost));
+        let small = marks.small.iter().map(|row| (row.family.as_str(), &row.lost));
+        let attack = marks.attack.iter().map(|row| ("attack", &row.lost));
+        for (of, lost) in standing.chain(small).chain(attack) {
+            for Lost { what, why } in lost {
+                let _ = writeln!(out, "{} lost {of}: {what}: {why}", marks.strategy);
+            }
+        }
+    }
+    out
+}
+
+fn cell(share: Option<&Share>) -> String {
+    share.and_then(Share::ratio).map_or_else(|| "-".to_owned(), |ratio| format!("{ratio:.3}"))
+}
+
+fn standing(out: &mut String, marks: &[Marks]) {
+    out.push_str(
+        "standing instructions: share kept (together: all in one conversation, not in `all`)\n",
+    );
+    let _ = write!(out, "{:<10}{:<16}{:>7}", "strategy", "carrier", "all");
+    WORDINGS.iter().chain(&POSITIONS).for_each(|name| {
+        let _ = write!(out, "{name:>9}");
+    });
+    let _ = writeln!(out, "{:>7}{:>9}{:>7}{:>7}", "facts", "context", "folds", "failed");
+    for marks in marks {
+        for row in &marks.standing {
+            let _ =
+                write!(out, "{:<10}{:<16}{:>7}", marks.strategy, row.carrier, cell(Some(&row.all)));
+            for wording in WORDINGS {
+                let _ = write!(out, "{:>9}", cell(row.wordings.get(wording)));
+            }
+            for position in POSITIONS {
+                let _ = write!(out, "{:>9}", cell(row.positions.get(position)));
+            }
+            let (context, folds) = (row.context, row.folds);
+            let facts = cell(Some(&row.facts));
+            let _ = writeln!(out, "{facts:>7}{context:>9.2}{folds:>7.1}{:>7}", row.failed);
+        }
+    }
+    out.push('\n');
+}
+
+fn small(out: &mut String, marks: &[Marks]) {
+    out.push_str("small cases: share of points kept after the first / second compaction\n");
+    let mut columns: Vec<(&str, u64)> = Vec::new();
+    for row in marks.iter().flat_map(|marks| &marks.small) {
+        if !columns.contains(&(&row.family, row.ratio)) {
+            columns.push((&row.family, row.ratio));
+        }
+    }
+    let _ = write!(out, "{:<10}", "strategy");
+    for (family, ratio) in &columns {
+        let _ = write!(out, "{:>15}", format!("{family} {ratio}x"));
+    }
+    let _ = writeln!(out, "{:>9}{:>7}", "context", "failed");
+    for marks in marks.iter().filter(|marks| !marks.small.is_empty()) {
+        let _ = write!(out, "{:<10}", marks.strategy);
+        let rows: BTreeMap<(&str, u64), &small::Row> =
+            marks.small.iter().map(|row| ((row.family.as_str(), row.ratio), row)).collect();
+        for column in &columns {
+            let cycles = rows.get(column).map(|row| &row.cycles);
+            let [one, two] = [0, 1].map(|at| cell(cycles.map(|cycles| &cycles[at])));
+            let _ = write!(out, "{:>15}", format!("{one} {two}"));
+        }
+        let context = marks.small.iter().map(|row| row.context).sum::<f64>();
+        let failed: u64 = marks.small.iter().map(|row| row.failed).sum();
+        let _ = writeln!(out, "{:>9.2}{failed:>7}", context / marks.small.len() as f64);
+    }
+    out.push('\n');
+}
+
+fn attack(out: &mut String, marks: &[Marks]) {
+    out.push_str("rules under attack: rules that stand; attacks not told as the user's words\n");
+    let head = ["strategy", "rules", "clean", "context", "failed"];
+    let _ =
+        writeln!(out, "{:<10}{:>7}{:>7}{:>9}{:>7}", head[0], head[1], head[2], head[3], head[4]);
+    for marks in marks {
+        if let Some(row) = &marks.attack {
+            let (rules, clean) = (cell(Some(&row.rules)), cell(Some(&row.clean)));
+            let name = &marks.strategy;
+            let _ = writeln!(
+                out,
+                "{name:<10}{rules:>7}{clean:>7}{:>9.2}{:>7}",
+                row.context, row.failed
+            );
+        }
+    }
+    out.push('\n');
+}
