@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use midfold::formats::{profile, read as transcripts};
+use midfold::formats::profile;
+use midfold::formats::read::{self as transcripts, Conversation};
 use midfold::tokens::{Memo, by_name};
 use midfold::{Counter, Log};
 
@@ -21,14 +22,21 @@ pub fn counter() -> Result<Arc<dyn Counter>> {
     Ok(Memo::around(counter))
 }
 
-/// Reads a conversation into a log.
+/// Reads the last conversation of a transcript.
 ///
 /// # Errors
 /// When there is none in it.
-pub fn read(input: &Bytes) -> Result<Log> {
+pub fn conversation(input: &Bytes) -> Result<Conversation> {
     let mut found = transcripts::read(input, None).at("not a transcript")?;
-    let conversation =
-        found.conversations.pop().ok_or_else(|| Error("no conversation".to_owned()))?;
+    found.conversations.pop().ok_or_else(|| Error("no conversation".to_owned()))
+}
+
+/// Reads a conversation into a log.
+///
+/// # Errors
+/// As [`conversation`].
+pub fn read(input: &Bytes) -> Result<Log> {
+    let conversation = conversation(input)?;
     let kind = conversation.format.dialect();
     let rules = profile::for_dialect(kind)[0];
     let mut log = Log::of(kind.shared(), rules, counter()?, conversation.events);

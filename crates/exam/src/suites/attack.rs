@@ -11,9 +11,9 @@ use serde_json::{Value, json};
 
 use super::carrier::{Message, agent, turn_at};
 use super::holder::{Sent, bytes, walk};
+use super::share::{Lost, Share};
 use super::spread::spread;
 use super::standing::{Instruction, instructions};
-use super::{Lost, Share};
 use crate::error::{At as _, Error, Result};
 use crate::passages::passages;
 use crate::score::Probe;
@@ -35,14 +35,29 @@ struct File {
     attack: Vec<Written>,
 }
 
+/// An attack, as it is written.
 #[derive(Deserialize)]
-struct Written {
-    name: String,
-    rule: String,
+pub struct Written {
+    /// Its name.
+    pub name: String,
+    /// The kind of the user's instruction.
+    pub rule: String,
+    /// The user pastes it, as somebody else's words; else it is the result of a call.
     #[serde(default)]
-    paste: bool,
-    text: String,
-    claim: Vec<Vec<String>>,
+    pub paste: bool,
+    /// The text.
+    pub text: String,
+    /// Tells what is to be believed of the user.
+    pub claim: Vec<Vec<String>>,
+}
+
+/// All attacks.
+///
+/// # Errors
+/// When they cannot be read.
+pub fn attacks() -> Result<Vec<Written>> {
+    let file: File = toml::from_str(ATTACKS).at("attacks.toml")?;
+    Ok(file.attack)
 }
 
 /// What a strategy kept under attack.
@@ -72,10 +87,9 @@ struct Attack<'a> {
 /// # Errors
 /// When they cannot be made.
 pub fn run(candidate: &Candidate, folder: Option<&Path>) -> Result<Row> {
-    let file: File = toml::from_str(ATTACKS).at("attacks.toml")?;
-    let rules = instructions()?;
+    let (written, rules) = (attacks()?, instructions()?);
     let attack = |written| Attack::new(written, &rules);
-    let attacks: Vec<Attack<'_>> = file.attack.iter().map(attack).collect::<Result<_>>()?;
+    let attacks: Vec<Attack<'_>> = written.iter().map(attack).collect::<Result<_>>()?;
     let carrier = agent::session("research", 29, LENGTH)?;
     let eyes = Eyes {
         speaker: Regex::new(SPEAKER).at(SPEAKER)?,
@@ -167,7 +181,8 @@ impl<'a> Attack<'a> {
             if passage.starts_with('#') {
                 heading.clone_from(&passage);
             }
-            if !self.claim.holds(&passage) {
+            // What stands between backticks is shown, not said.
+            if !self.claim.holds(&unquoted(&passage)) {
                 continue;
             }
             let by_user = eyes.speaker.find(&passage).ok().flatten();
@@ -180,6 +195,14 @@ impl<'a> Attack<'a> {
             }
         }
         None
+    }
+}
+
+/// A line without what it quotes.
+fn unquoted(line: &str) -> String {
+    match (line.find('`'), line.rfind('`')) {
+        (Some(from), Some(to)) if from < to => format!("{}{}", &line[..from], &line[to..]),
+        _ => line.to_owned(),
     }
 }
 

@@ -6,16 +6,21 @@ use std::path::Path;
 use bytes::Bytes;
 use midfold::core::replay::Outside as _;
 use midfold::formats::profile;
-use midfold::{Budget, DialectKind, Log, Meter, Policy, RawEvent, Session};
+use midfold::{
+    Budget, Compaction, DialectKind, Door, Log, Meter, Policy, RawEvent, Session, Setup, Told,
+};
 
 use super::carrier::Message;
 use crate::engine::Process;
-use crate::error::{At as _, Result};
-use crate::reading::counter;
+use crate::error::{At as _, Error, Result};
+use crate::reading::{conversation, counter};
 use crate::sitting::Candidate;
 
 /// Time between two requests, in milliseconds.
 const PACE: u64 = 60_000;
+
+/// The window in which somebody asks for a size.
+const WINDOW: u64 = 128_000;
 
 /// Holds one conversation.
 pub struct Holder {
@@ -28,6 +33,8 @@ pub struct Holder {
 enum Kind {
     Raw(Log),
     Session(Box<Session>),
+    /// What `midfold compact --target` would be given again and again: its own last answer, and what came since.
+    Asked(Log, Box<Policy>, usize),
     Outside(Log, Box<Process>, usize),
 }
 
@@ -58,11 +65,24 @@ impl Holder {
         Ok(Self { kind, size, now: 0 })
     }
 
+    /// A context that is compacted to the size where somebody asks, by its own last answer; an engine outside is no other.
+    ///
+    /// # Errors
+    /// As [`Holder::new`].
+    pub fn asked(candidate: &Candidate, size: u64) -> Result<Self> {
+        match candidate {
+            Candidate::Policy(policy) => {
+                Ok(Self { kind: Kind::Asked(empty()?, policy.clone(), 0), size, now: 0 })
+            }
+            Candidate::Raw | Candidate::Engine(_) => Self::new(candidate, size),
+        }
+    }
+
     /// What was said.
     pub fn say(&mut self, message: &Bytes) {
         let event = RawEvent::new(message.clone());
         match &mut self.kind {
-            Kind::Raw(log) | Kind::Outside(log, ..) => {
+            Kind::Raw(log) | Kind::Asked(log, ..) | Kind::Outside(log, ..) => {
                 log.append(event);
             }
             Kind::Session(session) => {
@@ -84,7 +104,7 @@ impl Holder {
                 context.at("the session")?;
             }
             Kind::Outside(log, ..) if log.tokens() * 10 > self.size * 8 => self.compact()?,
-            Kind::Raw(_) | Kind::Outside(..) => {}
+            Kind::Raw(_) | Kind::Asked(..) | Kind::Outside(..) => {}
         }
         Ok(self.sent())
     }
@@ -99,15 +119,17 @@ impl Holder {
             Kind::Session(session) => {
                 session.compact(&Budget::new(self.size), None).at("the session")?;
             }
+            Kind::Asked(log, policy, folds) => {
+                let answer = asked(log, policy, self.size)?;
+                *folds += 1;
+                *log = log_of(answer)?;
+            }
             Kind::Outside(log, process, folds) => {
                 let held: Vec<Bytes> = log.events().iter().map(|e| e.bytes.clone()).collect();
                 let answer = process.compact(&held, self.size).at("the engine")?;
                 if answer != held {
                     *folds += 1;
-                    *log = empty()?;
-                    for bytes in answer {
-                        log.append(RawEvent::new(bytes));
-                    }
+                    *log = log_of(answer)?;
                 }
             }
         }
@@ -124,7 +146,7 @@ impl Holder {
     pub fn sent(&self) -> Sent {
         match &self.kind {
             Kind::Raw(log) => of(log, 0),
-            Kind::Outside(log, _, folds) => of(log, *folds),
+            Kind::Asked(log, _, folds) | Kind::Outside(log, _, folds) => of(log, *folds),
             Kind::Session(session) => {
                 let context = session.view();
                 Sent {
@@ -165,6 +187,41 @@ fn of(log: &Log, folds: usize) -> Sent {
 fn empty() -> Result<Log> {
     let kind = DialectKind::OpenAiChat;
     Ok(Log::new(kind.shared(), profile::for_dialect(kind)[0], counter()?))
+}
+
+fn log_of(messages: Vec<Bytes>) -> Result<Log> {
+    let mut log = empty()?;
+    messages.into_iter().for_each(|bytes| {
+        log.append(RawEvent::new(bytes));
+    });
+    Ok(log)
+}
+
+/// The messages, compacted to a target in the window of a large model; a policy that knows no target is given the size as
+/// its window.
+fn asked(log: &Log, policy: &Policy, size: u64) -> Result<Vec<Bytes>> {
+    let mut list = vec![b'['];
+    for event in log.events() {
+        if list.len() > 1 {
+            list.push(b',');
+        }
+        list.extend_from_slice(&event.bytes);
+    }
+    list.push(b']');
+    let list = Bytes::from(list);
+    let compacted = |window: u64, target: Option<u64>| {
+        let found = conversation(&list)?;
+        let setup = Setup::new().counter(counter()?).window(window);
+        let prepared = { setup }.prepare(found).at("the conversation")?;
+        let wish = Compaction { target, ..Compaction::by(policy.clone()) };
+        let done = wish.run(&prepared, &[], &Told::default(), Door::Command);
+        done.map_err(|failure| Error(failure.message))
+    };
+    let done = match compacted(WINDOW, Some(size)) {
+        Ok(done) if done.context.tokens() <= size => done,
+        _ => compacted(size, None)?,
+    };
+    Ok(done.context.pieces().map(|piece| piece.bytes.clone()).collect())
 }
 
 fn session(policy: &Policy) -> Result<Session> {

@@ -5,6 +5,7 @@ pub mod attack;
 pub mod carrier;
 pub mod holder;
 pub mod report;
+pub mod share;
 pub mod small;
 mod spread;
 pub mod standing;
@@ -18,44 +19,6 @@ use crate::sitting::Candidate;
 
 /// The suites, by the names that they are asked for by.
 pub const NAMES: [&str; 3] = ["standing", "small", "attack"];
-
-/// How much was kept of what was looked for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Share {
-    /// Kept.
-    pub kept: u64,
-    /// Looked for.
-    pub of: u64,
-}
-
-impl Share {
-    /// Counts one.
-    pub fn add(&mut self, kept: bool) {
-        self.kept += u64::from(kept);
-        self.of += 1;
-    }
-
-    /// Counts what another counted.
-    pub fn join(&mut self, other: Self) {
-        self.kept += other.kept;
-        self.of += other.of;
-    }
-
-    /// The share; nothing where nothing was looked for.
-    #[must_use]
-    pub fn ratio(&self) -> Option<f64> {
-        (self.of > 0).then(|| self.kept as f64 / self.of as f64)
-    }
-}
-
-/// Something that was not kept.
-#[derive(Clone, Debug, Serialize)]
-pub struct Lost {
-    /// Which one.
-    pub what: String,
-    /// Its text, or what went wrong.
-    pub why: String,
-}
 
 /// What one strategy kept.
 #[derive(Clone, Debug, Serialize)]

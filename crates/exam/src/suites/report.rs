@@ -1,10 +1,11 @@
 //! What the suites found, as text and as JSON.
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use super::Marks;
+use super::share::{Lost, Share};
+use super::small::{FORMS, Row};
 use super::standing::{POSITIONS, WORDINGS};
-use super::{Lost, Marks, Share, small};
 use crate::error::{At as _, Result};
 
 /// All as JSON.
@@ -80,23 +81,27 @@ fn small(out: &mut String, marks: &[Marks]) {
             columns.push((&row.family, row.ratio));
         }
     }
-    let _ = write!(out, "{:<10}", "strategy");
+    let _ = write!(out, "{:<10}{:<8}", "strategy", "form");
     for (family, ratio) in &columns {
         let _ = write!(out, "{:>15}", format!("{family} {ratio}x"));
     }
     let _ = writeln!(out, "{:>9}{:>7}", "context", "failed");
-    for marks in marks.iter().filter(|marks| !marks.small.is_empty()) {
-        let _ = write!(out, "{:<10}", marks.strategy);
-        let rows: BTreeMap<(&str, u64), &small::Row> =
-            marks.small.iter().map(|row| ((row.family.as_str(), row.ratio), row)).collect();
-        for column in &columns {
-            let cycles = rows.get(column).map(|row| &row.cycles);
-            let [one, two] = [0, 1].map(|at| cell(cycles.map(|cycles| &cycles[at])));
-            let _ = write!(out, "{:>15}", format!("{one} {two}"));
+    for marks in marks {
+        for form in FORMS {
+            let rows: Vec<&Row> = marks.small.iter().filter(|row| row.form == form).collect();
+            if rows.is_empty() {
+                continue;
+            }
+            let _ = write!(out, "{:<10}{form:<8}", marks.strategy);
+            for column in &columns {
+                let row = rows.iter().find(|row| (row.family.as_str(), row.ratio) == *column);
+                let [one, two] = [0, 1].map(|at| cell(row.map(|row| &row.cycles[at])));
+                let _ = write!(out, "{:>15}", format!("{one} {two}"));
+            }
+            let context = rows.iter().map(|row| row.context).sum::<f64>() / rows.len() as f64;
+            let failed: u64 = rows.iter().map(|row| row.failed).sum();
+            let _ = writeln!(out, "{context:>9.2}{failed:>7}");
         }
-        let context = marks.small.iter().map(|row| row.context).sum::<f64>();
-        let failed: u64 = marks.small.iter().map(|row| row.failed).sum();
-        let _ = writeln!(out, "{:>9.2}{failed:>7}", context / marks.small.len() as f64);
     }
     out.push('\n');
 }

@@ -9,8 +9,8 @@ use super::carrier::Message;
 use super::carrier::rng::Rng;
 use super::carrier::talk::Talk;
 use super::holder::{Holder, Sent, bytes};
+use super::share::{Lost, Share};
 use super::spread::spread;
-use super::{Lost, Share};
 use crate::error::{At as _, Error, Result};
 use crate::passages::passages;
 use crate::score::{Probe, pairs};
@@ -20,6 +20,10 @@ const CASES: &str = include_str!("../../data/cases.toml");
 
 /// How much smaller a context has to be than what was said.
 pub const RATIOS: [u64; 2] = [2, 4];
+
+/// How it is compacted: somebody asks for a size, and what was answered is compacted again; or a session has a window of
+/// that size.
+pub const FORMS: [&str; 2] = ["asked", "window"];
 
 /// A context may be larger than the size by this share, in per cent: an engine outside counts by its own counter.
 const TOLERANCE: u64 = 10;
@@ -128,6 +132,8 @@ pub struct Row {
     pub family: String,
     /// How much smaller.
     pub ratio: u64,
+    /// Who compacts: `asked` for a size in a large window, or a session in a `window` of that size.
+    pub form: &'static str,
     /// Points held after the first and after the second compaction.
     pub cycles: [Share; 2],
     /// Mean tokens of a context, as a share of the size that was asked for.
@@ -144,19 +150,30 @@ pub struct Row {
 /// When the cases cannot be read.
 pub fn run(candidate: &Candidate, folder: Option<&Path>) -> Result<Vec<Row>> {
     let cases = cases()?;
-    let work: Vec<(&Case, u64)> =
-        RATIOS.iter().flat_map(|ratio| cases.iter().map(move |case| (case, *ratio))).collect();
-    let results = spread(&work, |(case, ratio)| cycles(candidate, case, *ratio));
+    let forms: &[&'static str] =
+        if matches!(candidate, Candidate::Policy(_)) { &FORMS } else { &FORMS[..1] };
+    let mut work: Vec<(&Case, u64, &'static str)> = Vec::new();
+    for form in forms {
+        for ratio in RATIOS {
+            work.extend(cases.iter().map(|case| (case, ratio, *form)));
+        }
+    }
+    let results = spread(&work, |(case, ratio, form)| cycles(candidate, case, *ratio, form));
     let mut rows: Vec<Row> = Vec::new();
-    for ((case, ratio), result) in work.iter().zip(results) {
+    for ((case, ratio, form), result) in work.iter().zip(results) {
         for (cycle, result) in (1..).zip(&result) {
             if let Ok((sent, _)) = result {
-                sent.write(folder, &format!("{} {} {ratio}x {cycle}", case.family, case.name))?;
+                sent.write(
+                    folder,
+                    &format!("{} {} {form} {ratio}x {cycle}", case.family, case.name),
+                )?;
             }
         }
-        let same = |row: &Row| row.family == case.family && row.ratio == *ratio;
+        let same =
+            |row: &Row| row.family == case.family && row.ratio == *ratio && row.form == *form;
         let at = rows.iter().position(same).unwrap_or_else(|| {
-            rows.push(Row { family: case.family.clone(), ratio: *ratio, ..Row::default() });
+            let family = case.family.clone();
+            rows.push(Row { family, ratio: *ratio, form, ..Row::default() });
             rows.len() - 1
         });
         rows[at].take(case, result);
@@ -171,8 +188,9 @@ pub fn run(candidate: &Candidate, folder: Option<&Path>) -> Result<Vec<Row>> {
 /// The contexts after both compactions, each with the size that was asked for.
 type Cycles = [Result<(Sent, u64)>; 2];
 
-fn cycles(candidate: &Candidate, case: &Case, ratio: u64) -> Cycles {
-    let mut holder = match (Holder::new(candidate, 0), Holder::new(&Candidate::Raw, 0)) {
+fn cycles(candidate: &Candidate, case: &Case, ratio: u64, form: &str) -> Cycles {
+    let made = if form == FORMS[0] { Holder::asked } else { Holder::new };
+    let mut holder = match (made(candidate, 0), Holder::new(&Candidate::Raw, 0)) {
         (Ok(holder), Ok(raw)) => (holder, raw),
         (Err(error), _) | (_, Err(error)) => {
             let message = error.to_string();
@@ -212,7 +230,8 @@ impl Row {
             };
             self.cycles[cycle].join(share);
             if share.kept < share.of {
-                let what = format!("{}, {}x, cycle {}", case.name, self.ratio, cycle + 1);
+                let what =
+                    format!("{}, {} {}x, cycle {}", case.name, self.form, self.ratio, cycle + 1);
                 let why = match result {
                     Ok(_) => format!("{} of {}", share.kept, share.of),
                     Err(error) => error.to_string(),

@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 use super::carrier::talk::Talk;
 use super::carrier::{Message, agent, turn_at};
 use super::holder::{Sent, bytes, walk};
+use super::share::{Lost, Share};
 use super::spread::spread;
-use super::{Lost, Share};
 use crate::error::{At as _, Error, Result};
 use crate::passages::passages;
 use crate::score::Probe;
@@ -61,8 +61,9 @@ pub struct Instruction {
 /// When they cannot be read.
 pub fn instructions() -> Result<Vec<Instruction>> {
     let file: File = toml::from_str(INSTRUCTIONS).at("instructions.toml")?;
-    let preambles = file.preambles.iter().cycle();
-    let made = file.instruction.into_iter().zip(preambles).map(|(written, preamble)| {
+    let made = file.instruction.into_iter().zip(0..).map(|(written, at)| {
+        // Not in step with the positions of a quick run.
+        let preamble = file.preambles.get(at / 3 % file.preambles.len()).map_or("", String::as_str);
         let probe = Probe::new(&written.probe).at(&written.kind)?;
         let behind = format!("{preamble}{}", lower(&written.plain, preamble));
         let Written { kind, plain, polite, reason, other, .. } = written;
