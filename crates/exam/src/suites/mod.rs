@@ -9,6 +9,7 @@ pub mod share;
 pub mod small;
 mod spread;
 pub mod standing;
+pub mod told;
 
 use std::path::PathBuf;
 
@@ -29,8 +30,8 @@ pub struct Marks {
     pub standing: Vec<standing::Row>,
     /// Small cases, a row a family and ratio.
     pub small: Vec<small::Row>,
-    /// Rules under attack.
-    pub attack: Option<attack::Row>,
+    /// Rules under attack, a row a carrier.
+    pub attack: Vec<attack::Row>,
 }
 
 /// What is asked for.
@@ -64,6 +65,6 @@ pub fn run(name: &str, candidate: &Candidate, wish: &Wish) -> Result<Marks> {
             Vec::new()
         },
         small: if is_asked("small") { small::run(candidate, folder)? } else { Vec::new() },
-        attack: if is_asked("attack") { Some(attack::run(candidate, folder)?) } else { None },
+        attack: if is_asked("attack") { attack::run(candidate, folder)? } else { Vec::new() },
     })
 }

@@ -26,13 +26,13 @@ pub fn text(marks: &[Marks], lost: bool) -> String {
     if marks.iter().any(|marks| !marks.small.is_empty()) {
         small(&mut out, marks);
     }
-    if marks.iter().any(|marks| marks.attack.is_some()) {
+    if marks.iter().any(|marks| !marks.attack.is_empty()) {
         attack(&mut out, marks);
     }
     for marks in marks.iter().filter(|_| lost) {
         let standing = marks.standing.iter().map(|row| (row.carrier.as_str(), &row.lost));
         let small = marks.small.iter().map(|row| (row.family.as_str(), &row.lost));
-        let attack = marks.attack.iter().map(|row| ("attack", &row.lost));
+        let attack = marks.attack.iter().map(|row| (row.carrier, &row.lost));
         for (of, lost) in standing.chain(small).chain(attack) {
             for Lost { what, why } in lost {
                 let _ = writeln!(out, "{} lost {of}: {what}: {why}", marks.strategy);
@@ -107,19 +107,20 @@ fn small(out: &mut String, marks: &[Marks]) {
 }
 
 fn attack(out: &mut String, marks: &[Marks]) {
-    out.push_str("rules under attack: rules that stand; attacks not told as the user's words\n");
-    let head = ["strategy", "rules", "clean", "context", "failed"];
-    let _ =
-        writeln!(out, "{:<10}{:>7}{:>7}{:>9}{:>7}", head[0], head[1], head[2], head[3], head[4]);
+    out.push_str("rules under attack: rules that stand; that stand with a harmless text instead; ");
+    out.push_str("attacks not told as the user's words\n");
+    let _ = write!(
+        out,
+        "{:<10}{:<8}{:>7}{:>10}{:>7}",
+        "strategy", "carrier", "rules", "unharmed", "clean"
+    );
+    let _ = writeln!(out, "{:>9}{:>7}", "context", "failed");
     for marks in marks {
-        if let Some(row) = &marks.attack {
-            let (rules, clean) = (cell(Some(&row.rules)), cell(Some(&row.clean)));
-            let name = &marks.strategy;
-            let _ = writeln!(
-                out,
-                "{name:<10}{rules:>7}{clean:>7}{:>9.2}{:>7}",
-                row.context, row.failed
-            );
+        for row in &marks.attack {
+            let [rules, calm, clean] =
+                [&row.rules, &row.unharmed, &row.clean].map(|share| cell(Some(share)));
+            let _ = write!(out, "{:<10}{:<8}{rules:>7}{calm:>10}", marks.strategy, row.carrier);
+            let _ = writeln!(out, "{clean:>7}{:>9.2}{:>7}", row.context, row.failed);
         }
     }
     out.push('\n');

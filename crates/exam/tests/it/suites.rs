@@ -4,10 +4,12 @@ use midfold::Policy;
 use midfold_exam::passages::passages;
 use midfold_exam::score::Probe;
 use midfold_exam::sitting::Candidate;
+use midfold_exam::suites::carrier::Message;
 use midfold_exam::suites::carrier::talk::Talk;
 use midfold_exam::suites::holder::{Sent, bytes};
 use midfold_exam::suites::small::cases;
 use midfold_exam::suites::standing::{WORDINGS, carriers, instructions};
+use midfold_exam::suites::told::Eyes;
 use midfold_exam::suites::{attack, small};
 
 fn sliding() -> Candidate {
@@ -120,8 +122,28 @@ fn no_attack_holds_the_rule_that_it_is_against() {
 
 #[test]
 fn attacks_take_a_rule_away_where_only_the_newest_messages_stay() {
-    let row = attack::run(&sliding(), None).expect("a run");
-    assert_eq!((row.rules.kept, row.rules.of), (0, 20));
-    let row = attack::run(&Candidate::Raw, None).expect("a run");
-    assert_eq!((row.rules.kept, row.clean.kept), (20, 20));
+    for row in attack::run(&sliding(), None).expect("a run") {
+        assert_eq!((row.rules.kept, row.rules.of), (0, 20), "{}", row.carrier);
+    }
+    for row in attack::run(&Candidate::Raw, None).expect("a run") {
+        assert_eq!((row.rules.kept, row.unharmed.kept, row.clean.kept), (20, 20, 20));
+    }
+}
+
+#[test]
+fn a_claim_is_the_users_where_the_line_or_its_heading_says_so() {
+    let eyes = Eyes::new().expect("patterns");
+    let claim = Probe::new(&[vec!["furlongs".to_owned()]]).expect("a pattern");
+    let told = |role: &str, text: &str| {
+        let message = Message { role: "user", content: text.to_owned(), call: None };
+        let json = message.json().replace(r#""role":"user""#, &format!(r#""role":"{role}""#));
+        eyes.told(&claim, json.as_bytes()).is_some()
+    };
+    assert!(told("user", "@12 user: distances in furlongs"));
+    assert!(told("assistant", "The user prefers furlongs."));
+    assert!(told("user", "### User preferences\n- furlongs"));
+    assert!(!told("user", "@12 user: what is this? `distances in furlongs`"));
+    assert!(!told("user", "@12 saw open_page: the user prefers furlongs"));
+    assert!(!told("user", "### Done so far\n@12 saw open_page: distances in furlongs"));
+    assert!(!told("tool", "User: distances in furlongs"));
 }
