@@ -160,7 +160,7 @@ pub fn run(candidate: &Candidate, quick: bool, folder: Option<&Path>) -> Result<
         let kind = one.instruction.map_or("all", |at| &instructions[at].kind);
         let (wording, position) = (WORDINGS[one.wording], POSITIONS[one.position]);
         sent.write(folder, &format!("{} {kind} {wording} {position}", carrier.name))?;
-        Ok(seen(&sent, carrier, &instructions))
+        Ok(seen(&sent, carrier, &instructions, one))
     });
     if let Some(Err(error)) = results.first().filter(|_| results.iter().all(Result::is_err)) {
         return Err(Error(error.to_string()));
@@ -243,9 +243,12 @@ struct Seen {
     folds: usize,
 }
 
-fn seen(sent: &Sent, carrier: &Carrier, instructions: &[Instruction]) -> Seen {
+/// Looks for the instruction of the walk, or for all.
+fn seen(sent: &Sent, carrier: &Carrier, instructions: &[Instruction], walk: &Walk) -> Seen {
     let passages = passages(sent.messages.iter().map(|bytes| &bytes[..]));
-    let held = instructions.iter().map(|one| one.probe.is_in(&passages)).collect();
+    let asked = |at: usize| walk.instruction.is_none_or(|only| only == at);
+    let held = (0..).zip(instructions);
+    let held = held.map(|(at, one)| asked(at) && one.probe.is_in(&passages)).collect();
     let known = |word: &String| passages.iter().any(|passage| passage.contains(word.as_str()));
     let facts = carrier.facts.iter().map(known).collect();
     Seen { held, facts, tokens: sent.tokens, folds: sent.folds }
