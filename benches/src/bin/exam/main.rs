@@ -15,23 +15,29 @@
 //! - `--questions`: the score of every question
 //! - `--write DIR`: the contexts at the cut and the questions, for a reader
 //! - `--mark DIR`: the same table from sheets that a reader marked
+//!
+//! `-- --suites` needs no folder: standing instructions, small cases, rules under attack, in conversations that are made
+//! up (`midfold_exam::suites`). With `--strategies`, `--engine` and `--json` as above, and
+//!
+//! - `--suite NAME`: only this one: `standing`, `small`, `attack`; may be repeated
+//! - `--quick`: a third of the standing instructions
+//! - `--lost`: what was not kept, too
+//! - `--write DIR`: the contexts, too
 #![expect(clippy::print_stdout, reason = "a program for the terminal")]
 
-mod engine;
 mod labels;
-mod passages;
-mod run;
-mod score;
 mod sheets;
 mod svg;
-mod table;
 
 use std::path::PathBuf;
 
 use anyhow::{Context as _, Result, bail};
 use midfold::Policy;
+use midfold_exam::sitting::{Candidate, Outcome, Row, Sitting};
+use midfold_exam::{suites, table};
 
-use crate::run::{Candidate, Row, Sitting};
+/// Who is put through the suites where nobody is named.
+const SUITES_BY: [&str; 6] = ["default", "lean", "generous", "sliding", "mask", "clear"];
 
 /// What is asked for.
 #[derive(Default)]
@@ -47,14 +53,9 @@ struct Options {
     questions: bool,
     write: Option<PathBuf>,
     mark: Option<PathBuf>,
-}
-
-/// A strategy's rows, one an exam, in the order of the exams.
-pub struct Outcome {
-    /// What it is called in tables.
-    pub name: String,
-    /// One row an exam.
-    pub rows: Vec<Row>,
+    suites: Option<Vec<String>>,
+    quick: bool,
+    lost: bool,
 }
 
 fn main() -> Result<()> {
@@ -67,18 +68,34 @@ fn main() -> Result<()> {
             std::fs::read_to_string(figures).with_context(|| figures.display().to_string())?;
         return Ok(std::fs::write(svg, svg::picture(&json)?)?);
     }
+    if let Some(asked) = &options.suites {
+        let wish = suites::Wish {
+            suites: asked.clone(),
+            quick: options.quick,
+            contexts: options.write.clone(),
+        };
+        let marks = candidates(&options)?
+            .into_iter()
+            .map(|(name, candidate)| suites::run(&name, &candidate, &wish))
+            .collect::<midfold_exam::error::Result<Vec<_>>>()?;
+        match options.json {
+            true => println!("{}", suites::report::json(&marks)?),
+            false => print!("{}", suites::report::text(&marks, options.lost)),
+        }
+        return Ok(());
+    }
     let names = match options.exams.is_empty() {
         true => exam_names(&options.folder)?,
         false => options.exams.clone(),
     };
     let exams: Vec<Sitting> =
-        names.iter().map(|name| Sitting::open(&options.folder, name)).collect::<Result<_>>()?;
+        names.iter().map(|name| Sitting::open(&options.folder, name)).collect::<Result<_, _>>()?;
     let mut results = Vec::new();
     for (name, candidate) in candidates(&options)? {
         let rows = exams
             .iter()
             .map(|exam| exam.walk(&candidate, options.session))
-            .collect::<Result<Vec<Row>>>()
+            .collect::<Result<Vec<Row>, _>>()
             .with_context(|| name.clone())?;
         if let Some(folder) = &options.write {
             for (exam, row) in exams.iter().zip(&rows) {
@@ -116,6 +133,16 @@ fn options() -> Result<Options> {
             "--questions" => options.questions = true,
             "--write" => options.write = Some(value()?.into()),
             "--mark" => options.mark = Some(value()?.into()),
+            "--suites" => options.suites = Some(options.suites.unwrap_or_default()),
+            "--suite" => {
+                let name = value()?;
+                if !suites::NAMES.contains(&name.as_str()) {
+                    bail!("no suite {name}: there are {}", suites::NAMES.join(", "));
+                }
+                options.suites.get_or_insert_default().push(name);
+            }
+            "--quick" => options.quick = true,
+            "--lost" => options.lost = true,
             other if other.starts_with("--") => bail!("unknown option {other}"),
             folder => options.folder = folder.into(),
         }
@@ -123,7 +150,8 @@ fn options() -> Result<Options> {
     if options.figures.is_some() && options.svg.is_none() {
         bail!("--figures needs --svg FILE");
     }
-    if options.folder.as_os_str().is_empty() && options.figures.is_none() {
+    let needs_folder = options.figures.is_none() && options.suites.is_none();
+    if options.folder.as_os_str().is_empty() && needs_folder {
         bail!("which folder? It holds exams.tsv, NAME.json and messages/NAME.json");
     }
     Ok(options)
@@ -138,6 +166,7 @@ fn exam_names(folder: &std::path::Path) -> Result<Vec<String>> {
 
 fn candidates(options: &Options) -> Result<Vec<(String, Candidate)>> {
     let names = match options.strategies.is_empty() {
+        true if options.suites.is_some() => SUITES_BY.map(str::to_owned).to_vec(),
         true => std::iter::once("raw")
             .chain(Policy::preset_names())
             .chain(Policy::baseline_names())

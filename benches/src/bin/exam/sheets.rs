@@ -15,8 +15,8 @@ use midfold::DialectKind;
 use midfold::core::view::{BlockKind, Role};
 use serde_json::{Value, json};
 
-use crate::run::{Row, Sitting};
-use crate::score::Exam;
+use midfold_exam::score::Exam;
+use midfold_exam::sitting::{Row, Sitting};
 
 /// Writes the context at the cut, and the questions.
 pub fn write(folder: &Path, sitting: &Sitting, strategy: &str, row: &Row) -> Result<()> {

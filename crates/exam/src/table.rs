@@ -3,11 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use anyhow::Result;
 use serde_json::json;
 
-use crate::Outcome;
-use crate::run::{Row, Sitting};
+use crate::error::{At as _, Result};
+use crate::sitting::{Outcome, Row, Sitting};
 
 fn mean(values: impl Iterator<Item = f64>) -> f64 {
     let (sum, n) = values.fold((0.0, 0.0), |(sum, n), value| (sum + value, n + 1.0));
@@ -24,6 +23,8 @@ fn kind(rows: &[Row], kind: &str) -> f64 {
     mean(rows.iter().filter_map(|row| row.kinds.get(kind).copied()))
 }
 
+/// The results for a terminal.
+#[must_use]
 pub fn text(exams: &[Sitting], results: &[Outcome], questions: bool) -> String {
     let mut out = String::new();
     let kinds = kinds(results);
@@ -83,6 +84,10 @@ pub fn text(exams: &[Sitting], results: &[Outcome], questions: bool) -> String {
     out
 }
 
+/// The results as JSON.
+///
+/// # Errors
+/// When they cannot be written.
 pub fn json(exams: &[Sitting], results: &[Outcome]) -> Result<String> {
     let strategy = |Outcome { name, rows }: &Outcome| {
         let by_exam: BTreeMap<&str, &Row> =
@@ -96,5 +101,5 @@ pub fn json(exams: &[Sitting], results: &[Outcome]) -> Result<String> {
         })
     };
     let all: Vec<_> = results.iter().map(strategy).collect();
-    Ok(serde_json::to_string_pretty(&all)?)
+    serde_json::to_string_pretty(&all).at("results")
 }

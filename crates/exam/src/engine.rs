@@ -8,6 +8,8 @@ use bytes::Bytes;
 use midfold::core::replay::Outside;
 use serde_json::{Value, json};
 
+use crate::error::{At as _, Error, Result};
+
 /// A running engine. It ends when it is dropped: its input is closed.
 pub struct Process {
     child: Child,
@@ -16,7 +18,11 @@ pub struct Process {
 }
 
 impl Process {
-    pub fn start(command: &str) -> anyhow::Result<Self> {
+    /// Starts a program with its arguments, which are separated by spaces.
+    ///
+    /// # Errors
+    /// When it does not start.
+    pub fn start(command: &str) -> Result<Self> {
         let mut words = command.split_whitespace();
         let program = words.next().unwrap_or_default();
         let mut child = Command::new(program)
@@ -25,13 +31,13 @@ impl Process {
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
-            .map_err(|error| anyhow::anyhow!("{program} does not start: {error}"))?;
+            .at(format!("{program} does not start"))?;
         let (input, output) = (child.stdin.take(), child.stdout.take());
-        let output = output.ok_or_else(|| anyhow::anyhow!("no output"))?;
+        let output = output.ok_or_else(|| Error("no output".to_owned()))?;
         Ok(Self { child, input, output: BufReader::new(output) })
     }
 
-    fn ask(&mut self, question: &Value) -> Result<Value, String> {
+    fn ask(&mut self, question: &Value) -> std::result::Result<Value, String> {
         let input = self.input.as_mut().ok_or("it has ended")?;
         let mut line = question.to_string();
         line.push('\n');
@@ -50,11 +56,15 @@ impl Drop for Process {
 }
 
 impl Outside for Process {
-    fn compact(&mut self, messages: &[Bytes], window: u64) -> Result<Vec<Bytes>, String> {
+    fn compact(
+        &mut self,
+        messages: &[Bytes],
+        window: u64,
+    ) -> std::result::Result<Vec<Bytes>, String> {
         let sent: Vec<Value> = messages
             .iter()
             .map(|bytes| serde_json::from_slice(bytes).map_err(|error| error.to_string()))
-            .collect::<Result<_, _>>()?;
+            .collect::<std::result::Result<_, _>>()?;
         let answer = self.ask(&json!({ "messages": sent, "window": window }))?;
         if let Some(error) = answer.get("error") {
             return Err(error.to_string());

@@ -3,17 +3,16 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-use anyhow::{Context as _, Result};
 use bytes::Bytes;
 use midfold::core::prices::Prices;
 use midfold::core::replay::{Recording, Sending, Settings, Strategy, replay};
 use midfold::formats::profile;
-use midfold::tokens::Memo;
 use midfold::{Content, Policy};
-use midfold_benches::{counter, log};
 use serde::Serialize;
 
 use crate::engine::Process;
+use crate::error::{At as _, Result};
+use crate::reading::read;
 use crate::score::{Exam, Scorer};
 
 /// Contexts from this share of the way to the cut on are scored, in parts of ten: where a fold
@@ -25,16 +24,22 @@ const LISTS: [&str; 3] = ["Index", "Identifiers", "Other words"];
 
 /// A conversation, read once for all strategies.
 pub struct Sitting {
+    /// Its name: that of its files.
     pub name: String,
+    /// The questions.
     pub exam: Exam,
     recording: Recording,
     scorer: RefCell<Scorer>,
 }
 
 /// Who compacts.
+#[derive(Clone, Debug)]
 pub enum Candidate {
+    /// Nobody: everything is sent.
     Raw,
+    /// A preset, a baseline or a policy file.
     Policy(Box<Policy>),
+    /// The command of an engine outside.
     Engine(String),
 }
 
@@ -55,12 +60,17 @@ pub struct Row {
     pub lists: f64,
     /// What all requests cost with prompt caching, as a share of sending everything.
     pub cost: f64,
+    /// Requests for which the context was made anew.
     pub folds: u64,
+    /// Requests over the window.
     pub over: u64,
+    /// Requests that no provider would take.
     pub invalid: u64,
-    /// Identifiers at risk that were held, and rules.
+    /// The share of identifiers at risk that were held.
     pub at_risk: f64,
+    /// The share of rules that were held.
     pub rules: f64,
+    /// What was sent at the cut.
     #[serde(skip)]
     pub last: Vec<Bytes>,
 }
@@ -80,21 +90,29 @@ struct Sums {
 }
 
 impl Sitting {
+    /// Reads `NAME.json` and `messages/NAME.json` of a folder.
+    ///
+    /// # Errors
+    /// When a file is not there or is no exam.
     pub fn open(folder: &std::path::Path, name: &str) -> Result<Self> {
-        let read = |path: std::path::PathBuf| {
-            std::fs::read(&path).with_context(|| path.display().to_string())
-        };
-        let exam: Exam = serde_json::from_slice(&read(folder.join(format!("{name}.json")))?)?;
-        let messages = read(folder.join("messages").join(format!("{name}.json")))?;
-        let messages: Vec<Box<serde_json::value::RawValue>> = serde_json::from_slice(&messages)?;
+        let bytes = |path: std::path::PathBuf| std::fs::read(&path).at(path.display());
+        let exam = bytes(folder.join(format!("{name}.json")))?;
+        let exam: Exam = serde_json::from_slice(&exam).at(name)?;
+        let messages = bytes(folder.join("messages").join(format!("{name}.json")))?;
+        let messages: Vec<Box<serde_json::value::RawValue>> =
+            serde_json::from_slice(&messages).at(name)?;
         // History up to the cut, and the message that answers it.
-        let history = serde_json::to_vec(&messages[..=exam.cut.min(messages.len() - 1)])?;
-        let log = log(&Bytes::from(history), Memo::around(counter("chars:3.2")?))?;
+        let upto = messages.len().min(exam.cut + 1);
+        let history = serde_json::to_vec(&messages[..upto]).at(name)?;
+        let log = read(&Bytes::from(history)).at(name)?;
         let scorer = RefCell::new(Scorer::new(&exam)?);
         Ok(Self { name: name.to_owned(), exam, recording: Recording::new(log), scorer })
     }
 
     /// Walks the conversation.
+    ///
+    /// # Errors
+    /// When what may not be folded does not fit, or an engine outside fails.
     pub fn walk(&self, candidate: &Candidate, session: bool) -> Result<Row> {
         let sums = RefCell::new(Sums {
             questions: vec![(0.0, 0.0); self.exam.questions.len()],
@@ -124,7 +142,7 @@ impl Sitting {
                 replay(&self.recording, Strategy::Outside(&mut process), &settings)
             }
         }
-        .with_context(|| self.name.clone())?;
+        .at(&self.name)?;
         let measures = replayed.measures;
         let mut row = sums.into_inner().row(window as f64);
         row.cost = measures.cost as f64 / measures.raw_cost.max(1) as f64;
@@ -200,4 +218,12 @@ impl Sums {
             ..Row::default()
         }
     }
+}
+
+/// A strategy's rows, one an exam, in the order of the exams.
+pub struct Outcome {
+    /// What it is called in tables.
+    pub name: String,
+    /// One row an exam.
+    pub rows: Vec<Row>,
 }

@@ -1,0 +1,253 @@
+//! Whoever holds a conversation: a session with a policy, or an engine outside that is given its own last answer.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use bytes::Bytes;
+use midfold::core::replay::Outside as _;
+use midfold::formats::profile;
+use midfold::{
+    Budget, Compaction, DialectKind, Door, Log, Meter, Policy, RawEvent, Session, Setup, Told,
+};
+
+use super::carrier::Message;
+use crate::engine::Process;
+use crate::error::{At as _, Error, Result};
+use crate::reading::{conversation, counter};
+use crate::sitting::Candidate;
+
+/// Time between two requests, in milliseconds.
+const PACE: u64 = 60_000;
+
+/// The window in which somebody asks for a size.
+const WINDOW: u64 = 128_000;
+
+/// Holds one conversation.
+pub struct Holder {
+    kind: Kind,
+    /// Tokens that a context may have.
+    size: u64,
+    now: u64,
+}
+
+enum Kind {
+    Raw(Log),
+    Session(Box<Session>),
+    /// What `midfold compact --target` would be given again and again: its own last answer, and what came since.
+    Asked(Log, Box<Policy>, usize),
+    Outside(Log, Box<Process>, usize),
+}
+
+/// What is sent.
+#[derive(Clone, Debug, Default)]
+pub struct Sent {
+    /// The messages.
+    pub messages: Vec<Bytes>,
+    /// Their tokens.
+    pub tokens: u64,
+    /// Folds so far.
+    pub folds: usize,
+}
+
+impl Holder {
+    /// Nothing said yet, and a context of at most `size` tokens.
+    ///
+    /// # Errors
+    /// When an engine outside does not start.
+    pub fn new(candidate: &Candidate, size: u64) -> Result<Self> {
+        let kind = match candidate {
+            Candidate::Raw => Kind::Raw(empty()?),
+            Candidate::Policy(policy) => Kind::Session(Box::new(session(policy)?)),
+            Candidate::Engine(command) => {
+                Kind::Outside(empty()?, Box::new(Process::start(command)?), 0)
+            }
+        };
+        Ok(Self { kind, size, now: 0 })
+    }
+
+    /// A context that is compacted to the size where somebody asks, by its own last answer; an engine outside is no other.
+    ///
+    /// # Errors
+    /// As [`Holder::new`].
+    pub fn asked(candidate: &Candidate, size: u64) -> Result<Self> {
+        match candidate {
+            Candidate::Policy(policy) => {
+                Ok(Self { kind: Kind::Asked(empty()?, policy.clone(), 0), size, now: 0 })
+            }
+            Candidate::Raw | Candidate::Engine(_) => Self::new(candidate, size),
+        }
+    }
+
+    /// What was said.
+    pub fn say(&mut self, message: &Bytes) {
+        let event = RawEvent::new(message.clone());
+        match &mut self.kind {
+            Kind::Raw(log) | Kind::Asked(log, ..) | Kind::Outside(log, ..) => {
+                log.append(event);
+            }
+            Kind::Session(session) => {
+                session.append(event);
+            }
+        }
+    }
+
+    /// The context of the next request, compacted where that is due: by the policy's trigger, or where what an engine
+    /// holds exceeds 0.8 of the size.
+    ///
+    /// # Errors
+    /// When what may not be folded does not fit, or the engine fails.
+    pub fn ask(&mut self) -> Result<Sent> {
+        self.now += PACE;
+        match &mut self.kind {
+            Kind::Session(session) => {
+                let context = session.context(&Budget::new(self.size), self.now);
+                context.at("the session")?;
+            }
+            Kind::Outside(log, ..) if log.tokens() * 10 > self.size * 8 => self.compact()?,
+            Kind::Raw(_) | Kind::Asked(..) | Kind::Outside(..) => {}
+        }
+        Ok(self.sent())
+    }
+
+    /// Compacts to the size, because somebody asks.
+    ///
+    /// # Errors
+    /// As [`Holder::ask`].
+    pub fn compact(&mut self) -> Result<()> {
+        match &mut self.kind {
+            Kind::Raw(_) => {}
+            Kind::Session(session) => {
+                session.compact(&Budget::new(self.size), None).at("the session")?;
+            }
+            Kind::Asked(log, policy, folds) => {
+                let answer = asked(log, policy, self.size)?;
+                *folds += 1;
+                *log = log_of(answer)?;
+            }
+            Kind::Outside(log, process, folds) => {
+                let held: Vec<Bytes> = log.events().iter().map(|e| e.bytes.clone()).collect();
+                let answer = process.compact(&held, self.size).at("the engine")?;
+                if answer != held {
+                    *folds += 1;
+                    *log = log_of(answer)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Sets another size.
+    pub fn resize(&mut self, size: u64) {
+        self.size = size;
+    }
+
+    /// The context as it is.
+    #[must_use]
+    pub fn sent(&self) -> Sent {
+        match &self.kind {
+            Kind::Raw(log) => of(log, 0),
+            Kind::Asked(log, _, folds) | Kind::Outside(log, _, folds) => of(log, *folds),
+            Kind::Session(session) => {
+                let context = session.view();
+                Sent {
+                    messages: context.pieces().map(|piece| piece.bytes.clone()).collect(),
+                    tokens: context.tokens(),
+                    folds: session.folds().len(),
+                }
+            }
+        }
+    }
+}
+
+impl Sent {
+    /// Writes the messages to a file, where there is a folder for them.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn write(&self, folder: Option<&Path>, name: &str) -> Result<()> {
+        let Some(folder) = folder else { return Ok(()) };
+        let name: String =
+            name.chars().map(|c| if c.is_alphanumeric() { c } else { '-' }).collect();
+        let path = folder.join(format!("{name}.txt"));
+        let dialect = DialectKind::OpenAiChat.shared();
+        let mut text = format!("{} tokens, {} folds\n", self.tokens, self.folds);
+        for bytes in &self.messages {
+            let view = dialect.view(bytes);
+            let _ = writeln!(text, "=== {}\n{}", view.role.name(), view.plain(bytes));
+        }
+        std::fs::write(&path, text).at(path.display())
+    }
+}
+
+fn of(log: &Log, folds: usize) -> Sent {
+    let messages = log.events().iter().map(|event| event.bytes.clone()).collect();
+    Sent { messages, tokens: log.tokens(), folds }
+}
+
+fn empty() -> Result<Log> {
+    let kind = DialectKind::OpenAiChat;
+    Ok(Log::new(kind.shared(), profile::for_dialect(kind)[0], counter()?))
+}
+
+fn log_of(messages: Vec<Bytes>) -> Result<Log> {
+    let mut log = empty()?;
+    messages.into_iter().for_each(|bytes| {
+        log.append(RawEvent::new(bytes));
+    });
+    Ok(log)
+}
+
+/// The messages, compacted to a target in the window of a large model; a policy that knows no target is given the size as
+/// its window.
+fn asked(log: &Log, policy: &Policy, size: u64) -> Result<Vec<Bytes>> {
+    let mut list = vec![b'['];
+    for event in log.events() {
+        if list.len() > 1 {
+            list.push(b',');
+        }
+        list.extend_from_slice(&event.bytes);
+    }
+    list.push(b']');
+    let list = Bytes::from(list);
+    let compacted = |window: u64, target: Option<u64>| {
+        let found = conversation(&list)?;
+        let setup = Setup::new().counter(counter()?).window(window);
+        let prepared = { setup }.prepare(found).at("the conversation")?;
+        let wish = Compaction { target, ..Compaction::by(policy.clone()) };
+        let done = wish.run(&prepared, &[], &Told::default(), Door::Command);
+        done.map_err(|failure| Error(failure.message))
+    };
+    let done = match compacted(WINDOW, Some(size)) {
+        Ok(done) if done.context.tokens() <= size => done,
+        _ => compacted(size, None)?,
+    };
+    Ok(done.context.pieces().map(|piece| piece.bytes.clone()).collect())
+}
+
+fn session(policy: &Policy) -> Result<Session> {
+    Ok(Session::over("exam", empty()?, policy.clone(), Meter::exact()))
+}
+
+/// The messages as they are sent.
+#[must_use]
+pub fn bytes(messages: &[Message]) -> Vec<Bytes> {
+    messages.iter().map(|message| Bytes::from(message.json())).collect()
+}
+
+/// How a message of the assistant begins.
+const ASSISTANT: &[u8] = br#"{"role":"assistant""#;
+
+/// Walks a whole conversation: a request before each message of the assistant, and one at the end.
+///
+/// # Errors
+/// When what may not be folded does not fit, or the engine fails.
+pub fn walk(candidate: &Candidate, size: u64, messages: &[Bytes]) -> Result<Sent> {
+    let mut holder = Holder::new(candidate, size)?;
+    for (at, message) in messages.iter().enumerate() {
+        if at > 1 && message.starts_with(ASSISTANT) {
+            holder.ask()?;
+        }
+        holder.say(message);
+    }
+    holder.ask()
+}

@@ -1,0 +1,70 @@
+//! Suites that no list of words can be tuned to: what a user ordered, what was decided, what was named, and what somebody
+//! else would have liked to be forgotten. All texts are made up, all conversations are seeded.
+
+pub mod attack;
+pub mod carrier;
+pub mod holder;
+pub mod report;
+pub mod share;
+pub mod small;
+mod spread;
+pub mod standing;
+pub mod told;
+
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+use crate::error::{At as _, Result};
+use crate::sitting::Candidate;
+
+/// The suites, by the names that they are asked for by.
+pub const NAMES: [&str; 3] = ["standing", "small", "attack"];
+
+/// What one strategy kept.
+#[derive(Clone, Debug, Serialize)]
+pub struct Marks {
+    /// What it is called.
+    pub strategy: String,
+    /// Standing instructions, a row a carrier.
+    pub standing: Vec<standing::Row>,
+    /// Small cases, a row a family and ratio.
+    pub small: Vec<small::Row>,
+    /// Rules under attack, a row a carrier.
+    pub attack: Vec<attack::Row>,
+}
+
+/// What is asked for.
+#[derive(Clone, Debug, Default)]
+pub struct Wish {
+    /// The suites; all where none is named.
+    pub suites: Vec<String>,
+    /// A third of the standing instructions: each wording in one position.
+    pub quick: bool,
+    /// A folder for the contexts, as a person reads them.
+    pub contexts: Option<PathBuf>,
+}
+
+/// Puts a strategy through suites.
+///
+/// # Errors
+/// When a suite cannot be made, an engine outside cannot do anything, or a context cannot be written.
+pub fn run(name: &str, candidate: &Candidate, wish: &Wish) -> Result<Marks> {
+    let is_asked =
+        |suite: &str| wish.suites.is_empty() || wish.suites.iter().any(|one| one == suite);
+    let folder = wish.contexts.as_ref().map(|folder| folder.join(name));
+    if let Some(folder) = &folder {
+        std::fs::create_dir_all(folder).at(folder.display())?;
+    }
+    let folder = folder.as_deref();
+    Ok(Marks {
+        strategy: name.to_owned(),
+        standing: if is_asked("standing") {
+            standing::run(candidate, wish.quick, folder)?
+        } else {
+            Vec::new()
+        },
+        small: if is_asked("small") { small::run(candidate, folder)? } else { Vec::new() },
+        attack: if is_asked("attack") { attack::run(candidate, folder)? } else { Vec::new() },
+    })
+}

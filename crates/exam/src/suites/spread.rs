@@ -1,0 +1,26 @@
+//! Work spread over threads, the results in order.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Does `work` with each item, on as many threads as there are cores.
+pub fn spread<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(items.len());
+    let (next, found) = (AtomicUsize::new(0), Mutex::new(Vec::with_capacity(items.len())));
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                while let Some((at, item)) = {
+                    let at = next.fetch_add(1, Ordering::Relaxed);
+                    items.get(at).map(|item| (at, item))
+                } {
+                    let result = work(item);
+                    found.lock().unwrap_or_else(|held| held.into_inner()).push((at, result));
+                }
+            });
+        }
+    });
+    let mut found = found.into_inner().unwrap_or_else(|held| held.into_inner());
+    found.sort_by_key(|(at, _)| *at);
+    found.into_iter().map(|(_, result)| result).collect()
+}
