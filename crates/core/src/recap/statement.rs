@@ -198,10 +198,14 @@ impl Statement {
         says && !self.lead.is_empty()
     }
 
-    /// Whether a part can be told: what a look-up showed can as far as it was used.
+    /// Whether a part can be told: what a look-up showed can as far as it was used, and of the assistant's
+    /// words what says something ("Perfect!" does not).
     #[must_use]
     pub fn is_told(&self, part: &Part) -> bool {
-        self.kind != Kind::Found || part.weight >= USED
+        match self.kind {
+            Kind::Found | Kind::Said | Kind::Concluded => part.weight >= USED,
+            _ => true,
+        }
     }
 
     /// Adds parts, with a mark where some are left out between them.
