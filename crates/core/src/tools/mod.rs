@@ -7,6 +7,7 @@
 mod args;
 mod change;
 mod facts;
+pub(crate) mod command;
 mod outcome;
 mod patch;
 pub(crate) mod programs;
