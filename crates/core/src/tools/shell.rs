@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 
+use super::command::script;
 use super::patch;
 pub(crate) use super::words::Word;
 pub(super) use super::words::in_place;
@@ -13,6 +14,8 @@ use super::words::{counted, edits_in_place, git, sed_range, skip_prefixes, witho
 pub(super) struct Done {
     pub reads: Vec<String>,
     pub writes: Vec<String>,
+    /// Those of them that are gone then.
+    pub removes: Vec<String>,
     pub range: Option<(u64, u64)>,
 }
 
@@ -25,20 +28,52 @@ const LONGEST: usize = 256 * 1024;
 pub(super) fn read(command: &str) -> Done {
     let mut done = Done::default();
     let mut lexer = Lexer::of(command);
+    // Which of its commands read a script from their input.
+    let mut scripts = Vec::new();
     loop {
         let (words, writes, end) = lexer.simple_command();
         done.writes.extend(writes);
         if !words.is_empty() {
             run(&words, end == End::Pipe, &mut done);
+            if words.iter().any(|word| is_interpreter(&word.text)) {
+                scripts.push(lexer.commands);
+                inline(skip_prefixes(&words), &mut done);
+            }
         }
         if end == End::Text {
             break;
         }
     }
+    for body in lexer.bodies.iter().filter(|body| scripts.contains(&body.command)) {
+        done.scripted(script::wrote(body.text));
+    }
     for body in lexer.bodies.iter().filter(|body| body.patches) {
         done.writes.extend(patch::paths(body.text));
     }
     done
+}
+
+impl Done {
+    fn scripted(&mut self, wrote: script::Wrote) {
+        self.writes.extend(wrote.paths);
+        self.removes.extend(wrote.removed);
+    }
+}
+
+/// What the script in an argument writes: `python3 -c '…'`.
+fn inline(words: &[Word], done: &mut Done) {
+    let at = words.iter().position(|word| is_interpreter(&word.text)).unwrap_or_default();
+    let words: Vec<String> = words.iter().skip(at).map(|word| word.text.clone()).collect();
+    if let Some(given) = script::given(&words) {
+        done.scripted(script::wrote(&given));
+    }
+}
+
+/// Whether a program runs scripts that are read here.
+fn is_interpreter(word: &str) -> bool {
+    let name = word.rsplit('/').next().unwrap_or(word);
+    let name = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+    matches!(name, "python" | "pypy" | "node" | "bun" | "deno")
 }
 
 /// A simple command with everything that it is given.
@@ -70,7 +105,7 @@ pub(crate) fn simple(text: &str) -> Vec<Simple> {
 
 /// What ends a simple command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum End {
+pub(crate) enum End {
     /// `|`
     Pipe,
     /// `&&`
@@ -452,9 +487,16 @@ fn run(words: &[Word], piped: bool, done: &mut Done) {
             done.writes.extend(paths(files));
         }
         "git" => done.writes.extend(paths(git(rest).into_iter().map(copy))),
-        "tee" | "touch" | "mkdir" | "rm" | "rmdir" | "unlink" | "mv" | "truncate" => {
+        "rm" | "rmdir" | "unlink" => {
+            done.removes.extend(paths(plain()));
             done.writes.extend(paths(plain()));
         }
+        "mv" => {
+            let moved: Vec<String> = paths(plain()).collect();
+            done.removes.extend(moved.iter().take(moved.len().saturating_sub(1)).cloned());
+            done.writes.extend(moved);
+        }
+        "tee" | "touch" | "mkdir" | "truncate" => done.writes.extend(paths(plain())),
         "cp" => done.writes.extend(paths(plain()).last()),
         _ => {}
     }

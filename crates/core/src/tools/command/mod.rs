@@ -12,7 +12,7 @@ use std::borrow::Cow;
 
 use super::programs::programs;
 use super::shell::{self, End, Part};
-pub(crate) use label::{cut_at_word, label};
+pub(crate) use label::{cut_at_word, label, script_label};
 pub(crate) use run::Run;
 
 /// What a simple command is for.
@@ -62,8 +62,6 @@ pub(crate) struct Step<'a> {
     pub script: Option<Cow<'a, str>>,
     /// What comes behind it.
     pub end: End,
-    /// Whether its output goes to a file.
-    pub redirects: bool,
 }
 
 /// The deeds of a command, in order.
@@ -134,14 +132,7 @@ fn step<'a>(part: &Part<'a>, folder: Option<&str>) -> Step<'a> {
     let fed = part.body.filter(|_| interprets && run.names_no_file());
     let script = inline.or(fed.map(Cow::Borrowed));
     let purpose = purpose_of(part, words, &mut run, script.is_some());
-    Step {
-        purpose,
-        run,
-        text: part.text.trim(),
-        script,
-        end: part.end,
-        redirects: !part.writes.is_empty(),
-    }
+    Step { purpose, run, text: part.text.trim(), script, end: part.end }
 }
 
 fn purpose_of(part: &Part<'_>, words: &[String], run: &mut Run, script: bool) -> Purpose {
@@ -149,7 +140,8 @@ fn purpose_of(part: &Part<'_>, words: &[String], run: &mut Run, script: bool) ->
     let (program, both) = (run.program(), run.key());
     let has = |flag: &str| words.iter().any(|word| word == flag);
     // A question to a program, and no run of it.
-    let asks = words.len() <= 3 && ["--version", "-V", "--help", "-h", "version"].iter().any(|f| has(f));
+    let asks = words.len() <= 3
+        && ["--version", "-V", "--help", "-h", "version"].iter().any(|flag| has(flag));
     if script {
         return Purpose::Script;
     }
@@ -171,7 +163,11 @@ fn purpose_of(part: &Part<'_>, words: &[String], run: &mut Run, script: bool) ->
     if let Some(checks) = known.checks.of(both).or_else(|| known.checks.of(program)) {
         // `npm run x` says by its name what it checks; a target of `make` may as well be no check.
         let no_check = known.targets.contains(program) && run.is_no_check();
-        return if no_check { Purpose::Other } else { Purpose::Check(run.named().unwrap_or(checks)) };
+        return if no_check {
+            Purpose::Other
+        } else {
+            Purpose::Check(run.named().unwrap_or(checks))
+        };
     }
     let named = |list: &super::programs::Named| {
         list.programs.contains(both) || list.programs.contains(program)

@@ -29,7 +29,10 @@ impl Run {
         let Some(first) = words.next() else { return run };
         let first = plain_name(first);
         let mut rest: Vec<&str> = words.collect();
-        if interprets(first) {
+        if first == "node" && rest.contains(&"--test") {
+            rest.retain(|word| *word != "--test");
+            run.program.extend([first.to_owned(), "--test".to_owned()]);
+        } else if interprets(first) {
             run.interpreted(first, &mut rest);
         } else {
             run.program.push(first.to_owned());
@@ -53,7 +56,8 @@ impl Run {
     /// `python -m pytest a.py` runs pytest over a file, `python manage.py test` its tests.
     fn interpreted(&mut self, first: &str, rest: &mut Vec<&str>) {
         let unversioned = first.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
-        let at = rest.iter().position(|word| !word.starts_with('-') || *word == "-m" || *word == "-");
+        let at =
+            rest.iter().position(|word| !word.starts_with('-') || *word == "-m" || *word == "-");
         match at.map(|at| rest.drain(..=at).next_back().unwrap_or_default()) {
             Some("-m") if !rest.is_empty() => {
                 let module = rest.remove(0);
@@ -74,7 +78,15 @@ impl Run {
     /// Takes the first word that is neither a flag nor the argument of one.
     fn subcommand(&mut self, rest: &mut Vec<&str>) {
         const TAKES_ONE: [&str; 10] = [
-            "-C", "-c", "--prefix", "--filter", "-w", "--workspace", "--project", "--directory", "-n",
+            "-C",
+            "-c",
+            "--prefix",
+            "--filter",
+            "-w",
+            "--workspace",
+            "--project",
+            "--directory",
+            "-n",
             "--namespace",
         ];
         let mut at = 0;
@@ -164,12 +176,16 @@ impl Run {
     pub(super) fn named(&self) -> Option<Checks> {
         let known = programs();
         let first = self.program();
-        let path = first.contains('/') || first.starts_with("test");
+        let scratch = known.places.is_scratch(first);
+        let path = !scratch && (first.contains('/') || first.starts_with("test"));
         let name = if known.managers.contains(first) || self.interprets() {
             let name = self.program.get(1)?;
-            // `python test_it.py` is a script that somebody wrote for once.
+            // `python test_it.py`, `python final_test.py` are scripts that somebody wrote for once.
             let file = name.rsplit('/').next().unwrap_or(name);
-            if self.interprets() && file.starts_with("test_") {
+            let once = file.starts_with("test_") || !name.contains('/') && !file.starts_with("run");
+            let scratch = known.places.is_scratch(name);
+            if self.interprets() && (once || scratch) && first != "bash" && first != "sh" || scratch
+            {
                 return None;
             }
             name
@@ -201,8 +217,8 @@ impl Run {
             ("git", "tag") => words.len() > 2 && !has(&["-l", "--list", "-n"]),
             ("git", "remote") => has(&["add", "remove", "rm", "set-url"]),
             ("gh" | "glab", _) => has(&[
-                "create", "merge", "close", "edit", "comment", "review", "reopen", "delete", "upload", "ready",
-                "fork", "cancel", "rerun", "-X", "--method",
+                "create", "merge", "close", "edit", "comment", "review", "reopen", "delete",
+                "upload", "ready", "fork", "cancel", "rerun", "-X", "--method",
             ]),
             _ => false,
         };
@@ -214,7 +230,8 @@ impl Run {
 /// What the words of a name tell: `test:unit`, `run_tests.sh`.
 fn of_name(name: &str) -> Option<Checks> {
     let name = name.rsplit('/').next().unwrap_or(name);
-    let mut words = name.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+    let mut words =
+        name.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
     words.find_map(|word| programs().names.of(&word.to_ascii_lowercase()))
 }
 
@@ -253,7 +270,10 @@ fn interprets(program: &str) -> bool {
 /// The name of a program; a script of the project keeps its path.
 fn plain_name(word: &str) -> &str {
     let name = word.rsplit('/').next().unwrap_or(word);
-    let installed = word.starts_with('/') || word.contains("/bin/") || word.contains("node_modules");
+    let scratch = programs().places.is_scratch(word);
+    let installed = word.starts_with('/') && !scratch && !word.ends_with(".sh")
+        || word.contains("/bin/")
+        || word.contains("node_modules");
     let known = interprets(name)
         || programs().subcommands.contains(name)
         || programs().checks.of(name).is_some();
@@ -263,7 +283,17 @@ fn plain_name(word: &str) -> &str {
 /// The words behind those who only run the rest: `uv run`, `npx`, `nice -n 5`.
 pub(super) fn without_runners(mut words: &[String]) -> &[String] {
     const WITH_VALUE: [&str; 12] = [
-        "--with", "--extra", "--group", "--python", "-p", "--package", "--directory", "--project", "-n", "-a", "-s",
+        "--with",
+        "--extra",
+        "--group",
+        "--python",
+        "-p",
+        "--package",
+        "--directory",
+        "--project",
+        "-n",
+        "-a",
+        "-s",
         "-k",
     ];
     let runners = &programs().runners;
@@ -279,7 +309,11 @@ pub(super) fn without_runners(mut words: &[String]) -> &[String] {
             if !flag.starts_with('-') && !flag.contains('=') || flag == "-m" {
                 break;
             }
-            left = if WITH_VALUE.contains(&&**flag) { more.get(1..).unwrap_or_default() } else { more };
+            left = if WITH_VALUE.contains(&&**flag) {
+                more.get(1..).unwrap_or_default()
+            } else {
+                more
+            };
         }
         if let [flag, module, ..] = left
             && flag == "-m"

@@ -98,8 +98,15 @@ fn each_command_has_a_purpose() {
 fn a_label_says_what_a_command_does() {
     for (text, told) in [
         ("cd /w && FOO=1 pytest -q 2>&1 | tail -5", "pytest -q"),
-        ("python3 - <<'E'\nimport os\n# Count the open rows\nprint(1)\nE", "python3: Count the open rows"),
+        (
+            "python3 - <<'E'\nimport os\n# Count the open rows\nprint(1)\nE",
+            "python3: Count the open rows",
+        ),
         ("python3 -c \"\nimport re\np='a.py'\nprint(p)\"", "python3: p='a.py'; print(p)"),
+        (
+            "python3 - <<'E'\np = 'a.py'\nopen(p, 'w').write(s)\nE\npytest -q; ls",
+            "python3: writes a.py; pytest -q",
+        ),
         ("cd x && make a && make b || echo no", "make a && make b"),
         ("ls a | head", "ls a | head"),
         ("node -e 'console.log(1)'", "node: console.log(1)"),
@@ -117,11 +124,17 @@ fn a_script_tells_what_it_writes() {
     for (script, paths) in [
         ("open('a.py', 'w').write(s)", &["a.py"][..]),
         ("with open(\"out.txt\", mode=\"a\") as f: f.write(x)", &["out.txt"]),
-        ("p = 'src/b.py'\ns = open(p).read()\nopen(p, 'w').write(s.replace('a', 'b'))", &["src/b.py"]),
+        (
+            "p = 'src/b.py'\ns = open(p).read()\nopen(p, 'w').write(s.replace('a', 'b'))",
+            &["src/b.py"],
+        ),
         ("from pathlib import Path\nPath('c.md').write_text('x')", &["c.md"]),
         ("import pathlib\np = pathlib.Path('d.md')\np.write_text(p.read_text())", &["d.md"]),
         ("for p in ['a', 'b']:\n  open(p,'w')", &["a", "b"]),
-        ("def sub(path, old, new):\n  s = open(path).read()\n  open(path, 'w').write(s)\nsub('e.py', 'x', 'y')\nsub('f.py',\n 'x',\n 'y',\n)", &["e.py", "f.py"]),
+        (
+            "def sub(path, old, new):\n  s = open(path).read()\n  open(path, 'w').write(s)\nsub('e.py', 'x', 'y')\nsub('f.py',\n 'x',\n 'y',\n)",
+            &["e.py", "f.py"],
+        ),
         ("const fs = require('fs')\nconst f = 'g.js'\nfs.writeFileSync(f, t)", &["g.js"]),
         ("fs.writeFileSync(`h.js`, t)", &["h.js"]),
         ("import os\nos.remove('i.txt')", &["i.txt"]),
@@ -138,13 +151,14 @@ fn a_script_tells_what_it_writes() {
     ] {
         assert_eq!(wrote(script).paths, paths, "{script}");
     }
-    let edits = wrote("o = 'x = 1'\nn = 'x = 2'\np='a'\nopen(p,'w').write(open(p).read().replace(o, n))").edits;
+    let edits =
+        wrote("o = 'x = 1'\nn = 'x = 2'\np='a'\nopen(p,'w').write(open(p).read().replace(o, n))")
+            .edits;
     assert_eq!(edits, [("x = 1".to_owned(), "x = 2".to_owned())]);
 }
 
 fn done(text: &str, output: &str, ok: bool) -> Vec<Deed> {
-    let lines: Vec<String> = output.lines().map(str::to_owned).collect();
-    deeds(text, &Command::of(text), &lines, ok)
+    deeds(text, &Command::of(text), || output.lines().map(str::to_owned).collect(), ok)
 }
 
 fn commit(hash: &str, subject: &str) -> Deed {
@@ -153,7 +167,10 @@ fn commit(hash: &str, subject: &str) -> Deed {
 
 #[test]
 fn commits_pushes_and_requests_are_read() {
-    assert_eq!(done("git commit -am x", "[main 1a2b3c4] Fix it\n 1 file changed", false), [commit("1a2b3c4", "Fix it")]);
+    assert_eq!(
+        done("git commit -am x", "[main 1a2b3c4] Fix it\n 1 file changed", false),
+        [commit("1a2b3c4", "Fix it")]
+    );
     assert_eq!(
         done("git commit -q -m \"$(cat <<'EOF'\nMend the parser\n\nWhy.\nEOF\n)\"", "", true),
         [commit("", "Mend the parser")]
@@ -171,6 +188,9 @@ fn commits_pushes_and_requests_are_read() {
         done("gh pr create --title \"Mend it\" --body b", "https://github.com/o/r/pull/123", false),
         [Deed::Requested { number: 123, title: "Mend it".to_owned() }]
     );
+    let log = "OK\n50 chars\n9c01fd6 dev <dev@example.org> fix: keep it\n CHANGES.md | 1 +\n 1 file changed, 2 insertions(+)";
+    assert_eq!(done("bash ci.sh 102", log, true), [commit("9c01fd6", "fix: keep it")]);
+    assert_eq!(done("git log --stat -1", log, true).len(), 1);
     assert_eq!(done("git reset --soft HEAD~2", "", true), [Deed::TookBack(2)]);
     assert_eq!(
         done("git log --oneline -1", "1a2b3c4 (HEAD -> main, origin/main) Fix it", true),

@@ -40,11 +40,20 @@ pub(crate) enum Deed {
 
 /// What a command that did not fail did to the history. `lines` are those of its output; `ok` tells
 /// that it is known to have ended well, so that silence says that it was done.
-pub(crate) fn deeds(text: &str, command: &Command<'_>, lines: &[String], ok: bool) -> Vec<Deed> {
+pub(crate) fn deeds(
+    text: &str,
+    command: &Command<'_>,
+    lines: impl FnOnce() -> Vec<String>,
+    ok: bool,
+) -> Vec<Deed> {
     let mut out = Vec::new();
-    let touches = command.steps.iter().any(|step| step.run.key().starts_with("g") && is_host(step));
-    if !touches {
+    let scripts = command.steps.iter().any(|step| step.script.is_none() && runs_on(step.purpose));
+    if !scripts && !command.steps.iter().any(is_host) {
         return out;
+    }
+    let lines = &lines();
+    if scripts {
+        out.extend(by_script(lines));
     }
     let messages = messages(text);
     let mut printed = lines.iter().filter_map(|line| committed(line));
@@ -86,6 +95,35 @@ fn is_host(step: &Step<'_>) -> bool {
         && ["git", "gh ", "glab"].iter().any(|name| step.run.key().starts_with(name))
 }
 
+/// Whether a simple command may commit by itself: a script of the project.
+fn runs_on(purpose: Purpose) -> bool {
+    matches!(purpose, Purpose::Check(_) | Purpose::Script | Purpose::Other)
+}
+
+/// The commit that a script made: git's own line, or one line with a hash above `2 files changed, …`.
+fn by_script(lines: &[String]) -> Option<Deed> {
+    if let Some((hash, subject)) = lines.iter().find_map(|line| committed(line)) {
+        return Some(Deed::Committed { hash, subject, amends: false });
+    }
+    let counts = |line: &String| {
+        line.contains(" changed, ") && line.starts_with(|c: char| c.is_ascii_digit())
+    };
+    let changes = |line: &String| line.contains(" | ") && line.ends_with(['+', '-']);
+    if !lines.iter().any(|line| counts(line) || changes(line)) {
+        return None;
+    }
+    let mut found = lines.iter().filter_map(|line| listed(line));
+    match (found.next(), found.next()) {
+        (Some(Deed::Listed { hash, subject }), None) if !subject.is_empty() => {
+            // `%h %an <%ae> %s`.
+            let named = subject.split_once("> ").filter(|(author, _)| author.contains('@'));
+            let subject = named.map_or(&*subject, |(_, subject)| subject).to_owned();
+            Some(Deed::Committed { hash, subject, amends: false })
+        }
+        _ => None,
+    }
+}
+
 fn is_hash(word: &str) -> bool {
     (7..=40).contains(&word.len())
         && word.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
@@ -113,7 +151,9 @@ fn listed(line: &str) -> Option<Deed> {
 
 fn nothing(lines: &[String]) -> bool {
     let says = |line: &String| {
-        line.contains("nothing to commit") || line.contains("nothing added to commit") || line.contains("no changes added")
+        line.contains("nothing to commit")
+            || line.contains("nothing added to commit")
+            || line.contains("no changes added")
     };
     lines.iter().any(says)
 }
@@ -161,7 +201,9 @@ fn back(text: &str) -> Option<usize> {
 /// Where a push went, if it went anywhere.
 fn pushed(lines: &[String], ok: bool) -> Option<String> {
     let bad = |line: &&String| {
-        line.contains("[rejected]") || line.contains("[remote rejected]") || line.starts_with("fatal: ")
+        line.contains("[rejected]")
+            || line.contains("[remote rejected]")
+            || line.starts_with("fatal: ")
             || line.starts_with("error: failed to push")
     };
     if lines.iter().any(|line| bad(&line)) {
@@ -169,19 +211,21 @@ fn pushed(lines: &[String], ok: bool) -> Option<String> {
     }
     let target = lines.iter().find_map(|line| {
         let (from, to) = line.rsplit_once(" -> ")?;
-        let went = from.contains("..") || from.contains("[new branch]") || from.contains("[new tag]") || from.contains("+ ");
+        // A tag that was pushed takes no branch with it.
+        let went = from.contains("..") || from.contains("[new branch]") || from.contains("+ ");
         went.then(|| to.split_whitespace().next().unwrap_or_default().to_owned())
     });
+    let tag = lines.iter().any(|line| line.contains("[new tag]"));
     let same = lines.iter().any(|line| line.contains("Everything up-to-date"));
-    target.or_else(|| (same || ok).then(String::new))
+    target.or_else(|| (same || ok && !tag).then(String::new))
 }
 
 /// The number of the request that was opened, from its address.
 fn requested(step: &Step<'_>, text: &str, lines: &[String]) -> Option<Deed> {
     let number = |line: &String| {
-        let at = ["/pull/", "/merge_requests/"].iter().find_map(|mark| {
-            line.find(mark).map(|at| at + mark.len())
-        })?;
+        let at = ["/pull/", "/merge_requests/"]
+            .iter()
+            .find_map(|mark| line.find(mark).map(|at| at + mark.len()))?;
         let digits: String = line[at..].chars().take_while(char::is_ascii_digit).collect();
         (line.contains("://")).then(|| digits.parse::<u32>().ok()).flatten()
     };

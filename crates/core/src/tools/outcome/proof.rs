@@ -1,5 +1,6 @@
 //! What an exit code proves about a command, judged by the command's text.
 
+use crate::tools::command::Command;
 use crate::tools::programs::programs;
 use crate::tools::shell::{self, End, Part};
 
@@ -16,6 +17,10 @@ pub(super) struct Proof {
     pub asked: bool,
     /// The exit code 1 is an answer and no failure: `grep`, `diff`, `test`.
     pub mild: bool,
+    /// It checks the work, or may do so: of a command that is not known.
+    pub checks: bool,
+    /// It does so more than once: the last run counts.
+    pub again: bool,
     /// The programs that it runs.
     pub programs: Vec<String>,
 }
@@ -29,13 +34,16 @@ impl Proof {
         // `bash -c "…"`: what counts is inside.
         let command = shell::unwrapped(command);
         let parts = shell::parts(&command);
+        let read = Command::of(&command);
         let names = |name: &str| parts.iter().any(|p| program(p) == "set" && p.holds(name));
         let (pipefail, strict) = (names("pipefail"), parts.iter().any(is_strict));
         let mut lists: Vec<&[Part<'_>]> =
             parts.split_inclusive(|part| matches!(part.end, End::Then | End::Background)).collect();
         let works = |part: &Part<'_>| !is_idle(part) && !shows(part);
         let mut proof = Self {
-            shows: parts.iter().any(|part| !is_idle(part)) && !parts.iter().any(works),
+            shows: !parts.is_empty() && !parts.iter().any(works),
+            checks: read.checks().next().is_some(),
+            again: read.checks().nth(1).is_some(),
             asked: parts.last().is_some_and(asks),
             programs: parts.iter().map(|part| program(part).to_owned()).collect(),
             ..Self::default()

@@ -89,7 +89,9 @@ impl<'t> Reader<'t> {
         match name {
             "def" | "function" => self.defines(at),
             "for" => self.loops(at),
-            "open" if self.is(at + 1, '(') && !self.is(at.wrapping_sub(1), '.') => self.opens(at + 2),
+            "open" if self.is(at + 1, '(') && !self.is(at.wrapping_sub(1), '.') => {
+                self.opens(at + 2)
+            }
             "write_text" | "write_bytes" | "touch" => self.of_path(at, false),
             "unlink" if self.is(at.wrapping_sub(1), '.') => self.of_path(at, true),
             "writeFileSync" | "writeFile" | "appendFileSync" | "appendFile" | "writeTextFile"
@@ -106,14 +108,18 @@ impl<'t> Reader<'t> {
                 self.takes(at + 2, true);
             }
             "rename" | "renameSync" | "move" | "copy" | "copyfile" | "copyFileSync" | "copy2"
-                if self.is(at.wrapping_sub(1), '.') && self.is(at + 1, '(') && self.is(at + 3, ',') =>
+                if self.is(at.wrapping_sub(1), '.')
+                    && self.is(at + 1, '(')
+                    && self.is(at + 3, ',') =>
             {
                 if !name.starts_with("copy") {
                     self.takes(at + 2, true);
                 }
                 self.takes(at + 4, false);
             }
-            "write" if self.is(at.wrapping_sub(1), '.') && self.is(at + 1, '(') => self.whole(at + 2),
+            "write" if self.is(at.wrapping_sub(1), '.') && self.is(at + 1, '(') => {
+                self.whole(at + 2)
+            }
             "replace" if self.is(at + 1, '(') && self.is(at + 3, ',') => {
                 let text = |at| self.literals(at).and_then(|texts| texts.first().cloned());
                 if let (Some(old), Some(new)) = (text(at + 2), text(at + 4)) {
@@ -154,7 +160,9 @@ impl<'t> Reader<'t> {
 
     /// `for p in ["a.py", "b.py"]:`.
     fn loops(&mut self, at: usize) {
-        let (Some(name), Some("in" | "of")) = (self.name(at + 1), self.name(at + 2)) else { return };
+        let (Some(name), Some("in" | "of")) = (self.name(at + 1), self.name(at + 2)) else {
+            return;
+        };
         if !self.is(at + 3, '[') && !self.is(at + 3, '(') {
             return;
         }
@@ -248,7 +256,9 @@ impl<'t> Reader<'t> {
         while let Some(token) = self.tokens.get(from) {
             match token {
                 Token::Line => from += 1,
-                _ if self.ends(from + 1) || matches!(self.tokens.get(from + 1), Some(Token::Line)) => {
+                _ if self.ends(from + 1)
+                    || matches!(self.tokens.get(from + 1), Some(Token::Line)) =>
+                {
                     arguments.push(from);
                     from += 1;
                     while matches!(self.tokens.get(from), Some(Token::Line)) {

@@ -77,7 +77,8 @@ fn string<'a>(text: &'a str, prefix: &str, out: &mut Vec<Token<'a>>) -> usize {
         }
     }
     let inner = &text[start..end];
-    let built = prefix.contains(['f', 'F']) && inner.contains('{') || quote == "`" && inner.contains("${");
+    let built =
+        prefix.contains(['f', 'F']) && inner.contains('{') || quote == "`" && inner.contains("${");
     out.push(match (built, escaped && !raw) {
         (true, _) => Token::Built,
         (false, false) => Token::Text(Cow::Borrowed(inner)),
