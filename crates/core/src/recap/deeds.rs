@@ -8,6 +8,7 @@ use crate::recap::statement::{Kind, Part, Statement};
 use crate::recap::tasks::Tasks;
 use crate::recap::verdicts;
 use crate::salient::{lines as salient_lines, shorten};
+use crate::tools::command::versions::Deed;
 use crate::tools::command::{
     Command, Purpose, Run, Step, cut_at_word, label, script_label, versions,
 };
@@ -83,29 +84,36 @@ impl Deeds<'_, '_> {
 
     fn failed(&mut self, came: &Came<'_>) {
         let Some(failure) = came.outcome.failure() else { return };
+        let blamed = verdicts::blamed(&came.command, came.outcome.of);
         // A script was written, and then run: the writing did not fail.
         if self.facts.kind == ToolKind::Shell
             && let Some(changed) = self.facts.changed()
         {
             let change = self.tools.change(&self.call.tool(), &self.call.arguments());
-            if change.whole.is_some() {
+            if change.whole.is_some() || blamed.spares_writing(&came.command) {
                 self.changed(came, changed, &change);
             }
         }
         self.history(came, false);
-        let blamed = verdicts::blamed(&came.command, came.outcome.of);
+        let passed = verdicts::passed_beside(&came.command, &came.outcome, &blamed);
+        self.passed(came, &passed, "");
         self.passed(came, &blamed.passed, "");
         let absent = came.outcome.absent;
         if blamed.is_check() && !absent {
             let line = failure.line().unwrap_or_default();
             self.gathered.add_check(blamed.check(came.message, false, line));
         }
-        let lead = match blamed.is_empty() {
+        let lead = match blamed.is_empty() || absent {
+            // What is not there may be what only ran the rest: `timeout`.
+            _ if absent => match self.facts.command.as_deref() {
+                Some(text) => format!("`{}`:", cut_at_word(&text.replace('`', "'"), COMMAND_CHARS)),
+                None => came.lead(),
+            },
             true => came.lead(),
             false => format!("`{}`:", blamed.label()),
         };
         let runs = blamed.runs();
-        let cost = if absent { Cost::Nothing } else { self.cost(&came.command) };
+        let cost = if absent { Cost::Nothing } else { self.cost(&came.command, blamed.is_empty()) };
         let parts = self.failure_parts(came, &failure, cost);
         let error = self.error_of(&failure);
         let before = error.and_then(|error| self.gathered.told_error(error));
@@ -121,17 +129,20 @@ impl Deeds<'_, '_> {
         }
         if kind == Kind::Failed {
             let path = self.facts.changed().and_then(|changed| changed.paths().first().cloned());
-            self.gathered.add_open(Open { statement: at, runs, path });
+            let check = blamed.is_check();
+            self.gathered.add_open(Open { statement: at, runs, path, check });
         }
     }
 
     /// What a failure of this call costs.
-    fn cost(&self, command: &Command<'_>) -> Cost {
+    fn cost(&self, command: &Command<'_>, unsure: bool) -> Cost {
         match self.facts.kind {
             ToolKind::Read | ToolKind::Search | ToolKind::List | ToolKind::Todo => Cost::Nothing,
             ToolKind::Shell if command.steps.is_empty() => Cost::Little,
             ToolKind::Shell => match command.purpose() {
                 Purpose::LookUp | Purpose::Prepare => Cost::Nothing,
+                // Which part of it failed is not known.
+                _ if unsure => Cost::Little,
                 Purpose::Script | Purpose::Edit => Cost::Little,
                 Purpose::Check(_) | Purpose::Versions | Purpose::Install | Purpose::Other => {
                     Cost::Much
@@ -241,6 +252,10 @@ impl Deeds<'_, '_> {
         let Some(text) = self.facts.command.as_deref() else { return };
         let lines = || self.tools.shown(came.text, SHOWN_BYTES);
         for deed in versions::deeds(&unwrapped(text), &came.command, lines, ok) {
+            if matches!(deed, Deed::Committed { .. }) {
+                // What was committed is what a check was mended for.
+                self.gathered.settle(|open| open.check);
+            }
             self.gathered.history.add(came.message, deed);
         }
     }

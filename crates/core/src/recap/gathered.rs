@@ -116,6 +116,8 @@ pub(super) struct Open {
     pub runs: SmallVec<[Run; 1]>,
     /// The file whose change failed.
     pub path: Option<String>,
+    /// It is a check.
+    pub check: bool,
 }
 
 /// Most statements that are kept while gathering.

@@ -44,6 +44,14 @@ impl Blamed<'_, '_> {
         !self.steps.is_empty() && self.steps.iter().all(|step| step.is_check())
     }
 
+    /// Whether what failed came behind all that writes files in the command.
+    pub(super) fn spares_writing(&self, command: &Command<'_>) -> bool {
+        let Some(first) = self.steps.first() else { return false };
+        let writes = |step: &Step<'_>| step.script.is_some() || step.purpose == Purpose::Edit;
+        let at = command.steps.iter().position(|step| std::ptr::eq(step, *first));
+        at.is_some_and(|at| !command.steps[at..].iter().any(writes))
+    }
+
     /// Whether nothing is told to have failed.
     pub(super) fn is_empty(&self) -> bool {
         self.steps.is_empty()
@@ -89,6 +97,25 @@ pub(super) fn passed<'c, 'a>(command: &'c Command<'a>, outcome: &Outcome) -> Vec
     let from = command.steps[..before].iter().rposition(ends).map_or(0, |at| at + 1);
     let exit = outcome.exit == Some(0) && !outcome.masked;
     command.steps[from..].iter().filter(|step| exit && step.is_check()).collect()
+}
+
+/// The check that passed in a command of which something else failed, where one check alone can have
+/// written the totals.
+pub(super) fn passed_beside<'c, 'a>(
+    command: &'c Command<'a>,
+    outcome: &Outcome,
+    blamed: &Blamed<'c, 'a>,
+) -> Vec<&'c Step<'a>> {
+    let mut found: Vec<&Step<'_>> = blamed.passed.clone();
+    let spared = |step: &&Step<'_>| !blamed.steps.iter().any(|own| std::ptr::eq(*own, *step));
+    let wrote: Vec<&Step<'_>> =
+        command.checks().filter(spared).filter(|step| wrote(outcome.passed_of, step)).collect();
+    if let [only] = wrote.as_slice()
+        && !found.iter().any(|own| std::ptr::eq(*own, *only))
+    {
+        found.push(only);
+    }
+    found
 }
 
 /// What a command runs that can settle a failure.

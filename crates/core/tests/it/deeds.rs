@@ -331,3 +331,32 @@ fn a_list_that_is_built_item_by_item_is_one_list() {
     let wanted = "to-do list @9:\n  [x] Drop the menu\n  [>] Add a button\n  [ ] Test it\n";
     assert_eq!(section(&text, "State"), wanted, "{text}");
 }
+
+#[test]
+fn a_test_that_was_written_to_fail_first_cost_nothing() {
+    let write = "cat > checks/test_1.py <<'E'\nimport x\nE\npython3 -m unittest checks.test_1 2>&1 | tail -3";
+    let mend = "python3 - <<'E'\np = 'x.py'\nopen(p, 'w').write('y')\nE\npython3 -m unittest checks.test_1; python3 /tmp/t.py";
+    let first = (write, "Ran 3 tests in 0.1s\n\nFAILED (failures=3)", 0);
+    for then in [
+        // A scratch script of the same call failed, the check did not.
+        (
+            mend,
+            "Ran 3 tests in 0.1s\n\nOK\nTraceback (most recent call last):\nNameError: name 'seen' is not defined",
+            1,
+        ),
+        (
+            "bash /tmp/ci.sh 'Mend it'",
+            "[main 1a2b3c4] Mend it\n 2 files changed, 9 insertions(+)",
+            0,
+        ),
+    ] {
+        let text = recap(MiniSwe, &[first, then]);
+        assert_eq!(section(&text, "Tried and failed"), "", "{text}");
+        assert!(!section(&text, "State").contains("failed"), "{text}");
+    }
+    // The same check twice in one call: the last run counts.
+    let both = "pytest -q t.py; sed -i s/a/b/ x.py; pytest -q t.py";
+    let text = recap(MiniSwe, &[(both, "1 failed in 0.1s\n1 passed in 0.1s", 0)]);
+    assert!(section(&text, "State").starts_with("checks: `pytest -q t.py` ok @1"), "{text}");
+    assert!(text.contains("changed x.py"), "{text}");
+}

@@ -2,6 +2,9 @@
 //! over. Flags that only change what is printed do not matter, nor who runs it (`uv run`, `npx`).
 
 use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
+use rustc_hash::FxHashSet;
 
 use super::Checks;
 use crate::tools::programs::programs;
@@ -49,7 +52,10 @@ impl Run {
             }
         }
         run.key = run.program.iter().take(2).cloned().collect::<Vec<_>>().join(" ");
-        run.take_words(&rest);
+        // What is only looked at or prepared is compared with nothing.
+        if !known.shows.contains(first) && !known.prepares.contains(first) {
+            run.take_words(&rest);
+        }
         run
     }
 
@@ -280,6 +286,11 @@ fn plain_name(word: &str) -> &str {
     if installed || known { name } else { word.trim_start_matches("./") }
 }
 
+/// The first words of runners.
+static HEADS: LazyLock<FxHashSet<&'static str>> = LazyLock::new(|| {
+    programs().runners.iter().filter_map(|runner| runner.split(' ').next()).collect()
+});
+
 /// The words behind those who only run the rest: `uv run`, `npx`, `nice -n 5`.
 pub(super) fn without_runners(mut words: &[String]) -> &[String] {
     const WITH_VALUE: [&str; 12] = [
@@ -298,6 +309,9 @@ pub(super) fn without_runners(mut words: &[String]) -> &[String] {
     ];
     let runners = &programs().runners;
     while let [first, rest @ ..] = words {
+        if !HEADS.contains(first.as_str()) {
+            return words;
+        }
         let second = rest.iter().position(|word| !word.starts_with('-'));
         let pair = second.map(|at| (at, format!("{first} {}", rest[at])));
         let mut left = match pair {
@@ -315,11 +329,10 @@ pub(super) fn without_runners(mut words: &[String]) -> &[String] {
                 more
             };
         }
-        if let [flag, module, ..] = left
+        // `coverage run -m pytest`.
+        if let [flag, _, ..] = left
             && flag == "-m"
         {
-            // `coverage run -m pytest`.
-            let _ = module;
             left = &left[1..];
         }
         if left.is_empty() {

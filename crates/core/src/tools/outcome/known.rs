@@ -155,6 +155,8 @@ pub(super) struct Signs {
     beside: bool,
     /// The tools that wrote the totals with failures, or the first error.
     pub of: &'static str,
+    /// The tools that wrote the totals without one.
+    pub passed_of: &'static str,
 }
 
 impl Signs {
@@ -206,7 +208,10 @@ impl Signs {
                     self.failed = Some(line.to_owned());
                 }
             }
-            Sign::Passed => self.passed = Some((at, line.to_owned())),
+            Sign::Passed => {
+                self.passed = Some((at, line.to_owned()));
+                self.passed_of = of;
+            }
             Sign::Broken | Sign::Error => {
                 self.error.get_or_insert_with(|| line.to_owned());
                 self.broken |= sign == Sign::Broken;
@@ -363,9 +368,9 @@ impl Known {
     }
 
     /// Whether a shell or an interpreter says that what it was to run is not there.
-    pub(super) fn is_absent(&self, windows: &Windows<'_>) -> bool {
+    pub(super) fn is_absent(&self, windows: &Windows<'_>, told: &str) -> bool {
         let mut last = lines::lines(windows.tail).rev().filter(|line| lines::says(line));
-        last.by_ref().take(3).any(|line| any(&self.absent, &line))
+        any(&self.absent, told) || last.by_ref().take(3).any(|line| any(&self.absent, &line))
     }
 
     /// Whether the result says that the command goes on behind it.

@@ -46,6 +46,8 @@ pub struct Outcome {
     pub well: bool,
     /// The names of the tools that the line is known from.
     pub of: &'static str,
+    /// The names of the tools that wrote totals without a failure, where none wrote others.
+    pub passed_of: &'static str,
 }
 
 /// How something failed. Only what failed has one, and its line is none that a tool writes where all
@@ -166,10 +168,10 @@ fn shell(
     if runs_on {
         outcome.verdict = None;
     }
-    outcome.absent = outcome.verdict == Some(Verdict::Failed) && known.is_absent(&windows);
     outcome.masked = proof.masked;
     outcome.well = signs.good() && !signs.bad() || proof.again && signs.recovered();
     outcome.of = signs.of;
+    outcome.passed_of = if signs.failed.is_none() { signs.passed_of } else { "" };
     let mild = outcome.verdict.is_none() && matches!(outcome.exit, Some(code) if code != 0);
     outcome.telling = match outcome.exit {
         Some(code) if mild => Some(format!("exit {code}")),
@@ -178,6 +180,8 @@ fn shell(
             .map(|line| lines::telling(&line))
             .or_else(|| known.telling(&windows, outcome.verdict)),
     };
+    let told = outcome.telling.as_deref().unwrap_or_default();
+    outcome.absent = outcome.verdict == Some(Verdict::Failed) && known.is_absent(&windows, told);
 }
 
 /// What the exit code and the known lines prove together.
