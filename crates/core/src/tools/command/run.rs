@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use rustc_hash::FxHashSet;
 
-use super::Checks;
+use super::purpose::Checks;
 use crate::tools::programs::programs;
 
 /// Program and subcommand, folder, and what it is run over.
@@ -190,8 +190,7 @@ impl Run {
             let file = name.rsplit('/').next().unwrap_or(name);
             let once = file.starts_with("test_") || !name.contains('/') && !file.starts_with("run");
             let scratch = known.places.is_scratch(name);
-            if self.interprets() && (once || scratch) && first != "bash" && first != "sh" || scratch
-            {
+            if scratch || self.interprets() && once && first != "bash" && first != "sh" {
                 return None;
             }
             name
