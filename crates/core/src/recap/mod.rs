@@ -56,7 +56,7 @@ pub(crate) const LEFT_OUT: &str = "[Left out: ";
 /// How the lines of the state begin.
 pub(crate) mod state {
     /// The to-do list; its items follow, indented.
-    pub const TODO: &str = "to-do list @";
+    pub const TASKS: &str = "to-do list @";
     /// The newest verdict of each check; more of them follow, indented.
     pub const CHECKS: &str = "checks: ";
     /// The commits; more of them follow, indented.
@@ -70,7 +70,7 @@ pub(crate) mod state {
     /// How many files changed after the last check that passed.
     pub const SINCE: &str = "changed since the last of these passed: ";
     /// All of them.
-    pub const ALL: &[&str] = &[TODO, CHECKS, COMMITS, PUSHED, REQUESTS, CHANGED, SINCE];
+    pub const ALL: &[&str] = &[TASKS, CHECKS, COMMITS, PUSHED, REQUESTS, CHANGED, SINCE];
 }
 /// The marker that stands for a span without a recap, where a policy names no other.
 pub const MARKER: &str = "[Earlier messages truncated]";

@@ -129,11 +129,11 @@ impl Gathered {
                 }
             };
             match label {
-                state::TODO if known.is_some() => {
+                state::TASKS if known.is_some() => {
                     let message = rest.trim_end_matches(':').parse().unwrap_or(0);
                     todo = Some(Quote { message, text: String::new() });
                 }
-                state::TODO => {
+                state::TASKS => {
                     if let Some(todo) = &mut todo {
                         if !todo.text.is_empty() {
                             todo.text.push('\n');

@@ -294,7 +294,7 @@ mod tests {
 
     #[test]
     fn the_most_telling_parts_stay_in_order() {
-        let all = statement(&[("First one.", 100), ("Filler.", 10), ("The cause is X.", 150)]);
+        let all = statement(&[("First one.", 100), ("Filler.", 25), ("The cause is X.", 150)]);
         assert_eq!(all.fit(99).as_deref(), Some("First one. Filler. The cause is X."));
         assert_eq!(all.fit(28).as_deref(), Some("First one. … The cause is X."));
         assert_eq!(all.fit(16).as_deref(), Some("… The cause is X."));

@@ -101,8 +101,8 @@ impl Places {
 
 impl Kinds {
     /// Of which kind a name is.
-    pub(crate) fn of(&self, name: &str) -> Option<super::command::Checks> {
-        use super::command::Checks;
+    pub(crate) fn of(&self, name: &str) -> Option<super::command::purpose::Checks> {
+        use super::command::purpose::Checks;
         let all = [
             (&self.test, Checks::Test),
             (&self.lint, Checks::Lint),

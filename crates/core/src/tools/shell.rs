@@ -7,7 +7,9 @@ use super::command::script;
 use super::patch;
 pub(crate) use super::words::Word;
 pub(super) use super::words::in_place;
-use super::words::{counted, edits_in_place, git, sed_range, skip_prefixes, without_scripts};
+use super::words::{
+    counted, edits_in_place, git, is_file, path, paths, sed_range, skip_prefixes, without_scripts,
+};
 
 /// What a command reads and writes, as far as its text tells for certain.
 #[derive(Debug, Default)]
@@ -421,28 +423,6 @@ impl<'a> Lexer<'a> {
             self.bodies.push(Body { text: &self.text[start..body_end], command, patches });
         }
     }
-}
-
-/// The path that a word names, if it certainly is one.
-fn path(word: Word) -> Option<String> {
-    let text = word.text;
-    let plain = !word.dynamic && !text.is_empty() && text.len() < 512;
-    let name = !text.starts_with(['-', '+', '!', '=', '@'])
-        && !text.starts_with("/dev/")
-        && !text.starts_with("/proc/")
-        && !text.contains(|c| "\n\t|<>\"'\\^,*?$`;()".contains(c))
-        && text.bytes().any(|b| b.is_ascii_alphanumeric() || b >= 0x80);
-    (plain && name && !text.bytes().all(|b| b.is_ascii_digit())).then_some(text)
-}
-
-fn paths(words: impl IntoIterator<Item = Word>) -> impl Iterator<Item = String> {
-    words.into_iter().filter_map(path)
-}
-
-/// Whether a word after a pattern looks like one file: its last part has an extension.
-fn is_file(path: &str) -> bool {
-    let name = path.rsplit('/').next().unwrap_or(path);
-    name.rsplit_once('.').is_some_and(|(stem, end)| !stem.is_empty() && !end.is_empty())
 }
 
 /// What one simple command does.

@@ -112,3 +112,26 @@ pub(super) fn sed_range(script: &str) -> Option<(u64, u64)> {
     let last: u64 = last.parse().ok()?;
     Some((first, last.saturating_sub(first) + 1))
 }
+
+/// The path that a word names, if it certainly is one.
+pub(super) fn path(word: Word) -> Option<String> {
+    let text = word.text;
+    let plain = !word.dynamic && !text.is_empty() && text.len() < 512;
+    let name = !text.starts_with(['-', '+', '!', '=', '@'])
+        && !text.starts_with("/dev/")
+        && !text.starts_with("/proc/")
+        && !text.contains(|c| "\n\t|<>\"'\\^,*?$`;()".contains(c))
+        && text.bytes().any(|b| b.is_ascii_alphanumeric() || b >= 0x80);
+    (plain && name && !text.bytes().all(|b| b.is_ascii_digit())).then_some(text)
+}
+
+/// The paths that words name.
+pub(super) fn paths(words: impl IntoIterator<Item = Word>) -> impl Iterator<Item = String> {
+    words.into_iter().filter_map(path)
+}
+
+/// Whether a word after a pattern looks like one file: its last part has an extension.
+pub(super) fn is_file(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    name.rsplit_once('.').is_some_and(|(stem, end)| !stem.is_empty() && !end.is_empty())
+}

@@ -26,7 +26,7 @@ impl Writer<'_> {
     fn todo(&self) -> Vec<String> {
         let later = self.frame.later.is_some_and(|later| later.todo.is_some());
         let Some(todo) = self.gathered.todo.as_ref().filter(|_| !later) else { return Vec::new() };
-        let head = format!("{}{}:\n", state::TODO, todo.message);
+        let head = format!("{}{}:\n", state::TASKS, todo.message);
         let items = todo.text.lines().map(|line| format!("  {}\n", escape::inline(line, 200)));
         std::iter::once(head).chain(items).collect()
     }

@@ -1,8 +1,9 @@
 //! What a command does, on one line: what is run, without what only prepares it or shows less of its
 //! output; of a script its first words.
 
+use super::purpose::Purpose;
 use super::script::wrote;
-use super::{Command, Purpose, Step};
+use super::step::{Command, Step};
 use crate::salient::shorten;
 use crate::tools::shell::End;
 
@@ -17,11 +18,13 @@ pub(crate) fn label(command: &Command<'_>, text: &str, max: usize) -> String {
     for step in &command.steps {
         let shows_less = skipping && step.purpose == Purpose::LookUp;
         skipping = step.end == End::Pipe && (shows_less || step.purpose != Purpose::LookUp);
-        if most > 0 && rank(step.purpose) == most && !shows_less {
+        let own = of_step(step, max);
+        // The same before a change and after it is told once.
+        if most > 0 && rank(step.purpose) == most && !shows_less && !out.ends_with(&own) {
             if !out.is_empty() {
                 out.push_str(joint);
             }
-            out.push_str(&of_step(step, max));
+            out.push_str(&own);
         }
         joint = match step.end {
             End::And => " && ",

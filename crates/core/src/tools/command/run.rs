@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use rustc_hash::FxHashSet;
 
-use super::Checks;
+use super::purpose::Checks;
 use crate::tools::programs::programs;
 
 /// Program and subcommand, folder, and what it is run over.

@@ -1,3 +1,4 @@
+use super::purpose::Checks;
 use super::script::wrote;
 use super::versions::{Deed, deeds};
 use super::*;

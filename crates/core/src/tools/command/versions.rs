@@ -1,7 +1,8 @@
 //! What a command did to the history of the work: commits with hash and subject, pushes, requests to
 //! merge. Read from the command and from what git and its hosts print.
 
-use super::{Command, Purpose, Step};
+use super::purpose::Purpose;
+use super::step::{Command, Step};
 use crate::tools::shell;
 
 /// One thing that was done to the history.

@@ -164,12 +164,18 @@ fn shell(
     let silent = outcome.exit.is_none() && flags_each && flagged != Some(true) && !runs_on;
     let exit = if silent { Some(0) } else { outcome.exit };
     outcome.own_exit = !proof.masked && !proof.earlier && !runs_on;
-    outcome.verdict = verdict(exit, flagged, &proof, asked.is_some(), &signs);
+    // Of a check that ran twice in the command, before a change and after it, the last run counts.
+    let ends_well = || known.last_line(&windows).is_some_and(|line| known.says_well(&line));
+    let recovered = proof.again && (signs.recovered() || signs.failed.is_some() && ends_well());
+    outcome.verdict = match exit {
+        Some(0) | None if recovered && flagged != Some(true) => Some(Verdict::Ok),
+        _ => verdict(exit, flagged, &proof, asked.is_some(), &signs),
+    };
     if runs_on {
         outcome.verdict = None;
     }
     outcome.masked = proof.masked;
-    outcome.well = signs.good() && !signs.bad() || proof.again && signs.recovered();
+    outcome.well = signs.good() && !signs.bad() || recovered;
     outcome.of = signs.of;
     outcome.passed_of = if signs.failed.is_none() { signs.passed_of } else { "" };
     let mild = outcome.verdict.is_none() && matches!(outcome.exit, Some(code) if code != 0);
@@ -193,10 +199,6 @@ fn verdict(
     signs: &Signs,
 ) -> Option<Verdict> {
     let masked = proof.masked && !asked;
-    // Of a check that ran twice in the command, before a change and after it, the last run counts.
-    if proof.again && signs.recovered() && !matches!(exit, Some(code) if code != 0) {
-        return Some(Verdict::Ok);
-    }
     // Totals count where a check wrote them: a headline of a report is none.
     if signs.failed.is_some() && proof.checks {
         return Some(Verdict::Failed);

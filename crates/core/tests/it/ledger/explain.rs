@@ -67,7 +67,11 @@ fn planted() -> Planted {
     );
     let recalled =
         talk.tool("read_file", r#"{"path":"shed"}"#, "the crate holds one persimmon and no more");
-    let path = talk.tool("read_file", r#"{"path":"src/parser/lexer.rs"}"#, "nothing to see here");
+    let path = talk.tool(
+        "write_file",
+        r#"{"path":"src/parser/lexer.rs","content":"fn next() {}"}"#,
+        "nothing to see here",
+    );
     let rule = talk.say("user", "Never edit anything below vendor/osprey-4 please.");
     let pinned = talk.say("user", "the cellar key hangs under the wagtail");
     talk.pin(pinned);
