@@ -8,7 +8,7 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 
 use crate::log::{Event, Log};
-use crate::policy::{Head, HeadRule, Policy, Tail, TailRule};
+use crate::policy::{Fallback, Head, HeadRule, Policy, TailRule};
 use crate::unit::Unit;
 use crate::view::{Block, BlockKind, Role};
 
@@ -87,8 +87,9 @@ pub fn layout(
     // Reducers leave what comes from `protected` on alone.
     let (cover_end, protected, floor) = match policy.tail.rule {
         TailRule::Floors => {
-            let (cut, floor) =
-                floors_cut(log, head_end, &policy.tail, policy.tail.ratio.of(budget));
+            let least = least_messages(policy, budget);
+            let tokens = policy.tail.ratio.of(budget);
+            let (cut, floor) = floors_cut(log, head_end, least, tokens);
             (aligned(cut), 0, floor)
         }
         TailRule::Ceiling => {
@@ -156,18 +157,28 @@ fn task_end(log: &Log, leading: usize, decay: bool) -> usize {
     }
 }
 
+/// Below so many tokens a recap of what was said is worth more than a few messages more of the tail, which
+/// may be small talk.
+const TIGHT: u64 = 1_500;
+
+/// The least messages of the tail.
+fn least_messages(policy: &Policy, budget: u64) -> usize {
+    let tells = policy.recap.fallback == Fallback::Computed;
+    policy.tail.min_messages.min(if tells && budget < TIGHT { 1 } else { usize::MAX })
+}
+
 /// Walks back until both floors hold.
-fn floors_cut(log: &Log, head_end: usize, tail: &Tail, floor: u64) -> (usize, Floor) {
+fn floors_cut(log: &Log, head_end: usize, least: usize, floor: u64) -> (usize, Floor) {
     let len = log.len();
     let mut tokens_held_at = None;
     for cut in (head_end..len).rev() {
         let tokens = log.tokens_in(cut..len) >= floor;
-        let messages = len - cut >= tail.min_messages;
+        let messages = len - cut >= least;
         if tokens && tokens_held_at.is_none() {
             tokens_held_at = Some(cut);
         }
         if tokens && messages {
-            let by_tokens = tokens_held_at == Some(cut) && len - cut > tail.min_messages;
+            let by_tokens = tokens_held_at == Some(cut) && len - cut > least;
             return (cut, if by_tokens { Floor::Tokens } else { Floor::Messages });
         }
     }

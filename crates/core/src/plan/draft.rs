@@ -212,10 +212,12 @@ fn rooms(
     target = scale.asked.unwrap_or(target).min(limit);
     let enough = scale.asked.unwrap_or(own).min(limit);
     let left = target.saturating_sub(ends);
+    let share_cap = cap(request, share.max(SMALL.min(scale.budget)));
     let cap = match scale.asked {
         // Who asks for a size gets it: the recap takes what is left of it.
         Some(_) => left.max(MIN_RECAP),
-        None => cap(request, share.max(SMALL.min(scale.budget))),
+        None if request.policy.recap.fills => share_cap.max(most_of(request, left)),
+        None => share_cap,
     };
     let cap = cap.min(limits.recap.unwrap_or(u64::MAX));
     (target, Room { spare: left, enough: enough.saturating_sub(ends), cap })
@@ -242,8 +244,15 @@ fn asked_tail(request: &Plan<'_>, scale: Scale) -> Option<u64> {
 /// The policy's cap of a recap, of a budget of `share`.
 fn cap(request: &Plan<'_>, share: u64) -> u64 {
     let recap = &request.policy.recap;
-    let cap = recap.cap.of(share);
-    if recap.cap_tokens > 0 { cap.min(recap.cap_tokens) } else { cap }
+    most_of(request, recap.cap.of(share))
+}
+
+/// So many tokens, and no more than the policy allows in any case.
+fn most_of(request: &Plan<'_>, tokens: u64) -> u64 {
+    match request.policy.recap.cap_tokens {
+        0 => tokens,
+        most => tokens.min(most),
+    }
 }
 
 fn units_in(units: &[Unit], range: Range<usize>) -> &[Unit] {

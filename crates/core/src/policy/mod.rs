@@ -312,6 +312,9 @@ pub struct Recap {
     /// … and at most this many tokens (0: no further cap).
     #[serde(default)]
     pub cap_tokens: u64,
+    /// Where head and tail leave more of the target than the share, it may take that, too.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub fills: bool,
     /// The role that it takes where the profile allows it.
     pub role: RecapRole,
     /// Its first line.
@@ -325,6 +328,11 @@ pub struct Recap {
     /// is here).
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub note: String,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+fn is_false(flag: &bool) -> bool {
+    !flag
 }
 
 /// What a recap is made of when no model answers.

@@ -1,11 +1,11 @@
-//! Checks of the work: commands whose last outcome is part of its state. A build that fails is no
-//! state any more once the same program passed over at least as much.
+//! Checks of the work: commands whose newest verdict is part of its state. A verdict is no state any
+//! more once a newer one covers it: of the same check, behind whatever pipe, over at least as much.
 
-use rustc_hash::FxHashSet;
+use smallvec::SmallVec;
 
-use crate::tools::programs::programs;
+use crate::tools::command::{Command, Purpose, Run};
 
-/// The last outcome of a command that checks the work: a build, a test run.
+/// The newest verdict of a command that checks the work: a build, a test run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Check {
     /// The command on one line.
@@ -16,78 +16,98 @@ pub struct Check {
     pub passed: bool,
     /// The line that says most.
     pub telling: String,
-    /// It ran more than once, or failed before: somebody watches it.
-    pub watched: bool,
+    runs: SmallVec<[Run; 1]>,
 }
 
 impl Check {
-    /// Whether this one passed after `failed` did not, over at least as much: `pytest -q` settles
-    /// `pytest -x -k parser`, and not the other way round.
+    /// The verdict of a command.
     #[must_use]
-    pub fn settles(&self, failed: &Self) -> bool {
-        self.passed && self.message > failed.message && covers(&self.command, &failed.command)
+    pub fn new(command: &str, message: u32, passed: bool, telling: &str) -> Self {
+        let runs = runs_of(command);
+        // The folder is told by the run.
+        let inside = command.strip_prefix("cd ").and_then(|rest| rest.split_once(" && "));
+        let command = inside.map_or(command, |(_, command)| command);
+        Self::of(command.to_owned(), runs, message, passed, telling)
+    }
+
+    pub(super) fn of(
+        command: String,
+        runs: SmallVec<[Run; 1]>,
+        message: u32,
+        passed: bool,
+        telling: &str,
+    ) -> Self {
+        Self { command, message, passed, telling: telling.to_owned(), runs }
+    }
+
+    /// Whether this one says at least as much, and later.
+    #[must_use]
+    pub fn supersedes(&self, other: &Self) -> bool {
+        self.message >= other.message && all_covered(&self.runs, &other.runs)
+    }
+
+    /// Whether it is of several checks at once.
+    pub(super) fn is_chain(&self) -> bool {
+        self.runs.len() > 1
+    }
+
+    /// Whether others together say as much.
+    pub(super) fn each_covered<'a>(&self, others: impl Iterator<Item = &'a Self> + Clone) -> bool {
+        let covered = |run: &Run| {
+            others.clone().any(|other| other.runs.iter().any(|whole| whole.covers(run)))
+        };
+        self.runs.iter().all(covered)
+    }
+
+    /// Whether it says something of these.
+    pub(super) fn covers(&self, runs: &[Run]) -> bool {
+        all_covered(&self.runs, runs)
+    }
+
+    /// The folder that it ran in, as far as that is told.
+    #[must_use]
+    pub fn folder(&self) -> Option<&str> {
+        self.runs.first().and_then(Run::folder)
     }
 }
 
-/// Whether a run of `whole` says something of `part`: the same program, with no argument beside
-/// flags that the other has not.
-#[must_use]
-pub fn covers(whole: &str, part: &str) -> bool {
-    let (whole, part) = (Run::of(whole), Run::of(part));
-    !whole.program.is_empty() && whole.program == part.program && whole.over.is_subset(&part.over)
+/// Whether each of the runs is covered by one of the others.
+pub(super) fn all_covered(whole: &[Run], part: &[Run]) -> bool {
+    !part.is_empty() && part.iter().all(|one| whole.iter().any(|run| run.covers(one)))
 }
 
-/// A command, as far as it is compared.
-struct Run<'a> {
-    program: Vec<&'a str>,
-    over: FxHashSet<&'a str>,
-}
-
-impl<'a> Run<'a> {
-    fn of(command: &'a str) -> Self {
-        let segments = command.split("&&").flat_map(|part| part.split(';'));
-        let prepares = |part: &&str| {
-            part.split_whitespace().next().is_none_or(|word| programs().prepares.contains(word))
-        };
-        let part = segments.filter(|part| !prepares(part)).last().unwrap_or_default();
-        let part = part.split(['|', '>']).next().unwrap_or_default().trim_end_matches(" 2");
-        let mut words = part.split_whitespace().filter(|word| !word.contains('=')).peekable();
-        while words.next_if(|word| programs().runners.contains(*word)).is_some() {}
-        let mut program: Vec<&str> = words.next().into_iter().collect();
-        let interprets =
-            program.first().is_some_and(|word| programs().interpreters.contains(*word));
-        if interprets && words.next_if(|word| *word == "-m").is_some() {
-            program = words.next().into_iter().collect();
-        } else if interprets {
-            program.extend(words.next());
-        }
-        // `cargo test`, `npm run check`, `ruff check`.
-        let verb = |word: &&str| {
-            word.bytes().all(|b| b.is_ascii_lowercase() || matches!(b, b'-' | b':'))
-                && !word.starts_with('-')
-        };
-        for _ in 0..2 {
-            if program.len() == 1 || program.last() == Some(&"run") {
-                program.extend(words.next_if(verb));
-            }
-        }
-        let over = words.filter(|word| !word.starts_with('-')).collect();
-        Self { program, over }
+/// What a command runs that can end well or badly: its checks, or where it has none what else it does
+/// beside looking and preparing.
+pub(super) fn runs_of(command: &str) -> SmallVec<[Run; 1]> {
+    let read = Command::of(command);
+    let checks: SmallVec<[Run; 1]> = read.checks().map(|step| step.run.clone()).collect();
+    if !checks.is_empty() {
+        return checks;
     }
+    let works = read.steps.iter().filter(|step| {
+        !matches!(step.purpose, Purpose::Prepare | Purpose::LookUp | Purpose::Edit)
+            && step.script.is_none()
+    });
+    works.map(|step| step.run.clone()).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::covers;
+    use super::{all_covered, runs_of};
+
+    fn covers(whole: &str, part: &str) -> bool {
+        all_covered(&runs_of(whole), &runs_of(part))
+    }
 
     #[test]
     fn a_run_over_as_much_settles_a_failure() {
         for (whole, part) in [
             ("pytest -q", "pytest -x -q -k test_parser"),
             ("cd a && npm run check 2>&1 | tail -3", "cd a && npm run check"),
-            ("sqlfluff fix t.sql --dialect ansi -f", "python -m sqlfluff fix t.sql --dialect ansi"),
             ("cargo test", "cargo test -p core parser"),
             ("venv=1 ruff check", "ruff check src"),
+            ("make fmt && make lint", "make lint"),
+            ("git push", "git push origin main"),
         ] {
             assert!(covers(whole, part), "{whole} / {part}");
         }
@@ -96,6 +116,8 @@ mod tests {
             ("npm run build", "npm run check"),
             ("python a.py", "python b.py"),
             ("cargo build", "cargo test"),
+            ("make lint", "make fmt && make lint"),
+            ("ls", "ls"),
             ("", ""),
         ] {
             assert!(!covers(whole, part), "{whole} / {part}");

@@ -1,11 +1,20 @@
-//! What a call did, as a statement: a change, a run, a look-up, a failure, a refusal.
+//! What a call did, as a statement: a change, a run, a look-up, a failure, a refusal. One call is one
+//! statement, beside the files that it changed.
 
 use crate::calls::CallSite;
-use crate::recap::checks::Check;
-use crate::recap::gathered::{Gathered, Quote};
+use crate::recap::checks::all_covered;
+use crate::recap::gathered::{Gathered, Open, Quote, TRIFLE};
 use crate::recap::statement::{Kind, Part, Statement};
+use crate::recap::tasks::Tasks;
+use crate::recap::verdicts;
 use crate::salient::{lines as salient_lines, shorten};
-use crate::tools::{CallFacts, Change, Line, Outcome, ToolKind, ToolTable, Verdict};
+use crate::tools::command::versions::Deed;
+use crate::tools::command::{
+    Command, Purpose, Run, Step, cut_at_word, label, script_label, versions,
+};
+use crate::tools::{
+    CallFacts, Change, Changed, Failure, Line, Outcome, ToolKind, ToolTable, Verdict, unwrapped,
+};
 
 /// Longest command in a statement, in characters.
 const COMMAND_CHARS: usize = 140;
@@ -29,163 +38,307 @@ pub(super) struct Deeds<'a, 'e> {
     pub tools: &'a ToolTable,
 }
 
+/// What came of the call.
+struct Came<'a> {
+    message: u32,
+    text: &'a str,
+    outcome: Outcome,
+    /// The shell command that it ran.
+    command: Command<'a>,
+    /// The call on one line.
+    label: String,
+}
+
 impl Deeds<'_, '_> {
     /// Takes in the result.
     pub fn add(mut self, text: &str, flagged: Option<bool>) {
-        let outcome = self.tools.outcome(self.facts, text, flagged);
+        let Self { facts, tools, .. } = self;
+        let shell = facts.kind == ToolKind::Shell;
+        let outcome = match self.gathered.flags_each && shell {
+            true => tools.outcome_unless_flagged(facts, text, flagged),
+            false => tools.outcome(facts, text, flagged),
+        };
+        let nonzero = outcome.exit.is_some_and(|code| code != 0);
+        let flags = flagged == Some(true) || text.trim_start().starts_with("Exit code ");
+        if shell && nonzero && flags && !self.gathered.flags_each {
+            self.gathered.client_flags();
+        }
+        let written = facts.command.as_deref().filter(|_| !facts.is_code).map(unwrapped);
+        let command = written.as_deref().map(Command::of).unwrap_or_default();
+        let label = self.label(&command, written.as_deref());
         let message = self.gathered.number(self.call.event);
-        match outcome.verdict {
-            Some(Verdict::Rejected) => self.refused(message, Kind::Rejected, &outcome),
-            Some(Verdict::Interrupted) => self.refused(message, Kind::Stopped, &outcome),
-            Some(Verdict::Failed) => self.failed(message, text, &outcome),
-            Some(Verdict::Ok) | None => self.done(message, text, &outcome),
+        let came = Came { message, text, outcome, command, label };
+        match came.outcome.verdict {
+            Some(Verdict::Rejected) => self.refused(&came, Kind::Rejected),
+            Some(Verdict::Interrupted) => self.refused(&came, Kind::Stopped),
+            Some(Verdict::Failed) => self.failed(&came),
+            Some(Verdict::Ok) | None => self.done(&came),
         }
     }
 
-    fn refused(&mut self, message: u32, kind: Kind, outcome: &Outcome) {
-        let said = outcome.reason.as_deref().map(|reason| format!("the user said: {reason}"));
+    fn refused(&mut self, came: &Came<'_>, kind: Kind) {
+        let said = came.outcome.reason.as_deref().map(|reason| format!("the user said: {reason}"));
         let parts = said.iter().map(|said| Part::new(said, 200)).collect();
-        self.gathered.push(Statement::new(message, kind, self.brief() + ":", parts));
+        self.gathered.push(Statement::new(came.message, kind, came.lead(), parts));
     }
 
-    fn failed(&mut self, message: u32, text: &str, outcome: &Outcome) {
-        let change = self.tools.change(&self.call.tool(), &self.call.arguments());
-        if self.facts.kind == ToolKind::Shell && change.whole.is_some() {
-            // A script was written, and then run: the writing did not fail.
-            self.changed(message, &change);
+    fn failed(&mut self, came: &Came<'_>) {
+        let Some(failure) = came.outcome.failure() else { return };
+        let blamed = verdicts::blamed(&came.command, came.outcome.of);
+        // A script was written, and then run: the writing did not fail.
+        if self.facts.kind == ToolKind::Shell
+            && let Some(changed) = self.facts.changed()
+        {
+            let change = self.tools.change(&self.call.tool(), &self.call.arguments());
+            if change.whole.is_some() || blamed.spares_writing(&came.command) {
+                self.changed(came, changed, &change);
+            }
         }
-        self.check(message, false, outcome);
-        let telling = outcome.telling.as_deref();
-        let mut parts: Vec<Part> = telling.map(|line| Part::new(line, 160)).into_iter().collect();
-        let more = salient_lines(&self.tools.shown(text, FAILURE_BYTES).join("\n"), FAILURE_CHARS);
-        let more = more.iter().filter(|line| telling.is_none_or(|telling| !line.contains(telling)));
-        parts.extend(more.map(|line| Part::new(line, 90)));
-        self.gathered.push(Statement::new(message, Kind::Failed, self.brief() + ":", parts));
+        self.history(came, false);
+        let passed = verdicts::passed_beside(&came.command, &came.outcome, &blamed);
+        self.passed(came, &passed, "");
+        self.passed(came, &blamed.passed, "");
+        let absent = came.outcome.absent;
+        if blamed.is_check() && !absent {
+            let line = failure.line().unwrap_or_default();
+            self.gathered.add_check(blamed.check(came.message, false, line));
+        }
+        let lead = match blamed.is_empty() || absent {
+            // What is not there may be what only ran the rest: `timeout`.
+            _ if absent => match self.facts.command.as_deref() {
+                Some(text) => format!("`{}`:", cut_at_word(&text.replace('`', "'"), COMMAND_CHARS)),
+                None => came.lead(),
+            },
+            true => came.lead(),
+            false => format!("`{}`:", blamed.label()),
+        };
+        let runs = blamed.runs();
+        let cost = if absent { Cost::Nothing } else { self.cost(&came.command, blamed.is_empty()) };
+        let parts = self.failure_parts(came, &failure, cost);
+        let error = self.error_of(&failure);
+        let before = error.and_then(|error| self.gathered.told_error(error));
+        let again = cost != Cost::Nothing && before.is_some();
+        let kind = if cost == Cost::Much || again { Kind::Failed } else { Kind::Ran };
+        let mut statement = Statement::new(came.message, kind, lead, parts);
+        if let Some(before) = before.filter(|_| again) {
+            statement.times += self.gathered.forget(before, &statement.lead);
+        }
+        let at = self.gathered.push(statement);
+        if let Some(error) = error.filter(|_| cost != Cost::Nothing) {
+            self.gathered.tells_error(error, at);
+        }
+        if kind == Kind::Failed {
+            let path = self.facts.changed().and_then(|changed| changed.paths().first().cloned());
+            let check = blamed.is_check();
+            self.gathered.add_open(Open { statement: at, runs, path, check });
+        }
     }
 
-    fn done(&mut self, message: u32, text: &str, outcome: &Outcome) {
-        let Self { facts, tools, call, .. } = self;
+    /// What a failure of this call costs.
+    fn cost(&self, command: &Command<'_>, unsure: bool) -> Cost {
+        match self.facts.kind {
+            ToolKind::Read | ToolKind::Search | ToolKind::List | ToolKind::Todo => Cost::Nothing,
+            ToolKind::Shell if command.steps.is_empty() => Cost::Little,
+            ToolKind::Shell => match command.purpose() {
+                Purpose::LookUp | Purpose::Prepare => Cost::Nothing,
+                // Which part of it failed is not known.
+                _ if unsure => Cost::Little,
+                Purpose::Script | Purpose::Edit => Cost::Little,
+                Purpose::Check(_) | Purpose::Versions | Purpose::Install | Purpose::Other => {
+                    Cost::Much
+                }
+            },
+            ToolKind::Web => Cost::Little,
+            ToolKind::Write | ToolKind::Edit | ToolKind::Task | ToolKind::Other => Cost::Much,
+        }
+    }
+
+    fn failure_parts(&self, came: &Came<'_>, failure: &Failure, cost: Cost) -> Vec<Part> {
+        let weigh = |weight: u32| if cost == Cost::Nothing { TRIFLE } else { weight };
+        let telling = failure.line();
+        let mut parts: Vec<Part> =
+            telling.map(|line| Part::new(line, weigh(160))).into_iter().collect();
+        let more =
+            salient_lines(&self.tools.shown(came.text, FAILURE_BYTES).join("\n"), FAILURE_CHARS);
+        let more = more.iter().filter(|line| telling.is_none_or(|telling| !line.contains(telling)));
+        parts.extend(more.map(|line| Part::new(line, weigh(90))));
+        parts
+    }
+
+    /// By what an error is known when it comes again: its line, without numbers; that of a tool that
+    /// runs no command with the file.
+    fn error_of(&self, failure: &Failure) -> Option<u64> {
+        use std::hash::BuildHasher;
+        let line = failure.line().filter(|line| !line.starts_with("exit "))?;
+        let line: String = line.chars().filter(|c| !c.is_ascii_digit()).collect();
+        let path = match self.facts.kind {
+            ToolKind::Shell => "",
+            _ => self.facts.writes.first().map_or("", String::as_str),
+        };
+        Some(rustc_hash::FxBuildHasher.hash_one((line, path)))
+    }
+
+    fn done(&mut self, came: &Came<'_>) {
+        let (facts, tools, call) = (self.facts, self.tools, self.call);
+        let message = came.message;
         for path in &facts.reads {
             self.gathered.use_file(path, false, Some(message));
         }
-        let looks = !facts.reads.is_empty()
-            || matches!(facts.kind, ToolKind::Read | ToolKind::Search | ToolKind::List);
         if facts.kind == ToolKind::Todo {
-            self.gathered.add_todo(message, &call.arguments(), tools);
-        } else if !facts.writes.is_empty() {
+            self.gathered.add_todo(message, &call.arguments(), came.text, tools);
+            return;
+        }
+        let changed = facts.changed();
+        if let Some(changed) = changed {
             let change = tools.change(&call.tool(), &call.arguments());
-            self.changed(message, &change);
-        } else if facts.kind == ToolKind::Shell && !looks {
-            if outcome.verdict == Some(Verdict::Ok) {
-                self.check(message, true, outcome);
-            }
-            let mut parts = Vec::new();
-            if outcome.verdict == Some(Verdict::Ok) {
-                parts.push(Part::new("ok", 100));
-            }
-            // Without a verdict a line of output says little.
-            let weight = if parts.is_empty() { 40 } else { 120 };
-            parts.extend(outcome.telling.as_deref().map(|line| Part::new(line, weight)));
-            self.gathered.push(Statement::new(message, Kind::Ran, self.brief() + ":", parts));
-            self.found(message, text, 0);
-        } else {
+            self.changed(came, changed, &change);
+        }
+        if facts.kind == ToolKind::Shell {
+            self.shell_done(came, changed.is_some());
+        } else if changed.is_none() {
+            let looks = matches!(facts.kind, ToolKind::Read | ToolKind::Search | ToolKind::List)
+                || !facts.reads.is_empty();
             let weight = match facts.kind {
                 ToolKind::Task => 60,
                 ToolKind::Other | ToolKind::Web if !looks => 20,
                 _ => 0,
             };
-            self.found(message, text, weight);
+            self.found(came, weight);
         }
     }
 
-    fn found(&mut self, message: u32, text: &str, weight: u32) {
-        let lines = self.tools.shown(text, SHOWN_BYTES);
-        self.gathered.add_found(message, self.brief() + ":", &lines, weight);
+    fn shell_done(&mut self, came: &Came<'_>, changed: bool) {
+        let ok = came.outcome.verdict == Some(Verdict::Ok);
+        self.history(came, ok);
+        let runs = verdicts::runs(&came.command);
+        self.gathered.settle(|open| verdicts::settles(&runs, &open.runs));
+        let telling = came.outcome.telling.as_deref().unwrap_or_default();
+        let passed = verdicts::passed(&came.command, &came.outcome);
+        self.passed(came, &passed, telling);
+        if !ok && came.outcome.own_exit && came.outcome.exit.is_none() {
+            for step in came.command.checks() {
+                self.gathered.add_silent(verdicts::check_of(step, came.message, true, telling));
+            }
+        }
+        match came.command.purpose() {
+            Purpose::Edit | Purpose::Prepare | Purpose::LookUp if changed => {}
+            Purpose::LookUp | Purpose::Prepare => self.found(came, 0),
+            _ => self.ran(came, ok),
+        }
     }
 
-    fn changed(&mut self, message: u32, change: &Change) {
-        for path in &self.facts.writes {
-            self.gathered.use_file(path, true, Some(message));
+    fn ran(&mut self, came: &Came<'_>, ok: bool) {
+        let mut parts = Vec::new();
+        if ok {
+            parts.push(Part::new("ok", 100));
         }
-        let lead = changed_lead(self.facts, change);
+        // Without a verdict a line of output says little.
+        let weight = if ok { 120 } else { 40 };
+        parts.extend(came.outcome.telling.as_deref().map(|line| Part::new(line, weight)));
+        let lines = self.tools.shown(came.text, SHOWN_BYTES);
+        let statement = Statement::new(came.message, Kind::Ran, came.lead(), parts);
+        self.gathered.push_seen(statement, &lines);
+    }
+
+    fn passed(&mut self, came: &Came<'_>, steps: &[&Step<'_>], telling: &str) {
+        let runs: Vec<Run> = steps.iter().map(|step| step.run.clone()).collect();
+        self.gathered.settle(|open| all_covered(&runs, &open.runs));
+        for step in steps {
+            self.gathered.add_check(verdicts::check_of(step, came.message, true, telling));
+        }
+    }
+
+    fn history(&mut self, came: &Came<'_>, ok: bool) {
+        let Some(text) = self.facts.command.as_deref() else { return };
+        let lines = || self.tools.shown(came.text, SHOWN_BYTES);
+        for deed in versions::deeds(&unwrapped(text), &came.command, lines, ok) {
+            if matches!(deed, Deed::Committed { .. }) {
+                // What was committed is what a check was mended for.
+                self.gathered.settle(|open| open.check);
+            }
+            self.gathered.history.add(came.message, deed);
+        }
+    }
+
+    fn found(&mut self, came: &Came<'_>, weight: u32) {
+        let lines = self.tools.shown(came.text, SHOWN_BYTES);
+        self.gathered.add_found(came.message, came.lead(), &lines, weight);
+    }
+
+    fn changed(&mut self, came: &Came<'_>, changed: Changed<'_>, change: &Change) {
+        for path in changed.paths() {
+            self.gathered.use_file(path, true, Some(came.message));
+        }
+        self.gathered
+            .settle(|open| open.path.as_ref().is_some_and(|path| changed.paths().contains(path)));
+        for path in &self.facts.removes {
+            self.gathered.remove_file(path);
+        }
+        let paths = shorten(&changed.paths().join(", "), COMMAND_CHARS);
+        let lead = match change.whole {
+            _ if change.lines.is_empty() && self.facts.command.is_some() => {
+                format!("{paths}: `{}`", came.label)
+            }
+            Some(lines) => format!("{paths} (written, {lines} lines):"),
+            None => format!("{paths}:"),
+        };
         let parts = change_parts(change);
-        self.gathered.push(Statement::new(message, Kind::Changed, lead, parts));
-    }
-
-    /// Notes how a command ended that checks the work: one that shows no file and changes none.
-    fn check(&mut self, message: u32, passed: bool, outcome: &Outcome) {
-        let facts = self.facts;
-        let checks = facts.kind == ToolKind::Shell && facts.reads.is_empty();
-        if let (true, Some(command)) = (checks && facts.writes.is_empty(), &facts.command) {
-            self.gathered.add_check(Check {
-                command: first_line(command),
-                message,
-                passed,
-                telling: outcome.telling.clone().unwrap_or_default(),
-                watched: false,
-            });
-        }
+        self.gathered.push(Statement::new(came.message, Kind::Changed, lead, parts));
     }
 
     /// The call on one line.
-    fn brief(&self) -> String {
+    fn label(&self, command: &Command<'_>, written: Option<&str>) -> String {
         let Self { facts, call, .. } = self;
+        if let Some(written) = written {
+            return label(command, written, COMMAND_CHARS);
+        }
         let name = call.tool();
-        if let Some(command) = &facts.command {
-            return format!("`{}`", first_line(command));
+        if let Some(code) = &facts.command {
+            return script_label(&name, code, COMMAND_CHARS);
         }
         if let Some(path) = facts.writes.first().or(facts.reads.first()) {
             return format!("{name} {}", shorten(path, COMMAND_CHARS));
         }
         if let Some(query) = &facts.query {
-            return format!("{name} `{}`", shorten(query, COMMAND_CHARS));
+            return format!("{name} `{}`", cut_at_word(query, COMMAND_CHARS));
         }
         let arguments = call.arguments();
         let arguments = crate::view::plain_arguments(&arguments);
-        shorten(&format!("{name} {arguments}"), COMMAND_CHARS)
+        cut_at_word(&format!("{name} {arguments}"), COMMAND_CHARS)
     }
+}
+
+impl Came<'_> {
+    /// What comes before all that is told of it.
+    fn lead(&self) -> String {
+        match self.command.steps.is_empty() {
+            true => format!("{}:", self.label),
+            false => format!("`{}`:", self.label),
+        }
+    }
+}
+
+/// What a failure costs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Cost {
+    /// It is an answer: nothing there, nothing found.
+    Nothing,
+    /// Something of the agent's own, tried once: it counts where it comes again.
+    Little,
+    /// It is of the work.
+    Much,
 }
 
 impl Gathered {
-    fn add_todo(&mut self, message: u32, arguments: &str, tools: &ToolTable) {
-        let items = tools.todo(arguments);
-        if items.is_empty() {
-            return;
+    fn add_todo(&mut self, message: u32, arguments: &str, result: &str, tools: &ToolTable) {
+        if self.tasks.is_empty()
+            && let Some(told) = &self.todo
+        {
+            self.tasks = Tasks::read(&told.text);
         }
-        let mark = |state: &str| match state {
-            "completed" | "done" | "complete" => "[x] ",
-            "in_progress" | "in-progress" | "active" => "[>] ",
-            "" => "",
-            "cancelled" | "canceled" => "[-] ",
-            _ => "[ ] ",
-        };
-        let lines: Vec<String> = items
-            .iter()
-            .map(|item| format!("{}{}", mark(&item.state), shorten(&item.text, LINE_CHARS)))
-            .collect();
-        self.todo = Some(Quote { message, text: lines.join("\n") });
-    }
-}
-
-/// A command on one line. What follows its first line is data more often than not: the body of a
-/// script or of a file.
-fn first_line(command: &str) -> String {
-    let command = command.trim();
-    match command.split_once('\n') {
-        Some((first, _)) if first.len() < command.len() => {
-            shorten(first, COMMAND_CHARS - 2).trim_end_matches('…').to_owned() + " …"
+        if self.tasks.change(tools.todo_change(arguments, result)) {
+            self.todo = Some(Quote { message, text: self.tasks.text() });
         }
-        _ => shorten(command, COMMAND_CHARS),
-    }
-}
-
-fn changed_lead(facts: &CallFacts, change: &Change) -> String {
-    let paths = shorten(&facts.writes.join(", "), COMMAND_CHARS);
-    let in_place = facts.command.as_deref().filter(|_| change.lines.is_empty());
-    match (change.whole, in_place) {
-        (_, Some(command)) => format!("{paths}: `{}`", first_line(command)),
-        (Some(lines), None) => format!("{paths} (written, {lines} lines):"),
-        (None, None) => format!("{paths}:"),
     }
 }
 

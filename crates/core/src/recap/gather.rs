@@ -78,6 +78,7 @@ impl Gathered {
     pub fn after(&self, events: &[Event], runs: &[Range<usize>], reading: Reading<'_>) -> Self {
         let mut gathered = Self::knowing(self.secrets.clone());
         gathered.shift = self.shift;
+        gathered.flags_each = self.flags_each;
         for run in runs {
             gathered.add(events, run.clone(), reading);
         }

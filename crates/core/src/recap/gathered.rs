@@ -3,14 +3,19 @@
 use std::ops::Range;
 
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 
 use crate::event::Event;
 use crate::ids::identifiers;
 use crate::recap::checks::Check;
+use crate::recap::history::History;
 use crate::recap::idtable::IdTable;
 use crate::recap::shown::{Shown, pieces};
 use crate::recap::statement::{Kind, Statement};
+use crate::recap::tasks::Tasks;
 use crate::redact::Secrets;
+use crate::tools::command::Run;
+use crate::tools::programs::programs;
 use crate::view::{BlockKind, Role};
 
 /// A quotation from the log.
@@ -33,6 +38,13 @@ pub struct FileUse {
     pub last: u32,
     /// Number of the message that used it last; `None` where nothing tells.
     pub message: Option<u32>,
+    /// Number of the message that changed it last, where that is known.
+    pub changed: Option<u32>,
+    /// It is no part of the work: it lies in a temporary folder, among the agent's own plans, or was
+    /// created and removed again.
+    pub scratch: bool,
+    /// The first use wrote it: it may be the agent's own.
+    made: bool,
 }
 
 /// All that a recap may say about a span.
@@ -48,8 +60,19 @@ pub struct Gathered {
     pub notes: Vec<String>,
     /// The agent's newest to-do list, an item a line.
     pub todo: Option<Quote>,
-    /// The last outcome of each check, in order.
+    pub(super) tasks: Tasks,
+    /// What is committed and pushed.
+    pub history: History,
+    /// The newest verdict of each check that no newer one covers, in order.
     pub checks: Vec<Check>,
+    /// Checks that ended without a word, which passed if the client flags each failure.
+    silent: Vec<Check>,
+    /// The client flags each command that does not exit with 0: a flagged one was seen.
+    pub(super) flags_each: bool,
+    /// Failures that nothing settled yet.
+    open: Vec<Open>,
+    /// Statements by the error that they tell.
+    errors: FxHashMap<u64, usize>,
     /// Files by path.
     pub files: FxHashMap<String, FileUse>,
     /// Identifiers.
@@ -75,6 +98,23 @@ pub struct Gathered {
 
 /// Most commands whose last outcome is kept.
 const CHECKS: usize = 64;
+/// Most failures that something may settle.
+const OPEN: usize = 256;
+/// What a statement weighs that costs nothing to leave out.
+pub(super) const TRIFLE: u32 = 10;
+
+/// A failure that may be settled.
+#[derive(Clone, Debug)]
+pub(super) struct Open {
+    /// Its statement.
+    pub statement: usize,
+    /// What failed.
+    pub runs: SmallVec<[Run; 1]>,
+    /// The file whose change failed.
+    pub path: Option<String>,
+    /// It is a check.
+    pub check: bool,
+}
 
 /// Most statements that are kept while gathering.
 const KEEP: usize = 6_000;
@@ -102,26 +142,100 @@ impl Gathered {
     }
 
     /// Adds a statement; one that repeats an earlier one is counted there and told as the newest.
-    pub(super) fn push(&mut self, statement: Statement) {
+    /// The answer is its place.
+    pub(super) fn push(&mut self, statement: Statement) -> usize {
         use std::hash::{BuildHasher, Hash};
         // A user who says the same again means it again.
         if statement.kind == Kind::Asked {
             self.statements.push(statement);
-            return;
+            return self.statements.len() - 1;
         }
         let mut hasher = rustc_hash::FxBuildHasher.build_hasher();
         statement.lead.hash(&mut hasher);
         statement.parts.iter().for_each(|part| part.text.hash(&mut hasher));
         let hash = std::hash::Hasher::finish(&hasher);
-        match self.known.get(&hash).and_then(|at| self.statements.get_mut(*at)) {
+        let at = self.known.get(&hash).copied().unwrap_or(usize::MAX);
+        match self.statements.get_mut(at) {
             Some(known) if known.kind == statement.kind => {
                 known.times += statement.times;
                 known.message = known.message.max(statement.message);
+                at
             }
             _ => {
                 self.known.insert(hash, self.statements.len());
                 self.statements.push(statement);
+                self.statements.len() - 1
             }
+        }
+    }
+
+    /// Adds a statement of a call, and what the call showed besides.
+    pub(super) fn push_seen(&mut self, statement: Statement, lines: &[String]) {
+        let before = self.statements.len();
+        self.push(statement);
+        if let Some(told) = self.statements.get_mut(before) {
+            told.seen = pieces(lines, 0);
+            self.shown.add(before, &told.seen);
+        }
+    }
+
+    /// Notes a failure that something later may settle.
+    pub(super) fn add_open(&mut self, open: Open) {
+        self.open.push(open);
+        if self.open.len() > OPEN {
+            self.open.remove(0);
+        }
+    }
+
+    /// What ended well takes failures of the same back. A failure that did not come again cost nothing,
+    /// and is told as what was run, if at all.
+    pub(super) fn settle(&mut self, settles: impl Fn(&Open) -> bool) {
+        let statements = &mut self.statements;
+        self.open.retain(|open| {
+            let settled = settles(open);
+            let told = statements.get_mut(open.statement).filter(|told| settled && told.times == 1);
+            if let Some(told) = told.filter(|told| told.kind == Kind::Failed) {
+                told.kind = Kind::Ran;
+                told.parts.iter_mut().for_each(|part| part.weight = part.weight.min(TRIFLE));
+            }
+            !settled
+        });
+    }
+
+    /// The statement that told this error before.
+    pub(super) fn told_error(&self, error: u64) -> Option<usize> {
+        self.errors.get(&error).copied()
+    }
+
+    /// What told an error the first time weighs nothing once it is told again. The answer is how often
+    /// that was of the same call.
+    pub(super) fn forget(&mut self, statement: usize, lead: &str) -> u32 {
+        let Some(told) = self.statements.get_mut(statement) else { return 0 };
+        if told.kind != Kind::Ran || told.lead != lead {
+            return 0;
+        }
+        told.parts.iter_mut().for_each(|part| part.weight = part.weight.min(TRIFLE));
+        told.times
+    }
+
+    /// Notes which statement tells an error.
+    pub(super) fn tells_error(&mut self, error: u64, statement: usize) {
+        self.errors.insert(error, statement);
+    }
+
+    /// The client flags what fails: what ended without a word passed.
+    pub(super) fn client_flags(&mut self) {
+        self.flags_each = true;
+        for check in std::mem::take(&mut self.silent) {
+            self.settle(|open| check.covers(&open.runs));
+            self.add_check(check);
+        }
+    }
+
+    /// Notes a check that ended without a word.
+    pub(super) fn add_silent(&mut self, check: Check) {
+        if self.silent.len() < CHECKS {
+            self.silent.push(check);
         }
     }
 
@@ -153,27 +267,54 @@ impl Gathered {
         }
     }
 
+    /// Notes that a file is gone. One that was made in this session was scratch.
+    pub(super) fn remove_file(&mut self, path: &str) {
+        if let Some(file) = self.files.get_mut(path) {
+            file.scratch |= file.made;
+        }
+    }
+
     pub(crate) fn use_file(&mut self, path: &str, modified: bool, message: Option<u32>) {
         if path.is_empty() || path.len() > 300 {
             return;
         }
         self.file_order += 1;
         let order = self.file_order;
-        let file = self.files.entry(path.to_owned()).or_default();
+        let new = || FileUse {
+            made: modified,
+            scratch: programs().places.is_aside(path),
+            ..FileUse::default()
+        };
+        let file = self.files.entry(path.to_owned()).or_insert_with(new);
         file.last = order;
         file.message = message;
         if modified {
             file.modified = true;
+            file.changed = message;
         } else {
             file.read = true;
         }
     }
 
-    /// Notes the outcome of a check; the last one counts.
-    pub(super) fn add_check(&mut self, mut check: Check) {
-        check.watched |= self.checks.iter().any(|known| known.command == check.command);
-        check.watched |= self.checks.iter().any(|known| check.settles(known) && !known.passed);
-        self.checks.retain(|known| known.command != check.command);
+    /// Notes the verdict of a check; the newest one counts.
+    pub(super) fn add_check(&mut self, check: Check) {
+        if self.checks.iter().any(|known| known.message > check.message && known.supersedes(&check))
+        {
+            return;
+        }
+        self.checks.retain(|known| !check.supersedes(known));
+        // Of a chain each part may have its newer verdict elsewhere.
+        let chains = self.checks.iter().filter(|known| known.is_chain());
+        let gone: Vec<u32> = chains
+            .filter(|known| known.message < check.message)
+            .filter(|known| {
+                let newer = |other: &&Check| other.message > known.message;
+                let others = self.checks.iter().filter(newer).chain([&check]);
+                known.each_covered(others)
+            })
+            .map(|known| known.message)
+            .collect();
+        self.checks.retain(|known| !known.is_chain() || !gone.contains(&known.message));
         self.checks.push(check);
         if self.checks.len() > CHECKS {
             self.checks.remove(0);
@@ -196,6 +337,8 @@ impl Gathered {
             !goes
         });
         self.shown = Shown::default();
+        self.open.clear();
+        self.errors.clear();
         self.known.clear();
         // What a user asked stays: where that alone is more, it is not looked through at each event.
         self.most = self.statements.len() + self.statements.len() / 2;

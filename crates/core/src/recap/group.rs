@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::recap::checks::covers;
+use crate::recap::checks::runs_of;
 use crate::recap::gather::Gathered;
 use crate::recap::statement::{Kind, Statement};
 
@@ -32,7 +32,7 @@ pub(super) fn group(
     // An earlier recap tells them by section.
     statements.sort_by_key(|statement| statement.message);
     for statement in statements {
-        let mut statement = statement.clone();
+        let mut statement = statement.told();
         if statement.kind == Kind::Failed {
             tell_success(&mut statement, gathered, later);
         }
@@ -65,9 +65,10 @@ fn tell_success(statement: &mut Statement, gathered: &Gathered, later: Option<&G
     let checks = gathered.checks.iter().chain(later.into_iter().flat_map(|later| &later.checks));
     let told = statement.lead.split(LATER).next().unwrap_or_default();
     let command = told.trim_end_matches(':').trim_matches('`').to_owned();
+    let runs = runs_of(&command);
     let passed = checks
         .filter(|check| check.passed && check.message > statement.message)
-        .filter(|check| covers(&check.command, &command));
+        .filter(|check| check.covers(&runs));
     if let Some(message) = passed.map(|check| check.message).min() {
         statement.lead = format!("`{command}`{LATER}{message}):");
         statement.parts.iter_mut().for_each(|part| part.weight /= 2);

@@ -15,6 +15,7 @@ pub mod gone;
 pub mod ground;
 mod group;
 pub(crate) mod guard;
+pub(crate) mod history;
 pub mod idtable;
 mod names;
 pub mod ordinary;
@@ -29,6 +30,8 @@ mod select;
 mod shown;
 pub mod sources;
 pub mod statement;
+mod tasks;
+mod verdicts;
 pub(crate) mod visible;
 pub mod vocabulary;
 
@@ -48,9 +51,26 @@ pub(crate) mod section {
 
 /// Stands above the rules in the task of recaps of before 27 November 2026.
 pub(crate) const RULES: &str = "Rules the user stated:";
-/// Starts the line of the state that says how many files changed after the last passing check.
-pub(crate) const SINCE: &str = "changed since the last of these passed: ";
 /// Starts the line that says how much found no room.
 pub(crate) const LEFT_OUT: &str = "[Left out: ";
+/// How the lines of the state begin.
+pub(crate) mod state {
+    /// The to-do list; its items follow, indented.
+    pub const TODO: &str = "to-do list @";
+    /// The newest verdict of each check; more of them follow, indented.
+    pub const CHECKS: &str = "checks: ";
+    /// The commits; more of them follow, indented.
+    pub const COMMITS: &str = "commits: ";
+    /// The last push.
+    pub const PUSHED: &str = "pushed @";
+    /// Requests to merge.
+    pub const REQUESTS: &str = "pull requests: ";
+    /// The files that changed after the last commit.
+    pub const CHANGED: &str = "changed since the last commit: ";
+    /// How many files changed after the last check that passed.
+    pub const SINCE: &str = "changed since the last of these passed: ";
+    /// All of them.
+    pub const ALL: &[&str] = &[TODO, CHECKS, COMMITS, PUSHED, REQUESTS, CHANGED, SINCE];
+}
 /// The marker that stands for a span without a recap, where a policy names no other.
 pub const MARKER: &str = "[Earlier messages truncated]";

@@ -5,9 +5,10 @@
 use crate::ids::identifiers;
 use crate::recap::checks::Check;
 use crate::recap::gather::{Gathered, Quote};
+use crate::recap::history::{Commit, Request};
 use crate::recap::prose;
 use crate::recap::statement::{Kind, Part, Statement};
-use crate::recap::{NOTE_START, section};
+use crate::recap::{NOTE_START, section, state};
 use crate::seal::is_end;
 
 /// The weight of an identifier that an earlier recap names first; it falls to 0 at its last.
@@ -80,7 +81,7 @@ impl Gathered {
         }
         match name {
             section::TASK => {
-                lines.iter().filter_map(|line| statement(line)).for_each(|told| self.push(told));
+                self.add_statements(lines);
                 // Recaps of before 27 November 2026 tell rules of the user by themselves.
                 for rule in lines.iter().filter_map(|line| line.strip_prefix("- ")) {
                     self.push(Statement::new(0, Kind::Asked, String::new(), prose::asked(rule)));
@@ -94,7 +95,7 @@ impl Gathered {
             }
             section::STATE => self.add_state(lines),
             section::DONE | section::FAILED => {
-                lines.iter().filter_map(|line| statement(line)).for_each(|told| self.push(told));
+                self.add_statements(lines);
             }
             section::FILES => self.add_file_lines(lines),
             section::INDEX => self.add_index(lines),
@@ -102,23 +103,67 @@ impl Gathered {
         }
     }
 
+    fn add_statements(&mut self, lines: &[&str]) {
+        for told in lines.iter().filter_map(|line| statement(line)) {
+            self.push(told);
+        }
+    }
+
     fn add_state(&mut self, lines: &[&str]) {
         let mut todo: Option<Quote> = None;
+        let mut read = State::default();
+        // What an indented line goes on with.
+        let mut label = "";
         for line in lines {
-            if let Some(message) = line.strip_prefix("to-do list @") {
-                let message = message.trim_end_matches(':').parse().unwrap_or(0);
-                todo = Some(Quote { message, text: String::new() });
-            } else if let (Some(item), Some(todo)) = (line.strip_prefix("  "), &mut todo) {
-                if !todo.text.is_empty() {
-                    todo.text.push('\n');
+            let known = state::ALL.iter().find(|label| line.starts_with(**label)).copied();
+            let rest = match (known, line.strip_prefix("  ")) {
+                (Some(known), _) => {
+                    label = known;
+                    &line[known.len()..]
                 }
-                todo.text.push_str(item);
-            } else if let Some(check) = check(line) {
-                self.add_check(check);
+                (None, Some(rest)) => rest,
+                // As recaps told checks before.
+                (None, None) => {
+                    read.checks.extend(check(line));
+                    continue;
+                }
+            };
+            match label {
+                state::TODO if known.is_some() => {
+                    let message = rest.trim_end_matches(':').parse().unwrap_or(0);
+                    todo = Some(Quote { message, text: String::new() });
+                }
+                state::TODO => {
+                    if let Some(todo) = &mut todo {
+                        if !todo.text.is_empty() {
+                            todo.text.push('\n');
+                        }
+                        todo.text.push_str(rest);
+                    }
+                }
+                label => read.add(label, rest),
             }
         }
         if todo.is_some() {
             self.todo = todo;
+        }
+        self.add_read_state(read);
+    }
+
+    /// Takes over the state that an earlier recap told.
+    fn add_read_state(&mut self, read: State) {
+        // The newest is first.
+        read.checks.into_iter().rev().for_each(|check| self.add_check(check));
+        self.history.commits.extend(read.commits.into_iter().rev());
+        if let Some(push) = read.push {
+            let pushed = |commit: &&Commit| commit.message <= push.0;
+            self.history.pushed = self.history.commits.iter().filter(pushed).count();
+            self.history.push = Some(push);
+        }
+        self.history.requests.extend(read.requests);
+        for entry in read.changed {
+            let (path, message) = file_entry(&entry);
+            self.use_file(path, true, message);
         }
     }
 
@@ -133,7 +178,12 @@ impl Gathered {
             // The newest is first; uses are numbered in the order they come in.
             for entry in paths.split(", ").collect::<Vec<_>>().into_iter().rev() {
                 let (path, message) = file_entry(entry);
+                let known = self.files.get(path).and_then(|file| file.changed);
                 self.use_file(path, modified, message);
+                // Its last use need not be the one that changed it: the state told what did.
+                if let Some(file) = self.files.get_mut(path) {
+                    file.changed = known;
+                }
             }
         }
     }
@@ -247,19 +297,73 @@ fn times(text: &str) -> (&str, u32) {
     counted.and_then(|(text, n)| Some((text, n.parse().ok()?))).unwrap_or((text, 1))
 }
 
-/// A line of the state: `` `cargo test` @12 ok: 3 passed ``.
+/// What the state of a recap told, each list as it stood.
+#[derive(Default)]
+struct State {
+    checks: Vec<Check>,
+    commits: Vec<Commit>,
+    push: Option<(u32, String)>,
+    requests: Vec<Request>,
+    changed: Vec<String>,
+}
+
+impl State {
+    fn add(&mut self, label: &str, text: &str) {
+        match label {
+            state::CHECKS => self.checks.extend(check(text)),
+            state::COMMITS => self.commits.extend(commit(text)),
+            state::REQUESTS => self.requests.extend(request(text)),
+            state::PUSHED => {
+                let (message, branch) = text.split_once(": ").unwrap_or((text, ""));
+                self.push = message.parse().ok().map(|message| (message, branch.to_owned()));
+            }
+            state::CHANGED => {
+                let names = text.split_once(": ").map_or("", |(_, names)| names);
+                let names = names.split(", ").filter(|name| !matches!(*name, "" | "…"));
+                self.changed = names.map(str::to_owned).collect();
+            }
+            _ => {}
+        }
+    }
+}
+
+/// A check: `` `cargo test` ok @12 (3 passed) ``, and as it was told before, `` `…` @12 ok: … ``.
 fn check(line: &str) -> Option<Check> {
-    let (command, rest) = line.strip_prefix('`')?.rsplit_once("` @")?;
-    let (message, rest) = rest.split_once(' ')?;
-    let passed = rest.starts_with("ok");
-    let telling = rest.split_once(": ").map_or("", |(_, telling)| telling);
-    Some(Check {
-        command: command.to_owned(),
-        message: message.parse().ok()?,
-        passed,
-        telling: telling.to_owned(),
-        watched: true,
-    })
+    let (command, rest) = line.strip_prefix('`')?.split_once("` ")?;
+    if let Some(rest) = rest.strip_prefix('@') {
+        let (message, rest) = rest.split_once(' ')?;
+        let telling = rest.split_once(": ").map_or("", |(_, telling)| telling);
+        return Some(Check::new(command, message.parse().ok()?, rest.starts_with("ok"), telling));
+    }
+    let (verdict, rest) = rest.split_once(" @")?;
+    let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+    let (message, telling) = rest.split_at(end);
+    let passed = verdict == "ok";
+    let telling = match passed {
+        true => telling.strip_prefix(" (").and_then(|rest| rest.strip_suffix(')')),
+        false => telling.strip_prefix(": "),
+    };
+    Some(Check::new(command, message.parse().ok()?, passed, telling.unwrap_or_default()))
+}
+
+/// `1a2b3c4 Fix the parser @40`.
+fn commit(line: &str) -> Option<Commit> {
+    let (rest, message) = line.rsplit_once(" @")?;
+    let named = rest.strip_prefix("(no hash) ").map(|subject| ("", subject));
+    let (hash, subject) = named.or_else(|| rest.split_once(' '))?;
+    let (hash, subject) = (hash.to_owned(), subject.to_owned());
+    Some(Commit { hash, subject, message: message.parse().ok()? })
+}
+
+/// `#12 Mend the parser @44`.
+fn request(line: &str) -> Option<Request> {
+    let (rest, message) = line
+        .strip_prefix('#')?
+        .rsplit_once(" @")
+        .or_else(|| line.strip_prefix('#')?.split_once('@'))?;
+    let (number, title) = rest.split_once(' ').unwrap_or((rest, ""));
+    let title = title.to_owned();
+    Some(Request { number: number.parse().ok()?, title, message: message.parse().ok()? })
 }
 
 fn indented(lines: &[&str]) -> String {

@@ -1,6 +1,9 @@
 //! Prose in parts: sentences and list items, each with how much it tells. No word list: a sentence
 //! is judged by where it is, by its form, and by the names and figures in it.
 
+use std::sync::LazyLock;
+
+use rustc_hash::FxHashSet;
 use unicode_segmentation::UnicodeSegmentation as _;
 
 use crate::ids::identifiers;
@@ -31,8 +34,15 @@ mod weight {
     pub const NAMED: u32 = 40;
     /// The least of what a user says: two words can answer a question.
     pub const ANSWER: u32 = 40;
-    /// What the first and the last sentence of a user's message weigh more.
-    pub const ENDS: u32 = 30;
+    /// What a word with a capital inside of a user's sentence adds, up to three …
+    pub const NAME: u32 = 20;
+    /// … a figure, up to four …
+    pub const FIGURE: u32 = 30;
+    /// … a negation and a quotation.
+    pub const NEGATED: u32 = 30;
+    pub const QUOTED: u32 = 20;
+    /// A question weighs so many parts per 100 of what it would.
+    pub const QUESTION: u32 = 60;
 }
 
 /// A message of the assistant. `call`: the arguments of the calls that follow it, where some do.
@@ -62,13 +72,14 @@ fn announces(sentence: &str, arguments: &str) -> bool {
     let figures =
         sentence.split_whitespace().map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()));
     let figures = figures.filter(|word| word.bytes().any(|b| b.is_ascii_digit()));
-    let names: rustc_hash::FxHashSet<&str> = identifiers(sentence).chain(figures).collect();
+    let names: FxHashSet<&str> = identifiers(sentence).chain(figures).collect();
     let again = names.iter().filter(|name| arguments.contains(**name)).count();
     again * 2 >= names.len()
 }
 
-/// A message of the user. What the user shows is quoted as code is. The first and the last sentence weigh
-/// more: requests are there. Which of them say something new is judged beside the other messages.
+/// A message of the user. What the user shows is quoted as code is. A sentence weighs by its form: figures,
+/// names, quotations and negations say what has to be so; a question has been answered since. Which of them
+/// say something new is judged beside the other messages.
 #[must_use]
 pub fn user(passages: &[Passage]) -> Vec<Part> {
     let mut reader = Reader::default();
@@ -80,12 +91,51 @@ pub fn user(passages: &[Passage]) -> Vec<Part> {
         }
     }
     let mut parts = reader.end();
-    let last = parts.len().saturating_sub(1);
-    for (at, part) in parts.iter_mut().enumerate() {
-        let ends = if at == 0 || at == last { weight::ENDS } else { 0 };
-        part.weight = part.weight.max(weight::ANSWER) + ends;
+    for part in &mut parts {
+        part.weight = weigh_users(&part.text, part.weight);
     }
     parts
+}
+
+/// What a sentence of the user's tells.
+fn weigh_users(text: &str, weight: u32) -> u32 {
+    let starts_high = |word: &&str| word.chars().next().is_some_and(char::is_uppercase);
+    let has_digit = |word: &&str| word.bytes().any(|b| b.is_ascii_digit());
+    let count = |words: usize, most: u32| u32::try_from(words).unwrap_or(most).min(most);
+    let names = count(text.split_whitespace().skip(1).filter(starts_high).count(), 3);
+    let figures = count(text.split_whitespace().filter(has_digit).count(), 4);
+    let mut weight = weight.max(weight::ANSWER) + names * weight::NAME + figures * weight::FIGURE;
+    if is_negated(text) {
+        weight += weight::NEGATED;
+    }
+    if text.contains(['"', '“', '„', '«', '「', '`']) {
+        weight += weight::QUOTED;
+    }
+    if text.ends_with(['?', '？', '؟']) {
+        weight = weight * weight::QUESTION / 100;
+    }
+    weight
+}
+
+/// Whether a word of it denies or forbids. Words of negation are few in every language, and no new ones
+/// come; where a script puts nothing between words, they are looked for inside.
+fn is_negated(text: &str) -> bool {
+    static WORDS: LazyLock<FxHashSet<&str>> =
+        LazyLock::new(|| include_str!("../../data/negations.txt").lines().collect());
+    let lower = text.to_lowercase().replace('’', "'");
+    let spaced = |word: &&str| word.is_ascii() || word.chars().count() > 1;
+    lower
+        .split(|c: char| !c.is_alphanumeric() && c != '\'')
+        .any(|word| WORDS.contains(word) || word.ends_with("n't"))
+        || WORDS
+            .iter()
+            .filter(|word| !spaced(word) || is_unspaced(word))
+            .any(|word| lower.contains(word))
+}
+
+/// Whether a word is of a script that puts nothing between words.
+fn is_unspaced(word: &str) -> bool {
+    word.chars().any(|c| matches!(c, '\u{3040}'..='\u{30ff}' | '\u{4e00}'..='\u{9fff}'))
 }
 
 /// What an earlier recap tells of the user's words.

@@ -16,7 +16,7 @@ use crate::recap::statement::{Kind, Part, Statement};
 /// below. Varied on reading exams (docs/RESULTS.md).
 fn weight_of(kind: Kind) -> f64 {
     match kind {
-        Kind::Asked => 300.0,
+        Kind::Asked => 600.0,
         Kind::Concluded => 240.0,
         Kind::Rejected => 220.0,
         Kind::Changed => 150.0,
@@ -44,7 +44,7 @@ const JOINT: usize = 3;
 /// The most that lines of changes take, in parts per 100: how a file was changed can be read in it.
 const CHANGES: usize = 20;
 /// The most that the user's words take while others ask for a place, in parts per 100.
-const ASKED: usize = 60;
+const ASKED: usize = 80;
 /// Each further part of a statement is worth so much of the one before it: others say something yet.
 const BESIDE: f64 = 0.7;
 /// Newer statements that a part is compared with.

@@ -53,9 +53,12 @@ impl Shown {
                 continue;
             };
             for (statement, part) in places {
-                let found = statements.get_mut(*statement as usize);
-                let found = found.filter(|statement| statement.kind == Kind::Found);
-                if let Some(part) = found.and_then(|s| s.parts.get_mut(usize::from(*part))) {
+                let shown = match statements.get_mut(*statement as usize) {
+                    Some(found) if found.kind == Kind::Found => &mut found.parts,
+                    Some(other) => &mut other.seen,
+                    None => continue,
+                };
+                if let Some(part) = shown.get_mut(usize::from(*part)) {
                     part.weight = (part.weight + weight).min(MOST);
                 }
             }

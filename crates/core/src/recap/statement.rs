@@ -114,6 +114,8 @@ pub struct Statement {
     pub lead: String,
     /// What it says, in order.
     pub parts: Vec<Part>,
+    /// What the call showed besides: a part of it is told once a later message uses it.
+    pub seen: Vec<Part>,
     /// How often it was said or done.
     pub times: u32,
 }
@@ -129,13 +131,23 @@ impl Statement {
     /// A statement of its parts.
     #[must_use]
     pub fn new(message: u32, kind: Kind, lead: String, parts: Vec<Part>) -> Self {
-        Self { message, kind, lead, parts, times: 1 }
+        Self { message, kind, lead, parts, seen: Vec::new(), times: 1 }
     }
 
     /// Whether it tells anything: what a look-up showed tells as far as it was used.
     #[must_use]
     pub fn tells(&self) -> bool {
         self.kind != Kind::Found || self.parts.iter().any(|part| part.weight >= USED)
+    }
+
+    /// The statement as it is told: with what was seen, as far as it was used.
+    #[must_use]
+    pub fn told(&self) -> Self {
+        let used = self.seen.iter().filter(|part| part.weight >= USED);
+        // What a telling line says is not told again.
+        let again = |part: &&Part| !self.parts.iter().any(|own| own.text.contains(&part.text));
+        let parts = self.parts.iter().chain(used.filter(again)).cloned().collect();
+        Self { parts, seen: Vec::new(), lead: self.lead.clone(), ..*self }
     }
 
     /// Characters of the whole.
@@ -198,10 +210,14 @@ impl Statement {
         says && !self.lead.is_empty()
     }
 
-    /// Whether a part can be told: what a look-up showed can as far as it was used.
+    /// Whether a part can be told: what a look-up showed can as far as it was used, and of the assistant's
+    /// words what says something ("Perfect!" does not).
     #[must_use]
     pub fn is_told(&self, part: &Part) -> bool {
-        self.kind != Kind::Found || part.weight >= USED
+        match self.kind {
+            Kind::Found | Kind::Said | Kind::Concluded => part.weight >= USED,
+            _ => true,
+        }
     }
 
     /// Adds parts, with a mark where some are left out between them.

@@ -1,7 +1,8 @@
 //! What a call changes in a file: the lines that it takes out and puts in, without those that stay.
 
-use super::ToolTable;
 use super::args::Arguments;
+use super::command::script;
+use super::{ToolTable, shell};
 
 /// Arguments that hold the text before, the text after, and a whole text, by known agents: Claude
 /// Code, pi, Anthropic's editor, opencode, Cursor, Gemini CLI, notebooks.
@@ -52,36 +53,61 @@ impl ToolTable {
         patches
             .extend(arguments.plain().filter(|_| !tool.patch_args.is_empty()).map(str::to_owned));
         let command = arguments.command(&tool.command_args);
-        let bodies = command.as_deref().map(heredocs).unwrap_or_default();
-        for text in patches.iter().chain(&bodies).filter(|text| is_patch(text)) {
+        let code = arguments.first(&tool.code_args);
+        let given = Given::of(command.as_deref(), code.as_deref());
+        for text in patches.iter().chain(&given.patches).filter(|text| is_patch(text)) {
             patched(text, &mut change.lines);
         }
         if !change.lines.is_empty() {
             return change;
         }
-        for text in named(WHOLE).iter().chain(&bodies) {
+        for text in named(WHOLE).iter().chain(&given.wholes) {
             change.whole = Some(change.whole.unwrap_or(0) + text.lines().count());
             compare("", text, &mut change.lines);
         }
+        given.edits.iter().for_each(|(old, new)| compare(old, new, &mut change.lines));
         change
     }
 }
 
-/// The bodies of the heredocs of a command.
-fn heredocs(command: &str) -> Vec<String> {
-    let mut bodies = Vec::new();
-    let mut lines = command.lines();
-    while let Some(line) = lines.next() {
-        let Some((_, after)) = line.split_once("<<") else { continue };
-        let word = after.trim_start_matches(['-', '~', ' ', '"', '\'', '\\']);
-        let end = word.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(word.len());
-        let end = &word[..end];
-        if !end.is_empty() {
-            let body: Vec<&str> = lines.by_ref().take_while(|line| line.trim() != end).collect();
-            bodies.push(body.join("\n"));
+/// What a command is given to write.
+#[derive(Default)]
+struct Given {
+    patches: Vec<String>,
+    wholes: Vec<String>,
+    edits: Vec<(String, String)>,
+}
+
+impl Given {
+    fn of(command: Option<&str>, code: Option<&str>) -> Self {
+        let mut given = Self::default();
+        code.into_iter().for_each(|code| given.script(code));
+        let Some(command) = command else { return given };
+        for part in shell::parts(command) {
+            let program =
+                part.words.first().map_or("", |word| word.rsplit('/').next().unwrap_or(word));
+            if let Some(script) = script::given(&part.words) {
+                given.script(&script);
+            }
+            let Some(body) = part.body else { continue };
+            let writes =
+                !part.writes.is_empty() && matches!(program, "cat" | "tee") || program == "tee";
+            if is_patch(body) {
+                given.patches.push(body.to_owned());
+            } else if writes {
+                given.wholes.push(body.to_owned());
+            } else {
+                given.script(body);
+            }
         }
+        given
     }
-    bodies
+
+    fn script(&mut self, text: &str) {
+        let wrote = script::wrote(text);
+        self.edits.extend(wrote.edits.into_iter().filter(|_| !wrote.paths.is_empty()));
+        self.wholes.extend(wrote.wholes);
+    }
 }
 
 fn is_patch(text: &str) -> bool {

@@ -60,11 +60,37 @@ pub struct CallFacts {
     pub reads: Vec<String>,
     /// Files that it writes, changes, moves or deletes, as written in the call.
     pub writes: Vec<String>,
+    /// Those of them that it removes.
+    pub removes: Vec<String>,
     /// The command or program that it runs.
     pub command: Option<String>,
+    /// That is a program in another language, and no shell command.
+    pub is_code: bool,
     /// What it looks for: pattern, URL, folder of a listing.
     pub query: Option<String>,
     /// First line and number of lines, for a read that shows a part; `u64::MAX` lines reach to
     /// the end, and (0, 0) is a part of unknown extent. None for whole files.
     pub range: Option<(u64, u64)>,
+}
+
+/// The files that a call changes: there is at least one, so a change without a name cannot be told.
+#[derive(Clone, Copy, Debug)]
+pub struct Changed<'a> {
+    paths: &'a [String],
+}
+
+impl<'a> Changed<'a> {
+    /// Their names, as written in the call; never empty.
+    #[must_use]
+    pub fn paths(self) -> &'a [String] {
+        self.paths
+    }
+}
+
+impl CallFacts {
+    /// The files that the call changes, if it changes any.
+    #[must_use]
+    pub fn changed(&self) -> Option<Changed<'_>> {
+        (!self.writes.is_empty()).then_some(Changed { paths: &self.writes })
+    }
 }

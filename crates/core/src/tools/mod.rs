@@ -6,6 +6,7 @@
 
 mod args;
 mod change;
+pub(crate) mod command;
 mod facts;
 mod outcome;
 mod patch;
@@ -23,9 +24,10 @@ use serde::{Deserialize, Serialize};
 
 use args::Arguments;
 pub use change::{Change, Line};
-pub use facts::{CallFacts, ToolKind};
-pub use outcome::{Outcome, Verdict};
-pub use todo::Todo;
+pub use facts::{CallFacts, Changed, ToolKind};
+pub use outcome::{Failure, Outcome, Verdict};
+pub(crate) use shell::unwrapped;
+pub use todo::{Todo, TodoChange};
 
 /// One entry of the table: tools that work alike. Also the form in which a policy adds tools.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -215,7 +217,17 @@ impl ToolTable {
     /// the result block's own error flag, where the wire format has one.
     #[must_use]
     pub fn outcome(&self, facts: &CallFacts, result: &str, flagged: Option<bool>) -> Outcome {
-        outcome::read(facts, result, flagged)
+        outcome::read(facts, result, flagged, false)
+    }
+
+    /// The same of a client that flags each command which did not exit with 0: what it did not flag did.
+    pub(crate) fn outcome_unless_flagged(
+        &self,
+        facts: &CallFacts,
+        result: &str,
+        flagged: Option<bool>,
+    ) -> Outcome {
+        outcome::read(facts, result, flagged, true)
     }
 
     /// The lines of a result that say something, as a reader would see them: without colours and what
@@ -241,10 +253,15 @@ fn add_command(tool: &Tool, arguments: &Arguments<'_>, facts: &mut CallFacts) {
             let done = shell::read(command);
             facts.reads.extend(done.reads);
             facts.writes.extend(done.writes);
+            facts.removes.extend(done.removes);
             facts.range = facts.range.or(done.range);
         }
     } else if runs {
         facts.command = arguments.first(&tool.code_args).or_else(plain);
+        facts.is_code = true;
+        let wrote = command::script::wrote(facts.command.as_deref().unwrap_or_default());
+        facts.writes.extend(wrote.paths);
+        facts.removes.extend(wrote.removed);
     }
 }
 

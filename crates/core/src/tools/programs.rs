@@ -23,6 +23,94 @@ pub(crate) struct Programs {
     pub prepares: FxHashSet<String>,
     /// Only show with these words behind them.
     pub showing: FxHashMap<String, FxHashSet<String>>,
+    /// Take a subcommand.
+    pub subcommands: FxHashSet<String>,
+    /// Run what a project names.
+    pub managers: FxHashSet<String>,
+    /// The same, named as a target: `make test`.
+    pub targets: FxHashSet<String>,
+    /// Flags of checks that do not change what is checked.
+    pub neutral: Vec<String>,
+    /// Flags of checks that take a word.
+    pub narrowing: FxHashSet<String>,
+    /// What checks the work.
+    pub checks: Kinds,
+    /// Words of names that tell a check.
+    pub names: Kinds,
+    /// Rewrite files.
+    pub formats: Formats,
+    /// Install things.
+    pub installs: Named,
+    /// Change files.
+    pub edits: Named,
+    /// Where files are no part of the work.
+    pub places: Places,
+}
+
+/// Programs, or words of names, by what they check.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Kinds {
+    pub test: FxHashSet<String>,
+    pub lint: FxHashSet<String>,
+    pub types: FxHashSet<String>,
+    pub build: FxHashSet<String>,
+}
+
+/// Programs that rewrite files, and the flags with which they only check.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Formats {
+    pub programs: FxHashSet<String>,
+    pub checking: FxHashSet<String>,
+}
+
+/// Programs, some with a subcommand.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Named {
+    pub programs: FxHashSet<String>,
+}
+
+/// Folders.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Places {
+    /// How a temporary path begins.
+    pub scratch: Vec<String>,
+    /// Folders in a temporary path.
+    pub folders: Vec<String>,
+    /// Folders for notes of the agent's own.
+    pub aside: Vec<String>,
+}
+
+impl Places {
+    /// Whether a file is no part of the work: it lies in a temporary folder, or among the notes that
+    /// an agent keeps of its plans.
+    pub(crate) fn is_aside(&self, path: &str) -> bool {
+        let within = |folders: &[String]| folders.iter().any(|folder| path.contains(&**folder));
+        self.is_scratch(path) || within(&self.aside)
+    }
+
+    /// Whether a path lies in a temporary folder.
+    pub(crate) fn is_scratch(&self, path: &str) -> bool {
+        self.scratch.iter().any(|start| path.starts_with(&**start))
+            || self.folders.iter().any(|folder| path.contains(&**folder))
+    }
+}
+
+impl Kinds {
+    /// Of which kind a name is.
+    pub(crate) fn of(&self, name: &str) -> Option<super::command::Checks> {
+        use super::command::Checks;
+        let all = [
+            (&self.test, Checks::Test),
+            (&self.lint, Checks::Lint),
+            (&self.types, Checks::Types),
+            (&self.build, Checks::Build),
+        ];
+        all.into_iter().find_map(|(names, kind)| names.contains(name).then_some(kind))
+    }
 }
 
 /// The file is part of the program, and a test reads it.
@@ -42,5 +130,6 @@ mod tests {
     fn the_file_is_read() {
         let known = programs();
         assert!(known.idle.contains("echo") && known.showing["git"].contains("ls-files"));
+        assert!(known.checks.test.contains("pytest") && !known.places.scratch.is_empty());
     }
 }

@@ -1,6 +1,9 @@
 //! Simple reads and writes inside a shell command. Conservative: what is built from variables,
 //! globs or substitutions names no path.
 
+use std::borrow::Cow;
+
+use super::command::script;
 use super::patch;
 pub(crate) use super::words::Word;
 pub(super) use super::words::in_place;
@@ -11,6 +14,8 @@ use super::words::{counted, edits_in_place, git, sed_range, skip_prefixes, witho
 pub(super) struct Done {
     pub reads: Vec<String>,
     pub writes: Vec<String>,
+    /// Those of them that are gone then.
+    pub removes: Vec<String>,
     pub range: Option<(u64, u64)>,
 }
 
@@ -23,20 +28,52 @@ const LONGEST: usize = 256 * 1024;
 pub(super) fn read(command: &str) -> Done {
     let mut done = Done::default();
     let mut lexer = Lexer::of(command);
+    // Which of its commands read a script from their input.
+    let mut scripts = Vec::new();
     loop {
         let (words, writes, end) = lexer.simple_command();
         done.writes.extend(writes);
         if !words.is_empty() {
             run(&words, end == End::Pipe, &mut done);
+            if words.iter().any(|word| is_interpreter(&word.text)) {
+                scripts.push(lexer.commands);
+                inline(skip_prefixes(&words), &mut done);
+            }
         }
         if end == End::Text {
             break;
         }
     }
-    for body in lexer.bodies {
-        done.writes.extend(patch::paths(body));
+    for body in lexer.bodies.iter().filter(|body| scripts.contains(&body.command)) {
+        done.scripted(script::wrote(body.text));
+    }
+    for body in lexer.bodies.iter().filter(|body| body.patches) {
+        done.writes.extend(patch::paths(body.text));
     }
     done
+}
+
+impl Done {
+    fn scripted(&mut self, wrote: script::Wrote) {
+        self.writes.extend(wrote.paths);
+        self.removes.extend(wrote.removed);
+    }
+}
+
+/// What the script in an argument writes: `python3 -c '…'`.
+fn inline(words: &[Word], done: &mut Done) {
+    let at = words.iter().position(|word| is_interpreter(&word.text)).unwrap_or_default();
+    let words: Vec<String> = words.iter().skip(at).map(|word| word.text.clone()).collect();
+    if let Some(given) = script::given(&words) {
+        done.scripted(script::wrote(&given));
+    }
+}
+
+/// Whether a program runs scripts that are read here.
+fn is_interpreter(word: &str) -> bool {
+    let name = word.rsplit('/').next().unwrap_or(word);
+    let name = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+    matches!(name, "python" | "pypy" | "node" | "bun" | "deno")
 }
 
 /// A simple command with everything that it is given.
@@ -68,7 +105,7 @@ pub(crate) fn simple(text: &str) -> Vec<Simple> {
 
 /// What ends a simple command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum End {
+pub(crate) enum End {
     /// `|`
     Pipe,
     /// `&&`
@@ -87,18 +124,22 @@ pub(super) enum End {
 
 /// A simple command of a longer one.
 #[derive(Debug)]
-pub(super) struct Part {
+pub(super) struct Part<'a> {
     /// Its words without `sudo`, `timeout` and the like.
     pub words: Vec<String>,
-    /// Whether its output goes to a file.
-    pub redirects: bool,
+    /// These words as they are written.
+    pub text: &'a str,
+    /// The files that its output goes to.
+    pub writes: Vec<String>,
+    /// What is given to it as a heredoc.
+    pub body: Option<&'a str>,
     /// Whether it belongs to `if`, `for` and the like.
     pub control: bool,
     /// What comes behind it.
     pub end: End,
 }
 
-impl Part {
+impl Part<'_> {
     /// Whether one of its words behind the first is this one.
     pub(super) fn holds(&self, word: &str) -> bool {
         self.words.iter().skip(1).any(|own| own == word)
@@ -106,11 +147,13 @@ impl Part {
 }
 
 /// The simple commands of a command, in order.
-pub(super) fn parts(command: &str) -> Vec<Part> {
+pub(super) fn parts(command: &str) -> Vec<Part<'_>> {
     const CONTROL: [&str; 5] = ["if", "while", "until", "for", "case"];
     const CLOSING: [&str; 4] = ["}", "fi", "done", "esac"];
     let mut lexer = Lexer::of(command);
-    let mut parts: Vec<Part> = Vec::new();
+    let mut parts: Vec<Part<'_>> = Vec::new();
+    // Which simple command of the text each is.
+    let mut numbers = Vec::new();
     loop {
         let (words, writes, end) = lexer.simple_command();
         let first = words.first().map(|word| &*word.text).unwrap_or_default();
@@ -124,22 +167,59 @@ pub(super) fn parts(command: &str) -> Vec<Part> {
                 last.end = end;
             }
         } else {
+            let at = words.first().map_or(0, |word| word.at.start)..lexer.last_word_end(words);
+            let text = lexer.text.get(at).unwrap_or_default();
             let words = words.iter().map(|word| word.text.clone()).collect();
-            parts.push(Part { words, redirects: !writes.is_empty(), control, end });
+            parts.push(Part { words, text, writes, body: None, control, end });
+            numbers.push(lexer.commands);
         }
         if end == End::Text {
-            return parts;
+            break;
         }
     }
+    for body in &lexer.bodies {
+        if let Ok(at) = numbers.binary_search(&body.command) {
+            parts[at].body = Some(body.text);
+        }
+    }
+    parts
+}
+
+/// The command inside of `bash -lc "…"`, where that is all of it.
+pub(crate) fn unwrapped(command: &str) -> Cow<'_, str> {
+    const SHELLS: [&str; 4] = ["bash", "sh", "zsh", "dash"];
+    let first = command.split_whitespace().next().unwrap_or_default();
+    let name = first.rsplit('/').next().unwrap_or(first);
+    if SHELLS.contains(&name)
+        && let [only] = parts(command).as_slice()
+        && let [_, flag, script, ..] = only.words.as_slice()
+        && flag.starts_with('-')
+        && flag.ends_with('c')
+    {
+        return Cow::Owned(script.clone());
+    }
+    Cow::Borrowed(command)
+}
+
+/// A heredoc.
+struct Body<'a> {
+    text: &'a str,
+    /// Which simple command it is given to, from 1.
+    command: usize,
+    /// Whether that one applies patches.
+    patches: bool,
 }
 
 struct Lexer<'a> {
     text: &'a str,
     at: usize,
-    /// End words of heredocs whose bodies start at the next line; whether it may hold a patch.
-    heredocs: Vec<(String, bool)>,
-    /// Bodies that may hold a patch.
-    bodies: Vec<&'a str>,
+    /// End words of heredocs whose bodies start at the next line; whose they are, and whether they may
+    /// hold a patch.
+    heredocs: Vec<(String, usize, bool)>,
+    /// Their bodies.
+    bodies: Vec<Body<'a>>,
+    /// Simple commands so far.
+    commands: usize,
     /// The last here-string.
     fed: Option<Word>,
 }
@@ -147,7 +227,13 @@ struct Lexer<'a> {
 impl<'a> Lexer<'a> {
     fn of(command: &'a str) -> Self {
         let end = command.floor_char_boundary(LONGEST);
-        Self { text: &command[..end], at: 0, heredocs: Vec::new(), bodies: Vec::new(), fed: None }
+        let (heredocs, bodies) = (Vec::new(), Vec::new());
+        Self { text: &command[..end], at: 0, heredocs, bodies, commands: 0, fed: None }
+    }
+
+    /// Where the last of these words ends.
+    fn last_word_end(&self, words: &[Word]) -> usize {
+        words.last().map_or(self.at, |word| word.at.end)
     }
 
     fn rest(&self) -> &'a str {
@@ -161,6 +247,7 @@ impl<'a> Lexer<'a> {
     /// Words up to the next separator, and the files that output is sent to.
     fn simple_command(&mut self) -> (Vec<Word>, Vec<String>, End) {
         let (mut words, mut writes) = (Vec::new(), Vec::new());
+        self.commands += 1;
         let end = loop {
             let Some(byte) = self.peek() else { break End::Text };
             match byte {
@@ -213,7 +300,7 @@ impl<'a> Lexer<'a> {
         let patches =
             words.iter().any(|word| matches!(&*word.text, "apply_patch" | "apply" | "patch"));
         if let Some(end) = self.word() {
-            self.heredocs.push((end.text, patches));
+            self.heredocs.push((end.text, self.commands, patches));
         }
     }
 
@@ -319,7 +406,7 @@ impl<'a> Lexer<'a> {
 
     /// Skips the bodies of the heredocs of the line before.
     fn heredoc_bodies(&mut self) {
-        for (end, patches) in std::mem::take(&mut self.heredocs) {
+        for (end, command, patches) in std::mem::take(&mut self.heredocs) {
             let start = self.at;
             let mut body_end = self.text.len();
             while self.at < self.text.len() {
@@ -331,9 +418,7 @@ impl<'a> Lexer<'a> {
                     break;
                 }
             }
-            if patches {
-                self.bodies.push(&self.text[start..body_end]);
-            }
+            self.bodies.push(Body { text: &self.text[start..body_end], command, patches });
         }
     }
 }
@@ -402,9 +487,16 @@ fn run(words: &[Word], piped: bool, done: &mut Done) {
             done.writes.extend(paths(files));
         }
         "git" => done.writes.extend(paths(git(rest).into_iter().map(copy))),
-        "tee" | "touch" | "mkdir" | "rm" | "rmdir" | "unlink" | "mv" | "truncate" => {
+        "rm" | "rmdir" | "unlink" => {
+            done.removes.extend(paths(plain()));
             done.writes.extend(paths(plain()));
         }
+        "mv" => {
+            let moved: Vec<String> = paths(plain()).collect();
+            done.removes.extend(moved.iter().take(moved.len().saturating_sub(1)).cloned());
+            done.writes.extend(moved);
+        }
+        "tee" | "touch" | "mkdir" | "truncate" => done.writes.extend(paths(plain())),
         "cp" => done.writes.extend(paths(plain()).last()),
         _ => {}
     }

@@ -19,7 +19,37 @@ pub struct Todo {
     pub text: String,
 }
 
+/// What a call does to the list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TodoChange {
+    /// It writes the whole list.
+    Whole(Vec<Todo>),
+    /// It adds an item; the number is the one that the result gives it.
+    Add(Option<u32>, Todo),
+    /// It changes the item of a number: what is empty stays as it is.
+    Update(u32, Todo),
+}
+
 impl ToolTable {
+    /// What a call does to the to-do list. Claude Code's newer tools build it one item at a time: a
+    /// `subject` adds one, a `taskId` changes one.
+    #[must_use]
+    pub fn todo_change(&self, args: &str, result: &str) -> TodoChange {
+        let arguments = Arguments::read(args);
+        let text = |names: &[&str]| arguments.first(&owned(names)).unwrap_or_default();
+        let number = arguments.number(&owned(&["taskId", "task_id"]));
+        let item = Todo { state: text(STATE), text: text(&["subject"]) };
+        match number.and_then(|number| u32::try_from(number).ok()) {
+            Some(number) => TodoChange::Update(number, item),
+            None if !item.text.is_empty() => {
+                let digits = result.split_once('#').map(|(_, rest)| rest).unwrap_or_default();
+                let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
+                TodoChange::Add(digits[..end].parse().ok(), item)
+            }
+            None => TodoChange::Whole(self.todo(args)),
+        }
+    }
+
     /// The items of a to-do list that a call writes; none where it writes no list.
     #[must_use]
     pub fn todo(&self, args: &str) -> Vec<Todo> {
@@ -40,6 +70,10 @@ impl ToolTable {
         let item = |line: &str| Todo { state: String::new(), text: line.to_owned() };
         lines.filter(|line| !line.is_empty()).map(item).collect()
     }
+}
+
+fn owned(names: &[&str]) -> Vec<String> {
+    names.iter().map(|&name| name.to_owned()).collect()
 }
 
 #[cfg(test)]
@@ -71,5 +105,32 @@ mod tests {
             [pair("", "[x] a"), pair("", "[ ] b")]
         );
         assert!(of(serde_json::json!({"merge": true})).is_empty());
+    }
+
+    #[test]
+    fn a_list_may_be_built_item_by_item() {
+        let change = |args: serde_json::Value, result: &str| {
+            ToolTable::builtin().todo_change(&args.to_string(), result)
+        };
+        let item =
+            |state: &str, text: &str| Todo { state: state.to_owned(), text: text.to_owned() };
+        assert_eq!(
+            change(
+                serde_json::json!({"subject": "Mend it", "description": "All of it.", "activeForm": "Mending"}),
+                "Task #3 created successfully: Mend it"
+            ),
+            TodoChange::Add(Some(3), item("", "Mend it"))
+        );
+        assert_eq!(
+            change(
+                serde_json::json!({"taskId": "3", "status": "completed"}),
+                "Updated task #3 status"
+            ),
+            TodoChange::Update(3, item("completed", ""))
+        );
+        assert_eq!(
+            change(serde_json::json!({"todos": [{"content": "a", "status": "pending"}]}), "ok"),
+            TodoChange::Whole(vec![item("pending", "a")])
+        );
     }
 }

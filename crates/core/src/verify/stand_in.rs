@@ -1,7 +1,7 @@
 //! What stands for a covered span: no secret in it, and no text of the log that gained authority.
 
 use super::{Checker, rule};
-use crate::recap::{LEFT_OUT, NOTE_START, RULES, SINCE, section};
+use crate::recap::{LEFT_OUT, NOTE_START, RULES, section, state};
 use crate::redact::Redactor;
 use crate::seal::is_end;
 use crate::view::{Origin, Role};
@@ -9,19 +9,7 @@ use crate::view::{Origin, Role};
 /// How the lines of a computed recap begin, below its header: a number of a message, a list mark, a
 /// command, an indent or a label. What is quoted from the log is behind one of them, so that it
 /// begins no line.
-const LINES: &[&str] = &[
-    "@",
-    "- ",
-    "  ",
-    "`",
-    RULES,
-    "to-do list @",
-    SINCE,
-    LEFT_OUT,
-    "changed: ",
-    "read: ",
-    "names: ",
-];
+const LINES: &[&str] = &["@", "- ", "  ", "`", RULES, LEFT_OUT, "changed: ", "read: ", "names: "];
 /// Lists of paths, one a line (What Survives the Compression).
 const BLOCKS: &[(&str, &str)] =
     &[("<read-files>", "</read-files>"), ("<modified-files>", "</modified-files>")];
@@ -98,7 +86,9 @@ fn structure(text: &str) -> Vec<String> {
             if !section::ALL.contains(&name) {
                 wrong.push(format!("a header that no recap has: {name:?}"));
             }
-        } else if !(is_end(line) || LINES.iter().any(|start| line.starts_with(start))) {
+        } else if !(is_end(line)
+            || LINES.iter().chain(state::ALL).any(|start| line.starts_with(start)))
+        {
             wrong.push(format!("a line that belongs to no section: {line:?}"));
         }
     }

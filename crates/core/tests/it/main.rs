@@ -1,5 +1,6 @@
 //! The tests of the engine, in one binary: it links once.
 
+mod deeds;
 mod ledger;
 mod quarter;
 mod replay;

@@ -22,6 +22,8 @@ struct File {
     tools: Own,
     edits: Own,
     noise: Noise,
+    absent: Noise,
+    background: Noise,
     refusals: Vec<Refusal>,
 }
 
@@ -29,8 +31,7 @@ struct File {
 #[serde(deny_unknown_fields, default)]
 #[derive(Default)]
 struct Lines {
-    #[serde(rename = "of")]
-    _of: String,
+    of: String,
     failed: Vec<String>,
     passed: Vec<String>,
     broken: Vec<String>,
@@ -93,6 +94,8 @@ enum Sign {
 struct Mark {
     glob: Glob,
     sign: Sign,
+    /// The tools that write it.
+    of: &'static str,
     after: Option<String>,
     last: bool,
 }
@@ -112,6 +115,8 @@ pub(super) struct Known {
     edit_errors: Vec<Glob>,
     edit_done: Vec<Glob>,
     noise: Vec<Glob>,
+    absent: Vec<Glob>,
+    background: Vec<Glob>,
     refusals: Vec<Refusal>,
 }
 
@@ -137,6 +142,7 @@ fn any(globs: &[Glob], line: &str) -> bool {
 pub(super) struct Signs {
     /// The last totals with failures.
     pub failed: Option<String>,
+    failed_at: Option<usize>,
     passed: Option<(usize, String)>,
     /// The first line of an error.
     error: Option<String>,
@@ -145,9 +151,26 @@ pub(super) struct Signs {
     /// Where the last sign of an error is.
     bad_at: Option<usize>,
     done: Option<String>,
+    /// Whether a sign beside totals is bad.
+    beside: bool,
+    /// The tools that wrote the totals with failures, or the first error.
+    pub of: &'static str,
+    /// The tools that wrote the totals without one.
+    pub passed_of: &'static str,
 }
 
 impl Signs {
+    /// Whether totals without a failure follow the last ones with one, and no error does.
+    pub(super) fn recovered(&self) -> bool {
+        let passed = self.passed.as_ref().map(|(at, _)| *at);
+        self.failed.is_some() && passed > self.failed_at && passed > self.bad_at
+    }
+
+    /// A sign of failure that is no total.
+    pub(super) fn bad_beside_totals(&self) -> bool {
+        self.beside && self.bad()
+    }
+
     /// A sign of failure that no later totals take back.
     pub(super) fn bad(&self) -> bool {
         let passed = self.passed.as_ref().map(|(at, _)| *at);
@@ -163,25 +186,32 @@ impl Signs {
     pub(super) fn telling(&self, verdict: Option<Verdict>) -> Option<String> {
         let passed = || self.passed.as_ref().map(|(_, line)| line.clone());
         match verdict {
-            Some(Verdict::Failed) => {
-                self.failed.clone().or_else(|| self.error.clone()).or_else(passed)
-            }
+            Some(Verdict::Failed) => self.failed.clone().or_else(|| self.error.clone()),
             Some(Verdict::Ok) => passed().or_else(|| self.done.clone()),
             _ => None,
         }
     }
 
-    fn add(&mut self, sign: Sign, at: usize, line: &str) {
+    fn add(&mut self, sign: Sign, of: &'static str, at: usize, line: &str) {
+        if sign == Sign::Failed || matches!(sign, Sign::Broken | Sign::Error) && self.of.is_empty()
+        {
+            self.of = of;
+        }
+        self.beside |= matches!(sign, Sign::Broken | Sign::Error);
         let numbers = |line: &str| line.bytes().any(|b| b.is_ascii_digit());
         match sign {
             Sign::Harmless => {}
             Sign::Failed => {
+                self.failed_at = self.failed_at.max(Some(at));
                 let known = self.failed.as_deref();
                 if known.is_none_or(|known| numbers(line) || !numbers(known)) {
                     self.failed = Some(line.to_owned());
                 }
             }
-            Sign::Passed => self.passed = Some((at, line.to_owned())),
+            Sign::Passed => {
+                self.passed = Some((at, line.to_owned()));
+                self.passed_of = of;
+            }
             Sign::Broken | Sign::Error => {
                 self.error.get_or_insert_with(|| line.to_owned());
                 self.broken |= sign == Sign::Broken;
@@ -196,6 +226,8 @@ impl Known {
     fn new(file: File) -> Option<Self> {
         let mut marks = Vec::new();
         for lines in file.lines {
+            // The table lives as long as the program.
+            let of: &'static str = lines.of.clone().leak();
             let lists = [
                 (Sign::Harmless, &lines.harmless),
                 (Sign::Failed, &lines.failed),
@@ -208,6 +240,7 @@ impl Known {
                 marks.extend(patterns.iter().map(|pattern| Mark {
                     glob: Glob::new(pattern),
                     sign,
+                    of,
                     after: lines.after.clone(),
                     last: lines.last,
                 }));
@@ -236,6 +269,8 @@ impl Known {
             edit_errors: globs(&file.edits.errors),
             edit_done: globs(&file.edits.done),
             noise: globs(&file.noise.lines),
+            absent: globs(&file.absent.lines),
+            background: globs(&file.background.lines),
             refusals: file.refusals,
         })
     }
@@ -244,7 +279,7 @@ impl Known {
     pub(super) fn signs(&self, windows: &Windows<'_>) -> Signs {
         let mut signs = Signs::default();
         for (from, window) in windows.parts() {
-            let mut found: Vec<(usize, Sign)> = Vec::new();
+            let mut found: Vec<(usize, Sign, &'static str)> = Vec::new();
             for hit in self.pieces.find_overlapping_iter(window) {
                 let start = window[..hit.start()].rfind('\n').map_or(0, |at| at + 1);
                 let line = lines::clean(line_at(window, start));
@@ -255,7 +290,7 @@ impl Known {
                         && mark.after.as_ref().is_none_or(|after| is_below(window, start, after))
                         && (!mark.last || self.is_last(window, start))
                 };
-                found.extend(marks.filter(applies).map(|mark| (start, mark.sign)));
+                found.extend(marks.filter(applies).map(|mark| (start, mark.sign, mark.of)));
             }
             // What was done long before the end is not the whole.
             let near = window.len()
@@ -265,16 +300,16 @@ impl Known {
                     .map(|l| l.len() + 1)
                     .sum::<usize>()
                     .min(window.len());
-            found.retain(|&(start, sign)| {
+            found.retain(|&(start, sign, _)| {
                 sign != Sign::Done || from == windows.from && start >= near
             });
             found.sort_unstable();
             // The strongest sign of a line counts.
-            found.dedup_by_key(|(start, _)| *start);
-            for (start, sign) in found {
+            found.dedup_by_key(|(start, ..)| *start);
+            for (start, sign, of) in found {
                 let raised = raised(window, start);
                 let line = lines::clean(raised.unwrap_or_else(|| line_at(window, start)));
-                signs.add(sign, from + start, &line);
+                signs.add(sign, of, from + start, &line);
             }
         }
         signs
@@ -302,7 +337,7 @@ impl Known {
                         && !line.contains("binary file matches")
                 });
                 if named || any(&self.shown, &line) {
-                    signs.add(Sign::Error, at, &line);
+                    signs.add(Sign::Error, "", at, &line);
                 }
                 at += raw.len();
             }
@@ -323,6 +358,25 @@ impl Known {
     /// Whether a harness wrote the line about the output.
     pub(super) fn is_noise(&self, line: &str) -> bool {
         any(&self.noise, line)
+    }
+
+    /// Whether a tool writes the line where all went well.
+    pub(super) fn says_well(&self, line: &str) -> bool {
+        let signs = self.signs(&Windows::of(line));
+        matches!(line.trim_end_matches('.'), "ok" | "OK" | "Done" | "done" | "PASS")
+            || signs.good() && !signs.bad()
+    }
+
+    /// Whether a shell or an interpreter says that what it was to run is not there.
+    pub(super) fn is_absent(&self, windows: &Windows<'_>, told: &str) -> bool {
+        let mut last = lines::lines(windows.tail).rev().filter(|line| lines::says(line));
+        any(&self.absent, told) || last.by_ref().take(3).any(|line| any(&self.absent, &line))
+    }
+
+    /// Whether the result says that the command goes on behind it.
+    pub(super) fn runs_on(&self, windows: &Windows<'_>) -> bool {
+        let mut first = lines::lines(windows.head).filter(|line| lines::says(line));
+        first.by_ref().take(3).any(|line| any(&self.background, &line))
     }
 
     /// The line that says most where no sign does: in a failure the first that speaks of one.

@@ -36,9 +36,45 @@ pub struct Outcome {
     /// What the user said instead of allowing the call, where the result carries it; on one line
     /// of at most 400 characters.
     pub reason: Option<String>,
+    /// What it was to run is not there: `command not found`. That says nothing of the work.
+    pub absent: bool,
+    /// Nothing hides the command's exit code: no pipe, no `|| true`, nothing behind it.
+    pub own_exit: bool,
+    /// Something hides the exit code of what works in the command.
+    pub masked: bool,
+    /// A line by which a known tool says that all went well.
+    pub well: bool,
+    /// The names of the tools that the line is known from.
+    pub of: &'static str,
+    /// The names of the tools that wrote totals without a failure, where none wrote others.
+    pub passed_of: &'static str,
+}
+
+/// How something failed. Only what failed has one, and its line is none that a tool writes where all
+/// went well, so that `failed …: ok` cannot be told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    line: Option<String>,
+}
+
+impl Failure {
+    /// The line that says most, where there is one.
+    #[must_use]
+    pub fn line(&self) -> Option<&str> {
+        self.line.as_deref()
+    }
 }
 
 impl Outcome {
+    /// How it failed, where it did.
+    #[must_use]
+    pub fn failure(&self) -> Option<Failure> {
+        let well = |line: &String| known::table().is_some_and(|known| known.says_well(line));
+        let line = || self.telling.clone().filter(|line| !well(line));
+        let exit = || self.exit.filter(|code| *code != 0).map(|code| format!("exit {code}"));
+        self.failed().then(|| Failure { line: line().or_else(exit) })
+    }
+
     /// Whether it ran and did not do what was asked.
     #[must_use]
     pub fn failed(&self) -> bool {
@@ -52,7 +88,12 @@ const REASON: usize = 400;
 /// Lines of a result that is short enough to be the tool's own word and no content.
 const SHORT: usize = 12;
 
-pub(super) fn read(facts: &CallFacts, text: &str, flagged: Option<bool>) -> Outcome {
+pub(super) fn read(
+    facts: &CallFacts,
+    text: &str,
+    flagged: Option<bool>,
+    flags_each: bool,
+) -> Outcome {
     let mut outcome = Outcome { lines: lines::count(text), ..Outcome::default() };
     let Some(known) = known::table() else { return outcome };
     let windows = Windows::of(text);
@@ -67,7 +108,7 @@ pub(super) fn read(facts: &CallFacts, text: &str, flagged: Option<bool>) -> Outc
         return outcome;
     }
     match facts.kind {
-        ToolKind::Shell => shell(known, facts, text, flagged, &mut outcome),
+        ToolKind::Shell => shell(known, facts, text, (flagged, flags_each), &mut outcome),
         kind => tool(known, kind, &windows, flagged, &mut outcome),
     }
     outcome
@@ -106,10 +147,11 @@ fn shell(
     known: &Known,
     facts: &CallFacts,
     text: &str,
-    flagged: Option<bool>,
+    (flagged, flags_each): (Option<bool>, bool),
     outcome: &mut Outcome,
 ) {
-    let proof = facts.command.as_deref().map(Proof::of).unwrap_or_default();
+    let unknown = || Proof { checks: true, ..Proof::default() };
+    let proof = facts.command.as_deref().map_or_else(unknown, Proof::of);
     let body = body(text);
     let windows = Windows::of(&body);
     outcome.exit = exit::code(&Windows::of(text));
@@ -117,7 +159,19 @@ fn shell(
     outcome.exit = asked.or(outcome.exit);
     let signs =
         if proof.shows { known.complaints(&windows, &proof) } else { known.signs(&windows) };
-    outcome.verdict = verdict(outcome.exit, flagged, &proof, asked.is_some(), &signs);
+    // Where the client flags each failure, what it did not flag is exit 0.
+    let runs_on = known.runs_on(&Windows::of(text));
+    let silent = outcome.exit.is_none() && flags_each && flagged != Some(true) && !runs_on;
+    let exit = if silent { Some(0) } else { outcome.exit };
+    outcome.own_exit = !proof.masked && !proof.earlier && !runs_on;
+    outcome.verdict = verdict(exit, flagged, &proof, asked.is_some(), &signs);
+    if runs_on {
+        outcome.verdict = None;
+    }
+    outcome.masked = proof.masked;
+    outcome.well = signs.good() && !signs.bad() || proof.again && signs.recovered();
+    outcome.of = signs.of;
+    outcome.passed_of = if signs.failed.is_none() { signs.passed_of } else { "" };
     let mild = outcome.verdict.is_none() && matches!(outcome.exit, Some(code) if code != 0);
     outcome.telling = match outcome.exit {
         Some(code) if mild => Some(format!("exit {code}")),
@@ -126,6 +180,8 @@ fn shell(
             .map(|line| lines::telling(&line))
             .or_else(|| known.telling(&windows, outcome.verdict)),
     };
+    let told = outcome.telling.as_deref().unwrap_or_default();
+    outcome.absent = outcome.verdict == Some(Verdict::Failed) && known.is_absent(&windows, told);
 }
 
 /// What the exit code and the known lines prove together.
@@ -137,10 +193,15 @@ fn verdict(
     signs: &Signs,
 ) -> Option<Verdict> {
     let masked = proof.masked && !asked;
-    if signs.failed.is_some() {
+    // Of a check that ran twice in the command, before a change and after it, the last run counts.
+    if proof.again && signs.recovered() && !matches!(exit, Some(code) if code != 0) {
+        return Some(Verdict::Ok);
+    }
+    // Totals count where a check wrote them: a headline of a report is none.
+    if signs.failed.is_some() && proof.checks {
         return Some(Verdict::Failed);
     }
-    let bad = signs.bad();
+    let bad = if proof.checks { signs.bad() } else { signs.bad_beside_totals() };
     match exit {
         Some(0) if !(masked || proof.earlier && bad) => Some(Verdict::Ok),
         Some(0) | None if bad => Some(Verdict::Failed),

@@ -1,5 +1,6 @@
 //! What an exit code proves about a command, judged by the command's text.
 
+use crate::tools::command::Command;
 use crate::tools::programs::programs;
 use crate::tools::shell::{self, End, Part};
 
@@ -16,6 +17,10 @@ pub(super) struct Proof {
     pub asked: bool,
     /// The exit code 1 is an answer and no failure: `grep`, `diff`, `test`.
     pub mild: bool,
+    /// It checks the work, or may do so: of a command that is not known.
+    pub checks: bool,
+    /// It does so more than once: the last run counts.
+    pub again: bool,
     /// The programs that it runs.
     pub programs: Vec<String>,
 }
@@ -26,20 +31,19 @@ const PIPE: i64 = 141;
 
 impl Proof {
     pub(super) fn of(command: &str) -> Self {
-        let mut parts = shell::parts(command);
         // `bash -c "…"`: what counts is inside.
-        if let [only] = parts.as_slice()
-            && let Some(script) = script(only)
-        {
-            parts = shell::parts(script);
-        }
+        let command = shell::unwrapped(command);
+        let parts = shell::parts(&command);
+        let read = Command::of(&command);
         let names = |name: &str| parts.iter().any(|p| program(p) == "set" && p.holds(name));
         let (pipefail, strict) = (names("pipefail"), parts.iter().any(is_strict));
-        let mut lists: Vec<&[Part]> =
+        let mut lists: Vec<&[Part<'_>]> =
             parts.split_inclusive(|part| matches!(part.end, End::Then | End::Background)).collect();
-        let works = |part: &Part| !is_idle(part) && !shows(part);
+        let works = |part: &Part<'_>| !is_idle(part) && !shows(part);
         let mut proof = Self {
-            shows: parts.iter().any(|part| !is_idle(part)) && !parts.iter().any(works),
+            shows: !parts.is_empty() && !parts.iter().any(works),
+            checks: read.checks().next().is_some(),
+            again: read.checks().nth(1).is_some(),
             asked: parts.last().is_some_and(asks),
             programs: parts.iter().map(|part| program(part).to_owned()).collect(),
             ..Self::default()
@@ -70,7 +74,7 @@ impl Proof {
 }
 
 /// Whether the last list of commands hides the exit code of one of them.
-fn is_masked(list: &[Part], pipefail: bool) -> bool {
+fn is_masked(list: &[Part<'_>], pipefail: bool) -> bool {
     list.iter().enumerate().any(|(at, part)| {
         let next = list.get(at + 1);
         match part.end {
@@ -88,13 +92,13 @@ fn is_masked(list: &[Part], pipefail: bool) -> bool {
 }
 
 /// Whether the list ends with `exit`, which passes a code on: `exit $status`.
-fn leaves(list: &[Part]) -> bool {
+fn leaves(list: &[Part<'_>]) -> bool {
     list.last().is_some_and(|part| program(part) == "exit" && !part.holds("0"))
 }
 
 /// Whether what decides the exit code of the list is a question.
-fn is_answer(list: &[Part]) -> bool {
-    let asks = |part: &Part| {
+fn is_answer(list: &[Part<'_>]) -> bool {
+    let asks = |part: &Part<'_>| {
         let compares = program(part) == "git" && matches!(subcommand(part), Some("grep" | "diff"));
         programs().answers.contains(program(part)) || compares
     };
@@ -102,16 +106,16 @@ fn is_answer(list: &[Part]) -> bool {
     deciding.next().is_some_and(asks)
 }
 
-fn is_idle(part: &Part) -> bool {
+fn is_idle(part: &Part<'_>) -> bool {
     // `cat > f <<EOF` writes what the command holds.
-    let writes = matches!(program(part), "cat" | "tee") && part.redirects;
+    let writes = matches!(program(part), "cat" | "tee") && !part.writes.is_empty();
     programs().idle.contains(program(part))
         || part.words.is_empty()
         || writes
         || program(part) == "exit"
 }
 
-fn shows(part: &Part) -> bool {
+fn shows(part: &Part<'_>) -> bool {
     let name = program(part);
     if name == "sed" && part.words.iter().any(|word| shell::in_place(word)) {
         return false;
@@ -130,18 +134,18 @@ fn shows(part: &Part) -> bool {
 }
 
 /// `…; echo $?` and its like.
-fn asks(part: &Part) -> bool {
+fn asks(part: &Part<'_>) -> bool {
     matches!(program(part), "echo" | "printf")
         && part.words.iter().any(|word| word.contains("$?") || word.contains("PIPESTATUS"))
 }
 
-fn is_strict(part: &Part) -> bool {
+fn is_strict(part: &Part<'_>) -> bool {
     program(part) == "set"
         && part.words.iter().any(|w| w.starts_with("-e") || w == "-xe" || w == "errexit")
 }
 
 /// The name of the program, behind `xargs`.
-fn program(part: &Part) -> &str {
+fn program<'p>(part: &'p Part<'_>) -> &'p str {
     let mut words = part.words.iter();
     let name = words.next().map(|word| base(word)).unwrap_or_default();
     if name == "xargs" {
@@ -158,7 +162,7 @@ fn base(word: &str) -> &str {
 }
 
 /// The first word that is neither a flag nor the folder of `-C`.
-fn subcommand(part: &Part) -> Option<&str> {
+fn subcommand<'p>(part: &'p Part<'_>) -> Option<&'p str> {
     let mut words = part.words.iter().skip(1);
     while let Some(word) = words.next() {
         if matches!(&**word, "-C" | "-c" | "-n" | "--namespace") {
@@ -168,17 +172,4 @@ fn subcommand(part: &Part) -> Option<&str> {
         }
     }
     None
-}
-
-fn script(part: &Part) -> Option<&str> {
-    match part.words.as_slice() {
-        [shell, flag, script, ..]
-            if matches!(base(shell), "bash" | "sh" | "zsh")
-                && flag.ends_with('c')
-                && flag.starts_with('-') =>
-        {
-            Some(script)
-        }
-        _ => None,
-    }
 }

@@ -1,0 +1,137 @@
+//! What is committed, pushed and asked to be merged, as far as calls showed it.
+
+use crate::tools::command::versions::Deed;
+
+/// Commits that are kept.
+const MOST: usize = 10;
+/// Longest subject, in characters.
+const SUBJECT: usize = 100;
+
+/// A commit that a call made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Commit {
+    /// As git abbreviates it; empty where nothing showed it.
+    pub hash: String,
+    /// The first line of its message.
+    pub subject: String,
+    /// Number of the message that shows it.
+    pub message: u32,
+}
+
+/// A request to merge that a call opened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// Its number.
+    pub number: u32,
+    /// Its title; empty where nothing showed it.
+    pub title: String,
+    /// Number of the message that shows it.
+    pub message: u32,
+}
+
+/// The history of the work, as far as calls changed it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct History {
+    /// The newest commits, in order: all since the last push that are known, or the last of them.
+    pub commits: Vec<Commit>,
+    /// How many of these, from the first on, are pushed.
+    pub pushed: usize,
+    /// The last push: number of its message, and the branch where that was told.
+    pub push: Option<(u32, String)>,
+    /// Requests to merge, in order.
+    pub requests: Vec<Request>,
+}
+
+impl History {
+    /// Takes in one thing that a call did.
+    pub(super) fn add(&mut self, message: u32, deed: Deed) {
+        match deed {
+            Deed::Committed { hash, subject, amends } => {
+                // A listing of what is known already is no commit.
+                if !hash.is_empty() && self.commits.iter().any(|known| known.hash == hash) {
+                    return;
+                }
+                let before = if amends { self.take_back(1).pop() } else { None };
+                let subject = match before {
+                    Some(before) if subject.is_empty() => before.subject,
+                    _ => crate::salient::shorten(&subject, SUBJECT),
+                };
+                self.commits.push(Commit { hash, subject, message });
+                if self.commits.len() > MOST {
+                    self.commits.remove(0);
+                    self.pushed = self.pushed.saturating_sub(1);
+                }
+            }
+            Deed::TookBack(count) => {
+                self.take_back(count);
+            }
+            Deed::Moved => {
+                let own = self.commits.iter_mut().skip(self.pushed);
+                own.for_each(|commit| commit.hash.clear());
+            }
+            Deed::Pushed(branch) => {
+                self.pushed = self.commits.len();
+                self.push = Some((message, branch));
+            }
+            Deed::Requested { number, title } => {
+                self.requests.retain(|known| known.number != number);
+                let title = crate::salient::shorten(&title, SUBJECT);
+                self.requests.push(Request { number, title, message });
+            }
+            Deed::Listed { hash, subject } => self.name(&hash, &subject),
+        }
+    }
+
+    /// A listing tells the hash of a commit that was made without a word: the one with its subject, and
+    /// a hash alone that of the newest.
+    fn name(&mut self, hash: &str, subject: &str) {
+        let own = |commit: &&mut Commit| match subject.is_empty() {
+            true => true,
+            false => subject.starts_with(commit.subject.trim_end_matches('…')),
+        };
+        let newest = self.commits.iter_mut().rev().take(if subject.is_empty() { 1 } else { MOST });
+        let mut found = newest.filter(own).filter(|commit| commit.hash.is_empty());
+        if let Some(commit) = found.next() {
+            commit.hash = hash[..hash.len().min(8)].to_owned();
+        }
+    }
+
+    fn take_back(&mut self, count: usize) -> Vec<Commit> {
+        let from = self.commits.len().saturating_sub(count);
+        self.pushed = self.pushed.min(from);
+        self.commits.split_off(from)
+    }
+
+    /// The commits that are told: those since the last push, or the newest where all are pushed.
+    #[must_use]
+    pub fn told(&self) -> &[Commit] {
+        let from = if self.pushed < self.commits.len() { self.pushed } else { 0 };
+        &self.commits[from..]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn commit(hash: &str, subject: &str, amends: bool) -> Deed {
+        Deed::Committed { hash: hash.to_owned(), subject: subject.to_owned(), amends }
+    }
+
+    #[test]
+    fn a_history_follows_what_calls_did() {
+        let mut history = History::default();
+        history.add(1, commit("aaaaaaa", "One", false));
+        history.add(2, Deed::Pushed("main".to_owned()));
+        history.add(3, commit("", "Two", false));
+        history.add(4, Deed::Listed { hash: "bbbbbbb".to_owned(), subject: "Two".to_owned() });
+        history.add(5, commit("ccccccc", "", true));
+        let told: Vec<_> = history.told().iter().map(|c| (&*c.hash, &*c.subject)).collect();
+        assert_eq!(told, [("ccccccc", "Two")]);
+        history.add(6, Deed::TookBack(1));
+        assert_eq!(history.commits.len(), 1);
+        history.add(7, commit("", "Three", false));
+        history.add(8, Deed::Listed { hash: "d".repeat(40), subject: String::new() });
+        assert_eq!(history.commits[1].hash, "dddddddd");
+    }
+}

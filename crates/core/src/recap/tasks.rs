@@ -1,0 +1,137 @@
+//! The to-do list that an agent keeps, written at once or item by item.
+
+use crate::salient::shorten;
+use crate::tools::{Todo, TodoChange};
+
+/// Longest item, in characters.
+const ITEM_CHARS: usize = 200;
+
+/// An item.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Task {
+    number: u32,
+    mark: &'static str,
+    text: String,
+}
+
+/// The list.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Tasks {
+    items: Vec<Task>,
+}
+
+impl Tasks {
+    /// The list that an earlier recap told.
+    pub(super) fn read(text: &str) -> Self {
+        let mut tasks = Self::default();
+        for line in text.lines() {
+            let mark = MARKS.iter().find(|mark| line.starts_with(**mark)).copied().unwrap_or("");
+            let rest = &line[mark.len()..];
+            let told = rest.strip_prefix('#').and_then(|rest| rest.split_once(' '));
+            let told = told.and_then(|(number, text)| Some((number.parse().ok()?, text)));
+            let (number, text) = told.unwrap_or((tasks.next(), rest));
+            tasks.items.push(Task { number, mark, text: text.to_owned() });
+        }
+        tasks
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.items.is_empty()
+    }
+
+    fn next(&self) -> u32 {
+        self.items.iter().map(|task| task.number).max().unwrap_or(0) + 1
+    }
+
+    /// Takes in a change. Whether the list is another one then.
+    pub(super) fn change(&mut self, change: TodoChange) -> bool {
+        match change {
+            TodoChange::Whole(items) if items.is_empty() => return false,
+            TodoChange::Whole(items) => {
+                self.items.clear();
+                items.into_iter().for_each(|item| self.add(None, &item, ""));
+            }
+            TodoChange::Add(number, item) => {
+                // A list whose items are all done, and whose numbers begin anew, is another one.
+                if number == Some(1) {
+                    self.items.clear();
+                }
+                self.add(number, &item, "[ ] ");
+            }
+            TodoChange::Update(number, item) => {
+                let Some(at) = self.items.iter().position(|task| task.number == number) else {
+                    return false;
+                };
+                if item.state == "deleted" {
+                    self.items.remove(at);
+                    return true;
+                }
+                let task = &mut self.items[at];
+                if !item.state.is_empty() {
+                    task.mark = mark(&item.state);
+                }
+                if !item.text.is_empty() {
+                    task.text = shorten(&item.text, ITEM_CHARS);
+                }
+            }
+        }
+        true
+    }
+
+    fn add(&mut self, number: Option<u32>, item: &Todo, open: &'static str) {
+        let number = number.unwrap_or_else(|| self.next());
+        let mark = if item.state.is_empty() { open } else { mark(&item.state) };
+        self.items.retain(|task| task.number != number);
+        self.items.push(Task { number, mark, text: shorten(&item.text, ITEM_CHARS) });
+    }
+
+    /// The list, an item a line. A number is told where it is not that of the line.
+    pub(super) fn text(&self) -> String {
+        let line = |(at, task): (usize, &Task)| {
+            let Task { number, mark, text } = task;
+            match usize::try_from(*number) == Ok(at + 1) {
+                true => format!("{mark}{text}"),
+                false => format!("{mark}#{number} {text}"),
+            }
+        };
+        self.items.iter().enumerate().map(line).collect::<Vec<_>>().join("\n")
+    }
+}
+
+/// What stands in front of an item.
+const MARKS: [&str; 4] = ["[x] ", "[>] ", "[-] ", "[ ] "];
+
+fn mark(state: &str) -> &'static str {
+    match state {
+        "completed" | "done" | "complete" => "[x] ",
+        "in_progress" | "in-progress" | "active" => "[>] ",
+        "" => "",
+        "cancelled" | "canceled" => "[-] ",
+        _ => "[ ] ",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn item(state: &str, text: &str) -> Todo {
+        Todo { state: state.to_owned(), text: text.to_owned() }
+    }
+
+    #[test]
+    fn a_list_is_built_item_by_item_and_read_back() {
+        let mut tasks = Tasks::default();
+        for (number, text) in [(1, "Remove the menu"), (2, "Add the button"), (3, "Tests")] {
+            tasks.change(TodoChange::Add(Some(number), item("", text)));
+        }
+        tasks.change(TodoChange::Update(1, item("completed", "")));
+        tasks.change(TodoChange::Update(2, item("deleted", "")));
+        tasks.change(TodoChange::Update(3, item("in_progress", "More tests")));
+        assert_eq!(tasks.text(), "[x] Remove the menu\n[>] #3 More tests");
+        let mut again = Tasks::read(&tasks.text());
+        assert!(again.change(TodoChange::Update(3, item("completed", ""))));
+        assert_eq!(again.text(), "[x] Remove the menu\n[x] #3 More tests");
+        assert!(!again.change(TodoChange::Update(9, item("completed", ""))));
+    }
+}

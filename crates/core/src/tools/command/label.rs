@@ -1,0 +1,135 @@
+//! What a command does, on one line: what is run, without what only prepares it or shows less of its
+//! output; of a script its first words.
+
+use super::script::wrote;
+use super::{Command, Purpose, Step};
+use crate::salient::shorten;
+use crate::tools::shell::End;
+
+/// The label of a command, of at most `max` characters. In a cut one the end is `…`, behind a word:
+/// half a command is another command.
+pub(crate) fn label(command: &Command<'_>, text: &str, max: usize) -> String {
+    let mut out = String::new();
+    let mut joint = "";
+    let mut skipping = false;
+    // What works is told; where nothing does, what is changed, and else what is looked at.
+    let most = command.steps.iter().map(|step| rank(step.purpose)).max().unwrap_or_default();
+    for step in &command.steps {
+        let shows_less = skipping && step.purpose == Purpose::LookUp;
+        skipping = step.end == End::Pipe && (shows_less || step.purpose != Purpose::LookUp);
+        if most > 0 && rank(step.purpose) == most && !shows_less {
+            if !out.is_empty() {
+                out.push_str(joint);
+            }
+            out.push_str(&of_step(step, max));
+        }
+        joint = match step.end {
+            End::And => " && ",
+            End::Or => " || ",
+            End::Pipe => " | ",
+            _ => "; ",
+        };
+    }
+    if out.is_empty() {
+        out = text
+            .lines()
+            .map(str::trim)
+            .filter(|line| !line.is_empty())
+            .collect::<Vec<_>>()
+            .join("; ");
+    }
+    // The label stands between backticks.
+    cut_at_word(&out.replace('`', "'"), max)
+}
+
+fn rank(purpose: Purpose) -> u8 {
+    match purpose {
+        Purpose::Prepare => 0,
+        Purpose::LookUp => 1,
+        Purpose::Edit => 2,
+        _ => 3,
+    }
+}
+
+impl Step<'_> {
+    /// The label of one simple command.
+    pub(crate) fn label(&self, max: usize) -> String {
+        cut_at_word(&of_step(self, max).replace('`', "'"), max)
+    }
+}
+
+/// The label of a program in another language that a tool runs.
+pub(crate) fn script_label(tool: &str, code: &str, max: usize) -> String {
+    cut_at_word(&format!("{tool}: {}", of_script(code, max)), max)
+}
+
+fn of_step(step: &Step<'_>, max: usize) -> String {
+    if let Some(script) = step.script.as_deref() {
+        let name = step.text.split_whitespace().next().unwrap_or_default();
+        let name = name.rsplit('/').next().unwrap_or(name);
+        return format!("{name}: {}", of_script(script, max));
+    }
+    if step.run.key() == "git commit" && step.text.contains('\n') {
+        // The message is told by its subject.
+        let subject = step.text.split_once('\n').map_or("", |(_, rest)| rest);
+        let written = step.text.contains("$(cat <<");
+        let subject = match written {
+            true => {
+                subject.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default()
+            }
+            false => "",
+        };
+        let first = step.text.lines().next().unwrap_or_default();
+        let before = first.split("\"$(cat").next().unwrap_or(first).trim_end();
+        return match subject.is_empty() {
+            true => format!("{before}…"),
+            false => format!("{before} \"{subject}\""),
+        };
+    }
+    let text = step.text.replace(" 2>&1", "").replace(" 2>/dev/null", "");
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The first words of a script that say something: its first comment or docstring, else its first
+/// statement that is no import.
+fn of_script(script: &str, max: usize) -> String {
+    const IDLE: [&str; 7] =
+        ["import ", "from ", "const {", "'use strict'", "\"use strict\"", "sys.path", "require("];
+    let lines = || script.lines().map(str::trim).filter(|line| !line.is_empty());
+    let comment = |line: &str| {
+        let said = line.strip_prefix('#').or_else(|| line.strip_prefix("//"));
+        let said = said.filter(|_| !line.starts_with("#!"))?.trim_start_matches(['#', '/', '!']);
+        let said = said.trim_matches(['-', '=', '*', ' ']);
+        (said.split_whitespace().nth(1).is_some()).then(|| said.to_owned())
+    };
+    let imports = |line: &&str| {
+        IDLE.iter().any(|start| line.starts_with(start))
+            || line.contains("require(")
+            || line.starts_with('#')
+            || line.starts_with("//")
+    };
+    let said = lines().take_while(|line| imports(line)).find_map(comment);
+    let statements = || {
+        let one = lines().flat_map(|line| line.split("; ")).map(str::trim);
+        one.filter(|line| !imports(line)).take(3).collect::<Vec<_>>().join("; ")
+    };
+    let writes = || {
+        let mut paths = wrote(script).paths;
+        paths.dedup();
+        (!paths.is_empty()).then(|| format!("writes {}", paths.join(", ")))
+    };
+    let words = said.or_else(writes).unwrap_or_else(statements);
+    shorten(if words.is_empty() { script } else { &words }, max)
+}
+
+/// The text on one line of at most `max` characters; a longer one ends behind a word.
+pub(crate) fn cut_at_word(text: &str, max: usize) -> String {
+    let whole = shorten(text, max);
+    let Some(cut) = whole.strip_suffix('…').filter(|_| !text.trim_end().ends_with('…')) else {
+        return whole;
+    };
+    match cut.rfind(' ') {
+        Some(at) if at * 2 > cut.len() => format!("{} …", &cut[..at]),
+        _ => format!("{cut}…"),
+    }
+}

@@ -1,0 +1,343 @@
+//! What a simple command runs, as far as two are compared: program, subcommand, and what it is run
+//! over. Flags that only change what is printed do not matter, nor who runs it (`uv run`, `npx`).
+
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
+use rustc_hash::FxHashSet;
+
+use super::Checks;
+use crate::tools::programs::programs;
+
+/// Program and subcommand, folder, and what it is run over.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Run {
+    folder: Option<String>,
+    program: Vec<String>,
+    /// `cargo test`: what tables know it by.
+    key: String,
+    /// Files, folders and other words: it runs over all of them.
+    over: BTreeSet<String>,
+    /// What narrows that: `-k parser`.
+    narrowed: BTreeSet<String>,
+}
+
+impl Run {
+    /// Of the words of a simple command without runners.
+    pub(super) fn of(words: &[String], folder: Option<&str>) -> Self {
+        let known = programs();
+        let mut words = words.iter().map(String::as_str).peekable();
+        let folder = folder.filter(|folder| *folder != ".").map(str::to_owned);
+        let mut run = Self { folder, ..Self::default() };
+        let Some(first) = words.next() else { return run };
+        let first = plain_name(first);
+        let mut rest: Vec<&str> = words.collect();
+        if first == "node" && rest.contains(&"--test") {
+            rest.retain(|word| *word != "--test");
+            run.program.extend([first.to_owned(), "--test".to_owned()]);
+        } else if interprets(first) {
+            run.interpreted(first, &mut rest);
+        } else {
+            run.program.push(first.to_owned());
+            if known.managers.contains(first) {
+                rest.retain(|word| !matches!(*word, "run" | "run-script"));
+            }
+            if known.targets.contains(first) && !matches!(first, "tox" | "nox" | "invoke") {
+                let targets = rest.iter().filter(|word| is_target(word));
+                let targets: BTreeSet<String> = targets.map(|word| (*word).to_owned()).collect();
+                rest.retain(|word| !is_target(word));
+                run.program.extend(targets);
+            } else if known.managers.contains(first) || known.subcommands.contains(first) {
+                run.subcommand(&mut rest);
+            }
+        }
+        run.key = run.program.iter().take(2).cloned().collect::<Vec<_>>().join(" ");
+        // What is only looked at or prepared is compared with nothing.
+        if !known.shows.contains(first) && !known.prepares.contains(first) {
+            run.take_words(&rest);
+        }
+        run
+    }
+
+    /// `python -m pytest a.py` runs pytest over a file, `python manage.py test` its tests.
+    fn interpreted(&mut self, first: &str, rest: &mut Vec<&str>) {
+        let unversioned = first.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+        let at =
+            rest.iter().position(|word| !word.starts_with('-') || *word == "-m" || *word == "-");
+        match at.map(|at| rest.drain(..=at).next_back().unwrap_or_default()) {
+            Some("-m") if !rest.is_empty() => {
+                let module = rest.remove(0);
+                self.program.push(module.to_owned());
+                if programs().subcommands.contains(module) {
+                    self.subcommand(rest);
+                }
+            }
+            Some("-") | None => self.program.push(unversioned.to_owned()),
+            Some(file) if plain_name(file) == "manage.py" => {
+                self.program.push("manage.py".to_owned());
+                self.subcommand(rest);
+            }
+            Some(file) => self.program.extend([unversioned.to_owned(), file.to_owned()]),
+        }
+    }
+
+    /// Takes the first word that is neither a flag nor the argument of one.
+    fn subcommand(&mut self, rest: &mut Vec<&str>) {
+        const TAKES_ONE: [&str; 10] = [
+            "-C",
+            "-c",
+            "--prefix",
+            "--filter",
+            "-w",
+            "--workspace",
+            "--project",
+            "--directory",
+            "-n",
+            "--namespace",
+        ];
+        let mut at = 0;
+        while let Some(word) = rest.get(at) {
+            if TAKES_ONE.contains(word) {
+                at += 2;
+            } else if word.starts_with(['-', '+']) {
+                at += 1;
+            } else {
+                self.program.push(rest.remove(at).to_owned());
+                return;
+            }
+        }
+    }
+
+    fn take_words(&mut self, rest: &[&str]) {
+        let known = programs();
+        let mut words = rest.iter();
+        while let Some(word) = words.next() {
+            match neutral(word) {
+                Some(takes_one) => {
+                    if takes_one {
+                        words.next();
+                    }
+                }
+                None if known.narrowing.contains(*word) => {
+                    let value = words.next().copied().unwrap_or_default();
+                    self.narrowed.insert(format!("{word} {value}"));
+                }
+                None if word.starts_with('-') => {
+                    self.narrowed.insert((*word).to_owned());
+                }
+                // A number is the value of a flag, or narrows nothing.
+                None if word.bytes().all(|b| b.is_ascii_digit()) => {}
+                None => {
+                    let path = word.trim_start_matches("./").trim_end_matches("/...");
+                    let path = path.trim_end_matches('/');
+                    if !matches!(path, "" | "." | "...") {
+                        self.over.insert(path.to_owned());
+                    }
+                }
+            }
+        }
+    }
+
+    /// Whether a run of this says something of the other: the same program in the same folder, over
+    /// at least as much.
+    pub(crate) fn covers(&self, part: &Self) -> bool {
+        let within = |path: &str, whole: &str| {
+            path.strip_prefix(whole).is_some_and(|rest| {
+                rest.is_empty() || rest.starts_with(['/', ':', '.']) || whole.ends_with("::")
+            })
+        };
+        let has = |path: &String| self.over.iter().any(|whole| within(path, whole));
+        !self.program.is_empty()
+            && self.program == part.program
+            && same_folder(self.folder.as_deref(), part.folder.as_deref())
+            && self.narrowed.is_subset(&part.narrowed)
+            && (self.over.is_empty() || !part.over.is_empty() && part.over.iter().all(has))
+    }
+
+    /// The folder that it runs in, as far as the command says.
+    pub(crate) fn folder(&self) -> Option<&str> {
+        self.folder.as_deref()
+    }
+
+    /// The name of the program; that of a project's script is its file.
+    pub(super) fn program(&self) -> &str {
+        self.program.first().map_or("", String::as_str)
+    }
+
+    /// Program and subcommand.
+    pub(crate) fn key(&self) -> &str {
+        &self.key
+    }
+
+    pub(super) fn interprets(&self) -> bool {
+        interprets(self.program())
+    }
+
+    /// Whether it reads its program from its input.
+    pub(super) fn names_no_file(&self) -> bool {
+        self.program.len() == 1
+    }
+
+    /// What the name of a project's script or target says that it checks.
+    pub(super) fn named(&self) -> Option<Checks> {
+        let known = programs();
+        let first = self.program();
+        let scratch = known.places.is_scratch(first);
+        let path = !scratch && (first.contains('/') || first.starts_with("test"));
+        let name = if known.managers.contains(first) || self.interprets() {
+            let name = self.program.get(1)?;
+            // `python test_it.py`, `python final_test.py` are scripts that somebody wrote for once.
+            let file = name.rsplit('/').next().unwrap_or(name);
+            let once = file.starts_with("test_") || !name.contains('/') && !file.starts_with("run");
+            let scratch = known.places.is_scratch(name);
+            if scratch || self.interprets() && once && first != "bash" && first != "sh" {
+                return None;
+            }
+            name
+        } else if known.targets.contains(first) {
+            return self.program.iter().skip(1).find_map(|name| of_name(name));
+        } else if path || first.ends_with(".sh") {
+            first
+        } else {
+            return None;
+        };
+        of_name(name)
+    }
+
+    /// Whether a target is none that checks: `make deploy`.
+    pub(super) fn is_no_check(&self) -> bool {
+        const ALL: [&str; 2] = ["all", "default"];
+        let mut targets = self.program.iter().skip(1).peekable();
+        targets.peek().is_some()
+            && targets.all(|target| of_name(target).is_none() && !ALL.contains(&&**target))
+    }
+
+    pub(super) fn is_lookup(&self, words: &[String]) -> bool {
+        let known = programs();
+        let first = self.program();
+        let sub = self.program.get(1).map_or("", String::as_str);
+        let has = |flags: &[&str]| words.iter().any(|word| flags.contains(&&**word));
+        let changes = match (first, sub) {
+            ("git", "branch") => has(&["-d", "-D", "-m", "-M", "-f"]),
+            ("git", "tag") => words.len() > 2 && !has(&["-l", "--list", "-n"]),
+            ("git", "remote") => has(&["add", "remove", "rm", "set-url"]),
+            ("gh" | "glab", _) => has(&[
+                "create", "merge", "close", "edit", "comment", "review", "reopen", "delete",
+                "upload", "ready", "fork", "cancel", "rerun", "-X", "--method",
+            ]),
+            _ => false,
+        };
+        let shows = known.showing.get(first).is_some_and(|words| words.contains(sub));
+        !changes && (shows || known.shows.contains(first) || known.answers.contains(first))
+    }
+}
+
+/// What the words of a name tell: `test:unit`, `run_tests.sh`.
+fn of_name(name: &str) -> Option<Checks> {
+    let name = name.rsplit('/').next().unwrap_or(name);
+    let mut words =
+        name.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+    words.find_map(|word| programs().names.of(&word.to_ascii_lowercase()))
+}
+
+/// Whether both may be the same folder: one that is not told may be any.
+fn same_folder(one: Option<&str>, other: Option<&str>) -> bool {
+    let (Some(one), Some(other)) = (one, other) else { return true };
+    let ends = |long: &str, short: &str| {
+        long.strip_suffix(short).is_some_and(|rest| rest.is_empty() || rest.ends_with('/'))
+    };
+    ends(one, other) || ends(other, one)
+}
+
+/// Whether a flag does not change what is checked, and whether a word of its own follows.
+fn neutral(word: &str) -> Option<bool> {
+    if !word.starts_with('-') {
+        return None;
+    }
+    programs().neutral.iter().find_map(|flag| match flag.strip_suffix('*') {
+        Some(start) => word.starts_with(start).then_some(false),
+        None => match flag.strip_suffix('+') {
+            Some(name) => (word == name).then_some(true),
+            None => (word == flag).then_some(false),
+        },
+    })
+}
+
+fn is_target(word: &str) -> bool {
+    !word.starts_with('-') && !word.contains('=') && !word.bytes().all(|b| b.is_ascii_digit())
+}
+
+fn interprets(program: &str) -> bool {
+    let name = program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+    programs().interpreters.contains(program) || programs().interpreters.contains(name)
+}
+
+/// The name of a program; a script of the project keeps its path.
+fn plain_name(word: &str) -> &str {
+    let name = word.rsplit('/').next().unwrap_or(word);
+    let scratch = programs().places.is_scratch(word);
+    let installed = word.starts_with('/') && !scratch && !word.ends_with(".sh")
+        || word.contains("/bin/")
+        || word.contains("node_modules");
+    let known = interprets(name)
+        || programs().subcommands.contains(name)
+        || programs().checks.of(name).is_some();
+    if installed || known { name } else { word.trim_start_matches("./") }
+}
+
+/// The first words of runners.
+static HEADS: LazyLock<FxHashSet<&'static str>> = LazyLock::new(|| {
+    programs().runners.iter().filter_map(|runner| runner.split(' ').next()).collect()
+});
+
+/// The words behind those who only run the rest: `uv run`, `npx`, `nice -n 5`.
+pub(super) fn without_runners(mut words: &[String]) -> &[String] {
+    const WITH_VALUE: [&str; 12] = [
+        "--with",
+        "--extra",
+        "--group",
+        "--python",
+        "-p",
+        "--package",
+        "--directory",
+        "--project",
+        "-n",
+        "-a",
+        "-s",
+        "-k",
+    ];
+    let runners = &programs().runners;
+    while let [first, rest @ ..] = words {
+        if !HEADS.contains(first.as_str()) {
+            return words;
+        }
+        let second = rest.iter().position(|word| !word.starts_with('-'));
+        let pair = second.map(|at| (at, format!("{first} {}", rest[at])));
+        let mut left = match pair {
+            Some((at, pair)) if runners.contains(&pair) => &rest[at + 1..],
+            _ if runners.contains(first) => rest,
+            _ => return words,
+        };
+        while let [flag, more @ ..] = left {
+            if !flag.starts_with('-') && !flag.contains('=') || flag == "-m" {
+                break;
+            }
+            left = if WITH_VALUE.contains(&&**flag) {
+                more.get(1..).unwrap_or_default()
+            } else {
+                more
+            };
+        }
+        // `coverage run -m pytest`.
+        if let [flag, _, ..] = left
+            && flag == "-m"
+        {
+            left = &left[1..];
+        }
+        if left.is_empty() {
+            return words;
+        }
+        words = left;
+    }
+    words
+}

@@ -1,0 +1,313 @@
+//! Scripts that a command holds, Python's and JavaScript's: which files they write, and what they put
+//! in the place of what. Read as tokens, not as text: a path is known where it is a literal, or a
+//! variable that was assigned one.
+
+mod tokens;
+
+use std::borrow::Cow;
+
+use rustc_hash::FxHashMap;
+
+use tokens::{Token, tokens};
+
+/// Bytes of a script that are read.
+const LONGEST: usize = 64 * 1024;
+
+/// What a script changes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Wrote {
+    /// Files that it writes, moves or removes.
+    pub paths: Vec<String>,
+    /// Those of them that it removes.
+    pub removed: Vec<String>,
+    /// Texts that it puts in the place of others.
+    pub edits: Vec<(String, String)>,
+    /// Texts that it writes whole.
+    pub wholes: Vec<String>,
+}
+
+/// The script in the arguments of an interpreter: `python3 -c '…'`, `node -e "…"`.
+pub(crate) fn given<'a>(words: &[String]) -> Option<Cow<'a, str>> {
+    let (first, rest) = words.split_first()?;
+    let name = first.rsplit('/').next().unwrap_or(first);
+    let flags: &[&str] = match name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.') {
+        "python" | "pypy" => &["-c"],
+        "node" | "bun" | "deno" => &["-e", "--eval", "-p", "--print", "eval"],
+        "ruby" | "perl" => &["-e", "-ne", "-pe"],
+        _ => return None,
+    };
+    let at = rest.iter().position(|word| flags.contains(&&**word))?;
+    rest.get(at + 1).map(|script| Cow::Owned(script.clone()))
+}
+
+/// What a script changes, as far as its text tells for certain.
+pub(crate) fn wrote(script: &str) -> Wrote {
+    // Most scripts write nothing.
+    const SIGNS: [&str; 6] = ["open(", "write", "unlink", "remove(", "rename", "shutil"];
+    if !SIGNS.iter().any(|sign| script.contains(sign)) {
+        return Wrote::default();
+    }
+    let tokens = tokens(&script[..script.floor_char_boundary(LONGEST)]);
+    let mut reader = Reader { tokens: &tokens, ..Reader::default() };
+    for at in 0..tokens.len() {
+        reader.look(at);
+    }
+    // What writes the file that it is given is known only now.
+    if !reader.writers.is_empty() {
+        (0..tokens.len()).for_each(|at| reader.call(at));
+    }
+    reader.wrote
+}
+
+#[derive(Default)]
+struct Reader<'t> {
+    tokens: &'t [Token<'t>],
+    /// Literals by the variable that they were assigned to.
+    named: FxHashMap<&'t str, Vec<String>>,
+    /// The function that is being read, and its parameters.
+    function: Option<(&'t str, Vec<&'t str>)>,
+    /// Functions that write a file which they are given, by the number of the argument.
+    writers: FxHashMap<&'t str, usize>,
+    wrote: Wrote,
+}
+
+impl<'t> Reader<'t> {
+    fn name(&self, at: usize) -> Option<&'t str> {
+        match self.tokens.get(at) {
+            Some(Token::Name(name)) => Some(name),
+            _ => None,
+        }
+    }
+
+    fn is(&self, at: usize, mark: char) -> bool {
+        matches!(self.tokens.get(at), Some(Token::Mark(own)) if *own == mark)
+    }
+
+    /// What one token begins.
+    fn look(&mut self, at: usize) {
+        let Some(name) = self.name(at) else { return };
+        match name {
+            "def" | "function" => self.defines(at),
+            "for" => self.loops(at),
+            "open" if self.is(at + 1, '(') && !self.is(at.wrapping_sub(1), '.') => {
+                self.opens(at + 2)
+            }
+            "write_text" | "write_bytes" | "touch" => self.of_path(at, false),
+            "unlink" if self.is(at.wrapping_sub(1), '.') => self.of_path(at, true),
+            "writeFileSync" | "writeFile" | "appendFileSync" | "appendFile" | "writeTextFile"
+                if self.is(at + 1, '(') =>
+            {
+                self.takes(at + 2, false);
+                self.whole(at + 4);
+            }
+            // A list has a `remove`, too.
+            "remove" if self.name(at.wrapping_sub(2)) == Some("os") && self.is(at + 1, '(') => {
+                self.takes(at + 2, true);
+            }
+            "unlinkSync" | "rmSync" | "rmtree" if self.is(at + 1, '(') => {
+                self.takes(at + 2, true);
+            }
+            "rename" | "renameSync" | "move" | "copy" | "copyfile" | "copyFileSync" | "copy2"
+                if self.is(at.wrapping_sub(1), '.')
+                    && self.is(at + 1, '(')
+                    && self.is(at + 3, ',') =>
+            {
+                if !name.starts_with("copy") {
+                    self.takes(at + 2, true);
+                }
+                self.takes(at + 4, false);
+            }
+            "write" if self.is(at.wrapping_sub(1), '.') && self.is(at + 1, '(') => {
+                self.whole(at + 2)
+            }
+            "replace" if self.is(at + 1, '(') && self.is(at + 3, ',') => {
+                let text = |at| self.literals(at).and_then(|texts| texts.first().cloned());
+                if let (Some(old), Some(new)) = (text(at + 2), text(at + 4)) {
+                    self.wrote.edits.push((old, new));
+                }
+            }
+            _ => self.assigns(name, at + 1),
+        }
+    }
+
+    /// `p = "a.py"`, `p = Path("a.py")`, `const p = 'a.js'`.
+    fn assigns(&mut self, name: &'t str, at: usize) {
+        if !self.is(at, '=') || self.is(at + 1, '=') {
+            return;
+        }
+        let mut from = at + 1;
+        if self.name(from) == Some("pathlib") {
+            from += 2;
+        }
+        if self.name(from) == Some("Path") && self.is(from + 1, '(') {
+            from += 2;
+        }
+        if let Some(Token::Text(text)) = self.tokens.get(from)
+            && self.ends(from + 1)
+        {
+            self.named.insert(name, vec![text.to_string()]);
+        }
+    }
+
+    /// Whether an expression ends here.
+    fn ends(&self, at: usize) -> bool {
+        match self.tokens.get(at) {
+            None | Some(Token::Line) => true,
+            Some(Token::Mark(mark)) => matches!(mark, ')' | ';' | ',' | ']' | '}'),
+            _ => false,
+        }
+    }
+
+    /// `for p in ["a.py", "b.py"]:`.
+    fn loops(&mut self, at: usize) {
+        let (Some(name), Some("in" | "of")) = (self.name(at + 1), self.name(at + 2)) else {
+            return;
+        };
+        if !self.is(at + 3, '[') && !self.is(at + 3, '(') {
+            return;
+        }
+        let mut texts = Vec::new();
+        for token in self.tokens.get(at + 4..).unwrap_or_default() {
+            match token {
+                Token::Text(text) => texts.push(text.to_string()),
+                Token::Mark(',') | Token::Line => {}
+                Token::Mark(']' | ')') => {
+                    self.named.insert(name, texts);
+                    return;
+                }
+                _ => return,
+            }
+        }
+    }
+
+    /// `def sub(path, old, new):`.
+    fn defines(&mut self, at: usize) {
+        let Some(name) = self.name(at + 1).filter(|_| self.is(at + 2, '(')) else { return };
+        let inside = self.tokens.get(at + 3..).unwrap_or_default().iter();
+        let inside = inside.take_while(|token| !matches!(token, Token::Mark(')')));
+        let names = inside.filter_map(|token| match token {
+            Token::Name(name) => Some(*name),
+            _ => None,
+        });
+        self.function = Some((name, names.collect()));
+    }
+
+    /// `open(p, "w")`, at its first argument.
+    fn opens(&mut self, at: usize) {
+        let mode = match self.name(at + 2) {
+            Some("mode") => at + 4,
+            _ => at + 2,
+        };
+        let writes = |mode: &str| mode.len() <= 3 && mode.contains(['w', 'a', 'x', '+']);
+        let mode = match self.tokens.get(mode) {
+            Some(Token::Text(mode)) if self.is(at + 1, ',') => mode,
+            _ => return,
+        };
+        if writes(mode) {
+            self.takes(at, false);
+        }
+    }
+
+    /// `Path("a.py").write_text(…)`, `p.write_text(…)`: at the method.
+    fn of_path(&mut self, at: usize, removes: bool) {
+        if !self.is(at + 1, '(') {
+            return;
+        }
+        self.whole(at + 2);
+        match at.checked_sub(2) {
+            Some(owner) if self.is(owner, ')') && owner >= 1 => self.takes(owner - 1, removes),
+            Some(owner) if self.name(owner).is_some() => self.takes_as(owner, removes),
+            _ => {}
+        }
+    }
+
+    /// A file that the argument at `at` names: nothing else may be in that argument.
+    fn takes(&mut self, at: usize, removes: bool) {
+        if self.ends(at + 1) {
+            self.takes_as(at, removes);
+        }
+    }
+
+    fn takes_as(&mut self, at: usize, removes: bool) {
+        if let Some(paths) = self.literals(at) {
+            for path in paths.into_iter().filter(|path| is_path(path)) {
+                if removes {
+                    self.wrote.removed.push(path.clone());
+                }
+                self.wrote.paths.push(path);
+            }
+        } else if let (Some(name), Some((function, parameters))) = (self.name(at), &self.function)
+            && let Some(number) = parameters.iter().position(|own| *own == name)
+        {
+            self.writers.insert(function, number);
+        }
+    }
+
+    /// A call of a function that writes the file which it is given.
+    fn call(&mut self, at: usize) {
+        let Some(&number) = self.name(at).and_then(|name| self.writers.get(name)) else { return };
+        let defined = matches!(self.name(at.wrapping_sub(1)), Some("def" | "function"));
+        if defined || !self.is(at + 1, '(') {
+            return;
+        }
+        let mut arguments = Vec::new();
+        let mut from = at + 2;
+        // Arguments of one token each; the first that is more ends the list.
+        while let Some(token) = self.tokens.get(from) {
+            match token {
+                Token::Line => from += 1,
+                _ if self.ends(from + 1)
+                    || matches!(self.tokens.get(from + 1), Some(Token::Line)) =>
+                {
+                    arguments.push(from);
+                    from += 1;
+                    while matches!(self.tokens.get(from), Some(Token::Line)) {
+                        from += 1;
+                    }
+                    if !self.is(from, ',') {
+                        break;
+                    }
+                    from += 1;
+                }
+                _ => break,
+            }
+        }
+        let text = |number: usize| {
+            let at = arguments.get(number)?;
+            self.literals(*at)?.first().cloned()
+        };
+        let Some(path) = text(number).filter(|path| is_path(path)) else { return };
+        if let (Some(old), Some(new)) = (text(number + 1), text(number + 2)) {
+            self.wrote.edits.push((old, new));
+        }
+        self.wrote.paths.push(path);
+    }
+
+    /// A text that is written whole, where it is a literal.
+    fn whole(&mut self, at: usize) {
+        if let Some(text) = self.literals(at).and_then(|texts| texts.first().cloned())
+            && self.ends(at + 1)
+            && text.contains('\n')
+        {
+            self.wrote.wholes.push(text);
+        }
+    }
+
+    /// What a token stands for, where that is known.
+    fn literals(&self, at: usize) -> Option<Vec<String>> {
+        match self.tokens.get(at)? {
+            Token::Text(text) => Some(vec![text.to_string()]),
+            Token::Name(name) => self.named.get(name).cloned(),
+            _ => None,
+        }
+    }
+}
+
+/// Whether a text can be the path of a file.
+fn is_path(text: &str) -> bool {
+    !text.is_empty()
+        && text.len() < 300
+        && !text.starts_with("/dev/")
+        && !text.contains(|c: char| c.is_control() || "*?<>|\"{}$".contains(c))
+        && text.bytes().any(|b| b.is_ascii_alphanumeric() || b >= 0x80)
+}

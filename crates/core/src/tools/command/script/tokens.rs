@@ -1,0 +1,108 @@
+//! The tokens of a script: as much of the lexical grammar of Python and JavaScript as they share.
+
+use std::borrow::Cow;
+
+/// A token.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Token<'a> {
+    /// A name or a number.
+    Name(&'a str),
+    /// A string whose text is known: nothing is put into it.
+    Text(Cow<'a, str>),
+    /// A string whose text is not known.
+    Built,
+    /// A mark.
+    Mark(char),
+    /// The end of a line.
+    Line,
+}
+
+/// The tokens of a script, without comments.
+pub(super) fn tokens(script: &str) -> Vec<Token<'_>> {
+    let mut out = Vec::new();
+    let mut at = 0;
+    while let Some(c) = script[at..].chars().next() {
+        let rest = &script[at..];
+        if c == '\n' {
+            out.push(Token::Line);
+            at += 1;
+        } else if c == '#' || rest.starts_with("//") {
+            at += rest.find('\n').unwrap_or(rest.len());
+        } else if rest.starts_with("/*") {
+            at += rest.find("*/").map_or(rest.len(), |end| end + 2);
+        } else if c.is_whitespace() || c == '\\' {
+            at += c.len_utf8();
+        } else if c.is_alphanumeric() || c == '_' {
+            let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
+            let quoted = rest[end..].starts_with(['"', '\'']);
+            if quoted && end <= 2 && rest[..end].bytes().all(|b| b"rRbBfFuU".contains(&b)) {
+                at += end + string(&rest[end..], &rest[..end], &mut out);
+            } else {
+                out.push(Token::Name(&rest[..end]));
+                at += end;
+            }
+        } else if matches!(c, '"' | '\'' | '`') {
+            at += string(rest, "", &mut out);
+        } else {
+            out.push(Token::Mark(c));
+            at += c.len_utf8();
+        }
+    }
+    out
+}
+
+/// Reads a string; the answer is its length.
+fn string<'a>(text: &'a str, prefix: &str, out: &mut Vec<Token<'a>>) -> usize {
+    let quote = &text[..1];
+    let three = quote.repeat(3);
+    let quote = if text.starts_with(&three) && quote != "`" { three.as_str() } else { quote };
+    let raw = prefix.contains(['r', 'R']);
+    let start = quote.len();
+    let mut end = start;
+    let mut escaped = false;
+    loop {
+        let Some(found) = text[end..].find(|c| c == '\\' || quote.starts_with(c)) else {
+            out.push(Token::Built); // never closed
+            return text.len();
+        };
+        end += found;
+        if text[end..].starts_with('\\') {
+            escaped = true;
+            end += 1;
+            end += text[end..].chars().next().map_or(0, char::len_utf8);
+        } else if text[end..].starts_with(quote) {
+            break;
+        } else {
+            end += 1;
+        }
+    }
+    let inner = &text[start..end];
+    let built =
+        prefix.contains(['f', 'F']) && inner.contains('{') || quote == "`" && inner.contains("${");
+    out.push(match (built, escaped && !raw) {
+        (true, _) => Token::Built,
+        (false, false) => Token::Text(Cow::Borrowed(inner)),
+        (false, true) => Token::Text(Cow::Owned(unescaped(inner))),
+    });
+    end + quote.len()
+}
+
+/// The text without the escapes that say how it is written.
+fn unescaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        if c != '\\' {
+            out.push(c);
+            continue;
+        }
+        match chars.next() {
+            Some('n') => out.push('\n'),
+            Some('t') => out.push('\t'),
+            Some('\n') | None => {}
+            Some(c @ ('\\' | '\'' | '"' | '`')) => out.push(c),
+            Some(other) => out.extend(['\\', other]),
+        }
+    }
+    out
+}

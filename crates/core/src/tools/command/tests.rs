@@ -1,0 +1,199 @@
+use super::script::wrote;
+use super::versions::{Deed, deeds};
+use super::*;
+
+fn only(text: &str) -> Run {
+    let command = Command::of(text);
+    let step = command.checks().next().unwrap_or_else(|| panic!("no check in {text}: {command:?}"));
+    step.run.clone()
+}
+
+#[test]
+fn the_same_check_behind_another_dress_is_the_same() {
+    let same = [
+        "cd web && FOO=1 pytest -q 2>&1 | tail -5",
+        "cd web && pytest -q 2>&1 | grep -E 'passed|failed'",
+        "cd web\npytest -x --tb=short",
+        "cd web; timeout 300 uv run --extra dev pytest",
+        "cd web && sudo python3 -m pytest -vv > out.txt",
+        "(cd web && poetry run pytest --color=no)",
+        "cd web && source .venv/bin/activate && .venv/bin/pytest",
+    ];
+    for one in same {
+        for other in same {
+            assert!(only(one).covers(&only(other)), "{one}\n{other}");
+        }
+    }
+}
+
+#[test]
+fn a_run_over_as_much_covers_the_other() {
+    for (whole, part) in [
+        ("pytest -q", "pytest tests/a.py -k x"),
+        ("pytest tests", "pytest tests/a.py::test_b -x"),
+        ("cd /w/app && cargo test", "cargo test -p core parser"),
+        ("npm run check 2>&1 | tail -3", "npm run check"),
+        ("npx tsc --noEmit", "node_modules/.bin/tsc --noEmit --pretty"),
+        ("go test ./...", "go test ./pkg/a -run TestX"),
+        ("make -j8 lint", "make lint"),
+        ("./run_tests.sh", "run_tests.sh -v"),
+    ] {
+        assert!(only(whole).covers(&only(part)), "{whole} / {part}");
+    }
+    for (whole, part) in [
+        ("pytest -k a", "pytest -k b"),
+        ("pytest tests/a.py", "pytest"),
+        ("pytest tests/a.py", "pytest tests"),
+        ("cargo test --lib", "cargo test --test it"),
+        ("npm run build", "npm run check"),
+        ("cargo build", "cargo test"),
+        ("make lint", "make test"),
+        ("make", "make lint"),
+        ("cd a && npm test", "cd b && npm test"),
+        ("pytest a.py", "pytest a.py b.py"),
+    ] {
+        assert!(!only(whole).covers(&only(part)), "{whole} / {part}");
+    }
+}
+
+#[test]
+fn each_command_has_a_purpose() {
+    use Checks::{Build, Lint, Test, Types};
+    for (text, purpose) in [
+        ("cargo test", Purpose::Check(Test)),
+        ("python tests/runtests.py admin", Purpose::Check(Test)),
+        ("python manage.py test blog", Purpose::Check(Test)),
+        ("npm test", Purpose::Check(Test)),
+        ("pnpm run typecheck", Purpose::Check(Types)),
+        ("yarn lint", Purpose::Check(Lint)),
+        ("make fmt && make lint", Purpose::Check(Lint)),
+        ("go build ./...", Purpose::Check(Build)),
+        ("black --check .", Purpose::Check(Lint)),
+        ("black .", Purpose::Edit),
+        ("ls src; pytest", Purpose::Check(Test)),
+        ("ls -la /w", Purpose::LookUp),
+        ("git log --oneline | head", Purpose::LookUp),
+        ("gh pr view 12", Purpose::LookUp),
+        ("gh pr create --title x", Purpose::Versions),
+        ("git add -A && git commit -m x", Purpose::Versions),
+        ("git branch -D old", Purpose::Versions),
+        ("python3 --version", Purpose::LookUp),
+        ("pip install -e .", Purpose::Install),
+        ("uv pip install x", Purpose::Install),
+        ("python3 run.py --week", Purpose::Script),
+        ("python test_it.py", Purpose::Script),
+        ("python3 - <<'E'\nprint(1)\nE", Purpose::Script),
+        ("python3 -c 'print(1)' | head", Purpose::Script),
+        ("cat > a.py <<'E'\nx\nE", Purpose::Edit),
+        ("sed -i s/a/b/ x", Purpose::Edit),
+        ("make deploy", Purpose::Other),
+        ("./serve --port 1", Purpose::Other),
+        ("cd x", Purpose::Prepare),
+    ] {
+        assert_eq!(Command::of(text).purpose(), purpose, "{text}");
+    }
+}
+
+#[test]
+fn a_label_says_what_a_command_does() {
+    for (text, told) in [
+        ("cd /w && FOO=1 pytest -q 2>&1 | tail -5", "pytest -q"),
+        (
+            "python3 - <<'E'\nimport os\n# Count the open rows\nprint(1)\nE",
+            "python3: Count the open rows",
+        ),
+        ("python3 -c \"\nimport re\np='a.py'\nprint(p)\"", "python3: p='a.py'; print(p)"),
+        (
+            "python3 - <<'E'\np = 'a.py'\nopen(p, 'w').write(s)\nE\npytest -q; ls",
+            "python3: writes a.py; pytest -q",
+        ),
+        ("cd x && make a && make b || echo no", "make a && make b"),
+        ("ls a | head", "ls a | head"),
+        ("node -e 'console.log(1)'", "node: console.log(1)"),
+        ("echo hi", "echo hi"),
+    ] {
+        assert_eq!(label(&Command::of(text), text, 100), told, "{text}");
+    }
+    let long = format!("grep -rn {} src", "word ".repeat(60));
+    let cut = label(&Command::of(&long), &long, 60);
+    assert!(cut.ends_with("word …") && cut.chars().count() <= 62, "{cut}");
+}
+
+#[test]
+fn a_script_tells_what_it_writes() {
+    for (script, paths) in [
+        ("open('a.py', 'w').write(s)", &["a.py"][..]),
+        ("with open(\"out.txt\", mode=\"a\") as f: f.write(x)", &["out.txt"]),
+        (
+            "p = 'src/b.py'\ns = open(p).read()\nopen(p, 'w').write(s.replace('a', 'b'))",
+            &["src/b.py"],
+        ),
+        ("from pathlib import Path\nPath('c.md').write_text('x')", &["c.md"]),
+        ("import pathlib\np = pathlib.Path('d.md')\np.write_text(p.read_text())", &["d.md"]),
+        ("for p in ['a', 'b']:\n  open(p,'w')", &["a", "b"]),
+        (
+            "def sub(path, old, new):\n  s = open(path).read()\n  open(path, 'w').write(s)\nsub('e.py', 'x', 'y')\nsub('f.py',\n 'x',\n 'y',\n)",
+            &["e.py", "f.py"],
+        ),
+        ("const fs = require('fs')\nconst f = 'g.js'\nfs.writeFileSync(f, t)", &["g.js"]),
+        ("fs.writeFileSync(`h.js`, t)", &["h.js"]),
+        ("import os\nos.remove('i.txt')", &["i.txt"]),
+        ("import shutil\nshutil.move('j', 'k')", &["j", "k"]),
+        // What only reads, or is built, names nothing.
+        ("open('a.py').read()", &[]),
+        ("open('a.py', 'rb').read()", &[]),
+        ("open(f'{d}/a.py', 'w')", &[]),
+        ("open(d + '/a.py', 'w')", &[]),
+        ("s = 'open(\"a.py\", \"w\")'", &[]),
+        ("# open('a.py', 'w')", &[]),
+        ("open(sys.argv[1], 'w')", &[]),
+        ("items.remove('x')", &[]),
+    ] {
+        assert_eq!(wrote(script).paths, paths, "{script}");
+    }
+    let edits =
+        wrote("o = 'x = 1'\nn = 'x = 2'\np='a'\nopen(p,'w').write(open(p).read().replace(o, n))")
+            .edits;
+    assert_eq!(edits, [("x = 1".to_owned(), "x = 2".to_owned())]);
+}
+
+fn done(text: &str, output: &str, ok: bool) -> Vec<Deed> {
+    deeds(text, &Command::of(text), || output.lines().map(str::to_owned).collect(), ok)
+}
+
+fn commit(hash: &str, subject: &str) -> Deed {
+    Deed::Committed { hash: hash.to_owned(), subject: subject.to_owned(), amends: false }
+}
+
+#[test]
+fn commits_pushes_and_requests_are_read() {
+    assert_eq!(
+        done("git commit -am x", "[main 1a2b3c4] Fix it\n 1 file changed", false),
+        [commit("1a2b3c4", "Fix it")]
+    );
+    assert_eq!(
+        done("git commit -q -m \"$(cat <<'EOF'\nMend the parser\n\nWhy.\nEOF\n)\"", "", true),
+        [commit("", "Mend the parser")]
+    );
+    assert_eq!(done("git commit -q -F - <<'E'\nOne\n\ntwo\nE", "", true), [commit("", "One")]);
+    assert_eq!(done("git commit -m x", "nothing to commit, working tree clean", true), []);
+    assert_eq!(done("echo '[main 1a2b3c4] Fix it'", "[main 1a2b3c4] Fix it", true), []);
+    assert_eq!(
+        done("git push", "To github.com:a/b\n   17d213a..45ffe0a  main -> main", false),
+        [Deed::Pushed("main".to_owned())]
+    );
+    assert_eq!(done("git push", " ! [rejected]  main -> main (fetch first)", true), []);
+    assert_eq!(done("git push 2>&1 | tail -1", "remote: Resolving", false), []);
+    assert_eq!(
+        done("gh pr create --title \"Mend it\" --body b", "https://github.com/o/r/pull/123", false),
+        [Deed::Requested { number: 123, title: "Mend it".to_owned() }]
+    );
+    let log = "OK\n50 chars\n9c01fd6 dev <dev@example.org> fix: keep it\n CHANGES.md | 1 +\n 1 file changed, 2 insertions(+)";
+    assert_eq!(done("bash ci.sh 102", log, true), [commit("9c01fd6", "fix: keep it")]);
+    assert_eq!(done("git log --stat -1", log, true).len(), 1);
+    assert_eq!(done("git reset --soft HEAD~2", "", true), [Deed::TookBack(2)]);
+    assert_eq!(
+        done("git log --oneline -1", "1a2b3c4 (HEAD -> main, origin/main) Fix it", true),
+        [Deed::Listed { hash: "1a2b3c4".to_owned(), subject: "Fix it".to_owned() }]
+    );
+}

@@ -1,0 +1,240 @@
+//! What a command did to the history of the work: commits with hash and subject, pushes, requests to
+//! merge. Read from the command and from what git and its hosts print.
+
+use super::{Command, Purpose, Step};
+use crate::tools::shell;
+
+/// One thing that was done to the history.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Deed {
+    /// A commit. The hash is empty where nothing printed it.
+    Committed {
+        /// As git abbreviates it.
+        hash: String,
+        /// The first line of its message.
+        subject: String,
+        /// It takes the place of the one before.
+        amends: bool,
+    },
+    /// So many of the newest commits were taken back.
+    TookBack(usize),
+    /// What was committed has other hashes now: a rebase.
+    Moved,
+    /// The commits were pushed, to a branch where that is told.
+    Pushed(String),
+    /// A request to merge was opened.
+    Requested {
+        /// Its number.
+        number: u32,
+        /// Its title; empty where the command does not tell.
+        title: String,
+    },
+    /// A listing showed a commit.
+    Listed {
+        /// Its hash.
+        hash: String,
+        /// Its subject, without the names of branches.
+        subject: String,
+    },
+}
+
+/// What a command that did not fail did to the history. `lines` are those of its output; `ok` tells
+/// that it is known to have ended well, so that silence says that it was done.
+pub(crate) fn deeds(
+    text: &str,
+    command: &Command<'_>,
+    lines: impl FnOnce() -> Vec<String>,
+    ok: bool,
+) -> Vec<Deed> {
+    let mut out = Vec::new();
+    let scripts = command.steps.iter().any(|step| step.script.is_none() && runs_on(step.purpose));
+    if !scripts && !command.steps.iter().any(is_host) {
+        return out;
+    }
+    let lines = &lines();
+    if scripts {
+        out.extend(by_script(lines));
+    }
+    let messages = messages(text);
+    let mut printed = lines.iter().filter_map(|line| committed(line));
+    let mut messages = messages.into_iter();
+    for step in &command.steps {
+        let has = |word: &str| step.text.split_whitespace().any(|own| own == word);
+        match step.run.key() {
+            "git commit" if !has("--dry-run") => {
+                let message = messages.next().unwrap_or_default();
+                let amends = has("--amend");
+                if let Some((hash, subject)) = printed.next() {
+                    out.push(Deed::Committed { hash, subject, amends });
+                } else if ok && (!message.is_empty() || amends) && !nothing(lines) {
+                    out.push(Deed::Committed { hash: String::new(), subject: message, amends });
+                }
+            }
+            "git merge" | "git cherry-pick" | "git revert" => {
+                out.extend(printed.next().map(|(hash, subject)| Deed::Committed {
+                    hash,
+                    subject,
+                    amends: false,
+                }));
+            }
+            "git reset" => out.extend(back(step.text).map(Deed::TookBack)),
+            "git rebase" if ok => out.push(Deed::Moved),
+            "git push" if !has("--dry-run") => out.extend(pushed(lines, ok).map(Deed::Pushed)),
+            "gh pr" | "glab mr" if has("create") => out.extend(requested(step, text, lines)),
+            "git log" | "git rev-parse" | "git show" | "git reflog" => {
+                out.extend(lines.iter().take(40).filter_map(|line| listed(line)));
+            }
+            _ => {}
+        }
+    }
+    out
+}
+
+fn is_host(step: &Step<'_>) -> bool {
+    matches!(step.purpose, Purpose::Versions | Purpose::LookUp)
+        && ["git", "gh ", "glab"].iter().any(|name| step.run.key().starts_with(name))
+}
+
+/// Whether a simple command may commit by itself: a script of the project.
+fn runs_on(purpose: Purpose) -> bool {
+    matches!(purpose, Purpose::Check(_) | Purpose::Script | Purpose::Other)
+}
+
+/// The commit that a script made: git's own line, or one line with a hash above `2 files changed, …`.
+fn by_script(lines: &[String]) -> Option<Deed> {
+    if let Some((hash, subject)) = lines.iter().find_map(|line| committed(line)) {
+        return Some(Deed::Committed { hash, subject, amends: false });
+    }
+    let counts = |line: &String| {
+        line.contains(" changed, ") && line.starts_with(|c: char| c.is_ascii_digit())
+    };
+    let changes = |line: &String| line.contains(" | ") && line.ends_with(['+', '-']);
+    if !lines.iter().any(|line| counts(line) || changes(line)) {
+        return None;
+    }
+    let mut found = lines.iter().filter_map(|line| listed(line));
+    match (found.next(), found.next()) {
+        (Some(Deed::Listed { hash, subject }), None) if !subject.is_empty() => {
+            // `%h %an <%ae> %s`.
+            let named = subject.split_once("> ").filter(|(author, _)| author.contains('@'));
+            let subject = named.map_or(&*subject, |(_, subject)| subject).to_owned();
+            Some(Deed::Committed { hash, subject, amends: false })
+        }
+        _ => None,
+    }
+}
+
+fn is_hash(word: &str) -> bool {
+    (7..=40).contains(&word.len())
+        && word.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
+}
+
+/// `[main 1a2b3c4] subject`, `[main (root-commit) 1a2b3c4] subject`.
+fn committed(line: &str) -> Option<(String, String)> {
+    let (inside, subject) = line.strip_prefix('[')?.split_once("] ")?;
+    let (_, hash) = inside.rsplit_once(' ')?;
+    is_hash(hash).then(|| (hash.to_owned(), subject.trim().to_owned()))
+}
+
+/// `1a2b3c4 (HEAD -> main) subject`, and a hash alone.
+fn listed(line: &str) -> Option<Deed> {
+    let line = line.trim_start_matches(['*', '|', ' ']);
+    let (hash, rest) = line.split_once(' ').unwrap_or((line, ""));
+    if !is_hash(hash) {
+        return None;
+    }
+    let rest = rest.trim_start();
+    let named = rest.strip_prefix('(').and_then(|rest| rest.split_once(") "));
+    let subject = named.map_or(rest, |(_, subject)| subject).trim().to_owned();
+    Some(Deed::Listed { hash: hash.to_owned(), subject })
+}
+
+fn nothing(lines: &[String]) -> bool {
+    let says = |line: &String| {
+        line.contains("nothing to commit")
+            || line.contains("nothing added to commit")
+            || line.contains("no changes added")
+    };
+    lines.iter().any(says)
+}
+
+/// The subjects of the commits of a command, in order.
+fn messages(text: &str) -> Vec<String> {
+    let parts = shell::parts(text);
+    let commits = parts.iter().filter(|part| {
+        part.words.first().is_some_and(|word| word == "git") && part.holds("commit")
+    });
+    commits.map(|part| subject(&part.words, part.body)).collect()
+}
+
+/// The first line of a commit's message: behind `-m`, or in the heredoc that it is given.
+fn subject(words: &[String], body: Option<&str>) -> String {
+    let first = |text: &str| {
+        text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default().to_owned()
+    };
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        let short = word.starts_with('-') && !word.starts_with("--") && word.ends_with('m');
+        let message = match word.strip_prefix("--message=") {
+            Some(message) => Some(message),
+            None if short || word == "--message" => words.next().map(String::as_str),
+            None => None,
+        };
+        if let Some(message) = message {
+            // "$(cat <<'EOF' … EOF)"
+            let written = message.trim_start().starts_with("$(cat <<");
+            let inner = message.split_once('\n').filter(|_| written).map(|(_, inner)| inner);
+            return first(inner.unwrap_or(message));
+        }
+    }
+    body.map(first).unwrap_or_default()
+}
+
+/// How many commits `git reset HEAD~2` takes back.
+fn back(text: &str) -> Option<usize> {
+    text.split_whitespace().find_map(|word| match word.strip_prefix("HEAD")? {
+        "^" | "~" => Some(1),
+        rest => rest.strip_prefix('~')?.parse().ok(),
+    })
+}
+
+/// Where a push went, if it went anywhere.
+fn pushed(lines: &[String], ok: bool) -> Option<String> {
+    let bad = |line: &&String| {
+        line.contains("[rejected]")
+            || line.contains("[remote rejected]")
+            || line.starts_with("fatal: ")
+            || line.starts_with("error: failed to push")
+    };
+    if lines.iter().any(|line| bad(&line)) {
+        return None;
+    }
+    let target = lines.iter().find_map(|line| {
+        let (from, to) = line.rsplit_once(" -> ")?;
+        // A tag that was pushed takes no branch with it.
+        let went = from.contains("..") || from.contains("[new branch]") || from.contains("+ ");
+        went.then(|| to.split_whitespace().next().unwrap_or_default().to_owned())
+    });
+    let tag = lines.iter().any(|line| line.contains("[new tag]"));
+    let same = lines.iter().any(|line| line.contains("Everything up-to-date"));
+    target.or_else(|| (same || ok && !tag).then(String::new))
+}
+
+/// The number of the request that was opened, from its address.
+fn requested(step: &Step<'_>, text: &str, lines: &[String]) -> Option<Deed> {
+    let number = |line: &String| {
+        let at = ["/pull/", "/merge_requests/"]
+            .iter()
+            .find_map(|mark| line.find(mark).map(|at| at + mark.len()))?;
+        let digits: String = line[at..].chars().take_while(char::is_ascii_digit).collect();
+        (line.contains("://")).then(|| digits.parse::<u32>().ok()).flatten()
+    };
+    let number = lines.iter().rev().find_map(number)?;
+    let parts = shell::parts(text);
+    let own = parts.iter().find(|part| part.text.trim() == step.text);
+    let title = own.and_then(|part| {
+        let at = part.words.iter().position(|word| word == "--title" || word == "-t")?;
+        part.words.get(at + 1).cloned()
+    });
+    Some(Deed::Requested { number, title: title.unwrap_or_default() })
+}

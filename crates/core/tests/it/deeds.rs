@@ -1,0 +1,363 @@
+//! The ledger of deeds, read from what several clients write: what is State, what was tried and failed,
+//! what changed.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use midfold_core::RawEvent;
+use midfold_core::log::Log;
+use midfold_core::recap::compose::compose;
+use midfold_core::recap::frame::Frame;
+use midfold_core::recap::gather::{Gathered, Reading};
+use midfold_core::tools::ToolTable;
+use midfold_formats::{DialectKind, profile};
+use rustc_hash::FxHashSet;
+use serde_json::{Value, json};
+
+use crate::quarter::Quarter;
+
+/// How a client writes calls and results.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Client {
+    /// OpenAI's messages, and an exit code in front of each output (mini-swe-agent).
+    MiniSwe,
+    /// Anthropic's blocks, each result with a flag; a failed command begins with its exit code.
+    Claude,
+    /// OpenAI's items, with the exit code in a head (Codex).
+    Codex,
+    /// OpenAI's messages, and no exit code at all.
+    Bare,
+}
+
+use Client::{Bare, Claude, Codex, MiniSwe};
+
+/// A command, what it printed and its exit code.
+type Run<'a> = (&'a str, &'a str, i32);
+
+fn messages(client: Client, runs: &[Run<'_>]) -> Value {
+    let mut out = vec![json!({"role": "user", "content": "Mend the parser."})];
+    for (at, (command, printed, code)) in runs.iter().enumerate() {
+        let id = format!("call_{at}");
+        if client == Claude {
+            let input = json!({"command": command});
+            let failed = *code != 0;
+            let text =
+                if failed { format!("Exit code {code}\n{printed}") } else { (*printed).to_owned() };
+            out.push(json!({"role": "assistant", "content": [
+                {"type": "tool_use", "id": id, "name": "Bash", "input": input}]}));
+            let mut result = json!({"type": "tool_result", "tool_use_id": id, "content": text});
+            if failed {
+                result["is_error"] = json!(true);
+            }
+            out.push(json!({"role": "user", "content": [result]}));
+            continue;
+        }
+        let (name, arguments) = match client {
+            Codex => ("shell", json!({"command": ["bash", "-lc", command]})),
+            _ => ("bash", json!({"command": command})),
+        };
+        let text = match client {
+            MiniSwe => format!("<returncode>{code}</returncode>\n<output>\n{printed}\n</output>"),
+            Codex => format!("Process exited with code {code}\nOutput:\n{printed}"),
+            _ => (*printed).to_owned(),
+        };
+        out.push(json!({"role": "assistant", "content": null, "tool_calls": [
+            {"id": id, "type": "function", "function": {"name": name, "arguments": arguments.to_string()}}]}));
+        out.push(json!({"role": "tool", "tool_call_id": id, "content": text}));
+    }
+    Value::Array(out)
+}
+
+fn gather(kind: DialectKind, input: &Value) -> Gathered {
+    let messages = input.as_array().into_iter().flatten();
+    let events = messages.map(|message| RawEvent::new(Bytes::from(message.to_string())));
+    let log = Log::of(kind.shared(), profile::for_dialect(kind)[0], Arc::new(Quarter), events);
+    let reading = Reading::of(&log, ToolTable::builtin());
+    Gathered::over(None, log.events(), &[0..log.events().len()], reading)
+}
+
+fn kind_of(client: Client) -> DialectKind {
+    if client == Claude { DialectKind::Anthropic } else { DialectKind::OpenAiChat }
+}
+
+fn recap_of(gathered: &Gathered) -> String {
+    let frame = Frame {
+        cap: 4_000,
+        narration: "",
+        counter: &Quarter,
+        header: "## Recap",
+        elsewhere: &FxHashSet::default(),
+        later: None,
+        task_in_head: false,
+        task_elsewhere: false,
+        file_blocks: false,
+        before: None,
+        recalls: false,
+        focus: &[],
+    };
+    compose(gathered, &frame).text
+}
+
+fn recap(client: Client, runs: &[Run<'_>]) -> String {
+    recap_of(&gather(kind_of(client), &messages(client, runs)))
+}
+
+fn section<'a>(recap: &'a str, name: &str) -> &'a str {
+    let head = format!("### {name}\n");
+    let Some((_, rest)) = recap.split_once(&*head) else { return "" };
+    rest.split("### ").next().unwrap_or(rest)
+}
+
+const ALL: [Client; 4] = [MiniSwe, Claude, Codex, Bare];
+
+#[test]
+fn the_newest_verdict_of_a_check_counts_behind_whatever_pipe() {
+    let runs = [
+        (
+            "cd /w && FOO=1 pytest -q 2>&1 | tail -5",
+            "FAILED t.py::a\n1 failed, 3 passed in 0.2s",
+            0,
+        ),
+        ("cd /w\npytest -x", "4 passed in 0.2s", 0),
+    ];
+    for client in ALL {
+        let text = recap(client, &runs);
+        assert_eq!(
+            section(&text, "State"),
+            "checks: `pytest -x` ok @3 (4 passed in 0.2s)\n",
+            "{client:?}"
+        );
+        assert_eq!(section(&text, "Tried and failed"), "", "{client:?}");
+    }
+}
+
+#[test]
+fn the_absence_of_a_flag_is_a_verdict_where_the_client_flags_each_failure() {
+    let runs = [
+        ("go build ./...", "./a.go:3:1: undefined: x", 1),
+        ("go build ./...", "", 0),
+        ("make fmt && make lint 2>&1", "[lint] 1 issues:", 1),
+        ("make fmt && make lint 2>&1", "[lint] 0 issues.", 0),
+        ("npx tsc --noEmit | tail -3", "", 0),
+    ];
+    for client in [MiniSwe, Claude, Codex] {
+        let text = recap(client, &runs);
+        let state = section(&text, "State");
+        assert!(state.contains("`go build ./...` ok @3"), "{client:?} {state}");
+        assert!(
+            state.contains("`make lint` ok @7") && !state.contains("failed"),
+            "{client:?} {state}"
+        );
+        assert!(!state.contains("tsc"), "the pipe hides it: {client:?} {state}");
+        assert_eq!(section(&text, "Tried and failed"), "", "{client:?}");
+    }
+    // Nothing tells a pass where no result has a flag or a code.
+    let bare = recap(Bare, &runs[..2]);
+    assert!(
+        section(&bare, "State").contains("`go build ./...` failed @1: ./a.go:3:1: undefined: x"),
+        "{bare}"
+    );
+}
+
+#[test]
+fn a_silent_pass_before_the_first_flag_counts_once_there_is_one() {
+    let runs = [("go vet ./...", "", 0), ("go build ./...", "./a.go:3:1: undefined: x", 1)];
+    let text = recap(Claude, &runs);
+    let state = section(&text, "State");
+    assert!(state.contains("`go vet ./...` ok @1"), "{state}");
+    assert!(state.contains("`go build ./...` failed @3"), "{state}");
+}
+
+#[test]
+fn what_is_looked_up_or_not_there_is_no_state_and_cost_nothing() {
+    let runs = [
+        ("ls /w/none", "ls: cannot access '/w/none': No such file or directory", 2),
+        ("grep -rn error src", "", 1),
+        ("which gh", "", 1),
+        ("gh pr view 3", "no pull requests found", 1),
+        ("timeout 300 python3 run.py | tail -5", "zsh: command not found: timeout", 0),
+        ("python -m pytest", "/usr/bin/python: No module named pytest", 1),
+        ("pip install nothing-here", "ERROR: No matching distribution found for nothing-here", 1),
+        (
+            "python3 - <<'E'\n# Try the tokenizer\nprint(seen)\nE",
+            "NameError: name 'seen' is not defined",
+            1,
+        ),
+        ("cat report.txt", "12 errors", 0),
+        ("echo '12 errors'", "12 errors", 0),
+        ("python3 summary.py", "12 errors", 0),
+    ];
+    for client in ALL {
+        let text = recap(client, &runs);
+        assert_eq!(section(&text, "State"), "", "{client:?} {text}");
+        let failed = section(&text, "Tried and failed");
+        let told = failed.lines().filter(|line| line.starts_with('@')).count();
+        assert_eq!(told, 1, "{client:?} {failed}");
+        assert!(failed.contains("`pip install nothing-here`"), "{client:?} {failed}");
+    }
+}
+
+#[test]
+fn an_error_that_comes_again_was_tried_and_failed() {
+    let script = |n: u32| format!("python3 - <<'E'\n# Try way {n}\nrun({n})\nE");
+    let (one, two) = (script(1), script(2));
+    let text = recap(MiniSwe, &[(&one, "KeyError: 'rows'", 1), (&two, "KeyError: 'rows'", 1)]);
+    let failed = section(&text, "Tried and failed");
+    assert!(failed.starts_with("@3 failed `python3: Try way 2`: KeyError: 'rows'\n["), "{failed}");
+}
+
+#[test]
+fn the_part_of_a_chain_that_failed_is_told() {
+    let runs = [(
+        "ruff check . && pytest -q && git push",
+        "All checks passed!\nFAILED t.py::a\n1 failed, 3 passed in 0.2s",
+        1,
+    )];
+    for client in ALL {
+        let text = recap(client, &runs);
+        let state = section(&text, "State");
+        assert!(
+            state.contains("`pytest -q` failed @1: 1 failed, 3 passed in 0.2s\n"),
+            "{client:?} {state}"
+        );
+        assert!(state.contains("`ruff check .` ok @1"), "{client:?} {state}");
+        assert!(
+            section(&text, "Tried and failed").starts_with("@1 failed `pytest -q`: 1 failed"),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn nothing_failed_is_told_with_a_line_of_success() {
+    for (command, printed) in
+        [("make all", "ok"), ("./serve", "5 passed in 0.1s"), ("npm test", "done")]
+    {
+        let text = recap(Claude, &[(command, printed, 3)]);
+        let failed = section(&text, "Tried and failed");
+        assert!(failed.contains("exit 3") && !failed.contains(printed), "{failed}");
+    }
+}
+
+#[test]
+fn commits_pushes_and_requests_are_state() {
+    let runs = [
+        (
+            "cat > src/a.py <<'E'\nx = 1\nE\ngit add -A && git commit -qm 'Add a' && git rev-parse --short HEAD",
+            "1a2b3c4",
+            0,
+        ),
+        ("git push -u origin main", "To github.com:o/r\n * [new branch]      main -> main", 0),
+        (
+            "git commit -am \"$(cat <<'EOF'\nMend the parser\n\nIt lost a bracket.\nEOF\n)\"",
+            "[main 5d6e7f8] Mend the parser\n 1 file changed",
+            0,
+        ),
+        ("gh pr create --title 'Mend it' --body x", "https://github.com/o/r/pull/41", 0),
+        ("sed -i 's/1/2/' src/a.py; echo > /tmp/x.txt", "", 0),
+    ];
+    for client in [MiniSwe, Claude, Codex] {
+        let text = recap(client, &runs);
+        let wanted = "commits: 5d6e7f8 Mend the parser @5\npushed @3: main\npull requests: #41 Mend it @7\n\
+                      changed since the last commit: 1 file: src/a.py @9\n";
+        assert_eq!(section(&text, "State"), wanted, "{client:?} {text}");
+    }
+    let first = recap(MiniSwe, &runs[..1]);
+    assert_eq!(section(&first, "State"), "commits: 1a2b3c4 Add a @1\n");
+}
+
+#[test]
+fn a_change_is_what_a_call_changed() {
+    let runs = [
+        (
+            "python3 - <<'E'\np = 'src/a.py'\ns = open(p).read()\ns = s.replace('x = 1', 'x = 2')\nopen(p, 'w').write(s)\nE",
+            "",
+            0,
+        ),
+        ("python3 - <<'E'\nprint(open('src/b.py').read())\nE\nfalse", "boom", 1),
+        (
+            "git apply <<'E'\n--- a/c.rs\n+++ b/c.rs\n@@ -1 +1 @@\n-let x = 1;\n+let x = 2;\nE",
+            "",
+            0,
+        ),
+        ("cat src/a.py | tee out/d.txt; git checkout -- e.py; mv f.py g.py", "", 0),
+        ("echo x > t.txt; rm t.txt; python3 x.py > /tmp/y.log", "", 0),
+    ];
+    let gathered = gather(DialectKind::OpenAiChat, &messages(MiniSwe, &runs));
+    let changed = |path: &str| gathered.files.get(path).is_some_and(|used| used.modified);
+    for path in ["src/a.py", "c.rs", "out/d.txt", "e.py", "f.py", "g.py"] {
+        assert!(changed(path), "{path} {:?}", gathered.files);
+    }
+    assert!(!changed("src/b.py"));
+    for path in ["t.txt", "/tmp/y.log"] {
+        assert!(gathered.files[path].scratch, "{path}");
+    }
+    let text = recap_of(&gathered);
+    assert!(text.contains("changed src/a.py: x = 2 (was `1`)"), "{text}");
+    assert!(!text.contains("changed  ") && !text.contains("changed :"), "{text}");
+}
+
+#[test]
+fn one_call_is_one_line() {
+    let mut input =
+        messages(Claude, &[("./serve --check", "listening on port_alpha\nworkers: 4\nready", 0)]);
+    input.as_array_mut().unwrap().push(json!({"role": "assistant",
+        "content": [{"type": "text", "text": "It listens on port_alpha."}]}));
+    let text = recap_of(&gather(DialectKind::Anthropic, &input));
+    let told: Vec<&str> = text.lines().filter(|line| line.starts_with("@1 ")).collect();
+    assert_eq!(told.len(), 1, "{text}");
+    assert!(
+        told[0].starts_with("@1 ran `./serve --check`: ready") && told[0].contains("port_alpha"),
+        "{told:?}"
+    );
+}
+
+#[test]
+fn a_list_that_is_built_item_by_item_is_one_list() {
+    let mut out = vec![json!({"role": "user", "content": "Move the logout."})];
+    let mut call = |name: &str, input: Value, printed: &str| {
+        let id = format!("toolu_{}", out.len());
+        out.push(json!({"role": "assistant", "content": [
+            {"type": "tool_use", "id": id, "name": name, "input": input}]}));
+        out.push(json!({"role": "user", "content": [
+            {"type": "tool_result", "tool_use_id": id, "content": printed}]}));
+    };
+    for (n, text) in [(1, "Drop the menu"), (2, "Add a button"), (3, "Test it")] {
+        let input = json!({"subject": text, "description": "All about it", "activeForm": text});
+        call("TaskCreate", input, &format!("Task #{n} created successfully: {text}"));
+    }
+    call("TaskUpdate", json!({"taskId": "1", "status": "completed"}), "Updated task #1 status");
+    call("TaskUpdate", json!({"taskId": "2", "status": "in_progress"}), "Updated task #2 status");
+    let text = recap_of(&gather(DialectKind::Anthropic, &Value::Array(out)));
+    let wanted = "to-do list @9:\n  [x] Drop the menu\n  [>] Add a button\n  [ ] Test it\n";
+    assert_eq!(section(&text, "State"), wanted, "{text}");
+}
+
+#[test]
+fn a_test_that_was_written_to_fail_first_cost_nothing() {
+    let write = "cat > checks/test_1.py <<'E'\nimport x\nE\npython3 -m unittest checks.test_1 2>&1 | tail -3";
+    let mend = "python3 - <<'E'\np = 'x.py'\nopen(p, 'w').write('y')\nE\npython3 -m unittest checks.test_1; python3 /tmp/t.py";
+    let first = (write, "Ran 3 tests in 0.1s\n\nFAILED (failures=3)", 0);
+    for then in [
+        // A scratch script of the same call failed, the check did not.
+        (
+            mend,
+            "Ran 3 tests in 0.1s\n\nOK\nTraceback (most recent call last):\nNameError: name 'seen' is not defined",
+            1,
+        ),
+        (
+            "bash /tmp/ci.sh 'Mend it'",
+            "[main 1a2b3c4] Mend it\n 2 files changed, 9 insertions(+)",
+            0,
+        ),
+    ] {
+        let text = recap(MiniSwe, &[first, then]);
+        assert_eq!(section(&text, "Tried and failed"), "", "{text}");
+        assert!(!section(&text, "State").contains("failed"), "{text}");
+    }
+    // The same check twice in one call: the last run counts.
+    let both = "pytest -q t.py; sed -i s/a/b/ x.py; pytest -q t.py";
+    let text = recap(MiniSwe, &[(both, "1 failed in 0.1s\n1 passed in 0.1s", 0)]);
+    assert!(section(&text, "State").starts_with("checks: `pytest -q t.py` ok @1"), "{text}");
+    assert!(text.contains("changed x.py"), "{text}");
+}
