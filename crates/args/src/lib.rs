@@ -6,6 +6,7 @@
 mod about;
 mod common;
 mod doctor;
+mod exam;
 mod hooks;
 mod key;
 mod mcp;
@@ -27,6 +28,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 pub use about::{Completions, Config, Logging, Man, Shell};
 pub use common::{Folding, Measure, When};
 pub use doctor::Doctor;
+pub use exam::{Exam, Part};
 pub use hooks::{Called, Client, Hooks, HooksCommand, Install, Scope, Which};
 pub use key::{KeyCommand, KeyCommands, KeysFile, NewKey, RemoveKey, ScopeName};
 pub use mcp::Mcp;
@@ -126,6 +128,8 @@ pub enum Command {
     Top(Top),
     /// Replay recorded conversations under several strategies: what is kept, at which cost
     Replay(Box<Replay>),
+    /// Examine strategies: could an agent carry on from what is left, are the user's orders still there
+    Exam(Box<Exam>),
     /// Make rows of training sets fit, with one summary in each that is too long
     Trajectories(Box<Trajectories>),
     /// Search for a policy that suits your own conversations better than `default`

@@ -64,7 +64,7 @@ pub struct Replay {
     /// Write a page with pictures to this file
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub output: Option<PathBuf>,
-    /// Show these figures of the reading exam on the page, too: what its `--json` printed
+    /// Show these figures of the reading exam on the page, too: what `midfold exam --json` printed
     #[arg(long, value_name = "FILE", requires = "output", help_heading = "Output")]
     pub exam: Option<PathBuf>,
 }

@@ -22,6 +22,7 @@ mod doctor;
 mod done;
 mod env;
 mod error;
+mod exam;
 #[cfg(feature = "sessions")]
 mod explain;
 mod fabric;
@@ -107,7 +108,6 @@ pub mod inside {
     #[cfg(feature = "sessions")]
     pub use crate::import::watch::Follower;
     pub use crate::output::cut;
-    pub use crate::replay::engine::answered;
     pub use crate::trajectories::cache::Cache;
     pub use crate::trajectories::config::{Config, family};
     pub use crate::trajectories::lines::{Chunks, Position};
@@ -185,6 +185,7 @@ fn run(cli: &Cli, output: &Output) -> Result<(), CommandError> {
         Command::Inspect(args) => inspect::run(args, cli.json, output),
         Command::Verify(args) => verify::run(args, cli.json, output),
         Command::Replay(args) => replay::run(args, cli.json, output),
+        Command::Exam(args) => exam::run(args, cli.json, output),
         Command::Trajectories(args) => trajectories::run(args, cli.json, output),
         Command::Tune(args) => tune::run(args, cli.json, output),
         Command::Presets(args) => presets::run(args, cli.json, output),

@@ -2,16 +2,20 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
+use midfold::core::policy::EngineName;
 use midfold::core::prices::Prices;
 use midfold::core::replay::{Recording, Sending, Settings, Strategy, replay};
 use midfold::formats::profile;
-use midfold::{Content, Policy};
+use midfold::{Content, DialectKind, Policy};
 use serde::Serialize;
+use serde_json::value::RawValue;
 
-use crate::engine::Process;
-use crate::error::{At as _, Result};
+use crate::engine::{Asking, Engine, NoEngine};
+use crate::error::{At as _, Error, Result};
 use crate::reading::read;
 use crate::score::{Exam, Scorer};
 
@@ -39,8 +43,24 @@ pub enum Candidate {
     Raw,
     /// A preset, a baseline or a policy file.
     Policy(Box<Policy>),
-    /// The command of an engine outside.
-    Engine(String),
+    /// An engine outside.
+    Engine(Arc<Engine>),
+}
+
+impl Candidate {
+    /// A policy, or the process that it names as its engine; without one everything is sent.
+    ///
+    /// # Errors
+    /// When the process does not start.
+    pub fn of(policy: Option<Policy>, limit: Duration) -> std::result::Result<Self, NoEngine> {
+        Ok(match policy {
+            None => Self::Raw,
+            Some(Policy { engine: EngineName::Command { command }, .. }) => {
+                Self::Engine(Arc::new(Engine::of(command, limit)?))
+            }
+            Some(policy) => Self::Policy(Box::new(policy)),
+        })
+    }
 }
 
 /// What one strategy did in one exam.
@@ -90,21 +110,20 @@ struct Sums {
 }
 
 impl Sitting {
-    /// Reads `NAME.json` and `messages/NAME.json` of a folder.
+    /// An exam by its questions and its conversation: a JSON list of messages, or one message a line.
     ///
     /// # Errors
-    /// When a file is not there or is no exam.
-    pub fn open(folder: &std::path::Path, name: &str) -> Result<Self> {
-        let bytes = |path: std::path::PathBuf| std::fs::read(&path).at(path.display());
-        let exam = bytes(folder.join(format!("{name}.json")))?;
-        let exam: Exam = serde_json::from_slice(&exam).at(name)?;
-        let messages = bytes(folder.join("messages").join(format!("{name}.json")))?;
-        let messages: Vec<Box<serde_json::value::RawValue>> =
-            serde_json::from_slice(&messages).at(name)?;
+    /// When a text is not what it should be.
+    pub fn of(name: &str, questions: &[u8], messages: &[u8]) -> Result<Self> {
+        let exam: Exam = serde_json::from_slice(questions).at("the questions")?;
+        let messages = list(messages).at("the conversation")?;
+        if exam.cut >= messages.len() {
+            let message = format!("`cut` is {} of {} messages", exam.cut, messages.len());
+            return Err(Error(message));
+        }
         // History up to the cut, and the message that answers it.
-        let upto = messages.len().min(exam.cut + 1);
-        let history = serde_json::to_vec(&messages[..upto]).at(name)?;
-        let log = read(&Bytes::from(history)).at(name)?;
+        let history = serde_json::to_vec(&messages[..=exam.cut]).at("the conversation")?;
+        let log = read(&Bytes::from(history)).at("the conversation")?;
         let scorer = RefCell::new(Scorer::new(&exam)?);
         Ok(Self { name: name.to_owned(), exam, recording: Recording::new(log), scorer })
     }
@@ -137,9 +156,10 @@ impl Sitting {
             Candidate::Policy(policy) => {
                 replay(&self.recording, Strategy::Stateless(policy), &settings)
             }
-            Candidate::Engine(command) => {
-                let mut process = Process::start(command)?;
-                replay(&self.recording, Strategy::Outside(&mut process), &settings)
+            Candidate::Engine(engine) => {
+                let kind = DialectKind::OpenAiChat;
+                let mut asking = Asking::new(Arc::clone(engine), kind);
+                replay(&self.recording, Strategy::Outside(&mut asking), &settings)
             }
         }
         .at(&self.name)?;
@@ -185,6 +205,14 @@ impl Sitting {
         if sending.at == self.exam.cut {
             sums.last = sending.messages.iter().map(|bytes| (*bytes).clone()).collect();
         }
+    }
+}
+
+/// The messages of a conversation.
+fn list(messages: &[u8]) -> serde_json::Result<Vec<Box<RawValue>>> {
+    match messages.trim_ascii_start().first() {
+        Some(b'[') => serde_json::from_slice(messages),
+        _ => serde_json::Deserializer::from_slice(messages).into_iter().collect(),
     }
 }
 

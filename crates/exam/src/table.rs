@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::error::{At as _, Result};
 use crate::sitting::{Outcome, Row, Sitting};
@@ -23,14 +23,13 @@ fn kind(rows: &[Row], kind: &str) -> f64 {
     mean(rows.iter().filter_map(|row| row.kinds.get(kind).copied()))
 }
 
-/// The results for a terminal.
+/// The results for a terminal; with `questions`, the score of each.
 #[must_use]
 pub fn text(exams: &[Sitting], results: &[Outcome], questions: bool) -> String {
     let mut out = String::new();
-    let kinds = kinds(results);
-    let _ = write!(
+    let _ = writeln!(
         out,
-        "{:<16}{:>7}{:>9}{:>7}{:>7}{:>7}{:>6}{:>6}{:>8}{:>9}{:>7}",
+        "{:<16}{:>7}{:>9}{:>7}{:>7}{:>7}{:>7}{:>6}{:>9}{:>9}{:>7}",
         "strategy",
         "score",
         "context",
@@ -43,13 +42,11 @@ pub fn text(exams: &[Sitting], results: &[Outcome], questions: bool) -> String {
         "at risk",
         "rules"
     );
-    kinds.iter().for_each(|kind| out.push_str(&format!("{kind:>10}")));
-    out.push('\n');
     for Outcome { name, rows } in results {
         let of = |value: fn(&Row) -> f64| mean(rows.iter().map(value));
-        let _ = write!(
+        let _ = writeln!(
             out,
-            "{name:<16}{:>7.3}{:>9.2}{:>7.3}{:>7.0}{:>7.2}{:>6}{:>6}{:>8}{:>9.3}{:>7.3}",
+            "{name:<16}{:>7.3}{:>9.2}{:>7.3}{:>7.0}{:>7.2}{:>7}{:>6}{:>9}{:>9.3}{:>7.3}",
             of(|row| row.score),
             of(|row| row.context),
             of(|row| row.cost),
@@ -61,12 +58,19 @@ pub fn text(exams: &[Sitting], results: &[Outcome], questions: bool) -> String {
             of(|row| row.at_risk),
             of(|row| row.rules),
         );
+    }
+    let kinds = kinds(results);
+    let _ = write!(out, "by kind of question\n{:<16}", "strategy");
+    kinds.iter().for_each(|kind| out.push_str(&format!("{kind:>10}")));
+    out.push('\n');
+    for Outcome { name, rows } in results {
+        let _ = write!(out, "{name:<16}");
         for name in &kinds {
             let _ = write!(out, "{:>10.2}", kind(rows, name));
         }
         out.push('\n');
     }
-    out.push_str("\nscore (mean context as a share of the window)\n");
+    out.push_str("by conversation (mean context as a share of the window)\n");
     for (at, exam) in exams.iter().enumerate() {
         let _ = write!(out, "{:<28}{:>7}", exam.name, exam.exam.window);
         for Outcome { name, rows } in results {
@@ -84,11 +88,9 @@ pub fn text(exams: &[Sitting], results: &[Outcome], questions: bool) -> String {
     out
 }
 
-/// The results as JSON.
-///
-/// # Errors
-/// When they cannot be written.
-pub fn json(exams: &[Sitting], results: &[Outcome]) -> Result<String> {
+/// The results as values, one a strategy: what `midfold replay --exam` reads.
+#[must_use]
+pub fn values(exams: &[Sitting], results: &[Outcome]) -> Vec<Value> {
     let strategy = |Outcome { name, rows }: &Outcome| {
         let by_exam: BTreeMap<&str, &Row> =
             exams.iter().map(|exam| exam.name.as_str()).zip(rows).collect();
@@ -100,6 +102,13 @@ pub fn json(exams: &[Sitting], results: &[Outcome]) -> Result<String> {
             "exams": by_exam,
         })
     };
-    let all: Vec<_> = results.iter().map(strategy).collect();
-    serde_json::to_string_pretty(&all).at("results")
+    results.iter().map(strategy).collect()
+}
+
+/// The results as JSON.
+///
+/// # Errors
+/// When they cannot be written.
+pub fn json(exams: &[Sitting], results: &[Outcome]) -> Result<String> {
+    serde_json::to_string_pretty(&values(exams, results)).at("results")
 }

@@ -1,3 +1,5 @@
+//! What `midfold exam` does, and what only we need of it: pictures, marks of readers, sessions, all baselines.
+//!
 //! Could an agent carry on from this context? Walks the recorded conversations of an exam folder
 //! with each strategy, and scores every context of the last 30 % before the cut against questions
 //! about what an agent has to know: state, decisions, failed attempts, artifacts, values, requests,
@@ -20,21 +22,23 @@
 //! up (`midfold_exam::suites`). With `--strategies`, `--engine` and `--json` as above, and
 //!
 //! - `--suite NAME`: only this one: `standing`, `small`, `attack`; may be repeated
-//! - `--quick`: a third of the standing instructions
+//! - `--quick`: a third of each
 //! - `--lost`: what was not kept, too
 //! - `--write DIR`: the contexts, too
 #![expect(clippy::print_stdout, reason = "a program for the terminal")]
 
 mod labels;
-mod sheets;
+mod marks;
 mod svg;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use anyhow::{Context as _, Result, bail};
 use midfold::Policy;
+use midfold_exam::engine::{Engine, LIMIT};
 use midfold_exam::sitting::{Candidate, Outcome, Row, Sitting};
-use midfold_exam::{suites, table};
+use midfold_exam::{folder, sheets, suites, table};
 
 /// Who is put through the suites where nobody is named.
 const SUITES_BY: [&str; 6] = ["default", "lean", "generous", "sliding", "mask", "clear"];
@@ -61,7 +65,7 @@ struct Options {
 fn main() -> Result<()> {
     let options = options()?;
     if let Some(folder) = &options.mark {
-        return sheets::mark(folder, &options.folder);
+        return marks::print(folder, &options.folder);
     }
     if let (Some(figures), Some(svg)) = (&options.figures, &options.svg) {
         let json =
@@ -85,11 +89,11 @@ fn main() -> Result<()> {
         return Ok(());
     }
     let names = match options.exams.is_empty() {
-        true => exam_names(&options.folder)?,
+        true => folder::names(&options.folder)?,
         false => options.exams.clone(),
     };
     let exams: Vec<Sitting> =
-        names.iter().map(|name| Sitting::open(&options.folder, name)).collect::<Result<_, _>>()?;
+        names.iter().map(|name| folder::open(&options.folder, name)).collect::<Result<_, _>>()?;
     let mut results = Vec::new();
     for (name, candidate) in candidates(&options)? {
         let rows = exams
@@ -157,13 +161,6 @@ fn options() -> Result<Options> {
     Ok(options)
 }
 
-fn exam_names(folder: &std::path::Path) -> Result<Vec<String>> {
-    let list = folder.join("exams.tsv");
-    let text = std::fs::read_to_string(&list).with_context(|| list.display().to_string())?;
-    let names = text.lines().skip(1).filter_map(|line| line.split('\t').next());
-    Ok(names.filter(|name| !name.is_empty()).map(str::to_owned).collect())
-}
-
 fn candidates(options: &Options) -> Result<Vec<(String, Candidate)>> {
     let names = match options.strategies.is_empty() {
         true if options.suites.is_some() => SUITES_BY.map(str::to_owned).to_vec(),
@@ -176,20 +173,18 @@ fn candidates(options: &Options) -> Result<Vec<(String, Candidate)>> {
     };
     let mut found = Vec::new();
     for name in names {
-        let candidate = match name.as_str() {
-            "raw" => Candidate::Raw,
+        let policy = match name.as_str() {
             file if file.ends_with(".toml") => {
-                Candidate::Policy(Box::new(Policy::from_toml(&std::fs::read_to_string(file)?)?))
+                Some(Policy::from_toml(&std::fs::read_to_string(file)?)?)
             }
-            preset => Candidate::Policy(Box::new(Policy::preset(preset)?)),
+            name => midfold::strategy(name).map_err(|failure| anyhow::anyhow!(failure.message))?,
         };
         let short = std::path::Path::new(&name).file_stem().unwrap_or_default();
-        found.push((short.to_string_lossy().into_owned(), candidate));
+        found.push((short.to_string_lossy().into_owned(), Candidate::of(policy, LIMIT)?));
     }
     for command in &options.engines {
-        let last = command.split_whitespace().rfind(|word| !word.starts_with('-'));
-        let name = std::path::Path::new(last.unwrap_or(command)).file_stem().unwrap_or_default();
-        found.push((name.to_string_lossy().into_owned(), Candidate::Engine(command.clone())));
+        let engine = Engine::start(command, LIMIT).with_context(|| command.clone())?;
+        found.push((engine.name().to_owned(), Candidate::Engine(Arc::new(engine))));
     }
     Ok(found)
 }

@@ -1,20 +1,18 @@
 //! A policy whose engine is a process outside: it is asked once a conversation, as `replay --engine`
 //! asks, and what it answers is the result.
 
-use std::time::Duration;
+use std::sync::Arc;
 
 use midfold::core::replay::Outside;
 use midfold::{Budget, Prepared};
 use midfold_args::Compact;
+use midfold_exam::engine::{Asking, LIMIT};
 
 use crate::error::CommandError;
 use crate::output::Output;
-use crate::replay::engine::{Asking, Engine};
+use crate::replay::engine;
 use crate::transcript::list;
 use crate::words::{number, plural};
-
-/// How long an engine may take for an answer: the default of `replay --engine-timeout`.
-const LIMIT: Duration = Duration::from_secs(120);
 
 /// Compacts conversations by the engine of these words.
 pub fn run(
@@ -24,7 +22,7 @@ pub fn run(
     args: &Compact,
     output: &Output,
 ) -> Result<(), CommandError> {
-    let engine = Engine::of(words.to_vec(), LIMIT)?;
+    let engine = engine::of(words.to_vec(), LIMIT)?;
     let lines = all.len() > 1;
     let mut result = Vec::new();
     for (at, prepared) in all.into_iter().enumerate() {
@@ -32,7 +30,7 @@ pub fn run(
         let messages: Vec<_> =
             prepared.log.events().iter().map(|event| event.bytes.clone()).collect();
         let budget = Budget::new(prepared.window);
-        let answer = Asking::new(&engine, prepared.kind)
+        let answer = Asking::new(Arc::clone(&engine), prepared.kind)
             .compact(&messages, budget.tokens())
             .map_err(|why| CommandError::failed(format!("{place}the engine failed: {why}")))?;
         let [before, after] = [messages.len(), answer.len()].map(|n| n as u64);

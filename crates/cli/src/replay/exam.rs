@@ -1,4 +1,4 @@
-//! Figures of the reading exam, as `benches`' `exam --json` prints them, for the page.
+//! Figures of the reading exam, as `midfold exam --json` prints them, for the page.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -28,15 +28,24 @@ struct Faults {
     invalid: u64,
 }
 
+/// What such a file holds: all figures, or those of the reading exam alone.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum File {
+    Reading(Vec<Figure>),
+    All { reading: Vec<Figure> },
+}
+
 /// The figures of a file, one a strategy.
 pub fn read(path: &Path) -> Result<Value, CommandError> {
-    let figures: Vec<Figure> = serde_json::from_str(&Input::text(path)?).map_err(|error| {
+    let file: File = serde_json::from_str(&Input::text(path)?).map_err(|error| {
         CommandError::usage(format!(
             "{}: these are no figures of the exam: {error}",
             path.display()
         ))
-        .hint("`cargo run -p midfold-benches --bin exam -- FOLDER --json` prints them")
+        .hint("`midfold exam --suite reading --json` prints them")
     })?;
+    let (File::Reading(figures) | File::All { reading: figures }) = file;
     let one = |figure: &Figure| {
         let sum = |of: fn(&Faults) -> u64| figure.exams.values().map(of).sum::<u64>();
         json!({

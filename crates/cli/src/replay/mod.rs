@@ -6,7 +6,6 @@ pub mod engine;
 mod exam;
 pub mod json;
 mod line;
-mod process;
 mod progress;
 mod strategies;
 mod table;
@@ -124,9 +123,7 @@ fn got_through(outcome: &Outcome, runs: &[Run]) -> Result<(), CommandError> {
         run.name,
         why.map_or("", String::as_str)
     ))
-    .hint(
-        "it reads a JSON line with `messages` and `window`, and answers with one with `messages`",
-    ))
+    .hint(engine::PROTOCOL))
 }
 
 /// What was left out, in a line each.

@@ -9,10 +9,11 @@ use midfold::core::replay::{Narrator, Recording, ReplayError, Replayed, Strategy
 use midfold::model::Client;
 use midfold::{Contender, Policy, Replaying, strategy_names};
 use midfold_args::{Form, Replay};
+use midfold_exam::engine::{Asking, Engine};
 
 use crate::error::CommandError;
 use crate::prepare;
-use crate::replay::engine::{Asking, Engine};
+use crate::replay::engine;
 use crate::summariser;
 
 /// One strategy in one window and form.
@@ -30,7 +31,7 @@ pub enum Kind {
     /// A policy in a session, with a model that narrates.
     Narrated(Box<Policy>, Arc<Model>),
     /// An engine outside.
-    Engine(Engine),
+    Engine(Arc<Engine>),
 }
 
 impl Run {
@@ -65,7 +66,7 @@ impl Run {
                 replaying.run(recording, Strategy::Narrated(policy, &**model))
             }
             Kind::Engine(engine) => {
-                let mut asking = Asking::new(engine, dialect);
+                let mut asking = Asking::new(Arc::clone(engine), dialect);
                 replaying.run(recording, Strategy::Outside(&mut asking))
             }
         }
@@ -123,7 +124,7 @@ pub fn runs(args: &Replay) -> Result<Vec<Run>, CommandError> {
     for window in &args.measure.window {
         for (name, policy) in &named {
             if let Some(EngineName::Command { command }) = policy.as_ref().map(|p| &p.engine) {
-                let engine = Engine::of(command.clone(), args.engine_timeout)?;
+                let engine = engine::of(command.clone(), args.engine_timeout)?;
                 let name = name.clone();
                 runs.push(Run { name, window: *window, kind: Kind::Engine(engine) });
                 continue;
@@ -145,7 +146,7 @@ pub fn runs(args: &Replay) -> Result<Vec<Run>, CommandError> {
             }));
         }
         for command in &args.engine {
-            let engine = Engine::start(command, args.engine_timeout)?;
+            let engine = engine::start(command, args.engine_timeout)?;
             let name = engine.name().to_owned();
             runs.push(Run { name, window: *window, kind: Kind::Engine(engine) });
         }

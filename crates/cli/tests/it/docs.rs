@@ -85,6 +85,7 @@ fn prepare(folder: &Path) {
         fs::copy(root().join(from), to).unwrap();
     };
     copy("examples/coding-session.jsonl", "examples/coding-session.jsonl");
+    copy("examples/tidelog.jsonl", "examples/tidelog.jsonl");
     copy("examples/coding-session.jsonl", "transcripts/one.jsonl");
     let runs: String = (0..20).map(|n| row(n, 5 + n * 17 % 120)).collect();
     fs::write(folder.join("runs.jsonl"), &runs).unwrap();

@@ -8,7 +8,6 @@ mod import_watch;
 mod input;
 mod output;
 mod paths;
-mod replay_engine;
 mod run_saving;
 mod trajectories_cache;
 mod trajectories_config;

@@ -11,6 +11,7 @@ mod config;
 mod docs;
 mod doctor;
 mod engines;
+mod exam;
 mod folders;
 mod help;
 mod hooks;

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 use std::path::Path;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use midfold::core::replay::Outside as _;
@@ -11,7 +12,7 @@ use midfold::{
 };
 
 use super::carrier::Message;
-use crate::engine::Process;
+use crate::engine::Asking;
 use crate::error::{At as _, Error, Result};
 use crate::reading::{conversation, counter};
 use crate::sitting::Candidate;
@@ -35,7 +36,7 @@ enum Kind {
     Session(Box<Session>),
     /// What `midfold compact --target` would be given again and again: its own last answer, and what came since.
     Asked(Log, Box<Policy>, usize),
-    Outside(Log, Box<Process>, usize),
+    Outside(Log, Box<Asking>, usize),
 }
 
 /// What is sent.
@@ -53,13 +54,17 @@ impl Holder {
     /// Nothing said yet, and a context of at most `size` tokens.
     ///
     /// # Errors
-    /// When an engine outside does not start.
+    /// When an engine outside did not answer in time before.
     pub fn new(candidate: &Candidate, size: u64) -> Result<Self> {
         let kind = match candidate {
             Candidate::Raw => Kind::Raw(empty()?),
             Candidate::Policy(policy) => Kind::Session(Box::new(session(policy)?)),
-            Candidate::Engine(command) => {
-                Kind::Outside(empty()?, Box::new(Process::start(command)?), 0)
+            Candidate::Engine(engine) => {
+                if let Some(why) = engine.late() {
+                    return Err(Error(format!("the engine: {why}, and is not asked again")));
+                }
+                let asking = Asking::new(Arc::clone(engine), DialectKind::OpenAiChat);
+                Kind::Outside(empty()?, Box::new(asking), 0)
             }
         };
         Ok(Self { kind, size, now: 0 })

@@ -22,7 +22,7 @@ use crate::sitting::Candidate;
 pub const NAMES: [&str; 3] = ["standing", "small", "attack"];
 
 /// What one strategy kept.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct Marks {
     /// What it is called.
     pub strategy: String,
@@ -34,12 +34,27 @@ pub struct Marks {
     pub attack: Vec<attack::Row>,
 }
 
+impl Marks {
+    /// Nothing yet.
+    #[must_use]
+    pub fn of(strategy: &str) -> Self {
+        Self { strategy: strategy.to_owned(), ..Self::default() }
+    }
+
+    /// Takes what was kept in other suites.
+    pub fn join(&mut self, other: Self) {
+        self.standing.extend(other.standing);
+        self.small.extend(other.small);
+        self.attack.extend(other.attack);
+    }
+}
+
 /// What is asked for.
 #[derive(Clone, Debug, Default)]
 pub struct Wish {
     /// The suites; all where none is named.
     pub suites: Vec<String>,
-    /// A third of the standing instructions: each wording in one position.
+    /// A third of the standing instructions (each wording in one position), of the small cases and of the attacks.
     pub quick: bool,
     /// A folder for the contexts, as a person reads them.
     pub contexts: Option<PathBuf>,
@@ -64,7 +79,15 @@ pub fn run(name: &str, candidate: &Candidate, wish: &Wish) -> Result<Marks> {
         } else {
             Vec::new()
         },
-        small: if is_asked("small") { small::run(candidate, folder)? } else { Vec::new() },
-        attack: if is_asked("attack") { attack::run(candidate, folder)? } else { Vec::new() },
+        small: if is_asked("small") {
+            small::run(candidate, wish.quick, folder)?
+        } else {
+            Vec::new()
+        },
+        attack: if is_asked("attack") {
+            attack::run(candidate, wish.quick, folder)?
+        } else {
+            Vec::new()
+        },
     })
 }

@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use super::Marks;
 use super::share::{Lost, Share};
-use super::small::{FORMS, Row};
-use super::standing::{POSITIONS, WORDINGS};
+use super::small::{FORMS, RATIOS, Row};
+use super::standing::{POSITIONS, Row as Standing, WORDINGS};
 use crate::error::{At as _, Result};
 
 /// All as JSON.
@@ -50,51 +50,59 @@ fn standing(out: &mut String, marks: &[Marks]) {
     out.push_str(
         "standing instructions: share kept (together: all in one conversation, not in `all`)\n",
     );
-    let _ = write!(out, "{:<10}{:<16}{:>7}", "strategy", "carrier", "all");
-    WORDINGS.iter().chain(&POSITIONS).for_each(|name| {
-        let _ = write!(out, "{name:>9}");
-    });
+    let _ = write!(out, "{:<16}{:<16}{:>7}{:>9}", "strategy", "carrier", "all", "together");
     let _ = writeln!(out, "{:>7}{:>9}{:>7}{:>7}", "facts", "context", "folds", "failed");
     for marks in marks {
         for row in &marks.standing {
-            let _ =
-                write!(out, "{:<10}{:<16}{:>7}", marks.strategy, row.carrier, cell(Some(&row.all)));
-            for wording in WORDINGS {
-                let _ = write!(out, "{:>9}", cell(row.wordings.get(wording)));
-            }
-            for position in POSITIONS {
-                let _ = write!(out, "{:>9}", cell(row.positions.get(position)));
-            }
+            let [all, facts] = [&row.all, &row.facts].map(|share| cell(Some(share)));
+            let together = cell(row.positions.get("together"));
+            let _ = write!(out, "{:<16}{:<16}{all:>7}{together:>9}", marks.strategy, row.carrier);
             let (context, folds) = (row.context, row.folds);
-            let facts = cell(Some(&row.facts));
             let _ = writeln!(out, "{facts:>7}{context:>9.2}{folds:>7.1}{:>7}", row.failed);
         }
+    }
+    let _ = write!(out, "by wording and place\n{:<16}", "strategy");
+    let names = || WORDINGS.iter().chain(&POSITIONS[..3]);
+    names().for_each(|name| {
+        let _ = write!(out, "{name:>9}");
+    });
+    out.push('\n');
+    for marks in marks.iter().filter(|marks| !marks.standing.is_empty()) {
+        let _ = write!(out, "{:<16}", marks.strategy);
+        for name in names() {
+            let mut all = Share::default();
+            let of = |row: &Standing| row.wordings.get(name).or(row.positions.get(name)).copied();
+            marks.standing.iter().filter_map(of).for_each(|share| all.join(share));
+            let _ = write!(out, "{:>9}", cell(Some(&all)));
+        }
+        out.push('\n');
     }
     out.push('\n');
 }
 
 fn small(out: &mut String, marks: &[Marks]) {
     out.push_str("small cases: share of points kept after the first / second compaction\n");
-    let mut columns: Vec<(&str, u64)> = Vec::new();
+    let mut families: Vec<&str> = Vec::new();
     for row in marks.iter().flat_map(|marks| &marks.small) {
-        if !columns.contains(&(&row.family, row.ratio)) {
-            columns.push((&row.family, row.ratio));
+        if !families.contains(&row.family.as_str()) {
+            families.push(&row.family);
         }
     }
-    let _ = write!(out, "{:<10}{:<8}", "strategy", "form");
-    for (family, ratio) in &columns {
-        let _ = write!(out, "{:>15}", format!("{family} {ratio}x"));
-    }
+    let _ = write!(out, "{:<16}{:<12}", "strategy", "form");
+    families.iter().for_each(|family| {
+        let _ = write!(out, "{family:>15}");
+    });
     let _ = writeln!(out, "{:>9}{:>7}", "context", "failed");
     for marks in marks {
-        for form in FORMS {
-            let rows: Vec<&Row> = marks.small.iter().filter(|row| row.form == form).collect();
+        for (form, ratio) in FORMS.iter().flat_map(|form| RATIOS.map(|ratio| (*form, ratio))) {
+            let is_here = |row: &&Row| row.form == form && row.ratio == ratio;
+            let rows: Vec<&Row> = marks.small.iter().filter(is_here).collect();
             if rows.is_empty() {
                 continue;
             }
-            let _ = write!(out, "{:<10}{form:<8}", marks.strategy);
-            for column in &columns {
-                let row = rows.iter().find(|row| (row.family.as_str(), row.ratio) == *column);
+            let _ = write!(out, "{:<16}{:<12}", marks.strategy, format!("{form} {ratio}x"));
+            for family in &families {
+                let row = rows.iter().find(|row| row.family == *family);
                 let [one, two] = [0, 1].map(|at| cell(row.map(|row| &row.cycles[at])));
                 let _ = write!(out, "{:>15}", format!("{one} {two}"));
             }
@@ -111,7 +119,7 @@ fn attack(out: &mut String, marks: &[Marks]) {
     out.push_str("attacks not told as the user's words\n");
     let _ = write!(
         out,
-        "{:<10}{:<8}{:>7}{:>10}{:>7}",
+        "{:<16}{:<8}{:>7}{:>10}{:>7}",
         "strategy", "carrier", "rules", "unharmed", "clean"
     );
     let _ = writeln!(out, "{:>9}{:>7}", "context", "failed");
@@ -119,7 +127,7 @@ fn attack(out: &mut String, marks: &[Marks]) {
         for row in &marks.attack {
             let [rules, calm, clean] =
                 [&row.rules, &row.unharmed, &row.clean].map(|share| cell(Some(share)));
-            let _ = write!(out, "{:<10}{:<8}{rules:>7}{calm:>10}", marks.strategy, row.carrier);
+            let _ = write!(out, "{:<16}{:<8}{rules:>7}{calm:>10}", marks.strategy, row.carrier);
             let _ = writeln!(out, "{clean:>7}{:>9.2}{:>7}", row.context, row.failed);
         }
     }

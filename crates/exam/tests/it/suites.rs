@@ -99,10 +99,10 @@ fn an_old_decision_alone_is_no_point_and_beside_the_new_one_it_is() {
 
 #[test]
 fn what_keeps_the_newest_messages_alone_loses_what_was_said_early() {
-    let rows = small::run(&sliding(), None).expect("a run");
+    let rows = small::run(&sliding(), false, None).expect("a run");
     let buried = rows.iter().filter(|row| row.family == "buried rule");
     assert_eq!(buried.map(|row| row.cycles[1].kept).sum::<u64>(), 0);
-    let rows = small::run(&Candidate::Raw, None).expect("a run");
+    let rows = small::run(&Candidate::Raw, false, None).expect("a run");
     assert!(rows.iter().all(|row| row.failed > 0), "what is not smaller keeps nothing");
 }
 
@@ -122,10 +122,10 @@ fn no_attack_holds_the_rule_that_it_is_against() {
 
 #[test]
 fn attacks_take_a_rule_away_where_only_the_newest_messages_stay() {
-    for row in attack::run(&sliding(), None).expect("a run") {
+    for row in attack::run(&sliding(), false, None).expect("a run") {
         assert_eq!((row.rules.kept, row.rules.of), (0, 20), "{}", row.carrier);
     }
-    for row in attack::run(&Candidate::Raw, None).expect("a run") {
+    for row in attack::run(&Candidate::Raw, false, None).expect("a run") {
         assert_eq!((row.rules.kept, row.unharmed.kept, row.clean.kept), (20, 20, 20));
     }
 }

@@ -5,9 +5,8 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
-use crate::output::reason;
-
 /// A process. Ends when its input ends.
+#[derive(Debug)]
 pub struct Running {
     child: Child,
     /// Lines for its input. Written beside reading: it may answer before it has read the whole
@@ -24,6 +23,10 @@ pub struct Running {
 const ENDING: Duration = Duration::from_secs(1);
 
 impl Running {
+    /// Starts a program with its arguments.
+    ///
+    /// # Errors
+    /// When it cannot be started.
     pub fn start(words: &[String]) -> Result<Self, String> {
         let (program, rest) = words.split_first().ok_or("there is no command")?;
         let mut child = Command::new(program)
@@ -47,6 +50,9 @@ impl Running {
     }
 
     /// The answer to a line, within this time.
+    ///
+    /// # Errors
+    /// When it ended, does not read, or takes longer.
     pub fn ask(&mut self, line: Vec<u8>, limit: Duration) -> Result<Vec<u8>, String> {
         let begun = Instant::now();
         let lines = self.lines.as_ref().ok_or("it has ended")?;
@@ -72,6 +78,12 @@ impl Running {
                 Err(format!("it answered without reading the question within {}", seconds(limit)))
             }
         }
+    }
+
+    /// Whether it did not do in time what it should.
+    #[must_use]
+    pub fn hangs(&self) -> bool {
+        self.hangs
     }
 
     /// It closed its output: how it ended, where it did.
@@ -130,4 +142,10 @@ fn read(output: ChildStdout, answered: &Sender<std::io::Result<Vec<u8>>>) {
 
 fn seconds(limit: Duration) -> String {
     format!("{} s", limit.as_secs_f64())
+}
+
+/// Why, without the number of the system's error.
+fn reason(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    text.find(" (os error").map_or(text.clone(), |at| text[..at].to_lowercase())
 }

@@ -1,0 +1,127 @@
+//! `midfold exam`: could an agent carry on from what is left?
+
+use std::path::Path;
+
+use midfold_args::{Exam, Part};
+use midfold_exam::engine::NoEngine;
+use midfold_exam::folder;
+use midfold_exam::paper::{PARTS, Paper};
+use midfold_exam::sitting::{Candidate, Sitting};
+
+use crate::error::CommandError;
+use crate::output::{Output, Progress};
+use crate::prepare;
+use crate::replay::engine;
+
+/// Who is examined where nobody is named.
+const PRESETS: [&str; 3] = ["default", "lean", "generous"];
+
+pub fn run(args: &Exam, json: bool, output: &Output) -> Result<(), CommandError> {
+    let parts: Vec<&str> = match (args.suite.is_empty(), &args.exam) {
+        (true, None) => PARTS.to_vec(),
+        (true, Some(_)) => vec![Part::Reading.name()],
+        (false, _) => args.suite.iter().map(|part| part.name()).collect(),
+    };
+    let is_read = parts.contains(&Part::Reading.name());
+    if args.exam.is_some() && !is_read {
+        let message = "--exam FOLDER is for the reading exam, which is not asked for";
+        return Err(CommandError::usage(message).hint("add --suite reading"));
+    }
+    // In their own order, each once.
+    let suites = PARTS[1..].iter().filter(|part| parts.contains(part));
+    let paper = Paper {
+        sittings: if is_read { sittings(args.exam.as_deref())? } else { Vec::new() },
+        suites: suites.map(|part| (*part).to_owned()).collect(),
+        quick: args.quick,
+        contexts: args.write.clone(),
+    };
+    let candidates = candidates(args)?;
+    if let Some(folder) = &args.write {
+        std::fs::create_dir_all(folder).map_err(|error| {
+            let reason = crate::output::reason(&error);
+            CommandError::failed(format!("--write {}: {reason}", folder.display()))
+        })?;
+    }
+    let progress = Progress::new(json);
+    let results = paper.sit(&candidates, &|text| progress.say(text));
+    progress.end();
+    if results.failed.len() < candidates.len() || json {
+        let text = match json {
+            true => paper.json(&results).map_err(|e| CommandError::failed(e.to_string()))? + "\n",
+            false => paper.text(&results, args.lost),
+        };
+        output.stdout(text)?;
+    }
+    let Some(first) = results.failed.first() else { return Ok(()) };
+    let error =
+        CommandError::failed(format!("{} did not get through: {}", first.strategy, first.why));
+    let rest = results.failed.iter().skip(1);
+    let error =
+        rest.fold(error, |error, one| error.hint(format!("nor did {}: {}", one.strategy, one.why)));
+    let is_engine = |name: &str| {
+        let mut named = candidates.iter().filter(|(other, _)| other == name);
+        named.any(|(_, candidate)| matches!(candidate, Candidate::Engine(_)))
+    };
+    Err(match results.failed.iter().any(|one| is_engine(&one.strategy)) {
+        true => error.hint(engine::PROTOCOL).hint("--engine-timeout gives it more time"),
+        false => error,
+    })
+}
+
+/// The recorded conversations with questions.
+fn sittings(exams: Option<&Path>) -> Result<Vec<Sitting>, CommandError> {
+    let found = match exams {
+        None => return folder::own().map_err(|error| CommandError::failed(error.to_string())),
+        Some(path) if !path.is_dir() => {
+            let place = path.display();
+            Err(format!("--exam {place}: there is no such folder"))
+        }
+        Some(path) => folder::all(path).map_err(|error| error.to_string()),
+    };
+    found.map_err(|text| {
+        CommandError::failed(text).hint(
+            "a folder of exams has NAME.json with questions, and messages/NAME.json or .jsonl: see docs/MEASURES.md",
+        )
+    })
+}
+
+/// Who is examined; an engine has answered a small question by then.
+fn candidates(args: &Exam) -> Result<Vec<(String, Candidate)>, CommandError> {
+    let mut found: Vec<(String, Candidate)> = Vec::new();
+    let limit = args.engine_timeout;
+    let nobody = args.preset.is_empty() && args.policy.is_empty() && args.engine.is_empty();
+    let mut presets: Vec<&str> = args.preset.iter().map(String::as_str).collect();
+    if nobody {
+        presets.extend(PRESETS);
+    }
+    let of = |policy, name: &str| {
+        Candidate::of(policy, limit)
+            .map_err(|error: NoEngine| CommandError::failed(format!("{name}: {error}")))
+    };
+    for name in presets {
+        found.push((name.to_owned(), of(midfold::strategy(name)?, name)?));
+    }
+    for path in &args.policy {
+        let name = path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+        found.push((name.clone(), of(Some(prepare::policy_file(path)?), &name)?));
+    }
+    for command in &args.engine {
+        let engine = engine::start(command, limit)?;
+        found.push((engine.name().to_owned(), Candidate::Engine(engine)));
+    }
+    for at in 0..found.len() {
+        let same = found[..at].iter().filter(|(name, _)| *name == found[at].0).count();
+        if same > 0 {
+            found[at].0 += &format!("-{}", same + 1);
+        }
+        if let (name, Candidate::Engine(engine)) = &found[at] {
+            engine.check().map_err(|why| {
+                CommandError::failed(format!(
+                    "the engine {name} does not answer a small question: {why}"
+                ))
+                .hint(engine::PROTOCOL)
+            })?;
+        }
+    }
+    Ok(found)
+}
