@@ -1,6 +1,6 @@
 //! Statements as they are told: what belongs together is one, and paths are short.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::recap::checks::runs_of;
 use crate::recap::gather::Gathered;
@@ -17,8 +17,9 @@ const NEAR: usize = 4;
 /// Most parts of a group.
 const PARTS: usize = 60;
 
-/// The statements that tell something. Changes of one file in one turn are told together; paths are
-/// told without `root`, but for what the user wrote.
+/// The statements that tell something. Changes of one file in one turn are told together, and scratch
+/// files not at all; how a file was changed weighs half once a commit tells of it. Paths are told without
+/// `root`, but for what the user wrote.
 pub(super) fn group(
     gathered: &Gathered,
     later: Option<&Gathered>,
@@ -31,8 +32,25 @@ pub(super) fn group(
         gathered.statements.iter().filter(|statement| statement.tells()).collect();
     // An earlier recap tells them by section.
     statements.sort_by_key(|statement| statement.message);
+    let ran: FxHashSet<u32> = statements
+        .iter()
+        .filter(|statement| matches!(statement.kind, Kind::Ran | Kind::Failed))
+        .map(|statement| statement.message)
+        .collect();
+    let committed = gathered.history.commits.iter().map(|commit| commit.message).max();
     for statement in statements {
         let mut statement = statement.told();
+        if statement.kind == Kind::Changed {
+            if is_scratch(&statement, gathered) {
+                continue;
+            }
+            if ran.contains(&statement.message) {
+                drop_command(&mut statement);
+            }
+            if committed.is_some_and(|committed| statement.message <= committed) {
+                statement.parts.iter_mut().for_each(|part| part.weight /= 2);
+            }
+        }
         if statement.kind == Kind::Failed {
             tell_success(&mut statement, gathered, later);
         }
@@ -58,6 +76,26 @@ pub(super) fn group(
         told.push(Grouped { statement, count: 1 });
     }
     told
+}
+
+/// Whether all that it changed is aside of the work: in a folder for temporary files, or gone again.
+fn is_scratch(statement: &Statement, gathered: &Gathered) -> bool {
+    let paths = paths_of(statement).split(", ");
+    paths.clone().all(|path| gathered.files.get(path).is_some_and(|used| used.scratch))
+}
+
+/// The files of a change, as they are told.
+fn paths_of(statement: &Statement) -> &str {
+    let lead = statement.lead.as_str();
+    let end = [": `", " (written", " ("].iter().filter_map(|mark| lead.find(mark)).min();
+    lead[..end.unwrap_or(lead.len())].trim_end_matches(':')
+}
+
+/// The command that changed it is told by what it ran.
+fn drop_command(statement: &mut Statement) {
+    if let Some(at) = statement.lead.find(": `") {
+        statement.lead.truncate(at);
+    }
 }
 
 /// What failed and passed later says so, and weighs half.

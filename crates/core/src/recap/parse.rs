@@ -171,7 +171,7 @@ impl Gathered {
         for line in lines {
             let Some((kind, paths)) = line.split_once(": ") else { continue };
             let modified = match kind {
-                "changed" => true,
+                "changed" | "scratch" => true,
                 "read" => false,
                 _ => continue,
             };

@@ -9,7 +9,8 @@ use crate::view::{Origin, Role};
 /// How the lines of a computed recap begin, below its header: a number of a message, a list mark, a
 /// command, an indent or a label. What is quoted from the log is behind one of them, so that it
 /// begins no line.
-const LINES: &[&str] = &["@", "- ", "  ", "`", RULES, LEFT_OUT, "changed: ", "read: ", "names: "];
+const LINES: &[&str] =
+    &["@", "- ", "  ", "`", RULES, LEFT_OUT, "changed: ", "scratch: ", "read: ", "names: "];
 /// Lists of paths, one a line (What Survives the Compression).
 const BLOCKS: &[(&str, &str)] =
     &[("<read-files>", "</read-files>"), ("<modified-files>", "</modified-files>")];

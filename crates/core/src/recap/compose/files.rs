@@ -15,14 +15,13 @@ impl Writer<'_> {
         let mut text = format!("### {}\n", section::FILES);
         let mut listed = 0;
         let mut left = allowed.saturating_sub(self.cost(&text));
-        let lists = [("changed", true), ("read", false)];
-        for (label, modified) in lists.into_iter().take(if read { 2 } else { 1 }) {
+        let lists = [("changed", Use::Changed), ("scratch", Use::Scratch), ("read", Use::Read)];
+        for (label, kind) in lists.into_iter().take(if read { 3 } else { 1 }) {
             let entry = |(path, used): (String, &FileUse)| match used.message {
                 None => path,
                 Some(message) => format!("{path} @{message}"),
             };
-            let paths: Vec<String> =
-                files(self.gathered, modified).into_iter().map(entry).collect();
+            let paths: Vec<String> = files(self.gathered, &[kind]).into_iter().map(entry).collect();
             let line = |n: usize| format!("{label}: {}\n", paths[..n].join(", "));
             let n = most(1, paths.len(), |n| self.cost(&line(n)) <= left);
             if n > 0 {
@@ -37,10 +36,10 @@ impl Writer<'_> {
     fn file_blocks(&self, allowed: u64) -> (String, usize) {
         let (mut left, mut listed) = (allowed, 0);
         let mut text = String::new();
-        let paths = |modified| -> Vec<String> {
-            files(self.gathered, modified).into_iter().map(|(path, _)| path).collect()
+        let paths = |kinds: &[Use]| -> Vec<String> {
+            files(self.gathered, kinds).into_iter().map(|(path, _)| path).collect()
         };
-        let (changed, read) = (paths(true), paths(false));
+        let (changed, read) = (paths(&[Use::Changed, Use::Scratch]), paths(&[Use::Read]));
         let whole = |label: &str, paths: &[String]| match paths {
             [] => String::new(),
             paths => format!("<{label}>\n{}\n</{label}>\n", paths.join("\n")),
@@ -88,13 +87,29 @@ pub(super) fn most(about: usize, max: usize, fits: impl Fn(usize) -> bool) -> us
     low
 }
 
-/// Files, newest use first. A file that was changed is listed as changed alone.
-fn files(gathered: &Gathered, modified: bool) -> Vec<(String, &FileUse)> {
-    let mut found: Vec<_> = gathered
-        .files
-        .iter()
-        .filter(|(_, used)| if modified { used.modified } else { used.read && !used.modified })
-        .collect();
+/// What a file was used for. One that was changed is told as changed alone.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Use {
+    Changed,
+    /// In a folder for temporary files, or gone again.
+    Scratch,
+    Read,
+}
+
+impl Use {
+    fn of(used: &FileUse) -> Self {
+        match used {
+            FileUse { modified: true, scratch: true, .. } => Self::Scratch,
+            FileUse { modified: true, .. } => Self::Changed,
+            _ => Self::Read,
+        }
+    }
+}
+
+/// Files of these uses, newest use first.
+fn files<'a>(gathered: &'a Gathered, uses: &[Use]) -> Vec<(String, &'a FileUse)> {
+    let mut found: Vec<_> =
+        gathered.files.iter().filter(|(_, used)| uses.contains(&Use::of(used))).collect();
     found.sort_by(|a, b| b.1.last.cmp(&a.1.last).then_with(|| a.0.cmp(b.0)));
     found.into_iter().map(|(path, used)| (escape::inline(path, 300), used)).collect()
 }
