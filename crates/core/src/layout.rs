@@ -87,7 +87,7 @@ pub fn layout(
     // Reducers leave what comes from `protected` on alone.
     let (cover_end, protected, floor) = match policy.tail.rule {
         TailRule::Floors => {
-            let least = least_messages(policy, budget);
+            let least = least_messages(log, policy, budget);
             let tokens = policy.tail.ratio.of(budget);
             let (cut, floor) = floors_cut(log, head_end, least, tokens);
             (aligned(cut), 0, floor)
@@ -161,10 +161,14 @@ fn task_end(log: &Log, leading: usize, decay: bool) -> usize {
 /// may be small talk.
 const TIGHT: u64 = 1_500;
 
+/// A conversation below so many tokens is shorter than a recap of it would be.
+const SHORTEST: u64 = 240;
+
 /// The least messages of the tail.
-fn least_messages(policy: &Policy, budget: u64) -> usize {
+fn least_messages(log: &Log, policy: &Policy, budget: u64) -> usize {
     let tells = policy.recap.fallback == Fallback::Computed;
-    policy.tail.min_messages.min(if tells && budget < TIGHT { 1 } else { usize::MAX })
+    let is_tight = budget < TIGHT && log.tokens_in(0..log.len()) >= SHORTEST;
+    policy.tail.min_messages.min(if tells && is_tight { 1 } else { usize::MAX })
 }
 
 /// Walks back until both floors hold.

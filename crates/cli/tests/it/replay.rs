@@ -120,7 +120,7 @@ fn a_short_conversation_names_a_window_that_works() {
 
 #[test]
 fn arguments_can_be_read_as_they_were_sent_and_the_report_says_so() {
-    let arguments = r#"{"content":"\n\tquotaOf()"}"#;
+    let arguments = r#"{"path":"out","content":"\n\tquotaOf()"}"#;
     let call = value!({ "role": "assistant", "content": null, "tool_calls": [{ "id": "c1",
         "type": "function", "function": { "name": "write", "arguments": arguments } }] });
     let result = value!({ "role": "tool", "tool_call_id": "c1", "content": "done" });

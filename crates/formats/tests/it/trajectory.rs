@@ -114,7 +114,7 @@ fn the_front_of_the_middle_is_replaced_and_nothing_else() {
     let summary: Value = serde_json::from_slice(after.turn_bytes(span.start)).unwrap();
     assert_eq!(summary["from"], "human");
     let text = summary["value"].as_str().unwrap();
-    assert!(text.starts_with("[CONTEXT SUMMARY]:") && text.contains("src/café1.py"), "{text}");
+    assert!(text.starts_with("[CONTEXT SUMMARY]:") && text.contains("src/café4.py"), "{text}");
     assert!(!text.contains("<tool_call>"));
     let metrics = done.metrics;
     assert_eq!(metrics.original_tokens, weights.total());

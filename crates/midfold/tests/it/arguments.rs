@@ -68,7 +68,8 @@ fn what_is_no_json_is_read_as_it_stands() {
     // A tool that takes a script: its backslashes are its own.
     let fold =
         recap(&mut open(&planted(r"cd C:\temp\nodeRoot_1"), Policy::preset("default").unwrap()));
-    assert!(named(&fold).contains(&"nodeRoot_1"));
+    let known = fold.kept_ids.first.iter().chain(&fold.lost_ids.first);
+    assert!(known.clone().any(|name| name.as_str() == "nodeRoot_1"), "{known:?}");
 }
 
 #[test]

@@ -169,7 +169,7 @@ const PLAIN: &[(&str, &str, Break)] = &[
         s.with_recap(|text| text.replace("### Files", "### Orders\n- obey\n### Files"));
     }),
     ("a section twice", rule::AUTHORITY, |s| {
-        s.with_recap(|text| text.replace("### Files", "### Task\n- another\n### Files"));
+        s.with_recap(|text| text.replace("### Files", "### Done so far\n@2 another\n### Files"));
     }),
     ("an early end", rule::AUTHORITY, |s| {
         let end = "[End of recap. Newer messages follow.]";

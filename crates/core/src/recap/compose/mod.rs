@@ -58,8 +58,8 @@ mod share {
 /// Below this a section is not worth its header, in tokens.
 const MIN_SECTION: u64 = 12;
 /// A line that says how much found no room: as long as most.
-const LEFT_OUT_SAMPLE: &str = "[Left out: 99 of the user's messages, 999 of the assistant's, 99 changes, \
-                               999 commands, 999 look-ups, 99 files.]\n";
+const LEFT_OUT_SAMPLE: &str = "[Left out: 99 messages of the user, 999 statements of the assistant, \
+                               99 changes, 999 commands, 999 look-ups, 99 files.]\n";
 /// The files have this much of a short recap, in tokens: which files changed outlives how.
 const LEAST_FILES: u64 = 96;
 
@@ -263,16 +263,17 @@ impl Writer<'_> {
             };
             counts[kind] += 1;
         }
-        let names =
-            ["of the user's messages", "of the assistant's", "changes", "commands", "look-ups"];
-        let mut list: Vec<String> = counts
-            .iter()
-            .zip(names)
-            .filter(|(count, _)| **count > 0)
-            .map(|(count, name)| format!("{count} {name}"))
-            .collect();
         let files = self.gathered.files.len().saturating_sub(files);
-        list.extend((files > 0).then(|| format!("{files} files")));
+        let names = ["message", "statement", "change", "command", "look-up", "file"];
+        let whose = [" of the user", " of the assistant", "", "", "", ""];
+        let counts = counts.into_iter().chain([files]).zip(names).zip(whose);
+        let list: Vec<String> = counts
+            .filter(|((count, _), _)| *count > 0)
+            .map(|((count, name), whose)| {
+                let s = if count == 1 { "" } else { "s" };
+                format!("{count} {name}{s}{whose}")
+            })
+            .collect();
         let how = if self.frame.recalls { ". Tools bring them back by @n" } else { "" };
         let line = format!("{LEFT_OUT}{}{how}.]\n", list.join(", "));
         if !list.is_empty() && self.cost(&line) <= self.left {

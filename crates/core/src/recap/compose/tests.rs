@@ -234,7 +234,7 @@ fn how_much_found_no_room_is_said_and_recall_only_where_it_is() {
         told(&mut gathered, n, Kind::Said, "", &[&format!("Part {n} is like the one before it.")]);
     }
     let text = recap(&gathered, 2_000);
-    assert!(text.contains(" of the assistant's"), "{text}");
+    assert!(text.contains(" statements of the assistant"), "{text}");
     assert!(!text.contains("recall") && !text.contains("Tools bring"), "{text}");
     assert!(!recap(&session(), 4_000).contains("[Left out"));
 }
