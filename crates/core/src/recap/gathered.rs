@@ -289,6 +289,8 @@ impl Gathered {
         file.last = order;
         file.message = message;
         if modified {
+            // What was taken away is there again.
+            file.scratch = programs().places.is_aside(path);
             file.modified = true;
             file.changed = message;
         } else {

@@ -85,6 +85,11 @@ impl History {
     /// A listing tells the hash of a commit that was made without a word: the one with its subject, and
     /// a hash alone that of the newest.
     fn name(&mut self, hash: &str, subject: &str) {
+        let hash = &hash[..hash.len().min(8)];
+        if self.commits.iter().any(|known| !known.hash.is_empty() && hash.starts_with(&known.hash))
+        {
+            return;
+        }
         let own = |commit: &&mut Commit| match subject.is_empty() {
             true => true,
             false => subject.starts_with(commit.subject.trim_end_matches('…')),
@@ -92,7 +97,7 @@ impl History {
         let newest = self.commits.iter_mut().rev().take(if subject.is_empty() { 1 } else { MOST });
         let mut found = newest.filter(own).filter(|commit| commit.hash.is_empty());
         if let Some(commit) = found.next() {
-            commit.hash = hash[..hash.len().min(8)].to_owned();
+            hash.clone_into(&mut commit.hash);
         }
     }
 

@@ -334,14 +334,13 @@ fn clauses(sentence: &str) -> impl Iterator<Item = &str> {
 /// The sentences of a line, in any script: as Unicode ends them (UAX 29), and at a `:` behind more than a
 /// word. The number of an item begins its sentence.
 pub(crate) fn sentences(line: &str) -> impl Iterator<Item = &str> {
-    let mut pieces = line.split_sentence_bound_indices().peekable();
+    let mut pieces = line.split_sentence_bound_indices();
     let mut rest: &str = "";
     std::iter::from_fn(move || {
         while rest.is_empty() {
             let (start, piece) = pieces.next()?;
             let mut end = start + piece.len();
-            // `1. that`, `3.`: a number alone is no sentence.
-            while !line[start..end].chars().any(char::is_alphabetic)
+            while !is_sentence(&line[start..end])
                 && let Some((at, more)) = pieces.next()
             {
                 end = at + more.len();
@@ -352,6 +351,14 @@ pub(crate) fn sentences(line: &str) -> impl Iterator<Item = &str> {
         rest = left.trim_start();
         Some(sentence.trim_end())
     })
+}
+
+/// Whether what Unicode takes for a sentence is one: a number alone (`1.`) is the mark of an item, and what
+/// goes on without white space is a name or code (`!=`), but where a script has none.
+fn is_sentence(piece: &str) -> bool {
+    let ends =
+        piece.ends_with(|c: char| c.is_whitespace() || matches!(c, '。' | '！' | '？' | '｡'));
+    ends && piece.chars().any(char::is_alphabetic)
 }
 
 /// Where a sentence announces what follows: behind its first `:` before white space, if that is behind more
@@ -431,6 +438,7 @@ mod tests {
             ("यह ठीक है। कभी मत बदलो।", 2),
             ("Das ist z.B. so. Der Preis ist 3,5 Euro.", 2),
             ("1. First of all. 2. Second.", 2),
+            ("A plain `!=` is wrong. Is a!b so?", 2),
         ] {
             let found: Vec<_> = sentences(text).collect();
             assert_eq!(found.len(), count, "{found:?}");

@@ -67,6 +67,9 @@ pub(crate) fn deeds(
                 let amends = has("--amend");
                 if let Some((hash, subject)) = printed.next() {
                     out.push(Deed::Committed { hash, subject, amends });
+                } else if let Some(hash) = shown_as(&message, lines) {
+                    // A listing shows it, whatever came of what else the call did.
+                    out.push(Deed::Committed { hash, subject: message, amends });
                 } else if ok && (!message.is_empty() || amends) && !nothing(lines) {
                     out.push(Deed::Committed { hash: String::new(), subject: message, amends });
                 }
@@ -83,7 +86,7 @@ pub(crate) fn deeds(
             "git push" if !has("--dry-run") => out.extend(pushed(lines, ok).map(Deed::Pushed)),
             "gh pr" | "glab mr" if has("create") => out.extend(requested(step, text, lines)),
             "git log" | "git rev-parse" | "git show" | "git reflog" => {
-                out.extend(lines.iter().take(40).filter_map(|line| listed(line)));
+                out.extend(lines.iter().take(LISTED).filter_map(|line| listed(line)));
             }
             _ => {}
         }
@@ -149,6 +152,18 @@ fn listed(line: &str) -> Option<Deed> {
     let subject = named.map_or(rest, |(_, subject)| subject).trim().to_owned();
     Some(Deed::Listed { hash: hash.to_owned(), subject })
 }
+
+/// The hash of a commit with this subject in a listing.
+fn shown_as(subject: &str, lines: &[String]) -> Option<String> {
+    let hash = |line: &String| match listed(line)? {
+        Deed::Listed { hash, subject: shown } if shown == subject => Some(hash),
+        _ => None,
+    };
+    lines.iter().take(LISTED).find_map(hash).filter(|_| !subject.is_empty())
+}
+
+/// Lines of an output that are looked at for a listing.
+const LISTED: usize = 200;
 
 fn nothing(lines: &[String]) -> bool {
     let says = |line: &String| {
