@@ -24,12 +24,21 @@ pub(super) fn group(
     gathered: &Gathered,
     later: Option<&Gathered>,
     root: Option<&str>,
+    focus: &[String],
 ) -> Vec<Grouped> {
+    let focused: Vec<Statement>;
+    let source = match focus {
+        [] => &gathered.statements,
+        focus => {
+            focused = gathered.statements.iter().map(|one| one.focused(focus)).collect();
+            &focused
+        }
+    };
     let mut told: Vec<Grouped> = Vec::new();
     // The newest change of each file in this turn, by what it says of the file.
     let mut changed: FxHashMap<String, usize> = FxHashMap::default();
     let mut statements: Vec<&Statement> =
-        gathered.statements.iter().filter(|statement| statement.tells()).collect();
+        source.iter().filter(|statement| statement.tells()).collect();
     // An earlier recap tells them by section.
     statements.sort_by_key(|statement| statement.message);
     let ran: FxHashSet<u32> = statements

@@ -80,7 +80,7 @@ pub fn compose(gathered: &Gathered, frame: &Frame<'_>) -> Composed {
     // Some policies compute no recap, and ask only which names leave.
     let mut statements = match frame.cap {
         0 => Vec::new(),
-        _ => group(gathered, frame.later, root.as_deref()),
+        _ => group(gathered, frame.later, root.as_deref(), frame.focus),
     };
     let told = writer.task(&statements, body * share::TASK / 100);
     statements
