@@ -201,9 +201,11 @@ fn candidates<'a>(place: usize, weighed: &'a Weighed<'_>) -> impl Iterator<Item 
     let told = statement.parts.iter().enumerate().filter(|(_, part)| statement.is_told(part));
     let mut order: Vec<(usize, &Part)> = told.collect();
     order.sort_by_key(|(at, part)| (std::cmp::Reverse(part.weight), std::cmp::Reverse(*at)));
+    // All that the user said is to be kept.
+    let beside = if statement.kind == Kind::Asked { 1.0 } else { BESIDE };
     let parts = order.into_iter().enumerate().map(move |(rank, (at, part))| Candidate {
         score: score(part.weight, part.text.chars().count() + lead / 2)
-            * BESIDE.powi(i32::try_from(rank).unwrap_or(64))
+            * beside.powi(i32::try_from(rank).unwrap_or(64))
             * new.get(at).unwrap_or(&1.0),
         place,
         part: Some(at),
