@@ -104,7 +104,8 @@ impl Gathered {
         let covered = clean.as_deref().unwrap_or(&events[range.clone()]);
         let acting = acting(events, range.clone());
         let place = |(at, acts): (usize, bool)| Place {
-            call: (acts && speaks(&events[at].view)).then(|| arguments(events, at)),
+            // A call without a word is asked nothing about: its arguments can be a file.
+            call: (acts && has_words(&events[at].view)).then(|| arguments(events, at)),
             ours: reading.recaps
                 && events[at].view.origin == Origin::Recap
                 && seal::is_ours(events, at),
@@ -260,6 +261,11 @@ fn media_word(media: &Media) -> &'static str {
 /// Whether the assistant speaks in it.
 fn speaks(view: &View) -> bool {
     view.role == Role::Assistant && !view.has_results()
+}
+
+/// Whether the assistant says something in it.
+fn has_words(view: &View) -> bool {
+    speaks(view) && view.blocks.iter().any(|block| block.kind == BlockKind::Text)
 }
 
 /// The arguments of the calls of the event, and of the next one where the calls are there.

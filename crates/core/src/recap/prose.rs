@@ -63,7 +63,7 @@ pub fn assistant(text: &str, call: Option<&str>) -> Vec<Part> {
 
 /// What an earlier recap tells of a message of the assistant: it was worth a place.
 pub(super) fn told(text: &str) -> Vec<Part> {
-    parts(&text.split(LINE_BREAK).collect::<Vec<_>>().join("\n"))
+    parts(&text.replace(LINE_BREAK, "\n"))
 }
 
 /// Whether the last sentence before a call says no more than that the call comes. It does where it has no
@@ -123,14 +123,9 @@ fn is_negated(text: &str) -> bool {
     static WORDS: LazyLock<FxHashSet<&str>> =
         LazyLock::new(|| include_str!("../../data/negations.txt").lines().collect());
     let lower = text.to_lowercase().replace('’', "'");
-    let spaced = |word: &&str| word.is_ascii() || word.chars().count() > 1;
-    lower
-        .split(|c: char| !c.is_alphanumeric() && c != '\'')
-        .any(|word| WORDS.contains(word) || word.ends_with("n't"))
-        || WORDS
-            .iter()
-            .filter(|word| !spaced(word) || is_unspaced(word))
-            .any(|word| lower.contains(word))
+    let mut words = lower.split(|c: char| !c.is_alphanumeric() && c != '\'');
+    words.any(|word| WORDS.contains(word) || word.ends_with("n't"))
+        || WORDS.iter().any(|word| is_unspaced(word) && lower.contains(word))
 }
 
 /// Whether a word is of a script that puts nothing between words.
@@ -140,8 +135,7 @@ fn is_unspaced(word: &str) -> bool {
 
 /// What an earlier recap tells of the user's words.
 pub(super) fn asked(text: &str) -> Vec<Part> {
-    let lines = text.split(LINE_BREAK).collect::<Vec<_>>().join("\n");
-    user(&[Passage::user(&lines)])
+    user(&[Passage::user(&text.replace(LINE_BREAK, "\n"))])
 }
 
 /// The parts of a text.
@@ -414,6 +408,25 @@ mod tests {
         ] {
             assert_eq!(weight(text, call), weight::ANNOUNCES, "{text}");
         }
+    }
+
+    #[test]
+    fn what_a_user_forbids_weighs_more_in_every_language() {
+        let weight = |text: &str| user(&[Passage::user(text)])[0].weight;
+        for (plain, forbids) in [
+            ("please change the folder of builds", "please do not change the folder of builds"),
+            ("ändere den ordner hier bitte", "ändere den ordner hier bitte nicht"),
+            ("меняй эту папку для сборки", "не меняй эту папку для сборки"),
+            ("このフォルダを変更する。", "このフォルダを変更しない。"),
+            ("請修改這個資料夾。", "請不要修改這個資料夾。"),
+        ] {
+            assert!(weight(forbids) > weight(plain), "{forbids}");
+        }
+        // A greeting that has the syllable of a negation in it.
+        assert_eq!(
+            weight("안녕하세요 반갑습니다 오늘도 좋네요"),
+            weight("여러분 반갑습니다 오늘도 좋네요")
+        );
     }
 
     #[test]
