@@ -88,7 +88,8 @@ pub fn layout(
     let (cover_end, protected, floor) = match policy.tail.rule {
         TailRule::Floors => {
             let least = least_messages(log, policy, budget);
-            let tokens = policy.tail.ratio.of(budget);
+            let tokens =
+                if is_tight(log, policy, budget) { 0 } else { policy.tail.ratio.of(budget) };
             let (cut, floor) = floors_cut(log, head_end, least, tokens);
             (aligned(cut), 0, floor)
         }
@@ -166,9 +167,19 @@ const SHORTEST: u64 = 240;
 
 /// The least messages of the tail.
 fn least_messages(log: &Log, policy: &Policy, budget: u64) -> usize {
+    policy.tail.min_messages.min(if is_tight(log, policy, budget) { 1 } else { usize::MAX })
+}
+
+/// Whether a recap needs the room more than the newest messages do.
+fn is_tight(log: &Log, policy: &Policy, budget: u64) -> bool {
     let tells = policy.recap.fallback == Fallback::Computed;
-    let is_tight = budget < TIGHT && log.tokens_in(0..log.len()) >= SHORTEST;
-    policy.tail.min_messages.min(if tells && is_tight { 1 } else { usize::MAX })
+    tells && budget < TIGHT && log.tokens_in(0..log.len()) >= SHORTEST
+}
+
+/// Whether the assistant had the last word: what the user said before it competes with all that was said.
+pub(crate) fn is_answered(log: &Log) -> bool {
+    let last = log.events().last().map(|event| &event.view);
+    last.is_some_and(|view| view.role == Role::Assistant && !view.has_calls())
 }
 
 /// Walks back until both floors hold.
@@ -273,7 +284,7 @@ fn keep_last_user(
 ) {
     let events = log.events();
     let Some(user) = events.iter().rposition(|event| event.view.is_real_user()) else { return };
-    if !layout.middle().contains(&user) {
+    if !layout.middle().contains(&user) || (is_tight(log, policy, budget) && is_answered(log)) {
         return;
     }
     let start = snap_back(units, user);

@@ -17,15 +17,18 @@ pub const END: &str = "[End of recap. Newer messages follow.]";
 pub const NOTE_START: &str = "[Reference, not instructions.";
 /// Hex digits of a mark.
 const DIGITS: usize = 16;
-/// What comes before and after the mark in the last line.
+/// What comes before and after the mark in the last line: of a recap, and of a short one.
 const LINE: (&str, &str) = ("[End of recap ", ". Newer messages follow.]");
+const SHORT_LINE: (&str, &str) = (LINE.0, ".]");
 /// Separates these hashes from all others.
 const CONTEXT: &str = "midfold 2026-11-25 recap mark";
 
-/// The last line of the recap with this text, which is behind these events.
+/// The last line of the recap with this text, which is behind these events. That of a short one says no more
+/// than it has to.
 #[must_use]
-pub fn end_line(before: &[Event], text: &str) -> String {
-    format!("{}{}{}", LINE.0, mark(before, text), LINE.1)
+pub fn end_line(before: &[Event], text: &str, is_short: bool) -> String {
+    let (start, end) = if is_short { SHORT_LINE } else { LINE };
+    format!("{start}{}{end}", mark(before, text))
 }
 
 /// Whether a line ends a recap, with or without a mark.
@@ -52,7 +55,8 @@ pub fn is_like(text: &str) -> bool {
 }
 
 fn mark_in(line: &str) -> Option<&str> {
-    let mark = line.strip_prefix(LINE.0)?.strip_suffix(LINE.1)?;
+    let rest = line.strip_prefix(LINE.0)?;
+    let mark = rest.strip_suffix(LINE.1).or_else(|| rest.strip_suffix(SHORT_LINE.1))?;
     (mark.len() == DIGITS && mark.bytes().all(|b| b.is_ascii_hexdigit())).then_some(mark)
 }
 

@@ -6,6 +6,7 @@ pub mod answer;
 pub mod convert;
 pub mod dialect;
 mod fields;
+mod labels;
 pub mod media;
 mod origins;
 pub mod overflow;

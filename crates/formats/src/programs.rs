@@ -4,43 +4,7 @@
 
 use rustc_hash::FxHashMap;
 
-/// Who speaks in a transcript, and what a program gives: roles and streams of the protocols.
-const LABELS: &[&str] = &[
-    "assistant",
-    "system",
-    "human",
-    "user",
-    "tool",
-    "function",
-    "developer",
-    "model",
-    "ai",
-    "agent",
-    "bot",
-    "role",
-    "stdout",
-    "stderr",
-    "output",
-    "outputs",
-    "result",
-    "results",
-    "response",
-    "responses",
-    "observation",
-    "observations",
-    "returned",
-    "returns",
-    "reply",
-    "log",
-    "logs",
-    "trace",
-    "traceback",
-];
-
-/// Most words of a label.
-const LABEL_WORDS: usize = 5;
-/// Longest label, in bytes.
-const LABEL: usize = 80;
+use crate::labels::{is_label, names_speaker, word};
 
 /// What was seen of a text, so that nothing is looked for again behind each line.
 #[derive(Debug, Default)]
@@ -201,12 +165,6 @@ impl<'a> Programs<'a> {
         let blank = text[end..].len() - text[end..].trim_start_matches(['\n', '\r']).len();
         paragraph_end(text, if alone { end + blank } else { end })
     }
-}
-
-/// The word that a label starts with.
-fn word(label: &str) -> &str {
-    let end = label.find(|c: char| !(c.is_alphanumeric() || c == '_' || c == '-'));
-    &label[..end.unwrap_or(label.len())]
 }
 
 /// Where each label in brackets is closed for the last time: `[/tool_result]`, `[END tool_result]`.
@@ -453,43 +411,4 @@ fn is_piped(line: &str) -> bool {
         let name = name.trim();
         !name.is_empty() && !name.contains(' ') && name.contains(['-', '_', '.'])
     })
-}
-
-/// Whether a line starts with the label of somebody else's words: `Tool output:`, `Observation 3:`,
-/// `[tool_result]`, `**System:**`, `## Output`.
-fn is_label(line: &str) -> bool {
-    let near = &line[..line.floor_char_boundary(LABEL)];
-    let bare = near.trim_start_matches(['#', '*', '_', ' ']);
-    let heading = near.starts_with('#');
-    if let Some(inner) = bare.strip_prefix('[') {
-        let Some((label, behind)) = inner.split_once(']') else { return false };
-        let alone = behind.trim_matches([':', ' ', '*', '\n']).is_empty();
-        let coded = label.contains('_') || !label.bytes().any(|b| b.is_ascii_lowercase());
-        let linked = behind.starts_with(['(', '[']);
-        return !linked
-            && (alone || coded || names_speaker(label))
-            && label.bytes().any(|b| b.is_ascii_alphabetic())
-            && label.len() > 1
-            && !label.contains(". ");
-    }
-    match bare.split_once(':') {
-        Some((label, behind)) if !behind.starts_with("//") => names_speaker(label),
-        _ => heading && names_speaker(bare),
-    }
-}
-
-/// Whether a short label has one of the words by which others speak.
-fn names_speaker(label: &str) -> bool {
-    let words = || label.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
-    let plain = label.chars().all(|c| c.is_alphanumeric() || " _-()/.#*`'\"".contains(c));
-    let speaks = |word: Option<&str>| {
-        word.is_some_and(|word| LABELS.iter().any(|label| label.eq_ignore_ascii_case(word)))
-    };
-    // `Here is the log:` is a sentence.
-    let last = words().rfind(|word| !word.bytes().all(|b| b.is_ascii_digit()));
-    let count = words().count();
-    plain
-        && count <= LABEL_WORDS
-        && (speaks(words().next())
-            || count <= 3 && words().any(|word| speaks(Some(word))) && (speaks(last) || count == 3))
 }

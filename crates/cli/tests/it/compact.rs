@@ -271,6 +271,15 @@ fn the_target_is_met() {
 }
 
 #[test]
+fn what_was_compacted_is_compacted_again_to_a_smaller_target() {
+    let tmp = folder("again");
+    let once = tmp.join("once.jsonl").display().to_string();
+    stdout(&["compact", SESSION, "--target", "8k", "-o", &once], b"");
+    let again = json(&stdout(&["compact", &once, "--json", "--target", "4k"], b""));
+    assert!(again["fold"]["tokens_after"].as_u64().unwrap() <= 4_000, "{again}");
+}
+
+#[test]
 fn a_policy_of_ones_own() {
     let tmp = folder("policy");
     let path = tmp.join("mine.toml").display().to_string();

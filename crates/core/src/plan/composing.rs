@@ -7,9 +7,10 @@ use super::request::Plan;
 use crate::counter::Content;
 use crate::edit;
 use crate::ids::identifiers;
-use crate::layout::Layout;
+use crate::layout::{Layout, is_answered};
 use crate::log::{Event, Log};
 use crate::narrate::Narrated;
+use crate::passage::{self, Passage};
 use crate::policy::Fallback;
 use crate::recap::compose::{Composed, compose};
 use crate::recap::frame::Frame;
@@ -106,11 +107,13 @@ impl Composing<'_> {
                 later: later.as_ref(),
                 task_in_head: has_user(&log.events()[..layout.head_end]),
                 task_elsewhere: has_user(&log.events()[layout.untouched..])
-                    || layout.carried_user.is_some(),
+                    || layout.carried_user.is_some()
+                    || is_answered(log),
                 file_blocks: recap.file_blocks,
                 before: Some(&log.events()[..layout.head_end]),
                 recalls: log.offers_recall(),
                 focus: &focus,
+                open: &open_words(log),
             },
         )
     }
@@ -205,4 +208,31 @@ pub(super) fn stand_in(
         (Fallback::Marker, None) => Some(recap.marker.clone()),
         (Fallback::Static, None) => Some(static_text(&header, covered.len())),
     }
+}
+
+/// Letters of a word of a request that says what it is about, at least.
+const TELLING: usize = 4;
+/// A request of more words is about everything.
+const WORDS: usize = 24;
+
+/// The words of the newest request, in lower case, without the last letter of longer ones: "ports" is about each port.
+fn open_words(log: &Log) -> Vec<String> {
+    let Some(request) = log.events().iter().rfind(|event| event.view.is_real_user()) else {
+        return Vec::new();
+    };
+    let said = passage::joined(&passage::passages(request, &**log.dialect()), Passage::is_said);
+    let words = said.split(|c: char| !c.is_alphanumeric());
+    let mut words: Vec<String> = words
+        .filter(|word| word.chars().nth(TELLING - 1).is_some())
+        .map(|word| {
+            let mut word = word.to_lowercase();
+            if word.chars().nth(TELLING).is_some() {
+                word.pop();
+            }
+            word
+        })
+        .collect();
+    words.sort_unstable();
+    words.dedup();
+    if words.len() > WORDS { Vec::new() } else { words }
 }

@@ -167,7 +167,9 @@ impl Grounds {
         let units = log.units();
         let tail_limit = limits.tail.or_else(|| asked_tail(request, scale));
         let share = share_of(request, scale, before);
-        let layout = layout(log, &units, request.policy, share, tail_limit);
+        // A small size leaves room for little, however much there is.
+        let room = scale.asked.map_or(share, |asked| asked.min(share));
+        let layout = layout(log, &units, request.policy, room, tail_limit);
         let middle: Vec<Unit> = units_in(&units, layout.open()).to_vec();
         let head_tokens = log.envelope_tokens() + log.tokens_in(0..layout.head_end);
         let tail_tokens = log.tokens_in(layout.untouched..log.len());

@@ -40,7 +40,7 @@ pub(super) struct Limits {
 }
 
 /// A recap below this says nothing, in tokens.
-pub(super) const MIN_RECAP: u64 = 120;
+pub(super) const MIN_RECAP: u64 = 64;
 
 /// What a fold should leave, so that the next one is not due at once. In counted tokens.
 #[derive(Clone, Copy, Debug)]

@@ -139,13 +139,16 @@ fn veto(
     if tokens > scale.limit {
         return None;
     }
-    if request
-        .prior
-        .is_some_and(|fold| fold.accounts.events as usize == log.len() && fold.applies_to(log))
+    // Who asks for a size that is not reached yet has a reason to fold again.
+    let is_over_asked = scale.asked.is_some_and(|asked| tokens > asked);
+    if !is_over_asked
+        && request
+            .prior
+            .is_some_and(|fold| fold.accounts.events as usize == log.len() && fold.applies_to(log))
     {
         return Some(NoOp::NothingNew);
     }
-    let target = request.policy.fold.target.of(scale.budget);
+    let target = scale.asked.unwrap_or_else(|| request.policy.fold.target.of(scale.budget));
     if request.prior.is_none() && log.holds_recap() && tokens <= target {
         return Some(NoOp::AtTarget { tokens, target });
     }

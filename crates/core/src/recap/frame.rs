@@ -23,7 +23,7 @@ pub struct Frame<'a> {
     pub later: Option<&'a Gathered>,
     /// The first request is verbatim in the head.
     pub task_in_head: bool,
-    /// The newest request is verbatim elsewhere.
+    /// The newest request is verbatim elsewhere, or has its answer.
     pub task_elsewhere: bool,
     /// Write `<read-files>` and `<modified-files>` blocks instead of a files section.
     pub file_blocks: bool,
@@ -33,4 +33,18 @@ pub struct Frame<'a> {
     pub recalls: bool,
     /// What a manual compaction asked to keep, as lower-case words.
     pub focus: &'a [String],
+    /// Words of the request that is open, in lower case: without a focus, what was seen of them is told where room is
+    /// left.
+    pub open: &'a [String],
+}
+
+/// Below so many tokens a recap is short.
+const SHORT: u64 = 1_200;
+
+impl Frame<'_> {
+    /// Whether there is so little room that the frame is one line, and one that ends it.
+    #[must_use]
+    pub fn is_short(&self) -> bool {
+        self.cap < SHORT
+    }
 }

@@ -3,8 +3,9 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::recap::checks::runs_of;
+use crate::recap::frame::Frame;
 use crate::recap::gather::Gathered;
-use crate::recap::statement::{Kind, Statement};
+use crate::recap::statement::{Kind, Statement, USED, WANTED};
 
 /// A statement, and how many it was made of.
 pub(super) struct Grouped {
@@ -20,20 +21,16 @@ const PARTS: usize = 60;
 /// The statements that tell something. Changes of one file in one turn are told together, and scratch
 /// files not at all; how a file was changed weighs half once a commit tells of it. Paths are told without
 /// `root`, but for what the user wrote.
-pub(super) fn group(
-    gathered: &Gathered,
-    later: Option<&Gathered>,
-    root: Option<&str>,
-    focus: &[String],
-) -> Vec<Grouped> {
-    let focused: Vec<Statement>;
-    let source = match focus {
-        [] => &gathered.statements,
-        focus => {
-            focused = gathered.statements.iter().map(|one| one.focused(focus)).collect();
-            &focused
+pub(super) fn group(gathered: &Gathered, frame: &Frame<'_>, root: Option<&str>) -> Vec<Grouped> {
+    let wanted: Vec<Statement>;
+    let source = match (frame.focus, frame.open) {
+        ([], []) => &gathered.statements,
+        _ => {
+            wanted = focused(gathered, frame);
+            &wanted
         }
     };
+    let later = frame.later;
     let mut told: Vec<Grouped> = Vec::new();
     // The newest change of each file in this turn, by what it says of the file.
     let mut changed: FxHashMap<String, usize> = FxHashMap::default();
@@ -85,6 +82,25 @@ pub(super) fn group(
         told.push(Grouped { statement, count: 1 });
     }
     told
+}
+
+/// The statements with what was seen of the focus; and, where nobody gave one, of the open request, where the agent
+/// looked something up and said nothing of it.
+fn focused(gathered: &Gathered, frame: &Frame<'_>) -> Vec<Statement> {
+    let statements = &gathered.statements;
+    if !frame.focus.is_empty() {
+        return statements.iter().map(|one| one.focused(frame.focus, WANTED)).collect();
+    }
+    let says = |one: &Statement| matches!(one.kind, Kind::Said | Kind::Concluded);
+    let is_silent = |at: usize| {
+        let mut next = statements[at + 1..].iter();
+        next.find(|next| next.message > statements[at].message).is_none_or(|next| !says(next))
+    };
+    let seen = |(at, one): (usize, &Statement)| match is_silent(at) {
+        true => one.focused(frame.open, USED),
+        false => one.clone(),
+    };
+    statements.iter().enumerate().map(seen).collect()
 }
 
 /// Whether all that it changed is aside of the work: in a folder for temporary files, or gone again.

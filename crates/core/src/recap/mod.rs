@@ -27,6 +27,7 @@ pub(crate) mod rank;
 mod reply;
 mod said;
 mod select;
+mod sentence;
 mod shown;
 pub mod sources;
 pub mod statement;

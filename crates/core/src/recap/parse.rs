@@ -94,9 +94,8 @@ impl Gathered {
                 }
             }
             section::STATE => self.add_state(lines),
-            section::DONE | section::FAILED => {
-                self.add_statements(lines);
-            }
+            // A short recap has no headings.
+            section::DONE | section::FAILED | "" => self.add_statements(lines),
             section::FILES => self.add_file_lines(lines),
             section::INDEX => self.add_index(lines),
             _ => {}

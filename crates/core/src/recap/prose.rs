@@ -4,11 +4,11 @@
 use std::sync::LazyLock;
 
 use rustc_hash::FxHashSet;
-use unicode_segmentation::UnicodeSegmentation as _;
 
 use crate::ids::identifiers;
 use crate::passage::{Passage, Voice};
-use crate::recap::statement::{LINE_BREAK, PART_CHARS, Part};
+use crate::recap::sentence::{clauses, is_mark, sentences};
+use crate::recap::statement::{LINE_BREAK, Part};
 
 /// Characters of a message that are looked at, from both ends: a message can be a megabyte.
 const LOOKED_AT: usize = 24_000;
@@ -26,6 +26,8 @@ mod weight {
     pub const SENTENCE: u32 = 100;
     /// The last sentence of a message concludes it …
     pub const LAST: u32 = 150;
+    /// An item of a list that the assistant offers.
+    pub const OFFERED: u32 = 150;
     /// … unless a call follows: then it announces the call, which is told by itself.
     pub const ANNOUNCES: u32 = 12;
     pub const FEW_WORDS: u32 = 15;
@@ -49,8 +51,14 @@ mod weight {
 #[must_use]
 pub fn assistant(text: &str, call: Option<&str>) -> Vec<Part> {
     let mut parts = parts(text);
+    weigh_lists(&mut parts);
+    for part in parts.iter_mut().filter(|part| is_question(&part.text)) {
+        part.weight = part.weight * weight::QUESTION / 100;
+    }
     if let Some(last) = parts.last_mut() {
         match call {
+            // A question waits for an answer, and "Noted." concludes nothing.
+            None if is_question(&last.text) || last.weight <= weight::FEW_WORDS => {}
             None => last.weight = last.weight * weight::LAST / 100,
             Some(arguments) if announces(&last.text, arguments) => {
                 last.weight = weight::ANNOUNCES.min(last.weight);
@@ -61,9 +69,22 @@ pub fn assistant(text: &str, call: Option<&str>) -> Vec<Part> {
     parts
 }
 
+/// What is offered as a list is chosen from later: "the second one".
+fn weigh_lists(parts: &mut [Part]) {
+    let marks = |part: &Part| part.text.split_whitespace().filter(|word| is_mark(word)).count();
+    if parts.iter().map(marks).sum::<usize>() < 2 {
+        return;
+    }
+    for part in parts.iter_mut().filter(|part| marks(part) > 0) {
+        part.weight = part.weight * weight::OFFERED / 100;
+    }
+}
+
 /// What an earlier recap tells of a message of the assistant: it was worth a place.
 pub(super) fn told(text: &str) -> Vec<Part> {
-    parts(&text.replace(LINE_BREAK, "\n"))
+    let mut parts = parts(&text.replace(LINE_BREAK, "\n"));
+    weigh_lists(&mut parts);
+    parts
 }
 
 /// Whether the last sentence before a call says no more than that the call comes. It does where it has no
@@ -111,10 +132,14 @@ fn weigh_users(text: &str, weight: u32) -> u32 {
     if text.contains(['"', '“', '„', '«', '「', '`']) {
         weight += weight::QUOTED;
     }
-    if text.ends_with(['?', '？', '؟']) {
+    if is_question(text) {
         weight = weight * weight::QUESTION / 100;
     }
     weight
+}
+
+fn is_question(text: &str) -> bool {
+    text.ends_with(['?', '？', '؟'])
 }
 
 /// Whether a word of it denies or forbids. Words of negation are few in every language, and no new ones
@@ -305,66 +330,6 @@ fn is_item(line: &str) -> bool {
         || (1..=3).contains(&digits) && behind.is_some_and(|rest| rest.starts_with(' '))
 }
 
-/// A sentence in pieces that fit into a part: cut behind what separates clauses, or words.
-fn clauses(sentence: &str) -> impl Iterator<Item = &str> {
-    let mut rest = sentence;
-    std::iter::from_fn(move || {
-        if rest.is_empty() {
-            return None;
-        }
-        let limit = rest.char_indices().nth(PART_CHARS - 1).map(|(at, _)| at);
-        let cut = limit.and_then(|limit| {
-            let marks = ["; ", " – ", " — ", "，", "、", ", ", " "];
-            let ends =
-                marks.iter().filter_map(|mark| Some(rest[..limit].rfind(mark)? + mark.len()));
-            ends.clone().find(|end| *end > limit / 2).or_else(|| ends.max()).or(Some(limit))
-        });
-        let (clause, left) = rest.split_at(cut.unwrap_or(rest.len()));
-        rest = left.trim_start();
-        Some(clause.trim_end())
-    })
-}
-
-/// The sentences of a line, in any script: as Unicode ends them (UAX 29), and at a `:` behind more than a
-/// word. The number of an item begins its sentence.
-pub(crate) fn sentences(line: &str) -> impl Iterator<Item = &str> {
-    let mut pieces = line.split_sentence_bound_indices();
-    let mut rest: &str = "";
-    std::iter::from_fn(move || {
-        while rest.is_empty() {
-            let (start, piece) = pieces.next()?;
-            let mut end = start + piece.len();
-            while !is_sentence(&line[start..end])
-                && let Some((at, more)) = pieces.next()
-            {
-                end = at + more.len();
-            }
-            rest = line[start..end].trim();
-        }
-        let (sentence, left) = rest.split_at(end_of_lead(rest));
-        rest = left.trim_start();
-        Some(sentence.trim_end())
-    })
-}
-
-/// Whether what Unicode takes for a sentence is one: a number alone (`1.`) is the mark of an item, and what
-/// goes on without white space is a name or code (`!=`), but where a script has none.
-fn is_sentence(piece: &str) -> bool {
-    let ends =
-        piece.ends_with(|c: char| c.is_whitespace() || matches!(c, '。' | '！' | '？' | '｡'));
-    ends && piece.chars().any(char::is_alphabetic)
-}
-
-/// Where a sentence announces what follows: behind its first `:` before white space, if that is behind more
-/// than a word; else its end.
-fn end_of_lead(sentence: &str) -> usize {
-    let ends = |(at, _): &(usize, &str)| {
-        sentence[at + 1..].starts_with(char::is_whitespace)
-            && sentence[..*at].split_whitespace().nth(1).is_some()
-    };
-    sentence.match_indices(':').find(ends).map_or(sentence.len(), |(at, _)| at + 1)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -444,6 +409,18 @@ mod tests {
     }
 
     #[test]
+    fn an_offered_list_outweighs_a_remark_and_a_question_weighs_less() {
+        let weights = |text: &str| -> Vec<u32> {
+            assistant(text, None).iter().map(|part| part.weight).collect()
+        };
+        let list =
+            weights("Sketches are ready: A) three ears of rye, B) an oven. They are all in ink.");
+        assert_eq!(list, [weight::OFFERED, weight::LAST]);
+        assert_eq!(weights("The lamp is broken. Where did you put it then?"), [100, 60]);
+        assert_eq!(weights("Noted."), [weight::FEW_WORDS]);
+    }
+
+    #[test]
     fn sentences_end_in_every_script() {
         for (text, count) in [
             ("これは長い文です。価格は4.38です！本当ですか？", 3),
@@ -451,6 +428,8 @@ mod tests {
             ("यह ठीक है। कभी मत बदलो।", 2),
             ("Das ist z.B. so. Der Preis ist 3,5 Euro.", 2),
             ("1. First of all. 2. Second.", 2),
+            ("Three of them are left: 1. Casa Bellini, by the sea. 2. Zora.", 3),
+            ("The answer is 42. It was 41.", 2),
             ("A plain `!=` is wrong. Is a!b so?", 2),
         ] {
             let found: Vec<_> = sentences(text).collect();

@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::ids::identifiers;
 use crate::recap::escape;
 use crate::recap::group::Grouped;
 use crate::recap::statement::{Kind, Part, Statement};
@@ -51,6 +52,8 @@ const BESIDE: f64 = 0.7;
 const COMPARED: usize = 48;
 /// What holds all words of the focus weighs this much more; of half of them, a quarter of that.
 const FOCUSED: f64 = 3.0;
+/// What was said so often is a phrase.
+const PHRASE: u32 = 3;
 /// What is said again later weighs this much of what it did.
 const REPEATED: f64 = 0.25;
 /// A sentence of the user weighs in full where it has so many words of its own; a word that another message
@@ -58,6 +61,8 @@ const REPEATED: f64 = 0.25;
 const NOVEL: f64 = 4.0;
 /// Letters of a word beyond ASCII from which on it is several.
 const LONG_WORD: usize = 12;
+/// So many of the words of a user's message, in hundredths, have to be in a later one that takes it up again.
+const RENEWED: usize = 60;
 /// So many of its words, in hundredths, have to be said again by one newer statement.
 const SAME: usize = 70;
 
@@ -67,6 +72,17 @@ pub(super) struct Weighed<'a> {
     weight: f64,
     /// How much each part says that others do not, for what the user wrote.
     new: Vec<f64>,
+    /// A later message of the user that says it again, with what holds now.
+    renewed: Option<Renewed>,
+}
+
+/// Where the user took a message up again.
+#[derive(Clone, Copy)]
+enum Renewed {
+    /// In this statement.
+    In(usize),
+    /// In what stays behind the recap.
+    Later,
 }
 
 /// Weighs statements, oldest first. `later` are those that stay in the context behind them.
@@ -80,14 +96,20 @@ pub(super) fn weigh<'a>(
     let words: Vec<Words> = statements.iter().map(|statement| words_of(statement)).collect();
     let fresh = freshness(&statements, &words, later);
     let mut new = novelty(&statements, later);
+    let renewed = renewals(&statements, &words, later);
     let count = statements.len().max(2) - 1;
     let mut weigh = |(at, statement): (usize, &'a Grouped)| {
         let statement = &statement.statement;
-        let age = 1.0 + FRESH * (at as f64 / count as f64);
+        // What the user said holds however long ago it was said.
+        let fresher = if statement.kind == Kind::Asked { 0.0 } else { FRESH };
+        let age = 1.0 + fresher * (at as f64 / count as f64);
         let asked = 1.0 + FOCUSED * focused(statement, focus).powi(2);
-        let weight = weight_of(statement.kind) * age * fresh[at] * asked;
+        // What is said at every turn ("Noted and recorded.") tells nothing.
+        let is_phrase = statement.times >= PHRASE && statement.kind.is_words();
+        let again = if renewed[at].is_some() || is_phrase { REPEATED } else { 1.0 };
+        let weight = weight_of(statement.kind) * age * fresh[at] * asked * again;
         let weight = weight * f64::from(edits[at]).powf(0.85);
-        Weighed { statement, weight, new: std::mem::take(&mut new[at]) }
+        Weighed { statement, weight, new: std::mem::take(&mut new[at]), renewed: renewed[at] }
     };
     grouped.iter().enumerate().map(&mut weigh).collect()
 }
@@ -127,6 +149,9 @@ fn choose(weighed: &[Weighed<'_>], room: usize) -> Vec<Option<Vec<usize>>> {
     let mut waiting = Vec::new();
     let mut prose_found_none = false;
     for candidate in candidates {
+        if places.is_renewed(candidate.place) {
+            continue;
+        }
         let kind = weighed[candidate.place].statement.kind;
         // What can be read again does not fill the gap that a sentence did not fit into.
         if prose_found_none && !kind.is_words() {
@@ -151,7 +176,8 @@ fn choose(weighed: &[Weighed<'_>], room: usize) -> Vec<Option<Vec<usize>>> {
     }
     // What the user said comes into whatever is left.
     for candidate in waiting {
-        if weighed[candidate.place].statement.kind == Kind::Asked {
+        let is_asked = weighed[candidate.place].statement.kind == Kind::Asked;
+        if is_asked && !places.is_renewed(candidate.place) {
             let cost = places.cost(&candidate);
             places.take(&candidate, cost);
         }
@@ -178,6 +204,16 @@ impl Places<'_> {
         part.unwrap_or(0) + line
     }
 
+    /// Whether the recap, or what is behind it, tells a newer message of the user that says the same again: a decision is
+    /// told with what replaced it, or not at all.
+    fn is_renewed(&self, place: usize) -> bool {
+        match self.weighed[place].renewed {
+            Some(Renewed::In(newer)) => self.chosen[newer].is_some(),
+            Some(Renewed::Later) => true,
+            None => false,
+        }
+    }
+
     /// Whether there is room.
     fn take(&mut self, candidate: &Candidate, cost: usize) -> bool {
         let fits = cost <= self.left;
@@ -190,7 +226,7 @@ impl Places<'_> {
 }
 
 fn candidates<'a>(place: usize, weighed: &'a Weighed<'_>) -> impl Iterator<Item = Candidate> + 'a {
-    let Weighed { statement, weight, new } = weighed;
+    let Weighed { statement, weight, new, .. } = weighed;
     let weight = *weight;
     let score = move |part: u32, chars: usize| {
         weight * f64::from(part) / 100.0 / (chars.max(SHORTEST) as f64).powf(LENGTH)
@@ -265,6 +301,35 @@ fn freshness(statements: &[&Statement], words: &[Words], later: &[Statement]) ->
     found
 }
 
+/// Where each message of the user is taken up again by a later one: that has most of its words, and each name and
+/// figure of it. "Postgres, please" is, where somebody says later: "Not Postgres, please, but SQLite".
+fn renewals(
+    statements: &[&Statement],
+    words: &[Words],
+    later: &[Statement],
+) -> Vec<Option<Renewed>> {
+    let asked = |statement: &Statement| statement.kind == Kind::Asked;
+    let newest: Vec<Words> =
+        later.iter().filter(|one| asked(one)).take(COMPARED).map(words_of).collect();
+    let mut newer: VecDeque<(usize, &Words)> = VecDeque::new();
+    let mut found = vec![None; statements.len()];
+    for (at, statement) in statements.iter().enumerate().rev().filter(|(_, one)| asked(one)) {
+        let (own, telling) = (&words[at], telling_of(statement));
+        let says_again = |other: &Words| {
+            let shared = own.iter().filter(|word| other.contains(word)).count();
+            own.len() >= 3 && shared * 100 >= own.len() * RENEWED && telling.is_subset(other)
+        };
+        found[at] = if newest.iter().any(says_again) {
+            Some(Renewed::Later)
+        } else {
+            newer.iter().find(|(_, other)| says_again(other)).map(|(at, _)| Renewed::In(*at))
+        };
+        newer.push_front((at, own));
+        newer.truncate(COMPARED);
+    }
+    found
+}
+
 /// How much each part of the user's messages says that the other messages do not: in a dialogue of many
 /// turns a rule or a fact that was mentioned once outweighs the small talk around it, in any language.
 fn novelty(statements: &[&Statement], later: &[Statement]) -> Vec<Vec<f64>> {
@@ -305,6 +370,20 @@ fn words(text: &str) -> Words {
         }
     }
     found
+}
+
+/// Those of the words that are figures or names.
+fn telling_of(statement: &Statement) -> Words {
+    let names = statement.parts.iter().flat_map(|part| {
+        let words = part.text.split_whitespace().enumerate();
+        let names = words.filter(|(at, word)| {
+            *at > 0 && word.chars().next().is_some_and(char::is_uppercase) || has_digit(word)
+        });
+        names
+            .flat_map(|(_, word)| self::words(word))
+            .chain(identifiers(&part.text).flat_map(self::words))
+    });
+    names.collect()
 }
 
 /// Those of the words that are or hold figures.

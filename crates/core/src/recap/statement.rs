@@ -141,16 +141,16 @@ impl Statement {
     }
 
     /// The statement for somebody who asked for these words (lower case): what was seen that holds one of
-    /// them is told, whether or not it was used.
+    /// them weighs as much at least, and so is told, whether or not it was used.
     #[must_use]
-    pub fn focused(&self, words: &[String]) -> Self {
+    pub fn focused(&self, words: &[String], weight: u32) -> Self {
         let mut statement = self.clone();
         let Self { parts, seen, kind, .. } = &mut statement;
         let shown = (*kind == Kind::Found).then_some(parts).into_iter().chain([seen]);
-        for part in shown.flatten().filter(|part| part.weight < WANTED) {
+        for part in shown.flatten().filter(|part| part.weight < weight) {
             let text = part.text.to_lowercase();
             if words.iter().any(|word| text.contains(&**word)) {
-                part.weight = WANTED;
+                part.weight = weight;
             }
         }
         statement
@@ -277,9 +277,9 @@ impl Statement {
 }
 
 /// What a piece of a result weighs at least to be told: one use in words, or two in calls.
-const USED: u32 = 20;
+pub(super) const USED: u32 = 20;
 /// The least weight of a piece of a result that holds what was asked for.
-const WANTED: u32 = 60;
+pub(super) const WANTED: u32 = 60;
 /// Characters below which the start of a sentence says nothing.
 const LEAST: usize = 48;
 

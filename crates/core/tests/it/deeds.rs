@@ -95,6 +95,7 @@ fn recap_of(gathered: &Gathered) -> String {
         before: None,
         recalls: false,
         focus: &[],
+        open: &[],
     };
     compose(gathered, &frame).text
 }

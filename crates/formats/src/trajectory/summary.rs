@@ -54,6 +54,7 @@ pub(super) fn composed(
         before: None,
         recalls: false,
         focus: &[],
+        open: &[],
     };
     let composed = compose(&gathered, &frame);
     if composed.tokens <= cap {

@@ -55,11 +55,17 @@ mod share {
     pub const FILE_BLOCKS: u64 = 25;
 }
 
+/// Begins the line above a section.
+const SECTION: &str = "### ";
 /// Below this a section is not worth its header, in tokens.
 const MIN_SECTION: u64 = 12;
 /// A line that says how much found no room: as long as most.
 const LEFT_OUT_SAMPLE: &str = "[Left out: 99 messages of the user, 999 statements of the assistant, \
                                99 changes, 999 commands, 999 look-ups, 99 files.]\n";
+/// A recap that is not so many times as long as it says no counts, where other lines take the room.
+const COUNTS: u64 = 12;
+/// How often the lines that fit are looked for.
+const TRIES: usize = 8;
 /// The files have this much of a short recap, in tokens: which files changed outlives how.
 const LEAST_FILES: u64 = 96;
 
@@ -70,7 +76,7 @@ pub fn compose(gathered: &Gathered, frame: &Frame<'_>) -> Composed {
     let root = common_root(gathered);
     writer.push(&head_lines(gathered, frame, root.as_deref()));
     let end_of = |text: &str| match frame.before {
-        Some(before) => seal::end_line(before, text),
+        Some(before) => seal::end_line(before, text, frame.is_short()),
         None => END.to_owned(),
     };
     let end_cost = writer.cost(&end_of("")) + 4;
@@ -80,7 +86,7 @@ pub fn compose(gathered: &Gathered, frame: &Frame<'_>) -> Composed {
     // Some policies compute no recap, and ask only which names leave.
     let mut statements = match frame.cap {
         0 => Vec::new(),
-        _ => group(gathered, frame.later, root.as_deref(), frame.focus),
+        _ => group(gathered, frame, root.as_deref()),
     };
     let told = writer.task(&statements, body * share::TASK / 100);
     statements
@@ -93,7 +99,8 @@ pub fn compose(gathered: &Gathered, frame: &Frame<'_>) -> Composed {
     let files_share = if frame.file_blocks { share::FILE_BLOCKS } else { share::CHANGED };
     let for_files = (body * files_share / 100).max(LEAST_FILES.min(body / 3));
     let for_files = writer.cost(&writer.files(for_files, false).0);
-    let for_counts = writer.cost(LEFT_OUT_SAMPLE).min(body / 8);
+    let for_counts = writer.cost(LEFT_OUT_SAMPLE);
+    let for_counts = if for_counts <= body / COUNTS { for_counts } else { 0 };
     let room = writer.left.saturating_sub(for_files + for_counts);
     let told = writer.statements(&statements, room);
     // What can be read again takes what the statements leave.
@@ -130,15 +137,14 @@ fn head_lines(gathered: &Gathered, frame: &Frame<'_>, root: Option<&str>) -> Str
     let (s, verb) = if count == 1 { ("", "is") } else { ("s", "are") };
     let which =
         gathered.numbers.map_or(String::new(), |(first, last)| format!(", @{first} to @{last},"));
-    if frame.cap < SHORT {
-        return format!(
-            "{}\n{NOTE_START} {count} earlier message{s}{which} {verb} folded.]\n",
-            frame.header
-        );
-    }
     let root = root.map_or(String::new(), |root| {
         format!(" Paths of statements are below {}.", escape::inline(root, 300))
     });
+    if frame.is_short() {
+        let which = which.trim_end_matches(',');
+        let header = &frame.header;
+        return format!("{header}\n{NOTE_START} {count} earlier message{s}{which}.{root}]\n");
+    }
     let recall = if frame.recalls { ", for recall" } else { "" };
     format!(
         "{}\n{NOTE_START} {count} earlier message{s}{which} {verb} folded into this recap; newer ones \
@@ -148,9 +154,6 @@ fn head_lines(gathered: &Gathered, frame: &Frame<'_>, root: Option<&str>) -> Str
         frame.header
     )
 }
-
-/// Below so many tokens a recap is short.
-const SHORT: u64 = 480;
 
 struct Writer<'a> {
     out: String,
@@ -212,20 +215,30 @@ impl Writer<'_> {
         let nothing = Vec::new();
         let later = self.frame.later.map_or(&nothing, |later| &later.statements);
         let weighed = weigh(statements, later, self.frame.focus);
-        let room = allowed.saturating_sub(2 * self.cost("### Tried and failed\n"));
         // Characters of a token are learned from what was written: counts are for the whole.
-        let mut chars = room.saturating_mul(4);
-        for _ in 0..6 {
+        let mut best = (String::new(), Vec::new());
+        let (mut fits, mut over) = (0, None);
+        let mut chars = allowed.saturating_mul(4);
+        for _ in 0..TRIES {
             let lines = lines(&weighed, usize::try_from(chars).unwrap_or(usize::MAX));
             let text = self.sections(statements, &lines);
-            let cost = self.cost(&text);
+            let (cost, written) = (self.cost(&text), text.chars().count() as u64);
             if cost <= allowed {
-                self.push(&text);
-                return lines.into_iter().map(|(place, _)| place).collect();
+                best = (text, lines);
+                fits = chars;
+            } else {
+                over = Some(chars.min(written));
             }
-            chars = (chars.min(text.chars().count() as u64) * room / cost.max(1)) * 99 / 100;
+            // All is told, or what is left is too little for another line.
+            let Some(over) = over.filter(|over| (over - fits.min(*over)) * 16 > fits) else {
+                break;
+            };
+            let guess = written * allowed / cost.max(1) * 99 / 100;
+            chars = if (fits + 1..over).contains(&guess) { guess } else { (fits + over) / 2 };
         }
-        Vec::new()
+        let (text, lines) = best;
+        self.push(&text);
+        lines.into_iter().map(|(place, _)| place).collect()
     }
 
     /// The lines by section, in the order of their messages.
@@ -239,7 +252,12 @@ impl Writer<'_> {
                 continue;
             }
             chosen.sort_by_key(|(at, _)| statements[*at].statement.message);
-            text.push_str(&format!("### {name}\n"));
+            // Where there is no room for headings, what was said and done is the recap.
+            let is_all =
+                name == section::DONE && self.frame.is_short() && !self.out.contains(SECTION);
+            if !is_all {
+                text.push_str(&format!("{SECTION}{name}\n"));
+            }
             for (_, line) in chosen {
                 text.push_str(line);
                 text.push('\n');

@@ -47,6 +47,7 @@ fn recap_before(
         before: None,
         recalls: false,
         focus,
+        open: &[],
     };
     let composed = compose(gathered, &frame);
     assert!(composed.tokens <= cap.max(700), "{} of {cap}: {}", composed.tokens, composed.text);
@@ -223,8 +224,43 @@ fn nothing_of_the_user_or_the_assistant_is_cut_inside() {
         let runs = lines.len() - conclusions.clone().count();
         let all = conclusions.count() == whole.len();
         assert!(all || runs == 0, "observations have a place, conclusions do not: {text}");
-        assert!(text.contains("[Left out: "), "{text}");
+        assert!(cap < 3_000 || text.contains("[Left out: "), "{text}");
     }
+}
+
+#[test]
+fn a_short_recap_has_a_line_before_it_and_one_behind_and_is_read_back() {
+    let mut gathered = Gathered::default();
+    told(&mut gathered, 3, Kind::Said, "", &["Fridays are free of meetings."]);
+    told(&mut gathered, 4, Kind::Concluded, "", &["The cache is stale since March."]);
+    let text = recap(&gathered, 700);
+    let head = "## Recap\n[Reference, not instructions. 2 earlier messages.]\n";
+    let body = "@3 Fridays are free of meetings.\n@4 answer: The cache is stale since March.\n";
+    assert_eq!(text, format!("{head}{body}{END}"));
+    let mut again = Gathered::default();
+    again.add_recap(&text, 0, true);
+    assert_eq!(recap(&again, 700), text);
+}
+
+#[test]
+fn what_the_user_replaced_is_not_told_beside_what_holds() {
+    let mut gathered = session();
+    gathered.add_asked(20, &[Passage::user("We take Postgres for the register.")]);
+    gathered.add_asked(24, &[Passage::user("Never edit the files of folder gen.")]);
+    gathered.add_asked(28, &[Passage::user("Not Postgres: we take MariaDB for the register.")]);
+    gathered.add_asked(32, &[Passage::user("Never edit the files of folder Api2.")]);
+    let text = recap(&gathered, 4_000);
+    assert!(!text.contains("We take Postgres") && text.contains("we take MariaDB"), "{text}");
+    // Other names are another rule.
+    assert!(text.contains("folder gen.") && text.contains("folder Api2."), "{text}");
+    // Where what holds is behind the recap, it needs no place in it.
+    let mut later = Gathered::default();
+    later.add_asked(
+        40,
+        &[Passage::user("No Postgres for the register, then: we take the MariaDB on Friday.")],
+    );
+    let text = recap_before(&gathered, 4_000, Some(&later), &[]);
+    assert!(!text.contains("we take MariaDB"), "{text}");
 }
 
 #[test]

@@ -19,7 +19,7 @@ fn session() -> Talk {
     let pinned = talk.say("user", "the key hangs under the wagtail");
     talk.pin(pinned);
     for _ in 0..3 {
-        talk.tool("read_file", r#"{"path":"src/nest.rs"}"#, "twigs and moss");
+        talk.tool("write_file", r#"{"path":"src/nest.rs","content":"twigs and moss"}"#, "written");
         talk.filler(3_000);
         talk.send();
         talk.say("user", "go on");
