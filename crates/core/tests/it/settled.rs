@@ -4,7 +4,7 @@ use midfold_formats::DialectKind;
 use serde_json::{Value, json};
 
 use crate::deeds::Client::{Bare, Claude, Codex, MiniSwe};
-use crate::deeds::{ALL, Run, gather, messages, recap, recap_of, section};
+use crate::deeds::{ALL, Run, gather, recap, recap_of, section};
 
 const FAILED: &str = "Tried and failed";
 

@@ -263,7 +263,7 @@ type CauseRow = (&'static str, &'static str, &'static str, &'static str);
 fn a_failure_is_told_by_its_cause() {
     let rows: &[CauseRow] = &[
         ("pytest", "____ test_a ____\n    def test_a():\n>       f()\nE       ValueError: too long\nt.py:3: ValueError\nFAILED t.py::test_a\n!!! stopping after 1 failures !!!\n1 failed, 2 passed in 0.1s", "ValueError: too long", "ValueError: too long / 1 failed, 2 passed in 0.1s"),
-        ("pytest", "E           django.core.exceptions.ImproperlyConfigured: Requested setting DATABASES.\nERROR t.py::test_a\n2 warnings, 1 error in 0.19s", "django.core.exceptions.ImproperlyConfigured: Requested setting DATABASES.", "django.core.exceptions.ImproperlyConfigured: Requested setting DATABASES. / 2 warnings, 1 error in 0.19s"),
+        ("pytest", "E           django.core.exceptions.ImproperlyConfigured: Requested setting DATABASES.\nERROR t.py::test_a\n=== 2 warnings, 1 error in 0.19s ===", "django.core.exceptions.ImproperlyConfigured: Requested setting DATABASES.", "django.core.exceptions.ImproperlyConfigured: Requested setting DATABASES. / 2 warnings, 1 error in 0.19s"),
         ("pytest", "E   AssertionError: \nE   ACTUAL: 1\nFAILED t.py::test_a[x]\n1 failed in 0.1s", "FAILED t.py::test_a[x]", "FAILED t.py::test_a[x] / 1 failed in 0.1s"),
         ("python -m unittest", "ERROR: a (unittest.loader._FailedTest.a)\n----\nImportError: Failed to import test module: a\nTraceback (most recent call last):\n  File \"t.py\", line 1, in <module>\n    import django\nModuleNotFoundError: No module named 'django'\n\nRan 1 test in 0.1s\n\nFAILED (errors=1)", "ModuleNotFoundError: No module named 'django'", "ModuleNotFoundError: No module named 'django' / FAILED (errors=1)"),
         ("python a.py", "Traceback (most recent call last):\n  File \"a.py\", line 1\n    x[1]\nKeyError: 1\n\nDuring handling of the above exception, another exception occurred:\n\nTraceback (most recent call last):\n  File \"a.py\", line 2\n    raise E\nValueError: no row", "ValueError: no row", "ValueError: no row"),
@@ -282,7 +282,7 @@ fn a_failure_is_told_by_its_cause() {
 
 #[test]
 fn source_that_a_tool_echoes_tells_nothing() {
-    let text = "t.py::test_invalid_value PASSED\nt.py::test_a FAILED\n____ test_a ____\n    def test_a():\n                        assert_raises(x)\n>       assert f(1)\nE       AttributeError: no tag\nt.py:9: AttributeError\n                ==== summary ====\nFAILED t.py::test_a\n!!!! stopping after 1 failures !!!!\n                Traceback (most recent call last):\n  File \"/x/exceptions.py\", line 1, in f\n                    from .exceptions import NoMatch\n1481:     raise self.make_error(1)\nKeyError: 1";
+    let text = "t.py::test_invalid_value PASSED\nt.py::test_a FAILED\n____ test_a ____\n    def test_a():\n                        assert_raises(x)\n>       assert f(1)\nE       AttributeError: no tag\nt.py:9: AttributeError\n                ========== summary ==========\nFAILED t.py::test_a\n!!!! stopping after 1 failures !!!!\n                Traceback (most recent call last):\n  File \"/x/exceptions.py\", line 1, in f\n                    from .exceptions import NoMatch\n1481:     raise self.make_error(1)\nKeyError: 1";
     let told = ToolTable::builtin().telling_lines(text, 64_000);
     assert_eq!(told, ["AttributeError: no tag", "FAILED t.py::test_a", "KeyError: 1"]);
 }
