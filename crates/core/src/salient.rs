@@ -72,8 +72,10 @@ pub(crate) fn lines(text: &str, cap: usize) -> Vec<String> {
 
 /// A line that only separates: `===== FAILURES =====`.
 fn is_rule(line: &str) -> bool {
-    let drawn =
-        line.bytes().filter(|b| matches!(b, b'=' | b'-' | b'_' | b'*' | b'#' | b'~')).count();
+    let drawn = line
+        .bytes()
+        .filter(|b| matches!(b, b'=' | b'-' | b'_' | b'*' | b'#' | b'~' | b'!'))
+        .count();
     drawn * 2 >= line.len()
 }
 

@@ -64,6 +64,16 @@ impl Check {
         all_covered(&self.runs, runs)
     }
 
+    /// What it ran.
+    pub(super) fn runs(&self) -> &[Run] {
+        &self.runs
+    }
+
+    /// Whether these say as much.
+    pub(super) fn is_covered(&self, runs: &[Run]) -> bool {
+        all_covered(runs, &self.runs)
+    }
+
     /// The folder that it ran in, as far as that is told.
     #[must_use]
     pub fn folder(&self) -> Option<&str> {

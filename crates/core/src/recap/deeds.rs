@@ -3,7 +3,8 @@
 
 use crate::calls::CallSite;
 use crate::recap::checks::all_covered;
-use crate::recap::gathered::{Gathered, Open, Quote, TRIFLE};
+use crate::recap::gathered::{Gathered, Quote, TRIFLE};
+use crate::recap::open::Open;
 use crate::recap::statement::{Kind, Part, Statement};
 use crate::recap::tasks::Tasks;
 use crate::recap::verdicts;
@@ -39,12 +40,12 @@ pub(super) struct Deeds<'a, 'e> {
 }
 
 /// What came of the call.
-struct Came<'a> {
-    message: u32,
-    text: &'a str,
-    outcome: Outcome,
+pub(super) struct Came<'a> {
+    pub message: u32,
+    pub text: &'a str,
+    pub outcome: Outcome,
     /// The shell command that it ran.
-    command: Command<'a>,
+    pub command: Command<'a>,
     /// The call on one line.
     label: String,
 }
@@ -69,17 +70,12 @@ impl Deeds<'_, '_> {
         let message = self.gathered.number(self.call.event);
         let came = Came { message, text, outcome, command, label };
         match came.outcome.verdict {
-            Some(Verdict::Rejected) => self.refused(&came, Kind::Rejected),
-            Some(Verdict::Interrupted) => self.refused(&came, Kind::Stopped),
+            Some(Verdict::Rejected) => self.rejected(&came),
+            Some(Verdict::Blocked) => self.blocked(&came),
+            Some(Verdict::Interrupted) => self.stopped(&came),
             Some(Verdict::Failed) => self.failed(&came),
             Some(Verdict::Ok) | None => self.done(&came),
         }
-    }
-
-    fn refused(&mut self, came: &Came<'_>, kind: Kind) {
-        let said = came.outcome.reason.as_deref().map(|reason| format!("the user said: {reason}"));
-        let parts = said.iter().map(|said| Part::new(said, 200)).collect();
-        self.gathered.push(Statement::new(came.message, kind, came.lead(), parts));
     }
 
     fn failed(&mut self, came: &Came<'_>) {
@@ -98,10 +94,13 @@ impl Deeds<'_, '_> {
         let passed = verdicts::passed_beside(&came.command, &came.outcome, &blamed);
         self.passed(came, &passed, "");
         self.passed(came, &blamed.passed, "");
+        self.installed(came, blamed.first());
+        let checks: Vec<&Step<'_>> = came.command.checks().collect();
+        self.learn(came, &checks);
         let absent = came.outcome.absent;
         if blamed.is_check() && !absent {
-            let line = failure.line().unwrap_or_default();
-            self.gathered.add_check(blamed.check(came.message, false, line));
+            let line = failure.with_totals().unwrap_or_default();
+            self.gathered.add_check(blamed.check(came.message, false, &line));
         }
         let lead = match blamed.is_empty() || absent {
             // What is not there may be what only ran the rest: `timeout`.
@@ -110,14 +109,23 @@ impl Deeds<'_, '_> {
                 None => came.lead(),
             },
             true => came.lead(),
-            false => format!("`{}`:", blamed.label()),
+            false => format!("`{}{}`:", blamed.inside(), blamed.label()),
         };
         let runs = blamed.runs();
+        self.ran_at_all(&came.command);
         let cost = if absent { Cost::Nothing } else { self.cost(&came.command, blamed.is_empty()) };
         let parts = self.failure_parts(came, &failure, cost);
         let error = self.error_of(&failure);
         let before = error.and_then(|error| self.gathered.told_error(error));
         let again = cost != Cost::Nothing && before.is_some();
+        let text = self.text();
+        // The same failed for another reason before: what it says now counts.
+        if cost != Cost::Nothing {
+            self.gathered.settle(|open| {
+                open.refused.is_none()
+                    && (all_covered(&runs, &open.runs) || text.is_some() && open.text == text)
+            });
+        }
         let kind = if cost == Cost::Much || again { Kind::Failed } else { Kind::Ran };
         let mut statement = Statement::new(came.message, kind, lead, parts);
         if let Some(before) = before.filter(|_| again) {
@@ -129,15 +137,19 @@ impl Deeds<'_, '_> {
         }
         if kind == Kind::Failed {
             let path = self.facts.changed().and_then(|changed| changed.paths().first().cloned());
-            let check = blamed.is_check();
-            self.gathered.add_open(Open { statement: at, runs, path, check });
+            let open = Open { statement: at, runs, path, text, ..Open::default() };
+            let scratch = blamed.only().and_then(|step| self.scratch(step));
+            let missing = failure.missing();
+            self.gathered.add_open(Open { check: blamed.is_check(), scratch, missing, ..open });
         }
     }
 
     /// What a failure of this call costs.
-    fn cost(&self, command: &Command<'_>, unsure: bool) -> Cost {
+    pub(super) fn cost(&self, command: &Command<'_>, unsure: bool) -> Cost {
         match self.facts.kind {
-            ToolKind::Read | ToolKind::Search | ToolKind::List | ToolKind::Todo => Cost::Nothing,
+            ToolKind::Read | ToolKind::Search | ToolKind::List | ToolKind::Todo | ToolKind::Web => {
+                Cost::Nothing
+            }
             ToolKind::Shell if command.steps.is_empty() => Cost::Little,
             ToolKind::Shell => match command.purpose() {
                 Purpose::LookUp | Purpose::Prepare => Cost::Nothing,
@@ -148,7 +160,6 @@ impl Deeds<'_, '_> {
                     Cost::Much
                 }
             },
-            ToolKind::Web => Cost::Little,
             ToolKind::Write | ToolKind::Edit | ToolKind::Task | ToolKind::Other => Cost::Much,
         }
     }
@@ -158,8 +169,10 @@ impl Deeds<'_, '_> {
         let telling = failure.line();
         let mut parts: Vec<Part> =
             telling.map(|line| Part::new(line, weigh(160))).into_iter().collect();
-        let more =
-            salient_lines(&self.tools.shown(came.text, FAILURE_BYTES).join("\n"), FAILURE_CHARS);
+        let more = salient_lines(
+            &self.tools.telling_lines(came.text, FAILURE_BYTES).join("\n"),
+            FAILURE_CHARS,
+        );
         let more = more.iter().filter(|line| telling.is_none_or(|telling| !line.contains(telling)));
         parts.extend(more.map(|line| Part::new(line, weigh(90))));
         parts
@@ -184,6 +197,7 @@ impl Deeds<'_, '_> {
         for path in &facts.reads {
             self.gathered.use_file(path, false, Some(message));
         }
+        self.allowed();
         if facts.kind == ToolKind::Todo {
             self.gathered.add_todo(message, &call.arguments(), came.text, tools);
             return;
@@ -210,8 +224,8 @@ impl Deeds<'_, '_> {
     fn shell_done(&mut self, came: &Came<'_>, changed: bool) {
         let ok = came.outcome.verdict == Some(Verdict::Ok);
         self.history(came, ok);
-        let runs = verdicts::runs(&came.command);
-        self.gathered.settle(|open| verdicts::settles(&runs, &open.runs));
+        self.ran_at_all(&came.command);
+        self.settles(came, ok);
         let telling = came.outcome.telling.as_deref().unwrap_or_default();
         let passed = verdicts::passed(&came.command, &came.outcome);
         self.passed(came, &passed, telling);
@@ -242,7 +256,9 @@ impl Deeds<'_, '_> {
 
     fn passed(&mut self, came: &Came<'_>, steps: &[&Step<'_>], telling: &str) {
         let runs: Vec<Run> = steps.iter().map(|step| step.run.clone()).collect();
-        self.gathered.settle(|open| all_covered(&runs, &open.runs));
+        self.gathered.settle(|open| open.refused.is_none() && all_covered(&runs, &open.runs));
+        self.learn(came, steps);
+        self.gathered.settle_inner(&runs);
         for step in steps {
             self.gathered.add_check(verdicts::check_of(step, came.message, true, telling));
         }
@@ -266,8 +282,15 @@ impl Deeds<'_, '_> {
     }
 
     fn changed(&mut self, came: &Came<'_>, changed: Changed<'_>, change: &Change) {
+        let replaces = || change.lines.iter().any(|line| matches!(line, Line::Replaced(..)));
+        let in_place = || came.command.steps.iter().any(|step| step.run.key() == "sed");
+        let there = self.facts.kind == ToolKind::Edit || replaces() || in_place();
         for path in changed.paths() {
+            let known = self.gathered.files.contains_key(path);
             self.gathered.use_file(path, true, Some(came.message));
+            if there && !known && change.whole.is_none() {
+                self.gathered.was_there(path);
+            }
         }
         self.gathered
             .settle(|open| open.path.as_ref().is_some_and(|path| changed.paths().contains(path)));
@@ -310,7 +333,7 @@ impl Deeds<'_, '_> {
 
 impl Came<'_> {
     /// What comes before all that is told of it.
-    fn lead(&self) -> String {
+    pub(super) fn lead(&self) -> String {
         match self.command.steps.is_empty() {
             true => format!("{}:", self.label),
             false => format!("`{}`:", self.label),
@@ -320,7 +343,7 @@ impl Came<'_> {
 
 /// What a failure costs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Cost {
+pub(super) enum Cost {
     /// It is an answer: nothing there, nothing found.
     Nothing,
     /// Something of the agent's own, tried once: it counts where it comes again.

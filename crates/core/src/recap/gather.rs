@@ -169,6 +169,8 @@ impl Gathered {
         }
         let speaks = speaks(view);
         if speaks {
+            // What the user says behind it answers that.
+            self.awaits = None;
             let text = view.text_of(&event.bytes, |kind| matches!(kind, BlockKind::Text));
             self.add_said(number, &text, place.call.as_deref());
         }
@@ -204,7 +206,9 @@ impl Gathered {
         if said.all(|passage| passage.text.trim().is_empty()) {
             return;
         }
-        self.push(Statement::new(message, Kind::Asked, String::new(), prose::user(passages)));
+        let parts = prose::user(passages);
+        self.gives_reason(&parts);
+        self.push(Statement::new(message, Kind::Asked, String::new(), parts));
     }
 
     fn add_said(&mut self, message: u32, text: &str, call: Option<&str>) {

@@ -3,18 +3,17 @@
 use std::ops::Range;
 
 use rustc_hash::FxHashMap;
-use smallvec::SmallVec;
 
 use crate::event::Event;
 use crate::ids::identifiers;
 use crate::recap::checks::Check;
 use crate::recap::history::History;
 use crate::recap::idtable::IdTable;
+use crate::recap::open::{Inner, Open};
 use crate::recap::shown::{Shown, pieces};
 use crate::recap::statement::{Kind, Statement};
 use crate::recap::tasks::Tasks;
 use crate::redact::Secrets;
-use crate::tools::command::Run;
 use crate::tools::programs::programs;
 use crate::view::{BlockKind, Role};
 
@@ -44,7 +43,7 @@ pub struct FileUse {
     /// created and removed again.
     pub scratch: bool,
     /// The first use wrote it: it may be the agent's own.
-    made: bool,
+    pub(super) made: bool,
 }
 
 /// All that a recap may say about a span.
@@ -69,8 +68,14 @@ pub struct Gathered {
     silent: Vec<Check>,
     /// The client flags each command that does not exit with 0: a flagged one was seen.
     pub(super) flags_each: bool,
-    /// Failures that nothing settled yet.
-    open: Vec<Open>,
+    /// Failures and rejections that nothing settled yet.
+    pub(super) open: Vec<Open>,
+    /// The statement of a rejection without a word, while the user's next one may come.
+    pub(super) awaits: Option<usize>,
+    /// Number of the last message of which a call was rejected.
+    pub(super) refused_at: Option<u32>,
+    /// What scripts of the project run, as far as it was shown.
+    pub(super) inner: Vec<Inner>,
     /// Statements by the error that they tell.
     errors: FxHashMap<u64, usize>,
     /// Files by path.
@@ -98,23 +103,8 @@ pub struct Gathered {
 
 /// Most commands whose last outcome is kept.
 const CHECKS: usize = 64;
-/// Most failures that something may settle.
-const OPEN: usize = 256;
 /// What a statement weighs that costs nothing to leave out.
 pub(super) const TRIFLE: u32 = 10;
-
-/// A failure that may be settled.
-#[derive(Clone, Debug)]
-pub(super) struct Open {
-    /// Its statement.
-    pub statement: usize,
-    /// What failed.
-    pub runs: SmallVec<[Run; 1]>,
-    /// The file whose change failed.
-    pub path: Option<String>,
-    /// It is a check.
-    pub check: bool,
-}
 
 /// Most statements that are kept while gathering.
 const KEEP: usize = 6_000;
@@ -177,29 +167,6 @@ impl Gathered {
             told.seen = pieces(lines, 0);
             self.shown.add(before, &told.seen);
         }
-    }
-
-    /// Notes a failure that something later may settle.
-    pub(super) fn add_open(&mut self, open: Open) {
-        self.open.push(open);
-        if self.open.len() > OPEN {
-            self.open.remove(0);
-        }
-    }
-
-    /// What ended well takes failures of the same back. A failure that did not come again cost nothing,
-    /// and is told as what was run, if at all.
-    pub(super) fn settle(&mut self, settles: impl Fn(&Open) -> bool) {
-        let statements = &mut self.statements;
-        self.open.retain(|open| {
-            let settled = settles(open);
-            let told = statements.get_mut(open.statement).filter(|told| settled && told.times == 1);
-            if let Some(told) = told.filter(|told| told.kind == Kind::Failed) {
-                told.kind = Kind::Ran;
-                told.parts.iter_mut().for_each(|part| part.weight = part.weight.min(TRIFLE));
-            }
-            !settled
-        });
     }
 
     /// The statement that told this error before.
@@ -271,6 +238,13 @@ impl Gathered {
     pub(super) fn remove_file(&mut self, path: &str) {
         if let Some(file) = self.files.get_mut(path) {
             file.scratch |= file.made;
+        }
+    }
+
+    /// Notes that a file was there before its first use: a part of it was changed.
+    pub(super) fn was_there(&mut self, path: &str) {
+        if let Some(file) = self.files.get_mut(path) {
+            file.made = false;
         }
     }
 

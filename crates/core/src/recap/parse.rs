@@ -129,7 +129,7 @@ impl Gathered {
             };
             match label {
                 state::TASKS if known.is_some() => {
-                    let message = rest.trim_end_matches(':').parse().unwrap_or(0);
+                    let message = number_in(rest).unwrap_or(0);
                     todo = Some(Quote { message, text: String::new() });
                 }
                 state::TASKS => {

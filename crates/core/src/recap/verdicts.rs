@@ -39,7 +39,7 @@ pub(super) fn blamed<'c, 'a>(command: &'c Command<'a>, of: &str) -> Blamed<'c, '
     }
 }
 
-impl Blamed<'_, '_> {
+impl<'c, 'a> Blamed<'c, 'a> {
     pub(super) fn is_check(&self) -> bool {
         !self.steps.is_empty() && self.steps.iter().all(|step| step.is_check())
     }
@@ -55,6 +55,23 @@ impl Blamed<'_, '_> {
     /// Whether nothing is told to have failed.
     pub(super) fn is_empty(&self) -> bool {
         self.steps.is_empty()
+    }
+
+    /// The first of what failed.
+    pub(super) fn first(&self) -> Option<&'c Step<'a>> {
+        self.steps.first().copied()
+    }
+
+    /// What failed, where it is one.
+    pub(super) fn only(&self) -> Option<&'c Step<'a>> {
+        self.first().filter(|_| self.steps.len() == 1)
+    }
+
+    /// `cd tests && `, where it ran in a folder inside of that of the session: that may be why it failed.
+    pub(super) fn inside(&self) -> String {
+        let folder = self.first().and_then(|step| step.run.folder());
+        let inside = folder.filter(|folder| !folder.starts_with(['/', '~', '$']));
+        inside.map_or(String::new(), |folder| format!("cd {folder} && "))
     }
 
     pub(super) fn label(&self) -> String {
@@ -132,6 +149,24 @@ pub(super) fn settles(runs: &[(Run, bool)], failed: &[Run]) -> bool {
     all_covered(&own, failed)
 }
 
+/// Checks of which a look-up shows only a part, without a sign of failure: the end, where a runner of scripts
+/// says how it went, or no line with a word, which an earlier failure had then.
+pub(super) fn quiet(command: &Command<'_>, silent: impl Fn() -> bool) -> Vec<(Run, &'static str)> {
+    let shows = |check: &Step<'_>, step: &Step<'_>| {
+        let inverts = step.text.split_whitespace().any(|word| word.starts_with("-v"));
+        match step.run.key() {
+            "tail" => check.run.is_named_by_project().then_some(""),
+            "grep" | "egrep" | "rg" if !inverts && silent() => {
+                ["rror", "ail"].into_iter().find(|word| step.text.contains(word))
+            }
+            _ => None,
+        }
+    };
+    let pairs = command.steps.windows(2);
+    let pairs = pairs.filter(|two| two[0].is_check() && two[0].end == End::Pipe);
+    pairs.filter_map(|two| Some((two[0].run.clone(), shows(&two[0], &two[1])?))).collect()
+}
+
 fn works(step: &Step<'_>) -> bool {
     !matches!(step.purpose, Purpose::Prepare | Purpose::LookUp | Purpose::Edit)
 }
@@ -139,7 +174,7 @@ fn works(step: &Step<'_>) -> bool {
 /// Whether a table of lines is that of the step's program.
 fn wrote(of: &str, step: &Step<'_>) -> bool {
     let words = |text: &str, word: &str| {
-        text.split(|c: char| !c.is_ascii_alphanumeric()).any(|own| own == word)
+        text.split(|c: char| !c.is_ascii_alphanumeric()).any(|own| own.eq_ignore_ascii_case(word))
     };
     let key = step.run.key();
     let mut own = key.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| word.len() > 1);

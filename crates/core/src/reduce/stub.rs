@@ -59,6 +59,7 @@ fn line(middle: &Middle<'_>, index: usize, text: &str, tools: &ToolTable) -> Str
     let failed = match outcome.verdict {
         Some(Verdict::Failed) => ", error",
         Some(Verdict::Rejected) => ", rejected",
+        Some(Verdict::Blocked) => ", blocked",
         Some(Verdict::Interrupted) => ", interrupted",
         Some(Verdict::Ok) | None => "",
     };

@@ -25,6 +25,7 @@ use serde::{Deserialize, Serialize};
 use args::Arguments;
 pub use change::{Change, Line};
 pub use facts::{CallFacts, Changed, ToolKind};
+pub(crate) use outcome::missing_in;
 pub use outcome::{Failure, Outcome, Verdict};
 pub(crate) use shell::unwrapped;
 pub use todo::{Todo, TodoChange};
@@ -228,6 +229,11 @@ impl ToolTable {
         flagged: Option<bool>,
     ) -> Outcome {
         outcome::read(facts, result, flagged, true)
+    }
+
+    /// The lines of a failure that may tell why, of the first `bytes` of it.
+    pub(crate) fn telling_lines(&self, result: &str, bytes: usize) -> Vec<String> {
+        outcome::telling_lines(result, bytes)
     }
 
     /// The lines of a result that say something, as a reader would see them: without colours and what

@@ -41,6 +41,8 @@ pub(crate) struct Programs {
     pub formats: Formats,
     /// Install things.
     pub installs: Named,
+    /// Modules whose package has another name.
+    pub modules: FxHashMap<String, String>,
     /// Change files.
     pub edits: Named,
     /// Where files are no part of the work.

@@ -4,3 +4,4 @@ mod deeds;
 mod ledger;
 mod quarter;
 mod replay;
+mod settled;

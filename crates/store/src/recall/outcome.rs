@@ -24,6 +24,7 @@ pub fn outcome_words(
     let verdict = match (read.verdict, read.exit) {
         (Some(Verdict::Ok), _) => "ok".to_owned(),
         (Some(Verdict::Rejected), _) => "rejected by the user".to_owned(),
+        (Some(Verdict::Blocked), _) => "blocked".to_owned(),
         (Some(Verdict::Interrupted), _) => "interrupted".to_owned(),
         (Some(Verdict::Failed), Some(code)) if code != 0 => format!("failed (exit {code})"),
         (Some(Verdict::Failed), _) => "failed".to_owned(),

@@ -92,7 +92,11 @@ pub fn compose(gathered: &Gathered, frame: &Frame<'_>) -> Composed {
     statements
         .retain(|one| one.statement.kind != Kind::Asked || !told.contains(&one.statement.message));
     writer.notes(body * share::NOTES / 100);
-    writer.state(body * share::STATE / 100);
+    // What the state tells of a failed check is told once.
+    let checked = writer.state(body * share::STATE / 100);
+    statements.retain(|one| {
+        one.statement.kind != Kind::Failed || !checked.contains(&one.statement.message)
+    });
     if narrated {
         writer.push(frame.narration);
     }
@@ -179,8 +183,14 @@ impl Writer<'_> {
         !text.is_empty() && self.cost(text) * 4 <= body * 3
     }
 
-    /// Writes the lines that fit, given best first with their place; in the order of their places.
-    fn list(&mut self, name: &str, best_first: Vec<(usize, String)>, allowed: u64) {
+    /// Writes the lines that fit, given best first with their place; in the order of their places. Says of
+    /// which.
+    fn list(
+        &mut self,
+        name: &str,
+        best_first: Vec<(usize, String)>,
+        allowed: u64,
+    ) -> FxHashSet<usize> {
         let header = format!("### {name}\n");
         let mut left = allowed.min(self.left).saturating_sub(self.cost(&header));
         let mut chosen: Vec<(usize, String)> = Vec::new();
@@ -192,10 +202,12 @@ impl Writer<'_> {
             }
         }
         if chosen.is_empty() {
-            return;
+            return FxHashSet::default();
         }
         chosen.sort_by_key(|(place, _)| *place);
+        let places = chosen.iter().map(|(place, _)| *place).collect();
         self.push(&chosen.into_iter().fold(header, |text, (_, line)| text + &line));
+        places
     }
 
     fn notes(&mut self, allowed: u64) {

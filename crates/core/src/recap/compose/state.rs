@@ -1,5 +1,7 @@
 //! The state: what is known to be so now.
 
+use rustc_hash::FxHashSet;
+
 use super::Writer;
 use crate::recap::checks::Check;
 use crate::recap::escape;
@@ -15,37 +17,71 @@ const PAST: u32 = 100;
 const FILES: usize = 12;
 
 impl Writer<'_> {
-    /// The to-do list, the newest verdict of each check, what is committed, pushed and changed since.
-    pub(super) fn state(&mut self, allowed: u64) {
-        let mut lines = self.todo();
-        lines.extend(self.checks());
+    /// The to-do list, the newest verdict of each check, what is committed, pushed and changed since. Says
+    /// which messages a failed check is told of.
+    pub(super) fn state(&mut self, allowed: u64) -> FxHashSet<u32> {
+        let mut lines = self.todo(allowed);
+        let checks = self.told_checks();
+        let from = lines.len();
+        lines.extend(self.checks(&checks));
         lines.extend(self.history());
-        self.list(section::STATE, lines.into_iter().enumerate().collect(), allowed);
+        let messages: Vec<(usize, u32)> = checks
+            .iter()
+            .enumerate()
+            .filter(|(_, check)| !check.passed)
+            .map(|(at, check)| (from + at, check.message))
+            .collect();
+        let told = self.list(section::STATE, lines.into_iter().enumerate().collect(), allowed);
+        messages
+            .into_iter()
+            .filter(|(at, _)| told.contains(at))
+            .map(|(_, message)| message)
+            .collect()
     }
 
-    fn todo(&self) -> Vec<String> {
+    /// The to-do list. Where not all of it finds room, the completed items go first, then the last ones,
+    /// and the list says so.
+    fn todo(&self, allowed: u64) -> Vec<String> {
         let later = self.frame.later.is_some_and(|later| later.todo.is_some());
         let Some(todo) = self.gathered.todo.as_ref().filter(|_| !later) else { return Vec::new() };
-        let head = format!("{}{}:\n", state::TASKS, todo.message);
-        let items = todo.text.lines().map(|line| format!("  {}\n", escape::inline(line, 200)));
-        std::iter::once(head).chain(items).collect()
+        let items = || todo.text.lines().map(|line| format!("  {}\n", escape::inline(line, 200)));
+        let room = allowed.min(self.left).saturating_sub(self.cost(HEADER));
+        let mut told: Vec<String> = items().collect();
+        let all = told.len();
+        let mut head = format!("{}{}:\n", state::TASKS, todo.message);
+        while !told.is_empty() && self.cost(&(head.clone() + &told.concat())) > room {
+            let done = told.iter().position(|item| is_completed(item));
+            told.remove(done.unwrap_or(told.len() - 1));
+            let left = items().filter(|item| is_completed(item)).count();
+            let left = left - told.iter().filter(|item| is_completed(item)).count();
+            let open = all - told.len() - left;
+            let parts = [(left, "completed"), (open, "open")];
+            let parts = parts.iter().filter(|(count, _)| *count > 0);
+            let parts: Vec<String> =
+                parts.map(|(count, what)| format!("{count} {what} left out")).collect();
+            head = format!("{}{} ({}):\n", state::TASKS, todo.message, parts.join(", "));
+        }
+        std::iter::once(head).chain(told).collect()
     }
 
-    /// Checks, the newest first, without those that a message which stays says more of.
-    fn checks(&self) -> Vec<String> {
+    /// The checks that are told, the newest first, without those that a message which stays says more of.
+    fn told_checks(&self) -> Vec<Check> {
         let later = || self.frame.later.into_iter().flat_map(|later| &later.checks);
         let stands = |check: &&Check| {
             !later().any(|newer| newer.supersedes(check)) && (check.passed || !self.is_past(check))
         };
-        let told: Vec<&Check> =
-            self.gathered.checks.iter().rev().filter(stands).take(CHECKS).collect();
-        // Where all ran in one folder it need not be told.
+        self.gathered.checks.iter().rev().filter(stands).take(CHECKS).cloned().collect()
+    }
+
+    fn checks(&self, told: &[Check]) -> Vec<String> {
+        // Where all ran in the folder of the session it need not be told.
         let folders: std::collections::BTreeSet<_> =
             told.iter().filter_map(|check| check.folder()).collect();
-        let folder = folders.len() > 1;
+        let inside = |folder: &str| !folder.starts_with(['/', '~', '$']);
+        let folder = folders.len() > 1 || folders.iter().any(|folder| inside(folder));
         let mut lines = listed(state::CHECKS, told.iter().map(|check| check_line(check, folder)));
         if let Some(check) = told.iter().find(|check| check.passed) {
-            let count = self.changed_after(check.message).len();
+            let count = self.work_changed_after(check.message);
             if count > 0 {
                 lines.push(format!("{}{count} file{}\n", state::SINCE, plural(count)));
             }
@@ -95,11 +131,36 @@ impl Writer<'_> {
         (count > 0).then(|| format!("{head}{count} file{}: {names}{more}\n", plural(count)))
     }
 
+    /// How many files changed after a message that a check can be about: those that were there before, and
+    /// new ones in a folder inside the project. Others are the agent's own: a script for one look, what a
+    /// tool is tried on. Of a project that begins all count.
+    fn work_changed_after(&self, message: u32) -> usize {
+        let changed = self.changed_after(message);
+        let files = || self.gathered.files.iter().filter(|(_, used)| !used.scratch);
+        if !files().any(|(_, used)| used.modified && !used.made) {
+            return changed.len();
+        }
+        let folder = |path: &str| {
+            path.trim_start_matches("./").rsplit_once('/').map_or(0, |(folder, _)| folder.len())
+        };
+        let absolute = files().filter(|(path, _)| path.starts_with('/'));
+        let top = absolute.map(|(path, _)| folder(path)).min().unwrap_or(0);
+        let inside = |path: &str| folder(path) > if path.starts_with('/') { top } else { 0 };
+        changed.iter().filter(|(path, used)| !used.made || inside(path)).count()
+    }
+
     /// Files of the work that changed after a message.
     fn changed_after(&self, message: u32) -> Vec<(&String, &FileUse)> {
         let newer = |(_, used): &(&String, &FileUse)| !used.scratch && used.changed > Some(message);
         self.gathered.files.iter().filter(newer).collect()
     }
+}
+
+/// The header of the section.
+const HEADER: &str = "### State\n";
+
+fn is_completed(item: &str) -> bool {
+    item.trim_start().starts_with("[x] ")
 }
 
 /// The entries behind a label, one a line: the first beside it, the others indented.

@@ -75,7 +75,7 @@ fn session() -> Gathered {
         &["The old lexer drops comments, so both have to change."],
     );
     told(&mut gathered, 3, Kind::Changed, "src/lexer.rs:", &["fn comment(&mut self) {"]);
-    told(&mut gathered, 5, Kind::Failed, "`cargo test`:", &["test lexer::comments ... FAILED"]);
+    told(&mut gathered, 6, Kind::Failed, "`cargo test`:", &["test lexer::comments ... FAILED"]);
     gathered.add_check(check("cargo test", 5, false));
     gathered.add_asked(9, &[Passage::user("No, keep the old one as well.")]);
     told(

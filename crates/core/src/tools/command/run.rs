@@ -154,6 +154,32 @@ impl Run {
             && (self.over.is_empty() || !part.over.is_empty() && part.over.iter().all(has))
     }
 
+    /// The same run in a folder, where it tells none.
+    pub(crate) fn within(mut self, folder: Option<&str>) -> Self {
+        self.folder = self.folder.or_else(|| folder.map(str::to_owned));
+        self
+    }
+
+    /// Files, folders and other words that it is given.
+    pub(crate) fn over(&self) -> impl Iterator<Item = &str> {
+        self.over.iter().map(String::as_str)
+    }
+
+    /// The interpreter and the file of a script.
+    pub(crate) fn script(&self) -> Option<(&str, Option<&str>)> {
+        self.interprets().then(|| (self.program(), self.program.get(1).map(String::as_str)))
+    }
+
+    /// Whether what it runs is written in a file of the project: `npm run x`, `make x`.
+    pub(crate) fn is_named_by_project(&self) -> bool {
+        programs().managers.contains(self.program()) || self.names_target()
+    }
+
+    /// Whether it makes a target, and so writes each command before running it.
+    pub(crate) fn names_target(&self) -> bool {
+        programs().targets.contains(self.program())
+    }
+
     /// The folder that it runs in, as far as the command says.
     pub(crate) fn folder(&self) -> Option<&str> {
         self.folder.as_deref()
@@ -279,6 +305,8 @@ fn plain_name(word: &str) -> &str {
     let installed = word.starts_with('/') && !scratch && !word.ends_with(".sh")
         || word.contains("/bin/")
         || word.contains("node_modules");
+    // The same checks by another program of the same makers.
+    let name = if name == "tsgo" { "tsc" } else { name };
     let known = interprets(name)
         || programs().subcommands.contains(name)
         || programs().checks.of(name).is_some();

@@ -10,8 +10,11 @@ use rustc_hash::FxHashMap;
 use serde::Deserialize;
 
 use super::glob::Glob;
-use super::lines::{self, Windows};
+use super::lines::{self, Windows, raised};
+use super::missing::Missing;
 use super::proof::Proof;
+use super::refusal::{Refusal, Refusals};
+use super::signs::{Sign, Signs};
 use super::verdict::Verdict;
 
 #[derive(Deserialize)]
@@ -24,6 +27,8 @@ struct File {
     noise: Noise,
     absent: Noise,
     background: Noise,
+    idle: Noise,
+    missing: Missing,
     refusals: Vec<Refusal>,
 }
 
@@ -38,6 +43,8 @@ struct Lines {
     errors: Vec<String>,
     done: Vec<String>,
     harmless: Vec<String>,
+    causes: Vec<String>,
+    wraps: Vec<String>,
     after: Option<String>,
     last: bool,
 }
@@ -61,34 +68,6 @@ struct Own {
 #[serde(deny_unknown_fields)]
 struct Noise {
     lines: Vec<String>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Refusal {
-    verdict: Word,
-    starts: Vec<String>,
-    lines: Vec<String>,
-    #[serde(default)]
-    after: Vec<String>,
-}
-
-#[derive(Clone, Copy, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum Word {
-    Rejected,
-    Interrupted,
-}
-
-/// What a line is a sign of, the strongest first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Sign {
-    Harmless,
-    Failed,
-    Broken,
-    Passed,
-    Error,
-    Done,
 }
 
 struct Mark {
@@ -117,7 +96,12 @@ pub(super) struct Known {
     noise: Vec<Glob>,
     absent: Vec<Glob>,
     background: Vec<Glob>,
-    refusals: Vec<Refusal>,
+    /// Why something failed, each with its place in the list of its tool.
+    pub(super) causes: Vec<(usize, Glob)>,
+    wraps: Vec<Glob>,
+    idle: Vec<Glob>,
+    pub(super) missing: Missing,
+    refusals: Refusals,
 }
 
 /// None only if the file, which is part of the program and which tests read, is broken.
@@ -137,95 +121,13 @@ fn any(globs: &[Glob], line: &str) -> bool {
     globs.iter().any(|glob| glob.matches(line))
 }
 
-/// Where in a result the signs stand, and the lines.
-#[derive(Default)]
-pub(super) struct Signs {
-    /// The last totals with failures.
-    pub failed: Option<String>,
-    failed_at: Option<usize>,
-    passed: Option<(usize, String)>,
-    /// The first line of an error.
-    error: Option<String>,
-    /// Whether something is for certain broken.
-    broken: bool,
-    /// Where the last sign of an error is.
-    bad_at: Option<usize>,
-    done: Option<String>,
-    /// Whether a sign beside totals is bad.
-    beside: bool,
-    /// The tools that wrote the totals with failures, or the first error.
-    pub of: &'static str,
-    /// The tools that wrote the totals without one.
-    pub passed_of: &'static str,
-}
-
-impl Signs {
-    /// Whether totals without a failure follow the last ones with one, and no error does.
-    pub(super) fn recovered(&self) -> bool {
-        let passed = self.passed.as_ref().map(|(at, _)| *at);
-        self.failed.is_some() && passed > self.failed_at && passed > self.bad_at
-    }
-
-    /// A sign of failure that is no total.
-    pub(super) fn bad_beside_totals(&self) -> bool {
-        self.beside && self.bad()
-    }
-
-    /// A sign of failure that no later totals take back.
-    pub(super) fn bad(&self) -> bool {
-        let passed = self.passed.as_ref().map(|(at, _)| *at);
-        self.failed.is_some() || self.broken || self.bad_at.is_some_and(|at| Some(at) > passed)
-    }
-
-    /// A sign of success.
-    pub(super) fn good(&self) -> bool {
-        self.passed.is_some() || self.done.is_some()
-    }
-
-    /// The line of them that says most.
-    pub(super) fn telling(&self, verdict: Option<Verdict>) -> Option<String> {
-        let passed = || self.passed.as_ref().map(|(_, line)| line.clone());
-        match verdict {
-            Some(Verdict::Failed) => self.failed.clone().or_else(|| self.error.clone()),
-            Some(Verdict::Ok) => passed().or_else(|| self.done.clone()),
-            _ => None,
-        }
-    }
-
-    fn add(&mut self, sign: Sign, of: &'static str, at: usize, line: &str) {
-        if sign == Sign::Failed || matches!(sign, Sign::Broken | Sign::Error) && self.of.is_empty()
-        {
-            self.of = of;
-        }
-        self.beside |= matches!(sign, Sign::Broken | Sign::Error);
-        let numbers = |line: &str| line.bytes().any(|b| b.is_ascii_digit());
-        match sign {
-            Sign::Harmless => {}
-            Sign::Failed => {
-                self.failed_at = self.failed_at.max(Some(at));
-                let known = self.failed.as_deref();
-                if known.is_none_or(|known| numbers(line) || !numbers(known)) {
-                    self.failed = Some(line.to_owned());
-                }
-            }
-            Sign::Passed => {
-                self.passed = Some((at, line.to_owned()));
-                self.passed_of = of;
-            }
-            Sign::Broken | Sign::Error => {
-                self.error.get_or_insert_with(|| line.to_owned());
-                self.broken |= sign == Sign::Broken;
-                self.bad_at = self.bad_at.max(Some(at));
-            }
-            Sign::Done => self.done = Some(line.to_owned()),
-        }
-    }
-}
-
 impl Known {
     fn new(file: File) -> Option<Self> {
         let mut marks = Vec::new();
+        let (mut causes, mut wraps) = (Vec::new(), Vec::new());
         for lines in file.lines {
+            causes.extend(lines.causes.iter().map(|cause| Glob::new(cause)).enumerate());
+            wraps.extend(globs(&lines.wraps));
             // The table lives as long as the program.
             let of: &'static str = lines.of.clone().leak();
             let lists = [
@@ -271,7 +173,11 @@ impl Known {
             noise: globs(&file.noise.lines),
             absent: globs(&file.absent.lines),
             background: globs(&file.background.lines),
-            refusals: file.refusals,
+            causes,
+            wraps,
+            idle: globs(&file.idle.lines),
+            missing: file.missing,
+            refusals: Refusals::new(file.refusals),
         })
     }
 
@@ -309,7 +215,7 @@ impl Known {
             for (start, sign, of) in found {
                 let raised = raised(window, start);
                 let line = lines::clean(raised.unwrap_or_else(|| line_at(window, start)));
-                signs.add(sign, of, from + start, &line);
+                signs.add(sign, of, from + start, &line, any(&self.wraps, &line));
             }
         }
         signs
@@ -337,7 +243,7 @@ impl Known {
                         && !line.contains("binary file matches")
                 });
                 if named || any(&self.shown, &line) {
-                    signs.add(Sign::Error, "", at, &line);
+                    signs.add(Sign::Error, "", at, &line, false);
                 }
                 at += raw.len();
             }
@@ -358,6 +264,16 @@ impl Known {
     /// Whether a harness wrote the line about the output.
     pub(super) fn is_noise(&self, line: &str) -> bool {
         any(&self.noise, line)
+    }
+
+    /// Whether the line says nothing of why something failed.
+    pub(super) fn is_idle(&self, line: &str) -> bool {
+        any(&self.idle, line)
+    }
+
+    /// Whether the line says only that something inside failed.
+    pub(super) fn wraps(&self, line: &str) -> bool {
+        any(&self.wraps, line)
     }
 
     /// Whether a tool writes the line where all went well.
@@ -389,7 +305,8 @@ impl Known {
         let speaks = |line: &str| WORDS.iter().any(|word| line.contains(word));
         if verdict == Some(Verdict::Failed) {
             let mut lines = windows.parts().flat_map(|(_, window)| lines::lines(window));
-            let found = lines.find(|l| lines::says(l) && speaks(l) && !self.is_noise(l));
+            let tells = |l: &str| lines::says(l) && !self.is_noise(l) && !self.is_idle(l);
+            let found = lines.find(|line| speaks(line) && tells(line));
             if let Some(line) = found {
                 return Some(lines::telling(&line));
             }
@@ -404,46 +321,21 @@ impl Known {
         Some(lines::telling(&line))
     }
 
-    /// The last line that says something.
-    pub(super) fn last_line(&self, windows: &Windows<'_>) -> Option<String> {
-        let refused = |line: &str| self.refusals.iter().any(|r| r.lines.iter().any(|l| l == line));
-        let mut lines = lines::lines(windows.tail).rev();
-        let line = lines.find(|l| lines::says(l) && !self.is_noise(l) && !refused(l))?;
-        Some(lines::telling(&line))
-    }
-
-    /// Whether the call was forbidden or stopped, and what the user said about it.
+    /// Whether the call was forbidden or stopped.
     pub(super) fn refusal(
         &self,
         windows: &Windows<'_>,
         flagged: Option<bool>,
-    ) -> Option<(Verdict, Option<String>)> {
-        let mut own = lines::lines(windows.head).filter(|line| !line.is_empty());
-        let mut first = own.next().unwrap_or_default();
-        for prefix in ["Error: ", "error: ", "Error:", "⚠️ "] {
-            if let Some(rest) = first.strip_prefix(prefix) {
-                first = rest.trim_start().to_owned().into();
-            }
-        }
-        let last = lines::lines(windows.tail).rev().find(|line| !line.is_empty());
-        let last = last.unwrap_or_default();
-        let second = own.find(|line| !self.is_noise(line)).unwrap_or_default();
-        for refusal in &self.refusals {
-            let starts = refusal.starts.iter().any(|start| first.starts_with(&**start));
-            let says = |line: &str| refusal.lines.iter().any(|l| l == line);
-            // A flag that says that all went well says so of what is at the end as well.
-            if starts && flagged != Some(false)
-                || says(&first)
-                || self.is_noise(&first) && says(&second)
-                || says(&last) && flagged != Some(false)
-            {
-                return Some(match refusal.verdict {
-                    Word::Rejected => (Verdict::Rejected, reason(windows, &refusal.after)),
-                    Word::Interrupted => (Verdict::Interrupted, None),
-                });
-            }
-        }
-        None
+    ) -> Option<super::refusal::Refused> {
+        self.refusals.of(windows, flagged, |line| self.is_noise(line))
+    }
+
+    /// The last line that says something.
+    pub(super) fn last_line(&self, windows: &Windows<'_>) -> Option<String> {
+        let mut lines = lines::lines(windows.tail).rev();
+        let tells = |l: &str| lines::says(l) && !self.is_noise(l) && !self.refusals.ends(l);
+        let line = lines.find(|line| tells(line))?;
+        Some(lines::telling(&line))
     }
 }
 
@@ -455,30 +347,4 @@ fn line_at(window: &str, start: usize) -> &str {
 /// Whether a line above begins so.
 fn is_below(window: &str, start: usize, begin: &str) -> bool {
     window[..start].lines().rev().take(6).any(|line| line.trim_start().starts_with(begin))
-}
-
-/// The exception below a Python traceback that starts here: the first line that is not indented
-/// and begins with a name. What the program printed itself may be between.
-fn raised(window: &str, start: usize) -> Option<&str> {
-    if !line_at(window, start).trim_start().starts_with("Traceback (most recent call last)") {
-        return None;
-    }
-    let margin = line_at(window, start).len() - line_at(window, start).trim_start().len();
-    let below = window[start..].split('\n').skip(1);
-    let mut below = below.filter(|line| !line.trim().is_empty());
-    below.find(|line| {
-        let name = line.trim().split(':').next().unwrap_or_default();
-        line.len() - line.trim_start().len() <= margin
-            && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.'))
-    })
-}
-
-/// What the user said: the text behind the words that lead to it.
-fn reason(windows: &Windows<'_>, leads: &[String]) -> Option<String> {
-    let text = windows.head;
-    let said = leads.iter().find_map(|lead| text.split_once(&**lead).map(|(_, said)| said))?;
-    let said = said.split("\n\nNote: ").next().unwrap_or(said).trim();
-    let said = said.strip_prefix("<feedback>").unwrap_or(said);
-    let said = said.split("</feedback>").next().unwrap_or(said);
-    Some(said.trim().to_owned())
 }

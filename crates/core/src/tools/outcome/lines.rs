@@ -127,3 +127,20 @@ pub(super) fn count(text: &str) -> usize {
     let breaks = memchr::memchr_iter(b'\n', text.as_bytes()).count();
     breaks + usize::from(!text.is_empty() && !text.ends_with('\n'))
 }
+
+/// The exception below a Python traceback that starts here: the first line that is not indented
+/// and begins with a name. What the program printed itself may be between.
+pub(super) fn raised(window: &str, start: usize) -> Option<&str> {
+    let line = window[start..].split('\n').next().unwrap_or_default();
+    if !line.trim_start().starts_with("Traceback (most recent call last)") {
+        return None;
+    }
+    let margin = line.len() - line.trim_start().len();
+    let below = window[start..].split('\n').skip(1);
+    let mut below = below.filter(|line| !line.trim().is_empty());
+    below.find(|line| {
+        let name = line.trim().split(':').next().unwrap_or_default();
+        line.len() - line.trim_start().len() <= margin
+            && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.'))
+    })
+}

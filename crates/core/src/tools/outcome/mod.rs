@@ -4,11 +4,15 @@
 //! (`proof`), or a line by which a known tool says how it ended (`known`, `data/outcomes.toml`).
 //! What a command shows of files proves nothing.
 
+mod cause;
 mod exit;
 mod glob;
 mod known;
 mod lines;
+mod missing;
 mod proof;
+mod refusal;
+mod signs;
 mod verdict;
 
 use std::borrow::Cow;
@@ -16,9 +20,11 @@ use std::borrow::Cow;
 use super::args::Arguments;
 use super::facts::{CallFacts, ToolKind};
 use crate::salient::shorten;
-use known::{Known, Signs};
+use known::Known;
 use lines::Windows;
 use proof::Proof;
+use refusal::Refused;
+use signs::Signs;
 pub use verdict::Verdict;
 
 /// What the result of a call says.
@@ -36,8 +42,14 @@ pub struct Outcome {
     /// What the user said instead of allowing the call, where the result carries it; on one line
     /// of at most 400 characters.
     pub reason: Option<String>,
+    /// Why it failed, where its output tells that beside totals.
+    pub cause: Option<String>,
+    /// It did not run because another call of its batch was rejected or failed.
+    pub cancelled: bool,
     /// What it was to run is not there: `command not found`. That says nothing of the work.
     pub absent: bool,
+    /// It goes on behind its result.
+    pub runs_on: bool,
     /// Nothing hides the command's exit code: no pipe, no `|| true`, nothing behind it.
     pub own_exit: bool,
     /// Something hides the exit code of what works in the command.
@@ -55,13 +67,32 @@ pub struct Outcome {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
     line: Option<String>,
+    totals: Option<String>,
 }
+
+/// Longest line of a failure with its totals, in characters.
+const BOTH: usize = 118;
 
 impl Failure {
     /// The line that says most, where there is one.
     #[must_use]
     pub fn line(&self) -> Option<&str> {
         self.line.as_deref()
+    }
+
+    /// The line, and the totals where both are short.
+    #[must_use]
+    pub fn with_totals(&self) -> Option<String> {
+        let line = self.line.as_deref()?;
+        let both = self.totals.as_ref().map(|totals| format!("{line} / {totals}"));
+        let both = both.filter(|both| both.chars().count() <= BOTH);
+        Some(both.unwrap_or_else(|| line.to_owned()))
+    }
+
+    /// The package that it says is not there.
+    #[must_use]
+    pub fn missing(&self) -> Option<String> {
+        self.line().and_then(missing_in)
     }
 }
 
@@ -70,9 +101,18 @@ impl Outcome {
     #[must_use]
     pub fn failure(&self) -> Option<Failure> {
         let well = |line: &String| known::table().is_some_and(|known| known.says_well(line));
-        let line = || self.telling.clone().filter(|line| !well(line));
+        let telling = || self.telling.clone().filter(|line| !well(line));
         let exit = || self.exit.filter(|code| *code != 0).map(|code| format!("exit {code}"));
-        self.failed().then(|| Failure { line: line().or_else(exit) })
+        if !self.failed() {
+            return None;
+        }
+        Some(match &self.cause {
+            Some(cause) => Failure {
+                line: Some(cause.clone()),
+                totals: telling().filter(|totals| !cause.contains(&**totals)),
+            },
+            None => Failure { line: telling().or_else(exit), totals: None },
+        })
     }
 
     /// Whether it ran and did not do what was asked.
@@ -82,6 +122,8 @@ impl Outcome {
     }
 }
 
+/// Bytes of an output in which the cause of a failure is looked for.
+const CAUSE_BYTES: usize = 64_000;
 /// Characters of what the user said instead.
 const REASON: usize = 400;
 
@@ -97,8 +139,9 @@ pub(super) fn read(
     let mut outcome = Outcome { lines: lines::count(text), ..Outcome::default() };
     let Some(known) = known::table() else { return outcome };
     let windows = Windows::of(text);
-    if let Some((verdict, reason)) = known.refusal(&windows, flagged) {
+    if let Some(Refused { verdict, reason, cancelled }) = known.refusal(&windows, flagged) {
         outcome.verdict = Some(verdict);
+        outcome.cancelled = cancelled;
         outcome.reason = reason.map(|reason| shorten(&reason, REASON)).filter(|r| !r.is_empty());
         outcome.telling = match verdict {
             Verdict::Interrupted if facts.kind == ToolKind::Shell => known.last_line(&windows),
@@ -109,7 +152,12 @@ pub(super) fn read(
     }
     match facts.kind {
         ToolKind::Shell => shell(known, facts, text, (flagged, flags_each), &mut outcome),
-        kind => tool(known, kind, &windows, flagged, &mut outcome),
+        kind => {
+            tool(known, kind, &windows, flagged, &mut outcome);
+            if outcome.failed() && matches!(kind, ToolKind::Write | ToolKind::Edit) {
+                outcome.cause = cause::cause(known, windows.head);
+            }
+        }
     }
     outcome
 }
@@ -171,6 +219,7 @@ fn shell(
         Some(0) | None if recovered && flagged != Some(true) => Some(Verdict::Ok),
         _ => verdict(exit, flagged, &proof, asked.is_some(), &signs),
     };
+    outcome.runs_on = runs_on;
     if runs_on {
         outcome.verdict = None;
     }
@@ -186,6 +235,14 @@ fn shell(
             .map(|line| lines::telling(&line))
             .or_else(|| known.telling(&windows, outcome.verdict)),
     };
+    if outcome.verdict == Some(Verdict::Failed) {
+        let front = &body[..body.floor_char_boundary(CAUSE_BYTES)];
+        let cause = if proof.shows { None } else { cause::cause(known, front) };
+        outcome.cause = cause.or_else(|| signs.error().map(lines::telling));
+        if signs.failed.is_none() {
+            outcome.telling = outcome.cause.clone().or(outcome.telling.take());
+        }
+    }
     let told = outcome.telling.as_deref().unwrap_or_default();
     outcome.absent = outcome.verdict == Some(Verdict::Failed) && known.is_absent(&windows, told);
 }
@@ -220,6 +277,19 @@ pub(super) fn shown(text: &str, bytes: usize) -> Vec<String> {
     let body = body(text);
     let front = &body[..body.floor_char_boundary(bytes)];
     lines::lines(front).map(Cow::into_owned).filter(|line| lines::says(line)).collect()
+}
+
+/// The lines of a failure that may tell why, of the first `bytes` of it: without source that is
+/// echoed, and what is said of other tests.
+pub(super) fn telling_lines(text: &str, bytes: usize) -> Vec<String> {
+    let body = body(text);
+    let front = &body[..body.floor_char_boundary(bytes)];
+    known::table().map_or_else(Vec::new, |known| cause::telling_lines(known, front))
+}
+
+/// The package that a line says is not there.
+pub(crate) fn missing_in(line: &str) -> Option<String> {
+    known::table()?.missing.of(line)
 }
 
 /// The output inside a result that is JSON: `{"output": "…", "exit_code": 0}`.

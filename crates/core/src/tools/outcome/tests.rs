@@ -201,7 +201,6 @@ fn calls_that_did_not_run_to_their_end() {
         ("npm i", "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file edit, the new_string was NOT written to the file). STOP what you are doing and wait for the user to tell you how to proceed.", Some(true), Some(Rejected), None),
         ("npm i", "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file edit, the new_string was NOT written to the file). To tell you how to proceed, the user said:\nuse pnpm", Some(true), Some(Rejected), Some("use pnpm")),
         ("npm i", "The user doesn't want to proceed with this tool use. The tool use was rejected. The user provided the following reason for the rejection:  use pnpm", Some(true), Some(Rejected), Some("use pnpm")),
-        ("npm i", "The user doesn't want to take this action right now. STOP what you are doing.", Some(true), Some(Rejected), None),
         ("x", "exec command rejected by user", None, Some(Rejected), None),
         ("x", "command rejected by user", None, Some(Rejected), None),
         ("x", "The user denied this operation.", None, Some(Rejected), None),
@@ -209,7 +208,7 @@ fn calls_that_did_not_run_to_their_end() {
         ("x", "The user rejected permission to use this specific tool call.", Some(true), Some(Rejected), None),
         ("x", "The user rejected permission to use this specific tool call with the following feedback: read it first", Some(true), Some(Rejected), Some("read it first")),
         ("x", "Error: The user has rejected permission to use this tool", Some(true), Some(Rejected), None),
-        ("x", "This command requires approval", Some(true), Some(Rejected), None),
+        ("x", "[Operation Cancelled] Reason: User did not allow tool call", None, Some(Rejected), None),
         ("x", "[Request interrupted by user for tool use]", None, Some(Interrupted), Some("[Request interrupted by user for tool use]")),
         ("x", "[Request interrupted by user]", Some(true), Some(Interrupted), Some("[Request interrupted by user]")),
         ("x", "Wall time: 3.2 seconds\naborted by user", None, Some(Interrupted), Some("aborted by user")),
@@ -218,6 +217,92 @@ fn calls_that_did_not_run_to_their_end() {
         ("x", "Operation aborted", Some(true), Some(Interrupted), Some("Operation aborted")),
         ("x", "Command was cancelled by user before it could complete.", None, Some(Interrupted), Some("Command was cancelled by user before it could complete.")),
     ]);
+}
+
+#[test]
+#[rustfmt::skip]
+fn what_a_client_does_not_let_run_is_no_rejection() {
+    for text in [
+        "This command requires approval",
+        "Claude requested permissions to use WebSearch, but you haven't granted it yet.",
+        "Claude requested permissions to read from ~/.claude/CLAUDE.md, but you haven't granted it yet.",
+        "This Bash command contains multiple operations. The following part requires approval: npm i",
+        "Permission to use Bash has been denied because Claude Code is running in don't ask mode.",
+        "ls in '/x' was blocked. For security, Claude Code may only list files in the allowed working directories for this session: '/y'.",
+        "The user has specified a rule which prevents you from using this specific tool call. Here are some of the relevant rules [{\"permission\":\"*\"}]",
+        "Error: The user has specified a rule which prevents you from using this specific tool call.",
+        "patch rejected: writing outside of the project; rejected by user approval settings",
+        "`git push` rejected: blocked by policy",
+        "Tool execution denied by policy.",
+        "Tool execution for \"notify_user (craftMCP MCP Server)\" denied by policy.",
+        "The tool execution failed with the following error:\n<error>\nAccess to .env is blocked by the .clineignore file settings. You must try to continue in the task without using this file.\n</error>",
+        "Command execution blocked by CLINE_COMMAND_PERMISSIONS: no match. You must try a different approach.",
+    ] {
+        assert_eq!(run("npm i", text, None).verdict, Some(Verdict::Blocked), "{text}");
+    }
+    assert_eq!(run("cat a.md", "This command requires approval", Some(false)).verdict, None);
+}
+
+#[test]
+fn what_is_dropped_with_another_call_was_not_rejected() {
+    for text in [
+        "The user doesn't want to take this action right now. STOP what you are doing.",
+        "<tool_use_error>Cancelled: parallel tool call Bash(ls) errored</tool_use_error>",
+        "Skipping tool [execute_command for 'ls'] due to user rejecting a previous tool.",
+    ] {
+        let outcome = run("npm i", text, Some(true));
+        assert_eq!((outcome.verdict, outcome.cancelled), (Some(Interrupted), true), "{text}");
+    }
+}
+
+/// Command, result, the line of the failure, and with its totals.
+type CauseRow = (&'static str, &'static str, &'static str, &'static str);
+
+#[test]
+#[rustfmt::skip]
+fn a_failure_is_told_by_its_cause() {
+    let rows: &[CauseRow] = &[
+        ("pytest", "____ test_a ____\n    def test_a():\n>       f()\nE       ValueError: too long\nt.py:3: ValueError\nFAILED t.py::test_a\n!!! stopping after 1 failures !!!\n1 failed, 2 passed in 0.1s", "ValueError: too long", "ValueError: too long / 1 failed, 2 passed in 0.1s"),
+        ("pytest", "E           django.core.exceptions.ImproperlyConfigured: Requested setting DATABASES.\nERROR t.py::test_a\n=== 2 warnings, 1 error in 0.19s ===", "django.core.exceptions.ImproperlyConfigured: Requested setting DATABASES.", "django.core.exceptions.ImproperlyConfigured: Requested setting DATABASES. / 2 warnings, 1 error in 0.19s"),
+        ("pytest", "E   AssertionError: \nE   ACTUAL: 1\nFAILED t.py::test_a[x]\n1 failed in 0.1s", "FAILED t.py::test_a[x]", "FAILED t.py::test_a[x] / 1 failed in 0.1s"),
+        ("python -m unittest", "ERROR: a (unittest.loader._FailedTest.a)\n----\nImportError: Failed to import test module: a\nTraceback (most recent call last):\n  File \"t.py\", line 1, in <module>\n    import django\nModuleNotFoundError: No module named 'django'\n\nRan 1 test in 0.1s\n\nFAILED (errors=1)", "ModuleNotFoundError: No module named 'django'", "ModuleNotFoundError: No module named 'django' / FAILED (errors=1)"),
+        ("python a.py", "Traceback (most recent call last):\n  File \"a.py\", line 1\n    x[1]\nKeyError: 1\n\nDuring handling of the above exception, another exception occurred:\n\nTraceback (most recent call last):\n  File \"a.py\", line 2\n    raise E\nValueError: no row", "ValueError: no row", "ValueError: no row"),
+        ("npm run build", "> tsc -p .\n\nsrc/theme.ts(443,3): error TS2353: Bad.\nnpm error command failed", "src/theme.ts(443,3): error TS2353: Bad.", "src/theme.ts(443,3): error TS2353: Bad."),
+        ("make", "cc -c a.c\na.c:1:2: error: no such thing\nmake: *** [a.o] Error 1", "a.c:1:2: error: no such thing", "a.c:1:2: error: no such thing"),
+        ("npm test", "npm ERR! code ELIFECYCLE\nError: Cannot find module 'x'\nnpm ERR! failed", "Error: Cannot find module 'x'", "Error: Cannot find module 'x'"),
+        ("go test ./...", "--- FAIL: TestAdd (0.00s)\n    a_test.go:7: got 1\nFAIL\nFAIL\texample.com/a\t0.003s\nFAIL", "a_test.go:7: got 1", "a_test.go:7: got 1 / FAIL example.com/a 0.003s"),
+        ("cargo test", "thread 'a' panicked at src/a.rs:3:5:\nleft: 1\ntest result: FAILED. 1 passed; 1 failed", "thread 'a' panicked at src/a.rs:3:5:", "thread 'a' panicked at src/a.rs:3:5: / test result: FAILED. 1 passed; 1 failed"),
+    ];
+    for &(command, text, line, both) in rows {
+        let failure = run(command, text, Some(true)).failure().unwrap();
+        assert_eq!(failure.line(), Some(line), "{text}");
+        assert_eq!(failure.with_totals().as_deref(), Some(both), "{text}");
+    }
+}
+
+#[test]
+fn source_that_a_tool_echoes_tells_nothing() {
+    let text = "t.py::test_invalid_value PASSED\nt.py::test_a FAILED\n____ test_a ____\n    def test_a():\n                        assert_raises(x)\n>       assert f(1)\nE       AttributeError: no tag\nt.py:9: AttributeError\n                ========== summary ==========\nFAILED t.py::test_a\n!!!! stopping after 1 failures !!!!\n                Traceback (most recent call last):\n  File \"/x/exceptions.py\", line 1, in f\n                    from .exceptions import NoMatch\n1481:     raise self.make_error(1)\nKeyError: 1";
+    let told = ToolTable::builtin().telling_lines(text, 64_000);
+    assert_eq!(told, ["AttributeError: no tag", "FAILED t.py::test_a", "KeyError: 1"]);
+}
+
+#[test]
+fn what_is_missing_is_told_by_its_package() {
+    for (line, wanted) in [
+        ("ModuleNotFoundError: No module named 'tests.settings'", Some("tests")),
+        ("Error: Cannot find module '@a/b/c'", Some("@a/b")),
+        ("Error: Cannot find module './a'", None),
+        ("error[E0463]: can't find crate for `serde_json`", Some("serde-json")),
+        (
+            "a.go:3:2: no required module provides package github.com/a/b; to add it:",
+            Some("github.com/a/b"),
+        ),
+        ("bash: line 1: jq: command not found", Some("jq")),
+        ("KeyError: 'pytz'", None),
+    ] {
+        assert_eq!(super::missing_in(line).as_deref(), wanted, "{line}");
+    }
 }
 
 /// Kind, result, flag, verdict, telling.
@@ -242,7 +327,7 @@ fn tools_that_run_no_command() {
         (Edit, "No replacement was performed, old_str `x` did not appear verbatim in a.py.", None, Some(Failed), Some("No replacement was performed, old_str `x` did not appear verbatim in a.py.")),
         (Edit, "The file /a.rs has been updated. Here's the result of running `cat -n`:\n1\terror: x", None, Some(Ok), Some("The file /a.rs has been updated. Here's the result of running `cat -n`:")),
         (Edit, "Exit code: 0\nWall time: 0.1 seconds\nOutput:\nSuccess. Updated the following files:\nM a.rs", None, Some(Ok), Some("Success. Updated the following files:")),
-        (Edit, "The user doesn't want to take this action right now.", Some(true), Some(Rejected), Some("The user doesn't want to take this action right now.")),
+        (Edit, "The user doesn't want to take this action right now.", Some(true), Some(Interrupted), Some("The user doesn't want to take this action right now.")),
         (Write, "File created successfully at: /a.rs", None, Some(Ok), Some("File created successfully at: /a.rs")),
         (Write, "wrote it", None, None, None),
         (Other, "{\"success\": false, \"error\": \"x\"}", None, Some(Failed), Some("{\"success\": false, \"error\": \"x\"}")),

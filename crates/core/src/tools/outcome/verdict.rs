@@ -7,8 +7,10 @@ pub enum Verdict {
     Ok,
     /// It ran and did not.
     Failed,
-    /// Somebody forbade it, so it never ran.
+    /// The user forbade it, so it never ran.
     Rejected,
+    /// The client did not let it run: a rule, a sandbox, a permission that nobody has given yet.
+    Blocked,
     /// It was stopped before its end.
     Interrupted,
 }

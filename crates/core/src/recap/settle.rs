@@ -1,0 +1,247 @@
+//! Failures and rejections that something later settles: what ended well then, was installed, or was
+//! allowed.
+
+use smallvec::SmallVec;
+
+use crate::recap::checks::all_covered;
+use crate::recap::gathered::{Gathered, TRIFLE};
+use crate::recap::open::{Inner, Open};
+use crate::recap::statement::{Kind, Part};
+use crate::tools::command::{Command, Run, Step};
+use crate::tools::missing_in;
+use crate::tools::programs::programs;
+
+/// Longest reason that is taken from the message behind a rejection, in characters.
+const REASON: usize = 300;
+/// Most failures that something may settle.
+const OPEN: usize = 256;
+/// Most scripts of a project of which it is known what they run.
+const INNER: usize = 64;
+
+impl Gathered {
+    /// Notes a failure that something later may settle.
+    pub(super) fn add_open(&mut self, open: Open) {
+        self.open.push(open);
+        if self.open.len() > OPEN {
+            self.open.remove(0);
+        }
+    }
+
+    /// What ended well takes failures of the same back: they are told as what was run, if at all. What
+    /// was rejected and allowed later is not told; the user's words with it stay. Whether there were any.
+    pub(super) fn settle(&mut self, settles: impl Fn(&Open) -> bool) -> bool {
+        let statements = &mut self.statements;
+        let before = self.open.len();
+        self.open.retain(|open| {
+            let settled = settles(open);
+            let Some(told) = statements.get_mut(open.statement).filter(|_| settled) else {
+                return !settled;
+            };
+            match (told.kind, &open.reason) {
+                (Kind::Failed, _) if open.refused.is_none() => {
+                    told.kind = Kind::Ran;
+                    told.parts.iter_mut().for_each(|part| part.weight = part.weight.min(TRIFLE));
+                }
+                (Kind::Rejected, Some(reason)) => {
+                    told.kind = Kind::Asked;
+                    told.lead.clear();
+                    told.parts = vec![Part::new(reason, 150)];
+                }
+                (Kind::Rejected | Kind::Failed, _) => {
+                    // What a look-up without a part shows is never told.
+                    told.kind = Kind::Found;
+                    told.parts.clear();
+                }
+                _ => {}
+            }
+            false
+        });
+        before > self.open.len()
+    }
+
+    /// What the user says next is why a call was rejected without a word: as many whole sentences as are
+    /// soon read.
+    pub(super) fn gives_reason(&mut self, said: &[Part]) {
+        let Some(statement) = self.awaits.take() else { return };
+        let mut reason = String::new();
+        for part in said {
+            if reason.chars().count() + part.text.chars().count() > REASON {
+                break;
+            }
+            reason.extend((!reason.is_empty()).then_some(' '));
+            reason.push_str(&part.text);
+        }
+        if let Some(told) = self.statements.get_mut(statement).filter(|_| !reason.is_empty()) {
+            told.parts.push(Part::new(&format!("the user said: {reason}"), 200));
+        }
+    }
+
+    /// The same command ended without a sign of failure.
+    pub(super) fn settle_same(&mut self, text: u64, checks: &[Run]) {
+        let same = |open: &Open| open.text == Some(text) && open.refused.is_none();
+        let told = |open: &Open| self.statements.get(open.statement).map(|told| told.message);
+        let messages: Vec<u32> =
+            self.open.iter().filter(|open| same(open)).filter_map(told).collect();
+        if !self.settle(same) {
+            return;
+        }
+        self.checks.retain(|check| check.passed || !messages.contains(&check.message));
+        self.settle_inner(checks);
+    }
+
+    /// The same checks ended without a sign of failure, as far as a look-up shows it; each with a word that the
+    /// failure has to have then.
+    pub(super) fn settle_quiet(&mut self, checks: &[(Run, &str)]) {
+        if checks.is_empty() {
+            return;
+        }
+        let same = |runs: &[Run], told: &str| {
+            let is = |run: &Run| checks.iter().any(|(own, word)| own == run && told.contains(word));
+            !runs.is_empty() && runs.iter().all(is)
+        };
+        let telling = |open: &Open| {
+            let told = self.statements.get(open.statement);
+            told.and_then(|told| told.parts.first()).map_or("", |part| &*part.text)
+        };
+        let failed = self.open.iter().filter(|open| open.refused.is_none());
+        let quiet: Vec<usize> = failed
+            .filter(|open| same(&open.runs, telling(open)))
+            .map(|open| open.statement)
+            .collect();
+        self.settle(|open| quiet.contains(&open.statement));
+        self.checks.retain(|check| check.passed || !same(check.runs(), &check.telling));
+        if !quiet.is_empty() {
+            let runs: Vec<Run> = checks.iter().map(|(run, _)| run.clone()).collect();
+            self.settle_inner(&runs);
+        }
+    }
+
+    /// The same call is blocked again: it is told once. The answer is how often it was told.
+    pub(super) fn settle_blocked(&mut self, lead: &str) -> u32 {
+        let own = |open: &Open| {
+            let told = self.statements.get(open.statement);
+            told.filter(|told| told.kind == Kind::Failed && told.lead == lead)
+        };
+        let refused = self.open.iter().filter(|open| open.refused.is_some());
+        let told: Vec<(usize, u32)> =
+            refused.filter_map(|open| Some((open.statement, own(open)?.times))).collect();
+        self.settle(|open| told.iter().any(|(at, _)| *at == open.statement));
+        told.iter().map(|(_, times)| times).sum()
+    }
+
+    /// A script that the agent wrote for one look ended without a sign of failure: others of its that
+    /// failed once cost nothing.
+    pub(super) fn settle_scratch(&mut self, interpreters: &[String]) {
+        let once: Vec<usize> = self
+            .open
+            .iter()
+            .map(|open| open.statement)
+            .filter(|at| self.statements.get(*at).is_some_and(|told| told.times == 1))
+            .collect();
+        self.settle(|open| {
+            let same = open.scratch.as_ref().is_some_and(|own| interpreters.contains(own));
+            same && once.contains(&open.statement)
+        });
+    }
+
+    /// What these scripts of the project run ended well with them.
+    pub(super) fn settle_inner(&mut self, scripts: &[Run]) {
+        let ran = |inner: &&Inner| scripts.contains(&inner.script);
+        let runs: Vec<Run> =
+            self.inner.iter().filter(ran).flat_map(|inner| inner.runs.iter().cloned()).collect();
+        if !runs.is_empty() {
+            self.settle(|open| open.refused.is_none() && all_covered(&runs, &open.runs));
+            self.checks.retain(|check| check.passed || !check.is_covered(&runs));
+        }
+    }
+
+    /// Notes what scripts of the project run: `npm run x` and its like write it.
+    pub(super) fn learn(&mut self, step: &Step<'_>, lines: &[String]) {
+        let mut runs: SmallVec<[Run; 1]> = SmallVec::new();
+        for line in lines {
+            let Some(command) = echoed(line, step.run.names_target()) else { continue };
+            let read = Command::of(command);
+            runs.extend(read.checks().map(|own| own.run.clone().within(step.run.folder())));
+        }
+        if runs.is_empty() || runs.contains(&step.run) {
+            return;
+        }
+        self.inner.retain(|inner| inner.script != step.run);
+        self.inner.push(Inner { script: step.run.clone(), runs });
+        if self.inner.len() > INNER {
+            self.inner.remove(0);
+        }
+    }
+
+    /// Packages were installed: what failed without them is no more known to fail. `all`: whatever the
+    /// project needs.
+    pub(super) fn installed(&mut self, packages: &[String], all: bool) {
+        let there = |missing: &str| all || packages.iter().any(|package| is_of(package, missing));
+        self.settle(|open| open.missing.as_deref().is_some_and(there));
+        let known = |line: &str| missing_in(line).is_some_and(|missing| there(&missing));
+        self.checks.retain(|check| check.passed || !known(&check.telling));
+    }
+
+    /// Whether a file is the agent's own, written in this session.
+    pub(super) fn is_own(&self, path: &str) -> bool {
+        let path = path.trim_start_matches("./");
+        let of = |known: &str| {
+            known.strip_suffix(path).is_some_and(|rest| rest.is_empty() || rest.ends_with('/'))
+        };
+        programs().places.is_scratch(path)
+            || self.files.get(path).is_some_and(|used| used.made)
+            || self.files.iter().any(|(known, used)| used.made && of(known))
+    }
+}
+
+/// The command that a runner of scripts writes before it runs it: npm, pnpm and bun with `>` or `$` in
+/// front, make as it is, and npm once more where it failed.
+fn echoed(line: &str, bare: bool) -> Option<&str> {
+    const MARKS: [&str; 4] = ["> ", "$ ", "npm error command sh -c ", "npm ERR! command sh -c "];
+    let marked = MARKS.iter().find_map(|mark| line.strip_prefix(mark));
+    marked.or(bare.then_some(line).filter(|line| line.len() < 200 && !line.contains(": ")))
+}
+
+/// Whether a package has a module or a program of this name.
+fn is_of(package: &str, missing: &str) -> bool {
+    let package = package.to_ascii_lowercase().replace('_', "-");
+    let end = package.char_indices().skip(1).find(|(_, c)| "=<>~![@;^".contains(*c));
+    let package = &package[..end.map_or(package.len(), |(at, _)| at)];
+    let known = programs().modules.get(missing).map(String::as_str);
+    let part = |name: &str| name.split(['-', '.']).any(|part| part == missing);
+    package == missing
+        || known == Some(package)
+        || part(package)
+        || missing.len() > 3 && package.ends_with(missing)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{echoed, is_of};
+
+    #[test]
+    fn a_package_is_known_by_its_module() {
+        for (package, missing) in [
+            ("pytz==2023.3", "pytz"),
+            ("PyYAML>=6", "yaml"),
+            ("python-dateutil", "dateutil"),
+            ("scikit-learn", "sklearn"),
+            ("@types/node@20", "@types/node"),
+            ("github.com/a/b@v1.2", "github.com/a/b"),
+        ] {
+            assert!(is_of(package, missing), "{package} {missing}");
+        }
+        assert!(!is_of("pytest", "pytz") && !is_of("numpy", "py"));
+    }
+
+    #[test]
+    fn runners_of_scripts_write_what_they_run() {
+        assert_eq!(
+            echoed("> tsgo -p a.json", false),
+            Some("> tsgo -p a.json".trim_start_matches("> "))
+        );
+        assert_eq!(echoed("npm error command sh -c tsc -p a", false), Some("tsc -p a"));
+        assert_eq!(echoed("cargo test", true), Some("cargo test"));
+        assert_eq!(echoed("cargo test", false), None);
+    }
+}

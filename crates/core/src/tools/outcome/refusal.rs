@@ -1,0 +1,124 @@
+//! Calls that did not run, or not to their end: who forbade or stopped them, told by the texts that
+//! clients write then.
+
+use serde::Deserialize;
+
+use super::glob::Glob;
+use super::lines::{self, Windows};
+use super::verdict::Verdict;
+
+/// Texts of one kind, as `data/outcomes.toml` has them.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Refusal {
+    verdict: Word,
+    starts: Vec<String>,
+    lines: Vec<String>,
+    #[serde(default)]
+    globs: Vec<String>,
+    #[serde(default)]
+    after: Vec<String>,
+}
+
+#[derive(Clone, Copy, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+enum Word {
+    Rejected,
+    Blocked,
+    Cancelled,
+    Interrupted,
+}
+
+/// All of them, ready to be used.
+pub(super) struct Refusals {
+    all: Vec<(Refusal, Vec<Glob>)>,
+}
+
+/// A call that did not run, or not to its end.
+pub(super) struct Refused {
+    pub verdict: Verdict,
+    /// What the user said.
+    pub reason: Option<String>,
+    /// It was dropped with another one of its batch.
+    pub cancelled: bool,
+}
+
+/// Characters of a line that a pattern is tried on: the texts are short.
+const LINE: usize = 320;
+
+impl Refusals {
+    pub(super) fn new(all: Vec<Refusal>) -> Self {
+        let globs = |refusal: &Refusal| refusal.globs.iter().map(|glob| Glob::new(glob)).collect();
+        Self {
+            all: all
+                .into_iter()
+                .map(|refusal| (globs(&refusal), refusal))
+                .map(|(g, r)| (r, g))
+                .collect(),
+        }
+    }
+
+    /// Whether clients write the line at the end of a call that was stopped.
+    pub(super) fn ends(&self, line: &str) -> bool {
+        self.all.iter().any(|(refusal, _)| refusal.lines.iter().any(|own| own == line))
+    }
+
+    /// Whether the call was forbidden or stopped, and what the user said about it.
+    pub(super) fn of(
+        &self,
+        windows: &Windows<'_>,
+        flagged: Option<bool>,
+        is_noise: impl Fn(&str) -> bool,
+    ) -> Option<Refused> {
+        let mut own = lines::lines(windows.head).filter(|line| !line.is_empty());
+        let mut first = own.next().unwrap_or_default();
+        // Cline wraps what it blocks itself.
+        if first.starts_with(WRAPPED) {
+            first = own.next().unwrap_or_default();
+        }
+        for prefix in ["Error: ", "error: ", "Error:", "⚠️ "] {
+            if let Some(rest) = first.strip_prefix(prefix) {
+                first = rest.trim_start().to_owned().into();
+            }
+        }
+        let last = lines::lines(windows.tail).rev().find(|line| !line.is_empty());
+        let last = last.unwrap_or_default();
+        let second = own.find(|line| !is_noise(line)).unwrap_or_default();
+        for (refusal, globs) in &self.all {
+            let short = &first[..first.floor_char_boundary(LINE)];
+            let starts = refusal.starts.iter().any(|start| first.starts_with(&**start))
+                || globs.iter().any(|glob| glob.matches(short));
+            let says = |line: &str| refusal.lines.iter().any(|l| l == line);
+            // A flag that says that all went well says so of what is at the end as well.
+            if starts && flagged != Some(false)
+                || says(&first)
+                || is_noise(&first) && says(&second)
+                || says(&last) && flagged != Some(false)
+            {
+                let verdict = match refusal.verdict {
+                    Word::Rejected => Verdict::Rejected,
+                    Word::Blocked => Verdict::Blocked,
+                    Word::Interrupted | Word::Cancelled => Verdict::Interrupted,
+                };
+                let cancelled = refusal.verdict == Word::Cancelled;
+                let reason = || reason(windows, &refusal.after);
+                let reason = (verdict == Verdict::Rejected).then(reason).flatten();
+                return Some(Refused { verdict, reason, cancelled });
+            }
+        }
+        None
+    }
+}
+
+/// How the result of a tool of Cline's begins that did not run.
+const WRAPPED: &str = "The tool execution failed with the following error:";
+
+/// What the user said: the text behind the words that lead to it.
+fn reason(windows: &Windows<'_>, leads: &[String]) -> Option<String> {
+    let text = windows.head;
+    let said = leads.iter().find_map(|lead| text.split_once(&**lead).map(|(_, said)| said))?;
+    let said = said.split("\n\nNote: ").next().unwrap_or(said).trim();
+    let said = said.strip_prefix("<feedback>").unwrap_or(said);
+    let said = said.split("</feedback>").next().unwrap_or(said);
+    Some(said.trim().to_owned())
+}
