@@ -19,6 +19,7 @@ pub(crate) mod history;
 pub mod idtable;
 mod names;
 pub mod ordinary;
+mod own;
 pub mod parse;
 pub mod prompt;
 mod prose;
