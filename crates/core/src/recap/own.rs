@@ -45,8 +45,9 @@ impl Own {
                 let rest = &sentence[at + words.len()..];
                 let left = &rest[..clause_end(rest)];
                 let is_whole = !left.contains(char::is_alphanumeric);
+                let lead = sentence[..at].rsplit([';', '；']).next().unwrap_or_default();
                 stands_alone(sentence, at, at + words.len())
-                    && (before || !is_negated(&sentence[..at]))
+                    && (before || !is_negated(lead))
                     && (is_whole || (is_last && !is_negated(left)))
             })
         };
