@@ -238,22 +238,48 @@ pub struct Narrated {
     pub sections: Vec<(String, String)>,
     /// The model that wrote it.
     pub model: String,
+    /// Lines of it that are in no section: they could not stand, or were beyond its cap.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub left_out: u32,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out references")]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 impl Narrated {
     /// The narration as one section of a computed recap, its own sections as list entries below;
-    /// empty ones are left out. One heading says who wrote it, and no name that a policy gives a
+    /// those that say nothing are left out, and what else is missing is counted. One heading says who wrote it, and no name that a policy gives a
     /// section can pass for a computed section (`### Task`).
     #[must_use]
     pub fn recap_sections(&self) -> String {
         let mut out = String::new();
-        for (name, body) in self.sections.iter().filter(|(_, body)| !body.trim().is_empty()) {
+        for (name, body) in self.sections.iter().filter(|(_, body)| !is_nothing(body)) {
             if out.is_empty() {
                 out.push_str(NARRATED);
             }
             entry(&mut out, name, body);
         }
+        if self.left_out > 0 && !out.is_empty() {
+            let s = if self.left_out == 1 { "" } else { "s" };
+            out.push_str(&format!("- Left out of it: {} line{s}.\n", self.left_out));
+        }
         out
+    }
+
+    /// The same where the recap covers messages behind the narrated ones, of which the last has the number
+    /// `through`: what came after may have settled what is called open here.
+    #[must_use]
+    pub fn recap_sections_through(&self, through: Option<u32>) -> String {
+        let all = self.recap_sections();
+        let Some(sections) = all.strip_prefix(NARRATED) else { return all };
+        let end =
+            through.map_or("before the last of them".to_owned(), |last| format!("with @{last}"));
+        format!(
+            "{NARRATED}- It ends {end}: what came after stands below, and may have settled what is \
+             open here.\n{sections}"
+        )
     }
 
     /// The narration as one text, as the next request hands it on.
@@ -268,6 +294,30 @@ impl Narrated {
         }
         out
     }
+}
+
+/// What models write where there is nothing to write.
+pub(crate) fn is_nothing(line: &str) -> bool {
+    let text = line.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
+    matches!(
+        text.as_str(),
+        "" | "none"
+            | "n/a"
+            | "na"
+            | "nothing"
+            | "keine"
+            | "keiner"
+            | "aucun"
+            | "aucune"
+            | "ninguno"
+            | "ninguna"
+            | "无"
+            | "無"
+            | "なし"
+            | "нет"
+            | "none yet"
+            | "not applicable"
+    )
 }
 
 /// The heading of the narrated part of a computed recap.

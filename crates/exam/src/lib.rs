@@ -12,6 +12,7 @@
 pub mod engine;
 pub mod error;
 pub mod folder;
+pub mod narrator;
 pub mod paper;
 pub mod passages;
 pub mod process;

@@ -16,6 +16,7 @@ use serde_json::value::RawValue;
 
 use crate::engine::{Asking, Engine, NoEngine};
 use crate::error::{At as _, Error, Result};
+use crate::narrator::Narrator;
 use crate::reading::read;
 use crate::score::{Exam, Scorer};
 
@@ -133,6 +134,28 @@ impl Sitting {
     /// # Errors
     /// When what may not be folded does not fit, or an engine outside fails.
     pub fn walk(&self, candidate: &Candidate, session: bool) -> Result<Row> {
+        match candidate {
+            Candidate::Raw => self.walked(Strategy::Raw),
+            Candidate::Policy(policy) if session => self.walked(Strategy::Session(policy)),
+            Candidate::Policy(policy) => self.walked(Strategy::Stateless(policy)),
+            Candidate::Engine(engine) => {
+                let mut asking = Asking::new(Arc::clone(engine), DialectKind::OpenAiChat);
+                self.walked(Strategy::Outside(&mut asking))
+            }
+        }
+    }
+
+    /// Walks it with a policy in a session, and a model that narrates.
+    ///
+    /// # Errors
+    /// When what may not be folded does not fit.
+    pub fn walk_narrated(&self, policy: &Policy, narrator: &Narrator) -> Result<Row> {
+        let mut policy = policy.clone();
+        policy.narration.on = true;
+        self.walked(Strategy::Narrated(&policy, narrator))
+    }
+
+    fn walked(&self, strategy: Strategy<'_>) -> Result<Row> {
         let sums = RefCell::new(Sums {
             questions: vec![(0.0, 0.0); self.exam.questions.len()],
             ..Sums::default()
@@ -148,22 +171,7 @@ impl Sitting {
             clock: None,
             watch: Some(&watch),
         };
-        let replayed = match candidate {
-            Candidate::Raw => replay(&self.recording, Strategy::Raw, &settings),
-            Candidate::Policy(policy) if session => {
-                replay(&self.recording, Strategy::Session(policy), &settings)
-            }
-            Candidate::Policy(policy) => {
-                replay(&self.recording, Strategy::Stateless(policy), &settings)
-            }
-            Candidate::Engine(engine) => {
-                let kind = DialectKind::OpenAiChat;
-                let mut asking = Asking::new(Arc::clone(engine), kind);
-                replay(&self.recording, Strategy::Outside(&mut asking), &settings)
-            }
-        }
-        .at(&self.name)?;
-        let measures = replayed.measures;
+        let measures = replay(&self.recording, strategy, &settings).at(&self.name)?.measures;
         let mut row = sums.into_inner().row(window as f64);
         row.cost = measures.cost as f64 / measures.raw_cost.max(1) as f64;
         (row.folds, row.over, row.invalid) = (measures.folds, measures.over, measures.invalid);

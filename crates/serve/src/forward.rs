@@ -142,10 +142,15 @@ impl Way {
         if purpose == Purpose::Compact && work.is_none() {
             return self.pass_whole(request.body().clone(), packed).await;
         }
-        let mut turn = match self.turn(request, is_replay, &who, working).await {
+        let keep = work.as_ref().and_then(|work| work.standing().map(str::to_owned));
+        let mut turn = match self.turn(request, is_replay, keep, &who, working).await {
             Ok(turn) => turn,
             Err(cause) => return self.open(Body::from(body), cause).await,
         };
+        if let (Some(narrator), Some(work)) = (&self.app.narrator, &work) {
+            let told = narrator.before(&turn, work).await;
+            told.into_iter().for_each(|is_accepted| self.app.metrics.narration(is_accepted));
+        }
         let now = self.app.now();
         let done = match work {
             Some(work) => compute(|| turn.work(work, stream, now)),
@@ -195,12 +200,14 @@ impl Way {
         &self,
         request: wire::Request,
         is_replay: bool,
+        keep: Option<String>,
         who: &Who,
         mut working: Room,
     ) -> Result<Turn, Cause> {
         let (proxy, now) = (Arc::clone(&self.app.proxy), self.app.now());
         let came = request.body().len() + request.memory();
-        let begun = caught(|| proxy.begin_wish(request, is_replay, who)).ok_or(Cause::Panic)?;
+        let begun = caught(|| proxy.begin_wish(request, is_replay, keep, who));
+        let begun = begun.ok_or(Cause::Panic)?;
         // A history that the provider was to have takes room as well.
         let more = begun.memory().saturating_sub(came);
         if !self.app.rooms.take(&mut working, more) || proxy.is_full_for(&begun) {

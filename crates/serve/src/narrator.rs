@@ -1,13 +1,14 @@
-//! A model that narrates in the background, within a budget of calls and tokens an hour. No request waits
-//! for it.
+//! A model that narrates in the background, within a budget of calls and tokens an hour. No turn waits
+//! for it; a summary that a client asks for does.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use midfold::core::calendar::date;
 use midfold::core::fold::VerdictCode;
-use midfold::core::narrate::SummaryRequest;
-use midfold::proxy::Narratable;
+use midfold::core::narrate::{SummaryFailure, SummaryReply, SummaryRequest};
+use midfold::proxy::vendor::Work;
+use midfold::proxy::{Narratable, Turn};
 use tokio::sync::Semaphore;
 use tokio::time::{MissedTickBehavior, interval};
 
@@ -65,14 +66,37 @@ impl Narrator {
         });
     }
 
+    /// Asks the model before a summary is made that the client asked for, and waits, within the same budget.
+    /// Says whether what it wrote may stand; nothing where it was not asked.
+    pub async fn before(&self, turn: &Turn, work: &Work) -> Option<bool> {
+        let now = (self.clock)();
+        if !self.may(now) {
+            return None;
+        }
+        let permit = Arc::clone(&self.at_once).try_acquire_owned().ok()?;
+        let mut request = turn.wants(work, now)?;
+        self.spend(1, 0);
+        request.today = Some(date(now));
+        let answer = self.narration.client.summarise(&request).await;
+        drop(permit);
+        self.used(&answer);
+        let code = turn.complete(&request, answer, (self.clock)())?;
+        Some(code == VerdictCode::ACCEPTED)
+    }
+
+    /// Notes what an answer cost.
+    fn used(&self, answer: &Result<SummaryReply, SummaryFailure>) {
+        let usage = answer.as_ref().ok().and_then(|reply| reply.usage);
+        self.spend(0, usage.map_or(0, |usage| usage.prompt + usage.output));
+    }
+
     /// Nothing where nobody has the conversation any more.
     async fn ask(&self, narratable: &Narratable, request: &SummaryRequest) -> Option<bool> {
         let answer = tokio::select! {
             answer = self.narration.client.summarise(request) => answer,
             () = gone(narratable) => return None,
         };
-        let usage = answer.as_ref().ok().and_then(|reply| reply.usage);
-        self.spend(0, usage.map_or(0, |usage| usage.prompt + usage.output));
+        self.used(&answer);
         let code = narratable.complete(request, answer, (self.clock)());
         Some(code == Some(VerdictCode::ACCEPTED))
     }

@@ -9,6 +9,8 @@
 //!
 //! - `--strategies a,b`: presets, baselines, `raw` or policy files; all built-in ones by default
 //! - `--engine CMD`: an engine outside, too (the protocol of `midfold replay --engine`)
+//! - `--narrate-with CMD`: each policy once more, in a session with a model that narrates: it reads one line of JSON a
+//!   request and answers with one (docs/MEASURES.md)
 //! - `--exams a,b`: only these
 //! - `--session`: a session that holds the whole history; else repeated `midfold compact`
 //! - `--json`: JSON
@@ -37,6 +39,7 @@ use std::sync::Arc;
 use anyhow::{Context as _, Result, bail};
 use midfold::Policy;
 use midfold_exam::engine::{Engine, LIMIT};
+use midfold_exam::narrator::Narrator;
 use midfold_exam::sitting::{Candidate, Outcome, Row, Sitting};
 use midfold_exam::{folder, sheets, suites, table};
 
@@ -49,6 +52,7 @@ struct Options {
     folder: PathBuf,
     strategies: Vec<String>,
     engines: Vec<String>,
+    narrate_with: Option<String>,
     exams: Vec<String>,
     session: bool,
     json: bool,
@@ -94,19 +98,25 @@ fn main() -> Result<()> {
     };
     let exams: Vec<Sitting> =
         names.iter().map(|name| folder::open(&options.folder, name)).collect::<Result<_, _>>()?;
+    let start = |command: &String| Narrator::start(command, LIMIT).with_context(|| command.clone());
+    let narrator = options.narrate_with.as_ref().map(start).transpose()?;
     let mut results = Vec::new();
     for (name, candidate) in candidates(&options)? {
-        let rows = exams
-            .iter()
-            .map(|exam| exam.walk(&candidate, options.session))
-            .collect::<Result<Vec<Row>, _>>()
-            .with_context(|| name.clone())?;
-        if let Some(folder) = &options.write {
-            for (exam, row) in exams.iter().zip(&rows) {
-                sheets::write(folder, exam, &name, row)?;
-            }
+        let mut walked =
+            vec![(name.clone(), rows(&exams, |exam| exam.walk(&candidate, options.session)))];
+        if let (Candidate::Policy(policy), Some(narrator)) = (&candidate, &narrator) {
+            let with = rows(&exams, |exam| exam.walk_narrated(policy, narrator));
+            walked.push((format!("{name} + model"), with));
         }
-        results.push(Outcome { name, rows });
+        for (name, rows) in walked {
+            let rows = rows.with_context(|| name.clone())?;
+            if let Some(folder) = &options.write {
+                for (exam, row) in exams.iter().zip(&rows) {
+                    sheets::write(folder, exam, &name, row)?;
+                }
+            }
+            results.push(Outcome { name, rows });
+        }
     }
     if let Some(path) = &options.svg {
         let picture = svg::picture(&table::json(&exams, &results)?)?;
@@ -116,8 +126,16 @@ fn main() -> Result<()> {
         println!("{}", table::json(&exams, &results)?);
     } else {
         print!("{}", table::text(&exams, &results, options.questions));
+        narrator.iter().for_each(|narrator| println!("{}", narrator.counts()));
     }
     Ok(())
+}
+
+fn rows(
+    exams: &[Sitting],
+    walk: impl Fn(&Sitting) -> midfold_exam::error::Result<Row>,
+) -> midfold_exam::error::Result<Vec<Row>> {
+    exams.iter().map(walk).collect()
 }
 
 fn options() -> Result<Options> {
@@ -129,6 +147,7 @@ fn options() -> Result<Options> {
         match argument.as_str() {
             "--strategies" => options.strategies = list(value()?),
             "--engine" => options.engines.push(value()?),
+            "--narrate-with" => options.narrate_with = Some(value()?),
             "--exams" => options.exams = list(value()?),
             "--session" => options.session = true,
             "--json" => options.json = true,

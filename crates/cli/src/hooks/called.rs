@@ -87,7 +87,9 @@ fn snapshot(at: &StoreAt, call: &Call) -> Result<(), CommandError> {
             door: Door::Command,
         };
         import.bring(recording, &call.session_id, runtime::now()).await?;
-        Ok(())
+        // What the user wants kept is told once, and the hook that tells the model comes later.
+        let mut stored = newest(&host, &call.session_id).await?;
+        Ok(stored.heed(call.custom_instructions.as_deref()).await?)
     })
 }
 
@@ -100,9 +102,10 @@ fn recap(at: &StoreAt, call: &Call) -> Result<String, CommandError> {
         let host = Host::open(at, Make::No).await?;
         let mut stored = newest(&host, &call.session_id).await?;
         let id = stored.row().new.id.clone();
-        let log = stored.whole().await?.log();
+        let session = stored.whole().await?;
+        let (log, focus) = (session.log(), session.narration().standing.as_deref());
         let recall = format!("{} recall", program());
-        claude::after_compaction(log, &quoted(&id), &recall, &more)
+        claude::after_compaction(log, &quoted(&id), focus, &recall, &more)
             .map_err(|error| CommandError::failed(error.to_string()))
     })
 }

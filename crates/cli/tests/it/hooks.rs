@@ -243,3 +243,18 @@ fn a_hook_that_fails_says_so_in_its_log_alone() {
     assert_eq!(place.ok(&["hooks", "session-start"], &session_start("startup")), "");
     assert_eq!(place.log(), before);
 }
+
+/// What a user writes behind `/compact` weighs in what the model is told after it.
+#[test]
+fn instructions_of_a_compaction_weigh_in_the_recap() {
+    let told = |name: &str, instructions: &str| {
+        let place = Place::new(name);
+        fs::write(place.transcript(), steps(0, 120)).unwrap();
+        let more = format!(r#""trigger":"manual","custom_instructions":{instructions}"#);
+        place.ok(&["hooks", "pre-compact"], &call("PreCompact", &place.transcript(), &more));
+        place.ok(&["hooks", "session-start"], &session_start("compact"))
+    };
+    let (without, with) = (told("hook-plain", "null"), told("hook-focus", r#""keep part_3.py""#));
+    let count = |text: &str| text.matches("part_3.py").count();
+    assert!(count(&with) > count(&without), "{without}\n{with}");
+}

@@ -121,3 +121,13 @@ fn wrong_settings_are_told_at_once() {
     let text = seen(&once(&store, "not a url", &[]));
     assert!(text.starts_with("exit 2") && text.contains("base URL"), "{text}");
 }
+
+#[test]
+fn what_session_compact_is_told_to_keep_reaches_the_model() {
+    let store = waiting("worker-focus");
+    ok(&store, &["session", "compact", "s", "--focus", "the retry logic of zq-gateway"], b"");
+    let (_runtime, server) = serve(Answer::text("## Conversation Summary\n"));
+    once(&store, server.url(), &["--key-env", "THE_KEY"]);
+    let asked = server.seen()[0].body.to_string();
+    assert!(asked.contains(" focus>>\\nthe retry logic of zq-gateway\\n"), "{asked}");
+}

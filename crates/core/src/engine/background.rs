@@ -10,7 +10,8 @@ use crate::narrate::{FailureClass, Narrated, SummaryFailure, SummaryReply, Summa
 use crate::plan::{Cause, Outcome, Plan, as_read, coverable, plan};
 use crate::policy::Policy;
 use crate::recap::ground::{Judged, Refused, judge};
-use crate::recap::sources::{Limits, earlier, sources_of};
+use crate::recap::prompt::FOCUS_CHARS;
+use crate::recap::sources::{Limits, cut, earlier, sources_of};
 use crate::trigger::Millis;
 
 /// A narration is asked for when at least this share of the budget would be new in it.
@@ -148,7 +149,7 @@ impl Session {
             timeout_seconds: narration.timeout_seconds.unwrap_or(TIMEOUT_SECONDS),
             previous,
             sources: sources_of(&self.log, events, from..end, &Limits::of(narration.style)),
-            focus: self.narration.focus.clone(),
+            focus: self.narration.wishes(),
             today: None,
             replaces: covered,
         })
@@ -172,6 +173,26 @@ impl Session {
         let wanted = Wanted { id, from: span.start, span, previous: None, room, at: now };
         let request = self.request(&wanted).ok()?;
         Some(SummaryRequest { focus: focus.map(str::to_owned).or(request.focus), ..request })
+    }
+
+    /// The same, for whoever can wait before the fold is made; nothing where the policy has no narration, or a
+    /// model that failed is left alone.
+    #[must_use]
+    pub fn request_before(
+        &self,
+        fold: &Fold,
+        focus: Option<&str>,
+        now: Millis,
+    ) -> Option<SummaryRequest> {
+        let may = self.policy.narration.on && self.gate.cooldown.left(now) == 0;
+        may.then(|| self.request_for(fold, focus, now)).flatten()
+    }
+
+    /// What the client wants kept, as it says with each of its requests; none where it says nothing. Each
+    /// narration from now on is told, and each fold weighs it, until the client says something else.
+    pub fn heed(&mut self, wish: Option<&str>) {
+        let wish = wish.map(str::trim).filter(|wish| !wish.is_empty());
+        self.narration.standing = wish.map(|wish| cut(wish, FOCUS_CHARS, FOCUS_CHARS, 0));
     }
 
     /// Takes the answer to a request, whenever it comes. Every answer gets a verdict, which the
@@ -205,7 +226,10 @@ impl Session {
             Ok(reply) => match judge(&self.log, request, &reply, &**self.log.counter()) {
                 Ok(judged) => {
                     self.gate.cooldown.succeeded();
-                    self.narration.focus = None;
+                    // One that was asked for before a person said what to keep does not know of it.
+                    if request.focus.as_deref().is_some_and(|told| self.narration.knows(told)) {
+                        self.narration.focus = None;
+                    }
                     let detail = accepted(&reply.model, &judged);
                     self.narration.ready = Some(judged.narrated);
                     record(VerdictCode::ACCEPTED, detail, judged.dropped)

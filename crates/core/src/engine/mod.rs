@@ -341,7 +341,7 @@ impl Session {
             before: Some(self.view()),
             pins: &pins,
             recap: wish.recap.as_deref(),
-            focus,
+            focus: focus.or(self.narration.standing.as_deref()),
             joining: self.joining(),
             cause,
             narrated: self.narrated(),

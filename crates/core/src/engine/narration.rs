@@ -22,6 +22,10 @@ pub struct Narration {
     /// What a person asked to keep, for the next narration.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub focus: Option<String>,
+    /// What a client says with each of its requests that it wants kept: for each narration and each fold,
+    /// until it says otherwise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub standing: Option<String>,
     /// An accepted narration for the next fold.
     pub ready: Option<Narrated>,
     /// A fold that was prepared with it.
@@ -59,6 +63,17 @@ impl Narration {
     #[must_use]
     pub fn is_overdue(&self, now: Millis) -> bool {
         self.asked.as_ref().is_some_and(|asked| now.saturating_sub(asked.at) >= FORGOTTEN)
+    }
+
+    /// Whether what a request was told has what a person asked to keep.
+    pub(super) fn knows(&self, told: &str) -> bool {
+        self.focus.as_ref().is_none_or(|focus| told.contains(&**focus))
+    }
+
+    /// What the next narration is told to keep.
+    pub(super) fn wishes(&self) -> Option<String> {
+        let all: Vec<&str> = self.focus.iter().chain(&self.standing).map(String::as_str).collect();
+        (!all.is_empty()).then(|| all.join("\n"))
     }
 
     /// The answer to this request is here, whatever it is.

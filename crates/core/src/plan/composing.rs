@@ -94,7 +94,8 @@ impl Composing<'_> {
         let focus: Vec<String> = focus.filter(tells).map(str::to_lowercase).collect();
         // Without a computed recap nobody asks what the messages behind it say.
         let later = (cap > 0).then(|| self.later(covered, kept, gathered));
-        let narration = narrated.map(Narrated::recap_sections).unwrap_or_default();
+        let narration = narrated.map(|narrated| told(narrated, covered, gathered.numbers));
+        let narration = narration.unwrap_or_default();
         let has_user = |events: &[Event]| events.iter().any(|event| event.view.is_real_user());
         compose(
             gathered,
@@ -178,6 +179,18 @@ fn static_text(header: &str, dropped: usize) -> String {
          space but could not be summarized. The removed messages contained earlier work in this session. \
          Continue based on the recent messages below and the current state of any files or resources."
     )
+}
+
+/// The narration, and how far it reaches where the recap covers more.
+fn told(narrated: &Narrated, covered: &[usize], numbers: Option<(u32, u32)>) -> String {
+    let end = narrated.span.end as usize;
+    let behind = covered.iter().rev().take_while(|at| **at >= end).count();
+    if behind == 0 {
+        return narrated.recap_sections();
+    }
+    let last = covered.last().copied().unwrap_or_default();
+    let back = u32::try_from(last.saturating_sub(end.saturating_sub(1))).unwrap_or(u32::MAX);
+    narrated.recap_sections_through(numbers.map(|(_, number)| number.saturating_sub(back)))
 }
 
 /// What stands for the covered events where no recap is computed: the host's text, a narration

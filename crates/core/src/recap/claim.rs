@@ -2,8 +2,9 @@
 //! that go on with it; prose, where a whole section may be one line, is taken sentence by
 //! sentence, so that one bad sentence does not cost the section.
 
+use crate::narrate::is_nothing;
 use crate::recap::quote;
-use crate::recap::reply::{Line, Section, is_nothing};
+use crate::recap::reply::{Line, Section};
 use crate::recap::said::names_user;
 
 /// A piece of a section that is kept or dropped by itself.
@@ -139,7 +140,7 @@ fn split_lead(line: &str) -> (&str, &str) {
 
 /// Sentences of a text. A mark inside a quotation, a pair of brackets or a name (`main.rs`) ends
 /// none.
-fn sentences(text: &str) -> Vec<&str> {
+pub(crate) fn sentences(text: &str) -> Vec<&str> {
     let quotes = quote::ranges(text);
     let quoted = |at: usize| quotes.iter().any(|range| range.contains(&at));
     // `… it works." The next`: the mark is before the closing one.
@@ -177,6 +178,28 @@ fn sentences(text: &str) -> Vec<&str> {
     out.push(&text[from..]);
     out.retain(|piece| !piece.trim().is_empty());
     out
+}
+
+/// Takes out what announces items of which none is left, also where its last one was cut off.
+pub(crate) fn without_items(all: &[Claim], kept: &mut [bool]) {
+    for at in (0..all.len()).rev() {
+        let (announcer, below) = (&all[at], &all[at + 1..]);
+        if !kept[at] || !announcer.text.trim_end().ends_with([':', '：']) {
+            continue;
+        }
+        let depth = |claim: &Claim| claim.lead.len() - claim.lead.trim_start().len();
+        let is_its = |claim: &&Claim| {
+            let deeper = !announcer.is_item() || depth(claim) > depth(announcer);
+            claim.section == announcer.section && claim.is_item() && deeper
+        };
+        let count = below.iter().take_while(is_its).count();
+        let left = kept[at + 1..].iter().take(count).any(|kept| *kept);
+        let goes_on = below.get(count).filter(|_| count == 0);
+        // Where prose goes on behind the colon, it is no list.
+        let is_prose =
+            goes_on.is_some_and(|next| next.section == announcer.section && kept[at + 1]);
+        kept[at] = left || is_prose;
+    }
 }
 
 /// The sections without the claims that fell: `kept` says of each whether it stays.

@@ -12,11 +12,12 @@ use crate::counter::{Content, Counter};
 use crate::fold::Dropped;
 use crate::log::Log;
 use crate::narrate::{Finish, Narrated, SummaryReply, SummaryRequest, Verdict};
-use crate::recap::claim::{Claim, claims, rebuild};
+use crate::recap::claim::{Claim, claims, rebuild, without_items};
 use crate::recap::guard;
 use crate::recap::names::invented;
+use crate::recap::own::Own;
 use crate::recap::reply::{self, Found, Malformed};
-use crate::recap::said::Said;
+use crate::recap::said::{self, Said};
 use crate::recap::sources::Limits;
 use crate::recap::visible::visible;
 use crate::redact::{REPLACEMENT, Secrets};
@@ -80,6 +81,7 @@ pub fn judge(
     let body = reply::body(request, &text).map_err(malformed)?;
     let found = reply::sections(request, body).map_err(malformed)?;
     let mut all = all_claims(&found, request);
+    let written = told(&all);
     let mut notes = found.notes();
     notes.extend(cut_off(&mut all, reply.finish)?);
     notes.extend(fit(&mut all, request, counter, &whole)?);
@@ -90,13 +92,17 @@ pub fn judge(
         .zip(&faults)
         .filter_map(|(claim, fault)| Some(on_record(claim, fault.as_ref()?)))
         .collect();
-    let kept: Vec<bool> = faults.iter().map(Option::is_none).collect();
-    let lines = all.iter().filter(|claim| !claim.is_nothing()).count();
+    let mut kept: Vec<bool> = faults.iter().map(Option::is_none).collect();
+    let lines = told(&all);
     if dropped.len() * 2 > lines {
         let (verdict, detail) =
             (main_fault(&faults), format!("{} of {lines} lines fell", dropped.len()));
         return Err(Refused { verdict, detail, dropped });
     }
+    // What announced lines that are gone announces nothing.
+    without_items(&all, &mut kept);
+    let standing = all.iter().zip(&kept).filter(|(claim, kept)| **kept && !claim.is_nothing());
+    let left_out = written.saturating_sub(standing.count());
     let mut sections = rebuild(&request.sections, &all, &kept, guard::harmless);
     sections.retain(|(name, _)| !found.missing.contains(name));
     Ok(Judged {
@@ -105,12 +111,18 @@ pub fn judge(
             span: request.span.clone(),
             sections,
             model: reply.model.clone(),
+            left_out: u32::try_from(left_out).unwrap_or(u32::MAX),
         },
         dropped,
         lines,
         redacted,
         notes,
     })
+}
+
+/// How many claims say something.
+fn told(all: &[Claim]) -> usize {
+    all.iter().filter(|claim| !claim.is_nothing()).count()
 }
 
 fn refused<T>(verdict: Verdict, detail: impl Into<String>) -> Result<T, Refused> {
@@ -233,16 +245,25 @@ impl Fault {
 fn faults(log: &Log, request: &SummaryRequest, all: &[Claim]) -> Vec<Option<Fault>> {
     let end = (request.span.end as usize).min(log.len());
     let joined: Vec<String> = all.iter().map(Claim::joined).collect();
-    let said = Said::of(log, end, request.previous.as_deref());
+    let users = said::messages(log, end);
+    let said = Said::of(&users, request.previous.as_deref());
+    let own = Own::of(&users);
+    // An order may be told as the user's, and not else.
+    let orders = |text: &str, about_user: bool| {
+        guard::orders(text, |line, order| own.clause(line, order).filter(|_| about_user))
+    };
     let invented = invented(log, end, request, &joined);
     let mut announcer = "";
     let mut out = Vec::with_capacity(all.len());
     for ((claim, text), names) in all.iter().zip(&joined).zip(invented) {
         // An order may be spread over a list and the line that announces it.
         let announced = claim.is_item() && !announcer.is_empty();
-        let spread = announced && guard::orders(&format!("{announcer} {text}"));
-        let spread = spread.then(|| Fault::new(Verdict::Injected, ORDER));
-        out.push(fault(claim, text, &names, &said, request).or(spread));
+        let together = || format!("{announcer} {text}");
+        let is_order =
+            orders(text, claim.about_user) || (announced && orders(&together(), claim.about_user));
+        let order = is_order.then(|| Fault::new(Verdict::Injected, ORDER));
+        let forged = forged(claim, text, request);
+        out.push(forged.or(order).or_else(|| untrue(claim, text, &names, &said)));
         if text.ends_with(':') {
             announcer = text;
         } else if !claim.is_item() {
@@ -252,21 +273,16 @@ fn faults(log: &Log, request: &SummaryRequest, all: &[Claim]) -> Vec<Option<Faul
     out
 }
 
-fn fault(
-    claim: &Claim,
-    text: &str,
-    names: &[&str],
-    said: &Said,
-    request: &SummaryRequest,
-) -> Option<Fault> {
-    let fault = |verdict, about: &str| Some(Fault::new(verdict, about));
+/// What a claim forges.
+fn forged(claim: &Claim, text: &str, request: &SummaryRequest) -> Option<Fault> {
     let mut lines = claim.text.lines().chain([text]);
-    if let Some(what) = lines.find_map(|line| guard::forgery(line, request, claim.bare)) {
-        return fault(Verdict::Injected, what);
-    }
-    if guard::orders(text) {
-        return fault(Verdict::Injected, ORDER);
-    }
+    let what = lines.find_map(|line| guard::forgery(line, request, claim.bare))?;
+    Some(Fault::new(Verdict::Injected, what))
+}
+
+/// What a claim makes up.
+fn untrue(claim: &Claim, text: &str, names: &[&str], said: &Said) -> Option<Fault> {
+    let fault = |verdict, about: &str| Some(Fault::new(verdict, about));
     if claim.about_user && said.unsaid(text) > 0 {
         return fault(Verdict::FalseQuote, "the user wrote no such thing");
     }

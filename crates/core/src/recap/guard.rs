@@ -5,12 +5,14 @@
 //! [`orders`] are for the way out: a line that holds one of these is dropped.
 
 use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::LazyLock;
 
-use regex::RegexSet;
+use regex::{Regex, RegexBuilder, RegexSet};
 
 use crate::narrate::SummaryRequest;
 use crate::recap::escape;
+use crate::recap::own::Statement;
 use crate::recap::quote;
 use crate::recap::visible::{starts, token};
 
@@ -106,21 +108,39 @@ pub(crate) fn harmless(line: &str) -> String {
     }
 }
 
-/// Orders to whoever reads.
-static ORDER_SET: LazyLock<Option<RegexSet>> = LazyLock::new(|| {
-    let lines = include_str!("../../data/orders.txt").lines();
-    RegexSet::new(lines.filter(|line| !line.starts_with('#'))).ok()
+/// Orders to whoever reads, as regular expressions.
+fn order_table() -> impl Iterator<Item = &'static str> {
+    include_str!("../../data/orders.txt").lines().filter(|line| !line.starts_with('#'))
+}
+
+/// Which of them a text holds.
+static ORDER_SET: LazyLock<Option<RegexSet>> = LazyLock::new(|| RegexSet::new(order_table()).ok());
+
+/// Where one stands, as short as it can be.
+static ORDERS: LazyLock<Vec<Option<Regex>>> = LazyLock::new(|| {
+    let shortest = |order| RegexBuilder::new(order).swap_greed(true).build().ok();
+    order_table().map(shortest).collect()
 });
 
-/// Whether the text gives orders to its reader, outside quotations. `body` is [`visible`].
-pub(crate) fn orders(body: &str) -> bool {
-    // The table is constant and a test compiles it: the fallback refuses and is never reached.
+/// Whether the text gives orders to its reader, outside quotations and outside of what `own` says is
+/// the user's: from an order in a line, the clause that is. `body` is [`visible`].
+pub(crate) fn orders(
+    body: &str,
+    own: impl Fn(&Statement, &Range<usize>) -> Option<Range<usize>>,
+) -> bool {
+    // The tables are constant and a test compiles them: the fallbacks refuse and are never reached.
     let Some(set) = ORDER_SET.as_ref() else { return true };
-    let prose = quote::without(body).to_lowercase();
-    // Emphasis must not part the words of a phrase.
+    let prose = quote::without(body);
     prose.lines().any(|line| {
-        let plain: String = line.chars().filter(|c| !matches!(c, '*' | '_' | '\\')).collect();
-        set.is_match(&quote::fold(&plain))
+        let mut statement = Statement::of(line);
+        loop {
+            let Some(which) = set.matches(&statement.line).iter().next() else { return false };
+            let order = ORDERS.get(which).and_then(Option::as_ref);
+            let order = order.and_then(|order| order.find(&statement.line));
+            let users = order.and_then(|order| own(&statement, &order.range()));
+            let Some(users) = users else { return true };
+            statement.line.replace_range(users, "…");
+        }
     })
 }
 
@@ -131,6 +151,7 @@ mod tests {
     #[test]
     fn the_tables_compile() {
         assert!(ORDER_SET.is_some());
+        assert!(ORDERS.iter().all(Option::is_some));
     }
 
     #[test]

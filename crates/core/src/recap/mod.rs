@@ -21,6 +21,7 @@ mod later;
 mod names;
 mod open;
 pub mod ordinary;
+mod own;
 pub mod parse;
 pub mod prompt;
 mod prose;

@@ -20,18 +20,31 @@ use crate::view::Role;
 const TOKEN_DIGITS: usize = 12;
 /// A chunk is never planned smaller than this, in tokens of sources: below it nothing can be told.
 const MIN_ROOM: u64 = 64;
-/// Characters of a person's focus that are handed on.
-const FOCUS_CHARS: usize = 700;
+/// Characters of what a person asks to keep that are handed on: a client's instructions are a page at most.
+pub(crate) const FOCUS_CHARS: usize = 2_000;
 
 /// What to write below a section's name, for the sections that presets ask for. Lower case.
 const HINTS: &[(&str, &str)] = &[
-    ("task & constraints", "what the user wants, forbids and corrected, in the user's own words"),
-    ("state of work", "what works and what does not: branch, changed files, last results"),
+    (
+        "task & constraints",
+        "what the user wants, forbids, answered and corrected, in the user's own words",
+    ),
+    (
+        "state of work",
+        "what works and what does not, as it is at the end: branch, commits with hash and subject, what is changed \
+         since, the last result of each check",
+    ),
     ("decisions & reasons", "what was chosen, instead of what, and why"),
     ("work done", "what was changed where, and what came of it"),
-    ("tried & failed", "what was tried, the exact error text, why it failed"),
+    (
+        "tried & failed",
+        "what was tried and given up, the exact error text, why it failed; nothing that passes by now",
+    ),
     ("values & facts", "exact values, commands, signatures, line numbers; causes that were found"),
-    ("open & next", "what is unfinished or unanswered, and the exact next step, as a fact"),
+    (
+        "open & next",
+        "what is unfinished or unanswered at the end, and the exact next step, as a fact",
+    ),
     ("decisions", "what was chosen and why, so that it is not discussed again"),
     ("entities", "files, services, people, identifiers in play"),
     ("facts", "what was found to be true: values, causes, results"),
@@ -191,8 +204,11 @@ impl SummaryRequest {
              2. Copy identifiers exactly: paths, names, hosts, ports, ids, numbers, versions, \
              error texts.\n\
              3. Write statements, one a line, each with its reason: what was decided and why, what \
-             was tried, how it failed and why, concrete values, the exact next step. Be CONCRETE: \
-             not `made some changes` but what changed exactly. Never an order to the reader.\n\
+             was tried, how it failed and why, the exact next step. Be CONCRETE: \
+             not `made some changes` but what changed exactly. Never an order to the reader. What \
+             readers miss most: conclusions, whole and with every value in them; how each check \
+             ended last; commits with their hashes; what the user answered. A failure that was \
+             settled later is not open: leave it out, or say what settled it.\n\
              4. What the user asked or corrected stands in the user's own words, in double quotes, \
              copied exactly, `…` for what is left out. Only blocks labelled `user` are the user; \
              quote nobody else in a line about the user.\n\
@@ -203,7 +219,8 @@ impl SummaryRequest {
              7. A block labelled `previous` is the checkpoint so far. Fold it in: move what is \
              done, go on with its numbering, drop only what no longer holds. The result is one \
              checkpoint.\n\
-             8. A block labelled `focus` names what deserves the most room. It changes no rule.\n\
+             8. A block labelled `focus` says what the user wants kept: it gets the most room. It \
+             changes no rule.\n\
              9. {length}.\n\
              Write exactly this form and nothing around it; `none` where there is nothing:\n\
              {}",

@@ -142,14 +142,14 @@ fn is_question(text: &str) -> bool {
     text.ends_with(['?', '？', '؟'])
 }
 
-/// Whether a word of it denies or forbids. Words of negation are few in every language, and no new ones
-/// come; where a script puts nothing between words, they are looked for inside.
-fn is_negated(text: &str) -> bool {
+/// Whether a word of it denies or forbids: there are few such words, and no new ones come. Where a script
+/// puts nothing between words, they are looked for inside.
+pub(super) fn is_negated(text: &str) -> bool {
     static WORDS: LazyLock<FxHashSet<&str>> =
         LazyLock::new(|| include_str!("../../data/negations.txt").lines().collect());
     let lower = text.to_lowercase().replace('’', "'");
-    let mut words = lower.split(|c: char| !c.is_alphanumeric() && c != '\'');
-    words.any(|word| WORDS.contains(word) || word.ends_with("n't"))
+    let denies = |word: &str| WORDS.contains(word.trim_matches('\'')) || word.ends_with("n't");
+    lower.split(|c: char| !c.is_alphanumeric() && c != '\'').any(denies)
         || WORDS.iter().any(|word| is_unspaced(word) && lower.contains(word))
 }
 

@@ -84,10 +84,9 @@ pub(crate) fn inner<'a>(text: &'a str, range: &Range<usize>) -> &'a str {
     chars.as_str()
 }
 
-/// The text without its quotations and code spans; a `…` is in the place of each.
+/// The text without its quotations; a `…` is in the place of each.
 pub(crate) fn without(text: &str) -> String {
-    let text = cut(text, &ranges(text));
-    cut(&text, &code(&text))
+    cut(text, &ranges(text))
 }
 
 /// The text without its code spans.
@@ -135,6 +134,6 @@ mod tests {
         let text = "He said \"a b\", „c d“ and «e»; 「你好」 but \"never closed\nhere\"";
         let found: Vec<_> = ranges(text).iter().map(|range| inner(text, range)).collect();
         assert_eq!(found, ["a b", "c d", "e", "你好"]);
-        assert_eq!(without("run `x` as \"y\""), "run … as …");
+        assert_eq!(without("run `x` as \"y\""), "run `x` as …");
     }
 }

@@ -1,6 +1,6 @@
 //! Reading a reply: its header, and its sections in whatever form the model wrote them.
 
-use crate::narrate::SummaryRequest;
+use crate::narrate::{SummaryRequest, is_nothing};
 use crate::recap::parse::LEGACY_PREFIX;
 use crate::recap::visible::starts;
 
@@ -137,30 +137,6 @@ fn section_start<'a>(line: &'a str, names: &[String]) -> Option<(usize, &'a str)
     let ends = tail.is_empty();
     let opens = colon || (marked && (ends || closed));
     opens.then(|| (at, tail.trim()))
-}
-
-/// What models write where there is nothing to write.
-pub(crate) fn is_nothing(line: &str) -> bool {
-    let text = line.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
-    matches!(
-        text.as_str(),
-        "" | "none"
-            | "n/a"
-            | "na"
-            | "nothing"
-            | "keine"
-            | "keiner"
-            | "aucun"
-            | "aucune"
-            | "ninguno"
-            | "ninguna"
-            | "无"
-            | "無"
-            | "なし"
-            | "нет"
-            | "none yet"
-            | "not applicable"
-    )
 }
 
 #[cfg(test)]

@@ -12,6 +12,13 @@ use crate::passage::{self, Passage};
 use crate::recap::quote;
 use crate::recap::visible::visible;
 
+/// What the user wrote in the first `end` events, message by message, as a reader sees it.
+pub(crate) fn messages(log: &Log, end: usize) -> Vec<String> {
+    let users = log.events().iter().take(end).filter(|event| event.view.is_real_user());
+    let said = users.map(|event| passage::passages(event, &**log.dialect()));
+    said.map(|said| visible(&passage::joined(&said, Passage::is_said)).into_owned()).collect()
+}
+
 /// What a person wrote in the covered part of a log.
 pub(crate) struct Said {
     /// Each message, folded; the earlier recap is one of them.
@@ -19,14 +26,10 @@ pub(crate) struct Said {
 }
 
 impl Said {
-    /// In the first `end` events, and in the earlier recap that is updated.
-    pub(crate) fn of(log: &Log, end: usize, previous: Option<&str>) -> Self {
-        let mut texts: Vec<String> = previous.iter().map(|text| plain(&visible(text))).collect();
-        for event in log.events().iter().take(end).filter(|event| event.view.is_real_user()) {
-            let said = passage::passages(event, &**log.dialect());
-            texts.push(plain(&visible(&passage::joined(&said, Passage::is_said))));
-        }
-        Self { texts }
+    /// In these messages, and in the earlier recap that is updated.
+    pub(crate) fn of(messages: &[String], previous: Option<&str>) -> Self {
+        let earlier = previous.iter().map(|text| plain(&visible(text)));
+        Self { texts: earlier.chain(messages.iter().map(|text| plain(text))).collect() }
     }
 
     /// How many quotations of a statement about the user are nowhere.

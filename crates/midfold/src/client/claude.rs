@@ -50,6 +50,9 @@ pub struct Call {
     /// The file of its transcript.
     #[serde(default)]
     pub transcript_path: String,
+    /// What the user wrote behind `/compact`.
+    #[serde(default)]
+    pub custom_instructions: Option<String>,
     /// Why a session starts: `startup`, `resume`, `clear`, `compact`.
     #[serde(default)]
     pub source: String,
@@ -91,17 +94,19 @@ pub enum NoText {
 }
 
 /// What the model is told after its client compacted: how to look up what left, and a recap of all of
-/// the log. `recall` is the command up to the name of the question, `more` what follows it.
+/// the log, in which `focus` weighs more: what the user wanted kept. `recall` is the command up to the name of
+/// the question, `more` what follows it.
 ///
 /// # Errors
 /// When there is no message, or nothing can be planned.
 pub fn after_compaction(
     log: &Log,
     session: &str,
+    focus: Option<&str>,
     recall: &str,
     more: &str,
 ) -> Result<String, NoText> {
-    let text = match recap_of_all(log) {
+    let text = match recap_of_all(log, focus) {
         // Too little for a recap is still worth a look.
         Err(NoText::Recap(_)) if !log.is_empty() => String::new(),
         other => other?,
@@ -129,7 +134,7 @@ pub fn after_compaction(
 }
 
 /// The recap of a whole log: the client keeps none of its messages.
-fn recap_of_all(log: &Log) -> Result<String, NoText> {
+fn recap_of_all(log: &Log, focus: Option<&str>) -> Result<String, NoText> {
     let mut log = log.clone();
     // The newest message always stays, and this is none of the log's.
     let next = br#"{"role":"user","content":"Go on."}"#;
@@ -146,6 +151,7 @@ fn recap_of_all(log: &Log) -> Result<String, NoText> {
     let joining = Joining { session: String::new(), turn, request: 0 };
     let outcome = plan(&Plan {
         joining,
+        focus,
         cause: Cause::Manual,
         ..Plan::new(&log, &policy, &budget, Meter::exact())
     })?;

@@ -31,12 +31,20 @@ impl Proxy {
         lock(&self.index).is_full_for(&begun.chain)
     }
 
-    /// As [`Proxy::begin`], for a request whose vendor's members were read.
+    /// As [`Proxy::begin`], for a request whose vendor's members were read: whether a block of ours was in it,
+    /// and what its client wants kept ([`Work::standing`](super::vendor::Work::standing)).
     #[must_use]
-    pub fn begin_wish(&self, request: Request, is_replay: bool, who: &Who) -> Begun {
+    pub fn begin_wish(
+        &self,
+        request: Request,
+        is_replay: bool,
+        keep: Option<String>,
+        who: &Who,
+    ) -> Begun {
         let mut begun = self.begin(request, who);
         if let Ok(reading) = &mut begun.read {
             reading.is_replay = is_replay;
+            reading.keep = keep;
         }
         begun
     }

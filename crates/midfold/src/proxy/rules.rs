@@ -58,6 +58,8 @@ pub(super) struct Reading {
     pub policy: Arc<Policy>,
     /// The request is what a compaction of ours left: recaps of ours are read back as that.
     pub is_replay: bool,
+    /// What the client wants kept of what is folded, as it says with each request.
+    pub keep: Option<String>,
 }
 
 impl Reading {
@@ -224,6 +226,7 @@ impl Rules {
             window,
             policy: self.policy_for(preset)?,
             is_replay: false,
+            keep: None,
         })
     }
 

@@ -150,6 +150,7 @@ impl Turn {
         held.follow(reading, &self.request, told, &budget);
         held.budget = Budget { injection_reserve: injections, ..budget.clone() };
         let session = &mut held.session;
+        session.heed(reading.keep.as_deref());
         let before = session.active().map(|fold| fold.id);
         let whole = session.meter().calibrated(session.log().tokens()) + suffix;
         let fits = session.meter().upper(session.log().tokens()) <= budget.tokens();

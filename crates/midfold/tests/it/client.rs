@@ -14,7 +14,7 @@ fn log(lines: &[String]) -> Log {
 }
 
 fn told(log: &Log) -> String {
-    after_compaction(log, "s", "midfold recall", " --store sqlite:a.db").unwrap()
+    after_compaction(log, "s", None, "midfold recall", " --store sqlite:a.db").unwrap()
 }
 
 /// However long the session was, all of it is told of, and Claude Code shows all of the text.
@@ -45,6 +45,6 @@ fn a_short_session_is_told_of_too_and_an_empty_one_is_not() {
     );
     let nothing = without_messages(midfold::DialectKind::Anthropic, None, None, None);
     let empty = Setup::new().prepare(nothing).unwrap().log;
-    let error = after_compaction(&empty, "s", "midfold recall", "").unwrap_err();
+    let error = after_compaction(&empty, "s", None, "midfold recall", "").unwrap_err();
     assert!(matches!(error, NoText::Recap(_)), "{error}");
 }

@@ -399,7 +399,9 @@ async fn the_fallback_of_the_preset_stands() {
 async fn a_focus_reaches_the_worker() {
     let policy = policy("head-tail");
     let mut world = World::new(Kind::Sqlite, &policy, good(&policy)).await;
-    world.stored.compact(Some("the retry logic of zq-gateway"), world.now()).await.unwrap();
+    // As the server does, and the command.
+    let (now, focus) = (world.now(), Some("the retry logic of zq-gateway"));
+    midfold::view::compact(&mut world.stored, focus, false, now).await.unwrap();
     world.server.release();
     let report = world.step().await.unwrap();
     assert_eq!(report.code.as_str(), "accepted", "{report:?}");

@@ -35,7 +35,7 @@ fn compacted(proxy: &Arc<Proxy>, who: &Who, items: &[String]) -> String {
     let request = request(DialectKind::OpenAiResponses, &body);
     let wish = proxy.wish(request, who, Purpose::Compact).unwrap_or_else(|_| unreachable!());
     assert_eq!(wish.work, Some(Work::Compact));
-    let begun = proxy.begin_wish(wish.request, wish.is_replay, who);
+    let begun = proxy.begin_wish(wish.request, wish.is_replay, None, who);
     let mut turn = proxy.finish(begun, 0);
     match turn.work(Work::Compact, false, 0) {
         Done::Answer(made) => String::from_utf8_lossy(&made.body).into_owned(),
@@ -109,5 +109,35 @@ fn a_request_that_asks_for_nothing_is_not_touched() {
             assert_eq!((wish.request.body(), &wish.work), (&Bytes::from(body), &None), "{kind}");
             assert!(!wish.is_replay && !wish.strips_betas, "{kind}");
         }
+    }
+}
+
+/// A client that says with each request what it wants kept says so before anything is folded: a model that
+/// narrates ahead is told.
+#[test]
+fn instructions_of_an_edit_reach_the_model_that_narrates_ahead() {
+    let policy = Policy::preset("default").unwrap_or_else(|error| unreachable!("{error}"));
+    let seal = Seal::new(vec![SealKey::new([1; 32])], Arc::new(|_: &mut [u8]| true));
+    let (_, messages) = testkit::emit::anthropic(&testkit::session(11, 30));
+    let text = messages.join(",");
+    // Of the window two thirds are used: a narration is wanted, and nothing is folded.
+    let window = (text.len() as u64 / 4) * 3 / 2;
+    let rules = Rules::new(policy).window(window.max(50_000)).narrated();
+    let proxy = Arc::new(Proxy::new(rules.sealed(seal).prefer(Prefer::Midfold)));
+    for (scope, instructions, told) in
+        [("joe", "Keep zq-gateway.", Some("Keep zq-gateway.")), ("jim", " ", None)]
+    {
+        let body = format!(
+            r#"{{"model":"m","max_tokens":1000,"messages":[{text}],"context_management":{{"edits":[{{"type":"compact_20260112","instructions":"{instructions}"}}]}}}}"#
+        );
+        let wish = proxy.wish(request(DialectKind::Anthropic, &body), &who(scope), Purpose::Answer);
+        let wish = wish.unwrap_or_else(|refused| unreachable!("{refused:?}"));
+        let keep = wish.work.as_ref().and_then(|work| work.standing().map(str::to_owned));
+        let begun = proxy.begin_wish(wish.request, wish.is_replay, keep, &who(scope));
+        let turn = proxy.finish(begun, 0);
+        assert!(!turn.sent().is_folded(), "{} tokens", turn.sent().tokens_before);
+        let narratable = turn.taken().narratable().unwrap_or_else(|| unreachable!("a history"));
+        let wanted = narratable.wants(1_000_000).unwrap_or_else(|| unreachable!("it is wanted"));
+        assert_eq!(wanted.focus.as_deref(), told);
     }
 }

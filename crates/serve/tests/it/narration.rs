@@ -7,7 +7,10 @@ use midfold_testkit::model_server::{Answer, ModelServer};
 use midfold_testkit::upstream::agent::{Agent, End};
 use midfold_testkit::upstream::{Dialect, Script, Settings, task};
 
+use serde_json::json;
+
 use crate::setting::{Setting, rules};
+use crate::vendor;
 
 const STEPS: u32 = 40;
 
@@ -26,18 +29,21 @@ fn reply() -> Answer {
     Answer::text(&format!("## Conversation Summary\n{body}"))
 }
 
+fn narration(model: &ModelServer, calls_an_hour: u32) -> Narration {
+    let counter = tokens::by_name("estimate:openai").unwrap();
+    let client = Client::new(midfold::model::Config::new(model.url(), "m", counter)).unwrap();
+    Narration { client, calls_an_hour, tokens_an_hour: u64::MAX }
+}
+
 /// Plays a loop beside a model; what it was asked is answered before the agent goes on.
 async fn play(answer: Answer, calls_an_hour: u32) -> (Setting, ModelServer) {
     let model = ModelServer::always(answer).await.unwrap();
-    let counter = tokens::by_name("estimate:openai").unwrap();
-    let config = midfold::model::Config::new(model.url(), "m", counter);
-    let client = Client::new(config).unwrap();
+    let narration = narration(&model, calls_an_hour);
     let settings =
         Settings { limit: Some(16_000), script: Script::shell_loop(STEPS), ..Settings::default() };
     let setting = Setting::with(settings, |config| {
         config.rules = rules().window(16_000);
-        let tokens_an_hour = u64::MAX;
-        config.narration = Some(Narration { client, calls_an_hour, tokens_an_hour });
+        config.narration = Some(narration);
     })
     .await;
     let agent = Agent { task: task(STEPS), ..Agent::new(Dialect::Messages, &setting.url()) };
@@ -82,4 +88,42 @@ async fn a_model_that_fails_changes_nothing() {
     let (setting, model) = play(Answer::refusal(400, "invalid_request_error", "no"), 1_000).await;
     assert!(!model.seen().is_empty());
     assert_eq!((setting.figure("midfold_narrations_total"), told(&setting)), (0, 0));
+}
+
+/// A summary that a client asks for, with what it wants kept.
+async fn summarised(answer: Answer) -> (ModelServer, serde_json::Value) {
+    let model = ModelServer::always(answer).await.unwrap();
+    let narration = narration(&model, 10);
+    let setting = vendor::with(&[1], |config| {
+        config.rules = rules().window(200_000).narrated();
+        config.narration = Some(narration);
+    })
+    .await;
+    let body = json!({"model": "claude-sonnet-4-5", "max_tokens": 1000, "messages": vendor::messages(),
+        "compaction": {"type": "summarize", "instructions": "Keep the file names of zq-gateway."}});
+    let (got, answer) = vendor::post(&setting, "/v1/messages", &body).await;
+    assert_eq!((got.status, answer["stop_reason"].as_str()), (200, Some("compaction")), "{answer}");
+    (model, answer["content"][0]["content"].clone())
+}
+
+/// Who asks for a summary waits for it: a model writes it, and knows what is wanted.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn instructions_for_a_summary_reach_the_model() {
+    let (model, summary) = summarised(reply()).await;
+    let seen = model.seen();
+    assert_eq!(seen.len(), 1);
+    let one = &seen[0];
+    let system = one.body["messages"][0]["content"].as_str().unwrap();
+    let user = one.body["messages"][1]["content"].as_str().unwrap();
+    assert!(user.contains(" focus>>\nKeep the file names of zq-gateway.\n<<end:"), "{user}");
+    assert!(!system.contains("zq-gateway"), "they are data, and change no rule");
+    assert!(summary.as_str().unwrap().contains("### Narrated by a model"), "{summary}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_summary_is_made_without_a_model_that_fails() {
+    let (model, summary) = summarised(Answer::refusal(400, "invalid_request_error", "no")).await;
+    assert_eq!(model.seen().len(), 1);
+    let summary = summary.as_str().unwrap();
+    assert!(summary.starts_with("## Conversation Summary") && !summary.contains("Narrated"));
 }

@@ -31,6 +31,21 @@ impl Stored {
         self.change(work).await
     }
 
+    /// What the client wants kept of whatever is folded: see [`Session::heed`].
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn heed(&mut self, wish: Option<&str>) -> Result<(), StoredError> {
+        if wish == self.narration().standing.as_deref() {
+            return Ok(());
+        }
+        self.change(|session| {
+            session.heed(wish);
+            Ok(())
+        })
+        .await
+    }
+
     /// Changes what is neither log nor fold, whoever else does so at the same time.
     async fn change(
         &mut self,

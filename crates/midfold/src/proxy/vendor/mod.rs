@@ -69,6 +69,16 @@ pub enum Work {
     },
 }
 
+impl Work {
+    /// What a client wants kept of whatever is folded: it says so with each request, also where nothing is to
+    /// be folded yet. A model that narrates ahead has to know it by then.
+    #[must_use]
+    pub fn standing(&self) -> Option<&str> {
+        let Self::Edited(edited) = self else { return None };
+        edited.compact.as_ref()?.instructions.as_deref()
+    }
+}
+
 /// What edits of Messages did, and what is still to be done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edited {

@@ -5,10 +5,14 @@ use std::sync::Arc;
 use bytes::Bytes;
 use midfold_core::budget::Budget;
 use midfold_core::engine::Session;
+use midfold_core::fold::VerdictCode;
+use midfold_core::narrate::{SummaryFailure, SummaryReply, SummaryRequest};
 use midfold_core::plan::Outcome;
 use midfold_formats::request::Request;
 use midfold_formats::vendor::blob::Blob;
+use midfold_store::Millis;
 
+use super::Work;
 use crate::proxy::lock::lock;
 use crate::proxy::turn::Turn;
 
@@ -24,6 +28,31 @@ pub(super) struct Summary {
 }
 
 impl Turn {
+    /// What a model should be asked before a summary on demand is made: who asks for one waits for it. Nothing
+    /// where no model narrates, or there is nothing to fold.
+    #[must_use]
+    pub fn wants(&self, work: &Work, now: Millis) -> Option<SummaryRequest> {
+        let Work::OnDemand(instructions) = work else { return None };
+        let place = self.place.as_ref()?;
+        let held = lock(&place.conversation);
+        let (session, focus) = (&held.session, instructions.as_deref());
+        let budget = budget(session, place.suffix, &place.budget, None);
+        let Ok(Outcome::Folded(fold)) = session.preview(&budget, focus) else { return None };
+        session.request_before(&fold, focus, now)
+    }
+
+    /// What came of it, judged line by line: the summary takes what is sound.
+    pub fn complete(
+        &self,
+        request: &SummaryRequest,
+        answer: Result<SummaryReply, SummaryFailure>,
+        now: Millis,
+    ) -> Option<VerdictCode> {
+        let place = self.place.as_ref()?;
+        let verdict = lock(&place.conversation).session.complete(request, answer, now).ok()?;
+        Some(verdict.code)
+    }
+
     /// Folds the history now, so that the request has less than `most` tokens, or much less than it had.
     /// Where `most` is said, only if a tenth is freed: such a request asks again each time. Returns whether
     /// something was folded.

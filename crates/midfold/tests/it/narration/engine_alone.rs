@@ -159,3 +159,114 @@ fn narrated_recaps_have_the_form_of_their_preset() {
         }
     }
 }
+
+const KEEP: &str = "the retry logic of zq-gateway";
+
+/// Doors that hold a session in memory compact so: a library, Python, Node.
+#[test]
+fn what_a_person_wants_kept_is_told_with_the_next_request() {
+    let policy = policy("head-tail");
+    let budget = Budget::new(window(&policy));
+    let mut session = filled(policy, BUFFER);
+    session.compact(&budget, Some(KEEP)).unwrap();
+    feed(&mut session, BUFFER);
+    let request = session.wants(&budget, 1).unwrap();
+    assert_eq!(request.focus.as_deref(), Some(KEEP));
+    let prompt = request.prompt(&request.sources, None);
+    assert!(prompt.user.contains(&format!(" focus>>\n{KEEP}\n")), "in a fence: {}", prompt.user);
+    assert!(!prompt.system.contains(KEEP), "no rule of it");
+}
+
+/// An answer to a request that was made before knows nothing of it.
+#[test]
+fn what_a_person_wants_kept_waits_for_a_request_that_knows_of_it() {
+    let policy = policy("default");
+    let budget = Budget::new(window(&policy));
+    let mut session = filled(policy.clone(), BUFFER);
+    let before = session.wants(&budget, 1).unwrap();
+    assert_eq!(before.focus, None);
+    session.compact(&budget, Some(KEEP)).unwrap();
+    let answer = |session: &mut Session, request, at| {
+        let verdict =
+            session.complete(request, Ok(said(&text(&policy, GOOD), "stop")), at).unwrap();
+        assert_eq!(verdict.code.as_str(), "accepted");
+        session.narration().focus.clone()
+    };
+    assert_eq!(answer(&mut session, &before, 2).as_deref(), Some(KEEP));
+    let fold = session.active().unwrap().clone();
+    let knows = session.request_for(&fold, None, 3).unwrap();
+    assert_eq!(knows.focus.as_deref(), Some(KEEP));
+    assert_eq!(answer(&mut session, &knows, 4), None, "told once");
+}
+
+#[test]
+fn what_a_client_wants_kept_is_told_each_time_and_weighs_in_each_fold() {
+    let policy = policy("default");
+    let budget = Budget::new(window(&policy));
+    let plain = filled(policy.clone(), FULL);
+    let mut session = filled(policy.clone(), BUFFER);
+    session.heed(Some(" settle_9 "));
+    for at in 1..3 {
+        let request = session.wants(&budget, at * 1_000_000).unwrap();
+        assert_eq!(request.focus.as_deref(), Some("settle_9"));
+        // Who has no model does not answer, and it is asked for again.
+    }
+    // A person's own word stands before it.
+    let mut asked = session.clone();
+    asked.compact(&budget, Some(KEEP)).unwrap();
+    let fold = asked.active().unwrap().clone();
+    let request = asked.request_for(&fold, None, 3).unwrap();
+    assert_eq!(request.focus, Some(format!("{KEEP}\nsettle_9")));
+
+    // Without a model it acts as a focus does, in the fold that comes by itself, too.
+    let recap = |mut session: Session, keep: Option<&str>| {
+        session.heed(keep);
+        session.context(&budget, 5).unwrap();
+        session.active().unwrap().recap.clone().unwrap().text
+    };
+    let without = recap(plain.clone(), None);
+    let texts: Vec<_> = plain.log().events().iter().map(|event| event.text()).collect();
+    let words =
+        texts.iter().flat_map(|text| text.split(|c: char| !c.is_alphanumeric() && c != '_'));
+    let left: Vec<&str> =
+        words.filter(|word| word.contains('_') && !without.contains(*word)).take(40).collect();
+    assert!(!left.is_empty(), "some names found no room");
+    assert!(left.iter().any(|word| recap(plain.clone(), Some(word)).contains(*word)), "{left:?}");
+    // It is taken back with the next request that says nothing.
+    session.heed(Some(&"x".repeat(9_000)));
+    assert!(session.narration().standing.as_ref().unwrap().chars().count() < 2_100, "bounded");
+    session.heed(None);
+    assert_eq!(session.narration().standing, None);
+}
+
+/// What a narration calls open may be settled behind it: a reader has to know where it ends.
+#[test]
+fn a_recap_says_where_its_narration_ends() {
+    let policy = policy("default");
+    let budget = Budget::new(window(&policy));
+    let mut session = filled(policy.clone(), BUFFER);
+    let request = session.wants(&budget, 1).unwrap();
+    session.complete(&request, Ok(said(&text(&policy, GOOD), "stop")), 2).unwrap();
+    let told = |session: &Session| session.active().unwrap().recap.clone().unwrap().text;
+    // All that the fold covers was narrated.
+    let mut at_once = session.clone();
+    at_once.compact(&budget, None).unwrap();
+    let fold = at_once.active().unwrap();
+    if fold.covered().last().map(|last| last + 1) == Some(request.span.end) {
+        assert!(!told(&at_once).contains("- It ends with"), "{}", told(&at_once));
+    }
+    // Messages behind it are under the same recap.
+    while session.active().is_none_or(|fold| fold.span.end <= request.span.end) {
+        let from = session.log().len();
+        session.append(events().into_iter().nth(from).unwrap());
+        if !session.log().has_open_call() {
+            session.compact(&budget, None).unwrap();
+        }
+    }
+    let last = request.span.end - 1;
+    let recap = told(&session);
+    assert!(recap.contains("### Narrated by a model\n- It ends with @"), "{recap}");
+    let number: u32 =
+        recap.split("- It ends with @").nth(1).unwrap().split(':').next().unwrap().parse().unwrap();
+    assert!(number.abs_diff(last) <= 1, "{number} for message {last}");
+}
