@@ -30,7 +30,9 @@ pub(super) struct Ahead {
     keep: u64,
     /// The newest real user message: it may be carried, and is no part of what is covered then.
     user: Option<usize>,
-    /// A message came that stays of itself.
+    /// Another message than those of the system at the start came …
+    begun: bool,
+    /// … and then one that stays of itself.
     parted: bool,
     /// Where the unit starts that was looked through last, and how far: it may be long, and grows.
     looked: (usize, usize),
@@ -58,7 +60,10 @@ impl Ahead {
             self.user = Some(len - 1);
         }
         // What a fold covers around messages that stay is gathered with it.
-        self.parted |= len.checked_sub(1).is_some_and(|newest| stays(log, newest));
+        if let Some(newest) = log.events().last() {
+            self.parted |= self.begun && stays(log, len - 1);
+            self.begun |= !newest.view.role.is_system();
+        }
         let has_kept = self.parted || !pins.is_empty() || !policy.keep.is_empty();
         if !covers_middle(policy) || has_kept {
             return;

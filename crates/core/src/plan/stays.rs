@@ -35,13 +35,12 @@ pub(super) fn pins<'a>(request: &Plan<'a>) -> Cow<'a, [u32]> {
     tries(request).swap_remove(0)
 }
 
-/// Whether a message stays of itself, as far as it tells alone.
+/// Whether a message behind the first ones stays of itself, as far as it tells alone.
 pub(crate) fn stays(log: &Log, at: usize) -> bool {
     let dialect = &**log.dialect();
-    let is_leading = log.events()[..at].iter().all(|event| event.view.role.is_system());
-    log.events().get(at).is_some_and(|event| {
-        has_tags(event, dialect) || (!is_leading && instruction(event, dialect, false).is_some())
-    })
+    let stays =
+        |event: &Event| has_tags(event, dialect) || instruction(event, dialect, false).is_some();
+    log.events().get(at).is_some_and(stays)
 }
 
 /// Events with results that never expire.
@@ -70,8 +69,8 @@ fn instructions(request: &Plan<'_>) -> Vec<u32> {
     let (log, dialect) = (request.log, &**request.log.dialect());
     let events = log.events();
     let leading = events.iter().take_while(|event| event.view.role.is_system()).count();
-    let first = events.iter().find(|event| event.view.is_real_user());
-    let has_names = first.is_some_and(|event| dialect.speaker(&event.bytes).is_none());
+    let mut users = events.iter().filter(|event| event.view.is_real_user());
+    let has_names = users.any(|event| dialect.speaker(&event.bytes).is_none());
     let told = events[leading..].iter().rev();
     let told = told.filter_map(|event| Some((event, instruction(event, dialect, has_names)?)));
     let newest = once(told, |text| text.to_owned());

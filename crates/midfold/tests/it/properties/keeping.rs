@@ -5,7 +5,7 @@ use midfold::{Policy, Session};
 use midfold_testkit::Rng;
 use proptest::prelude::*;
 
-use super::input::{Input, input, log, open};
+use super::input::{input, log, open};
 use super::{bytes, prove};
 
 const KEPT: &str = "Gate 7 is for Mrs Oyelaran alone, code 4471 after six.";
