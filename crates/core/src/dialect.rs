@@ -20,6 +20,12 @@ pub trait Dialect: Send + Sync {
         texts.iter().map(|text| Passage::user(text)).collect()
     }
 
+    /// The name under which a message of the user's role speaks, where the format has names there and
+    /// it has one: more than one may speak in that role.
+    fn speaker(&self, _bytes: &[u8]) -> Option<String> {
+        None
+    }
+
     /// A message of `role` with this text. A role that the dialect does not have becomes the
     /// nearest one. Same input, same bytes, for ever.
     fn made_message(&self, role: Role, text: &str) -> Bytes;

@@ -21,6 +21,7 @@ pub mod fold;
 pub mod hooks;
 pub mod ids;
 pub mod inject;
+mod instruction;
 pub mod jsonstr;
 pub mod layout;
 pub mod ledger;

@@ -7,7 +7,9 @@ use memchr::memmem;
 use midfold_core::{Passage, Voice};
 
 use crate::programs::{Programs, element_end, is_plain_element};
-use crate::wrappers::{ANSWERS, ASKS, FRAMES, INJECTED, OBSERVATIONS, RESULT, Shape};
+use crate::wrappers::{
+    ANSWERS, ARGUMENTS, ASKS, COMMAND, FRAMES, INJECTED, OBSERVATIONS, RESULT, Shape,
+};
 
 /// The passages of one message, whose text blocks these are.
 ///
@@ -22,8 +24,24 @@ use crate::wrappers::{ANSWERS, ASKS, FRAMES, INJECTED, OBSERVATIONS, RESULT, Sha
 /// ```
 #[must_use]
 pub fn passages(texts: &[&str]) -> Vec<Passage> {
-    let owned = |(voice, text): (Voice, &str)| Passage { voice, text: text.to_owned() };
-    split(texts).into_iter().map(owned).collect()
+    let found = split(texts);
+    let behind = |at: usize| at.checked_sub(1).and_then(|before| found.get(before));
+    let owned = |(at, (voice, text)): (usize, &(Voice, &str))| {
+        let is_argument = behind(at) == Some(&(Voice::Client, ARGUMENTS));
+        let command = is_argument.then(|| command(&found[..at])).flatten();
+        let text = command.map_or_else(|| (*text).to_owned(), |name| format!("{name} {text}"));
+        Passage { voice: *voice, text }
+    };
+    found.iter().enumerate().map(owned).collect()
+}
+
+/// The command that the user typed before what stands behind these passages: `/plan`.
+fn command<'a>(before: &[(Voice, &'a str)]) -> Option<&'a str> {
+    let named = before.iter().rev().find_map(|(voice, text)| {
+        let name = text.strip_prefix(COMMAND.0)?.strip_suffix(COMMAND.1)?.trim();
+        (*voice == Voice::Client).then_some(name)
+    });
+    named.filter(|name| !name.is_empty())
 }
 
 pub(crate) fn split<'a>(texts: &[&'a str]) -> Vec<(Voice, &'a str)> {

@@ -52,14 +52,18 @@ pub const INJECTED: &[Wrapper] = &[
     element("codex", "skill"),
     element("codex", "user_action"),
     start("midfold", OF_SYSTEM),
-    start("codex", "# AGENTS.md instructions for"),
+    start("codex", "# AGENTS.md instructions"),
+    Wrapper {
+        client: "codex",
+        shape: Shape::Span("# Context from my IDE setup:", "## My request for Codex:"),
+    },
     element("claude-code", "system-reminder"),
     element("claude-code", "command-name"),
     element("claude-code", "command-message"),
-    element("claude-code", "command-args"),
     element("claude-code", "local-command-stdout"),
     element("claude-code", "local-command-stderr"),
     element("claude-code", "local-command-caveat"),
+    // What the user ran, and asked nobody for.
     element("claude-code", "bash-input"),
     element("claude-code", "bash-stdout"),
     element("claude-code", "bash-stderr"),
@@ -147,4 +151,17 @@ pub const FRAMES: &[&str] = &[
     "</userRequest>",
     "<user_message>",
     "</user_message>",
+    ARGUMENTS,
+    "</command-args>",
+    "<user-memory-input>",
+    "</user-memory-input>",
+    // Of midfold: what is between them is kept word for word.
+    "<keep>",
+    "</keep>",
 ];
+
+/// What the user typed behind a command of Claude Code …
+pub const ARGUMENTS: &str = "<command-args>";
+
+/// … whose name stands in this element, before it.
+pub const COMMAND: (&str, &str) = ("<command-name>", "</command-name>");

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use midfold_core::budget::Budget;
 use midfold_core::fold::{Fold, VerdictRecord};
 use midfold_core::narrate::Narrated;
-use midfold_core::plan::{Cause, FloorError, Outcome, Plan, PlanError, plan};
+use midfold_core::plan::{Cause, FloorError, Outcome, Plan, PlanError, kept, plan};
 use midfold_core::policy::Policy;
 use midfold_core::project::{Context, project};
 
@@ -195,6 +195,7 @@ impl Work<'_> {
             )
             .maybe_hint(self.other_presets(policy))
             .maybe_hint(self.fewer_pins(&floor))
+            .maybe_hint(self.less_kept(policy, &floor))
     }
 
     /// The presets that fit.
@@ -221,6 +222,16 @@ impl Work<'_> {
             Door::Python | Door::Node | Door::Http => {
                 format!("or pin less: {messages} should stay")
             }
+        })
+    }
+
+    fn less_kept(&self, policy: &Policy, floor: &FloorError) -> Option<String> {
+        let count = kept(&self.prepared.log, policy).len() as u64;
+        (count > 0 && floor.pinned > 0).then(|| {
+            format!(
+                "or keep less: `<keep>` in a message and the policy's `keep` hold {}",
+                plural(count, "message")
+            )
         })
     }
 

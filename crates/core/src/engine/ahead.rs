@@ -9,7 +9,7 @@ use crate::budget::Budget;
 use crate::event::Event;
 use crate::layout::layout;
 use crate::log::Log;
-use crate::plan::Memo;
+use crate::plan::{Memo, stays};
 use crate::policy::{Cover, Policy, ReducerName, TailRule};
 use crate::tools::ToolTable;
 use crate::unit::starts_unit;
@@ -30,6 +30,10 @@ pub(super) struct Ahead {
     keep: u64,
     /// The newest real user message: it may be carried, and is no part of what is covered then.
     user: Option<usize>,
+    /// Another message than those of the system at the start came …
+    begun: bool,
+    /// … and then one that stays of itself.
+    parted: bool,
     /// Where the unit starts that was looked through last, and how far: it may be long, and grows.
     looked: (usize, usize),
 }
@@ -55,7 +59,13 @@ impl Ahead {
         if log.events().last().is_some_and(|event| event.view.is_real_user()) {
             self.user = Some(len - 1);
         }
-        if !covers_middle(policy) || !pins.is_empty() {
+        // What a fold covers around messages that stay is gathered with it.
+        if let Some(newest) = log.events().last() {
+            self.parted |= self.begun && stays(log, len - 1);
+            self.begun |= !newest.view.role.is_system();
+        }
+        let has_kept = self.parted || !pins.is_empty() || !policy.keep.is_empty();
+        if !covers_middle(policy) || has_kept {
             return;
         }
         let keep = self.keep();

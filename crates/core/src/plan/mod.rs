@@ -3,7 +3,7 @@
 
 mod composing;
 mod draft;
-mod durable;
+mod kept;
 mod limits;
 mod memo;
 mod outcome;
@@ -11,11 +11,14 @@ mod record;
 mod reducing;
 mod request;
 mod search;
+mod stays;
 
+pub use self::kept::kept;
 pub(crate) use self::memo::Memo;
 pub use self::outcome::{FloorError, NoOp, Outcome, PlanError};
 pub(crate) use self::reducing::as_read;
 pub use self::request::Plan;
+pub(crate) use self::stays::stays;
 pub use crate::trigger::Cause;
 
 use self::limits::{Limits, Scale};
@@ -42,12 +45,14 @@ pub(crate) fn plan_from(
     base: Option<&Projection>,
     memo: &mut Memo,
 ) -> Result<(Outcome, Option<Context>), PlanError> {
-    let pins = durable::pins(request);
-    match plan_by(&pinned(request, &pins), base, memo) {
-        // What has to be sent comes before what should stay.
-        Err(PlanError::Floor(_)) if pins.len() > request.pins.len() => plan_by(request, base, memo),
-        outcome => outcome,
+    let mut planned = Err(PlanError::Floor(FloorError::default()));
+    for pins in stays::tries(request) {
+        planned = plan_by(&pinned(request, &pins), base, memo);
+        if !matches!(planned, Err(PlanError::Floor(_))) {
+            break;
+        }
     }
+    planned
 }
 
 /// Whether midfold itself can run the engine of a policy, so that a session or a server that cannot
@@ -100,7 +105,7 @@ pub(crate) fn coverable(request: &Plan<'_>) -> std::ops::Range<usize> {
     let budget = request.budget.with_policy(request.policy);
     let meter = request.meter.with_margin(request.policy.trigger.margin);
     let scale = Scale::new(budget.tokens(), request.target, &meter);
-    let pins = durable::pins(request);
+    let pins = stays::pins(request);
     draft::covered(&pinned(request, &pins), scale, request.log.tokens())
 }
 

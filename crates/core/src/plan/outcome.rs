@@ -142,7 +142,7 @@ impl FloorError {
         let mut parts = vec![
             ("system prompt and tools beside the messages", self.envelope),
             ("the head (system messages, first task)", self.head),
-            ("messages that stay (pins, the last request)", self.pinned),
+            ("messages that stay (pins, `keep`, the last request)", self.pinned),
             ("the newest step", self.newest),
             ("the recap", self.recap),
             ("what this policy only shortens, and repairs", self.beside),

@@ -183,11 +183,12 @@ fn role(request: &Plan<'_>, draft: &Draft) -> Role {
     let last = head.last().map(|event| event.view.role);
     let wanted = request.policy.recap.role.after(last);
     let only_system = head.iter().all(|event| event.view.role.is_system());
-    if only_system && profile.user_first && wanted != Role::User {
-        profile.recap_role
-    } else {
-        wanted
-    }
+    // A provider that merges roles takes a system message inside only right after the user.
+    let next = draft.kept.first().map_or(draft.layout.untouched, |(at, _)| *at);
+    let next = request.log.events().get(next);
+    let before_system = next.is_some_and(|event| event.view.role.is_system());
+    let asks_user = (only_system && profile.user_first) || (before_system && profile.merges_roles);
+    if asks_user && wanted != Role::User { profile.recap_role } else { wanted }
 }
 
 /// The entries of the fold, in order: recap, pinned units, what stays.

@@ -1,5 +1,6 @@
 //! Policies: plain data that says when and how to fold. A preset is a named policy.
 
+mod keep;
 mod narration;
 mod presets;
 mod reducers;
@@ -14,6 +15,7 @@ use crate::event::Hash;
 use crate::tools::ToolEntry;
 use crate::view::Role;
 
+pub use keep::{FileGlob, Keep, MessagePattern};
 pub use narration::{Narration, NarrationStyle};
 pub use presets::PolicyError;
 pub use trigger::{ModelTrigger, Trigger};
@@ -78,6 +80,9 @@ pub struct Policy {
     /// How a model would narrate, where one is at hand.
     #[serde(default)]
     pub narration: Narration,
+    /// What stays word for word through every fold: messages by their words, files by their paths.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub keep: Vec<Keep>,
     /// Tools that the built-in table does not know, or knows otherwise.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<ToolEntry>,

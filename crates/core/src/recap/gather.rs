@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use crate::calls::{CallSite, Calls, ResultSite};
 use crate::dialect::Dialect;
+use crate::instruction::instruction;
 use crate::log::{Event, Log};
 use crate::passage::{Passage, Voice, passages};
 use crate::recap::deeds::Deeds;
@@ -11,6 +12,7 @@ use crate::recap::prose;
 use crate::recap::shown::Shown;
 use crate::recap::statement::{Kind, Statement};
 use crate::redact::Secrets;
+use crate::repair::OF_SYSTEM;
 use crate::seal;
 use crate::tools::{CallFacts, ToolTable};
 use crate::view::{BlockKind, Media, MediaKind, Origin, Role, View};
@@ -167,6 +169,9 @@ impl Gathered {
                 self.add_found(number, "the result:".to_owned(), &lines, 0);
             }
         }
+        if let Some(text) = instruction(event, reading.dialect, false) {
+            self.add_told(number, text.strip_prefix(OF_SYSTEM).unwrap_or(&text));
+        }
         let speaks = speaks(view);
         if speaks {
             // What the user says behind it answers that.
@@ -209,6 +214,25 @@ impl Gathered {
         let parts = prose::user(passages);
         self.gives_reason(&parts);
         self.push(Statement::new(message, Kind::Asked, String::new(), parts));
+    }
+
+    /// What the application told the model, where it does not stay as a message. Of what it tells again,
+    /// perhaps with other figures, the newest.
+    fn add_told(&mut self, message: u32, text: &str) {
+        let lead = OF_SYSTEM.trim_end();
+        let told = Statement::new(
+            message,
+            Kind::Asked,
+            lead.to_owned(),
+            prose::user(&[Passage::user(text)]),
+        );
+        let again = |one: &&mut Statement| one.lead == lead && is_same_but_for_figures(one, &told);
+        match self.statements.iter_mut().rev().find(again) {
+            Some(before) => *before = told,
+            None => {
+                self.push(told);
+            }
+        }
     }
 
     fn add_said(&mut self, message: u32, text: &str, call: Option<&str>) {
@@ -260,6 +284,14 @@ fn media_word(media: &Media) -> &'static str {
         MediaKind::Audio => "a sound",
         MediaKind::File => "a file",
     }
+}
+
+fn is_same_but_for_figures(one: &Statement, other: &Statement) -> bool {
+    let words = |statement: &Statement| -> String {
+        let texts = statement.parts.iter().flat_map(|part| part.text.chars());
+        texts.filter(|c| !c.is_ascii_digit()).collect()
+    };
+    words(one) == words(other)
 }
 
 /// Whether the assistant speaks in it.

@@ -222,7 +222,8 @@ impl Statement {
     /// Whether its lead alone is worth a line: which file was changed, what failed.
     #[must_use]
     pub fn is_told_bare(&self) -> bool {
-        let says = !matches!(self.kind, Kind::Found | Kind::Ran) || self.parts.is_empty();
+        let is_bare = matches!(self.kind, Kind::Asked | Kind::Found | Kind::Ran);
+        let says = !is_bare || self.parts.is_empty();
         says && !self.lead.is_empty()
     }
 

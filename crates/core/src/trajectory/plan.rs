@@ -145,7 +145,8 @@ pub enum Decision {
 
 /// Chooses the span. `envelope` is what travels beside the turns (tool schemas), in tokens.
 ///
-/// From the front of the middle, turns are taken until what they cost reaches what has to be saved
+/// System turns of the middle stay, so that the summary is of turns between two of them. From the front of
+/// such a part, turns are taken until what they cost reaches what has to be saved
 /// and the summary's share; where the middle does not hold that much, all of it is taken. Both ends
 /// of the span lie between a call with all its results and the next turn.
 ///
@@ -168,26 +169,51 @@ pub fn plan(turns: &[Turn], envelope: u64, limits: &Limits) -> Decision {
         return Decision::UnderTarget;
     }
     let none = if total <= limits.target { Decision::UnderTarget } else { Decision::NothingToFold };
-    let middle = middle(turns, limits);
-    let Some(start) = middle.clone().find(|&at| starts(turns, at, limits.placement)) else {
-        return none;
-    };
     let needed = total.saturating_sub(limits.target) + limits.summary;
+    let mut best: Option<(Span, u64)> = None;
+    for part in untold(turns, middle(turns, limits)) {
+        let Some((span, taken)) = taken_of(turns, part, needed, limits.placement) else { continue };
+        if best.is_none_or(|(_, most)| taken > most) {
+            best = Some((span, taken));
+        }
+        if taken >= needed {
+            break;
+        }
+    }
+    match best {
+        // What is no larger than its summary is not worth replacing.
+        Some((span, taken)) if taken > limits.summary => Decision::Fold(span),
+        _ => none,
+    }
+}
+
+/// The parts of the middle without a system turn: what the application told the model stays where it is.
+fn untold(turns: &[Turn], middle: Range<usize>) -> impl Iterator<Item = Range<usize>> {
+    let told = middle.clone().filter(|&at| turns[at].role.is_system());
+    let ends = told.chain([middle.end]);
+    ends.scan(middle.start, |start, end| Some(std::mem::replace(start, end + 1)..end))
+}
+
+/// The first turns of a part that cost what is needed, and what they cost; all of it where it is less.
+fn taken_of(
+    turns: &[Turn],
+    mut part: Range<usize>,
+    needed: u64,
+    placement: Placement,
+) -> Option<(Span, u64)> {
+    let last = part.end;
+    let start = part.find(|&at| starts(turns, at, placement))?;
     let (mut taken, mut found) = (0, None);
-    for end in start + 1..=middle.end {
+    for end in start + 1..=last {
         taken += turns[end - 1].tokens;
-        if ends(turns, end, limits.placement) {
+        if ends(turns, end, placement) {
             found = Some((Span { start, end }, taken));
             if taken >= needed {
                 break;
             }
         }
     }
-    match found {
-        // What is no larger than its summary is not worth replacing.
-        Some((span, taken)) if taken > limits.summary => Decision::Fold(span),
-        _ => none,
-    }
+    found
 }
 
 /// The turns between those that are kept. What is kept of the first half is head, the rest tail.
@@ -271,6 +297,18 @@ mod tests {
     }
 
     #[test]
+    fn what_the_application_told_stays() {
+        // Enough in front of it; behind it; nowhere enough, so the larger part.
+        assert_eq!(plan(&turns("shgt gt s gt gt gt gtgt"), 0, &limits(1_600, 50)), fold(4, 6));
+        assert_eq!(plan(&turns("shgt gt s gt gt gt gtgt"), 0, &limits(1_400, 50)), fold(7, 11));
+        assert_eq!(plan(&turns("shgt gt s gt gt gt gtgt"), 0, &limits(10, 50)), fold(7, 13));
+        assert_eq!(plan(&turns("shgt s s gtgt"), 0, &limits(10, 50)), Decision::NothingToFold);
+        let merged =
+            Limits { placement: Placement::MergeIntoPreviousObservation, ..limits(10, 50) };
+        assert_eq!(plan(&turns("shgt gt gt s gt gt gtgt"), 0, &merged), fold(4, 6));
+    }
+
+    #[test]
     fn the_ends_are_kept_whole() {
         // The last four begin with a result: its call stays with it.
         assert_eq!(plan(&turns("shgt gt gt gt gt g"), 0, &limits(10, 50)), fold(4, 8));
@@ -349,10 +387,14 @@ mod tests {
             target in 0u64..4_000,
             summary in 0u64..400,
         ) {
-            // A tool's turn follows an assistant's, as the peer takes for granted.
+            // A tool's turn follows an assistant's, and a system turn comes first, as the peer takes for
+            // granted.
             let mut row = Vec::new();
             for (kind, tokens) in kinds {
                 let role = ROLES[[0, 1, 2, 2, 3, 3, 3][kind]];
+                if role == Role::System && !row.is_empty() {
+                    continue;
+                }
                 if role == Role::Tool {
                     row.push(Turn { role: Role::Assistant, tokens: 30 });
                 }
@@ -392,6 +434,7 @@ mod tests {
                         let first = row.iter().position(|turn| turn.role == role);
                         prop_assert!(!first.is_some_and(|at| span.range().contains(&at)));
                     }
+                    prop_assert!(row[span.range()].iter().all(|turn| !turn.role.is_system()));
                     prop_assert!(row[span.start].role != Role::Tool);
                     prop_assert!(row.get(span.end).is_none_or(|turn| turn.role != Role::Tool));
                     let taken: u64 = row[span.range()].iter().map(|turn| turn.tokens).sum();

@@ -50,6 +50,19 @@ impl Dialect for OpenAiChat {
         "openai-chat"
     }
 
+    fn speaker(&self, bytes: &[u8]) -> Option<String> {
+        memchr::memmem::find(bytes, br#""name""#)?;
+        let mut walk = Walk::new(bytes);
+        let mut name = None;
+        walk.message(|walk, key| {
+            if key.name() == "name" {
+                name = walk.string();
+            }
+        });
+        let name = midfold_core::jsonstr::decode(name.filter(|_| !walk.broken)?.of(bytes));
+        Some(name.into_owned()).filter(|name| !name.is_empty())
+    }
+
     fn view(&self, bytes: &[u8]) -> View {
         let mut walk = Walk::new(bytes);
         let mut message = Message::default();

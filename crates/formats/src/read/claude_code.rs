@@ -82,6 +82,7 @@ struct Line {
 pub(super) fn read(source: &mut Source<'_>, records: &[Record]) -> Vec<Conversation> {
     let (mut lines, groups) = lines(source, records);
     drop_abandoned(source, &mut lines);
+    drop_session_before(source, &mut lines);
     let mut by_group: Vec<Vec<Line>> = groups.iter().map(|_| Vec::new()).collect();
     for line in lines.into_iter().filter(|line| !line.dropped) {
         by_group[line.group].push(line);
@@ -209,6 +210,46 @@ fn drop_abandoned(source: &mut Source<'_>, lines: &mut [Line]) {
     if let Some(first) = first {
         let told = format!("{count} records of branches that the user went back from are left out");
         source.note(first, "abandoned-branch", told);
+    }
+}
+
+/// A session that begins with an accepted plan, or goes on in a new file, may begin with records of the
+/// one before: their chain starts at a record that is in another file. Where the newest chain starts
+/// here, at a root, nothing before that root is sent.
+fn drop_session_before(source: &mut Source<'_>, lines: &mut [Line]) {
+    // Parents are before their children.
+    let mut starts: Vec<usize> = (0..lines.len()).collect();
+    for at in 0..lines.len() {
+        if let Some(parent) = lines[at].parent {
+            starts[at] = starts[parent];
+        }
+    }
+    // Of each conversation the newest record, up to where the client compacted.
+    let mut newest: HashMap<usize, usize> = HashMap::new();
+    let mut compacted: HashMap<usize, usize> = HashMap::new();
+    for (at, line) in lines.iter().enumerate() {
+        if line.kind == Kind::Boundary {
+            compacted.entry(line.group).or_insert(at);
+        } else if !line.message.is_empty() && !line.dropped && !compacted.contains_key(&line.group)
+        {
+            newest.insert(line.group, at);
+        }
+    }
+    let (mut count, mut first) = (0, None);
+    for at in 0..lines.len() {
+        let Some(root) = newest.get(&lines[at].group).map(|newest| starts[*newest]) else {
+            continue;
+        };
+        let is_foreign = !lines[starts[at]].is_root && at < root && lines[root].is_root;
+        if is_foreign && !lines[at].dropped && !lines[at].message.is_empty() {
+            lines[at].dropped = true;
+            count += 1;
+            first = first.or(Some(lines[at].message.range.start));
+        }
+    }
+    if let Some(first) = first {
+        let told = format!("{count} records of the session before are left out");
+        source.note(first, "session-before", told);
     }
 }
 

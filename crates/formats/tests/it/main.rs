@@ -13,6 +13,7 @@ mod said;
 mod speakers;
 mod trajectory;
 mod turns;
+mod typed;
 mod vendor_anthropic;
 mod vendor_openai;
 mod views;

@@ -3,7 +3,7 @@
 
 use bytes::Bytes;
 use midfold_core::view::Origin;
-use midfold_formats::read::{Conversation, Format, ReadOutcome, read};
+use midfold_formats::read::{Conversation, Format, ReadOutcome, read, read_recorded};
 
 fn outcome(lines: &[&str]) -> ReadOutcome {
     read(&Bytes::from(lines.join("\n")), None).unwrap()
@@ -89,6 +89,37 @@ fn claude_code_drops_what_was_taken_back() {
     assert!(!all.contains("first try") && all.contains("second try"));
     assert_eq!(all.matches("kept").count(), 2);
     assert_eq!(codes(&found), ["abandoned-branch"]);
+}
+
+/// A session that starts from an accepted plan begins with the last records of the one before.
+#[test]
+fn claude_code_leaves_out_what_is_of_the_session_before() {
+    let before = [
+        r#"{"type":"user","uuid":"1","parentUuid":"of another file","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"old","content":"rejected"}]}}"#,
+        r#"{"type":"user","uuid":"2","parentUuid":"1","message":{"role":"user","content":[{"type":"text","text":"[Request interrupted by user for tool use]"}]}}"#,
+    ];
+    let own = [
+        r#"{"type":"user","uuid":"3","parentUuid":null,"message":{"role":"user","content":"Implement the plan."}}"#,
+        r#"{"type":"assistant","uuid":"4","parentUuid":"3","message":{"id":"m","role":"assistant","content":[]}}"#,
+    ];
+    let later = r#"{"type":"user","uuid":"5","parentUuid":"gone","message":{"role":"user","content":"Go on."}}"#;
+    let compacted = [
+        r#"{"type":"system","subtype":"compact_boundary","uuid":"6","parentUuid":null,"logicalParentUuid":"4"}"#,
+        r#"{"type":"user","uuid":"7","parentUuid":"6","isCompactSummary":true,"message":{"role":"user","content":"recap"}}"#,
+    ];
+    let read = |lines: &[&[&str]]| outcome(&lines.concat());
+    let found = read(&[&before, &own]);
+    assert!(events(only(&found))[0].contains("Implement the plan."));
+    assert_eq!((events(only(&found)).len(), codes(&found)), (2, vec!["session-before"]));
+    // The newest record's chain starts in another file: nothing tells what is sent.
+    let found = read(&[&before, &own, &[later]]);
+    assert_eq!((events(only(&found)).len(), codes(&found)), (5, vec![]));
+    // What was compacted since is another matter.
+    let found = read(&[&before[..1], &own, &compacted]);
+    assert_eq!(events(only(&found)).len(), 1);
+    let alone = [&[later][..], &compacted].concat();
+    let all = read_recorded(&alone.join("\n").into(), None).unwrap();
+    assert_eq!(all.conversations.len(), 2, "an orphan is all that there was before");
 }
 
 #[test]

@@ -134,11 +134,12 @@ impl Advise for PlanError {
         match self {
             Self::Floor(floor) => match door {
                 Door::Command => failure.hint(
-                    "import or fork it into a session with a larger --window, or unpin messages",
+                    "import or fork it into a session with a larger --window, unpin messages, or keep less \
+                     (`keep` of the policy)",
                 ),
                 Door::Python | Door::Node | Door::Http => failure
                     .hint(parts(&floor))
-                    .hint("give a larger window, unpin messages, or choose another preset"),
+                    .hint("give a larger window, unpin messages, keep less (`keep`), or choose another preset"),
             },
             Self::Budget(_) => failure.hint(format!(
                 "raise {} or lower {}",

@@ -22,6 +22,7 @@ mod fuzz_seeds;
 mod images;
 #[cfg(feature = "store")]
 mod import;
+mod keep;
 mod linear;
 #[cfg(all(feature = "sqlite", feature = "model"))]
 mod narration;
@@ -51,6 +52,7 @@ mod sessions;
 #[cfg(feature = "proxy")]
 mod simulation;
 mod sources;
+mod stays;
 mod survey;
 mod user_words;
 mod verify;

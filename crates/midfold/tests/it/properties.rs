@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "test helpers may fail loudly")]
 
 mod input;
+mod keeping;
 mod waiting;
 
 use std::collections::VecDeque;

@@ -1,0 +1,125 @@
+//! What has to stay because somebody who may ask for it did: `<keep>` in a message of the user or the
+//! application, and what a policy keeps. It is a pin: what does not fit with it is an error.
+
+use rustc_hash::FxHashMap;
+
+use crate::calls::{Calls, ResultSite};
+use crate::dialect::Dialect;
+use crate::event::Event;
+use crate::log::Log;
+use crate::passage::{Passage, Voice, joined, passages};
+use crate::policy::{FileGlob, Keep, MessagePattern, Policy};
+use crate::tools::{CallFacts, ToolKind, ToolTable};
+use crate::view::{BlockKind, Origin, Role};
+
+/// The tags around what is kept. Readers of who speaks know them: they are nobody's words.
+const OPEN: &str = "<keep>";
+const CLOSE: &str = "</keep>";
+
+/// The events that have to stay: those with `<keep>…</keep>`, and those that the policy keeps.
+#[must_use]
+pub fn kept(log: &Log, policy: &Policy) -> Vec<u32> {
+    let dialect = &**log.dialect();
+    let patterns: Vec<&MessagePattern> = policy.keep.iter().filter_map(Keep::message).collect();
+    let globs: Vec<&FileGlob> = policy.keep.iter().filter_map(Keep::file).collect();
+    let is_kept = |event: &&Event| has_tags(event, dialect) || matches(event, dialect, &patterns);
+    let mut kept: Vec<u32> = log.events().iter().filter(is_kept).map(|event| event.seq).collect();
+    if !globs.is_empty() {
+        kept.extend(files(log, policy, &globs));
+    }
+    kept.sort_unstable();
+    kept.dedup();
+    kept
+}
+
+/// Whether somebody who may say so asks in this message for words to be kept.
+pub(super) fn has_tags(event: &Event, dialect: &dyn Dialect) -> bool {
+    if event.view.origin == Origin::Recap || !may_hold_tags(&event.bytes) {
+        return false;
+    }
+    match event.view.role {
+        Role::System | Role::Developer => holds(&event.text()),
+        Role::User => {
+            let passages = passages(event, dialect);
+            let is = |passage: &Passage, tag| passage.voice == Voice::Client && passage.text == tag;
+            let open = passages.iter().position(|passage| is(passage, OPEN));
+            open.is_some_and(|open| passages[open..].iter().any(|passage| is(passage, CLOSE)))
+        }
+        _ => false,
+    }
+}
+
+fn holds(text: &str) -> bool {
+    text.find(OPEN).is_some_and(|open| text[open..].contains(CLOSE))
+}
+
+/// A quick look: some writers of JSON escape the brackets.
+fn may_hold_tags(bytes: &[u8]) -> bool {
+    ["keep>", "keep\\u003e", "keep\\u003E"]
+        .iter()
+        .any(|tag| memchr::memmem::find(bytes, tag.as_bytes()).is_some())
+}
+
+/// Whether somebody but a tool says in it what a pattern asks for.
+fn matches(event: &Event, dialect: &dyn Dialect, patterns: &[&MessagePattern]) -> bool {
+    if patterns.is_empty() || event.view.origin == Origin::Recap {
+        return false;
+    }
+    let words = match event.view.role {
+        Role::User => joined(&passages(event, dialect), Passage::is_said),
+        Role::System | Role::Developer | Role::Assistant => {
+            event.view.text_of(&event.bytes, |kind| *kind == BlockKind::Text).into_owned()
+        }
+        Role::Tool | Role::Other => return false,
+    };
+    patterns.iter().any(|pattern| pattern.is_in(&words))
+}
+
+/// What is held of one file.
+#[derive(Default)]
+struct Held {
+    /// The whole file is among it.
+    is_whole: bool,
+    /// Results, each with the part of the file that it shows, where it shows one.
+    results: Vec<(Option<(u64, u64)>, u32)>,
+}
+
+/// The newest whole content of each file that is asked for, and what changed of it since. Of one that was
+/// never there as a whole, the newest look at each part.
+fn files(log: &Log, policy: &Policy, globs: &[&FileGlob]) -> Vec<u32> {
+    let tools = ToolTable::of(&policy.tools);
+    let events = log.events();
+    let calls = Calls::find(events, 0..events.len());
+    let mut found: FxHashMap<String, Held> = FxHashMap::default();
+    for result in calls.results.iter().filter(|result| !is_error(result)) {
+        let Some(call) = calls.call_of(result) else { continue };
+        let facts = call.facts(&tools);
+        let paths = facts.reads.iter().chain(&facts.writes);
+        for path in paths.filter(|path| globs.iter().any(|glob| glob.is_of(path))) {
+            let held = found.entry(path.trim_start_matches("./").to_owned()).or_default();
+            held.add(&facts, path, result.event.seq);
+        }
+    }
+    let results = found.into_values().flat_map(|held| held.results);
+    results.map(|(_, seq)| seq).collect()
+}
+
+impl Held {
+    fn add(&mut self, facts: &CallFacts, path: &String, seq: u32) {
+        let writes = facts.writes.contains(path);
+        if facts.removes.contains(path) {
+            *self = Self::default();
+        } else if facts.kind == ToolKind::Write || (!writes && facts.range.is_none()) {
+            *self = Self { is_whole: true, results: vec![(None, seq)] };
+        } else if writes {
+            self.results.push((None, seq));
+        } else if !self.is_whole {
+            self.results.retain(|(part, _)| *part != facts.range);
+            self.results.push((facts.range, seq));
+        }
+    }
+}
+
+fn is_error(result: &ResultSite<'_>) -> bool {
+    matches!(result.block.kind, BlockKind::Result { error: Some(true), .. })
+}

@@ -1,0 +1,103 @@
+//! What stays beside a recap though nobody pinned it: what is to be kept, instructions of the application,
+//! and results that a policy calls durable facts (`retain.never_evict`). The last two go where they do not
+//! fit: what has to be sent comes before what should stay.
+
+use std::borrow::Cow;
+
+use rustc_hash::FxHashSet;
+
+use super::kept::{has_tags, kept};
+use super::request::Plan;
+use crate::calls::{Calls, tool_of};
+use crate::event::Event;
+use crate::instruction::instruction;
+use crate::log::Log;
+use crate::tools::ToolTable;
+
+/// The pins to plan with, what stays of itself among them: the first list that fits is taken.
+pub(super) fn tries<'a>(request: &Plan<'a>) -> Vec<Cow<'a, [u32]>> {
+    let kept = kept(request.log, request.policy);
+    let (durable, instructions) = (durable(request), instructions(request));
+    let with = |more: &[u32]| Cow::Owned([request.pins, &kept, more].concat());
+    let mut tries = vec![if kept.is_empty() { Cow::Borrowed(request.pins) } else { with(&[]) }];
+    if !instructions.is_empty() {
+        tries.push(with(&instructions));
+    }
+    if !durable.is_empty() {
+        tries.push(with(&[instructions, durable].concat()));
+    }
+    tries.reverse();
+    tries
+}
+
+/// The pins where all of it fits.
+pub(super) fn pins<'a>(request: &Plan<'a>) -> Cow<'a, [u32]> {
+    tries(request).swap_remove(0)
+}
+
+/// Whether a message behind the first ones stays of itself, as far as it tells alone.
+pub(crate) fn stays(log: &Log, at: usize) -> bool {
+    let dialect = &**log.dialect();
+    let stays =
+        |event: &Event| has_tags(event, dialect) || instruction(event, dialect, false).is_some();
+    log.events().get(at).is_some_and(stays)
+}
+
+/// Events with results that never expire.
+fn durable(request: &Plan<'_>) -> Vec<u32> {
+    let retain = &request.policy.retain;
+    if !retain.has_durable() {
+        return Vec::new();
+    }
+    let tools = ToolTable::of(&request.policy.tools);
+    let events = request.log.events();
+    let calls = Calls::find(events, 0..events.len());
+    let durable = calls.results.iter().filter(|site| {
+        let tool = tool_of(calls.call_of(site).as_ref(), site.event, site.block);
+        retain.never_evicts(&tool, &format!("<{}>", tools.lookup(&tool).kind.as_str()))
+    });
+    durable.map(|site| site.event.seq).collect()
+}
+
+/// Of what a fold leaves, the part that instructions may take.
+const SHARE: u64 = 3;
+
+/// What the application tells the model in the middle of a conversation. Of equal ones the newest stays.
+/// Where they are too much for their share, of those that differ in their figures alone (the time, a
+/// count) the newest stays, too, and then the older ones go.
+fn instructions(request: &Plan<'_>) -> Vec<u32> {
+    let (log, dialect) = (request.log, &**request.log.dialect());
+    let events = log.events();
+    let leading = events.iter().take_while(|event| event.view.role.is_system()).count();
+    let mut users = events.iter().filter(|event| event.view.is_real_user());
+    let has_names = users.any(|event| dialect.speaker(&event.bytes).is_none());
+    let told = events[leading..].iter().rev();
+    let told = told.filter_map(|event| Some((event, instruction(event, dialect, has_names)?)));
+    let newest = once(told, |text| text.to_owned());
+    let budget = request.budget.with_policy(request.policy).tokens();
+    let most = request.target.unwrap_or(request.policy.fold.target.of(budget)) / SHARE;
+    let tokens = |told: &[(&Event, Cow<'_, str>)]| -> u64 {
+        told.iter().map(|(event, _)| u64::from(event.tokens.total)).sum()
+    };
+    let newest = if tokens(&newest) > most { once(newest, without_figures) } else { newest };
+    let mut left = most;
+    let fits = newest.into_iter().filter(|(event, _)| {
+        let rest = left.checked_sub(u64::from(event.tokens.total));
+        left = rest.unwrap_or(left);
+        rest.is_some()
+    });
+    fits.map(|(event, _)| event.seq).collect()
+}
+
+/// Of those with one key the first.
+fn once<'a>(
+    told: impl IntoIterator<Item = (&'a Event, Cow<'a, str>)>,
+    key: impl Fn(&str) -> String,
+) -> Vec<(&'a Event, Cow<'a, str>)> {
+    let mut seen = FxHashSet::default();
+    told.into_iter().filter(|(_, text)| seen.insert(key(text))).collect()
+}
+
+fn without_figures(text: &str) -> String {
+    text.split(|c: char| c.is_ascii_digit()).filter(|part| !part.is_empty()).collect()
+}
