@@ -114,6 +114,7 @@ impl Composing<'_> {
                 before: Some(&log.events()[..layout.head_end]),
                 recalls: log.offers_recall(),
                 focus: &focus,
+                stayed: &stayed(log, covered, kept),
                 open: &open_words(log),
             },
         )
@@ -221,6 +222,14 @@ pub(super) fn stand_in(
         (Fallback::Marker, None) => Some(recap.marker.clone()),
         (Fallback::Static, None) => Some(static_text(&header, covered.len())),
     }
+}
+
+/// The user's messages that are older than the last covered one and stay behind the recap.
+fn stayed(log: &Log, covered: &[usize], kept: &[(usize, Vec<(usize, Edited)>)]) -> Vec<u32> {
+    let last = covered.last().copied().unwrap_or_default();
+    let older = kept.iter().map(|(at, _)| *at).filter(|at| *at < last);
+    let events = older.filter_map(|at| log.events().get(at));
+    events.filter(|event| event.view.is_real_user()).map(|event| event.seq).collect()
 }
 
 /// Letters of a word of a request that says what it is about, at least.

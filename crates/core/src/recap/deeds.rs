@@ -248,7 +248,13 @@ impl Deeds<'_, '_> {
         }
         // Without a verdict a line of output says little.
         let weight = if ok { 120 } else { 40 };
-        parts.extend(came.outcome.telling.as_deref().map(|line| Part::new(line, weight)));
+        let telling =
+            came.outcome.telling.as_deref().filter(|line| !line.eq_ignore_ascii_case("ok"));
+        parts.extend(telling.map(|line| Part::new(line, weight)));
+        // The state tells what passed last.
+        if ok && came.command.checks().next().is_some() {
+            parts.iter_mut().for_each(|part| part.weight = part.weight.min(TRIFLE));
+        }
         let lines = self.tools.shown(came.text, SHOWN_BYTES);
         let statement = Statement::new(came.message, Kind::Ran, came.lead(), parts);
         self.gathered.push_seen(statement, &lines);
@@ -297,8 +303,17 @@ impl Deeds<'_, '_> {
         for path in &self.facts.removes {
             self.gathered.remove_file(path);
         }
-        let paths = shorten(&changed.paths().join(", "), COMMAND_CHARS);
-        let lead = match change.whole {
+        let is_there = |path: &&String| !self.facts.removes.contains(path);
+        let written: Vec<&str> =
+            changed.paths().iter().filter(is_there).map(String::as_str).collect();
+        if written.is_empty() && !self.facts.removes.is_empty() {
+            let paths = shorten(&self.facts.removes.join(", "), COMMAND_CHARS);
+            let lead = format!("{paths} (removed)");
+            self.gathered.push(Statement::new(came.message, Kind::Changed, lead, Vec::new()));
+            return;
+        }
+        let paths = shorten(&written.join(", "), COMMAND_CHARS);
+        let lead = match change.whole.filter(|_| written.len() == 1) {
             _ if change.lines.is_empty() && self.facts.command.is_some() => {
                 format!("{paths}: `{}`", came.label)
             }

@@ -33,6 +33,8 @@ pub struct Frame<'a> {
     pub recalls: bool,
     /// What a manual compaction asked to keep, as lower-case words.
     pub focus: &'a [String],
+    /// Events of the user's between the covered ones that stay as they are, behind the recap.
+    pub stayed: &'a [u32],
     /// Words of the request that is open, in lower case: without a focus, what was seen of them is told where room is
     /// left.
     pub open: &'a [String],

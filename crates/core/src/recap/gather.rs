@@ -212,6 +212,9 @@ impl Gathered {
             return;
         }
         let parts = prose::user(passages);
+        if let Some(answer) = self.statements.last_mut().filter(|one| one.kind == Kind::Concluded) {
+            prose::weigh_chosen(&mut answer.parts, &parts);
+        }
         self.gives_reason(&parts);
         self.push(Statement::new(message, Kind::Asked, String::new(), parts));
     }

@@ -42,6 +42,8 @@ pub struct FileUse {
     /// It is no part of the work: it lies in a temporary folder, among the agent's own plans, or was
     /// created and removed again.
     pub scratch: bool,
+    /// It was removed, and not made again.
+    pub gone: bool,
     /// The first use wrote it: it may be the agent's own.
     pub(super) made: bool,
 }
@@ -238,6 +240,7 @@ impl Gathered {
     pub(super) fn remove_file(&mut self, path: &str) {
         if let Some(file) = self.files.get_mut(path) {
             file.scratch |= file.made;
+            file.gone = true;
         }
     }
 
@@ -261,6 +264,7 @@ impl Gathered {
         };
         let file = self.files.entry(path.to_owned()).or_insert_with(new);
         file.last = order;
+        file.gone = false;
         file.message = message;
         if modified {
             // What was taken away is there again.

@@ -34,6 +34,8 @@ pub struct Request {
 pub struct History {
     /// The newest commits, in order: all since the last push that are known, or the last of them.
     pub commits: Vec<Commit>,
+    /// How many there were before these.
+    pub older: usize,
     /// How many of these, from the first on, are pushed.
     pub pushed: usize,
     /// The last push: number of its message, and the branch where that was told.
@@ -59,6 +61,7 @@ impl History {
                 self.commits.push(Commit { hash, subject, message });
                 if self.commits.len() > MOST {
                     self.commits.remove(0);
+                    self.older += 1;
                     self.pushed = self.pushed.saturating_sub(1);
                 }
             }

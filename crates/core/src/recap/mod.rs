@@ -66,6 +66,8 @@ pub(crate) mod state {
     pub const CHECKS: &str = "checks: ";
     /// The commits; more of them follow, indented.
     pub const COMMITS: &str = "commits: ";
+    /// How many commits are not told, behind those that are.
+    pub const OLDER: &str = "older, not told: ";
     /// The last push.
     pub const PUSHED: &str = "pushed @";
     /// Requests to merge.

@@ -154,6 +154,7 @@ impl Gathered {
         // The newest is first.
         read.checks.into_iter().rev().for_each(|check| self.add_check(check));
         self.history.commits.extend(read.commits.into_iter().rev());
+        self.history.older += read.older;
         if let Some(push) = read.push {
             let pushed = |commit: &&Commit| commit.message <= push.0;
             self.history.pushed = self.history.commits.iter().filter(pushed).count();
@@ -301,6 +302,7 @@ fn times(text: &str) -> (&str, u32) {
 struct State {
     checks: Vec<Check>,
     commits: Vec<Commit>,
+    older: usize,
     push: Option<(u32, String)>,
     requests: Vec<Request>,
     changed: Vec<String>,
@@ -310,7 +312,10 @@ impl State {
     fn add(&mut self, label: &str, text: &str) {
         match label {
             state::CHECKS => self.checks.extend(check(text)),
-            state::COMMITS => self.commits.extend(commit(text)),
+            state::COMMITS => match text.strip_prefix(state::OLDER) {
+                Some(count) => self.older = count.parse().unwrap_or(0),
+                None => self.commits.extend(commit(text)),
+            },
             state::REQUESTS => self.requests.extend(request(text)),
             state::PUSHED => {
                 let (message, branch) = text.split_once(": ").unwrap_or((text, ""));

@@ -8,7 +8,7 @@ use rustc_hash::FxHashSet;
 use crate::ids::identifiers;
 use crate::passage::{Passage, Voice};
 use crate::recap::sentence::{clauses, is_mark, sentences};
-use crate::recap::statement::{LINE_BREAK, Part};
+use crate::recap::statement::{LINE_BREAK, PART_CHARS, Part};
 
 /// Characters of a message that are looked at, from both ends: a message can be a megabyte.
 const LOOKED_AT: usize = 24_000;
@@ -26,6 +26,8 @@ mod weight {
     pub const SENTENCE: u32 = 100;
     /// The last sentence of a message concludes it …
     pub const LAST: u32 = 150;
+    /// An item that the user chose.
+    pub const CHOSEN: u32 = 200;
     /// An item of a list that the assistant offers.
     pub const OFFERED: u32 = 150;
     /// … unless a call follows: then it announces the call, which is told by itself.
@@ -85,6 +87,19 @@ pub(super) fn told(text: &str) -> Vec<Part> {
     let mut parts = parts(&text.replace(LINE_BREAK, "\n"));
     weigh_lists(&mut parts);
     parts
+}
+
+/// Of an answer that offers a list, the items that the user's next message names by number or letter.
+pub(super) fn weigh_chosen(offered: &mut [Part], chosen: &[Part]) {
+    let bare = |word: &str| word.trim_matches(|c: char| !c.is_alphanumeric()).to_owned();
+    let words: FxHashSet<String> =
+        chosen.iter().flat_map(|part| part.text.split_whitespace()).map(bare).collect();
+    for part in offered {
+        let mut marks = part.text.split_whitespace().filter(|word| is_mark(word));
+        if marks.any(|mark| words.contains(&bare(mark))) {
+            part.weight = part.weight * weight::CHOSEN / 100;
+        }
+    }
 }
 
 /// Whether the last sentence before a call says no more than that the call comes. It does where it has no
@@ -269,6 +284,16 @@ impl Reader {
             false => format!("{} {sentence}", std::mem::take(&mut self.lead)),
         };
         let weight = weigh(&text);
+        // "Given up." is about the sentence before it.
+        if weight <= weight::FEW_WORDS
+            && !self.begins_line
+            && let Some(before) = self.parts.last_mut().filter(|part| part.weight > weight)
+            && before.text.len() + text.len() < PART_CHARS
+        {
+            before.text.push(' ');
+            before.text.push_str(&text);
+            return;
+        }
         for clause in clauses(&text) {
             let begins_line = std::mem::take(&mut self.begins_line);
             self.parts.push(Part { begins_line, ..Part::new(clause, weight) });
@@ -290,7 +315,8 @@ fn is_fence(line: &str) -> bool {
 
 /// What a sentence tells, by its form.
 fn weigh(text: &str) -> u32 {
-    if text.split_whitespace().nth(FEW_WORDS - 1).is_none() && identifiers(text).next().is_none() {
+    let is_short = text.split_whitespace().nth(FEW_WORDS - 1).is_none();
+    if is_short && identifiers(text).next().is_none() && !text.bytes().any(|b| b.is_ascii_digit()) {
         return weight::FEW_WORDS;
     }
     let named = identifiers(text).take(4).count() as u32 * 10;

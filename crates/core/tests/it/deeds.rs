@@ -95,6 +95,7 @@ pub fn recap_of(gathered: &Gathered) -> String {
         before: None,
         recalls: false,
         focus: &[],
+        stayed: &[],
         open: &[],
     };
     compose(gathered, &frame).text

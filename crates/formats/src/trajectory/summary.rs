@@ -54,6 +54,7 @@ pub(super) fn composed(
         before: None,
         recalls: false,
         focus: &[],
+        stayed: &[],
         open: &[],
     };
     let composed = compose(&gathered, &frame);

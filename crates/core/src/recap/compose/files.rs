@@ -108,8 +108,12 @@ impl Use {
 
 /// Files of these uses, newest use first.
 fn files<'a>(gathered: &'a Gathered, uses: &[Use]) -> Vec<(String, &'a FileUse)> {
-    let mut found: Vec<_> =
-        gathered.files.iter().filter(|(_, used)| uses.contains(&Use::of(used))).collect();
+    let mut found: Vec<_> = gathered
+        .files
+        .iter()
+        .filter(|(_, used)| !(used.gone && used.scratch))
+        .filter(|(_, used)| uses.contains(&Use::of(used)))
+        .collect();
     found.sort_by(|a, b| b.1.last.cmp(&a.1.last).then_with(|| a.0.cmp(b.0)));
     found.into_iter().map(|(path, used)| (escape::inline(path, 300), used)).collect()
 }

@@ -55,6 +55,8 @@ mod share {
     pub const FILE_BLOCKS: u64 = 25;
 }
 
+/// Most messages that stay between the covered ones and are named.
+const STAYED: usize = 6;
 /// Begins the line above a section.
 const SECTION: &str = "### ";
 /// Below this a section is not worth its header, in tokens.
@@ -144,6 +146,24 @@ fn head_lines(gathered: &Gathered, frame: &Frame<'_>, root: Option<&str>) -> Str
     let root = root.map_or(String::new(), |root| {
         format!(" Paths of statements are below {}.", escape::inline(root, 300))
     });
+    let stayed: Vec<String> =
+        frame.stayed.iter().map(|seq| format!("@{}", seq + gathered.shift)).collect();
+    let stayed = match stayed.as_slice() {
+        [] => String::new(),
+        [.., _] if stayed.len() <= STAYED => {
+            format!(
+                " The user's {} stays below, word for word; what has a higher number came after it.",
+                stayed.join(", ")
+            )
+        }
+        [first, ..] => {
+            format!(
+                " {} messages of the user from {first} on stay below, word for word.",
+                stayed.len()
+            )
+        }
+    };
+    let root = stayed + &root;
     if frame.is_short() {
         let which = which.trim_end_matches(',');
         let header = &frame.header;

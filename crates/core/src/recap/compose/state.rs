@@ -100,7 +100,9 @@ impl Writer<'_> {
     fn history(&self) -> Vec<String> {
         let History { requests, push, .. } = &self.gathered.history;
         let commits = self.gathered.history.told();
-        let mut lines = listed(state::COMMITS, commits.iter().rev().map(commit_line));
+        let older = self.gathered.history.older;
+        let older = (older > 0).then(|| format!("{}{older}", state::OLDER));
+        let mut lines = listed(state::COMMITS, commits.iter().rev().map(commit_line).chain(older));
         let pushed = push.as_ref().filter(|_| self.later(|later| later.history.push.is_none()));
         if let Some((message, branch)) = pushed {
             let branch = escape::inline(branch, 80);

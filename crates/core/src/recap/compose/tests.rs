@@ -47,6 +47,7 @@ fn recap_before(
         before: None,
         recalls: false,
         focus,
+        stayed: &[],
         open: &[],
     };
     let composed = compose(gathered, &frame);
