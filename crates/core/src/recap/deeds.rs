@@ -253,7 +253,7 @@ impl Deeds<'_, '_> {
         parts.extend(telling.map(|line| Part::new(line, weight)));
         // The state tells what passed last.
         if ok && came.command.checks().next().is_some() {
-            parts.iter_mut().for_each(|part| part.weight = part.weight.min(TRIFLE));
+            parts.iter_mut().for_each(|part| part.weight = 0);
         }
         let lines = self.tools.shown(came.text, SHOWN_BYTES);
         let statement = Statement::new(came.message, Kind::Ran, came.lead(), parts);

@@ -144,7 +144,8 @@ impl Gathered {
         }
         let mut hasher = rustc_hash::FxBuildHasher.build_hasher();
         statement.lead.hash(&mut hasher);
-        statement.parts.iter().for_each(|part| part.text.hash(&mut hasher));
+        let parts = statement.parts.iter().chain(&statement.seen);
+        parts.for_each(|part| part.text.hash(&mut hasher));
         let hash = std::hash::Hasher::finish(&hasher);
         let at = self.known.get(&hash).copied().unwrap_or(usize::MAX);
         match self.statements.get_mut(at) {
@@ -163,10 +164,11 @@ impl Gathered {
 
     /// Adds a statement of a call, and what the call showed besides.
     pub(super) fn push_seen(&mut self, statement: Statement, lines: &[String]) {
+        // What showed something else is another run.
+        let statement = Statement { seen: pieces(lines, 0), ..statement };
         let before = self.statements.len();
         self.push(statement);
-        if let Some(told) = self.statements.get_mut(before) {
-            told.seen = pieces(lines, 0);
+        if let Some(told) = self.statements.get(before) {
             self.shown.add(before, &told.seen);
         }
     }

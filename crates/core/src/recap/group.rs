@@ -38,7 +38,7 @@ pub(super) fn group(gathered: &Gathered, frame: &Frame<'_>, root: Option<&str>) 
         source.iter().filter(|statement| statement.tells()).collect();
     // An earlier recap tells them by section.
     statements.sort_by_key(|statement| statement.message);
-    let ran: FxHashSet<u32> = statements
+    let ran: FxHashSet<u32> = source
         .iter()
         .filter(|statement| matches!(statement.kind, Kind::Ran | Kind::Failed))
         .map(|statement| statement.message)

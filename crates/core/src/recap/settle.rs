@@ -18,6 +18,9 @@ const OPEN: usize = 256;
 /// Most scripts of a project of which it is known what they run.
 const INNER: usize = 64;
 
+/// Says that a failure is none any more.
+const SETTLED: &str = " (settled since)";
+
 impl Gathered {
     /// Notes a failure that something later may settle.
     pub(super) fn add_open(&mut self, open: Open) {
@@ -40,6 +43,11 @@ impl Gathered {
             match (told.kind, &open.reason) {
                 (Kind::Failed, _) if open.refused.is_none() => {
                     told.kind = Kind::Ran;
+                    if let Some(lead) =
+                        told.lead.strip_suffix(':').filter(|lead| !lead.ends_with(SETTLED))
+                    {
+                        told.lead = format!("{lead}{SETTLED}:");
+                    }
                     told.parts.iter_mut().for_each(|part| part.weight = part.weight.min(TRIFLE));
                 }
                 (Kind::Rejected, Some(reason)) => {

@@ -134,10 +134,19 @@ impl Statement {
         Self { message, kind, lead, parts, seen: Vec::new(), times: 1 }
     }
 
-    /// Whether it tells anything: what a look-up showed tells as far as it was used.
+    /// Whether it tells anything: what a look-up showed tells as far as it was used, and so does a check that passed,
+    /// because the state tells of it.
     #[must_use]
     pub fn tells(&self) -> bool {
-        self.kind != Kind::Found || self.parts.iter().any(|part| part.weight >= USED)
+        let is_used = |parts: &[Part]| parts.iter().any(|part| part.weight >= USED);
+        match self.kind {
+            Kind::Found => is_used(&self.parts),
+            Kind::Ran => {
+                let weighs = self.parts.iter().any(|part| part.weight > 0);
+                self.parts.is_empty() || weighs || is_used(&self.seen)
+            }
+            _ => true,
+        }
     }
 
     /// The statement for somebody who asked for these words (lower case): what was seen that holds one of
@@ -159,10 +168,18 @@ impl Statement {
     /// The statement as it is told: with what was seen, as far as it was used.
     #[must_use]
     pub fn told(&self) -> Self {
-        let used = self.seen.iter().filter(|part| part.weight >= USED);
+        let used = self.seen.iter().enumerate().filter(|(_, part)| part.weight >= USED);
         // What a telling line says is not told again.
-        let again = |part: &&Part| !self.parts.iter().any(|own| own.text.contains(&part.text));
-        let parts = self.parts.iter().chain(used.filter(again)).cloned().collect();
+        let again = |part: &Part| !self.parts.iter().any(|own| own.text.contains(&part.text));
+        let used = used.filter(|(_, part)| again(part)).map(|(at, part)| (at + 1, part));
+        // In the order of the output; a verdict comes first.
+        let place = |own: &Part| {
+            self.seen.iter().position(|seen| seen.text.contains(&own.text)).map_or(0, |at| at + 1)
+        };
+        let mut parts: Vec<(usize, &Part)> =
+            self.parts.iter().map(|own| (place(own), own)).chain(used).collect();
+        parts.sort_by_key(|(at, _)| *at);
+        let parts = parts.into_iter().map(|(_, part)| part.clone()).collect();
         Self { parts, seen: Vec::new(), lead: self.lead.clone(), ..*self }
     }
 

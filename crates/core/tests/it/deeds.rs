@@ -108,7 +108,7 @@ pub fn recap(client: Client, runs: &[Run<'_>]) -> String {
 pub fn section<'a>(recap: &'a str, name: &str) -> &'a str {
     let head = format!("### {name}\n");
     let Some((_, rest)) = recap.split_once(&*head) else { return "" };
-    rest.split("### ").next().unwrap_or(rest)
+    rest.split("### ").next().and_then(|rest| rest.split("[End of").next()).unwrap_or(rest)
 }
 
 pub const ALL: [Client; 4] = [MiniSwe, Claude, Codex, Bare];
@@ -205,7 +205,7 @@ fn an_error_that_comes_again_was_tried_and_failed() {
     let (one, two) = (script(1), script(2));
     let text = recap(MiniSwe, &[(&one, "KeyError: 'rows'", 1), (&two, "KeyError: 'rows'", 1)]);
     let failed = section(&text, "Tried and failed");
-    assert!(failed.starts_with("@3 failed `python3: Try way 2`: KeyError: 'rows'\n["), "{failed}");
+    assert_eq!(failed, "@3 failed `python3: Try way 2`: KeyError: 'rows'\n");
 }
 
 #[test]
@@ -304,10 +304,7 @@ fn one_call_is_one_line() {
     let text = recap_of(&gather(DialectKind::Anthropic, &input));
     let told: Vec<&str> = text.lines().filter(|line| line.starts_with("@1 ")).collect();
     assert_eq!(told.len(), 1, "{text}");
-    assert!(
-        told[0].starts_with("@1 ran `./serve --check`: ready") && told[0].contains("port_alpha"),
-        "{told:?}"
-    );
+    assert!(told[0] == "@1 ran `./serve --check`: listening on port_alpha / ready", "{told:?}");
 }
 
 #[test]
@@ -358,9 +355,6 @@ fn a_test_that_was_written_to_fail_first_cost_nothing() {
     for printed in ["1 failed in 0.1s\n1 passed in 0.1s", "FAILED (failures=3)\n- a\n+ b\nOK"] {
         let text = recap(MiniSwe, &[(both, printed, 0)]);
         assert!(section(&text, "State").starts_with("checks: `pytest -q t.py` ok @1"), "{text}");
-        assert!(
-            text.contains("changed x.py") && text.contains("ran `pytest -q t.py`: ok"),
-            "{text}"
-        );
+        assert!(text.contains("changed x.py\n") && !text.contains("ran `pytest"), "{text}");
     }
 }

@@ -320,7 +320,8 @@ static HEADS: LazyLock<FxHashSet<&'static str>> = LazyLock::new(|| {
 
 /// The words behind those who only run the rest: `uv run`, `npx`, `nice -n 5`.
 pub(super) fn without_runners(mut words: &[String]) -> &[String] {
-    const WITH_VALUE: [&str; 12] = [
+    const WITH_VALUE: [&str; 13] = [
+        "-f",
         "--with",
         "--extra",
         "--group",
@@ -336,7 +337,8 @@ pub(super) fn without_runners(mut words: &[String]) -> &[String] {
     ];
     let runners = &programs().runners;
     while let [first, rest @ ..] = words {
-        if !HEADS.contains(first.as_str()) {
+        let first = first.rsplit('/').next().unwrap_or(first);
+        if !HEADS.contains(first) {
             return words;
         }
         let second = rest.iter().position(|word| !word.starts_with('-'));
