@@ -39,14 +39,14 @@ fn the_file_replays_as_the_search_said() {
     let tmp = corpus("tune-file", 2);
     let one = Path::new(&tmp).join("1.jsonl").display().to_string();
     let policy = Path::new(&tmp).join("policy.toml").display().to_string();
-    let args = ["--window", "6k", "--tries", "12", "--prefer", "balance", "--json", "-o", &policy];
+    let args = ["--window", "8k", "--tries", "12", "--prefer", "balance", "--json", "-o", &policy];
     let found = json(&[&["tune", &one][..], &args].concat());
     assert_eq!(found["verdict"]["is"], "better", "{}", found["verdict"]);
     let text = fs::read_to_string(&policy).unwrap();
     assert_eq!(found["policy"], text.as_str());
     assert!(text.contains("\nbase = \"default\"\nname = \"tuned\"\n"), "{text}");
     assert!(text.lines().take_while(|line| line.starts_with("# ")).count() >= 4, "{text}");
-    let again = json(&["replay", &one, "--window", "6k", "--policy", &policy, "--json"]);
+    let again = json(&["replay", &one, "--window", "8k", "--policy", &policy, "--json"]);
     let again = &again["runs"][0]["totals"];
     let chosen = usize::try_from(found["chosen"].as_u64().unwrap()).unwrap();
     let figures = &found["trials"][chosen]["figures"];

@@ -8,6 +8,7 @@ use crate::instruction::instruction;
 use crate::log::{Event, Log};
 use crate::passage::{Passage, Voice, passages};
 use crate::recap::deeds::Deeds;
+use crate::recap::offer::weigh_chosen;
 use crate::recap::prose;
 use crate::recap::shown::Shown;
 use crate::recap::statement::{Kind, Statement};
@@ -213,7 +214,7 @@ impl Gathered {
         }
         let parts = prose::user(passages);
         if let Some(answer) = self.statements.last_mut().filter(|one| one.kind == Kind::Concluded) {
-            prose::weigh_chosen(&mut answer.parts, &parts);
+            weigh_chosen(&mut answer.parts, &parts);
         }
         self.gives_reason(&parts);
         self.push(Statement::new(message, Kind::Asked, String::new(), parts));

@@ -19,6 +19,7 @@ pub(crate) mod history;
 pub mod idtable;
 mod later;
 mod names;
+mod offer;
 mod open;
 pub mod ordinary;
 mod own;

@@ -7,7 +7,8 @@ use rustc_hash::FxHashSet;
 
 use crate::ids::identifiers;
 use crate::passage::{Passage, Voice};
-use crate::recap::sentence::{clauses, is_mark, sentences};
+use crate::recap::offer::weigh_offered;
+use crate::recap::sentence::{clauses, sentences};
 use crate::recap::statement::{LINE_BREAK, PART_CHARS, Part};
 
 /// Characters of a message that are looked at, from both ends: a message can be a megabyte.
@@ -26,10 +27,6 @@ mod weight {
     pub const SENTENCE: u32 = 100;
     /// The last sentence of a message concludes it …
     pub const LAST: u32 = 150;
-    /// An item that the user chose.
-    pub const CHOSEN: u32 = 200;
-    /// An item of a list that the assistant offers.
-    pub const OFFERED: u32 = 150;
     /// … unless a call follows: then it announces the call, which is told by itself.
     pub const ANNOUNCES: u32 = 12;
     pub const FEW_WORDS: u32 = 15;
@@ -53,7 +50,7 @@ mod weight {
 #[must_use]
 pub fn assistant(text: &str, call: Option<&str>) -> Vec<Part> {
     let mut parts = parts(text);
-    weigh_lists(&mut parts);
+    weigh_offered(&mut parts);
     for part in parts.iter_mut().filter(|part| is_question(&part.text)) {
         part.weight = part.weight * weight::QUESTION / 100;
     }
@@ -71,35 +68,11 @@ pub fn assistant(text: &str, call: Option<&str>) -> Vec<Part> {
     parts
 }
 
-/// What is offered as a list is chosen from later: "the second one".
-fn weigh_lists(parts: &mut [Part]) {
-    let marks = |part: &Part| part.text.split_whitespace().filter(|word| is_mark(word)).count();
-    if parts.iter().map(marks).sum::<usize>() < 2 {
-        return;
-    }
-    for part in parts.iter_mut().filter(|part| marks(part) > 0) {
-        part.weight = part.weight * weight::OFFERED / 100;
-    }
-}
-
 /// What an earlier recap tells of a message of the assistant: it was worth a place.
 pub(super) fn told(text: &str) -> Vec<Part> {
     let mut parts = parts(&text.replace(LINE_BREAK, "\n"));
-    weigh_lists(&mut parts);
+    weigh_offered(&mut parts);
     parts
-}
-
-/// Of an answer that offers a list, the items that the user's next message names by number or letter.
-pub(super) fn weigh_chosen(offered: &mut [Part], chosen: &[Part]) {
-    let bare = |word: &str| word.trim_matches(|c: char| !c.is_alphanumeric()).to_owned();
-    let words: FxHashSet<String> =
-        chosen.iter().flat_map(|part| part.text.split_whitespace()).map(bare).collect();
-    for part in offered {
-        let mut marks = part.text.split_whitespace().filter(|word| is_mark(word));
-        if marks.any(|mark| words.contains(&bare(mark))) {
-            part.weight = part.weight * weight::CHOSEN / 100;
-        }
-    }
 }
 
 /// Whether the last sentence before a call says no more than that the call comes. It does where it has no
@@ -200,6 +173,8 @@ struct Reader {
     parts: Vec<Part>,
     /// A heading, or a sentence that ends in a colon: it belongs to what follows it.
     lead: String,
+    /// The last part has its short sentence already.
+    has_verdict: bool,
     /// What comes next is the first of its line.
     begins_line: bool,
     code: Option<Vec<String>>,
@@ -287,6 +262,7 @@ impl Reader {
         // "Given up." is about the sentence before it.
         if weight <= weight::FEW_WORDS
             && !self.begins_line
+            && !std::mem::replace(&mut self.has_verdict, true)
             && let Some(before) = self.parts.last_mut().filter(|part| part.weight > weight)
             && before.text.len() + text.len() < PART_CHARS
         {
@@ -294,6 +270,7 @@ impl Reader {
             before.text.push_str(&text);
             return;
         }
+        self.has_verdict = weight <= weight::FEW_WORDS;
         for clause in clauses(&text) {
             let begins_line = std::mem::take(&mut self.begins_line);
             self.parts.push(Part { begins_line, ..Part::new(clause, weight) });
@@ -359,6 +336,7 @@ fn is_item(line: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::recap::offer::OFFERED;
 
     fn texts(parts: &[Part]) -> Vec<&str> {
         parts.iter().map(|part| part.text.as_str()).collect()
@@ -381,6 +359,17 @@ mod tests {
         let parts = assistant("The cache is stale. Let me clear it now.", Some(""));
         assert!(parts[0].weight > parts[1].weight);
         assert_eq!(texts(&assistant("Let me look at it:", Some(""))), ["Let me look at it:"]);
+    }
+
+    #[test]
+    fn a_short_sentence_stays_with_the_one_that_it_is_about() {
+        let parts = assistant(
+            "One pass is enough for all of it. Given up. So. Then come least squares.",
+            None,
+        );
+        let wanted =
+            ["One pass is enough for all of it. Given up.", "So.", "Then come least squares."];
+        assert_eq!(texts(&parts), wanted);
     }
 
     #[test]
@@ -441,7 +430,7 @@ mod tests {
         };
         let list =
             weights("Sketches are ready: A) three ears of rye, B) an oven. They are all in ink.");
-        assert_eq!(list, [weight::OFFERED, weight::LAST]);
+        assert_eq!(list, [OFFERED, weight::LAST]);
         assert_eq!(weights("The lamp is broken. Where did you put it then?"), [100, 60]);
         assert_eq!(weights("Noted."), [weight::FEW_WORDS]);
     }

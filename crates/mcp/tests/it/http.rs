@@ -19,7 +19,7 @@ async fn service() -> HttpService {
     let theirs = Plan {
         id: "theirs",
         owner: Some("bob"),
-        task: "Guard the vault",
+        task: "Watch the safe",
         fact: "V1-5ec2",
         created: 2,
     };

@@ -30,7 +30,7 @@ pub struct Plan<'a> {
 
 impl Default for Plan<'_> {
     fn default() -> Self {
-        Self { id: "s", owner: None, task: "Look after the barns", fact: FACT, created: 1 }
+        Self { id: "s", owner: None, task: "Look after the sheds", fact: FACT, created: 1 }
     }
 }
 

@@ -13,7 +13,7 @@ async fn shared() -> std::sync::Arc<dyn midfold::store::Store> {
     let theirs = Plan {
         id: "theirs",
         owner: Some("bob"),
-        task: "Guard the vault",
+        task: "Watch the safe",
         fact: THEIRS,
         created: 2,
     };

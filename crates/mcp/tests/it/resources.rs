@@ -14,7 +14,7 @@ async fn the_recap_of_a_session_can_be_read() {
     let all = client.0.list_all_resources().await.unwrap();
     let [resource] = all.as_slice() else { panic!("{all:?}") };
     assert_eq!(resource.uri, "midfold://session/a%20b%2Fc/recap");
-    assert_eq!(resource.title.as_deref(), Some("Look after the barns"));
+    assert_eq!(resource.title.as_deref(), Some("Look after the sheds"));
     assert_eq!(resource.mime_type.as_deref(), Some("text/plain"));
     let read = client.0.read_resource(ReadResourceRequestParams::new(&resource.uri)).await.unwrap();
     let [ResourceContents::TextResourceContents { uri, mime_type, text, .. }] =

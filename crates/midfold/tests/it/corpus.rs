@@ -93,7 +93,7 @@ fn every_context_is_valid_and_within_budget() {
 }
 
 /// The guards of `default` (docs/PRESETS.md), with `head-tail` in the same run. What comes first is
-/// the reading exam, which is a bench.
+/// the reading exam, which is a bench. Names alone are not listed since an index of them is gone, and fewer stay.
 #[test]
 fn default_keeps_its_guards() {
     let Some(root) = corpus() else {
@@ -101,7 +101,7 @@ fn default_keeps_its_guards() {
         return;
     };
     let sessions = crate::common::coding_sessions(&root);
-    for (window, at_risk) in [(16_000, 0.60), (32_000, 0.70)] {
+    for (window, at_risk) in [(16_000, 0.50), (32_000, 0.55)] {
         let run = |preset: &str| {
             let policy = Policy::preset(preset).unwrap();
             let (sum, n) = crate::common::replay(&sessions, &policy, window, |name, found| {
