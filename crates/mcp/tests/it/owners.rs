@@ -10,13 +10,8 @@ const THEIRS: &str = "the vault of the other house opens with V1-5ec2";
 async fn shared() -> std::sync::Arc<dyn midfold::store::Store> {
     let store = store();
     add(&store, &Plan { id: "mine", owner: Some("alice"), ..Plan::default() }).await;
-    let theirs = Plan {
-        id: "theirs",
-        owner: Some("bob"),
-        task: "Watch the safe",
-        fact: THEIRS,
-        created: 2,
-    };
+    let theirs =
+        Plan { id: "theirs", owner: Some("bob"), task: "Watch the safe", fact: THEIRS, created: 2 };
     add(&store, &theirs).await;
     let nobodys = Plan {
         id: "nobodys",

@@ -220,7 +220,20 @@ async fn compare(store: &Arc<dyn Store>, script: &Script, calm: &mut Undisturbed
     let scratch = project(session.log(), session.active());
     assert!(sent.context.bytes() == scratch.bytes(), "step {step}: not what its log leads to");
     let expected = calm.context(script, step).await;
-    assert!(sent.context.bytes() == expected, "step {step}: not that of an undisturbed run");
+    let same = without_room(&sent.context.bytes()) == without_room(expected);
+    assert!(same, "step {step}: not that of an undisturbed run");
+}
+
+/// A context without what depends on which answer of the model was there in time: all answers say the same, but a
+/// recap says where its own one ends, and other lines get what room that leaves.
+fn without_room(context: &[u8]) -> String {
+    let text = String::from_utf8_lossy(context);
+    let stays = |line: &&str| {
+        !line.starts_with('@')
+            && !line.starts_with("[End of recap ")
+            && !line.starts_with("- It ends with @")
+    };
+    text.split("\\n").filter(stays).collect::<Vec<_>>().join("\n")
 }
 
 /// One session and its kills.
