@@ -1,6 +1,9 @@
 //! What has to stay because somebody who may ask for it did: `<keep>` in a message of the user or the
 //! application, and what a policy keeps. It is a pin: what does not fit with it is an error.
 
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
 use rustc_hash::FxHashMap;
 
 use crate::calls::{Calls, ResultSite};
@@ -34,12 +37,10 @@ pub fn kept(log: &Log, policy: &Policy) -> Vec<u32> {
 
 /// Whether somebody who may say so asks in this message for words to be kept.
 pub(super) fn has_tags(event: &Event, dialect: &dyn Dialect) -> bool {
-    if event.view.origin == Origin::Recap || !may_hold_tags(&event.bytes) {
-        return false;
-    }
     match event.view.role {
-        Role::System | Role::Developer => holds(&event.text()),
-        Role::User => {
+        _ if event.view.origin == Origin::Recap => false,
+        Role::System | Role::Developer => may_hold_tags(&event.bytes) && holds(&event.text()),
+        Role::User if may_hold_tags(&event.bytes) => {
             let passages = passages(event, dialect);
             let is = |passage: &Passage, tag| passage.voice == Voice::Client && passage.text == tag;
             let open = passages.iter().position(|passage| is(passage, OPEN));
@@ -53,11 +54,11 @@ fn holds(text: &str) -> bool {
     text.find(OPEN).is_some_and(|open| text[open..].contains(CLOSE))
 }
 
-/// A quick look: some writers of JSON escape the brackets.
+/// A quick look, because each plan asks it of each message: writers of JSON may escape the brackets and the slash, and
+/// the closing tag has this in any case.
 fn may_hold_tags(bytes: &[u8]) -> bool {
-    ["keep>", "keep\\u003e", "keep\\u003E"]
-        .iter()
-        .any(|tag| memchr::memmem::find(bytes, tag.as_bytes()).is_some())
+    static CLOSING: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("/keep"));
+    CLOSING.find(bytes).is_some()
 }
 
 /// Whether somebody but a tool says in it what a pattern asks for.
