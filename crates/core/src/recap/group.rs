@@ -1,5 +1,8 @@
 //! Statements as they are told: what belongs together is one, and paths are short.
 
+use std::borrow::Cow;
+
+use aho_corasick::{AhoCorasick, AhoCorasickBuilder};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::recap::checks::runs_of;
@@ -22,20 +25,13 @@ const PARTS: usize = 60;
 /// files not at all; how a file was changed weighs half once a commit tells of it. Paths are told without
 /// `root`, but for what the user wrote.
 pub(super) fn group(gathered: &Gathered, frame: &Frame<'_>, root: Option<&str>) -> Vec<Grouped> {
-    let wanted: Vec<Statement>;
-    let source = match (frame.focus, frame.open) {
-        ([], []) => &gathered.statements,
-        _ => {
-            wanted = focused(gathered, frame);
-            &wanted
-        }
-    };
+    let source = focused(gathered, frame);
     let later = frame.later;
     let mut told: Vec<Grouped> = Vec::new();
     // The newest change of each file in this turn, by what it says of the file.
     let mut changed: FxHashMap<String, usize> = FxHashMap::default();
     let mut statements: Vec<&Statement> =
-        source.iter().filter(|statement| statement.tells()).collect();
+        source.iter().map(|one| &**one).filter(|statement| statement.tells()).collect();
     // An earlier recap tells them by section.
     statements.sort_by_key(|statement| statement.message);
     let ran: FxHashSet<u32> = source
@@ -84,23 +80,55 @@ pub(super) fn group(gathered: &Gathered, frame: &Frame<'_>, root: Option<&str>) 
     told
 }
 
-/// The statements with what was seen of the focus; and, where nobody gave one, of the open request, where the agent
-/// looked something up and said nothing of it.
-fn focused(gathered: &Gathered, frame: &Frame<'_>) -> Vec<Statement> {
-    let statements = &gathered.statements;
-    if !frame.focus.is_empty() {
-        return statements.iter().map(|one| one.focused(frame.focus, WANTED)).collect();
+/// Words that somebody asked for, and what a part of a result that holds one of them weighs at least.
+pub(super) struct Wanted {
+    words: AhoCorasick,
+    pub weight: u32,
+}
+
+impl Wanted {
+    fn of(words: &[String], weight: u32) -> Option<Self> {
+        // Beyond ASCII the words are looked for in small letters and with a capital.
+        let capital = |word: &String| {
+            let mut chars = word.chars();
+            let first = chars.next().filter(|first| !first.is_ascii())?;
+            Some(first.to_uppercase().chain(chars).collect::<String>())
+        };
+        let all = words.iter().cloned().chain(words.iter().filter_map(capital));
+        let words = AhoCorasickBuilder::new().ascii_case_insensitive(true).build(all).ok()?;
+        (words.patterns_len() > 0).then_some(Self { words, weight })
     }
+
+    /// Whether a text holds one of the words.
+    pub(super) fn is_in(&self, text: &str) -> bool {
+        self.words.is_match(text)
+    }
+}
+
+/// The statements, with what was seen of the focus; and, where nobody gave one, of the open request, where the agent
+/// looked something up and said nothing of it.
+fn focused<'a>(gathered: &'a Gathered, frame: &Frame<'_>) -> Vec<Cow<'a, Statement>> {
+    let statements = &gathered.statements;
+    let is_asked = !frame.focus.is_empty();
+    let (words, weight) = if is_asked { (frame.focus, WANTED) } else { (frame.open, USED) };
+    let Some(wanted) = Wanted::of(words, weight) else {
+        return statements.iter().map(Cow::Borrowed).collect();
+    };
     let says = |one: &Statement| matches!(one.kind, Kind::Said | Kind::Concluded);
-    let is_silent = |at: usize| {
-        let mut next = statements[at + 1..].iter();
-        next.find(|next| next.message > statements[at].message).is_none_or(|next| !says(next))
+    // Of the message behind: its number, and whether the assistant says something in it first.
+    let (mut next, mut own) = ((u32::MAX, false), (u32::MAX, false));
+    let seen = |one: &'a Statement| {
+        if own.0 != one.message {
+            next = own;
+        }
+        own = (one.message, says(one));
+        let is_wanted = is_asked || !next.1;
+        let focused = is_wanted.then(|| one.focused(&wanted)).flatten();
+        focused.map_or(Cow::Borrowed(one), Cow::Owned)
     };
-    let seen = |(at, one): (usize, &Statement)| match is_silent(at) {
-        true => one.focused(frame.open, USED),
-        false => one.clone(),
-    };
-    statements.iter().enumerate().map(seen).collect()
+    let mut all: Vec<Cow<'a, Statement>> = statements.iter().rev().map(seen).collect();
+    all.reverse();
+    all
 }
 
 /// Whether all that it changed is aside of the work: in a folder for temporary files, or gone again.

@@ -67,7 +67,7 @@ const RENEWED: usize = 60;
 const SAME: usize = 70;
 
 /// A statement with what it weighs.
-pub(super) struct Weighed<'a> {
+struct Weighed<'a> {
     statement: &'a Statement,
     weight: f64,
     /// How much each part says that others do not, for what the user wrote.
@@ -85,12 +85,7 @@ enum Renewed {
     Later,
 }
 
-/// Weighs statements, oldest first. `later` are those that stay in the context behind them.
-pub(super) fn weigh<'a>(
-    grouped: &'a [Grouped],
-    later: &[Statement],
-    focus: &[String],
-) -> Vec<Weighed<'a>> {
+fn weigh<'a>(grouped: &'a [Grouped], later: &[Statement], focus: &[String]) -> Vec<Weighed<'a>> {
     let statements: Vec<&Statement> = grouped.iter().map(|group| &group.statement).collect();
     let edits: Vec<u32> = grouped.iter().map(|group| group.count).collect();
     let words: Vec<Words> = statements.iter().map(|statement| words_of(statement)).collect();
@@ -124,65 +119,80 @@ struct Candidate {
     part: Option<usize>,
 }
 
-/// The lines that fit into `room` characters, each with the place of its statement. What is worth
-/// most comes first, whole; what finds no room is left out, and nothing is cut.
-pub(super) fn lines(weighed: &[Weighed<'_>], room: usize) -> Vec<(usize, String)> {
-    let chosen = choose(weighed, room);
-    let line = |(place, parts): (usize, Option<Vec<usize>>)| {
-        let mut parts = parts?;
-        parts.sort_unstable();
-        Some((place, labelled(weighed[place].statement, &weighed[place].statement.tell(&parts))))
-    };
-    chosen.into_iter().enumerate().filter_map(line).collect()
+/// Statements, and what of them asks for a place, best first.
+pub(super) struct Ranked<'a> {
+    weighed: Vec<Weighed<'a>>,
+    candidates: Vec<Candidate>,
 }
 
-/// The parts of each statement that have a place.
-fn choose(weighed: &[Weighed<'_>], room: usize) -> Vec<Option<Vec<usize>>> {
-    let mut candidates: Vec<Candidate> =
-        weighed.iter().enumerate().flat_map(|(place, one)| candidates(place, one)).collect();
-    // Of equal ones the later.
-    candidates.sort_by(|a, b| {
-        b.score.total_cmp(&a.score).then_with(|| (b.place, b.part).cmp(&(a.place, a.part)))
-    });
-    let mut places = Places { weighed, left: room, chosen: vec![None; weighed.len()] };
-    let (mut for_changes, mut for_asked) = (room * CHANGES / 100, room * ASKED / 100);
-    let mut waiting = Vec::new();
-    let mut prose_found_none = false;
-    for candidate in candidates {
-        if places.is_renewed(candidate.place) {
-            continue;
-        }
-        let kind = weighed[candidate.place].statement.kind;
-        // What can be read again does not fill the gap that a sentence did not fit into.
-        if prose_found_none && !kind.is_words() {
-            continue;
-        }
-        let share = match kind {
-            Kind::Changed if candidate.part.is_some() => Some(&mut for_changes),
-            Kind::Asked => Some(&mut for_asked),
-            _ => None,
+impl<'a> Ranked<'a> {
+    /// Ranks statements, oldest first. `later` are those that stay in the context behind them.
+    pub(super) fn of(grouped: &'a [Grouped], later: &[Statement], focus: &[String]) -> Self {
+        let weighed = weigh(grouped, later, focus);
+        let mut candidates: Vec<Candidate> =
+            weighed.iter().enumerate().flat_map(|(place, one)| candidates(place, one)).collect();
+        // Of equal ones the later.
+        candidates.sort_by(|a, b| {
+            b.score.total_cmp(&a.score).then_with(|| (b.place, b.part).cmp(&(a.place, a.part)))
+        });
+        Self { weighed, candidates }
+    }
+
+    /// The lines that fit into `room` characters, each with the place of its statement. What is worth
+    /// most comes first, whole; what finds no room is left out, and nothing is cut.
+    pub(super) fn lines(&self, room: usize) -> Vec<(usize, String)> {
+        let line = |(place, parts): (usize, Option<Vec<usize>>)| {
+            let mut parts = parts?;
+            parts.sort_unstable();
+            let statement = self.weighed[place].statement;
+            Some((place, labelled(statement, &statement.tell(&parts))))
         };
-        let cost = places.cost(&candidate);
-        match share {
-            Some(share) if cost > *share => waiting.push(candidate),
-            share => {
-                let taken = places.take(&candidate, cost);
-                prose_found_none |= !taken && kind.is_words();
-                if let Some(share) = share.filter(|_| taken) {
-                    *share -= cost;
+        self.choose(room).into_iter().enumerate().filter_map(line).collect()
+    }
+
+    /// The parts of each statement that have a place.
+    fn choose(&self, room: usize) -> Vec<Option<Vec<usize>>> {
+        let weighed = &self.weighed;
+        let mut places = Places { weighed, left: room, chosen: vec![None; weighed.len()] };
+        let (mut for_changes, mut for_asked) = (room * CHANGES / 100, room * ASKED / 100);
+        let mut waiting = Vec::new();
+        let mut prose_found_none = false;
+        for candidate in &self.candidates {
+            if places.is_renewed(candidate.place) {
+                continue;
+            }
+            let kind = weighed[candidate.place].statement.kind;
+            // What can be read again does not fill the gap that a sentence did not fit into.
+            if prose_found_none && !kind.is_words() {
+                continue;
+            }
+            let share = match kind {
+                Kind::Changed if candidate.part.is_some() => Some(&mut for_changes),
+                Kind::Asked => Some(&mut for_asked),
+                _ => None,
+            };
+            let cost = places.cost(candidate);
+            match share {
+                Some(share) if cost > *share => waiting.push(candidate),
+                share => {
+                    let taken = places.take(candidate, cost);
+                    prose_found_none |= !taken && kind.is_words();
+                    if let Some(share) = share.filter(|_| taken) {
+                        *share -= cost;
+                    }
                 }
             }
         }
-    }
-    // What the user said comes into whatever is left.
-    for candidate in waiting {
-        let is_asked = weighed[candidate.place].statement.kind == Kind::Asked;
-        if is_asked && !places.is_renewed(candidate.place) {
-            let cost = places.cost(&candidate);
-            places.take(&candidate, cost);
+        // What the user said comes into whatever is left.
+        for candidate in waiting {
+            let is_asked = weighed[candidate.place].statement.kind == Kind::Asked;
+            if is_asked && !places.is_renewed(candidate.place) {
+                let cost = places.cost(candidate);
+                places.take(candidate, cost);
+            }
         }
+        places.chosen
     }
-    places.chosen
 }
 
 /// The places that were given.
@@ -316,8 +326,11 @@ fn renewals(
     for (at, statement) in statements.iter().enumerate().rev().filter(|(_, one)| asked(one)) {
         let (own, telling) = (&words[at], telling_of(statement));
         let says_again = |other: &Words| {
+            if own.len() < 3 || !telling.is_subset(other) {
+                return false;
+            }
             let shared = own.iter().filter(|word| other.contains(word)).count();
-            own.len() >= 3 && shared * 100 >= own.len() * RENEWED && telling.is_subset(other)
+            shared * 100 >= own.len() * RENEWED
         };
         found[at] = if newest.iter().any(says_again) {
             Some(Renewed::Later)

@@ -4,6 +4,7 @@
 //! composed; a statement then keeps its most telling parts, in order, and never half a sentence
 //! where a whole one fits.
 
+use crate::recap::group::Wanted;
 use crate::salient::shorten;
 
 /// What a statement is about. The word in front of a line tells it, so that a recap can be read
@@ -149,20 +150,19 @@ impl Statement {
         }
     }
 
-    /// The statement for somebody who asked for these words (lower case): what was seen that holds one of
-    /// them weighs as much at least, and so is told, whether or not it was used.
-    #[must_use]
-    pub fn focused(&self, words: &[String], weight: u32) -> Self {
+    /// The statement for somebody who asked for words: what was seen that holds one of them weighs as much at least,
+    /// and so is told, whether or not it was used. `None` where that changes nothing.
+    pub(super) fn focused(&self, wanted: &Wanted) -> Option<Self> {
+        let raises = |part: &Part| part.weight < wanted.weight && wanted.is_in(&part.text);
+        let own = if self.kind == Kind::Found { &self.parts[..] } else { &[] };
+        if !own.iter().chain(&self.seen).any(raises) {
+            return None;
+        }
         let mut statement = self.clone();
         let Self { parts, seen, kind, .. } = &mut statement;
-        let shown = (*kind == Kind::Found).then_some(parts).into_iter().chain([seen]);
-        for part in shown.flatten().filter(|part| part.weight < weight) {
-            let text = part.text.to_lowercase();
-            if words.iter().any(|word| text.contains(&**word)) {
-                part.weight = weight;
-            }
-        }
-        statement
+        let shown = (*kind == Kind::Found).then_some(parts).into_iter().chain([seen]).flatten();
+        shown.filter(|part| raises(part)).for_each(|part| part.weight = wanted.weight);
+        Some(statement)
     }
 
     /// The statement as it is told: with what was seen, as far as it was used.

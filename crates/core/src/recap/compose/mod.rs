@@ -19,7 +19,7 @@ use crate::recap::frame::Frame;
 use crate::recap::gather::Gathered;
 use crate::recap::group::{Grouped, common_root, group};
 use crate::recap::rank::{rank, with_parts};
-use crate::recap::select::{lines, weigh};
+use crate::recap::select::Ranked;
 use crate::recap::statement::Kind;
 use crate::recap::{END, LEFT_OUT, NOTE_START, section};
 use crate::redact::REPLACEMENT;
@@ -146,24 +146,7 @@ fn head_lines(gathered: &Gathered, frame: &Frame<'_>, root: Option<&str>) -> Str
     let root = root.map_or(String::new(), |root| {
         format!(" Paths of statements are below {}.", escape::inline(root, 300))
     });
-    let stayed: Vec<String> =
-        frame.stayed.iter().map(|seq| format!("@{}", seq + gathered.shift)).collect();
-    let stayed = match stayed.as_slice() {
-        [] => String::new(),
-        [.., _] if stayed.len() <= STAYED => {
-            format!(
-                " The user's {} stays below, word for word; what has a higher number came after it.",
-                stayed.join(", ")
-            )
-        }
-        [first, ..] => {
-            format!(
-                " {} messages of the user from {first} on stay below, word for word.",
-                stayed.len()
-            )
-        }
-    };
-    let root = stayed + &root;
+    let root = stayed(gathered, frame) + &root;
     if frame.is_short() {
         let which = which.trim_end_matches(',');
         let header = &frame.header;
@@ -177,6 +160,23 @@ fn head_lines(gathered: &Gathered, frame: &Frame<'_>, root: Option<&str>) -> Str
          what you need.]\n",
         frame.header
     )
+}
+
+/// Which of the user's messages stay between the covered ones.
+fn stayed(gathered: &Gathered, frame: &Frame<'_>) -> String {
+    let numbers: Vec<String> =
+        frame.stayed.iter().map(|seq| format!("@{}", seq + gathered.shift)).collect();
+    match numbers.first() {
+        None => String::new(),
+        Some(_) if numbers.len() <= STAYED => format!(
+            " The user's {} stays below, word for word; what has a higher number came after it.",
+            numbers.join(", ")
+        ),
+        Some(first) => format!(
+            " {} messages of the user from {first} on stay below, word for word.",
+            numbers.len()
+        ),
+    }
 }
 
 struct Writer<'a> {
@@ -246,22 +246,26 @@ impl Writer<'_> {
         }
         let nothing = Vec::new();
         let later = self.frame.later.map_or(&nothing, |later| &later.statements);
-        let weighed = weigh(statements, later, self.frame.focus);
+        let ranked = Ranked::of(statements, later, self.frame.focus);
         // Characters of a token are learned from what was written: counts are for the whole.
         let mut best = (String::new(), Vec::new());
         let (mut fits, mut over) = (0, None);
         let mut chars = allowed.saturating_mul(4);
         for _ in 0..TRIES {
-            let lines = lines(&weighed, usize::try_from(chars).unwrap_or(usize::MAX));
+            let lines = ranked.lines(usize::try_from(chars).unwrap_or(usize::MAX));
             let text = self.sections(statements, &lines);
             let (cost, written) = (self.cost(&text), text.chars().count() as u64);
             if cost <= allowed {
                 best = (text, lines);
                 fits = chars;
+                // What is left is too little for another line.
+                if allowed - cost <= (allowed / 32).max(MIN_SECTION) {
+                    break;
+                }
             } else {
                 over = Some(chars.min(written));
             }
-            // All is told, or what is left is too little for another line.
+            // All is told, or as much as fits.
             let Some(over) = over.filter(|over| (over - fits.min(*over)) * 16 > fits) else {
                 break;
             };

@@ -44,24 +44,35 @@ impl Writer<'_> {
     fn todo(&self, allowed: u64) -> Vec<String> {
         let later = self.frame.later.is_some_and(|later| later.todo.is_some());
         let Some(todo) = self.gathered.todo.as_ref().filter(|_| !later) else { return Vec::new() };
-        let items = || todo.text.lines().map(|line| format!("  {}\n", escape::inline(line, 200)));
-        let room = allowed.min(self.left).saturating_sub(self.cost(HEADER));
-        let mut told: Vec<String> = items().collect();
-        let all = told.len();
-        let mut head = format!("{}{}:\n", state::TASKS, todo.message);
-        while !told.is_empty() && self.cost(&(head.clone() + &told.concat())) > room {
-            let done = told.iter().position(|item| is_completed(item));
-            told.remove(done.unwrap_or(told.len() - 1));
-            let left = items().filter(|item| is_completed(item)).count();
-            let left = left - told.iter().filter(|item| is_completed(item)).count();
-            let open = all - told.len() - left;
-            let parts = [(left, "completed"), (open, "open")];
-            let parts = parts.iter().filter(|(count, _)| *count > 0);
-            let parts: Vec<String> =
-                parts.map(|(count, what)| format!("{count} {what} left out")).collect();
-            head = format!("{}{} ({}):\n", state::TASKS, todo.message, parts.join(", "));
+        let items = todo.text.lines().map(|line| format!("  {}\n", escape::inline(line, 200)));
+        let mut told: Vec<(u64, String)> = items.map(|item| (self.cost(&item), item)).collect();
+        let head = |left: &str| format!("{}{}{left}:\n", state::TASKS, todo.message);
+        let room = allowed.min(self.left).saturating_sub(self.cost(HEADER) + self.cost(&head("")));
+        let mut cost: u64 = told.iter().map(|(cost, _)| cost).sum();
+        if cost <= room {
+            return std::iter::once(head(""))
+                .chain(told.into_iter().map(|(_, item)| item))
+                .collect();
         }
-        std::iter::once(head).chain(told).collect()
+        let room = room.saturating_sub(self.cost(TODO_LEFT_OUT));
+        let (mut completed, mut open) = (0, 0);
+        told.retain(|(own, item)| {
+            let goes = cost > room && is_completed(item);
+            cost -= if goes { *own } else { 0 };
+            completed += usize::from(goes);
+            !goes
+        });
+        while let Some((own, _)) = told.last().filter(|_| cost > room) {
+            cost -= own;
+            open += 1;
+            told.pop();
+        }
+        let parts = [(completed, "completed"), (open, "open")];
+        let parts = parts.iter().filter(|(count, _)| *count > 0);
+        let parts: Vec<String> =
+            parts.map(|(count, what)| format!("{count} {what} left out")).collect();
+        let head = head(&format!(" ({})", parts.join(", ")));
+        std::iter::once(head).chain(told.into_iter().map(|(_, item)| item)).collect()
     }
 
     /// The checks that are told, the newest first, without those that a message which stays says more of.
@@ -158,6 +169,8 @@ impl Writer<'_> {
     }
 }
 
+/// What a to-do list says of items that found no room, as long as most.
+const TODO_LEFT_OUT: &str = " (99 completed left out, 99 open left out)";
 /// The header of the section.
 const HEADER: &str = "### State\n";
 
