@@ -237,9 +237,13 @@ const TELLING: usize = 4;
 /// A request of more words is about everything.
 const WORDS: usize = 24;
 
+/// A longer message has more of them in any case.
+const REQUEST_BYTES: usize = 8_000;
+
 /// The words of the newest request, in lower case, without the last letter of longer ones: "ports" is about each port.
 fn open_words(log: &Log) -> Vec<String> {
-    let Some(request) = log.events().iter().rfind(|event| event.view.is_real_user()) else {
+    let request = log.events().iter().rfind(|event| event.view.is_real_user());
+    let Some(request) = request.filter(|event| event.bytes.len() <= REQUEST_BYTES) else {
         return Vec::new();
     };
     let said = passage::joined(&passage::passages(request, &**log.dialect()), Passage::is_said);

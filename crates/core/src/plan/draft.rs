@@ -85,7 +85,7 @@ pub(super) fn draft(
     let is_pinned = |unit: &Unit| grounds.pinned.contains(&unit.events.start);
     let (layout, middle) = (&grounds.layout, &grounds.middle);
     // A recap alone is nothing new, unless it has to shrink for what came after it.
-    let fits = before <= scale.limit;
+    let fits = before <= scale.goal();
     if middle.iter().all(|unit| is_pinned(unit) || (fits && only_recaps(log, unit))) {
         return None;
     }

@@ -48,14 +48,11 @@ const LINE: usize = 320;
 
 impl Refusals {
     pub(super) fn new(all: Vec<Refusal>) -> Self {
-        let globs = |refusal: &Refusal| refusal.globs.iter().map(|glob| Glob::new(glob)).collect();
-        Self {
-            all: all
-                .into_iter()
-                .map(|refusal| (globs(&refusal), refusal))
-                .map(|(g, r)| (r, g))
-                .collect(),
-        }
+        let with_globs = |refusal: Refusal| {
+            let globs = refusal.globs.iter().map(|glob| Glob::new(glob)).collect();
+            (refusal, globs)
+        };
+        Self { all: all.into_iter().map(with_globs).collect() }
     }
 
     /// Whether clients write the line at the end of a call that was stopped.
