@@ -33,7 +33,7 @@ const LABELS: &[&str] = &[
     "traceback",
 ];
 
-/// What one of them gives, as the second word of a label: `Tool call:`, `System message:`. With another second word
+/// What one of them gives, as a later word of a label: `Tool call:`, `System message:`. With other words
 /// people head what they want: `Output format:`, `User preference:`.
 const GIVEN: &[&str] = &[
     "call", "calls", "error", "errors", "input", "message", "messages", "prompt", "said", "says",
@@ -63,9 +63,17 @@ pub(crate) fn is_label(line: &str) -> bool {
             && !label.contains(". ");
     }
     match bare.split_once(':') {
-        Some((label, behind)) if !behind.starts_with("//") => names_speaker(label),
+        Some((label, behind)) if !behind.starts_with("//") => {
+            names_speaker(label) || behind.trim().is_empty() && heads_output(label)
+        }
         _ => heading && names_speaker(bare),
     }
+}
+
+/// Whether a label that is alone on its line says where from what follows is: `Results from search:`.
+fn heads_output(label: &str) -> bool {
+    let words = label.split_whitespace().count();
+    (3..=LABEL_WORDS).contains(&words) && speaks(Some(word(label)))
 }
 
 /// Whether a short label has one of the words by which others speak.
@@ -75,21 +83,19 @@ pub(crate) fn names_speaker(label: &str) -> bool {
     // `Here is the log:` is a sentence.
     let last = words().rfind(|word| !word.bytes().all(|b| b.is_ascii_digit()));
     let count = words().count();
-    let gives = |word: Option<&str>| {
-        word.is_some_and(|word| {
-            GIVEN.iter().any(|given| given.eq_ignore_ascii_case(word))
-                || !word.bytes().all(|b| b.is_ascii_alphabetic())
-        })
+    let gives = |word: &str| {
+        speaks(Some(word))
+            || GIVEN.iter().any(|given| given.eq_ignore_ascii_case(word))
+            || !word.chars().all(char::is_alphabetic)
     };
-    // Of two words the second has to say it, too.
-    let opens = speaks(words().next())
-        && (count != 2 || !label.contains(' ') || speaks(last) || gives(words().nth(1)));
+    // Of several words a later one has to say it, too.
+    let opens = speaks(words().next()) && (!label.contains(' ') || words().skip(1).any(gives));
     plain
         && count <= LABEL_WORDS
         && (opens
             || count <= 3
                 && words().any(|word| speaks(Some(word)))
-                && (speaks(last) || count == 3 && gives(last)))
+                && (speaks(last) || count == 3 && last.is_some_and(gives)))
 }
 
 /// Whether a word is one by which others speak.
