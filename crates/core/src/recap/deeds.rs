@@ -251,8 +251,10 @@ impl Deeds<'_, '_> {
         let telling =
             came.outcome.telling.as_deref().filter(|line| !line.eq_ignore_ascii_case("ok"));
         parts.extend(telling.map(|line| Part::new(line, weight)));
-        // The state tells what passed last.
-        if ok && came.command.checks().next().is_some() {
+        // The state tells what passed last, and what was committed.
+        let commit = self.gathered.history.commits.last();
+        let committed = commit.is_some_and(|commit| commit.message == came.message);
+        if ok && (committed || came.command.checks().next().is_some()) {
             parts.iter_mut().for_each(|part| part.weight = 0);
         }
         let lines = self.tools.shown(came.text, SHOWN_BYTES);
@@ -291,10 +293,17 @@ impl Deeds<'_, '_> {
         let replaces = || change.lines.iter().any(|line| matches!(line, Line::Replaced(..)));
         let in_place = || came.command.steps.iter().any(|step| step.run.key() == "sed");
         let there = self.facts.kind == ToolKind::Edit || replaces() || in_place();
+        let removes_first = came
+            .command
+            .steps
+            .first()
+            .is_some_and(|step| matches!(step.run.key(), "rm" | "git rm"));
         for path in changed.paths() {
             let known = self.gathered.files.contains_key(path);
             self.gathered.use_file(path, true, Some(came.message));
-            if there && !known && change.whole.is_none() {
+            // A file that the same call made before it removed it was not there.
+            let removed = removes_first && self.facts.removes.contains(path);
+            if !known && (removed || there && change.whole.is_none()) {
                 self.gathered.was_there(path);
             }
         }

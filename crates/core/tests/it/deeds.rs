@@ -358,3 +358,42 @@ fn a_test_that_was_written_to_fail_first_cost_nothing() {
         assert!(text.contains("changed x.py\n") && !text.contains("ran `pytest"), "{text}");
     }
 }
+
+#[test]
+fn commits_that_are_not_told_are_counted_and_what_is_removed_is_no_change() {
+    let commits: Vec<(String, String)> = (0..12)
+        .map(|n| {
+            let printed = format!("[main {n:x}a2b3c4] Step {n}\n 1 file changed, 1 insertion(+)");
+            (format!("git commit -am 'Step {n}'"), printed)
+        })
+        .collect();
+    let mut runs: Vec<Run<'_>> = commits.iter().map(|(run, shows)| (&**run, &**shows, 0)).collect();
+    runs.extend([
+        ("echo x > /tmp/look.py", "", 0),
+        ("rm -f /tmp/look.py", "", 0),
+        ("rm src/old.rs", "", 0),
+    ]);
+    let gathered = gather(DialectKind::OpenAiChat, &messages(MiniSwe, &runs));
+    let text = recap_of(&gathered);
+    assert!(section(&text, "State").contains("\n  older, not told: 2\n"), "{text}");
+    assert!(text.contains("changed src/old.rs (removed)\n"), "{text}");
+    assert!(!text.contains("look.py"), "{text}");
+}
+
+#[test]
+fn runs_that_showed_something_else_are_not_one_and_a_settled_failure_says_so() {
+    let runs = [
+        ("./fit ost", "rms 197.2\nalpha_one done", 0),
+        ("./fit ost", "rms 186.4\nalpha_two done", 0),
+        ("pytest -q", "FAILED t.py::a - assert 1 == 2\n1 failed in 0.1s", 1),
+        ("pytest -q", "1 passed in 0.1s", 0),
+    ];
+    let mut input = messages(Claude, &runs);
+    input.as_array_mut().unwrap().push(json!({"role": "assistant",
+        "content": [{"type": "text", "text": "alpha_one and alpha_two differ."}]}));
+    let text = recap_of(&gather(DialectKind::Anthropic, &input));
+    assert!(!text.contains("times)"), "{text}");
+    assert!(text.contains("alpha_one done") && text.contains("alpha_two done"), "{text}");
+    assert!(text.contains("ran `pytest -q` (settled since): "), "{text}");
+    assert_eq!(section(&text, "Tried and failed"), "", "{text}");
+}

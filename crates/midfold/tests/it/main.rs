@@ -46,6 +46,7 @@ mod proxy_vendor;
 #[cfg(all(feature = "store", feature = "model"))]
 mod real_model;
 mod repairs;
+mod room;
 mod secrets;
 #[cfg(feature = "store")]
 mod sessions;
