@@ -31,6 +31,8 @@ pub enum Format {
     MiniSweAgent,
     /// A `.traj` of SWE-agent.
     SweAgent,
+    /// A session file of Qwen Code.
+    Qwen,
 }
 
 /// A list of a dialect's messages, as `compact` writes it.
@@ -49,7 +51,7 @@ impl From<DialectKind> for Format {
 
 impl Format {
     /// All formats.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::OpenAiChat,
         Self::OpenAiResponses,
         Self::Anthropic,
@@ -63,6 +65,7 @@ impl Format {
         Self::TauBench,
         Self::MiniSweAgent,
         Self::SweAgent,
+        Self::Qwen,
     ];
 
     /// The name, as the command line writes it.
@@ -82,6 +85,7 @@ impl Format {
             Self::TauBench => "tau-bench",
             Self::MiniSweAgent => "mini-swe-agent",
             Self::SweAgent => "swe-agent",
+            Self::Qwen => "qwen-code",
         }
     }
 
@@ -104,7 +108,7 @@ impl Format {
         match self {
             Self::OpenAiResponses | Self::Codex => DialectKind::OpenAiResponses,
             Self::Anthropic | Self::ClaudeCode => DialectKind::Anthropic,
-            Self::Gemini => DialectKind::Gemini,
+            Self::Gemini | Self::Qwen => DialectKind::Gemini,
             Self::Bedrock => DialectKind::Bedrock,
             Self::ShareGpt => DialectKind::ShareGpt,
             _ => DialectKind::OpenAiChat,

@@ -5,7 +5,9 @@
 //! own, the reader builds it once, from the recorded tokens, so that the same file gives the same
 //! bytes for ever.
 
+mod chat;
 mod claude_code;
+mod clients;
 mod codex;
 mod conversation;
 mod detect;
@@ -108,12 +110,17 @@ fn read_as(input: &Bytes, from: Option<Format>, recorded: bool) -> Result<ReadOu
     let doc = Doc { bytes: input, outline: outline.as_ref() };
     let mut source = Source::new(input, text.dirty, text.problems);
     source.recorded = recorded;
-    let found = from.or_else(|| detect::format(doc, &records));
+    let found = from
+        .or_else(|| clients::recognise(doc, &records))
+        .or_else(|| detect::format(doc, &records));
     let conversations = match found {
         Some(Format::ClaudeCode) => claude_code::read(&mut source, &records),
         Some(Format::Codex) => codex::read(&mut source, &records),
         Some(Format::Pi) => pi::read(&mut source, &records),
         Some(Format::SweAgent) => swe_agent::read(&mut source, &records),
+        Some(found) if clients::reader(found).is_some() => {
+            clients::reader(found).map_or_else(Vec::new, |read| read(&mut source, &records))
+        }
         Some(found) => request::read(&mut source, doc, &records, found, from),
         None => Vec::new(),
     };
@@ -154,5 +161,5 @@ fn no_objects(conversations: &[Conversation]) -> Option<ReadError> {
 pub fn detect(input: &[u8]) -> Option<Format> {
     let text = text::split(input).ok()?;
     let doc = Doc { bytes: input, outline: text.outline.as_ref() };
-    detect::format(doc, &text.records)
+    clients::recognise(doc, &text.records).or_else(|| detect::format(doc, &text.records))
 }

@@ -1,11 +1,12 @@
 //! Messages of pi as Chat Completions messages, put together from the recorded tokens.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use midfold_core::event::RawEvent;
-use midfold_core::jsonstr;
 use midfold_core::view::Origin;
 
+use super::chat::{self, Call, Part, inside};
 use super::source::Source;
 use crate::fields::Fields;
 use crate::{scan, usage};
@@ -46,94 +47,49 @@ pub(super) fn message(source: &mut Source<'_>, at: Range<usize>) -> Option<RawEv
 
 /// A user message of one recorded string that recaps what was compacted.
 pub(super) fn recap(source: &mut Source<'_>, text: Range<usize>) -> RawEvent {
-    let token = &source.input[text.clone()];
-    let bytes = [br#"{"role":"user","content":"#, token, b"}"].concat();
-    let mut event = source.built(bytes, vec![text]);
+    let words = Part::Text(Cow::Borrowed(&source.input[text.clone()]));
+    let mut event = source.built(chat::message("user", &[words]), vec![text]);
     event.origin = Some(Origin::Recap);
     event
 }
 
 /// A message with nothing but content.
 pub(super) fn plain(input: &[u8], role: &str, fields: &Fields<'_>) -> Vec<u8> {
-    let mut out = format!(r#"{{"role":"{role}","content":"#).into_bytes();
-    push_content(input, fields, b"\"\"", &mut out);
-    out.push(b'}');
-    out
+    chat::message(role, &content(input, fields))
 }
 
 fn assistant(input: &[u8], fields: &Fields<'_>) -> Vec<u8> {
-    let mut out = br#"{"role":"assistant","content":"#.to_vec();
-    push_content(input, fields, b"null", &mut out);
     let parts: Vec<_> = parts(input, fields).collect();
-    let thoughts = parts.iter().filter(|part| part.is("type", "thinking"));
-    let thoughts: Vec<_> = thoughts.filter_map(|part| part.string("thinking")).collect();
-    for (at, thought) in thoughts.iter().enumerate() {
-        // Several strings become one: their insides, joined by an escaped line break.
-        out.extend_from_slice(if at == 0 { br#","reasoning_content":""# } else { br"\n" });
-        out.extend_from_slice(inside(&input[thought.clone()]));
-    }
-    if !thoughts.is_empty() {
-        out.push(b'"');
-    }
-    let mut open: &[u8] = br#","tool_calls":["#;
-    for call in parts.iter().filter(|part| part.is("type", "toolCall")) {
-        out.extend_from_slice(open);
-        push_call(call, &mut out);
-        open = b",";
-    }
-    if open == b"," {
-        out.push(b']');
-    }
-    out.push(b'}');
-    out
+    let thoughts: Vec<_> = parts
+        .iter()
+        .filter(|part| part.is("type", "thinking"))
+        .filter_map(|part| chat::text_of(part, "thinking"))
+        .collect();
+    let calls: Vec<_> = parts.iter().filter(|part| part.is("type", "toolCall")).map(call).collect();
+    chat::reply(&content(input, fields), &thoughts, &calls)
 }
 
-fn push_call(call: &Fields<'_>, out: &mut Vec<u8>) {
-    out.extend_from_slice(br#"{"id":"#);
-    out.extend_from_slice(call.raw("id").unwrap_or(b"\"\""));
-    out.extend_from_slice(br#","type":"function","function":{"name":"#);
-    out.extend_from_slice(call.raw("name").unwrap_or(b"\"\""));
-    out.extend_from_slice(br#","arguments":"#);
-    match call.raw("arguments") {
-        Some(token @ [b'"', ..]) => out.extend_from_slice(token),
-        Some(object) => jsonstr::encode_into(&String::from_utf8_lossy(object), out),
-        None => out.extend_from_slice(b"\"{}\""),
-    }
-    out.extend_from_slice(b"}}");
+fn call<'a>(part: &Fields<'a>) -> Call<'a> {
+    let or_empty = |name| Cow::Borrowed(part.raw(name).unwrap_or(b"\"\""));
+    Call { id: or_empty("id"), name: or_empty("name"), arguments: part.raw("arguments") }
 }
 
 fn result(input: &[u8], fields: &Fields<'_>) -> Vec<u8> {
-    let mut out = br#"{"role":"tool","tool_call_id":"#.to_vec();
-    out.extend_from_slice(fields.raw("toolCallId").unwrap_or(b"\"\""));
-    if let Some(name) = fields.raw("toolName") {
-        out.extend_from_slice(br#","name":"#);
-        out.extend_from_slice(name);
-    }
-    out.extend_from_slice(br#","content":"#);
-    push_content(input, fields, b"\"\"", &mut out);
-    out.push(b'}');
-    out
+    let id = fields.raw("toolCallId").unwrap_or(b"\"\"");
+    chat::result(id, fields.raw("toolName"), &content(input, fields))
 }
 
 /// A command that the user ran: what was typed and what came back.
 fn shell(fields: &Fields<'_>) -> Vec<u8> {
-    let mut out = br#"{"role":"user","content":"$ "#.to_vec();
+    let mut out = br#""$ "#.to_vec();
     out.extend_from_slice(inside(fields.raw("command").unwrap_or_default()));
     out.extend_from_slice(br"\n");
     out.extend_from_slice(inside(fields.raw("output").unwrap_or_default()));
     if fields.number("exitCode") != 0 {
         out.extend_from_slice(format!(r"\n[exit code {}]", fields.number("exitCode")).as_bytes());
     }
-    out.extend_from_slice(b"\"}");
-    out
-}
-
-/// The inside of a string token; nothing for other values.
-fn inside(token: &[u8]) -> &[u8] {
-    match token {
-        [b'"', inner @ .., b'"'] => inner,
-        _ => b"",
-    }
+    out.push(b'"');
+    chat::message("user", &[Part::Text(Cow::Owned(out))])
 }
 
 fn parts<'a>(input: &'a [u8], fields: &Fields<'a>) -> impl Iterator<Item = Fields<'a>> {
@@ -141,39 +97,22 @@ fn parts<'a>(input: &'a [u8], fields: &Fields<'a>) -> impl Iterator<Item = Field
     scan::elements(input, list).map(|part| Fields::of(input, part))
 }
 
-/// The content as one string where it is one text, as a list of parts where it is more.
-fn push_content(input: &[u8], fields: &Fields<'_>, none: &[u8], out: &mut Vec<u8>) {
+/// What is shown of a message: its one string, or its parts but for thoughts and calls.
+fn content<'a>(input: &'a [u8], fields: &Fields<'a>) -> Vec<Part<'a>> {
     if let Some(token) = fields.string("content") {
-        out.extend_from_slice(&input[token]);
-        return;
+        return vec![Part::Text(Cow::Borrowed(&input[token]))];
     }
-    let is_shown = |part: &Fields<'_>| part.is("type", "text") || part.is("type", "image");
-    let shown: Vec<_> = parts(input, fields).filter(is_shown).collect();
-    match &shown[..] {
-        [] => out.extend_from_slice(none),
-        [only] if only.is("type", "text") => {
-            out.extend_from_slice(only.raw("text").unwrap_or(b"\"\""));
-        }
-        many => {
-            for (at, part) in many.iter().enumerate() {
-                out.push(if at == 0 { b'[' } else { b',' });
-                push_part(part, out);
+    let list = fields.array("content").unwrap_or(0..0);
+    let parts = scan::elements(input, list).map(|at| (at.clone(), Fields::of(input, at)));
+    parts
+        .filter_map(|(at, part)| {
+            let raw = |name| Cow::Borrowed(part.raw(name).unwrap_or(b"\"\""));
+            match &*part.text("type").unwrap_or_default() {
+                "thinking" | "toolCall" => None,
+                "text" => Some(Part::Text(raw("text"))),
+                "image" => Some(Part::Image { mime: raw("mimeType"), data: raw("data") }),
+                _ => Some(Part::unknown(&input[at])),
             }
-            out.push(b']');
-        }
-    }
-}
-
-fn push_part(part: &Fields<'_>, out: &mut Vec<u8>) {
-    if part.is("type", "text") {
-        out.extend_from_slice(br#"{"type":"text","text":"#);
-        out.extend_from_slice(part.raw("text").unwrap_or(b"\"\""));
-        out.push(b'}');
-        return;
-    }
-    out.extend_from_slice(br#"{"type":"image_url","image_url":{"url":"data:"#);
-    out.extend_from_slice(inside(part.raw("mimeType").unwrap_or_default()));
-    out.extend_from_slice(b";base64,");
-    out.extend_from_slice(inside(part.raw("data").unwrap_or_default()));
-    out.extend_from_slice(b"\"}}");
+        })
+        .collect()
 }

@@ -1,0 +1,162 @@
+//! Chat Completions messages that a reader puts together from recorded tokens.
+//!
+//! Clients keep a conversation in shapes of their own. What they recorded leaves as it was written: a string
+//! stays the token that it was, so the same file gives the same bytes for ever.
+
+use std::borrow::Cow;
+
+use midfold_core::jsonstr;
+
+use crate::fields::Fields;
+
+/// A JSON string token, quotes included: recorded, or made where the client recorded no string.
+pub(super) type Token<'a> = Cow<'a, [u8]>;
+
+/// The token of a text that a reader makes.
+pub(super) fn token(text: &str) -> Token<'static> {
+    let mut out = Vec::with_capacity(text.len() + 2);
+    jsonstr::encode_into(text, &mut out);
+    Cow::Owned(out)
+}
+
+/// The member `name` as a string token: a string as it is, any other value as its JSON.
+pub(super) fn text_of<'a>(fields: &Fields<'a>, name: &str) -> Option<Token<'a>> {
+    Some(match fields.raw(name)? {
+        b"null" => return None,
+        string @ [b'"', ..] => Cow::Borrowed(string),
+        value => token(&String::from_utf8_lossy(value)),
+    })
+}
+
+/// The inside of a string token; nothing for other values.
+pub(super) fn inside(token: &[u8]) -> &[u8] {
+    match token {
+        [b'"', inner @ .., b'"'] => inner,
+        _ => b"",
+    }
+}
+
+/// A part of a message's content.
+#[derive(Clone, Debug)]
+pub(super) enum Part<'a> {
+    /// A text.
+    Text(Token<'a>),
+    /// A picture: its media type and its base64.
+    Image { mime: Token<'a>, data: Token<'a> },
+    /// A picture by its address.
+    Link(Token<'a>),
+}
+
+impl<'a> Part<'a> {
+    /// What this reader does not know: its JSON as a text, so that nothing is lost.
+    pub(super) fn unknown(value: &[u8]) -> Self {
+        Self::Text(token(&String::from_utf8_lossy(value)))
+    }
+
+    fn push(&self, out: &mut Vec<u8>) {
+        match self {
+            Self::Text(text) => {
+                out.extend_from_slice(br#"{"type":"text","text":"#);
+                out.extend_from_slice(text);
+                out.push(b'}');
+            }
+            Self::Image { mime, data } => {
+                out.extend_from_slice(br#"{"type":"image_url","image_url":{"url":"data:"#);
+                out.extend_from_slice(inside(mime));
+                out.extend_from_slice(b";base64,");
+                out.extend_from_slice(inside(data));
+                out.extend_from_slice(b"\"}}");
+            }
+            Self::Link(address) => {
+                out.extend_from_slice(br#"{"type":"image_url","image_url":{"url":"#);
+                out.extend_from_slice(address);
+                out.extend_from_slice(b"}}");
+            }
+        }
+    }
+}
+
+/// A call of a tool.
+#[derive(Clone, Debug)]
+pub(super) struct Call<'a> {
+    pub id: Token<'a>,
+    pub name: Token<'a>,
+    /// A JSON value: an object, or a string that holds one.
+    pub arguments: Option<&'a [u8]>,
+}
+
+impl Call<'_> {
+    fn push(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(br#"{"id":"#);
+        out.extend_from_slice(&self.id);
+        out.extend_from_slice(br#","type":"function","function":{"name":"#);
+        out.extend_from_slice(&self.name);
+        out.extend_from_slice(br#","arguments":"#);
+        match self.arguments {
+            Some(string @ [b'"', ..]) => out.extend_from_slice(string),
+            Some(b"null") | None => out.extend_from_slice(b"\"{}\""),
+            Some(object) => jsonstr::encode_into(&String::from_utf8_lossy(object), out),
+        }
+        out.extend_from_slice(b"}}");
+    }
+}
+
+/// A message with nothing but content.
+pub(super) fn message(role: &str, parts: &[Part<'_>]) -> Vec<u8> {
+    let mut out = format!(r#"{{"role":"{role}","content":"#).into_bytes();
+    push_content(parts, b"\"\"", &mut out);
+    out.push(b'}');
+    out
+}
+
+/// What the model said: its words, its thoughts, its calls.
+pub(super) fn reply(parts: &[Part<'_>], thoughts: &[Token<'_>], calls: &[Call<'_>]) -> Vec<u8> {
+    let mut out = br#"{"role":"assistant","content":"#.to_vec();
+    push_content(parts, b"null", &mut out);
+    for (at, thought) in thoughts.iter().enumerate() {
+        // Several strings become one: their insides, joined by an escaped line break.
+        out.extend_from_slice(if at == 0 { br#","reasoning_content":""# } else { br"\n" });
+        out.extend_from_slice(inside(thought));
+    }
+    if !thoughts.is_empty() {
+        out.push(b'"');
+    }
+    for (at, call) in calls.iter().enumerate() {
+        out.extend_from_slice(if at == 0 { br#","tool_calls":["# } else { b"," });
+        call.push(&mut out);
+    }
+    if !calls.is_empty() {
+        out.push(b']');
+    }
+    out.push(b'}');
+    out
+}
+
+/// What a tool gave back.
+pub(super) fn result(id: &[u8], name: Option<&[u8]>, parts: &[Part<'_>]) -> Vec<u8> {
+    let mut out = br#"{"role":"tool","tool_call_id":"#.to_vec();
+    out.extend_from_slice(id);
+    if let Some(name) = name {
+        out.extend_from_slice(br#","name":"#);
+        out.extend_from_slice(name);
+    }
+    out.extend_from_slice(br#","content":"#);
+    push_content(parts, b"\"\"", &mut out);
+    out.push(b'}');
+    out
+}
+
+/// The content as one string where it is one text, as a list of parts where it is more.
+fn push_content(parts: &[Part<'_>], none: &[u8], out: &mut Vec<u8>) {
+    match parts {
+        [] => out.extend_from_slice(none),
+        [Part::Text(text)] => out.extend_from_slice(text),
+        many => {
+            for (at, part) in many.iter().enumerate() {
+                out.push(if at == 0 { b'[' } else { b',' });
+                part.push(out);
+            }
+            out.push(b']');
+        }
+    }
+}
