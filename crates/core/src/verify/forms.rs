@@ -79,7 +79,8 @@ fn is_bound(block: &Block) -> bool {
     matches!(block.kind, BlockKind::Reasoning { bound: true })
 }
 
-fn is_blank(block: &Block, message: &Message<'_>) -> bool {
+/// Whether it is text, and none.
+pub(super) fn is_blank(block: &Block, message: &Message<'_>) -> bool {
     block.kind == BlockKind::Text && block.text(&message.bytes).trim().is_empty()
 }
 

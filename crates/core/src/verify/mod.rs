@@ -13,6 +13,7 @@ mod seen;
 mod stand_in;
 mod walk;
 
+use self::forms::is_blank;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
@@ -24,6 +25,7 @@ use crate::fold::Fold;
 use crate::log::measure;
 use crate::profile::Violation;
 use crate::redact::Secrets;
+use crate::repair::{EMPTY, OF_OTHER};
 use crate::view::View;
 
 /// Names of the rules, each with the invariant of the design that it shows.
@@ -143,6 +145,7 @@ pub fn verify(case: &Case<'_>) -> Report {
         Some(fold) => checker.with_record(fold),
         None => checker.without_record(),
     }
+    checker.emptied();
     checker.validity();
     checker.pairs();
     checker.budget();
@@ -232,6 +235,22 @@ impl<'a> Checker<'a> {
             let detail = self.secrets.without(&detail).into_owned();
             self.findings.push(Finding { rule, at, detail });
         }
+    }
+
+    /// A message that is called empty was empty: there are no more of them than messages that say nothing.
+    fn emptied(&mut self) {
+        let label = |text: &str| text.strip_prefix(OF_OTHER).unwrap_or(text) == EMPTY;
+        let is_empty = |message: &&Message<'_>| {
+            message.view.blocks.iter().all(|block| is_blank(block, message))
+                || label(&message.text())
+        };
+        let empty = self.before.iter().filter(is_empty).count();
+        let called: Vec<usize> =
+            (0..self.after.len()).filter(|at| label(&self.after[*at].text())).collect();
+        for at in called.into_iter().skip(empty) {
+            self.fail(rule::LOSS, Some(at), format!("{EMPTY} for a message that says something"));
+        }
+        self.check(rule::LOSS);
     }
 
     fn validity(&mut self) {

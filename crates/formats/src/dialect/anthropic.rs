@@ -5,10 +5,11 @@ use midfold_core::{Block, BlockKind, ByteRange, Dialect, Passage, Role, TextRef,
 
 use super::part::{self, Part, Shape, read_content};
 use super::results;
+use super::unread;
 use super::walk::{Walk, filled};
 use crate::render::Json;
 use crate::scan::inside;
-use crate::{origins, voices};
+use crate::voices;
 
 /// `anthropic`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,8 +53,7 @@ impl Dialect for Anthropic {
             b"system" => Role::System,
             _ => Role::Other,
         };
-        let origin = origins::origin(role, &blocks, bytes);
-        View { role, origin, blocks }
+        unread::view(role, blocks, bytes, &["content"])
     }
 
     fn made_message(&self, role: Role, text: &str) -> Bytes {

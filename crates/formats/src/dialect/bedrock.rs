@@ -8,10 +8,11 @@ use smallvec::SmallVec;
 
 use super::part;
 use super::results;
+use super::unread;
 use super::walk::{Key, Walk, filled, to_range};
 use crate::render::Json;
 use crate::scan::inside;
-use crate::{media, origins, voices};
+use crate::{media, voices};
 
 /// `bedrock`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,8 +51,7 @@ impl Dialect for Bedrock {
             b"system" => Role::System,
             _ => Role::Other,
         };
-        let origin = origins::origin(role, &blocks, bytes);
-        View { role, origin, blocks }
+        unread::view(role, blocks, bytes, &["content"])
     }
 
     fn made_message(&self, role: Role, text: &str) -> Bytes {

@@ -9,10 +9,11 @@ use smallvec::SmallVec;
 
 use super::part;
 use super::results;
+use super::unread;
 use super::walk::{Key, Walk, filled, to_range};
 use crate::render::Json;
 use crate::scan::inside;
-use crate::{media, origins, voices};
+use crate::{media, voices};
 
 /// `gemini`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,8 +65,7 @@ impl Dialect for Gemini {
             None if has_parts => Role::User,
             _ => Role::Other,
         };
-        let origin = origins::origin(role, &blocks, bytes);
-        View { role, origin, blocks }
+        unread::view(role, blocks, bytes, &["parts"])
     }
 
     fn made_message(&self, role: Role, text: &str) -> Bytes {

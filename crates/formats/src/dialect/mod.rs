@@ -10,6 +10,7 @@ mod output;
 mod part;
 mod results;
 pub(crate) mod sharegpt;
+mod unread;
 mod walk;
 
 use midfold_core::Dialect;
@@ -22,6 +23,7 @@ pub use openai_responses::OpenAiResponses;
 pub use sharegpt::ShareGpt;
 
 use opaque::opaque_view;
+pub(crate) use unread::is_unread;
 pub(crate) use walk::Walk;
 
 /// The dialects that we speak.

@@ -7,14 +7,29 @@ use midfold_core::{
 use smallvec::SmallVec;
 
 use super::part::{self, Content, Shape, read_content};
+use super::unread;
 use super::walk::{Key, Walk, filled, to_range};
 use crate::render::{Json, result_text};
 use crate::scan::inside;
-use crate::{media, origins, voices};
+use crate::{media, voices};
 
 /// `openai-chat`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OpenAiChat;
+
+/// Where a message has what it says.
+const MEMBERS: [&str; 10] = [
+    "audio",
+    "content",
+    "function_call",
+    "images",
+    "reasoning",
+    "reasoning_content",
+    "reasoning_details",
+    "thinking",
+    "thinking_blocks",
+    "tool_calls",
+];
 
 /// The members of a message, as they are met.
 #[derive(Default)]
@@ -250,8 +265,7 @@ impl Message {
         blocks.extend(self.function_call);
         blocks.extend(self.others.into_iter().map(|(_, block)| block));
         blocks.sort_by_key(|block| block.outer.start);
-        let origin = origins::origin(role, &blocks, bytes);
-        View { role, origin, blocks }
+        unread::view(role, blocks, bytes, &MEMBERS)
     }
 }
 

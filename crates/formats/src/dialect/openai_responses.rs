@@ -6,6 +6,7 @@ use smallvec::SmallVec;
 
 use super::output;
 use super::part::{self, Content, Readable, Shape, read_content};
+use super::unread;
 use super::walk::{Key, Walk, filled, to_range};
 use crate::render::{Json, result_text};
 use crate::scan::{self, inside};
@@ -176,6 +177,9 @@ impl Item {
             }
             _ => (self.opaque_role(bytes, kind), vec![Block::opaque(whole)]),
         };
+        if matches!(kind, b"" | b"message") {
+            return unread::view(role, blocks, bytes, &["content"]);
+        }
         let origin = origins::origin(role, &blocks, bytes);
         View { role, origin, blocks }
     }

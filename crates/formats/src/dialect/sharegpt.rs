@@ -8,6 +8,7 @@ use midfold_core::{
     Block, BlockKind, ByteRange, Coding, Dialect, Passage, Role, TextRef, View, jsonstr,
 };
 
+use super::unread;
 use super::walk::Walk;
 use crate::render::{Json, flags, result_text, splice};
 use crate::scan::{self, inside};
@@ -78,8 +79,7 @@ impl Dialect for ShareGpt {
                 blocks.push(Block::opaque(outer));
             }
         }
-        let origin = origins::origin(role, &blocks, bytes);
-        View { role, origin, blocks }
+        unread::view(role, blocks, bytes, &["value"])
     }
 
     fn made_message(&self, role: Role, text: &str) -> Bytes {

@@ -6,7 +6,7 @@ use super::format::Format;
 use super::holder::LOG_MEMBERS;
 use super::outline::Doc;
 use super::text::Record;
-use crate::dialect::DialectKind;
+use crate::dialect::{DialectKind, is_unread};
 use crate::fields::Fields;
 
 /// What one value holds.
@@ -84,7 +84,7 @@ pub(super) fn shape(doc: Doc<'_>, range: Range<usize>) -> Shape {
     if let Some(holder) = holder(doc, &fields) {
         return holder;
     }
-    if is_message(&fields) { Shape::Message } else { Shape::Unknown }
+    if is_readable(&fields) { Shape::Message } else { Shape::Unknown }
 }
 
 fn session_line(fields: &Fields<'_>) -> Option<Format> {
@@ -116,11 +116,16 @@ fn session_line(fields: &Fields<'_>) -> Option<Format> {
     if fields.has("payload") && CODEX.contains(&&*kind) {
         return Some(Format::Codex);
     }
-    if CLAUDE.iter().any(|name| fields.has(name)) && !fields.has("role") {
+    // Others keep ids of the same names beside messages of their own.
+    let is_read = || !is_unread(&fields.inner("message"));
+    if CLAUDE.iter().any(|name| fields.has(name)) && !fields.has("role") && is_read() {
         return Some(Format::ClaudeCode);
     }
     let is_pi = kind == "session" && fields.has("timestamp") && fields.has("id")
-        || fields.has("timestamp") && PI.contains(&&*kind) && !fields.has("role");
+        || fields.has("timestamp")
+            && PI.contains(&&*kind)
+            && !fields.has("role")
+            && (kind != "message" || fields.inner("message").has("role"));
     is_pi.then_some(Format::Pi)
 }
 
@@ -133,7 +138,8 @@ fn holder(doc: Doc<'_>, fields: &Fields<'_>) -> Option<Shape> {
 
 fn direct_holder(doc: Doc<'_>, fields: &Fields<'_>) -> Option<Shape> {
     let found = |format, messages| Some(Shape::Holder { format, messages });
-    if let Some(messages) = fields.array("messages") {
+    let list = |name| fields.array(name).filter(|list| are_messages(doc, list.clone()));
+    if let Some(messages) = list("messages") {
         let mini =
             fields.text("trajectory_format").is_some_and(|t| t.starts_with("mini-swe-agent"))
                 || fields.inner("info").has("model_stats");
@@ -156,21 +162,21 @@ fn direct_holder(doc: Doc<'_>, fields: &Fields<'_>) -> Option<Shape> {
         let row = format == Format::OpenAiChat && !fields.has("model");
         return found(if row { Format::FineTuning } else { format }, messages);
     }
-    if let Some(messages) = fields.array("contents") {
+    if let Some(messages) = list("contents") {
         return found(Format::Gemini, messages);
     }
     for name in ["conversations", "conversation"] {
-        if let Some(messages) = fields.array(name) {
+        if let Some(messages) = list(name) {
             return found(messages_format(doc, doc.elements(messages.clone())), messages);
         }
     }
-    if let Some(messages) = fields.array("traj") {
+    if let Some(messages) = list("traj") {
         return found(Format::TauBench, messages);
     }
-    if let Some(messages) = fields.array("history").or_else(|| fields.array("trajectory")) {
+    if let Some(messages) = list("history").or_else(|| fields.array("trajectory")) {
         return found(Format::SweAgent, messages);
     }
-    let input = fields.array("input");
+    let input = list("input");
     if let Some(messages) = input.or_else(|| fields.string("input").filter(|_| fields.has("model")))
     {
         return found(Format::OpenAiResponses, messages);
@@ -178,11 +184,35 @@ fn direct_holder(doc: Doc<'_>, fields: &Fields<'_>) -> Option<Shape> {
     None
 }
 
+/// A list called `messages` may hold anything: what it is, its elements say, and one that is odd among
+/// messages makes no other list of them.
+fn are_messages(doc: Doc<'_>, list: Range<usize>) -> bool {
+    /// Elements that are looked at.
+    const MOST: usize = 16;
+    let objects = doc.elements(list).filter(|at| doc.bytes.get(at.start) == Some(&b'{'));
+    let (mut all, mut read) = (0, 0);
+    for element in objects.take(MOST) {
+        all += 1;
+        read += usize::from(is_readable(&doc.fields(element)));
+    }
+    read * 2 >= all
+}
+
+/// Whether it is a message, in a shape that some dialect reads.
+fn is_readable(fields: &Fields<'_>) -> bool {
+    is_typed_item(fields) || is_message(fields) && !is_unread(fields)
+}
+
 fn is_message(fields: &Fields<'_>) -> bool {
     fields.has("role")
+        || fields.is("type", "message")
         || fields.array("parts").is_some()
         || fields.has("from") && fields.has("value")
-        || fields.text("type").is_some_and(|kind| is_item(&kind))
+        || is_typed_item(fields)
+}
+
+fn is_typed_item(fields: &Fields<'_>) -> bool {
+    fields.text("type").is_some_and(|kind| kind != "message" && is_item(&kind))
 }
 
 /// The types of Responses items that carry no role.

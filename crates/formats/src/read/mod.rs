@@ -24,6 +24,8 @@ mod swe_agent;
 mod text;
 
 use bytes::Bytes;
+use midfold_core::BlockKind;
+use midfold_core::event::RawEvent;
 
 pub use self::conversation::{Conversation, Envelope, Wrapper};
 pub use self::error::ReadError;
@@ -32,6 +34,8 @@ use self::outline::Doc;
 pub use self::outline::LISTS;
 pub use self::running::{NewestReply, newest_reply, whole_lines};
 use self::source::Source;
+use crate::dialect::{DialectKind, is_unread};
+use crate::fields::Fields;
 use crate::problem::Problem;
 
 /// What a reader found.
@@ -131,6 +135,9 @@ fn read_as(input: &Bytes, from: Option<Format>, recorded: bool) -> Result<ReadOu
     if let Some(error) = no_objects(&conversations) {
         return Err(error);
     }
+    if nothing_read(&conversations) {
+        return Err(ReadError::Unrecognised { seen: detect::describe(input, &records) });
+    }
     let mut problems = source.problems;
     if conversations.is_empty() {
         problems.push(Problem::new("no-messages", "the file holds no message of a conversation"));
@@ -154,6 +161,21 @@ fn no_objects(conversations: &[Conversation]) -> Option<ReadError> {
         count: conversations.iter().map(|conversation| conversation.events.len()).sum(),
         first: format!("`{text}`"),
     })
+}
+
+/// Messages that say something, of which nothing was understood, are of a client that we do not know.
+fn nothing_read(conversations: &[Conversation]) -> bool {
+    let events =
+        || conversations.iter().flat_map(|it| it.events.iter().map(|event| (it.format, event)));
+    let is_unread = |format: Format, event: &RawEvent| {
+        let is_item = format.dialect() == DialectKind::OpenAiResponses;
+        !is_item && is_unread(&Fields::of(&event.bytes, 0..event.bytes.len()))
+    };
+    events().any(|(format, event)| is_unread(format, event))
+        && !events().any(|(format, event)| {
+            let view = format.dialect().dialect().view(&event.bytes);
+            view.blocks.iter().any(|block| block.kind != BlockKind::Opaque)
+        })
 }
 
 /// What `input` is written in; `None` when it is no JSON or holds no messages.

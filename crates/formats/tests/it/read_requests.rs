@@ -2,6 +2,8 @@
 #![expect(clippy::unwrap_used, reason = "test helpers may fail loudly")]
 
 use bytes::Bytes;
+use midfold_core::BlockKind;
+use midfold_formats::DialectKind;
 use midfold_formats::read::{Conversation, Format, ReadError, ReadOutcome, detect, read};
 
 fn outcome(text: impl AsRef<[u8]>) -> ReadOutcome {
@@ -209,5 +211,54 @@ fn a_forced_format_is_obeyed() {
     assert!(matches!(other, Err(ReadError::Unrecognised { .. })));
     for format in Format::ALL {
         assert_eq!(Format::from_name(format.name()), Some(format));
+    }
+}
+
+/// Lists that clients of their own shape call as a provider does, each of which holds words.
+const OF_OTHERS: [&str; 9] = [
+    r#"{"info":{"id":"s"},"messages":[{"info":{"role":"user"},"parts":[{"type":"text","text":"x"}]}]}"#,
+    r#"{"messages":[{"type":"user","content":"x"},{"type":"gemini","content":"y"}]}"#,
+    r#"{"role":"user","message":{"content":[{"type":"text","text":"x"}]}}"#,
+    r#"{"messages":[{"role":"user","parts":[{"type":"text","text":"x"}]}]}"#,
+    r#"[{"role":"assistant","content":"","parts":[{"type":"tool-invocation","toolInvocation":{"args":"x"}}]}]"#,
+    r#"{"messages":[{"sender":"human","text":"x"}]}"#,
+    r#"{"messages":[{"role":"user","text":"x"},{"role":"bot","text":"y"}]}"#,
+    r#"{"chat_history":[],"message":"x","model":"command"}"#,
+    r#"{"type":"message","timestamp":"t","message":{"author":"a","body":"x"}}"#,
+];
+
+#[test]
+fn what_no_dialect_reads_is_refused() {
+    for text in OF_OTHERS {
+        let bytes = Bytes::copy_from_slice(text.as_bytes());
+        assert_eq!(detect(&bytes), None, "{text}");
+        let error = read(&bytes, None).expect_err(text).to_string();
+        assert!(error.contains("no messages"), "{error}");
+        let lines = Bytes::from(format!("{text}\n{text}\n"));
+        assert!(read(&lines, None).is_err(), "{text}");
+    }
+}
+
+#[test]
+fn a_message_of_another_shape_among_others_is_carried_whole() {
+    let odd = r#"{"role":"user","parts":[{"type":"text","text":"Never touch the tests."}]}"#;
+    let text = format!(r#"{{"model":"m","messages":[{{"role":"user","content":"a"}},{odd}]}}"#);
+    let found = outcome(text);
+    let event = &found.conversations[0].events[1];
+    assert_eq!(&event.bytes[..], odd.as_bytes());
+    for kind in [DialectKind::OpenAiChat, DialectKind::Anthropic, DialectKind::Bedrock] {
+        let view = kind.dialect().view(&event.bytes);
+        assert_eq!(view.blocks.len(), 1, "{kind}");
+        assert_eq!(view.blocks[0].kind, BlockKind::Opaque, "{kind}");
+    }
+    // What says nothing is empty, and a server may add to it what it likes.
+    for empty in [
+        r#"{"role":"assistant","content":"","metadata":{"a":"b"}}"#,
+        r#"{"role":"assistant","content":null,"extra":{"response":[{"type":"x"}]}}"#,
+        r#"{"role":"user","id":"1","timestamp":"now"}"#,
+        r#"{"role":"user","content":[],"parts":[]}"#,
+    ] {
+        let blocks = DialectKind::OpenAiChat.dialect().view(empty.as_bytes()).blocks;
+        assert!(blocks.iter().all(|block| block.kind == BlockKind::Text), "{empty}");
     }
 }

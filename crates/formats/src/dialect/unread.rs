@@ -1,0 +1,121 @@
+//! Messages of another shape: what they say is in a member that no dialect reads. They are carried or covered
+//! as they are, and no repair takes them for empty.
+
+use midfold_core::{Block, BlockKind, ByteRange, Role, View};
+
+use crate::fields::Fields;
+use crate::{origins, scan};
+
+/// Members that say something of a message and hold none of its words.
+const BESIDE: [&str; 32] = [
+    "annotations",
+    "attachments",
+    "cache_control",
+    "createdAt",
+    "created_at",
+    "date",
+    "extra",
+    "finish_reason",
+    "id",
+    "index",
+    "is_demo",
+    "message_type",
+    "metadata",
+    "model",
+    "name",
+    "object",
+    "provider",
+    "providerOptions",
+    "provider_specific_fields",
+    "refusal",
+    "response_metadata",
+    "role",
+    "status",
+    "stop_reason",
+    "stop_sequence",
+    "time",
+    "timestamp",
+    "tool_call_id",
+    "ts",
+    "type",
+    "usage",
+    "uuid",
+];
+
+/// Members in which some dialect has what is said.
+const READ: [&str; 14] = [
+    "audio",
+    "content",
+    "conversations",
+    "function_call",
+    "images",
+    "parts",
+    "reasoning",
+    "reasoning_content",
+    "reasoning_details",
+    "refusal",
+    "thinking",
+    "thinking_blocks",
+    "tool_calls",
+    "value",
+];
+
+/// The view of a message whose words a dialect has in these `members`. Where it read none there and the message
+/// says something elsewhere, the message is one block that nobody edits.
+pub(super) fn view(role: Role, mut blocks: Vec<Block>, bytes: &[u8], members: &[&str]) -> View {
+    if blocks.iter().all(|block| is_blank(block, bytes)) {
+        let whole = scan::value(bytes, 0).unwrap_or_default();
+        if says_elsewhere(&Fields::of(bytes, whole.clone()), members) {
+            blocks = vec![Block::opaque(ByteRange::new(whole.start, whole.end))];
+        }
+    }
+    let origin = origins::origin(role, &blocks, bytes);
+    View { role, origin, blocks }
+}
+
+fn is_blank(block: &Block, bytes: &[u8]) -> bool {
+    block.kind == BlockKind::Text && block.text(bytes).trim().is_empty()
+}
+
+/// Whether no dialect reads what the message in these members says.
+pub(crate) fn is_unread(fields: &Fields<'_>) -> bool {
+    let typed = |parts| has_types(fields.bytes(), parts);
+    if fields.array("parts").is_some_and(typed) {
+        // Parts with types are no Gemini: a client keeps its own beside the text, or alone.
+        return !["content", "tool_calls"].iter().any(|name| holds_words(fields, name));
+    }
+    let is_read = READ.iter().any(|name| fields.has(name));
+    !is_read && says_elsewhere(fields, &READ)
+}
+
+fn says_elsewhere(fields: &Fields<'_>, members: &[&str]) -> bool {
+    let is_beside = |name: &str| BESIDE.contains(&name);
+    if members.iter().any(|name| fields.has(name)) {
+        // An empty message; a list of parts beside it is what a client made of it.
+        return fields.keys().filter(|key| !members.contains(&&**key)).any(|key| {
+            !is_beside(&key) && fields.array(&key).is_some_and(|at| has_types(fields.bytes(), at))
+        });
+    }
+    fields.keys().any(|key| !is_beside(&key) && holds_words(fields, &key))
+}
+
+/// Whether the elements of a list say of which type they are.
+fn has_types(bytes: &[u8], list: std::ops::Range<usize>) -> bool {
+    let first = scan::elements(bytes, list).next();
+    first.is_some_and(|first| Fields::of(bytes, first).has("type"))
+}
+
+/// Whether the value is a string, or holds one, that is not blank.
+fn holds_words(fields: &Fields<'_>, name: &str) -> bool {
+    let mut rest = fields.raw(name).unwrap_or_default();
+    while let Some(at) = memchr::memchr(b'"', rest) {
+        let Some(end) = scan::string_end(rest, at) else { return false };
+        let after = scan::skip_space(rest, end);
+        let is_key = rest.get(after) == Some(&b':');
+        if !is_key && !rest[at + 1..end - 1].trim_ascii().is_empty() {
+            return true;
+        }
+        rest = &rest[end..];
+    }
+    false
+}
