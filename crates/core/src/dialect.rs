@@ -26,6 +26,12 @@ pub trait Dialect: Send + Sync {
         None
     }
 
+    /// The names of the tools that can be called because of this message, where a format declares tools in the
+    /// history: without it the model has them no more.
+    fn loaded_tools(&self, _bytes: &[u8]) -> Vec<String> {
+        Vec::new()
+    }
+
     /// A message of `role` with this text. A role that the dialect does not have becomes the
     /// nearest one. Same input, same bytes, for ever.
     fn made_message(&self, role: Role, text: &str) -> Bytes;

@@ -1,6 +1,7 @@
-//! What stays beside a recap though nobody pinned it: what is to be kept, instructions of the application,
-//! and results that a policy calls durable facts (`retain.never_evict`). The last two go where they do not
-//! fit: what has to be sent comes before what should stay.
+//! What stays beside a recap though nobody pinned it: what is to be kept, what loads tools that can be called
+//! because of it, instructions of the application, and results that a policy calls durable facts
+//! (`retain.never_evict`). All but the first go, from the last to the first, where they do not fit: what has
+//! to be sent comes before what should stay.
 
 use std::borrow::Cow;
 
@@ -17,14 +18,14 @@ use crate::tools::ToolTable;
 /// The pins to plan with, what stays of itself among them: the first list that fits is taken.
 pub(super) fn tries<'a>(request: &Plan<'a>) -> Vec<Cow<'a, [u32]>> {
     let kept = kept(request.log, request.policy);
-    let (durable, instructions) = (durable(request), instructions(request));
     let with = |more: &[u32]| Cow::Owned([request.pins, &kept, more].concat());
     let mut tries = vec![if kept.is_empty() { Cow::Borrowed(request.pins) } else { with(&[]) }];
-    if !instructions.is_empty() {
-        tries.push(with(&instructions));
-    }
-    if !durable.is_empty() {
-        tries.push(with(&[instructions, durable].concat()));
+    let mut all = Vec::new();
+    for more in [loaded_tools(request.log), instructions(request), durable(request)] {
+        if !more.is_empty() {
+            all.extend(more);
+            tries.push(with(&all));
+        }
     }
     tries.reverse();
     tries
@@ -38,8 +39,11 @@ pub(super) fn pins<'a>(request: &Plan<'a>) -> Cow<'a, [u32]> {
 /// Whether a message behind the first ones stays of itself, as far as it tells alone.
 pub(crate) fn stays(log: &Log, at: usize) -> bool {
     let dialect = &**log.dialect();
-    let stays =
-        |event: &Event| has_tags(event, dialect) || instruction(event, dialect, false).is_some();
+    let stays = |event: &Event| {
+        has_tags(event, dialect)
+            || !dialect.loaded_tools(&event.bytes).is_empty()
+            || instruction(event, dialect, false).is_some()
+    };
     log.events().get(at).is_some_and(stays)
 }
 
@@ -57,6 +61,17 @@ fn durable(request: &Plan<'_>) -> Vec<u32> {
         retain.never_evicts(&tool, &format!("<{}>", tools.lookup(&tool).kind.as_str()))
     });
     durable.map(|site| site.event.seq).collect()
+}
+
+/// Events that load tools. Of those that load the same ones the newest stays.
+fn loaded_tools(log: &Log) -> Vec<u32> {
+    let mut seen = FxHashSet::default();
+    let loads = |event: &&Event| {
+        let names = log.dialect().loaded_tools(&event.bytes);
+        // All of them are put down, also behind one that is new.
+        names.into_iter().filter(|name| seen.insert(name.clone())).count() > 0
+    };
+    log.events().iter().rev().filter(loads).map(|event| event.seq).collect()
 }
 
 /// Of what a fold leaves, the part that instructions may take.

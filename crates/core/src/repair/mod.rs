@@ -162,7 +162,9 @@ impl Repairer {
     /// Puts a result for each of these calls, which have none.
     fn answer(&mut self, missing: &[Call], out: &mut Vec<Piece>) {
         if !self.profile.whole_turns {
-            for call in missing {
+            // A call that the provider holds has an id that only it knows.
+            let has_id = |call: &&Call| !self.profile.has_items || !call.id().is_empty();
+            for call in missing.iter().filter(has_id).collect::<Vec<_>>() {
                 self.emit_made(self.no_result(call), Repair::UnansweredCall, out);
             }
         } else if let Some((last, rest)) = missing.split_last() {

@@ -3,6 +3,7 @@
 use bytes::Bytes;
 use midfold_core::{Block, BlockKind, ByteRange, Dialect, Passage, Role, TextRef, View};
 
+use super::loads;
 use super::part::{self, Part, Shape, read_content};
 use super::results;
 use super::unread;
@@ -54,6 +55,10 @@ impl Dialect for Anthropic {
             _ => Role::Other,
         };
         unread::view(role, blocks, bytes, &["content"])
+    }
+
+    fn loaded_tools(&self, bytes: &[u8]) -> Vec<String> {
+        loads::of_message(bytes)
     }
 
     fn made_message(&self, role: Role, text: &str) -> Bytes {

@@ -3,6 +3,7 @@
 mod anthropic;
 mod bedrock;
 pub(crate) mod gemini;
+mod loads;
 mod opaque;
 mod openai_chat;
 mod openai_responses;

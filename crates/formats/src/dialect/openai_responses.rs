@@ -4,10 +4,10 @@ use bytes::Bytes;
 use midfold_core::{Block, BlockKind, ByteRange, Coding, Dialect, Passage, Role, TextRef, View};
 use smallvec::SmallVec;
 
-use super::output;
 use super::part::{self, Content, Readable, Shape, read_content};
 use super::unread;
 use super::walk::{Key, Walk, filled, to_range};
+use super::{loads, output};
 use crate::render::{Json, result_text};
 use crate::scan::{self, inside};
 use crate::{origins, voices};
@@ -59,6 +59,10 @@ impl Dialect for OpenAiResponses {
             return super::opaque_view(bytes);
         }
         item.into_view(bytes, to_range(&whole))
+    }
+
+    fn loaded_tools(&self, bytes: &[u8]) -> Vec<String> {
+        loads::of_item(bytes)
     }
 
     fn made_message(&self, role: Role, text: &str) -> Bytes {
@@ -166,6 +170,7 @@ impl Item {
                 }
                 (self.role(bytes), std::mem::take(&mut self.parts))
             }
+            b"item_reference" => (Role::Assistant, vec![self.reference(bytes, whole)]),
             b"reasoning" => (Role::Assistant, vec![self.reasoning(bytes, whole)]),
             _ if output::is_output(kind) && self.is_paired(bytes, kind) => {
                 (Role::Tool, vec![self.result(bytes, kind, whole)])
@@ -182,6 +187,22 @@ impl Item {
         }
         let origin = origins::origin(role, &blocks, bytes);
         View { role, origin, blocks }
+    }
+
+    /// An item that the provider holds, by its id: what it is of, the id's first letters tell. A call is answered
+    /// by the output in its place, because its own `call_id` is not there.
+    fn reference(&self, bytes: &[u8], whole: ByteRange) -> Block {
+        const CALLS: [&str; 8] = ["fc_", "ctc_", "tsc_", "lsh_", "sh_", "apc_", "cu_", "call_"];
+        let id = self.id.map(|id| inside(id.of(bytes))).unwrap_or_default();
+        let starts = |prefix: &&str| id.starts_with(prefix.as_bytes());
+        if CALLS.iter().any(starts) {
+            return part::call(whole, None, None, part::absent(whole));
+        }
+        let mut block = Block::opaque(whole);
+        if starts(&"rs_") {
+            block.kind = BlockKind::Reasoning { bound: true };
+        }
+        block
     }
 
     fn role(&self, bytes: &[u8]) -> Role {

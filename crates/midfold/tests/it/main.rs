@@ -45,6 +45,7 @@ mod proxy_sound;
 mod proxy_vendor;
 #[cfg(all(feature = "store", feature = "model"))]
 mod real_model;
+mod references;
 mod repairs;
 mod room;
 mod secrets;

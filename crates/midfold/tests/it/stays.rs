@@ -194,3 +194,125 @@ fn many_and_large_instructions_are_bounded() {
     let recap = fold.recap.unwrap().text;
     assert!(recap.contains("[from the system] Chapter 7 of Rules"), "{recap}");
 }
+
+/// The messages by which tools become callable in the middle of a conversation, with what a fold has to leave
+/// of them.
+fn loads() -> Vec<(DialectKind, Vec<Value>, &'static str)> {
+    let tool =
+        |name: &str| json!({"type": "function", "name": name, "parameters": {"type": "object"}});
+    let reference = |name: &str| json!({"type": "tool_reference", "tool_name": name});
+    let (responses, anthropic) = (DialectKind::OpenAiResponses, DialectKind::Anthropic);
+    vec![
+        (
+            responses,
+            vec![
+                json!({"type": "additional_tools", "role": "developer", "tools": [tool("refund")]}),
+            ],
+            "additional_tools",
+        ),
+        (
+            responses,
+            vec![
+                json!({"type": "tool_search_call", "call_id": "ts", "execution": "client",
+                    "arguments": {"query": "refund"}, "status": "completed"}),
+                json!({"type": "tool_search_output", "call_id": "ts", "execution": "client",
+                    "status": "completed", "tools": [{"type": "namespace", "name": "billing",
+                        "tools": [tool("refund")]}]}),
+            ],
+            "tool_search_output",
+        ),
+        (
+            responses,
+            vec![
+                json!({"type": "tool_search_call", "id": "t", "call_id": null, "execution": "server",
+                    "arguments": {"paths": ["billing"]}}),
+                json!({"type": "tool_search_output", "id": "u", "call_id": null, "execution": "server",
+                    "tools": [tool("refund")]}),
+                says(responses, "assistant", "Found it."),
+            ],
+            "tool_search_output",
+        ),
+        (
+            anthropic,
+            vec![
+                json!({"role": "assistant", "content": [
+                    {"type": "server_tool_use", "id": "srvtoolu_1", "name": "tool_search_tool_bm25",
+                        "input": {"query": "refund"}},
+                    {"type": "tool_search_tool_result", "tool_use_id": "srvtoolu_1", "content":
+                        {"type": "tool_search_tool_search_result", "tool_references": [reference("refund")]}},
+                    {"type": "text", "text": "Found it."}]}),
+                says(anthropic, "user", "Then refund."),
+            ],
+            "tool_reference",
+        ),
+        (
+            anthropic,
+            vec![
+                json!({"role": "assistant", "content": [
+                    {"type": "tool_use", "id": "toolu_s", "name": "ToolSearch", "input": {"query": "refund"}}]}),
+                json!({"role": "user", "content": [{"type": "tool_result", "tool_use_id": "toolu_s",
+                    "content": [reference("refund")]}]}),
+            ],
+            "tool_reference",
+        ),
+        (
+            anthropic,
+            vec![json!({"role": "system", "content": [
+                {"type": "tool_addition", "tool": reference("refund")}]})],
+            "tool_addition",
+        ),
+    ]
+}
+
+#[test]
+fn what_loads_tools_in_the_middle_stays() {
+    let budget = Budget::new(5_000);
+    for (kind, told, mark) in loads() {
+        for policy in policies() {
+            let case = format!("{} {kind} {told:?}", policy.name);
+            let mut messages = talk(kind, &told);
+            // A second time, and what came out again.
+            for round in 0..3_usize {
+                let mut session = session(kind, own(kind), &messages, &policy);
+                session.context(&budget, 0).unwrap();
+                messages = sent(&session);
+                let text = String::from_utf8(messages.concat()).unwrap();
+                assert_eq!(
+                    text.matches(&format!("\"{mark}\"")).count(),
+                    1,
+                    "{case}, round {round}"
+                );
+                assert_eq!(validate(&messages, kind, &own(kind)), [], "{case}");
+                messages.extend(
+                    (100 * round..)
+                        .take(16)
+                        .flat_map(|n| step(kind, 100 + n))
+                        .map(|message| Bytes::from(message.to_string())),
+                );
+                messages.push(says(kind, "user", "Go on.").to_string().into());
+            }
+        }
+    }
+}
+
+#[test]
+fn of_what_loads_the_same_tools_the_newest_stays() {
+    for (kind, told, mark) in loads() {
+        let again: Vec<Value> = (0..3)
+            .flat_map(|n| {
+                let text = Value::from(told.clone()).to_string();
+                let text = text.replace("\"ts\"", &format!("\"ts{n}\""));
+                let text = text.replace("toolu_s", &format!("toolu_s{n}"));
+                let mut told: Vec<Value> = serde_json::from_str(&text).unwrap();
+                told.push(says(kind, "user", &format!("Then number {n}.")));
+                told.push(says(kind, "assistant", &format!("Number {n} is done.")));
+                told
+            })
+            .collect();
+        let messages = talk(kind, &again);
+        let mut session = session(kind, own(kind), &messages, &Policy::preset("default").unwrap());
+        session.context(&Budget::new(5_000), 0).unwrap();
+        let text = String::from_utf8(sent(&session).concat()).unwrap();
+        assert_eq!(text.matches(&format!("\"{mark}\"")).count(), 1, "{kind} {told:?} {text}");
+    }
+}

@@ -152,6 +152,10 @@ const PLAIN: &[(&str, &str, Break)] = &[
         let at = s.after.len() - 1;
         s.after[at] = s.after[at].slice(..10);
     }),
+    ("call a message empty that says something", rule::LOSS, |s| {
+        let at = s.after.len() - 1;
+        s.after[at] = CHAT.dialect().made_message(Role::User, "[empty message]");
+    }),
     ("drop the task in the head", rule::LOSS, |s| drop(s.after.remove(1))),
     ("drop it before a marker", rule::HEAD, |s| {
         let at = s.recap_at();
