@@ -67,6 +67,6 @@ pub use event::{Hash, RawEvent, Usage};
 pub use passage::{Passage, Voice};
 pub use profile::{Profile, Violation};
 pub use view::{
-    Block, BlockKind, ByteRange, Coding, Detail, Frame, Media, MediaKind, Origin, Role, TextRef,
-    View,
+    Block, BlockKind, ByteRange, Coding, Detail, Extent, Frame, Media, MediaKind, Origin, Role,
+    TextRef, View,
 };

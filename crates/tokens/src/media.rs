@@ -1,6 +1,6 @@
 //! What images, sounds and files cost, by provider family. Never by the length of their base64.
 
-use midfold_core::view::{Detail, Media, MediaKind};
+use midfold_core::view::{Detail, Extent, Media, MediaKind};
 
 use crate::clamp;
 
@@ -54,12 +54,24 @@ const SOUND_BYTES_PER_SECOND: u64 = 16_000;
 const SOUND_TOKENS: u64 = 10;
 const SOUND_TOKENS_GEMINI: u64 = 32;
 
-/// A document is taken as one page for each 64 KiB begun; a page costs an image, or Gemini's 258.
-const PAGE_BYTES: u64 = 64 * 1024;
-const PAGE_TOKENS: u64 = 1_600;
-const PAGE_TOKENS_GEMINI: u64 = 258;
-/// Pages a provider reads of one document at most.
+/// A video: `OpenAI` and Claude take none; Gemini samples one picture a second, with its sound (300 up to 2.5,
+/// 102 from 3 on: 70 and 32).
+const VIDEO_TOKENS: u64 = 102;
+const VIDEO_TOKENS_OLD: u64 = 300;
+/// A video of which nothing tells the length is taken as 1 Mbit/s.
+const VIDEO_BYTES_PER_SECOND: u64 = 125_000;
+
+/// A page is read as its text and as a picture: Anthropic says 1,500 to 3,000 tokens for the first of
+/// them, `OpenAI` sends both; Gemini bills 560 from 3 on, 258 before.
+const PAGE_TOKENS: u64 = 2_250;
+const PAGE_TOKENS_GEMINI: u64 = 560;
+const PAGE_TOKENS_GEMINI_OLD: u64 = 258;
+/// A document that does not tell its pages is taken as one for each 16 KiB begun, up to what a provider
+/// reads of one document: between a page of packed text and a scanned one.
+const PAGE_BYTES: u64 = 16 * 1024;
 const PAGES: u64 = 100;
+/// Bytes of plain text that make a token.
+const TEXT_BYTES: u64 = 4;
 
 impl Family {
     /// Tokens of an image, a sound or a file.
@@ -67,23 +79,40 @@ impl Family {
     /// Images by their pixels, as each provider documents it: Claude one token per 28 × 28 tile up to a
     /// cap, the older ones one per 750 pixels, GPT 1.2 per 32 × 32 patch up to 12,000 (85 in low
     /// detail), Gemini 3 a flat 1,090, the older ones 258 per crop; 1,600 where the size is unknown.
-    /// Sound by its seconds at 128 kbit/s, files by their pages of 64 KiB; 1,600 for either where
-    /// the data is only referred to.
+    /// Sound and video by their seconds, documents by their pages, plain text by its length; where the bytes
+    /// do not tell, by their size (128 kbit/s, 1 Mbit/s, 16 KiB a page); 1,600 where the data is only
+    /// referred to. Text that is read with its message is counted there, and 0 here.
     #[must_use]
     pub fn media(self, media: &Media) -> u32 {
         let size = u64::from(media.size);
-        clamp(match media.kind {
-            MediaKind::Image => self.image(media),
+        let seconds = |bytes: u64| match media.extent {
+            Extent::Seconds(seconds) => u64::from(seconds),
+            _ => size.div_ceil(bytes),
+        };
+        clamp(match (media.kind, media.extent) {
+            (_, Extent::Read) => 0,
+            (MediaKind::Image, _) => self.image(media),
             _ if size == 0 => IMAGE_UNKNOWN,
-            MediaKind::Audio => {
+            (MediaKind::Audio, _) => {
                 let rate = if self.is_gemini() { SOUND_TOKENS_GEMINI } else { SOUND_TOKENS };
-                (size * rate).div_ceil(SOUND_BYTES_PER_SECOND)
+                seconds(SOUND_BYTES_PER_SECOND) * rate
             }
-            MediaKind::File => {
-                let page = if self.is_gemini() { PAGE_TOKENS_GEMINI } else { PAGE_TOKENS };
-                size.div_ceil(PAGE_BYTES).min(PAGES) * page
+            (MediaKind::Video, _) => {
+                let rate = if self == Self::GeminiOld { VIDEO_TOKENS_OLD } else { VIDEO_TOKENS };
+                seconds(VIDEO_BYTES_PER_SECOND) * rate
             }
+            (MediaKind::File, Extent::Pages(pages)) => u64::from(pages) * self.page(),
+            (MediaKind::File, Extent::Text(bytes)) => u64::from(bytes).div_ceil(TEXT_BYTES),
+            (MediaKind::File, _) => size.div_ceil(PAGE_BYTES).min(PAGES) * self.page(),
         })
+    }
+
+    fn page(self) -> u64 {
+        match self {
+            Self::OpenAi | Self::Claude | Self::ClaudeOld => PAGE_TOKENS,
+            Self::Gemini => PAGE_TOKENS_GEMINI,
+            Self::GeminiOld => PAGE_TOKENS_GEMINI_OLD,
+        }
     }
 
     fn is_gemini(self) -> bool {
@@ -91,7 +120,7 @@ impl Family {
     }
 
     fn image(self, media: &Media) -> u64 {
-        let size = media.pixels.filter(|(width, height)| *width > 0 && *height > 0);
+        let size = media.pixels().filter(|(width, height)| *width > 0 && *height > 0);
         match (self, size) {
             (Self::Gemini, _) => IMAGE_GEMINI,
             (Self::OpenAi, _) if media.detail == Detail::Low => IMAGE_LOW,
@@ -121,7 +150,7 @@ impl Family {
 /// of the picture that is fitted into 2,048 pixels square and then to 768 on its shortest side.
 #[must_use]
 pub fn in_tiles(media: &Media) -> u32 {
-    let size = media.pixels.filter(|(width, height)| *width > 0 && *height > 0);
+    let size = media.pixels().filter(|(width, height)| *width > 0 && *height > 0);
     let (MediaKind::Image, Some(size)) = (media.kind, size) else {
         return Family::OpenAi.media(media);
     };

@@ -286,6 +286,7 @@ fn media_word(media: &Media) -> &'static str {
     match media.kind {
         MediaKind::Image => "an image",
         MediaKind::Audio => "a sound",
+        MediaKind::Video => "a video",
         MediaKind::File => "a file",
     }
 }

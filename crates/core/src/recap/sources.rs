@@ -177,9 +177,10 @@ fn block_text(
         let kind = match media.kind {
             MediaKind::Image => "image",
             MediaKind::Audio => "sound",
+            MediaKind::Video => "video",
             MediaKind::File => "file",
         };
-        let size = media.pixels.map_or_else(String::new, |(w, h)| format!(", {w} x {h}"));
+        let size = media.pixels().map_or_else(String::new, |(w, h)| format!(", {w} x {h}"));
         text.push_str(&format!(" (one {kind}{size}, not shown)"));
     }
     let text = text.trim();

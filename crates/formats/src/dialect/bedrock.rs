@@ -197,7 +197,8 @@ fn media_kind(name: &str) -> Option<MediaKind> {
     match name {
         "image" => Some(MediaKind::Image),
         "audio" => Some(MediaKind::Audio),
-        "document" | "video" => Some(MediaKind::File),
+        "video" => Some(MediaKind::Video),
+        "document" => Some(MediaKind::File),
         _ => None,
     }
 }

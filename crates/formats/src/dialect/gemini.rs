@@ -253,6 +253,7 @@ fn read_media(walk: &mut Walk<'_>) -> Option<(MediaKind, ByteRange)> {
     let kind = match mime.split(|byte| *byte == b'/').next() {
         Some(b"image") => MediaKind::Image,
         Some(b"audio") => MediaKind::Audio,
+        Some(b"video") => MediaKind::Video,
         _ => MediaKind::File,
     };
     Some((kind, to_range(&holder)))

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use midfold_core::{Block, BlockKind, ByteRange, Coding, Media, MediaKind, TextRef};
+use midfold_core::{Block, BlockKind, ByteRange, Coding, Extent, Media, MediaKind, TextRef};
 use smallvec::SmallVec;
 
 use super::walk::{Key, Walk, filled, to_range};
@@ -145,8 +145,12 @@ impl Part {
             return Block::new(BlockKind::Refusal, self.outer, TextRef::string(text));
         }
         let mut block = Block::opaque(self.outer);
-        if let Some(media) = self.media(bytes) {
+        if let Some(mut media) = self.media(bytes) {
             block.kind = BlockKind::Media;
+            block.texts = self.document(bytes);
+            if !block.texts.is_empty() {
+                media.extent = Extent::Read;
+            }
             block.media.push(media);
         }
         block
@@ -169,10 +173,19 @@ impl Part {
         Some(media::describe(bytes, kind, self.outer, holder))
     }
 
+    /// What a document says that is sent as text.
+    fn document(&self, bytes: &[u8]) -> SmallVec<[TextRef; 1]> {
+        let source = self.source.filter(|_| self.kind(bytes) == b"document");
+        source.map(|source| media::readable(bytes, source.to_usize())).unwrap_or_default()
+    }
+
     /// Adds what can be read in this part of a result.
     fn readable(&self, bytes: &[u8], texts: &mut SmallVec<[TextRef; 1]>, media: &mut Vec<Media>) {
         if let Some(found) = self.media(bytes) {
-            media.push(found);
+            let document = self.document(bytes);
+            let extent = if document.is_empty() { found.extent } else { Extent::Read };
+            texts.extend(document);
+            media.push(Media { extent, ..found });
             return;
         }
         let own = [self.text, self.refusal, self.stdout, self.stderr];

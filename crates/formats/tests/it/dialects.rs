@@ -179,7 +179,7 @@ fn anthropic_results() {
         ]
     );
     let found = view(Anthropic, message);
-    assert_eq!(found.blocks[1].media[0].pixels, Some((1, 1)));
+    assert_eq!(found.blocks[1].media[0].pixels(), Some((1, 1)));
     assert!(found.has_results() && found.role == Role::User);
 }
 

@@ -3,6 +3,7 @@
 mod answer;
 mod corpus;
 mod dialects;
+mod documents;
 mod overflow;
 mod read_corpus;
 mod read_properties;

@@ -49,13 +49,13 @@ fn gemini_parts() {
             r#"call 1 ls: {"p":1}"#,
             "call - ls: ",
             "media:  Image",
-            "media:  File",
+            "media:  Video",
             "reasoning { bound: true }: ",
             "opaque: ",
         ]
     );
     let view = Gemini.dialect().view(message.as_bytes());
-    assert_eq!(view.blocks[4].media[0].pixels, Some((1, 1)));
+    assert_eq!(view.blocks[4].media[0].pixels(), Some((1, 1)));
     assert_eq!(show(Gemini, r#"{"parts":[{"text":"hi"}]}"#).0, Role::User);
     assert_eq!(show(Gemini, r#"{"role":"critic","parts":[{"text":"hi"}]}"#).0, Role::Other);
 }
@@ -232,7 +232,7 @@ fn pictures_are_carried_where_a_provider_takes_them() {
         let pictures: Vec<_> = view.blocks.iter().flat_map(|block| &block.media).collect();
         assert_eq!(pictures.len(), kept, "{to}");
         assert!(pictures.iter().all(|media| media.kind == MediaKind::Image), "{to}");
-        assert_eq!(pictures[0].pixels, Some((1, 1)), "{to}");
+        assert_eq!(pictures[0].pixels(), Some((1, 1)), "{to}");
         assert_eq!(made.problems.len(), 2 - kept, "{to}");
         crate::said::there_and_back(to, &made.messages, to);
     }

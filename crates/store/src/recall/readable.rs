@@ -48,7 +48,8 @@ pub(super) fn text(log: &Paired<'_>, event: &Event) -> String {
             }
         }
         parts.extend(block.media.iter().map(|media| {
-            let size = media.pixels.map(|(w, h)| format!(", {w} × {h} pixels")).unwrap_or_default();
+            let size =
+                media.pixels().map(|(w, h)| format!(", {w} × {h} pixels")).unwrap_or_default();
             format!("[{}{size}]", kind(media.kind))
         }));
     }
@@ -63,6 +64,7 @@ fn kind(kind: MediaKind) -> &'static str {
     match kind {
         MediaKind::Image => "image",
         MediaKind::Audio => "audio",
+        MediaKind::Video => "video",
         MediaKind::File => "file",
     }
 }

@@ -1,12 +1,16 @@
 //! What pictures, sounds and files cost.
 
 use midfold_core::ByteRange;
-use midfold_core::view::{Detail, Media, MediaKind};
+use midfold_core::view::{Detail, Extent, Media, MediaKind};
 use midfold_tokens::{Family, in_tiles};
 
 fn media(kind: MediaKind, pixels: Option<(u32, u32)>, size: u32) -> Media {
-    let (outer, detail) = (ByteRange::default(), Detail::default());
-    Media { kind, outer, pixels, size, detail }
+    let extent = pixels.map_or(Extent::Unknown, |(width, height)| Extent::Pixels(width, height));
+    extending(kind, extent, size)
+}
+
+fn extending(kind: MediaKind, extent: Extent, size: u32) -> Media {
+    Media { kind, outer: ByteRange::default(), extent, size, detail: Detail::default() }
 }
 
 #[test]
@@ -35,9 +39,25 @@ fn sounds_and_files_by_size() {
     let minute = media(MediaKind::Audio, None, 960_000);
     assert_eq!(Family::OpenAi.media(&minute), 600);
     assert_eq!(Family::Gemini.media(&minute), 1_920);
-    assert_eq!(Family::Claude.media(&media(MediaKind::File, None, 65_537)), 3_200);
-    assert_eq!(Family::Claude.media(&media(MediaKind::File, None, u32::MAX)), 160_000);
+    assert_eq!(Family::Gemini.media(&media(MediaKind::Video, None, 12_500_000)), 10_200);
+    assert_eq!(Family::Claude.media(&media(MediaKind::File, None, 16_385)), 4_500);
+    assert_eq!(Family::Claude.media(&media(MediaKind::File, None, u32::MAX)), 225_000);
     assert_eq!(Family::Claude.media(&media(MediaKind::File, None, 0)), 1_600);
+}
+
+#[test]
+fn sounds_and_files_by_what_their_bytes_tell() {
+    let of = |family: Family, kind, extent| family.media(&extending(kind, extent, 74_000));
+    let (sound, video, file) = (MediaKind::Audio, MediaKind::Video, MediaKind::File);
+    assert_eq!(of(Family::Gemini, sound, Extent::Seconds(600)), 19_200);
+    assert_eq!(of(Family::OpenAi, sound, Extent::Seconds(600)), 6_000);
+    assert_eq!(of(Family::GeminiOld, video, Extent::Seconds(60)), 18_000);
+    assert_eq!(of(Family::Gemini, video, Extent::Seconds(60)), 6_120);
+    assert_eq!(of(Family::Claude, file, Extent::Pages(60)), 135_000);
+    assert_eq!(of(Family::Gemini, file, Extent::Pages(60)), 33_600);
+    assert_eq!(of(Family::GeminiOld, file, Extent::Pages(60)), 15_480);
+    assert_eq!(of(Family::OpenAi, file, Extent::Text(60_001)), 15_001);
+    assert_eq!(of(Family::OpenAi, file, Extent::Read), 0);
 }
 
 fn image(pixels: (u32, u32), detail: Detail) -> Media {

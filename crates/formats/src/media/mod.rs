@@ -1,18 +1,18 @@
 //! What the bytes of a picture, sound or file tell without decoding them all.
 
+mod document;
+mod image;
+mod sound;
+
 use std::ops::Range;
 
-use midfold_core::{ByteRange, Detail, Media, MediaKind, TextRef, View};
+use midfold_core::{ByteRange, Detail, Extent, Media, MediaKind, TextRef, View};
 
 use crate::problem::Problem;
 use crate::scan;
 
-/// A JPEG keeps its size behind its metadata; beyond this many bytes we do not look for it.
-const JPEG_REACH: usize = 64 * 1024;
-/// The longest side that the formats but PNG can tell, in pixels.
-const LONGEST_SIDE: u32 = 65_535;
-/// Enough for the headers of PNG, GIF and WebP, and of most JPEG files.
-const HEADER: usize = 1024;
+pub(crate) use document::readable;
+pub use image::pixels;
 
 /// Describes the media element `outer`. `holder` is the member that holds the data: a string
 /// (base64, a data URL, a URL or an id) or an object with such a string under `url`, `data`,
@@ -25,14 +25,19 @@ pub(crate) fn describe(
 ) -> Media {
     let detail = match kind {
         MediaKind::Image => detail(bytes, outer, holder),
-        MediaKind::Audio | MediaKind::File => Detail::Auto,
+        _ => Detail::Auto,
     };
     let token = holder.map(ByteRange::to_usize).and_then(|holder| data_token(bytes, holder));
     let Some(data) = token.and_then(|token| payload(bytes.get(token)?)) else {
-        return Media { kind, outer, pixels: None, size: 0, detail };
+        return Media { kind, outer, extent: Extent::Unknown, size: 0, detail };
     };
-    let pixels = if kind == MediaKind::Image { pixels(data) } else { None };
-    Media { kind, outer, pixels, size: decoded_size(data), detail }
+    let size = decoded_size(data);
+    let extent = match kind {
+        MediaKind::Image => pixels(data).map(|(width, height)| Extent::Pixels(width, height)),
+        MediaKind::Audio | MediaKind::Video => sound::seconds(data, size).map(Extent::Seconds),
+        MediaKind::File => document::extent(data, size),
+    };
+    Media { kind, outer, extent: extent.unwrap_or_default(), size, detail }
 }
 
 /// `detail`, which Chat Completions has beside the URL and Responses beside the picture.
@@ -50,8 +55,9 @@ fn detail(bytes: &[u8], outer: ByteRange, holder: Option<ByteRange>) -> Detail {
 /// header is broken or of a format that is not read: it is counted as one of ordinary size.
 pub fn unsized_images(view: &View) -> impl Iterator<Item = Problem> {
     let media = view.blocks.iter().flat_map(|block| &block.media);
-    let unsized_ones = media
-        .filter(|media| media.kind == MediaKind::Image && media.size > 0 && media.pixels.is_none());
+    let unsized_ones = media.filter(|media| {
+        media.kind == MediaKind::Image && media.size > 0 && media.pixels().is_none()
+    });
     unsized_ones.map(|media| {
         let detail = format!(
             "an image of {} bytes does not tell its size in pixels: counted as an ordinary one",
@@ -177,20 +183,6 @@ fn decoded_size(base64: &[u8]) -> u32 {
     u32::try_from(digits / 4 * 3 + (digits % 4).saturating_sub(1)).unwrap_or(u32::MAX)
 }
 
-/// Width and height of the picture in this base64 text (PNG, JPEG, GIF, WebP). A header that tells a
-/// size which no picture has is broken, and tells none.
-#[must_use]
-pub fn pixels(base64: &[u8]) -> Option<(u32, u32)> {
-    let head = decode(base64, HEADER);
-    let pixels = if head.starts_with(&[0xFF, 0xD8]) {
-        jpeg(&head).or_else(|| jpeg(&decode(base64, JPEG_REACH)))
-    } else {
-        png(&head).or_else(|| gif(&head)).or_else(|| webp(&head))
-    };
-    let plausible = |side: u32| (1..=LONGEST_SIDE).contains(&side);
-    pixels.filter(|(width, height)| plausible(*width) && plausible(*height))
-}
-
 /// Decodes base64 (both alphabets; JSON escapes and line breaks are skipped) up to `limit` bytes.
 fn decode(base64: &[u8], limit: usize) -> Vec<u8> {
     let mut out = Vec::with_capacity(limit.min(base64.len() / 4 * 3 + 3));
@@ -227,73 +219,11 @@ fn decode(base64: &[u8], limit: usize) -> Vec<u8> {
     out
 }
 
-fn be16(bytes: &[u8], at: usize) -> Option<u32> {
-    let pair = bytes.get(at..at + 2)?;
-    Some(u32::from(pair[0]) << 8 | u32::from(pair[1]))
-}
-
-fn le16(bytes: &[u8], at: usize) -> Option<u32> {
-    let pair = bytes.get(at..at + 2)?;
-    Some(u32::from(pair[1]) << 8 | u32::from(pair[0]))
-}
-
-fn le24(bytes: &[u8], at: usize) -> Option<u32> {
-    Some(le16(bytes, at)? | u32::from(*bytes.get(at + 2)?) << 16)
-}
-
-fn png(bytes: &[u8]) -> Option<(u32, u32)> {
-    if !bytes.starts_with(b"\x89PNG\r\n\x1a\n") {
-        return None;
-    }
-    let word = |at| Some(be16(bytes, at)? << 16 | be16(bytes, at + 2)?);
-    Some((word(16)?, word(20)?))
-}
-
-fn gif(bytes: &[u8]) -> Option<(u32, u32)> {
-    if !bytes.starts_with(b"GIF8") {
-        return None;
-    }
-    Some((le16(bytes, 6)?, le16(bytes, 8)?))
-}
-
-fn webp(bytes: &[u8]) -> Option<(u32, u32)> {
-    if !bytes.starts_with(b"RIFF") || bytes.get(8..12)? != b"WEBP" {
-        return None;
-    }
-    match bytes.get(12..16)? {
-        b"VP8 " => Some((le16(bytes, 26)? & 0x3FFF, le16(bytes, 28)? & 0x3FFF)),
-        b"VP8L" => {
-            let packed = le16(bytes, 21)? | le16(bytes, 23)? << 16;
-            Some(((packed & 0x3FFF) + 1, (packed >> 14 & 0x3FFF) + 1))
-        }
-        b"VP8X" => Some((le24(bytes, 24)? + 1, le24(bytes, 27)? + 1)),
-        _ => None,
-    }
-}
-
-/// Walks the segments to the frame header (SOF), whose size comes before its pixels.
-fn jpeg(bytes: &[u8]) -> Option<(u32, u32)> {
-    let mut at = 2;
-    loop {
-        if *bytes.get(at)? != 0xFF {
-            return None;
-        }
-        let marker = *bytes.get(at + 1)?;
-        match marker {
-            0xFF => at += 1,
-            0x01 | 0xD0..=0xD8 => at += 2,
-            0xC4 | 0xC8 | 0xCC => at += 2 + be16(bytes, at + 2)? as usize,
-            0xC0..=0xCF => return Some((be16(bytes, at + 7)?, be16(bytes, at + 5)?)),
-            _ => at += 2 + be16(bytes, at + 2)? as usize,
-        }
-    }
-}
-
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
-    fn encode(bytes: &[u8]) -> Vec<u8> {
+    pub(super) fn encode(bytes: &[u8]) -> Vec<u8> {
         const DIGITS: &[u8; 64] =
             b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
         let mut out = Vec::new();
