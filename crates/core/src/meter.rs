@@ -147,6 +147,24 @@ impl Meter {
             before = Some((at, usage.prompt));
         }
     }
+
+    /// Tokens of each request that the log and its envelope do not hold, by what the provider counted: the system
+    /// prompt and the tools that a client keeps to itself. The newest counts agree on it, but for one that was
+    /// odd; nothing where none was recorded.
+    #[must_use]
+    pub fn beside(&self, log: &Log) -> Option<u64> {
+        /// Newest counts that are asked.
+        const ASKED: usize = 9;
+        let events = log.events().iter().enumerate().rev();
+        let counts = events.filter_map(|(at, event)| {
+            let usage = event.usage.filter(|usage| usage.prompt > 0)?;
+            let held = self.ratio.of(log.envelope_tokens() + log.tokens_in(0..at));
+            Some(usage.prompt.saturating_sub(held))
+        });
+        let mut counts: Vec<u64> = counts.take(ASKED).collect();
+        counts.sort_unstable();
+        counts.get(counts.len() / 2).copied()
+    }
 }
 
 #[cfg(test)]

@@ -50,11 +50,13 @@ fn beside_cache(input: u64, output: u64, cache_read: u64, cache_write: u64) -> U
 }
 
 fn of_anthropic(usage: &Fields<'_>) -> Usage {
+    let last = last_sampling(usage);
+    let prompt = last.as_ref().unwrap_or(usage);
     beside_cache(
-        usage.number("input_tokens"),
+        prompt.number("input_tokens"),
         usage.number("output_tokens"),
-        usage.number("cache_read_input_tokens"),
-        usage.number("cache_creation_input_tokens"),
+        prompt.number("cache_read_input_tokens"),
+        prompt.number("cache_creation_input_tokens"),
     )
 }
 
@@ -121,9 +123,11 @@ pub(crate) struct Counts {
 impl Counts {
     /// Reads one more `usage`.
     pub(crate) fn add(&mut self, usage: &Fields<'_>) {
-        let newest = |slot: &mut Option<u64>, name| *slot = usage.count(name).or(*slot);
+        let last = last_sampling(usage);
+        let prompt = last.as_ref().unwrap_or(usage);
+        let newest = |slot: &mut Option<u64>, name| *slot = prompt.count(name).or(*slot);
+        self.output = usage.count("output_tokens").or(self.output);
         newest(&mut self.input, "input_tokens");
-        newest(&mut self.output, "output_tokens");
         newest(&mut self.cache_read, "cache_read_input_tokens");
         newest(&mut self.cache_write, "cache_creation_input_tokens");
     }
@@ -139,6 +143,14 @@ impl Counts {
 /// Anthropic's `usage` in a recording.
 pub(crate) fn anthropic(usage: &Fields<'_>) -> Option<Usage> {
     known(of_anthropic(usage))
+}
+
+/// The last sampling of a reply that took several (tools of the provider's own, its compaction): their sum is no
+/// size of a prompt.
+fn last_sampling<'a>(usage: &Fields<'a>) -> Option<Fields<'a>> {
+    let list = usage.array("iterations")?;
+    let iterations = scan::elements(usage.bytes(), list).map(|at| Fields::of(usage.bytes(), at));
+    iterations.filter(|one| one.is("type", "message")).last()
 }
 
 /// The `usage` of Chat Completions in a recording.
@@ -204,6 +216,12 @@ mod tests {
                 (10, 2, 0, 0),
             ),
             (r#"{"usage":{"prompt_tokens":0}}"#, (0, 0, 0, 0)),
+            (
+                r#"{"usage":{"input_tokens":900,"cache_read_input_tokens":90,"output_tokens":7,"iterations":[
+                {"type":"compaction","input_tokens":600},{"type":"message","input_tokens":100},
+                {"type":"message","input_tokens":200,"cache_read_input_tokens":30},{"type":"advisor","input_tokens":5}]}}"#,
+                (230, 7, 30, 0),
+            ),
         ];
         for (json, (prompt, output, cache_read, cache_write)) in cases {
             let expected = Usage { prompt, output, cache_read, cache_write };

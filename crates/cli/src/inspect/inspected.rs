@@ -87,6 +87,15 @@ impl Inspected {
         );
         page.field("tokens", &spent);
         page.calibrated(&self.prepared, &[tokens]);
+        let beside = self.beside();
+        if beside > 0 {
+            let text = format!(
+                "about {} more in each request, as the provider counted: what the client keeps to \
+                 itself (system prompt, tools)",
+                number(beside)
+            );
+            page.field("beside", &text);
+        }
         page.field("window", &format!("{}; {} full", window(&self.prepared), self.full()));
         self.picture(page);
         self.classes(page);
@@ -96,8 +105,15 @@ impl Inspected {
 
     /// How much of the window it takes, as the provider counts.
     pub fn full(&self) -> String {
-        let real = self.prepared.meter.calibrated(self.prepared.log.tokens());
+        let real = self.prepared.meter.calibrated(self.prepared.log.tokens()) + self.beside();
         percent(real, self.prepared.window)
+    }
+
+    /// What each request holds beside the log, in round figures: it is known by estimates of all else.
+    fn beside(&self) -> u64 {
+        const ROUND: u64 = 100;
+        let beside = self.prepared.meter.beside(&self.prepared.log).unwrap_or_default();
+        (beside + ROUND / 2) / ROUND * ROUND
     }
 
     /// Whether this policy would fold it by itself.

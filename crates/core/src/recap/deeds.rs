@@ -340,6 +340,10 @@ impl Deeds<'_, '_> {
             return label(command, written, COMMAND_CHARS);
         }
         let name = call.tool();
+        if name.is_empty() {
+            // Only the provider has it (`item_reference`).
+            return "a call that is not in the log".to_owned();
+        }
         if let Some(code) = &facts.command {
             return script_label(&name, code, COMMAND_CHARS);
         }
