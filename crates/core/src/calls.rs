@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use crate::log::Event;
 use crate::open::{Asked, Named, Open};
-use crate::tools::{CallFacts, ToolTable};
+use crate::tools::{CallFacts, ToolTable, code_mode};
 use crate::unit::{id_bytes, name_of};
 use crate::view::{Block, BlockKind, TextRef};
 
@@ -20,24 +20,31 @@ pub struct CallSite<'a> {
 }
 
 impl<'a> CallSite<'a> {
-    /// The tool's name, empty where nothing tells.
+    /// The tool's name, empty where nothing tells. That of a tool that a script calls is its own.
     #[must_use]
     pub fn tool(&self) -> Cow<'a, str> {
-        match &self.block.kind {
-            BlockKind::Call { name, .. } => decode(name, self.event),
-            _ => Cow::Borrowed(""),
-        }
+        self.meant().0
     }
 
     /// The text of its arguments.
+    #[must_use]
     pub fn arguments(&self) -> Cow<'a, str> {
-        self.block.text(&self.event.bytes)
+        self.meant().1
     }
 
     /// What the call meant to do.
     #[must_use]
     pub fn facts(&self, tools: &ToolTable) -> CallFacts {
-        tools.facts(&self.tool(), &self.block.text(&self.event.bytes))
+        let (tool, arguments) = self.meant();
+        tools.facts(&tool, &arguments)
+    }
+
+    fn meant(&self) -> (Cow<'a, str>, Cow<'a, str>) {
+        let name = match &self.block.kind {
+            BlockKind::Call { name, .. } => decode(name, self.event),
+            _ => Cow::Borrowed(""),
+        };
+        code_mode::meant(name, self.block.text(&self.event.bytes))
     }
 }
 

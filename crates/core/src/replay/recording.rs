@@ -13,7 +13,7 @@ use crate::passage::{self, Voice};
 use crate::recap::vocabulary::Vocabulary;
 use crate::replay::counts::Counts;
 use crate::replay::texts::{Arguments, message_text, quoted, stated_rules, words};
-use crate::tools::ToolTable;
+use crate::tools::{ToolTable, code_mode};
 use crate::view::{BlockKind, Origin, Role, View};
 
 /// The newest messages of history that together reach this many characters are not at risk.
@@ -240,7 +240,8 @@ impl Reader {
     }
 
     fn call(&mut self, at: usize, name: &str, args: &str, mentions: &mut Mentions) {
-        let facts = ToolTable::builtin().facts(name, args);
+        let (name, args) = code_mode::meant(name.into(), args.into());
+        let facts = ToolTable::builtin().facts(&name, &args);
         let mut used = |paths: &[String], modified: bool| {
             let numbers = numbers(paths.iter().map(|path| self.paths.number(path)));
             for path in numbers.iter().copied() {

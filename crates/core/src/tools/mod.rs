@@ -6,6 +6,7 @@
 
 mod args;
 mod change;
+pub(crate) mod code_mode;
 pub(crate) mod command;
 mod facts;
 mod outcome;
