@@ -13,6 +13,21 @@ use crate::paths::is_stdin;
 /// The longest row that is read: what is longer is rejected, so that memory stays bounded.
 pub const LONGEST: usize = 64 << 20;
 
+/// What is wrong with a file that somebody wrote for people.
+const SPREAD: &str = "rows are written over several lines, and each has to be one line: \
+                      `jq -c '.[]?' FILE` writes a list so, `jq -c . FILE` rows one after the other";
+
+/// Whether a value that begins in the first line ends in a later one: no line of such a file is a row.
+fn is_spread(bytes: &[u8]) -> bool {
+    let start = bytes.trim_ascii_start();
+    let Some(end) = memchr::memchr(b'\n', start) else { return false };
+    let first = start[..end].trim_ascii_end();
+    let is_open = matches!(first.first(), Some(b'{' | b'['))
+        && !start[end..].trim_ascii_start().starts_with(b"{\"");
+    let parsed = serde_json::from_slice::<serde::de::IgnoredAny>(first);
+    is_open && parsed.is_err_and(|error| error.is_eof())
+}
+
 /// Where reading goes on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Position {
@@ -89,6 +104,9 @@ impl<'a> Chunks<'a> {
                 None => continue,
             };
             self.rest = bytes.split_off(end);
+            if self.at.offset == 0 && is_spread(&bytes) {
+                return Err(io::Error::new(io::ErrorKind::InvalidData, SPREAD));
+            }
             return Ok((!bytes.is_empty()).then(|| self.chunk(bytes)));
         }
     }

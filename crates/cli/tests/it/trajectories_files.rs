@@ -103,6 +103,31 @@ fn what_this_build_cannot_do_is_told() {
     }
 }
 
+/// A file that somebody wrote for people has a row in no line: that is said once, and not of each line.
+#[test]
+fn rows_over_several_lines_are_one_error() {
+    let tmp = folder("trajectories-spread");
+    let one: serde_json::Value = serde_json::from_str(rows(1).trim()).unwrap();
+    let indented = serde_json::to_string_pretty(&one).unwrap();
+    let list = serde_json::to_string_pretty(&vec![one.clone(), one]).unwrap();
+    for (name, text) in
+        [("one", indented.clone()), ("list", list), ("two", format!("{indented}\n{indented}\n"))]
+    {
+        let input = tmp.join(format!("{name}.json"));
+        fs::write(&input, text).unwrap();
+        let out = tmp.join(format!("{name}-out.jsonl"));
+        let output =
+            run(&["trajectories", input.to_str().unwrap(), "-o", out.to_str().unwrap()], b"");
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_ne!(output.status.code(), Some(0), "{name}: {stderr}");
+        assert!(
+            stderr.contains("written over several lines") && stderr.contains("jq -c"),
+            "{stderr}"
+        );
+        assert!(stderr.lines().count() <= 4, "{stderr}");
+    }
+}
+
 /// The most memory that a run over `copies` of some rows ever holds, in bytes.
 #[cfg(target_os = "linux")]
 fn peak(tmp: &Path, input: &Path, out: &str) -> u64 {

@@ -14,7 +14,8 @@ use crate::tools::command::{
     Command, Purpose, Run, Step, cut_at_word, label, script_label, versions,
 };
 use crate::tools::{
-    CallFacts, Change, Changed, Failure, Line, Outcome, ToolKind, ToolTable, Verdict, unwrapped,
+    CallFacts, Change, Changed, Failure, Line, Outcome, TodoChange, ToolKind, ToolTable, Verdict,
+    unwrapped,
 };
 
 /// Longest command in a statement, in characters.
@@ -199,8 +200,11 @@ impl Deeds<'_, '_> {
         }
         self.allowed();
         if facts.kind == ToolKind::Todo {
-            self.gathered.add_todo(message, &call.arguments(), came.text, tools);
+            self.gathered.add_todo(message, tools.todo_change(&call.arguments(), came.text));
             return;
+        }
+        if let Some(change) = tools.todo_beside(&call.arguments()) {
+            self.gathered.add_todo(message, change);
         }
         let changed = facts.changed();
         if let Some(changed) = changed {
@@ -381,13 +385,13 @@ pub(super) enum Cost {
 }
 
 impl Gathered {
-    fn add_todo(&mut self, message: u32, arguments: &str, result: &str, tools: &ToolTable) {
+    fn add_todo(&mut self, message: u32, change: TodoChange) {
         if self.tasks.is_empty()
             && let Some(told) = &self.todo
         {
             self.tasks = Tasks::read(&told.text);
         }
-        if self.tasks.change(tools.todo_change(arguments, result)) {
+        if self.tasks.change(change) {
             self.todo = Some(Quote { message, text: self.tasks.text() });
         }
     }

@@ -8,7 +8,9 @@ use super::args::Arguments;
 const ITEM: &[&str] = &["content", "step", "title", "text", "description", "task", "name"];
 const STATE: &[&str] = &["status", "state"];
 /// Arguments that hold the whole list as text.
-const LIST: &[&str] = &["todos", "plan", "items", "tasks"];
+const LIST: &[&str] = &["todos", "plan", "items", "tasks", PROGRESS];
+/// The list that Cline's tools take beside what they do.
+const PROGRESS: &str = "task_progress";
 
 /// One item of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,8 +48,23 @@ impl ToolTable {
                 let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
                 TodoChange::Add(digits[..end].parse().ok(), item)
             }
-            None => TodoChange::Whole(self.todo(args)),
+            None => {
+                // What is merged into the list (Hermes Agent) names items by their ids; the result has all of it.
+                let whole = if args.contains("\"merge\"") { self.todo(result) } else { Vec::new() };
+                TodoChange::Whole(if whole.is_empty() { self.todo(args) } else { whole })
+            }
         }
+    }
+
+    /// The list that a call of another tool keeps beside what it does.
+    #[must_use]
+    pub fn todo_beside(&self, args: &str) -> Option<TodoChange> {
+        if !args.contains(PROGRESS) {
+            return None;
+        }
+        let list = Arguments::read(args).first(&owned(&[PROGRESS]))?;
+        let items: Vec<Todo> = list.lines().filter_map(item).collect();
+        (!items.is_empty()).then_some(TodoChange::Whole(items))
     }
 
     /// The items of a to-do list that a call writes; none where it writes no list.
@@ -57,6 +74,11 @@ impl ToolTable {
         let all = |name: &str| arguments.all(&[name.to_owned()]);
         let find = |names: &[&str]| names.iter().map(|name| all(name)).find(|all| !all.is_empty());
         if let Some(texts) = find(ITEM) {
+            if let [list] = &texts[..]
+                && list.lines().count() > 1
+            {
+                return list.lines().filter_map(item).collect();
+            }
             let states = find(STATE).filter(|states| states.len() == texts.len());
             let states = states.unwrap_or_else(|| vec![String::new(); texts.len()]);
             return texts
@@ -66,10 +88,27 @@ impl ToolTable {
                 .collect();
         }
         let lists = find(LIST).unwrap_or_default();
-        let lines = lists.iter().flat_map(|list| list.lines()).map(str::trim);
-        let item = |line: &str| Todo { state: String::new(), text: line.to_owned() };
-        lines.filter(|line| !line.is_empty()).map(item).collect()
+        lists.iter().flat_map(|list| list.lines()).filter_map(item).collect()
     }
+}
+
+/// A line of a list, with the box in front of it as its state.
+fn item(line: &str) -> Option<Todo> {
+    let line = line.trim();
+    let text =
+        line.strip_prefix("- ").or_else(|| line.strip_prefix("* ")).unwrap_or(line).trim_start();
+    let boxed = text.strip_prefix('[').and_then(|rest| rest.split_once(']'));
+    let state = boxed.and_then(|(mark, _)| match mark.trim() {
+        "" => Some("pending"),
+        "x" | "X" => Some("completed"),
+        "-" | ">" | "~" => Some("in_progress"),
+        _ => None,
+    });
+    let (state, text) = match (state, boxed) {
+        (Some(state), Some((_, rest))) => (state, rest.trim_start()),
+        _ => ("", text),
+    };
+    (!text.is_empty()).then(|| Todo { state: state.to_owned(), text: text.to_owned() })
 }
 
 fn owned(names: &[&str]) -> Vec<String> {
@@ -102,7 +141,20 @@ mod tests {
         );
         assert_eq!(
             of(serde_json::json!({"todos": "[x] a\n[ ] b"})),
-            [pair("", "[x] a"), pair("", "[ ] b")]
+            [pair("completed", "a"), pair("pending", "b")]
+        );
+        assert_eq!(
+            of(serde_json::json!({"content": "- [x] a\n- [ ] b\n\n* [-] c\nd"})),
+            [pair("completed", "a"), pair("pending", "b"), pair("in_progress", "c"), pair("", "d")]
+        );
+        assert_eq!(
+            of(serde_json::json!({"operation": "write", "todoList": [
+                {"id": 1, "title": "a", "description": "", "status": "not-started"}]})),
+            [pair("not-started", "a")]
+        );
+        assert_eq!(
+            of(serde_json::json!({"todos": [{"title": "a", "status": "done"}]})),
+            [pair("done", "a")]
         );
         assert!(of(serde_json::json!({"merge": true})).is_empty());
     }
@@ -132,5 +184,21 @@ mod tests {
             change(serde_json::json!({"todos": [{"content": "a", "status": "pending"}]}), "ok"),
             TodoChange::Whole(vec![item("pending", "a")])
         );
+        let merge =
+            serde_json::json!({"todos": [{"id": "0", "status": "completed"}], "merge": true});
+        let result = r#"{"todos": [{"id": "0", "content": "a", "status": "completed"},
+            {"id": "1", "content": "b", "status": "pending"}]}"#;
+        let whole = TodoChange::Whole(vec![item("completed", "a"), item("pending", "b")]);
+        assert_eq!(change(merge, result), whole);
+    }
+
+    #[test]
+    fn a_list_may_be_kept_beside_another_call() {
+        let table = ToolTable::builtin();
+        let args = serde_json::json!({"path": "a.py", "content": "x", "task_progress": "- [x] a\n- [ ] b"});
+        let Some(TodoChange::Whole(items)) = table.todo_beside(&args.to_string()) else { panic!() };
+        let items: Vec<_> = items.iter().map(|item| (&*item.state, &*item.text)).collect();
+        assert_eq!(items, [("completed", "a"), ("pending", "b")]);
+        assert_eq!(table.todo_beside(r#"{"path": "task_progress.md"}"#), None);
     }
 }
