@@ -69,6 +69,62 @@ pub fn plain(token: &[u8]) -> Option<&[u8]> {
     memchr::memchr(b'\\', inner).is_none().then_some(inner)
 }
 
+/// The JSON with `\ufffd` for each half of a character that its strings escape alone: many servers refuse the
+/// whole request for one. Nothing where there is none. It is as long as before, so places stay.
+///
+/// ```
+/// use midfold_core::jsonstr::without_halves;
+/// let whole = without_halves(br#"["\ud83d\ude00 \ud83d", "\\ud83d"]"#);
+/// assert_eq!(whole.as_deref(), Some(&br#"["\ud83d\ude00 \ufffd", "\\ud83d"]"#[..]));
+/// assert_eq!(without_halves(br#""\ud83d\ude00""#), None);
+/// ```
+#[must_use]
+pub fn without_halves(json: &[u8]) -> Option<Vec<u8>> {
+    let mut out: Option<Vec<u8>> = None;
+    let mut end = 0;
+    for at in memchr::memmem::find_iter(json, br"\u") {
+        let escaped = json[..at].iter().rev().take_while(|byte| **byte == b'\\').count() % 2 == 1;
+        let (true, Some(half)) = (at >= end && !escaped, half(json, at)) else { continue };
+        end = at + ESCAPE;
+        let second = half_of(json, end, b"cdef");
+        if half == Half::First && second {
+            end += ESCAPE;
+            continue;
+        }
+        let out = out.get_or_insert_with(|| json.to_vec());
+        out[at..at + ESCAPE].copy_from_slice(br"\ufffd");
+    }
+    out
+}
+
+/// Bytes of `\uXXXX`.
+const ESCAPE: usize = 6;
+
+#[derive(PartialEq, Eq)]
+enum Half {
+    First,
+    Second,
+}
+
+/// The half of a character that the escape at `at` is.
+fn half(json: &[u8], at: usize) -> Option<Half> {
+    if half_of(json, at, b"89ab") {
+        Some(Half::First)
+    } else {
+        half_of(json, at, b"cdef").then_some(Half::Second)
+    }
+}
+
+/// Whether an escape at `at` is `\udXYY` with X one of these digits.
+fn half_of(json: &[u8], at: usize, digits: &[u8]) -> bool {
+    json.get(at..at + ESCAPE).is_some_and(|escape| {
+        escape.starts_with(br"\u")
+            && escape[2].eq_ignore_ascii_case(&b'd')
+            && digits.contains(&escape[3].to_ascii_lowercase())
+            && escape[4..].iter().all(u8::is_ascii_hexdigit)
+    })
+}
+
 fn strip_quotes(token: &[u8]) -> &[u8] {
     match token {
         [b'"', inner @ .., b'"'] => inner,

@@ -15,6 +15,8 @@ pub enum Repair {
     /// Calls of one step that share an id, or whose id is empty: all but the first, and all that are empty, got
     /// one of their own, and so did their results.
     DuplicateId,
+    /// Half a character, as a client that cuts texts leaves it: U+FFFD is in its place.
+    HalfCharacter,
     /// A message without content.
     EmptyMessage,
     /// A role that the provider does not know, rendered as the user's.

@@ -65,6 +65,9 @@ impl Deeds<'_, '_> {
         if shell && nonzero && flags && !self.gathered.flags_each {
             self.gathered.client_flags();
         }
+        if let (Some(id), Some(command)) = (&outcome.runs_as, &facts.command) {
+            self.gathered.running.begin(id.clone(), command);
+        }
         let written = facts.command.as_deref().filter(|_| !facts.is_code).map(unwrapped);
         let command = written.as_deref().map(Command::of).unwrap_or_default();
         let label = self.label(&command, written.as_deref());

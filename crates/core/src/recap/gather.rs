@@ -15,7 +15,7 @@ use crate::recap::statement::{Kind, Statement};
 use crate::redact::Secrets;
 use crate::repair::OF_SYSTEM;
 use crate::seal;
-use crate::tools::{CallFacts, ToolTable};
+use crate::tools::{CallFacts, ToolKind, ToolTable};
 use crate::view::{BlockKind, Media, MediaKind, Origin, Role, View};
 
 pub use crate::recap::gathered::{FileUse, Gathered, Quote};
@@ -259,6 +259,12 @@ impl Gathered {
             BlockKind::Result { error, .. } => error,
             _ => None,
         };
+        // What comes of a command that goes on is asked for by calls of their own.
+        let asks = facts.kind == ToolKind::Shell && facts.command.is_none();
+        let asked = if asks { self.running.asked_in(&call.arguments()) } else { None };
+        let of_command =
+            asked.map(|command| CallFacts { command: Some(command.to_owned()), ..facts.clone() });
+        let facts = of_command.as_ref().unwrap_or(facts);
         Deeds { gathered: self, call, facts, tools }.add(text, flagged);
     }
 }

@@ -6,6 +6,7 @@ use rustc_hash::FxHashMap;
 
 use crate::event::Event;
 use crate::ids::identifiers;
+use crate::recap::background::RunningCommands;
 use crate::recap::checks::Check;
 use crate::recap::history::History;
 use crate::recap::idtable::IdTable;
@@ -62,6 +63,7 @@ pub struct Gathered {
     /// The agent's newest to-do list, an item a line.
     pub todo: Option<Quote>,
     pub(super) tasks: Tasks,
+    pub(super) running: RunningCommands,
     /// What is committed and pushed.
     pub history: History,
     /// The newest verdict of each check that no newer one covers, in order.

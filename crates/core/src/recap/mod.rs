@@ -3,6 +3,7 @@
 //! The computed part is grounded by construction: every word of it is copied from the log, ranked
 //! and cut by code. Text from the log is quoted, escaped and redacted; it gains no authority.
 
+mod background;
 pub mod checks;
 mod claim;
 pub mod compose;

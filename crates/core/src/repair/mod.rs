@@ -14,6 +14,7 @@ use bytes::Bytes;
 use crate::counter::Counter;
 use crate::dialect::Dialect;
 use crate::edit::{self, Change};
+use crate::jsonstr::without_halves;
 use crate::measure::measure;
 pub use crate::piece::Repair;
 use crate::piece::{Fate, Piece};
@@ -103,6 +104,11 @@ impl Repairer {
     /// Passes one piece on, with whatever has to be before it or instead of it.
     pub fn push(&mut self, piece: Piece, view: &View, out: &mut Vec<Piece>) {
         self.end_step_at_fold(&piece, out);
+        let (piece, whole) = match without_halves(&piece.bytes) {
+            Some(bytes) => some(self.rewritten(&piece, bytes.into(), Repair::HalfCharacter)),
+            None => (piece, None),
+        };
+        let view = whole.as_ref().unwrap_or(view);
         let (piece, owned) = self.rewrite(piece, view);
         let view = owned.as_ref().unwrap_or(view);
         let (piece, owned) = match self.twins.push(view, &piece.bytes) {

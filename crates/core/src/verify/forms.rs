@@ -5,6 +5,7 @@ use bytes::Bytes;
 
 use super::{Checker, Message};
 use crate::edit::{self, Change};
+use crate::jsonstr::without_halves;
 use crate::log::{content_of, measure};
 use crate::repair::{
     CONTINUE_ASSISTANT, CONTINUE_USER, EMPTY, NO_REASONING, NO_REPLY, NO_RESULT, OF_OTHER,
@@ -109,6 +110,16 @@ impl Checker<'_> {
 
     /// The repair that renders `before` as `after`, where there is one.
     pub(super) fn rendering(&self, before: &Message<'_>, after: &Message<'_>) -> Option<Repair> {
+        if let Some(bytes) = without_halves(&before.bytes) {
+            let bytes = Bytes::from(bytes);
+            let whole = Message::new(self.case.dialect, &bytes);
+            let is_whole = *whole.bytes == *after.bytes;
+            return if is_whole {
+                Some(Repair::HalfCharacter)
+            } else {
+                self.rendering(&whole, after)
+            };
+        }
         let forms = self.renderings(before);
         if let Some((why, _)) = forms.iter().find(|(_, bytes)| **bytes == *after.bytes) {
             return Some(*why);

@@ -397,3 +397,32 @@ fn runs_that_showed_something_else_are_not_one_and_a_settled_failure_says_so() {
     assert!(text.contains("ran `pytest -q` (settled since): "), "{text}");
     assert_eq!(section(&text, "Tried and failed"), "", "{text}");
 }
+
+/// What comes of a command that goes on behind its result is asked for by another call, and is the command's.
+#[test]
+fn a_result_that_comes_later_belongs_to_its_command() {
+    let claude = json!([
+        {"role": "user", "content": "Mend it."},
+        {"role": "assistant", "content": [{"type": "tool_use", "id": "a", "name": "Bash",
+            "input": {"command": "pytest -q", "run_in_background": true}}]},
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a",
+            "content": "Command running in background with ID: bash_1. Output is being written to: /tmp/x"}]},
+        {"role": "assistant", "content": [{"type": "tool_use", "id": "b", "name": "BashOutput",
+            "input": {"bash_id": "bash_1"}}]},
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "b",
+            "content": "<status>completed</status>\n\n<exit_code>1</exit_code>\n\n<stdout>\nFAILED t.py::a - assert 1 == 2\n1 failed in 0.1s\n</stdout>"}]},
+    ]);
+    let text = recap_of(&gather(DialectKind::Anthropic, &claude));
+    assert!(section(&text, "State").contains("`pytest -q` failed @3"), "{text}");
+    let call = |id: &str, name: &str, arguments: Value| json!({"type": "function_call", "call_id": id, "name": name, "arguments": arguments.to_string()});
+    let output = |id: &str, text: &str| json!({"type": "function_call_output", "call_id": id, "output": text});
+    let codex = json!([
+        {"role": "user", "content": "Mend it."},
+        call("a", "exec_command", json!({"cmd": "pytest -q"})),
+        output("a", "Chunk ID: 9f\nWall time: 1.0 seconds\nProcess running with session ID 31\nOutput:\n"),
+        call("b", "write_stdin", json!({"session_id": 31, "chars": ""})),
+        output("b", "Chunk ID: a0\nWall time: 9.0 seconds\nProcess exited with code 0\nOutput:\n5 passed in 0.5s"),
+    ]);
+    let text = recap_of(&gather(DialectKind::OpenAiResponses, &codex));
+    assert!(section(&text, "State").contains("`pytest -q` ok @3"), "{text}");
+}

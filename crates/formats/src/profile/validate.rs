@@ -1,5 +1,6 @@
 //! The validator: a walk over a context, message by message.
 
+use midfold_core::jsonstr::without_halves;
 use midfold_core::replay::Rules;
 use midfold_core::{Profile, View, Violation};
 
@@ -85,6 +86,10 @@ impl Validator {
         self.pairs.push(at, &mut self.found);
         self.roles.push(at, &mut self.found);
         self.content.push(at, &mut self.found);
+        if without_halves(bytes).is_some() {
+            let detail = "a string escapes half a character alone".to_owned();
+            self.found.report(Rank::Content, "half-character", index, detail);
+        }
     }
 
     /// What is wrong with a context that ends here, in order of index.
@@ -150,6 +155,9 @@ fn provider_text(profile: &Profile, rule: &str) -> &'static str {
         ("anthropic", "duplicate-id") => "messages: `tool_use` ids must be unique",
         ("anthropic", "first-role") => "messages: first message must use the \"user\" role",
         ("anthropic", "system-inside") => "messages: Unexpected role \"system\"",
+        ("anthropic", "half-character") => {
+            "The request body is not valid JSON: no low surrogate in string"
+        }
         ("anthropic", "empty-text") => "messages: text content blocks must be non-empty",
         ("anthropic", "no-messages") => "messages: at least one message is required",
         ("responses", "orphan-result" | "double-result" | "wrong-result") => {

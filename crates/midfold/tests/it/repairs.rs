@@ -392,3 +392,48 @@ fn a_result_of_the_wrong_kind_is_told_as_text() {
         }
     }
 }
+
+/// Half an emoji is what is left of one where a client cuts a text by its units of UTF-16.
+#[test]
+fn half_a_character_is_replaced() {
+    let cases = [
+        (
+            DialectKind::OpenAiChat,
+            OPENAI,
+            r#"{"role":"user","content":"go \ud83d\ude80 on \uD83D"}"#,
+            r#"{"role":"user","content":"go \ud83d\ude80 on \ufffd"}"#,
+        ),
+        (
+            DialectKind::Anthropic,
+            ANTHROPIC,
+            r#"{"role":"user","content":[{"type":"text","text":"\\ud83d \ude00 and \ud83d\ud83d\ude00"}]}"#,
+            r#"{"role":"user","content":[{"type":"text","text":"\\ud83d \ufffd and \ufffd\ud83d\ude00"}]}"#,
+        ),
+        (
+            DialectKind::OpenAiResponses,
+            RESPONSES,
+            r#"{"type":"message","role":"user","content":[{"type":"input_text","text":"x\udbff"}]}"#,
+            r#"{"type":"message","role":"user","content":[{"type":"input_text","text":"x\ufffd"}]}"#,
+        ),
+    ];
+    for (kind, profile, message, whole) in cases {
+        let violations =
+            profile::validate(&[Bytes::from_static(message.as_bytes())], kind, &profile);
+        assert_eq!(violations[0].rule, "half-character", "{kind}");
+        let found = made(kind, profile, &[message]);
+        assert_eq!(found.repairs, [Repair::HalfCharacter], "{kind}");
+        assert_eq!(found.texts, [whole], "{kind}");
+    }
+    // In the arguments of a call, beside another repair.
+    let found = made(
+        DialectKind::Anthropic,
+        ANTHROPIC,
+        &[
+            r#"{"role":"user","content":"go"}"#,
+            r#"{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"b","input":{"x":"\ud83d"}},{"type":"tool_use","id":"a","name":"b","input":{}}]}"#,
+            r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":"\udc00"},{"type":"tool_result","tool_use_id":"a","content":"2"}]}"#,
+        ],
+    );
+    assert_eq!(found.repairs, [Repair::DuplicateId; 2]);
+    assert!(!found.texts.concat().contains(r"\ud83d") && !found.texts.concat().contains(r"\udc00"));
+}

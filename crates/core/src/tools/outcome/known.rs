@@ -3,6 +3,7 @@
 //! One search finds the lines that hold a piece of a pattern; only those are matched. Most lines
 //! hold none, and a conversation holds ten thousand results.
 
+use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use aho_corasick::AhoCorasick;
@@ -289,10 +290,10 @@ impl Known {
         any(&self.absent, told) || last.by_ref().take(3).any(|line| any(&self.absent, &line))
     }
 
-    /// Whether the result says that the command goes on behind it.
-    pub(super) fn runs_on(&self, windows: &Windows<'_>) -> bool {
+    /// The line in which the result says that the command goes on behind it.
+    pub(super) fn goes_on<'a>(&self, windows: &Windows<'a>) -> Option<Cow<'a, str>> {
         let mut first = lines::lines(windows.head).filter(|line| lines::says(line));
-        first.by_ref().take(3).any(|line| any(&self.background, &line))
+        first.by_ref().take(3).find(|line| any(&self.background, line))
     }
 
     /// The line that says most where no sign does: in a failure the first that speaks of one.

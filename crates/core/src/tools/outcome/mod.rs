@@ -50,6 +50,8 @@ pub struct Outcome {
     pub absent: bool,
     /// It goes on behind its result.
     pub runs_on: bool,
+    /// The id by which it can be asked for then.
+    pub runs_as: Option<String>,
     /// Nothing hides the command's exit code: no pipe, no `|| true`, nothing behind it.
     pub own_exit: bool,
     /// Something hides the exit code of what works in the command.
@@ -208,7 +210,8 @@ fn shell(
     let signs =
         if proof.shows { known.complaints(&windows, &proof) } else { known.signs(&windows) };
     // Where the client flags each failure, what it did not flag is exit 0.
-    let runs_on = known.runs_on(&Windows::of(text));
+    let goes_on = known.goes_on(&Windows::of(text));
+    let runs_on = goes_on.is_some();
     let silent = outcome.exit.is_none() && flags_each && flagged != Some(true) && !runs_on;
     let exit = if silent { Some(0) } else { outcome.exit };
     outcome.own_exit = !proof.masked && !proof.earlier && !runs_on;
@@ -220,6 +223,7 @@ fn shell(
         _ => verdict(exit, flagged, &proof, asked.is_some(), &signs),
     };
     outcome.runs_on = runs_on;
+    outcome.runs_as = goes_on.as_deref().and_then(id_in).map(str::to_owned);
     if runs_on {
         outcome.verdict = None;
     }
@@ -304,6 +308,17 @@ fn body(text: &str) -> Cow<'_, str> {
     let parts = [field(&["output", "stdout"]), field(&["stderr"]), field(&["error"])];
     let joined = parts.into_iter().flatten().collect::<Vec<_>>().join("\n");
     if joined.is_empty() { Cow::Borrowed(text) } else { Cow::Owned(joined) }
+}
+
+/// The id in a line that says that a command goes on: the word behind `ID`, or `session`.
+fn id_in(line: &str) -> Option<&str> {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let behind = |name: &str| {
+        let at =
+            words.iter().position(|word| word.trim_end_matches(':').eq_ignore_ascii_case(name))?;
+        words.get(at + 1).map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()))
+    };
+    behind("id").or_else(|| behind("session")).filter(|id| !id.is_empty())
 }
 
 #[cfg(test)]
