@@ -8,7 +8,7 @@ use super::results;
 use super::walk::{Walk, filled};
 use crate::render::Json;
 use crate::scan::inside;
-use crate::{origins, voices};
+use crate::{origins, steers, voices};
 
 /// `anthropic`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,6 +17,14 @@ pub struct Anthropic;
 impl Dialect for Anthropic {
     fn passages(&self, texts: &[&str]) -> Vec<Passage> {
         voices::passages(texts)
+    }
+
+    fn steered(&self, last: &str, is_own: bool) -> Option<(usize, Vec<Passage>)> {
+        voices::steered(last, is_own)
+    }
+
+    fn may_be_steered(&self, end: &[u8]) -> bool {
+        steers::may_end(end)
     }
 
     fn name(&self) -> &'static str {
