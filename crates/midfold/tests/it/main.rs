@@ -47,6 +47,8 @@ mod proxy_vendor;
 mod real_model;
 mod repairs;
 mod room;
+#[cfg(feature = "store")]
+mod said;
 mod secrets;
 #[cfg(feature = "store")]
 mod sessions;
