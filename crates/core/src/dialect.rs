@@ -20,6 +20,18 @@ pub trait Dialect: Send + Sync {
         texts.iter().map(|text| Passage::user(text)).collect()
     }
 
+    /// What a client put at the end of a tool's result because the user said it while the agent worked: where
+    /// that starts, and the passages in it. `last` is the last text of the result, `is_own` whether the client
+    /// may have added it as a text of its own.
+    fn steered(&self, _last: &str, _is_own: bool) -> Option<(usize, Vec<Passage>)> {
+        None
+    }
+
+    /// Whether the end of a recorded text may be the end of such words.
+    fn may_be_steered(&self, _end: &[u8]) -> bool {
+        false
+    }
+
     /// The name under which a message of the user's role speaks, where the format has names there and
     /// it has one: more than one may speak in that role.
     fn speaker(&self, _bytes: &[u8]) -> Option<String> {

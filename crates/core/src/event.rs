@@ -60,6 +60,8 @@ pub struct Event {
     pub tokens: Tokens,
     /// What the provider reported for the request that this message answered.
     pub usage: Option<Usage>,
+    /// What its reader knew of its origin that the bytes alone do not tell.
+    pub told: Option<Origin>,
 }
 
 impl Event {

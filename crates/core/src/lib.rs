@@ -44,6 +44,7 @@ pub mod reduce;
 pub mod references;
 pub mod repair;
 pub mod replay;
+pub mod said;
 mod salient;
 mod screen;
 pub mod seal;

@@ -17,6 +17,9 @@ use crate::view::{Origin, Role, View};
 pub use crate::event::{Event, Tokens};
 pub use crate::measure::{content_of, measure};
 
+/// What is known of an event beside its bytes: what it cost, and whose it is.
+type Known = (Option<Usage>, Option<Origin>);
+
 /// The tool of midfold that brings a folded message back, wherever a client puts its name.
 const RECALL: &str = "recall_expand";
 
@@ -150,7 +153,7 @@ impl Log {
             view.origin = origin;
         }
         let tokens = measure_with(&*self.counter, &raw.bytes, &view, &mut self.scratch);
-        self.place(raw.bytes, view, tokens, raw.usage)
+        self.place(raw.bytes, view, tokens, (raw.usage, raw.origin))
     }
 
     /// The same, where its tokens are known: a message of one block is not counted again.
@@ -164,23 +167,24 @@ impl Log {
             _ => measure_with(&*self.counter, &bytes, &view, &mut self.scratch),
         };
         debug_assert_eq!(tokens, measure(&*self.counter, &bytes, &view));
-        self.place(bytes, view, tokens, None)
+        self.place(bytes, view, tokens, (None, None))
     }
 
     /// Appends an event of another log with the same rules: it is neither read nor counted again.
     pub(crate) fn adopt(&mut self, event: &Event) -> u32 {
         let (view, tokens) = (event.view.clone(), event.tokens.clone());
-        self.place(event.bytes.clone(), view, tokens, event.usage)
+        self.place(event.bytes.clone(), view, tokens, (event.usage, event.told))
     }
 
-    fn place(&mut self, bytes: Bytes, view: View, tokens: Tokens, usage: Option<Usage>) -> u32 {
+    fn place(&mut self, bytes: Bytes, view: View, tokens: Tokens, known: Known) -> u32 {
+        let (usage, told) = known;
         let place = self.steps.push(&view, &bytes);
         let seq = self.next_seq();
         let hash = self.head_hash().chain(&bytes);
         let sum = self.prefix.last().copied().unwrap_or(0) + u64::from(tokens.total);
         self.prefix.push(sum);
         let (turn, step) = (place.turn, place.step);
-        self.events.push(Event { seq, bytes, view, hash, turn, step, tokens, usage });
+        self.events.push(Event { seq, bytes, view, hash, turn, step, tokens, usage, told });
         self.judge_newest();
         seq
     }

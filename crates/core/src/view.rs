@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 
+use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
 use crate::jsonstr;
@@ -189,7 +190,8 @@ impl Role {
 }
 
 /// Where the text of an event comes from, as far as its bytes or its reader tell.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Origin {
     /// What its role says.
     #[default]
@@ -200,6 +202,27 @@ pub enum Origin {
     Observation,
     /// The recap of an earlier compaction, whoever wrote it.
     Recap,
+}
+
+impl Origin {
+    const ALL: [Self; 4] = [Self::Genuine, Self::Injected, Self::Observation, Self::Recap];
+
+    /// `genuine`, `injected`, `observation`, `recap`: what a store keeps.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Genuine => "genuine",
+            Self::Injected => "injected",
+            Self::Observation => "observation",
+            Self::Recap => "recap",
+        }
+    }
+
+    /// The origin of this name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|origin| origin.name() == name)
+    }
 }
 
 /// Kind of a media block.

@@ -5,6 +5,7 @@
 pub mod answer;
 pub mod convert;
 pub mod dialect;
+mod fences;
 mod fields;
 mod labels;
 pub mod media;
@@ -19,6 +20,7 @@ mod render;
 pub mod request;
 pub mod role;
 pub mod scan;
+mod steers;
 pub mod trajectory;
 pub mod transcript;
 pub mod usage;

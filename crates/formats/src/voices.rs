@@ -6,7 +6,9 @@ use std::borrow::Cow;
 use memchr::memmem;
 use midfold_core::{Passage, Voice};
 
+use crate::fences::{closes, fence};
 use crate::programs::{Programs, element_end, is_plain_element};
+use crate::steers;
 use crate::wrappers::{
     ANSWERS, ARGUMENTS, ASKS, COMMAND, FRAMES, INJECTED, OBSERVATIONS, RESULT, Shape,
 };
@@ -33,6 +35,11 @@ pub fn passages(texts: &[&str]) -> Vec<Passage> {
         Passage { voice: *voice, text }
     };
     found.iter().enumerate().map(owned).collect()
+}
+
+/// What a client put at the end of a tool's result because the user said it meanwhile.
+pub(crate) fn steered(last: &str, is_own: bool) -> Option<(usize, Vec<Passage>)> {
+    steers::at_end(last, is_own).map(|(at, words)| (at, passages(&[words])))
 }
 
 /// The command that the user typed before what stands behind these passages: `/plan`.
@@ -135,6 +142,9 @@ impl<'a> Splitter<'a> {
         }
         if let Some(past) = self.shown(start, end) {
             return self.take(start, past, Voice::Shown);
+        }
+        if let Some(past) = self.steered(start) {
+            return past;
         }
         if let Some(past) = self.wrapper(start) {
             return self.take(start, past, Voice::Client);
@@ -247,6 +257,17 @@ impl<'a> Splitter<'a> {
         None
     }
 
+    /// Where the words end that a client passes on here because the user said them meanwhile.
+    fn steered(&mut self, start: usize) -> Option<usize> {
+        let found = steers::at_start(&self.text[start..])?;
+        let text = self.text;
+        self.take(start, start + found.words, Voice::Client);
+        self.passages.extend(split(&[&text[start + found.words..start + found.close]]));
+        self.from = start + found.close;
+        self.push(start + found.past, Voice::Client);
+        Some(start + found.past)
+    }
+
     /// The rest of the text: a person's answers in the result of a call that asked for one.
     fn answers(&mut self) {
         for _ in 0..MOST_ANSWERS {
@@ -296,19 +317,6 @@ fn opens(shape: &Shape, text: &str) -> Option<Close> {
         }
         Shape::Line(_) | Shape::End(..) => None,
     }
-}
-
-/// The mark of the fence that a line opens, and its length.
-fn fence(line: &str) -> Option<(char, usize)> {
-    let mark = line.chars().next().filter(|mark| matches!(mark, '`' | '~'))?;
-    let length = line.bytes().take_while(|byte| *byte == mark as u8).count();
-    // `a` in three backticks on one line is a code span.
-    let opens = length >= 3 && !(mark == '`' && line[length..].contains('`'));
-    opens.then_some((mark, length))
-}
-
-fn closes(line: &str, (mark, length): (char, usize)) -> bool {
-    line.len() >= length && line.chars().all(|c| c == mark)
 }
 
 /// Most bytes of a call that is in brackets before its result.

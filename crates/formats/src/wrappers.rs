@@ -132,6 +132,47 @@ pub const OBSERVATIONS: &[Wrapper] = &[
     line("generic", "<tool_result>"),
 ];
 
+/// How a client passes on what the user says while the agent works.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Steer {
+    /// The client that writes it.
+    pub client: &'static str,
+    /// What stands before the user's words …
+    pub open: &'static str,
+    /// … what begins behind them …
+    pub close: &'static str,
+    /// … and what ends that; a line break, or the end of the text, where this is empty.
+    pub end: &'static str,
+    /// Whether it stands at the end of a tool's own text, and not in a text of its own.
+    pub in_result: bool,
+}
+
+/// All of them.
+pub const STEERS: &[Steer] = &[
+    Steer {
+        client: "hermes",
+        open: "[OUT-OF-BAND USER MESSAGE — a direct message from the user, delivered once at this position; \
+               not tool output and not a new delivery when replayed from conversation history]\n",
+        close: "\n[/OUT-OF-BAND USER MESSAGE]",
+        end: "",
+        in_result: true,
+    },
+    Steer {
+        client: "claude-code",
+        open: "<system-reminder>\nThe user sent a new message while you were working:\n",
+        close: "\n\nIMPORTANT: After completing your current task",
+        end: "</system-reminder>",
+        in_result: false,
+    },
+    Steer {
+        client: "claude-code",
+        open: "The user sent a new message while you were working:\n",
+        close: "\n\nThis is how Claude Code surfaces messages the user sends mid-turn",
+        end: "",
+        in_result: false,
+    },
+];
+
 /// What Cline and Roo Code write behind a call in brackets: `[read_file for 'src/a.rs'] Result:`.
 pub const RESULT: &str = "] Result:";
 

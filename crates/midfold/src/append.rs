@@ -36,9 +36,10 @@ impl Incoming {
     /// Where any of it is no message of one conversation.
     pub fn read(bytes: &Bytes, name: &str, door: Door) -> Result<Self, Failure> {
         let mut found = read(bytes, None).map_err(|error| unread(error, name, door))?;
-        // A mark at the start is no message; anything else that was noted is a message that would
-        // be left out or changed.
-        let odd = found.problems.iter().find(|problem| problem.code != "byte-order-mark");
+        // A mark at the start is no message, and what a client cleared is read as it was; anything else that
+        // was noted is a message that would be left out or changed.
+        let harmless = ["byte-order-mark", "cleared-by-client"];
+        let odd = found.problems.iter().find(|problem| !harmless.contains(&problem.code));
         if let Some(problem) = odd {
             return Err(left_out(problem, name, door));
         }
@@ -115,6 +116,7 @@ impl Incoming {
 pub fn events_of(log: &Log) -> Vec<RawEvent> {
     let event = |event: &midfold_core::log::Event| RawEvent {
         usage: event.usage,
+        origin: event.told,
         ..RawEvent::new(Bytes::clone(&event.bytes))
     };
     log.events().iter().map(event).collect()
@@ -139,9 +141,10 @@ pub async fn append(
     }
 }
 
-/// What a reader knows beside the bytes is not stored: the log must read the same tomorrow.
+/// A message without the place where it stood. What its reader knows of its origin stays: the log must read
+/// the same tomorrow.
 fn bare(event: &RawEvent) -> RawEvent {
-    RawEvent { usage: event.usage, ..RawEvent::new(Bytes::clone(&event.bytes)) }
+    RawEvent { source: Vec::new(), ..event.clone() }
 }
 
 fn unread(error: ReadError, name: &str, door: Door) -> Failure {

@@ -5,11 +5,11 @@
 
 use std::collections::HashMap;
 
+use midfold_core::Hash;
 use midfold_core::fold::{Fold, VERSION};
 use midfold_core::ledger::CallRecord;
 use midfold_core::log::Log;
 use midfold_core::project::{Fate, project};
-use midfold_core::{Hash, RawEvent};
 use midfold_formats::{DialectKind, profile};
 use serde::Serialize;
 
@@ -175,7 +175,7 @@ impl Check<'_> {
                 seq += 1;
                 wanted.entry(seq).and_modify(|at| *at = hash);
                 if let Some(log) = &mut replay {
-                    log.append(RawEvent::new(row.event.bytes.clone()));
+                    log.append(row.event.raw());
                     for (row, fold) in folds {
                         if u64::from(fold.accounts.events) == seq {
                             self.figures(row, fold, log);

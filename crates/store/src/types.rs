@@ -1,7 +1,7 @@
 //! The plain types that a store takes and gives.
 
 use bytes::Bytes;
-use midfold_core::Hash;
+use midfold_core::{Hash, Origin, RawEvent};
 use serde::{Deserialize, Serialize};
 
 /// Milliseconds since 1970-01-01 UTC. Display and leases only: order is always `seq`.
@@ -79,6 +79,30 @@ pub struct NewEvent {
     pub tokens: u32,
     /// What the provider reported for it (JSON), where known.
     pub usage: Option<String>,
+    /// What its reader knew of its origin that the bytes alone do not tell.
+    pub origin: Option<Origin>,
+}
+
+impl NewEvent {
+    /// The row of a log's event.
+    #[must_use]
+    pub fn of(event: &midfold_core::log::Event) -> Self {
+        Self {
+            bytes: Bytes::clone(&event.bytes),
+            hash: event.hash,
+            turn: event.turn,
+            tokens: event.tokens.total,
+            usage: event.usage.as_ref().and_then(|usage| serde_json::to_string(usage).ok()),
+            origin: event.told,
+        }
+    }
+
+    /// The event as the engine takes it.
+    #[must_use]
+    pub fn raw(&self) -> RawEvent {
+        let usage = self.usage.as_deref().and_then(|usage| serde_json::from_str(usage).ok());
+        RawEvent { usage, origin: self.origin, ..RawEvent::new(Bytes::clone(&self.bytes)) }
+    }
 }
 
 /// An append: all of it or nothing.

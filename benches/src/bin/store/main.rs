@@ -169,7 +169,14 @@ impl Bench {
             place.hash = place.hash.chain(&bytes);
             place.head += 1;
             let turn = u32::try_from(place.head / 2).unwrap_or(u32::MAX);
-            events.push(NewEvent { bytes, hash: place.hash, turn, tokens: 500, usage: None });
+            events.push(NewEvent {
+                bytes,
+                hash: place.hash,
+                turn,
+                tokens: 500,
+                usage: None,
+                origin: None,
+            });
         }
         Work { session, first, events }
     }

@@ -43,8 +43,14 @@ fn aged(url: &str, sessions: &[(&str, u64)]) {
             store.create(new).await.unwrap();
             let bytes = br#"{"role":"user","content":"a quagmire of a file"}"#;
             let hash = Hash::ROOT.chain(bytes);
-            let event =
-                NewEvent { bytes: bytes.to_vec().into(), hash, turn: 1, tokens: 9, usage: None };
+            let event = NewEvent {
+                bytes: bytes.to_vec().into(),
+                hash,
+                turn: 1,
+                tokens: 9,
+                usage: None,
+                origin: None,
+            };
             let append = Append { events: vec![event], now: then, ..Append::default() };
             store.append(id, append).await.unwrap();
         }

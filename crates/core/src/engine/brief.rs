@@ -234,8 +234,11 @@ impl Brief {
     pub fn events_from(&self, seq: u64) -> Vec<RawEvent> {
         let events = self.session.log.events().iter();
         let newer = events.rev().take_while(|event| u64::from(event.seq) >= seq);
-        let raw =
-            |event: &Event| RawEvent { usage: event.usage, ..RawEvent::new(event.bytes.clone()) };
+        let raw = |event: &Event| RawEvent {
+            usage: event.usage,
+            origin: event.told,
+            ..RawEvent::new(event.bytes.clone())
+        };
         let mut newer: Vec<_> = newer.map(raw).collect();
         newer.reverse();
         newer

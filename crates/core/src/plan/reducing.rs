@@ -12,6 +12,7 @@ use crate::layout::Layout;
 use crate::log::{Event, Log};
 use crate::policy::{Cover, Policy, Reads, ReducerName};
 use crate::reduce::{Budget, Carried, Change, Edited, Middle, State, reducer};
+use crate::said::{Ears, in_results};
 use crate::tools::ToolTable;
 use crate::trigger::Cause;
 use crate::unit::Unit;
@@ -63,6 +64,7 @@ pub(super) fn reduce(
     for unit in middle.iter().filter(|unit| !is_pinned(unit)) {
         editable[unit.events.start - range.start..unit.events.end - range.start].fill(true);
     }
+    spare_spoken(log, &range, tools, &mut editable);
     let mut edited = Middle::new(log.events(), range, editable, &**log.counter(), tools);
     let below_line = below_line(request, scale, layout, room);
     // What is over the line is covered in a chunk, down to the target.
@@ -88,6 +90,21 @@ pub(super) fn reduce(
     }
     Reduced { keep_from: state.carried.covered_to, edits: edited.into_edits() }
 }
+
+/// The events in whose results a person speaks: no reducer takes words of the user's. A recap quotes them, and
+/// what is long is shortened all the same.
+fn spare_spoken(log: &Log, range: &Range<usize>, tools: &ToolTable, editable: &mut [bool]) {
+    let ears = Ears { tools, dialect: &**log.dialect() };
+    let events = &log.events()[range.clone()];
+    let first = events.first().map_or(0, |event| event.seq);
+    for (seq, _) in in_results(events, ears) {
+        let at = (seq - first) as usize;
+        editable[at] &= events[at].tokens.total > SPOKEN;
+    }
+}
+
+/// Tokens of a result that stays whole because a person speaks in it.
+const SPOKEN: u32 = 2_000;
 
 /// What the middle may cost without a recap where one covers only what is over the budget
 /// (projection note: run the free reducers; if still over, summarise the overflow): head, tail and
@@ -139,7 +156,8 @@ pub(crate) fn as_read(log: &Log, policy: &Policy, span: Range<usize>) -> Option<
         return None;
     }
     let tools = ToolTable::of(&policy.tools);
-    let editable = vec![true; span.len()];
+    let mut editable = vec![true; span.len()];
+    spare_spoken(log, &span, &tools, &mut editable);
     let mut middle = Middle::new(log.events(), span.clone(), editable, &**log.counter(), &tools);
     let mut state = State::alone(policy, &tools);
     for name in policy.reducers.iter().filter(|name| **name != ReducerName::Recap) {

@@ -14,6 +14,7 @@ use crate::recap::shown::Shown;
 use crate::recap::statement::{Kind, Statement};
 use crate::redact::Secrets;
 use crate::repair::OF_SYSTEM;
+use crate::said::Ears;
 use crate::seal;
 use crate::tools::{CallFacts, ToolKind, ToolTable};
 use crate::view::{BlockKind, Media, MediaKind, Origin, Role, View};
@@ -136,7 +137,7 @@ impl Gathered {
                     && let Some(call) = result.call
                     && let Some(site) = calls.calls.get(call)
                 {
-                    gathered.add_result(site, &facts[call], result, text, reading.tools);
+                    gathered.add_result(site, &facts[call], result, text, reading);
                 }
             });
             // After each event, so that it does not depend on how many come at a time.
@@ -248,6 +249,28 @@ impl Gathered {
     }
 
     fn add_result(
+        &mut self,
+        call: &CallSite<'_>,
+        facts: &CallFacts,
+        result: &ResultSite<'_>,
+        text: &str,
+        reading: Reading<'_>,
+    ) {
+        let Reading { tools, dialect, .. } = reading;
+        let ears = Ears { tools, dialect };
+        let number = self.number(result.event);
+        let steered = ears.steered(result.event, result.block);
+        let own = steered.as_ref().and_then(|(at, _)| text.get(..*at)).unwrap_or(text);
+        let answered = ears.answered(&call.tool(), own, result.block);
+        if answered.is_empty() {
+            self.add_outcome(call, facts, result, own, tools);
+        }
+        for said in [answered, steered.map(|(_, said)| said).unwrap_or_default()] {
+            self.add_asked(number, &said);
+        }
+    }
+
+    fn add_outcome(
         &mut self,
         call: &CallSite<'_>,
         facts: &CallFacts,

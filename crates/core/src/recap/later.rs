@@ -3,6 +3,7 @@
 use crate::recap::checks::all_covered;
 use crate::recap::deeds::{Came, Cost, Deeds};
 use crate::recap::open::Open;
+use crate::recap::prose;
 use crate::recap::statement::{Kind, Part, Statement};
 use crate::recap::verdicts;
 use crate::tools::command::{Command, Purpose, Run, Step};
@@ -11,6 +12,15 @@ use crate::tools::{ToolKind, Verdict};
 
 /// Bytes of an output in which a runner of scripts tells what it runs, and an installer what it installed.
 const TOLD_BYTES: usize = 16_000;
+
+/// Why the user rejected a call: the first sentence says it, and the others belong to it.
+pub(super) fn reason_parts(text: &str) -> Vec<Part> {
+    let mut parts = prose::asked(text);
+    for (at, part) in parts.iter_mut().enumerate() {
+        part.weight = part.weight.max(if at == 0 { 200 } else { 150 });
+    }
+    parts
+}
 
 impl Deeds<'_, '_> {
     /// The user said no. What would only have looked at something is told where the user said why.
@@ -22,8 +32,10 @@ impl Deeds<'_, '_> {
         if reason.is_none() && (looks || with_it) {
             return;
         }
-        let said = reason.as_deref().map(|reason| format!("the user said: {reason}"));
-        let parts = said.iter().map(|said| Part::new(said, 200)).collect();
+        let mut parts = reason.as_deref().map(reason_parts).unwrap_or_default();
+        if let Some(first) = parts.first_mut() {
+            first.text.insert_str(0, "the user said: ");
+        }
         let statement = Statement::new(came.message, Kind::Rejected, came.lead(), parts);
         let at = self.gathered.push(statement);
         self.gathered.awaits = reason.is_none().then_some(at);

@@ -11,12 +11,18 @@ use crate::log::Log;
 use crate::passage::{self, Passage};
 use crate::recap::quote;
 use crate::recap::visible::visible;
+use crate::said::{Ears, in_results};
+use crate::tools::ToolTable;
 
 /// What the user wrote in the first `end` events, message by message, as a reader sees it.
 pub(crate) fn messages(log: &Log, end: usize) -> Vec<String> {
     let users = log.events().iter().take(end).filter(|event| event.view.is_real_user());
     let said = users.map(|event| passage::passages(event, &**log.dialect()));
-    said.map(|said| visible(&passage::joined(&said, Passage::is_said)).into_owned()).collect()
+    let ears = Ears { tools: ToolTable::builtin(), dialect: &**log.dialect() };
+    let events = &log.events()[..end.min(log.len())];
+    let answered = in_results(events, ears).into_iter().map(|(_, said)| said);
+    let all = said.chain(answered);
+    all.map(|said| visible(&passage::joined(&said, Passage::is_said)).into_owned()).collect()
 }
 
 /// What a person wrote in the covered part of a log.

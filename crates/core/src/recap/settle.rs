@@ -5,6 +5,7 @@ use smallvec::SmallVec;
 
 use crate::recap::checks::all_covered;
 use crate::recap::gathered::{Gathered, TRIFLE};
+use crate::recap::later::reason_parts;
 use crate::recap::open::{Inner, Open};
 use crate::recap::statement::{Kind, Part};
 use crate::tools::command::{Command, Run, Step};
@@ -53,7 +54,7 @@ impl Gathered {
                 (Kind::Rejected, Some(reason)) => {
                     told.kind = Kind::Asked;
                     told.lead.clear();
-                    told.parts = vec![Part::new(reason, 150)];
+                    told.parts = reason_parts(reason);
                 }
                 (Kind::Rejected | Kind::Failed, _) => {
                     // What a look-up without a part shows is never told.

@@ -9,9 +9,11 @@ use rustc_hash::FxHashMap;
 use crate::dialect::Dialect;
 use crate::log::{Event, Log};
 use crate::narrate::Source;
-use crate::passage::{Voice, passages};
+use crate::passage::{Passage, Voice, passages};
 use crate::policy::NarrationStyle;
 use crate::redact::{REPLACEMENT, Secrets};
+use crate::said::Ears;
+use crate::tools::ToolTable;
 use crate::view::{Block, BlockKind, MediaKind, Origin, Role};
 
 /// How much of one text a summariser is shown, in characters.
@@ -131,8 +133,32 @@ fn render(
         if let Some(text) = block_text(event, block, limits, names) {
             add(role, text);
         }
+        for passage in heard(event, block, dialect, names).iter().filter(|one| one.is_said()) {
+            let text = limits.shown(&passage.text);
+            add(Role::User, cut(text.trim(), limits.text, limits.text_head, limits.text_tail));
+        }
     }
     out.extend(parts.into_iter().map(|(role, text)| Source { seq: event.seq, role, text }));
+}
+
+/// What a person says in a result.
+fn heard(
+    event: &Event,
+    block: &Block,
+    dialect: &dyn Dialect,
+    names: &FxHashMap<String, String>,
+) -> Vec<Passage> {
+    let BlockKind::Result { id, name, .. } = &block.kind else { return Vec::new() };
+    let ears = Ears { tools: ToolTable::builtin(), dialect };
+    let decoded = |text: &crate::view::TextRef| text.decode(&event.bytes).into_owned();
+    let called = id.as_ref().map(decoded).and_then(|id| names.get(&id).cloned());
+    let tool = called.or_else(|| name.as_ref().map(decoded)).unwrap_or_default();
+    let steered = ears.steered(event, block);
+    let text = block.text(&event.bytes);
+    let own = steered.as_ref().and_then(|(at, _)| text.get(..*at)).unwrap_or(&text);
+    let mut said = ears.answered(&tool, own, block);
+    said.extend(steered.into_iter().flat_map(|(_, said)| said));
+    said
 }
 
 fn speaker(voice: Voice) -> Role {

@@ -79,7 +79,7 @@ impl Kind {
     /// What is between a part and the one before it.
     fn separator(self, part: &Part) -> &'static str {
         match self {
-            Self::Asked | Self::Said | Self::Concluded if !part.begins_line => " ",
+            Self::Asked | Self::Said | Self::Concluded | Self::Rejected if !part.begins_line => " ",
             _ => LINE_BREAK,
         }
     }

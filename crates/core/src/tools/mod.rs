@@ -4,6 +4,7 @@
 //! policy. [`ToolTable::facts`] reads the arguments of a call, [`ToolTable::outcome`] its result.
 //! Both are conservative: a path that is not certain is not named.
 
+mod answer;
 mod args;
 mod change;
 pub(crate) mod code_mode;
@@ -23,6 +24,7 @@ use std::sync::LazyLock;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
+pub use answer::Answers;
 use args::Arguments;
 pub use change::{Change, Line};
 pub use facts::{CallFacts, Changed, ToolKind};
@@ -67,6 +69,9 @@ pub struct Tool {
     /// Arguments with a pair of first and last line.
     #[serde(default, skip_serializing_if = "Vec::is_empty", rename = "range")]
     pub range_args: Vec<String>,
+    /// Whose words its results hold.
+    #[serde(default, skip_serializing_if = "Answers::is_nobody")]
+    pub answers: Answers,
     /// An argument whose value decides the kind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<Mode>,
@@ -230,6 +235,11 @@ impl ToolTable {
         flagged: Option<bool>,
     ) -> Outcome {
         outcome::read(facts, result, flagged, true)
+    }
+
+    /// Whether a result may hold what the user said instead of allowing the call.
+    pub(crate) fn may_hold_reason(&self, result: &str) -> bool {
+        outcome::may_hold_reason(result)
     }
 
     /// The lines of a failure that may tell why, of the first `bytes` of it.

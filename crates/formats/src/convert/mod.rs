@@ -6,6 +6,8 @@ mod neutral;
 mod whole;
 mod write;
 
+use std::ops::Range;
+
 use bytes::Bytes;
 use midfold_core::{Role, View};
 
@@ -23,6 +25,8 @@ pub struct Converted {
     pub system: Option<String>,
     /// The messages.
     pub messages: Vec<Bytes>,
+    /// Of each message the source events that it was made of.
+    pub sources: Vec<Range<usize>>,
     /// What could not be carried; `at` is the index of the source event.
     pub problems: Vec<Problem>,
 }
@@ -68,14 +72,15 @@ pub fn convert(
 pub fn convert_all(events: &[(&[u8], &View)], from: DialectKind, to: DialectKind) -> Converted {
     if from == to {
         let messages = events.iter().map(|(bytes, _)| Bytes::copy_from_slice(bytes)).collect();
-        return Converted { messages, ..Converted::default() };
+        let sources = (0..events.len()).map(|at| at..at + 1).collect();
+        return Converted { messages, sources, ..Converted::default() };
     }
     let Some(writer) = writer(to) else {
         return Converted { problems: vec![unsupported(from, to)], ..Converted::default() };
     };
     let mut out = Converted::default();
     let mut ids = Ids::default();
-    let mut held: Option<(usize, Neutral)> = None;
+    let mut held: Option<(Range<usize>, Neutral)> = None;
     for (at, (bytes, view)) in events.iter().enumerate() {
         let noted = out.problems.len();
         let next = Neutral::read(bytes, view, &mut ids, &mut out.problems);
@@ -93,9 +98,12 @@ pub fn convert_all(events: &[(&[u8], &View)], from: DialectKind, to: DialectKind
             continue;
         }
         match &mut held {
-            Some((_, before)) if before.takes(&next, from, to) => before.append(next),
+            Some((of, before)) if before.takes(&next, from, to) => {
+                of.end = at + 1;
+                before.append(next);
+            }
             _ => {
-                let before = held.replace((at, next));
+                let before = held.replace((at..at + 1, next));
                 out.write(before, writer);
             }
         }
@@ -117,11 +125,12 @@ impl Converted {
         system.push_str(text);
     }
 
-    fn write(&mut self, message: Option<(usize, Neutral)>, writer: write::Writer) {
-        let Some((at, message)) = message else { return };
+    fn write(&mut self, message: Option<(Range<usize>, Neutral)>, writer: write::Writer) {
+        let Some((of, message)) = message else { return };
         let noted = self.problems.len();
         writer(&message, &mut self.messages, &mut self.problems);
-        place(&mut self.problems[noted..], at);
+        place(&mut self.problems[noted..], of.start);
+        self.sources.resize(self.messages.len(), of);
     }
 }
 

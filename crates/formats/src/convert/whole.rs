@@ -1,5 +1,7 @@
 //! A conversation with what travels beside it: the messages, and the system prompt.
 
+use std::ops::Range;
+
 use bytes::Bytes;
 use midfold_core::event::RawEvent;
 use midfold_core::jsonstr;
@@ -47,7 +49,14 @@ pub fn convert_conversation(conversation: &mut Conversation, to: DialectKind) ->
         problems.push(Problem::new("tools-left-out", detail));
     }
     *envelope = Envelope { model: envelope.model.take(), system, ..Envelope::default() };
-    *events = converted.messages.into_iter().map(RawEvent::new).collect();
+    // What the reader knew of the origin of all that a message is made of stays known.
+    let origin = |of: &Range<usize>| {
+        let origin = events[of.start].origin;
+        origin.filter(|_| events[of.clone()].iter().all(|event| event.origin == origin))
+    };
+    let made = converted.messages.into_iter().zip(&converted.sources);
+    let made = made.map(|(bytes, of)| RawEvent { origin: origin(of), ..RawEvent::new(bytes) });
+    *events = made.collect();
     problems
 }
 

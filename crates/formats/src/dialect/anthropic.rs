@@ -10,7 +10,7 @@ use super::unread;
 use super::walk::{Walk, filled};
 use crate::render::Json;
 use crate::scan::inside;
-use crate::voices;
+use crate::{steers, voices};
 
 /// `anthropic`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +19,14 @@ pub struct Anthropic;
 impl Dialect for Anthropic {
     fn passages(&self, texts: &[&str]) -> Vec<Passage> {
         voices::passages(texts)
+    }
+
+    fn steered(&self, last: &str, is_own: bool) -> Option<(usize, Vec<Passage>)> {
+        voices::steered(last, is_own)
+    }
+
+    fn may_be_steered(&self, end: &[u8]) -> bool {
+        steers::may_end(end)
     }
 
     fn name(&self) -> &'static str {

@@ -12,7 +12,7 @@ use super::unread;
 use super::walk::{Key, Walk, filled, to_range};
 use crate::render::Json;
 use crate::scan::inside;
-use crate::{media, voices};
+use crate::{media, steers, voices};
 
 /// `bedrock`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +24,14 @@ const CONTENT: Frame = Frame { before: r#"[{"text":"#, after: "}]" };
 impl Dialect for Bedrock {
     fn passages(&self, texts: &[&str]) -> Vec<Passage> {
         voices::passages(texts)
+    }
+
+    fn steered(&self, last: &str, is_own: bool) -> Option<(usize, Vec<Passage>)> {
+        voices::steered(last, is_own)
+    }
+
+    fn may_be_steered(&self, end: &[u8]) -> bool {
+        steers::may_end(end)
     }
 
     fn name(&self) -> &'static str {

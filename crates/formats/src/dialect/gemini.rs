@@ -13,7 +13,7 @@ use super::unread;
 use super::walk::{Key, Walk, filled, to_range};
 use crate::render::Json;
 use crate::scan::inside;
-use crate::{media, voices};
+use crate::{media, steers, voices};
 
 /// `gemini`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +25,14 @@ const RESPONSE: Frame = Frame { before: r#"{"output":"#, after: "}" };
 impl Dialect for Gemini {
     fn passages(&self, texts: &[&str]) -> Vec<Passage> {
         voices::passages(texts)
+    }
+
+    fn steered(&self, last: &str, is_own: bool) -> Option<(usize, Vec<Passage>)> {
+        voices::steered(last, is_own)
+    }
+
+    fn may_be_steered(&self, end: &[u8]) -> bool {
+        steers::may_end(end)
     }
 
     fn name(&self) -> &'static str {

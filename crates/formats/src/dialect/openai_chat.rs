@@ -11,7 +11,7 @@ use super::unread;
 use super::walk::{Key, Walk, filled, to_range};
 use crate::render::{Json, result_text};
 use crate::scan::inside;
-use crate::{media, voices};
+use crate::{media, steers, voices};
 
 /// `openai-chat`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,6 +59,14 @@ enum Member {
 impl Dialect for OpenAiChat {
     fn passages(&self, texts: &[&str]) -> Vec<Passage> {
         voices::passages(texts)
+    }
+
+    fn steered(&self, last: &str, is_own: bool) -> Option<(usize, Vec<Passage>)> {
+        voices::steered(last, is_own)
+    }
+
+    fn may_be_steered(&self, end: &[u8]) -> bool {
+        steers::may_end(end)
     }
 
     fn name(&self) -> &'static str {

@@ -10,7 +10,7 @@ use super::walk::{Key, Walk, filled, to_range};
 use super::{loads, output};
 use crate::render::{Json, result_text};
 use crate::scan::{self, inside};
-use crate::{origins, voices};
+use crate::{origins, steers, voices};
 
 /// `openai-responses`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +45,14 @@ struct Item {
 impl Dialect for OpenAiResponses {
     fn passages(&self, texts: &[&str]) -> Vec<Passage> {
         voices::passages(texts)
+    }
+
+    fn steered(&self, last: &str, is_own: bool) -> Option<(usize, Vec<Passage>)> {
+        voices::steered(last, is_own)
+    }
+
+    fn may_be_steered(&self, end: &[u8]) -> bool {
+        steers::may_end(end)
     }
 
     fn name(&self) -> &'static str {

@@ -12,7 +12,7 @@ use super::unread;
 use super::walk::Walk;
 use crate::render::{Json, flags, result_text, splice};
 use crate::scan::{self, inside};
-use crate::{origins, voices};
+use crate::{origins, steers, voices};
 
 /// `sharegpt`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,6 +57,14 @@ impl Tag {
 impl Dialect for ShareGpt {
     fn passages(&self, texts: &[&str]) -> Vec<Passage> {
         voices::passages(texts)
+    }
+
+    fn steered(&self, last: &str, is_own: bool) -> Option<(usize, Vec<Passage>)> {
+        voices::steered(last, is_own)
+    }
+
+    fn may_be_steered(&self, end: &[u8]) -> bool {
+        steers::may_end(end)
     }
 
     fn name(&self) -> &'static str {

@@ -13,7 +13,7 @@ use super::row::{Row, Shape};
 use super::weigh::Bytes4;
 use crate::dialect::ShareGpt;
 use crate::dialect::sharegpt::decoded_view;
-use crate::{profile, voices};
+use crate::{profile, steers, voices};
 
 /// A turn with its view.
 pub(super) struct ReadTurn<'a> {
@@ -76,6 +76,14 @@ impl Spoken {
 impl Dialect for Spoken {
     fn passages(&self, texts: &[&str]) -> Vec<Passage> {
         voices::passages(texts)
+    }
+
+    fn steered(&self, last: &str, is_own: bool) -> Option<(usize, Vec<Passage>)> {
+        voices::steered(last, is_own)
+    }
+
+    fn may_be_steered(&self, end: &[u8]) -> bool {
+        steers::may_end(end)
     }
 
     fn name(&self) -> &'static str {

@@ -5,6 +5,7 @@ mod corpus;
 mod dialects;
 mod documents;
 mod overflow;
+mod read_beside;
 mod read_corpus;
 mod read_properties;
 mod read_recorded;

@@ -166,7 +166,8 @@ fn claude_code_sessions() {
     // Assistant records count once for each message id.
     assert_eq!(events("7acd37a8"), (1, 79 + 36));
     assert_eq!(events("a7da6a22"), (1, 122 + 103));
-    assert_eq!(events("ef958aa1-0e93-49f0-bb71-150f63befcd1.jsonl"), (1, 45 + 17));
+    // What a hook added and a reminder of tasks stand beside the messages.
+    assert_eq!(events("ef958aa1-0e93-49f0-bb71-150f63befcd1.jsonl"), (1, 45 + 17 + 2));
     assert_eq!(events("agent-a2271d1"), (1, 25 + 10));
     assert_eq!(events("a95fea4a"), (0, 0));
     // One of two questions was taken back.

@@ -87,13 +87,7 @@ async fn fill(store: &dyn Store, memory: &InMemory, now: Millis) -> Result<(), E
     let InMemory { session, new, .. } = memory;
     let id = &new.id;
     store.create(new.clone()).await?;
-    let events = session.log().events().iter().map(|event| NewEvent {
-        bytes: event.bytes.clone(),
-        hash: event.hash,
-        turn: event.turn,
-        tokens: event.tokens.total,
-        usage: None,
-    });
+    let events = session.log().events().iter().map(NewEvent::of);
     let append = Append { events: events.collect(), now, ..Append::default() };
     store.append(id, append).await?;
     for fold in session.folds() {

@@ -170,13 +170,6 @@ fn pending(held: &Conversation, now: Millis) -> Result<Option<Pending>, StoreErr
     if saved.is_foreign || !is_new && active == saved.active && state == saved.state {
         return Ok(None);
     }
-    let row = |event: &midfold_core::log::Event| NewEvent {
-        bytes: event.bytes.clone(),
-        hash: event.hash,
-        turn: event.turn,
-        tokens: event.tokens.total,
-        usage: None,
-    };
     let new = (!saved.is_made).then(|| made(held, now)).transpose()?;
     let end = held.chain().last().map(|link| (*link, held.chain().len() as u64));
     Ok(Some(Pending {
@@ -184,7 +177,7 @@ fn pending(held: &Conversation, now: Millis) -> Result<Option<Pending>, StoreErr
         new,
         append: Append {
             expected: saved.events as u64,
-            events: events.iter().map(row).collect(),
+            events: events.iter().map(NewEvent::of).collect(),
             now,
             ..Append::default()
         },

@@ -48,6 +48,8 @@ mod real_model;
 mod references;
 mod repairs;
 mod room;
+#[cfg(feature = "store")]
+mod said;
 mod secrets;
 #[cfg(feature = "store")]
 mod sessions;

@@ -6,7 +6,7 @@ use midfold_core::policy::NarrationStyle;
 use midfold_core::recap::ground::judge;
 
 use crate::support::{
-    bullets, conversation, counter, judged, log_of, reasons, reply, request, user, verdict_of,
+    bullets, conversation, counter, judged, log_of, reasons, reply, request, step, user, verdict_of,
 };
 
 #[test]
@@ -431,4 +431,26 @@ fn any_reply_gets_a_verdict_without_panicking() {
         let _ = judged(&log, &request, &faithful[at..]);
         let _ = judged(&log, &request, &format!("{}\"<[<<{}", &faithful[..at], &faithful[at..]));
     }
+}
+
+/// What a person answers to a tool is as quotable as a message; what a tool says is not.
+#[test]
+fn an_answer_to_a_tool_is_the_users() {
+    let answered = "User has answered your questions: \"Which column?\"=\"Keep the old column\". You can go on.";
+    let rejected = "User rejected the call. Reason: that host is in use";
+    let mut messages = conversation("nothing odd");
+    messages.extend(step("AskUserQuestion", r#"{"questions":[]}"#, answered));
+    messages.extend(step("run", r#"{"command":"reboot db-7"}"#, rejected));
+    messages.extend(step("run", r#"{"command":"cat a.md"}"#, "\"Which?\"=\"Drop all columns\""));
+    let log = log_of(&messages);
+    let request = request(&log);
+    let facts = "The user said \"Keep the old column\"; the user said \"that host is in use\".";
+    let judged = judged(&log, &request, &bullets("none", facts)).unwrap();
+    assert_eq!(judged.dropped, []);
+    let shown = request.sources.iter().filter(|source| source.role == midfold_core::Role::User);
+    assert!(shown.into_iter().any(|source| source.text == "Keep the old column"));
+    let false_quote =
+        bullets("none", "The user said \"Drop all columns\"; window.py:212 is the cause.");
+    let judged = crate::support::judged(&log, &request, &false_quote).unwrap();
+    assert_eq!(reasons(&judged), ["false-quote"]);
 }

@@ -131,7 +131,7 @@ pub(super) fn chain<B: Into<Bytes>>(
     let event = |bytes: B| {
         let bytes: Bytes = bytes.into();
         hash = hash.chain(&bytes);
-        NewEvent { bytes, hash, turn: 1, tokens: 7, usage: None }
+        NewEvent { bytes, hash, turn: 1, tokens: 7, usage: None, origin: None }
     };
     all.into_iter().map(event).collect()
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use midfold_core::Hash;
+use midfold_core::{Hash, Origin};
 
 use super::kit::{
     Outcome, Writer, chain, ensure, equal, fold, job, new_session, refused, said, user,
@@ -154,6 +154,7 @@ pub(super) async fn bytes_come_back_identical(store: Arc<dyn Store>) -> Outcome 
     ];
     let mut events = writer.chained(all.clone());
     events[1].usage = Some("{\"prompt\":12,\"output\":3}".to_owned());
+    events[1].origin = Some(Origin::Injected);
     events[2].turn = 4_000_000_000;
     events[2].tokens = u32::MAX;
     let append = Append { events: events.clone(), now: 77, ..Append::default() };

@@ -178,11 +178,11 @@ impl Stored {
         match &mut self.inner {
             Inner::Brief(brief) => {
                 brief.append(event);
-                brief.last().map(rows::new_event)
+                brief.last().map(NewEvent::of)
             }
             Inner::Whole(session) => {
                 session.append(event);
-                session.log().events().last().map(rows::new_event)
+                session.log().events().last().map(NewEvent::of)
             }
         }
     }

@@ -141,7 +141,7 @@ impl Stored {
         {
             let new = self.store.events(&row.new.id, self.row.head..row.head).await?;
             for event in new {
-                session.append(rows::raw(event));
+                session.append(event.event.raw());
             }
             let known = session.folds().len() as u64;
             if session.log().head_hash() == row.head_hash
@@ -237,7 +237,7 @@ fn assemble(meta: &Meta, loaded: Loaded) -> Result<Inner, StoredError> {
     };
     state.meter.get_or_insert_with(|| meter(&row));
     let fold = rows::fold(&id, &fold)?;
-    let take = |rows: Vec<crate::types::EventRow>| rows.into_iter().map(rows::raw).collect();
+    let take = |rows: Vec<crate::types::EventRow>| rows.iter().map(|row| row.event.raw()).collect();
     let (head, kept, tail) = (take(loaded.head), take(loaded.kept), take(loaded.tail));
     let brief =
         Brief::new(&id, policy, reading, state, fold, head, kept, tail, row.turn, row.head_hash)

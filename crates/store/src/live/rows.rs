@@ -1,12 +1,10 @@
 //! Between the engine's values and the store's rows.
 
-use bytes::Bytes;
 use midfold_core::Counter;
 use midfold_core::engine::{Reading, State};
-use midfold_core::event::{RawEvent, Usage};
 use midfold_core::fold::{Fold, VERSION};
 use midfold_core::ledger::{CallRecord, Settled};
-use midfold_core::log::{Event, Log};
+use midfold_core::log::Log;
 use midfold_core::policy::Policy;
 use midfold_formats::{DialectKind, profile};
 use serde::de::DeserializeOwned;
@@ -14,7 +12,7 @@ use std::sync::Arc;
 
 use super::{Meta, StoredError};
 use crate::error::StoreError;
-use crate::types::{CallRow, EventRow, FoldRow, NewEvent, SessionRow};
+use crate::types::{CallRow, EventRow, FoldRow, SessionRow};
 
 /// How a session's events are read, by the rules of the model that it is with: the one that its state has,
 /// else the one that it began with.
@@ -84,31 +82,13 @@ pub(super) fn json<T: serde::Serialize>(value: &T) -> Result<String, StoredError
     Ok(serde_json::to_string(value).map_err(StoreError::from)?)
 }
 
-/// An event as the engine takes it.
-pub(super) fn raw(row: EventRow) -> RawEvent {
-    let usage: Option<Usage> =
-        row.event.usage.as_deref().and_then(|usage| serde_json::from_str(usage).ok());
-    RawEvent { usage, ..RawEvent::new(row.event.bytes) }
-}
-
-/// An event as the store takes it.
-pub(super) fn new_event(event: &Event) -> NewEvent {
-    NewEvent {
-        bytes: Bytes::clone(&event.bytes),
-        hash: event.hash,
-        turn: event.turn,
-        tokens: event.tokens.total,
-        usage: event.usage.as_ref().and_then(|usage| serde_json::to_string(usage).ok()),
-    }
-}
-
 /// A log of stored events, whole.
 pub(super) fn log(reading: Reading, meta: &Meta, rows: Vec<EventRow>) -> Log {
     let Reading { dialect, profile, counter } = reading;
     let mut log = Log::new(dialect, profile, counter).kept();
     log.set_envelope(meta.envelope.iter().map(String::as_bytes));
     for row in rows {
-        log.append(raw(row));
+        log.append(row.event.raw());
     }
     log
 }

@@ -26,7 +26,9 @@ const TELLING: usize = 240;
 /// Tools that an error lists.
 const TOOLS: usize = 20;
 /// Words that `role` may be.
-const ROLES: [&str; 6] = ["system", "developer", "user", "assistant", "tool", "other"];
+const ROLES: [&str; 6] = ["system", "developer", USER, "assistant", "tool", "other"];
+/// The role of persons.
+const USER: &str = "user";
 
 /// What to look for, and among which messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,7 +38,8 @@ pub struct Grep {
     pub query: String,
     /// How.
     pub mode: SearchMode,
-    /// Only messages of this role; `tool` for whatever brings results.
+    /// Only messages of this role; `tool` for whatever brings results. `user` is what persons say, wherever it
+    /// stands, and nothing else: their messages, and their words in the results of tools.
     pub role: Option<String>,
     /// Only calls of this tool and their results: its name, or a kind (`read`, `edit`, `shell` …).
     pub tool: Option<String>,
@@ -174,7 +177,7 @@ pub async fn grep(store: &dyn Store, session: &str, ask: &Grep) -> Result<Hits, 
     let (skip, limit) = (ask.skip as usize, ask.limit.clamp(1, MAX_HITS) as usize);
     let end = skip.saturating_add(limit);
     let (looked_at, unseen) = ranked.split_at(ranked.len().min(LOOKED_AT.max(end)));
-    let mut groups = groups(&log, &query, looked_at, ask.context.min(MAX_CONTEXT));
+    let mut groups = groups(&log, &query, looked_at, ask);
     let total = groups.len() + unseen.len();
     groups.truncate(end);
     let shown = groups.split_off(skip.min(groups.len()));
@@ -231,7 +234,11 @@ async fn among<'e>(
 /// Whether role, tool and outcome are as asked.
 fn is_from(log: &Paired<'_>, event: &Event, ask: &Grep) -> bool {
     let role = ask.role.as_deref();
-    if role.is_some_and(|role| role != super::reading::role_word(event)) {
+    let is_of = |role: &str| match role {
+        USER => log.says(event),
+        role => role == super::reading::role_word(event),
+    };
+    if !role.is_none_or(is_of) {
         return false;
     }
     let wanted = ask.tool.as_deref().unwrap_or_default();
@@ -262,7 +269,11 @@ async fn ranked<'e>(
         let hits = store.search(session, &search).await?;
         return Ok(hits.iter().filter_map(|hit| log.event(hit.seq)).collect());
     }
-    Ok(query.ranked(log, among))
+    let mut ranked = query.ranked(log, among);
+    if ask.role.as_deref() == Some(USER) {
+        ranked.retain(|event| query.is_in(&log.said(event)));
+    }
+    Ok(ranked)
 }
 
 /// Hits with the same best line, of the same file or command: the newest of them is shown.
@@ -273,15 +284,21 @@ struct Group {
     also: Vec<u64>,
 }
 
-fn groups(log: &Paired<'_>, query: &Query, ranked: &[&Event], context: usize) -> Vec<Group> {
+fn groups(log: &Paired<'_>, query: &Query, ranked: &[&Event], ask: &Grep) -> Vec<Group> {
+    let context = ask.context.min(MAX_CONTEXT);
+    let only_said = ask.role.as_deref() == Some(USER);
     let mut groups: Vec<Group> = Vec::new();
     let mut known: HashMap<(Option<String>, String), usize> = HashMap::new();
     for event in ranked {
         let text = readable::text(log, event);
         let mut lines = query.lines(&text, &event.text(), context);
-        let head = log.headline(event);
+        let mut head = log.headline(event);
+        if only_said {
+            head.role = USER;
+            lines = query.lines_within(lines, &log.said(event), context);
+        }
         // Without a query a result is told by its line that says most, or by its outcome alone.
-        if query.is_empty() && !head.outcomes.is_empty() {
+        if query.is_empty() && !head.outcomes.is_empty() && !only_said {
             lines = Lines { best: line(head.telling().unwrap_or_default(), TELLING), ..lines };
         }
         let group = Group { head, chars: text.chars().count(), lines, also: Vec::new() };

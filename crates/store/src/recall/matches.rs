@@ -64,6 +64,32 @@ impl Query {
         self.matcher.is_none()
     }
 
+    /// Whether a text matches: of words, whether it has one of them.
+    pub(super) fn is_in(&self, text: &str) -> bool {
+        match &self.matcher {
+            None => true,
+            Some(Matcher::Words(words, _)) => {
+                let own: Vec<String> = crate::text::words(text).collect();
+                words.iter().any(|word| own.contains(word))
+            }
+            Some(matcher) => matcher.find(text).is_some(),
+        }
+    }
+
+    /// The same lines where they stand in a part of the message, else those of the part.
+    pub(super) fn lines_within(&self, lines: Lines, part: &str, context: usize) -> Lines {
+        let all = || lines.shown.iter().map(|line| &line.text).chain([&lines.best]);
+        let stands = |line: &String| {
+            let line = line.trim_matches('…').trim();
+            part.contains(line)
+        };
+        if all().all(stands) {
+            return lines;
+        }
+        let own = self.lines(part, part, context);
+        Lines { number: None, ..own }
+    }
+
     /// The messages that match: for words the best first, else the newest first.
     pub(super) fn ranked<'e>(&self, log: &Paired<'e>, among: Vec<&'e Event>) -> Vec<&'e Event> {
         match &self.matcher {

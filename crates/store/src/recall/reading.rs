@@ -7,9 +7,12 @@ use std::ops::Range;
 use midfold_core::calls::{CallSite, Calls, ResultSite, tool_of};
 use midfold_core::engine::State;
 use midfold_core::log::{Event, Tokens};
+use midfold_core::passage::{joined, passages};
 use midfold_core::policy::Policy;
+use midfold_core::said::Ears;
 use midfold_core::tools::{CallFacts, ToolEntry, ToolTable};
-use midfold_core::view::{BlockKind, Origin, Role, View};
+use midfold_core::view::{Block, BlockKind, Origin, Role, View};
+use midfold_core::{Dialect, Passage};
 use midfold_formats::DialectKind;
 
 use super::arguments::Node;
@@ -98,10 +101,13 @@ impl<'a> Reader<'a> {
 
     fn event(&self, row: EventRow) -> Event {
         let bytes = row.event.bytes;
-        let view = match self.kind {
+        let mut view = match self.kind {
             Some(kind) => kind.dialect().view(&bytes),
             None => View { role: Role::Other, origin: Origin::Genuine, blocks: Vec::new() },
         };
+        if let Some(origin) = row.event.origin {
+            view.origin = origin;
+        }
         Event {
             seq: u32::try_from(row.seq).unwrap_or(u32::MAX),
             view,
@@ -110,6 +116,7 @@ impl<'a> Reader<'a> {
             step: 0,
             tokens: Tokens::default(),
             usage: None,
+            told: row.event.origin,
             bytes,
         }
     }
@@ -123,7 +130,8 @@ impl<'a> Reader<'a> {
                 *slot = Some(at);
             }
         }
-        Paired { events, tools: &self.tools, calls, answered }
+        let dialect = self.kind.map(DialectKind::dialect);
+        Paired { events, tools: &self.tools, dialect, calls, answered }
     }
 }
 
@@ -139,6 +147,7 @@ pub(super) fn begins(events: &[Event], at: usize) -> bool {
 pub(super) struct Paired<'e> {
     pub events: &'e [Event],
     pub tools: &'e ToolTable,
+    dialect: Option<&'static dyn Dialect>,
     calls: Calls<'e>,
     /// The result of each call, where there is one.
     answered: Vec<Option<usize>>,
@@ -196,6 +205,27 @@ impl<'e> Paired<'e> {
         let facts = call.map(|call| call.facts(self.tools)).unwrap_or_default();
         let target = call.map(|call| target(&facts, &call)).unwrap_or_default();
         (tool, facts, target)
+    }
+
+    /// Whether a person says something in an event, or shows a picture.
+    pub fn says(&self, event: &Event) -> bool {
+        let shows = |block: &Block| block.kind == BlockKind::Media;
+        let media = || event.view.is_real_user() && event.view.blocks.iter().any(shows);
+        !self.said(event).is_empty() || media()
+    }
+
+    /// What persons say in an event: in a message of the user's role, or in a result. Empty where nobody does.
+    pub fn said(&self, event: &Event) -> String {
+        let Some(dialect) = self.dialect else { return String::new() };
+        let ears = Ears { tools: self.tools, dialect };
+        let mut said = match event.view.is_real_user() {
+            true => passages(event, dialect),
+            false => Vec::new(),
+        };
+        for result in self.results_of(event.seq) {
+            said.extend(ears.hear(result, self.calls.call_of(result).as_ref()));
+        }
+        joined(&said, Passage::is_said)
     }
 
     /// What came of the call that a result answers.

@@ -9,6 +9,7 @@ use std::ops::Range;
 use std::str::FromStr;
 use std::time::Duration;
 
+use midfold_core::Origin;
 use sqlx::pool::PoolConnection;
 use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions, PgRow};
 use sqlx::{ConnectOptions, Connection as _, PgConnection, Postgres, Row as _};
@@ -21,12 +22,13 @@ use crate::error::StoreError;
 use crate::types::{EventRow, Millis, NewEvent};
 
 /// Migrations, in order: the table `midfold_schema` counts those that the database has seen.
-const MIGRATIONS: [&str; 5] = [
+const MIGRATIONS: [&str; 6] = [
     include_str!("../../migrations/postgres/0001_tables.sql"),
     include_str!("../../migrations/postgres/0002_fold_identity.sql"),
     include_str!("../../migrations/postgres/0003_deletion.sql"),
     include_str!("../../migrations/postgres/0004_identities.sql"),
     include_str!("../../migrations/postgres/0005_activity.sql"),
+    include_str!("../../migrations/postgres/0006_origin.sql"),
 ];
 /// Nodes that start at once migrate one after the other: `mfld`.
 const LOCK: i64 = 0x6d66_6c64;
@@ -172,11 +174,14 @@ impl Db for PgConnection {
         let hashes: Vec<&[u8]> = events.iter().map(|event| &event.hash.0[..]).collect();
         let usages: Vec<Option<&str>> = events.iter().map(|event| event.usage.as_deref()).collect();
         let bytes: Vec<&[u8]> = events.iter().map(|event| &event.bytes[..]).collect();
+        let origins: Vec<Option<&str>> =
+            events.iter().map(|event| event.origin.map(Origin::name)).collect();
         let outcome = sqlx::query(
-            "INSERT INTO events (session_no, seq, turn, tokens, hash, usage, bytes, made) \
-             SELECT $1, $2 + n - 1, turn, tokens, hash, usage, bytes, $8 \
-             FROM unnest($3::bigint[], $4::bigint[], $5::bytea[], $6::text[], $7::bytea[]) \
-             WITH ORDINALITY AS new (turn, tokens, hash, usage, bytes, n) \
+            "INSERT INTO events (session_no, seq, turn, tokens, hash, usage, bytes, made, origin) \
+             SELECT $1, $2 + n - 1, turn, tokens, hash, usage, bytes, $8, origin \
+             FROM unnest($3::bigint[], $4::bigint[], $5::bytea[], $6::text[], $7::bytea[], \
+             $9::text[]) WITH ORDINALITY \
+             AS new (turn, tokens, hash, usage, bytes, origin, n) \
              WHERE EXISTS (SELECT no FROM sessions WHERE no = $1 FOR KEY SHARE) AND \
              ($2 = 0 OR EXISTS (SELECT 1 FROM events WHERE session_no = $1 AND seq = $2 - 1))",
         )
@@ -188,6 +193,7 @@ impl Db for PgConnection {
         .bind(usages)
         .bind(bytes)
         .bind(signed(now))
+        .bind(origins)
         .execute(&mut *self)
         .await;
         match outcome {

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use midfold_core::Hash;
+use midfold_core::{Hash, Origin};
 
 use super::db::Cells;
 use crate::error::StoreError;
@@ -14,7 +14,7 @@ use crate::types::{
 /// Columns of an event, in the order that they are read.
 macro_rules! event_columns {
     () => {
-        "e.seq, e.turn, e.tokens, e.hash, e.usage, e.bytes"
+        "e.seq, e.turn, e.tokens, e.hash, e.usage, e.bytes, e.origin"
     };
 }
 
@@ -82,6 +82,11 @@ fn state(name: &str) -> Result<JobState, StoreError> {
         .into_iter()
         .find(|state| super::state_name(*state) == name)
         .ok_or_else(|| StoreError::Damaged(format!("a job in state `{name}`")))
+}
+
+fn origin(name: &str) -> Result<Origin, StoreError> {
+    Origin::from_name(name)
+        .ok_or_else(|| StoreError::Damaged(format!("an event of origin `{name}`")))
 }
 
 /// What must be there.
@@ -152,6 +157,7 @@ pub(super) fn event_row<R: Cells>(row: &R) -> Result<EventRow, StoreError> {
             hash: hash_of(row, 3)?,
             usage: text_or_none(row, 4)?,
             bytes: bytes_of(row, 5)?.to_vec().into(),
+            origin: row.text(6)?.map(origin).transpose()?,
         },
     })
 }

@@ -11,6 +11,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+use midfold_core::Origin;
 use sqlx::pool::PoolConnection;
 use sqlx::sqlite::{
     SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteRow,
@@ -29,12 +30,13 @@ use crate::private;
 use crate::types::{EventRow, Millis, NewEvent};
 
 /// Migrations, in order: the file's `user_version` counts those that it has seen.
-const MIGRATIONS: [&str; 5] = [
+const MIGRATIONS: [&str; 6] = [
     include_str!("../../migrations/sqlite/0001_tables.sql"),
     include_str!("../../migrations/sqlite/0002_fold_identity.sql"),
     include_str!("../../migrations/sqlite/0003_deletion.sql"),
     include_str!("../../migrations/sqlite/0004_identities.sql"),
     include_str!("../../migrations/sqlite/0005_activity.sql"),
+    include_str!("../../migrations/sqlite/0006_origin.sql"),
 ];
 /// Marks the file as midfold's: `mfld`.
 const APPLICATION: i64 = 0x6d66_6c64;
@@ -214,7 +216,7 @@ async fn migrate(db: &mut SqliteConnection) -> Result<(), StoreError> {
     tx.commit().await.map_err(failed)
 }
 
-const COLUMNS: &str = "(session_no, seq, turn, tokens, hash, usage, bytes, made)";
+const COLUMNS: &str = "(session_no, seq, turn, tokens, hash, usage, bytes, made, origin)";
 /// Events of one insert: eight variables each, of 32,766.
 const ROWS: usize = 128;
 
@@ -308,15 +310,15 @@ impl Db for SqliteConnection {
         for some in events.chunks(ROWS) {
             let mut query = if events.len() == 1 {
                 sqlx::query(
-                    "INSERT INTO events (session_no, seq, turn, tokens, hash, usage, bytes, made) \
-                     SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8 WHERE CASE ?2 \
+                    "INSERT INTO events (session_no, seq, turn, tokens, hash, usage, bytes, made, origin) \
+                     SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9 WHERE CASE ?2 \
                      WHEN 0 THEN EXISTS (SELECT 1 FROM sessions WHERE no = ?1) \
                      ELSE EXISTS (SELECT 1 FROM events WHERE session_no = ?1 AND seq = ?2 - 1) END",
                 )
             } else {
                 // A statement that may leave a part behind needs no copy of the pages that it
                 // changes: that is right, because the whole transaction is rolled back.
-                let rows = vec!["(?, ?, ?, ?, ?, ?, ?, ?)"; some.len()].join(", ");
+                let rows = vec!["(?, ?, ?, ?, ?, ?, ?, ?, ?)"; some.len()].join(", ");
                 let sql = format!("INSERT OR FAIL INTO events {COLUMNS} VALUES {rows}");
                 sqlx::query(AssertSqlSafe(sql))
             };
@@ -329,7 +331,8 @@ impl Db for SqliteConnection {
                     .bind(&event.hash.0[..])
                     .bind(event.usage.as_deref())
                     .bind(&event.bytes[..])
-                    .bind(signed(now));
+                    .bind(signed(now))
+                    .bind(event.origin.map(Origin::name));
                 seq = seq.saturating_add(1);
             }
             match query.execute(&mut *self).await {

@@ -1,7 +1,7 @@
 //! One line of an export, and what can be wrong with it.
 
 use bytes::Bytes;
-use midfold_core::Hash;
+use midfold_core::{Hash, Origin};
 use serde::{Deserialize, Serialize};
 
 use crate::error::StoreError;
@@ -57,6 +57,8 @@ pub(super) enum Line {
         turn: u32,
         tokens: u32,
         usage: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        origin: Option<Origin>,
     },
     Fold(Box<FoldLine>),
     Call {

@@ -73,8 +73,9 @@ async fn export_session<W: Write + Send>(
         let Some(last) = page.last() else { break };
         seq = last.seq + 1;
         for row in page {
-            let NewEvent { bytes, hash, turn, tokens, usage } = row.event;
-            put(out, &Line::Event { bytes: Content::of(&bytes), hash, turn, tokens, usage })?;
+            let NewEvent { bytes, hash, turn, tokens, usage, origin } = row.event;
+            let bytes = Content::of(&bytes);
+            put(out, &Line::Event { bytes, hash, turn, tokens, usage, origin })?;
             moved.events += 1;
         }
     }

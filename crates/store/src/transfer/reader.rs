@@ -3,9 +3,9 @@
 use std::collections::{HashSet, VecDeque};
 use std::io::{BufRead, Lines};
 
+use midfold_core::Hash;
 use midfold_core::fold::Fold;
 use midfold_core::log::Log;
-use midfold_core::{Hash, RawEvent};
 
 use super::line::{FoldLine, Line, Moved, PAGE, TransferError, VERSION};
 use crate::error::StoreError;
@@ -122,9 +122,9 @@ impl<R: BufRead> Reader<R> {
                 });
                 Ok(())
             }
-            Line::Event { bytes, hash, turn, tokens, usage } => {
+            Line::Event { bytes, hash, turn, tokens, usage, origin } => {
                 let bytes = bytes.bytes().map_err(|problem| self.bad(&problem))?;
-                self.event(NewEvent { bytes, hash, turn, tokens, usage })
+                self.event(NewEvent { bytes, hash, turn, tokens, usage, origin })
             }
             Line::Fold(fold) => self.fold(*fold),
             Line::Call { number, head, fold, hash, body, now, usage } => {
@@ -226,7 +226,7 @@ impl<R: BufRead> Reader<R> {
 
 /// What the record of the next event says otherwise than the event does.
 fn wrong_figure(log: &mut Log, event: &NewEvent) -> Option<String> {
-    log.append(RawEvent::new(event.bytes.clone()));
+    log.append(event.raw());
     let read = log.events().last()?;
     let figures = [("turn", read.turn, event.turn), ("tokens", read.tokens.total, event.tokens)];
     let (field, is, says) = figures.into_iter().find(|(_, is, says)| is != says)?;

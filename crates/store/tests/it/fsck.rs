@@ -48,6 +48,7 @@ async fn fill(store: &dyn Store) {
             turn: event.turn,
             tokens: event.tokens.total,
             usage: None,
+            origin: None,
         };
         let events = session.log().events()[head..].iter().map(event).collect();
         let append = Append { expected: head as u64, events, ..Append::default() };
@@ -102,7 +103,8 @@ async fn fill(store: &dyn Store) {
     store.create(NewSession { id: "odd \"ä\"".to_owned(), ..NewSession::default() }).await.unwrap();
     let bytes = Bytes::from_static(b"\xff\0\x80 not text");
     let hash = Hash::ROOT.chain(&bytes);
-    let event = NewEvent { bytes, hash, turn: 0, tokens: 1, usage: Some("{}".to_owned()) };
+    let event =
+        NewEvent { bytes, hash, turn: 0, tokens: 1, usage: Some("{}".to_owned()), origin: None };
     let append = Append { events: vec![event], ..Append::default() };
     store.append("odd \"ä\"", append).await.unwrap();
 }

@@ -52,6 +52,7 @@ async fn folded_with(line: &str) -> (MemoryStore, Fold, u64, Vec<String>) {
         turn: event.turn,
         tokens: event.tokens.total,
         usage: None,
+        origin: None,
     };
     let events = session.log().events().iter().map(event).collect();
     store.append("s1", Append { events, ..Append::default() }).await.unwrap();
@@ -279,7 +280,7 @@ async fn every_hit_can_be_reached() {
     let event = |n: usize| {
         let bytes = Bytes::from(format!(r#"{{"role":"user","content":"pebble {n}"}}"#));
         hash = hash.chain(&bytes);
-        NewEvent { bytes, hash, turn: 1, tokens: 1, usage: None }
+        NewEvent { bytes, hash, turn: 1, tokens: 1, usage: None, origin: None }
     };
     let events = (0..1_234).map(event).collect();
     store.append("s1", Append { events, ..Append::default() }).await.unwrap();

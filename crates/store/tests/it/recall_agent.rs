@@ -103,7 +103,7 @@ async fn stored(dialect: &str, said: &[Said]) -> MemoryStore {
         let bytes = Bytes::from(message.to_string());
         turn += u32::from(kind.dialect().view(&bytes).is_real_user());
         hash = hash.chain(&bytes);
-        events.push(NewEvent { bytes, hash, turn, tokens: 1, usage: None });
+        events.push(NewEvent { bytes, hash, turn, tokens: 1, usage: None, origin: None });
     }
     store.append("s", Append { events, ..Append::default() }).await.unwrap();
     store
@@ -356,7 +356,7 @@ async fn parallel_calls_find_their_results() {
     let event = |message: &Value| {
         let bytes = Bytes::from(message.to_string());
         hash = hash.chain(&bytes);
-        NewEvent { bytes, hash, turn: 1, tokens: 1, usage: None }
+        NewEvent { bytes, hash, turn: 1, tokens: 1, usage: None, origin: None }
     };
     let events = messages.iter().map(event).collect();
     store.append("s", Append { events, ..Append::default() }).await.unwrap();
@@ -402,7 +402,7 @@ async fn long_steps_are_whole() {
     let event = |message: &Value| {
         let bytes = Bytes::from(message.to_string());
         hash = hash.chain(&bytes);
-        NewEvent { bytes, hash, turn: 1, tokens: 1, usage: None }
+        NewEvent { bytes, hash, turn: 1, tokens: 1, usage: None, origin: None }
     };
     let events = values.iter().map(event).collect();
     store.append("s", Append { events, ..Append::default() }).await.unwrap();

@@ -21,7 +21,7 @@ fn events(mut hash: Hash, texts: impl IntoIterator<Item = String>) -> Vec<NewEve
     let event = |text: String| {
         let bytes = format!("{{\"role\":\"user\",\"content\":\"{text}\"}}").into_bytes();
         hash = hash.chain(&bytes);
-        NewEvent { bytes: bytes.into(), hash, turn: 1, tokens: 1, usage: Some(text) }
+        NewEvent { bytes: bytes.into(), hash, turn: 1, tokens: 1, usage: Some(text), origin: None }
     };
     texts.into_iter().map(event).collect()
 }

@@ -102,7 +102,14 @@ async fn a_full_disk_loses_nothing_and_is_over_when_it_is_over() {
         let event = |at: u64| {
             let bytes = format!("{:>4000}", at + head).into_bytes();
             end = end.chain(&bytes);
-            NewEvent { bytes: bytes.into(), hash: end, turn: 0, tokens: 1, usage: None }
+            NewEvent {
+                bytes: bytes.into(),
+                hash: end,
+                turn: 0,
+                tokens: 1,
+                usage: None,
+                origin: None,
+            }
         };
         let events: Vec<NewEvent> = (0..count).map(event).collect();
         let keyed = round % 4 == 2;

@@ -322,6 +322,11 @@ impl Known {
         Some(lines::telling(&line))
     }
 
+    /// Whether words stand in a text that lead to the user's.
+    pub(super) fn may_hold_reason(&self, text: &str) -> bool {
+        self.refusals.may_hold_reason(text)
+    }
+
     /// Whether the call was forbidden or stopped.
     pub(super) fn refusal(
         &self,

@@ -40,7 +40,7 @@ pub struct Outcome {
     /// last line that a command wrote. At most 160 characters, without colours and wrappers.
     pub telling: Option<String>,
     /// What the user said instead of allowing the call, where the result carries it; on one line
-    /// of at most 400 characters.
+    /// of at most 2,000 characters.
     pub reason: Option<String>,
     /// Why it failed, where its output tells that beside totals.
     pub cause: Option<String>,
@@ -127,7 +127,7 @@ impl Outcome {
 /// Bytes of an output in which the cause of a failure is looked for.
 const CAUSE_BYTES: usize = 64_000;
 /// Characters of what the user said instead.
-const REASON: usize = 400;
+const REASON: usize = 2_000;
 
 /// Lines of a result that is short enough to be the tool's own word and no content.
 const SHORT: usize = 12;
@@ -162,6 +162,11 @@ pub(super) fn read(
         }
     }
     outcome
+}
+
+/// Whether words stand in it by which clients lead to those of the user.
+pub(super) fn may_hold_reason(text: &str) -> bool {
+    known::table().is_some_and(|known| known.may_hold_reason(Windows::of(text).head))
 }
 
 /// A tool that runs no command: its own word is its flag, or the first line of a short result.

@@ -60,6 +60,11 @@ impl Refusals {
         self.all.iter().any(|(refusal, _)| refusal.lines.iter().any(|own| own == line))
     }
 
+    /// Whether words stand in a text that lead to the user's.
+    pub(super) fn may_hold_reason(&self, text: &str) -> bool {
+        self.all.iter().flat_map(|(one, _)| &one.after).any(|lead| text.contains(&**lead))
+    }
+
     /// Whether the call was forbidden or stopped, and what the user said about it.
     pub(super) fn of(
         &self,

@@ -1,0 +1,235 @@
+//! What a person answers where a tool asks: the forms in which clients write it into the result.
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+
+use crate::jsonstr;
+
+/// Whose words the result of a tool holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Answers {
+    /// The tool's own.
+    #[default]
+    Nobody,
+    /// A person's where the client marks them as such: a plan that is approved with a remark.
+    Marked,
+    /// A person's, all of them: a question to the user.
+    Person,
+}
+
+impl Answers {
+    pub(crate) fn is_nobody(&self) -> bool {
+        *self == Self::Nobody
+    }
+}
+
+/// Elements around a person's words.
+const ELEMENTS: &[&str] = &["answer", "feedback", "user_message"];
+/// Members of a JSON result that hold a person's words, whatever is inside of them.
+const MEMBERS: &[&str] =
+    &["answer", "answers", "user_response", "user_answer", "user_input", "response", "feedback"];
+/// Members inside of those that are not.
+const ASKED: &[&str] = &["question", "questions", "id", "header", "type", "options", "choices"];
+/// What is between a question and its answer: `"Which?"="The first"`.
+const IS: &str = "\"=\"";
+/// What clients write before an answer that stands alone.
+const LEADS: &[&str] = &[
+    "User has answered your questions:",
+    "User has answered your question:",
+    "User responded:",
+    "User answered:",
+    "The user answered:",
+    "User response:",
+    "User's answer:",
+];
+/// Most answers of one result.
+const MOST: usize = 32;
+/// Bytes of a result that are looked at: nobody types more.
+const TYPED: usize = 1 << 16;
+
+impl Answers {
+    /// What a person says in the result of such a tool, answer by answer.
+    pub(crate) fn of<'a>(self, result: &'a str) -> Vec<Cow<'a, str>> {
+        if self == Self::Nobody || result.len() > TYPED {
+            return Vec::new();
+        }
+        let text = result.trim();
+        let mut found = elements(text);
+        if found.is_empty() && self == Self::Person {
+            found = match text.as_bytes().first() {
+                Some(b'{' | b'[') => members(text),
+                _ if text.contains(IS) => pairs(text),
+                _ => vec![Cow::Borrowed(without_lead(text))],
+            };
+        }
+        found.retain(|answer| !answer.trim().is_empty());
+        found.truncate(MOST);
+        found
+    }
+}
+
+fn without_lead(text: &str) -> &str {
+    LEADS.iter().find_map(|lead| text.strip_prefix(lead)).unwrap_or(text).trim()
+}
+
+fn elements(text: &str) -> Vec<Cow<'_, str>> {
+    let mut found: Vec<(usize, &str)> = Vec::new();
+    for name in ELEMENTS {
+        let (open, close) = (format!("<{name}>"), format!("</{name}>"));
+        let mut from = 0;
+        while let Some(at) = text[from..].find(&open).map(|at| from + at + open.len()) {
+            let Some(end) = text[at..].find(&close).map(|end| at + end) else { break };
+            found.push((at, text[at..end].trim()));
+            from = end;
+        }
+    }
+    found.sort_unstable();
+    found.into_iter().map(|(_, answer)| Cow::Borrowed(answer)).collect()
+}
+
+/// `"Q1"="A1", "Q2"="A2". …`: an answer ends before the next question, the last one at its last mark.
+fn pairs(text: &str) -> Vec<Cow<'_, str>> {
+    let parts: Vec<&str> = text.split(IS).collect();
+    let last = parts.len() - 1;
+    let answer = |(at, part): (usize, &&'_ str)| {
+        let end = if at == last { part.rfind("\".") } else { part.rfind("\", \"") };
+        let end = end.or_else(|| part.rfind('"')).unwrap_or(part.len());
+        (at > 0).then(|| part[..end].to_owned())
+    };
+    parts.iter().enumerate().filter_map(answer).map(Cow::Owned).collect()
+}
+
+/// The texts below the members that hold a person's words.
+fn members(text: &str) -> Vec<Cow<'_, str>> {
+    let mut walk = Walk { text, at: 0, found: Vec::new() };
+    walk.value(false, 0);
+    walk.found
+}
+
+/// A tolerant walk over JSON: what is broken ends it.
+struct Walk<'a> {
+    text: &'a str,
+    at: usize,
+    found: Vec<Cow<'a, str>>,
+}
+
+/// Objects and lists inside each other that are looked into.
+const DEPTH: usize = 12;
+
+impl<'a> Walk<'a> {
+    fn next(&mut self) -> Option<u8> {
+        let rest = &self.text.as_bytes()[self.at..];
+        self.at += rest.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+        self.text.as_bytes().get(self.at).copied()
+    }
+
+    /// The string that starts here, quotes included.
+    fn token(&mut self) -> Option<&'a [u8]> {
+        let rest = &self.text.as_bytes()[self.at..];
+        let mut escaped = false;
+        let end = rest.iter().skip(1).position(|byte| {
+            let ends = *byte == b'"' && !escaped;
+            escaped = *byte == b'\\' && !escaped;
+            ends
+        })?;
+        self.at += end + 2;
+        rest.get(..end + 2)
+    }
+
+    /// Whether there was a value.
+    fn value(&mut self, is_persons: bool, depth: usize) -> bool {
+        match self.next() {
+            Some(b'"') => {
+                let Some(token) = self.token() else { return false };
+                if is_persons {
+                    self.found.push(jsonstr::decode(token));
+                }
+                true
+            }
+            Some(open @ (b'{' | b'[')) if depth < DEPTH => {
+                self.at += 1;
+                self.inside(open == b'{', is_persons, depth + 1)
+            }
+            Some(b'{' | b'[' | b'}' | b']') | None => false,
+            Some(_) => {
+                let rest = &self.text.as_bytes()[self.at..];
+                let ends = |byte: &u8| matches!(byte, b',' | b'}' | b']');
+                self.at += rest.iter().position(ends).unwrap_or(rest.len());
+                true
+            }
+        }
+    }
+
+    fn inside(&mut self, is_object: bool, is_persons: bool, depth: usize) -> bool {
+        loop {
+            match self.next() {
+                Some(b'}' | b']') => {
+                    self.at += 1;
+                    return true;
+                }
+                Some(b',' | b':') => self.at += 1,
+                Some(b'"') if is_object => {
+                    let Some(key) = self.token().map(jsonstr::decode) else { return false };
+                    if self.next() != Some(b':') {
+                        return false;
+                    }
+                    self.at += 1;
+                    let names = |list: &[&str]| list.contains(&&*key);
+                    let persons = names(MEMBERS) || is_persons && !names(ASKED);
+                    if !self.value(persons, depth) {
+                        return false;
+                    }
+                }
+                Some(_) if !is_object => {
+                    if !self.value(is_persons, depth) {
+                        return false;
+                    }
+                }
+                _ => return false,
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_are_found_in_every_form() {
+        let person = [
+            ("Keep it.", &["Keep it."][..]),
+            (
+                "User has answered your questions: \"Which \"a\"?\"=\"No, \"b\"\", \"And?\"=\"None\". You can go on.",
+                &["No, \"b\"", "None"],
+            ),
+            (
+                "User has answered your questions: \"Which?\"=\"The first\" user notes: soon",
+                &["The first"],
+            ),
+            (
+                r#"{"answers":{"q0":{"answers":["One"]},"q1":{"answers":["Two \"x\""]}}}"#,
+                &["One", "Two \"x\""],
+            ),
+            (r#"{"answers":{"0":"One"}}"#, &["One"]),
+            (
+                r#"{"question":"Which?","choices_offered":["a","b"],"user_response":"b, soon"}"#,
+                &["b, soon"],
+            ),
+            (r#"{"answers":[{"question":"Which?","answer":"a"}]}"#, &["a"]),
+            (r#"{"ok":true,"note":"nothing"}"#, &[]),
+            (r#"{"answers":["One","#, &["One"]),
+            ("He said:\n<answer>\nOne\n</answer> and <feedback>Two</feedback>", &["One", "Two"]),
+            ("User responded: One", &["One"]),
+        ];
+        for (text, wanted) in person {
+            assert_eq!(Answers::Person.of(text), wanted, "{text}");
+            assert_eq!(Answers::Nobody.of(text).len(), 0, "{text}");
+        }
+        assert_eq!(Answers::Marked.of("Approved.\n<feedback>Soon.</feedback>"), ["Soon."]);
+        assert_eq!(Answers::Marked.of("Approved.").len(), 0);
+    }
+}

@@ -1,0 +1,96 @@
+//! Records of type `attachment`: what a person typed while the agent worked, and what the client adds by
+//! itself. Of the many kinds those count that the model is sent.
+
+use std::ops::Range;
+
+use midfold_core::jsonstr;
+use midfold_core::view::Origin;
+
+use super::record::{Message, is_clients};
+use crate::fields::Fields;
+use crate::scan;
+
+/// What a client adds, by the type of its record: how it is announced, the member that names what it is
+/// about, and the members that hold it.
+const ADDED: &[(&str, &str, &str, &[&str])] = &[
+    ("hook_additional_context", "A hook adds", "hookName", &["content"]),
+    ("hook_blocking_error", "A hook objects", "hookName", &["blockingError"]),
+    ("edited_text_file", "A file changed meanwhile", "filename", &["snippet"]),
+    ("selected_lines_in_ide", "Lines selected in the editor", "filename", &["content"]),
+    ("opened_file_in_ide", "Opened in the editor", "filename", &[]),
+    ("nested_memory", "Standing notes", "path", &["content"]),
+    ("file", "A file that was mentioned", "filename", &["content"]),
+    ("directory", "A folder that was mentioned", "path", &["content"]),
+    ("diagnostics", "New diagnostics", "", &["files"]),
+    ("todo_reminder", "The to-do list", "", &["content"]),
+    ("task_reminder", "The list of tasks", "", &["content"]),
+];
+
+/// The message that an attachment is sent as, and who speaks in it; none for one that is not sent.
+pub(super) fn read(input: &[u8], record: &Fields<'_>) -> Option<(Option<Origin>, Message)> {
+    let attachment = record.inner("attachment");
+    let kind = attachment.text("type")?;
+    if kind == "queued_command" {
+        return queued(input, record, &attachment);
+    }
+    let (_, lead, about, holds) = ADDED.iter().find(|(name, ..)| *name == kind)?;
+    let about = attachment.text(about).filter(|about| !about.is_empty());
+    let mut text = String::new();
+    for range in holds.iter().filter_map(|name| attachment.get(name)) {
+        strings(input, range, DEPTH, &mut text);
+    }
+    if text.is_empty() && (about.is_none() || !holds.is_empty()) {
+        return None;
+    }
+    let about = about.map_or_else(String::new, |about| format!(" ({about})"));
+    let text = format!("<system-reminder>\n{lead}{about}:\n{}\n</system-reminder>", text.trim());
+    let mut bytes = br#"{"role":"user","content":"#.to_vec();
+    jsonstr::encode_into(&text, &mut bytes);
+    bytes.push(b'}');
+    let range = record.object("attachment")?;
+    Some((Some(Origin::Injected), Message::made(range, bytes)))
+}
+
+/// What waited in the client's queue until the agent had time: mostly a person's words, sometimes the
+/// client's news of a task.
+fn queued(
+    input: &[u8],
+    record: &Fields<'_>,
+    attachment: &Fields<'_>,
+) -> Option<(Option<Origin>, Message)> {
+    let said = said(input, attachment, "prompt")?;
+    let is_prompt = attachment.text("commandMode").is_none_or(|mode| mode == "prompt");
+    let is_persons = is_prompt && !is_clients(attachment) && !is_clients(record);
+    Some(((!is_persons).then_some(Origin::Injected), said))
+}
+
+/// A message of the user's with the content that a member holds, a text or blocks, as it is there.
+pub(super) fn said(input: &[u8], fields: &Fields<'_>, name: &str) -> Option<Message> {
+    let content = fields.string(name).or_else(|| fields.array(name)).filter(|at| at.len() > 2)?;
+    let bytes = [br#"{"role":"user","content":"#, &input[content.clone()], b"}"].concat();
+    Some(Message::made(content, bytes))
+}
+
+/// How deep texts are looked for in an attachment.
+const DEPTH: u32 = 6;
+
+/// All texts of a value, one a line.
+pub(super) fn strings(input: &[u8], range: Range<usize>, depth: u32, out: &mut String) {
+    match input.get(range.start) {
+        Some(b'"') => {
+            out.push_str(&jsonstr::decode(&input[range]));
+            out.push('\n');
+        }
+        Some(b'[') if depth > 0 => {
+            for element in scan::elements(input, range) {
+                strings(input, element, depth - 1, out);
+            }
+        }
+        Some(b'{') if depth > 0 => {
+            for member in scan::members(input, range).filter(|m| !m.is(input, "type")) {
+                strings(input, member.value, depth - 1, out);
+            }
+        }
+        _ => {}
+    }
+}

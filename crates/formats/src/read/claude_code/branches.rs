@@ -1,0 +1,88 @@
+//! Branches of the tree that are not sent: what a person went back from, and what is of a session before.
+
+use std::collections::HashMap;
+
+use super::record::{Kind, Line};
+use crate::read::source::Source;
+
+/// A person who goes back and asks anew leaves a branch behind: of user messages with the same
+/// parent only the one with the newest end is in the context. Records of tools branch, too, and
+/// all of those stay.
+pub(super) fn drop_abandoned(source: &mut Source<'_>, lines: &mut [Line]) {
+    // The echo of a command, `/exit` or `/login`, is newer than nothing that a person wrote.
+    let age = |at: usize| if lines[at].is_echo { at } else { at + lines.len() };
+    let mut newest: Vec<usize> = (0..lines.len()).map(age).collect();
+    for at in (0..lines.len()).rev() {
+        if let Some(parent) = lines[at].parent {
+            newest[parent] = newest[parent].max(newest[at]);
+        }
+    }
+    // Of the real users below one parent (or at the root of one conversation): the newest.
+    let mut kept: HashMap<(Option<usize>, usize), usize> = HashMap::new();
+    let place = |line: &Line| (line.parent, line.group);
+    let asks = |line: &Line| line.kind == Kind::RealUser && (line.parent.is_some() || line.is_root);
+    for (at, line) in lines.iter().enumerate().filter(|(_, line)| asks(line)) {
+        let best = kept.entry(place(line)).or_insert(at);
+        if newest[at] > newest[*best] {
+            *best = at;
+        }
+    }
+    let mut count = 0;
+    let mut first = None;
+    for at in 0..lines.len() {
+        let line = &lines[at];
+        let lost = asks(line) && kept.get(&place(line)) != Some(&at);
+        if lost || line.parent.is_some_and(|parent| lines[parent].dropped) {
+            lines[at].dropped = true;
+            if !lines[at].message.is_empty() {
+                count += 1;
+                first = first.or(Some(lines[at].message.range.start));
+            }
+        }
+    }
+    if let Some(first) = first {
+        let told = format!("{count} records of branches that the user went back from are left out");
+        source.note(first, "abandoned-branch", told);
+    }
+}
+
+/// A session that begins with an accepted plan, or goes on in a new file, may begin with records of the
+/// one before: their chain starts at a record that is in another file. Where the newest chain starts
+/// here, at a root, nothing before that root is sent.
+pub(super) fn drop_session_before(source: &mut Source<'_>, lines: &mut [Line]) {
+    // Parents are before their children.
+    let mut starts: Vec<usize> = (0..lines.len()).collect();
+    for at in 0..lines.len() {
+        if let Some(parent) = lines[at].parent {
+            starts[at] = starts[parent];
+        }
+    }
+    // Of each conversation the newest record, up to where the client compacted.
+    let mut newest: HashMap<usize, usize> = HashMap::new();
+    let mut compacted: HashMap<usize, usize> = HashMap::new();
+    let is_beside = |line: &Line| matches!(line.kind, Kind::Beside(_));
+    let is_message = |line: &Line| !line.message.is_empty() && !line.is_echo && !is_beside(line);
+    for (at, line) in lines.iter().enumerate() {
+        if line.kind == Kind::Boundary {
+            compacted.entry(line.group).or_insert(at);
+        } else if is_message(line) && !line.dropped && !compacted.contains_key(&line.group) {
+            newest.insert(line.group, at);
+        }
+    }
+    let (mut count, mut first) = (0, None);
+    for at in 0..lines.len() {
+        let Some(root) = newest.get(&lines[at].group).map(|newest| starts[*newest]) else {
+            continue;
+        };
+        let is_foreign = !lines[starts[at]].is_root && at < root && lines[root].is_root;
+        if is_foreign && !lines[at].dropped && !lines[at].message.is_empty() {
+            lines[at].dropped = true;
+            count += 1;
+            first = first.or(Some(lines[at].message.range.start));
+        }
+    }
+    if let Some(first) = first {
+        let told = format!("{count} records of the session before are left out");
+        source.note(first, "session-before", told);
+    }
+}

@@ -1,0 +1,171 @@
+//! Session and subagent files of Claude Code: a tree of records, one a line.
+
+mod attachment;
+mod branches;
+mod kept;
+mod line;
+mod queue;
+mod record;
+
+use std::collections::HashMap;
+
+use midfold_core::event::RawEvent;
+use midfold_core::view::Origin;
+
+use super::source::Source;
+use super::text::Record;
+use super::{Conversation, Format};
+use crate::problem::Problem;
+use crate::scan;
+use record::{Group, Kind, Line, Message};
+
+pub(super) fn read(source: &mut Source<'_>, records: &[Record]) -> Vec<Conversation> {
+    let (mut lines, groups) = line::lines(source, records);
+    branches::drop_abandoned(source, &mut lines);
+    branches::drop_session_before(source, &mut lines);
+    let mut by_group: Vec<Vec<Line>> = groups.iter().map(|_| Vec::new()).collect();
+    for line in lines.into_iter().filter(|line| !line.dropped) {
+        by_group[line.group].push(line);
+    }
+    let mut found: Vec<_> = groups
+        .iter()
+        .zip(&by_group)
+        .flat_map(|(about, lines)| conversations(source, lines, about))
+        .collect();
+    // The main conversation first, subagents in the order of the file.
+    found.sort_by_key(|conversation| conversation.0);
+    found.into_iter().map(|(_, conversation)| conversation).collect()
+}
+
+/// What is sent since the client compacted; where the record is asked for, what was sent up to
+/// each compaction before it, too. With each whether it is a subagent's.
+fn conversations(
+    source: &mut Source<'_>,
+    lines: &[Line],
+    about: &Group,
+) -> Vec<(bool, Conversation)> {
+    let all = |wanted: Kind| {
+        let found = lines.iter().enumerate().filter(move |(_, line)| line.kind == wanted);
+        found.map(|(at, _)| at).collect::<Vec<_>>()
+    };
+    let mut restarts = all(Kind::Boundary);
+    if restarts.is_empty() {
+        restarts = all(Kind::User(Some(Origin::Recap)));
+    }
+    let has_message = |line: &&Line| !line.message.is_empty();
+    if source.recorded {
+        restarts.insert(0, 0);
+    } else {
+        let last = restarts.last().copied().unwrap_or(0);
+        restarts = vec![last];
+        let kept = lines.get(last).map_or(0, |boundary| boundary.kept.len());
+        let before = lines[..last].iter().filter(has_message).count().saturating_sub(kept);
+        if before > 0 {
+            let told = format!("{before} records before it are no longer in the context");
+            source.problems.push(Problem::new("compacted-before", told).at(lines[last].line));
+        }
+    }
+    let ends = restarts.iter().skip(1).copied().chain([lines.len()]);
+    let mut found = Vec::new();
+    for (start, end) in restarts.iter().zip(ends) {
+        let live = live(lines, *start, end);
+        let Some(first) = live.iter().map(|line| line.line).min() else { continue };
+        let mut conversation = Conversation::new(Format::ClaudeCode, first);
+        conversation.id.clone_from(&about.id);
+        add_events(source, &live, lines[*start].line, &mut conversation);
+        found.push((!about.is_main, conversation));
+    }
+    found
+}
+
+/// The lines of a stretch with a message: behind the summary those that the client kept from before it.
+fn live(lines: &[Line], start: usize, end: usize) -> Vec<&Line> {
+    let sent = |line: &&Line| !line.message.is_empty();
+    let mut live: Vec<&Line> = lines[start..end].iter().filter(sent).collect();
+    let is_kept = |line: &&Line| lines[start].kept.contains(&line.line);
+    let kept: Vec<&Line> = lines[..start].iter().filter(sent).filter(is_kept).collect();
+    let is_recap = |line: &&Line| line.kind == Kind::User(Some(Origin::Recap));
+    let behind = live.iter().position(is_recap).map_or(0, |at| at + 1);
+    live.splice(behind..behind, kept);
+    live
+}
+
+/// Records of one message id are one message, at the place of the first. `start` is the line where the
+/// stretch starts: what a reply from before it cost, it cost in another context.
+fn add_events(
+    source: &mut Source<'_>,
+    live: &[&Line],
+    start: usize,
+    conversation: &mut Conversation,
+) {
+    let mut parts: Vec<(&Line, Vec<&Message>)> = Vec::with_capacity(live.len());
+    let mut by_id: HashMap<&str, usize> = HashMap::new();
+    let mut beside: Vec<&Line> = Vec::new();
+    for line in live {
+        let message = &line.message;
+        if let Kind::Beside(_) = line.kind {
+            beside.push(line);
+            continue;
+        }
+        // What is said beside a batch is sent behind all of its results.
+        let goes_on = match line.kind {
+            Kind::Assistant => message.id.as_deref().is_some_and(|id| by_id.contains_key(id)),
+            _ => message.has_results(source.input),
+        };
+        if !goes_on {
+            parts.extend(beside.drain(..).map(|line| (line, vec![&line.message])));
+        }
+        if line.kind == Kind::Assistant {
+            if message.model.is_some() {
+                conversation.envelope.model.clone_from(&message.model);
+            }
+            if let Some(id) = message.id.as_deref().filter(|_| message.blocks.is_some()) {
+                if let Some(at) = by_id.get(id) {
+                    parts[*at].1.push(message);
+                    continue;
+                }
+                by_id.insert(id, parts.len());
+            }
+        }
+        parts.push((line, vec![message]));
+    }
+    parts.extend(beside.drain(..).map(|line| (line, vec![&line.message])));
+    for (line, messages) in parts {
+        let mut event = joined(source, &messages);
+        if let Kind::User(origin) | Kind::Beside(origin) = line.kind {
+            event.origin = origin;
+        }
+        if line.kind == Kind::Assistant && line.line >= start {
+            event.usage = messages.last().and_then(|message| message.usage);
+        }
+        conversation.events.push(event);
+    }
+}
+
+/// The first message with the blocks of the others behind its own.
+fn joined(source: &mut Source<'_>, messages: &[&Message]) -> RawEvent {
+    let [first, others @ ..] = messages else { return source.built(Vec::new(), Vec::new()) };
+    let input = source.input;
+    if let Some(made) = &first.made {
+        return source.built(made.to_vec(), vec![first.range.clone()]);
+    }
+    let (whole, own) = match &first.blocks {
+        Some(own) if !others.is_empty() => (first.range.clone(), own.clone()),
+        _ => return source.event(first.range.clone()),
+    };
+    let mut bytes = input[whole.start..own.end - 1].to_vec();
+    let mut is_empty = scan::elements(input, own.clone()).next().is_none();
+    let mut ranges = vec![whole.clone()];
+    for other in others {
+        let list = other.blocks.clone().unwrap_or(0..0);
+        let blocks: Vec<_> = scan::elements(input, list).collect();
+        let (Some(from), Some(to)) = (blocks.first(), blocks.last()) else { continue };
+        if !std::mem::take(&mut is_empty) {
+            bytes.push(b',');
+        }
+        bytes.extend_from_slice(&input[from.start..to.end]);
+        ranges.push(from.start..to.end);
+    }
+    bytes.extend_from_slice(&input[own.end - 1..whole.end]);
+    source.built(bytes, ranges)
+}

@@ -1,0 +1,82 @@
+//! What a person typed while the agent worked, in files of older clients: it was put into a queue and
+//! taken out of it again, and no other record has it.
+
+use std::collections::{HashMap, VecDeque};
+
+use super::attachment;
+use super::record::Message;
+use crate::fields::Fields;
+use crate::read::text::Record;
+
+/// The queue, while a file is read.
+pub(super) struct Queue {
+    waiting: VecDeque<(String, Message)>,
+    /// Texts of newer records that have the same words: how many are still to be matched.
+    attached: HashMap<String, usize>,
+}
+
+impl Queue {
+    pub(super) fn of(input: &[u8], records: &[Record]) -> Self {
+        let mut attached = HashMap::new();
+        // Most files have no queue, and are not gone through.
+        let has_queue = memchr::memmem::find(input, b"queue-operation").is_some();
+        for record in records.iter().filter(|_| has_queue) {
+            let fields = Fields::of(input, record.range.clone());
+            let attachment = fields.inner("attachment");
+            if attachment.is("type", "queued_command") {
+                *attached.entry(text(input, &attachment, "prompt")).or_insert(0) += 1;
+            }
+        }
+        Self { waiting: VecDeque::new(), attached }
+    }
+
+    /// What a record takes out of the queue and gives to the agent within its turn. What is taken to begin a
+    /// turn (`dequeue`) is a message of its own, and what goes back to the person (`popAll`) is not sent.
+    pub(super) fn taken(
+        &mut self,
+        input: &[u8],
+        record: &Record,
+        fields: &Fields<'_>,
+    ) -> Option<Message> {
+        if !fields.is("type", "queue-operation") {
+            return None;
+        }
+        match &*fields.text("operation")? {
+            "enqueue" => {
+                let said = attachment::said(input, fields, "content")?;
+                self.waiting.push_back((text(input, fields, "content"), said));
+            }
+            "dequeue" => {
+                self.waiting.pop_front();
+            }
+            "popAll" => self.waiting.clear(),
+            "remove" => return self.removed(input, record, fields),
+            _ => {}
+        }
+        None
+    }
+
+    fn removed(&mut self, input: &[u8], record: &Record, fields: &Fields<'_>) -> Option<Message> {
+        let named = fields.has("content").then(|| text(input, fields, "content"));
+        let at = named.map_or(Some(0), |named| {
+            self.waiting.iter().position(|(waiting, _)| *waiting == named)
+        });
+        let (words, mut said) = self.waiting.remove(at?)?;
+        let absorbed = fields.text("reason").is_none_or(|reason| reason.starts_with("absorbed"));
+        if let Some(count) = self.attached.get_mut(&words).filter(|count| **count > 0) {
+            *count -= 1;
+            return None;
+        }
+        // It was said here, and not where it was put into the queue.
+        said.range = record.range.clone();
+        absorbed.then_some(said)
+    }
+}
+
+fn text(input: &[u8], fields: &Fields<'_>, name: &str) -> String {
+    let mut out = String::new();
+    if let Some(range) = fields.get(name) {
+        attachment::strings(input, range, 2, &mut out);
+    }
+    out
+}
