@@ -33,6 +33,22 @@ pub enum Format {
     SweAgent,
     /// A session file of Qwen Code.
     Qwen,
+    /// `api_conversation_history.json` of Cline or Roo Code.
+    Cline,
+    /// An event log of OpenHands.
+    OpenHands,
+    /// A session of Goose, or an export of one.
+    Goose,
+    /// Sessions that Hermes Agent exported, or its session file.
+    Hermes,
+    /// `conversations.json` of a ChatGPT data export.
+    ChatGpt,
+    /// An agent file of Letta.
+    Letta,
+    /// A log of Inspect AI as JSON.
+    Inspect,
+    /// `.aider.chat.history.md` of aider.
+    Aider,
 }
 
 /// A list of a dialect's messages, as `compact` writes it.
@@ -51,7 +67,7 @@ impl From<DialectKind> for Format {
 
 impl Format {
     /// All formats.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 22] = [
         Self::OpenAiChat,
         Self::OpenAiResponses,
         Self::Anthropic,
@@ -66,6 +82,14 @@ impl Format {
         Self::MiniSweAgent,
         Self::SweAgent,
         Self::Qwen,
+        Self::Cline,
+        Self::OpenHands,
+        Self::Goose,
+        Self::Hermes,
+        Self::ChatGpt,
+        Self::Letta,
+        Self::Inspect,
+        Self::Aider,
     ];
 
     /// The name, as the command line writes it.
@@ -86,6 +110,14 @@ impl Format {
             Self::MiniSweAgent => "mini-swe-agent",
             Self::SweAgent => "swe-agent",
             Self::Qwen => "qwen-code",
+            Self::Cline => "cline",
+            Self::OpenHands => "openhands",
+            Self::Goose => "goose",
+            Self::Hermes => "hermes",
+            Self::ChatGpt => "chatgpt",
+            Self::Letta => "letta",
+            Self::Inspect => "inspect",
+            Self::Aider => "aider",
         }
     }
 
@@ -107,7 +139,7 @@ impl Format {
     pub fn dialect(self) -> DialectKind {
         match self {
             Self::OpenAiResponses | Self::Codex => DialectKind::OpenAiResponses,
-            Self::Anthropic | Self::ClaudeCode => DialectKind::Anthropic,
+            Self::Anthropic | Self::ClaudeCode | Self::Cline => DialectKind::Anthropic,
             Self::Gemini | Self::Qwen => DialectKind::Gemini,
             Self::Bedrock => DialectKind::Bedrock,
             Self::ShareGpt => DialectKind::ShareGpt,

@@ -2,12 +2,24 @@
 //!
 //! A client is recognised by what only it writes, before anything else is asked.
 
+mod aider;
+mod chatgpt;
+mod cline;
+mod goose;
+mod hermes;
+mod inspect;
+mod items;
+mod letta;
+mod openhands;
+mod openhands_old;
 mod qwen;
 
 use super::outline::Doc;
 use super::source::Source;
 use super::text::Record;
-use super::{Conversation, Format};
+use super::{Conversation, Format, ReadError};
+
+pub(super) use self::aider::is_history;
 
 type Reader = fn(&mut Source<'_>, &[Record]) -> Vec<Conversation>;
 
@@ -19,8 +31,17 @@ struct Client {
 }
 
 /// In the order in which they are asked.
-const CLIENTS: [Client; 1] =
-    [Client { format: Format::Qwen, is_of: qwen::is_of, read: qwen::read }];
+const CLIENTS: [Client; 9] = [
+    Client { format: Format::Aider, is_of: aider::is_of, read: aider::read },
+    Client { format: Format::Qwen, is_of: qwen::is_of, read: qwen::read },
+    Client { format: Format::OpenHands, is_of: openhands::is_of, read: openhands::read },
+    Client { format: Format::Goose, is_of: goose::is_of, read: goose::read },
+    Client { format: Format::Hermes, is_of: hermes::is_of, read: hermes::read },
+    Client { format: Format::ChatGpt, is_of: chatgpt::is_of, read: chatgpt::read },
+    Client { format: Format::Letta, is_of: letta::is_of, read: letta::read },
+    Client { format: Format::Inspect, is_of: inspect::is_of, read: inspect::read },
+    Client { format: Format::Cline, is_of: cline::is_of, read: cline::read },
+];
 
 /// The client that wrote the input.
 pub(super) fn recognise(doc: Doc<'_>, records: &[Record]) -> Option<Format> {
@@ -30,4 +51,12 @@ pub(super) fn recognise(doc: Doc<'_>, records: &[Record]) -> Option<Format> {
 /// What reads the files of a client; `None` for a format that is no client's here.
 pub(super) fn reader(format: Format) -> Option<Reader> {
     CLIENTS.iter().find(|client| client.format == format).map(|client| client.read)
+}
+
+/// Why a file of a client's is the wrong one: what it keeps beside the conversation.
+pub(super) fn refuse(doc: Doc<'_>, records: &[Record]) -> Option<ReadError> {
+    cline::is_shown(doc, records).then_some(ReadError::Beside {
+        what: "`ui_messages.json`, what Cline or Roo Code shows and never sends",
+        instead: "`api_conversation_history.json` of the same folder",
+    })
 }
