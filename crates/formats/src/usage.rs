@@ -162,6 +162,13 @@ pub(crate) fn pi(usage: &Fields<'_>) -> Option<Usage> {
     ))
 }
 
+/// `OpenCode`'s `tokens`: its input leaves out the cache, its output the thoughts.
+pub(crate) fn opencode(tokens: &Fields<'_>) -> Option<Usage> {
+    let cache = tokens.inner("cache");
+    let output = tokens.number("output").saturating_add(tokens.number("reasoning"));
+    known(beside_cache(tokens.number("input"), output, cache.number("read"), cache.number("write")))
+}
+
 /// A request that failed is recorded with zeros.
 fn known(usage: Usage) -> Option<Usage> {
     (usage.prompt > 0).then_some(usage)

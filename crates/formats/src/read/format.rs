@@ -33,6 +33,8 @@ pub enum Format {
     SweAgent,
     /// A session file of Qwen Code.
     Qwen,
+    /// A session of OpenCode: an export, or the files of its storage.
+    OpenCode,
 }
 
 /// A list of a dialect's messages, as `compact` writes it.
@@ -51,7 +53,7 @@ impl From<DialectKind> for Format {
 
 impl Format {
     /// All formats.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::OpenAiChat,
         Self::OpenAiResponses,
         Self::Anthropic,
@@ -66,6 +68,7 @@ impl Format {
         Self::MiniSweAgent,
         Self::SweAgent,
         Self::Qwen,
+        Self::OpenCode,
     ];
 
     /// The name, as the command line writes it.
@@ -86,6 +89,7 @@ impl Format {
             Self::MiniSweAgent => "mini-swe-agent",
             Self::SweAgent => "swe-agent",
             Self::Qwen => "qwen-code",
+            Self::OpenCode => "opencode",
         }
     }
 

@@ -2,7 +2,13 @@
 //!
 //! A client is recognised by what only it writes, before anything else is asked.
 
+mod opencode;
+mod opencode_message;
 mod qwen;
+mod spoken;
+mod step;
+
+use std::ops::Range;
 
 use super::outline::Doc;
 use super::source::Source;
@@ -19,8 +25,21 @@ struct Client {
 }
 
 /// In the order in which they are asked.
-const CLIENTS: [Client; 1] =
-    [Client { format: Format::Qwen, is_of: qwen::is_of, read: qwen::read }];
+const CLIENTS: [Client; 2] = [
+    Client { format: Format::OpenCode, is_of: opencode::is_of, read: opencode::read },
+    Client { format: Format::Qwen, is_of: qwen::is_of, read: qwen::read },
+];
+
+/// The records that are asked whose they are: a large file of another client costs next to nothing.
+fn first_records(records: &[Record]) -> impl Iterator<Item = &Record> {
+    const ASKED: usize = 16;
+    records.iter().take(ASKED)
+}
+
+/// The first element of the list in `list`.
+fn first_of(doc: Doc<'_>, list: Range<usize>) -> Option<Range<usize>> {
+    doc.elements(list).next()
+}
 
 /// The client that wrote the input.
 pub(super) fn recognise(doc: Doc<'_>, records: &[Record]) -> Option<Format> {
