@@ -35,6 +35,8 @@ pub enum Format {
     Qwen,
     /// A session of OpenCode: an export, or the files of its storage.
     OpenCode,
+    /// A session of Gemini CLI.
+    GeminiCli,
 }
 
 /// A list of a dialect's messages, as `compact` writes it.
@@ -53,7 +55,7 @@ impl From<DialectKind> for Format {
 
 impl Format {
     /// All formats.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::OpenAiChat,
         Self::OpenAiResponses,
         Self::Anthropic,
@@ -69,6 +71,7 @@ impl Format {
         Self::SweAgent,
         Self::Qwen,
         Self::OpenCode,
+        Self::GeminiCli,
     ];
 
     /// The name, as the command line writes it.
@@ -90,6 +93,7 @@ impl Format {
             Self::SweAgent => "swe-agent",
             Self::Qwen => "qwen-code",
             Self::OpenCode => "opencode",
+            Self::GeminiCli => "gemini-cli",
         }
     }
 
@@ -112,7 +116,7 @@ impl Format {
         match self {
             Self::OpenAiResponses | Self::Codex => DialectKind::OpenAiResponses,
             Self::Anthropic | Self::ClaudeCode => DialectKind::Anthropic,
-            Self::Gemini | Self::Qwen => DialectKind::Gemini,
+            Self::Gemini | Self::Qwen | Self::GeminiCli => DialectKind::Gemini,
             Self::Bedrock => DialectKind::Bedrock,
             Self::ShareGpt => DialectKind::ShareGpt,
             _ => DialectKind::OpenAiChat,

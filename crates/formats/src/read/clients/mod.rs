@@ -2,6 +2,8 @@
 //!
 //! A client is recognised by what only it writes, before anything else is asked.
 
+mod gemini_cli;
+mod gemini_cli_message;
 mod opencode;
 mod opencode_message;
 mod qwen;
@@ -25,8 +27,9 @@ struct Client {
 }
 
 /// In the order in which they are asked.
-const CLIENTS: [Client; 2] = [
+const CLIENTS: [Client; 3] = [
     Client { format: Format::OpenCode, is_of: opencode::is_of, read: opencode::read },
+    Client { format: Format::GeminiCli, is_of: gemini_cli::is_of, read: gemini_cli::read },
     Client { format: Format::Qwen, is_of: qwen::is_of, read: qwen::read },
 ];
 

@@ -4,11 +4,13 @@
 //! result's, `AGENTWORD2` the model's; `LATEWORD1` is sent no more as it was, and `GONEWORD4` is not sent at all.
 #![expect(clippy::unwrap_used, reason = "test helpers may fail loudly")]
 
+mod gemini_cli;
 mod opencode;
 
 use std::collections::BTreeSet;
 
 use bytes::Bytes;
+use midfold_core::BlockKind;
 use midfold_core::view::{Origin, Role, View};
 use midfold_formats::profile;
 use midfold_formats::read::{Conversation, Format, ReadOutcome, read, read_recorded};
@@ -33,8 +35,12 @@ macro_rules! fixture {
     };
 }
 
-const FIXTURES: &[Fixture] =
-    &[fixture!("opencode.json", OpenCode, &[]), fixture!("opencode-storage.jsonl", OpenCode, &[])];
+const FIXTURES: &[Fixture] = &[
+    fixture!("opencode.json", OpenCode, &[]),
+    fixture!("opencode-storage.jsonl", OpenCode, &[]),
+    fixture!("gemini-cli.json", GeminiCli, &[]),
+    fixture!("gemini-cli.jsonl", GeminiCli, &["alternation", "alternation"]),
+];
 
 fn fixture(name: &str) -> &'static str {
     FIXTURES.iter().find(|fixture| fixture.name == name).unwrap().text
@@ -70,8 +76,9 @@ fn words(text: &str, kind: &str) -> BTreeSet<String> {
 
 /// Whether something is said in the user's role, beside the results of calls.
 fn speaks_as_user(view: &View) -> bool {
-    use midfold_core::BlockKind::{Media, Text};
-    view.role == Role::User && view.blocks.iter().any(|b| matches!(b.kind, Text | Media))
+    let has = |kind| view.blocks.iter().any(|block| block.kind == kind);
+    let shows = has(BlockKind::Media) && !view.has_results();
+    view.role == Role::User && (has(BlockKind::Text) || shows)
 }
 
 #[test]
