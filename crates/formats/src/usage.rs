@@ -162,6 +162,23 @@ pub(crate) fn pi(usage: &Fields<'_>) -> Option<Usage> {
     ))
 }
 
+/// `OpenCode`'s `tokens`: its input leaves out the cache, its output the thoughts.
+pub(crate) fn opencode(tokens: &Fields<'_>) -> Option<Usage> {
+    let cache = tokens.inner("cache");
+    let output = tokens.number("output").saturating_add(tokens.number("reasoning"));
+    known(beside_cache(tokens.number("input"), output, cache.number("read"), cache.number("write")))
+}
+
+/// `tokens` of Gemini CLI: its thoughts are beside its output.
+pub(crate) fn gemini_cli(tokens: &Fields<'_>) -> Option<Usage> {
+    known(Usage {
+        prompt: tokens.number("input"),
+        output: tokens.number("output").saturating_add(tokens.number("thoughts")),
+        cache_read: tokens.number("cached"),
+        cache_write: 0,
+    })
+}
+
 /// A request that failed is recorded with zeros.
 fn known(usage: Usage) -> Option<Usage> {
     (usage.prompt > 0).then_some(usage)

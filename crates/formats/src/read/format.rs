@@ -49,6 +49,10 @@ pub enum Format {
     Inspect,
     /// `.aider.chat.history.md` of aider.
     Aider,
+    /// A session of OpenCode: an export, or the files of its storage.
+    OpenCode,
+    /// A session of Gemini CLI.
+    GeminiCli,
 }
 
 /// A list of a dialect's messages, as `compact` writes it.
@@ -67,7 +71,7 @@ impl From<DialectKind> for Format {
 
 impl Format {
     /// All formats.
-    pub const ALL: [Self; 22] = [
+    pub const ALL: [Self; 24] = [
         Self::OpenAiChat,
         Self::OpenAiResponses,
         Self::Anthropic,
@@ -90,6 +94,8 @@ impl Format {
         Self::Letta,
         Self::Inspect,
         Self::Aider,
+        Self::OpenCode,
+        Self::GeminiCli,
     ];
 
     /// The name, as the command line writes it.
@@ -118,6 +124,8 @@ impl Format {
             Self::Letta => "letta",
             Self::Inspect => "inspect",
             Self::Aider => "aider",
+            Self::OpenCode => "opencode",
+            Self::GeminiCli => "gemini-cli",
         }
     }
 
@@ -140,7 +148,7 @@ impl Format {
         match self {
             Self::OpenAiResponses | Self::Codex => DialectKind::OpenAiResponses,
             Self::Anthropic | Self::ClaudeCode | Self::Cline => DialectKind::Anthropic,
-            Self::Gemini | Self::Qwen => DialectKind::Gemini,
+            Self::Gemini | Self::Qwen | Self::GeminiCli => DialectKind::Gemini,
             Self::Bedrock => DialectKind::Bedrock,
             Self::ShareGpt => DialectKind::ShareGpt,
             _ => DialectKind::OpenAiChat,

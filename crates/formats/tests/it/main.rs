@@ -4,6 +4,7 @@ mod answer;
 mod corpus;
 mod dialects;
 mod overflow;
+mod read_clients;
 mod read_corpus;
 mod read_properties;
 mod read_recorded;

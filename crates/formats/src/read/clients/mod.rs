@@ -5,14 +5,22 @@
 mod aider;
 mod chatgpt;
 mod cline;
+mod gemini_cli;
+mod gemini_cli_message;
 mod goose;
 mod hermes;
 mod inspect;
 mod items;
 mod letta;
+mod opencode;
+mod opencode_message;
 mod openhands;
 mod openhands_old;
 mod qwen;
+mod spoken;
+mod step;
+
+use std::ops::Range;
 
 use super::outline::Doc;
 use super::source::Source;
@@ -31,7 +39,7 @@ struct Client {
 }
 
 /// In the order in which they are asked.
-const CLIENTS: [Client; 9] = [
+const CLIENTS: [Client; 11] = [
     Client { format: Format::Aider, is_of: aider::is_of, read: aider::read },
     Client { format: Format::Qwen, is_of: qwen::is_of, read: qwen::read },
     Client { format: Format::OpenHands, is_of: openhands::is_of, read: openhands::read },
@@ -41,7 +49,20 @@ const CLIENTS: [Client; 9] = [
     Client { format: Format::Letta, is_of: letta::is_of, read: letta::read },
     Client { format: Format::Inspect, is_of: inspect::is_of, read: inspect::read },
     Client { format: Format::Cline, is_of: cline::is_of, read: cline::read },
+    Client { format: Format::OpenCode, is_of: opencode::is_of, read: opencode::read },
+    Client { format: Format::GeminiCli, is_of: gemini_cli::is_of, read: gemini_cli::read },
 ];
+
+/// The records that are asked whose they are: a large file of another client costs next to nothing.
+fn first_records(records: &[Record]) -> impl Iterator<Item = &Record> {
+    const ASKED: usize = 16;
+    records.iter().take(ASKED)
+}
+
+/// The first element of the list in `list`.
+fn first_of(doc: Doc<'_>, list: Range<usize>) -> Option<Range<usize>> {
+    doc.elements(list).next()
+}
 
 /// The client that wrote the input.
 pub(super) fn recognise(doc: Doc<'_>, records: &[Record]) -> Option<Format> {

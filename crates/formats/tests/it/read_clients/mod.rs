@@ -1,0 +1,144 @@
+//! Files of clients: what each reader makes of a session of the exact shape that its client writes.
+//!
+//! The fixtures are invented. Their words tell whose they are: `USERWORD7` was typed by a person, `TOOLWORD3` is a
+//! result's, `AGENTWORD2` the model's; `LATEWORD1` is sent no more as it was, and `GONEWORD4` is not sent at all.
+#![expect(clippy::unwrap_used, reason = "test helpers may fail loudly")]
+
+mod gemini_cli;
+mod opencode;
+
+use std::collections::BTreeSet;
+
+use bytes::Bytes;
+use midfold_core::BlockKind;
+use midfold_core::view::{Origin, Role, View};
+use midfold_formats::profile;
+use midfold_formats::read::{Conversation, Format, ReadOutcome, read, read_recorded};
+
+/// A fixture, and whose it is.
+struct Fixture {
+    name: &'static str,
+    format: Format,
+    text: &'static str,
+    /// Rules of the dialect's profile that the record itself breaks.
+    broken: &'static [&'static str],
+}
+
+macro_rules! fixture {
+    ($name:literal, $format:ident, $broken:expr) => {
+        Fixture {
+            name: $name,
+            format: Format::$format,
+            text: include_str!(concat!("../../fixtures/clients/", $name)),
+            broken: $broken,
+        }
+    };
+}
+
+const FIXTURES: &[Fixture] = &[
+    fixture!("opencode.json", OpenCode, &[]),
+    fixture!("opencode-storage.jsonl", OpenCode, &[]),
+    fixture!("gemini-cli.json", GeminiCli, &[]),
+    fixture!("gemini-cli.jsonl", GeminiCli, &["alternation", "alternation"]),
+];
+
+fn fixture(name: &str) -> &'static str {
+    FIXTURES.iter().find(|fixture| fixture.name == name).unwrap().text
+}
+
+fn outcome(text: &str) -> ReadOutcome {
+    read(&Bytes::copy_from_slice(text.as_bytes()), None).unwrap()
+}
+
+fn recorded(text: &str) -> ReadOutcome {
+    read_recorded(&Bytes::copy_from_slice(text.as_bytes()), None).unwrap()
+}
+
+fn events(conversation: &Conversation) -> Vec<&str> {
+    conversation.events.iter().map(|e| std::str::from_utf8(&e.bytes).unwrap()).collect()
+}
+
+fn origins(conversation: &Conversation) -> Vec<Option<Origin>> {
+    conversation.events.iter().map(|event| event.origin).collect()
+}
+
+fn codes(outcome: &ReadOutcome) -> Vec<&str> {
+    outcome.problems.iter().map(|problem| problem.code).collect()
+}
+
+/// The marked words of a kind in a text.
+fn words(text: &str, kind: &str) -> BTreeSet<String> {
+    let starts = text.match_indices(kind).map(|(at, _)| &text[at..]);
+    let whole =
+        |rest: &str| rest.chars().take_while(|c| c.is_ascii_alphanumeric()).collect::<String>();
+    starts.map(whole).collect()
+}
+
+/// Whether something is said in the user's role, beside the results of calls.
+fn speaks_as_user(view: &View) -> bool {
+    let has = |kind| view.blocks.iter().any(|block| block.kind == kind);
+    let shows = has(BlockKind::Media) && !view.has_results();
+    view.role == Role::User && (has(BlockKind::Text) || shows)
+}
+
+#[test]
+fn whose_words_they_are_is_told_of_every_client() {
+    for fixture in FIXTURES {
+        let name = fixture.name;
+        let found = outcome(fixture.text);
+        let mut seen = String::new();
+        let typed = words(fixture.text, "USERWORD");
+        assert!(!typed.is_empty(), "{name}");
+        for conversation in &found.conversations {
+            assert_eq!(conversation.format, fixture.format, "{name}");
+            for event in &conversation.events {
+                let text = std::str::from_utf8(&event.bytes).unwrap();
+                let view = fixture.format.dialect().dialect().view(&event.bytes);
+                let is_typed = text.contains("USERWORD");
+                let is_user = speaks_as_user(&view) && event.origin.is_none();
+                assert_eq!(is_typed, is_user, "{name}: {text}");
+                seen.push_str(text);
+            }
+        }
+        for kind in ["USERWORD", "TOOLWORD", "AGENTWORD"] {
+            let missing: Vec<_> =
+                words(fixture.text, kind).difference(&words(&seen, kind)).cloned().collect();
+            assert_eq!(missing, [""; 0], "{name}");
+        }
+        assert!(!seen.contains("GONEWORD"), "{name}");
+    }
+}
+
+#[test]
+fn what_a_client_sends_is_what_its_provider_takes() {
+    for fixture in FIXTURES {
+        let dialect = fixture.format.dialect();
+        for conversation in outcome(fixture.text).conversations {
+            let profile = &profile::for_dialect(dialect)[0];
+            let found = profile::validate(&events(&conversation), dialect, profile);
+            let rules: Vec<_> = found.iter().map(|violation| violation.rule).collect();
+            assert_eq!(rules, fixture.broken, "{}: {found:?}", fixture.name);
+        }
+    }
+}
+
+/// Cut anywhere, and with any value in the place of another, a file is read or refused.
+#[test]
+fn broken_files_of_clients_are_read_as_far_as_they_go() {
+    for fixture in FIXTURES {
+        let text = fixture.text.as_bytes();
+        for at in (0..text.len()).step_by(text.len() / 200 + 1) {
+            let cut = Bytes::copy_from_slice(&text[..at]);
+            let _ = read(&cut, Some(fixture.format));
+            for other in ["null", "[]", "{}", "7", "\"x\""] {
+                let Some(colon) = text[at..].iter().position(|byte| *byte == b':') else { break };
+                let start = midfold_formats::scan::skip_space(text, at + colon + 1);
+                let Some(value) = midfold_formats::scan::value(text, start) else { continue };
+                let changed = [&text[..value.start], other.as_bytes(), &text[value.end..]].concat();
+                let changed = Bytes::from(changed);
+                let _ = read(&changed, Some(fixture.format));
+                let _ = read_recorded(&changed, None);
+            }
+        }
+    }
+}
