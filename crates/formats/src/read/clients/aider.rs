@@ -113,7 +113,8 @@ impl Session {
         let mut conversation = about.beside();
         for passage in self.passages {
             if passage.voice == Voice::User && CLEARING.contains(&passage.text.trim()) {
-                let before = std::mem::replace(&mut conversation, about.beside());
+                let fresh = conversation.beside();
+                let before = std::mem::replace(&mut conversation, fresh);
                 if source.recorded {
                     found.push(before);
                 } else if !before.events.is_empty() {

@@ -8,8 +8,8 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
-use midfold_core::Origin;
 use midfold_core::event::RawEvent;
+use midfold_core::{Origin, Voice};
 
 use super::super::outline::Doc;
 use super::super::source::Source;
@@ -18,6 +18,7 @@ use super::super::{Conversation, Format, Wrapper};
 use super::items;
 use crate::fields::Fields;
 use crate::scan;
+use crate::voices::split;
 use crate::wrappers::RESULT;
 
 /// Messages that are looked at to tell whose file it is.
@@ -176,7 +177,8 @@ fn event<'a>(
         blocks.iter().any(|block| Fields::of(input, block.clone()).raw("tool_use_id") == Some(id))
     };
     open.retain(|call| !answered(call.id));
-    let mut event = match with_results(input, fields, &blocks, open) {
+    let (content, beside) = with_results(input, fields, &blocks, open);
+    let mut event = match content {
         Some(content) => {
             let list = fields.array("content").unwrap_or(at.end..at.end);
             let before = &input[at.start..list.start];
@@ -189,6 +191,8 @@ fn event<'a>(
         event.origin = Some(Origin::Recap);
     } else if fields.is_true("isTruncationMarker") {
         event.origin = Some(Origin::Injected);
+    } else {
+        event.origin = spoken(input, fields, &beside);
     }
     event
 }
@@ -210,52 +214,71 @@ fn label(text: &str) -> Option<(&str, bool)> {
     is_label.then(|| (name, !rest[end..].trim().is_empty()))
 }
 
-/// The content with the labelled texts as results of the open calls; `None` where there are none.
+/// Whose words stand beside the results; `None` where the user's are among them.
+fn spoken(input: &[u8], fields: &Fields<'_>, blocks: &[Range<usize>]) -> Option<Origin> {
+    let blocks: Vec<Fields<'_>> =
+        blocks.iter().map(|block| Fields::of(input, block.clone())).collect();
+    if blocks.iter().any(|block| !block.is("type", "text") && !block.is("type", "tool_result")) {
+        return None;
+    }
+    let texts: Vec<_> = blocks.iter().filter_map(|block| block.text("text")).collect();
+    let whole = fields.text("content");
+    let texts: Vec<&str> = texts.iter().chain(&whole).map(|text| &**text).collect();
+    let passages = split(&texts);
+    let has = |wanted: Voice| passages.iter().any(|(voice, _)| *voice == wanted);
+    match (has(Voice::User) || has(Voice::Shown), has(Voice::Tool), has(Voice::Client)) {
+        (true, ..) | (_, false, false) => None,
+        (_, true, _) => Some(Origin::Observation),
+        (_, _, true) => Some(Origin::Injected),
+    }
+}
+
+/// The content with the labelled texts as results of the open calls, `None` where there are none; and the
+/// blocks that are beside results.
 fn with_results(
     input: &[u8],
     fields: &Fields<'_>,
     blocks: &[Range<usize>],
     open: &mut Vec<Open<'_>>,
-) -> Option<Vec<u8>> {
-    if open.is_empty() || !fields.is("role", "user") {
-        return None;
-    }
+) -> (Option<Vec<u8>>, Vec<Range<usize>>) {
     let mut results: Vec<(&[u8], Vec<&[u8]>)> = Vec::new();
-    let mut beside: Vec<&[u8]> = Vec::new();
+    let mut beside: Vec<Range<usize>> = Vec::new();
     let mut goes_on = false;
-    for block in blocks {
-        let bytes = &input[block.clone()];
-        let block = Fields::of(input, block.clone());
+    for at in blocks {
+        let block = Fields::of(input, at.clone());
         let text = block.text("text").unwrap_or_default();
         let text = text.trim();
         if let Some((name, whole)) = label(text)
-            && let Some(at) = answered_by(open, name)
+            && let Some(call) = answered_by(open, name)
         {
-            results.push((open.remove(at).id, vec![bytes]));
+            results.push((open.remove(call).id, vec![&input[at.clone()]]));
             goes_on = !whole;
             continue;
         }
         let is_result = block.is("type", "text") || block.is("type", "image");
-        let is_clients = text.starts_with("[") && label(text).is_some()
-            || BESIDE.iter().any(|start| text.starts_with(start));
+        let is_clients =
+            label(text).is_some() || BESIDE.iter().any(|start| text.starts_with(start));
         match results.last_mut() {
-            Some((_, parts)) if goes_on && is_result && !is_clients => parts.push(bytes),
+            Some((_, parts)) if goes_on && is_result && !is_clients => {
+                parts.push(&input[at.clone()]);
+            }
             _ => {
                 goes_on = false;
-                beside.push(bytes);
+                beside.push(at.clone());
             }
         }
     }
-    if results.is_empty() {
-        return None;
+    if results.is_empty() || !fields.is("role", "user") {
+        return (None, beside);
     }
     // The provider wants results before anything else.
     let results = results.iter().map(|(id, parts)| {
         let head = [br#"{"type":"tool_result","tool_use_id":"#, *id, br#","content":["#].concat();
         [head, parts.join(&b','), b"]}".to_vec()].concat()
     });
-    let all: Vec<Vec<u8>> = results.chain(beside.into_iter().map(<[u8]>::to_vec)).collect();
-    Some([b"[".to_vec(), all.join(&b','), b"]".to_vec()].concat())
+    let others = beside.iter().map(|at| input[at.clone()].to_vec());
+    let all: Vec<Vec<u8>> = results.chain(others).collect();
+    (Some([b"[".to_vec(), all.join(&b','), b"]".to_vec()].concat()), beside)
 }
 
 /// The first open call of this name, else the only one: tools of a server are called by another name than

@@ -93,14 +93,20 @@ fn conversations(
             found.push(conversation(source, about, &messages[from..end], &starts, from, false));
         }
     }
-    let gone = messages.iter().filter(|at| !visibility(&Fields::of(input, (*at).clone())).agent);
-    let gone = gone.count();
-    if let (false, Some(start)) = (source.recorded, starts.last()) {
-        let told = format!("{gone} messages before it are no longer in the context");
-        source.note(messages[*start].start, "compacted-before", told);
-    } else if gone > 0 && !source.recorded {
-        let told = format!("{gone} messages that the model does not see are left out");
-        source.note(messages[0].start, "not-sent", told);
+    if !source.recorded {
+        let is_hidden = |at: &&Range<usize>| !visibility(&Fields::of(input, (*at).clone())).agent;
+        let (before, after) = messages.split_at(starts.last().copied().unwrap_or(0));
+        let gone = before.iter().filter(is_hidden).count();
+        if let Some(start) = after.first().filter(|_| gone > 0) {
+            let told = format!("{gone} messages before it are no longer in the context");
+            source.note(start.start, "compacted-before", told);
+        }
+        let mut unseen = after.iter().filter(is_hidden);
+        if let Some(first) = unseen.next() {
+            let told =
+                format!("{} messages that the model does not see are left out", 1 + unseen.count());
+            source.note(first.start, "not-sent", told);
+        }
     }
     found.push(conversation(source, about, &messages, &starts, 0, true));
     found.retain(|conversation| !conversation.events.is_empty());

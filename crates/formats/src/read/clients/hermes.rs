@@ -8,6 +8,9 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use midfold_core::Origin;
+use midfold_core::event::RawEvent;
+
 use super::super::chat::{self, Part};
 use super::super::outline::Doc;
 use super::super::source::Source;
@@ -15,6 +18,7 @@ use super::super::text::Record;
 use super::super::{Conversation, Format};
 use super::items;
 use crate::fields::Fields;
+use crate::recaps::is_recap;
 use crate::scan;
 
 /// Messages that are looked at to tell whose list it is.
@@ -145,10 +149,17 @@ fn conversations(
     let mut found = Vec::new();
     for rows in [compacted, live] {
         let mut conversation = about.beside();
-        conversation.events = rows.into_iter().map(|row| source.event(row)).collect();
+        conversation.events = rows.into_iter().map(|row| event(source, row)).collect();
         if !conversation.events.is_empty() {
             found.push(conversation);
         }
     }
     found
+}
+
+fn event(source: &mut Source<'_>, row: Range<usize>) -> RawEvent {
+    let said = Fields::of(source.input, row.clone()).text("content");
+    let mut event = source.event(row);
+    event.origin = said.filter(|said| is_recap(said)).map(|_| Origin::Recap);
+    event
 }

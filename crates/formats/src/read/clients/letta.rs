@@ -186,7 +186,9 @@ fn picture<'a>(whole: &'a [u8], source: &Fields<'a>) -> Part<'a> {
 
 /// One result a call: of several calls each has its own in a list, of one the content is it.
 fn results(input: &[u8], message: &Fields<'_>, parts: &[Part<'_>]) -> Vec<Vec<u8>> {
-    let list = message.array("tool_returns").or_else(|| message.array("approvals"));
+    let is_full = |list: &Range<usize>| scan::elements(input, list.clone()).next().is_some();
+    let list =
+        ["tool_returns", "approvals"].iter().find_map(|name| message.array(name).filter(is_full));
     let returns: Vec<Fields<'_>> =
         scan::elements(input, list.unwrap_or(0..0)).map(|at| Fields::of(input, at)).collect();
     let own = message.raw("tool_call_id").filter(|id| id.first() == Some(&b'"'));
@@ -205,8 +207,10 @@ fn results(input: &[u8], message: &Fields<'_>, parts: &[Part<'_>]) -> Vec<Vec<u8
                 b"[]" => None,
                 _ => chat::text_of(result, name).map(Part::Text),
             });
+            let is_denied = result.raw("approve") == Some(b"false");
+            let denied = is_denied.then(|| Part::Text(chat::token("The user denied this call.")));
             let id = result.raw("tool_call_id").unwrap_or(b"\"\"");
-            chat::result(id, None, &texts.collect::<Vec<_>>())
+            chat::result(id, None, &denied.into_iter().chain(texts).collect::<Vec<_>>())
         })
         .collect()
 }

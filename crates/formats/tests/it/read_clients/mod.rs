@@ -4,8 +4,16 @@
 //! result's, `AGENTWORD2` the model's; `LATEWORD1` is sent no more as it was, and `GONEWORD4` is not sent at all.
 #![expect(clippy::unwrap_used, reason = "test helpers may fail loudly")]
 
+mod aider;
+mod chatgpt;
+mod cline;
 mod gemini_cli;
+mod goose;
+mod hermes;
+mod inspect;
+mod letta;
 mod opencode;
+mod openhands;
 
 use std::collections::BTreeSet;
 
@@ -40,6 +48,17 @@ const FIXTURES: &[Fixture] = &[
     fixture!("opencode-storage.jsonl", OpenCode, &[]),
     fixture!("gemini-cli.json", GeminiCli, &[]),
     fixture!("gemini-cli.jsonl", GeminiCli, &["alternation", "alternation"]),
+    fixture!("cline.json", Cline, &[]),
+    fixture!("roo.json", Cline, &[]),
+    fixture!("openhands.jsonl", OpenHands, &[]),
+    fixture!("openhands-old.json", OpenHands, &[]),
+    fixture!("goose.json", Goose, &[]),
+    fixture!("goose.jsonl", Goose, &[]),
+    fixture!("hermes.jsonl", Hermes, &[]),
+    fixture!("chatgpt.json", ChatGpt, &[]),
+    fixture!("letta.af", Letta, &[]),
+    fixture!("inspect.json", Inspect, &[]),
+    fixture!("aider.md", Aider, &[]),
 ];
 
 fn fixture(name: &str) -> &'static str {
@@ -60,6 +79,24 @@ fn events(conversation: &Conversation) -> Vec<&str> {
 
 fn origins(conversation: &Conversation) -> Vec<Option<Origin>> {
     conversation.events.iter().map(|event| event.origin).collect()
+}
+
+/// What a reader gives, for people: a line an event, with its origin where it has one.
+fn told(found: &ReadOutcome) -> String {
+    let mut out = String::new();
+    for conversation in &found.conversations {
+        let Conversation { id, envelope, .. } = conversation;
+        out += &format!("# {:?}, {:?}\n", id.as_deref(), envelope.model.as_deref());
+        for (origin, event) in origins(conversation).iter().zip(events(conversation)) {
+            let lines = event.lines().map(str::trim).collect::<String>();
+            out += &origin.map_or_else(String::new, |origin| format!("{origin:?} "));
+            out += &format!("{lines}\n");
+        }
+    }
+    for problem in &found.problems {
+        out += &format!("! {problem}\n");
+    }
+    out
 }
 
 fn codes(outcome: &ReadOutcome) -> Vec<&str> {
