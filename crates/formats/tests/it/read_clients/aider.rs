@@ -9,7 +9,7 @@ use super::{events, fixture, outcome, recorded, told};
 fn aider_sessions_are_conversations() {
     let text = fixture("aider.md");
     assert_eq!(detect(text.as_bytes()), Some(Format::Aider));
-    assert_eq!(told(&outcome(text)), include_str!("../../fixtures/clients/read/aider.txt"));
+    assert_eq!(told(&outcome(text)), include_str!("../../fixtures/told/aider.txt"));
     let before = recorded(text);
     assert_eq!(before.conversations.len(), 3);
     assert!(events(&before.conversations[0]).join("").contains("GONEWORD2"));

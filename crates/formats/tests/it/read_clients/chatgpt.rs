@@ -6,7 +6,7 @@ use super::{events, fixture, outcome, told};
 fn chatgpt_sends_the_path_to_the_current_node() {
     assert_eq!(
         told(&outcome(fixture("chatgpt.json"))),
-        include_str!("../../fixtures/clients/read/chatgpt.txt")
+        include_str!("../../fixtures/told/chatgpt.txt")
     );
 }
 

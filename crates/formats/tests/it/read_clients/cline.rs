@@ -9,14 +9,14 @@ use super::{codes, events, fixture, outcome, recorded, told};
 fn cline_texts_with_a_label_are_the_results_of_their_calls() {
     assert_eq!(
         told(&outcome(fixture("cline.json"))),
-        include_str!("../../fixtures/clients/read/cline.txt")
+        include_str!("../../fixtures/told/cline.txt")
     );
 }
 
 #[test]
 fn roo_sends_from_its_summary_on_without_what_it_truncated() {
     let text = fixture("roo.json");
-    assert_eq!(told(&outcome(text)), include_str!("../../fixtures/clients/read/roo.txt"));
+    assert_eq!(told(&outcome(text)), include_str!("../../fixtures/told/roo.txt"));
     let before = recorded(text);
     let counts: Vec<_> = before.conversations.iter().map(|c| events(c).len()).collect();
     assert_eq!(counts, [3, 3, 7]);

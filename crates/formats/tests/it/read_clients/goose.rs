@@ -7,7 +7,7 @@ use super::{codes, events, fixture, outcome, recorded, told};
 #[test]
 fn goose_sends_what_the_model_sees() {
     let text = fixture("goose.json");
-    assert_eq!(told(&outcome(text)), include_str!("../../fixtures/clients/read/goose.txt"));
+    assert_eq!(told(&outcome(text)), include_str!("../../fixtures/told/goose.txt"));
     let before = recorded(text);
     assert_eq!(before.conversations.len(), 2);
     assert!(events(&before.conversations[0]).join("").contains("GONEWORD2"));
@@ -18,7 +18,7 @@ fn goose_sends_what_the_model_sees() {
 fn goose_lines_of_older_releases_are_one_conversation() {
     assert_eq!(
         told(&outcome(fixture("goose.jsonl"))),
-        include_str!("../../fixtures/clients/read/goose-lines.txt")
+        include_str!("../../fixtures/told/goose-lines.txt")
     );
 }
 

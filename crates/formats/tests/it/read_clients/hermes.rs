@@ -7,7 +7,7 @@ use super::{codes, events, fixture, outcome, recorded, told};
 #[test]
 fn hermes_sends_the_newest_session_of_a_lineage_without_what_it_archived() {
     let text = fixture("hermes.jsonl");
-    assert_eq!(told(&outcome(text)), include_str!("../../fixtures/clients/read/hermes.txt"));
+    assert_eq!(told(&outcome(text)), include_str!("../../fixtures/told/hermes.txt"));
     let before = recorded(text);
     let counts: Vec<_> = before.conversations.iter().map(|c| events(c).len()).collect();
     assert_eq!(counts, [3, 3, 11, 3]);

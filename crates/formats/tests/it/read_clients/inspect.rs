@@ -9,7 +9,7 @@ use super::{codes, fixture, outcome, told};
 fn inspect_samples_are_conversations() {
     assert_eq!(
         told(&outcome(fixture("inspect.json"))),
-        include_str!("../../fixtures/clients/read/inspect.txt")
+        include_str!("../../fixtures/told/inspect.txt")
     );
 }
 

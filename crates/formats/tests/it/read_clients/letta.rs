@@ -5,7 +5,7 @@ use super::{codes, events, fixture, outcome, recorded, told};
 #[test]
 fn letta_sends_the_messages_of_its_context() {
     let text = fixture("letta.af");
-    assert_eq!(told(&outcome(text)), include_str!("../../fixtures/clients/read/letta.txt"));
+    assert_eq!(told(&outcome(text)), include_str!("../../fixtures/told/letta.txt"));
     let before = recorded(text);
     assert_eq!(before.conversations.len(), 2);
     assert!(events(&before.conversations[0]).join("").contains("GONEWORD2"));

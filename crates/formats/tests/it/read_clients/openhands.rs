@@ -5,7 +5,7 @@ use super::{codes, events, fixture, outcome, recorded, told};
 #[test]
 fn openhands_sends_what_its_condenser_left_on_the_newest_branch() {
     let text = fixture("openhands.jsonl");
-    assert_eq!(told(&outcome(text)), include_str!("../../fixtures/clients/read/openhands.txt"));
+    assert_eq!(told(&outcome(text)), include_str!("../../fixtures/told/openhands.txt"));
     let before = recorded(text);
     assert_eq!(before.conversations.len(), 2);
     assert!(events(&before.conversations[0]).join("").contains("GONEWORD2"));
@@ -16,7 +16,7 @@ fn openhands_sends_what_its_condenser_left_on_the_newest_branch() {
 fn openhands_before_1_0_tells_a_response_once_and_its_results_after_it() {
     let text = fixture("openhands-old.json");
     let found = outcome(text);
-    assert_eq!(told(&found), include_str!("../../fixtures/clients/read/openhands-old.txt"));
+    assert_eq!(told(&found), include_str!("../../fixtures/told/openhands-old.txt"));
     let usage = found.conversations[0].events.iter().find_map(|event| event.usage).unwrap();
     assert_eq!((usage.prompt, usage.cache_read, usage.output), (1200, 1000, 20));
     let before = recorded(text);
