@@ -89,6 +89,7 @@ pub const INJECTED: &[Wrapper] = &[
     start("gemini-cli", "This is the Gemini CLI. We are setting up the context for our chat."),
     start("qwen-code", "This is the Qwen Code. We are setting up the context for our chat."),
     element("gemini-cli", "session_context"),
+    element("qwen-code", "qwen:user-prompt-submit-context"),
     element("cline", "environment_details"),
     element("cline", "explicit_instructions"),
     element("cline", "file_content"),

@@ -7,6 +7,7 @@ mod gemini_cli_message;
 mod opencode;
 mod opencode_message;
 mod qwen;
+mod qwen_turns;
 mod spoken;
 mod step;
 

@@ -6,6 +6,7 @@
 
 mod gemini_cli;
 mod opencode;
+mod qwen;
 
 use std::collections::BTreeSet;
 
@@ -40,6 +41,7 @@ const FIXTURES: &[Fixture] = &[
     fixture!("opencode-storage.jsonl", OpenCode, &[]),
     fixture!("gemini-cli.json", GeminiCli, &[]),
     fixture!("gemini-cli.jsonl", GeminiCli, &["alternation", "alternation"]),
+    fixture!("qwen.jsonl", Qwen, &[]),
 ];
 
 fn fixture(name: &str) -> &'static str {
