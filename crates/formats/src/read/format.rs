@@ -37,6 +37,10 @@ pub enum Format {
     OpenCode,
     /// A session of Gemini CLI.
     GeminiCli,
+    /// An agent transcript of Cursor, or what its command line streams.
+    Cursor,
+    /// A session of Factory Droid.
+    Droid,
 }
 
 /// A list of a dialect's messages, as `compact` writes it.
@@ -55,7 +59,7 @@ impl From<DialectKind> for Format {
 
 impl Format {
     /// All formats.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 18] = [
         Self::OpenAiChat,
         Self::OpenAiResponses,
         Self::Anthropic,
@@ -72,6 +76,8 @@ impl Format {
         Self::Qwen,
         Self::OpenCode,
         Self::GeminiCli,
+        Self::Cursor,
+        Self::Droid,
     ];
 
     /// The name, as the command line writes it.
@@ -94,6 +100,8 @@ impl Format {
             Self::Qwen => "qwen-code",
             Self::OpenCode => "opencode",
             Self::GeminiCli => "gemini-cli",
+            Self::Cursor => "cursor",
+            Self::Droid => "droid",
         }
     }
 
@@ -115,7 +123,7 @@ impl Format {
     pub fn dialect(self) -> DialectKind {
         match self {
             Self::OpenAiResponses | Self::Codex => DialectKind::OpenAiResponses,
-            Self::Anthropic | Self::ClaudeCode => DialectKind::Anthropic,
+            Self::Anthropic | Self::ClaudeCode | Self::Droid => DialectKind::Anthropic,
             Self::Gemini | Self::Qwen | Self::GeminiCli => DialectKind::Gemini,
             Self::Bedrock => DialectKind::Bedrock,
             Self::ShareGpt => DialectKind::ShareGpt,

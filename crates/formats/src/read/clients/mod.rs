@@ -2,6 +2,8 @@
 //!
 //! A client is recognised by what only it writes, before anything else is asked.
 
+mod cursor;
+mod droid;
 mod gemini_cli;
 mod gemini_cli_message;
 mod opencode;
@@ -28,9 +30,11 @@ struct Client {
 }
 
 /// In the order in which they are asked.
-const CLIENTS: [Client; 3] = [
+const CLIENTS: [Client; 5] = [
     Client { format: Format::OpenCode, is_of: opencode::is_of, read: opencode::read },
     Client { format: Format::GeminiCli, is_of: gemini_cli::is_of, read: gemini_cli::read },
+    Client { format: Format::Droid, is_of: droid::is_of, read: droid::read },
+    Client { format: Format::Cursor, is_of: cursor::is_of, read: cursor::read },
     Client { format: Format::Qwen, is_of: qwen::is_of, read: qwen::read },
 ];
 

@@ -4,6 +4,8 @@
 //! result's, `AGENTWORD2` the model's; `LATEWORD1` is sent no more as it was, and `GONEWORD4` is not sent at all.
 #![expect(clippy::unwrap_used, reason = "test helpers may fail loudly")]
 
+mod cursor;
+mod droid;
 mod gemini_cli;
 mod opencode;
 mod qwen;
@@ -42,6 +44,9 @@ const FIXTURES: &[Fixture] = &[
     fixture!("gemini-cli.json", GeminiCli, &[]),
     fixture!("gemini-cli.jsonl", GeminiCli, &["alternation", "alternation"]),
     fixture!("qwen.jsonl", Qwen, &[]),
+    fixture!("cursor.jsonl", Cursor, &["unanswered-call", "unanswered-call", "unanswered-call"]),
+    fixture!("cursor-stream.jsonl", Cursor, &[]),
+    fixture!("droid.jsonl", Droid, &[]),
 ];
 
 fn fixture(name: &str) -> &'static str {
