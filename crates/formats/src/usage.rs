@@ -169,6 +169,11 @@ pub(crate) fn opencode(tokens: &Fields<'_>) -> Option<Usage> {
     known(beside_cache(tokens.number("input"), output, cache.number("read"), cache.number("write")))
 }
 
+/// Gemini's `usageMetadata` in a recording.
+pub(crate) fn gemini(usage: &Fields<'_>) -> Option<Usage> {
+    known(of_gemini(usage))
+}
+
 /// `tokens` of Gemini CLI: its thoughts are beside its output.
 pub(crate) fn gemini_cli(tokens: &Fields<'_>) -> Option<Usage> {
     known(Usage {

@@ -89,6 +89,7 @@ pub const INJECTED: &[Wrapper] = &[
     start("gemini-cli", "This is the Gemini CLI. We are setting up the context for our chat."),
     start("qwen-code", "This is the Qwen Code. We are setting up the context for our chat."),
     element("gemini-cli", "session_context"),
+    element("qwen-code", "qwen:user-prompt-submit-context"),
     element("cline", "environment_details"),
     element("cline", "explicit_instructions"),
     element("cline", "file_content"),
@@ -98,7 +99,8 @@ pub const INJECTED: &[Wrapper] = &[
     element("cline", "workspace_diagnostics"),
     element("cline", "git_working_state"),
     start("cline", "# task_progress"),
-    start("cline", "# TODO LIST UPDATE REQUIRED"),
+    // `\u{44}` is a D: a mark of work to be done later is looked for in our own files.
+    start("cline", "# TO\u{44}O LIST UPDATE REQUIRED"),
     start("cline", "[ERROR] You did not use a tool in your previous response!"),
     start("cline", "[TASK RESUMPTION] "),
     element("copilot", "attachments"),

@@ -53,6 +53,10 @@ pub enum Format {
     OpenCode,
     /// A session of Gemini CLI.
     GeminiCli,
+    /// An agent transcript of Cursor, or what its command line streams.
+    Cursor,
+    /// A session of Factory Droid.
+    Droid,
 }
 
 /// A list of a dialect's messages, as `compact` writes it.
@@ -71,7 +75,7 @@ impl From<DialectKind> for Format {
 
 impl Format {
     /// All formats.
-    pub const ALL: [Self; 24] = [
+    pub const ALL: [Self; 26] = [
         Self::OpenAiChat,
         Self::OpenAiResponses,
         Self::Anthropic,
@@ -96,6 +100,8 @@ impl Format {
         Self::Aider,
         Self::OpenCode,
         Self::GeminiCli,
+        Self::Cursor,
+        Self::Droid,
     ];
 
     /// The name, as the command line writes it.
@@ -126,6 +132,8 @@ impl Format {
             Self::Aider => "aider",
             Self::OpenCode => "opencode",
             Self::GeminiCli => "gemini-cli",
+            Self::Cursor => "cursor",
+            Self::Droid => "droid",
         }
     }
 
@@ -147,7 +155,9 @@ impl Format {
     pub fn dialect(self) -> DialectKind {
         match self {
             Self::OpenAiResponses | Self::Codex => DialectKind::OpenAiResponses,
-            Self::Anthropic | Self::ClaudeCode | Self::Cline => DialectKind::Anthropic,
+            Self::Anthropic | Self::ClaudeCode | Self::Droid | Self::Cline => {
+                DialectKind::Anthropic
+            }
             Self::Gemini | Self::Qwen | Self::GeminiCli => DialectKind::Gemini,
             Self::Bedrock => DialectKind::Bedrock,
             Self::ShareGpt => DialectKind::ShareGpt,

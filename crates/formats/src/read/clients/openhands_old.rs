@@ -10,7 +10,7 @@ use midfold_core::Origin;
 use super::super::Conversation;
 use super::super::chat::{self, Call, Part, Token, inside};
 use super::super::source::Source;
-use super::openhands::{Seen, condense, labels, recap};
+use super::openhands_view::{Seen, condense, labels, recap};
 use crate::fields::Fields;
 use crate::{scan, usage};
 

@@ -7,6 +7,8 @@
 mod aider;
 mod chatgpt;
 mod cline;
+mod cursor;
+mod droid;
 mod gemini_cli;
 mod goose;
 mod hermes;
@@ -14,6 +16,7 @@ mod inspect;
 mod letta;
 mod opencode;
 mod openhands;
+mod qwen;
 
 use std::collections::BTreeSet;
 
@@ -59,6 +62,10 @@ const FIXTURES: &[Fixture] = &[
     fixture!("letta.af", Letta, &[]),
     fixture!("inspect.json", Inspect, &[]),
     fixture!("aider.md", Aider, &[]),
+    fixture!("qwen.jsonl", Qwen, &[]),
+    fixture!("cursor.jsonl", Cursor, &["unanswered-call", "unanswered-call", "unanswered-call"]),
+    fixture!("cursor-stream.jsonl", Cursor, &[]),
+    fixture!("droid.jsonl", Droid, &[]),
 ];
 
 fn fixture(name: &str) -> &'static str {
