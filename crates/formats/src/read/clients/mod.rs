@@ -2,10 +2,14 @@
 //!
 //! A client is recognised by what only it writes, before anything else is asked.
 
+mod copilot;
+mod copilot_message;
 mod cursor;
 mod droid;
 mod gemini_cli;
 mod gemini_cli_message;
+mod kimi;
+mod kimi_wire;
 mod opencode;
 mod opencode_message;
 mod qwen;
@@ -30,9 +34,11 @@ struct Client {
 }
 
 /// In the order in which they are asked.
-const CLIENTS: [Client; 5] = [
+const CLIENTS: [Client; 7] = [
     Client { format: Format::OpenCode, is_of: opencode::is_of, read: opencode::read },
     Client { format: Format::GeminiCli, is_of: gemini_cli::is_of, read: gemini_cli::read },
+    Client { format: Format::Copilot, is_of: copilot::is_of, read: copilot::read },
+    Client { format: Format::Kimi, is_of: kimi::is_of, read: kimi::read },
     Client { format: Format::Droid, is_of: droid::is_of, read: droid::read },
     Client { format: Format::Cursor, is_of: cursor::is_of, read: cursor::read },
     Client { format: Format::Qwen, is_of: qwen::is_of, read: qwen::read },
