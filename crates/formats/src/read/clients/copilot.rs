@@ -13,7 +13,7 @@ use super::super::source::Source;
 use super::super::text::Record;
 use super::super::{Conversation, Format};
 use super::copilot_message::{self, Found};
-use super::first_records;
+use super::first;
 use crate::fields::Fields;
 use crate::scan;
 
@@ -29,7 +29,7 @@ pub(super) fn is_of(doc: Doc<'_>, records: &[Record]) -> bool {
         "tool.execution_start",
         "tool.execution_complete",
     ];
-    first_records(records).any(|record| {
+    first::records(records).any(|record| {
         let fields = doc.fields(record.range.clone());
         let is_event = fields.object("data").is_some()
             && fields.string("id").is_some()

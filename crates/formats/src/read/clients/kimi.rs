@@ -8,18 +8,18 @@ use std::ops::Range;
 use midfold_core::event::RawEvent;
 use midfold_core::view::Origin;
 
-use super::super::chat::{self, Part};
+use super::super::chat;
 use super::super::outline::Doc;
 use super::super::source::Source;
 use super::super::text::Record;
 use super::super::{Conversation, Format};
-use super::{first_records, kimi_wire};
+use super::{first, kimi_wire};
 use crate::fields::Fields;
 use crate::scan;
 
 /// Whether a record is one of the client's own, or an envelope of its wire.
 pub(super) fn is_of(doc: Doc<'_>, records: &[Record]) -> bool {
-    first_records(records).any(|record| {
+    first::records(records).any(|record| {
         let fields = doc.fields(record.range.clone());
         let role = fields.text("role").unwrap_or_default();
         matches!(&*role, "_system_prompt" | "_checkpoint" | "_usage") || kimi_wire::is_of(&fields)
@@ -30,7 +30,7 @@ pub(super) fn read(source: &mut Source<'_>, records: &[Record]) -> Vec<Conversat
     let Some(first) = records.first() else { return Vec::new() };
     let is_wire =
         |record: &Record| kimi_wire::is_of(&Fields::of(source.input, record.range.clone()));
-    if first_records(records).any(is_wire) {
+    if first::records(records).any(is_wire) {
         return kimi_wire::read(source, records);
     }
     let mut conversation = Conversation::new(Format::Kimi, first.line);
@@ -64,7 +64,7 @@ fn event(source: &mut Source<'_>, fields: &Fields<'_>, at: &Range<usize>) -> Raw
         let words: Vec<_> = parts
             .iter()
             .filter(|(_, part)| !part.is("type", "think"))
-            .map(|(at, part)| shown(&input[at.clone()], part))
+            .map(|(at, part)| kimi_wire::shown(&input[at.clone()], part))
             .collect();
         let calls = fields.array("tool_calls").unwrap_or(0..0);
         let bytes = with_calls(chat::reply(&words, &thoughts, &[]), &input[calls]);
@@ -88,13 +88,6 @@ fn parts<'a>(
     scan::elements(input, list).map(move |at| (at.clone(), Fields::of(input, at)))
 }
 
-/// A part of a message's content; what is no text and no picture is told as it is.
-pub(super) fn shown<'a>(value: &'a [u8], part: &Fields<'a>) -> Part<'a> {
-    let text = chat::text_of(part, "text").filter(|_| part.is("type", "text")).map(Part::Text);
-    let image = chat::text_of(&part.inner("image_url"), "url").map(Part::Link);
-    text.or(image).unwrap_or_else(|| Part::unknown(value))
-}
-
 /// The message with its calls, which are recorded as Chat has them.
 fn with_calls(mut message: Vec<u8>, calls: &[u8]) -> Vec<u8> {
     if calls.len() > b"[]".len() {
@@ -107,7 +100,7 @@ fn with_calls(mut message: Vec<u8>, calls: &[u8]) -> Vec<u8> {
 }
 
 /// Whose words a message in the user's role holds: the client writes its own in tags.
-pub(super) fn origin<'a>(mut texts: impl Iterator<Item = &'a str>) -> Option<Origin> {
+fn origin<'a>(mut texts: impl Iterator<Item = &'a str>) -> Option<Origin> {
     const TAGS: [&str; 3] = ["<system>", "<system-reminder>", "<notification"];
     let is_client = |text: &str| TAGS.iter().any(|tag| text.trim_start().starts_with(tag));
     let first = texts.next()?;

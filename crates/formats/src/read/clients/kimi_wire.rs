@@ -11,7 +11,6 @@ use super::super::chat::{self, Part, Token, token};
 use super::super::source::Source;
 use super::super::text::Record;
 use super::super::{Conversation, Format};
-use super::kimi::shown;
 use super::spoken::Spoken;
 use super::step::Step;
 use crate::fields::Fields;
@@ -176,6 +175,13 @@ impl<'a> Talk<'a> {
         let events = self.step.finish(source, self.used.take());
         self.conversation.events.extend(events);
     }
+}
+
+/// A part of a message's content; what is no text and no picture is told as it is.
+pub(super) fn shown<'a>(value: &'a [u8], part: &Fields<'a>) -> Part<'a> {
+    let text = chat::text_of(part, "text").filter(|_| part.is("type", "text")).map(Part::Text);
+    let image = chat::text_of(&part.inner("image_url"), "url").map(Part::Link);
+    text.or(image).unwrap_or_else(|| Part::unknown(value))
 }
 
 /// What was typed: a text, or a list of parts.

@@ -6,6 +6,7 @@ mod copilot;
 mod copilot_message;
 mod cursor;
 mod droid;
+mod first;
 mod gemini_cli;
 mod gemini_cli_message;
 mod kimi;
@@ -16,8 +17,6 @@ mod qwen;
 mod qwen_turns;
 mod spoken;
 mod step;
-
-use std::ops::Range;
 
 use super::outline::Doc;
 use super::source::Source;
@@ -43,17 +42,6 @@ const CLIENTS: [Client; 7] = [
     Client { format: Format::Cursor, is_of: cursor::is_of, read: cursor::read },
     Client { format: Format::Qwen, is_of: qwen::is_of, read: qwen::read },
 ];
-
-/// The records that are asked whose they are: a large file of another client costs next to nothing.
-fn first_records(records: &[Record]) -> impl Iterator<Item = &Record> {
-    const ASKED: usize = 16;
-    records.iter().take(ASKED)
-}
-
-/// The first element of the list in `list`.
-fn first_of(doc: Doc<'_>, list: Range<usize>) -> Option<Range<usize>> {
-    doc.elements(list).next()
-}
 
 /// The client that wrote the input.
 pub(super) fn recognise(doc: Doc<'_>, records: &[Record]) -> Option<Format> {
