@@ -174,6 +174,26 @@ pub(crate) fn gemini(usage: &Fields<'_>) -> Option<Usage> {
     known(of_gemini(usage))
 }
 
+/// An `assistant.usage` of Copilot CLI: its input holds what the cache read.
+pub(crate) fn copilot(data: &Fields<'_>) -> Option<Usage> {
+    known(Usage {
+        prompt: data.number("inputTokens"),
+        output: data.number("outputTokens"),
+        cache_read: data.number("cacheReadTokens"),
+        cache_write: data.number("cacheWriteTokens"),
+    })
+}
+
+/// `token_usage` of Kimi CLI: its input is told in three counts.
+pub(crate) fn kimi(usage: &Fields<'_>) -> Option<Usage> {
+    known(beside_cache(
+        usage.number("input_other"),
+        usage.number("output"),
+        usage.number("input_cache_read"),
+        usage.number("input_cache_creation"),
+    ))
+}
+
 /// `tokens` of Gemini CLI: its thoughts are beside its output.
 pub(crate) fn gemini_cli(tokens: &Fields<'_>) -> Option<Usage> {
     known(Usage {

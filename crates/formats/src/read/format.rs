@@ -57,6 +57,10 @@ pub enum Format {
     Cursor,
     /// A session of Factory Droid.
     Droid,
+    /// A session of Copilot CLI.
+    Copilot,
+    /// A session of Kimi CLI.
+    Kimi,
 }
 
 /// A list of a dialect's messages, as `compact` writes it.
@@ -75,7 +79,7 @@ impl From<DialectKind> for Format {
 
 impl Format {
     /// All formats.
-    pub const ALL: [Self; 26] = [
+    pub const ALL: [Self; 28] = [
         Self::OpenAiChat,
         Self::OpenAiResponses,
         Self::Anthropic,
@@ -102,6 +106,8 @@ impl Format {
         Self::GeminiCli,
         Self::Cursor,
         Self::Droid,
+        Self::Copilot,
+        Self::Kimi,
     ];
 
     /// The name, as the command line writes it.
@@ -134,6 +140,8 @@ impl Format {
             Self::GeminiCli => "gemini-cli",
             Self::Cursor => "cursor",
             Self::Droid => "droid",
+            Self::Copilot => "copilot-cli",
+            Self::Kimi => "kimi-cli",
         }
     }
 

@@ -15,7 +15,7 @@ use super::super::outline::Doc;
 use super::super::source::Source;
 use super::super::text::Record;
 use super::super::{Conversation, Format};
-use super::first_records;
+use super::first;
 use super::spoken::Spoken;
 use super::step::Step;
 use crate::fields::Fields;
@@ -23,7 +23,7 @@ use crate::scan;
 
 /// Whether a line is one of a transcript, or one that only the stream has.
 pub(super) fn is_of(doc: Doc<'_>, records: &[Record]) -> bool {
-    first_records(records).any(|record| {
+    first::records(records).any(|record| {
         let fields = doc.fields(record.range.clone());
         match fields.text("type").as_deref() {
             None => {

@@ -15,13 +15,13 @@ use super::super::outline::Doc;
 use super::super::source::Source;
 use super::super::text::Record;
 use super::super::{Conversation, Format};
-use super::first_records;
+use super::first;
 use crate::fields::Fields;
 use crate::scan;
 
 /// Whether a session of Droid's starts, or a record is one that only Droid writes.
 pub(super) fn is_of(doc: Doc<'_>, records: &[Record]) -> bool {
-    first_records(records).any(|record| {
+    first::records(records).any(|record| {
         let fields = doc.fields(record.range.clone());
         match &*fields.text("type").unwrap_or_default() {
             "session_start" => {

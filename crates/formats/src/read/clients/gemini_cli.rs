@@ -11,22 +11,23 @@ use super::super::outline::Doc;
 use super::super::source::Source;
 use super::super::text::Record;
 use super::super::{Conversation, Format};
-use super::{first_of, first_records, gemini_cli_message};
+use super::{first, gemini_cli_message};
 use crate::fields::Fields;
 use crate::scan;
 
 /// Whether it is a record of a session, a checkpoint, or the list of what was typed.
 pub(super) fn is_of(doc: Doc<'_>, records: &[Record]) -> bool {
-    first_records(records).any(|record| {
+    first::records(records).any(|record| {
         let fields = doc.fields(record.range.clone());
         is_header(&fields)
             || fields.string("$rewindTo").is_some()
             || fields.object("$set").is_some() && fields.len() == 1
             || fields.is("type", "gemini") && fields.has("content") && fields.has("timestamp")
             || checkpoint(&fields)
-                .and_then(|list| first_of(doc, list))
+                .and_then(|list| first::element(doc, list))
                 .is_some_and(|first| doc.fields(first).array("parts").is_some())
-            || first_of(doc, record.range.clone()).is_some_and(|first| is_typed(&doc.fields(first)))
+            || first::element(doc, record.range.clone())
+                .is_some_and(|first| is_typed(&doc.fields(first)))
     })
 }
 

@@ -39,7 +39,7 @@ pub(super) fn is_of(doc: Doc<'_>, records: &[Record]) -> bool {
 }
 
 fn is_session(fields: &Fields<'_>) -> bool {
-    let exported = ["source", "started_at", "message_count", "api_call_count"];
+    let exported = ["source", "started_at", "message_count", "tool_call_count"];
     let logged = ["session_id", "session_start", "last_updated"];
     let has = |names: &[&str]| names.iter().all(|name| fields.has(name));
     fields.array("messages").is_some() && (has(&exported) || has(&logged))

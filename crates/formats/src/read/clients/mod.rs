@@ -5,14 +5,19 @@
 mod aider;
 mod chatgpt;
 mod cline;
+mod copilot;
+mod copilot_message;
 mod cursor;
 mod droid;
+mod first;
 mod gemini_cli;
 mod gemini_cli_message;
 mod goose;
 mod hermes;
 mod inspect;
 mod items;
+mod kimi;
+mod kimi_wire;
 mod letta;
 mod opencode;
 mod opencode_message;
@@ -24,8 +29,6 @@ mod qwen;
 mod qwen_turns;
 mod spoken;
 mod step;
-
-use std::ops::Range;
 
 use super::outline::Doc;
 use super::source::Source;
@@ -42,8 +45,13 @@ struct Client {
 }
 
 /// In the order in which they are asked.
-const CLIENTS: [Client; 13] = [
-    Client { format: Format::Aider, is_of: aider::is_of, read: aider::read },
+const CLIENTS: [Client; 15] = [
+    Client { format: Format::OpenCode, is_of: opencode::is_of, read: opencode::read },
+    Client { format: Format::GeminiCli, is_of: gemini_cli::is_of, read: gemini_cli::read },
+    Client { format: Format::Copilot, is_of: copilot::is_of, read: copilot::read },
+    Client { format: Format::Kimi, is_of: kimi::is_of, read: kimi::read },
+    Client { format: Format::Droid, is_of: droid::is_of, read: droid::read },
+    Client { format: Format::Cursor, is_of: cursor::is_of, read: cursor::read },
     Client { format: Format::Qwen, is_of: qwen::is_of, read: qwen::read },
     Client { format: Format::OpenHands, is_of: openhands::is_of, read: openhands::read },
     Client { format: Format::Goose, is_of: goose::is_of, read: goose::read },
@@ -52,22 +60,8 @@ const CLIENTS: [Client; 13] = [
     Client { format: Format::Letta, is_of: letta::is_of, read: letta::read },
     Client { format: Format::Inspect, is_of: inspect::is_of, read: inspect::read },
     Client { format: Format::Cline, is_of: cline::is_of, read: cline::read },
-    Client { format: Format::OpenCode, is_of: opencode::is_of, read: opencode::read },
-    Client { format: Format::GeminiCli, is_of: gemini_cli::is_of, read: gemini_cli::read },
-    Client { format: Format::Droid, is_of: droid::is_of, read: droid::read },
-    Client { format: Format::Cursor, is_of: cursor::is_of, read: cursor::read },
+    Client { format: Format::Aider, is_of: aider::is_of, read: aider::read },
 ];
-
-/// The records that are asked whose they are: a large file of another client costs next to nothing.
-fn first_records(records: &[Record]) -> impl Iterator<Item = &Record> {
-    const ASKED: usize = 16;
-    records.iter().take(ASKED)
-}
-
-/// The first element of the list in `list`.
-fn first_of(doc: Doc<'_>, list: Range<usize>) -> Option<Range<usize>> {
-    doc.elements(list).next()
-}
 
 /// The client that wrote the input.
 pub(super) fn recognise(doc: Doc<'_>, records: &[Record]) -> Option<Format> {

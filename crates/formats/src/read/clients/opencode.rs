@@ -10,8 +10,8 @@ use super::super::outline::Doc;
 use super::super::source::Source;
 use super::super::text::Record;
 use super::super::{Conversation, Format};
+use super::first;
 use super::opencode_message::{self, Unsent};
-use super::{first_of, first_records};
 use crate::fields::Fields;
 use crate::scan;
 
@@ -58,16 +58,20 @@ enum Value {
 
 /// Whether it is a message of OpenCode's with its parts, or a file of its storage.
 pub(super) fn is_of(doc: Doc<'_>, records: &[Record]) -> bool {
-    first_records(records).any(|record| match value(doc.bytes, &doc.fields(record.range.clone())) {
-        Value::Export { messages, .. } => first_of(doc, messages).is_some_and(|first| {
-            matches!(value(doc.bytes, &doc.fields(first)), Value::Message { .. })
-        }),
-        Value::Other => {
-            let first = first_of(doc, record.range.clone());
-            let fields = first.map(|first| doc.fields(first));
-            fields.is_some_and(|fields| matches!(value(doc.bytes, &fields), Value::Message { .. }))
+    first::records(records).any(|record| {
+        match value(doc.bytes, &doc.fields(record.range.clone())) {
+            Value::Export { messages, .. } => first::element(doc, messages).is_some_and(|first| {
+                matches!(value(doc.bytes, &doc.fields(first)), Value::Message { .. })
+            }),
+            Value::Other => {
+                let first = first::element(doc, record.range.clone());
+                let fields = first.map(|first| doc.fields(first));
+                fields.is_some_and(|fields| {
+                    matches!(value(doc.bytes, &fields), Value::Message { .. })
+                })
+            }
+            _ => true,
         }
-        _ => true,
     })
 }
 

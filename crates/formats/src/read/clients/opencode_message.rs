@@ -76,7 +76,8 @@ fn is_failed(input: &[u8], info: &Fields<'_>, parts: &[Range<usize>]) -> bool {
         !part.is("type", "step-start") && !part.is("type", "reasoning")
     };
     let error = info.inner("error");
-    !error.is_empty() && !(error.is("name", "MessageAbortedError") && parts.iter().any(said))
+    let is_broken_off = error.is("name", "MessageAbortedError") && parts.iter().any(said);
+    !error.is_empty() && !is_broken_off
 }
 
 fn user_part<'a>(input: &'a [u8], at: &Range<usize>, spoken: &mut Spoken<'a>, unsent: &mut Unsent) {

@@ -39,14 +39,11 @@ pub(super) fn read(
         let told = format!("{count} errors and notices that the client does not send are left out");
         source.note(at, "not-sent", told);
     }
-    let last = views.len() - 1;
     let mut found = Vec::new();
-    for (at, view) in views.into_iter().enumerate() {
-        if at == last || source.recorded {
-            let conversation = conversation(source, about.beside(), &view);
-            if !conversation.events.is_empty() {
-                found.push(conversation);
-            }
+    for view in views {
+        let conversation = conversation(source, about.beside(), &view);
+        if !conversation.events.is_empty() {
+            found.push(conversation);
         }
     }
     found
@@ -80,8 +77,8 @@ fn path(source: &mut Source<'_>, events: &[Range<usize>]) -> Vec<Range<usize>> {
     path.into_iter().map(|at| events[at].clone()).collect()
 }
 
-/// What was sent up to each condensation, and what is sent now. And how many events with words are never
-/// sent, with the place of the first.
+/// What was sent up to each condensation, where that is asked for, and what is sent now. And how many events
+/// with words are never sent, with the place of the first.
 fn views(
     source: &mut Source<'_>,
     path: &[Range<usize>],
@@ -95,9 +92,11 @@ fn views(
             "Condensation" => {
                 let forgotten = labels(source.input, fields.array("forgotten_event_ids"));
                 let offset = fields.count("summary_offset");
-                let summary = fields.string("summary").filter(|_| offset.is_some());
-                let kept = condense(source, &view, &forgotten, summary, offset, at.start);
-                views.push(std::mem::replace(&mut view, kept));
+                if source.recorded {
+                    views.push(view.clone());
+                }
+                let summary = fields.string("summary").zip(offset);
+                condense(source, &mut view, &forgotten, summary, at.start);
             }
             "MessageEvent"
             | "ActionEvent"
@@ -106,7 +105,7 @@ fn views(
             | "AgentErrorEvent"
             | "SystemPromptEvent"
             | "CondensationSummaryEvent" => {
-                view.push(Seen::Event(at.clone()));
+                view.push(Seen::Event { at: at.clone(), id: fields.label("id") });
             }
             _ if ["detail", "error", "message"]
                 .iter()
@@ -135,7 +134,7 @@ fn conversation(
                 conversation.events.push(recap(source, text.clone()));
                 continue;
             }
-            Seen::Event(range) => range.clone(),
+            Seen::Event { at, .. } => at.clone(),
         };
         let fields = Fields::of(input, range.clone());
         match &*fields.text("kind").unwrap_or_default() {
@@ -143,7 +142,7 @@ fn conversation(
                 // Calls of one response are events in a row.
                 let response = fields.raw("llm_response_id");
                 let mut batch = vec![range];
-                while let Some(Seen::Event(next)) = view.get(at) {
+                while let Some(Seen::Event { at: next, .. }) = view.get(at) {
                     let fields = Fields::of(input, next.clone());
                     let same = response.is_some() && fields.raw("llm_response_id") == response;
                     if !same || !fields.is("kind", "ActionEvent") {

@@ -28,18 +28,13 @@ pub(super) fn read(
     about: &Conversation,
     events: &[Range<usize>],
 ) -> Vec<Conversation> {
-    let views = views(source, events);
-    let last = views.len() - 1;
     let mut found = Vec::new();
-    for (at, view) in views.into_iter().enumerate() {
-        if at != last && !source.recorded {
-            continue;
-        }
+    for view in views(source, events) {
         let mut teller = Teller::new(about);
         for seen in view {
             match seen {
                 Seen::Summary(text) => teller.found.events.push(recap(source, text)),
-                Seen::Event(at) => teller.event(source, at),
+                Seen::Event { at, .. } => teller.event(source, at),
             }
         }
         if let Some((at, count)) = teller.unsent {
@@ -53,27 +48,27 @@ pub(super) fn read(
     found
 }
 
-/// What was sent up to each condensation, and what is sent now.
+/// What was sent up to each condensation, where that is asked for, and what is sent now.
 fn views(source: &mut Source<'_>, events: &[Range<usize>]) -> Vec<Vec<Seen>> {
     let mut views = Vec::new();
     let mut view: Vec<Seen> = Vec::new();
     for at in events {
         let fields = Fields::of(source.input, at.clone());
         if !fields.is("action", "condensation") {
-            view.push(Seen::Event(at.clone()));
+            view.push(Seen::Event { at: at.clone(), id: fields.label("id") });
             continue;
+        }
+        if source.recorded {
+            views.push(view.clone());
         }
         let args = fields.inner("args");
         let forgotten = forgotten(source.input, &args);
-        let offset = args.count("summary_offset");
-        let summary = args.string("summary").filter(|_| offset.is_some());
-        let before = view.clone();
+        let summary = args.string("summary").zip(args.count("summary_offset"));
         if summary.is_some() {
             // Only the newest summary is sent.
-            view.retain(|seen| matches!(seen, Seen::Event(_)));
+            view.retain(|seen| matches!(seen, Seen::Event { .. }));
         }
-        view = condense(source, &view, &forgotten, summary, offset, at.start);
-        views.push(before);
+        condense(source, &mut view, &forgotten, summary, at.start);
     }
     views.push(view);
     views

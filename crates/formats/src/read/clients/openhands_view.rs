@@ -9,13 +9,12 @@ use midfold_core::event::RawEvent;
 
 use super::super::chat::{self, Part};
 use super::super::source::Source;
-use crate::fields::Fields;
 use crate::scan;
 
 /// What is sent: an event, or a summary in the place of those that were forgotten.
 #[derive(Clone)]
 pub(super) enum Seen {
-    Event(Range<usize>),
+    Event { at: Range<usize>, id: Option<String> },
     Summary(Range<usize>),
 }
 
@@ -29,33 +28,31 @@ pub(super) fn labels(input: &[u8], list: Option<Range<usize>>) -> HashSet<String
     .collect()
 }
 
-/// A view without what was forgotten, and with the summary in its place.
+/// Takes what was forgotten out of a view, and puts the summary in its place.
 pub(super) fn condense(
     source: &mut Source<'_>,
-    view: &[Seen],
+    view: &mut Vec<Seen>,
     forgotten: &HashSet<String>,
-    summary: Option<Range<usize>>,
-    offset: Option<u64>,
+    summary: Option<(Range<usize>, u64)>,
     at: usize,
-) -> Vec<Seen> {
-    let input = source.input;
-    let is_kept = |seen: &&Seen| match seen {
-        Seen::Event(at) => {
-            !Fields::of(input, at.clone()).label("id").is_some_and(|id| forgotten.contains(&id))
-        }
-        Seen::Summary(_) => true,
+) {
+    let before = view.len();
+    let is_forgotten = |seen: &Seen| match seen {
+        Seen::Event { id: Some(id), .. } => forgotten.contains(id),
+        _ => false,
     };
-    let mut kept: Vec<Seen> = view.iter().filter(is_kept).cloned().collect();
-    let gone = view.len() - kept.len();
+    if !forgotten.is_empty() {
+        view.retain(|seen| !is_forgotten(seen));
+    }
+    let gone = before - view.len();
     if gone > 0 && !source.recorded {
         let told = format!("{gone} events before it are no longer in the context");
         source.note(at, "compacted-before", told);
     }
-    if let Some(summary) = summary {
-        let offset = usize::try_from(offset.unwrap_or(0)).unwrap_or(usize::MAX);
-        kept.insert(offset.min(kept.len()), Seen::Summary(summary));
+    if let Some((summary, offset)) = summary {
+        let offset = usize::try_from(offset).unwrap_or(usize::MAX);
+        view.insert(offset.min(view.len()), Seen::Summary(summary));
     }
-    kept
 }
 
 /// A user message of one recorded string that recaps what was forgotten.

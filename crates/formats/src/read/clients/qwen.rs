@@ -12,14 +12,14 @@ use super::super::outline::Doc;
 use super::super::source::Source;
 use super::super::text::Record;
 use super::super::{Conversation, Format};
-use super::first_records;
+use super::first;
 use super::qwen_turns::Turns;
 use crate::fields::Fields;
 use crate::scan;
 
 /// Whether a record of the tree holds a content of Gemini's, or is one of the client's own.
 pub(super) fn is_of(doc: Doc<'_>, records: &[Record]) -> bool {
-    first_records(records).any(|record| {
+    first::records(records).any(|record| {
         let fields = doc.fields(record.range.clone());
         let is_node = fields.string("uuid").is_some() && fields.string("sessionId").is_some();
         is_node

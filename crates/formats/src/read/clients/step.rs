@@ -1,5 +1,6 @@
 //! One answer of the model with what its calls gave back, of clients that keep both together.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use midfold_core::event::{RawEvent, Usage};
@@ -15,12 +16,19 @@ struct Answer<'a> {
     at: Range<usize>,
 }
 
+/// A call, whose arguments may have been recorded in pieces.
+struct Made<'a> {
+    id: Token<'a>,
+    name: Token<'a>,
+    arguments: Option<Cow<'a, [u8]>>,
+}
+
 /// The words, thoughts and calls of one answer, and the results of these calls.
 #[derive(Default)]
 pub(super) struct Step<'a> {
     words: Vec<Part<'a>>,
     thoughts: Vec<Token<'a>>,
-    calls: Vec<Call<'a>>,
+    calls: Vec<Made<'a>>,
     answers: Vec<Answer<'a>>,
     ranges: Vec<Range<usize>>,
 }
@@ -42,7 +50,19 @@ impl<'a> Step<'a> {
     }
 
     pub(super) fn call(&mut self, call: Call<'a>, at: Range<usize>) {
-        self.calls.push(call);
+        let Call { id, name, arguments } = call;
+        self.calls.push(Made { id, name, arguments: arguments.map(Cow::Borrowed) });
+        self.ranges.push(at);
+    }
+
+    /// A call whose arguments, a JSON value, a reader put together.
+    pub(super) fn call_whole(
+        &mut self,
+        (id, name): (Token<'a>, Token<'a>),
+        arguments: Vec<u8>,
+        at: Range<usize>,
+    ) {
+        self.calls.push(Made { id, name, arguments: Some(Cow::Owned(arguments)) });
         self.ranges.push(at);
     }
 
@@ -69,6 +89,11 @@ impl<'a> Step<'a> {
         let Self { words, thoughts, calls, answers, ranges } = std::mem::take(self);
         let mut events = Vec::with_capacity(1 + answers.len());
         if !ranges.is_empty() {
+            let calls = calls.iter().map(|Made { id, name, arguments }| {
+                let (id, name) = (id.clone(), name.clone());
+                Call { id, name, arguments: arguments.as_deref() }
+            });
+            let calls: Vec<_> = calls.collect();
             let bytes = chat::reply(&words, &thoughts, &calls);
             let mut event = source.built(bytes, ranges);
             event.usage = usage;

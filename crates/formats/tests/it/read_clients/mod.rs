@@ -7,12 +7,14 @@
 mod aider;
 mod chatgpt;
 mod cline;
+mod copilot;
 mod cursor;
 mod droid;
 mod gemini_cli;
 mod goose;
 mod hermes;
 mod inspect;
+mod kimi;
 mod letta;
 mod opencode;
 mod openhands;
@@ -66,6 +68,9 @@ const FIXTURES: &[Fixture] = &[
     fixture!("cursor.jsonl", Cursor, &["unanswered-call", "unanswered-call", "unanswered-call"]),
     fixture!("cursor-stream.jsonl", Cursor, &[]),
     fixture!("droid.jsonl", Droid, &[]),
+    fixture!("copilot.jsonl", Copilot, &[]),
+    fixture!("kimi-context.jsonl", Kimi, &[]),
+    fixture!("kimi-wire.jsonl", Kimi, &[]),
 ];
 
 fn fixture(name: &str) -> &'static str {
@@ -171,7 +176,7 @@ fn what_a_client_sends_is_what_its_provider_takes() {
 fn broken_files_of_clients_are_read_as_far_as_they_go() {
     for fixture in FIXTURES {
         let text = fixture.text.as_bytes();
-        for at in (0..text.len()).step_by(text.len() / 200 + 1) {
+        for at in (0..text.len()).step_by(text.len() / 60 + 1) {
             let cut = Bytes::copy_from_slice(&text[..at]);
             let _ = read(&cut, Some(fixture.format));
             for other in ["null", "[]", "{}", "7", "\"x\""] {
