@@ -124,7 +124,7 @@ fn summaries(input: &[u8], messages: &[Range<usize>]) -> Vec<usize> {
             found.push(at);
         }
         // A summary that was compacted again is seen by nobody.
-        hidden_before = !seen.agent && seen.user || hidden_before && !seen.agent;
+        hidden_before = !seen.agent && (seen.user || hidden_before);
     }
     found
 }
