@@ -147,7 +147,7 @@ fn a_reply_waits_for_the_results_of_its_calls() {
         ("copilot.jsonl", 16, (4, true)),
         ("kimi-wire.jsonl", 9, (1, false)),
         ("kimi-context.jsonl", 10, (4, false)),
-        ("cursor-stream.jsonl", 12, (1, false)),
+        ("cursor-stream.jsonl", 11, (1, false)),
         ("gemini-cli.jsonl", 9, (4, true)),
     ] {
         let written: Vec<_> = fixture(name).lines().take(lines).collect();
