@@ -96,7 +96,7 @@ pub(super) fn user<'a>(
     let inner = chat::inside(&typed);
     let place = sent.as_ref().and_then(|sent| {
         let sent = chat::inside(sent);
-        let place = memmem::find(sent, inner).filter(|_| !inner.is_empty())?;
+        let place = place_of(sent, inner)?;
         Some((sent[..place].to_vec(), sent[place + inner.len()..].to_vec()))
     });
     let mut behind = Vec::new();
@@ -119,6 +119,15 @@ pub(super) fn user<'a>(
     }
     spoken.push(injected, quoted(&behind), at.clone());
     spoken.events(source)
+}
+
+/// Where the inside of a string stands in the inside of another, and not in the middle of an escape.
+fn place_of(text: &[u8], inner: &[u8]) -> Option<usize> {
+    let is_whole = |at: &usize| {
+        let slashes = text[..*at].iter().rev().take_while(|byte| **byte == b'\\').count();
+        slashes % 2 == 0
+    };
+    memmem::find_iter(text, inner).filter(|_| !inner.is_empty()).find(is_whole)
 }
 
 /// The `content` of an event that the client makes, in the user's role.

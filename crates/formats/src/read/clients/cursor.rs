@@ -45,6 +45,8 @@ struct Reading<'a> {
     step: Step<'a>,
     /// Words of the model since its last call, for streams that tell them in pieces and then whole.
     pieces: Vec<(Token<'a>, Range<usize>)>,
+    /// How long they are together.
+    length: usize,
     /// Thoughts in pieces.
     thought: Vec<u8>,
     thought_at: Option<Range<usize>>,
@@ -64,6 +66,7 @@ pub(super) fn read(source: &mut Source<'_>, records: &[Record]) -> Vec<Conversat
         conversation: Conversation::new(Format::Cursor, first.line),
         step: Step::default(),
         pieces: Vec::new(),
+        length: 0,
         thought: Vec::new(),
         thought_at: None,
         results: results(input, records),
@@ -168,11 +171,16 @@ impl<'a> Reading<'a> {
 
     /// Words of the model. A stream of pieces tells all of them together at its end: that is no new word.
     fn say(&mut self, text: Token<'a>, at: &Range<usize>) {
-        let inside: Vec<u8> =
-            self.pieces.iter().flat_map(|(piece, _)| chat::inside(piece)).copied().collect();
-        if !self.pieces.is_empty() && inside == chat::inside(&text) {
+        let whole = chat::inside(&text);
+        // The lengths first: an answer may come in many thousand pieces.
+        let is_told = !self.pieces.is_empty()
+            && whole.len() == self.length
+            && self.pieces.iter().flat_map(|(piece, _)| chat::inside(piece)).eq(whole);
+        if is_told {
             self.pieces.clear();
+            self.length = 0;
         }
+        self.length += whole.len();
         self.pieces.push((text, at.clone()));
     }
 
@@ -182,6 +190,7 @@ impl<'a> Reading<'a> {
             let thought = std::mem::take(&mut self.thought);
             self.step.think(Cow::Owned([&b"\""[..], &thought, b"\""].concat()), at);
         }
+        self.length = 0;
         for (text, at) in self.pieces.drain(..) {
             self.step.say(Part::Text(text), at);
         }

@@ -32,7 +32,6 @@ pub(super) fn fill(
                 let is_answered = next.is_some_and(|next| next.is("type", "gemini"));
                 user(source, range, &fields, is_answered)
             }
-            "gemini" => reply(source, range, &fields, &answered),
             // Pictures of a tool's result, which the client sends beside it.
             "info" if has_media(input, &fields) => {
                 let mut event = content(source, "user", &parts(input, &fields), range);
@@ -40,12 +39,14 @@ pub(super) fn fill(
                 vec![event]
             }
             // A content of a checkpoint.
-            _ if fields.array("parts").is_some() => {
+            "" if fields.array("parts").is_some() => {
                 let mut event = source.event(range.clone());
                 event.origin = told_origin(input, &fields, "parts");
                 vec![event]
             }
-            _ => Vec::new(),
+            "info" | "error" | "warning" | "" => Vec::new(),
+            // `gemini`, and what clients that come of it call their models.
+            _ => reply(source, range, &fields, &answered),
         };
         if events.is_empty() && !parts(input, &fields).is_empty() {
             unsent = (unsent.0 + 1, unsent.1.or(Some(range.start)));

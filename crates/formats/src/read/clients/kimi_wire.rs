@@ -5,7 +5,6 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use midfold_core::event::Usage;
-use midfold_core::jsonstr;
 
 use super::super::chat::{self, Part, Token, token};
 use super::super::source::Source;
@@ -40,6 +39,8 @@ struct Talk<'a> {
     text: Option<(bool, Vec<u8>, Range<usize>)>,
     words: Vec<(bool, Token<'a>, Range<usize>)>,
     calls: Vec<Pending<'a>>,
+    /// The tools of the step's calls, by the ids of these.
+    names: HashMap<String, Token<'a>>,
     step: Step<'a>,
     used: Option<Usage>,
 }
@@ -61,8 +62,8 @@ pub(super) fn read(source: &mut Source<'_>, records: &[Record]) -> Vec<Conversat
             let mut conversation = Conversation::new(Format::Kimi, record.line);
             conversation.id.clone_from(agent);
             let (words, calls) = (Vec::new(), Vec::new());
-            let (step, used) = (Step::default(), None);
-            talks.push(Talk { conversation, text: None, words, calls, step, used });
+            let (names, step, used) = (HashMap::new(), Step::default(), None);
+            talks.push(Talk { conversation, text: None, words, calls, names, step, used });
             talks.len() - 1
         });
         talks[at].take(source, &envelope, &record.range);
@@ -96,9 +97,11 @@ impl<'a> Talk<'a> {
                     chat::text_of(fields, name).unwrap_or_else(|| token(""))
                 };
                 let arguments = chat::inside(function.raw("arguments").unwrap_or_default());
+                let name = named(&function, "name");
+                self.names.extend(payload.label("id").map(|id| (id, name.clone())));
                 self.calls.push(Pending {
                     id: named(&payload, "id"),
-                    name: named(&function, "name"),
+                    name,
                     arguments: arguments.to_vec(),
                     at: at.clone(),
                 });
@@ -148,9 +151,7 @@ impl<'a> Talk<'a> {
     }
 
     fn result(&mut self, source: &Source<'a>, payload: &Fields<'a>, at: &Range<usize>) {
-        let id = payload.text("tool_call_id").unwrap_or_default();
-        let is_it = |call: &&Pending<'_>| jsonstr::decode(&call.id) == id;
-        let name = self.calls.iter().find(is_it).map(|call| call.name.clone());
+        let name = payload.label("tool_call_id").and_then(|id| self.names.get(&id).cloned());
         let id = chat::text_of(payload, "tool_call_id").unwrap_or_else(|| token(""));
         let value = payload.inner("return_value");
         let parts = result_parts(source.input, &value);
@@ -167,6 +168,7 @@ impl<'a> Talk<'a> {
                 self.step.say(Part::Text(text), at);
             }
         }
+        self.names.clear();
         for Pending { id, name, arguments, at } in self.calls.drain(..) {
             let none = b"{}".to_vec();
             let arguments = if arguments.is_empty() { none } else { arguments };

@@ -58,3 +58,18 @@ fn sessions_of_older_versions_hold_messages() {
     assert_eq!(found.conversations[0].id.as_deref(), Some("s1"));
     assert_eq!(events(&found.conversations[0]).len(), 2);
 }
+
+#[test]
+fn a_typed_letter_is_not_found_in_an_escape() {
+    let line =
+        r#"{"type":"user.message","id":"1","data":{"content":"n","transformedContent":"\n\nn\n"}}"#;
+    let found = outcome(line);
+    assert_eq!(
+        events(&found.conversations[0]),
+        [
+            r#"{"role":"user","content":"\n\n"}"#,
+            r#"{"role":"user","content":"n"}"#,
+            r#"{"role":"user","content":"\n"}"#,
+        ]
+    );
+}

@@ -26,7 +26,9 @@ use bytes::Bytes;
 use midfold_core::BlockKind;
 use midfold_core::view::{Origin, Role, View};
 use midfold_formats::profile;
-use midfold_formats::read::{Conversation, Format, ReadOutcome, read, read_recorded};
+use midfold_formats::read::{
+    Conversation, Format, ReadError, ReadOutcome, newest_reply, read, read_recorded,
+};
 
 /// A fixture, and whose it is.
 struct Fixture {
@@ -171,6 +173,34 @@ fn what_a_client_sends_is_what_its_provider_takes() {
     }
 }
 
+/// Whoever follows a file that is still written takes a reply once each of its calls has a result.
+#[test]
+fn a_reply_waits_for_the_results_of_its_calls() {
+    for (name, lines, expected) in [
+        ("qwen.jsonl", 6, (5, false)),
+        ("qwen.jsonl", 7, (5, false)),
+        ("qwen.jsonl", 8, (5, true)),
+        ("copilot.jsonl", 15, (4, false)),
+        ("copilot.jsonl", 16, (4, true)),
+        ("kimi-wire.jsonl", 9, (1, false)),
+        ("kimi-context.jsonl", 10, (4, false)),
+        ("cursor-stream.jsonl", 11, (1, false)),
+        ("gemini-cli.jsonl", 9, (4, true)),
+    ] {
+        let written: Vec<_> = fixture(name).lines().take(lines).collect();
+        let found = outcome(&written.join("\n"));
+        let reply = newest_reply(&found.conversations[0]).unwrap();
+        assert_eq!((reply.at, reply.ended), expected, "{name}, {lines} lines");
+    }
+}
+
+fn all_are_json(found: Result<ReadOutcome, ReadError>) {
+    for event in found.iter().flat_map(|found| &found.conversations).flat_map(|c| &c.events) {
+        let json = serde_json::from_slice::<&serde_json::value::RawValue>(&event.bytes);
+        assert!(json.is_ok(), "{}", String::from_utf8_lossy(&event.bytes));
+    }
+}
+
 /// Cut anywhere, and with any value in the place of another, a file is read or refused.
 #[test]
 fn broken_files_of_clients_are_read_as_far_as_they_go() {
@@ -178,15 +208,15 @@ fn broken_files_of_clients_are_read_as_far_as_they_go() {
         let text = fixture.text.as_bytes();
         for at in (0..text.len()).step_by(text.len() / 60 + 1) {
             let cut = Bytes::copy_from_slice(&text[..at]);
-            let _ = read(&cut, Some(fixture.format));
+            all_are_json(read(&cut, Some(fixture.format)));
             for other in ["null", "[]", "{}", "7", "\"x\""] {
                 let Some(colon) = text[at..].iter().position(|byte| *byte == b':') else { break };
                 let start = midfold_formats::scan::skip_space(text, at + colon + 1);
                 let Some(value) = midfold_formats::scan::value(text, start) else { continue };
                 let changed = [&text[..value.start], other.as_bytes(), &text[value.end..]].concat();
                 let changed = Bytes::from(changed);
-                let _ = read(&changed, Some(fixture.format));
-                let _ = read_recorded(&changed, None);
+                all_are_json(read(&changed, Some(fixture.format)));
+                all_are_json(read_recorded(&changed, None));
             }
         }
     }
