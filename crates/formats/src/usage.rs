@@ -174,6 +174,48 @@ pub(crate) fn pi(usage: &Fields<'_>) -> Option<Usage> {
     ))
 }
 
+/// `OpenCode`'s `tokens`: its input leaves out the cache, its output the thoughts.
+pub(crate) fn opencode(tokens: &Fields<'_>) -> Option<Usage> {
+    let cache = tokens.inner("cache");
+    let output = tokens.number("output").saturating_add(tokens.number("reasoning"));
+    known(beside_cache(tokens.number("input"), output, cache.number("read"), cache.number("write")))
+}
+
+/// Gemini's `usageMetadata` in a recording.
+pub(crate) fn gemini(usage: &Fields<'_>) -> Option<Usage> {
+    known(of_gemini(usage))
+}
+
+/// An `assistant.usage` of Copilot CLI: its input holds what the cache read.
+pub(crate) fn copilot(data: &Fields<'_>) -> Option<Usage> {
+    known(Usage {
+        prompt: data.number("inputTokens"),
+        output: data.number("outputTokens"),
+        cache_read: data.number("cacheReadTokens"),
+        cache_write: data.number("cacheWriteTokens"),
+    })
+}
+
+/// `token_usage` of Kimi CLI: its input is told in three counts.
+pub(crate) fn kimi(usage: &Fields<'_>) -> Option<Usage> {
+    known(beside_cache(
+        usage.number("input_other"),
+        usage.number("output"),
+        usage.number("input_cache_read"),
+        usage.number("input_cache_creation"),
+    ))
+}
+
+/// `tokens` of Gemini CLI: its thoughts are beside its output.
+pub(crate) fn gemini_cli(tokens: &Fields<'_>) -> Option<Usage> {
+    known(Usage {
+        prompt: tokens.number("input"),
+        output: tokens.number("output").saturating_add(tokens.number("thoughts")),
+        cache_read: tokens.number("cached"),
+        cache_write: 0,
+    })
+}
+
 /// A request that failed is recorded with zeros.
 fn known(usage: Usage) -> Option<Usage> {
     (usage.prompt > 0).then_some(usage)

@@ -87,6 +87,10 @@ const ROWS: &[Row] = &[
     // Cline, Roo
     ("write_to_file", r#"{"path":"a.html","content":"<p>"}"#, Write, &[], &["a.html"], "", None),
     ("replace_in_file", r#"{"path":"a.css","diff":"<<<<<<< SEARCH"}"#, Edit, &[], &["a.css"], "", None),
+    ("write_to_file", r#"{"absolutePath":"/w/a.html","content":"<p>"}"#, Write, &[], &["/w/a.html"], "", None),
+    ("replace_in_file", r#"{"absolutePath":"/w/a.css","diff":"<<<<<<< SEARCH"}"#, Edit, &[], &["/w/a.css"], "", None),
+    ("read_file", r#"{"absolutePath":"/w/a.css"}"#, Read, &["/w/a.css"], &[], "", None),
+    ("file_editor", r#"{"command":"str_replace","path":"/w/a.py","old_str":"x","new_str":"y"}"#, Edit, &[], &["/w/a.py"], "", None),
     ("execute_command", r#"{"command":"npm i","requires_approval":true}"#, Shell, &[], &[], "npm i", None),
     ("list_files", r#"{"path":".","recursive":true}"#, List, &[], &[], ".", None),
     ("read_file", r#"{"files":[{"path":"a.rs"},{"path":"b.rs"}]}"#, Read, &["a.rs", "b.rs"], &[], "", None),

@@ -8,6 +8,7 @@ use std::borrow::Cow;
 use midfold_core::jsonstr;
 
 use crate::fields::Fields;
+use crate::scan;
 
 /// A JSON string token, quotes included: recorded, or made where the client recorded no string.
 pub(super) type Token<'a> = Cow<'a, [u8]>;
@@ -24,8 +25,34 @@ pub(super) fn text_of<'a>(fields: &Fields<'a>, name: &str) -> Option<Token<'a>> 
     Some(match fields.raw(name)? {
         b"null" => return None,
         string @ [b'"', ..] => Cow::Borrowed(string),
-        value => token(&String::from_utf8_lossy(value)),
+        value => told(value),
     })
+}
+
+/// The value without its indentation, where it was written over several lines.
+pub(super) fn one_line(value: &[u8]) -> Cow<'_, [u8]> {
+    // A string holds no raw line break.
+    if memchr::memchr(b'\n', value).is_none() {
+        return Cow::Borrowed(value);
+    }
+    let mut out = Vec::with_capacity(value.len());
+    let mut at = 0;
+    while let Some(byte) = value.get(at) {
+        let end = match byte {
+            b'"' => scan::string_end(value, at).unwrap_or(value.len()),
+            _ => at + 1,
+        };
+        if !byte.is_ascii_whitespace() {
+            out.extend_from_slice(&value[at..end]);
+        }
+        at = end;
+    }
+    Cow::Owned(out)
+}
+
+/// A JSON value as a text.
+fn told(value: &[u8]) -> Token<'static> {
+    token(&String::from_utf8_lossy(&one_line(value)))
 }
 
 /// The inside of a string token; nothing for other values.
@@ -46,12 +73,14 @@ pub(super) enum Part<'a> {
     #[expect(dead_code, reason = "for readers that come")]
     /// A picture by its address.
     Link(Token<'a>),
+    /// Any other file: its name and its data, as an address.
+    File { name: Option<Token<'a>>, data: Token<'a> },
 }
 
 impl<'a> Part<'a> {
     /// What this reader does not know: its JSON as a text, so that nothing is lost.
     pub(super) fn unknown(value: &[u8]) -> Self {
-        Self::Text(token(&String::from_utf8_lossy(value)))
+        Self::Text(told(value))
     }
 
     fn push(&self, out: &mut Vec<u8>) {
@@ -71,6 +100,17 @@ impl<'a> Part<'a> {
             Self::Link(address) => {
                 out.extend_from_slice(br#"{"type":"image_url","image_url":{"url":"#);
                 out.extend_from_slice(address);
+                out.extend_from_slice(b"}}");
+            }
+            Self::File { name, data } => {
+                out.extend_from_slice(br#"{"type":"file","file":{"#);
+                if let Some(name) = name {
+                    out.extend_from_slice(br#""filename":"#);
+                    out.extend_from_slice(name);
+                    out.push(b',');
+                }
+                out.extend_from_slice(br#""file_data":"#);
+                out.extend_from_slice(data);
                 out.extend_from_slice(b"}}");
             }
         }
@@ -96,7 +136,7 @@ impl Call<'_> {
         match self.arguments {
             Some(string @ [b'"', ..]) => out.extend_from_slice(string),
             Some(b"null") | None => out.extend_from_slice(b"\"{}\""),
-            Some(object) => jsonstr::encode_into(&String::from_utf8_lossy(object), out),
+            Some(object) => out.extend_from_slice(&told(object)),
         }
         out.extend_from_slice(b"}}");
     }

@@ -18,6 +18,20 @@ pub enum ReadError {
         /// The first offending byte.
         offset: usize,
     },
+    /// A zip archive.
+    #[error(
+        "the input is a zip archive: unpack it first; an `.eval` log of Inspect is written as JSON by \
+         `inspect log dump FILE > FILE.json`"
+    )]
+    Archive,
+    /// What a client keeps beside the conversation.
+    #[error("the input is {what}: pass {instead}")]
+    Beside {
+        /// The file.
+        what: &'static str,
+        /// Where the conversation is.
+        instead: &'static str,
+    },
     /// Text, but not JSON.
     #[error(
         "line {line}, column {column}: not JSON ({detail}): mend the input there; \

@@ -33,6 +33,34 @@ pub enum Format {
     SweAgent,
     /// A session file of Qwen Code.
     Qwen,
+    /// `api_conversation_history.json` of Cline or Roo Code.
+    Cline,
+    /// An event log of OpenHands.
+    OpenHands,
+    /// A session of Goose, or an export of one.
+    Goose,
+    /// Sessions that Hermes Agent exported, or its session file.
+    Hermes,
+    /// `conversations.json` of a ChatGPT data export.
+    ChatGpt,
+    /// An agent file of Letta.
+    Letta,
+    /// A log of Inspect AI as JSON.
+    Inspect,
+    /// `.aider.chat.history.md` of aider.
+    Aider,
+    /// A session of OpenCode: an export, or the files of its storage.
+    OpenCode,
+    /// A session of Gemini CLI.
+    GeminiCli,
+    /// An agent transcript of Cursor, or what its command line streams.
+    Cursor,
+    /// A session of Factory Droid.
+    Droid,
+    /// A session of Copilot CLI.
+    Copilot,
+    /// A session of Kimi CLI.
+    Kimi,
 }
 
 /// A list of a dialect's messages, as `compact` writes it.
@@ -51,7 +79,7 @@ impl From<DialectKind> for Format {
 
 impl Format {
     /// All formats.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 28] = [
         Self::OpenAiChat,
         Self::OpenAiResponses,
         Self::Anthropic,
@@ -66,6 +94,20 @@ impl Format {
         Self::MiniSweAgent,
         Self::SweAgent,
         Self::Qwen,
+        Self::Cline,
+        Self::OpenHands,
+        Self::Goose,
+        Self::Hermes,
+        Self::ChatGpt,
+        Self::Letta,
+        Self::Inspect,
+        Self::Aider,
+        Self::OpenCode,
+        Self::GeminiCli,
+        Self::Cursor,
+        Self::Droid,
+        Self::Copilot,
+        Self::Kimi,
     ];
 
     /// The name, as the command line writes it.
@@ -86,6 +128,20 @@ impl Format {
             Self::MiniSweAgent => "mini-swe-agent",
             Self::SweAgent => "swe-agent",
             Self::Qwen => "qwen-code",
+            Self::Cline => "cline",
+            Self::OpenHands => "openhands",
+            Self::Goose => "goose",
+            Self::Hermes => "hermes",
+            Self::ChatGpt => "chatgpt",
+            Self::Letta => "letta",
+            Self::Inspect => "inspect",
+            Self::Aider => "aider",
+            Self::OpenCode => "opencode",
+            Self::GeminiCli => "gemini-cli",
+            Self::Cursor => "cursor",
+            Self::Droid => "droid",
+            Self::Copilot => "copilot-cli",
+            Self::Kimi => "kimi-cli",
         }
     }
 
@@ -107,8 +163,10 @@ impl Format {
     pub fn dialect(self) -> DialectKind {
         match self {
             Self::OpenAiResponses | Self::Codex => DialectKind::OpenAiResponses,
-            Self::Anthropic | Self::ClaudeCode => DialectKind::Anthropic,
-            Self::Gemini | Self::Qwen => DialectKind::Gemini,
+            Self::Anthropic | Self::ClaudeCode | Self::Droid | Self::Cline => {
+                DialectKind::Anthropic
+            }
+            Self::Gemini | Self::Qwen | Self::GeminiCli => DialectKind::Gemini,
             Self::Bedrock => DialectKind::Bedrock,
             Self::ShareGpt => DialectKind::ShareGpt,
             _ => DialectKind::OpenAiChat,

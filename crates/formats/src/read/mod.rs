@@ -109,11 +109,16 @@ pub fn read_recorded(input: &Bytes, from: Option<Format>) -> Result<ReadOutcome,
 }
 
 fn read_as(input: &Bytes, from: Option<Format>, recorded: bool) -> Result<ReadOutcome, ReadError> {
-    let text = text::split(input)?;
+    let text = values(input, from)?;
     let (records, outline) = (text.records, text.outline);
     let doc = Doc { bytes: input, outline: outline.as_ref() };
     let mut source = Source::new(input, text.dirty, text.problems);
     source.recorded = recorded;
+    if from.is_none()
+        && let Some(error) = clients::refuse(doc, &records)
+    {
+        return Err(error);
+    }
     let found = from
         .or_else(|| clients::recognise(doc, &records))
         .or_else(|| detect::format(doc, &records));
@@ -144,6 +149,15 @@ fn read_as(input: &Bytes, from: Option<Format>, recorded: bool) -> Result<ReadOu
     }
     problems.sort_by_key(|problem| problem.at);
     Ok(ReadOutcome { conversations, problems })
+}
+
+/// The values of the input; where a client writes no JSON, all of it is one.
+fn values(input: &[u8], from: Option<Format>) -> Result<text::Text, ReadError> {
+    let is_plain = match from {
+        Some(format) => format == Format::Aider,
+        None => clients::is_plain(input),
+    };
+    if is_plain { text::whole(input) } else { text::split(input) }
 }
 
 /// Values that are all no objects are no conversation: nothing of them could be sent.
@@ -181,7 +195,7 @@ fn nothing_read(conversations: &[Conversation]) -> bool {
 /// What `input` is written in; `None` when it is no JSON or holds no messages.
 #[must_use]
 pub fn detect(input: &[u8]) -> Option<Format> {
-    let text = text::split(input).ok()?;
+    let text = values(input, None).ok()?;
     let doc = Doc { bytes: input, outline: text.outline.as_ref() };
     clients::recognise(doc, &text.records).or_else(|| detect::format(doc, &text.records))
 }

@@ -1,6 +1,7 @@
 //! Transcripts that their clients still write: what of them is there for good.
 
 use bytes::Bytes;
+use midfold_core::Role;
 use serde::de::IgnoredAny;
 
 use super::{Conversation, Format};
@@ -19,7 +20,8 @@ pub struct NewestReply {
 /// once.
 ///
 /// Claude Code writes a record for each block; all of one message are one message here, at the place
-/// of the first.
+/// of the first. Of other clients a reader puts a reply and the results of its calls together from records
+/// that come later: such a reply goes on until each of its calls has a result.
 ///
 /// ```
 /// use bytes::Bytes;
@@ -34,8 +36,15 @@ pub struct NewestReply {
 /// ```
 #[must_use]
 pub fn newest_reply(conversation: &Conversation) -> Option<NewestReply> {
-    if conversation.format != Format::ClaudeCode {
-        return None;
+    match conversation.format {
+        Format::ClaudeCode => {}
+        Format::OpenCode
+        | Format::GeminiCli
+        | Format::Qwen
+        | Format::Cursor
+        | Format::Copilot
+        | Format::Kimi => return newest_step(conversation),
+        _ => return None,
     }
     let field = |bytes: &[u8], name: &str| -> Option<Vec<u8>> {
         Fields::of(bytes, 0..bytes.len()).raw(name).map(<[u8]>::to_vec)
@@ -44,6 +53,21 @@ pub fn newest_reply(conversation: &Conversation) -> Option<NewestReply> {
     let at = conversation.events.iter().rposition(|event| is_reply(&event.bytes))?;
     let reason = field(&conversation.events[at].bytes, "stop_reason");
     Some(NewestReply { at, ended: reason.is_none_or(|reason| reason != b"null") })
+}
+
+/// The newest reply of a conversation that its reader puts together, with the results behind it.
+fn newest_step(conversation: &Conversation) -> Option<NewestReply> {
+    let dialect = conversation.format.dialect().dialect();
+    let views = conversation.events.iter().map(|event| dialect.view(&event.bytes));
+    let mut results = 0;
+    for (at, view) in views.enumerate().rev() {
+        if view.role == Role::Assistant {
+            let calls = view.blocks.iter().filter(|block| block.is_call()).count();
+            return Some(NewestReply { at, ended: results >= calls });
+        }
+        results += view.blocks.iter().filter(|block| block.is_result()).count();
+    }
+    None
 }
 
 /// A file of JSON lines without the part of a line at its end that is not written yet. Other files

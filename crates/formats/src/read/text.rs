@@ -36,9 +36,29 @@ pub(super) struct Text {
     pub outline: Option<Outline>,
 }
 
+/// Text that is no JSON, as one value.
+pub(super) fn whole(bytes: &[u8]) -> Result<Text, ReadError> {
+    if bytes.len() > LIMIT {
+        return Err(ReadError::TooLarge { bytes: bytes.len(), limit: LIMIT });
+    }
+    if bytes.trim_ascii().is_empty() {
+        return Err(ReadError::Empty);
+    }
+    let mut problems = Vec::new();
+    if let Err(error) = std::str::from_utf8(bytes) {
+        let told = format!("byte {} belongs to no UTF-8 text: replaced", error.valid_up_to());
+        problems.push(Problem::new("repaired", told).at(1));
+    }
+    let records = vec![Record { range: 0..bytes.len(), line: 1 }];
+    Ok(Text { records, dirty: false, problems, outline: None })
+}
+
 pub(super) fn split(bytes: &[u8]) -> Result<Text, ReadError> {
     if bytes.len() > LIMIT {
         return Err(ReadError::TooLarge { bytes: bytes.len(), limit: LIMIT });
+    }
+    if bytes.starts_with(b"PK\x03\x04") {
+        return Err(ReadError::Archive);
     }
     let utf8 = std::str::from_utf8(bytes);
     let mut text =

@@ -6,6 +6,7 @@ mod dialects;
 mod documents;
 mod overflow;
 mod read_beside;
+mod read_clients;
 mod read_corpus;
 mod read_properties;
 mod read_recorded;

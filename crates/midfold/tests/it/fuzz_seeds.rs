@@ -41,8 +41,9 @@ fn variants(bytes: &[u8]) -> impl Iterator<Item = Vec<u8>> {
 
 #[test]
 fn read_and_compact_hold_on_their_seeds() {
-    let seeds = files("fixtures");
-    assert!(seeds.len() > 10);
+    let mut seeds = files("fixtures");
+    seeds.extend(files("crates/formats/tests/fixtures/clients"));
+    assert!(seeds.len() > 20);
     for (path, seed) in seeds {
         for bytes in variants(&seed) {
             let run = || {

@@ -1,46 +1,207 @@
-//! Session files of Qwen Code: a tree of records, one a line, whose messages are Gemini contents.
+//! Session and subagent files of Qwen Code: a tree of records, one a line, whose messages are Gemini contents.
+//!
+//! Shapes: `packages/core/src/services/chatRecordingService.ts`, `session-api-history.ts`, `utils/transcript-records.ts`
+//! and `agents/agent-transcript.ts` of QwenLM/qwen-code.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
+
+use midfold_core::view::Origin;
 
 use super::super::outline::Doc;
 use super::super::source::Source;
 use super::super::text::Record;
 use super::super::{Conversation, Format};
+use super::first;
+use super::qwen_turns::Turns;
 use crate::fields::Fields;
+use crate::scan;
 
-/// Whether a record of a turn holds a content of Gemini's.
+/// Whether a record of the tree holds a content of Gemini's, or is one of the client's own.
 pub(super) fn is_of(doc: Doc<'_>, records: &[Record]) -> bool {
-    records.iter().any(|record| {
+    first::records(records).any(|record| {
         let fields = doc.fields(record.range.clone());
-        fields.has("uuid")
-            && fields.has("sessionId")
-            && fields.inner("message").array("parts").is_some()
+        let is_node = fields.string("uuid").is_some() && fields.string("sessionId").is_some();
+        is_node
+            && (fields.inner("message").array("parts").is_some()
+                || fields.is("type", "system") && fields.object("systemPayload").is_some())
     })
 }
 
+/// One line of the file.
+struct Line {
+    range: Range<usize>,
+    line: usize,
+    uuid: String,
+    /// Index of the parent among the lines.
+    parent: Option<usize>,
+    /// A parent is named that is not there.
+    is_cut: bool,
+    group: usize,
+}
+
+/// Session and agent that a conversation is of.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Group {
+    session: Option<String>,
+    agent: Option<String>,
+}
+
 pub(super) fn read(source: &mut Source<'_>, records: &[Record]) -> Vec<Conversation> {
-    let Some(first) = records.first() else { return Vec::new() };
-    let mut conversation = Conversation::new(Format::Qwen, first.line);
+    let (lines, mut groups) = lines(source.input, records);
+    let mut found: Vec<(bool, Conversation)> = Vec::new();
+    for (at, group) in groups.drain(..).enumerate() {
+        let path = path(source, &lines, at);
+        let Some(first) = path.first() else { continue };
+        let mut about = Conversation::new(Format::Qwen, lines[*first].line);
+        let is_agent = group.agent.is_some();
+        about.id = group.agent.or(group.session);
+        let told = conversations(source, &lines, &path, about);
+        found.extend(told.into_iter().map(|conversation| (is_agent, conversation)));
+    }
+    // The main conversation first, subagents in the order of the file.
+    found.sort_by_key(|found| found.0);
+    found.into_iter().map(|found| found.1).collect()
+}
+
+/// Records that are no place of the tree where a conversation could go on.
+const ASIDE: [&str; 6] = [
+    "session_artifact_event",
+    "session_artifact_snapshot",
+    "session_sources_snapshot",
+    "managed_session_header_v1",
+    "managed_session_event_v1",
+    "managed_session_commit_v1",
+];
+
+fn lines(input: &[u8], records: &[Record]) -> (Vec<Line>, Vec<Group>) {
+    let mut lines: Vec<Line> = Vec::with_capacity(records.len());
     let mut by_uuid: HashMap<String, usize> = HashMap::new();
-    let mut parents = Vec::with_capacity(records.len());
-    for (at, record) in records.iter().enumerate() {
-        let fields = Fields::of(source.input, record.range.clone());
-        parents.push(fields.text("parentUuid").and_then(|id| by_uuid.get(&*id).copied()));
-        if let Some(uuid) = fields.text("uuid") {
-            by_uuid.insert(uuid.into_owned(), at);
-        }
+    let mut groups: Vec<Group> = Vec::new();
+    let mut by_group: HashMap<Group, usize> = HashMap::new();
+    for record in records {
+        let fields = Fields::of(input, record.range.clone());
+        let subtype = fields.text("subtype").unwrap_or_default();
+        let Some(uuid) = fields.label("uuid").filter(|_| !ASIDE.contains(&&*subtype)) else {
+            continue;
+        };
+        let named = fields.label("parentUuid");
+        let known = named.as_ref().and_then(|id| by_uuid.get(id).copied());
+        // Parts of one message may be in several records of one id: each hangs on the one before.
+        let parent = by_uuid.get(&uuid).copied().or(known);
+        let agent = fields.label("agentId").filter(|_| fields.is_true("isSidechain"));
+        let group = Group { session: fields.label("sessionId"), agent };
+        let group = *by_group.entry(group).or_insert_with_key(|group| {
+            groups.push(group.clone());
+            groups.len() - 1
+        });
+        by_uuid.insert(uuid.clone(), lines.len());
+        let is_cut = named.is_some() && parent.is_none();
+        let (range, line) = (record.range.clone(), record.line);
+        lines.push(Line { range, line, uuid, parent, is_cut, group });
     }
+    (lines, groups)
+}
+
+/// The lines from the root to the newest of a conversation. A rewind hangs on the place that it went back to.
+fn path(source: &mut Source<'_>, lines: &[Line], group: usize) -> Vec<usize> {
+    let newest = lines.iter().rposition(|line| line.group == group);
     // Parents are before their children, so this ends.
-    let mut path: Vec<usize> =
-        std::iter::successors(records.len().checked_sub(1), |at| parents[*at]).collect();
+    let mut path: Vec<usize> = std::iter::successors(newest, |at| lines[*at].parent).collect();
     path.reverse();
-    for at in path {
-        let fields = Fields::of(source.input, records[at].range.clone());
-        conversation.id = conversation.id.or_else(|| fields.label("sessionId"));
-        conversation.envelope.model = fields.label("model").or(conversation.envelope.model);
-        if let Some(message) = fields.object("message") {
-            conversation.events.push(source.event(message));
+    let Some(first) = path.first().map(|at| &lines[*at]) else { return path };
+    if first.is_cut {
+        let told = format!("what was before `{}` is not in this file", first.uuid);
+        source.note(first.range.start, "missing-parent", told);
+    }
+    let on_path: HashSet<usize> = path.iter().copied().collect();
+    let input = source.input;
+    let is_off = |(at, line): &(usize, &Line)| {
+        line.group == group
+            && !on_path.contains(at)
+            && Fields::of(input, line.range.clone()).has("message")
+    };
+    let off: Vec<_> = lines.iter().enumerate().filter(is_off).map(|(_, line)| line).collect();
+    if let Some(first) = off.first() {
+        let told = format!("{} messages of branches that the user went back from", off.len());
+        source.note(first.range.start, "abandoned-branch", format!("{told} are left out"));
+    }
+    path
+}
+
+fn conversations(
+    source: &mut Source<'_>,
+    lines: &[Line],
+    path: &[usize],
+    mut about: Conversation,
+) -> Vec<Conversation> {
+    let input = source.input;
+    let mut turns = Turns::default();
+    let mut found = Vec::new();
+    let mut local = (0, None);
+    for line in path.iter().map(|at| &lines[*at]) {
+        let fields = Fields::of(input, line.range.clone());
+        about.envelope.model = fields.label("model").or(about.envelope.model);
+        if !fields.is("type", "system") {
+            add_message(input, &fields, &mut turns);
+            continue;
+        }
+        let payload = fields.inner("systemPayload");
+        match &*fields.text("subtype").unwrap_or_default() {
+            "chat_compression" => {
+                let Some(history) = payload.array("compressedHistory") else { continue };
+                if source.recorded {
+                    let mut sent = about.beside();
+                    sent.events = turns.events(source);
+                    found.push(sent);
+                } else {
+                    let told = "are no longer in the context";
+                    let told = format!("{} messages before it {told}", turns.len());
+                    source.note(line.range.start, "compacted-before", told);
+                }
+                turns.restart(input, history);
+            }
+            // What its parent had said, for an agent that goes on from there.
+            "agent_bootstrap" => {
+                for content in scan::elements(input, payload.array("history").unwrap_or(0..0)) {
+                    turns.push(input, content, None, None);
+                }
+            }
+            "slash_command" if turns.is_local(input, &payload) => {
+                turns.take_back();
+                local = (local.0 + 1, local.1.or(Some(line.range.start)));
+            }
+            _ => {}
         }
     }
-    if conversation.events.is_empty() { Vec::new() } else { vec![conversation] }
+    about.events = turns.events(source);
+    found.push(about);
+    if let (count, Some(first)) = local {
+        let told = format!("{count} commands that the client itself answered are left out");
+        source.note(first, "not-sent", told);
+    }
+    found.retain(|conversation| !conversation.events.is_empty());
+    found
+}
+
+/// Records in the user's role that no person typed.
+const INJECTED: [&str; 4] = ["notification", "cron", "goal_runtime", "background_task_completed"];
+
+fn add_message(input: &[u8], fields: &Fields<'_>, turns: &mut Turns) {
+    let subtype = fields.text("subtype").unwrap_or_default();
+    // What is said in a voice call goes another way.
+    let Some(message) = fields.object("message").filter(|_| subtype != "realtime_message") else {
+        return;
+    };
+    let is_injected =
+        INJECTED.contains(&&*subtype) || fields.is("externalInputKind", "notification");
+    let origin = is_injected.then_some(Origin::Injected);
+    if subtype == "mid_turn_user_message" {
+        turns.push_beside(input, message);
+        return;
+    }
+    turns.push(input, message, origin, crate::usage::gemini(&fields.inner("usageMetadata")));
+    if fields.is("type", "user") {
+        turns.typed();
+    }
 }

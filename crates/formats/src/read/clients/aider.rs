@@ -1,0 +1,168 @@
+//! `.aider.chat.history.md` of aider: Markdown, and no JSON.
+//!
+//! Shapes: `aider/io.py` (`user_input`, `ai_output`, `append_chat_history`) and `aider/utils.py`
+//! (`split_chat_history_markdown`) of the package aider-chat 0.86.2. Lines with `#### ` are the user's, lines
+//! with `> ` are aider's own, all else is the model's; aider ends the first two with two spaces.
+
+use std::ops::Range;
+
+use midfold_core::Origin;
+
+use super::super::chat::{self, Part};
+use super::super::outline::Doc;
+use super::super::source::Source;
+use super::super::text::Record;
+use super::super::{Conversation, Format};
+
+/// What a session starts with.
+const START: &str = "# aider chat started at ";
+const USER: &str = "#### ";
+const OWN: &str = "> ";
+
+/// Commands of aider's whose words go to the model.
+const ASKING: [&str; 5] = ["/ask", "/code", "/architect", "/context", "/help"];
+
+/// Commands after which nothing that was said before is sent.
+const CLEARING: [&str; 2] = ["/clear", "/reset"];
+
+/// Whether the text is a history of aider's.
+pub(super) fn is_history(bytes: &[u8]) -> bool {
+    let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
+    bytes.trim_ascii_start().starts_with(START.as_bytes())
+}
+
+pub(super) fn is_of(doc: Doc<'_>, _: &[Record]) -> bool {
+    is_history(doc.bytes)
+}
+
+/// Who wrote a line.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Voice {
+    User,
+    Own,
+    Model,
+}
+
+/// Lines of one voice in a row, without what marks them.
+struct Passage {
+    voice: Voice,
+    text: String,
+    at: Range<usize>,
+}
+
+pub(super) fn read(source: &mut Source<'_>, _: &[Record]) -> Vec<Conversation> {
+    let text = String::from_utf8_lossy(source.input).into_owned();
+    // Positions are those of the file where it is UTF-8, and not far off where it is not.
+    let size = source.input.len();
+    let is_marked = text.lines().any(|line| line.starts_with(USER) && line.ends_with("  "));
+    let mut found = Vec::new();
+    let mut session = Session::default();
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        let range = at.min(size)..(at + line.len()).min(size);
+        at += line.len();
+        let bare = line.trim_end_matches(['\n', '\r']);
+        if let Some(time) = bare.strip_prefix(START) {
+            found.extend(std::mem::take(&mut session).end(source));
+            session.id = Some(time.trim().to_owned());
+            session.start = range.start;
+            continue;
+        }
+        let marked = |mark| bare.strip_prefix(mark).filter(|_| !is_marked || bare.ends_with("  "));
+        match (marked(USER), marked(OWN)) {
+            (Some(words), _) => session.line(Voice::User, words.trim_end(), range),
+            (None, Some(words)) => session.line(Voice::Own, words.trim_end(), range),
+            (None, None) => session.line(Voice::Model, bare, range),
+        }
+    }
+    found.extend(session.end(source));
+    found
+}
+
+/// One start of aider, which knows nothing of those before.
+#[derive(Default)]
+struct Session {
+    id: Option<String>,
+    start: usize,
+    passages: Vec<Passage>,
+    /// A blank line stood behind the last passage: the next line of the user's is another message.
+    is_apart: bool,
+}
+
+impl Session {
+    fn line(&mut self, voice: Voice, words: &str, at: Range<usize>) {
+        match self.passages.last_mut() {
+            Some(last) if last.voice == voice && !(voice == Voice::User && self.is_apart) => {
+                last.text.push('\n');
+                last.text.push_str(words);
+                last.at.end = at.end;
+            }
+            // Blank lines between two voices are nobody's.
+            _ if voice == Voice::Model && words.trim().is_empty() => self.is_apart = true,
+            _ => {
+                self.is_apart = false;
+                self.passages.push(Passage { voice, text: words.to_owned(), at });
+            }
+        }
+    }
+
+    fn end(self, source: &mut Source<'_>) -> Vec<Conversation> {
+        let mut about = Conversation::new(Format::Aider, source.line_of(self.start));
+        about.id = self.id;
+        let mut found = Vec::new();
+        let mut conversation = about.beside();
+        for passage in self.passages {
+            if passage.voice == Voice::User && CLEARING.contains(&passage.text.trim()) {
+                let fresh = conversation.beside();
+                let before = std::mem::replace(&mut conversation, fresh);
+                if source.recorded {
+                    found.push(before);
+                } else if !before.events.is_empty() {
+                    let gone = before.events.len();
+                    let told = format!("{gone} messages before it are no longer in the context");
+                    source.note(passage.at.start, "compacted-before", told);
+                }
+            }
+            if passage.voice == Voice::Own {
+                let model = model(&passage.text);
+                conversation.envelope.model = model.or(conversation.envelope.model);
+            }
+            event(source, &mut conversation, passage);
+        }
+        found.push(conversation);
+        found.retain(|conversation| !conversation.events.is_empty());
+        found
+    }
+}
+
+fn event(source: &mut Source<'_>, conversation: &mut Conversation, passage: Passage) {
+    let text = passage.text.trim();
+    let parts = [Part::Text(chat::token(text))];
+    let (bytes, origin) = match passage.voice {
+        Voice::Model => (chat::reply(&parts, &[], &[]), None),
+        Voice::Own => {
+            // Before anything was said it is how aider was set up, later what came of it.
+            let is_first = conversation.events.is_empty();
+            let origin = if is_first { Origin::Injected } else { Origin::Observation };
+            (chat::message("user", &parts), Some(origin))
+        }
+        Voice::User => {
+            let command = text.split_whitespace().next().filter(|word| word.starts_with('/'));
+            let words = command.map_or("", |command| text[command.len()..].trim());
+            let is_asked = command.is_none_or(|name| ASKING.contains(&name) && !words.is_empty());
+            (chat::message("user", &parts), (!is_asked).then_some(Origin::Injected))
+        }
+    };
+    let mut event = source.built(bytes, vec![passage.at]);
+    event.origin = origin;
+    conversation.events.push(event);
+}
+
+/// The model that aider says it uses.
+fn model(told: &str) -> Option<String> {
+    let line = |line: &str| {
+        let name = line.strip_prefix("Main model: ").or_else(|| line.strip_prefix("Model: "))?;
+        name.split_whitespace().next().map(str::to_owned)
+    };
+    told.lines().find_map(line)
+}

@@ -1,0 +1,300 @@
+//! `conversations.json` of a ChatGPT data export: conversations that are trees of messages.
+//!
+//! Shapes: OpenAI documents none. They are told by `docs/chatgpt-data-export-format.md` of
+//! mitkury/chatgpt-export-parser and by the parsers of other viewers of exports. A message to a tool has it as
+//! its `recipient`, what comes back as its author.
+
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
+
+use midfold_core::Origin;
+
+use super::super::chat::{self, Call, Part, Token};
+use super::super::outline::Doc;
+use super::super::source::Source;
+use super::super::text::Record;
+use super::super::{Conversation, Format};
+use super::items;
+use crate::fields::Fields;
+use crate::scan;
+
+/// Kinds of contents that are known.
+const KINDS: [&str; 11] = [
+    "text",
+    "multimodal_text",
+    "thoughts",
+    "reasoning_recap",
+    "code",
+    "execution_output",
+    "system_error",
+    "tether_quote",
+    "tether_browsing_display",
+    "user_editable_context",
+    "model_editable_context",
+];
+
+pub(super) fn is_of(doc: Doc<'_>, records: &[Record]) -> bool {
+    items::all(doc, records, &["conversations"]).next().is_some_and(|at| {
+        let fields = doc.fields(at);
+        let mapping = fields.object("mapping");
+        let first = mapping.and_then(|mapping| scan::members(doc.bytes, mapping).next());
+        first.is_some_and(|node| {
+            let node = doc.fields(node.value);
+            node.has("message") && node.array("children").is_some()
+        })
+    })
+}
+
+pub(super) fn read(source: &mut Source<'_>, records: &[Record]) -> Vec<Conversation> {
+    let doc = Doc { bytes: source.input, outline: None };
+    let all: Vec<Range<usize>> = items::all(doc, records, &["conversations"]).collect();
+    let mut found = Vec::new();
+    for at in all {
+        let fields = doc.fields(at.clone());
+        let Some(mapping) = fields.object("mapping") else {
+            source.note(at.start, "unrecognised-record", "left out, no tree of messages");
+            continue;
+        };
+        let mut about = Conversation::new(Format::ChatGpt, source.line_of(at.start));
+        about.id = fields.label("conversation_id").or_else(|| fields.label("id"));
+        about.envelope.model = fields.label("default_model_slug");
+        let messages = path(source, mapping, fields.label("current_node"));
+        let mut teller = Teller::new(about);
+        for message in messages {
+            teller.message(source, message);
+        }
+        found.extend(teller.end(source));
+    }
+    found
+}
+
+/// The messages from the root to the node that the user sees last.
+fn path(
+    source: &mut Source<'_>,
+    mapping: Range<usize>,
+    current: Option<String>,
+) -> Vec<Range<usize>> {
+    let input = source.input;
+    let mut nodes: HashMap<String, (Option<String>, Option<Range<usize>>)> = HashMap::new();
+    let mut last = None;
+    let at = mapping.start;
+    for node in scan::members(input, mapping) {
+        let name = midfold_core::jsonstr::decode(&input[node.key]).into_owned();
+        let fields = Fields::of(input, node.value);
+        let message = fields.object("message");
+        if message.is_some() {
+            last = Some(name.clone());
+        }
+        nodes.insert(name, (fields.label("parent"), message));
+    }
+    let known = current.filter(|name| nodes.contains_key(name));
+    if known.is_none() && last.is_some() {
+        let told = "the file does not say which message is the last one: the newest is taken";
+        source.note(at, "no-current-node", told);
+    }
+    let mut next = known.or(last);
+    let mut seen = HashSet::new();
+    let mut path = Vec::new();
+    while let Some(name) = next {
+        // A tree that bites its own tail ends where it was entered.
+        if !seen.insert(name.clone()) {
+            break;
+        }
+        let Some((parent, message)) = nodes.get(&name) else { break };
+        path.extend(message.clone());
+        next = parent.clone();
+    }
+    path.reverse();
+    let off =
+        nodes.iter().filter(|(name, (_, message))| message.is_some() && !seen.contains(*name));
+    let off = off.count();
+    if off > 0 {
+        let told = format!("{off} messages of other branches of the tree are left out");
+        source.note(at, "abandoned-branch", told);
+    }
+    path
+}
+
+/// A call whose result has not come.
+struct Open<'a> {
+    id: Token<'a>,
+    name: Token<'a>,
+}
+
+/// Puts messages together.
+struct Teller<'a> {
+    found: Conversation,
+    /// Thoughts that belong to the reply that follows.
+    thoughts: Vec<Token<'a>>,
+    thought_at: Vec<Range<usize>>,
+    open: Option<Open<'a>>,
+    /// What came back from the open call so far.
+    result: Vec<Part<'a>>,
+    result_at: Vec<Range<usize>>,
+}
+
+impl<'a> Teller<'a> {
+    fn new(found: Conversation) -> Self {
+        let (thoughts, thought_at, result, result_at) =
+            <(Vec<_>, Vec<_>, Vec<_>, Vec<_>)>::default();
+        Self { found, thoughts, thought_at, open: None, result, result_at }
+    }
+
+    fn message(&mut self, source: &mut Source<'a>, at: Range<usize>) {
+        let input = source.input;
+        let fields = Fields::of(input, at.clone());
+        let metadata = fields.inner("metadata");
+        let content = fields.inner("content");
+        let role = fields.inner("author").text("role").unwrap_or_default();
+        let kind = content.text("content_type").unwrap_or_default();
+        self.found.envelope.model =
+            metadata.label("model_slug").or(self.found.envelope.model.take());
+        let mut parts = parts(input, &kind, &content);
+        if !KINDS.contains(&&*kind) {
+            // Of a kind that is not known here, all of it.
+            parts.extend(fields.raw("content").map(Part::unknown));
+        }
+        if &*role == "tool" {
+            self.result.extend(parts);
+            return self.result_at.push(at);
+        }
+        self.answer(source);
+        if &*kind == "thoughts" {
+            let all = scan::elements(input, content.array("thoughts").unwrap_or(0..0));
+            let thoughts = all.map(|thought| Fields::of(input, thought));
+            let words = |thought: Fields<'a>| {
+                let content = chat::text_of(&thought, "content").filter(|text| text.len() > 2);
+                content.or_else(|| chat::text_of(&thought, "summary"))
+            };
+            self.thoughts.extend(thoughts.filter_map(words));
+            return self.thought_at.push(at);
+        }
+        if &*role == "assistant" && &*kind != "reasoning_recap" {
+            return self.reply(source, at, &fields, &parts);
+        }
+        if parts.is_empty() {
+            return;
+        }
+        let is_user = &*role == "user";
+        let by_client = &*kind == "user_editable_context"
+            || metadata.is_true("is_visually_hidden_from_conversation");
+        let bytes = chat::message(if is_user { "user" } else { "system" }, &parts);
+        let mut event = source.built(bytes, vec![at]);
+        event.origin = (is_user && by_client).then_some(Origin::Injected);
+        self.found.events.push(event);
+    }
+
+    /// What the model said: words to the user, or a call where it is for a tool.
+    fn reply(
+        &mut self,
+        source: &mut Source<'a>,
+        at: Range<usize>,
+        fields: &Fields<'a>,
+        parts: &[Part<'a>],
+    ) {
+        let recipient =
+            fields.raw("recipient").filter(|name| *name != br#""all""# && name.len() > 2);
+        let thoughts = std::mem::take(&mut self.thoughts);
+        let mut from = std::mem::take(&mut self.thought_at);
+        if parts.is_empty() && thoughts.is_empty() && recipient.is_none() {
+            return;
+        }
+        let bytes = match recipient.filter(|name| name.first() == Some(&b'"')) {
+            Some(name) => {
+                let words = arguments(parts);
+                let id: Token<'a> = Cow::Borrowed(fields.raw("id").unwrap_or(b"\"\""));
+                let name: Token<'a> = Cow::Borrowed(name);
+                let call = Call { id: id.clone(), name: name.clone(), arguments: Some(&words) };
+                let bytes = chat::reply(&[], &thoughts, &[call]);
+                self.open = Some(Open { id, name });
+                bytes
+            }
+            None => chat::reply(parts, &thoughts, &[]),
+        };
+        from.push(at);
+        self.found.events.push(source.built(bytes, from));
+    }
+
+    /// Ends the result that was read: several messages of a tool in a row answer one call.
+    fn answer(&mut self, source: &mut Source<'a>) {
+        let parts = std::mem::take(&mut self.result);
+        let from = std::mem::take(&mut self.result_at);
+        if from.is_empty() {
+            return;
+        }
+        let event = match self.open.take() {
+            Some(call) => source.built(chat::result(&call.id, Some(&call.name), &parts), from),
+            None if parts.is_empty() => return,
+            None => {
+                let mut event = source.built(chat::message("user", &parts), from);
+                event.origin = Some(Origin::Observation);
+                event
+            }
+        };
+        self.found.events.push(event);
+    }
+
+    fn end(mut self, source: &mut Source<'a>) -> Option<Conversation> {
+        self.answer(source);
+        let thoughts = std::mem::take(&mut self.thoughts);
+        if !thoughts.is_empty() {
+            let from = std::mem::take(&mut self.thought_at);
+            self.found.events.push(source.built(chat::reply(&[], &thoughts, &[]), from));
+        }
+        (!self.found.events.is_empty()).then_some(self.found)
+    }
+}
+
+/// What a tool was sent: JSON as it is, code under a name.
+fn arguments(parts: &[Part<'_>]) -> Vec<u8> {
+    let texts = parts.iter().filter_map(|part| match part {
+        Part::Text(text) => Some(midfold_core::jsonstr::decode(text)),
+        _ => None,
+    });
+    let words = texts.collect::<Vec<_>>().join("\n");
+    let is_object = words.trim_start().starts_with('{')
+        && serde_json::from_str::<serde::de::IgnoredAny>(&words).is_ok();
+    if is_object {
+        return chat::token(&words).into_owned();
+    }
+    let code = [br#"{"code":"#.to_vec(), chat::token(&words).into_owned(), b"}".to_vec()].concat();
+    chat::token(&String::from_utf8_lossy(&code)).into_owned()
+}
+
+/// The words of a content; empty strings are none.
+fn parts<'a>(input: &'a [u8], kind: &str, content: &Fields<'a>) -> Vec<Part<'a>> {
+    let texts = |names: &[&str]| -> Vec<Part<'a>> {
+        let all = names.iter().filter_map(|name| chat::text_of(content, name));
+        all.filter(|text| text.len() > 2).map(Part::Text).collect()
+    };
+    match kind {
+        "text" | "multimodal_text" => {
+            let list = scan::elements(input, content.array("parts").unwrap_or(0..0));
+            list.filter_map(|at| part(input, at)).collect()
+        }
+        "thoughts" | "reasoning_recap" => Vec::new(),
+        "code" | "execution_output" => texts(&["text"]),
+        "system_error" => texts(&["name", "text"]),
+        "tether_quote" => texts(&["title", "url", "text"]),
+        "tether_browsing_display" => texts(&["result", "summary"]),
+        "user_editable_context" => texts(&["user_profile", "user_instructions"]),
+        "model_editable_context" => texts(&["model_set_context"]),
+        _ => Vec::new(),
+    }
+}
+
+/// One part: a text, a picture that is only named, or the words of a sound.
+fn part(input: &[u8], at: Range<usize>) -> Option<Part<'_>> {
+    let bytes = &input[at.clone()];
+    if bytes.first() == Some(&b'"') {
+        return (bytes.len() > 2).then_some(Part::Text(Cow::Borrowed(bytes)));
+    }
+    let fields = Fields::of(input, at);
+    if let Some(text) = chat::text_of(&fields, "text") {
+        return Some(Part::Text(text));
+    }
+    let pointer = fields.text("asset_pointer");
+    let named = pointer.map(|pointer| Part::Text(chat::token(&format!("[image {pointer}]"))));
+    Some(named.unwrap_or_else(|| Part::unknown(bytes)))
+}

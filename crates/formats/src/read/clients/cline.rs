@@ -1,0 +1,287 @@
+//! `api_conversation_history.json` of Cline and Roo Code: a list of Anthropic messages.
+//!
+//! Shapes: `src/core/task-persistence/apiMessages.ts` and `src/core/condense/index.ts` of RooCodeInc/Roo-Code
+//! (what it sends after its own compaction), `src/core/task` of cline/cline. Messages leave as they are, but
+//! for one thing: where a call has an id and its result is a text with a label, `[read_file for 'a'] Result:`,
+//! that text becomes the result of the call.
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+use midfold_core::event::RawEvent;
+use midfold_core::{Origin, Voice};
+
+use super::super::outline::Doc;
+use super::super::source::Source;
+use super::super::text::Record;
+use super::super::{Conversation, Format, Wrapper};
+use super::items;
+use crate::fields::Fields;
+use crate::scan;
+use crate::voices::split;
+use crate::wrappers::RESULT;
+
+/// Messages that are looked at to tell whose file it is.
+const LOOK: usize = 8;
+
+/// What only these two write beside a role and its content.
+const MARKS: [&str; 7] = [
+    "isSummary",
+    "condenseId",
+    "condenseParent",
+    "truncationId",
+    "truncationParent",
+    "isTruncationMarker",
+    "modelInfo",
+];
+
+/// Texts that the client puts beside a result. `\u{44}` is a D.
+const BESIDE: [&str; 3] = ["<environment_details>", "# task_progress", "# TO\u{44}O LIST"];
+
+pub(super) fn is_of(doc: Doc<'_>, records: &[Record]) -> bool {
+    items::all(doc, records, &[]).take(LOOK).any(|at| {
+        let fields = doc.fields(at);
+        let is_message = fields.is("role", "user") || fields.is("role", "assistant");
+        is_message && (MARKS.iter().any(|name| fields.has(name)) || is_labelled(doc, &fields))
+    })
+}
+
+/// Whether a text of a message is what the client says of its environment, or a result with its label.
+fn is_labelled(doc: Doc<'_>, message: &Fields<'_>) -> bool {
+    message.is("role", "user")
+        && doc.elements(message.array("content").unwrap_or(0..0)).any(|block| {
+            let text = doc.fields(block).text("text").unwrap_or_default();
+            let text = text.trim();
+            label(text).is_some()
+                || text.starts_with(BESIDE[0]) && text.ends_with("</environment_details>")
+        })
+}
+
+/// Whether this is `ui_messages.json`: what the client shows.
+pub(super) fn is_shown(doc: Doc<'_>, records: &[Record]) -> bool {
+    items::all(doc, records, &[]).next().is_some_and(|at| {
+        let fields = doc.fields(at);
+        let kind = fields.text("type").unwrap_or_default();
+        fields.has("ts") && matches!(&*kind, "say" | "ask") && fields.has(&kind)
+    })
+}
+
+pub(super) fn read(source: &mut Source<'_>, records: &[Record]) -> Vec<Conversation> {
+    let Some(first) = records.first() else { return Vec::new() };
+    let doc = Doc { bytes: source.input, outline: None };
+    let all: Vec<Range<usize>> = items::all(doc, records, &[]).collect();
+    let mut about = Conversation::new(Format::Cline, first.line);
+    if doc.bytes.get(first.range.start) == Some(&b'[') {
+        about.envelope.wrapper = Some(Wrapper::default());
+    }
+    let mut found = Vec::new();
+    if source.recorded {
+        for before in before(source.input, &all) {
+            found.push(conversation(source, &about, before));
+        }
+    }
+    let sent = sent(source, &all);
+    found.push(conversation(source, &about, sent.into_iter().cloned()));
+    found.retain(|conversation| !conversation.events.is_empty());
+    found
+}
+
+/// What was sent up to each summary or truncation, oldest first.
+fn before<'m>(
+    input: &[u8],
+    all: &'m [Range<usize>],
+) -> Vec<impl Iterator<Item = Range<usize>> + use<'m>> {
+    let ends = (0..all.len()).filter_map(|at| {
+        let message = Fields::of(input, all[at].clone());
+        let is_summary = message.is_true("isSummary");
+        (is_summary || message.is_true("isTruncationMarker")).then_some((at, is_summary))
+    });
+    let mut from = 0;
+    let mut found = Vec::new();
+    for (end, is_summary) in ends {
+        found.push(all[from..end].iter().cloned());
+        if is_summary {
+            from = end;
+        }
+    }
+    found
+}
+
+/// What is left after the client's own compactions: all from the newest summary on, without what a marker
+/// of a truncation hides. A summary or marker that was taken back hides nothing.
+fn sent<'m>(source: &mut Source<'_>, all: &'m [Range<usize>]) -> Vec<&'m Range<usize>> {
+    let input = source.input;
+    let fields = |at: &Range<usize>| Fields::of(input, at.clone());
+    let from = all.iter().rposition(|at| fields(at).is_true("isSummary")).unwrap_or(0);
+    let markers: HashSet<String> = all[from..]
+        .iter()
+        .map(fields)
+        .filter(|message| message.is_true("isTruncationMarker"))
+        .filter_map(|message| message.label("truncationId"))
+        .collect();
+    let is_hidden = |at: &&Range<usize>| {
+        fields(at).label("truncationParent").is_some_and(|id| markers.contains(&id))
+    };
+    let sent: Vec<_> = all[from..].iter().filter(|at| !is_hidden(at)).collect();
+    let gone = all.len() - sent.len();
+    if gone > 0 && !source.recorded {
+        let at = all.get(from).map_or(0, |at| at.start);
+        let told = format!("{gone} messages before it are no longer in the context");
+        source.note(at, "compacted-before", told);
+    }
+    sent
+}
+
+fn conversation(
+    source: &mut Source<'_>,
+    about: &Conversation,
+    messages: impl Iterator<Item = Range<usize>>,
+) -> Conversation {
+    let mut conversation = about.beside();
+    let mut open = Vec::new();
+    for at in messages {
+        let fields = Fields::of(source.input, at.clone());
+        if fields.is("type", "reasoning") && !fields.has("content") {
+            let told = "a reasoning item that only its own provider reads is left out";
+            source.note(at.start, "encrypted-reasoning", told);
+            continue;
+        }
+        let model = fields.inner("modelInfo").label("modelId");
+        conversation.envelope.model = model.or(conversation.envelope.model);
+        conversation.events.push(event(source, at, &fields, &mut open));
+    }
+    conversation
+}
+
+/// A call that waits for its result: its name, and the token of its id.
+struct Open<'a> {
+    name: String,
+    id: &'a [u8],
+}
+
+fn event<'a>(
+    source: &mut Source<'a>,
+    at: Range<usize>,
+    fields: &Fields<'a>,
+    open: &mut Vec<Open<'a>>,
+) -> RawEvent {
+    let input = source.input;
+    let blocks: Vec<Range<usize>> =
+        scan::elements(input, fields.array("content").unwrap_or(0..0)).collect();
+    if fields.is("role", "assistant") {
+        *open = blocks.iter().filter_map(|block| call(input, block.clone())).collect();
+        return source.event(at);
+    }
+    let answered = |id: &[u8]| {
+        blocks.iter().any(|block| Fields::of(input, block.clone()).raw("tool_use_id") == Some(id))
+    };
+    open.retain(|call| !answered(call.id));
+    let (content, beside) = with_results(input, fields, &blocks, open);
+    let mut event = match content {
+        Some(content) => {
+            let list = fields.array("content").unwrap_or(at.end..at.end);
+            let before = &input[at.start..list.start];
+            let bytes = [before, &content, &input[list.end..at.end]].concat();
+            source.built(bytes, vec![at])
+        }
+        None => source.event(at),
+    };
+    if fields.is_true("isSummary") {
+        event.origin = Some(Origin::Recap);
+    } else if fields.is_true("isTruncationMarker") {
+        event.origin = Some(Origin::Injected);
+    } else {
+        event.origin = spoken(input, fields, &beside);
+    }
+    event
+}
+
+fn call(input: &[u8], block: Range<usize>) -> Option<Open<'_>> {
+    let fields = Fields::of(input, block);
+    let is_call = fields.is("type", "tool_use");
+    let id = fields.raw("id").filter(|id| is_call && id.len() > 2)?;
+    Some(Open { name: fields.label("name").unwrap_or_default(), id })
+}
+
+/// The name in the label of a result, and whether the result stands behind it in the same text.
+fn label(text: &str) -> Option<(&str, bool)> {
+    let inner = text.strip_prefix('[')?;
+    let name = inner.bytes().take_while(|b| b.is_ascii_alphanumeric() || *b == b'_').count();
+    let (name, rest) = inner.split_at(name);
+    let end = rest.find(RESULT)? + RESULT.len();
+    let is_label = !name.is_empty() && (rest.starts_with(" for ") || rest.starts_with(']'));
+    is_label.then(|| (name, !rest[end..].trim().is_empty()))
+}
+
+/// Whose words stand beside the results; `None` where the user's are among them.
+fn spoken(input: &[u8], fields: &Fields<'_>, blocks: &[Range<usize>]) -> Option<Origin> {
+    let blocks: Vec<Fields<'_>> =
+        blocks.iter().map(|block| Fields::of(input, block.clone())).collect();
+    if blocks.iter().any(|block| !block.is("type", "text") && !block.is("type", "tool_result")) {
+        return None;
+    }
+    let texts: Vec<_> = blocks.iter().filter_map(|block| block.text("text")).collect();
+    let whole = fields.text("content");
+    let texts: Vec<&str> = texts.iter().chain(&whole).map(|text| &**text).collect();
+    let passages = split(&texts);
+    let has = |wanted: Voice| passages.iter().any(|(voice, _)| *voice == wanted);
+    match (has(Voice::User) || has(Voice::Shown), has(Voice::Tool), has(Voice::Client)) {
+        (true, ..) | (_, false, false) => None,
+        (_, true, _) => Some(Origin::Observation),
+        (_, _, true) => Some(Origin::Injected),
+    }
+}
+
+/// The content with the labelled texts as results of the open calls, `None` where there are none; and the
+/// blocks that are beside results.
+fn with_results(
+    input: &[u8],
+    fields: &Fields<'_>,
+    blocks: &[Range<usize>],
+    open: &mut Vec<Open<'_>>,
+) -> (Option<Vec<u8>>, Vec<Range<usize>>) {
+    let mut results: Vec<(&[u8], Vec<&[u8]>)> = Vec::new();
+    let mut beside: Vec<Range<usize>> = Vec::new();
+    let mut goes_on = false;
+    for at in blocks {
+        let block = Fields::of(input, at.clone());
+        let text = block.text("text").unwrap_or_default();
+        let text = text.trim();
+        if let Some((name, whole)) = label(text)
+            && let Some(call) = answered_by(open, name)
+        {
+            results.push((open.remove(call).id, vec![&input[at.clone()]]));
+            goes_on = !whole;
+            continue;
+        }
+        let is_result = block.is("type", "text") || block.is("type", "image");
+        let is_clients =
+            label(text).is_some() || BESIDE.iter().any(|start| text.starts_with(start));
+        match results.last_mut() {
+            Some((_, parts)) if goes_on && is_result && !is_clients => {
+                parts.push(&input[at.clone()]);
+            }
+            _ => {
+                goes_on = false;
+                beside.push(at.clone());
+            }
+        }
+    }
+    if results.is_empty() || !fields.is("role", "user") {
+        return (None, beside);
+    }
+    // The provider wants results before anything else.
+    let results = results.iter().map(|(id, parts)| {
+        let head = [br#"{"type":"tool_result","tool_use_id":"#, *id, br#","content":["#].concat();
+        [head, parts.join(&b','), b"]}".to_vec()].concat()
+    });
+    let others = beside.iter().map(|at| input[at.clone()].to_vec());
+    let all: Vec<Vec<u8>> = results.chain(others).collect();
+    (Some([b"[".to_vec(), all.join(&b','), b"]".to_vec()].concat()), beside)
+}
+
+/// The first open call of this name, else the only one: tools of a server are called by another name than
+/// their label says.
+fn answered_by(open: &[Open<'_>], name: &str) -> Option<usize> {
+    open.iter().position(|call| call.name == name).or_else(|| (open.len() == 1).then_some(0))
+}

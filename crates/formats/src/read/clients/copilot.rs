@@ -1,0 +1,217 @@
+//! Sessions of Copilot CLI: `session-state/ID/events.jsonl`, and the single value of older versions
+//! (`history-session-state/session_*.json`), whose messages are Chat Completions'.
+//!
+//! Shapes: `nodejs/src/generated/session-events.ts` of github/copilot-sdk.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use midfold_core::view::Origin;
+
+use super::super::outline::Doc;
+use super::super::source::Source;
+use super::super::text::Record;
+use super::super::{Conversation, Format};
+use super::copilot_message::{self, Found};
+use super::first;
+use crate::fields::Fields;
+use crate::scan;
+
+/// Whether an event of a session is there, or a session of older versions.
+pub(super) fn is_of(doc: Doc<'_>, records: &[Record]) -> bool {
+    const KINDS: [&str; 8] = [
+        "session.start",
+        "session.resume",
+        "system.message",
+        "user.message",
+        "assistant.message",
+        "assistant.turn_start",
+        "tool.execution_start",
+        "tool.execution_complete",
+    ];
+    first::records(records).any(|record| {
+        let fields = doc.fields(record.range.clone());
+        let is_event = fields.object("data").is_some()
+            && fields.string("id").is_some()
+            && fields.text("type").is_some_and(|kind| KINDS.contains(&&*kind));
+        is_event || fields.array("chatMessages").is_some() && fields.has("sessionId")
+    })
+}
+
+/// One event of a session that was not taken back.
+struct Event<'a> {
+    record: &'a Record,
+    kind: String,
+}
+
+/// The main conversation, or that of a subagent.
+struct Group {
+    conversation: Conversation,
+    /// How many messages there were when a compaction began: what came meanwhile stays.
+    mark: usize,
+    before: Vec<Conversation>,
+}
+
+pub(super) fn read(source: &mut Source<'_>, records: &[Record]) -> Vec<Conversation> {
+    let input = source.input;
+    let events = events(source, records);
+    let found = Found::of(input, events.iter().map(|event| (&*event.kind, &event.record.range)));
+    let mut session = Session { groups: Vec::new(), by_agent: HashMap::new(), shown: (0, None) };
+    for event in &events {
+        session.take(source, event, &found);
+    }
+    let Session { groups, shown: (count, first), .. } = session;
+    if let Some(first) = first {
+        let told = format!("{count} notes and errors that the client shows and never sends");
+        source.note(first, "not-sent", told);
+    }
+    let (main, agents): (Vec<_>, Vec<_>) =
+        groups.into_iter().partition(|(agent, _)| agent.is_none());
+    let all = main.into_iter().chain(agents);
+    let all = all.flat_map(|(_, group)| group.before.into_iter().chain([group.conversation]));
+    all.filter(|conversation| !conversation.events.is_empty()).collect()
+}
+
+/// The events without those that a rewind took back.
+fn events<'a>(source: &mut Source<'_>, records: &'a [Record]) -> Vec<Event<'a>> {
+    let mut events: Vec<Event<'a>> = Vec::with_capacity(records.len());
+    let mut by_id: HashMap<String, usize> = HashMap::new();
+    for record in records {
+        let fields = Fields::of(source.input, record.range.clone());
+        let kind = fields.text("type").unwrap_or_default().into_owned();
+        if kind == "session.snapshot_rewind" {
+            let to = fields.inner("data").label("upToEventId");
+            let Some(from) = to.and_then(|id| by_id.get(&id).copied()) else { continue };
+            let gone = events.drain(from..).filter(|event| event.kind.ends_with(".message"));
+            let told = format!("{} messages that the user went back from", gone.count());
+            by_id.retain(|_, at| *at < from);
+            source.note(record.range.start, "abandoned-branch", format!("{told} are left out"));
+            continue;
+        }
+        if let Some(id) = fields.label("id") {
+            by_id.insert(id, events.len());
+        }
+        events.push(Event { record, kind });
+    }
+    events
+}
+
+struct Session {
+    /// With each the agent that it is of, none for the main one.
+    groups: Vec<(Option<String>, Group)>,
+    by_agent: HashMap<Option<String>, usize>,
+    /// Words that are only shown, and where the first are.
+    shown: (usize, Option<usize>),
+}
+
+impl Session {
+    fn group(&mut self, agent: Option<String>, line: usize) -> &mut Group {
+        let at = *self.by_agent.entry(agent).or_insert_with_key(|agent| {
+            let mut conversation = Conversation::new(Format::Copilot, line);
+            conversation.id.clone_from(agent);
+            let group = Group { conversation, mark: 0, before: Vec::new() };
+            self.groups.push((agent.clone(), group));
+            self.groups.len() - 1
+        });
+        &mut self.groups[at].1
+    }
+
+    fn take<'a>(&mut self, source: &mut Source<'a>, event: &Event<'_>, found: &Found<'a>) {
+        let input = source.input;
+        let at = event.record.range.clone();
+        let fields = Fields::of(input, at.clone());
+        let data = fields.inner("data");
+        let agent = fields.label("agentId").or_else(|| data.label("parentToolCallId"));
+        let line = event.record.line;
+        match &*event.kind {
+            "session.start" | "session.resume" => {
+                let about = &mut self.group(agent, line).conversation;
+                about.id = about.id.take().or_else(|| data.label("sessionId"));
+                let model = data.label("selectedModel");
+                about.envelope.model = model.or(about.envelope.model.take());
+            }
+            "session.model_change" => {
+                let envelope = &mut self.group(agent, line).conversation.envelope;
+                envelope.model = data.label("newModel").or(envelope.model.take());
+            }
+            "system.message" => {
+                let prompt = data.string("content").map(|at| source.slice(at));
+                let envelope = &mut self.group(agent, line).conversation.envelope;
+                envelope.system = prompt.or(envelope.system.take());
+            }
+            "user.message" => {
+                let told = copilot_message::user(source, &data, &at, found);
+                self.group(agent, line).conversation.events.extend(told);
+            }
+            "system.notification" => {
+                let told = copilot_message::words(source, &data, &at, Origin::Injected);
+                self.group(agent, line).conversation.events.extend(told);
+            }
+            "assistant.message" => {
+                let told = copilot_message::reply(source, &data, &at, found);
+                let conversation = &mut self.group(agent, line).conversation;
+                let model = data.label("model");
+                conversation.envelope.model = model.or(conversation.envelope.model.take());
+                conversation.events.extend(told);
+            }
+            "assistant.usage" => {
+                let used = crate::usage::copilot(&data);
+                let events = &mut self.group(agent, line).conversation.events;
+                let reply = events.iter_mut().rev().find(|event| copilot_message::is_reply(event));
+                if let (Some(used), Some(reply)) = (used, reply) {
+                    reply.usage = Some(used);
+                }
+            }
+            "tool.execution_complete" if !found.is_asked(&data) => {
+                let told = copilot_message::by_hand(source, &data, &at, found);
+                self.group(agent, line).conversation.events.extend(told);
+            }
+            "session.compaction_start" => {
+                let group = self.group(agent, line);
+                group.mark = group.conversation.events.len();
+            }
+            "session.compaction_complete" => self.compact(source, &data, &at, agent, line),
+            "session.error" | "session.warning" | "session.info" => {
+                self.shown = (self.shown.0 + 1, self.shown.1.or(Some(at.start)));
+            }
+            _ if fields.array("chatMessages").is_some() => {
+                let about = &mut self.group(None, line).conversation;
+                about.id = fields.label("sessionId");
+                let model = fields.label("selectedModel").or_else(|| fields.label("model"));
+                about.envelope.model = model.or(about.envelope.model.take());
+                let list = fields.array("chatMessages").unwrap_or(0..0);
+                about.events.extend(scan::elements(input, list).map(|at| source.event(at)));
+            }
+            _ => {}
+        }
+    }
+
+    /// What was there when a compaction began is a summary now.
+    fn compact(
+        &mut self,
+        source: &mut Source<'_>,
+        data: &Fields<'_>,
+        at: &Range<usize>,
+        agent: Option<String>,
+        line: usize,
+    ) {
+        let Some(summary) = data.string("summaryContent").filter(|_| data.is_true("success"))
+        else {
+            return;
+        };
+        let recap = copilot_message::recap(source, summary);
+        let group = self.group(agent, line);
+        let events = &mut group.conversation.events;
+        let mark = std::mem::take(&mut group.mark);
+        let mark = if mark == 0 { events.len() } else { mark.min(events.len()) };
+        if source.recorded {
+            let mut sent = group.conversation.beside();
+            sent.events.extend_from_slice(&group.conversation.events);
+            group.before.push(sent);
+        } else {
+            let told = format!("{mark} messages before it are no longer in the context");
+            source.note(at.start, "compacted-before", told);
+        }
+        group.conversation.events.splice(..mark, [recap]);
+    }
+}

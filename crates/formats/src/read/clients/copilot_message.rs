@@ -1,0 +1,212 @@
+//! Events of Copilot CLI as Chat Completions messages.
+
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
+
+use memchr::memmem;
+use midfold_core::event::RawEvent;
+use midfold_core::view::Origin;
+
+use super::super::chat::{self, Call, Part, Token, token};
+use super::super::source::Source;
+use super::spoken::Spoken;
+use super::step::Step;
+use crate::fields::Fields;
+use crate::scan;
+
+/// What other events of a session tell about a message.
+pub(super) struct Found<'a> {
+    input: &'a [u8],
+    /// What each call gave back: the `data` of its end.
+    results: HashMap<String, Range<usize>>,
+    /// The calls that the model made.
+    asked: HashSet<String>,
+    /// Pictures by the name that a message has for them.
+    assets: HashMap<String, (Token<'a>, Token<'a>)>,
+}
+
+impl<'a> Found<'a> {
+    pub(super) fn of<'b>(
+        input: &'a [u8],
+        events: impl Iterator<Item = (&'b str, &'b Range<usize>)>,
+    ) -> Self {
+        let (results, asked, assets) = (HashMap::new(), HashSet::new(), HashMap::new());
+        let mut found = Self { input, results, asked, assets };
+        for (kind, at) in events {
+            let Some(data) = Fields::of(input, at.clone()).object("data") else { continue };
+            let fields = Fields::of(input, data.clone());
+            match kind {
+                "tool.execution_complete" => {
+                    found.results.extend(fields.label("toolCallId").map(|id| (id, data)));
+                }
+                "assistant.message" => found.asked.extend(
+                    requests(input, &fields).filter_map(|(_, request)| request.label("toolCallId")),
+                ),
+                "session.binary_asset" => {
+                    let bytes = chat::text_of(&fields, "data");
+                    let mime = chat::text_of(&fields, "mimeType");
+                    let whole = fields.label("assetId").zip(mime.zip(bytes));
+                    found.assets.extend(whole);
+                }
+                _ => {}
+            }
+        }
+        found
+    }
+
+    /// Whether the model made the call whose end this is.
+    pub(super) fn is_asked(&self, data: &Fields<'_>) -> bool {
+        data.label("toolCallId").is_some_and(|id| self.asked.contains(&id))
+    }
+
+    /// The picture in a part: its bytes, or the name of them.
+    fn image(&self, part: &Fields<'a>) -> Option<Part<'a>> {
+        let own = chat::text_of(part, "mimeType").zip(chat::text_of(part, "data"));
+        let (mime, data) = own.or_else(|| self.assets.get(&part.label("assetId")?).cloned())?;
+        let is_image = chat::inside(&mime).starts_with(b"image");
+        is_image.then_some(Part::Image { mime, data })
+    }
+}
+
+fn requests<'a>(
+    input: &'a [u8],
+    data: &Fields<'a>,
+) -> impl Iterator<Item = (Range<usize>, Fields<'a>)> {
+    let list = data.array("toolRequests").unwrap_or(0..0);
+    scan::elements(input, list).map(move |at| (at.clone(), Fields::of(input, at)))
+}
+
+/// What was typed, and around it what the client adds before it sends it.
+pub(super) fn user<'a>(
+    source: &mut Source<'a>,
+    data: &Fields<'a>,
+    at: &Range<usize>,
+    found: &Found<'a>,
+) -> Vec<RawEvent> {
+    let input: &'a [u8] = source.input;
+    let mut spoken = Spoken::default();
+    let injected = Some(Origin::Injected);
+    let by_client = data.text("source").is_some_and(|source| source != "user")
+        || data.is_true("isAutopilotContinuation");
+    let origin = injected.filter(|_| by_client);
+    let typed = chat::text_of(data, "content").unwrap_or_else(|| token(""));
+    let quoted = |text: &[u8]| Part::Text(Cow::Owned([b"\"", text, b"\""].concat()));
+    let sent = chat::text_of(data, "transformedContent");
+    let inner = chat::inside(&typed);
+    let place = sent.as_ref().and_then(|sent| {
+        let sent = chat::inside(sent);
+        let place = place_of(sent, inner)?;
+        Some((sent[..place].to_vec(), sent[place + inner.len()..].to_vec()))
+    });
+    let mut behind = Vec::new();
+    match (sent, place) {
+        (_, Some((before, after))) => {
+            spoken.push(injected, quoted(&before), at.clone());
+            spoken.push(origin, Part::Text(typed), at.clone());
+            behind = after;
+        }
+        (Some(sent), None) => spoken.push(origin, Part::Text(sent), at.clone()),
+        (None, None) => spoken.push(origin, Part::Text(typed), at.clone()),
+    }
+    let list = data.array("attachments").unwrap_or(0..0);
+    for part in scan::elements(input, list) {
+        if let Some(image) = found.image(&Fields::of(input, part.clone())) {
+            spoken.push(origin, image, part);
+        } else if !data.has("transformedContent") {
+            spoken.push(injected, Part::unknown(&input[part.clone()]), part);
+        }
+    }
+    spoken.push(injected, quoted(&behind), at.clone());
+    spoken.events(source)
+}
+
+/// Where the inside of a string stands in the inside of another, and not in the middle of an escape.
+fn place_of(text: &[u8], inner: &[u8]) -> Option<usize> {
+    let is_whole = |at: &usize| {
+        let slashes = text[..*at].iter().rev().take_while(|byte| **byte == b'\\').count();
+        slashes % 2 == 0
+    };
+    memmem::find_iter(text, inner).filter(|_| !inner.is_empty()).find(is_whole)
+}
+
+/// The `content` of an event that the client makes, in the user's role.
+pub(super) fn words<'a>(
+    source: &mut Source<'a>,
+    data: &Fields<'a>,
+    at: &Range<usize>,
+    origin: Origin,
+) -> Vec<RawEvent> {
+    let mut spoken = Spoken::default();
+    if let Some(text) = chat::text_of(data, "content") {
+        spoken.push(Some(origin), Part::Text(text), at.clone());
+    }
+    spoken.events(source)
+}
+
+pub(super) fn recap(source: &mut Source<'_>, summary: Range<usize>) -> RawEvent {
+    let words = Part::Text(Cow::Borrowed(&source.input[summary.clone()]));
+    let mut event = source.built(chat::message("user", &[words]), vec![summary]);
+    event.origin = Some(Origin::Recap);
+    event
+}
+
+/// What the model said, and behind it what its calls gave back.
+pub(super) fn reply<'a>(
+    source: &mut Source<'a>,
+    data: &Fields<'a>,
+    at: &Range<usize>,
+    found: &Found<'a>,
+) -> Vec<RawEvent> {
+    let input: &'a [u8] = source.input;
+    let mut step = Step::default();
+    if let Some(text) = chat::text_of(data, "content") {
+        step.say(Part::Text(text), at.clone());
+    }
+    if let Some(text) = chat::text_of(data, "reasoningText") {
+        step.think(text, at.clone());
+    }
+    for (at, request) in requests(input, data) {
+        let named = |name| chat::text_of(&request, name).unwrap_or_else(|| token(""));
+        let (id, name) = (named("toolCallId"), named("name"));
+        let arguments = request.raw("arguments");
+        step.call(Call { id: id.clone(), name: name.clone(), arguments }, at);
+        let result = request.label("toolCallId").and_then(|id| found.results.get(&id));
+        if let Some(result) = result {
+            let parts = result_parts(&Fields::of(input, result.clone()), found);
+            step.answer((id, name), parts, result.clone());
+        }
+    }
+    step.finish(source, None)
+}
+
+/// What a call gave back: what the model is sent of it, or its error.
+fn result_parts<'a>(data: &Fields<'a>, found: &Found<'a>) -> Vec<Part<'a>> {
+    let result = data.inner("result");
+    let error = data.inner("error");
+    let text = chat::text_of(&result, "content").or_else(|| chat::text_of(&error, "message"));
+    // Older versions record the error as a text.
+    let text = text.or_else(|| chat::text_of(data, "error").filter(|_| error.is_empty()));
+    let list = result.array("binaryResultsForLlm").unwrap_or(0..0);
+    let images = scan::elements(found.input, list)
+        .filter_map(|at| found.image(&Fields::of(found.input, at)));
+    text.map(Part::Text).into_iter().chain(images).collect()
+}
+
+/// What a tool gave back that a person called, not the model.
+pub(super) fn by_hand<'a>(
+    source: &mut Source<'a>,
+    data: &Fields<'a>,
+    at: &Range<usize>,
+    found: &Found<'a>,
+) -> Vec<RawEvent> {
+    let mut spoken = Spoken::default();
+    for part in result_parts(data, found) {
+        spoken.push(Some(Origin::Observation), part, at.clone());
+    }
+    spoken.events(source)
+}
+
+pub(super) fn is_reply(event: &RawEvent) -> bool {
+    event.bytes.starts_with(br#"{"role":"assistant""#)
+}

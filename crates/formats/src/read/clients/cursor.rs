@@ -1,0 +1,278 @@
+//! Agent transcripts of Cursor, which hold words and calls, and what `cursor-agent --output-format stream-json` prints,
+//! which holds results, too. Exports of the editor are Markdown, and its own store is SQLite: neither is read.
+//!
+//! Shapes: <https://cursor.com/docs/cli/reference/output-format>, and what public readers of
+//! `~/.cursor/projects/*/agent-transcripts/*.jsonl` agree on.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::ops::Range;
+
+use midfold_core::view::Origin;
+
+use super::super::chat::{self, Call, Part, Token, token};
+use super::super::outline::Doc;
+use super::super::source::Source;
+use super::super::text::Record;
+use super::super::{Conversation, Format};
+use super::first;
+use super::spoken::Spoken;
+use super::step::Step;
+use crate::fields::Fields;
+use crate::scan;
+
+/// Whether a line is one of a transcript, or one that only the stream has.
+pub(super) fn is_of(doc: Doc<'_>, records: &[Record]) -> bool {
+    first::records(records).any(|record| {
+        let fields = doc.fields(record.range.clone());
+        match fields.text("type").as_deref() {
+            None => {
+                let is_line = fields.string("role").is_some() && fields.len() <= 4;
+                is_line && fields.inner("message").has("content") && !fields.has("content")
+            }
+            Some("tool_call") => fields.has("subtype") && fields.object("tool_call").is_some(),
+            Some("thinking") => fields.has("subtype") && fields.string("session_id").is_some(),
+            Some("turn_ended") => fields.has("status"),
+            _ => false,
+        }
+    })
+}
+
+/// What is gathered while the lines are read.
+struct Reading<'a> {
+    input: &'a [u8],
+    conversation: Conversation,
+    step: Step<'a>,
+    /// Words of the model since its last call, for streams that tell them in pieces and then whole.
+    pieces: Vec<(Token<'a>, Range<usize>)>,
+    /// How long they are together.
+    length: usize,
+    /// Thoughts in pieces.
+    thought: Vec<u8>,
+    thought_at: Option<Range<usize>>,
+    /// What a call of the stream gave back, by its id.
+    results: HashMap<String, Range<usize>>,
+    /// Calls of a transcript, which have no ids.
+    calls: usize,
+    unanswered: (usize, Option<usize>),
+    shown: (usize, Option<usize>),
+}
+
+pub(super) fn read(source: &mut Source<'_>, records: &[Record]) -> Vec<Conversation> {
+    let input = source.input;
+    let Some(first) = records.first() else { return Vec::new() };
+    let mut reading = Reading {
+        input,
+        conversation: Conversation::new(Format::Cursor, first.line),
+        step: Step::default(),
+        pieces: Vec::new(),
+        length: 0,
+        thought: Vec::new(),
+        thought_at: None,
+        results: results(input, records),
+        calls: 0,
+        unanswered: (0, None),
+        shown: (0, None),
+    };
+    for record in records {
+        reading.take(source, record);
+    }
+    reading.flush(source);
+    let Reading { conversation, unanswered, shown, .. } = reading;
+    if let (count, Some(first)) = unanswered {
+        let told = format!("the results of {count} calls are not in a transcript of Cursor's");
+        source.note(first, "no-results", told);
+    }
+    if let (count, Some(first)) = shown {
+        let told = format!("{count} errors that the client shows are left out");
+        source.note(first, "not-sent", told);
+    }
+    if conversation.events.is_empty() { Vec::new() } else { vec![conversation] }
+}
+
+/// The ends of calls: a stream tells each when it starts and when it is done.
+fn results(input: &[u8], records: &[Record]) -> HashMap<String, Range<usize>> {
+    let done = records.iter().filter_map(|record| {
+        let fields = Fields::of(input, record.range.clone());
+        let is_done = fields.is("type", "tool_call") && fields.is("subtype", "completed");
+        Some((fields.label("call_id").filter(|_| is_done)?, fields.object("tool_call")?))
+    });
+    done.collect()
+}
+
+impl<'a> Reading<'a> {
+    fn take(&mut self, source: &mut Source<'a>, record: &Record) {
+        let at = record.range.clone();
+        let fields = Fields::of(self.input, at.clone());
+        let about = &mut self.conversation;
+        about.id = about.id.take().or_else(|| fields.label("session_id"));
+        let message = fields.inner("message");
+        let kind = fields.text("type").or_else(|| fields.text("role")).unwrap_or_default();
+        match &*kind {
+            "system" => {
+                about.envelope.model = fields.label("model").or(about.envelope.model.take());
+            }
+            "user" => {
+                self.flush(source);
+                let said = said(self.input, &message);
+                self.conversation.events.extend(said.events(source));
+            }
+            "assistant" => self.reply(source, &message, &at),
+            "thinking" => {
+                if self.step.has_calls() {
+                    self.flush(source);
+                }
+                self.thought
+                    .extend_from_slice(chat::inside(fields.raw("text").unwrap_or_default()));
+                self.thought_at.get_or_insert(at);
+            }
+            "tool_call" => self.call_of_stream(&fields, &at),
+            "turn_ended" | "result" if fields.has("error") || fields.is_true("is_error") => {
+                self.shown = (self.shown.0 + 1, self.shown.1.or(Some(at.start)));
+            }
+            _ => {}
+        }
+    }
+
+    /// The words and calls of one line of the model's.
+    fn reply(&mut self, source: &mut Source<'a>, message: &Fields<'a>, at: &Range<usize>) {
+        if self.step.has_calls() {
+            self.flush(source);
+        }
+        if let Some(text) = message.string("content").map(|at| &self.input[at]) {
+            self.say(Cow::Borrowed(text), at);
+        }
+        let blocks = message.array("content").unwrap_or(0..0);
+        for at in scan::elements(self.input, blocks) {
+            let block = Fields::of(self.input, at.clone());
+            let named = |name| chat::text_of(&block, name);
+            match &*block.text("type").unwrap_or_default() {
+                "text" => self.say(named("text").unwrap_or_else(|| token("")), &at),
+                "thinking" => {
+                    self.step.think(named("thinking").unwrap_or_else(|| token("")), at);
+                }
+                "tool_use" => {
+                    self.calls += 1;
+                    let made = || token(&format!("call_{}", self.calls));
+                    let id = named("id").unwrap_or_else(made);
+                    let name = named("name").unwrap_or_else(|| token(""));
+                    self.settle();
+                    self.unanswered = (self.unanswered.0 + 1, self.unanswered.1.or(Some(at.start)));
+                    let arguments = block.raw("input");
+                    self.step.call(Call { id, name, arguments }, at);
+                }
+                _ => {
+                    self.settle();
+                    self.step.say(Part::unknown(&self.input[at.clone()]), at);
+                }
+            }
+        }
+    }
+
+    /// Words of the model. A stream of pieces tells all of them together at its end: that is no new word.
+    fn say(&mut self, text: Token<'a>, at: &Range<usize>) {
+        let whole = chat::inside(&text);
+        // The lengths first: an answer may come in many thousand pieces.
+        let is_told = !self.pieces.is_empty()
+            && whole.len() == self.length
+            && self.pieces.iter().flat_map(|(piece, _)| chat::inside(piece)).eq(whole);
+        if is_told {
+            self.pieces.clear();
+            self.length = 0;
+        }
+        self.length += whole.len();
+        self.pieces.push((text, at.clone()));
+    }
+
+    /// Puts the thoughts and words so far into the step.
+    fn settle(&mut self) {
+        if let Some(at) = self.thought_at.take() {
+            let thought = std::mem::take(&mut self.thought);
+            self.step.think(Cow::Owned([&b"\""[..], &thought, b"\""].concat()), at);
+        }
+        self.length = 0;
+        for (text, at) in self.pieces.drain(..) {
+            self.step.say(Part::Text(text), at);
+        }
+    }
+
+    fn flush(&mut self, source: &mut Source<'a>) {
+        self.settle();
+        let events = self.step.finish(source, None);
+        self.conversation.events.extend(events);
+    }
+
+    /// A call of the stream with its result, at the place where it starts.
+    fn call_of_stream(&mut self, fields: &Fields<'a>, at: &Range<usize>) {
+        let key = fields.label("call_id").unwrap_or_default();
+        let is_start = fields.is("subtype", "started");
+        let done = self.results.remove(&key);
+        // The end of a call whose start was read.
+        if !is_start && done.is_none() {
+            return;
+        }
+        self.settle();
+        let started = fields.object("tool_call").unwrap_or(0..0);
+        let (name, call) = tool(self.input, started);
+        let id = chat::text_of(fields, "call_id").unwrap_or_else(|| token(""));
+        let arguments = call.raw("args").or_else(|| call.raw("arguments"));
+        self.step.call(Call { id: id.clone(), name: name.clone(), arguments }, at.clone());
+        let Some(done) = done else {
+            self.unanswered = (self.unanswered.0 + 1, self.unanswered.1.or(Some(at.start)));
+            return;
+        };
+        let (_, call) = tool(self.input, done.clone());
+        let result = call.inner("result");
+        let text = chat::text_of(&result.inner("success"), "content");
+        let text = text.or_else(|| chat::text_of(&call, "result"));
+        self.step.answer((id, name), text.map(Part::Text).into_iter().collect(), done);
+    }
+}
+
+/// The tool's name and what its call holds: `{"readToolCall": {…}}`, or `{"function": {"name": …}}`.
+fn tool<'a>(input: &'a [u8], call: Range<usize>) -> (Token<'a>, Fields<'a>) {
+    let fields = Fields::of(input, call.clone());
+    let function = fields.inner("function");
+    if let Some(name) = chat::text_of(&function, "name") {
+        return (name, function);
+    }
+    let is_tool = |member: &scan::Member| {
+        input[member.key.clone()].ends_with(b"ToolCall\"")
+            && input.get(member.value.start) == Some(&b'{')
+    };
+    let Some(member) = scan::members(input, call).find(is_tool) else { return (token(""), fields) };
+    let name = chat::inside(&input[member.key]);
+    let name = name.strip_suffix(b"ToolCall").unwrap_or(name);
+    (token(&String::from_utf8_lossy(name)), Fields::of(input, member.value))
+}
+
+/// What a line in the user's role says. The person's words stand in a tag; texts in other tags are the client's.
+fn said<'a>(input: &'a [u8], message: &Fields<'a>) -> Spoken<'a> {
+    let mut spoken = Spoken::default();
+    let origin = |text: &Token<'_>| {
+        let text = String::from_utf8_lossy(chat::inside(text)).into_owned();
+        let is_client = text.starts_with('<') && !text.contains("<user_query>");
+        is_client.then_some(Origin::Injected)
+    };
+    if let Some(at) = message.string("content") {
+        let text = Cow::Borrowed(&input[at.clone()]);
+        spoken.push(origin(&text), Part::Text(text), at);
+    }
+    for at in scan::elements(input, message.array("content").unwrap_or(0..0)) {
+        let block = Fields::of(input, at.clone());
+        match chat::text_of(&block, "text").filter(|_| block.is("type", "text")) {
+            Some(text) => spoken.push(origin(&text), Part::Text(text), at),
+            None => match image(&block) {
+                Some(image) => spoken.push(None, image, at),
+                None => spoken.push(Some(Origin::Injected), Part::unknown(&input[at.clone()]), at),
+            },
+        }
+    }
+    spoken
+}
+
+fn image<'a>(block: &Fields<'a>) -> Option<Part<'a>> {
+    let source = block.inner("source");
+    let data = chat::text_of(&source, "data").filter(|_| block.is("type", "image"))?;
+    Some(Part::Image { mime: chat::text_of(&source, "media_type")?, data })
+}

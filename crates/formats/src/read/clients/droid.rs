@@ -1,0 +1,231 @@
+//! Sessions of Factory Droid: a list of records, one a line, whose messages are Anthropic's.
+//!
+//! Droid is closed; the shape is what its readers agree on: the `factory` converters of public session viewers
+//! (`session_start`, `message` with `parentId`, `compaction_state` with `summaryText` and `anchorMessage`).
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::ops::Range;
+
+use midfold_core::event::RawEvent;
+use midfold_core::view::Origin;
+
+use super::super::chat::{self, Part};
+use super::super::outline::Doc;
+use super::super::source::Source;
+use super::super::text::Record;
+use super::super::{Conversation, Format};
+use super::first;
+use crate::fields::Fields;
+use crate::scan;
+
+/// Whether a session of Droid's starts, or a record is one that only Droid writes.
+pub(super) fn is_of(doc: Doc<'_>, records: &[Record]) -> bool {
+    first::records(records).any(|record| {
+        let fields = doc.fields(record.range.clone());
+        match &*fields.text("type").unwrap_or_default() {
+            "session_start" => {
+                let named = ["cwd", "owner", "title", "sessionTitle"];
+                fields.string("id").is_some() && named.iter().any(|name| fields.has(name))
+            }
+            "compaction_state" => fields.string("summaryText").is_some(),
+            // pi's records have this shape, too, but not these blocks.
+            "message" if fields.string("id").is_some() && !fields.has("uuid") => {
+                let blocks = fields.inner("message").array("content").unwrap_or(0..0);
+                doc.elements(blocks).any(|block| is_call(&doc.fields(block)))
+            }
+            _ => false,
+        }
+    })
+}
+
+fn is_call(block: &Fields<'_>) -> bool {
+    block.is("type", "tool_use") || block.is("type", "tool_result")
+}
+
+/// A message on the way to the newest, and where it stands.
+struct Message {
+    range: Range<usize>,
+    line: usize,
+    id: Option<String>,
+    /// Index of the parent among the messages.
+    parent: Option<usize>,
+}
+
+/// Where the client compacted.
+struct Compaction {
+    record: Range<usize>,
+    summary: Range<usize>,
+    /// The first message that it keeps, among all.
+    kept: usize,
+    /// How many messages there were.
+    end: usize,
+}
+
+pub(super) fn read(source: &mut Source<'_>, records: &[Record]) -> Vec<Conversation> {
+    let input = source.input;
+    let Some(first) = records.first() else { return Vec::new() };
+    let mut about = Conversation::new(Format::Droid, first.line);
+    let mut messages: Vec<Message> = Vec::new();
+    let mut by_id: HashMap<String, usize> = HashMap::new();
+    let mut compactions = Vec::new();
+    let mut found = Vec::new();
+    for record in records {
+        let fields = Fields::of(input, record.range.clone());
+        match &*fields.text("type").unwrap_or_default() {
+            "session_start" => {
+                let before = std::mem::take(&mut messages);
+                found.extend(conversations(
+                    source,
+                    before,
+                    std::mem::take(&mut compactions),
+                    &about,
+                ));
+                by_id.clear();
+                about = Conversation::new(Format::Droid, record.line);
+                about.id = fields.label("id");
+            }
+            "message" => {
+                let at = fields.object("message").unwrap_or_else(|| record.range.clone());
+                let model =
+                    fields.inner("message").label("model").or_else(|| fields.label("model"));
+                about.envelope.model = model.or(about.envelope.model.take());
+                let named = fields.label("parentId");
+                let known = named.as_ref().and_then(|id| by_id.get(id).copied());
+                // Older files name no parents: the one before it is the parent.
+                let parent = known.or_else(|| messages.len().checked_sub(1));
+                let id = fields.label("id");
+                if let Some(id) = &id {
+                    by_id.insert(id.clone(), messages.len());
+                }
+                messages.push(Message { range: at, line: record.line, id, parent });
+            }
+            "compaction_state" => {
+                let Some(summary) = fields.string("summaryText") else { continue };
+                let kept = first_kept(&fields, &by_id).unwrap_or(messages.len());
+                let (record, end) = (record.range.clone(), messages.len());
+                compactions.push(Compaction { record, summary, kept, end });
+            }
+            _ => {}
+        }
+    }
+    found.extend(conversations(source, messages, compactions, &about));
+    found
+}
+
+/// The message behind those that a summary stands for: its anchor is the last of them, or the first that is kept
+/// where its place is not below the count of those that went.
+fn first_kept(fields: &Fields<'_>, by_id: &HashMap<String, usize>) -> Option<usize> {
+    let anchor = fields.inner("anchorMessage");
+    let at = anchor.label("id").and_then(|id| by_id.get(&id).copied())?;
+    let counts = (anchor.count("index"), fields.count("removedCount"));
+    let is_kept = matches!(counts, (Some(index), Some(removed)) if index >= removed);
+    Some(if is_kept { at } else { at + 1 })
+}
+
+fn conversations(
+    source: &mut Source<'_>,
+    messages: Vec<Message>,
+    mut compactions: Vec<Compaction>,
+    about: &Conversation,
+) -> Vec<Conversation> {
+    let path = path(source, &messages);
+    let mut found = Vec::new();
+    let mut shown = (0, None);
+    // A summary of a branch that was left is sent no more.
+    compactions.retain(|compaction| {
+        let around = compaction.kept.saturating_sub(1)..=compaction.kept;
+        path.iter().any(|at| around.contains(at)) || path.is_empty()
+    });
+    let first = if source.recorded { 0 } else { compactions.len() };
+    for until in first..=compactions.len() {
+        let last = until.checked_sub(1).and_then(|at| compactions.get(at));
+        let end = compactions.get(until).map_or(messages.len(), |next| next.end);
+        let mut conversation = about.beside();
+        if let Some(last) = last {
+            if !source.recorded {
+                let gone = path.iter().filter(|at| **at < last.kept).count();
+                let told = format!("{gone} messages before it are no longer in the context");
+                source.note(last.record.start, "compacted-before", told);
+            }
+            conversation.events.push(recap(source, last.summary.clone()));
+        }
+        let kept = last.map_or(0, |last| last.kept);
+        for at in path.iter().filter(|at| (kept..end).contains(at)) {
+            match event(source, &messages[*at]) {
+                Some(event) => conversation.events.push(event),
+                None if until == compactions.len() => {
+                    count(source, &messages[*at], &mut shown);
+                }
+                None => {}
+            }
+        }
+        if !conversation.events.is_empty() {
+            found.push(conversation);
+        }
+    }
+    if let (count, Some(line)) = shown {
+        let told = format!("{count} messages that only a person is shown are left out");
+        source.problems.push(crate::problem::Problem::new("not-sent", told).at(line));
+    }
+    found
+}
+
+fn count(source: &Source<'_>, message: &Message, shown: &mut (usize, Option<usize>)) {
+    let fields = Fields::of(source.input, message.range.clone());
+    let has_words = fields
+        .array("content")
+        .is_some_and(|list| scan::elements(source.input, list).next().is_some());
+    if has_words || fields.string("content").is_some_and(|text| text.len() > 2) {
+        *shown = (shown.0 + 1, shown.1.or(Some(message.line)));
+    }
+}
+
+/// The messages from the first to the newest.
+fn path(source: &mut Source<'_>, messages: &[Message]) -> Vec<usize> {
+    // Parents are before their children, so this ends.
+    let newest = messages.len().checked_sub(1);
+    let mut path: Vec<usize> = std::iter::successors(newest, |at| messages[*at].parent).collect();
+    path.reverse();
+    let off = messages.len() - path.len();
+    let mut on_path = path.iter().copied().peekable();
+    let first_off = (0..messages.len()).find(|at| on_path.next_if_eq(at).is_none());
+    if let Some(first) = first_off {
+        let told = format!("{off} messages of branches that the user went back from are left out");
+        let id = messages[first].id.as_deref().unwrap_or("?");
+        let told = format!("{told}, the first is `{id}`");
+        source.note(messages[first].range.start, "abandoned-branch", told);
+    }
+    path
+}
+
+fn recap(source: &mut Source<'_>, summary: Range<usize>) -> RawEvent {
+    let words = Part::Text(Cow::Borrowed(&source.input[summary.clone()]));
+    let mut event = source.built(chat::message("user", &[words]), vec![summary]);
+    event.origin = Some(Origin::Recap);
+    event
+}
+
+/// The message as it is sent; `None` for one that only a person is shown.
+fn event(source: &mut Source<'_>, message: &Message) -> Option<RawEvent> {
+    let input = source.input;
+    let fields = Fields::of(input, message.range.clone());
+    let visible = fields.text("visibility").unwrap_or_default();
+    if !fields.has("content")
+        || fields.has("hookEventName")
+        || matches!(&*visible, "user_only" | "none")
+    {
+        return None;
+    }
+    let mut event = source.event(message.range.clone());
+    event.usage = crate::usage::anthropic(&fields.inner("usage"));
+    let blocks = fields.array("content").unwrap_or(0..0);
+    let blocks: Vec<_> = scan::elements(input, blocks).map(|at| Fields::of(input, at)).collect();
+    let is_reminder = |block: &Fields<'_>| {
+        block.text("text").is_some_and(|text| text.trim_start().starts_with("<system-reminder>"))
+    };
+    let is_injected = visible == "llm_only" && !blocks.iter().any(is_call)
+        || !blocks.is_empty() && blocks.iter().all(is_reminder);
+    event.origin = (fields.is("role", "user") && is_injected).then_some(Origin::Injected);
+    Some(event)
+}

@@ -1,0 +1,184 @@
+//! Sessions of Gemini CLI: `chats/session-*.json`, the `.jsonl` of newer versions with its rewinds and replacements,
+//! and checkpoints, which hold what is sent as it is sent.
+//!
+//! Shapes: `packages/core/src/services/chatRecordingTypes.ts`, `chatRecordingService.ts`, `utils/sessionUtils.ts` and
+//! `utils/checkpointUtils.ts` of google-gemini/gemini-cli.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use super::super::outline::Doc;
+use super::super::source::Source;
+use super::super::text::Record;
+use super::super::{Conversation, Format};
+use super::{first, gemini_cli_message};
+use crate::fields::Fields;
+use crate::scan;
+
+/// Whether it is a record of a session, a checkpoint, or the list of what was typed.
+pub(super) fn is_of(doc: Doc<'_>, records: &[Record]) -> bool {
+    first::records(records).any(|record| {
+        let fields = doc.fields(record.range.clone());
+        is_header(&fields)
+            || fields.string("$rewindTo").is_some()
+            || fields.object("$set").is_some() && fields.len() == 1
+            || fields.is("type", "gemini") && fields.has("content") && fields.has("timestamp")
+            || checkpoint(&fields)
+                .and_then(|list| first::element(doc, list))
+                .is_some_and(|first| doc.fields(first).array("parts").is_some())
+            || first::element(doc, record.range.clone())
+                .is_some_and(|first| is_typed(&doc.fields(first)))
+    })
+}
+
+fn is_header(fields: &Fields<'_>) -> bool {
+    fields.string("sessionId").is_some() && fields.string("projectHash").is_some()
+}
+
+/// The contents that a checkpoint holds.
+fn checkpoint(fields: &Fields<'_>) -> Option<Range<usize>> {
+    fields.array("clientHistory").or_else(|| fields.array("history"))
+}
+
+/// An entry of `logs.json`: a line that was typed, without any answer.
+fn is_typed(fields: &Fields<'_>) -> bool {
+    fields.string("sessionId").is_some()
+        && fields.count("messageId").is_some()
+        && fields.string("message").is_some()
+}
+
+/// Messages of a session as they stand, by their ids.
+struct Session {
+    about: Conversation,
+    /// A place is empty where a message was taken out.
+    messages: Vec<Option<Range<usize>>>,
+    by_id: HashMap<String, usize>,
+    /// What was sent before each replacement.
+    before: Vec<Conversation>,
+}
+
+pub(super) fn read(source: &mut Source<'_>, records: &[Record]) -> Vec<Conversation> {
+    let Some(first) = records.first() else { return Vec::new() };
+    let mut session = Session::new(first.line);
+    let mut found = Vec::new();
+    for record in records {
+        let fields = Fields::of(source.input, record.range.clone());
+        let starts = is_header(&fields)
+            && !session.messages.is_empty()
+            && fields.label("sessionId") != session.about.id;
+        if starts {
+            let before = std::mem::replace(&mut session, Session::new(record.line));
+            found.extend(before.finish(source));
+        }
+        session.take(source, record, &fields);
+    }
+    found.extend(session.finish(source));
+    found
+}
+
+impl Session {
+    fn new(line: usize) -> Self {
+        let about = Conversation::new(Format::GeminiCli, line);
+        Self { about, messages: Vec::new(), by_id: HashMap::new(), before: Vec::new() }
+    }
+
+    fn take(&mut self, source: &mut Source<'_>, record: &Record, fields: &Fields<'_>) {
+        let input = source.input;
+        if let Some(id) = fields.text("$rewindTo") {
+            self.rewind(source, record, &id);
+        } else if let Some(set) = fields.object("$set") {
+            let set = Fields::of(input, set);
+            self.about.id = set.label("sessionId").or(self.about.id.take());
+            if let Some(messages) = set.array("messages") {
+                self.replace(source, record, messages);
+            }
+        } else if is_header(fields) {
+            self.about.id = fields.label("sessionId");
+            for at in scan::elements(input, fields.array("messages").unwrap_or(0..0)) {
+                self.put(input, at);
+            }
+        } else if let Some(contents) = checkpoint(fields) {
+            for at in scan::elements(input, contents) {
+                self.put(input, at);
+            }
+        } else if input.get(record.range.start) == Some(&b'[') {
+            self.take_list(source, record);
+        } else if fields.string("id").is_some() || fields.has("type") {
+            self.put(input, record.range.clone());
+        }
+    }
+
+    /// A list of messages, or of lines that were typed.
+    fn take_list(&mut self, source: &mut Source<'_>, record: &Record) {
+        let input = source.input;
+        let is_typed = |at| is_typed(&Fields::of(input, at));
+        let count = scan::elements(input, record.range.clone()).filter(|at| is_typed(at.clone()));
+        let count = count.count();
+        if count > 0 {
+            let told = format!(
+                "{count} lines of a `logs.json` hold what was typed and no answers: give \
+                 `chats/session-*` of the same project"
+            );
+            source.note(record.range.start, "no-answers", told);
+            return;
+        }
+        for at in scan::elements(input, record.range.clone()) {
+            self.put(input, at);
+        }
+    }
+
+    /// A message in the place of the one with its id, or behind all others.
+    fn put(&mut self, input: &[u8], at: Range<usize>) {
+        let Some(id) = Fields::of(input, at.clone()).label("id") else {
+            self.messages.push(Some(at));
+            return;
+        };
+        match self.by_id.get(&id) {
+            Some(place) => self.messages[*place] = Some(at),
+            None => {
+                self.by_id.insert(id, self.messages.len());
+                self.messages.push(Some(at));
+            }
+        }
+    }
+
+    /// What stands from the message of this id on is no longer there; all of it where there is no such message.
+    fn rewind(&mut self, source: &mut Source<'_>, record: &Record, id: &str) {
+        let from = self.by_id.get(id).copied().unwrap_or(0);
+        let count = self.messages.drain(from..).flatten().count();
+        self.by_id.retain(|_, place| *place < from);
+        if count > 0 {
+            let told = format!("{count} messages from where the user went back to are left out");
+            source.note(record.range.start, "abandoned-branch", told);
+        }
+    }
+
+    /// After a compaction only these are in the context. They are the newest text of what they replace, too.
+    fn replace(&mut self, source: &mut Source<'_>, record: &Record, messages: Range<usize>) {
+        let input = source.input;
+        let before: Vec<_> = std::mem::take(&mut self.messages);
+        let ids = std::mem::take(&mut self.by_id);
+        for at in scan::elements(input, messages) {
+            self.put(input, at);
+        }
+        let gone = ids.iter().filter(|(id, _)| !self.by_id.contains_key(*id)).count();
+        if gone == 0 {
+            return;
+        }
+        if source.recorded {
+            let mut sent = self.about.beside();
+            gemini_cli_message::fill(source, before.into_iter().flatten(), &mut sent);
+            self.before.push(sent);
+        } else {
+            let told = format!("{gone} messages before it are no longer in the context");
+            source.note(record.range.start, "compacted-before", told);
+        }
+    }
+
+    fn finish(self, source: &mut Source<'_>) -> Vec<Conversation> {
+        let Self { mut about, messages, before, .. } = self;
+        gemini_cli_message::fill(source, messages.into_iter().flatten(), &mut about);
+        let all = before.into_iter().chain([about]);
+        all.filter(|conversation| !conversation.events.is_empty()).collect()
+    }
+}

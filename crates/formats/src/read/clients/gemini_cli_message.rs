@@ -1,0 +1,265 @@
+//! Messages of Gemini CLI as the contents that it sends.
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+use midfold_core::event::RawEvent;
+use midfold_core::jsonstr;
+use midfold_core::view::Origin;
+
+use super::super::Conversation;
+use super::super::chat::{self, one_line};
+use super::super::source::Source;
+use crate::fields::Fields;
+use crate::{scan, usage};
+
+/// Adds what these records are sent as.
+pub(super) fn fill(
+    source: &mut Source<'_>,
+    records: impl Iterator<Item = Range<usize>>,
+    conversation: &mut Conversation,
+) {
+    let input = source.input;
+    let records: Vec<_> = records.collect();
+    let answered = answered(input, &records);
+    let mut unsent = (0, None);
+    for (at, range) in records.iter().enumerate() {
+        let fields = Fields::of(input, range.clone());
+        conversation.envelope.model = fields.label("model").or(conversation.envelope.model.take());
+        let events = match &*fields.text("type").unwrap_or_default() {
+            "user" => {
+                let next = records.get(at + 1).map(|next| Fields::of(input, next.clone()));
+                let is_answered = next.is_some_and(|next| next.is("type", "gemini"));
+                user(source, range, &fields, is_answered)
+            }
+            // Pictures of a tool's result, which the client sends beside it.
+            "info" if has_media(input, &fields) => {
+                let mut event = content(source, "user", &parts(input, &fields), range);
+                event.origin = Some(Origin::Observation);
+                vec![event]
+            }
+            // A content of a checkpoint.
+            "" if fields.array("parts").is_some() => {
+                let mut event = source.event(range.clone());
+                event.origin = told_origin(input, &fields, "parts");
+                vec![event]
+            }
+            "info" | "error" | "warning" | "" => Vec::new(),
+            // `gemini`, and what clients that come of it call their models.
+            _ => reply(source, range, &fields, &answered),
+        };
+        if events.is_empty() && !parts(input, &fields).is_empty() {
+            unsent = (unsent.0 + 1, unsent.1.or(Some(range.start)));
+        }
+        conversation.events.extend(events);
+    }
+    if let (count, Some(first)) = unsent {
+        let told = format!("{count} notes, errors and commands that the client never sends");
+        source.note(first, "not-sent", told);
+    }
+}
+
+/// The calls whose results have a record of their own.
+fn answered(input: &[u8], records: &[Range<usize>]) -> HashSet<String> {
+    let lists = records.iter().map(|at| Fields::of(input, at.clone()));
+    let lists = lists.filter(|fields| fields.is("type", "user"));
+    let parts = lists.flat_map(|fields| {
+        scan::elements(input, fields.array("content").unwrap_or(0..0)).collect::<Vec<_>>()
+    });
+    parts.filter_map(|part| response_id(input, part)).collect()
+}
+
+fn response_id(input: &[u8], part: Range<usize>) -> Option<String> {
+    Fields::of(input, part).inner("functionResponse").label("id")
+}
+
+/// The `content` of a record as JSON parts: it is a string, a part, or a list of both.
+fn parts(input: &[u8], fields: &Fields<'_>) -> Vec<Vec<u8>> {
+    match fields.array("content") {
+        Some(list) => scan::elements(input, list).filter_map(|at| part(&input[at])).collect(),
+        None => fields.raw("content").and_then(part).into_iter().collect(),
+    }
+}
+
+fn part_of(part: &[u8]) -> Fields<'_> {
+    Fields::of(part, 0..part.len())
+}
+
+fn has_media(input: &[u8], fields: &Fields<'_>) -> bool {
+    let is_media = |part: &Vec<u8>| {
+        let part = part_of(part);
+        part.has("inlineData") || part.has("fileData")
+    };
+    parts(input, fields).iter().any(is_media)
+}
+
+fn content(
+    source: &mut Source<'_>,
+    role: &str,
+    parts: &[Vec<u8>],
+    range: &Range<usize>,
+) -> RawEvent {
+    let mut out = format!(r#"{{"role":"{role}","parts":["#).into_bytes();
+    for (at, part) in parts.iter().enumerate() {
+        if at > 0 {
+            out.push(b',');
+        }
+        out.extend_from_slice(&one_line(part));
+    }
+    out.extend_from_slice(b"]}");
+    source.built(out, vec![range.clone()])
+}
+
+/// Openings of texts that the client writes in the user's role.
+const INJECTED: [&str; 4] = [
+    "<session_context>",
+    "<hook_context>",
+    "Here is the user's editor context as a JSON object",
+    "Here is a summary of changes in the user's editor context",
+];
+
+fn origin_of(text: &str) -> Option<Origin> {
+    let text = text.trim_start();
+    if text.starts_with("<state_snapshot>") {
+        return Some(Origin::Recap);
+    }
+    let is_injected = INJECTED.iter().any(|opening| text.starts_with(opening));
+    (is_injected || text == "Please continue.").then_some(Origin::Injected)
+}
+
+fn told_origin(input: &[u8], fields: &Fields<'_>, name: &str) -> Option<Origin> {
+    if !fields.is("role", "user") {
+        return None;
+    }
+    let first = scan::elements(input, fields.array(name)?).next()?;
+    origin_of(&Fields::of(input, first).text("text")?)
+}
+
+fn user(
+    source: &mut Source<'_>,
+    range: &Range<usize>,
+    fields: &Fields<'_>,
+    is_answered: bool,
+) -> Vec<RawEvent> {
+    let parts = parts(source.input, fields);
+    let Some(first) = parts.first() else { return Vec::new() };
+    let text = part_of(first).text("text").unwrap_or_default();
+    let is_command = text.trim_start().starts_with(['/', '?']) && !is_answered;
+    if is_command || parts.len() == 1 && part_of(first).is("text", "") {
+        return Vec::new();
+    }
+    // What files hold that were named stands behind a heading of the client's, which tells whose it is.
+    let mut event = content(source, "user", &parts, range);
+    event.origin = origin_of(&text);
+    vec![event]
+}
+
+/// What the model said, and behind it what its calls gave back.
+fn reply(
+    source: &mut Source<'_>,
+    range: &Range<usize>,
+    fields: &Fields<'_>,
+    answered: &HashSet<String>,
+) -> Vec<RawEvent> {
+    let input = source.input;
+    let said = parts(input, fields);
+    let list = fields.array("toolCalls").unwrap_or(0..0);
+    let calls: Vec<_> = scan::elements(input, list).map(|at| Fields::of(input, at)).collect();
+    let is_whole = said.iter().any(|part| {
+        let part = part_of(part);
+        part.has("functionCall") || part.has("thought")
+    });
+    let mut parts = Vec::new();
+    if is_whole {
+        parts = said;
+    } else {
+        parts.extend(thoughts(input, fields));
+        parts.extend(said);
+        parts.extend(calls.iter().map(call));
+    }
+    if parts.is_empty() {
+        return Vec::new();
+    }
+    let mut event = content(source, "model", &parts, range);
+    event.usage = usage::gemini_cli(&fields.inner("tokens"));
+    let results = results(input, &calls, answered);
+    let mut events = vec![event];
+    if !results.is_empty() {
+        events.push(content(source, "user", &results, range));
+    }
+    events
+}
+
+fn thoughts(input: &[u8], fields: &Fields<'_>) -> Vec<Vec<u8>> {
+    let list = fields.array("thoughts").unwrap_or(0..0);
+    let thoughts = scan::elements(input, list).map(|at| Fields::of(input, at));
+    let text = |thought: Fields<'_>| {
+        let subject = thought.raw("subject").map(chat::inside).unwrap_or_default();
+        let words = thought.raw("description").map(chat::inside).unwrap_or_default();
+        let (open, close) = if subject.is_empty() { ("", "") } else { ("**", "** ") };
+        let (open, close) = (open.as_bytes(), close.as_bytes());
+        [br#"{"text":""#, open, subject, close, words, br#"","thought":true}"#].concat()
+    };
+    thoughts.map(text).collect()
+}
+
+/// A member as it stands, or an empty text or object in its place.
+fn raw<'a>(fields: &Fields<'a>, name: &str, empty: &'static [u8]) -> &'a [u8] {
+    fields.raw(name).filter(|value| value != b"null").unwrap_or(empty)
+}
+
+fn call(call: &Fields<'_>) -> Vec<u8> {
+    let (id, name) = (raw(call, "id", br#""""#), raw(call, "name", br#""""#));
+    let args = raw(call, "args", b"{}");
+    [br#"{"functionCall":{"id":"#, id, br#","name":"#, name, br#","args":"#, args, b"}}"].concat()
+}
+
+/// All results of a step are in one message. A result that the client recorded with each of its calls is there once.
+fn results(input: &[u8], calls: &[Fields<'_>], answered: &HashSet<String>) -> Vec<Vec<u8>> {
+    let mut seen = answered.clone();
+    let mut parts = Vec::new();
+    for call in calls {
+        if call.label("id").is_some_and(|id| answered.contains(&id)) {
+            continue;
+        }
+        match call.raw("result") {
+            Some([b'[', ..]) => {
+                for at in scan::elements(input, call.array("result").unwrap_or(0..0)) {
+                    let id = response_id(input, at.clone());
+                    if id.is_none_or(|id| seen.insert(id)) {
+                        parts.extend(part(&input[at]));
+                    }
+                }
+            }
+            Some(object @ [b'{', ..]) => parts.push(object.to_vec()),
+            Some(text @ [b'"', ..]) => parts.push(response(call, "output", text)),
+            // A call that was broken off tells what a person was shown.
+            _ => {
+                let shown = call.string("resultDisplay").map(|at| &input[at]);
+                let mut status = Vec::new();
+                jsonstr::encode_into(&call.text("status").unwrap_or_default(), &mut status);
+                let ended = call.is("status", "cancelled") || call.is("status", "error");
+                if ended || shown.is_some() {
+                    parts.push(response(call, "error", shown.unwrap_or(&status)));
+                }
+            }
+        }
+    }
+    parts
+}
+
+fn part(value: &[u8]) -> Option<Vec<u8>> {
+    match value {
+        br#""""# => None,
+        [b'"', ..] => Some([br#"{"text":"#, value, b"}"].concat()),
+        [b'{', ..] => Some(value.to_vec()),
+        _ => None,
+    }
+}
+
+fn response(call: &Fields<'_>, name: &str, value: &[u8]) -> Vec<u8> {
+    let (id, tool) = (raw(call, "id", br#""""#), raw(call, "name", br#""""#));
+    let name = format!(r#","response":{{"{name}":"#);
+    let open = br#"{"functionResponse":{"id":"#;
+    [open, id, br#","name":"#, tool, name.as_bytes(), value, b"}}}"].concat()
+}

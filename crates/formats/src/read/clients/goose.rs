@@ -1,0 +1,290 @@
+//! Sessions of Goose: JSON lines of its older releases, and what `goose session export --format json` writes.
+//!
+//! Shapes: `crates/goose/src/conversation/message.rs`, `context_mgmt/mod.rs` and `session/legacy.rs` of
+//! block/goose. Newer releases keep sessions in SQLite: export them.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+use std::ops::Range;
+
+use midfold_core::Origin;
+
+use super::super::chat::{self, Call, Part, Token};
+use super::super::outline::Doc;
+use super::super::source::Source;
+use super::super::text::Record;
+use super::super::{Conversation, Format};
+use super::items;
+use crate::fields::Fields;
+use crate::scan;
+
+/// Members that hold the messages.
+const HOLDERS: [&str; 2] = ["conversation", "messages"];
+
+/// Messages that are looked at to tell whose file it is.
+const LOOK: usize = 8;
+
+pub(super) fn is_of(doc: Doc<'_>, records: &[Record]) -> bool {
+    items::all(doc, records, &HOLDERS).take(LOOK).any(|at| is_message(doc, &doc.fields(at)))
+}
+
+fn is_message(doc: Doc<'_>, fields: &Fields<'_>) -> bool {
+    const OWN: [&str; 2] = ["userVisible", "agentVisible"];
+    let metadata = fields.inner("metadata");
+    let own = || {
+        doc.elements(fields.array("content").unwrap_or(0..0)).any(|part| {
+            let part = doc.fields(part);
+            part.has("toolCall") || part.has("toolResult")
+        })
+    };
+    fields.has("role")
+        && fields.count("created").is_some()
+        && fields.array("content").is_some()
+        && (OWN.iter().any(|name| metadata.has(name)) || own())
+}
+
+pub(super) fn read(source: &mut Source<'_>, records: &[Record]) -> Vec<Conversation> {
+    let doc = Doc { bytes: source.input, outline: None };
+    let mut found = Vec::new();
+    let mut lines = Vec::new();
+    for record in records {
+        let Some(list) = items::list(doc, record.range.clone(), &HOLDERS) else {
+            lines.push(record.range.clone());
+            continue;
+        };
+        let mut about = Conversation::new(Format::Goose, record.line);
+        let session = doc.fields(record.range.clone());
+        about.id = session.label("id");
+        about.envelope.model = session.inner("model_config").label("model_name");
+        found.extend(conversations(source, &about, scan::elements(doc.bytes, list).collect()));
+    }
+    if let Some(first) = records.first().filter(|_| !lines.is_empty()) {
+        let about = Conversation::new(Format::Goose, first.line);
+        found.extend(conversations(source, &about, lines));
+    }
+    found
+}
+
+/// Who sees a message. What the client compacted is for the user alone, its summary for the model alone.
+struct Visibility {
+    user: bool,
+    agent: bool,
+}
+
+fn visibility(fields: &Fields<'_>) -> Visibility {
+    let metadata = fields.inner("metadata");
+    let sees = |name| metadata.raw(name) != Some(b"false");
+    Visibility { user: sees("userVisible"), agent: sees("agentVisible") }
+}
+
+fn conversations(
+    source: &mut Source<'_>,
+    about: &Conversation,
+    messages: Vec<Range<usize>>,
+) -> Vec<Conversation> {
+    let input = source.input;
+    let is_message = |at: &Range<usize>| Fields::of(input, at.clone()).has("role");
+    let messages: Vec<_> = messages.into_iter().filter(is_message).collect();
+    let starts = summaries(input, &messages);
+    let mut found = Vec::new();
+    if source.recorded {
+        let from = std::iter::once(0).chain(starts.iter().copied());
+        for (from, end) in from.zip(starts.iter().copied()) {
+            found.push(conversation(source, about, &messages[from..end], &starts, from, false));
+        }
+    }
+    if !source.recorded {
+        let is_hidden = |at: &&Range<usize>| !visibility(&Fields::of(input, (*at).clone())).agent;
+        let (before, after) = messages.split_at(starts.last().copied().unwrap_or(0));
+        let gone = before.iter().filter(is_hidden).count();
+        if let Some(start) = after.first().filter(|_| gone > 0) {
+            let told = format!("{gone} messages before it are no longer in the context");
+            source.note(start.start, "compacted-before", told);
+        }
+        let mut unseen = after.iter().filter(is_hidden);
+        if let Some(first) = unseen.next() {
+            let told =
+                format!("{} messages that the model does not see are left out", 1 + unseen.count());
+            source.note(first.start, "not-sent", told);
+        }
+    }
+    found.push(conversation(source, about, &messages, &starts, 0, true));
+    found.retain(|conversation| !conversation.events.is_empty());
+    found
+}
+
+/// Where summaries are: what only the model sees, in the user's role, behind what it does not see any more.
+fn summaries(input: &[u8], messages: &[Range<usize>]) -> Vec<usize> {
+    let mut hidden_before = false;
+    let mut found = Vec::new();
+    for (at, message) in messages.iter().enumerate() {
+        let fields = Fields::of(input, message.clone());
+        let seen = visibility(&fields);
+        if !seen.user && fields.is("role", "user") && hidden_before && is_words(input, &fields) {
+            found.push(at);
+        }
+        // A summary that was compacted again is seen by nobody.
+        hidden_before = !seen.agent && (seen.user || hidden_before);
+    }
+    found
+}
+
+fn is_words(input: &[u8], fields: &Fields<'_>) -> bool {
+    let parts = scan::elements(input, fields.array("content").unwrap_or(0..0));
+    parts.into_iter().all(|part| Fields::of(input, part).is("type", "text"))
+}
+
+fn conversation(
+    source: &mut Source<'_>,
+    about: &Conversation,
+    messages: &[Range<usize>],
+    summaries: &[usize],
+    from: usize,
+    sent: bool,
+) -> Conversation {
+    let mut teller = Teller { found: about.beside(), open: HashSet::new(), unsent: None };
+    for (at, message) in messages.iter().enumerate() {
+        let fields = Fields::of(source.input, message.clone());
+        let seen = visibility(&fields);
+        if sent && !seen.agent {
+            continue;
+        }
+        let origin = if summaries.binary_search(&(from + at)).is_ok() {
+            Some(Origin::Recap)
+        } else {
+            (!seen.user && seen.agent).then_some(Origin::Injected)
+        };
+        teller.message(source, message, &fields, origin);
+    }
+    if let Some((at, count)) = teller.unsent {
+        let told = format!("{count} parts that the client shows and does not send are left out");
+        source.note(at, "not-sent", told);
+    }
+    teller.found
+}
+
+/// Puts messages together from their parts.
+struct Teller {
+    found: Conversation,
+    /// Ids of calls whose results have not come.
+    open: HashSet<Vec<u8>>,
+    /// How many parts with words are never sent, and where the first is.
+    unsent: Option<(usize, usize)>,
+}
+
+impl Teller {
+    fn message<'a>(
+        &mut self,
+        source: &mut Source<'a>,
+        at: &Range<usize>,
+        fields: &Fields<'a>,
+        origin: Option<Origin>,
+    ) {
+        let input = source.input;
+        let mut parts = Vec::new();
+        let mut thoughts = Vec::new();
+        let mut calls = Vec::new();
+        for part in scan::elements(input, fields.array("content").unwrap_or(0..0)) {
+            let content = Fields::of(input, part.clone());
+            match &*content.text("type").unwrap_or_default() {
+                "toolRequest" | "frontendToolRequest" => match call(&content) {
+                    Ok(call) => calls.push(call),
+                    Err(error) => parts.push(error),
+                },
+                "toolResponse" => self.result(source, at, &part, &content),
+                "thinking" => thoughts.extend(chat::text_of(&content, "thinking")),
+                "reasoning" => thoughts.extend(chat::text_of(&content, "text")),
+                // No words, or only for whoever looks on.
+                "redactedThinking" | "toolConfirmationRequest" | "actionRequired" => {}
+                "systemNotification"
+                | "conversationCompacted"
+                | "contextLengthExceeded"
+                | "summarizationRequested" => self.unsent.get_or_insert((at.start, 0)).1 += 1,
+                _ if is_for_user_alone(input, &content) => {
+                    self.unsent.get_or_insert((at.start, 0)).1 += 1;
+                }
+                _ => parts.push(shown(input, part, &content)),
+            }
+        }
+        if parts.is_empty() && thoughts.is_empty() && calls.is_empty() {
+            return;
+        }
+        self.open.extend(calls.iter().map(|call| call.id.to_vec()));
+        let is_reply = fields.is("role", "assistant");
+        let bytes = if is_reply {
+            chat::reply(&parts, &thoughts, &calls)
+        } else {
+            chat::message("user", &parts)
+        };
+        let mut event = source.built(bytes, vec![at.clone()]);
+        event.origin = origin.filter(|_| !is_reply);
+        self.found.events.push(event);
+    }
+
+    /// The result of a call; of one that is not there, what came back as a text.
+    fn result<'a>(
+        &mut self,
+        source: &mut Source<'a>,
+        at: &Range<usize>,
+        part: &Range<usize>,
+        content: &Fields<'a>,
+    ) {
+        let input = source.input;
+        let id = content.raw("id").unwrap_or(b"\"\"");
+        let result = content.inner("toolResult");
+        let value = result.inner("value");
+        let list = result.array("value").or_else(|| value.array("content"));
+        let mut parts = Vec::new();
+        for item in scan::elements(input, list.unwrap_or(0..0)) {
+            let fields = Fields::of(input, item.clone());
+            if is_for_user_alone(input, &fields) {
+                self.unsent.get_or_insert((at.start, 0)).1 += 1;
+            } else {
+                parts.push(shown(input, item, &fields));
+            }
+        }
+        parts.extend(chat::text_of(&result, "error").map(Part::Text));
+        let bytes = if self.open.remove(id) {
+            chat::result(id, None, &parts)
+        } else {
+            chat::message("user", &parts)
+        };
+        let is_result = bytes.starts_with(br#"{"role":"tool""#);
+        let mut event = source.built(bytes, vec![part.clone()]);
+        event.origin = (!is_result).then_some(Origin::Observation);
+        self.found.events.push(event);
+    }
+}
+
+/// A call, or why the model's call could not be read.
+fn call<'a>(content: &Fields<'a>) -> Result<Call<'a>, Part<'a>> {
+    let request = content.inner("toolCall");
+    let value = request.inner("value");
+    let Some(name) = value.raw("name") else {
+        let error = chat::text_of(&request, "error");
+        let whole = || Part::unknown(content.raw("toolCall").unwrap_or(b"{}"));
+        return Err(error.map_or_else(whole, Part::Text));
+    };
+    let id: Token<'a> = Cow::Borrowed(content.raw("id").unwrap_or(b"\"\""));
+    Ok(Call { id, name: Cow::Borrowed(name), arguments: value.raw("arguments") })
+}
+
+/// Whether the annotations say that only the user is to see it.
+fn is_for_user_alone(input: &[u8], content: &Fields<'_>) -> bool {
+    let audience = content.inner("annotations").array("audience");
+    audience.is_some_and(|audience| {
+        let names = || scan::elements(input, audience.clone()).map(|at| &input[at]);
+        names().next().is_some() && names().all(|name| name != br#""assistant""#)
+    })
+}
+
+fn shown<'a>(input: &'a [u8], at: Range<usize>, content: &Fields<'a>) -> Part<'a> {
+    let raw = |name| content.raw(name).map(Cow::Borrowed);
+    match &*content.text("type").unwrap_or_default() {
+        "text" => raw("text").map(Part::Text),
+        "image" => raw("mimeType").zip(raw("data")).map(|(mime, data)| Part::Image { mime, data }),
+        "resource" => content.inner("resource").raw("text").map(Cow::Borrowed).map(Part::Text),
+        _ => None,
+    }
+    .unwrap_or_else(|| Part::unknown(&input[at]))
+}

@@ -1,0 +1,165 @@
+//! Sessions of Hermes Agent: `hermes sessions export` (one session a line), its session files, and lists of
+//! its messages.
+//!
+//! Shapes: `hermes_state.py` (`export_session`, `export_session_lineage`) and `hermes_cli/session_export.py` of
+//! the package hermes-agent 0.19.0. Messages are Chat Completions messages with columns of its own, and leave
+//! as they are.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use midfold_core::Origin;
+use midfold_core::event::RawEvent;
+
+use super::super::chat::{self, Part};
+use super::super::outline::Doc;
+use super::super::source::Source;
+use super::super::text::Record;
+use super::super::{Conversation, Format};
+use super::items;
+use crate::fields::Fields;
+use crate::recaps::is_recap;
+use crate::scan;
+
+/// Messages that are looked at to tell whose list it is.
+const LOOK: usize = 8;
+
+pub(super) fn is_of(doc: Doc<'_>, records: &[Record]) -> bool {
+    let Some(first) = records.first() else { return false };
+    let is_list = doc.bytes.get(first.range.start) == Some(&b'[');
+    if !is_list && is_session(&doc.fields(first.range.clone())) {
+        return true;
+    }
+    items::all(doc, records, &[]).take(LOOK).any(|at| {
+        let fields = doc.fields(at);
+        is_session(&fields)
+            || fields.has("role")
+                && (fields.has("_db_persisted") || fields.is("role", "session_meta"))
+    })
+}
+
+fn is_session(fields: &Fields<'_>) -> bool {
+    let exported = ["source", "started_at", "message_count", "tool_call_count"];
+    let logged = ["session_id", "session_start", "last_updated"];
+    let has = |names: &[&str]| names.iter().all(|name| fields.has(name));
+    fields.array("messages").is_some() && (has(&exported) || has(&logged))
+}
+
+pub(super) fn read(source: &mut Source<'_>, records: &[Record]) -> Vec<Conversation> {
+    let doc = Doc { bytes: source.input, outline: None };
+    let mut found = Vec::new();
+    let mut rows = Vec::new();
+    for at in items::all(doc, records, &[]).collect::<Vec<_>>() {
+        let fields = doc.fields(at.clone());
+        if fields.has("messages") {
+            session(source, at, &fields, &mut found);
+        } else {
+            rows.push(at);
+        }
+    }
+    if let Some(first) = rows.first().cloned() {
+        let about = Conversation::new(Format::Hermes, source.line_of(first.start));
+        found.extend(conversations(source, &about, rows));
+    }
+    found
+}
+
+/// One session; of a lineage that was compacted into new sessions, the newest one is what is sent.
+fn session(
+    source: &mut Source<'_>,
+    at: Range<usize>,
+    fields: &Fields<'_>,
+    found: &mut Vec<Conversation>,
+) {
+    let input = source.input;
+    let list = fields.array("segments").unwrap_or(0..0);
+    let segments: Vec<Range<usize>> = scan::elements(input, list).collect();
+    let Some((newest, before)) = segments.split_last() else {
+        return own(source, at, fields, found);
+    };
+    if source.recorded {
+        for segment in before {
+            own(source, segment.clone(), &Fields::of(input, segment.clone()), found);
+        }
+    } else if !before.is_empty() {
+        let told = format!("{} sessions before it are no longer in the context", before.len());
+        source.note(newest.start, "compacted-before", told);
+    }
+    own(source, newest.clone(), &Fields::of(input, newest.clone()), found);
+}
+
+/// What a session holds itself.
+fn own(
+    source: &mut Source<'_>,
+    at: Range<usize>,
+    fields: &Fields<'_>,
+    found: &mut Vec<Conversation>,
+) {
+    let input = source.input;
+    let mut about = Conversation::new(Format::Hermes, source.line_of(at.start));
+    about.id = fields.label("id").or_else(|| fields.label("session_id"));
+    about.envelope.model = fields.label("model");
+    let tools = fields.array("tools");
+    about.envelope.tools = tools.map(|tools| source.slice(tools));
+    let rows: Vec<Range<usize>> =
+        scan::elements(input, fields.array("messages").unwrap_or(0..0)).collect();
+    let has_system =
+        rows.first().is_some_and(|row| Fields::of(input, row.clone()).is("role", "system"));
+    let prompt = fields.string("system_prompt").filter(|prompt| !has_system && prompt.len() > 2);
+    for mut conversation in conversations(source, &about, rows) {
+        if let Some(prompt) = prompt.clone() {
+            let words = Part::Text(Cow::Borrowed(&input[prompt.clone()]));
+            let system = source.built(chat::message("system", &[words]), vec![prompt]);
+            conversation.events.insert(0, system);
+        }
+        found.push(conversation);
+    }
+}
+
+/// The rows that are live; those that it compacted in place where they are asked for, too.
+fn conversations(
+    source: &mut Source<'_>,
+    about: &Conversation,
+    rows: Vec<Range<usize>>,
+) -> Vec<Conversation> {
+    let input = source.input;
+    let is_set = |fields: &Fields<'_>, name: &str| matches!(fields.raw(name), Some(b"1" | b"true"));
+    let (mut live, mut compacted, mut rewound) = (Vec::new(), Vec::new(), 0_usize);
+    for row in rows {
+        let fields = Fields::of(input, row.clone());
+        let is_gone = matches!(fields.raw("active"), Some(b"0" | b"false"));
+        if is_set(&fields, "compacted") && is_gone {
+            compacted.push(row);
+        } else if is_gone {
+            rewound += 1;
+        } else if !fields.is("role", "session_meta") {
+            live.push(row);
+        }
+    }
+    let first = live.first().or(compacted.first()).map_or(0, |row| row.start);
+    if rewound > 0 {
+        let told = format!("{rewound} messages that were taken back are left out");
+        source.note(first, "abandoned-branch", told);
+    }
+    if !compacted.is_empty() && !source.recorded {
+        let told = format!("{} messages before it are no longer in the context", compacted.len());
+        source.note(first, "compacted-before", told);
+        compacted.clear();
+    }
+    let mut found = Vec::new();
+    for rows in [compacted, live] {
+        let mut conversation = about.beside();
+        conversation.events = rows.into_iter().map(|row| event(source, row)).collect();
+        if !conversation.events.is_empty() {
+            found.push(conversation);
+        }
+    }
+    found
+}
+
+fn event(source: &mut Source<'_>, row: Range<usize>) -> RawEvent {
+    let said = Fields::of(source.input, row.clone()).text("content");
+    let mut event = source.event(row);
+    event.origin = said.filter(|said| is_recap(said)).map(|_| Origin::Recap);
+    event
+}

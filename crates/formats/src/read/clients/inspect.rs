@@ -1,0 +1,184 @@
+//! Logs of Inspect AI as JSON: an evaluation with its samples, or one sample.
+//!
+//! Shapes: `inspect_ai/log/_log.py`, `inspect_ai/model/_chat_message.py` and `inspect_ai/_util/content.py` of the
+//! package inspect-ai 0.3.285. An `.eval` file is a zip archive: `inspect log dump` writes it as JSON.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::ops::Range;
+
+use midfold_core::Origin;
+
+use super::super::chat::{self, Call, Part, Token, inside};
+use super::super::outline::Doc;
+use super::super::source::Source;
+use super::super::text::Record;
+use super::super::{Conversation, Format};
+use crate::fields::Fields;
+use crate::scan;
+
+pub(super) fn is_of(doc: Doc<'_>, records: &[Record]) -> bool {
+    records.first().is_some_and(|record| {
+        let fields = doc.fields(record.range.clone());
+        is_log(&fields) || is_sample(&fields)
+    })
+}
+
+fn is_log(fields: &Fields<'_>) -> bool {
+    let eval = fields.inner("eval");
+    eval.has("task") && eval.has("model") && fields.has("version") && fields.has("status")
+}
+
+fn is_sample(fields: &Fields<'_>) -> bool {
+    let names = ["id", "epoch", "input", "target", "messages"];
+    names.iter().all(|name| fields.has(name))
+}
+
+pub(super) fn read(source: &mut Source<'_>, records: &[Record]) -> Vec<Conversation> {
+    let doc = Doc { bytes: source.input, outline: None };
+    let mut found = Vec::new();
+    for record in records {
+        let fields = doc.fields(record.range.clone());
+        let model = fields.inner("eval").label("model");
+        let samples: Vec<Range<usize>> = match fields.array("samples") {
+            Some(samples) => scan::elements(doc.bytes, samples).collect(),
+            None if is_sample(&fields) => vec![record.range.clone()],
+            None => {
+                let told = "the log holds no samples: dump it with them, `inspect log dump FILE`";
+                source.note(record.range.start, "no-samples", told);
+                Vec::new()
+            }
+        };
+        for sample in samples {
+            found.extend(conversation(source, sample, model.clone()));
+        }
+    }
+    found
+}
+
+fn conversation(
+    source: &mut Source<'_>,
+    at: Range<usize>,
+    model: Option<String>,
+) -> Option<Conversation> {
+    let input = source.input;
+    let fields = Fields::of(input, at.clone());
+    let mut conversation = Conversation::new(Format::Inspect, source.line_of(at.start));
+    let epoch = fields.label("epoch").filter(|epoch| epoch != "1");
+    let id = fields.label("id");
+    conversation.id = id.map(|id| epoch.map_or(id.clone(), |epoch| format!("{id}/{epoch}")));
+    conversation.envelope.model = model;
+    let teller = Teller::new(input, &fields);
+    for message in &teller.messages {
+        let event = teller.message(source, message.clone(), &mut conversation.envelope.model);
+        conversation.events.extend(event);
+    }
+    if conversation.events.is_empty()
+        && let Some(text) = fields.string("input")
+    {
+        // A sample that failed before anything was sent.
+        let words = Part::Text(Cow::Borrowed(&input[text.clone()]));
+        conversation.events.push(source.built(chat::message("user", &[words]), vec![text]));
+    }
+    (!conversation.events.is_empty()).then_some(conversation)
+}
+
+/// What a sample holds, and how its messages are put together.
+struct Teller<'a> {
+    input: &'a [u8],
+    messages: Vec<Range<usize>>,
+    /// Long strings stand beside the messages, under their hash.
+    attachments: HashMap<&'a [u8], &'a [u8]>,
+    /// Whether messages say where they are from.
+    says_source: bool,
+}
+
+impl<'a> Teller<'a> {
+    fn new(input: &'a [u8], sample: &Fields<'a>) -> Self {
+        let is_full = |at: &Range<usize>| scan::elements(input, at.clone()).next().is_some();
+        let list = ["messages", "input"].iter().find_map(|name| sample.array(name).filter(is_full));
+        let messages: Vec<Range<usize>> = scan::elements(input, list.unwrap_or(0..0)).collect();
+        let attachments = sample.object("attachments").unwrap_or(0..0);
+        let attachments = scan::members(input, attachments)
+            .filter(|member| input.get(member.value.start) == Some(&b'"'))
+            .map(|member| (inside(&input[member.key]), &input[member.value]))
+            .collect();
+        let says = |at: &Range<usize>| Fields::of(input, at.clone()).is("source", "input");
+        let says_source = messages.iter().any(says);
+        Self { input, messages, attachments, says_source }
+    }
+
+    fn message(
+        &self,
+        source: &mut Source<'a>,
+        at: Range<usize>,
+        model: &mut Option<String>,
+    ) -> Option<midfold_core::event::RawEvent> {
+        let fields = Fields::of(self.input, at.clone());
+        let (mut parts, thoughts) = self.content(&fields);
+        let mut origin = None;
+        let bytes = match &*fields.text("role")? {
+            "system" => chat::message("system", &parts),
+            "assistant" => {
+                *model = fields.label("model").or(model.take());
+                let calls = fields.array("tool_calls").unwrap_or(0..0);
+                let calls: Vec<_> =
+                    scan::elements(self.input, calls).map(|at| self.call(at)).collect();
+                chat::reply(&parts, &thoughts, &calls)
+            }
+            "tool" => {
+                let error = fields.inner("error");
+                parts.retain(|part| !matches!(part, Part::Text(text) if text.len() <= 2));
+                parts.extend(chat::text_of(&error, "message").map(|told| {
+                    let kind = error.text("type").unwrap_or_default();
+                    let told = midfold_core::jsonstr::decode(&told).into_owned();
+                    Part::Text(chat::token(&format!("Error ({kind}): {told}")))
+                }));
+                let id = fields.raw("tool_call_id").unwrap_or(b"\"\"");
+                chat::result(id, fields.raw("function"), &parts)
+            }
+            _ => {
+                // What neither the task nor an operator says, the agent's own scaffold does.
+                let is_own = fields.string("source").is_none() && self.says_source;
+                origin = is_own.then_some(Origin::Injected);
+                chat::message("user", &parts)
+            }
+        };
+        let mut event = source.built(bytes, vec![at]);
+        event.origin = origin;
+        Some(event)
+    }
+
+    fn call(&self, at: Range<usize>) -> Call<'a> {
+        let call = Fields::of(self.input, at);
+        let raw = |name| Cow::Borrowed(call.raw(name).unwrap_or(b"\"\""));
+        Call { id: raw("id"), name: raw("function"), arguments: call.raw("arguments") }
+    }
+
+    /// A string; what stands in its place where it is kept under a hash.
+    fn token(&self, raw: &'a [u8]) -> Token<'a> {
+        let hash = inside(raw).strip_prefix(b"attachment://");
+        let kept = hash.and_then(|hash| self.attachments.get(hash).copied());
+        Cow::Borrowed(kept.unwrap_or(raw))
+    }
+
+    fn content(&self, message: &Fields<'a>) -> (Vec<Part<'a>>, Vec<Token<'a>>) {
+        let (mut parts, mut thoughts) = (Vec::new(), Vec::new());
+        if let Some(text) = message.string("content") {
+            let token = self.token(&self.input[text]);
+            parts.extend((token.len() > 2).then_some(Part::Text(token)));
+        }
+        for at in scan::elements(self.input, message.array("content").unwrap_or(0..0)) {
+            let part = Fields::of(self.input, at.clone());
+            let string = |name| part.string(name).map(|at| self.token(&self.input[at]));
+            match &*part.text("type").unwrap_or_default() {
+                "text" => parts.extend(string("text").map(Part::Text)),
+                "reasoning" if part.is_true("redacted") => thoughts.extend(string("summary")),
+                "reasoning" => thoughts.extend(string("reasoning")),
+                "image" => parts.extend(string("image").map(Part::Link)),
+                _ => parts.push(Part::unknown(&self.input[at])),
+            }
+        }
+        (parts, thoughts)
+    }
+}

@@ -1,0 +1,111 @@
+//! Sessions of Kimi CLI: `context.jsonl`, which holds what is sent, and `wire.jsonl`, which holds what was shown.
+//!
+//! Shapes: `src/kimi_cli/soul/context.py`, `soul/message.py`, `wire/file.py`, `wire/types.py` and
+//! `packages/kosong/src/kosong/message.py` of MoonshotAI/kimi-cli.
+
+use std::ops::Range;
+
+use midfold_core::event::RawEvent;
+use midfold_core::view::Origin;
+
+use super::super::chat;
+use super::super::outline::Doc;
+use super::super::source::Source;
+use super::super::text::Record;
+use super::super::{Conversation, Format};
+use super::{first, kimi_wire};
+use crate::fields::Fields;
+use crate::scan;
+
+/// Whether a record is one of the client's own, or an envelope of its wire.
+pub(super) fn is_of(doc: Doc<'_>, records: &[Record]) -> bool {
+    first::records(records).any(|record| {
+        let fields = doc.fields(record.range.clone());
+        let role = fields.text("role").unwrap_or_default();
+        matches!(&*role, "_system_prompt" | "_checkpoint" | "_usage") || kimi_wire::is_of(&fields)
+    })
+}
+
+pub(super) fn read(source: &mut Source<'_>, records: &[Record]) -> Vec<Conversation> {
+    let Some(first) = records.first() else { return Vec::new() };
+    let is_wire =
+        |record: &Record| kimi_wire::is_of(&Fields::of(source.input, record.range.clone()));
+    if first::records(records).any(is_wire) {
+        return kimi_wire::read(source, records);
+    }
+    let mut conversation = Conversation::new(Format::Kimi, first.line);
+    for record in records {
+        let fields = Fields::of(source.input, record.range.clone());
+        match &*fields.text("role").unwrap_or_default() {
+            "" => source.note(record.range.start, "no-role", "a value without a role is left out"),
+            "_system_prompt" => {
+                let prompt = fields.string("content").map(|at| source.slice(at));
+                conversation.envelope.system = prompt.or(conversation.envelope.system.take());
+            }
+            role if role.starts_with('_') => {}
+            _ => conversation.events.push(event(source, &fields, &record.range)),
+        }
+    }
+    if conversation.events.is_empty() { Vec::new() } else { vec![conversation] }
+}
+
+/// The message as it is, but for thoughts: Chat has them beside the content.
+fn event(source: &mut Source<'_>, fields: &Fields<'_>, at: &Range<usize>) -> RawEvent {
+    let input = source.input;
+    let parts: Vec<_> = parts(input, fields).collect();
+    let thoughts: Vec<_> = parts
+        .iter()
+        .filter(|(_, part)| part.is("type", "think"))
+        .filter_map(|(_, part)| chat::text_of(part, "think"))
+        .collect();
+    let mut event = if thoughts.is_empty() {
+        source.event(at.clone())
+    } else {
+        let words: Vec<_> = parts
+            .iter()
+            .filter(|(_, part)| !part.is("type", "think"))
+            .map(|(at, part)| kimi_wire::shown(&input[at.clone()], part))
+            .collect();
+        let calls = fields.array("tool_calls").unwrap_or(0..0);
+        let bytes = with_calls(chat::reply(&words, &thoughts, &[]), &input[calls]);
+        source.built(bytes, vec![at.clone()])
+    };
+    if fields.is("role", "user") {
+        let texts: Vec<_> = match fields.text("content") {
+            Some(text) => vec![text],
+            None => parts.iter().filter_map(|(_, part)| part.text("text")).collect(),
+        };
+        event.origin = origin(texts.iter().map(|text| &**text));
+    }
+    event
+}
+
+fn parts<'a>(
+    input: &'a [u8],
+    fields: &Fields<'a>,
+) -> impl Iterator<Item = (Range<usize>, Fields<'a>)> {
+    let list = fields.array("content").unwrap_or(0..0);
+    scan::elements(input, list).map(move |at| (at.clone(), Fields::of(input, at)))
+}
+
+/// The message with its calls, which are recorded as Chat has them.
+fn with_calls(mut message: Vec<u8>, calls: &[u8]) -> Vec<u8> {
+    if calls.len() > b"[]".len() {
+        message.pop();
+        message.extend_from_slice(br#","tool_calls":"#);
+        message.extend_from_slice(calls);
+        message.push(b'}');
+    }
+    message
+}
+
+/// Whose words a message in the user's role holds: the client writes its own in tags.
+fn origin<'a>(mut texts: impl Iterator<Item = &'a str>) -> Option<Origin> {
+    const TAGS: [&str; 3] = ["<system>", "<system-reminder>", "<notification"];
+    let is_client = |text: &str| TAGS.iter().any(|tag| text.trim_start().starts_with(tag));
+    let first = texts.next()?;
+    if first.starts_with("<system>Previous context has been compacted") {
+        return Some(Origin::Recap);
+    }
+    (is_client(first) && texts.all(is_client)).then_some(Origin::Injected)
+}

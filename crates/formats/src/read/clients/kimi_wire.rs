@@ -1,0 +1,227 @@
+//! The wire of Kimi CLI: what its interface was told, from which the conversation is put together.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::ops::Range;
+
+use midfold_core::event::Usage;
+
+use super::super::chat::{self, Part, Token, token};
+use super::super::source::Source;
+use super::super::text::Record;
+use super::super::{Conversation, Format};
+use super::spoken::Spoken;
+use super::step::Step;
+use crate::fields::Fields;
+use crate::{scan, usage};
+
+/// Whether it is the header of a wire file, or one of its records.
+pub(super) fn is_of(fields: &Fields<'_>) -> bool {
+    let message = fields.inner("message");
+    fields.is("type", "metadata") && fields.string("protocol_version").is_some()
+        || fields.has("timestamp")
+            && message.string("type").is_some()
+            && message.object("payload").is_some()
+}
+
+/// A call whose arguments may come in pieces.
+struct Pending<'a> {
+    id: Token<'a>,
+    name: Token<'a>,
+    arguments: Vec<u8>,
+    at: Range<usize>,
+}
+
+/// What one agent says and does.
+struct Talk<'a> {
+    conversation: Conversation,
+    /// Pieces of one text or thought, which are one in the message.
+    text: Option<(bool, Vec<u8>, Range<usize>)>,
+    words: Vec<(bool, Token<'a>, Range<usize>)>,
+    calls: Vec<Pending<'a>>,
+    /// The tools of the step's calls, by the ids of these.
+    names: HashMap<String, Token<'a>>,
+    step: Step<'a>,
+    used: Option<Usage>,
+}
+
+pub(super) fn read(source: &mut Source<'_>, records: &[Record]) -> Vec<Conversation> {
+    let mut talks: Vec<Talk<'_>> = Vec::new();
+    let mut by_agent: HashMap<Option<String>, usize> = HashMap::new();
+    for record in records {
+        let mut envelope = Fields::of(source.input, record.range.clone()).inner("message");
+        let mut agent = None;
+        // An agent's events lie in its parent's, which may be an agent's again.
+        while envelope.is("type", "SubagentEvent") {
+            let payload = envelope.inner("payload");
+            let named = payload.label("agent_id").or_else(|| payload.label("parent_tool_call_id"));
+            agent = named.or(agent);
+            envelope = payload.inner("event");
+        }
+        let at = *by_agent.entry(agent).or_insert_with_key(|agent| {
+            let mut conversation = Conversation::new(Format::Kimi, record.line);
+            conversation.id.clone_from(agent);
+            let (words, calls) = (Vec::new(), Vec::new());
+            let (names, step, used) = (HashMap::new(), Step::default(), None);
+            talks.push(Talk { conversation, text: None, words, calls, names, step, used });
+            talks.len() - 1
+        });
+        talks[at].take(source, &envelope, &record.range);
+    }
+    for talk in &mut talks {
+        talk.flush(source);
+    }
+    let all = talks.into_iter().map(|talk| talk.conversation);
+    all.filter(|conversation| !conversation.events.is_empty()).collect()
+}
+
+impl<'a> Talk<'a> {
+    fn take(&mut self, source: &mut Source<'a>, envelope: &Fields<'a>, at: &Range<usize>) {
+        let payload = envelope.inner("payload");
+        let kind = envelope.text("type").unwrap_or_default();
+        match &*kind {
+            "TurnBegin" | "SteerInput" => {
+                self.flush(source);
+                let typed = typed(source.input, &payload, at);
+                self.conversation.events.extend(typed.events(source));
+            }
+            "StepBegin" | "TurnEnd" | "StepInterrupted" => self.flush(source),
+            "ContentPart" | "TextPart" | "ThinkPart" | "ImageURLPart" => {
+                let value = envelope.raw("payload").unwrap_or_default();
+                self.part(&payload, value, at);
+            }
+            "ToolCall" => {
+                self.settle();
+                let function = payload.inner("function");
+                let named = |fields: &Fields<'a>, name| {
+                    chat::text_of(fields, name).unwrap_or_else(|| token(""))
+                };
+                let arguments = chat::inside(function.raw("arguments").unwrap_or_default());
+                let name = named(&function, "name");
+                self.names.extend(payload.label("id").map(|id| (id, name.clone())));
+                self.calls.push(Pending {
+                    id: named(&payload, "id"),
+                    name,
+                    arguments: arguments.to_vec(),
+                    at: at.clone(),
+                });
+            }
+            "ToolCallPart" => {
+                if let (Some(call), Some(more)) =
+                    (self.calls.last_mut(), payload.raw("arguments_part"))
+                {
+                    call.arguments.extend_from_slice(chat::inside(more));
+                }
+            }
+            "ToolResult" => self.result(source, &payload, at),
+            "StatusUpdate" => {
+                let used = usage::kimi(&payload.inner("token_usage"));
+                self.used = used.or(self.used);
+            }
+            "CompactionEnd" => {
+                let told = "the client compacted here, and this file holds no summary: all of it is read; \
+                            give the `context.jsonl` beside it for what is sent";
+                source.note(at.start, "no-summary", told);
+            }
+            _ => {}
+        }
+    }
+
+    fn part(&mut self, payload: &Fields<'a>, value: &'a [u8], at: &Range<usize>) {
+        let is_thought = payload.is("type", "think");
+        let text = payload.raw(if is_thought { "think" } else { "text" });
+        let Some(text) = text.filter(|_| is_thought || payload.is("type", "text")) else {
+            self.settle();
+            self.step.say(shown(value, payload), at.clone());
+            return;
+        };
+        if self.text.as_ref().is_some_and(|(kind, ..)| *kind != is_thought) {
+            self.settle();
+        }
+        let (_, pieces, _) = self.text.get_or_insert_with(|| (is_thought, Vec::new(), at.clone()));
+        pieces.extend_from_slice(chat::inside(text));
+    }
+
+    /// Puts the pieces of a text together.
+    fn settle(&mut self) {
+        if let Some((is_thought, pieces, at)) = self.text.take() {
+            let text = Cow::Owned([&b"\""[..], &pieces, b"\""].concat());
+            self.words.push((is_thought, text, at));
+        }
+    }
+
+    fn result(&mut self, source: &Source<'a>, payload: &Fields<'a>, at: &Range<usize>) {
+        let name = payload.label("tool_call_id").and_then(|id| self.names.get(&id).cloned());
+        let id = chat::text_of(payload, "tool_call_id").unwrap_or_else(|| token(""));
+        let value = payload.inner("return_value");
+        let parts = result_parts(source.input, &value);
+        self.step.answer((id, name.unwrap_or_else(|| token(""))), parts, at.clone());
+    }
+
+    /// The step as messages.
+    fn flush(&mut self, source: &mut Source<'a>) {
+        self.settle();
+        for (is_thought, text, at) in self.words.drain(..) {
+            if is_thought {
+                self.step.think(text, at);
+            } else {
+                self.step.say(Part::Text(text), at);
+            }
+        }
+        self.names.clear();
+        for Pending { id, name, arguments, at } in self.calls.drain(..) {
+            let none = b"{}".to_vec();
+            let arguments = if arguments.is_empty() { none } else { arguments };
+            self.step.call_whole((id, name), [&b"\""[..], &arguments, b"\""].concat(), at);
+        }
+        let events = self.step.finish(source, self.used.take());
+        self.conversation.events.extend(events);
+    }
+}
+
+/// A part of a message's content; what is no text and no picture is told as it is.
+pub(super) fn shown<'a>(value: &'a [u8], part: &Fields<'a>) -> Part<'a> {
+    let text = chat::text_of(part, "text").filter(|_| part.is("type", "text")).map(Part::Text);
+    let image = chat::text_of(&part.inner("image_url"), "url").map(Part::Link);
+    text.or(image).unwrap_or_else(|| Part::unknown(value))
+}
+
+/// What was typed: a text, or a list of parts.
+fn typed<'a>(input: &'a [u8], payload: &Fields<'a>, at: &Range<usize>) -> Spoken<'a> {
+    let mut spoken = Spoken::default();
+    match payload.array("user_input") {
+        None => {
+            if let Some(text) = chat::text_of(payload, "user_input") {
+                spoken.push(None, Part::Text(text), at.clone());
+            }
+        }
+        Some(list) => {
+            for at in scan::elements(input, list) {
+                spoken.push(None, shown(&input[at.clone()], &Fields::of(input, at.clone())), at);
+            }
+        }
+    }
+    spoken
+}
+
+/// What the client makes of a result: its message in a tag, then its output.
+fn result_parts<'a>(input: &'a [u8], value: &Fields<'a>) -> Vec<Part<'a>> {
+    let mut parts = Vec::new();
+    let message = chat::inside(value.raw("message").unwrap_or_default());
+    let is_error = value.is_true("is_error");
+    if is_error || !message.is_empty() {
+        let error: &[u8] = if is_error { b"ERROR: " } else { b"" };
+        let text = [b"\"<system>", error, message, b"</system>\""].concat();
+        parts.push(Part::Text(Cow::Owned(text)));
+    }
+    match value.array("output") {
+        Some(list) => parts.extend(
+            scan::elements(input, list).map(|at| shown(&input[at.clone()], &Fields::of(input, at))),
+        ),
+        None => {
+            let text = chat::text_of(value, "output").filter(|text| !chat::inside(text).is_empty());
+            parts.extend(text.map(Part::Text));
+        }
+    }
+    parts
+}

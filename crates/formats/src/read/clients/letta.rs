@@ -1,0 +1,229 @@
+//! Agent files of Letta (`.af`): agents with their messages, and which of them are in the context.
+//!
+//! Shapes: `letta/schemas/agent_file.py` and `letta/schemas/letta_message_content.py` of letta-ai/letta; before
+//! those, one agent at the top with `in_context_message_indices`.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::ops::Range;
+
+use midfold_core::Origin;
+
+use super::super::chat::{self, Call, Part, Token};
+use super::super::outline::Doc;
+use super::super::source::Source;
+use super::super::text::Record;
+use super::super::{Conversation, Format};
+use crate::fields::Fields;
+use crate::scan;
+
+/// What Letta itself says in the user's role: objects of these types.
+const EVENTS: [&str; 3] = ["heartbeat", "login", "system_alert"];
+
+pub(super) fn is_of(doc: Doc<'_>, records: &[Record]) -> bool {
+    records.first().is_some_and(|record| {
+        let fields = doc.fields(record.range.clone());
+        let first = doc.elements(fields.array("agents").unwrap_or(0..0)).next();
+        first.is_some_and(|agent| doc.fields(agent).has("in_context_message_ids"))
+            || fields.has("in_context_message_indices")
+    })
+}
+
+pub(super) fn read(source: &mut Source<'_>, records: &[Record]) -> Vec<Conversation> {
+    let input = source.input;
+    let mut found = Vec::new();
+    for record in records {
+        let fields = Fields::of(input, record.range.clone());
+        let agents: Vec<Range<usize>> = match fields.array("agents") {
+            Some(agents) => scan::elements(input, agents).collect(),
+            None => vec![record.range.clone()],
+        };
+        for agent in agents {
+            let mut about = Conversation::new(Format::Letta, source.line_of(agent.start));
+            let fields = Fields::of(input, agent);
+            about.id = fields.label("id").or_else(|| fields.label("name"));
+            about.envelope.model = fields.inner("llm_config").label("model");
+            let (before, live) = live(source, &fields);
+            for messages in [before, live] {
+                let mut conversation = about.beside();
+                for at in messages {
+                    message(source, at, &mut conversation);
+                }
+                if !conversation.events.is_empty() {
+                    found.push(conversation);
+                }
+            }
+        }
+    }
+    found
+}
+
+/// The messages that are not in the context any more, where they are asked for, and those that are.
+fn live(source: &mut Source<'_>, agent: &Fields<'_>) -> (Vec<Range<usize>>, Vec<Range<usize>>) {
+    let input = source.input;
+    let list = agent.array("messages").unwrap_or(0..0);
+    let all: Vec<Range<usize>> = scan::elements(input, list.clone()).collect();
+    let names = agent.array("in_context_message_ids");
+    let indices = agent.array("in_context_message_indices");
+    let wanted: Vec<Range<usize>> =
+        scan::elements(input, names.clone().or(indices).unwrap_or(0..0)).collect();
+    if wanted.is_empty() {
+        return (Vec::new(), all);
+    }
+    let by_id: HashMap<&[u8], usize> = all
+        .iter()
+        .enumerate()
+        .filter_map(|(at, message)| Some((Fields::of(input, message.clone()).raw("id")?, at)))
+        .collect();
+    let place = |at: Range<usize>| {
+        let token = &input[at];
+        match names {
+            Some(_) => by_id.get(token).copied(),
+            None => std::str::from_utf8(token).ok()?.parse().ok().filter(|at| *at < all.len()),
+        }
+    };
+    let count = wanted.len();
+    let live: Vec<usize> = wanted.into_iter().filter_map(place).collect();
+    if live.len() < count {
+        let told = format!(
+            "{} of {count} messages of the context are not in the file: Letta exports the newest ones only",
+            count - live.len()
+        );
+        source.note(list.start, "missing-messages", told);
+    }
+    let is_live: std::collections::HashSet<usize> = live.iter().copied().collect();
+    let gone = (0..all.len()).filter(|at| !is_live.contains(at));
+    let before: Vec<Range<usize>> = gone.map(|at| all[at].clone()).collect();
+    let live = live.into_iter().map(|at| all[at].clone()).collect();
+    if before.is_empty() || source.recorded {
+        return (before, live);
+    }
+    let told = format!("{} messages are no longer in the context", before.len());
+    source.note(list.start, "compacted-before", told);
+    (Vec::new(), live)
+}
+
+/// What the parts of a message hold.
+#[derive(Default)]
+struct Content<'a> {
+    parts: Vec<Part<'a>>,
+    thoughts: Vec<Token<'a>>,
+    calls: Vec<Call<'a>>,
+}
+
+fn message(source: &mut Source<'_>, at: Range<usize>, conversation: &mut Conversation) {
+    let input = source.input;
+    let fields = Fields::of(input, at.clone());
+    let content = content(input, &fields);
+    let role = fields.text("role").unwrap_or_default();
+    let mut made = Vec::new();
+    let mut origin = None;
+    match &*role {
+        "assistant" => made.push(chat::reply(&content.parts, &content.thoughts, &content.calls)),
+        // What waits for a person's word is a call; the word is in a message without one.
+        "approval" if !content.calls.is_empty() => {
+            made.push(chat::reply(&content.parts, &content.thoughts, &content.calls));
+        }
+        "tool" | "approval" => made.extend(results(input, &fields, &content.parts)),
+        "system" => made.push(chat::message("system", &content.parts)),
+        role => {
+            origin = if role == "summary" { Some(Origin::Recap) } else { spoken(&content.parts) };
+            made.push(chat::message("user", &content.parts));
+        }
+    }
+    for bytes in made {
+        let mut event = source.built(bytes, vec![at.clone()]);
+        event.origin = origin;
+        conversation.events.push(event);
+    }
+    conversation.envelope.model = fields.label("model").or(conversation.envelope.model.take());
+}
+
+fn content<'a>(input: &'a [u8], message: &Fields<'a>) -> Content<'a> {
+    let mut found = Content::default();
+    let whole = ["content", "text"].iter().find_map(|name| message.string(name));
+    found.parts.extend(whole.map(|text| Part::Text(Cow::Borrowed(&input[text]))));
+    for at in scan::elements(input, message.array("content").unwrap_or(0..0)) {
+        let part = Fields::of(input, at.clone());
+        let raw = |name: &str| Cow::Borrowed(part.raw(name).unwrap_or(b"\"\""));
+        match &*part.text("type").unwrap_or_default() {
+            "text" => found.parts.push(Part::Text(raw("text"))),
+            "image" => found.parts.push(picture(&input[at], &part.inner("source"))),
+            "reasoning" => found.thoughts.push(raw("reasoning")),
+            // Nobody but its provider can read it.
+            "redacted_reasoning" | "omitted_reasoning" => {}
+            "tool_call" => {
+                let (id, name) = (raw("id"), raw("name"));
+                found.calls.push(Call { id, name, arguments: part.raw("input") });
+            }
+            "tool_return" => found.parts.push(Part::Text(raw("content"))),
+            _ => found.parts.push(Part::unknown(&input[at])),
+        }
+    }
+    for at in scan::elements(input, message.array("tool_calls").unwrap_or(0..0)) {
+        let call = Fields::of(input, at);
+        let function = call.inner("function");
+        let raw = |fields: &Fields<'a>, name| Cow::Borrowed(fields.raw(name).unwrap_or(b"\"\""));
+        let (id, name) = (raw(&call, "id"), raw(&function, "name"));
+        // Both places may name the same call.
+        if found.calls.iter().all(|known| known.id != id) {
+            found.calls.push(Call { id, name, arguments: function.raw("arguments") });
+        }
+    }
+    found
+}
+
+fn picture<'a>(whole: &'a [u8], source: &Fields<'a>) -> Part<'a> {
+    let raw = |name| source.raw(name).filter(|value| value.first() == Some(&b'"'));
+    match (raw("url"), raw("media_type").zip(raw("data"))) {
+        (Some(url), _) => Part::Link(Cow::Borrowed(url)),
+        (None, Some((mime, data))) => {
+            Part::Image { mime: Cow::Borrowed(mime), data: Cow::Borrowed(data) }
+        }
+        (None, None) => Part::unknown(whole),
+    }
+}
+
+/// One result a call: of several calls each has its own in a list, of one the content is it.
+fn results(input: &[u8], message: &Fields<'_>, parts: &[Part<'_>]) -> Vec<Vec<u8>> {
+    let is_full = |list: &Range<usize>| scan::elements(input, list.clone()).next().is_some();
+    let list =
+        ["tool_returns", "approvals"].iter().find_map(|name| message.array(name).filter(is_full));
+    let returns: Vec<Fields<'_>> =
+        scan::elements(input, list.unwrap_or(0..0)).map(|at| Fields::of(input, at)).collect();
+    let own = message.raw("tool_call_id").filter(|id| id.first() == Some(&b'"'));
+    if let Some(id) = own.filter(|_| returns.len() < 2) {
+        return vec![chat::result(id, message.raw("name").filter(|name| *name != b"null"), parts)];
+    }
+    let named = |fields: &Fields<'_>| fields.string("tool_call_id").is_some();
+    if returns.is_empty() || !returns.iter().all(named) {
+        return vec![chat::message("user", parts)];
+    }
+    let words = ["func_response", "tool_return", "reason", "stdout", "stderr"];
+    returns
+        .iter()
+        .map(|result| {
+            let texts = words.iter().filter_map(|name| match result.raw(name)? {
+                b"[]" => None,
+                _ => chat::text_of(result, name).map(Part::Text),
+            });
+            let is_denied = result.raw("approve") == Some(b"false");
+            let denied = is_denied.then(|| Part::Text(chat::token("The user denied this call.")));
+            let id = result.raw("tool_call_id").unwrap_or(b"\"\"");
+            chat::result(id, None, &denied.into_iter().chain(texts).collect::<Vec<_>>())
+        })
+        .collect()
+}
+
+/// Whose words a message of the user's role is: Letta wraps what it says itself in an object with a type.
+fn spoken(parts: &[Part<'_>]) -> Option<Origin> {
+    let [Part::Text(token)] = parts else { return None };
+    let text = midfold_core::jsonstr::decode(token);
+    let text = text.trim();
+    let fields = Fields::of(text.as_bytes(), 0..text.len());
+    let kind = fields.text("type")?;
+    let is_recap =
+        fields.text("message").is_some_and(|told| told.starts_with("Note: prior messages"));
+    let is_event = EVENTS.contains(&&*kind);
+    is_event.then_some(if is_recap { Origin::Recap } else { Origin::Injected })
+}

@@ -1,0 +1,312 @@
+//! Sessions of OpenCode (opencode.ai): what `opencode export` and its `/session/ID/message` give, and the files of its
+//! `storage` folder, one after the other. Newer versions keep a session in SQLite: export it.
+//!
+//! Shapes: `packages/opencode/src/session/message-v2.ts` and `cli/cmd/export.ts` of anomalyco/opencode.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use super::super::outline::Doc;
+use super::super::source::Source;
+use super::super::text::Record;
+use super::super::{Conversation, Format};
+use super::first;
+use super::opencode_message::{self, Unsent};
+use crate::fields::Fields;
+use crate::scan;
+
+/// A message with its parts.
+struct Message {
+    info: Range<usize>,
+    parts: Vec<Range<usize>>,
+    id: Option<String>,
+    parent: Option<String>,
+    /// A summary that was made to its end.
+    is_summary: bool,
+    /// Where its client compacts, and from which message on it then keeps what was before.
+    compaction: Option<Option<String>>,
+}
+
+struct Session {
+    id: Option<String>,
+    /// The session's own record; empty where there is none.
+    info: Range<usize>,
+    line: usize,
+    messages: Vec<Message>,
+}
+
+/// What the values of an input are.
+enum Value {
+    /// A whole session.
+    Export {
+        info: Range<usize>,
+        messages: Range<usize>,
+    },
+    /// A message with its parts.
+    Message {
+        info: Range<usize>,
+        parts: Range<usize>,
+    },
+    /// A file of `storage/message`.
+    StoredMessage,
+    /// A file of `storage/part`.
+    StoredPart,
+    /// A file of `storage/session`.
+    StoredSession,
+    Other,
+}
+
+/// Whether it is a message of OpenCode's with its parts, or a file of its storage.
+pub(super) fn is_of(doc: Doc<'_>, records: &[Record]) -> bool {
+    first::records(records).any(|record| {
+        match value(doc.bytes, &doc.fields(record.range.clone())) {
+            Value::Export { messages, .. } => first::element(doc, messages).is_some_and(|first| {
+                matches!(value(doc.bytes, &doc.fields(first)), Value::Message { .. })
+            }),
+            Value::Other => {
+                let first = first::element(doc, record.range.clone());
+                let fields = first.map(|first| doc.fields(first));
+                fields.is_some_and(|fields| {
+                    matches!(value(doc.bytes, &fields), Value::Message { .. })
+                })
+            }
+            _ => true,
+        }
+    })
+}
+
+fn value(bytes: &[u8], fields: &Fields<'_>) -> Value {
+    if let Some(info) = fields.object("info") {
+        if let Some(messages) = fields.array("messages") {
+            return Value::Export { info, messages };
+        }
+        let Some(parts) = fields.array("parts") else { return Value::Other };
+        let known = Fields::of(bytes, info.clone());
+        let is_message = known.has("role") && (known.has("sessionID") || known.has("time"));
+        return if is_message { Value::Message { info, parts } } else { Value::Other };
+    }
+    let stored = fields.string("id").is_some();
+    if stored && fields.string("sessionID").is_some() {
+        if fields.string("messageID").is_some() && fields.has("type") {
+            return Value::StoredPart;
+        }
+        if fields.string("role").is_some() && fields.object("time").is_some() {
+            return Value::StoredMessage;
+        }
+    }
+    let named = fields.text("id").is_some_and(|id| id.starts_with("ses"));
+    let is_session = named && fields.object("time").is_some();
+    if is_session && (fields.has("projectID") || fields.has("directory")) {
+        return Value::StoredSession;
+    }
+    Value::Other
+}
+
+pub(super) fn read(source: &mut Source<'_>, records: &[Record]) -> Vec<Conversation> {
+    let mut sessions = sessions(source, records);
+    let is_child =
+        |session: &Session| Fields::of(source.input, session.info.clone()).has("parentID");
+    // The main conversation first, subagents in the order of the file.
+    sessions.sort_by_key(is_child);
+    sessions.iter_mut().flat_map(|session| conversations(source, session)).collect()
+}
+
+/// Sessions while they are gathered from the values of an input.
+#[derive(Default)]
+struct Gathered {
+    sessions: Vec<Session>,
+    by_id: HashMap<String, usize>,
+    /// Files of parts, by their message.
+    parts: HashMap<String, Vec<Range<usize>>>,
+    /// Whether the files of `storage` are there, which have no order of their own.
+    stored: bool,
+}
+
+impl Gathered {
+    fn session(&mut self, id: Option<String>, line: usize) -> &mut Session {
+        let at = *self.by_id.entry(id.clone().unwrap_or_default()).or_insert_with(|| {
+            let (info, messages) = (0..0, Vec::new());
+            self.sessions.push(Session { id, info, line, messages });
+            self.sessions.len() - 1
+        });
+        &mut self.sessions[at]
+    }
+
+    fn take(&mut self, input: &[u8], at: Range<usize>, line: usize) {
+        let fields = Fields::of(input, at.clone());
+        let message = |info: Range<usize>, parts: Range<usize>| {
+            message(input, info, scan::elements(input, parts).collect())
+        };
+        match value(input, &fields) {
+            Value::Export { info, messages } => {
+                let id = Fields::of(input, info.clone()).label("id");
+                let session = self.session(id, line);
+                session.info = info;
+                for at in scan::elements(input, messages) {
+                    let fields = Fields::of(input, at);
+                    let parts = fields.array("parts").unwrap_or(0..0);
+                    session.messages.extend(fields.object("info").map(|info| message(info, parts)));
+                }
+            }
+            Value::Message { info, parts } => {
+                let id = Fields::of(input, info.clone()).label("sessionID");
+                self.session(id, line).messages.push(message(info, parts));
+            }
+            Value::StoredMessage => {
+                self.stored = true;
+                self.session(fields.label("sessionID"), line).messages.push(message(at, 0..0));
+            }
+            Value::StoredPart => {
+                let of = fields.label("messageID").unwrap_or_default();
+                self.parts.entry(of).or_default().push(at);
+            }
+            Value::StoredSession => self.session(fields.label("id"), line).info = at,
+            Value::Other => {
+                for at in scan::elements(input, at) {
+                    self.take_of_list(input, at, line);
+                }
+            }
+        }
+    }
+
+    /// A list of messages or of exports; what lies deeper is no session.
+    fn take_of_list(&mut self, input: &[u8], at: Range<usize>, line: usize) {
+        let known = value(input, &Fields::of(input, at.clone()));
+        if matches!(known, Value::Export { .. } | Value::Message { .. }) {
+            self.take(input, at, line);
+        }
+    }
+}
+
+fn sessions(source: &mut Source<'_>, records: &[Record]) -> Vec<Session> {
+    let input = source.input;
+    let mut gathered = Gathered::default();
+    for record in records {
+        gathered.take(input, record.range.clone(), record.line);
+    }
+    let Gathered { mut sessions, mut parts, stored, .. } = gathered;
+    for session in sessions.iter_mut().filter(|_| stored) {
+        for message in &mut session.messages {
+            let own = message.id.as_ref().and_then(|id| parts.remove(id));
+            if let Some(mut own) = own {
+                own.sort_by_cached_key(|at| Fields::of(input, at.clone()).label("id"));
+                *message = self::message(input, message.info.clone(), own);
+            }
+        }
+        session.messages.sort_by_cached_key(|message| {
+            let time = Fields::of(input, message.info.clone()).inner("time").number("created");
+            (time, message.id.clone())
+        });
+    }
+    if let Some(first) = parts.values().flatten().map(|at| at.start).min() {
+        let count: usize = parts.values().map(Vec::len).sum();
+        let told = format!("{count} parts of messages that are not there are left out");
+        source.note(first, "missing-message", told);
+    }
+    sessions.retain(|session| !session.messages.is_empty());
+    sessions
+}
+
+fn message(input: &[u8], info: Range<usize>, parts: Vec<Range<usize>>) -> Message {
+    let fields = Fields::of(input, info.clone());
+    // Older versions record no `finish`.
+    let is_finished = fields.has("finish") || fields.inner("time").has("completed");
+    let is_summary = fields.is_true("summary") && is_finished && !fields.has("error");
+    let compaction = parts.iter().find_map(|at| {
+        let part = Fields::of(input, at.clone());
+        part.is("type", "compaction").then(|| part.label("tail_start_id"))
+    });
+    let (id, parent) = (fields.label("id"), fields.label("parentID"));
+    Message { info, parts, id, parent, is_summary, compaction }
+}
+
+fn conversations(source: &mut Source<'_>, session: &mut Session) -> Vec<Conversation> {
+    take_back(source, session);
+    let messages = &session.messages;
+    let mut about = Conversation::new(Format::OpenCode, session.line);
+    about.id.clone_from(&session.id);
+    describe(source, messages, &mut about);
+    let mut ends: Vec<usize> = (0..messages.len()).filter(|_| source.recorded).collect();
+    ends.retain(|at| messages[*at].is_summary);
+    let ends = ends.into_iter().map(|summary| asked(messages, summary).unwrap_or(summary));
+    let ends: Vec<usize> = ends.chain([messages.len()]).collect();
+    let mut unsent = Unsent::default();
+    let mut found = Vec::new();
+    for end in ends {
+        let live = live(&messages[..end]);
+        let gone = end - live.len();
+        if let Some(first) = live.first().filter(|_| gone > 0 && !source.recorded) {
+            let told = format!("{gone} messages before it are no longer in the context");
+            source.note(messages[*first].info.start, "compacted-before", told);
+        }
+        let mut conversation = about.beside();
+        for at in live {
+            let Message { info, parts, .. } = &messages[at];
+            let events = opencode_message::events(source, info, parts, &mut unsent);
+            conversation.events.extend(events);
+        }
+        if !conversation.events.is_empty() {
+            found.push(conversation);
+        }
+    }
+    unsent.tell(source);
+    found
+}
+
+/// Where a person went back, the client drops what follows before it sends the next message.
+fn take_back(source: &mut Source<'_>, session: &mut Session) {
+    let input = source.input;
+    let revert = Fields::of(input, session.info.clone()).inner("revert");
+    let Some(from) = revert.label("messageID") else { return };
+    let at = session.messages.iter().position(|message| message.id.as_ref() == Some(&from));
+    let Some(at) = at else { return };
+    let first = session.messages[at].info.start;
+    let part = revert.label("partID");
+    let kept = part.and_then(|part| {
+        let is_it =
+            |at: &Range<usize>| Fields::of(input, at.clone()).label("id").as_ref() == Some(&part);
+        session.messages[at].parts.iter().position(is_it)
+    });
+    let keeps = kept.filter(|kept| *kept > 0);
+    let count = session.messages.len() - at;
+    session.messages.truncate(at + usize::from(keeps.is_some()));
+    if let (Some(kept), Some(last)) = (keeps, session.messages.last_mut()) {
+        last.parts.truncate(kept);
+    }
+    let told = format!("{count} messages from where the user went back to are left out");
+    source.note(first, "abandoned-branch", told);
+}
+
+fn describe(source: &mut Source<'_>, messages: &[Message], conversation: &mut Conversation) {
+    for message in messages {
+        let fields = Fields::of(source.input, message.info.clone());
+        let model = fields.label("modelID").or_else(|| fields.inner("model").label("modelID"));
+        conversation.envelope.model = model.or(conversation.envelope.model.take());
+        if let Some(system) = fields.string("system").or_else(|| fields.array("system")) {
+            conversation.envelope.system = Some(source.slice(system));
+        }
+    }
+}
+
+/// The request for a summary.
+fn asked(messages: &[Message], summary: usize) -> Option<usize> {
+    let parent = messages[summary].parent.as_ref()?;
+    let is_it = |message: &Message| message.id.as_ref() == Some(parent);
+    messages[..summary].iter().rposition(is_it).filter(|at| messages[*at].compaction.is_some())
+}
+
+/// What is sent of these: the newest summary behind its request, then what it kept, then what followed.
+fn live(messages: &[Message]) -> Vec<usize> {
+    let Some(summary) = messages.iter().rposition(|message| message.is_summary) else {
+        return (0..messages.len()).collect();
+    };
+    let Some(request) = asked(messages, summary) else {
+        return (summary..messages.len()).collect();
+    };
+    let tail = messages[request].compaction.as_ref().and_then(Option::as_ref);
+    let tail = tail.and_then(|id| {
+        messages[..request].iter().position(|message| message.id.as_ref() == Some(id))
+    });
+    let kept = tail.unwrap_or(request)..request;
+    (request..=summary).chain(kept).chain(summary + 1..messages.len()).collect()
+}

@@ -1,0 +1,215 @@
+//! Messages of OpenCode as Chat Completions messages: what its `toModelMessages` sends.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use midfold_core::event::RawEvent;
+use midfold_core::view::Origin;
+
+use super::super::chat::{self, Call, Part, Token, token};
+use super::super::source::Source;
+use super::spoken::Spoken;
+use super::step::Step;
+use crate::fields::Fields;
+use crate::{scan, usage};
+
+/// What stands for a compaction in the list that is sent.
+const COMPACTION: &str = "What did we do so far?";
+const SUBTASK: &str = "The following tool was executed by the user";
+/// What the client sends for an output that it pruned.
+const CLEARED: &str = "[Old tool result content cleared]";
+const INTERRUPTED: &str = "[Tool execution was interrupted]";
+
+/// What of a session is recorded and not sent.
+#[derive(Default)]
+pub(super) struct Unsent {
+    /// Words that only a person is shown, and where the first are.
+    shown: (usize, Option<usize>),
+    /// Outputs that were pruned.
+    cleared: (usize, Option<usize>),
+}
+
+impl Unsent {
+    fn count((count, first): &mut (usize, Option<usize>), at: &Range<usize>) {
+        *count += 1;
+        first.get_or_insert(at.start);
+    }
+
+    pub(super) fn tell(self, source: &mut Source<'_>) {
+        if let (count, Some(first)) = self.shown {
+            let told = format!("{count} notes and errors that the client shows and never sends");
+            source.note(first, "not-sent", told);
+        }
+        if let (count, Some(first)) = self.cleared {
+            let told = format!("{count} outputs that the client cleared are read as it sends them");
+            source.note(first, "cleared-outputs", told);
+        }
+    }
+}
+
+/// The messages that one record of the client is sent as.
+pub(super) fn events(
+    source: &mut Source<'_>,
+    info: &Range<usize>,
+    parts: &[Range<usize>],
+    unsent: &mut Unsent,
+) -> Vec<RawEvent> {
+    let fields = Fields::of(source.input, info.clone());
+    if fields.is("role", "assistant") {
+        if is_failed(source.input, &fields, parts) {
+            Unsent::count(&mut unsent.shown, info);
+            return Vec::new();
+        }
+        return reply(source, &fields, parts, unsent);
+    }
+    let mut spoken = Spoken::default();
+    for at in parts {
+        user_part(source.input, at, &mut spoken, unsent);
+    }
+    spoken.events(source)
+}
+
+/// A reply that ended in an error is not sent again, but for one that a person broke off.
+fn is_failed(input: &[u8], info: &Fields<'_>, parts: &[Range<usize>]) -> bool {
+    let said = |at: &Range<usize>| {
+        let part = Fields::of(input, at.clone());
+        !part.is("type", "step-start") && !part.is("type", "reasoning")
+    };
+    let error = info.inner("error");
+    let is_broken_off = error.is("name", "MessageAbortedError") && parts.iter().any(said);
+    !error.is_empty() && !is_broken_off
+}
+
+fn user_part<'a>(input: &'a [u8], at: &Range<usize>, spoken: &mut Spoken<'a>, unsent: &mut Unsent) {
+    let part = Fields::of(input, at.clone());
+    let injected = Some(Origin::Injected);
+    match &*part.text("type").unwrap_or_default() {
+        "text" if part.is_true("ignored") => Unsent::count(&mut unsent.shown, at),
+        "text" => {
+            let origin = injected.filter(|_| part.is_true("synthetic"));
+            if let Some(text) = chat::text_of(&part, "text") {
+                spoken.push(origin, Part::Text(text), at.clone());
+            }
+        }
+        // The client has put what such a file holds into a text beside it.
+        "file" if part.is("mime", "text/plain") || part.is("mime", "application/x-directory") => {}
+        "file" => spoken.push(None, file(&part), at.clone()),
+        "compaction" => spoken.push(injected, Part::Text(token(COMPACTION)), at.clone()),
+        "subtask" => spoken.push(injected, Part::Text(token(SUBTASK)), at.clone()),
+        "agent" | "snapshot" | "patch" | "step-start" | "step-finish" => {}
+        "retry" => Unsent::count(&mut unsent.shown, at),
+        _ => spoken.push(injected, Part::unknown(&input[at.clone()]), at.clone()),
+    }
+}
+
+fn file<'a>(part: &Fields<'a>) -> Part<'a> {
+    let Some(address) = chat::text_of(part, "url") else { return Part::Text(token("[file]")) };
+    if part.text("mime").is_some_and(|mime| mime.starts_with("image/")) {
+        return Part::Link(address);
+    }
+    Part::File { name: chat::text_of(part, "filename"), data: address }
+}
+
+/// Each step of a reply is a message, with the results of its calls behind it. Chat has no place for words
+/// between a call and its result, so words behind a call are a message behind its result.
+fn reply(
+    source: &mut Source<'_>,
+    info: &Fields<'_>,
+    parts: &[Range<usize>],
+    unsent: &mut Unsent,
+) -> Vec<RawEvent> {
+    let input = source.input;
+    let is_recap = info.is_true("summary");
+    let mut step = Step::default();
+    let mut events = Vec::new();
+    let mut used = usage::opencode(&info.inner("tokens"));
+    for at in parts {
+        let part = Fields::of(input, at.clone());
+        let kind = part.text("type").unwrap_or_default();
+        if step.has_calls() && matches!(&*kind, "text" | "reasoning" | "step-start") {
+            events.extend(step.finish(source, None));
+        }
+        match &*kind {
+            "text" => {
+                if let Some(text) = chat::text_of(&part, "text") {
+                    step.say(Part::Text(text), at.clone());
+                }
+            }
+            "reasoning" => {
+                if let Some(text) = chat::text_of(&part, "text") {
+                    step.think(text, at.clone());
+                }
+            }
+            "tool" => tool(source, &part, at, &mut step, unsent),
+            "file" => step.say(file(&part), at.clone()),
+            "step-finish" => {
+                let of_step = usage::opencode(&part.inner("tokens"));
+                used = of_step.or(used);
+                events.extend(step.finish(source, of_step));
+            }
+            "step-start" | "snapshot" | "patch" | "agent" => {}
+            "retry" => Unsent::count(&mut unsent.shown, at),
+            _ => step.say(Part::unknown(&input[at.clone()]), at.clone()),
+        }
+    }
+    events.extend(step.finish(source, used));
+    // What the counts of a message tell that has none of its steps: its last request.
+    if events.iter().all(|event| event.usage.is_none())
+        && let Some(last) = events.iter_mut().rfind(|event| !is_result(&event.bytes))
+    {
+        last.usage = used;
+    }
+    if is_recap {
+        for event in &mut events {
+            event.origin = Some(Origin::Recap);
+        }
+    }
+    events
+}
+
+fn is_result(message: &[u8]) -> bool {
+    message.starts_with(br#"{"role":"tool""#)
+}
+
+fn tool<'a>(
+    source: &Source<'a>,
+    part: &Fields<'a>,
+    at: &Range<usize>,
+    step: &mut Step<'a>,
+    unsent: &mut Unsent,
+) {
+    let input = source.input;
+    let state = part.inner("state");
+    let named = |name| chat::text_of(part, name).unwrap_or(Cow::Borrowed(br#""""#));
+    let (id, name) = (named("callID"), named("tool"));
+    let arguments = state.raw("input");
+    step.call(Call { id: id.clone(), name: name.clone(), arguments }, at.clone());
+    let text = |name| chat::text_of(&state, name).map(Part::Text);
+    let parts = match &*state.text("status").unwrap_or_default() {
+        "completed" if state.inner("time").has("compacted") && !source.recorded => {
+            Unsent::count(&mut unsent.cleared, at);
+            vec![Part::Text(token(CLEARED))]
+        }
+        "completed" => text("output").into_iter().chain(attachments(input, &state)).collect(),
+        "error" => vec![Part::Text(failure(&state))],
+        // Arguments that were not all there yet are kept as they came.
+        _ => std::iter::once(Part::Text(token(INTERRUPTED)))
+            .chain(text("raw").filter(|_| arguments.is_none_or(|input| input == b"{}")))
+            .filter(|part| !matches!(part, Part::Text(text) if chat::inside(text).is_empty()))
+            .collect(),
+    };
+    step.answer((id, name), parts, at.clone());
+}
+
+/// What a call that failed tells: what it had put out where a person broke it off, else its error.
+fn failure<'a>(state: &Fields<'a>) -> Token<'a> {
+    let metadata = state.inner("metadata");
+    let partial = metadata.string("output").filter(|_| metadata.is_true("interrupted"));
+    let partial = partial.and_then(|_| chat::text_of(&metadata, "output"));
+    partial.or_else(|| chat::text_of(state, "error")).unwrap_or_else(|| token("[no error text]"))
+}
+
+fn attachments<'a>(input: &'a [u8], state: &Fields<'a>) -> impl Iterator<Item = Part<'a>> {
+    let list = state.array("attachments").unwrap_or(0..0);
+    scan::elements(input, list).map(move |at| file(&Fields::of(input, at)))
+}

@@ -1,0 +1,74 @@
+//! Event logs of OpenHands: one event a line, or a list of them.
+//!
+//! Shapes: `openhands-sdk/openhands/sdk/event` of OpenHands/software-agent-sdk (events with `kind`, in
+//! [`super::openhands_events`]); `openhands/events/serialization` and `openhands/memory/conversation_memory.py`
+//! of OpenHands/OpenHands before 1.0 (events with `action` or `observation`, in [`super::openhands_old`]).
+
+use std::ops::Range;
+
+use super::super::outline::Doc;
+use super::super::source::Source;
+use super::super::text::Record;
+use super::super::{Conversation, Format};
+use super::{items, openhands_events, openhands_old};
+use crate::fields::Fields;
+use crate::scan;
+
+/// Members that hold the events in exports and in the rows of evaluations.
+const HOLDERS: [&str; 4] = ["events", "history", "trajectory", "items"];
+
+/// Events that are looked at to tell whose file it is.
+const LOOK: usize = 8;
+
+pub(super) fn is_of(doc: Doc<'_>, records: &[Record]) -> bool {
+    items::all(doc, records, &HOLDERS).take(LOOK).any(|at| {
+        let fields = doc.fields(at);
+        openhands_events::is_event(&fields) || openhands_old::is_event(&fields)
+    })
+}
+
+/// Events of the newer kind, and those before 1.0, told by each event; a row of an evaluation is a conversation.
+pub(super) fn read(source: &mut Source<'_>, records: &[Record]) -> Vec<Conversation> {
+    let doc = Doc { bytes: source.input, outline: None };
+    let mut found = Vec::new();
+    let mut lines = Vec::new();
+    for record in records {
+        match items::list(doc, record.range.clone(), &HOLDERS) {
+            Some(list) => {
+                let mut about = Conversation::new(Format::OpenHands, record.line);
+                let holder = doc.fields(record.range.clone());
+                let names = ["instance_id", "conversation_id", "id"];
+                about.id = names.into_iter().find_map(|name| holder.label(name));
+                let events = scan::elements(source.input, list).collect();
+                found.extend(conversations(source, &about, events));
+            }
+            None => lines.push(record.range.clone()),
+        }
+    }
+    if let Some(first) = records.first().filter(|_| !lines.is_empty()) {
+        let about = Conversation::new(Format::OpenHands, first.line);
+        found.extend(conversations(source, &about, lines));
+    }
+    found
+}
+
+fn conversations(
+    source: &mut Source<'_>,
+    about: &Conversation,
+    events: Vec<Range<usize>>,
+) -> Vec<Conversation> {
+    let input = source.input;
+    let is_old = events
+        .iter()
+        .find_map(|at| {
+            let fields = Fields::of(input, at.clone());
+            let old = openhands_old::is_event(&fields);
+            (old || openhands_events::is_event(&fields)).then_some(old)
+        })
+        .unwrap_or(false);
+    if is_old {
+        openhands_old::read(source, about, &events)
+    } else {
+        openhands_events::read(source, about, &events)
+    }
+}

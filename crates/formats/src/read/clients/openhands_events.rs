@@ -1,0 +1,298 @@
+//! Events of OpenHands' SDK, each with its `kind`. Where their shapes are from is said in [`super::openhands`].
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::ops::Range;
+
+use midfold_core::Origin;
+use midfold_core::event::RawEvent;
+
+use super::super::Conversation;
+use super::super::chat::{self, Call, Part, Token};
+use super::super::source::Source;
+use super::openhands_view::{Seen, condense, labels, recap};
+use crate::fields::Fields;
+use crate::scan;
+
+/// What stands before a failed result when it is sent.
+const FAILED: &str = "[An error occurred during execution.]\n";
+
+/// Whether an object is an event.
+pub(super) fn is_event(fields: &Fields<'_>) -> bool {
+    let kind = fields.text("kind").unwrap_or_default();
+    fields.has("id")
+        && fields.has("source")
+        && fields.has("timestamp")
+        && (kind.ends_with("Event")
+            || kind.ends_with("Observation")
+            || kind.starts_with("Condensation"))
+}
+
+pub(super) fn read(
+    source: &mut Source<'_>,
+    about: &Conversation,
+    events: &[Range<usize>],
+) -> Vec<Conversation> {
+    let path = path(source, events);
+    let (views, unsent) = views(source, &path);
+    if let Some((at, count)) = unsent {
+        let told = format!("{count} errors and notices that the client does not send are left out");
+        source.note(at, "not-sent", told);
+    }
+    let mut found = Vec::new();
+    for view in views {
+        let conversation = conversation(source, about.beside(), &view);
+        if !conversation.events.is_empty() {
+            found.push(conversation);
+        }
+    }
+    found
+}
+
+/// The events from the root to the newest one. An event without a parent follows the one before it.
+fn path(source: &mut Source<'_>, events: &[Range<usize>]) -> Vec<Range<usize>> {
+    let mut by_id: HashMap<String, usize> = HashMap::new();
+    let mut parents = Vec::with_capacity(events.len());
+    for (at, event) in events.iter().enumerate() {
+        let fields = Fields::of(source.input, event.clone());
+        let before = at.checked_sub(1);
+        parents.push(match fields.text("parent_id").as_deref() {
+            Some("__root__") => None,
+            Some(id) => by_id.get(id).copied().or(before),
+            None => before,
+        });
+        if let Some(id) = fields.label("id") {
+            by_id.insert(id, at);
+        }
+    }
+    // Parents are before their children, so this ends.
+    let mut path: Vec<usize> =
+        std::iter::successors(events.len().checked_sub(1), |at| parents[*at]).collect();
+    path.reverse();
+    let off = events.len() - path.len();
+    if off > 0 {
+        let told = format!("{off} events of other branches of the tree are left out");
+        source.note(events[events.len() - 1].start, "abandoned-branch", told);
+    }
+    path.into_iter().map(|at| events[at].clone()).collect()
+}
+
+/// What was sent up to each condensation, where that is asked for, and what is sent now. And how many events
+/// with words are never sent, with the place of the first.
+fn views(
+    source: &mut Source<'_>,
+    path: &[Range<usize>],
+) -> (Vec<Vec<Seen>>, Option<(usize, usize)>) {
+    let mut views = Vec::new();
+    let mut view: Vec<Seen> = Vec::new();
+    let mut unsent: Option<(usize, usize)> = None;
+    for at in path {
+        let fields = Fields::of(source.input, at.clone());
+        match &*fields.text("kind").unwrap_or_default() {
+            "Condensation" => {
+                let forgotten = labels(source.input, fields.array("forgotten_event_ids"));
+                let offset = fields.count("summary_offset");
+                if source.recorded {
+                    views.push(view.clone());
+                }
+                let summary = fields.string("summary").zip(offset);
+                condense(source, &mut view, &forgotten, summary, at.start);
+            }
+            "MessageEvent"
+            | "ActionEvent"
+            | "ObservationEvent"
+            | "UserRejectObservation"
+            | "AgentErrorEvent"
+            | "SystemPromptEvent"
+            | "CondensationSummaryEvent" => {
+                view.push(Seen::Event { at: at.clone(), id: fields.label("id") });
+            }
+            _ if ["detail", "error", "message"]
+                .iter()
+                .any(|name| fields.string(name).is_some()) =>
+            {
+                unsent.get_or_insert((at.start, 0)).1 += 1;
+            }
+            _ => {}
+        }
+    }
+    views.push(view);
+    (views, unsent)
+}
+
+fn conversation(
+    source: &mut Source<'_>,
+    mut conversation: Conversation,
+    view: &[Seen],
+) -> Conversation {
+    let input = source.input;
+    let mut at = 0;
+    while let Some(seen) = view.get(at) {
+        at += 1;
+        let range = match seen {
+            Seen::Summary(text) => {
+                conversation.events.push(recap(source, text.clone()));
+                continue;
+            }
+            Seen::Event { at, .. } => at.clone(),
+        };
+        let fields = Fields::of(input, range.clone());
+        match &*fields.text("kind").unwrap_or_default() {
+            "ActionEvent" => {
+                // Calls of one response are events in a row.
+                let response = fields.raw("llm_response_id");
+                let mut batch = vec![range];
+                while let Some(Seen::Event { at: next, .. }) = view.get(at) {
+                    let fields = Fields::of(input, next.clone());
+                    let same = response.is_some() && fields.raw("llm_response_id") == response;
+                    if !same || !fields.is("kind", "ActionEvent") {
+                        break;
+                    }
+                    batch.push(next.clone());
+                    at += 1;
+                }
+                conversation.events.push(actions(source, batch));
+            }
+            "SystemPromptEvent" => {
+                let tools = fields.array("tools").filter(|list| {
+                    let first = scan::elements(input, list.clone()).next();
+                    first.is_some_and(|tool| Fields::of(input, tool).has("function"))
+                });
+                conversation.envelope.tools = tools.map(|tools| source.slice(tools));
+                let parts: Vec<Part<'_>> = ["system_prompt", "dynamic_context"]
+                    .iter()
+                    .filter_map(|name| chat::text_of(&fields.inner(name), "text"))
+                    .map(Part::Text)
+                    .collect();
+                conversation
+                    .events
+                    .push(source.built(chat::message("system", &parts), vec![range]));
+            }
+            "MessageEvent" => messages(source, range, &fields, &mut conversation.events),
+            "CondensationSummaryEvent" => {
+                conversation
+                    .events
+                    .extend(fields.string("summary").map(|text| recap(source, text)));
+            }
+            _ => conversation.events.push(result(source, range, &fields)),
+        }
+    }
+    conversation
+}
+
+/// One reply: the words and thoughts of its first call, and all calls.
+fn actions(source: &mut Source<'_>, batch: Vec<Range<usize>>) -> RawEvent {
+    let input = source.input;
+    let mut parts = Vec::new();
+    let mut thoughts = Vec::new();
+    let mut calls = Vec::new();
+    for at in &batch {
+        let fields = Fields::of(input, at.clone());
+        parts.extend(content(input, fields.array("thought")));
+        thoughts.extend(reasoning(input, &fields));
+        let call = fields.inner("tool_call");
+        let or_own = |name: &str, own: &str| {
+            let token = call.raw(name).or_else(|| fields.raw(own));
+            Cow::Borrowed(token.unwrap_or(b"\"\""))
+        };
+        let arguments = call.raw("arguments").or_else(|| fields.raw("action"));
+        let (id, name) = (or_own("id", "tool_call_id"), or_own("name", "tool_name"));
+        calls.push(Call { id, name, arguments });
+    }
+    source.built(chat::reply(&parts, &thoughts, &calls), batch)
+}
+
+/// What was thought: in plain words, else in the blocks of one provider.
+fn reasoning<'a>(input: &'a [u8], fields: &Fields<'a>) -> Vec<Token<'a>> {
+    if let Some(plain) = chat::text_of(fields, "reasoning_content").filter(|text| text.len() > 2) {
+        return vec![plain];
+    }
+    let blocks = scan::elements(input, fields.array("thinking_blocks").unwrap_or(0..0));
+    let mut thoughts: Vec<Token<'a>> =
+        blocks.filter_map(|at| chat::text_of(&Fields::of(input, at), "thinking")).collect();
+    if thoughts.is_empty() {
+        let item = fields.inner("responses_reasoning_item");
+        let summary = scan::elements(input, item.array("summary").unwrap_or(0..0));
+        let strings = summary.filter(|at| input.get(at.start) == Some(&b'"'));
+        thoughts.extend(strings.map(|at| Cow::Borrowed(&input[at])));
+    }
+    thoughts
+}
+
+/// Texts and pictures of a list.
+fn content(input: &[u8], list: Option<Range<usize>>) -> Vec<Part<'_>> {
+    let mut parts = Vec::new();
+    for at in scan::elements(input, list.unwrap_or(0..0)) {
+        let part = Fields::of(input, at.clone());
+        if let Some(text) = chat::text_of(&part, "text").filter(|_| part.is("type", "text")) {
+            parts.push(Part::Text(text));
+        } else if let Some(urls) = part.array("image_urls") {
+            let urls = scan::elements(input, urls);
+            parts.extend(urls.map(|at| Part::Link(Cow::Borrowed(&input[at]))));
+        } else {
+            parts.push(Part::unknown(&input[at]));
+        }
+    }
+    parts
+}
+
+/// A message of a person, of the model, or of the client; and what the client adds to it.
+fn messages(
+    source: &mut Source<'_>,
+    at: Range<usize>,
+    fields: &Fields<'_>,
+    events: &mut Vec<RawEvent>,
+) {
+    let input = source.input;
+    let message = fields.inner("llm_message");
+    let parts = match message.string("content") {
+        Some(text) => vec![Part::Text(Cow::Borrowed(&input[text]))],
+        None => content(input, message.array("content")),
+    };
+    let is_reply = message.is("role", "assistant");
+    let bytes = if is_reply {
+        chat::reply(&parts, &reasoning(input, &message), &[])
+    } else {
+        chat::message(if message.is("role", "system") { "system" } else { "user" }, &parts)
+    };
+    let mut event = source.built(bytes, vec![at.clone()]);
+    if message.is("role", "user") && !fields.is("source", "user") {
+        event.origin = Some(Origin::Injected);
+    }
+    events.push(event);
+    let added = content(input, fields.array("extended_content"));
+    if !added.is_empty() {
+        let mut event = source.built(chat::message("user", &added), vec![at]);
+        event.origin = Some(Origin::Injected);
+        events.push(event);
+    }
+}
+
+/// What came back from a call: a result, an error of the client, or that it was rejected.
+fn result(source: &mut Source<'_>, at: Range<usize>, fields: &Fields<'_>) -> RawEvent {
+    let input = source.input;
+    let observation = fields.inner("observation");
+    let mut parts = Vec::new();
+    if observation.is_true("is_error") {
+        parts.push(Part::Text(chat::token(FAILED)));
+    }
+    match observation.array("content") {
+        Some(list) => parts.extend(content(input, Some(list))),
+        None if fields.has("error") => parts.extend(chat::text_of(fields, "error").map(Part::Text)),
+        None if fields.has("rejection_reason") => {
+            let reason = fields.text("rejection_reason").unwrap_or_default();
+            parts.push(Part::Text(chat::token(&format!("Action rejected: {reason}"))));
+        }
+        None => {
+            let text = ["output", "text", "content"]
+                .iter()
+                .find_map(|name| observation.string(name))
+                .map(|text| Part::Text(Cow::Borrowed(&input[text])));
+            let whole = || fields.raw("observation").map(Part::unknown);
+            parts.extend(text.or_else(whole));
+        }
+    }
+    parts.extend(content(input, fields.array("extended_content")));
+    let id = fields.raw("tool_call_id").unwrap_or(b"\"\"");
+    source.built(chat::result(id, fields.raw("tool_name"), &parts), vec![at])
+}

@@ -1,0 +1,311 @@
+//! Events of OpenHands before 1.0: actions and observations. Where their shapes are from is said in
+//! [`super::openhands`].
+
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
+
+use midfold_core::Origin;
+
+use super::super::Conversation;
+use super::super::chat::{self, Call, Part, Token, inside};
+use super::super::source::Source;
+use super::openhands_view::{Seen, condense, labels, recap};
+use crate::fields::Fields;
+use crate::{scan, usage};
+
+/// Whether an object is an action or an observation.
+pub(super) fn is_event(fields: &Fields<'_>) -> bool {
+    let is_action = fields.string("action").is_some() && fields.object("args").is_some();
+    let is_result = fields.string("observation").is_some() && fields.has("content");
+    (is_action || is_result)
+        && (fields.has("source") || fields.has("timestamp"))
+        && (fields.has("message") || fields.has("id"))
+}
+
+pub(super) fn read(
+    source: &mut Source<'_>,
+    about: &Conversation,
+    events: &[Range<usize>],
+) -> Vec<Conversation> {
+    let mut found = Vec::new();
+    for view in views(source, events) {
+        let mut teller = Teller::new(about);
+        for seen in view {
+            match seen {
+                Seen::Summary(text) => teller.found.events.push(recap(source, text)),
+                Seen::Event { at, .. } => teller.event(source, at),
+            }
+        }
+        if let Some((at, count)) = teller.unsent {
+            let told = format!("{count} notices that the client does not send are left out");
+            source.note(at, "not-sent", told);
+        }
+        if !teller.found.events.is_empty() {
+            found.push(teller.found);
+        }
+    }
+    found
+}
+
+/// What was sent up to each condensation, where that is asked for, and what is sent now.
+fn views(source: &mut Source<'_>, events: &[Range<usize>]) -> Vec<Vec<Seen>> {
+    let mut views = Vec::new();
+    let mut view: Vec<Seen> = Vec::new();
+    for at in events {
+        let fields = Fields::of(source.input, at.clone());
+        if !fields.is("action", "condensation") {
+            view.push(Seen::Event { at: at.clone(), id: fields.label("id") });
+            continue;
+        }
+        if source.recorded {
+            views.push(view.clone());
+        }
+        let args = fields.inner("args");
+        let forgotten = forgotten(source.input, &args);
+        let summary = args.string("summary").zip(args.count("summary_offset"));
+        if summary.is_some() {
+            // Only the newest summary is sent.
+            view.retain(|seen| matches!(seen, Seen::Event { .. }));
+        }
+        condense(source, &mut view, &forgotten, summary, at.start);
+    }
+    views.push(view);
+    views
+}
+
+/// The ids in a list, or all from one to another.
+fn forgotten(input: &[u8], args: &Fields<'_>) -> HashSet<String> {
+    /// Most events that a range may name: no log has as many.
+    const MOST: u64 = 1_000_000;
+    let start = args.count("forgotten_events_start_id");
+    match (start, args.count("forgotten_events_end_id")) {
+        (Some(start), Some(end)) if end >= start && end - start < MOST => {
+            (start..=end).map(|id| id.to_string()).collect()
+        }
+        _ => labels(input, args.array("forgotten_event_ids")),
+    }
+}
+
+/// Puts events together to messages.
+struct Teller<'a> {
+    found: Conversation,
+    /// Responses whose message was told: each of its calls repeats it.
+    told: HashSet<String>,
+    /// Calls by the id of their event, where no response was recorded.
+    calls: HashMap<String, (Token<'a>, Token<'a>)>,
+    /// How many events with words are never sent, and where the first is.
+    unsent: Option<(usize, usize)>,
+}
+
+impl<'a> Teller<'a> {
+    fn new(about: &Conversation) -> Self {
+        let (told, calls) = (HashSet::new(), HashMap::new());
+        Self { found: about.beside(), told, calls, unsent: None }
+    }
+
+    fn event(&mut self, source: &mut Source<'a>, at: Range<usize>) {
+        let fields = Fields::of(source.input, at.clone());
+        if fields.has("action") {
+            self.action(source, at, &fields);
+        } else {
+            self.observation(source, at, &fields);
+        }
+    }
+
+    fn action(&mut self, source: &mut Source<'a>, at: Range<usize>, fields: &Fields<'a>) {
+        let input = source.input;
+        let args = fields.inner("args");
+        let is_user = fields.is("source", "user");
+        let response = fields.inner("tool_call_metadata").inner("model_response");
+        let (bytes, origin) = match &*fields.text("action").unwrap_or_default() {
+            "system" => {
+                let tools = args.array("tools");
+                self.found.envelope.tools =
+                    tools.map(|tools| source.slice(tools)).or(self.found.envelope.tools.take());
+                (chat::message("system", &text(&args, "content")), None)
+            }
+            "message" => {
+                let parts: Vec<_> =
+                    text(&args, "content").into_iter().chain(pictures(input, &args)).collect();
+                let bytes = if is_user {
+                    chat::message("user", &parts)
+                } else {
+                    chat::reply(&parts, &[], &[])
+                };
+                (bytes, None)
+            }
+            "finish" => (finish(&args, &response, input), None),
+            "recall"
+            | "change_agent_state"
+            | "null"
+            | "condensation_request"
+            | "pause"
+            | "resume"
+            | "start" => return,
+            _ if is_user => (by_hand(input, &at, fields), Some(Origin::Injected)),
+            _ => return self.call(source, at, fields, &response),
+        };
+        let mut event = source.built(bytes, vec![at]);
+        event.origin = origin;
+        self.found.events.push(event);
+    }
+
+    /// The message that made the call, once; where none was recorded, the action as a call.
+    fn call(
+        &mut self,
+        source: &mut Source<'a>,
+        at: Range<usize>,
+        fields: &Fields<'a>,
+        response: &Fields<'a>,
+    ) {
+        let input = source.input;
+        let choice = scan::elements(input, response.array("choices").unwrap_or(0..0)).next();
+        let message = choice.and_then(|choice| Fields::of(input, choice).object("message"));
+        if let Some(message) = message {
+            if self.told.insert(response.label("id").unwrap_or_default()) {
+                let mut event = source.event(message);
+                event.usage = usage::chat(&response.inner("usage"));
+                self.found.envelope.model =
+                    response.label("model").or(self.found.envelope.model.take());
+                self.found.events.push(event);
+            }
+            return;
+        }
+        let args = fields.inner("args");
+        let id = fields.label("id").unwrap_or_default();
+        let token = chat::token(&format!("call_{id}"));
+        let name = Cow::Borrowed(fields.raw("action").unwrap_or(b"\"\""));
+        self.calls.insert(id, (token.clone(), name.clone()));
+        let call = Call { id: token, name, arguments: fields.raw("args") };
+        let bytes = chat::reply(&thought(&args), &[], &[call]);
+        self.found.events.push(source.built(bytes, vec![at]));
+    }
+
+    fn observation(&mut self, source: &mut Source<'a>, at: Range<usize>, fields: &Fields<'a>) {
+        let input = source.input;
+        let kind = fields.text("observation").unwrap_or_default();
+        let extras = fields.inner("extras");
+        let (bytes, origin) = match &*kind {
+            "agent_state_changed" | "null" | "success" => {
+                if fields.raw("content").is_some_and(|content| content.len() > 2) {
+                    self.unsent.get_or_insert((at.start, 0)).1 += 1;
+                }
+                return;
+            }
+            "recall" => {
+                let parts = recalled(input, &extras);
+                if parts.is_empty() {
+                    return;
+                }
+                (chat::message("user", &parts), Some(Origin::Injected))
+            }
+            "condense" => (chat::message("user", &text(fields, "content")), Some(Origin::Recap)),
+            kind => {
+                let parts = result(input, kind, fields, &extras);
+                let call = fields.inner("tool_call_metadata");
+                let made = fields.label("cause").and_then(|cause| self.calls.get(&cause));
+                match (call.raw("tool_call_id"), made) {
+                    (Some(id), _) => (chat::result(id, call.raw("function_name"), &parts), None),
+                    (None, Some((id, name))) => (chat::result(id, Some(name), &parts), None),
+                    (None, None) => (chat::message("user", &parts), Some(Origin::Observation)),
+                }
+            }
+        };
+        let mut event = source.built(bytes, vec![at]);
+        event.origin = origin;
+        self.found.events.push(event);
+    }
+}
+
+/// The member `name` as the one part that it is.
+fn text<'a>(fields: &Fields<'a>, name: &str) -> Vec<Part<'a>> {
+    chat::text_of(fields, name).map(Part::Text).into_iter().collect()
+}
+
+/// What was thought before an action: a text, or an object with one.
+fn thought<'a>(args: &Fields<'a>) -> Vec<Part<'a>> {
+    let holder = if args.object("thought").is_some() {
+        text(&args.inner("thought"), "text")
+    } else {
+        text(args, "thought")
+    };
+    holder
+        .into_iter()
+        .filter(|part| !matches!(part, Part::Text(token) if token.len() <= 2))
+        .collect()
+}
+
+fn pictures<'a>(input: &'a [u8], fields: &Fields<'a>) -> impl Iterator<Item = Part<'a>> {
+    let list = ["image_urls", "images_urls"].iter().find_map(|name| fields.array(name));
+    scan::elements(input, list.unwrap_or(0..0))
+        .filter(move |at| input.get(at.start) == Some(&b'"'))
+        .map(move |at| Part::Link(Cow::Borrowed(&input[at])))
+}
+
+/// The last words of the model: what it said beside the call, its thought, and the message of the call.
+fn finish(args: &Fields<'_>, response: &Fields<'_>, input: &[u8]) -> Vec<u8> {
+    let choice = scan::elements(input, response.array("choices").unwrap_or(0..0)).next();
+    let message = choice.map(|choice| Fields::of(input, choice).inner("message"));
+    let said = message.map(|message| text(&message, "content")).unwrap_or_default();
+    let mut parts: Vec<Part<'_>> = Vec::new();
+    let all = said.into_iter().chain(thought(args)).chain(text(args, "final_thought"));
+    for part in all {
+        let Part::Text(token) = &part else { continue };
+        let is_told = parts.iter().any(|told| matches!(told, Part::Text(told) if told == token));
+        if token.len() > 2 && !is_told {
+            parts.push(part);
+        }
+    }
+    chat::reply(&parts, &[], &[])
+}
+
+/// What the user ran without asking the model for anything.
+fn by_hand(input: &[u8], at: &Range<usize>, fields: &Fields<'_>) -> Vec<u8> {
+    let command = fields.inner("args").text("command");
+    let part = match command {
+        Some(command) => Part::Text(chat::token(&format!("User executed the command:\n{command}"))),
+        None => Part::unknown(&input[at.clone()]),
+    };
+    chat::message("user", &[part])
+}
+
+/// What the client looked up for a message: of the workspace, and knowledge.
+fn recalled<'a>(input: &'a [u8], extras: &Fields<'a>) -> Vec<Part<'a>> {
+    const WORKSPACE: [&str; 7] = [
+        "repo_name",
+        "repo_directory",
+        "repo_instructions",
+        "additional_agent_instructions",
+        "conversation_instructions",
+        "date",
+        "working_dir",
+    ];
+    let knowledge = scan::elements(input, extras.array("microagent_knowledge").unwrap_or(0..0));
+    let knowledge = knowledge.filter_map(|at| chat::text_of(&Fields::of(input, at), "content"));
+    let workspace = WORKSPACE.iter().filter_map(|name| chat::text_of(extras, name));
+    workspace.chain(knowledge).filter(|token| token.len() > 2).map(Part::Text).collect()
+}
+
+/// What came back, with what is said behind it when it is sent.
+fn result<'a>(
+    input: &'a [u8],
+    kind: &str,
+    fields: &Fields<'a>,
+    extras: &Fields<'a>,
+) -> Vec<Part<'a>> {
+    let exit = extras.inner("metadata").count("exit_code").or_else(|| extras.count("exit_code"));
+    let behind = match (kind, exit) {
+        ("error", _) => "\n[Error occurred in processing last action]".to_owned(),
+        ("user_rejected", _) => "\n[Last action has been rejected by the user]".to_owned(),
+        (_, Some(code)) => format!("\n[Command finished with exit code {code}]"),
+        _ => String::new(),
+    };
+    let content = chat::text_of(fields, "content").unwrap_or(Cow::Borrowed(b"\"\""));
+    let whole = if behind.is_empty() {
+        content
+    } else {
+        Cow::Owned([b"\"", inside(&content), inside(&chat::token(&behind)), b"\""].concat())
+    };
+    std::iter::once(Part::Text(whole)).chain(pictures(input, extras)).collect()
+}

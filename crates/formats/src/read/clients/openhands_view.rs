@@ -1,0 +1,64 @@
+//! What is left of a log of OpenHands after its condensations.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+use std::ops::Range;
+
+use midfold_core::Origin;
+use midfold_core::event::RawEvent;
+
+use super::super::chat::{self, Part};
+use super::super::source::Source;
+use crate::scan;
+
+/// What is sent: an event, or a summary in the place of those that were forgotten.
+#[derive(Clone)]
+pub(super) enum Seen {
+    Event { at: Range<usize>, id: Option<String> },
+    Summary(Range<usize>),
+}
+
+/// The strings and numbers of a list.
+pub(super) fn labels(input: &[u8], list: Option<Range<usize>>) -> HashSet<String> {
+    let all = scan::elements(input, list.unwrap_or(0..0));
+    all.map(|at| match input.get(at.clone()) {
+        Some(string @ [b'"', ..]) => midfold_core::jsonstr::decode(string).into_owned(),
+        other => String::from_utf8_lossy(other.unwrap_or_default()).into_owned(),
+    })
+    .collect()
+}
+
+/// Takes what was forgotten out of a view, and puts the summary in its place.
+pub(super) fn condense(
+    source: &mut Source<'_>,
+    view: &mut Vec<Seen>,
+    forgotten: &HashSet<String>,
+    summary: Option<(Range<usize>, u64)>,
+    at: usize,
+) {
+    let before = view.len();
+    let is_forgotten = |seen: &Seen| match seen {
+        Seen::Event { id: Some(id), .. } => forgotten.contains(id),
+        _ => false,
+    };
+    if !forgotten.is_empty() {
+        view.retain(|seen| !is_forgotten(seen));
+    }
+    let gone = before - view.len();
+    if gone > 0 && !source.recorded {
+        let told = format!("{gone} events before it are no longer in the context");
+        source.note(at, "compacted-before", told);
+    }
+    if let Some((summary, offset)) = summary {
+        let offset = usize::try_from(offset).unwrap_or(usize::MAX);
+        view.insert(offset.min(view.len()), Seen::Summary(summary));
+    }
+}
+
+/// A user message of one recorded string that recaps what was forgotten.
+pub(super) fn recap(source: &mut Source<'_>, text: Range<usize>) -> RawEvent {
+    let words = Part::Text(Cow::Borrowed(&source.input[text.clone()]));
+    let mut event = source.built(chat::message("user", &[words]), vec![text]);
+    event.origin = Some(Origin::Recap);
+    event
+}

@@ -1,0 +1,186 @@
+//! Contents as Qwen Code sends them: records of one speaker in a row are one turn where the provider takes one.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use midfold_core::event::{RawEvent, Usage};
+use midfold_core::view::Origin;
+
+use super::super::source::Source;
+use crate::fields::Fields;
+use crate::scan;
+
+/// What a content says.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Model,
+    /// Results of calls, perhaps with what a person typed meanwhile.
+    Results,
+    User,
+}
+
+struct Turn {
+    kind: Kind,
+    /// Its contents, each in a record of its own.
+    contents: Vec<Range<usize>>,
+    origin: Option<Origin>,
+    usage: Option<Usage>,
+}
+
+/// The context so far.
+#[derive(Default)]
+pub(super) struct Turns {
+    turns: Vec<Turn>,
+    /// Whether the newest turn is one record of something that was typed.
+    is_typed: bool,
+}
+
+/// The opening of the context that the client sets up.
+const SETUP: &str = "This is the Qwen Code.";
+
+fn parts<'a>(input: &'a [u8], content: &Range<usize>) -> impl Iterator<Item = Fields<'a>> {
+    let list = Fields::of(input, content.clone()).array("parts").unwrap_or(0..0);
+    scan::elements(input, list).map(|at| Fields::of(input, at))
+}
+
+fn kind(input: &[u8], content: &Range<usize>) -> Kind {
+    if Fields::of(input, content.clone()).is("role", "model") {
+        Kind::Model
+    } else if parts(input, content).any(|part| part.has("functionResponse")) {
+        Kind::Results
+    } else {
+        Kind::User
+    }
+}
+
+/// The parts as they are written: the same content is written twice where the client keeps it.
+fn written<'a>(input: &'a [u8], content: &Range<usize>) -> &'a [u8] {
+    Fields::of(input, content.clone()).raw("parts").unwrap_or_default()
+}
+
+impl Turns {
+    pub(super) fn len(&self) -> usize {
+        self.turns.len()
+    }
+
+    /// Adds a content: to the turn before it where that is the model's, too, or holds results, too.
+    pub(super) fn push(
+        &mut self,
+        input: &[u8],
+        content: Range<usize>,
+        origin: Option<Origin>,
+        usage: Option<Usage>,
+    ) {
+        if parts(input, &content).next().is_none() {
+            return;
+        }
+        self.is_typed = false;
+        let kind = kind(input, &content);
+        match self.turns.last_mut().filter(|turn| turn.kind == kind && kind != Kind::User) {
+            Some(turn) => {
+                turn.contents.push(content);
+                turn.usage = usage.or(turn.usage);
+            }
+            None => self.turns.push(Turn { kind, contents: vec![content], origin, usage }),
+        }
+    }
+
+    /// Adds what was typed while tools ran: the client sends it with their results.
+    pub(super) fn push_beside(&mut self, input: &[u8], content: Range<usize>) {
+        let last = self.turns.last_mut();
+        match last.filter(|turn| turn.kind != Kind::Model && turn.origin.is_none()) {
+            Some(turn) => {
+                turn.contents.push(content);
+                self.is_typed = false;
+            }
+            None => self.push(input, content, None, None),
+        }
+    }
+
+    /// The newest content was typed.
+    pub(super) fn typed(&mut self) {
+        self.is_typed = true;
+    }
+
+    /// Whether the newest turn is the command that a record tells the outcome of, and no model was asked.
+    pub(super) fn is_local(&self, input: &[u8], payload: &Fields<'_>) -> bool {
+        let Some(turn) = self.turns.last().filter(|turn| self.is_typed && turn.kind == Kind::User)
+        else {
+            return false;
+        };
+        let [content] = &turn.contents[..] else { return false };
+        let mut parts = parts(input, content);
+        let (Some(only), None) = (parts.next(), parts.next()) else { return false };
+        let outcome = payload.array("outputHistoryItems").unwrap_or(0..0);
+        let mut items = scan::elements(input, outcome).map(|at| Fields::of(input, at)).peekable();
+        items.peek().is_some()
+            && items.all(|item| item.is("type", "assistant"))
+            && payload.is("phase", "result")
+            && !payload.is_true("sentToModel")
+            && only.text("text").is_some_and(|text| payload.is("rawCommand", &text))
+    }
+
+    pub(super) fn take_back(&mut self) {
+        self.turns.pop();
+        self.is_typed = false;
+    }
+
+    /// After a compression: what the client put together. What it kept is written as it was; of the rest in the
+    /// user's role the first is the summary.
+    pub(super) fn restart(&mut self, input: &[u8], history: Range<usize>) {
+        let before = std::mem::take(self);
+        let kept: HashMap<&[u8], Option<Origin>> = before
+            .turns
+            .iter()
+            .filter(|turn| turn.kind == Kind::User)
+            .flat_map(|turn| turn.contents.iter().map(|at| (written(input, at), turn.origin)))
+            .collect();
+        let mut has_recap = false;
+        for content in scan::elements(input, history) {
+            let mut origin = None;
+            if kind(input, &content) == Kind::User {
+                origin = kept.get(written(input, &content)).copied().unwrap_or_else(|| {
+                    let first = parts(input, &content).next();
+                    let text = first.and_then(|part| part.text("text")).unwrap_or_default();
+                    let is_recap = !has_recap && !text.starts_with(SETUP);
+                    has_recap |= is_recap;
+                    Some(if is_recap { Origin::Recap } else { Origin::Injected })
+                });
+            }
+            self.push(input, content, origin, None);
+        }
+    }
+
+    /// The turns as messages.
+    pub(super) fn events(&self, source: &mut Source<'_>) -> Vec<RawEvent> {
+        let built = self.turns.iter().map(|turn| {
+            let mut event = match &turn.contents[..] {
+                [content] => source.event(content.clone()),
+                many => joined(source, many),
+            };
+            event.origin = turn.origin;
+            event.usage = turn.usage;
+            event
+        });
+        built.collect()
+    }
+}
+
+/// One content of the parts of several.
+fn joined(source: &mut Source<'_>, contents: &[Range<usize>]) -> RawEvent {
+    let input = source.input;
+    let role = contents.first().and_then(|first| Fields::of(input, first.clone()).raw("role"));
+    let mut out = br#"{"role":"#.to_vec();
+    out.extend_from_slice(role.unwrap_or(br#""user""#));
+    out.extend_from_slice(br#","parts":["#);
+    let lists = contents.iter().map(|at| Fields::of(input, at.clone()).array("parts"));
+    let parts = lists.flatten().flat_map(|list| scan::elements(input, list));
+    for (at, part) in parts.enumerate() {
+        if at > 0 {
+            out.push(b',');
+        }
+        out.extend_from_slice(&input[part]);
+    }
+    out.extend_from_slice(b"]}");
+    source.built(out, contents.to_vec())
+}

@@ -1,0 +1,58 @@
+//! Histories of Cline and Roo Code.
+
+use bytes::Bytes;
+use midfold_formats::read::{Format, ReadError, detect, read};
+
+use super::{codes, events, fixture, outcome, recorded, told};
+
+#[test]
+fn cline_texts_with_a_label_are_the_results_of_their_calls() {
+    assert_eq!(
+        told(&outcome(fixture("cline.json"))),
+        include_str!("../../fixtures/told/cline.txt")
+    );
+}
+
+#[test]
+fn roo_sends_from_its_summary_on_without_what_it_truncated() {
+    let text = fixture("roo.json");
+    assert_eq!(told(&outcome(text)), include_str!("../../fixtures/told/roo.txt"));
+    let before = recorded(text);
+    let counts: Vec<_> = before.conversations.iter().map(|c| events(c).len()).collect();
+    assert_eq!(counts, [3, 3, 7]);
+    assert_eq!(codes(&before), ["encrypted-reasoning"]);
+}
+
+/// A summary that was taken back hides nothing.
+#[test]
+fn roo_messages_whose_summary_is_gone_are_sent() {
+    let text = r#"[{"role":"user","content":"one","condenseParent":"x"},{"role":"assistant","content":"two","truncationParent":"y"}]"#;
+    let found = outcome(text);
+    assert_eq!(found.conversations[0].format, Format::Cline);
+    assert_eq!(events(&found.conversations[0]).len(), 2);
+}
+
+/// The label of a server's tool is not the name of the call: with one open call there is no doubt.
+#[test]
+fn a_label_of_another_name_answers_the_only_open_call() {
+    let message = |calls: &str| {
+        format!(
+            r#"[{{"role":"assistant","content":[{calls}]}},{{"role":"user","content":[{{"type":"text","text":"[use_mcp_tool for 'docs'] Result:\nfound"}}]}}]"#
+        )
+    };
+    let call =
+        |id: &str| format!(r#"{{"type":"tool_use","id":"{id}","name":"c0mcp0find","input":{{}}}}"#);
+    let one = outcome(&message(&call("a")));
+    assert!(events(&one.conversations[0])[1].contains(r#""tool_use_id":"a""#));
+    let two = outcome(&message(&[call("a"), call("b")].join(",")));
+    assert!(!events(&two.conversations[0])[1].contains("tool_use_id"));
+}
+
+#[test]
+fn what_cline_shows_is_refused_with_where_the_conversation_is() {
+    let shown = r#"[{"ts":1,"type":"say","say":"task","text":"Fix it."},{"ts":2,"type":"ask","ask":"tool","text":"{}"}]"#;
+    let error = read(&Bytes::from_static(shown.as_bytes()), None).unwrap_err();
+    assert!(matches!(error, ReadError::Beside { .. }));
+    assert!(error.to_string().contains("api_conversation_history.json"));
+    assert_eq!(detect(br#"[{"role":"user","content":"hi"}]"#), Some(Format::OpenAiChat));
+}

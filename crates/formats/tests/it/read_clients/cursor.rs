@@ -1,0 +1,42 @@
+use midfold_core::view::Origin::Injected;
+
+use super::{codes, events, fixture, origins, outcome};
+
+#[test]
+fn a_transcript_is_read_with_its_calls() {
+    let found = outcome(fixture("cursor.jsonl"));
+    let conversation = &found.conversations[0];
+    assert_eq!(
+        events(conversation),
+        [
+            r#"{"role":"user","content":"<system_reminder>\nThe kite editor is open.\n</system_reminder>"}"#,
+            r#"{"role":"user","content":"<timestamp>Monday</timestamp>\n<user_query>\nUSERWORD1: the kite pulls left; never cut the line.\n</user_query>"}"#,
+            r#"{"role":"assistant","content":"AGENTWORD1: I look at both.","tool_calls":[{"id":"call_1","type":"function","function":{"name":"Read","arguments":"{\"path\":\"kite.py\"}"}},{"id":"call_2","type":"function","function":{"name":"Shell","arguments":"{\"command\":\"make kite\"}"}}]}"#,
+            r#"{"role":"assistant","content":null,"tool_calls":[{"id":"call_3","type":"function","function":{"name":"StrReplace","arguments":"{\"path\":\"kite.py\",\"old_string\":\"left\",\"new_string\":\"both\"}"}}]}"#,
+            r#"{"role":"assistant","content":"AGENTWORD2: It flies straight."}"#,
+            r#"{"role":"user","content":"<user_query>\nUSERWORD2: and the tail?\n</user_query>"}"#,
+        ]
+    );
+    assert_eq!(origins(conversation)[..2], [Some(Injected), None]);
+    assert_eq!(codes(&found), ["no-results", "not-sent"]);
+}
+
+#[test]
+fn a_stream_is_read_with_what_its_calls_gave_back() {
+    let found = outcome(fixture("cursor-stream.jsonl"));
+    let conversation = &found.conversations[0];
+    assert_eq!(conversation.id.as_deref(), Some("c-11"));
+    assert_eq!(conversation.envelope.model.as_deref(), Some("Composer 2"));
+    assert_eq!(
+        events(conversation),
+        [
+            r#"{"role":"user","content":"USERWORD1: the kite pulls left; never cut the line."}"#,
+            r#"{"role":"assistant","content":"AGENTWORD2: I look.","reasoning_content":"AGENTWORD1 the tail first","tool_calls":[{"id":"t1","type":"function","function":{"name":"read","arguments":"{\"path\":\"kite.py\"}"}},{"id":"t2","type":"function","function":{"name":"shell","arguments":"{\"command\":\"make kite\"}"}},{"id":"t3","type":"function","function":{"name":"mcp_wind","arguments":"{\"at\":\"hill\"}"}}]}"#,
+            r#"{"role":"tool","tool_call_id":"t1","name":"read","content":"TOOLWORD2 turn = left"}"#,
+            r#"{"role":"tool","tool_call_id":"t2","name":"shell","content":"{\"failure\":{\"exitCode\":2,\"stderr\":\"TOOLWORD1 no rule\"}}"}"#,
+            r#"{"role":"tool","tool_call_id":"t3","name":"mcp_wind","content":"TOOLWORD3 calm"}"#,
+            r#"{"role":"assistant","content":"AGENTWORD3: It flies."}"#,
+        ]
+    );
+    assert_eq!(codes(&found), [""; 0]);
+}

@@ -1,0 +1,30 @@
+//! Sessions of Goose.
+
+use midfold_formats::read::Format;
+
+use super::{codes, events, fixture, outcome, recorded, told};
+
+#[test]
+fn goose_sends_what_the_model_sees() {
+    let text = fixture("goose.json");
+    assert_eq!(told(&outcome(text)), include_str!("../../fixtures/told/goose.txt"));
+    let before = recorded(text);
+    assert_eq!(before.conversations.len(), 2);
+    assert!(events(&before.conversations[0]).join("").contains("GONEWORD2"));
+    assert_eq!(codes(&before), ["not-sent"]);
+}
+
+#[test]
+fn goose_lines_of_older_releases_are_one_conversation() {
+    assert_eq!(
+        told(&outcome(fixture("goose.jsonl"))),
+        include_str!("../../fixtures/told/goose-lines.txt")
+    );
+}
+
+/// `created` alone is anybody's.
+#[test]
+fn goose_is_told_by_what_only_it_writes() {
+    let other = r#"[{"role":"user","created":1,"content":[{"type":"text","text":"hi"}]}]"#;
+    assert_ne!(outcome(other).conversations[0].format, Format::Goose);
+}

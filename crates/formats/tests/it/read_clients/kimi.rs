@@ -1,0 +1,49 @@
+use midfold_core::view::Origin::{Injected, Recap};
+
+use super::{codes, events, fixture, origins, outcome};
+
+#[test]
+fn a_context_leaves_as_it_is_but_for_thoughts() {
+    let found = outcome(fixture("kimi-context.jsonl"));
+    let conversation = &found.conversations[0];
+    assert_eq!(conversation.envelope.system.as_deref(), Some(&br#""You bake.""#[..]));
+    let lines: Vec<_> = fixture("kimi-context.jsonl").lines().collect();
+    let sent = events(conversation);
+    let kept = [2, 4, 5, 6, 7, 9, 10, 11, 12, 13, 14];
+    assert_eq!(sent.len(), kept.len());
+    for (event, line) in sent.iter().zip(kept).filter(|(_, line)| *line != 7) {
+        assert_eq!(*event, lines[line]);
+    }
+    assert_eq!(
+        sent[4],
+        r#"{"role":"assistant","content":"AGENTWORD3: Two looks.","reasoning_content":"AGENTWORD2 heat or time","tool_calls":[{"type": "function", "id": "w1", "function": {"name": "ReadFile", "arguments": "{\"path\": \"loaf.py\"}"}}, {"type": "function", "id": "w2", "function": {"name": "Shell", "arguments": "{\"command\": \"bake\"}"}}]}"#
+    );
+    let mut expected = vec![None; 11];
+    (expected[0], expected[1], expected[3]) = (Some(Recap), Some(Injected), Some(Injected));
+    assert_eq!(origins(conversation), expected);
+    assert_eq!(codes(&found), [""; 0]);
+}
+
+#[test]
+fn a_wire_is_put_together() {
+    let found = outcome(fixture("kimi-wire.jsonl"));
+    assert_eq!(found.conversations.len(), 2);
+    assert_eq!(
+        events(&found.conversations[0]),
+        [
+            r#"{"role":"user","content":"USERWORD1: the loaf is pale; never open the door."}"#,
+            r#"{"role":"assistant","content":"AGENTWORD2: Two looks.","reasoning_content":"AGENTWORD1 heat or time","tool_calls":[{"id":"x1","type":"function","function":{"name":"ReadFile","arguments":"{\"path\":\"loaf.py\"}"}},{"id":"x2","type":"function","function":{"name":"Shell","arguments":"{\"command\":\"bake\"}"}},{"id":"x3","type":"function","function":{"name":"Agent","arguments":"{\"prompt\":\"count\"}"}}]}"#,
+            r#"{"role":"tool","tool_call_id":"x2","name":"Shell","content":[{"type":"text","text":"<system>ERROR: command failed</system>"},{"type":"text","text":"TOOLWORD1 no flour"}]}"#,
+            r#"{"role":"tool","tool_call_id":"x1","name":"ReadFile","content":[{"type":"text","text":"<system>1 line read</system>"},{"type":"text","text":"TOOLWORD2 minutes = 5"}]}"#,
+            r#"{"role":"tool","tool_call_id":"x3","name":"Agent","content":"TOOLWORD3 seven"}"#,
+            r#"{"role":"assistant","content":"AGENTWORD4: It browns."}"#,
+            r#"{"role":"user","content":"USERWORD3: and now?"}"#,
+            r#"{"role":"assistant","content":null,"tool_calls":[{"id":"x4","type":"function","function":{"name":"Shell","arguments":"{}"}}]}"#,
+        ]
+    );
+    let usage = found.conversations[0].events[1].usage.unwrap();
+    assert_eq!((usage.prompt, usage.output, usage.cache_read), (800, 40, 300));
+    assert_eq!(found.conversations[1].id.as_deref(), Some("a1"));
+    assert_eq!(events(&found.conversations[1]).len(), 2);
+    assert_eq!(codes(&found), ["no-summary"]);
+}
