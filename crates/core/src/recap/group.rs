@@ -2,13 +2,13 @@
 
 use std::borrow::Cow;
 
-use aho_corasick::{AhoCorasick, AhoCorasickBuilder};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::recap::checks::runs_of;
 use crate::recap::frame::Frame;
 use crate::recap::gather::Gathered;
 use crate::recap::statement::{Kind, Statement, USED, WANTED};
+use crate::recap::wanted::Wanted;
 
 /// A statement, and how many it was made of.
 pub(super) struct Grouped {
@@ -78,31 +78,6 @@ pub(super) fn group(gathered: &Gathered, frame: &Frame<'_>, root: Option<&str>) 
         told.push(Grouped { statement, count: 1 });
     }
     told
-}
-
-/// Words that somebody asked for, and what a part of a result that holds one of them weighs at least.
-pub(super) struct Wanted {
-    words: AhoCorasick,
-    pub weight: u32,
-}
-
-impl Wanted {
-    fn of(words: &[String], weight: u32) -> Option<Self> {
-        // Beyond ASCII the words are looked for in small letters and with a capital.
-        let capital = |word: &String| {
-            let mut chars = word.chars();
-            let first = chars.next().filter(|first| !first.is_ascii())?;
-            Some(first.to_uppercase().chain(chars).collect::<String>())
-        };
-        let all = words.iter().cloned().chain(words.iter().filter_map(capital));
-        let words = AhoCorasickBuilder::new().ascii_case_insensitive(true).build(all).ok()?;
-        (words.patterns_len() > 0).then_some(Self { words, weight })
-    }
-
-    /// Whether a text holds one of the words.
-    pub(super) fn is_in(&self, text: &str) -> bool {
-        self.words.is_match(text)
-    }
 }
 
 /// The statements, with what was seen of the focus; and, where nobody gave one, of the open request, where the agent

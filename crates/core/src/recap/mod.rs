@@ -41,6 +41,7 @@ mod tasks;
 mod verdicts;
 pub(crate) mod visible;
 pub mod vocabulary;
+mod wanted;
 
 pub use crate::seal::{END, NOTE_START};
 

@@ -4,7 +4,7 @@
 //! composed; a statement then keeps its most telling parts, in order, and never half a sentence
 //! where a whole one fits.
 
-use crate::recap::group::Wanted;
+use crate::recap::wanted::Wanted;
 use crate::salient::shorten;
 
 /// What a statement is about. The word in front of a line tells it, so that a recap can be read

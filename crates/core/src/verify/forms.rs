@@ -3,7 +3,7 @@
 
 use bytes::Bytes;
 
-use super::{Checker, Message};
+use super::{Checker, Message, is_blank};
 use crate::edit::{self, Change};
 use crate::jsonstr::without_halves;
 use crate::log::{content_of, measure};
@@ -78,11 +78,6 @@ fn id_of(block: &Block) -> Option<TextRef> {
 
 fn is_bound(block: &Block) -> bool {
     matches!(block.kind, BlockKind::Reasoning { bound: true })
-}
-
-/// Whether it is text, and none.
-pub(super) fn is_blank(block: &Block, message: &Message<'_>) -> bool {
-    block.kind == BlockKind::Text && block.text(&message.bytes).trim().is_empty()
 }
 
 impl Checker<'_> {

@@ -13,7 +13,6 @@ mod seen;
 mod stand_in;
 mod walk;
 
-use self::forms::is_blank;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
@@ -26,7 +25,7 @@ use crate::log::measure;
 use crate::profile::Violation;
 use crate::redact::Secrets;
 use crate::repair::{EMPTY, OF_OTHER};
-use crate::view::View;
+use crate::view::{Block, BlockKind, View};
 
 /// Names of the rules, each with the invariant of the design that it shows.
 pub mod rule {
@@ -168,6 +167,11 @@ impl<'a> Message<'a> {
     fn text(&self) -> Cow<'_, str> {
         self.view.text_of(&self.bytes, |_| true)
     }
+}
+
+/// Whether it is text, and none.
+fn is_blank(block: &Block, message: &Message<'_>) -> bool {
+    block.kind == BlockKind::Text && block.text(&message.bytes).trim().is_empty()
 }
 
 struct Checker<'a> {

@@ -3,10 +3,10 @@
 use std::ops::Range;
 
 use memchr::memmem;
-use midfold_core::{Extent, TextRef};
+use midfold_core::{ByteRange, Extent, TextRef};
 use smallvec::SmallVec;
 
-use super::{decode, to_range};
+use super::base64::decode;
 use crate::scan;
 
 /// As much of a document is looked through from its start, and from its end.
@@ -90,7 +90,8 @@ fn number(bytes: &[u8], object: Range<usize>, name: &[u8]) -> Option<u32> {
 pub(crate) fn readable(bytes: &[u8], source: Range<usize>) -> SmallVec<[TextRef; 1]> {
     let string = |name: &str| {
         let value = scan::get(bytes, source.clone(), name)?;
-        (bytes.get(value.start) == Some(&b'"')).then(|| TextRef::string(to_range(value)))
+        (bytes.get(value.start) == Some(&b'"'))
+            .then(|| TextRef::string(ByteRange::new(value.start, value.end)))
     };
     let is_text =
         scan::get(bytes, source.clone(), "type").is_some_and(|at| &bytes[at] == br#""text""#);
@@ -104,12 +105,12 @@ pub(crate) fn readable(bytes: &[u8], source: Range<usize>) -> SmallVec<[TextRef;
     let parts = scan::elements(bytes, content.unwrap_or(0..0));
     let texts = parts.filter_map(|part| scan::get(bytes, part, "text"));
     let texts = texts.filter(|at| bytes.get(at.start) == Some(&b'"'));
-    texts.map(|at| TextRef::string(to_range(at))).collect()
+    texts.map(|at| TextRef::string(ByteRange::new(at.start, at.end))).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::encode;
+    use super::super::base64::encode;
     use super::*;
 
     fn of(bytes: &[u8]) -> Option<Extent> {

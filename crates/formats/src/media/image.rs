@@ -1,6 +1,6 @@
 //! How large a picture is: its header tells.
 
-use super::decode;
+use super::base64::decode;
 
 /// A JPEG keeps its size behind its metadata; beyond this many bytes we do not look for it.
 const JPEG_REACH: usize = 64 * 1024;

@@ -1,5 +1,6 @@
 //! What the bytes of a picture, sound or file tell without decoding them all.
 
+mod base64;
 mod document;
 mod image;
 mod sound;
@@ -183,60 +184,10 @@ fn decoded_size(base64: &[u8]) -> u32 {
     u32::try_from(digits / 4 * 3 + (digits % 4).saturating_sub(1)).unwrap_or(u32::MAX)
 }
 
-/// Decodes base64 (both alphabets; JSON escapes and line breaks are skipped) up to `limit` bytes.
-fn decode(base64: &[u8], limit: usize) -> Vec<u8> {
-    let mut out = Vec::with_capacity(limit.min(base64.len() / 4 * 3 + 3));
-    let (mut bits, mut held) = (0u32, 0u32);
-    let mut input = base64.iter();
-    while let Some(&byte) = input.next() {
-        let digit = match byte {
-            b'A'..=b'Z' => byte - b'A',
-            b'a'..=b'z' => byte - b'a' + 26,
-            b'0'..=b'9' => byte - b'0' + 52,
-            b'+' | b'-' => 62,
-            b'/' | b'_' => 63,
-            b'=' => break,
-            b'\\' => {
-                // `\/` is a slash in some writers, `\n` a wrapped line.
-                if input.next() != Some(&b'/') {
-                    continue;
-                }
-                63
-            }
-            _ => continue,
-        };
-        bits = bits << 6 | u32::from(digit);
-        held += 6;
-        if held >= 8 {
-            held -= 8;
-            out.push((bits >> held) as u8);
-            bits &= (1 << held) - 1;
-            if out.len() >= limit {
-                break;
-            }
-        }
-    }
-    out
-}
-
 #[cfg(test)]
-pub(super) mod tests {
+mod tests {
+    use super::base64::encode;
     use super::*;
-
-    pub(super) fn encode(bytes: &[u8]) -> Vec<u8> {
-        const DIGITS: &[u8; 64] =
-            b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-        let mut out = Vec::new();
-        for chunk in bytes.chunks(3) {
-            let word = chunk.iter().fold(0u32, |word, &b| word << 8 | u32::from(b))
-                << (8 * (3 - chunk.len()));
-            for digit in 0..=chunk.len() {
-                out.push(DIGITS[(word >> (18 - 6 * digit) & 63) as usize]);
-            }
-            out.resize(out.len().div_ceil(4) * 4, b'=');
-        }
-        out
-    }
 
     #[test]
     fn sizes_of_the_four_formats() {

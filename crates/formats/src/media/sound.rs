@@ -2,7 +2,7 @@
 
 use memchr::memmem;
 
-use super::decode;
+use super::base64::decode;
 
 /// Enough for the headers of sounds. Of a video, the box that tells its length is before its pictures where it
 /// was made to be sent.
@@ -71,7 +71,7 @@ fn mp3(bytes: &[u8], size: u32) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::encode;
+    use super::super::base64::encode;
     use super::*;
 
     #[test]

@@ -70,7 +70,6 @@ pub(super) enum Part<'a> {
     Text(Token<'a>),
     /// A picture: its media type and its base64.
     Image { mime: Token<'a>, data: Token<'a> },
-    #[expect(dead_code, reason = "for readers that come")]
     /// A picture by its address.
     Link(Token<'a>),
     /// Any other file: its name and its data, as an address.
