@@ -8,6 +8,7 @@
 
 pub mod audit;
 pub mod budget;
+mod byte_range;
 pub mod calendar;
 pub mod calls;
 mod codes;
@@ -27,6 +28,7 @@ pub mod layout;
 pub mod ledger;
 pub mod log;
 mod measure;
+mod media;
 pub mod meter;
 mod names;
 pub mod narrate;

@@ -8,49 +8,9 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
+pub use crate::byte_range::ByteRange;
 use crate::jsonstr;
-
-/// A half-open range of bytes in an event (events are below 4 GiB).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct ByteRange {
-    /// First byte.
-    pub start: u32,
-    /// One past the last byte.
-    pub end: u32,
-}
-
-impl ByteRange {
-    /// The range `start..end`; saturates at 4 GiB, which readers refuse before.
-    #[must_use]
-    pub fn new(start: usize, end: usize) -> Self {
-        let clamp = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
-        Self { start: clamp(start), end: clamp(end) }
-    }
-
-    /// The range as `usize`s, to index with.
-    #[must_use]
-    pub fn to_usize(self) -> std::ops::Range<usize> {
-        self.start as usize..self.end as usize
-    }
-
-    /// The bytes of `source` in this range; empty when the range lies outside.
-    #[must_use]
-    pub fn of(self, source: &[u8]) -> &[u8] {
-        source.get(self.to_usize()).unwrap_or_default()
-    }
-
-    /// Length in bytes.
-    #[must_use]
-    pub fn len(self) -> usize {
-        self.to_usize().len()
-    }
-
-    /// Whether the range is empty.
-    #[must_use]
-    pub fn is_empty(self) -> bool {
-        self.end <= self.start
-    }
-}
+pub use crate::media::{Detail, Extent, Media, MediaKind};
 
 /// How the text of a [`TextRef`] is written in its bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -223,75 +183,6 @@ impl Origin {
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|origin| origin.name() == name)
     }
-}
-
-/// Kind of a media block.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum MediaKind {
-    /// A picture.
-    Image,
-    /// Sound.
-    Audio,
-    /// Moving pictures.
-    Video,
-    /// A document or other file.
-    File,
-}
-
-/// An image, a sound or a file inside a block.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Media {
-    /// What it is.
-    pub kind: MediaKind,
-    /// Its element in the event's bytes.
-    pub outer: ByteRange,
-    /// How much of it there is, where the bytes tell.
-    pub extent: Extent,
-    /// Size of the decoded data in bytes, 0 where it is only referred to.
-    pub size: u32,
-    /// How closely the model is to look at it.
-    pub detail: Detail,
-}
-
-/// How much of a picture, sound or file there is: what a provider counts it by.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Extent {
-    /// The bytes do not tell, or there are only an address and an id.
-    #[default]
-    Unknown,
-    /// Width and height of a picture (PNG, JPEG, GIF and WebP headers).
-    Pixels(u32, u32),
-    /// Pages of a document (PDF).
-    Pages(u32),
-    /// Seconds of a sound or a video, begun ones included (WAV, MP3 and MP4 headers).
-    Seconds(u32),
-    /// Plain text of this many bytes, packed so that nothing here reads it.
-    Text(u32),
-    /// Plain text that is among the texts of its block, and counted there.
-    Read,
-}
-
-impl Media {
-    /// Width and height of a picture, where they are known.
-    #[must_use]
-    pub fn pixels(&self) -> Option<(u32, u32)> {
-        match self.extent {
-            Extent::Pixels(width, height) => Some((width, height)),
-            _ => None,
-        }
-    }
-}
-
-/// How closely a model is to look at a picture, where the message says so (`OpenAI`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Detail {
-    /// The provider's choice, or nothing said.
-    #[default]
-    Auto,
-    /// One small version of it.
-    Low,
-    /// As it is.
-    High,
 }
 
 /// What a block is.

@@ -79,6 +79,14 @@ pub enum ReadError {
         /// The start of the first.
         first: String,
     },
+    /// A file of a client that holds no conversation.
+    #[error("line {line}: {why}")]
+    Refused {
+        /// Line, from 1.
+        line: usize,
+        /// What it holds, and what to give instead.
+        why: String,
+    },
     /// Positions are kept as 32-bit numbers.
     #[error("the input has {bytes} bytes, the limit is {limit}: split it into several files")]
     TooLarge {

@@ -133,6 +133,11 @@ fn read_as(input: &Bytes, from: Option<Format>, recorded: bool) -> Result<ReadOu
         Some(found) => request::read(&mut source, doc, &records, found, from),
         None => Vec::new(),
     };
+    if conversations.is_empty()
+        && let Some(error) = refused(&source.problems)
+    {
+        return Err(error);
+    }
     let known_but_empty = from.is_none() && found.is_some();
     if conversations.is_empty() && !known_but_empty {
         return Err(ReadError::Unrecognised { seen: detect::describe(input, &records) });
@@ -158,6 +163,13 @@ fn values(input: &[u8], from: Option<Format>) -> Result<text::Text, ReadError> {
         None => clients::is_plain(input),
     };
     if is_plain { text::whole(input) } else { text::split(input) }
+}
+
+/// Why a file of a client holds no conversation, where its reader says what to give instead.
+fn refused(problems: &[Problem]) -> Option<ReadError> {
+    let tells = |problem: &&Problem| matches!(problem.code, "no-answers" | "missing-message");
+    let problem = problems.iter().find(tells)?;
+    Some(ReadError::Refused { line: problem.at.unwrap_or(1), why: problem.detail.clone() })
 }
 
 /// Values that are all no objects are no conversation: nothing of them could be sent.

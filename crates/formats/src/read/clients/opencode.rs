@@ -200,7 +200,10 @@ fn sessions(source: &mut Source<'_>, records: &[Record]) -> Vec<Session> {
     }
     if let Some(first) = parts.values().flatten().map(|at| at.start).min() {
         let count: usize = parts.values().map(Vec::len).sum();
-        let told = format!("{count} parts of messages that are not there are left out");
+        let told = format!(
+            "{count} parts are of messages that are not there: give the files of \
+             `storage/message` with those of `storage/part`, or an export"
+        );
         source.note(first, "missing-message", told);
     }
     sessions.retain(|session| !session.messages.is_empty());

@@ -75,8 +75,11 @@ fn checkpoints_are_what_is_sent_and_typed_lines_are_refused_in_words() {
         assert_eq!(origins(conversation), [Some(Injected), None]);
     }
     let logs = r#"[{"sessionId":"s","messageId":0,"type":"user","message":"go","timestamp":"2026-01-01T00:00:00Z"}]"#;
-    let found = read(&Bytes::from(logs), None).unwrap();
-    assert!(found.conversations.is_empty());
-    assert_eq!(codes(&found), ["no-messages", "no-answers"]);
+    let error = read(&Bytes::from(logs), None).unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "line 1: 1 lines of a `logs.json` hold what was typed and no answers: give \
+         `chats/session-*` of the same project"
+    );
     assert_eq!(detect(br#"{"history":[{"role":"user","content":"x"}]}"#), Some(Format::SweAgent));
 }

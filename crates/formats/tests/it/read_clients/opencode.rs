@@ -1,4 +1,6 @@
+use bytes::Bytes;
 use midfold_core::view::Origin::{Injected, Recap};
+use midfold_formats::read::read;
 
 use super::{codes, events, fixture, origins, outcome, recorded};
 
@@ -46,6 +48,16 @@ fn an_export_is_read_as_the_client_sends_it() {
         told.sort_unstable();
         assert_eq!(told, ["abandoned-branch", "cleared-outputs", "compacted-before", "not-sent"]);
     }
+}
+
+#[test]
+fn a_part_alone_is_refused_in_words() {
+    let part = fixture("opencode-storage.jsonl").lines().last().unwrap();
+    let error = read(&Bytes::from(part), None).unwrap_err().to_string();
+    assert!(
+        error.starts_with("line 1: 1 parts are of messages that are not there: give"),
+        "{error}"
+    );
 }
 
 #[test]
