@@ -44,6 +44,11 @@ pub trait Dialect: Send + Sync {
         Vec::new()
     }
 
+    /// Whether there are any of them: asked of each message, once.
+    fn loads_tools(&self, bytes: &[u8]) -> bool {
+        !self.loaded_tools(bytes).is_empty()
+    }
+
     /// A message of `role` with this text. A role that the dialect does not have becomes the
     /// nearest one. Same input, same bytes, for ever.
     fn made_message(&self, role: Role, text: &str) -> Bytes;

@@ -62,6 +62,8 @@ pub struct Event {
     pub usage: Option<Usage>,
     /// What its reader knew of its origin that the bytes alone do not tell.
     pub told: Option<Origin>,
+    /// Tools can be called because of it ([`Dialect::loaded_tools`](crate::Dialect::loaded_tools)).
+    pub loads_tools: bool,
 }
 
 impl Event {

@@ -184,7 +184,9 @@ impl Log {
         let sum = self.prefix.last().copied().unwrap_or(0) + u64::from(tokens.total);
         self.prefix.push(sum);
         let (turn, step) = (place.turn, place.step);
-        self.events.push(Event { seq, bytes, view, hash, turn, step, tokens, usage, told });
+        let loads_tools = self.dialect.loads_tools(&bytes);
+        let event = Event { seq, bytes, view, hash, turn, step, tokens, usage, told, loads_tools };
+        self.events.push(event);
         self.judge_newest();
         seq
     }

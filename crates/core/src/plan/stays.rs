@@ -41,7 +41,7 @@ pub(crate) fn stays(log: &Log, at: usize) -> bool {
     let dialect = &**log.dialect();
     let stays = |event: &Event| {
         has_tags(event, dialect)
-            || !dialect.loaded_tools(&event.bytes).is_empty()
+            || event.loads_tools
             || instruction(event, dialect, false).is_some()
     };
     log.events().get(at).is_some_and(stays)
@@ -71,7 +71,8 @@ fn loaded_tools(log: &Log) -> Vec<u32> {
         // All of them are put down, also behind one that is new.
         names.into_iter().filter(|name| seen.insert(name.clone())).count() > 0
     };
-    log.events().iter().rev().filter(loads).map(|event| event.seq).collect()
+    let events = log.events().iter().rev().filter(|event| event.loads_tools);
+    events.filter(loads).map(|event| event.seq).collect()
 }
 
 /// Of what a fold leaves, the part that instructions may take.

@@ -153,15 +153,17 @@ pub fn verify(case: &Case<'_>) -> Report {
 
 /// A message and its reading, line breaks outside of strings as spaces.
 struct Message<'a> {
+    /// As it came: what is counted.
+    raw: &'a [u8],
     bytes: Cow<'a, [u8]>,
     view: View,
 }
 
 impl<'a> Message<'a> {
-    fn new(dialect: &dyn Dialect, bytes: &'a [u8]) -> Self {
+    fn new(dialect: &dyn Dialect, raw: &'a [u8]) -> Self {
         // One byte for one byte: the ranges of the view hold in both.
-        let bytes = one_line(bytes);
-        Self { view: dialect.view(&bytes), bytes }
+        let bytes = one_line(raw);
+        Self { raw, view: dialect.view(&bytes), bytes }
     }
 
     fn text(&self) -> Cow<'_, str> {
@@ -278,7 +280,7 @@ impl<'a> Checker<'a> {
     }
 
     fn tokens(&self, message: &Message<'_>) -> u64 {
-        u64::from(measure(self.case.counter, &message.bytes, &message.view).total)
+        u64::from(measure(self.case.counter, message.raw, &message.view).total)
     }
 
     fn envelope_tokens(&self) -> u64 {

@@ -1,22 +1,19 @@
 //! Tools that the history declares: with them gone, the model cannot call what it called before.
 
 use std::ops::Range;
+use std::sync::LazyLock;
 
-use memchr::memmem;
+use memchr::memmem::Finder;
 
+use super::output::type_of;
 use crate::fields::Fields;
 use crate::scan;
 
 /// Responses: `additional_tools`, and what a search for tools found.
 pub(super) fn of_item(item: &[u8]) -> Vec<String> {
-    if ["\"additional_tools\"", "\"tool_search_output\""].iter().all(|kind| !holds(item, kind)) {
-        return Vec::new();
-    }
-    let fields = Fields::of(item, 0..item.len());
-    let declares = ["additional_tools", "tool_search_output"];
     let mut names = Vec::new();
-    if fields.text("type").is_some_and(|kind| declares.contains(&&*kind)) {
-        declared(item, fields.array("tools"), "", &mut names);
+    if matches!(type_of(item), b"additional_tools" | b"tool_search_output") {
+        declared(item, Fields::of(item, 0..item.len()).array("tools"), "", &mut names);
     }
     names
 }
@@ -37,7 +34,9 @@ fn declared(item: &[u8], tools: Option<Range<usize>>, outer: &str, names: &mut V
 
 /// Messages: `tool_reference`, in what the provider's search or a client's own found, or in a `tool_addition`.
 pub(super) fn of_message(message: &[u8]) -> Vec<String> {
-    if !holds(message, "\"tool_reference\"") {
+    static REFERENCE: LazyLock<Finder<'static>> =
+        LazyLock::new(|| Finder::new("\"tool_reference\""));
+    if REFERENCE.find(message).is_none() {
         return Vec::new();
     }
     let elements = |list: Option<Range<usize>>| scan::elements(message, list.unwrap_or(0..0));
@@ -51,8 +50,4 @@ pub(super) fn of_message(message: &[u8]) -> Vec<String> {
         names.extend(references.filter_map(|part| part.label("tool_name")));
     }
     names
-}
-
-fn holds(bytes: &[u8], what: &str) -> bool {
-    memmem::find(bytes, what.as_bytes()).is_some()
 }

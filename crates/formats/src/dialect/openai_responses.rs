@@ -9,7 +9,7 @@ use super::unread;
 use super::walk::{Key, Walk, filled, to_range};
 use super::{loads, output};
 use crate::render::{Json, result_text};
-use crate::scan::{self, inside};
+use crate::scan::inside;
 use crate::{origins, steers, voices};
 
 /// `openai-responses`.
@@ -84,7 +84,7 @@ impl Dialect for OpenAiResponses {
     }
 
     fn answers(&self, call: &[u8], result: &[u8]) -> bool {
-        output::answers(type_of(call), type_of(result))
+        output::answers(output::type_of(call), output::type_of(result))
     }
 
     fn results_as_text(&self, bytes: &[u8], view: &View, blocks: &[usize]) -> Bytes {
@@ -101,13 +101,6 @@ impl Dialect for OpenAiResponses {
             .raw("]}")
             .done()
     }
-}
-
-/// The type of an item. It stands first as a rule: the rest, which may be long, is not read for it.
-fn type_of(item: &[u8]) -> &[u8] {
-    let mut members = scan::members(item, 0..item.len());
-    let found = members.find(|member| member.is(item, "type"));
-    found.and_then(|found| item.get(found.value)).map_or(b"", inside)
 }
 
 /// A message without its closing brackets.

@@ -3,9 +3,17 @@
 use bytes::Bytes;
 
 use crate::render::Json;
+use crate::scan::{self, inside};
 
 /// One transparent pixel: the least screenshot there is.
 const BLANK: &str = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+
+/// The type of an item. It stands first as a rule: the rest, which may be long, is not read for it.
+pub(super) fn type_of(item: &[u8]) -> &[u8] {
+    let mut members = scan::members(item, 0..item.len());
+    let found = members.find(|member| member.is(item, "type"));
+    found.and_then(|found| item.get(found.value)).map_or(b"", inside)
+}
 
 /// Whether an item of this type can be a call that another item answers.
 pub(super) fn is_call(kind: &[u8]) -> bool {

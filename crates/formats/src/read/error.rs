@@ -59,8 +59,8 @@ pub enum ReadError {
     /// JSON, but no messages in it.
     #[error(
         "no messages found in {seen}: looked for `messages`, `input`, `conversations`, `traj`, \
-         `history`, `trajectory`, a list of messages, one message a line, and the session files of \
-         Claude Code, Codex and pi; name the format with `--from` to force one"
+         `history`, `trajectory`, a list of messages, one message a line, and the files of clients \
+         (docs/FORMATS.md lists them); name the format with `--from` to force one"
     )]
     Unrecognised {
         /// What is there instead.

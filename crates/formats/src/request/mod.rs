@@ -3,6 +3,7 @@
 
 mod bounds;
 mod identity;
+mod named;
 mod summary;
 mod value;
 mod wanted;
@@ -21,6 +22,7 @@ use wanted::Wanted;
 
 pub use bounds::{Bounds, MESSAGE, Over, memory_of};
 pub use identity::{identity, without_marks};
+pub use named::{item_id, reference};
 pub use summary::is_summary_request;
 
 /// Why a body is no request that can be read.

@@ -110,7 +110,7 @@ impl Advise for ReadError {
             Self::Unrecognised { seen } => failed(format!("no messages found in {seen}"))
                 .hint(
                     "looked for `messages`, `input`, `contents`, `conversations`, `traj`, `history`, a list \
-                     of messages, one message a line, and the session files of Claude Code, Codex and pi",
+                     of messages, one message a line, and the files of clients that docs/FORMATS.md lists",
                 )
                 .hint(format!(
                     "name the format with {} to force one",

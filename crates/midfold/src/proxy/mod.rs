@@ -32,6 +32,7 @@ mod find;
 mod history;
 pub(crate) mod identities;
 mod index;
+mod items;
 mod keep;
 pub(crate) mod learned;
 mod lock;

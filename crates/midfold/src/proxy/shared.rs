@@ -9,6 +9,7 @@ use midfold_formats::request::Request;
 use super::conversation::Conversation;
 use super::history::{Before, Histories, Kept};
 use super::index::Index;
+use super::items::ProviderItems;
 use super::learned::Learned;
 use super::lock::lock;
 use super::prefer::Prefer;
@@ -30,6 +31,8 @@ pub struct Proxy {
     pub(super) begun: Mutex<HashMap<Sender, Weak<Mutex<Conversation>>>>,
     /// Histories that clients leave to the provider.
     pub(super) histories: Mutex<Histories>,
+    /// Items of answers, which clients may name by their ids.
+    items: Mutex<ProviderItems>,
     /// Conversations that are not written to the store yet.
     pub(super) unsaved: Mutex<Unsaved>,
     is_stored: bool,
@@ -44,10 +47,10 @@ impl Proxy {
     pub fn new(rules: Rules) -> Self {
         let index = Index::new(rules.memory);
         let (learned, begun, histories) = (Mutex::default(), Mutex::default(), Mutex::default());
-        let (unsaved, is_stored) = (Mutex::default(), rules.is_stored);
+        let (items, unsaved, is_stored) = (Mutex::default(), Mutex::default(), rules.is_stored);
         let (seal, prefer) = (rules.seal.clone(), rules.prefer);
         let (rules, index) = (Mutex::new(rules), Mutex::new(index));
-        Self { rules, index, learned, begun, histories, unsaved, is_stored, seal, prefer }
+        Self { rules, index, learned, begun, histories, items, unsaved, is_stored, seal, prefer }
     }
 
     /// How many conversations are held, and about how many bytes of memory they take.
@@ -62,8 +65,10 @@ impl Proxy {
         request.previous_response.as_ref().is_none_or(known)
     }
 
-    /// The request with the history that it leaves to the provider, where that is known.
+    /// The request with the history that it leaves to the provider, and with the items that it names, where they
+    /// are known.
     pub(super) fn whole(&self, request: Request, who: &Who) -> (Request, Before) {
+        let request = lock(&self.items).named_in(&request, &who.scope).unwrap_or(request);
         let Some(answer) = &request.previous_response else { return (request, Before::Nothing) };
         let known = lock(&self.histories).get(&who.scope, answer);
         let Some(history) = known else { return (request, Before::Unknown) };
@@ -75,6 +80,7 @@ impl Proxy {
 
     /// Keeps the history of a request and its answer, for a request that names the answer.
     pub(super) fn keep(&self, request: &Request, kept: &Kept, answer: &str, output: &[Bytes]) {
+        lock(&self.items).put(&kept.scope, output);
         let (before, new) = match &kept.before {
             // Where the beginning is the provider's alone, so is the rest.
             Before::Unknown => return,

@@ -265,3 +265,47 @@ fn memory_is_bounded() {
     let (count, bytes) = proxy.held();
     assert!(count > 1 && count < 40 && bytes <= 2_000_000, "{count} {bytes}");
 }
+
+fn send_as(scope: &str, proxy: &Arc<Proxy>, items: &[String], now: u64) -> Turn {
+    let kind = DialectKind::OpenAiResponses;
+    let request = Request::read(kind, body(kind, items));
+    let request = request.unwrap_or_else(|error| unreachable!("{error}"));
+    let turn = proxy.turn(request, &Who { scope: scope.to_owned(), ..Who::default() }, now);
+    turn.accept();
+    turn
+}
+
+/// What an answer held, a client may name by its id: it is what it was, so that it is folded and told.
+#[test]
+fn items_that_are_named_by_their_ids_are_what_they_were() {
+    let proxy = proxy();
+    let long = "The ledger holds the entry twice. ".repeat(40);
+    let mut messages = vec![r#"{"role":"user","content":"Find the double bookings."}"#.to_owned()];
+    let mut folds = 0;
+    for n in 0..24u64 {
+        let turn = send_as("alice", &proxy, &messages, n);
+        folds += usize::from(turn.sent().is_folded());
+        let output: Vec<Bytes> = [
+            format!(r#"{{"type":"message","id":"msg_{n}","role":"assistant","content":[{{"type":"output_text","text":"Finding {n}: {long}"}}]}}"#),
+            format!(r#"{{"type":"function_call","id":"fc_{n}","call_id":"call_{n}","name":"read","arguments":"{{\"path\":\"books/{n}.csv\"}}"}}"#),
+        ]
+        .map(Bytes::from)
+        .into();
+        let seen =
+            Seen { id: Some(format!("resp_{n}")), output, is_complete: true, ..Seen::default() };
+        turn.taken().answered(&seen, n);
+        messages.push(format!(r#"{{"type":"item_reference","id":"msg_{n}"}}"#));
+        messages.push(format!(r#"{{"type":"item_reference","id":"fc_{n}"}}"#));
+        messages.push(format!(
+            r#"{{"type":"function_call_output","call_id":"call_{n}","output":"row {n}"}}"#
+        ));
+        // Another's client names what is not its own.
+        let turn = send_as("mallory", &proxy, &messages, n);
+        assert!(!String::from_utf8_lossy(&turn.sent().body).contains("Finding"), "{n}");
+    }
+    let turn = send_as("alice", &proxy, &messages, 99);
+    let text = String::from_utf8_lossy(&turn.sent().body).into_owned();
+    assert!(folds > 0, "{}", text.len());
+    assert!(!text.contains("item_reference"), "{text}");
+    assert!(text.contains("Finding 23") && text.contains("books/"), "{text}");
+}
