@@ -19,6 +19,8 @@ pub enum Repair {
     HalfCharacter,
     /// A message without content.
     EmptyMessage,
+    /// A message of another shape than the provider's, as text: its source.
+    OtherShape,
     /// A role that the provider does not know, rendered as the user's.
     UnknownRole,
     /// A system message in the middle, rendered as the user's.

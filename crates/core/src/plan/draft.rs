@@ -84,8 +84,8 @@ pub(super) fn draft(
     let grounds = Grounds::of(request, scale, before, limits);
     let is_pinned = |unit: &Unit| grounds.pinned.contains(&unit.events.start);
     let (layout, middle) = (&grounds.layout, &grounds.middle);
-    // A recap alone is nothing new, unless it has to shrink for what came after it.
-    let fits = before <= scale.goal();
+    // A recap alone is nothing new, unless it has to shrink: for what came after it, or because somebody asks.
+    let fits = before <= if request.target.is_some() { scale.goal() } else { scale.limit };
     if middle.iter().all(|unit| is_pinned(unit) || (fits && only_recaps(log, unit))) {
         return None;
     }

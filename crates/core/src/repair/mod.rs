@@ -230,6 +230,10 @@ impl Repairer {
                 return some(self.without_bound(&piece, view));
             }
         }
+        if !self.profile.has_items && is_of_other_shape(view, &piece.bytes) {
+            let text = plain_text(view, &piece.bytes);
+            return some(self.as_message(&piece, view.role, &text, Repair::OtherShape));
+        }
         if let Some(fixed) = self.without_empties(&piece, view) {
             return some(fixed);
         }
@@ -374,6 +378,13 @@ pub(crate) fn plain_text<'a>(view: &View, bytes: &'a [u8]) -> Cow<'a, str> {
     }
     let text = view.text_of(bytes, |_| true);
     if text.trim().is_empty() { Cow::Borrowed(EMPTY) } else { text }
+}
+
+/// Whether no dialect reads what a message says. A client's own shape may get among a provider's, which refuses
+/// it: the source says it all the same.
+pub(crate) fn is_of_other_shape(view: &View, bytes: &[u8]) -> bool {
+    matches!(&view.blocks[..], [block] if block.kind == BlockKind::Opaque
+        && block.outer.len() == bytes.trim_ascii().len())
 }
 
 fn some((piece, view): (Piece, View)) -> (Piece, Option<View>) {

@@ -9,7 +9,8 @@ use crate::jsonstr::without_halves;
 use crate::log::{content_of, measure};
 use crate::repair::{
     CONTINUE_ASSISTANT, CONTINUE_USER, EMPTY, NO_REASONING, NO_REPLY, NO_RESULT, OF_OTHER,
-    OF_SYSTEM, OPENING, Repair, is_given, is_renamed, labelled, told, with_ids,
+    OF_SYSTEM, OPENING, Repair, is_given, is_of_other_shape, is_renamed, labelled, plain_text,
+    told, with_ids,
 };
 use crate::view::{Block, BlockKind, Role, TextRef};
 
@@ -176,6 +177,10 @@ impl Checker<'_> {
             };
             let text = labelled(label, view, &message.bytes);
             forms.push((why, dialect.made_message(Role::User, &text)));
+        }
+        if is_of_other_shape(view, &message.bytes) {
+            let text = plain_text(view, &message.bytes);
+            forms.push((Repair::OtherShape, dialect.made_message(view.role, &text)));
         }
         let of = |wanted: &dyn Fn(&Block) -> bool| -> Vec<usize> {
             (0..view.blocks.len()).filter(|at| wanted(&view.blocks[*at])).collect()

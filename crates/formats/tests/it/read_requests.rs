@@ -215,10 +215,9 @@ fn a_forced_format_is_obeyed() {
 }
 
 /// Lists that clients of their own shape call as a provider does, each of which holds words.
-const OF_OTHERS: [&str; 9] = [
+const OF_OTHERS: [&str; 8] = [
     r#"{"info":{"id":"s"},"messages":[{"info":{"role":"user"},"parts":[{"type":"text","text":"x"}]}]}"#,
     r#"{"messages":[{"type":"user","content":"x"},{"type":"gemini","content":"y"}]}"#,
-    r#"{"role":"user","message":{"content":[{"type":"text","text":"x"}]}}"#,
     r#"{"messages":[{"role":"user","parts":[{"type":"text","text":"x"}]}]}"#,
     r#"[{"role":"assistant","content":"","parts":[{"type":"tool-invocation","toolInvocation":{"args":"x"}}]}]"#,
     r#"{"messages":[{"sender":"human","text":"x"}]}"#,

@@ -437,3 +437,23 @@ fn half_a_character_is_replaced() {
     assert_eq!(found.repairs, [Repair::DuplicateId; 2]);
     assert!(!found.texts.concat().contains(r"\ud83d") && !found.texts.concat().contains(r"\udc00"));
 }
+
+/// A message of a client's own shape among a provider's says what it says, in its source.
+#[test]
+fn a_message_of_another_shape_is_told_by_its_source() {
+    for (kind, profile, first) in [
+        (DialectKind::OpenAiChat, OPENAI, r#"{"role":"user","content":"go"}"#),
+        (DialectKind::Anthropic, ANTHROPIC, r#"{"role":"user","content":"go"}"#),
+        (DialectKind::Gemini, GEMINI, r#"{"role":"user","parts":[{"text":"go"}]}"#),
+    ] {
+        let odd = r#"{"role":"assistant","text":"never touch the tests"}"#;
+        let odd = if kind == DialectKind::Gemini {
+            odd.replace("assistant", "model")
+        } else {
+            odd.to_owned()
+        };
+        let found = made(kind, profile, &[first, &odd]);
+        assert_eq!(found.repairs, [Repair::OtherShape], "{kind}");
+        assert!(found.texts[1].contains("never touch the tests"), "{}", found.texts[1]);
+    }
+}
