@@ -152,7 +152,9 @@ pub(super) fn message(role: &str, parts: &[Part<'_>]) -> Vec<u8> {
 /// What the model said: its words, its thoughts, its calls.
 pub(super) fn reply(parts: &[Part<'_>], thoughts: &[Token<'_>], calls: &[Call<'_>]) -> Vec<u8> {
     let mut out = br#"{"role":"assistant","content":"#.to_vec();
-    push_content(parts, b"null", &mut out);
+    // A provider wants one of the two, and thoughts alone are neither.
+    let none: &[u8] = if calls.is_empty() { b"\"\"" } else { b"null" };
+    push_content(parts, none, &mut out);
     for (at, thought) in thoughts.iter().enumerate() {
         // Several strings become one: their insides, joined by an escaped line break.
         out.extend_from_slice(if at == 0 { br#","reasoning_content":""# } else { br"\n" });

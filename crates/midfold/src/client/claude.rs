@@ -149,9 +149,12 @@ fn recap_of_all(log: &Log, focus: Option<&str>) -> Result<String, NoText> {
     let budget = Budget::new(WINDOW);
     let turn = log.events().last().map_or(0, |event| event.turn);
     let joining = Joining { session: String::new(), turn, request: 0 };
+    // A log that begins with the client's own summary is told all the same, however small it is.
+    let smaller = log.tokens().saturating_sub(1).min(policy.fold.target.of(WINDOW));
     let outcome = plan(&Plan {
         joining,
         focus,
+        target: log.holds_recap().then_some(smaller),
         cause: Cause::Manual,
         ..Plan::new(&log, &policy, &budget, Meter::exact())
     })?;

@@ -167,7 +167,7 @@ fn little_room_is_no_reason_to_fold_each_time() {
             }
             println!("{kind} +{room}: {folds} folds of {requests}, {adjacent} adjacent");
             // One step can be more than a fold of a small window leaves.
-            assert!(adjacent * 50 <= requests, "{kind} +{room}: {adjacent} of {requests} adjacent");
+            assert!(adjacent * 33 <= requests, "{kind} +{room}: {adjacent} of {requests} adjacent");
             assert!(folds * 4 <= requests, "{kind} +{room}: {folds} folds of {requests}");
         }
     }
