@@ -12,8 +12,10 @@ pub(super) struct Named {
 /// The one that is only the beginning of a word: modified, modifies, modifications.
 const STEM: &str = "modif";
 /// What says so, in a line or in the heading above it.
-const MODIFIED: [&str; 9] =
-    [STEM, "changed", "edited", "wrote", "written", "created", "updated", "deleted", "removed"];
+const MODIFIED: [&str; 10] = [
+    STEM, "changed", "edited", "wrote", "written", "created", "updated", "deleted", "removed",
+    "scratch",
+];
 const READ: [&str; 4] = ["read", "viewed", "opened", "seen"];
 
 /// What a text says of files, looked through once for all paths that are asked about.
