@@ -5,6 +5,7 @@
 mod about;
 mod bad_input;
 mod bad_store;
+mod client_files;
 mod compact;
 mod compact_model;
 mod config;
