@@ -23,7 +23,10 @@ impl<'a> CallSite<'a> {
     /// The tool's name, empty where nothing tells. That of a tool that a script calls is its own.
     #[must_use]
     pub fn tool(&self) -> Cow<'a, str> {
-        self.meant().0
+        if code_mode::may_call(self.block.outer.of(&self.event.bytes)) {
+            return self.meant().0;
+        }
+        self.name()
     }
 
     /// The text of its arguments.
@@ -40,11 +43,14 @@ impl<'a> CallSite<'a> {
     }
 
     fn meant(&self) -> (Cow<'a, str>, Cow<'a, str>) {
-        let name = match &self.block.kind {
+        code_mode::meant(self.name(), self.block.text(&self.event.bytes))
+    }
+
+    fn name(&self) -> Cow<'a, str> {
+        match &self.block.kind {
             BlockKind::Call { name, .. } => decode(name, self.event),
             _ => Cow::Borrowed(""),
-        };
-        code_mode::meant(name, self.block.text(&self.event.bytes))
+        }
     }
 }
 

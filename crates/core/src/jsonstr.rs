@@ -5,6 +5,9 @@
 //! replaced. Encoding writes the shortest valid token.
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
 
 /// Decodes a JSON string token, with or without its quotes. Borrows when nothing is escaped.
 ///
@@ -80,9 +83,10 @@ pub fn plain(token: &[u8]) -> Option<&[u8]> {
 /// ```
 #[must_use]
 pub fn without_halves(json: &[u8]) -> Option<Vec<u8>> {
+    static ESCAPES: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(br"\u"));
     let mut out: Option<Vec<u8>> = None;
     let mut end = 0;
-    for at in memchr::memmem::find_iter(json, br"\u") {
+    for at in ESCAPES.find_iter(json) {
         let escaped = json[..at].iter().rev().take_while(|byte| **byte == b'\\').count() % 2 == 1;
         let (true, Some(half)) = (at >= end && !escaped, half(json, at)) else { continue };
         end = at + ESCAPE;

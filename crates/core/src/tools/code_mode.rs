@@ -4,7 +4,9 @@
 //! Only literals are read: strings, templates, lists, objects, and names that stand for one of them.
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
 
+use memchr::memmem::Finder;
 use rustc_hash::FxHashMap;
 
 use super::ToolTable;
@@ -58,9 +60,14 @@ fn quoted(text: &str) -> String {
     String::from_utf8(out).unwrap_or_default()
 }
 
+/// Whether arguments, as they are written, may hold such a script: nearly none do, and the rest are not decoded for it.
+pub(crate) fn may_call(arguments: &[u8]) -> bool {
+    static FINDERS: LazyLock<[Finder<'static>; 2]> = LazyLock::new(|| HOLDERS.map(Finder::new));
+    FINDERS.iter().any(|finder| finder.find(arguments).is_some())
+}
+
 fn nested(arguments: &str) -> Option<(String, String)> {
-    let may_call = |code: &str| HOLDERS.iter().any(|holder| code.contains(holder));
-    if !may_call(arguments) {
+    if !may_call(arguments.as_bytes()) {
         return None;
     }
     let calls = if arguments.trim_start().starts_with('{') {
