@@ -50,6 +50,11 @@ fn each_file_is_looked_at_compacted_verified_and_imported() {
     }
 }
 
+/// Whether a conversion says that it left out thoughts that only their provider may send again.
+fn tells_of_thoughts(converted: &str) -> bool {
+    ["unsigned-reasoning", "encrypted-reasoning"].iter().any(|code| converted.contains(code))
+}
+
 /// What a dialect can say comes over: all words, but thoughts that only their provider may send again.
 #[test]
 fn each_file_is_converted_with_all_that_the_dialect_can_say() {
@@ -69,12 +74,40 @@ fn each_file_is_converted_with_all_that_the_dialect_can_say() {
             converted += 1;
             let (own, kept) = (marked(&own, "AGENTWORD"), marked(&there, "AGENTWORD"));
             let lost: Vec<_> = own.difference(&kept).collect();
-            let is_told = ["unsigned-reasoning", "encrypted-reasoning"];
-            assert!(
-                lost.is_empty() || is_told.iter().any(|code| there.contains(code)),
-                "{file} {to}: {lost:?}"
-            );
+            assert!(lost.is_empty() || tells_of_thoughts(&there), "{file} {to}: {lost:?}");
         }
     }
     assert!(converted > 20, "{converted}");
+}
+
+/// There and back: what a dialect was given, it gives to the next one.
+#[test]
+fn each_file_comes_back_from_each_dialect_as_it_went_there() {
+    let tmp = folder("client-files-back");
+    let out = tmp.join("there.json").to_str().unwrap().to_owned();
+    let mut returned = 0;
+    for file in fixtures() {
+        let file = file.to_str().unwrap();
+        for (there, back) in [
+            ("openai-chat", "anthropic"),
+            ("anthropic", "openai-chat"),
+            ("gemini", "openai-chat"),
+            ("bedrock", "anthropic"),
+        ] {
+            ok(&["compact", file, "--window", "1M", "--to", there, "-o", &out]);
+            let went = fs::read_to_string(&out).unwrap();
+            let came = ok(&["compact", &out, "--window", "1M", "--to", back, "--json"]);
+            // A recap leaves things out.
+            if came.contains("\"fold\":{") {
+                continue;
+            }
+            returned += 1;
+            for whose in ["USERWORD", "TOOLWORD", "AGENTWORD"] {
+                let lost = &marked(&went, whose) - &marked(&came, whose);
+                let is_told = whose == "AGENTWORD" && tells_of_thoughts(&came);
+                assert!(lost.is_empty() || is_told, "{file}: {there} to {back} lost {lost:?}");
+            }
+        }
+    }
+    assert!(returned > 40, "{returned}");
 }

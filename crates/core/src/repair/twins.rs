@@ -18,6 +18,9 @@ const NAMELESS: &str = "call";
 /// An id of so many bytes is short enough for every provider, with a number behind it.
 const NEVER_CUT: usize = 32;
 
+/// Mistral's ids have so many letters and digits, no more and no fewer, and nothing else.
+const FIXED_LENGTH: usize = 9;
+
 /// Calls of one id that are looked through for the tool of a result.
 const LOOKED_AT: usize = 64;
 
@@ -131,6 +134,10 @@ impl Twins {
 
     /// An id with a number, no longer than the provider takes.
     fn numbered(&self, id: &str, number: usize) -> String {
+        if has_fixed_length(id) {
+            let number = number.to_string();
+            return format!("{}{number}", &id[..FIXED_LENGTH.saturating_sub(number.len())]);
+        }
         let number = format!("_{number}");
         let id = if id.is_empty() { NAMELESS } else { id };
         let most = id.floor_char_boundary(self.longest.saturating_sub(number.len()));
@@ -171,8 +178,22 @@ fn own_id<'a>(block: &Block, bytes: &'a [u8]) -> Option<Own<'a>> {
     })
 }
 
+/// Whether this may be an id of Mistral's, which refuses every other length.
+fn has_fixed_length(id: &str) -> bool {
+    id.len() == FIXED_LENGTH && id.bytes().all(|byte| byte.is_ascii_alphanumeric())
+}
+
+/// Whether `new` is `old` with its end replaced by a number.
+fn is_numbered_end(old: &str, new: &str) -> bool {
+    let same = old.bytes().zip(new.bytes()).take_while(|(old, new)| old == new).count();
+    new.bytes().skip(same).all(|byte| byte.is_ascii_digit())
+}
+
 /// Whether `new` is `old`, or an id that was given to a twin of it.
 pub(crate) fn is_given(old: &str, new: &str) -> bool {
+    if has_fixed_length(old) && has_fixed_length(new) {
+        return is_numbered_end(old, new);
+    }
     let Some((id, number)) = new.rsplit_once('_').filter(|_| old != new) else { return old == new };
     let is_of = match old {
         "" => id == NAMELESS,

@@ -5,7 +5,9 @@ use bytes::Bytes;
 use midfold::core::project::project;
 use midfold::core::repair::Repair;
 use midfold::core::verify::{Case, verify};
-use midfold::formats::profile::{self, ANTHROPIC, BEDROCK, GEMINI, OPENAI, RESPONSES, SHAREGPT};
+use midfold::formats::profile::{
+    self, ANTHROPIC, BEDROCK, GEMINI, OPENAI, RESPONSES, SHAREGPT, STRICT,
+};
 use midfold::formats::verify::validator;
 use midfold::{DialectKind, Fate, Log, Policy, Profile, RawEvent};
 
@@ -260,6 +262,32 @@ fn empty_ids_become_ids_of_their_own() {
         ],
     );
     assert!(bedrock[2].contains(r#""toolUseId":"call_2""#), "{bedrock:?}");
+}
+
+/// Mistral takes ids of nine letters and digits alone: a twin of one gets another one of those, in each dialect.
+#[test]
+fn an_id_of_fixed_length_keeps_its_length() {
+    let call = r#"{"id":"aB3dE6gH9","type":"function","function":{"name":"f","arguments":"{}"}}"#;
+    let calls = [call; 12].join(",");
+    let calls = format!(r#"{{"role":"assistant","content":null,"tool_calls":[{calls}]}}"#);
+    let result = r#"{"role":"tool","tool_call_id":"aB3dE6gH9","content":"1"}"#;
+    let user = r#"{"role":"user","content":"go"}"#;
+    let mut messages = vec![user, &calls];
+    messages.extend([result; 12]);
+    let found = made(DialectKind::OpenAiChat, STRICT, &messages);
+    assert!(found.repairs.iter().all(|it| *it == Repair::DuplicateId), "{:?}", found.repairs);
+    let ids = |text: &str, key: &str| -> Vec<String> {
+        let ends = text.split(key).skip(1).map(|rest| rest.split('"').next().unwrap().to_owned());
+        ends.collect()
+    };
+    let called = ids(&found.texts[1], r#"{"id":""#);
+    let answered = ids(&found.texts[2..].concat(), r#""tool_call_id":""#);
+    assert_eq!(called, answered);
+    let unique: std::collections::BTreeSet<&String> = called.iter().collect();
+    assert_eq!(unique.len(), 12, "{called:?}");
+    for id in unique {
+        assert!(id.len() == 9 && id.bytes().all(|byte| byte.is_ascii_alphanumeric()), "{id}");
+    }
 }
 
 /// An id that a twin is given is no longer than its provider takes.
