@@ -38,8 +38,8 @@ function makeSessions(number) {
   });
 }
 
-/** Starts it; gives its address, what it was asked for, and ways to make things happen. */
-export async function start({ port = 0, sessions: number = 10_000, key = null } = {}) {
+/** Starts it; `narrow` is a key that may do something else. Gives its address, what it was asked for, and ways to make things happen. */
+export async function start({ port = 0, sessions: number = 10_000, key = null, narrow = null } = {}) {
   const sessions = makeSessions(number);
   const byId = new Map(sessions.map((session) => [session.id, session]));
   const listeners = new Set();
@@ -170,6 +170,7 @@ export async function start({ port = 0, sessions: number = 10_000, key = null } 
     };
     if (file) return send(200, file[1], readFileSync(join(assets, file[0])));
     try {
+      if (narrow && request.headers["midfold-key"] === narrow) throw new Refused(403, "wrong-scope", "this key may not be used for this; it needs the scope `sessions`", ["`midfold key new NAME --scope sessions` makes one for one's own sessions"]);
       if (key && request.headers["midfold-key"] !== key) throw new Refused(401, "unauthorized", "this server asks for a key", ["Send it in the header midfold-key."]);
       if (url.pathname === "/v1/events") {
         response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-store" });
