@@ -11,7 +11,7 @@ import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { sample } from "../report/sample.mjs";
-import { call, compact, detail, diff, explain, fabric, fold, message, pin, undo } from "./mock/answers.mjs";
+import { call, compact, detail, diff, explain, fabric, fold, found, message, pin, undo } from "./mock/answers.mjs";
 import { chance, HOSTILE, Session } from "./mock/session.mjs";
 
 const assets = join(dirname(fileURLToPath(import.meta.url)), "../../crates/serve/assets/console");
@@ -125,6 +125,7 @@ export async function start({ port = 0, sessions: number = 10_000, key = null, n
         tell("append", session);
         return { first, count: body.messages.length, repeated: false };
       }
+      case "GET recall": return found(session, query, limit);
       case "GET fabric": return fabric(session);
       case "GET folds": return noted(more === "diff" ? diff(session, Number(which), from, limit) : fold(session, Number(which)), `fold ${which}`);
       case "GET calls": return which === undefined ? { calls: session.calls() } : noted(call(session, Number(which)), `call ${which}`);

@@ -18,7 +18,7 @@ function describe(detail: Detail): Child {
   const parts: Child[] = [
     detail.model || "no model named", detail.client, detail.source ? sourceText(detail.source) : null, detail.dialect,
     `policy ${detail.policy}`, detail.owner ? `owner ${detail.owner}` : null,
-    detail.parent ? el("span", {}, "fork of ", el("a", { href: toSession(detail.parent.id) }, detail.parent.id), ` at #${count(detail.parent.at)}`) : null,
+    detail.parent ? el("span", {}, "fork of ", el("a", { href: toSession(detail.parent.id) }, detail.parent.id), ` at @${detail.parent.at}`) : null,
     el("span", { title: `Made ${moment(detail.created)}` }, `changed ${moment(detail.changed)}`),
   ].filter(Boolean);
   return parts.map((part) => el("span", { class: "meta-part" }, part));

@@ -45,5 +45,5 @@ function pressed(event: KeyboardEvent): void {
 
 export function helpButton(): HTMLElement {
   addEventListener("keydown", pressed);
-  return el("button", { type: "button", class: "scheme help", "aria-label": "Keys of the keyboard", title: "Keys of the keyboard: ?", onclick: show }, "?");
+  return el("button", { type: "button", class: "help", "aria-label": "Keys of the keyboard", title: "Keys of the keyboard: ?", onclick: show }, "?");
 }
