@@ -39,7 +39,7 @@ function makeSessions(number) {
 }
 
 /** Starts it; `narrow` is a key that may do something else. Gives its address, what it was asked for, and ways to make things happen. */
-export async function start({ port = 0, sessions: number = 10_000, key = null, narrow = null } = {}) {
+export async function start({ port = 0, sessions: number = 10_000, key = null, narrow = null, memory = false } = {}) {
   const sessions = makeSessions(number);
   const byId = new Map(sessions.map((session) => [session.id, session]));
   const listeners = new Set();
@@ -173,6 +173,7 @@ export async function start({ port = 0, sessions: number = 10_000, key = null, n
     try {
       if (narrow && request.headers["midfold-key"] === narrow) throw new Refused(403, "wrong-scope", "this key may not be used for this; it needs the scope `sessions`", ["`midfold key new NAME --scope sessions` makes one for one's own sessions"]);
       if (key && request.headers["midfold-key"] !== key) throw new Refused(401, "unauthorized", "this server asks for a key", ["Send it in the header midfold-key."]);
+      if (memory && url.pathname.startsWith("/v1/")) throw new Refused(503, "memory", "this server keeps conversations in memory alone", ["start it with a store: midfold serve --store sqlite:PATH"]);
       if (url.pathname === "/v1/events") {
         response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-store" });
         response.write("event: hello\ndata: {}\n\n");

@@ -115,6 +115,18 @@ export async function live(given) {
     await own.close();
   });
 
+  await test("a server that keeps conversations in memory alone says so, and how to get more; that is no fault", async () => {
+    const own = await start({ sessions: 5, memory: true });
+    for (const hash of ["#/", place("session-00000")]) {
+      const { page, close } = await openPage(browser, own.url, hash, WIDE);
+      await page.waitForSelector('html[data-live="memory"]');
+      holds(await page.locator("main").innerText(), "midfold serve --store sqlite:");
+      same(await page.locator(".empty.bad").count(), 0, "errors that the page shows");
+      await close();
+    }
+    await own.close();
+  });
+
   await test("an empty store says how to get a session", async () => {
     const own = await start({ sessions: 0 });
     const { page, faults, close } = await openPage(browser, own.url, "#/", WIDE);

@@ -7,7 +7,7 @@ const KINDS = new Set(["new", "append", "fold", "undo", "call", "change", "delet
 /** The server says something every 15 s; a connection that is silent for longer than this is dead. */
 const SILENCE = 40_000;
 
-export type LiveState = "live" | "connecting" | "lost" | "refused";
+export type LiveState = "live" | "connecting" | "lost" | "refused" | "memory";
 
 /** Splits a stream of server-sent events: give it pieces of text, it calls back with each event. */
 export function parser(take: (event: string, data: string) => void): (piece: string) => void {
@@ -82,6 +82,11 @@ export function follow({ change, state, missed }: { change: (change: Change) => 
       } catch (error) {
         // Tried again below.
         refused = error instanceof ApiError && isAboutKey(error.problem);
+        if (error instanceof ApiError && error.problem.code === "memory") {
+          // Nothing of it changes while it runs.
+          state("memory");
+          return;
+        }
       }
       if (stopped) return;
       tries += 1;

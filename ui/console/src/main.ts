@@ -16,6 +16,7 @@ import type { View } from "./view.js";
 
 const STATES: Record<LiveState, [string, string]> = {
   live: ["live", "Live: what changes shows at once"], connecting: ["connecting", "Connecting to the server"], lost: ["no connection", "The server does not answer; tried again by itself"],
+  memory: ["in memory", "This server keeps its conversations in memory alone"],
   refused: ["needs a key", "The server asks for a key, or for another one"],
 };
 

@@ -3,6 +3,7 @@
 import { el } from "../../parts/dom.js";
 import type { Child } from "../../parts/dom.js";
 import { ApiError, isAboutKey, isAbort } from "./api.js";
+import { inMemory } from "./empty.js";
 import { errorText } from "./words.js";
 import type { Change } from "./types.js";
 
@@ -19,6 +20,7 @@ export interface View {
 /** An error with what can be done about it, and a button to try again. */
 export function failure(error: unknown, again?: () => void): HTMLElement {
   const problem = error instanceof ApiError ? error.problem : null;
+  if (problem?.code === "memory") return inMemory();
   return el("div", { class: "empty bad", role: "alert" },
     el("p", {}, el("strong", {}, problem?.title ?? "That did not work"), problem?.detail ? `: ${problem.detail}` : problem ? "" : `: ${errorText(error)}`),
     (problem?.hints ?? []).map((hint) => el("p", {}, hint)),
