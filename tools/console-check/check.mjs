@@ -8,6 +8,7 @@ import { actions } from "./checks/actions.mjs";
 import { big } from "./checks/big.mjs";
 import { hostile } from "./checks/hostile.mjs";
 import { live } from "./checks/live.mjs";
+import { scroll } from "./checks/scroll.mjs";
 import { views } from "./checks/views.mjs";
 import { walk } from "./checks/walk.mjs";
 
@@ -48,7 +49,7 @@ const key = option("--key");
 const browser = await launch();
 const given = { browser, base, key, mock, call: client(base, key), test, long: option("--long") };
 
-const all = { views, walk, live, hostile, actions, big };
+const all = { views, scroll, walk, live, hostile, actions, big };
 const wanted = option("--only")?.split(",") ?? Object.keys(all);
 for (const name of wanted) await all[name](given);
 

@@ -26,10 +26,12 @@ const VIEWS = [
   ["lost", at("/fold/2"), async (page) => page.getByRole("button", { name: "What it lost" }).click()],
   ["diff", at("/fold/2"), async (page) => page.getByRole("button", { name: "Before and after" }).click()],
   ["messages", at("/messages/7")],
+  ["find", at("/messages"), async (page) => page.locator("#find").fill("crash test")],
+  ["keys", "#/", async (page) => page.keyboard.press("?")],
   ["requests", at("/requests/60")],
   ["forgot", at(`/forgot?text=${encodeURIComponent(text)}`)],
   ["forgot-all", `#/forgot?text=${encodeURIComponent(text)}`],
-  ["dialog", at(""), async (page) => page.getByRole("button", { name: "Compact …" }).click()],
+  ["dialog", at(""), async (page) => page.getByRole("button", { name: "Fold now …" }).click()],
   ["compare", at("/compare?a=default&b=hermes")],
   ...(mock ? [["big", "#/session/session-00001"], ["hostile", "#/session/session-00002/fold/3"], ["empty", "#/session/session-00003"]] : []),
 ];

@@ -208,7 +208,7 @@ await test("fabric: hover on a cell says the event, its tokens, its fate and why
   const [role, tokens, first] = data.conversations[0].events[seq];
   const flat = (text) => text.trim().replaceAll(/\s+/g, " ");
   const text = flat(await tip.innerText());
-  for (const part of [`#${seq}`, role, tokens.toLocaleString("en"), flat(first), NAMES[fate(fold, seq)], flat(fold.why[seq])]) holds(text, part);
+  for (const part of [`@${seq}`, role, tokens.toLocaleString("en"), flat(first), NAMES[fate(fold, seq)], flat(fold.why[seq])]) holds(text, part);
   await page.getByRole("group", { name: "Zoom" }).getByRole("button", { name: "Fit" }).click();
 });
 
@@ -232,9 +232,9 @@ await test("fold: a line of the recap lights the messages that it names, a messa
   const line = after.locator(".line").filter({ hasText: /^@\d+ / }).nth(4);
   const seq = /@(\d+)/.exec(await line.innerText())[1];
   await line.hover();
-  same(await before.locator(".lit b").allTextContents(), [`#${Number(seq).toLocaleString("en")}`], "lit messages");
+  same(await before.locator(".lit b").allTextContents(), [`@${seq}`], "lit messages");
   same(await before.locator(".lit").evaluate((node) => { const [own, box] = [node.getBoundingClientRect(), node.closest(".body").getBoundingClientRect()]; return own.top >= box.top && own.bottom <= box.bottom; }), true, "scrolled to");
-  holds(await page.locator(".recap .said").innerText(), `names #${Number(seq).toLocaleString("en")}.`);
+  holds(await page.locator(".recap .said").innerText(), `names @${seq}.`);
   await page.mouse.move(2, 2);
   same(await page.locator(".pair .lit").count(), 0, "lit after leaving");
   await before.locator(".line:not(.unnamed)").first().click();

@@ -11,7 +11,7 @@ import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { sample } from "../report/sample.mjs";
-import { call, compact, detail, diff, explain, fabric, fold, message, pin, undo } from "./mock/answers.mjs";
+import { call, compact, detail, diff, explain, fabric, fold, found, message, pin, undo } from "./mock/answers.mjs";
 import { chance, HOSTILE, Session } from "./mock/session.mjs";
 
 const assets = join(dirname(fileURLToPath(import.meta.url)), "../../crates/serve/assets/console");
@@ -38,8 +38,8 @@ function makeSessions(number) {
   });
 }
 
-/** Starts it; gives its address, what it was asked for, and ways to make things happen. */
-export async function start({ port = 0, sessions: number = 10_000, key = null } = {}) {
+/** Starts it; `narrow` is a key that may do something else. Gives its address, what it was asked for, and ways to make things happen. */
+export async function start({ port = 0, sessions: number = 10_000, key = null, narrow = null, memory = false } = {}) {
   const sessions = makeSessions(number);
   const byId = new Map(sessions.map((session) => [session.id, session]));
   const listeners = new Set();
@@ -125,6 +125,7 @@ export async function start({ port = 0, sessions: number = 10_000, key = null } 
         tell("append", session);
         return { first, count: body.messages.length, repeated: false };
       }
+      case "GET recall": return found(session, query, limit);
       case "GET fabric": return fabric(session);
       case "GET folds": return noted(more === "diff" ? diff(session, Number(which), from, limit) : fold(session, Number(which)), `fold ${which}`);
       case "GET calls": return which === undefined ? { calls: session.calls() } : noted(call(session, Number(which)), `call ${which}`);
@@ -170,7 +171,9 @@ export async function start({ port = 0, sessions: number = 10_000, key = null } 
     };
     if (file) return send(200, file[1], readFileSync(join(assets, file[0])));
     try {
+      if (narrow && request.headers["midfold-key"] === narrow) throw new Refused(403, "wrong-scope", "this key may not be used for this; it needs the scope `sessions`", ["`midfold key new NAME --scope sessions` makes one for one's own sessions"]);
       if (key && request.headers["midfold-key"] !== key) throw new Refused(401, "unauthorized", "this server asks for a key", ["Send it in the header midfold-key."]);
+      if (memory && url.pathname.startsWith("/v1/")) throw new Refused(503, "memory", "this server keeps conversations in memory alone", ["start it with a store: midfold serve --store sqlite:PATH"]);
       if (url.pathname === "/v1/events") {
         response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-store" });
         response.write("event: hello\ndata: {}\n\n");

@@ -20,7 +20,7 @@ export function fabric({ talk, part, strategy }) {
     const fold = folds[row];
     if (fold && fate === undefined) return { title: `Fold ${fold.number + 1} ends at message ${count(foldLength(fold))}`, note: "This event came later." };
     return {
-      title: `#${seq} · ${[role, tool].filter(Boolean).join(" · ") || "event"}`,
+      title: `@${seq} · ${[role, tool].filter(Boolean).join(" · ") || "event"}`,
       rows: [["tokens", count(tokens)], ...(fold ? [[`fold ${fold.number + 1}`, fateText(fate)]] : [])],
       quote: first || null, note: fold && !"vrm".includes(fate) ? fold.why[seq] : "",
     };

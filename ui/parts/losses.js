@@ -14,7 +14,7 @@ export function losses({ run, part, data }) {
   if (run.conversations.every((piece) => piece.losses.length === 0)) {
     return note(`Nothing that the agent used again was missing from a context of ${run.strategy}.`);
   }
-  const event = (seq) => (Number.isFinite(seq) ? `#${count(seq)}` : NONE);
+  const event = (seq) => (Number.isFinite(seq) ? `@${seq}` : NONE);
   const columns = [
     { name: "Identifier", head: true, kind: "text", wrap: true, value: (row) => row.id, text: (row) => el("span", { class: "mono" }, row.id) },
     { name: "times", title: "How often in all", value: (row) => row.times, text: (row) => count(row.times) },

@@ -105,9 +105,9 @@ function recapSize(fold, told) {
 
 function say(source, linked) {
   if (!source) return linked ? "Point at a line of the recap, or press it, for the messages that it names; at a message for the lines that name it." : "No line of this recap names a message by its number.";
-  if (source.kind === "line") return `This line names ${source.seqs.map((seq) => `#${count(seq)}`).join(", ")}.`;
+  if (source.kind === "line") return `This line names ${source.seqs.map((seq) => `@${seq}`).join(", ")}.`;
   const lines = source.rows.length;
-  return lines === 0 ? `No line names message #${count(source.key)} by its number.` : `${many(lines, "line")} ${lines === 1 ? "names" : "name"} message #${count(source.key)}.`;
+  return lines === 0 ? `No line names message @${source.key} by its number.` : `${many(lines, "line")} ${lines === 1 ? "names" : "name"} message @${source.key}.`;
 }
 
 /** One line of the recap: a button where it names messages, so that it can be reached and pressed. */
@@ -131,7 +131,7 @@ function recapLine({ text, names }, source) {
 function messageLine(seq, event, { isNamed, isNew }, source) {
   const [role, tokens, first, tool] = event ?? [];
   const node = el("button", { type: "button", class: isNamed ? "line" : "line unnamed", tabindex: -1, "aria-pressed": "false" },
-    el("b", {}, `#${count(seq)}`), " ", isNew ? el("span", { class: "tag" }, "new") : null, el("span", { class: "who" }, [role, tool].filter(Boolean).join(" · ") || "event"), " ",
+    el("b", {}, `@${seq}`), " ", isNew ? el("span", { class: "tag" }, "new") : null, el("span", { class: "who" }, [role, tool].filter(Boolean).join(" · ") || "event"), " ",
     el("span", { class: "first" }, first || ""), el("span", { class: "size" }, Number.isFinite(tokens) ? ` ${count(tokens)}` : ""));
   node.source = source;
   return node;

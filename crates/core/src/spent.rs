@@ -20,10 +20,33 @@ pub struct Spent {
     pub cache_read: u64,
     /// Tokens of the prompts that were written to the cache.
     pub cache_write: u64,
-    /// Tokens that the prompts would have had with every message in them.
-    pub everything: u64,
-    /// Those of the newest one.
-    pub everything_last: u64,
+    /// What the prompts would have been with every message in them; none where no request was folded, and they were
+    /// what they are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unfolded: Option<Unfolded>,
+}
+
+/// Prompts with every message in them, in the tokens of the provider, by what they would have cost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Unfolded {
+    /// Tokens that neither came from the cache nor went into it.
+    pub plain: u64,
+    /// Tokens from the cache.
+    pub read: u64,
+    /// Tokens that were written to it.
+    pub write: u64,
+    /// All tokens of the newest one.
+    pub last: u64,
+}
+
+/// What a folded request carried, and what it would have carried: both in one measure, whichever it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Folded {
+    /// Tokens that were sent.
+    pub sent: u64,
+    /// Tokens with every message.
+    pub whole: u64,
 }
 
 /// What prompts cost, in tokens at the price of plain input.
@@ -37,19 +60,47 @@ pub struct Cost {
 }
 
 impl Spent {
-    /// Adds a request: what the provider counted, and the tokens of all messages.
-    pub fn add(&mut self, usage: Usage, everything: u64) {
+    /// Adds a request: what the provider counted, and what it carried where it was folded. Without a fold it would
+    /// have cost what it did, whatever was counted here: a difference between two counters is no saving.
+    pub fn add(&mut self, usage: Usage, folded: Option<Folded>) {
         if usage.prompt == 0 {
             return;
         }
+        let (read, write) = (usage.cache_read, usage.cache_write);
+        let plain = usage.prompt.saturating_sub(read).saturating_sub(write);
+        let before = self.sent();
         self.calls += 1;
         self.prompt += usage.prompt;
         self.output += usage.output;
-        self.cache_read += usage.cache_read;
-        self.cache_write += usage.cache_write;
-        // The history without a fold is at least what was sent where nothing was folded.
-        self.everything_last = everything.max(self.everything_last);
-        self.everything += self.everything_last;
+        self.cache_read += read;
+        self.cache_write += write;
+        let (has_cache, writes) = (self.cache_read + self.cache_write > 0, self.cache_write > 0);
+        let Some(folded) = folded else {
+            if let Some(all) = &mut self.unfolded {
+                all.plain += plain;
+                all.read += read;
+                all.write += write;
+                all.last = all.last.max(usage.prompt);
+            }
+            return;
+        };
+        let all = self.unfolded.get_or_insert(before);
+        let whole = folded.in_tokens_of(usage.prompt);
+        // Each prompt extends the one before: all that was new is written once.
+        let known = if has_cache { whole.min(all.last) } else { 0 };
+        all.read += known;
+        let new = whole - known;
+        *(if writes { &mut all.write } else { &mut all.plain }) += new;
+        all.last = whole;
+    }
+
+    /// The prompts as they were, by what they cost.
+    fn sent(&self) -> Unfolded {
+        let (read, write) = (self.cache_read, self.cache_write);
+        let plain = self.prompt.saturating_sub(read).saturating_sub(write);
+        // A mean where the newest is not known: it decides only what the first folded prompt reads from the cache.
+        let last = self.prompt.checked_div(self.calls).unwrap_or(0);
+        Unfolded { plain, read, write, last }
     }
 
     /// Nothing is known yet.
@@ -67,39 +118,48 @@ impl Spent {
 
     /// What the prompts cost, by the reference prices (`docs/MEASURES.md`): reads from the cache at a tenth,
     /// writes to it at 1.25, the rest at 1. Where the provider reported no cache at all, neither side has one;
-    /// where it reported no writes, what is new costs 1 on both sides.
+    /// where it reported no writes, what is new costs 1 on both sides. Without a fold both sides are one.
     ///
     /// ```
-    /// use midfold_core::spent::Spent;
+    /// use midfold_core::spent::{Folded, Spent};
     /// use midfold_core::event::Usage;
     /// let mut spent = Spent::default();
-    /// spent.add(Usage { prompt: 1_000, ..Usage::default() }, 1_000);
-    /// spent.add(Usage { prompt: 500, ..Usage::default() }, 2_000);
+    /// spent.add(Usage { prompt: 1_000, ..Usage::default() }, None);
+    /// let cost = spent.cost().unwrap();
+    /// assert_eq!((cost.sent, cost.everything), (1_000.0, 1_000.0));
+    /// spent.add(Usage { prompt: 500, ..Usage::default() }, Some(Folded { sent: 480, whole: 1_920 }));
     /// let cost = spent.cost().unwrap();
     /// assert_eq!((cost.sent, cost.everything), (1_500.0, 3_000.0));
     /// ```
     #[must_use]
-    #[expect(clippy::cast_precision_loss, reason = "a figure for people")]
     pub fn cost(&self) -> Option<Cost> {
-        if self.calls == 0 {
-            return None;
-        }
+        let sent = self.sent();
+        let everything = self.unfolded.unwrap_or(sent);
+        (self.calls > 0).then(|| Cost { sent: sent.cost(), everything: everything.cost() })
+    }
+}
+
+impl Unfolded {
+    #[expect(clippy::cast_precision_loss, reason = "a figure for people")]
+    fn cost(&self) -> f64 {
         let prices = Prices::reference();
-        let fresh = if self.cache_write > 0 { prices.write } else { prices.input };
-        let [prompt, read, write, everything, last] =
-            [self.prompt, self.cache_read, self.cache_write, self.everything, self.everything_last]
-                .map(|tokens| tokens as f64);
-        if self.cache_read == 0 && self.cache_write == 0 {
-            return Some(Cost {
-                sent: prompt * prices.input,
-                everything: everything * prices.input,
-            });
-        }
-        let plain = (prompt - read - write).max(0.0);
-        Some(Cost {
-            sent: read * prices.read + write * prices.write + plain * prices.input,
-            // Each prompt extends the one before: all that was new is written once.
-            everything: (everything - last) * prices.read + last * fresh,
-        })
+        let [plain, read, write] = [self.plain, self.read, self.write].map(|tokens| tokens as f64);
+        read * prices.read + write * prices.write + plain * prices.input
+    }
+}
+
+impl Folded {
+    /// All that it would have carried, in the tokens of which the provider counted so many in what was sent.
+    fn in_tokens_of(self, prompt: u64) -> u64 {
+        let whole = u128::from(prompt) * u128::from(self.whole.max(self.sent));
+        u64::try_from(whole / u128::from(self.sent.max(1))).unwrap_or(u64::MAX)
+    }
+}
+
+impl Cost {
+    /// What sending everything would have cost more.
+    #[must_use]
+    pub fn saved(&self) -> f64 {
+        self.everything - self.sent
     }
 }

@@ -10,10 +10,11 @@ use crate::desk::Desk;
 use crate::keeper::Keeper;
 use crate::keys::Keys;
 use crate::limits::Limits;
-use crate::metrics::Metrics;
+use crate::metrics::{Metrics, cost_text};
 use crate::narrator::Narrator;
 use crate::origin::Origins;
 use crate::provider::ProviderKeys;
+use crate::totals::Totals;
 use crate::upstream::Upstream;
 
 /// What every request shares.
@@ -47,7 +48,14 @@ impl App {
     /// All figures, as Prometheus reads them.
     pub fn figures(&self) -> String {
         let held = (self.rooms.used(), self.rooms.peak());
-        self.metrics.text(self.proxy.held(), self.proxy.unsaved(), held)
+        let mut text = self.metrics.text(self.proxy.held(), self.proxy.unsaved(), held);
+        cost_text(self.proxy.cost(), &mut text);
+        text
+    }
+
+    /// What happened so far, for people.
+    pub fn totals(&self) -> Totals {
+        self.metrics.totals(self.proxy.cost())
     }
 
     /// There is something to write to the store, where there is one.

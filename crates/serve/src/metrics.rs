@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use midfold::core::event::Usage;
+use midfold::core::spent::Cost;
 use midfold::proxy::Sent;
 
 use crate::totals::Totals;
@@ -130,7 +131,7 @@ impl Metrics {
     }
 
     /// What a person wants to know of it.
-    pub fn totals(&self) -> Totals {
+    pub fn totals(&self, cost: Option<Cost>) -> Totals {
         let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         Totals {
             requests: get(&self.requests),
@@ -138,6 +139,7 @@ impl Metrics {
             folded: get(&self.folded),
             folds: get(&self.folds),
             faults: self.open.iter().map(get).sum(),
+            cost,
             tokens_before: get(&self.tokens_before),
             tokens_after: get(&self.tokens_after),
             prompt_tokens: get(&self.prompt),
@@ -250,4 +252,18 @@ impl Metrics {
 
 fn add(counter: &AtomicU64, n: u64) {
     counter.fetch_add(n, Ordering::Relaxed);
+}
+
+/// What the prompts cost, as Prometheus reads it.
+pub(crate) fn cost_text(cost: Option<Cost>, out: &mut String) {
+    let (sent, everything, saved) =
+        cost.map_or((0.0, 0.0, 0.0), |it| (it.sent, it.everything, it.saved()));
+    for (name, help, value) in [
+        ("sent", "What the prompts cost, in tokens at the price of plain input.", sent),
+        ("everything", "What they would have cost with every message in them.", everything),
+        ("saved", "What that would have cost more.", saved),
+    ] {
+        let name = format!("midfold_cost_{name}");
+        let _ = write!(out, "# HELP {name} {help}\n# TYPE {name} gauge\n{name} {value}\n");
+    }
 }

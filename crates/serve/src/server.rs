@@ -117,7 +117,7 @@ impl Running {
     /// What happened so far, in figures.
     #[must_use]
     pub fn totals(&self) -> Totals {
-        self.app.metrics.totals()
+        self.app.totals()
     }
 
     /// Takes no more requests, and waits for those that are under way, for as long as it was told. Answers
@@ -133,6 +133,6 @@ impl Running {
         if let Some(writer) = self.writer {
             let _ = writer.await;
         }
-        self.app.metrics.totals()
+        self.app.totals()
     }
 }

@@ -1,7 +1,9 @@
 //! What a server did, in figures for people.
 
+use midfold::core::spent::Cost;
+
 /// What a server did since its start. Tokens are of requests with a history.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Totals {
     /// Requests that went on to a provider.
     pub requests: u64,
@@ -13,6 +15,8 @@ pub struct Totals {
     pub folds: u64,
     /// Requests that went on as they came although midfold should have looked at them.
     pub faults: u64,
+    /// What the prompts cost; none where no provider reported what it counted.
+    pub cost: Option<Cost>,
     /// Tokens of requests as they came.
     pub tokens_before: u64,
     /// Tokens of what was sent.

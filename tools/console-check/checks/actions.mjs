@@ -22,17 +22,17 @@ export async function actions(given) {
 
   await test("compact: the preview changes nothing and follows the focus, the yes folds", async () => {
     const before = await session();
-    await press("Compact …");
+    await press("Fold now …");
     await page.waitForSelector("dialog .sizes");
     holds(await dialog.innerText(), "Compressed:");
     await dialog.locator("input").fill("LED-4001");
     await page.waitForFunction(() => document.querySelector("dialog")?.textContent.includes("Focus: LED-4001"));
     same((await session()).folds, before.folds, "folds after a preview");
-    await confirm("Compact");
+    await confirm("Fold");
     await closeDialog();
     same((await session()).folds, before.folds + 1, "folds");
     await page.waitForFunction((number) => document.querySelector(".facts")?.textContent.includes(`fold ${number} is active`), before.folds + 1);
-    await press("Compact …");
+    await press("Fold now …");
     await page.waitForFunction(() => document.querySelector("dialog")?.textContent.includes("nothing new"));
     same(await dialog.locator(".primary").isDisabled(), true, "nothing to do");
     await page.keyboard.press("Escape");
@@ -54,7 +54,7 @@ export async function actions(given) {
     await page.waitForSelector(".message");
     await press("Pin …");
     await page.waitForSelector("dialog .headline");
-    holds(await dialog.innerText(), "#8, and with it #9");
+    holds(await dialog.innerText(), "@8, and with it @9");
     await confirm("Pin");
     await closeDialog();
     holds(JSON.stringify((await session()).status.pins), "8,9");
@@ -79,7 +79,7 @@ export async function actions(given) {
     await confirm("Pin");
     await dialog.getByRole("button", { name: "Go on: fold again …" }).click();
     await page.waitForSelector("dialog .sizes");
-    await confirm("Compact");
+    await confirm("Fold");
     await closeDialog();
     same((await session()).active, (await session()).folds, "the newest fold is active");
   });
@@ -96,7 +96,7 @@ export async function actions(given) {
     same((await session()).policy, "nucleic", "policy");
     await press("Fork …");
     await dialog.locator("input[type=number]").fill("50");
-    await page.waitForFunction(() => document.querySelector("dialog")?.textContent.includes("#0 to #49"));
+    await page.waitForFunction(() => document.querySelector("dialog")?.textContent.includes("@0 to @49"));
     await dialog.locator("input[type=text]").fill("forked");
     await confirm("Fork");
     await dialog.getByRole("link", { name: "forked" }).click();

@@ -79,6 +79,54 @@ export async function live(given) {
     await own.close();
   });
 
+  await test("key: one of another scope says what is wrong, and another one is given on the page, now or later", async () => {
+    const own = await start({ sessions: 5, key: "right", narrow: "proxy-only" });
+    const context = await browser.newContext();
+    const page = await context.newPage();
+    await page.goto(`${own.url}/#/`);
+    const give = async (key) => {
+      await page.locator("#key").fill(key);
+      await page.keyboard.press("Enter");
+    };
+    await page.waitForSelector("dialog[open] #key");
+    await give("proxy-only");
+    await page.waitForSelector("dialog:has-text('may not look at sessions')");
+    holds(await page.locator("dialog").innerText(), "it needs the scope `sessions`");
+    holds(await page.locator("dialog").innerText(), "midfold key new NAME --scope sessions");
+    // Put off: the page says so, and asks again when it is asked to; a reload does not lock it.
+    await page.keyboard.press("Escape");
+    await page.waitForSelector("main button:has-text('Give another key')");
+    await page.waitForSelector('html[data-live="refused"]');
+    await page.reload();
+    await page.waitForSelector("dialog[open] #key");
+    await page.getByRole("button", { name: "Not now" }).click();
+    await page.getByRole("button", { name: "Give another key" }).click();
+    await page.waitForSelector("dialog[open] #key");
+    await give("right");
+    await page.waitForSelector("[data-session]");
+    await page.waitForSelector('html[data-live="live"]');
+    // With a key that is right, another one can still be given.
+    await page.getByRole("button", { name: "Key …" }).click();
+    await give("proxy-only");
+    await page.waitForSelector("dialog:has-text('may not look at sessions')");
+    await give("right");
+    await page.waitForSelector("[data-session]");
+    await context.close();
+    await own.close();
+  });
+
+  await test("a server that keeps conversations in memory alone says so, and how to get more; that is no fault", async () => {
+    const own = await start({ sessions: 5, memory: true });
+    for (const hash of ["#/", place("session-00000")]) {
+      const { page, close } = await openPage(browser, own.url, hash, WIDE);
+      await page.waitForSelector('html[data-live="memory"]');
+      holds(await page.locator("main").innerText(), "midfold serve --store sqlite:");
+      same(await page.locator(".empty.bad").count(), 0, "errors that the page shows");
+      await close();
+    }
+    await own.close();
+  });
+
   await test("an empty store says how to get a session", async () => {
     const own = await start({ sessions: 0 });
     const { page, faults, close } = await openPage(browser, own.url, "#/", WIDE);

@@ -60,7 +60,34 @@ export async function views(given) {
     await close();
   });
 
+  if (session.events > 2) await test("messages: a text is found in them, whatever its case, and what was found opens", async () => {
+    const { page, faults, close } = await open(given, place(id, "/messages"));
+    const text = (await call("GET", `/v1/sessions/${encodeURIComponent(id)}/messages?from=1&limit=1`)).messages[0].text.match(/\w{4,}/)[0];
+    await page.locator("#find").fill(text.toUpperCase());
+    await page.waitForSelector(".find-rows li");
+    const found = page.locator(".find-rows li button").last();
+    holds((await found.innerText()).toLowerCase(), text.toLowerCase());
+    const name = (await found.locator(".seq").innerText()).trim();
+    await found.click();
+    await page.waitForFunction((wanted) => document.querySelector(".message h3")?.textContent.startsWith(`${wanted} `), name);
+    await page.locator("#find").fill("(no such [thing");
+    await page.waitForFunction(() => document.querySelector(".finds .told")?.textContent.startsWith("No message says"));
+    same(faults, [], "faults");
+    await close();
+  });
+
   if (!folds) return;
+  await test("the newest fold is open when a session is opened; closed, it stays closed while something is appended", async () => {
+    const { page, faults, close } = await open(given, place(id));
+    await page.waitForSelector(".seam");
+    const { active, folds: made } = await call("GET", `/v1/sessions/${encodeURIComponent(id)}/fabric`);
+    holds(await page.locator("#seam-title").innerText(), `Fold ${active ?? made[made.length - 1].number}`);
+    await page.locator(".seam").getByRole("button", { name: "Close" }).click();
+    await page.waitForSelector(".seam", { state: "detached" });
+    same(faults, [], "faults");
+    await close();
+  });
+
   await test("a fold: a row of the fabric opens it, a reload keeps it, all its parts can be shown", async () => {
     const { page, faults, close } = await open(given, place(id));
     await page.locator(".fabric .rows button").first().click();

@@ -73,6 +73,21 @@ export async function walk(given) {
     await close();
   });
 
+  await test("`?` says the keys of the keyboard, `/` goes to the search", async () => {
+    const { page, faults, close } = await open(given, "#/");
+    await page.waitForSelector("[data-session]");
+    await page.keyboard.press("?");
+    await page.waitForSelector("dialog[open] .keys");
+    await page.keyboard.press("Escape");
+    await page.waitForFunction(() => !document.querySelector("dialog"));
+    await page.keyboard.press("/");
+    same(await page.evaluate(() => document.activeElement?.id), "search", "what `/` goes to");
+    await page.keyboard.type("?/");
+    same(await page.locator("#search").inputValue(), "?/", "keys in a field are its text");
+    same(faults, [], "faults");
+    await close();
+  });
+
   await test("a list is one stop of the Tab key, whatever its length", async () => {
     const { page, close } = await open(given, "#/");
     same(await page.locator('.virtual [tabindex="0"]').count(), 1, "stops of the list");

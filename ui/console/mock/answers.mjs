@@ -134,12 +134,24 @@ export function explain(session, text) {
   return { text, call: null, events: session.events, fold: ref(active), answer, lost_with: answer === "gone" ? occurrences[0].left?.fold ?? null : null, in_recap: recap, asked_again: [], occurrences };
 }
 
+/** Messages with a text, the newest first; all that is asked of here is a regular expression. */
+export function found(session, query, limit) {
+  const wanted = new RegExp(query.get("query").replace("(?i)", ""), "i");
+  const skip = Number(query.get("skip") ?? 0);
+  const all = [];
+  for (let seq = Math.min(session.events, 5000) - 1; seq >= 0; seq -= 1) {
+    const line = session.text(seq).split("\n").find((one) => wanted.test(one));
+    if (line !== undefined) all.push({ event: seq, role: session.role(seq), turn: session.turn(seq), chars: session.text(seq).length, snippet: line, lines: [], more_lines: 0 });
+  }
+  return { found: all.slice(skip, skip + limit), total: all.length, next: skip + limit < all.length ? skip + limit : null };
+}
+
 export function compact(session, { focus, preview }) {
   const last = session.active();
   const size = (tokens, messages) => ({ tokens, messages });
   const { fill } = session.overview();
   if (last && session.events - last.at < 12) {
-    return { outcome: "nothing", preview: Boolean(preview), reason: "nothing new since the last compaction", headline: "No changes from compression", token_line: "", note: null, instead: null, before: size(fill, 60), after: size(fill, 60), fold: null, recap: null, cache: null };
+    return { outcome: "nothing", preview: Boolean(preview), reason: "nothing new since the last fold", headline: "No changes from compression", token_line: "", note: null, instead: null, before: size(fill, 60), after: size(fill, 60), fold: null, recap: null, cache: null };
   }
   const made = { ...session.fold(session.folds().length + 1, session.events, "manual"), made: Date.now(), before: fill };
   made.after = Math.min(made.after, Math.floor(fill * 0.5));

@@ -14,7 +14,7 @@ import { foldLine, STAND_INS } from "./words.js";
 export function actionBar(context: () => Context): HTMLElement[] {
   const button = (name: string, run: (context: Context) => void, kind = "plain") => el("button", { type: "button", class: kind, onclick: () => run(context()) }, name);
   return [
-    button("Compact …", ({ id, refresh }) => compact(id, refresh)),
+    button("Fold now …", ({ id, refresh }) => compact(id, refresh)),
     button("Undo …", ({ id, detail, refresh }) => undoFold(id, detail.active, refresh)),
     button("Fork …", ({ id, detail }) => fork(id, detail)),
     button("Policy …", ({ id, detail, refresh }) => policy(id, detail, refresh)),
@@ -26,11 +26,11 @@ export function compact(id: string, refresh: () => void, about?: Child): void {
   const focus = el("input", { type: "text", autocomplete: "off", placeholder: "for instance: the retry policy, LED-4101" });
   const send = (preview: boolean, signal?: AbortSignal) => request<Outcome>(path(["sessions", id, "compact"]), { body: { ...(focus.value.trim() ? { focus: focus.value.trim() } : {}), preview }, signal });
   act({
-    title: "Compact now",
+    title: "Fold now",
     about: about ?? el("p", {}, "Folds the middle of this session now, whether or not it is due. Nothing is lost: the log keeps every message, and a fold can be undone."),
     fields: [field("Focus (may stay empty)", focus, "What the recap should keep, in words.")],
     plan: async (signal) => outcomePlan(await send(true, signal)),
-    confirm: "Compact",
+    confirm: "Fold",
     run: async () => outcomeSays(await send(false), false),
     done: refresh,
   });
@@ -39,7 +39,7 @@ export function compact(id: string, refresh: () => void, about?: Child): void {
 const outcomePlan = (outcome: Outcome): Plan => ({ says: outcomeSays(outcome, true), can: outcome.outcome === "folded" });
 
 function outcomeSays(outcome: Outcome, isPlan: boolean): Child {
-  if (outcome.outcome !== "folded") return el("p", { class: "empty" }, isPlan ? "Compacting would change nothing" : "Nothing was changed", outcome.reason ? `: ${outcome.reason}.` : ".");
+  if (outcome.outcome !== "folded") return el("p", { class: "empty" }, isPlan ? "A fold would change nothing" : "Nothing was changed", outcome.reason ? `: ${outcome.reason}.` : ".");
   return [
     el("p", { class: "headline" }, outcome.headline), sizes(outcome.before, outcome.after, count),
     outcome.instead ? el("p", {}, `In their place: ${outcome.instead}.`) : outcome.fold?.stand_in ? el("p", {}, `In their place: ${STAND_INS[outcome.fold.stand_in] ?? outcome.fold.stand_in}.`) : null,
@@ -65,20 +65,20 @@ export function undoFold(id: string, fold: number | null, refresh: () => void, a
   });
 }
 
-const numbers = (seqs: number[]): string => list(seqs.map((seq) => `#${count(seq)}`));
+const numbers = (seqs: number[]): string => list(seqs.map((seq) => `@${seq}`));
 
 export function pin(id: string, seq: number, on: boolean, refresh: () => void, more: { about?: Child; next?: { text: string; act: () => void } } = {}): void {
   const send = (preview: boolean, signal?: AbortSignal) => request<Pinned>(path(["sessions", id, "pins", seq], preview ? { preview: true } : {}), { method: on ? "PUT" : "DELETE", signal });
   const others = ({ unit }: Pinned): number[] => unit.filter((each) => each !== seq);
   const says = (pinned: Pinned): Child => [
     el("p", { class: "headline" }, pinned.changed
-      ? `${pinned.preview ? (on ? "Would pin" : "Would unpin") : on ? "Pinned" : "Unpinned"} #${count(seq)}${others(pinned).length ? `, and with it ${numbers(others(pinned))}: a call and its results stay together` : ""}.`
-      : `#${count(seq)} is ${on ? "pinned" : "not pinned"} already.`),
+      ? `${pinned.preview ? (on ? "Would pin" : "Would unpin") : on ? "Pinned" : "Unpinned"} @${seq}${others(pinned).length ? `, and with it ${numbers(others(pinned))}: a call and its results stay together` : ""}.`
+      : `@${seq} is ${on ? "pinned" : "not pinned"} already.`),
     on && pinned.folded && pinned.preview ? el("p", {}, "It is not in the context now: the pin holds from the next fold on.") : null,
     el("p", { class: "note" }, pinned.pins.length ? `Pinned then: ${numbers(pinned.pins.slice(0, 12))}${pinned.pins.length > 12 ? ` and ${count(pinned.pins.length - 12)} more` : ""}.` : "No message is pinned then."),
   ];
   act({
-    title: on ? `Pin #${count(seq)}` : `Unpin #${count(seq)}`,
+    title: on ? `Pin @${seq}` : `Unpin @${seq}`,
     about: more.about ?? el("p", {}, on ? "Every later fold keeps this message as it was said. A fold that has taken it out already stays as it is: to bring the message back, fold again or undo that fold." : "Later folds may take this message out of the context again."),
     plan: async (signal) => {
       const pinned = await send(true, signal);
@@ -92,7 +92,7 @@ export function pin(id: string, seq: number, on: boolean, refresh: () => void, m
 export function pinAndFold(id: string, seq: number, refresh: () => void): void {
   pin(id, seq, true, refresh, {
     about: el("p", {}, "First the message is pinned. Then this session is folded again: the new fold is made from the log and keeps what is pinned, as it was said. What both do is shown before it is done."),
-    next: { text: "Go on: fold again …", act: () => compact(id, refresh, el("p", {}, `Folds again from the log; #${count(seq)} is pinned now and stays in the context.`)) },
+    next: { text: "Go on: fold again …", act: () => compact(id, refresh, el("p", {}, `Folds again from the log; @${seq} is pinned now and stays in the context.`)) },
   });
 }
 
@@ -105,7 +105,7 @@ function fork(id: string, detail: Detail): void {
     about: el("p", {}, "Makes a new session from the first messages of this one. This one stays as it is."),
     fields: [field("With the first … messages", at), field("Id of the new session (may stay empty)", name)],
     plan: async () => ({
-      says: el("p", { class: "headline" }, upTo() > 0 ? `Would make a session of ${upTo() === detail.events ? `all ${many(detail.events, "message")}` : `messages #0 to #${count(upTo() - 1)}, without the ${many(detail.events - upTo(), "message")} after them`}.` : "Give at least one message."),
+      says: el("p", { class: "headline" }, upTo() > 0 ? `Would make a session of ${upTo() === detail.events ? `all ${many(detail.events, "message")}` : `messages @0 to @${upTo() - 1}, without the ${many(detail.events - upTo(), "message")} after them`}.` : "Give at least one message."),
       can: upTo() > 0,
     }),
     confirm: "Fork",

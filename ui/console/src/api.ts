@@ -1,7 +1,7 @@
 // Requests to midfold's own API, with the key where one is needed, and its errors in words.
 
 const KEY = "midfold-key";
-let askForKey: ((detail: string) => Promise<void>) | null = null;
+let askForKey: ((problem: Problem) => Promise<boolean>) | null = null;
 
 export interface Problem { title: string; status: number; detail: string; hints: string[]; code: string }
 
@@ -20,8 +20,11 @@ export const key = {
   set: (value: string): void => (value ? sessionStorage.setItem(KEY, value) : sessionStorage.removeItem(KEY)),
 };
 
-/** What is called where the server wants a key; it resolves when another try makes sense. */
-export function onKeyNeeded(ask: (detail: string) => Promise<void>): void {
+/** Whether another key would help: none was sent, it is not known, or it may be used for something else only. */
+export const isAboutKey = ({ status, code }: Problem): boolean => status === 401 || (status === 403 && code === "wrong-scope");
+
+/** What is called where the server wants another key; it says whether one was given. */
+export function onKeyNeeded(ask: (problem: Problem) => Promise<boolean>): void {
   askForKey = ask;
 }
 
@@ -30,7 +33,7 @@ export function headers(): Record<string, string> {
   return own ? { [KEY]: own } : {};
 }
 
-async function problemOf(response: Response): Promise<Problem> {
+export async function problemOf(response: Response): Promise<Problem> {
   const fallback: Problem = { title: `The server answered ${response.status}`, status: response.status, detail: "", hints: [], code: "" };
   try {
     const body = await response.json() as Partial<Problem>;
@@ -42,9 +45,10 @@ async function problemOf(response: Response): Promise<Problem> {
 
 interface Options { body?: unknown; signal?: AbortSignal; method?: string; idempotent?: string }
 
-/** One request. A 401 asks for a key and tries again; what else is refused is thrown as an ApiError. */
+/** One request. Where another key would help it asks for one and tries again; what else is refused is thrown. */
 export async function request<T>(path: string, { body, signal, method }: Options = {}): Promise<T> {
   for (;;) {
+    const sent = key.get();
     let response: Response;
     try {
       response = await fetch(path, {
@@ -58,8 +62,10 @@ export async function request<T>(path: string, { body, signal, method }: Options
     }
     if (response.ok) return await response.json() as T;
     const problem = await problemOf(response);
-    if (response.status !== 401 || !askForKey) throw new ApiError(problem);
-    await askForKey(problem.detail);
+    if (!isAboutKey(problem) || !askForKey) throw new ApiError(problem);
+    // Another key was given while this one was under way.
+    if (key.get() !== sent) continue;
+    if (!await askForKey(problem)) throw new ApiError(problem);
   }
 }
 

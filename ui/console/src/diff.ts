@@ -68,7 +68,7 @@ function diffRow(id: string, row: DiffRow): HTMLElement {
   const gone = row.after === null;
   return el("article", { class: gone ? "diff gone" : "diff" },
     el("header", {},
-      el("a", { href: toSession(id, "messages", row.seq) }, `#${count(row.seq)}`), el("span", {}, [row.role, row.tool].filter(Boolean).join(" · ")),
+      el("a", { href: toSession(id, "messages", row.seq) }, `@${row.seq}`), el("span", {}, [row.role, row.tool].filter(Boolean).join(" · ")),
       el("span", { class: "fate" }, el("i", { class: "swatch", style: `background:var(--fate-${fate ? row.fate : "x"})` }), fate?.name ?? row.fate),
       el("span", { class: "quiet-word" }, row.reason ?? ""),
       el("span", { class: "end" }, gone ? `${count(row.tokens_before)} tokens, all of it left` : `${count(row.tokens_before)} → ${count(row.tokens_after)} tokens`)),

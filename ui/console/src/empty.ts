@@ -12,6 +12,14 @@ export function emptyStore(): HTMLElement {
     el("p", { class: "note" }, "Programs can make sessions with POST /v1/sessions; the description of all requests is at ", el("a", { href: "/v1/openapi.json" }, "/v1/openapi.json"), "."));
 }
 
+/** A server with `--store memory`: there is nothing to list, which is no fault. */
+export const inMemory = (): HTMLElement =>
+  el("section", { class: "start", "aria-labelledby": "start-title" },
+    el("h2", { id: "start-title" }, "This server keeps its conversations in memory alone"),
+    el("p", {}, "It folds what goes through it, and shows no sessions: they are gone when it ends. Its figures are at ", el("a", { href: "/metrics" }, "/metrics"), "."),
+    el("p", {}, "To see sessions here, start it with a store, which may be a file that you delete afterwards:"),
+    el("pre", { tabindex: 0 }, "midfold serve --store sqlite:midfold.db"));
+
 export const noFolds = (line: string): HTMLElement =>
   el("div", { class: "empty" }, el("p", {}, el("strong", {}, "This session was not folded yet: "), "every message is in the context as it was sent."), el("p", {}, line));
 

@@ -1,13 +1,13 @@
 // The server's events, read with fetch and not with EventSource, because that cannot send the key.
 
-import { headers, path } from "./api.js";
+import { ApiError, headers, isAboutKey, path, problemOf } from "./api.js";
 import type { Change } from "./types.js";
 
 const KINDS = new Set(["new", "append", "fold", "undo", "call", "change", "delete"]);
 /** The server says something every 15 s; a connection that is silent for longer than this is dead. */
 const SILENCE = 40_000;
 
-export type LiveState = "live" | "connecting" | "lost";
+export type LiveState = "live" | "connecting" | "lost" | "refused" | "memory";
 
 /** Splits a stream of server-sent events: give it pieces of text, it calls back with each event. */
 export function parser(take: (event: string, data: string) => void): (piece: string) => void {
@@ -36,6 +36,7 @@ export function follow({ change, state, missed }: { change: (change: Change) => 
   let stopped = false;
   let tries = 0;
   let ever = false;
+  let refused = false;
   let control = new AbortController();
   let wake: (() => void) | null = null;
 
@@ -49,7 +50,8 @@ export function follow({ change, state, missed }: { change: (change: Change) => 
     try {
       alive();
       const response = await fetch(path(["events"]), { headers: { ...headers(), accept: "text/event-stream" }, signal: control.signal, cache: "no-store", credentials: "same-origin" });
-      if (!response.ok || !response.body) throw new Error(String(response.status));
+      if (!response.ok) throw new ApiError(await problemOf(response));
+      if (!response.body) throw new Error("no body");
       const decoder = new TextDecoder();
       const feed = parser((event, data) => {
         if (event === "hello") {
@@ -73,15 +75,22 @@ export function follow({ change, state, missed }: { change: (change: Change) => 
 
   async function run(): Promise<void> {
     while (!stopped) {
-      state(tries > 1 ? "lost" : "connecting");
+      if (!refused) state(tries > 1 ? "lost" : "connecting");
+      refused = false;
       try {
         await connect();
-      } catch {
+      } catch (error) {
         // Tried again below.
+        refused = error instanceof ApiError && isAboutKey(error.problem);
+        if (error instanceof ApiError && error.problem.code === "memory") {
+          // Nothing of it changes while it runs.
+          state("memory");
+          return;
+        }
       }
       if (stopped) return;
       tries += 1;
-      state(tries > 1 ? "lost" : "connecting");
+      state(refused ? "refused" : tries > 1 ? "lost" : "connecting");
       const wait = Math.min(15_000, 250 * 2 ** Math.min(tries, 6)) * (0.75 + Math.random() / 2);
       await new Promise<void>((resolve) => {
         wake = resolve;
@@ -99,6 +108,7 @@ export function follow({ change, state, missed }: { change: (change: Change) => 
     /** Tries at once: another key was given, or the machine is back from sleep. */
     again() {
       tries = 0;
+      refused = false;
       control.abort();
       wake?.();
     },

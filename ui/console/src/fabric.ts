@@ -28,7 +28,7 @@ export function fabricTab(context: Context, place: SessionPlace): Part {
   const panel = el("div", { class: "seam-slot" });
   const node = el("section", { "aria-labelledby": "fabric-title" },
     el("header", { class: "part-head" }, el("h2", { id: "fabric-title" }, "The fabric"),
-      el("p", {}, "One row a fold, one cell a message, the newest state last. Point at a cell for the message and what became of it; press a row to open the fold.")),
+      el("p", {}, "One row a fold, one cell a message, the newest state last. Point at a cell for the message and what became of it; the newest fold is open below, and a row opens another.")),
     slot, panel);
 
   /** The newest state of all events: the fates of the active fold, then verbatim. */
@@ -67,7 +67,9 @@ export function fabricTab(context: Context, place: SessionPlace): Part {
   async function read(): Promise<HTMLElement> {
     const focused = slot.contains(document.activeElement);
     const one = await request<Fabric>(path(["sessions", id, "fabric"]), { signal });
+    const isFirst = fabric === null;
     fabric = one;
+    if (isFirst && open === null) open = newest();
     if (one.events === 0) return noMessages();
     const rows = rowsOf(one);
     const users: number[] = [];
@@ -80,7 +82,7 @@ export function fabricTab(context: Context, place: SessionPlace): Part {
         if (rows[row] && fate === undefined) return { title: `Fold ${rows[row].name} was made before this message`, note: "This message came later." };
         const tool = one.tools[one.tool[seq] ?? -1];
         return {
-          title: `#${count(seq)} · ${[roleOf(one.roles[seq]), tool].filter(Boolean).join(" · ")}`,
+          title: `@${seq} · ${[roleOf(one.roles[seq]), tool].filter(Boolean).join(" · ")}`,
           rows: [["tokens", count(one.tokens[seq])], ["turn", count(one.turns[seq])], ...(fate ? [[row === rows.length - 1 ? "now" : `fold ${rows[row]?.name}`, fateText(fate)] as [string, HTMLElement]] : [])],
           quote: lines.get(seq) ?? null, later: lines.has(seq) ? undefined : firstLine(seq),
           note: one.pins.includes(seq) ? "Pinned: it stays in the context, verbatim." : row === rows.length - 1 ? "Enter or a double click opens the message." : null,
@@ -99,6 +101,10 @@ export function fabricTab(context: Context, place: SessionPlace): Part {
     if (focused) queueMicrotask(() => cloth?.focus());
     return el("div", {}, one.folds.length === 0 ? noFolds(foldLine(detail.line)) : "", cloth.node);
   }
+
+  /** The fold that one comes for: the one that is read now, else the last one that was made. */
+  const newest = (): number | null => fabric?.active ?? fabric?.folds[fabric.folds.length - 1]?.number ?? null;
+
   function choose(number: number | null): void {
     if (number === open) return;
     open = number;
@@ -126,7 +132,7 @@ export function fabricTab(context: Context, place: SessionPlace): Part {
   return {
     node,
     place(next) {
-      open = next.number;
+      open = next.number ?? newest();
       const row = fabric?.folds.findIndex(({ number }) => number === open) ?? -1;
       cloth?.select(row >= 0 ? row : (fabric?.folds.length ?? 0), false);
       showSeam();

@@ -11,7 +11,7 @@ import type { Context, Part, SessionPlace } from "./session.js";
 import type { Cursor, Explanation, Forgot, Occurrence } from "./types.js";
 import { either, fill, waiting } from "./view.js";
 import type { View } from "./view.js";
-import { ago } from "./words.js";
+import { ago, marked } from "./words.js";
 
 const SHOWN = 20;
 
@@ -123,7 +123,7 @@ export function explanation(id: string, one: Explanation, most: number, refresh:
   const again = (one.asked_again ?? []) as { name?: string; seq?: number }[];
   return el("div", { class: "explanation" },
     el("p", { class: `answer ${state}` }, el("span", { class: "sign", "aria-hidden": "true" }, SIGNS[state]), text, one.answer === "verbatim" || !one.in_recap || one.answer === "in-recap" ? "" : " The recap names it too."),
-    again.length ? el("p", { class: "note" }, `It was asked for again: ${again.slice(0, 6).map(({ name, seq }) => `${name ?? one.text}${seq === undefined ? "" : ` in #${count(seq)}`}`).join(", ")}.`) : null,
+    again.length ? el("p", { class: "note" }, `It was asked for again: ${again.slice(0, 6).map(({ name, seq }) => `${name ?? one.text}${seq === undefined ? "" : ` in @${seq}`}`).join(", ")}.`) : null,
     one.occurrences.length ? el("p", { class: "note" }, `Said in ${many(one.occurrences.length, "message")}${one.fold ? `, read through fold ${count(one.fold.number)}` : ""}:`) : null,
     el("ol", { class: "occurrences" }, one.occurrences.slice(0, most).map((each) => occurrence(id, one, each, refresh))),
     rest > 0 ? (all ? el("p", {}, el("a", { href: all }, `${many(rest, "more message")}, in this session`)) : restOf(id, one, most, refresh)) : null);
@@ -152,28 +152,16 @@ function occurrence(id: string, { text }: Explanation, one: Occurrence, refresh:
   const { left, used, seq } = one;
   const here = one.sight.is === "verbatim";
   return el("li", { class: "occurrence" },
-    el("p", { class: "where" }, el("a", { href: toSession(id, "messages", seq) }, `#${count(seq)}`), " ", el("b", { class: `role-${one.role}` }, one.role)),
+    el("p", { class: "where" }, el("a", { href: toSession(id, "messages", seq) }, `@${seq}`), " ", el("b", { class: `role-${one.role}` }, one.role)),
     el("blockquote", {}, marked(one.snippet, text)),
     el("dl", {},
       el("dt", {}, "Now"), el("dd", {}, el("i", { class: "swatch", style: `background:var(--fate-${FATE_OF[one.sight.is] ?? "x"})` }), " ", sightText(one)),
       left ? [el("dt", {}, "Left"), el("dd", {}, "with ", el("a", { href: toSession(id, "fabric", left.fold.number) }, `fold ${count(left.fold.number)}`), `, by the rule ${left.rule}`, left.reason ? ` (${left.reason})` : "")] : null,
-      used ? [el("dt", {}, "Used again"), el("dd", {}, "in ", el("a", { href: toSession(id, "messages", used.seq) }, `#${count(used.seq)}`), ` by the ${used.by}, ${used.after_left ? "after it had left" : "while it was there"}`)] : null),
+      used ? [el("dt", {}, "Used again"), el("dd", {}, "in ", el("a", { href: toSession(id, "messages", used.seq) }, `@${used.seq}`), ` by the ${used.by}, ${used.after_left ? "after it had left" : "while it was there"}`)] : null),
     el("div", { class: "actions" },
       here ? el("button", { type: "button", class: "plain", onclick: () => pin(id, seq, true, refresh) }, "Pin, so that it stays …")
         : [
-          left ? el("button", { type: "button", class: "plain", title: `Puts back all that fold ${left.fold.number} took`, onclick: () => undoFold(id, left.fold.number, refresh, el("p", {}, `Brings #${count(seq)} back by undoing the fold that took it: all that fold ${count(left.fold.number)} took comes back with it, and the next fold may take it again unless it is pinned.`)) }, `Bring back: undo fold ${count(left.fold.number)} …`) : null,
+          left ? el("button", { type: "button", class: "plain", title: `Puts back all that fold ${left.fold.number} took`, onclick: () => undoFold(id, left.fold.number, refresh, el("p", {}, `Brings @${seq} back by undoing the fold that took it: all that fold ${count(left.fold.number)} took comes back with it, and the next fold may take it again unless it is pinned.`)) }, `Bring back: undo fold ${count(left.fold.number)} …`) : null,
           el("button", { type: "button", class: "plain", title: "Brings back this message only", onclick: () => pinAndFold(id, seq, refresh) }, "Bring back: pin and fold again …"),
         ]));
-}
-
-/** The text in a snippet, marked; whatever case it is written in. */
-function marked(snippet: string, text: string): Child {
-  const parts: Child[] = [];
-  const [low, wanted] = [snippet.toLowerCase(), text.toLowerCase()];
-  let from = 0;
-  for (let at = wanted ? low.indexOf(wanted) : -1; at >= 0; at = low.indexOf(wanted, from)) {
-    parts.push(snippet.slice(from, at), el("mark", {}, snippet.slice(at, at + wanted.length)));
-    from = at + wanted.length;
-  }
-  return [...parts, snippet.slice(from)];
 }

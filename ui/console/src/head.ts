@@ -18,7 +18,7 @@ function describe(detail: Detail): Child {
   const parts: Child[] = [
     detail.model || "no model named", detail.client, detail.source ? sourceText(detail.source) : null, detail.dialect,
     `policy ${detail.policy}`, detail.owner ? `owner ${detail.owner}` : null,
-    detail.parent ? el("span", {}, "fork of ", el("a", { href: toSession(detail.parent.id) }, detail.parent.id), ` at #${count(detail.parent.at)}`) : null,
+    detail.parent ? el("span", {}, "fork of ", el("a", { href: toSession(detail.parent.id) }, detail.parent.id), ` at @${detail.parent.at}`) : null,
     el("span", { title: `Made ${moment(detail.created)}` }, `changed ${moment(detail.changed)}`),
   ].filter(Boolean);
   return parts.map((part) => el("span", { class: "meta-part" }, part));
@@ -34,9 +34,9 @@ function facts(detail: Detail): [string, Child, Child?, string?][] {
   return [
     ["Context now", el("span", { class: "context-fact" },
       el("span", {}, el("b", {}, count(detail.fill)), detail.window ? ` of ${count(detail.window)} tokens` : " tokens", el("span", { class: "quiet-word" }, detail.window ? percentOf(detail.fill, detail.window) : "")),
-      fillBar({ ...detail, threshold })), foldLine(detail.line), "wide"],
+      fillBar({ ...detail, threshold })), [detail.window && detail.fill > detail.window ? el("strong", { class: "bad" }, `${count(detail.fill - detail.window)} tokens over the window${detail.active === null ? ", unfolded" : ""}. `) : "", foldLine(detail.line)], "wide"],
     ["Cost", cost ? el("span", {}, el("b", { class: cut && cut.share > 0 ? "good" : cut && cut.share < 0 ? "bad" : "" }, cut?.text ?? "–")) : "–",
-      cost ? `${amount(cost.sent, cost.unit)}; sending everything: ${amount(cost.everything, cost.unit)}` : "no usage was reported"],
+      cost ? cut?.share === 0 && detail.folds === 0 ? `${amount(cost.sent, cost.unit)}; nothing was folded, so nothing is saved` : `${amount(cost.sent, cost.unit)}; sending everything: ${amount(cost.everything, cost.unit)}` : "no usage was reported"],
     ["From cache", percentSign(detail.cache_share), usage ? `${short(usage.cache_read)} of ${short(usage.prompt)} prompt tokens` : ""],
     ["Messages", count(detail.events), `${many(detail.turns, "turn")}, ${short(detail.tokens)} tokens in the log`],
     ["Folds", count(detail.folds), detail.active === null ? "none is active" : `fold ${detail.active} is active${pins ? `, ${many(pins, "pin")}` : ""}`],

@@ -102,7 +102,8 @@ function rowOf(session: Overview | undefined, fresh: Map<string, number>): HTMLE
       el("span", { class: "c0" }, el("b", {}, session.title || "Untitled"), el("small", { class: "mono" }, session.id)),
       el("span", { class: "c1" }, fillBar(session), el("small", {}, el("span", { class: "figure" }, session.window ? `${short(session.fill)} of ${short(session.window)}` : short(session.fill)), el("span", { class: "quiet-word" }, `${count(session.events)} messages`))),
       el("span", { class: "c2" }, session.cost
-        ? [el("span", {}, cut ? el("b", { class: cut.share > 0 ? "good" : cut.share < 0 ? "bad" : "" }, cut.text) : "–"), el("small", {}, `${amount(session.cost.sent, "")}of ${amount(session.cost.everything, session.cost.unit)}`)]
+        ? session.folds === 0 && cut?.share === 0 ? [el("span", {}, amount(session.cost.sent, session.cost.unit)), el("small", {}, "nothing folded")]
+        : [el("span", {}, cut ? el("b", { class: cut.share > 0 ? "good" : cut.share < 0 ? "bad" : "" }, cut.text) : "–"), el("small", {}, `${amount(session.cost.sent, "")}of ${amount(session.cost.everything, session.cost.unit)}`)]
         : [el("span", { class: "dim" }, "–"), el("small", {}, "no usage reported")]),
       el("span", { class: "c3" }, session.cache_share === null ? el("span", { class: "dim" }, "–") : `${percent(session.cache_share)} %`, el("small", { class: "narrow-only" }, "from cache")),
       el("span", { class: "c4" }, count(session.folds), el("small", { class: "narrow-only" }, session.folds === 1 ? "fold" : "folds")),

@@ -2,10 +2,11 @@
 
 import { el } from "../../parts/dom.js";
 import { hideTip } from "../../parts/tip.js";
-import { onKeyNeeded } from "./api.js";
+import { key, onKeyNeeded } from "./api.js";
 import { follow } from "./events.js";
 import type { LiveState } from "./events.js";
 import { forgotView } from "./forgot.js";
+import { helpButton } from "./help.js";
 import { keyForm } from "./key.js";
 import { listView } from "./list.js";
 import { parse, toForgot, toList } from "./router.js";
@@ -15,6 +16,8 @@ import type { View } from "./view.js";
 
 const STATES: Record<LiveState, [string, string]> = {
   live: ["live", "Live: what changes shows at once"], connecting: ["connecting", "Connecting to the server"], lost: ["no connection", "The server does not answer; tried again by itself"],
+  memory: ["in memory", "This server keeps its conversations in memory alone"],
+  refused: ["needs a key", "The server asks for a key, or for another one"],
 };
 
 function start(): void {
@@ -23,11 +26,16 @@ function start(): void {
   const page = document.getElementById("page");
   if (!top || !page) return;
   const state = el("span", { class: "live connecting", role: "status" }, "connecting");
+  const keyButton = el("button", { type: "button", class: "plain", title: "Give another key", hidden: true, onclick: async () => {
+    if (!await keyForm(null)) return;
+    live.again();
+    open();
+  } }, "Key …");
   const links = [el("a", { href: toList() }, "Sessions"), el("a", { href: toForgot() }, "Why did it forget …?")];
   top.append(el("div", { class: "top-in" },
     el("a", { class: "brand", href: toList(), "aria-label": "midfold, to the sessions" }, el("span", { class: "brand-mark", "aria-hidden": "true" }, el("i"), el("i"), el("i")), "midfold"),
     el("nav", { "aria-label": "Console" }, links),
-    el("div", { class: "top-end" }, state, schemeSwitch())));
+    el("div", { class: "top-end" }, state, keyButton, helpButton(), schemeSwitch())));
   document.body.append(el("div", { id: "said", class: "visually-hidden", role: "status" }));
   document.querySelector<HTMLAnchorElement>(".skip")?.addEventListener("click", (event) => {
     event.preventDefault();
@@ -37,9 +45,11 @@ function start(): void {
   let view: (View & { place?: (hash: string) => boolean }) | null = null;
   function show(): void {
     hideTip();
-    const place = parse(location.hash);
     // Another part of the same session changes the part, not the page.
-    if (view?.place?.(location.hash)) return;
+    if (!view?.place?.(location.hash)) open();
+  }
+  function open(): void {
+    const place = parse(location.hash);
     view?.close();
     const made: View & { place?: (hash: string) => boolean } = place.view === "list" ? listView(place.q) : place.view === "forgot" ? forgotView(place.text) : sessionView(place);
     const first = view === null;
@@ -62,12 +72,15 @@ function start(): void {
       state.title = title;
       if (state.textContent !== text) state.textContent = text;
       document.documentElement.dataset.live = next;
+      // A server that lets everybody in has no use for it.
+      keyButton.hidden = next !== "refused" && !key.get();
     },
     missed: () => view?.refresh?.(),
   });
-  onKeyNeeded(async (detail) => {
-    await keyForm(detail);
-    live.again();
+  onKeyNeeded(async (problem) => {
+    const given = await keyForm(problem);
+    if (given) live.again();
+    return given;
   });
   addEventListener("hashchange", show);
   addEventListener("online", live.again);

@@ -6,6 +6,7 @@ import { FATES } from "../../parts/data.js";
 import { pin } from "./actions.js";
 import { path, request } from "./api.js";
 import { noMessages } from "./empty.js";
+import { finder } from "./find.js";
 import { keepPlace, toSession } from "./router.js";
 import type { Context, Part, SessionPlace } from "./session.js";
 import type { Message, MessagesPage } from "./types.js";
@@ -28,14 +29,15 @@ export function messagesTab(context: Context, place: SessionPlace): Part {
   const pane = el("div", { class: "message-pane", role: "region", "aria-label": "The open message" });
   const told = el("p", { class: "told", role: "status" });
   const jump = el("input", { type: "number", id: "jump", min: 0, autocomplete: "off", inputmode: "numeric" });
+  const find = finder(id, signal, (seq) => show(seq, true));
   const form = el("form", { class: "jump", onsubmit: (event: SubmitEvent) => { event.preventDefault(); const to = Number.parseInt(jump.value, 10); if (total > 0 && Number.isFinite(to)) show(Math.max(0, Math.min(total - 1, to)), true); } },
-    el("div", { class: "field" }, el("label", { for: "jump" }, "Go to message"), jump), el("button", { type: "submit", class: "plain" }, "Go"),
+    find.field, el("div", { class: "field" }, el("label", { for: "jump" }, "Go to message"), jump), el("button", { type: "submit", class: "plain" }, "Go"),
     el("button", { type: "button", class: "plain", onclick: () => total && list.focus(0) }, "First"), el("button", { type: "button", class: "plain", onclick: () => total && list.focus(total - 1) }, "Newest"), told);
   const list = new VirtualList({ label: "Messages", box, rowHeight: () => 3.5 * rem(), make: row, seen: (first, last) => { sight = [first, last]; wanted.call(); } });
   box.append(list.node);
   let sight: [number, number] = [0, 0];
   const columns = el("div", { class: "message-columns" }, box, pane);
-  const node = el("section", { "aria-labelledby": "messages-title" }, el("header", { class: "part-head" }, el("h2", { id: "messages-title" }, "Messages")), form, columns);
+  const node = el("section", { "aria-labelledby": "messages-title" }, el("header", { class: "part-head" }, el("h2", { id: "messages-title" }, "Messages")), form, find.found, columns);
 
   /** Pages of what stands still in sight; while one scrolls fast, what rushes by is not asked for. */
   const wanted = gather(70, () => {
@@ -75,7 +77,7 @@ export function messagesTab(context: Context, place: SessionPlace): Part {
     const fate = message ? FATES[message.fate] : undefined;
     return el("div", { class: seq === open ? "message-row open" : "message-row" },
       el("button", { type: "button", "data-stop": true, "aria-current": seq === open ? "true" : null, onclick: () => show(seq, false) },
-        el("span", { class: "seq" }, `#${count(seq)}`),
+        el("span", { class: "seq" }, `@${seq}`),
         message ? [
           el("span", { class: "who" }, el("b", { class: `role-${message.role}` }, message.role), message.tool ? ` · ${clip(message.tool, 40)}` : "", message.target ? el("span", { class: "quiet-word mono" }, ` ${clip(message.target, 60)}`) : null),
           el("span", { class: "figures" }, message.pinned && message.fate !== "p" ? el("span", { class: "tag on" }, "pinned") : null,
@@ -110,7 +112,7 @@ export function messagesTab(context: Context, place: SessionPlace): Part {
     } }, "As JSON");
     return el("article", { class: "message" },
       el("header", {},
-        el("h3", {}, `#${count(message.seq)} `, el("span", { class: "quiet-word" }, [message.role, message.tool].filter(Boolean).join(" · "))),
+        el("h3", {}, `@${message.seq} `, el("span", { class: "quiet-word" }, [message.role, message.tool].filter(Boolean).join(" · "))),
         el("div", { class: "actions" }, bytes,
           el("button", { type: "button", class: "plain", onclick: () => pin(id, message.seq, !message.pinned, () => { pages.delete(Math.floor(message.seq / PAGE)); context.refresh(); list.renew(); void openMessage(message.seq); }) }, message.pinned ? "Unpin …" : "Pin …"))),
       el("p", { class: "meta" }, [
@@ -143,6 +145,7 @@ export function messagesTab(context: Context, place: SessionPlace): Part {
     },
     close() {
       wanted.cancel();
+      find.close();
       list.close();
     },
   };

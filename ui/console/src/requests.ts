@@ -149,8 +149,8 @@ function sentRow(id: string, message: SentMessage): HTMLElement {
   const fate = FATES[message.fate];
   return el("details", {},
     el("summary", {},
-      el("span", { class: "seq" }, message.seq === null ? "midfold" : `#${count(message.seq)}`), el("b", { class: `role-${message.role}` }, message.role),
+      el("span", { class: "seq" }, message.seq === null ? "midfold" : `@${message.seq}`), el("b", { class: `role-${message.role}` }, message.role),
       el("span", { class: "fate" }, el("i", { class: "swatch", style: `background:var(--fate-${fate ? message.fate : "x"})` }), message.seq === null ? "written by midfold" : fate?.name ?? message.fate),
       el("span", { class: "first" }, clip(message.text.replace(/\s+/g, " "), 160)), el("span", { class: "tokens" }, count(message.tokens))),
-    el("pre", { class: "text", tabindex: 0 }, message.text), message.seq === null ? null : el("p", { class: "note" }, el("a", { href: toSession(id, "messages", message.seq) }, `Message #${count(message.seq)} in the log`)));
+    el("pre", { class: "text", tabindex: 0 }, message.text), message.seq === null ? null : el("p", { class: "note" }, el("a", { href: toSession(id, "messages", message.seq) }, `Message @${message.seq} in the log`)));
 }

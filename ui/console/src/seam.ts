@@ -120,7 +120,7 @@ function removedTable(removed: Removed[]): HTMLElement {
 function editsPart(id: string, detail: FoldDetail): Child {
   if (detail.edits.length === 0) return el("p", { class: "empty" }, "This fold edited no message: what it did not take out is as it was sent.");
   const grid = table<Edit>([
-    { name: "Message", head: true, value: (row) => row.seq, text: (row) => el("a", { href: toSession(id, "messages", row.seq) }, `#${count(row.seq)}`) },
+    { name: "Message", head: true, value: (row) => row.seq, text: (row) => el("a", { href: toSession(id, "messages", row.seq) }, `@${row.seq}`) },
     { name: "edit", kind: "text", value: (row) => row.kind, text: (row) => row.kind },
     { name: "by", kind: "text", title: "The reducer that made it", value: (row) => row.reducer, text: (row) => row.reducer },
     { name: "reason", kind: "text", wrap: true, value: (row) => row.reason, text: (row) => detail.why[String(row.seq)] ?? row.reason },

@@ -31,6 +31,8 @@ export interface Message {
 }
 export interface MessagesPage { messages: Message[]; total: number }
 
+export interface Hits { found: { event: number; role: string; snippet: string; also?: number[] }[]; total: number; next: number | null }
+
 export interface FoldBrief {
   number: number; id: string; at: number; before: number; after: number; recap_tokens: number; active: boolean; undone: boolean; made: number;
   policy?: string; cause?: string; stand_in?: string; freed?: number;

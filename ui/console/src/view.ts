@@ -2,7 +2,8 @@
 
 import { el } from "../../parts/dom.js";
 import type { Child } from "../../parts/dom.js";
-import { ApiError, isAbort } from "./api.js";
+import { ApiError, isAboutKey, isAbort } from "./api.js";
+import { inMemory } from "./empty.js";
 import { errorText } from "./words.js";
 import type { Change } from "./types.js";
 
@@ -19,10 +20,11 @@ export interface View {
 /** An error with what can be done about it, and a button to try again. */
 export function failure(error: unknown, again?: () => void): HTMLElement {
   const problem = error instanceof ApiError ? error.problem : null;
+  if (problem?.code === "memory") return inMemory();
   return el("div", { class: "empty bad", role: "alert" },
     el("p", {}, el("strong", {}, problem?.title ?? "That did not work"), problem?.detail ? `: ${problem.detail}` : problem ? "" : `: ${errorText(error)}`),
     (problem?.hints ?? []).map((hint) => el("p", {}, hint)),
-    again ? el("p", {}, el("button", { type: "button", class: "plain", onclick: again }, "Try again")) : null);
+    again ? el("p", {}, el("button", { type: "button", class: "plain", onclick: again }, problem && isAboutKey(problem) ? "Give another key …" : "Try again")) : null);
 }
 
 /** Puts what `make` gives into the slot; says so where it fails; does nothing when the view has gone. */

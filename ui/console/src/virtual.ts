@@ -27,21 +27,27 @@ export class VirtualList {
   private asked = 0;
   private readonly control = new AbortController();
   private readonly watch: ResizeObserver;
+  private readonly sight: IntersectionObserver;
 
   constructor(private readonly options: VirtualOptions) {
     this.node = el("div", { class: "virtual", role: "list", "aria-label": options.label });
     const { signal } = this.control;
-    (options.box ?? document).addEventListener("scroll", () => this.soon(), { passive: true, signal });
+    // Scrolling does not bubble, but it is heard on the way down: the box, the page, and whatever stands between them.
+    document.addEventListener("scroll", () => this.soon(), { passive: true, capture: true, signal });
     addEventListener("resize", () => this.soon(), { signal });
     this.node.addEventListener("keydown", (event) => this.key(event), { signal });
     this.node.addEventListener("focusin", (event) => this.focused(event), { signal });
     this.watch = new ResizeObserver(() => this.measure());
     this.watch.observe(this.node);
+    // What stands above may grow or go: the list comes into sight without a scroll.
+    this.sight = new IntersectionObserver(() => this.soon());
+    this.sight.observe(this.node);
   }
 
   close(): void {
     this.control.abort();
     this.watch.disconnect();
+    this.sight.disconnect();
     cancelAnimationFrame(this.asked);
   }
 
@@ -160,7 +166,7 @@ export class VirtualList {
   /** Scrolls to a row and gives it the focus. */
   focus(index: number): void {
     this.current = index;
-    this.reveal(index);
+    this.reveal(index, true);
     this.draw(false);
     const row = this.rows.get(index);
     if (row) stopOf(row)?.focus({ preventScroll: true });
@@ -168,7 +174,7 @@ export class VirtualList {
   }
 
   /** Scrolls a row into sight: no further than needed for a step, to a third of the box for a jump. */
-  reveal(index: number): void {
+  reveal(index: number, inPage = false): void {
     const { box } = this.options;
     const top = index * this.height;
     if (box) {
@@ -177,7 +183,8 @@ export class VirtualList {
       if (Math.max(above, below) > 2 * this.height) box.scrollTop = top - box.clientHeight / 3;
       else if (above > 0) box.scrollTop = top;
       else if (below > 0) box.scrollTop += below;
-      return;
+      // Who opens a page begins at its start; who moves in the list sees where.
+      if (!inPage) return;
     }
     const at = this.node.getBoundingClientRect().top + top;
     if (at < 120) scrollBy(0, at - 120);

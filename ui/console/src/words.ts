@@ -1,6 +1,7 @@
 // Words and small figures that several views use.
 
 import { el } from "../../parts/dom.js";
+import type { Child } from "../../parts/dom.js";
 import { count, percent, short } from "../../parts/format.js";
 import type { Overview } from "./types.js";
 
@@ -73,3 +74,15 @@ export const sourceText = (source: string): string => SOURCES[source] ?? `import
 export const STAND_INS: Record<string, string> = {
   computed: "a recap computed from the log", narrated: "a recap narrated by a model", marker: "a fixed marker", static: "a fixed text", host: "a text of the host",
 };
+
+/** The text in a snippet, marked; whatever case it is written in. */
+export function marked(snippet: string, text: string): Child {
+  const parts: Child[] = [];
+  const [low, wanted] = [snippet.toLowerCase(), text.toLowerCase()];
+  let from = 0;
+  for (let at = wanted ? low.indexOf(wanted) : -1; at >= 0; at = low.indexOf(wanted, from)) {
+    parts.push(snippet.slice(from, at), el("mark", {}, snippet.slice(at, at + wanted.length)));
+    from = at + wanted.length;
+  }
+  return [...parts, snippet.slice(from)];
+}

@@ -1,5 +1,8 @@
 //! The line at the end: what came through, and what was saved.
 
+use std::cmp::Ordering;
+
+use midfold::core::spent::Cost;
 use midfold_serve::Totals;
 use serde_json::json;
 
@@ -18,7 +21,7 @@ pub fn say(totals: &Totals, json: bool, output: &Output) {
 
 /// What is said of what came through.
 pub fn line(totals: &Totals) -> String {
-    let Totals { requests, with_history, folded, folds, tokens_before, tokens_after, .. } = *totals;
+    let Totals { requests, with_history, folded, folds, cost, .. } = *totals;
     if requests == 0 {
         return "no request came through: `midfold doctor` shows where clients send theirs"
             .to_owned();
@@ -29,14 +32,7 @@ pub fn line(totals: &Totals) -> String {
         (_, 0) => parts.push("an earlier fold".to_owned()),
         _ => parts.push(plural(folds, "fold")),
     }
-    if folded > 0 {
-        parts.push(format!(
-            "{} → {} tokens ({} less)",
-            number(tokens_before),
-            number(tokens_after),
-            share(tokens_before.saturating_sub(tokens_after), tokens_before)
-        ));
-    }
+    parts.extend(cost.filter(|_| folded > 0).map(|cost| cost_words(&cost)));
     if totals.cache_read_tokens > 0 {
         let cached = share(totals.cache_read_tokens, totals.prompt_tokens);
         parts.push(format!("{cached} from the provider's cache"));
@@ -45,6 +41,22 @@ pub fn line(totals: &Totals) -> String {
         parts.push(format!("{} not looked at", number(totals.faults)));
     }
     parts.join(", ")
+}
+
+/// What the prompts cost, beside what sending everything would have cost, as the console says it.
+fn cost_words(cost: &Cost) -> String {
+    let [sent, everything] = [cost.sent, cost.everything].map(whole);
+    let change = match sent.cmp(&everything) {
+        Ordering::Less => format!("−{}", share(everything - sent, everything)),
+        Ordering::Equal => "±0 %".to_owned(),
+        Ordering::Greater => format!("+{}", share(sent - everything, everything)),
+    };
+    format!("cost {change}: {} tokens; sending everything: {}", number(sent), number(everything))
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a figure for people")]
+fn whole(tokens: f64) -> u64 {
+    tokens.round() as u64
 }
 
 fn share(part: u64, whole: u64) -> String {
@@ -59,6 +71,7 @@ fn to_json(totals: &Totals) -> serde_json::Value {
         "folded": totals.folded,
         "folds": totals.folds,
         "faults": totals.faults,
+        "cost": totals.cost.map(|cost| json!({ "sent": cost.sent, "everything": cost.everything, "unit": "tokens" })),
         "tokens_before": totals.tokens_before,
         "tokens_after": totals.tokens_after,
         "prompt_tokens": totals.prompt_tokens,

@@ -16,6 +16,7 @@ use crate::meter::Meter;
 use crate::policy::Policy;
 use crate::profile::Profile;
 use crate::project::Context;
+use crate::spent::Folded;
 use crate::trigger::{Due, Millis};
 
 /// How the events of a brief session are read.
@@ -159,9 +160,15 @@ impl Brief {
         self.session.observe(usage, now);
     }
 
+    /// As [`Session::carried`].
+    #[must_use]
+    pub fn carried(&self, whole: u64) -> Option<Folded> {
+        self.session.carried(whole)
+    }
+
     /// As [`Session::spend`].
-    pub fn spend(&mut self, usage: Usage, everything: u64) {
-        self.session.spend(usage, everything);
+    pub fn spend(&mut self, usage: Usage, folded: Option<Folded>) {
+        self.session.spend(usage, folded);
     }
 
     /// Tokens of what travels beside the messages.

@@ -9,7 +9,7 @@ use crate::event::{Hash, Usage};
 use crate::meter::Meter;
 use crate::policy::{EngineName, Policy};
 use crate::profile::VoidReasoning;
-use crate::spent::Spent;
+use crate::spent::{Folded, Spent};
 use crate::standing::{Requests, in_force, standings};
 use crate::trigger::{Due, Gate, Line, Millis};
 
@@ -194,10 +194,18 @@ impl Session {
         }
     }
 
-    /// Adds a request to what was spent: what the provider counted for it, and the tokens that all messages
-    /// have.
-    pub fn spend(&mut self, usage: Usage, everything: u64) {
-        self.spent.add(usage, everything);
+    /// Adds a request to what was spent: what the provider counted for it, and what it carried where it was
+    /// folded.
+    pub fn spend(&mut self, usage: Usage, folded: Option<Folded>) {
+        self.spent.add(usage, folded);
+    }
+
+    /// What the last request carried, beside what it would have carried: so many tokens with every message, as the
+    /// provider would count them. None where it was not folded.
+    #[must_use]
+    pub fn carried(&self, whole: u64) -> Option<Folded> {
+        let sent = self.sent.filter(|sent| sent.fold.is_some())?;
+        Some(Folded { sent: self.meter.calibrated(sent.counted), whole })
     }
 
     /// What was spent so far.

@@ -32,7 +32,7 @@ pub enum NoOp {
     #[error("a hook of the host did not want it")]
     Cancelled,
     /// Nothing came after the last fold.
-    #[error("nothing new since the last compaction")]
+    #[error("nothing new since the last fold")]
     NothingNew,
     /// The context was compacted and is still at its target.
     #[error("already compacted: {tokens} tokens are at or below the target of {target}")]

@@ -5,3 +5,4 @@ mod ledger;
 mod quarter;
 mod replay;
 mod settled;
+mod spent;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use midfold_core::Hash;
 use midfold_core::event::Usage;
+use midfold_core::spent::Folded;
 use midfold_formats::answer::Seen;
 use midfold_formats::request::Request;
 use midfold_store::Millis;
@@ -22,6 +23,8 @@ pub struct Awaited {
     pub(super) place: Option<Place>,
     /// The fold that the request was read through.
     pub(super) fold: Option<Hash>,
+    /// What it carried, and what it would have carried without that fold.
+    pub(super) carried: Folded,
     /// Whose window it fitted.
     pub(super) source: Option<Source>,
     /// The request, where a later one may name its answer.
@@ -58,8 +61,9 @@ impl Awaited {
         let mut held = lock(&place.conversation);
         let Conversation { session, calls, .. } = &mut *held;
         if let Some(usage) = seen.usage {
-            let everything = session.meter().calibrated(session.log().tokens());
-            session.spend(usage, everything + place.suffix);
+            let before = session.spent().cost();
+            session.spend(usage, self.fold.map(|_| self.carried));
+            lock(&self.proxy.cost).add(before, session.spent().cost());
         }
         let is_current = session.log().len() == place.events
             && session.active().map(|fold| fold.id) == self.fold;

@@ -28,6 +28,7 @@ mod begun;
 mod calls;
 mod chain;
 mod conversation;
+mod costs;
 mod find;
 mod history;
 pub(crate) mod identities;

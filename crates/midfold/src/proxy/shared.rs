@@ -4,9 +4,11 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, Weak};
 
 use bytes::Bytes;
+use midfold_core::spent::Cost;
 use midfold_formats::request::Request;
 
 use super::conversation::Conversation;
+use super::costs::Costs;
 use super::history::{Before, Histories, Kept};
 use super::index::Index;
 use super::items::ProviderItems;
@@ -36,6 +38,8 @@ pub struct Proxy {
     /// Conversations that are not written to the store yet.
     pub(super) unsaved: Mutex<Unsaved>,
     is_stored: bool,
+    /// What the prompts of all conversations cost.
+    pub(super) cost: Mutex<Costs>,
     /// Seals what clients carry of compactions.
     pub(super) seal: Option<Seal>,
     pub(super) prefer: Prefer,
@@ -50,7 +54,20 @@ impl Proxy {
         let (items, unsaved, is_stored) = (Mutex::default(), Mutex::default(), rules.is_stored);
         let (seal, prefer) = (rules.seal.clone(), rules.prefer);
         let (rules, index) = (Mutex::new(rules), Mutex::new(index));
-        Self { rules, index, learned, begun, histories, items, unsaved, is_stored, seal, prefer }
+        let cost = Mutex::default();
+        Self {
+            rules,
+            index,
+            learned,
+            begun,
+            histories,
+            items,
+            unsaved,
+            is_stored,
+            cost,
+            seal,
+            prefer,
+        }
     }
 
     /// How many conversations are held, and about how many bytes of memory they take.
@@ -115,6 +132,12 @@ impl Proxy {
 
     pub(super) fn is_stored(&self) -> bool {
         self.is_stored
+    }
+
+    /// What the prompts cost so far, over all conversations; none where no provider reported anything.
+    #[must_use]
+    pub fn cost(&self) -> Option<Cost> {
+        lock(&self.cost).sum()
     }
 
     /// How many conversations wait to be written.

@@ -8,6 +8,7 @@ use midfold_core::budget::Budget;
 use midfold_core::engine::{Overflow, Session};
 use midfold_core::log::measure;
 use midfold_core::project::{Context, Fate, Piece};
+use midfold_core::spent::Folded;
 use midfold_formats::DialectKind;
 use midfold_formats::overflow::{Diagnosis, diagnose, is_echo};
 use midfold_formats::request::{Request, is_summary_request};
@@ -84,6 +85,7 @@ impl Sent {
         };
         self.fold = fold;
         self.is_new_fold = fold.is_some() && before != fold;
+        self.tokens_before = session.meter().calibrated(session.log().tokens()) + suffix;
         self.tokens_after = session.meter().calibrated(context.tokens()) + suffix;
     }
 }
@@ -230,7 +232,8 @@ impl Turn {
     pub fn taken(self) -> Awaited {
         let named = self.wants_output().then_some((self.request, self.kept));
         let Self { proxy, place, sent, source, .. } = self;
-        Awaited { proxy, place, fold: sent.fold, source, named }
+        let carried = Folded { sent: sent.tokens_after, whole: sent.tokens_before };
+        Awaited { proxy, place, fold: sent.fold, carried, source, named }
     }
 
     /// Whether what is sent is so much of the window that the provider may find it too long.

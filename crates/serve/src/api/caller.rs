@@ -50,7 +50,7 @@ fn refused_as(refused: &Refused) -> Problem {
         Refused::Stranger(_) => Problem::new(StatusCode::FORBIDDEN, "forbidden", text)
             .hint("open the console at this server's own address, or ask without a browser")
             .hint("--allow-origin https://HOST lets pages of that origin ask, and requests under that name"),
-        Refused::Scope(_) => Problem::new(StatusCode::FORBIDDEN, "forbidden", text)
+        Refused::Scope(_) => Problem::new(StatusCode::FORBIDDEN, "wrong-scope", text)
             .hint("`midfold key new NAME --scope sessions` makes one for one's own sessions"),
         _ => Problem::new(StatusCode::UNAUTHORIZED, "no-key", text)
             .hint("send it in the header `midfold-key`"),

@@ -175,6 +175,7 @@ fn title(code: &str) -> &'static str {
         "settled" => "The cost of this call is known already",
         "busy" => "Others change it at the same time",
         "no-key" => "A key is asked for",
+        "wrong-scope" => "This key may do something else",
         "forbidden" => "This is not allowed",
         "rate" => "Too many requests",
         "too-large" => "The request is too large",

@@ -338,12 +338,14 @@ impl Stored {
         let everything = self.everything().await?;
         match &mut self.inner {
             Inner::Brief(brief) => {
+                let folded = brief.carried(everything);
                 brief.observe(usage, now);
-                brief.spend(usage, everything);
+                brief.spend(usage, folded);
             }
             Inner::Whole(session) => {
+                let folded = session.carried(everything);
                 session.observe(usage, now);
-                session.spend(usage, everything);
+                session.spend(usage, folded);
             }
         }
         if let Some(call) = call {

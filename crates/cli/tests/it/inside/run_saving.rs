@@ -1,5 +1,6 @@
 //! The line at the end of `midfold run`.
 
+use midfold::core::spent::Cost;
 use midfold_cli::inside::saving::line;
 use midfold_serve::Totals;
 
@@ -14,6 +15,7 @@ fn the_line_says_what_happened() {
         with_history: 15,
         folded: 9,
         folds: 4,
+        cost: Some(Cost { sent: 48_000.4, everything: 96_000.0 }),
         tokens_before: 210_000,
         tokens_after: 105_000,
         prompt_tokens: 100_000,
@@ -22,12 +24,14 @@ fn the_line_says_what_happened() {
     };
     assert_eq!(
         line(&folded),
-        "15 model requests, 4 folds, 210,000 → 105,000 tokens (50 % less), 54 % from the \
-         provider's cache, 2 not looked at"
+        "15 model requests, 4 folds, cost −50 %: 48,000 tokens; sending everything: 96,000, \
+         54 % from the provider's cache, 2 not looked at"
     );
     let earlier = Totals { folds: 0, faults: 0, cache_read_tokens: 0, ..folded };
     assert_eq!(
         line(&earlier),
-        "15 model requests, an earlier fold, 210,000 → 105,000 tokens (50 % less)"
+        "15 model requests, an earlier fold, cost −50 %: 48,000 tokens; sending everything: 96,000"
     );
+    let unreported = Totals { cost: None, ..earlier };
+    assert_eq!(line(&unreported), "15 model requests, an earlier fold");
 }

@@ -124,7 +124,7 @@ async fn a_key_of_the_right_scope_is_asked_for() {
     let asking = asking().await;
     assert_eq!(asking.get("/v1/sessions").await.problem(401), "no-key");
     assert_eq!(asking.as_key("mf_wrong").get("/v1/sessions").await.problem(401), "no-key");
-    assert_eq!(asking.as_key(&key("pat")).get("/v1/sessions").await.problem(403), "forbidden");
+    assert_eq!(asking.as_key(&key("pat")).get("/v1/sessions").await.problem(403), "wrong-scope");
     assert_eq!(asking.get("/v1/events").await.problem(401), "no-key");
     // The page itself holds nothing of anybody.
     assert_eq!(asking.get("/").await.status.as_u16(), 200);
