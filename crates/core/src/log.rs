@@ -22,6 +22,8 @@ type Known = (Option<Usage>, Option<Origin>);
 
 /// The tool of midfold that brings a folded message back, wherever a client puts its name.
 const RECALL: &str = "recall_expand";
+/// The one that a proxy gives to the model and answers itself.
+pub const RECALL_TOOL: &str = "midfold_recall";
 
 /// The log of one conversation: events in order, with the rules that it is read by.
 #[derive(Clone)]
@@ -32,7 +34,7 @@ pub struct Log {
     counter: Arc<dyn Counter>,
     envelope_tokens: u32,
     /// The tools of the envelope bring folded messages back.
-    offers_recall: bool,
+    recalls_by: Option<&'static str>,
     steps: StepTracker,
     prefix: Vec<u64>,
     /// Room to decode texts in, kept so that appending allocates nothing for it.
@@ -63,7 +65,7 @@ impl Log {
             profile,
             counter,
             envelope_tokens: 0,
-            offers_recall: false,
+            recalls_by: None,
             steps: StepTracker::new(&profile),
             prefix: vec![0],
             scratch: String::new(),
@@ -104,19 +106,21 @@ impl Log {
 
     /// Counts what travels beside the messages (system prompt, tools); it belongs to the head.
     pub fn set_envelope<'a>(&mut self, parts: impl IntoIterator<Item = &'a [u8]>) {
-        (self.envelope_tokens, self.offers_recall) = (0, false);
+        (self.envelope_tokens, self.recalls_by) = (0, None);
         for part in parts {
             self.envelope_tokens +=
                 self.counter.count(&String::from_utf8_lossy(part), Content::Json);
-            self.offers_recall |= memchr::memmem::find(part, RECALL.as_bytes()).is_some();
+            let offers = |name: &str| memchr::memmem::find(part, name.as_bytes()).is_some();
+            let found = [RECALL_TOOL, RECALL].into_iter().find(|name| offers(name));
+            self.recalls_by = self.recalls_by.or(found);
         }
     }
 
-    /// Whether the agent has the tools of midfold that bring folded messages back, as far as the
-    /// envelope tells.
+    /// The tool of midfold that brings folded messages back, where the agent has one, as far as the envelope
+    /// tells.
     #[must_use]
-    pub fn offers_recall(&self) -> bool {
-        self.offers_recall
+    pub fn recalls_by(&self) -> Option<&'static str> {
+        self.recalls_by
     }
 
     /// Goes on at a later place, as if everything up to there were in the log: for a context
@@ -312,7 +316,7 @@ impl Log {
     pub fn prefix(&self, n: usize) -> Self {
         let mut log = Self::new(self.dialect.clone(), self.profile, self.counter.clone());
         log.envelope_tokens = self.envelope_tokens;
-        log.offers_recall = self.offers_recall;
+        log.recalls_by = self.recalls_by;
         log.recaps = self.recaps;
         log.grow_to(n, self);
         log

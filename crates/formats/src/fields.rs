@@ -34,6 +34,11 @@ impl<'a> Fields<'a> {
         self.members.iter().rev().find(|m| m.is(self.bytes, name)).map(|m| m.value.clone())
     }
 
+    /// The same members once more.
+    pub(crate) fn same(&self) -> Self {
+        Self { bytes: self.bytes, members: self.members.clone() }
+    }
+
     /// The text that the positions are of.
     pub(crate) fn bytes(&self) -> &'a [u8] {
         self.bytes

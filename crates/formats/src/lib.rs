@@ -15,6 +15,7 @@ pub mod problem;
 pub mod profile;
 mod programs;
 pub mod read;
+pub mod recall_tool;
 pub mod recaps;
 mod render;
 pub mod request;

@@ -112,7 +112,7 @@ impl Composing<'_> {
                     || is_answered(log),
                 file_blocks: recap.file_blocks,
                 before: Some(&log.events()[..layout.head_end]),
-                recalls: log.offers_recall(),
+                recalls: log.recalls_by(),
                 focus: &focus,
                 stayed: &stayed(log, covered, kept),
                 open: &open_words(log),

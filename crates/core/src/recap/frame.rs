@@ -30,7 +30,7 @@ pub struct Frame<'a> {
     /// The events before the recap, for its mark; a recap that nobody reads back has none.
     pub before: Option<&'a [Event]>,
     /// The agent has a tool that brings folded messages back.
-    pub recalls: bool,
+    pub recalls: Option<&'static str>,
     /// What a manual compaction asked to keep, as lower-case words.
     pub focus: &'a [String],
     /// Events of the user's between the covered ones that stay as they are, behind the recap.

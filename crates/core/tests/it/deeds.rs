@@ -93,7 +93,7 @@ pub fn recap_of(gathered: &Gathered) -> String {
         task_elsewhere: false,
         file_blocks: false,
         before: None,
-        recalls: false,
+        recalls: None,
         focus: &[],
         stayed: &[],
         open: &[],

@@ -37,7 +37,8 @@ impl Request {
         !self.tool_names().is_empty()
     }
 
-    /// Whether its history has calls of tools that it does not offer: they are another conversation's.
+    /// Whether its history has calls of tools that it does not offer: they are another conversation's. A tool that no
+    /// client offers says nothing of that.
     #[must_use]
     pub fn has_foreign_calls(&self) -> bool {
         let (dialect, offered) = (self.kind().dialect(), self.tool_names());
@@ -45,7 +46,8 @@ impl Request {
             dialect.view(&message).blocks.iter().any(|block| match &block.kind {
                 BlockKind::Call { name: Some(name), .. } => {
                     let name = name.decode(&message);
-                    !offered.iter().any(|offered| *offered == name)
+                    name != midfold_core::log::RECALL_TOOL
+                        && !offered.iter().any(|offered| *offered == name)
                 }
                 _ => false,
             })
@@ -53,7 +55,7 @@ impl Request {
     }
 
     /// The names of its tools; one without a name (a provider's own) is one all the same.
-    fn tool_names(&self) -> Vec<String> {
+    pub(crate) fn tool_names(&self) -> Vec<String> {
         let json = self.tools.as_deref().unwrap_or_default();
         let list = match json.first() {
             Some(b'[') => Some(0..json.len()),

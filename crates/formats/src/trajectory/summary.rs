@@ -52,7 +52,7 @@ pub(super) fn composed(
         file_blocks: false,
         // A row of a training set is never read back, and a hash would be noise in it.
         before: None,
-        recalls: false,
+        recalls: None,
         focus: &[],
         stayed: &[],
         open: &[],

@@ -7,8 +7,8 @@
 pub mod anthropic;
 pub mod blob;
 pub mod openai;
-mod rewrite;
-mod write;
+pub(crate) mod rewrite;
+pub(crate) mod write;
 
 use memchr::memmem;
 

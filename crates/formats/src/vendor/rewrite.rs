@@ -11,7 +11,7 @@ const EVENT_LIMIT: usize = 32 * 1024 * 1024;
 
 /// Events of a stream as the bytes that they came in, cut out of chunks of any size.
 #[derive(Clone, Debug, Default)]
-pub(super) struct RawEvents {
+pub(crate) struct RawEvents {
     held: Vec<u8>,
     /// Bytes of the line at hand.
     line: usize,
@@ -20,7 +20,7 @@ pub(super) struct RawEvents {
 
 impl RawEvents {
     /// Hands over each event that ends in this chunk, with the blank line after it.
-    pub(super) fn push(&mut self, chunk: &[u8], sink: &mut impl FnMut(&[u8])) {
+    pub(crate) fn push(&mut self, chunk: &[u8], sink: &mut impl FnMut(&[u8])) {
         for &byte in chunk {
             self.held.push(byte);
             let is_end = match byte {
@@ -41,13 +41,13 @@ impl RawEvents {
     }
 
     /// What is left where the stream ended before a blank line.
-    pub(super) fn rest(self) -> Vec<u8> {
+    pub(crate) fn rest(self) -> Vec<u8> {
         self.held
     }
 }
 
 /// Name and data of an event; `None` where it has no data.
-pub(super) fn event(raw: &[u8]) -> Option<(Vec<u8>, Vec<u8>)> {
+pub(crate) fn event(raw: &[u8]) -> Option<(Vec<u8>, Vec<u8>)> {
     let (mut name, mut data) = (Vec::new(), None::<Vec<u8>>);
     let raw = raw.strip_prefix(b"\xef\xbb\xbf").unwrap_or(raw);
     for line in raw.split(|byte| matches!(byte, b'\n' | b'\r')) {
@@ -68,7 +68,7 @@ pub(super) fn event(raw: &[u8]) -> Option<(Vec<u8>, Vec<u8>)> {
 }
 
 /// The event with these data, under the name that it had, if any.
-pub(super) fn write_event(name: &[u8], data: &[u8], out: &mut Vec<u8>) {
+pub(crate) fn write_event(name: &[u8], data: &[u8], out: &mut Vec<u8>) {
     if !name.is_empty() {
         out.extend_from_slice(b"event: ");
         out.extend_from_slice(name);
@@ -81,22 +81,22 @@ pub(super) fn write_event(name: &[u8], data: &[u8], out: &mut Vec<u8>) {
 
 /// Replacements in one document.
 #[derive(Default)]
-pub(super) struct Splices(Vec<(Range<usize>, Vec<u8>)>);
+pub(crate) struct Splices(Vec<(Range<usize>, Vec<u8>)>);
 
 impl Splices {
-    pub(super) fn replace(&mut self, at: Range<usize>, with: impl Into<Vec<u8>>) {
+    pub(crate) fn replace(&mut self, at: Range<usize>, with: impl Into<Vec<u8>>) {
         self.0.push((at, with.into()));
     }
 
     /// The number at `name` becomes `add` more.
-    pub(super) fn shift(&mut self, fields: &Fields<'_>, name: &str, add: u64) {
+    pub(crate) fn shift(&mut self, fields: &Fields<'_>, name: &str, add: u64) {
         if let (Some(at), Some(count)) = (fields.get(name), fields.count(name)) {
             self.replace(at, count.saturating_add(add).to_string());
         }
     }
 
     /// The member `name` of the object at `object`, replaced or put at its end.
-    pub(super) fn set(&mut self, bytes: &[u8], object: Range<usize>, name: &str, value: &[u8]) {
+    pub(crate) fn set(&mut self, bytes: &[u8], object: Range<usize>, name: &str, value: &[u8]) {
         let fields = Fields::of(bytes, object.clone());
         if let Some(at) = fields.get(name) {
             self.replace(at, value);
@@ -110,7 +110,7 @@ impl Splices {
     }
 
     /// `item` at the front of the array at `array`.
-    pub(super) fn prepend(&mut self, bytes: &[u8], array: &Range<usize>, item: &[u8]) {
+    pub(crate) fn prepend(&mut self, bytes: &[u8], array: &Range<usize>, item: &[u8]) {
         let is_empty = crate::scan::elements(bytes, array.clone()).next().is_none();
         let mut item = item.to_vec();
         if !is_empty {
@@ -119,7 +119,17 @@ impl Splices {
         self.replace(array.start + 1..array.start + 1, item);
     }
 
-    pub(super) fn apply(mut self, bytes: &[u8]) -> Vec<u8> {
+    /// `item` at the end of the array at `array`.
+    pub(crate) fn append(&mut self, bytes: &[u8], array: &Range<usize>, item: &[u8]) {
+        let last = crate::scan::elements(bytes, array.clone()).last();
+        let (at, comma): (_, &[u8]) = match last {
+            Some(last) => (last.end, b","),
+            None => (array.start + 1, b""),
+        };
+        self.replace(at..at, [comma, item].concat());
+    }
+
+    pub(crate) fn apply(mut self, bytes: &[u8]) -> Vec<u8> {
         self.0.sort_by_key(|(at, _)| at.start);
         let mut out = Vec::with_capacity(bytes.len() + 64);
         let mut from = 0;

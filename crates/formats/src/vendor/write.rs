@@ -3,19 +3,19 @@
 use midfold_core::jsonstr;
 
 /// An object that is being written.
-pub(super) struct Object(Vec<u8>);
+pub(crate) struct Object(Vec<u8>);
 
 impl Object {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self(b"{".to_vec())
     }
 
     /// Starts with its type, as events and blocks do.
-    pub(super) fn of(kind: &str) -> Self {
+    pub(crate) fn of(kind: &str) -> Self {
         Self::new().text("type", kind)
     }
 
-    pub(super) fn raw(mut self, name: &str, value: &[u8]) -> Self {
+    pub(crate) fn raw(mut self, name: &str, value: &[u8]) -> Self {
         if self.0.len() > 1 {
             self.0.push(b',');
         }
@@ -25,16 +25,16 @@ impl Object {
         self
     }
 
-    pub(super) fn text(self, name: &str, value: &str) -> Self {
+    pub(crate) fn text(self, name: &str, value: &str) -> Self {
         self.raw(name, jsonstr::encode(value).as_bytes())
     }
 
-    pub(super) fn number(self, name: &str, value: u64) -> Self {
+    pub(crate) fn number(self, name: &str, value: u64) -> Self {
         self.raw(name, value.to_string().as_bytes())
     }
 
     /// The text, or null.
-    pub(super) fn text_or_null(self, name: &str, value: Option<&str>) -> Self {
+    pub(crate) fn text_or_null(self, name: &str, value: Option<&str>) -> Self {
         match value {
             Some(value) => self.text(name, value),
             None => self.raw(name, b"null"),
@@ -42,21 +42,21 @@ impl Object {
     }
 
     /// The text, or nothing.
-    pub(super) fn text_if(self, name: &str, value: Option<&str>) -> Self {
+    pub(crate) fn text_if(self, name: &str, value: Option<&str>) -> Self {
         match value {
             Some(value) => self.text(name, value),
             None => self,
         }
     }
 
-    pub(super) fn done(mut self) -> Vec<u8> {
+    pub(crate) fn done(mut self) -> Vec<u8> {
         self.0.push(b'}');
         self.0
     }
 }
 
 /// An array of documents.
-pub(super) fn list<T: AsRef<[u8]>>(items: impl IntoIterator<Item = T>) -> Vec<u8> {
+pub(crate) fn list<T: AsRef<[u8]>>(items: impl IntoIterator<Item = T>) -> Vec<u8> {
     let mut out = b"[".to_vec();
     for item in items {
         if out.len() > 1 {
@@ -69,7 +69,7 @@ pub(super) fn list<T: AsRef<[u8]>>(items: impl IntoIterator<Item = T>) -> Vec<u8
 }
 
 /// Appends an event of a stream. Clients pass over one without a name.
-pub(super) fn event(name: &str, data: &[u8], out: &mut Vec<u8>) {
+pub(crate) fn event(name: &str, data: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(b"event: ");
     out.extend_from_slice(name.as_bytes());
     out.extend_from_slice(b"\ndata: ");

@@ -12,6 +12,7 @@ mod read_properties;
 mod read_recorded;
 mod read_requests;
 mod read_sessions;
+mod recall_tool;
 mod said;
 mod speakers;
 mod trajectory;

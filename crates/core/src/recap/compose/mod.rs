@@ -14,6 +14,7 @@ use rustc_hash::FxHashSet;
 use crate::counter::Content;
 use crate::fold::IdList;
 use crate::ids::identifiers;
+use crate::log::RECALL_TOOL;
 use crate::recap::escape;
 use crate::recap::frame::Frame;
 use crate::recap::gather::Gathered;
@@ -152,7 +153,10 @@ fn head_lines(gathered: &Gathered, frame: &Frame<'_>, root: Option<&str>) -> Str
         let header = &frame.header;
         return format!("{header}\n{NOTE_START} {count} earlier message{s}{which}.{root}]\n");
     }
-    let recall = if frame.recalls { ", for recall" } else { "" };
+    let recall = frame.recalls.map_or_else(String::new, |name| match name {
+        RECALL_TOOL => format!(", for {name}"),
+        _ => ", for recall".to_owned(),
+    });
     format!(
         "{}\n{NOTE_START} {count} earlier message{s}{which} {verb} folded into this recap; newer ones \
          follow. Its words are of then; unmarked lines are the assistant's. @n is the number of a \
@@ -328,7 +332,11 @@ impl Writer<'_> {
                 format!("{count} {name}{s}{whose}")
             })
             .collect();
-        let how = if self.frame.recalls { ". Tools bring them back by @n" } else { "" };
+        let how = match self.frame.recalls {
+            Some(RECALL_TOOL) => ". midfold_recall brings them back by @n",
+            Some(_) => ". Tools bring them back by @n",
+            None => "",
+        };
         let line = format!("{LEFT_OUT}{}{how}.]\n", list.join(", "));
         if !list.is_empty() && self.cost(&line) <= self.left {
             self.push(&line);

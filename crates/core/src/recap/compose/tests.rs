@@ -34,6 +34,16 @@ fn recap_before(
     later: Option<&Gathered>,
     focus: &[String],
 ) -> String {
+    recap_by(gathered, cap, later, focus, None)
+}
+
+fn recap_by(
+    gathered: &Gathered,
+    cap: u64,
+    later: Option<&Gathered>,
+    focus: &[String],
+    recalls: Option<&'static str>,
+) -> String {
     let frame = Frame {
         cap,
         narration: "",
@@ -45,7 +55,7 @@ fn recap_before(
         task_elsewhere: false,
         file_blocks: false,
         before: None,
-        recalls: false,
+        recalls,
         focus,
         stayed: &[],
         open: &[],
@@ -274,6 +284,14 @@ fn how_much_found_no_room_is_said_and_recall_only_where_it_is() {
     assert!(text.contains(" statements of the assistant"), "{text}");
     assert!(!text.contains("recall") && !text.contains("Tools bring"), "{text}");
     assert!(!recap(&session(), 4_000).contains("[Left out"));
+    let by = |name| recap_by(&gathered, 2_000, None, &[], Some(name));
+    let text = by("midfold_recall");
+    assert!(
+        text.contains(", for midfold_recall.") && text.contains(". midfold_recall brings"),
+        "{text}"
+    );
+    let text = by("recall_expand");
+    assert!(text.contains(", for recall.") && text.contains(". Tools bring"), "{text}");
 }
 
 #[test]

@@ -1,0 +1,117 @@
+//! Calls of the tool in a reply.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use bytes::Bytes;
+use midfold_core::log::RECALL_TOOL as NAME;
+
+use crate::DialectKind;
+use crate::fields::Fields;
+use crate::scan;
+
+/// A call of the tool.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Call {
+    /// Its id, where the format has one.
+    pub id: Option<String>,
+    /// Its arguments: a JSON text, as the model wrote it.
+    pub arguments: String,
+}
+
+/// The calls of a reply.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Calls {
+    /// Those of the tool, in order.
+    pub ours: Vec<Call>,
+    /// How many the client has to answer.
+    pub others: usize,
+}
+
+/// Items of Responses that the provider answers itself.
+const HOSTED: [&str; 6] = [
+    "web_search_call",
+    "file_search_call",
+    "code_interpreter_call",
+    "image_generation_call",
+    "mcp_call",
+    "mcp_approval_request",
+];
+
+/// The calls of a reply, which has the form in which a client sends it back.
+///
+/// ```
+/// use midfold_formats::{DialectKind, recall_tool::calls};
+/// let reply = br#"{"role":"assistant","content":[{"type":"tool_use","id":"t1","name":"midfold_recall","input":{"query":"port"}}]}"#;
+/// let found = calls(DialectKind::Anthropic, &[bytes::Bytes::from_static(reply)]);
+/// assert_eq!((found.ours[0].arguments.as_str(), found.others), (r#"{"query":"port"}"#, 0));
+/// ```
+#[must_use]
+pub fn calls(kind: DialectKind, reply: &[Bytes]) -> Calls {
+    let mut calls = Calls::default();
+    for message in reply {
+        for part in parts(kind, message) {
+            let part = Fields::of(message, part);
+            let Some(call) = called(kind, &part) else { continue };
+            if call.text("name").as_deref() == Some(NAME) {
+                calls.ours.push(read(kind, &part, &call));
+            } else {
+                calls.others += 1;
+            }
+        }
+    }
+    calls
+}
+
+fn read(kind: DialectKind, part: &Fields<'_>, call: &Fields<'_>) -> Call {
+    let (id, arguments) = match kind {
+        DialectKind::OpenAiChat => (part.text("id"), call.raw("arguments")),
+        DialectKind::OpenAiResponses => (call.text("call_id"), call.raw("arguments")),
+        DialectKind::Gemini => (call.text("id"), call.raw("args")),
+        _ => (call.text("id"), call.raw("input")),
+    };
+    let arguments = arguments.unwrap_or(b"{}");
+    // A text with JSON in it, or the JSON itself.
+    let arguments = match arguments.first() {
+        Some(b'"') => midfold_core::jsonstr::decode(arguments),
+        _ => String::from_utf8_lossy(arguments),
+    };
+    Call { id: id.map(Cow::into_owned), arguments: arguments.into_owned() }
+}
+
+/// Where the parts of a reply stand that may be calls.
+pub(super) fn parts(kind: DialectKind, message: &[u8]) -> Vec<Range<usize>> {
+    let fields = Fields::of(message, 0..message.len());
+    let list = match kind {
+        DialectKind::OpenAiResponses => return std::iter::once(0..message.len()).collect(),
+        DialectKind::OpenAiChat => fields.array("tool_calls"),
+        DialectKind::Gemini => fields.array("parts"),
+        _ => fields.array("content"),
+    };
+    list.into_iter().flat_map(|list| scan::elements(message, list)).collect()
+}
+
+/// What a part calls: where its name stands. Nothing where it is no call that somebody waits for.
+fn called<'a>(kind: DialectKind, part: &Fields<'a>) -> Option<Fields<'a>> {
+    let at = |name: &str| part.object(name).map(|at| Fields::of(part.bytes(), at));
+    match kind {
+        DialectKind::OpenAiChat => at("function").or_else(|| at("custom")),
+        DialectKind::Gemini => at("functionCall"),
+        DialectKind::OpenAiResponses => {
+            let kind = part.text("type")?;
+            let is_call = kind.ends_with("_call") && !HOSTED.contains(&&*kind);
+            is_call.then(|| part.same())
+        }
+        _ => part.is("type", "tool_use").then(|| part.same()),
+    }
+}
+
+/// Whether a part of a reply is a call of the tool.
+pub(super) fn is_ours(kind: DialectKind, part: &Fields<'_>) -> bool {
+    called(kind, part).is_some_and(|call| call.text("name").as_deref() == Some(NAME))
+}
+
+/// Whether a part of a reply is a call that the client has to answer.
+pub(super) fn is_others(kind: DialectKind, part: &Fields<'_>) -> bool {
+    called(kind, part).is_some_and(|call| call.text("name").as_deref() != Some(NAME))
+}

@@ -1,0 +1,21 @@
+//! A tool that a proxy gives to the model and answers itself, so that the client never sees it: how it is put
+//! into a request, how its calls are found in an answer, what goes back for them, and what of several answers
+//! the client gets as one.
+//!
+//! Nothing here looks anything up, and nothing decides how often. An answer is read by
+//! [`Tee`](crate::answer::Tee) first: it gives the reply in the form in which it goes back.
+
+mod calls;
+mod offer;
+mod result;
+mod stream;
+mod whole;
+
+pub use calls::{Call, Calls, calls};
+pub use offer::{Unoffered, check, forbidden, offered, tool, withheld};
+pub use result::{Answered, in_front_of, results};
+pub use stream::Joined;
+pub use whole::joined;
+
+/// The tool's name.
+pub const NAME: &str = midfold_core::log::RECALL_TOOL;

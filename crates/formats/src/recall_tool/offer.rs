@@ -1,0 +1,193 @@
+//! The tool in a request.
+
+use std::ops::Range;
+
+use bytes::Bytes;
+use midfold_core::log::RECALL_TOOL as NAME;
+
+use crate::DialectKind;
+use crate::fields::Fields;
+use crate::request::Request;
+use crate::scan;
+use crate::vendor::rewrite::Splices;
+use crate::vendor::write::{Object, list};
+
+/// What a model reads of it.
+const DESCRIPTION: &str = "Looks up the earlier part of this conversation, which a summary stands for by now. Use it \
+    when you need a detail that the summary lacks: an exact value, a name, an error, a line, a decision. `query` \
+    finds the messages that have these words; `messages` gives messages in full by their numbers, as the summary and \
+    the results of a query print them.";
+const QUERY: &str = "words to look for; with `messages`, only among those";
+const MESSAGES: &str =
+    "numbers of messages: `@12`, `12-20`, `12,15`; `12-20 from 15:4000` reads on";
+
+/// Why a request is not given the tool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unoffered {
+    /// The client has a tool of that name.
+    Taken,
+    /// The answer is to be a value of a form that the request gives, and nothing else.
+    Value,
+    /// Several answers are asked for.
+    Several,
+    /// The provider keeps a part of the request, and says what is beside it.
+    Kept,
+    /// Its other tools allow none beside them, or the format has none that could be hidden.
+    Tools,
+}
+
+impl Unoffered {
+    /// Why, in a log.
+    #[must_use]
+    pub fn reason(self) -> &'static str {
+        match self {
+            Self::Taken => "the client has a tool of that name",
+            Self::Value => "the answer is to be a value",
+            Self::Several => "several answers are asked for",
+            Self::Kept => "the provider keeps a part of the request",
+            Self::Tools => "the request's tools allow none beside them",
+        }
+    }
+}
+
+/// Whether a request can be given the tool.
+///
+/// # Errors
+/// Why it cannot.
+pub fn check(request: &Request) -> Result<(), Unoffered> {
+    let body = request.body();
+    let fields = Fields::of(body, 0..body.len());
+    let number = |fields: &Fields<'_>, name: &str| fields.count(name).unwrap_or(1);
+    let config = fields.inner("generationConfig");
+    if request.tool_names().iter().any(|name| name == NAME) {
+        return Err(Unoffered::Taken);
+    }
+    if request.asks_for_a_value() {
+        return Err(Unoffered::Value);
+    }
+    if number(&fields, "n") > 1 || number(&config, "candidateCount") > 1 {
+        return Err(Unoffered::Several);
+    }
+    let kept = ["cachedContent", "conversation", "prompt"];
+    let is_kept = kept.iter().any(|name| fields.raw(name).is_some_and(|raw| raw != b"null"));
+    if is_kept
+        || request.previous_response.is_some()
+        || request.continues_thread
+        || fields.is_true("background")
+    {
+        return Err(Unoffered::Kept);
+    }
+    match takes_another(request.kind(), &fields) {
+        true => Ok(()),
+        false => Err(Unoffered::Tools),
+    }
+}
+
+/// Whether another tool may stand beside those of the request.
+fn takes_another(kind: DialectKind, fields: &Fields<'_>) -> bool {
+    match kind {
+        // The tools of before: both at once are refused.
+        DialectKind::OpenAiChat => !fields.has("functions"),
+        DialectKind::OpenAiResponses | DialectKind::Anthropic => true,
+        // Google's own tools stand alone.
+        DialectKind::Gemini => {
+            let tools = fields.array("tools").unwrap_or(0..0);
+            scan::elements(fields.bytes(), tools)
+                .all(|tool| declared(fields.bytes(), tool).is_some())
+        }
+        DialectKind::Bedrock | DialectKind::ShareGpt => false,
+    }
+}
+
+/// The functions of one of Gemini's tools, where it has no other ones.
+fn declared(body: &[u8], tool: Range<usize>) -> Option<Range<usize>> {
+    let tool = Fields::of(body, tool);
+    let names = ["functionDeclarations", "function_declarations"];
+    names.iter().find_map(|name| tool.array(name)).filter(|_| tool.len() == 1)
+}
+
+/// The tool as this dialect spells it; nothing where it has no such thing.
+#[must_use]
+pub fn tool(kind: DialectKind) -> Vec<u8> {
+    let text = |description| Object::of("string").text("description", description).done();
+    let properties = Object::new().raw("query", &text(QUERY)).raw("messages", &text(MESSAGES));
+    let schema = Object::of("object").raw("properties", &properties.done()).done();
+    let named = |object: Object| object.text("name", NAME).text("description", DESCRIPTION);
+    match kind {
+        DialectKind::OpenAiChat => {
+            let function = named(Object::new()).raw("parameters", &schema).done();
+            Object::of("function").raw("function", &function).done()
+        }
+        // Strict where nothing is said: then each argument would have to be given.
+        DialectKind::OpenAiResponses => {
+            let tool = named(Object::of("function")).raw("parameters", &schema);
+            tool.raw("strict", b"false").done()
+        }
+        DialectKind::Gemini => named(Object::new()).raw("parameters", &schema).done(),
+        _ => named(Object::new()).raw("input_schema", &schema).done(),
+    }
+}
+
+/// The body of a request with the tool behind its own; all else is as it was, byte for byte.
+///
+/// ```
+/// use midfold_formats::{DialectKind, recall_tool::offered};
+/// let body = br#"{"tools":[{"name":"a","input_schema":{}}],"messages":[]}"#;
+/// let with = offered(DialectKind::Anthropic, &bytes::Bytes::from_static(body));
+/// assert!(with.starts_with(br#"{"tools":[{"name":"a","input_schema":{}},{"name":"midfold_recall","#));
+/// assert!(with.ends_with(br#"],"messages":[]}"#));
+/// ```
+#[must_use]
+pub fn offered(kind: DialectKind, body: &Bytes) -> Bytes {
+    let fields = Fields::of(body, 0..body.len());
+    let Some(whole) = scan::value(body, 0) else { return body.clone() };
+    let tool = tool(kind);
+    let mut splices = Splices::default();
+    let tools = fields.array("tools");
+    let functions = tools.clone().filter(|_| kind == DialectKind::Gemini).and_then(|tools| {
+        scan::elements(body, tools).filter_map(|tool| declared(body, tool)).last()
+    });
+    let wrapped = match kind {
+        DialectKind::Gemini => Object::new().raw("functionDeclarations", &list([&tool])).done(),
+        _ => tool.clone(),
+    };
+    match (functions, tools) {
+        (Some(functions), _) => splices.append(body, &functions, &tool),
+        (None, Some(tools)) => splices.append(body, &tools, &wrapped),
+        (None, None) => splices.set(body, whole, "tools", &list([&wrapped])),
+    }
+    Bytes::from(splices.apply(body))
+}
+
+/// The body of a request that was given the tool, so that the model cannot call it any more: without the tool, where
+/// the client has others, else with word that nothing may be called. A history with calls and no tool is refused.
+#[must_use]
+pub fn withheld(request: &Request, body: &Bytes) -> Bytes {
+    match request.has_tools() {
+        true => request_without(request.kind(), body),
+        false => forbidden(request.kind(), body),
+    }
+}
+
+/// The body without the tool.
+fn request_without(kind: DialectKind, body: &Bytes) -> Bytes {
+    // It is where it was put: what is the same in both is the rest.
+    let tool = tool(kind);
+    let Some(at) = memchr::memmem::rfind(body, &tool) else { return body.clone() };
+    let start = at - usize::from(body.get(at.wrapping_sub(1)) == Some(&b','));
+    Bytes::from([&body[..start], &body[at + tool.len()..]].concat())
+}
+
+/// The body with word that no tool may be called.
+#[must_use]
+pub fn forbidden(kind: DialectKind, body: &Bytes) -> Bytes {
+    let Some(whole) = scan::value(body, 0) else { return body.clone() };
+    let (name, value): (_, &[u8]) = match kind {
+        DialectKind::Gemini => ("toolConfig", br#"{"functionCallingConfig":{"mode":"NONE"}}"#),
+        DialectKind::Anthropic => ("tool_choice", br#"{"type":"none"}"#),
+        _ => ("tool_choice", br#""none""#),
+    };
+    let mut splices = Splices::default();
+    splices.set(body, whole, name, value);
+    Bytes::from(splices.apply(body))
+}

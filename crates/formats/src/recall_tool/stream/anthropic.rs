@@ -1,0 +1,116 @@
+//! Messages: blocks that open, grow and close under a number.
+
+use super::event::{Event, Held};
+use crate::DialectKind;
+use crate::fields::Fields;
+use crate::recall_tool::calls::{is_others, is_ours};
+use crate::recall_tool::whole::usage::anthropic as spent;
+use crate::vendor::rewrite::Splices;
+
+/// What is known of the answers.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Messages {
+    /// Answers that ended before this one.
+    ended: usize,
+    /// Tokens that they wrote.
+    output: u64,
+    /// Blocks that the client has.
+    shown: u64,
+    /// The numbers of this answer's blocks, and those that the client knows them by.
+    blocks: Vec<(u64, Option<u64>)>,
+    hides: bool,
+    shows_call: bool,
+    /// What the answer said of its prompt at its start.
+    usage: Vec<u8>,
+    held: Vec<Held>,
+}
+
+impl Messages {
+    pub(super) fn event(&mut self, event: &Event<'_>, out: &mut Vec<u8>) {
+        let fields = Fields::of(event.data, 0..event.data.len());
+        match fields.text("type").as_deref() {
+            Some("message_start") => {
+                let usage = fields.inner("message").raw("usage").unwrap_or_default();
+                self.usage = usage.to_vec();
+                if self.ended == 0 {
+                    event.pass(out);
+                }
+            }
+            Some("content_block_start") => {
+                self.open(&fields);
+                self.renumbered(&fields, event, out);
+            }
+            Some("content_block_delta" | "content_block_stop") => {
+                self.renumbered(&fields, event, out);
+            }
+            // Behind others too: who joins them may have to note something before the client goes on.
+            Some("message_delta" | "message_stop") if self.hides || self.ended > 0 => {
+                self.held.push(event.held(event.data));
+            }
+            _ => event.pass(out),
+        }
+    }
+
+    fn open(&mut self, fields: &Fields<'_>) {
+        let block = fields.inner("content_block");
+        let is_hidden = is_ours(DialectKind::Anthropic, &block);
+        self.hides |= is_hidden;
+        self.shows_call |= is_others(DialectKind::Anthropic, &block);
+        self.blocks.push((fields.number("index"), (!is_hidden).then_some(self.shown)));
+        self.shown += u64::from(!is_hidden);
+    }
+
+    fn renumbered(&self, fields: &Fields<'_>, event: &Event<'_>, out: &mut Vec<u8>) {
+        let index = fields.number("index");
+        let known = self.blocks.iter().rev().find(|(own, _)| *own == index);
+        match known {
+            Some((_, None)) => {}
+            Some((_, Some(shown))) if *shown != index => {
+                let mut splices = Splices::default();
+                if let Some(at) = fields.get("index") {
+                    splices.replace(at, shown.to_string());
+                }
+                event.write(&splices.apply(event.data), out);
+            }
+            _ => event.pass(out),
+        }
+    }
+
+    /// The end of the answer, as the client gets it.
+    fn end(&self, data: &[u8]) -> Vec<u8> {
+        let fields = Fields::of(data, 0..data.len());
+        let mut splices = Splices::default();
+        if let Some(usage) = fields.object("usage") {
+            let start = Some(&self.usage[..]).filter(|_| self.ended > 0);
+            splices.replace(usage.clone(), spent(&data[usage], start, self.output));
+        }
+        let delta = fields.inner("delta");
+        if self.hides
+            && !self.shows_call
+            && delta.is("stop_reason", "tool_use")
+            && let Some(at) = delta.get("stop_reason")
+        {
+            splices.replace(at, *b"\"end_turn\"");
+        }
+        splices.apply(data)
+    }
+
+    pub(super) fn next(&mut self) {
+        let written = |held: &Held| {
+            let fields = Fields::of(&held.data, 0..held.data.len());
+            fields.inner("usage").number("output_tokens")
+        };
+        let output = self.output + self.held.iter().map(written).max().unwrap_or(0);
+        *self = Self { ended: self.ended + 1, output, shown: self.shown, ..Self::default() };
+    }
+
+    pub(super) fn finish(&mut self, out: &mut Vec<u8>) {
+        for held in std::mem::take(&mut self.held) {
+            let data = Fields::of(&held.data, 0..held.data.len());
+            match data.is("type", "message_delta") {
+                true => held.write(&self.end(&held.data), out),
+                false => held.write(&held.data, out),
+            }
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! Chat Completions: pieces of one message.
+
+use bytes::Bytes;
+
+use super::event::{Event, Held};
+use crate::DialectKind;
+use crate::fields::Fields;
+use crate::recall_tool::calls::is_ours;
+use crate::recall_tool::whole::usage::chat as spent;
+use crate::request::without_member;
+use crate::scan;
+use crate::vendor::rewrite::Splices;
+use crate::vendor::write::list;
+
+/// What is known of the answers.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Chat {
+    ended: usize,
+    /// Tokens that the answers before wrote, and this one so far.
+    output: u64,
+    written: u64,
+    /// What all pieces of one answer have in common, as the first one said it.
+    id: Option<Vec<u8>>,
+    created: Option<Vec<u8>>,
+    /// The calls of this answer: their place, their id, and the place that the client knows them by.
+    calls: Vec<(u64, String, Option<u64>)>,
+    shown: u64,
+    hides: bool,
+    held: Vec<Held>,
+}
+
+/// A piece without what is hidden.
+struct Piece {
+    data: Vec<u8>,
+    /// It says something beside its head.
+    says: bool,
+    /// Something was taken out of it.
+    is_cut: bool,
+}
+
+impl Chat {
+    pub(super) fn event(&mut self, event: &Event<'_>, out: &mut Vec<u8>) {
+        if event.data == b"[DONE]" {
+            match self.holds() {
+                true => self.held.push(event.held(event.data)),
+                false => event.pass(out),
+            }
+            return;
+        }
+        let fields = Fields::of(event.data, 0..event.data.len());
+        if self.ended == 0 {
+            self.id = self.id.take().or_else(|| fields.raw("id").map(<[u8]>::to_vec));
+            self.created =
+                self.created.take().or_else(|| fields.raw("created").map(<[u8]>::to_vec));
+        }
+        let used = fields.inner("usage");
+        self.written = used.count("completion_tokens").unwrap_or(self.written);
+        let piece = self.piece(event.data);
+        let kept = Fields::of(&piece.data, 0..piece.data.len());
+        let is_end = finish(&piece.data).is_some();
+        let is_usage = kept.object("usage").is_some() && !piece.says;
+        if !self.holds() || !(is_end || is_usage) {
+            // What held nothing but a hidden call is nothing.
+            if piece.says || is_end || !piece.is_cut {
+                event.write(&piece.data, out);
+            }
+            return;
+        }
+        if piece.says {
+            event.write(&open(&piece.data), out);
+        }
+        let end = match piece.says {
+            true => silent(&piece.data),
+            false => piece.data,
+        };
+        self.held.push(event.held(end));
+    }
+
+    /// Whether the end waits: behind others too, because who joins them may have to note something before the client
+    /// goes on.
+    fn holds(&self) -> bool {
+        self.hides || self.ended > 0
+    }
+
+    fn piece(&mut self, data: &[u8]) -> Piece {
+        let fields = Fields::of(data, 0..data.len());
+        let mut splices = Splices::default();
+        if self.ended > 0 {
+            for (name, value) in [("id", &self.id), ("created", &self.created)] {
+                if let (Some(at), Some(value)) = (fields.get(name), value) {
+                    splices.replace(at, &value[..]);
+                }
+            }
+        }
+        if let Some(usage) = fields.object("usage").filter(|_| self.output > 0) {
+            splices.replace(usage.clone(), spent(&data[usage], self.output));
+        }
+        let (mut says, mut is_cut) = (false, false);
+        for choice in scan::elements(data, fields.array("choices").unwrap_or(0..0)) {
+            let choice = Fields::of(data, choice);
+            let Some(at) = choice.object("delta") else { continue };
+            let mut delta = Bytes::copy_from_slice(&data[at.clone()]);
+            if self.ended > 0 {
+                delta = without_member(&delta, "role");
+            }
+            if let Some(calls) = self.calls(&delta) {
+                is_cut = true;
+                delta = calls;
+            }
+            says |= says_something(&delta);
+            if delta != data[at.clone()] {
+                splices.replace(at, &delta[..]);
+            }
+        }
+        Piece { data: splices.apply(data), says, is_cut }
+    }
+
+    /// The piece of a message with the calls that the client gets, where others are in it.
+    fn calls(&mut self, delta: &Bytes) -> Option<Bytes> {
+        let array = Fields::of(delta, 0..delta.len()).array("tool_calls")?;
+        let (mut kept, mut is_other) = (Vec::new(), false);
+        for at in scan::elements(delta, array.clone()) {
+            let call = Fields::of(delta, at.clone());
+            let (own, shown) = (call.number("index"), self.place(&call));
+            is_other |= shown != Some(own);
+            let Some(shown) = shown else { continue };
+            let mut splices = Splices::default();
+            if let Some(index) = call.get("index").filter(|_| shown != own) {
+                splices.replace(index, shown.to_string());
+            }
+            let whole = splices.apply(&delta[..at.end]);
+            kept.push(whole[at.start..].to_vec());
+        }
+        if !is_other {
+            return None;
+        }
+        if kept.is_empty() {
+            return Some(without_member(delta, "tool_calls"));
+        }
+        let mut splices = Splices::default();
+        splices.replace(array, list(kept));
+        Some(Bytes::from(splices.apply(delta)))
+    }
+
+    /// The place by which the client knows a call; none where it is hidden.
+    fn place(&mut self, call: &Fields<'_>) -> Option<u64> {
+        let index = call.number("index");
+        let id = call.text("id").unwrap_or_default();
+        let opens = call.inner("function").text("name").is_some_and(|name| !name.is_empty());
+        let known = self.calls.iter().rev().find(|(own, ..)| *own == index);
+        if let Some((_, known, shown)) = known
+            && (!opens || id.is_empty() || *known == *id)
+        {
+            return *shown;
+        }
+        let is_hidden = is_ours(DialectKind::OpenAiChat, call);
+        self.hides |= is_hidden;
+        let shown = (!is_hidden).then_some(self.shown);
+        self.shown += u64::from(!is_hidden);
+        self.calls.push((index, id.into_owned(), shown));
+        shown
+    }
+
+    pub(super) fn next(&mut self) {
+        let Self { ended, output, written, id, created, .. } = std::mem::take(self);
+        *self = Self { ended: ended + 1, output: output + written, id, created, ..Self::default() };
+    }
+
+    pub(super) fn finish(&mut self, out: &mut Vec<u8>) {
+        for held in std::mem::take(&mut self.held) {
+            let mut splices = Splices::default();
+            let reason = finish(&held.data).filter(|_| self.hides && self.shown == 0);
+            if let Some(at) = reason.filter(|at| held.data[at.clone()] == *b"\"tool_calls\"") {
+                splices.replace(at, *b"\"stop\"");
+            }
+            held.write(&splices.apply(&held.data), out);
+        }
+    }
+}
+
+/// Where a piece says why the answer ended.
+fn finish(data: &[u8]) -> Option<std::ops::Range<usize>> {
+    let choices = Fields::of(data, 0..data.len()).array("choices")?;
+    scan::elements(data, choices).find_map(|at| Fields::of(data, at).string("finish_reason"))
+}
+
+/// Whether a piece of a message holds more than a role.
+fn says_something(delta: &[u8]) -> bool {
+    scan::members(delta, 0..delta.len()).any(|member| {
+        let value = &delta[member.value.clone()];
+        !matches!(value, b"null" | b"\"\"" | b"[]" | b"{}") && !member.is(delta, "role")
+    })
+}
+
+/// A piece that says something, without the end that it is as well.
+fn open(data: &[u8]) -> Vec<u8> {
+    let mut splices = Splices::default();
+    if let Some(at) = finish(data) {
+        splices.replace(at, *b"null");
+    }
+    if let Some(usage) = Fields::of(data, 0..data.len()).object("usage") {
+        splices.replace(usage, *b"null");
+    }
+    splices.apply(data)
+}
+
+/// The end that such a piece is.
+fn silent(data: &[u8]) -> Vec<u8> {
+    let choices = Fields::of(data, 0..data.len()).array("choices").unwrap_or(0..0);
+    let mut splices = Splices::default();
+    for choice in scan::elements(data, choices) {
+        if let Some(delta) = Fields::of(data, choice).object("delta") {
+            splices.replace(delta, *b"{}");
+        }
+    }
+    splices.apply(data)
+}

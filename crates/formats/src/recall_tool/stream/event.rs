@@ -1,0 +1,41 @@
+//! An event of a stream that passes, or waits.
+
+use crate::vendor::rewrite::write_event;
+
+/// An event of a stream.
+pub(super) struct Event<'a> {
+    pub raw: &'a [u8],
+    pub name: &'a [u8],
+    pub data: &'a [u8],
+}
+
+/// An event that waits for the end.
+#[derive(Clone, Debug)]
+pub(super) struct Held {
+    name: Vec<u8>,
+    pub data: Vec<u8>,
+}
+
+impl Event<'_> {
+    pub fn pass(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(self.raw);
+    }
+
+    /// The event with other data.
+    pub fn write(&self, data: &[u8], out: &mut Vec<u8>) {
+        match data == self.data {
+            true => self.pass(out),
+            false => write_event(self.name, data, out),
+        }
+    }
+
+    pub fn held(&self, data: impl Into<Vec<u8>>) -> Held {
+        Held { name: self.name.to_vec(), data: data.into() }
+    }
+}
+
+impl Held {
+    pub fn write(&self, data: &[u8], out: &mut Vec<u8>) {
+        write_event(&self.name, data, out);
+    }
+}

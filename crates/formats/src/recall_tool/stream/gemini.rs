@@ -1,0 +1,134 @@
+//! Gemini: chunks of parts.
+
+use std::ops::Range;
+
+use bytes::Bytes;
+
+use super::event::{Event, Held};
+use crate::DialectKind;
+use crate::fields::Fields;
+use crate::recall_tool::calls::is_ours;
+use crate::recall_tool::whole::usage::gemini as spent;
+use crate::request::without_member;
+use crate::scan;
+use crate::vendor::rewrite::Splices;
+use crate::vendor::write::list;
+
+/// Parts of a chunk that says nothing.
+const NOTHING: &[u8] = br#"[{"text":""}]"#;
+
+/// What is known of the answers.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Gemini {
+    ended: usize,
+    /// Tokens that the answers before wrote, in replies and in thoughts, and this one so far.
+    output: (u64, u64),
+    written: (u64, u64),
+    id: Option<Vec<u8>>,
+    hides: bool,
+    held: Vec<Held>,
+}
+
+impl Gemini {
+    pub(super) fn event(&mut self, event: &Event<'_>, out: &mut Vec<u8>) {
+        let data = event.data;
+        let chunk = chunk(data);
+        if self.ended == 0 {
+            self.id = self.id.take().or_else(|| chunk.raw("responseId").map(<[u8]>::to_vec));
+        }
+        let used = chunk.inner("usageMetadata");
+        let newest = |name: &str, before: u64| used.count(name).unwrap_or(before);
+        self.written = (
+            newest("candidatesTokenCount", self.written.0),
+            newest("thoughtsTokenCount", self.written.1),
+        );
+        let mut splices = Splices::default();
+        if let (Some(at), Some(id), true) = (chunk.get("responseId"), &self.id, self.ended > 0) {
+            splices.replace(at, &id[..]);
+        }
+        if let Some(usage) = chunk.object("usageMetadata").filter(|_| self.output != (0, 0)) {
+            splices.replace(usage.clone(), spent(&data[usage], self.output));
+        }
+        let (parts, kept) = kept(data, &chunk);
+        let all = parts.clone().map_or(0, |parts| scan::elements(data, parts).count());
+        let is_cut = kept.len() < all;
+        self.hides |= is_cut;
+        let finish = finish(data, &chunk);
+        if let Some(parts) = parts.filter(|_| is_cut) {
+            splices.replace(parts, if kept.is_empty() { NOTHING.to_vec() } else { list(&kept) });
+        }
+        let whole = splices.apply(data);
+        // Behind others too: who joins them may have to note something before the client goes on.
+        if !(finish && (self.hides || self.ended > 0)) {
+            if !(is_cut && kept.is_empty()) {
+                event.write(&whole, out);
+            }
+            return;
+        }
+        if kept.is_empty() {
+            self.held.push(event.held(whole));
+            return;
+        }
+        event.write(&open(&whole), out);
+        self.held.push(event.held(silent(&whole)));
+    }
+
+    pub(super) fn next(&mut self) {
+        let Self { ended, output, written, id, .. } = std::mem::take(self);
+        let output = (output.0 + written.0, output.1 + written.1);
+        *self = Self { ended: ended + 1, output, id, ..Self::default() };
+    }
+
+    pub(super) fn finish(&mut self, out: &mut Vec<u8>) {
+        for held in std::mem::take(&mut self.held) {
+            held.write(&held.data, out);
+        }
+    }
+}
+
+/// A chunk; Code Assist wraps each.
+fn chunk(data: &[u8]) -> Fields<'_> {
+    let whole = Fields::of(data, 0..data.len());
+    if whole.object("response").is_some() { whole.inner("response") } else { whole }
+}
+
+fn candidate<'a>(data: &'a [u8], chunk: &Fields<'_>) -> Option<Fields<'a>> {
+    let first = scan::elements(data, chunk.array("candidates")?).next()?;
+    Some(Fields::of(data, first))
+}
+
+fn finish(data: &[u8], chunk: &Fields<'_>) -> bool {
+    candidate(data, chunk).is_some_and(|it| it.string("finishReason").is_some())
+}
+
+/// The parts of a chunk, and those that the client gets.
+fn kept<'a>(data: &'a [u8], chunk: &Fields<'_>) -> (Option<Range<usize>>, Vec<&'a [u8]>) {
+    let candidate = candidate(data, chunk);
+    let parts = candidate.and_then(|candidate| candidate.inner("content").array("parts"));
+    let all = scan::elements(data, parts.clone().unwrap_or(0..0));
+    let shown = |at: &Range<usize>| !is_ours(DialectKind::Gemini, &Fields::of(data, at.clone()));
+    let kept = all.filter(shown).map(|at| &data[at]).collect();
+    (parts, kept)
+}
+
+/// A chunk that says something, without the end that it is as well.
+fn open(data: &[u8]) -> Vec<u8> {
+    let chunk = chunk(data);
+    let first = chunk.array("candidates").and_then(|all| scan::elements(data, all).next());
+    let mut splices = Splices::default();
+    if let Some(first) = first {
+        let candidate = Bytes::copy_from_slice(&data[first.clone()]);
+        splices.replace(first, without_member(&candidate, "finishReason").to_vec());
+    }
+    splices.apply(data)
+}
+
+/// The end that such a chunk is.
+fn silent(data: &[u8]) -> Vec<u8> {
+    let (parts, _) = kept(data, &chunk(data));
+    let mut splices = Splices::default();
+    if let Some(parts) = parts {
+        splices.replace(parts, NOTHING);
+    }
+    splices.apply(data)
+}

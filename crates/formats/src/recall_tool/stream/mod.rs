@@ -1,0 +1,109 @@
+//! Several streams that a client gets as one: of each, all but the calls of the tool.
+
+mod anthropic;
+mod chat;
+mod event;
+mod gemini;
+mod responses;
+
+use crate::DialectKind;
+use crate::vendor::rewrite::{RawEvents, event as read};
+
+use event::Event;
+
+/// Joins streams of server-sent events. What is said passes at once; calls of the tool do not, and where an answer has
+/// some, its end is held back until it is known whether another answer follows.
+///
+/// ```
+/// use midfold_formats::{DialectKind, recall_tool::Joined};
+/// let mut joined = Joined::new(DialectKind::Anthropic);
+/// let mut out = Vec::new();
+/// joined.push(b"data: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"tool_use\",\"name\":\"midfold_recall\"}}\n\n", &mut out);
+/// joined.push(b"data: {\"type\":\"message_stop\"}\n\n", &mut out);
+/// assert!(out.is_empty());
+/// joined.finish(&mut out);
+/// assert_eq!(out, b"data: {\"type\":\"message_stop\"}\n\n");
+/// ```
+#[derive(Clone, Debug)]
+pub struct Joined {
+    events: RawEvents,
+    part: Part,
+}
+
+#[derive(Clone, Debug)]
+enum Part {
+    Anthropic(anthropic::Messages),
+    Chat(chat::Chat),
+    Responses(responses::Responses),
+    Gemini(gemini::Gemini),
+    /// A format that has no such streams.
+    Plain,
+}
+
+impl Joined {
+    /// Nothing came yet.
+    #[must_use]
+    pub fn new(kind: DialectKind) -> Self {
+        let part = match kind {
+            DialectKind::Anthropic => Part::Anthropic(anthropic::Messages::default()),
+            DialectKind::OpenAiChat => Part::Chat(chat::Chat::default()),
+            DialectKind::OpenAiResponses => Part::Responses(responses::Responses::default()),
+            DialectKind::Gemini => Part::Gemini(gemini::Gemini::default()),
+            DialectKind::Bedrock | DialectKind::ShareGpt => Part::Plain,
+        };
+        Self { events: RawEvents::default(), part }
+    }
+
+    /// Takes what comes next, and hands on what the client gets of it.
+    pub fn push(&mut self, chunk: &[u8], out: &mut Vec<u8>) {
+        let mut events = std::mem::take(&mut self.events);
+        events.push(chunk, &mut |raw| self.event(raw, out));
+        self.events = events;
+    }
+
+    /// The answer has ended, and another one follows: what was held of its end is dropped.
+    pub fn next(&mut self, out: &mut Vec<u8>) {
+        self.rest(out);
+        match &mut self.part {
+            Part::Anthropic(it) => it.next(),
+            Part::Chat(it) => it.next(),
+            Part::Responses(it) => it.next(),
+            Part::Gemini(it) => it.next(),
+            Part::Plain => {}
+        }
+    }
+
+    /// The answer has ended, and no other follows: what was held passes.
+    pub fn finish(&mut self, out: &mut Vec<u8>) {
+        self.rest(out);
+        match &mut self.part {
+            Part::Anthropic(it) => it.finish(out),
+            Part::Chat(it) => it.finish(out),
+            Part::Responses(it) => it.finish(out),
+            Part::Gemini(it) => it.finish(out),
+            Part::Plain => {}
+        }
+    }
+
+    fn rest(&mut self, out: &mut Vec<u8>) {
+        let rest = std::mem::take(&mut self.events).rest();
+        if !rest.is_empty() {
+            self.event(&rest, out);
+        }
+    }
+
+    fn event(&mut self, raw: &[u8], out: &mut Vec<u8>) {
+        let Some((name, data)) = read(raw) else {
+            out.extend_from_slice(raw);
+            return;
+        };
+        let event = Event { raw, name: &name, data: &data };
+        match &mut self.part {
+            Part::Anthropic(it) => it.event(&event, out),
+            Part::Chat(it) => it.event(&event, out),
+            Part::Responses(it) => it.event(&event, out),
+            Part::Gemini(it) => it.event(&event, out),
+            Part::Plain => event.pass(out),
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! Responses: items under a number, and states that hold the whole output.
+
+use std::ops::Range;
+
+use super::event::{Event, Held};
+use crate::DialectKind;
+use crate::fields::Fields;
+use crate::recall_tool::calls::is_ours;
+use crate::recall_tool::whole::{usage::responses as spent, without_tool};
+use crate::vendor::rewrite::Splices;
+use crate::vendor::write::list;
+
+/// What is known of the answers.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Responses {
+    ended: usize,
+    output: u64,
+    /// The id by which the client knows the answer, and when it began.
+    id: Option<Vec<u8>>,
+    created: Option<Vec<u8>>,
+    /// Events that the client got.
+    events: u64,
+    /// The items that it got.
+    items: Vec<Vec<u8>>,
+    shown: u64,
+    /// The numbers of this answer's items, and those that the client knows them by.
+    places: Vec<(u64, Option<u64>)>,
+    hides: bool,
+    held: Vec<Held>,
+}
+
+/// What says that an answer begins.
+const OPENS: [&str; 3] = ["response.created", "response.in_progress", "response.queued"];
+/// What says that it has ended.
+const ENDS: [&str; 3] = ["response.completed", "response.incomplete", "response.failed"];
+
+impl Responses {
+    pub(super) fn event(&mut self, event: &Event<'_>, out: &mut Vec<u8>) {
+        let fields = Fields::of(event.data, 0..event.data.len());
+        let kind = fields.text("type").unwrap_or_default();
+        let response = fields.inner("response");
+        if OPENS.contains(&&*kind) {
+            if self.ended > 0 {
+                return;
+            }
+            self.id = self.id.take().or_else(|| response.raw("id").map(<[u8]>::to_vec));
+            let created = response.raw("created_at").map(<[u8]>::to_vec);
+            self.created = self.created.take().or(created);
+        }
+        if ENDS.contains(&&*kind) && (self.hides || self.ended > 0) {
+            // Behind others too: who joins them may have to note something before the client goes on.
+            self.held.push(event.held(event.data));
+            return;
+        }
+        if kind == "response.output_item.added" {
+            self.open(&fields);
+        }
+        let index = fields.count("output_index");
+        let place = index.and_then(|index| self.places.iter().rev().find(|(own, _)| *own == index));
+        let shown = match place {
+            Some((_, None)) => return,
+            Some((_, shown)) => *shown,
+            None => None,
+        };
+        if kind == "response.output_item.done" {
+            self.items.extend(fields.raw("item").map(<[u8]>::to_vec));
+        }
+        let data = self.patched(event.data, shown);
+        event.write(&data, out);
+    }
+
+    fn open(&mut self, fields: &Fields<'_>) {
+        let is_hidden = is_ours(DialectKind::OpenAiResponses, &fields.inner("item"));
+        self.hides |= is_hidden;
+        self.places.push((fields.number("output_index"), (!is_hidden).then_some(self.shown)));
+        self.shown += u64::from(!is_hidden);
+    }
+
+    /// The event as the client gets it.
+    fn patched(&mut self, data: &[u8], shown: Option<u64>) -> Vec<u8> {
+        let fields = Fields::of(data, 0..data.len());
+        let mut splices = Splices::default();
+        let mut set = |at: Option<Range<usize>>, value: u64| {
+            if let Some(at) = at.filter(|at| data[at.clone()] != *value.to_string().as_bytes()) {
+                splices.replace(at, value.to_string());
+            }
+        };
+        set(fields.get("sequence_number"), self.events);
+        self.events += 1;
+        if let Some(shown) = shown {
+            set(fields.get("output_index"), shown);
+        }
+        let response = fields.inner("response");
+        let is_other = self.ended > 0 || self.hides;
+        without_tool(data, &response, &mut splices);
+        if self.ended > 0 {
+            for (name, value) in [("id", &self.id), ("created_at", &self.created)] {
+                if let (Some(at), Some(value)) = (response.get(name), value) {
+                    splices.replace(at, &value[..]);
+                }
+            }
+        }
+        if let Some(output) = response.array("output").filter(|_| is_other) {
+            splices.replace(output, list(&self.items));
+        }
+        if let Some(usage) = response.object("usage").filter(|_| self.output > 0) {
+            splices.replace(usage.clone(), spent(&data[usage], self.output));
+        }
+        splices.apply(data)
+    }
+
+    pub(super) fn next(&mut self) {
+        let written = |held: &Held| {
+            let fields = Fields::of(&held.data, 0..held.data.len());
+            fields.inner("response").inner("usage").number("output_tokens")
+        };
+        self.output += self.held.iter().map(written).max().unwrap_or(0);
+        self.ended += 1;
+        (self.places, self.held, self.hides) = (Vec::new(), Vec::new(), false);
+    }
+
+    pub(super) fn finish(&mut self, out: &mut Vec<u8>) {
+        for held in std::mem::take(&mut self.held) {
+            let data = self.patched(&held.data, None);
+            held.write(&data, out);
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! What several answers cost, as the client of one is told: the prompt of the last, and what all wrote.
+
+use crate::fields::Fields;
+use crate::vendor::rewrite::Splices;
+
+/// What an answer says that it wrote.
+pub(super) fn written(body: &[u8], usage: &str, name: &str) -> u64 {
+    Fields::of(body, 0..body.len()).inner(usage).number(name)
+}
+
+/// These counts with so much more of each name.
+fn more(usage: &[u8], add: &[(&str, u64)]) -> Vec<u8> {
+    let fields = Fields::of(usage, 0..usage.len());
+    let mut splices = Splices::default();
+    for (name, more) in add.iter().filter(|(_, more)| *more > 0) {
+        splices.shift(&fields, name, *more);
+    }
+    splices.apply(usage)
+}
+
+/// Messages. Where the end of a stream does not tell of the prompt, what its start told is put there: the client has
+/// the start of the first answer alone.
+pub(in crate::recall_tool) fn anthropic(
+    usage: &[u8],
+    start: Option<&[u8]>,
+    output: u64,
+) -> Vec<u8> {
+    const PROMPT: [&str; 3] =
+        ["input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"];
+    let mut usage = more(usage, &[("output_tokens", output)]);
+    let Some(start) = start else { return usage };
+    let start = Fields::of(start, 0..start.len());
+    for name in PROMPT {
+        let is_told = Fields::of(&usage, 0..usage.len()).count(name).is_some();
+        if let Some(count) = start.raw(name).filter(|_| !is_told) {
+            let mut splices = Splices::default();
+            splices.set(&usage, 0..usage.len(), name, count);
+            usage = splices.apply(&usage);
+        }
+    }
+    usage
+}
+
+/// Chat Completions.
+pub(in crate::recall_tool) fn chat(usage: &[u8], output: u64) -> Vec<u8> {
+    more(usage, &[("completion_tokens", output), ("total_tokens", output)])
+}
+
+/// Responses.
+pub(in crate::recall_tool) fn responses(usage: &[u8], output: u64) -> Vec<u8> {
+    more(usage, &[("output_tokens", output), ("total_tokens", output)])
+}
+
+/// Gemini: replies and thoughts.
+pub(in crate::recall_tool) fn gemini(usage: &[u8], (reply, thoughts): (u64, u64)) -> Vec<u8> {
+    let all = reply + thoughts;
+    let fields = [("candidatesTokenCount", reply), ("thoughtsTokenCount", thoughts)];
+    more(usage, &[fields[0], fields[1], ("totalTokenCount", all)])
+}

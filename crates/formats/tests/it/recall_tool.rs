@@ -1,0 +1,377 @@
+//! The tool of recall in requests and answers: what the client gets of answers with hidden calls is what it would
+//! have got without them, however the stream is cut.
+
+use bytes::Bytes;
+use midfold_formats::DialectKind::{self, Anthropic, Gemini, OpenAiChat, OpenAiResponses};
+use midfold_formats::answer::{Framing, Seen, Tee};
+use midfold_formats::recall_tool::{
+    Answered, Call, Joined, NAME, Unoffered, calls, check, in_front_of, joined, offered, results,
+    withheld,
+};
+use midfold_formats::request::Request;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+const KINDS: [DialectKind; 4] = [OpenAiChat, OpenAiResponses, Anthropic, Gemini];
+
+/// A part of a reply.
+#[derive(Clone, Debug)]
+enum Said {
+    Text(String),
+    Hidden,
+    Call,
+}
+
+/// The parts that the client gets.
+fn shown(parts: &[Said]) -> Vec<Said> {
+    parts.iter().filter(|part| !matches!(part, Said::Hidden)).cloned().collect()
+}
+
+fn name(part: &Said) -> &'static str {
+    if matches!(part, Said::Hidden) { NAME } else { "bash" }
+}
+
+fn events(kind: DialectKind, answer: u64, parts: &[Said]) -> Vec<Value> {
+    match kind {
+        Anthropic => messages(answer, parts),
+        OpenAiResponses => responses(answer, parts),
+        OpenAiChat => chat(answer, parts),
+        _ => gemini(answer, parts),
+    }
+}
+
+fn messages(answer: u64, parts: &[Said]) -> Vec<Value> {
+    let usage =
+        json!({"input_tokens": 10 + answer, "cache_read_input_tokens": 1, "output_tokens": 1});
+    let message =
+        json!({"id": format!("msg_{answer}"), "role": "assistant", "content": [], "usage": usage});
+    let mut all = vec![json!({"type": "message_start", "message": message})];
+    for (index, part) in parts.iter().enumerate() {
+        let (block, delta) = match part {
+            Said::Text(text) => {
+                (json!({"type": "text", "text": ""}), json!({"type": "text_delta", "text": text}))
+            }
+            call => (
+                json!({"type": "tool_use", "id": format!("t{answer}_{index}"), "name": name(call), "input": {}}),
+                json!({"type": "input_json_delta", "partial_json": "{\"query\":\"x\"}"}),
+            ),
+        };
+        all.push(json!({"type": "content_block_start", "index": index, "content_block": block}));
+        all.push(json!({"type": "content_block_delta", "index": index, "delta": delta}));
+        all.push(json!({"type": "content_block_stop", "index": index}));
+    }
+    let calls = parts.iter().any(|part| !matches!(part, Said::Text(_)));
+    let stop = if calls { "tool_use" } else { "end_turn" };
+    all.push(json!({"type": "message_delta", "delta": {"stop_reason": stop}, "usage": {"output_tokens": 5}}));
+    all.push(json!({"type": "message_stop"}));
+    all
+}
+
+fn chat(answer: u64, parts: &[Said]) -> Vec<Value> {
+    let chunk = |delta: Value, end: Value| json!({"id": format!("c{answer}"), "created": answer, "choices": [{"index": 0, "delta": delta, "finish_reason": end}]});
+    let mut all = vec![chunk(json!({"role": "assistant", "content": ""}), Value::Null)];
+    let mut place = 0;
+    for (index, part) in parts.iter().enumerate() {
+        if let Said::Text(text) = part {
+            all.push(chunk(json!({"content": text}), Value::Null));
+            continue;
+        }
+        let function = json!({"name": name(part), "arguments": "{\"query\":"});
+        let id = format!("t{answer}_{index}");
+        let call = json!({"index": place, "id": id, "type": "function", "function": function});
+        all.push(chunk(json!({"tool_calls": [call]}), Value::Null));
+        let more = json!({"index": place, "function": {"arguments": "\"x\"}"}});
+        all.push(chunk(json!({"tool_calls": [more]}), Value::Null));
+        place += 1;
+    }
+    let end = if place > 0 { "tool_calls" } else { "stop" };
+    all.push(chunk(json!({}), json!(end)));
+    let usage =
+        json!({"prompt_tokens": 11 + answer, "completion_tokens": 5, "total_tokens": 16 + answer});
+    all.push(json!({"id": format!("c{answer}"), "created": answer, "choices": [], "usage": usage}));
+    all
+}
+
+fn responses(answer: u64, parts: &[Said]) -> Vec<Value> {
+    let id = format!("resp_{answer}");
+    let tools = json!([{"type": "function", "name": "bash"}, {"type": "function", "name": NAME}]);
+    let mut all = vec![
+        json!({"type": "response.created", "response": {"id": id, "output": [], "tools": tools}}),
+    ];
+    let mut output = Vec::new();
+    for (index, part) in parts.iter().enumerate() {
+        let item = match part {
+            Said::Text(text) => {
+                json!({"type": "message", "id": format!("m{answer}_{index}"), "role": "assistant", "content": [{"type": "output_text", "text": text}]})
+            }
+            call => {
+                json!({"type": "function_call", "call_id": format!("t{answer}_{index}"), "name": name(call), "arguments": "{\"query\":\"x\"}"})
+            }
+        };
+        all.push(
+            json!({"type": "response.output_item.added", "output_index": index, "item": item}),
+        );
+        all.push(json!({"type": "response.output_item.done", "output_index": index, "item": item}));
+        output.push(item);
+    }
+    let usage =
+        json!({"input_tokens": 11 + answer, "output_tokens": 5, "total_tokens": 16 + answer});
+    all.push(json!({"type": "response.completed", "response": {"id": id, "status": "completed", "output": output, "tools": tools, "usage": usage}}));
+    for (number, event) in all.iter_mut().enumerate() {
+        event["sequence_number"] = json!(number);
+    }
+    all
+}
+
+fn gemini(answer: u64, parts: &[Said]) -> Vec<Value> {
+    let mut all = Vec::new();
+    for part in parts {
+        let part = match part {
+            Said::Text(text) => json!({"text": text}),
+            call => {
+                json!({"functionCall": {"name": name(call), "args": {"query": "x"}}, "thoughtSignature": "s"})
+            }
+        };
+        all.push(json!({"candidates": [{"content": {"role": "model", "parts": [part]}}], "responseId": format!("g{answer}")}));
+    }
+    let usage = json!({"promptTokenCount": 11 + answer, "candidatesTokenCount": 3, "thoughtsTokenCount": 2, "totalTokenCount": 16 + answer});
+    all.push(json!({"candidates": [{"content": {"role": "model", "parts": [{"text": ""}]}, "finishReason": "STOP"}], "usageMetadata": usage, "responseId": format!("g{answer}")}));
+    all
+}
+
+fn stream(kind: DialectKind, answer: u64, parts: &[Said]) -> Vec<u8> {
+    let mut out = String::new();
+    for event in events(kind, answer, parts) {
+        if let Some(name) = event["type"].as_str() {
+            out.push_str(&format!("event: {name}\n"));
+        }
+        out.push_str(&format!("data: {event}\n\n"));
+    }
+    if kind == OpenAiChat {
+        out.push_str("data: [DONE]\n\n");
+    }
+    out.into_bytes()
+}
+
+/// What a client gets of these answers, cut in chunks of `size`.
+fn through(kind: DialectKind, answers: &[Vec<Said>], size: usize) -> Vec<u8> {
+    let (mut joined, mut out) = (Joined::new(kind), Vec::new());
+    for (number, parts) in answers.iter().enumerate() {
+        if number > 0 {
+            joined.next(&mut out);
+        }
+        let whole = stream(kind, number as u64, parts);
+        whole.chunks(size).for_each(|chunk| joined.push(chunk, &mut out));
+    }
+    joined.finish(&mut out);
+    out
+}
+
+fn seen(kind: DialectKind, stream: &[u8]) -> Seen {
+    let mut tee = Tee::new(kind, Framing::Sse);
+    tee.push(stream);
+    tee.finish()
+}
+
+fn text(kind: DialectKind, reply: &[Bytes]) -> String {
+    let of = |message: &Bytes| {
+        kind.dialect()
+            .view(message)
+            .blocks
+            .iter()
+            .map(|block| match block.kind {
+                midfold_core::view::BlockKind::Text => block.text(message).into_owned(),
+                _ => String::new(),
+            })
+            .collect::<String>()
+    };
+    reply.iter().map(of).collect()
+}
+
+/// The numbers under which blocks and items begin, and those of all events, count from 0 without a gap.
+fn is_contiguous(kind: DialectKind, stream: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(stream);
+    let events = text.lines().filter_map(|line| line.strip_prefix("data: "));
+    let events: Vec<Value> = events.filter_map(|it| serde_json::from_str(it).ok()).collect();
+    let of = |starts: &str, name: &str| -> Vec<u64> {
+        let all = events.iter().filter(|event| starts.is_empty() || event["type"] == starts);
+        all.filter_map(|event| event[name].as_u64()).collect()
+    };
+    let found = match kind {
+        Anthropic => vec![of("content_block_start", "index")],
+        OpenAiResponses => {
+            vec![of("response.output_item.added", "output_index"), of("", "sequence_number")]
+        }
+        _ => Vec::new(),
+    };
+    found.iter().all(|numbers| numbers.iter().copied().eq(0..numbers.len() as u64))
+}
+
+fn part() -> impl Strategy<Value = Said> {
+    prop_oneof!["[a-z]{1,8}".prop_map(Said::Text), Just(Said::Hidden), Just(Said::Call),]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn a_stream_without_its_hidden_calls_is_the_answer_without_them(
+        parts in prop::collection::vec(part(), 1..6),
+        size in 1usize..200,
+    ) {
+        for kind in KINDS {
+            let got = through(kind, std::slice::from_ref(&parts), size);
+            let plain = stream(kind, 0, &shown(&parts));
+            let (got_seen, wanted) = (seen(kind, &got), seen(kind, &plain));
+            prop_assert!(got_seen.is_complete, "{kind:?}");
+            prop_assert!(is_contiguous(kind, &got), "{kind:?}");
+            prop_assert!(!String::from_utf8_lossy(&got).contains(NAME), "{kind:?}");
+            prop_assert_eq!(text(kind, &got_seen.output), text(kind, &wanted.output));
+            prop_assert_eq!(calls(kind, &got_seen.output), calls(kind, &wanted.output));
+            prop_assert_eq!((&got_seen.usage, &got_seen.finish), (&wanted.usage, &wanted.finish));
+            prop_assert_eq!(&got, &through(kind, std::slice::from_ref(&parts), usize::MAX));
+        }
+    }
+
+    #[test]
+    fn several_streams_are_one_answer(
+        texts in prop::collection::vec("[a-z]{1,8}", 1..4),
+        last in prop::collection::vec(part(), 1..5),
+        size in 1usize..200,
+    ) {
+        for kind in KINDS {
+            let hidden = |text: &String| vec![Said::Text(text.clone()), Said::Hidden];
+            let mut answers: Vec<_> = texts.iter().map(hidden).collect();
+            answers.push(last.clone());
+            let got = through(kind, &answers, size);
+            let one = seen(kind, &got);
+            let all: Vec<_> = answers.iter().flat_map(|parts| shown(parts)).collect();
+            prop_assert!(one.is_complete && is_contiguous(kind, &got), "{kind:?}");
+            prop_assert!(!String::from_utf8_lossy(&got).contains(NAME), "{kind:?}");
+            let wanted = seen(kind, &stream(kind, 0, &all));
+            prop_assert_eq!(text(kind, &one.output), text(kind, &wanted.output));
+            prop_assert_eq!(calls(kind, &one.output).others, calls(kind, &wanted.output).others);
+            let usage = one.usage.unwrap_or_default();
+            let number = texts.len() as u64;
+            prop_assert_eq!((usage.prompt, usage.output), (11 + number, 5 * (number + 1)), "{:?}", kind);
+            prop_assert_eq!(one.id, wanted.id);
+        }
+    }
+}
+
+/// A stream without a call of ours passes byte for byte, but for the tools that Responses repeats.
+#[test]
+fn what_hides_nothing_passes_as_it_came() {
+    let parts = [Said::Text("a".into()), Said::Call, Said::Text("b".into())];
+    for kind in [OpenAiChat, Anthropic, Gemini] {
+        assert_eq!(through(kind, &[parts.to_vec()], 7), stream(kind, 0, &parts), "{kind:?}");
+    }
+}
+
+#[test]
+fn answers_that_came_whole_are_one() {
+    let call = |name: &str| json!({"query": name});
+    let cases = [
+        (
+            Anthropic,
+            json!({"content": [{"type": "text", "text": "a"}, {"type": "tool_use", "id": "1", "name": NAME, "input": call("x")}], "stop_reason": "tool_use", "usage": {"input_tokens": 3, "output_tokens": 4}}),
+            json!({"content": [{"type": "text", "text": "b"}], "stop_reason": "end_turn", "usage": {"input_tokens": 9, "output_tokens": 2}}),
+            json!({"content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}], "stop_reason": "end_turn", "usage": {"input_tokens": 9, "output_tokens": 6}}),
+        ),
+        (
+            OpenAiChat,
+            json!({"choices": [{"message": {"role": "assistant", "content": "a", "tool_calls": [{"id": "1", "type": "function", "function": {"name": NAME, "arguments": "{}"}}]}, "finish_reason": "tool_calls"}], "usage": {"prompt_tokens": 3, "completion_tokens": 4, "total_tokens": 7}}),
+            json!({"choices": [{"message": {"role": "assistant", "content": "b"}, "finish_reason": "stop"}], "usage": {"prompt_tokens": 9, "completion_tokens": 2, "total_tokens": 11}}),
+            json!({"choices": [{"message": {"role": "assistant", "content": "ab"}, "finish_reason": "stop"}], "usage": {"prompt_tokens": 9, "completion_tokens": 6, "total_tokens": 15}}),
+        ),
+        (
+            OpenAiResponses,
+            json!({"output": [{"type": "reasoning", "id": "r"}, {"type": "function_call", "call_id": "1", "name": NAME, "arguments": "{}"}], "usage": {"input_tokens": 3, "output_tokens": 4, "total_tokens": 7}}),
+            json!({"output": [{"type": "message", "id": "m"}], "tools": [{"type": "function", "name": NAME}], "usage": {"input_tokens": 9, "output_tokens": 2, "total_tokens": 11}}),
+            json!({"output": [{"type": "reasoning", "id": "r"}, {"type": "message", "id": "m"}], "tools": [], "usage": {"input_tokens": 9, "output_tokens": 6, "total_tokens": 15}}),
+        ),
+        (
+            Gemini,
+            json!({"candidates": [{"content": {"parts": [{"text": "a"}, {"functionCall": {"name": NAME, "args": {}}}]}}], "usageMetadata": {"promptTokenCount": 3, "candidatesTokenCount": 4, "totalTokenCount": 7}}),
+            json!({"candidates": [{"content": {"parts": [{"text": "b"}]}}], "usageMetadata": {"promptTokenCount": 9, "candidatesTokenCount": 2, "totalTokenCount": 11}}),
+            json!({"candidates": [{"content": {"parts": [{"text": "a"}, {"text": "b"}]}}], "usageMetadata": {"promptTokenCount": 9, "candidatesTokenCount": 6, "totalTokenCount": 15}}),
+        ),
+    ];
+    for (kind, first, second, wanted) in cases {
+        let answers = [first, second].map(|it| Bytes::from(it.to_string()));
+        let got: Value = serde_json::from_slice(&joined(kind, &answers)).unwrap();
+        assert_eq!(got, wanted, "{kind:?}");
+    }
+}
+
+#[test]
+fn the_tool_stands_behind_those_of_the_client_and_can_be_withheld() {
+    let bodies = [
+        (OpenAiChat, r#"{"tools":[{"type":"function","function":{"name":"a"}}],"messages":[]}"#),
+        (OpenAiResponses, r#"{"tools":[{"type":"function","name":"a"}],"input":[]}"#),
+        (Anthropic, r#"{"tools":[{"name":"a","input_schema":{}}],"messages":[]}"#),
+        (Gemini, r#"{"tools":[{"functionDeclarations":[{"name":"a"}]}],"contents":[]}"#),
+    ];
+    for (kind, body) in bodies {
+        let body = Bytes::from(body);
+        let request = Request::read(kind, body.clone()).unwrap();
+        assert_eq!(check(&request), Ok(()), "{kind:?}");
+        let with = offered(kind, &body);
+        let again = Request::read(kind, with.clone()).unwrap();
+        assert_eq!(check(&again), Err(Unoffered::Taken), "{kind:?}");
+        assert_eq!(withheld(&request, &with), body, "{kind:?}");
+        let bare = Bytes::from([b"{\"x\":1,", &body[body.len() - 14..]].concat());
+        let bare = if kind == OpenAiResponses { Bytes::from(r#"{"input":[]}"#) } else { bare };
+        if let Ok(request) = Request::read(kind, bare.clone()) {
+            let with = offered(kind, &bare);
+            let told: Value = serde_json::from_slice(&withheld(&request, &with)).unwrap();
+            assert!(told["tools"].is_array(), "{kind:?}");
+            let choice = if kind == Gemini { &told["toolConfig"] } else { &told["tool_choice"] };
+            assert!(choice.to_string().to_lowercase().contains("none"), "{kind:?} {told}");
+        }
+    }
+}
+
+#[test]
+fn requests_that_cannot_have_it_do_not() {
+    let cases = [
+        (OpenAiChat, r#"{"n":2,"messages":[]}"#, Unoffered::Several),
+        (OpenAiChat, r#"{"functions":[],"messages":[]}"#, Unoffered::Tools),
+        (
+            OpenAiChat,
+            r#"{"response_format":{"type":"json_object"},"messages":[]}"#,
+            Unoffered::Value,
+        ),
+        (OpenAiResponses, r#"{"conversation":"c","input":[]}"#, Unoffered::Kept),
+        (OpenAiResponses, r#"{"background":true,"input":[]}"#, Unoffered::Kept),
+        (Anthropic, r#"{"output_format":{"type":"json_schema"},"messages":[]}"#, Unoffered::Value),
+        (Gemini, r#"{"tools":[{"googleSearch":{}}],"contents":[]}"#, Unoffered::Tools),
+        (Gemini, r#"{"cachedContent":"c","contents":[]}"#, Unoffered::Kept),
+    ];
+    for (kind, body, wanted) in cases {
+        let request = Request::read(kind, Bytes::from(body)).unwrap();
+        assert_eq!(check(&request), Err(wanted), "{body}");
+    }
+}
+
+#[test]
+fn results_go_before_those_of_the_client() {
+    let call = Call { id: Some("t1".into()), arguments: "{}".into() };
+    let answered = [Answered { call, text: "found \"it\"".into() }];
+    for kind in KINDS {
+        let messages = results(kind, &answered);
+        assert_eq!(messages.len(), 1, "{kind:?}");
+        assert!(serde_json::from_slice::<Value>(&messages[0]).is_ok(), "{kind:?}");
+    }
+    let own = Bytes::from(r#"{"role":"user","content":"hello"}"#);
+    let got: Value =
+        serde_json::from_slice(&in_front_of(Anthropic, &own, &answered).unwrap()).unwrap();
+    assert_eq!(got["content"][0]["tool_use_id"], "t1");
+    assert_eq!(got["content"][1], json!({"type": "text", "text": "hello"}));
+    let own = Bytes::from(r#"{"role":"user","parts":[{"functionResponse":{"name":"a"}}]}"#);
+    let got: Value =
+        serde_json::from_slice(&in_front_of(Gemini, &own, &answered).unwrap()).unwrap();
+    assert_eq!(got["parts"][0]["functionResponse"]["name"], NAME);
+    assert_eq!(got["parts"].as_array().map(Vec::len), Some(2));
+    assert_eq!(in_front_of(OpenAiChat, &own, &answered), None);
+}
