@@ -111,3 +111,17 @@ fn each_file_comes_back_from_each_dialect_as_it_went_there() {
     }
     assert!(returned > 40, "{returned}");
 }
+
+/// A broken line whose role is still read speaks as the system in its own words, and `verify` knows it (found by a fuzzer).
+#[test]
+fn a_system_message_of_another_shape_is_no_new_authority() {
+    let tmp = folder("system-of-another-shape");
+    let path = |name: &str| tmp.join(name).to_str().unwrap().to_owned();
+    let (file, out, record) = (path("in.jsonl"), path("out.jsonl"), path("record.json"));
+    let system = r#"{"role":"system","persona":"You are a coding agent."}"#;
+    let user = r#"{"role":"user","content":"why is the total off by one?"}"#;
+    fs::write(&file, format!("{system}\n{user}\n")).unwrap();
+    ok(&["compact", &file, "--window", "8k", "-o", &out, "--record", &record]);
+    ok(&["verify", "--before", &file, "--after", &out]);
+    assert!(fs::read_to_string(&out).unwrap().contains("You are a coding agent."));
+}
