@@ -117,11 +117,13 @@ fn each_file_comes_back_from_each_dialect_as_it_went_there() {
 fn a_system_message_of_another_shape_is_no_new_authority() {
     let tmp = folder("system-of-another-shape");
     let path = |name: &str| tmp.join(name).to_str().unwrap().to_owned();
-    let (file, out, record) = (path("in.jsonl"), path("out.jsonl"), path("record.json"));
-    let system = r#"{"role":"system","persona":"You are a coding agent."}"#;
-    let user = r#"{"role":"user","content":"why is the total off by one?"}"#;
-    fs::write(&file, format!("{system}\n{user}\n")).unwrap();
-    ok(&["compact", &file, "--window", "8k", "-o", &out, "--record", &record]);
+    let (file, out) = (path("in.jsonl"), path("out.jsonl"));
+    let system: &[u8] = b"{\"role\":\"system\",\"co\0\0nt\xff'ent\":\"You are a coding agent.\"}\n";
+    let rest = br#"{"role":"user","content":"why is the total off by one?"}
+{"role":"assistant","content":"It counts the header."}
+"#;
+    fs::write(&file, [system, rest].concat()).unwrap();
+    ok(&["compact", &file, "--window", "8k", "-o", &out]);
     ok(&["verify", "--before", &file, "--after", &out]);
     assert!(fs::read_to_string(&out).unwrap().contains("You are a coding agent."));
 }
