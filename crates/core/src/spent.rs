@@ -162,4 +162,24 @@ impl Cost {
     pub fn saved(&self) -> f64 {
         self.everything - self.sent
     }
+
+    /// What was paid beside what sending everything would have cost, for people: `−60 %` where that much was saved,
+    /// `±0 %` where nothing was.
+    ///
+    /// ```
+    /// use midfold_core::spent::Cost;
+    /// assert_eq!(Cost { sent: 504.0, everything: 1_000.0 }.change(), "−50 %");
+    /// assert_eq!(Cost { sent: 1_100.0, everything: 1_000.0 }.change(), "+10 %");
+    /// assert_eq!(Cost { sent: 999.0, everything: 1_000.0 }.change(), "±0 %");
+    /// ```
+    #[must_use]
+    pub fn change(&self) -> String {
+        let share = if self.everything > 0.0 { self.sent / self.everything } else { 1.0 };
+        let percent = (share * 100.0 - 100.0).round();
+        match percent {
+            less if less < 0.0 => format!("−{:.0} %", -less),
+            more if more > 0.0 => format!("+{more:.0} %"),
+            _ => "±0 %".to_owned(),
+        }
+    }
 }

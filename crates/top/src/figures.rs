@@ -25,16 +25,6 @@ pub fn percent(share: f64) -> String {
     format!("{:.0} %", share * 100.0)
 }
 
-/// What was paid of what sending everything would have cost, as the console says it: `−60 %`, `±0 %`.
-pub fn change(paid: f64) -> String {
-    let percent = (paid * 100.0 - 100.0).round();
-    match percent {
-        less if less < 0.0 => format!("−{:.0} %", -less),
-        more if more > 0.0 => format!("+{more:.0} %"),
-        _ => "±0 %".to_owned(),
-    }
-}
-
 /// How long ago: `3 s`, `2 m`, `5 h`, `12 d`.
 pub fn age(then: u64, now: u64) -> String {
     let seconds = now.saturating_sub(then) / 1_000;

@@ -1,6 +1,7 @@
 //! What a source answers: the parts of `midfold::view` that are shown, read from their JSON forms.
 
 use midfold::core::replay::Cell;
+use midfold::core::spent::Cost;
 use serde::Deserialize;
 
 use crate::clean::{Clean, CleanText};
@@ -77,13 +78,6 @@ pub struct Row {
     pub cache_share: Option<f64>,
 }
 
-/// What prompts cost, in tokens at the price of plain input.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
-pub struct Cost {
-    pub sent: f64,
-    pub everything: f64,
-}
-
 impl Row {
     /// The title, else the id.
     pub fn name(&self) -> &str {
@@ -93,11 +87,6 @@ impl Row {
     /// The share of the window that is taken.
     pub fn filled(&self) -> f64 {
         share(self.fill, self.window)
-    }
-
-    /// What was paid of what sending everything would have cost.
-    pub fn paid(&self) -> Option<f64> {
-        self.cost.filter(|cost| cost.everything > 0.0).map(|cost| cost.sent / cost.everything)
     }
 }
 

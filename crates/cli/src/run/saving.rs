@@ -1,7 +1,5 @@
 //! The line at the end: what came through, and what was saved.
 
-use std::cmp::Ordering;
-
 use midfold::core::spent::Cost;
 use midfold_serve::Totals;
 use serde_json::json;
@@ -46,11 +44,7 @@ pub fn line(totals: &Totals) -> String {
 /// What the prompts cost, beside what sending everything would have cost, as the console says it.
 fn cost_words(cost: &Cost) -> String {
     let [sent, everything] = [cost.sent, cost.everything].map(whole);
-    let change = match sent.cmp(&everything) {
-        Ordering::Less => format!("−{}", share(everything - sent, everything)),
-        Ordering::Equal => "±0 %".to_owned(),
-        Ordering::Greater => format!("+{}", share(sent - everything, everything)),
-    };
+    let change = cost.change();
     format!("cost {change}: {} tokens; sending everything: {}", number(sent), number(everything))
 }
 

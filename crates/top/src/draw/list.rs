@@ -5,7 +5,7 @@ use ratatui::text::{Line, Span};
 
 use super::parts::{around, bar, title};
 use super::sheet::{Room, Sheet};
-use crate::figures::{age, change, facts, fit, pad, percent, short};
+use crate::figures::{age, facts, fit, pad, percent, short};
 use crate::paint::{Paint, bold, dim};
 use crate::seen::Row;
 use crate::state::State;
@@ -85,7 +85,7 @@ fn one(state: &State, row: &Row, is_chosen: bool, room: Room) -> Line<'static> {
     }
     bar(paint, row, 10).into_iter().for_each(|span| line.push_span(span));
     let tokens = format!("{}/{}", short(row.fill), short(row.window));
-    let cost = row.paid().map_or_else(|| "–".to_owned(), change);
+    let cost = row.cost.map_or_else(|| "–".to_owned(), |cost| cost.change());
     let cached = share(row.cache_share);
     line.push_span(format!(
         "  {tokens:>13} {cost:>5}  {cached:>5} {:>5} {age:>6}  ",

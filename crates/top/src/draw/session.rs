@@ -9,7 +9,7 @@ use unicode_width::UnicodeWidthStr;
 use super::fold::outline;
 use super::parts::{around, bar, legend, rule, strip, title, told};
 use super::sheet::{Room, Sheet};
-use crate::figures::{age, change, facts, percent, short};
+use crate::figures::{age, facts, percent, short};
 use crate::paint::{Paint, bold, dim};
 use crate::seen::{Brief, Fabric, Row};
 use crate::state::{Opened, State};
@@ -65,7 +65,7 @@ fn figures(state: &State, row: &Row) -> Vec<String> {
     all.push(format!("policy {}", row.policy));
     all.push(plural(row.events, "message"));
     all.push(plural(row.calls, "call"));
-    all.extend(row.paid().map(|paid| format!("cost {}", change(paid))));
+    all.extend(row.cost.map(|cost| format!("cost {}", cost.change())));
     all.extend(row.cache_share.map(|share| format!("{} from the cache", percent(share))));
     all.push(format!("changed {} ago", age(row.changed, state.now)));
     all
