@@ -308,6 +308,7 @@ fn cases(policy: &Policy) -> Vec<Case> {
 async fn goes_on_without(kind: Kind, preset: &str, case: Case) -> (Fold, String) {
     let Case { name, answer, code, calls, attempts } = case;
     let policy = policy(preset);
+    let gives_up = is_silent(&answer);
     let mut world = World::new(kind, &policy, answer).await;
     assert_eq!(world.job().await.state, JobState::Ready, "{name}: queued by the append");
 
@@ -315,7 +316,9 @@ async fn goes_on_without(kind: Kind, preset: &str, case: Case) -> (Fold, String)
     let running = world.in_flight().await;
     let whole = world.context().await;
     assert!(whole.contains(std::str::from_utf8(&events()[2].bytes).unwrap()), "{name}");
-    assert_eq!(world.job().await.state, JobState::Leased, "{name}");
+    // Where the model stays silent, a slow machine may have given it up by now.
+    let state = world.job().await.state;
+    assert!(state == JobState::Leased || gives_up && state == JobState::Ready, "{name}: {state:?}");
     world.server.release();
     let report = running.await.unwrap().unwrap();
     assert_eq!((report.code.as_str(), report.folded), (code, false), "{name}: {report:?}");
