@@ -20,6 +20,7 @@ are taken from yours alone, and so is all of `[serve]` but `strict`. A model tha
 a window or a tokenizer.
 
   window    = 128000                 # tokens
+  windows   = { \"llama3.2*\" = 8192 } # of single models: they win over window
   tokenizer = \"o200k\"                # a name, or a tokenizer.json
   profile   = \"openai\"               # the provider's rules
   model     = \"gpt-5\"                # that contexts go to, whatever a transcript names
@@ -35,9 +36,15 @@ a window or a tokenizer.
   tls_cert     = \"cert.pem\"
   tls_key      = \"key.pem\"
   upstream     = { openai = \"http://127.0.0.1:8080/v1\" }
+  ca           = \"corporate.pem\"      # authorities to trust, too
   upstream_key = { openai = \"OPENAI_API_KEY\" }       # the name of the variable that holds it
   open         = false
-  strict       = false")]
+  strict       = false
+
+  [[upstream]]                       # as often as there are places
+  name   = \"local\"                  # reached by /to/local/… as well
+  url    = \"http://127.0.0.1:11434\"
+  models = [\"llama*\", \"qwen*\"]     # go there, whatever their format")]
 pub struct Config {}
 
 /// What `midfold completions` is asked.

@@ -21,7 +21,7 @@ at most.
 
 The exit code is 0 when nothing fails, 1 otherwise. What is a warning works, or can do without.")]
 pub struct Doctor {
-    /// Where requests go: openai=URL, anthropic=URL, gemini=URL, or one URL for all (may be repeated)
+    /// Where requests go: openai=URL, anthropic=URL, gemini=URL, NAME=URL, or one URL for all (may be repeated)
     /// [default: the providers themselves]
     #[arg(long, value_name = "NAME=URL")]
     pub upstream: Vec<String>,

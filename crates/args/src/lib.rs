@@ -26,7 +26,7 @@ use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub use about::{Completions, Config, Logging, Man, Shell};
-pub use common::{Folding, Measure, When};
+pub use common::{Folding, Measure, When, tokens};
 pub use doctor::Doctor;
 pub use exam::{Exam, Part};
 pub use hooks::{Called, Client, Hooks, HooksCommand, Install, Scope, Which};
@@ -47,8 +47,6 @@ pub use stores::{
 pub use top::Top;
 pub use trajectories::Trajectories;
 pub use tune::{Tune, Wish};
-
-use common::tokens;
 
 /// All crates of the workspace have one version, so that this one's is that of the command.
 const VERSION: &str = env!("CARGO_PKG_VERSION");

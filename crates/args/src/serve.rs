@@ -14,13 +14,15 @@ use crate::{Narration, StoreAt};
 Examples:
   midfold serve
   midfold serve --upstream openai=http://127.0.0.1:8080/v1 --window 32k
+  midfold serve --upstream local=http://127.0.0.1:8080/v1
   midfold serve --store memory
   midfold serve --listen 0.0.0.0:7878 --keys keys.toml --tls-cert cert.pem --tls-key key.pem
   midfold serve --keys keys.toml --upstream-key openai=OPENAI_API_KEY
   OPENAI_BASE_URL=http://127.0.0.1:7878/v1 my-agent
   ANTHROPIC_BASE_URL=http://127.0.0.1:7878 claude
 
-Speaks Chat Completions, Responses, Messages and generateContent; every other path goes on as it is. \
+Speaks Chat Completions, Responses, Messages and generateContent, whatever stands before them in the path; every \
+other path goes on as it is. \
 A request that fits its window leaves as it came, byte for byte. One that does not is read through a fold, \
 and so are the later requests of its conversation, so that the provider's prompt cache breaks once a fold.
 
@@ -39,7 +41,8 @@ the header `midfold: off` passes untouched; `midfold-policy: lean` chooses a pre
 `midfold-session`, `midfold-fold`, `midfold-tokens-before` and `midfold-tokens-after` what was done.
 
 What is not said here is taken from variables (MIDFOLD_LISTEN, MIDFOLD_OPEN, MIDFOLD_ALLOW_ORIGIN, MIDFOLD_STRICT, MIDFOLD_KEYS, \
-MIDFOLD_TLS_CERT, MIDFOLD_TLS_KEY, MIDFOLD_UPSTREAM, MIDFOLD_UPSTREAM_OPENAI …, MIDFOLD_UPSTREAM_KEY_OPENAI …) \
+MIDFOLD_TLS_CERT, MIDFOLD_TLS_KEY, MIDFOLD_CA, MIDFOLD_UPSTREAM, MIDFOLD_UPSTREAM_OPENAI …, MIDFOLD_UPSTREAM_KEY_OPENAI …, \
+MIDFOLD_WINDOW; HTTPS_PROXY, HTTP_PROXY and NO_PROXY for the way out) \
 and from `[serve]` of your config.toml; `midfold config` shows them.
 
 Ctrl-c or SIGTERM ends it: requests under way are finished.")]
@@ -75,10 +78,14 @@ pub struct Serve {
 /// What a proxy is asked, whoever starts it.
 #[derive(Debug, Args)]
 pub struct ProxyArgs {
-    /// Where requests go: openai=URL, anthropic=URL, gemini=URL, or one URL for all (may be repeated)
-    /// [default: the providers themselves]
+    /// Where requests go: openai=URL, anthropic=URL, gemini=URL, ollama=URL by their format; NAME=URL for a place
+    /// of your own, by the path /to/NAME/…, the header midfold-upstream, or `models` in your config.toml; or one
+    /// URL for all (may be repeated) [default: the providers themselves]
     #[arg(long, value_name = "NAME=URL")]
     pub upstream: Vec<String>,
+    /// Trust the authorities of this PEM file, too, where requests go
+    #[arg(long, value_name = "FILE")]
+    pub ca: Option<PathBuf>,
     /// The store.
     #[command(flatten)]
     pub at: StoreAt,

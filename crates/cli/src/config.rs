@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use midfold::core::policy::EngineName;
-use midfold::{Policy, PolicyFrom, Serving, Settings};
+use midfold::{Policy, PolicyFrom, Serving, ServingUpstream, Settings};
 use serde_json::{Map, Value, json};
 
 use crate::env;
@@ -29,7 +29,9 @@ struct File {
 /// What the files say, the nearer one first.
 pub fn settings() -> Result<Settings, CommandError> {
     let files = files()?;
-    Ok(files.into_iter().fold(Settings::default(), |near, file| near.over(file.settings)))
+    let all = files.into_iter().fold(Settings::default(), |near, file| near.over(file.settings));
+    // A variable wins over a `window` of a file; what a file says of single models says more.
+    Ok(Settings { window: env::window()?.or(all.window), ..all })
 }
 
 /// The files that hold, the nearer one first.
@@ -72,13 +74,13 @@ pub fn store() -> Result<Option<String>, CommandError> {
 pub fn serving() -> Result<Serving, CommandError> {
     let files = files()?;
     if let Some(file) =
-        files.iter().find(|file| file.is_project && file.settings.serve.reaches_out())
+        files.iter().find(|file| file.is_project && file.settings.clone().serving().reaches_out())
     {
         let hint = "if you trust it, say it with a flag or a variable, or in your own config.toml; \
                     `strict` alone may stand here";
         return Err(untrusted(&file.path, "addresses, keys or files of a server", hint));
     }
-    let said = files.into_iter().map(|file| file.settings.serve);
+    let said = files.into_iter().map(|file| file.settings.serving());
     Ok(said.fold(Serving::default(), Serving::over))
 }
 
@@ -143,7 +145,9 @@ fn said(settings: &Settings) -> Vec<(String, Value)> {
         narrate,
         store,
         prices,
-        serve,
+        windows,
+        upstream: _,
+        serve: _,
     } = settings;
     let policy = policy.as_ref().map(|policy| match policy {
         PolicyFrom::File(path) => path.display().to_string(),
@@ -165,13 +169,14 @@ fn said(settings: &Settings) -> Vec<(String, Value)> {
     ];
     let all = all.into_iter().filter(|(_, value)| !value.is_null());
     let all = all.map(|(key, value)| (key.to_owned(), value));
-    all.chain(said_of_serving(serve)).collect()
+    let windows = windows.iter().map(|(models, it)| (format!("windows.{models}"), json!(it)));
+    all.chain(windows).chain(said_of_serving(&settings.clone().serving())).collect()
 }
 
 /// The same of a server.
 fn said_of_serving(serving: &Serving) -> Vec<(String, Value)> {
     let Serving { listen, open, allow_origin, strict, keys, .. } = serving;
-    let Serving { tls_cert, tls_key, upstream, upstream_key, .. } = serving;
+    let Serving { tls_cert, tls_key, ca, upstream, upstream_key, .. } = serving;
     let origins = Some(allow_origin).filter(|origins| !origins.is_empty());
     let single = [
         ("listen", json!(listen)),
@@ -181,13 +186,17 @@ fn said_of_serving(serving: &Serving) -> Vec<(String, Value)> {
         ("keys", json!(keys)),
         ("tls_cert", json!(tls_cert)),
         ("tls_key", json!(tls_key)),
+        ("ca", json!(ca)),
     ];
     let single = single.into_iter().map(|(key, value)| (key.to_owned(), value));
-    let masked = |(name, url): (&String, &String)| {
-        (format!("upstream.{name}"), json!(midfold::core::redact::mask(url)))
+    let masked = |(name, to): (&String, &ServingUpstream)| {
+        let url = midfold::core::redact::mask(&to.url);
+        let models: Vec<_> = to.models.iter().map(ToString::to_string).collect();
+        let text = if models.is_empty() { url } else { format!("{url} for {}", models.join(", ")) };
+        (format!("upstream.{name}"), json!(text))
     };
     let variable = |(name, variable)| (format!("upstream_key.{name}"), json!(variable));
-    let all = single.chain(upstream.iter().map(masked)).chain(upstream_key.iter().map(variable));
+    let all = single.chain(upstream.0.iter().map(masked)).chain(upstream_key.iter().map(variable));
     all.filter(|(_, value)| !value.is_null())
         .map(|(key, value)| (format!("serve.{key}"), value))
         .collect()
@@ -207,6 +216,9 @@ pub fn run(json: bool, output: &Output) -> Result<(), CommandError> {
     };
     if let Some(url) = env::store() {
         add(&Settings { store: Some(url), ..Settings::default() }, env::STORE);
+    }
+    if let Some(window) = env::window()? {
+        add(&Settings { window: Some(window), ..Settings::default() }, env::WINDOW);
     }
     for (variable, serve) in env::serving()? {
         add(&Settings { serve, ..Settings::default() }, variable);

@@ -2,9 +2,29 @@
 
 use std::path::PathBuf;
 
-use midfold::Serving;
+use midfold::{Serving, ServingUpstreams};
 
 use crate::error::CommandError;
+
+/// The window of models that no pattern of a file names.
+pub const WINDOW: &str = "MIDFOLD_WINDOW";
+
+/// The window that the environment says.
+pub fn window() -> Result<Option<u64>, CommandError> {
+    let Some(said) = get(WINDOW) else { return Ok(None) };
+    let tokens = midfold_args::tokens(&said).map_err(|_| wrong(WINDOW, "tokens: 32000 or 32k"))?;
+    Ok(Some(tokens))
+}
+
+/// What the environment says of proxies, for `https://` and for `http://`, and of what is reached without.
+pub fn proxies() -> (Option<String>, Option<String>, Option<String>) {
+    let either = |names: &[&str]| names.iter().find_map(|name| get(name));
+    let all = || either(&["ALL_PROXY", "all_proxy"]);
+    let https = either(&["HTTPS_PROXY", "https_proxy"]).or_else(all);
+    // Where a request starts a CGI program, `HTTP_PROXY` is a header of its client's.
+    let http = either(&["http_proxy", "HTTP_PROXY"]).or_else(all);
+    (https, http, either(&["NO_PROXY", "no_proxy"]))
+}
 
 /// Names a store for all commands.
 pub const STORE: &str = "MIDFOLD_STORE";
@@ -40,19 +60,20 @@ pub fn serving() -> Result<Vec<(&'static str, Serving)>, CommandError> {
     say("MIDFOLD_KEYS", &|path| Ok(Serving { keys: Some(path.into()), ..none() }))?;
     say("MIDFOLD_TLS_CERT", &|path| Ok(Serving { tls_cert: Some(path.into()), ..none() }))?;
     say("MIDFOLD_TLS_KEY", &|path| Ok(Serving { tls_key: Some(path.into()), ..none() }))?;
+    say("MIDFOLD_CA", &|path| Ok(Serving { ca: Some(path.into()), ..none() }))?;
     for (provider, address, key) in [
         ("openai", "MIDFOLD_UPSTREAM_OPENAI", "MIDFOLD_UPSTREAM_KEY_OPENAI"),
         ("anthropic", "MIDFOLD_UPSTREAM_ANTHROPIC", "MIDFOLD_UPSTREAM_KEY_ANTHROPIC"),
         ("gemini", "MIDFOLD_UPSTREAM_GEMINI", "MIDFOLD_UPSTREAM_KEY_GEMINI"),
     ] {
-        let one = |value: String| [(provider.to_owned(), value)].into();
-        say(address, &|url| Ok(Serving { upstream: one(url), ..none() }))?;
+        let one = |value: String| [(provider.to_owned(), value)];
+        say(address, &|url| Ok(Serving { upstream: one(url).into_iter().collect(), ..none() }))?;
         // It is the variable that holds the key: the key itself is read where it is needed.
-        say(key, &|_| Ok(Serving { upstream_key: one(key.to_owned()), ..none() }))?;
+        say(key, &|_| Ok(Serving { upstream_key: one(key.to_owned()).into(), ..none() }))?;
     }
-    say("MIDFOLD_UPSTREAM", &|url| {
-        let all = ["openai", "anthropic", "gemini"].map(|name| (name.to_owned(), url.clone()));
-        Ok(Serving { upstream: all.into(), ..none() })
+    say("MIDFOLD_UPSTREAM", &|said| {
+        let each = said.split([',', ' ']).filter(|it| !it.is_empty());
+        Ok(Serving { upstream: ServingUpstreams::said(each), ..none() })
     })?;
     Ok(all)
 }

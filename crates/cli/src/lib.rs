@@ -170,7 +170,8 @@ pub fn main() -> ExitCode {
         }
     };
     let output = Output::new(cli.color);
-    match logging::start(&cli.logging).and_then(|()| run(&cli, &output)) {
+    let is_server = matches!(cli.command, Command::Serve(_));
+    match logging::start(&cli.logging, is_server).and_then(|()| run(&cli, &output)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             output.error(&error);

@@ -15,13 +15,20 @@ use crate::error::CommandError;
 use crate::output::reason;
 use crate::visible::Seen;
 
-/// Starts the logs that were asked for; nothing is logged by default.
-pub fn start(args: &Logging) -> Result<(), CommandError> {
-    if args.verbose == 0 && args.log.is_none() {
+/// Starts the logs that were asked for. By default a server says what it did beside passing requests on, and
+/// nothing else says anything.
+pub fn start(args: &Logging, is_server: bool) -> Result<(), CommandError> {
+    let level = match (args.verbose, is_server) {
+        (0, true) if args.log.is_none() => Some(LevelFilter::INFO),
+        (0, _) => None,
+        (1, false) => Some(LevelFilter::INFO),
+        (1, true) | (2, false) => Some(LevelFilter::DEBUG),
+        _ => Some(LevelFilter::TRACE),
+    };
+    if level.is_none() && args.log.is_none() {
         return Ok(());
     }
-    let people = (args.verbose > 0).then(|| {
-        let level = if args.verbose > 1 { LevelFilter::DEBUG } else { LevelFilter::INFO };
+    let people = level.map(|level| {
         tracing_subscriber::fmt::layer()
             .with_writer(|| Seen::new(std::io::stderr()))
             .with_ansi(std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none())

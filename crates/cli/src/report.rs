@@ -324,6 +324,8 @@ pub fn counted(prepared: &Prepared) -> String {
 pub fn window(prepared: &Prepared) -> String {
     let window = number(prepared.window);
     match &prepared.window_from {
+        WindowSource::Request => format!("{window}, as the request says"),
+        WindowSource::Server => format!("{window}, as the server says"),
         WindowSource::Given => format!("{window}, as given"),
         WindowSource::Model(model) => format!("{window}, that of {model}"),
         WindowSource::UnknownModel(model) => {

@@ -5,9 +5,9 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use midfold::proxy::{Prefer, Rules};
-use midfold::{Serving, Settings};
+use midfold::{PROVIDERS, Serving, Settings};
 use midfold_args::{CompactedBy, ProxyArgs, Serve as Args};
-use midfold_serve::{Config, ProviderKeyError, ProviderKeys, Running, Upstreams};
+use midfold_serve::{Config, ProviderKeys, Running, Upstreams};
 
 use crate::config;
 use crate::env;
@@ -32,7 +32,7 @@ pub fn run(args: &Args, json: bool, output: &Output) -> Result<(), CommandError>
         configured(&args.proxy, &said, upstreams(&said, Upstreams::default())?)?;
     config.listen = listen(&said)?;
     config.keys = said.keys.as_deref().map(key::read).transpose()?;
-    config.provider_keys = provider_keys(&said)?;
+    config.provider_keys = provider_keys(&said, &config.upstreams)?;
     config.tls = tls::of(&said)?;
     let upstreams = config.upstreams.to_string();
     let scheme = if config.tls.is_some() { "https" } else { "http" };
@@ -121,6 +121,7 @@ pub fn configured(
     let rules = Rules::new(policy).setup(setup);
     let mut config = Config::new(rules, Arc::new(runtime::now));
     config.upstreams = upstreams;
+    config.outgoing = tls::outgoing(serving)?;
     config.is_strict = serving.strict == Some(true);
     for origin in &serving.allow_origin {
         config.origins.allow(origin).map_err(|error| {
@@ -151,16 +152,13 @@ fn listen(serving: &Serving) -> Result<SocketAddr, CommandError> {
 /// Where requests go: what is said, else `below`.
 pub fn upstreams(serving: &Serving, below: Upstreams) -> Result<Upstreams, CommandError> {
     let mut upstreams = below;
-    for (name, url) in &serving.upstream {
-        upstreams.set(&format!("{name}={url}")).map_err(|error| {
-            CommandError::usage(error.to_string())
-                .hint("--upstream openai=http://127.0.0.1:8080/v1")
-        })?;
-    }
+    upstreams.set_all(&serving.upstream).map_err(|error| {
+        CommandError::usage(error.to_string()).hint("--upstream openai=http://127.0.0.1:8080/v1")
+    })?;
     Ok(upstreams)
 }
 
-fn provider_keys(serving: &Serving) -> Result<ProviderKeys, CommandError> {
+fn provider_keys(serving: &Serving, to: &Upstreams) -> Result<ProviderKeys, CommandError> {
     let mut keys = ProviderKeys::default();
     if !serving.upstream_key.is_empty() && serving.keys.is_none() {
         let text =
@@ -169,17 +167,20 @@ fn provider_keys(serving: &Serving) -> Result<ProviderKeys, CommandError> {
             .hint("ask for keys: `midfold key new NAME --keys keys.toml`, then --keys keys.toml"));
     }
     for (provider, variable) in &serving.upstream_key {
+        let is_there = |name| to.others().any(|(known, _)| known == name);
+        if !PROVIDERS.contains(&provider.as_str()) && !is_there(provider) {
+            let text = format!("a key is named for {provider}, and no upstream has this name");
+            return Err(CommandError::usage(text)
+                .hint(format!("name the upstream: --upstream {provider}=URL"))
+                .hint("or: --upstream-key openai=OPENAI_API_KEY"));
+        }
         let key = env::named(variable).ok_or_else(|| {
             CommandError::usage(format!("the variable {variable} is not set, or empty")).hint(
                 format!("set it to the key for {provider}: --upstream-key names the variable"),
             )
         })?;
         keys.set(provider, &key).map_err(|error| {
-            let hint = match error {
-                ProviderKeyError::Key(_) => format!("look at the value of {variable}"),
-                _ => "--upstream-key openai=OPENAI_API_KEY".to_owned(),
-            };
-            CommandError::usage(error.to_string()).hint(hint)
+            CommandError::usage(error.to_string()).hint(format!("look at the value of {variable}"))
         })?;
     }
     Ok(keys)

@@ -1,8 +1,7 @@
 //! What `midfold serve` is told: by flags, by variables, by files.
 
-use midfold::Serving;
+use midfold::{Serving, ServingUpstreams};
 use midfold_args::{Narration, ProxyArgs, Serve as Args};
-use midfold_serve::config::Provider;
 
 use crate::config;
 use crate::env;
@@ -33,25 +32,12 @@ pub fn below() -> Result<Serving, CommandError> {
 
 /// What the flags of a proxy say, whoever starts it.
 pub fn flags(args: &ProxyArgs) -> Serving {
-    Serving { strict: args.strict.then_some(true), ..proxied(&args.upstream) }
-}
-
-/// Where requests go, as flags say it.
-pub fn proxied(upstreams: &[String]) -> Serving {
-    let mut said = Serving::default();
-    for upstream in upstreams {
-        let named = upstream.split_once('=').filter(|(name, _)| !name.contains(['/', ':']));
-        match named {
-            Some((name, url)) => said.upstream.extend([(name.to_owned(), url.to_owned())]),
-            None => said.upstream.extend(for_all(upstream)),
-        }
+    Serving {
+        strict: args.strict.then_some(true),
+        ca: args.ca.clone(),
+        upstream: ServingUpstreams::said(args.upstream.iter().map(String::as_str)),
+        ..Serving::default()
     }
-    said
-}
-
-/// One address for all providers.
-fn for_all(url: &str) -> impl Iterator<Item = (String, String)> {
-    Provider::ALL.into_iter().map(move |provider| (provider.name().to_owned(), url.to_owned()))
 }
 
 /// Who narrates while a server runs, if anybody.

@@ -1,10 +1,11 @@
-//! The certificate of `midfold serve`.
+//! The certificate of `midfold serve`, and those that it trusts.
 
 use std::path::Path;
 
 use midfold::Serving;
-use midfold_serve::{Tls, TlsError};
+use midfold_serve::{Outgoing, Tls, TlsError};
 
+use crate::env;
 use crate::error::CommandError;
 use crate::input;
 
@@ -16,6 +17,19 @@ pub fn of(serving: &Serving) -> Result<Option<Tls>, CommandError> {
         _ => Err(CommandError::usage("TLS takes a certificate and its key, and one is missing")
             .hint("--tls-cert cert.pem --tls-key key.pem")),
     }
+}
+
+/// How a server's requests get to where they go.
+pub fn outgoing(serving: &Serving) -> Result<Outgoing, CommandError> {
+    let (https_proxy, http_proxy, no_proxy) = env::proxies();
+    let mut outgoing = Outgoing { https_proxy, http_proxy, no_proxy, ..Outgoing::default() };
+    if let Some(path) = &serving.ca {
+        outgoing.trust(&input::bytes(path)?).map_err(|error| {
+            CommandError::usage(format!("{}: {error}", path.display()))
+                .hint("--ca takes a PEM file of certificates of authorities")
+        })?;
+    }
+    Ok(outgoing)
 }
 
 /// Reads `--tls-cert` and `--tls-key`.

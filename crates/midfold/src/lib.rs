@@ -103,6 +103,8 @@ mod given;
 mod hooks;
 #[cfg(feature = "store")]
 mod import;
+mod model_pattern;
+mod model_windows;
 mod prepare;
 #[cfg(feature = "proxy")]
 pub mod proxy;
@@ -135,6 +137,8 @@ pub use given::{conversation, document};
 pub use hooks::injections;
 #[cfg(feature = "store")]
 pub use import::{Extent, Import, Imported, Recorded, Recording};
+pub use model_pattern::{ModelPattern, ModelPatternError};
+pub use model_windows::ModelWindows;
 pub use prepare::{DEFAULT_WINDOW, Prepared, Setup, SetupError, WindowSource};
 pub use recap::{NoRecap, recap};
 pub use recover::{Judged, Refused};
@@ -145,7 +149,7 @@ pub use replay::{
     strategy, strategy_names,
 };
 pub use rows::{ROW_TOKENIZER, RowSettings};
-pub use serving::Serving;
+pub use serving::{PROVIDERS, Serving, ServingUpstream, ServingUpstreams};
 pub use settings::{Host, PolicyFrom, Settings, by_name, dialect, format, tokenizer};
 
 #[cfg(feature = "store")]

@@ -19,6 +19,8 @@ use midfold_formats::transcript::is_lines;
 use midfold_formats::{DialectKind, Problem, profile};
 use midfold_tokens::{self as tokens, Estimate, Family, Memo};
 
+use crate::model_windows::ModelWindows;
+
 /// The window where nothing tells a better one, in tokens.
 pub const DEFAULT_WINDOW: u64 = 128_000;
 
@@ -43,6 +45,7 @@ pub struct Setup {
     to: Option<DialectKind>,
     profile: Option<Profile>,
     window: Option<u64>,
+    windows: ModelWindows,
     counter: Option<Arc<dyn Counter>>,
     model: Option<String>,
     default_model: Option<String>,
@@ -84,6 +87,10 @@ pub struct Prepared {
 pub enum WindowSource {
     /// The caller.
     Given,
+    /// The request, which says how much its model is to hold.
+    Request,
+    /// The server that the request goes to.
+    Server,
     /// The model that was named.
     Model(String),
     /// A model was named that nothing is known about.
@@ -133,6 +140,13 @@ impl Setup {
     #[must_use]
     pub fn window(mut self, tokens: u64) -> Self {
         self.window = Some(tokens);
+        self
+    }
+
+    /// The windows of models in tokens, by patterns of their names. They win over the window of all.
+    #[must_use]
+    pub fn windows(mut self, windows: ModelWindows) -> Self {
+        self.windows = windows;
         self
     }
 
@@ -250,7 +264,8 @@ impl Setup {
     /// The window for this model, and where it comes from.
     #[must_use]
     pub fn window_for(&self, model: Option<String>) -> (u64, WindowSource) {
-        match (self.window, model) {
+        let by_pattern = model.as_ref().and_then(|model| self.windows.of(model));
+        match (by_pattern.or(self.window), model) {
             (Some(window), _) => (window, WindowSource::Given),
             (None, Some(model)) => match tokens::window_of(&model) {
                 Some(window) => (window, WindowSource::Model(model)),
@@ -300,7 +315,9 @@ impl Prepared {
         let recorded = fold.map(|fold| fold.budget.tokens());
         let tokens = match &self.window_from {
             WindowSource::Given => Some(self.window),
-            WindowSource::Model(_) => recorded.or(Some(self.window)),
+            WindowSource::Request | WindowSource::Server | WindowSource::Model(_) => {
+                recorded.or(Some(self.window))
+            }
             WindowSource::UnknownModel(_) | WindowSource::NoModel => recorded,
         };
         Some(meter.most(tokens?))

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
+use crate::model_pattern::ModelPattern;
+
 /// What is said about a server. What is left out is said further away, or is a default.
 ///
 /// ```
@@ -15,7 +17,7 @@ use serde::Deserialize;
 /// let flags = Serving { listen: Some("127.0.0.1:7878".parse()?), ..Serving::default() };
 /// let both = flags.over(file.serve);
 /// assert_eq!(both.listen, Some("127.0.0.1:7878".parse()?));
-/// assert_eq!(both.upstream["openai"], "http://h");
+/// assert_eq!(both.upstream.0["openai"].url, "http://h");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -35,9 +37,11 @@ pub struct Serving {
     pub tls_cert: Option<PathBuf>,
     /// The file of its key.
     pub tls_key: Option<PathBuf>,
-    /// Where requests go, by provider.
-    pub upstream: BTreeMap<String, String>,
-    /// The environment variable that holds the server's own key, by provider.
+    /// Where requests go, by the name of each place.
+    pub upstream: ServingUpstreams,
+    /// Certificates to trust beside the system's: a PEM file.
+    pub ca: Option<PathBuf>,
+    /// The environment variable that holds the server's own key, by upstream.
     pub upstream_key: BTreeMap<String, String>,
 }
 
@@ -61,7 +65,8 @@ impl Serving {
             keys: self.keys.or(below.keys),
             tls_cert: self.tls_cert.or(below.tls_cert),
             tls_key: self.tls_key.or(below.tls_key),
-            upstream: both(self.upstream, below.upstream),
+            ca: self.ca.or(below.ca),
+            upstream: self.upstream.over(below.upstream),
             upstream_key: both(self.upstream_key, below.upstream_key),
         }
     }
@@ -74,6 +79,7 @@ impl Serving {
             keys: beside(self.keys),
             tls_cert: beside(self.tls_cert),
             tls_key: beside(self.tls_key),
+            ca: beside(self.ca),
             ..self
         }
     }
@@ -82,5 +88,133 @@ impl Serving {
     #[must_use]
     pub fn reaches_out(&self) -> bool {
         *self != Self { strict: self.strict, ..Self::default() }
+    }
+}
+
+/// Where requests go, by name: `openai`, `anthropic`, `gemini` and `ollama` are the places for what is written in
+/// their formats; any other name is one of the user's own.
+///
+/// ```
+/// use midfold::ServingUpstreams;
+/// let list = r#"[{"name": "local", "url": "http://127.0.0.1:8080/v1", "models": ["llama*", "qwen*"]}]"#;
+/// let list: ServingUpstreams = serde_json::from_str(list)?;
+/// let table = r#"{"local": {"url": "http://127.0.0.1:8080/v1", "models": ["llama*", "qwen*"]}}"#;
+/// assert_eq!(list, serde_json::from_str(table)?);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "UpstreamsForm")]
+pub struct ServingUpstreams(pub BTreeMap<String, ServingUpstream>);
+
+/// One place where requests go.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(from = "UpstreamForm")]
+pub struct ServingUpstream {
+    /// Its address.
+    pub url: String,
+    /// The models that are asked there, whatever format the request has.
+    pub models: Vec<ModelPattern>,
+}
+
+impl ServingUpstreams {
+    /// These, and what they do not name as `below` says it.
+    #[must_use]
+    pub fn over(self, mut below: Self) -> Self {
+        below.0.extend(self.0);
+        below
+    }
+}
+
+/// The names of providers: where requests in their formats go.
+pub const PROVIDERS: [&str; 4] = ["openai", "anthropic", "gemini", "ollama"];
+
+impl ServingUpstreams {
+    /// What flags and variables say: `NAME=URL`, or a URL alone for all providers. Of two for one name, the later
+    /// one holds.
+    ///
+    /// ```
+    /// use midfold::ServingUpstreams;
+    /// let said = ServingUpstreams::said(["http://127.0.0.1:1", "local=http://127.0.0.1:2"]);
+    /// assert_eq!((said.0.len(), said.0["gemini"].url.as_str()), (5, "http://127.0.0.1:1"));
+    /// ```
+    #[must_use]
+    pub fn said<'a>(said: impl IntoIterator<Item = &'a str>) -> Self {
+        let one = |said: &'a str| -> Vec<(String, String)> {
+            let named = said.split_once('=').filter(|(name, _)| !name.contains(['/', ':']));
+            match named {
+                Some((name, url)) => vec![(name.to_owned(), url.to_owned())],
+                None => PROVIDERS.map(|name| (name.to_owned(), said.to_owned())).into(),
+            }
+        };
+        said.into_iter().flat_map(one).collect()
+    }
+}
+
+impl FromIterator<(String, String)> for ServingUpstreams {
+    fn from_iter<I: IntoIterator<Item = (String, String)>>(named: I) -> Self {
+        let one = |(name, url)| (name, ServingUpstream { url, models: Vec::new() });
+        Self(named.into_iter().map(one).collect())
+    }
+}
+
+/// How a file says it: a list, or a table by names.
+#[derive(Deserialize)]
+#[serde(
+    untagged,
+    expecting = "upstreams are a table of URLs by names, or a list with `name`, `url` and `models`"
+)]
+enum UpstreamsForm {
+    List(Vec<NamedForm>),
+    Table(BTreeMap<String, ServingUpstream>),
+}
+
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "an upstream is a URL, or a table with `url` and `models`")]
+enum UpstreamForm {
+    Url(String),
+    Table(TableForm),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TableForm {
+    url: String,
+    #[serde(default)]
+    models: Vec<ModelPattern>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NamedForm {
+    name: String,
+    url: String,
+    #[serde(default)]
+    models: Vec<ModelPattern>,
+}
+
+impl From<UpstreamForm> for ServingUpstream {
+    fn from(form: UpstreamForm) -> Self {
+        match form {
+            UpstreamForm::Url(url) => Self { url, models: Vec::new() },
+            UpstreamForm::Table(TableForm { url, models }) => Self { url, models },
+        }
+    }
+}
+
+impl TryFrom<UpstreamsForm> for ServingUpstreams {
+    type Error = String;
+
+    fn try_from(form: UpstreamsForm) -> Result<Self, Self::Error> {
+        let list = match form {
+            UpstreamsForm::Table(table) => return Ok(Self(table)),
+            UpstreamsForm::List(list) => list,
+        };
+        let mut all = BTreeMap::new();
+        for NamedForm { name, url, models } in list {
+            if all.insert(name.clone(), ServingUpstream { url, models }).is_some() {
+                return Err(format!("two upstreams are called `{name}`"));
+            }
+        }
+        Ok(Self(all))
     }
 }

@@ -17,8 +17,9 @@ use serde::Deserialize;
 
 use crate::advice::Advise;
 use crate::failure::{Area, Door, Failure};
+use crate::model_windows::ModelWindows;
 use crate::prepare::Setup;
-use crate::serving::Serving;
+use crate::serving::{Serving, ServingUpstreams};
 
 /// What a door can do that the facade does not: read a file, and say how its options are spelled.
 #[derive(Clone, Copy)]
@@ -98,6 +99,8 @@ impl From<PathBuf> for PolicyFrom {
 pub struct Settings {
     /// The window in tokens.
     pub window: Option<u64>,
+    /// The windows of models, by patterns of their names: they win over a `window` of the same file.
+    pub windows: ModelWindows,
     /// How to count: a name, or the path of a `tokenizer.json`.
     pub tokenizer: Option<String>,
     /// The rules of the provider.
@@ -122,6 +125,8 @@ pub struct Settings {
     pub store: Option<String>,
     /// Prices: a table by its name, or the path of a TOML file.
     pub prices: Option<String>,
+    /// Where a server's requests go; the same may stand in `serve`.
+    pub upstream: ServingUpstreams,
     /// What is said about a server.
     pub serve: Serving,
 }
@@ -142,8 +147,11 @@ impl Settings {
         let hidden = self.preset.is_some() || self.policy.is_some();
         let mut tiers = below.tiers;
         tiers.extend(self.tiers);
+        // A window that is said nearer holds for all models.
+        let below_windows = self.window.is_none().then_some(below.windows);
         Self {
             window: self.window.or(below.window),
+            windows: self.windows.over(below_windows.unwrap_or_default()),
             tokenizer: self.tokenizer.or(below.tokenizer),
             profile: self.profile.or(below.profile),
             model: self.model.or(below.model),
@@ -155,8 +163,16 @@ impl Settings {
             narrate: self.narrate || below.narrate,
             store: self.store.or(below.store),
             prices: self.prices.or(below.prices),
+            upstream: self.upstream.over(below.upstream),
             serve: self.serve.over(below.serve),
         }
+    }
+
+    /// What is said about a server, with the upstreams that stand beside it.
+    #[must_use]
+    pub fn serving(self) -> Serving {
+        let upstream = self.serve.upstream.over(self.upstream);
+        Serving { upstream, ..self.serve }
     }
 
     /// What conversations are prepared with.
@@ -174,6 +190,7 @@ impl Settings {
         if let Some(tokens) = self.window {
             setup = setup.window(tokens);
         }
+        setup = setup.windows(self.windows.clone());
         if let Some(name) = &self.tokenizer {
             setup = setup.counter(tokenizer(name, host)?);
         }

@@ -12,8 +12,10 @@ use crate::answers::error;
 use crate::app::App;
 use crate::keys::{Holder, Keys, Scope, take};
 use crate::origin::{Stranger, may_ask};
-use crate::provider::Provider;
-use crate::route::route;
+
+/// Marks a request whose key of ours was where the provider's would be: it has none for whoever it goes to.
+#[derive(Clone, Copy)]
+pub(crate) struct KeyInPlace;
 
 /// Why a request is not taken.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -33,7 +35,7 @@ pub(crate) enum Refused {
         "midfold: the key is in the place of the provider's, and the server has none for {0}; send \
          `midfold-key: mf_…` beside your own key, or have the server started with --upstream-key {0}=VARIABLE"
     )]
-    NoProviderKey(&'static str),
+    NoProviderKey(String),
     #[error("midfold: {0}; --allow-origin https://HOST lets it in")]
     Stranger(Stranger),
     #[error("midfold: too many requests with this key; try again in {0} s")]
@@ -71,16 +73,13 @@ fn holder(
     scopes: &[Scope],
     parts: &mut Parts,
 ) -> Result<Arc<Holder>, Refused> {
-    // Where it goes is read with the key in its place, which may be what tells.
-    let provider: Provider = route(&parts.method, parts.uri.path(), &parts.headers).provider;
     let found = take(parts).ok_or(Refused::NoKey)?;
     let holder = keys.holder(&found.key).ok_or(Refused::Wrong)?;
     if !holder.entry.scopes.iter().any(|scope| scopes.contains(scope)) {
         return Err(Refused::Scope(scopes.first().copied().unwrap_or(Scope::Admin)));
     }
-    let needs_key = scopes.contains(&Scope::Proxy) && found.is_in_place;
-    if needs_key && !app.provider_keys.give(provider, &mut parts.headers) {
-        return Err(Refused::NoProviderKey(provider.name()));
+    if scopes.contains(&Scope::Proxy) && found.is_in_place {
+        parts.extensions.insert(KeyInPlace);
     }
     holder.asks(app.now()).map_err(Refused::Rate)?;
     Ok(Arc::clone(holder))

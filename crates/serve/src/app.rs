@@ -16,11 +16,13 @@ use crate::origin::Origins;
 use crate::provider::ProviderKeys;
 use crate::totals::Totals;
 use crate::upstream::Upstream;
+use crate::upstreams::Upstreams;
 
 /// What every request shares.
 pub(crate) struct App {
     pub proxy: Arc<Proxy>,
     pub upstream: Upstream,
+    pub upstreams: Upstreams,
     pub rooms: Rooms,
     pub metrics: Metrics,
     pub clock: Clock,

@@ -9,10 +9,10 @@ use axum::extract::Request;
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use http_body_util::BodyExt;
+use hyper::StatusCode;
 use hyper::body::Incoming;
 use hyper::header::{CONTENT_ENCODING, CONTENT_LENGTH, HeaderValue};
 use hyper::http::request::Parts;
-use hyper::{StatusCode, Uri};
 use midfold::DialectKind;
 use midfold::formats::answer::{Framing, Seen, Tee, Verdict};
 use midfold::formats::overflow::Diagnosis;
@@ -21,6 +21,8 @@ use midfold::proxy::vendor::{Done, Insert, Purpose, Wish};
 use midfold::proxy::{Fault, Turn, Who};
 use tokio::time::timeout_at;
 
+use crate::admit::Refused;
+use crate::aim::{Aim, Goal, NoKey};
 use crate::answers::{error, json, respond};
 use crate::app::App;
 use crate::body::{Read, Room};
@@ -29,11 +31,11 @@ use crate::compute::{caught, compute};
 use crate::guard::{Ended, Guarded, Watch};
 use crate::headers;
 use crate::keys::Holder;
-use crate::logged::folded;
+use crate::logged::{folded, overflowed, unfolded};
 use crate::metrics::Cause;
 use crate::reading::{self, Unread, beside};
 use crate::refusal::Refusal;
-use crate::route::{Asked, Route, Work, route};
+use crate::route::{Asked, Route, Work};
 use crate::tee::Teed;
 use crate::unpack::{Packed, Packing};
 use crate::upstream::{NoAnswer, content_type, told};
@@ -43,19 +45,19 @@ use crate::vendor::{self, Inserted};
 const LONGEST_PRELUDE: usize = 64 << 10;
 
 /// Takes a request through.
-pub(crate) async fn forward(app: Arc<App>, request: Request) -> Response {
+pub(crate) async fn forward(app: Arc<App>, request: Request, route: Route) -> Response {
     let (parts, body) = request.into_parts();
-    let Route { provider, work } = route(&parts.method, parts.uri.path(), &parts.headers);
-    let address = match app.upstream.address(provider, &parts.uri) {
-        Ok(address) => address,
+    let aim = Aim::new(&route, &parts.uri);
+    let goal = match aim.goal(&app, None) {
+        Ok(goal) => goal,
         Err(error) => return no_answer(&app, &error),
     };
     let (body, watch) = match Guarded::around(body, app.limits.idle, Holder::longest_body(&parts)) {
         Ok(guarded) => guarded,
         Err(ended) => return ended.response(),
     };
-    let way = Way { app, parts, address, watch };
-    match work {
+    let way = Way { app, parts, aim, goal, watch };
+    match route.work {
         Work::Generate(asked) if !headers::is_off(&way.parts.headers) => {
             way.generate(asked, body, Purpose::Answer).await
         }
@@ -65,6 +67,10 @@ pub(crate) async fn forward(app: Arc<App>, request: Request) -> Response {
         Work::Compact(asked) if !headers::is_off(&way.parts.headers) => {
             way.generate(asked, body, Purpose::Compact).await
         }
+        Work::Signed => way.open(body, Cause::Signed).await,
+        Work::Pass if is_json_post(&way.parts) && !headers::is_off(&way.parts.headers) => {
+            way.look(body).await
+        }
         _ => {
             way.app.metrics.passed();
             way.pass(body, None).await
@@ -72,11 +78,18 @@ pub(crate) async fn forward(app: Arc<App>, request: Request) -> Response {
     }
 }
 
+fn is_json_post(parts: &Parts) -> bool {
+    parts.method == hyper::Method::POST
+        && content_type(&parts.headers).starts_with("application/json")
+        && Packing::of(&parts.headers) == Packing::None
+}
+
 /// A request's head, and where it goes.
 struct Way {
     app: Arc<App>,
     parts: Parts,
-    address: Uri,
+    aim: Aim,
+    goal: Goal,
     /// Why the request's body ended, where it had to.
     watch: Watch,
 }
@@ -97,15 +110,31 @@ struct Came {
 }
 
 impl Way {
+    /// A request to a path that nothing is known of: whether it has a history that should have been read.
+    async fn look(self, body: Body) -> Response {
+        match self.app.rooms.read(body, content_length(&self.parts)).await {
+            Read::Whole(body, _room) if wire::lists_messages(&body) => {
+                self.open(Body::from(body), Cause::Path).await
+            }
+            Read::Whole(body, _room) => {
+                self.app.metrics.passed();
+                self.pass(Body::from(body), None).await
+            }
+            Read::Large(body) => {
+                self.app.metrics.passed();
+                self.pass(body, None).await
+            }
+            Read::Broken => self.broken(),
+        }
+    }
+
     /// A request with a history.
-    async fn generate(self, asked: Asked, body: Body, purpose: Purpose) -> Response {
+    async fn generate(mut self, asked: Asked, body: Body, purpose: Purpose) -> Response {
         let packing = Packing::of(&self.parts.headers);
         if packing == Packing::Other {
             return self.open(body, Cause::Encoded).await;
         }
-        let length = self.parts.headers.get(CONTENT_LENGTH).map(HeaderValue::to_str);
-        let length = length.and_then(Result::ok).and_then(|length| length.parse().ok());
-        let (body, mut room) = match self.app.rooms.read(body, length).await {
+        let (body, mut room) = match self.app.rooms.read(body, content_length(&self.parts)).await {
             Read::Whole(body, room) => (body, room),
             Read::Large(body) => return self.open(body, Cause::TooLarge).await,
             Read::Broken => return self.broken(),
@@ -123,7 +152,13 @@ impl Way {
         };
         let stream = asked.stream || request.stream;
         let scope = Holder::name(&self.parts);
-        let who = headers::who(&self.parts.headers, scope, asked.model);
+        let mut who = headers::who(&self.parts.headers, scope, asked.model);
+        let model = request.model.as_deref().or(who.model.as_deref());
+        match self.aim.goal(&self.app, model) {
+            Ok(goal) => self.goal = goal,
+            Err(error) => return no_answer(&self.app, &error),
+        }
+        who.upstream.clone_from(&self.goal.target.name);
         let packed = (packing != Packing::None).then(|| Packed::new(&body, plain.clone()));
         match caught(|| self.app.proxy.wish(request, &who, purpose)) {
             Some(Ok(wish)) => {
@@ -177,6 +212,7 @@ impl Way {
         if let Some(fault) = turn.sent().fault {
             let cause = cause(fault);
             self.app.metrics.open(cause);
+            unfolded(self.parts.uri.path(), turn.sent().session.as_deref(), cause);
             if self.app.is_strict {
                 return strict(cause);
             }
@@ -232,7 +268,8 @@ impl Way {
     async fn open(self, body: Body, cause: Cause) -> Response {
         self.app.metrics.passed();
         self.app.metrics.open(cause);
-        if self.app.is_strict {
+        unfolded(self.parts.uri.path(), None, cause);
+        if self.app.is_strict && cause.is_strict() {
             return strict(cause);
         }
         self.pass(body, Some(cause)).await
@@ -247,7 +284,10 @@ impl Way {
     }
 
     /// Sends a body as it comes, and its answer too.
-    async fn pass(self, body: Body, cause: Option<Cause>) -> Response {
+    async fn pass(mut self, body: Body, cause: Option<Cause>) -> Response {
+        if let Err(no) = self.aim.give_key(&self.app, &self.goal, &mut self.parts) {
+            return no_key(&self.app, no);
+        }
         let mut out = headers::for_upstream(&self.parts.headers, false);
         if let Some(length) = self.parts.headers.get(CONTENT_LENGTH) {
             out.insert(CONTENT_LENGTH, length.clone());
@@ -255,7 +295,7 @@ impl Way {
         let sent = self
             .app
             .upstream
-            .send(self.parts.method.clone(), self.address.clone(), out, body)
+            .send(self.parts.method.clone(), self.goal.address.clone(), out, body)
             .await;
         match sent {
             Ok(answer) => {
@@ -303,6 +343,10 @@ enum Said {
 
 impl Trip {
     async fn go(mut self) -> Response {
+        let Way { app, parts, aim, goal, .. } = &mut self.way;
+        if let Err(no) = aim.give_key(app, goal, parts) {
+            return no_key(app, no);
+        }
         let mut answer = match self.ask().await {
             Ok(answer) => answer,
             Err(error) => return no_answer(&self.way.app, &error),
@@ -330,22 +374,25 @@ impl Trip {
     /// Whether there is a shorter request to send in place of the one that was refused.
     fn has_shorter(&mut self, diagnosis: Diagnosis) -> bool {
         let app = &self.way.app;
-        let again = self.turn.refused(diagnosis, app.now());
+        let is_sent_again = self.turn.refused(diagnosis, app.now()).is_some();
         if diagnosis.exceeds_window() {
+            let again = is_sent_again.then(|| self.turn.sent());
             app.metrics.overflow(again);
-            again.iter().for_each(|sent| folded(sent));
+            again.into_iter().for_each(folded);
+            overflowed(&self.turn, again);
         }
-        again.is_some()
+        is_sent_again
     }
 
     async fn ask(&self) -> Result<Answer, NoAnswer> {
-        let Way { app, parts, address, .. } = &self.way;
+        let Way { app, parts, goal, .. } = &self.way;
         let mut out = headers::for_upstream(&parts.headers, true);
         let body = self.turn.sent().body.clone();
         let body = Packed::again(self.packed.as_ref(), body, &mut out);
         out.insert(CONTENT_LENGTH, HeaderValue::from(body.len()));
         let body = Body::from(body);
-        let answer = app.upstream.send(parts.method.clone(), address.clone(), out, body).await?;
+        let answer =
+            app.upstream.send(parts.method.clone(), goal.address.clone(), out, body).await?;
         let (head, body) = answer.into_parts();
         if !head.status.is_success() {
             return Ok(self.refusal(head, body).await);
@@ -450,6 +497,11 @@ impl Trip {
     }
 }
 
+/// How long a request says that its body is.
+fn content_length(parts: &Parts) -> Option<usize> {
+    parts.headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
+}
+
 fn framing(kind: &str, stream: bool) -> Framing {
     match kind.split(';').next().unwrap_or_default().trim() {
         "text/event-stream" => Framing::Sse,
@@ -480,7 +532,17 @@ fn thread_not_found() -> Response {
     json(StatusCode::NOT_FOUND, &body)
 }
 
+fn no_key(app: &App, NoKey(name): NoKey) -> Response {
+    app.metrics.refused();
+    let refused = Refused::NoProviderKey(name);
+    tracing::info!(why = %refused, "a request was not let in");
+    refused.response()
+}
+
 fn no_answer(app: &App, no: &NoAnswer) -> Response {
+    if let NoAnswer::Unknown(unknown) = no {
+        return error(StatusCode::NOT_FOUND, "midfold_upstream", &format!("midfold: {unknown}"));
+    }
     app.metrics.unanswered();
     tracing::warn!(error = %no, "no answer");
     error(StatusCode::BAD_GATEWAY, "midfold_upstream", &format!("midfold: {no}"))

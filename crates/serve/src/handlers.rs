@@ -18,6 +18,7 @@ use crate::forward;
 use crate::keys::Scope;
 use crate::logged::logged;
 use crate::mcp;
+use crate::route::route;
 
 /// The paths that are answered here; every other one goes to a provider.
 pub(crate) fn router(app: Arc<App>) -> Router {
@@ -70,11 +71,13 @@ async fn metrics(State(app): State<Arc<App>>, request: Request) -> Response {
 }
 
 async fn pass(State(app): State<Arc<App>>, request: Request) -> Response {
+    // With the key in its place, which may be what tells where it goes.
+    let route = route(request.method(), request.uri().path(), request.headers());
     match admit(&app, &[Scope::Proxy], request) {
         // A history that goes through a socket cannot be folded. Codex asks for one first, and takes this
         // status for "use HTTP" at once; any other one it takes for a fault, and tries again for seconds.
         Ok(request) if wants_socket(&request) => StatusCode::UPGRADE_REQUIRED.into_response(),
-        Ok(request) => forward::forward(app, request).await,
+        Ok(request) => forward::forward(app, request, route).await,
         Err(refused) => refused.response(),
     }
 }

@@ -92,7 +92,8 @@ pub fn who(headers: &HeaderMap, scope: String, model: Option<String>) -> Who {
     // `claude-cli/2.1.0 (external, cli)`: its first word says what it is.
     let client = text(USER_AGENT.as_str())
         .and_then(|agent| Some(agent.split_whitespace().next()?.chars().take(100).collect()));
-    Who { scope, hint: SESSIONS.into_iter().find_map(text), client, preset: text(POLICY), model }
+    let hint = SESSIONS.into_iter().find_map(text);
+    Who { scope, hint, client, preset: text(POLICY), model, upstream: String::new() }
 }
 
 /// Says in an answer what was done to its request.

@@ -3,12 +3,13 @@
 //!
 //! The rooms: [`config`] says what is served and where to, `route` reads a path, `forward` takes one
 //! request through, `vendor` does what vendors' compaction would, `keys` says who may ask, `admit` lets them
-//! in, `guard` bounds a body, `unpack` unpacks it, `upstream` is the way to the provider, `tee` reads an answer
+//! in, `guard` bounds a body, `unpack` unpacks it, `upstreams` says where a request goes, `upstream` is the way there, `tee` reads an answer
 //! while it passes, `keeper` writes to the store and `narrator` asks a model, `app` ties them together, `listen`
 //! takes connections, with `tls` where there is a certificate, `server` starts and stops. What a request needs is decided by
 //! [`midfold::proxy`]; nothing here looks into a message.
 
 mod admit;
+mod aim;
 mod answers;
 mod api;
 mod app;
@@ -43,10 +44,11 @@ mod tls;
 mod totals;
 mod unpack;
 mod upstream;
+mod upstreams;
 mod vendor;
 
 pub use api::openapi;
-pub use config::{Config, ConfigError, Narration, Upstreams};
+pub use config::{Config, Narration};
 pub use keys::{Key, KeyEntry, KeyHash, Keys, KeysError, Scope};
 pub use limits::Limits;
 pub use origin::{NoOrigin, Origins};
@@ -56,15 +58,17 @@ pub use random::system_random;
 pub use server::{Running, ServeError, start};
 pub use tls::{Tls, TlsError};
 pub use totals::Totals;
+pub use upstream::Outgoing;
+pub use upstreams::{ConfigError, Upstreams};
 
 /// What the tests of this crate reach, and nobody else: no part of the interface, and free to change.
 #[doc(hidden)]
 pub mod inside {
     use hyper::{HeaderMap, Uri};
 
-    use crate::config::{Provider, Upstreams};
     use crate::keys::Keys;
-    use crate::provider::ProviderKeys;
+    use crate::provider::{Provider, ProviderKeys};
+    use crate::upstreams::{Upstreams, Wanted};
 
     pub use crate::body::Rooms;
     pub use crate::guard::Ended;
@@ -79,14 +83,19 @@ pub mod inside {
 
     // Methods of types that everybody sees: as functions here, so that nobody else sees them.
 
-    /// Where a request with this path and query goes.
-    pub fn address(upstreams: &Upstreams, provider: Provider, path: &str) -> Option<Uri> {
-        upstreams.address(provider, path)
+    /// Where a request with this path and query goes, that names a place and a model.
+    pub fn address(
+        upstreams: &Upstreams,
+        provider: Provider,
+        (named, model): (Option<&str>, Option<&str>),
+        path: &str,
+    ) -> Option<Uri> {
+        upstreams.choose(Wanted { named, model, provider }).ok()?.address(path)
     }
 
-    /// Gives a request the key of a provider, where there is one.
-    pub fn give(keys: &ProviderKeys, provider: Provider, headers: &mut HeaderMap) -> bool {
-        keys.give(provider, headers)
+    /// Gives a request the key of an upstream, where there is one.
+    pub fn give(keys: &ProviderKeys, name: &str, way: Provider, headers: &mut HeaderMap) -> bool {
+        keys.give(name, way, headers)
     }
 
     /// These keys, after `before`.

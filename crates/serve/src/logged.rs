@@ -6,9 +6,10 @@ use std::time::Instant;
 use axum::extract::Request;
 use axum::middleware::Next;
 use axum::response::Response;
-use midfold::proxy::Sent;
+use midfold::proxy::{Sent, Turn};
 
 use crate::headers;
+use crate::metrics::Cause;
 
 /// Paths that are asked all the time, by whoever watches over the server: no more than a step.
 const WATCHED: [&str; 3] = ["/livez", "/readyz", "/metrics"];
@@ -20,12 +21,12 @@ pub(crate) async fn logged(request: Request, next: Next) -> Response {
     let answer = next.run(request).await;
     let (status, ms) = (answer.status().as_u16(), start.elapsed().as_millis());
     if WATCHED.contains(&path.as_str()) {
-        tracing::debug!(%method, path, status, ms, "request");
+        tracing::trace!(%method, path, status, ms, "request");
         return answer;
     }
     let said = |name| answer.headers().get(name).and_then(|value| value.to_str().ok());
     let number = |name| said(name).and_then(|text| text.parse::<u64>().ok());
-    tracing::info!(
+    tracing::debug!(
         %method,
         path,
         status,
@@ -51,5 +52,31 @@ pub(crate) fn folded(sent: &Sent) {
             after = sent.tokens_after,
             "folded"
         );
+    }
+}
+
+/// Says that a request was sent as it came, and why.
+pub(crate) fn unfolded(path: &str, session: Option<&str>, cause: Cause) {
+    tracing::warn!(path, session, fault = cause.name(), "sent as it came: {}", cause.reason());
+}
+
+/// Says that a provider found a request too long, and the window that this taught.
+pub(crate) fn overflowed(turn: &Turn, again: Option<&Sent>) {
+    let (model, session) = (turn.model(), turn.sent().session.as_deref());
+    let window = turn.window();
+    match again {
+        Some(sent) => tracing::info!(
+            session,
+            model,
+            window,
+            sent = sent.tokens_after,
+            "too long for the provider: folded, and sent again"
+        ),
+        None => tracing::warn!(
+            session,
+            model,
+            window,
+            "too long for the provider, and nothing shorter can be sent"
+        ),
     }
 }

@@ -24,6 +24,10 @@ pub enum Cause {
     Encoded,
     /// No request that can be read.
     Unread,
+    /// It has messages, and nothing is known of its path.
+    Path,
+    /// It is signed, and another body would be refused.
+    Signed,
     /// What may not be folded does not fit.
     Floor,
     /// The preset or profile that was asked for does not exist here.
@@ -33,14 +37,43 @@ pub enum Cause {
 }
 
 impl Cause {
-    const ALL: [Self; 6] =
-        [Self::TooLarge, Self::Encoded, Self::Unread, Self::Floor, Self::Named, Self::Panic];
+    const ALL: [Self; 8] = [
+        Self::TooLarge,
+        Self::Encoded,
+        Self::Unread,
+        Self::Path,
+        Self::Signed,
+        Self::Floor,
+        Self::Named,
+        Self::Panic,
+    ];
+
+    /// It in words.
+    pub(crate) fn reason(self) -> &'static str {
+        match self {
+            Self::TooLarge => "it is larger than what may be in memory",
+            Self::Encoded => "it is packed in a way that is not read here",
+            Self::Unread => "it is no request of the format that its path says",
+            Self::Path => "it has messages, and nothing is known of its path",
+            Self::Signed => "it is signed, and another body would be refused",
+            Self::Floor => "what may not be folded does not fit",
+            Self::Named => "the preset or profile that it asks for does not exist here",
+            Self::Panic => "a fault in midfold",
+        }
+    }
+
+    /// Whether `--strict` refuses it: what may be no history at all passes all the same.
+    pub(crate) fn is_strict(self) -> bool {
+        !matches!(self, Self::Path | Self::Signed)
+    }
 
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::TooLarge => "too-large",
             Self::Encoded => "encoded",
             Self::Unread => "unread",
+            Self::Path => "path",
+            Self::Signed => "signed",
             Self::Floor => "floor",
             Self::Named => "named",
             Self::Panic => "panic",

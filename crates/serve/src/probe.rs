@@ -7,8 +7,9 @@ use hyper::header::{DATE, HeaderMap, HeaderValue, USER_AGENT};
 use hyper::{Method, Uri};
 use tokio::net::{TcpStream, lookup_host};
 
-use crate::config::{Provider, Upstreams};
-use crate::upstream::Upstream;
+use crate::provider::Provider;
+use crate::upstream::{Outgoing, Upstream};
+use crate::upstreams::{Upstreams, Wanted};
 
 /// A provider that answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,28 +44,35 @@ fn unconnected(kind: std::io::ErrorKind) -> String {
     }
 }
 
-/// Asks a provider for its models, without a key: any answer shows that it can be reached.
+/// Asks the place of this name for its models, without a key: any answer shows that it can be reached.
 ///
 /// # Errors
 /// Where the way stops, after `limit` at the latest.
 pub async fn probe(
     upstreams: &Upstreams,
-    provider: Provider,
+    outgoing: &Outgoing,
+    name: &str,
     limit: Duration,
 ) -> Result<Answered, Trouble> {
-    tokio::time::timeout(limit, ask(upstreams, provider)).await.unwrap_or(Err(Trouble::Slow(limit)))
+    tokio::time::timeout(limit, ask(upstreams, outgoing, name))
+        .await
+        .unwrap_or(Err(Trouble::Slow(limit)))
 }
 
-async fn ask(upstreams: &Upstreams, provider: Provider) -> Result<Answered, Trouble> {
+async fn ask(upstreams: &Upstreams, outgoing: &Outgoing, name: &str) -> Result<Answered, Trouble> {
+    let provider = Provider::named(name).unwrap_or(Provider::OpenAi);
     let path = match provider {
         Provider::OpenAi | Provider::Anthropic => "/v1/models",
         Provider::Gemini => "/v1beta/models",
+        Provider::Ollama => "/api/version",
     };
     let unusable = || Trouble::Answer("the address is not usable".to_owned());
-    let address = upstreams.address(provider, path).ok_or_else(unusable)?;
-    connects(&address).await?;
-    let upstream =
-        Upstream::new(upstreams.clone()).map_err(|error| Trouble::Answer(error.to_string()))?;
+    let target = upstreams.choose(Wanted { named: Some(name), model: None, provider });
+    let address = target.ok().and_then(|target| target.address(path)).ok_or_else(unusable)?;
+    if !outgoing.is_through_proxy(&address) {
+        connects(&address).await?;
+    }
+    let upstream = Upstream::new(outgoing).map_err(|error| Trouble::Answer(error.to_string()))?;
     let mut headers = HeaderMap::new();
     headers.insert(USER_AGENT, HeaderValue::from_static("midfold-doctor"));
     let answer = upstream

@@ -1,5 +1,6 @@
 //! Providers, and the keys for them that the server has itself, for clients that have none.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use hyper::HeaderMap;
@@ -17,19 +18,38 @@ pub enum Provider {
     Anthropic,
     /// `generateContent`.
     Gemini,
+    /// A server of models on one's own machine, with paths of its own.
+    Ollama,
 }
 
 impl Provider {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::OpenAi, Self::Anthropic, Self::Gemini];
+    pub const ALL: [Self; 4] = [Self::OpenAi, Self::Anthropic, Self::Gemini, Self::Ollama];
 
-    /// `openai`, `anthropic` or `gemini`.
+    /// The one with this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|provider| provider.name() == name)
+    }
+
+    /// `openai`, `anthropic`, `gemini` or `ollama`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::OpenAi => "openai",
             Self::Anthropic => "anthropic",
             Self::Gemini => "gemini",
+            Self::Ollama => "ollama",
+        }
+    }
+
+    /// Where it is, where nobody says otherwise.
+    pub(crate) fn origin(self) -> &'static str {
+        match self {
+            Self::OpenAi => "https://api.openai.com",
+            Self::Anthropic => "https://api.anthropic.com",
+            Self::Gemini => "https://generativelanguage.googleapis.com",
+            Self::Ollama => "http://127.0.0.1:11434",
         }
     }
 }
@@ -37,55 +57,52 @@ impl Provider {
 /// Why a key of the server's is of no use.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ProviderKeyError {
-    /// A name that no provider has.
-    #[error("there is no provider `{0}`: openai, anthropic or gemini")]
-    Provider(String),
     /// A key that no header can hold. The text holds none of it.
     #[error("the key for {0} is empty, or has characters that no key has")]
-    Key(&'static str),
+    Key(String),
 }
 
-/// The server's own keys, by provider. Nothing prints them.
+/// The server's own keys, by the names of upstreams. Nothing prints them.
 #[derive(Clone, Default)]
-pub struct ProviderKeys([Option<HeaderValue>; Provider::ALL.len()]);
+pub struct ProviderKeys(BTreeMap<String, String>);
 
 impl ProviderKeys {
-    /// Sets the key of `openai`, `anthropic` or `gemini`.
+    /// Sets the key for the upstream of this name: `openai`, `anthropic`, `gemini`, or one of the user's own.
     ///
     /// # Errors
-    /// When there is no such provider, or the key is none that a header can hold.
-    pub fn set(&mut self, provider: &str, key: &str) -> Result<(), ProviderKeyError> {
-        let at = Provider::ALL.iter().position(|known| known.name() == provider);
-        let at = at.ok_or_else(|| ProviderKeyError::Provider(provider.to_owned()))?;
+    /// When the key is none that a header can hold.
+    pub fn set(&mut self, upstream: &str, key: &str) -> Result<(), ProviderKeyError> {
         let key = key.trim();
-        let text = match Provider::ALL[at] {
-            Provider::OpenAi => format!("Bearer {key}"),
-            Provider::Anthropic | Provider::Gemini => key.to_owned(),
-        };
-        let value = HeaderValue::from_str(&text).ok().filter(|_| !key.is_empty());
-        let mut value = value.ok_or(ProviderKeyError::Key(Provider::ALL[at].name()))?;
-        value.set_sensitive(true);
-        self.0[at] = Some(value);
+        let is_usable = !key.is_empty() && HeaderValue::from_str(key).is_ok();
+        if !is_usable {
+            return Err(ProviderKeyError::Key(upstream.to_owned()));
+        }
+        self.0.insert(upstream.to_owned(), key.to_owned());
         Ok(())
     }
 
-    /// Gives a request the key of a provider, where there is one.
-    pub(crate) fn give(&self, provider: Provider, headers: &mut HeaderMap) -> bool {
-        let at = Provider::ALL.iter().position(|known| *known == provider);
-        let Some(key) = at.and_then(|at| self.0[at].clone()) else { return false };
-        let name = match provider {
-            Provider::OpenAi => AUTHORIZATION,
-            Provider::Anthropic => X_API_KEY,
-            Provider::Gemini => X_GOOG_API_KEY,
+    /// The names of the upstreams that there are keys for.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
+    }
+
+    /// Gives a request the key of an upstream, where there is one, in the way of this provider.
+    pub(crate) fn give(&self, upstream: &str, way: Provider, headers: &mut HeaderMap) -> bool {
+        let Some(key) = self.0.get(upstream) else { return false };
+        let (name, text) = match way {
+            Provider::OpenAi | Provider::Ollama => (AUTHORIZATION, format!("Bearer {key}")),
+            Provider::Anthropic => (X_API_KEY, key.clone()),
+            Provider::Gemini => (X_GOOG_API_KEY, key.clone()),
         };
-        headers.insert(name, key);
+        let Ok(mut value) = HeaderValue::from_str(&text) else { return false };
+        value.set_sensitive(true);
+        headers.insert(name, value);
         true
     }
 }
 
 impl fmt::Debug for ProviderKeys {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let set = Provider::ALL.iter().zip(&self.0).filter(|(_, key)| key.is_some());
-        f.debug_list().entries(set.map(|(provider, _)| provider.name())).finish()
+        f.debug_list().entries(self.0.keys()).finish()
     }
 }

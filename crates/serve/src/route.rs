@@ -1,5 +1,7 @@
-//! What a path asks for.
+//! What a path asks for. Paths are known by their endings: servers, gateways and clouds put their own folders in
+//! front.
 
+use hyper::header::AUTHORIZATION;
 use hyper::{HeaderMap, Method};
 use midfold::DialectKind;
 
@@ -8,10 +10,14 @@ use crate::provider::Provider;
 /// What a request asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Route {
-    /// Whose it is.
+    /// The place that its path or its header names.
+    pub upstream: Option<String>,
+    /// Whose format it has.
     pub provider: Provider,
     /// What is done with it.
     pub work: Work,
+    /// The path that it goes on with, without the place that it names.
+    pub path: String,
 }
 
 /// What is done with a request.
@@ -23,6 +29,8 @@ pub enum Work {
     Count(Asked),
     /// Its history is to be compacted, and nothing else.
     Compact(Asked),
+    /// It is signed: another body would be refused.
+    Signed,
     /// It passes.
     Pass,
 }
@@ -38,54 +46,139 @@ pub struct Asked {
     pub stream: bool,
 }
 
-/// Reads a request's line and headers. Clients put `/v1` in front or leave it to their base URL.
+/// The place that a request goes to, where it names one.
+const UPSTREAM: &str = "midfold-upstream";
+
+/// Reads a request's line and headers.
 pub fn route(method: &Method, path: &str, headers: &HeaderMap) -> Route {
-    let short = path.strip_prefix("/v1").filter(|rest| rest.starts_with('/')).unwrap_or(path);
-    let asked = |kind| Asked { kind, model: None, stream: false };
-    let is_post = method == Method::POST;
-    let generate = |provider, kind| Route { provider, work: Work::Generate(asked(kind)) };
-    match short {
-        "/chat/completions" if is_post => generate(Provider::OpenAi, DialectKind::OpenAiChat),
-        "/responses" if is_post => generate(Provider::OpenAi, DialectKind::OpenAiResponses),
-        "/responses/compact" if is_post => Route {
-            provider: Provider::OpenAi,
-            work: Work::Compact(asked(DialectKind::OpenAiResponses)),
-        },
-        "/messages" if is_post => generate(Provider::Anthropic, DialectKind::Anthropic),
-        "/messages/count_tokens" if is_post => Route {
-            provider: Provider::Anthropic,
-            work: Work::Count(asked(DialectKind::Anthropic)),
-        },
-        _ => match gemini(path).filter(|_| is_post) {
-            Some(work) => Route { provider: Provider::Gemini, work },
-            None => Route { provider: provider(path, headers), work: Work::Pass },
-        },
+    let named = path.strip_prefix("/to/").map(|rest| rest.split_once('/').unwrap_or((rest, "")));
+    let by_header = || headers.get(UPSTREAM).and_then(|name| Some(name.to_str().ok()?.to_owned()));
+    let (upstream, path) = match named {
+        Some((name, rest)) => (Some(name.to_owned()), format!("/{rest}")),
+        None => (by_header(), path.to_owned()),
+    };
+    let segments: Vec<&str> = path.split('/').filter(|segment| !segment.is_empty()).collect();
+    let found = if method == Method::POST { work(&segments) } else { None };
+    match found {
+        Some((provider, _)) if is_signed(headers) => {
+            Route { upstream, provider, work: Work::Signed, path }
+        }
+        // A base URL that ends with a slash leaves two of them behind.
+        Some((provider, work)) => {
+            Route { upstream, provider, work, path: format!("/{}", segments.join("/")) }
+        }
+        None => {
+            let provider = provider(&segments, headers);
+            let is_signed = method == Method::POST && is_signed(headers);
+            let work = if is_signed { Work::Signed } else { Work::Pass };
+            Route { upstream, provider, work, path }
+        }
     }
 }
 
-/// `/v1beta/models/NAME:generateContent` and its siblings.
-fn gemini(path: &str) -> Option<Work> {
-    let (before, verb) = path.rsplit_once(':')?;
-    let (before, model) = before.rsplit_once('/')?;
-    if !before.ends_with("/models") {
+/// What a path with these segments asks for, of whom.
+fn work(segments: &[&str]) -> Option<(Provider, Work)> {
+    let (last, before) = segments.split_last()?;
+    let above = before.last().copied().unwrap_or_default();
+    let asked = |kind| Asked { kind, model: named_model(before), stream: false };
+    let openai = if is_google(before) { Provider::Gemini } else { Provider::OpenAi };
+    let found = match (above, *last) {
+        ("chat", "completions") => (openai, Work::Generate(asked(DialectKind::OpenAiChat))),
+        (_, "responses") => (openai, Work::Generate(asked(DialectKind::OpenAiResponses))),
+        ("responses", "compact") => (openai, Work::Compact(asked(DialectKind::OpenAiResponses))),
+        (_, "messages") if !is_stored_there(before) => {
+            (Provider::Anthropic, Work::Generate(asked(DialectKind::Anthropic)))
+        }
+        ("messages", "count_tokens") => {
+            (Provider::Anthropic, Work::Count(asked(DialectKind::Anthropic)))
+        }
+        _ => verb(last, before)?,
+    };
+    Some(found)
+}
+
+/// `models/NAME:generateContent` and its siblings, as Gemini and Vertex have them.
+fn verb(last: &str, before: &[&str]) -> Option<(Provider, Work)> {
+    let (model, verb) = last.rsplit_once(':')?;
+    if !matches!(before.last(), Some(&"models" | &"tunedModels" | &"endpoints")) {
         return None;
     }
-    let asked = |stream| Asked { kind: DialectKind::Gemini, model: Some(model.to_owned()), stream };
-    match verb {
-        "generateContent" => Some(Work::Generate(asked(false))),
-        "streamGenerateContent" => Some(Work::Generate(asked(true))),
-        "countTokens" => Some(Work::Count(asked(false))),
-        _ => None,
-    }
+    let asked = |kind, stream| Asked { kind, model: Some(model.to_owned()), stream };
+    let gemini = |stream| asked(DialectKind::Gemini, stream);
+    let work = match verb {
+        "generateContent" => Work::Generate(gemini(false)),
+        "streamGenerateContent" => Work::Generate(gemini(true)),
+        "countTokens" => Work::Count(gemini(false)),
+        // Somebody else's model at Vertex, in its maker's format.
+        "rawPredict" | "streamRawPredict" => {
+            let publisher = before.iter().rev().nth(1).copied().unwrap_or_default();
+            let kind = match publisher {
+                "anthropic" => DialectKind::Anthropic,
+                "mistralai" | "meta" | "openai" => DialectKind::OpenAiChat,
+                _ => return None,
+            };
+            match model {
+                // The body names the model then.
+                "count-tokens" => Work::Count(Asked { kind, model: None, stream: false }),
+                _ => Work::Generate(asked(kind, verb == "streamRawPredict")),
+            }
+        }
+        _ => return None,
+    };
+    Some((Provider::Gemini, work))
+}
+
+/// The model in `deployments/NAME/…` (Azure) or `engines/NAME/…`.
+fn named_model(before: &[&str]) -> Option<String> {
+    let at = before.iter().position(|it| matches!(*it, "deployments" | "engines"))?;
+    before.get(at + 1).map(|&name| name.to_owned())
+}
+
+/// Google's places for what is written in others' formats.
+fn is_google(before: &[&str]) -> bool {
+    matches!(before.first(), Some(&"v1beta")) || before.contains(&"locations")
+}
+
+/// Messages are added one by one to what the provider keeps: no history is in the request.
+fn is_stored_there(before: &[&str]) -> bool {
+    before.iter().any(|it| matches!(*it, "threads" | "sessions" | "conversations"))
+}
+
+/// The signature covers the body (Bedrock, SageMaker).
+fn is_signed(headers: &HeaderMap) -> bool {
+    headers.get(AUTHORIZATION).is_some_and(|it| it.as_bytes().starts_with(b"AWS4-HMAC-SHA256"))
 }
 
 /// Whose a request is that has no history: what its headers say, else what its path looks like.
-fn provider(path: &str, headers: &HeaderMap) -> Provider {
+fn provider(segments: &[&str], headers: &HeaderMap) -> Provider {
     if headers.contains_key("anthropic-version") || headers.contains_key("x-api-key") {
         Provider::Anthropic
-    } else if headers.contains_key("x-goog-api-key") || path.starts_with("/v1beta") {
+    } else if headers.contains_key("x-goog-api-key") || is_google(segments) {
         Provider::Gemini
+    } else if is_ollama(segments) {
+        Provider::Ollama
     } else {
         Provider::OpenAi
     }
+}
+
+/// Paths that only Ollama has.
+fn is_ollama(segments: &[&str]) -> bool {
+    let own = [
+        "blobs",
+        "chat",
+        "copy",
+        "create",
+        "delete",
+        "embed",
+        "embeddings",
+        "generate",
+        "ps",
+        "pull",
+        "push",
+        "show",
+        "tags",
+        "version",
+    ];
+    matches!(segments, ["api", second, ..] if own.contains(second))
 }

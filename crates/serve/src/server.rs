@@ -70,7 +70,8 @@ pub async fn start(config: Config) -> Result<Running, ServeError> {
     let app = Arc::new(App {
         proxy,
         keeper: keeper.clone(),
-        upstream: Upstream::new(upstreams)?,
+        upstream: Upstream::new(&config.outgoing)?,
+        upstreams,
         rooms: Rooms::new(config.longest_request, config.all_requests),
         metrics: Metrics::default(),
         narrator: config.narration.map(|it| Narrator::new(it, Arc::clone(&clock))),

@@ -30,18 +30,21 @@ pub enum TlsError {
     Pair(rustls::Error),
 }
 
+/// The certificates of a PEM file: one at least.
+pub(crate) fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, TlsError> {
+    let all: Vec<_> = CertificateDer::pem_slice_iter(pem)
+        .collect::<Result<_, _>>()
+        .map_err(|error| TlsError::Certificate(error.to_string()))?;
+    if all.is_empty() { Err(TlsError::NoCertificate) } else { Ok(all) }
+}
+
 impl Tls {
     /// A certificate, with those that lead from it to a known authority, and its key; both as PEM.
     ///
     /// # Errors
     /// When one of them is missing or cannot be read, or they do not belong together.
     pub fn from_pem(certificates: &[u8], key: &[u8]) -> Result<Self, TlsError> {
-        let chain: Vec<_> = CertificateDer::pem_slice_iter(certificates)
-            .collect::<Result<_, _>>()
-            .map_err(|error| TlsError::Certificate(error.to_string()))?;
-        if chain.is_empty() {
-            return Err(TlsError::NoCertificate);
-        }
+        let chain = self::certificates(certificates)?;
         let key =
             PrivateKeyDer::from_pem_slice(key).map_err(|error| TlsError::Key(error.to_string()))?;
         let provider = Arc::new(rustls::crypto::ring::default_provider());

@@ -1,25 +1,105 @@
 //! The way to the provider: pooled connections, TLS by the platform's roots, bodies as they come.
 
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 
 use axum::body::Body;
 use hyper::body::Incoming;
 use hyper::header::{HeaderMap, HeaderValue};
-use hyper::http::uri::PathAndQuery;
 use hyper::{Request, Response, Uri};
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::client::legacy::connect::proxy::Tunnel;
+use hyper_util::client::proxy::matcher::Matcher;
 use hyper_util::rt::TokioExecutor;
-use rustls_platform_verifier::BuilderVerifierExt;
+use rustls::pki_types::CertificateDer;
+use rustls_platform_verifier::Verifier;
+use tower::Service;
 
-use crate::config::Upstreams;
-use crate::provider::Provider;
+use crate::tls::{TlsError, certificates};
+use crate::upstreams::NoUpstream;
 
 /// The way to the providers.
 pub(crate) struct Upstream {
-    client: Client<HttpsConnector<HttpConnector>, Body>,
-    bases: Upstreams,
+    client: Client<HttpsConnector<Connector>, Body>,
+}
+
+/// How requests get to where they go: what the environment says of proxies, and whom to trust.
+#[derive(Clone, Debug, Default)]
+pub struct Outgoing {
+    /// The proxy for `https://` addresses: `http://HOST:PORT`, asked for a tunnel.
+    pub https_proxy: Option<String>,
+    /// The proxy for `http://` addresses, asked for a tunnel, too.
+    pub http_proxy: Option<String>,
+    /// Hosts that are reached without one, separated by commas: `localhost,.corp.example,10.0.0.0/8`.
+    pub no_proxy: Option<String>,
+    /// Certificates of authorities that are trusted beside the system's.
+    pub trusted: Vec<CertificateDer<'static>>,
+}
+
+impl Outgoing {
+    /// Trusts the authorities of a file of certificates (PEM), too.
+    ///
+    /// # Errors
+    /// When there is none in it, or it cannot be read.
+    pub fn trust(&mut self, pem: &[u8]) -> Result<(), TlsError> {
+        self.trusted.extend(certificates(pem)?);
+        Ok(())
+    }
+
+    /// Whether what goes to this address goes through a proxy.
+    pub(crate) fn is_through_proxy(&self, to: &Uri) -> bool {
+        self.matcher().is_some_and(|proxies| proxies.intercept(to).is_some())
+    }
+
+    /// The proxies, where there are any. This machine is reached without one.
+    fn matcher(&self) -> Option<Matcher> {
+        if self.https_proxy.is_none() && self.http_proxy.is_none() {
+            return None;
+        }
+        let said = |proxy: &Option<String>| proxy.clone().unwrap_or_default();
+        let here = "localhost,127.0.0.0/8,::1";
+        let no = self.no_proxy.as_ref().map_or(here.to_owned(), |said| format!("{said},{here}"));
+        let builder =
+            Matcher::builder().https(said(&self.https_proxy)).http(said(&self.http_proxy));
+        Some(builder.no(no).build())
+    }
+}
+
+/// Connects, through a tunnel of a proxy's where there is one for the address.
+#[derive(Clone)]
+struct Connector {
+    http: HttpConnector,
+    proxies: Option<Arc<Matcher>>,
+}
+
+type Connecting<T, E> = Pin<Box<dyn Future<Output = Result<T, E>> + Send>>;
+
+impl Service<Uri> for Connector {
+    type Response = <HttpConnector as Service<Uri>>::Response;
+    type Error = Box<dyn std::error::Error + Send + Sync>;
+    type Future = Connecting<Self::Response, Self::Error>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
+        self.http.poll_ready(cx).map_err(Into::into)
+    }
+
+    fn call(&mut self, to: Uri) -> Self::Future {
+        let Some(proxy) = self.proxies.as_ref().and_then(|proxies| proxies.intercept(&to)) else {
+            let direct = self.http.call(to);
+            return Box::pin(async move { Ok(direct.await?) });
+        };
+        let tunnel = Tunnel::new(proxy.uri().clone(), self.http.clone());
+        let mut tunnel = match proxy.basic_auth() {
+            Some(auth) => tunnel.with_auth(auth.clone()),
+            None => tunnel,
+        };
+        let through = tunnel.call(to);
+        Box::pin(async move { Ok(through.await?) })
+    }
 }
 
 /// Why a provider did not answer.
@@ -27,6 +107,8 @@ pub(crate) struct Upstream {
 pub(crate) enum NoAnswer {
     #[error("the address of the upstream and the path of the request make no address")]
     Address,
+    #[error(transparent)]
+    Unknown(#[from] NoUpstream),
     #[error("the upstream does not answer: {0}")]
     Client(String),
     #[error("the upstream's answer broke off before it said anything: {0}")]
@@ -34,11 +116,14 @@ pub(crate) enum NoAnswer {
 }
 
 impl Upstream {
-    pub fn new(bases: Upstreams) -> Result<Self, rustls::Error> {
+    pub fn new(outgoing: &Outgoing) -> Result<Self, rustls::Error> {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let trusted = outgoing.trusted.iter().cloned();
+        let verifier = Verifier::new_with_extra_roots(trusted, Arc::clone(&provider))?;
         let tls = rustls::ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()?
-            .with_platform_verifier()?
+            .dangerous()
+            .with_custom_certificate_verifier(Arc::new(verifier))
             .with_no_client_auth();
         let mut http = HttpConnector::new();
         http.enforce_http(false);
@@ -48,13 +133,8 @@ impl Upstream {
             .https_or_http()
             .enable_http1()
             .enable_http2()
-            .wrap_connector(http);
-        Ok(Self { client: Client::builder(TokioExecutor::new()).build(https), bases })
-    }
-
-    pub fn address(&self, provider: Provider, uri: &Uri) -> Result<Uri, NoAnswer> {
-        let path = uri.path_and_query().map_or("/", PathAndQuery::as_str);
-        self.bases.address(provider, path).ok_or(NoAnswer::Address)
+            .wrap_connector(Connector { http, proxies: outgoing.matcher().map(Arc::new) });
+        Ok(Self { client: Client::builder(TokioExecutor::new()).build(https) })
     }
 
     /// Sends a request, and answers as soon as the provider's head is there.

@@ -1,5 +1,6 @@
 //! One thing that was looked at.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use crate::error::CommandError;
@@ -38,7 +39,7 @@ impl State {
 /// One thing that was looked at.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Check {
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     pub state: State,
     pub says: String,
     /// What to do about it.
@@ -46,16 +47,24 @@ pub struct Check {
 }
 
 impl Check {
-    pub fn good(name: &'static str, says: impl Into<String>) -> Self {
-        Self { name, state: State::Good, says: says.into(), fix: None }
+    pub fn good(name: impl Into<Cow<'static, str>>, says: impl Into<String>) -> Self {
+        Self { name: name.into(), state: State::Good, says: says.into(), fix: None }
     }
 
-    pub fn warn(name: &'static str, says: impl Into<String>, fix: impl Into<String>) -> Self {
-        Self { name, state: State::Warn, says: says.into(), fix: Some(fix.into()) }
+    pub fn warn(
+        name: impl Into<Cow<'static, str>>,
+        says: impl Into<String>,
+        fix: impl Into<String>,
+    ) -> Self {
+        Self { name: name.into(), state: State::Warn, says: says.into(), fix: Some(fix.into()) }
     }
 
-    pub fn fail(name: &'static str, says: impl Into<String>, fix: impl Into<String>) -> Self {
-        Self { name, state: State::Fail, says: says.into(), fix: Some(fix.into()) }
+    pub fn fail(
+        name: impl Into<Cow<'static, str>>,
+        says: impl Into<String>,
+        fix: impl Into<String>,
+    ) -> Self {
+        Self { name: name.into(), state: State::Fail, says: says.into(), fix: Some(fix.into()) }
     }
 
     /// What an error says, and its first hint.
@@ -63,6 +72,6 @@ impl Check {
         // A file is quoted with a bar before each line: here the place and the reason are enough.
         let said = error.message.lines().filter(|line| !line.contains(" |"));
         let says = said.collect::<Vec<_>>().join(": ");
-        Self { name, state: State::Fail, says, fix: error.hints.into_iter().next() }
+        Self { name: name.into(), state: State::Fail, says, fix: error.hints.into_iter().next() }
     }
 }

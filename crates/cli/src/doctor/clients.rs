@@ -43,18 +43,18 @@ async fn check(client: &Client) -> Check {
     let fix = Some(format!("midfold run -- {}", client.name));
     let Some(url) = url else {
         let says = format!("{} goes to its provider", client.title);
-        return Check { name: client.name, state: State::Good, says, fix };
+        return Check { name: client.name.into(), state: State::Good, says, fix };
     };
     let Some(address) = local(&url) else {
         let says = format!("{} goes to {} ({from})", client.title, shown(&url));
-        return Check { name: client.name, state: State::Good, says, fix };
+        return Check { name: client.name.into(), state: State::Good, says, fix };
     };
     if is_midfold(address).await {
         return Check::good(client.name, format!("{} goes through midfold ({from})", client.title));
     }
     if tokio::net::TcpStream::connect(address).await.is_ok() {
         let says = format!("{} goes to {} ({from})", client.title, shown(&url));
-        return Check { name: client.name, state: State::Good, says, fix };
+        return Check { name: client.name.into(), state: State::Good, says, fix };
     }
     let says =
         format!("{} goes to {} ({from}), and nothing listens there", client.title, shown(&url));

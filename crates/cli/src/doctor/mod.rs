@@ -7,8 +7,9 @@ mod place;
 mod reach;
 mod settings;
 
+use midfold::{Serving, ServingUpstreams};
 use midfold_args::Doctor as Args;
-use midfold_serve::Upstreams;
+use midfold_serve::{Outgoing, Upstreams};
 use serde_json::{Value, json};
 use unicode_width::UnicodeWidthStr;
 
@@ -19,15 +20,17 @@ use crate::presets::pretty;
 use crate::runtime::block_on;
 use crate::serve;
 use crate::serving;
+use crate::tls;
 use crate::words::{plural, wrap};
 
 pub fn run(args: &Args, json: bool, output: &Output) -> Result<(), CommandError> {
     // What is wrong in a file has a line of its own in the table.
-    let upstreams = serve::upstreams(
-        &serving::proxied(&args.upstream).over(serving::below().unwrap_or_default()),
-        Upstreams::default(),
-    )?;
-    let checks = block_on(async { Ok(all(args, upstreams).await) })?;
+    let said = ServingUpstreams::said(args.upstream.iter().map(String::as_str));
+    let said = Serving { upstream: said, ..Serving::default() };
+    let said = said.over(serving::below().unwrap_or_default());
+    let upstreams = serve::upstreams(&said, Upstreams::default())?;
+    let outgoing = tls::outgoing(&said)?;
+    let checks = block_on(async { Ok(all(args, &upstreams, &outgoing).await) })?;
     let failed = checks.iter().any(|check| check.state == State::Fail);
     if json {
         output.stdout(pretty(&to_json(&checks, !failed))?)?;
@@ -38,11 +41,11 @@ pub fn run(args: &Args, json: bool, output: &Output) -> Result<(), CommandError>
 }
 
 /// All checks, at once, in the order in which they are shown.
-async fn all(args: &Args, upstreams: Upstreams) -> Vec<Check> {
+async fn all(args: &Args, upstreams: &Upstreams, outgoing: &Outgoing) -> Vec<Check> {
     let (store, (providers, clock), model, clients) = tokio::join!(
         place::store(&args.at),
-        reach::providers(&upstreams),
-        reach::model(args.narrator.as_deref()),
+        reach::providers(upstreams, outgoing),
+        reach::model(args.narrator.as_deref(), outgoing),
         clients::all(),
     );
     // Afterwards: whether a port is free is tried by listening there, and others would find that listener.

@@ -3,8 +3,9 @@
 use std::net::SocketAddr;
 
 use midfold_serve::config::Provider;
-use midfold_serve::{Answered, Trouble, Upstreams, probe};
+use midfold_serve::{Answered, Outgoing, Trouble, Upstreams, probe};
 use tokio::net::TcpListener;
+use tokio::task::JoinSet;
 
 use super::check::{Check, LIMIT};
 use super::near::{is_midfold, local};
@@ -17,49 +18,49 @@ const PORT: &str = "port";
 const OFF: u64 = 30_000;
 
 /// The providers, and our clock against theirs.
-pub async fn providers(upstreams: &Upstreams) -> (Vec<Check>, Option<Check>) {
-    let ask = |provider| async move {
-        let answer = probe(upstreams, provider, LIMIT).await;
-        let at = runtime::now();
-        (provider, answer, at, is_ours(&upstreams.url(provider)).await)
-    };
-    let [openai, anthropic, gemini] = Provider::ALL.map(ask);
-    let (openai, anthropic, gemini) = tokio::join!(openai, anthropic, gemini);
-    let all = [openai, anthropic, gemini];
-    let checks = all.iter().map(|(provider, answer, _, is_ours)| {
-        let (name, url) = (provider.name(), upstreams.url(*provider));
-        match is_ours {
-            true => ours(name, &url, &format!("--upstream {name}=URL names the provider")),
-            false => provider_check(name, &url, answer),
-        }
-    });
-    let date = all.iter().find_map(|(_, answer, at, _)| Some((answer.as_ref().ok()?.date?, *at)));
-    (checks.collect(), date.map(|(theirs, ours)| clock(theirs, ours)))
+pub async fn providers(upstreams: &Upstreams, outgoing: &Outgoing) -> (Vec<Check>, Option<Check>) {
+    let mut asked = JoinSet::new();
+    for (at, (name, url)) in upstreams.places().into_iter().enumerate() {
+        let (upstreams, outgoing) = (upstreams.clone(), outgoing.clone());
+        asked.spawn(async move {
+            let answer = probe(&upstreams, &outgoing, &name, LIMIT).await;
+            let now = runtime::now();
+            let check = match is_ours(&url).await {
+                true => ours(&name, &url, &format!("--upstream {name}=URL names the provider")),
+                false => provider_check(&name, &url, &answer),
+            };
+            (at, check, answer.ok().and_then(|answer| answer.date).map(|date| (date, now)))
+        });
+    }
+    let mut all = asked.join_all().await;
+    all.sort_by_key(|(at, ..)| *at);
+    let date = all.iter().find_map(|(.., date)| *date);
+    let checks = all.into_iter().map(|(_, check, _)| check).collect();
+    (checks, date.map(|(theirs, ours)| clock(theirs, ours)))
 }
 
-fn provider_check(name: &'static str, url: &str, answer: &Result<Answered, Trouble>) -> Check {
+fn provider_check(name: &str, url: &str, answer: &Result<Answered, Trouble>) -> Check {
     let trouble = match answer {
         // 401 and 403 are what a provider says to whoever shows no key.
         Ok(Answered { status: status @ 500.., .. }) => format!("it answers with status {status}"),
-        Ok(_) => return Check::good(name, format!("{url} answers")),
+        Ok(_) => return Check::good(name.to_owned(), format!("{url} answers")),
         Err(trouble) => trouble.to_string(),
     };
     let fix = match answer {
         Ok(_) => "try again later".to_owned(),
-        Err(_) if proxied() => {
-            "HTTPS_PROXY is set, which midfold does not use: it has to get there directly"
+        Err(_) if env::proxies().0.is_some() => {
+            "see whether the proxy of HTTPS_PROXY leads there; NO_PROXY excepts hosts from it"
                 .to_owned()
         }
         Err(Trouble::Answer(_)) => {
-            format!("see whether {url} is right, and whether this machine trusts its certificate")
+            format!(
+                "see whether {url} is right, and whether this machine trusts its certificate; \
+                 --ca FILE names more authorities"
+            )
         }
         Err(_) => format!("fine where you do not use it; --upstream {name}=URL names another"),
     };
-    Check::warn(name, format!("{url}: {trouble}"), fix)
-}
-
-fn proxied() -> bool {
-    ["HTTPS_PROXY", "https_proxy"].iter().any(|name| env::get(name).is_some())
+    Check::warn(name.to_owned(), format!("{url}: {trouble}"), fix)
 }
 
 fn clock(theirs: u64, ours: u64) -> Check {
@@ -74,7 +75,7 @@ fn clock(theirs: u64, ours: u64) -> Check {
 }
 
 /// The model that narrates, where one was named.
-pub async fn model(url: Option<&str>) -> Check {
+pub async fn model(url: Option<&str>, outgoing: &Outgoing) -> Check {
     let Some(url) = url else {
         return Check::good(
             MODEL,
@@ -93,7 +94,7 @@ pub async fn model(url: Option<&str>) -> Check {
     if is_ours(&url).await {
         return ours(MODEL, &url, "--narrator URL names the server of a model");
     }
-    match probe(&upstreams, Provider::OpenAi, LIMIT).await {
+    match probe(&upstreams, outgoing, "openai", LIMIT).await {
         Ok(Answered { status: status @ 500.., .. }) => {
             Check::warn(MODEL, format!("{url} answers with status {status}"), "see its log")
         }
@@ -107,8 +108,8 @@ pub async fn model(url: Option<&str>) -> Check {
 }
 
 /// A midfold where a model server should be.
-fn ours(name: &'static str, url: &str, fix: &str) -> Check {
-    Check::warn(name, format!("{url} is a midfold, and no model server"), fix)
+fn ours(name: &str, url: &str, fix: &str) -> Check {
+    Check::warn(name.to_owned(), format!("{url} is a midfold, and no model server"), fix)
 }
 
 async fn is_ours(url: &str) -> bool {

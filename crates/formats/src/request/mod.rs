@@ -3,6 +3,7 @@
 
 mod bounds;
 mod identity;
+mod listed;
 mod named;
 mod summary;
 mod value;
@@ -22,6 +23,7 @@ use wanted::Wanted;
 
 pub use bounds::{Bounds, MESSAGE, Over, memory_of};
 pub use identity::{identity, without_marks};
+pub use listed::lists_messages;
 pub use named::{item_id, reference};
 pub use summary::is_summary_request;
 

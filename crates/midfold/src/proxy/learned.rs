@@ -8,24 +8,26 @@ use midfold_formats::DialectKind;
 /// Windows that are remembered at most; the one that was learned first goes first.
 pub const MOST: usize = 4_096;
 
-/// Whose window, of which provider's model.
+/// Whose window, of which model where.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Source {
     scope: String,
+    upstream: String,
     provider: &'static str,
     model: String,
 }
 
 impl Source {
-    /// Of whoever asked, of the provider of this wire format.
+    /// Of whoever asked, of a model at this place, in this wire format.
     #[must_use]
-    pub fn new(scope: &str, kind: DialectKind, model: &str) -> Self {
+    pub fn new((scope, upstream): (&str, &str), kind: DialectKind, model: &str) -> Self {
         let provider = match kind {
             // One server answers both.
             DialectKind::OpenAiResponses => DialectKind::OpenAiChat.name(),
             other => other.name(),
         };
-        Self { scope: scope.to_owned(), provider, model: model.to_owned() }
+        let (scope, upstream) = (scope.to_owned(), upstream.to_owned());
+        Self { scope, upstream, provider, model: model.to_owned() }
     }
 }
 

@@ -86,7 +86,7 @@ impl Proxy {
                 let is_aside = aside.is_some();
                 let conversation = aside
                     .unwrap_or_else(|| self.conversation(&request, &chain, &reading, &who, now));
-                let source = Source::new(&who.scope, request.kind(), &model);
+                let source = Source::new((&who.scope, &who.upstream), request.kind(), &model);
                 let learned = lock(&self.learned).of(&source);
                 let kept = lock(&conversation).session.gate().learned_window;
                 let least = learned.map(|told| told.window).into_iter().chain(kept).min();

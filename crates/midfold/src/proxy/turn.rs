@@ -194,6 +194,18 @@ impl Turn {
         &self.request
     }
 
+    /// The model that it asks for; empty where it names none.
+    #[must_use]
+    pub fn model(&self) -> &str {
+        &self.model
+    }
+
+    /// The window that it has to fit, in tokens; none where it has no history.
+    #[must_use]
+    pub fn window(&self) -> Option<u64> {
+        self.place.as_ref().map(|place| place.budget.window)
+    }
+
     /// Whether the reply has to be known, and not only what it cost: a later request may name it.
     #[must_use]
     pub fn wants_output(&self) -> bool {

@@ -14,6 +14,8 @@ pub struct Who {
     pub preset: Option<String>,
     /// The model, where the body does not name it.
     pub model: Option<String>,
+    /// The name of the place that it goes to; of places with other names, nothing is learned from each other.
+    pub upstream: String,
 }
 
 /// Why a request was sent as it came although it might have needed a fold.

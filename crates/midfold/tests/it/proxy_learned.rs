@@ -5,7 +5,7 @@ use midfold::core::event::Usage;
 use midfold::inside::{Learned, MOST, Source, Told};
 
 fn source(scope: &str, kind: DialectKind) -> Source {
-    Source::new(scope, kind, "m")
+    Source::new((scope, ""), kind, "m")
 }
 
 #[test]
@@ -27,7 +27,7 @@ fn a_window_is_of_whoever_was_told_and_rises_with_what_is_taken() {
 fn no_more_windows_are_remembered_than_there_is_room_for() {
     let mut learned = Learned::default();
     let told = Told { window: 8_000, counts_reply: false };
-    let of = |n: usize| Source::new("", DialectKind::OpenAiChat, &n.to_string());
+    let of = |n: usize| Source::new(("", ""), DialectKind::OpenAiChat, &n.to_string());
     (0..MOST + 10).for_each(|n| learned.refused(&of(n), told));
     assert_eq!((learned.of(&of(9)), learned.of(&of(10))), (None, Some(told)));
 }

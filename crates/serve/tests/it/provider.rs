@@ -11,12 +11,17 @@ fn keys_are_not_printed() {
     keys.set("anthropic", " sk-secret\n").unwrap();
     assert_eq!(format!("{keys:?}"), "[\"anthropic\"]");
     let mut headers = HeaderMap::new();
-    assert!(give(&keys, Provider::Anthropic, &mut headers));
-    assert!(!give(&keys, Provider::OpenAi, &mut headers));
+    assert!(give(&keys, "anthropic", Provider::Anthropic, &mut headers));
+    assert!(!give(&keys, "openai", Provider::OpenAi, &mut headers));
     assert_eq!(headers["x-api-key"], "sk-secret");
     assert!(!format!("{headers:?}").contains("secret"));
     for wrong in ["", " ", "a\nb"] {
         let error = keys.set("openai", wrong).unwrap_err();
-        assert_eq!(error, ProviderKeyError::Key("openai"));
+        assert_eq!(error, ProviderKeyError::Key("openai".into()));
     }
+}
+
+#[test]
+fn providers_are_called_what_settings_call_them() {
+    assert_eq!(Provider::ALL.map(Provider::name), midfold::PROVIDERS);
 }

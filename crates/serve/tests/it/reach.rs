@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use midfold_serve::config::Provider;
-use midfold_serve::{Trouble, Upstreams, probe};
+use midfold_serve::{Outgoing, Trouble, Upstreams, probe};
 use midfold_testkit::upstream::agent::Agent;
 use midfold_testkit::upstream::{Dialect, Script, Settings, task};
 
@@ -49,9 +48,9 @@ async fn totals_are_the_figures_of_the_metrics() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_probe_says_where_the_way_to_a_provider_stops() {
     let setting = setting().await;
-    let mut upstreams = Upstreams::default();
+    let (mut upstreams, direct) = (Upstreams::default(), Outgoing::default());
     upstreams.set(setting.upstream.url()).unwrap();
-    let answered = probe(&upstreams, Provider::Anthropic, LONG).await.unwrap();
+    let answered = probe(&upstreams, &direct, "anthropic", LONG).await.unwrap();
     // 2026-01-01: the clock of the machine that runs the test.
     assert!(answered.status < 500 && answered.date.unwrap() > 1_767_225_600_000, "{answered:?}");
 
@@ -60,13 +59,13 @@ async fn a_probe_says_where_the_way_to_a_provider_stops() {
     // It takes connections and says nothing.
     upstreams.set(&format!("openai=http://{address}")).unwrap();
     let limit = Duration::from_millis(20);
-    assert_eq!(probe(&upstreams, Provider::OpenAi, limit).await, Err(Trouble::Slow(limit)));
+    assert_eq!(probe(&upstreams, &direct, "openai", limit).await, Err(Trouble::Slow(limit)));
     drop(free);
-    let refused = probe(&upstreams, Provider::OpenAi, LONG).await;
+    let refused = probe(&upstreams, &direct, "openai", LONG).await;
     assert_eq!(refused, Err(Trouble::Connect(std::io::ErrorKind::ConnectionRefused)));
     // It speaks no TLS.
     let plain = setting.upstream.url().replace("http://", "https://");
     upstreams.set(&format!("openai={plain}")).unwrap();
-    let refused = probe(&upstreams, Provider::OpenAi, LONG).await;
+    let refused = probe(&upstreams, &direct, "openai", LONG).await;
     assert!(matches!(refused, Err(Trouble::Answer(_))), "{refused:?}");
 }

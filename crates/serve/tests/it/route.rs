@@ -5,6 +5,16 @@ use midfold::DialectKind;
 use midfold_serve::config::Provider;
 use midfold_serve::inside::{Asked, Route, Work, route};
 
+#[test]
+fn a_path_may_name_its_place() {
+    let Route { upstream, path, work, .. } = of(&Method::POST, "/to/local/v1//messages/");
+    assert_eq!((upstream.as_deref(), path.as_str()), (Some("local"), "/v1/messages"));
+    assert!(matches!(work, Work::Generate(_)));
+    let Route { upstream, path, .. } = of(&Method::GET, "/to/local");
+    assert_eq!((upstream.as_deref(), path.as_str()), (Some("local"), "/"));
+    assert_eq!(of(&Method::GET, "/v1/models").upstream, None);
+}
+
 fn of(method: &Method, path: &str) -> Route {
     route(method, path, &HeaderMap::new())
 }
@@ -13,26 +23,43 @@ fn of(method: &Method, path: &str) -> Route {
 fn paths_are_read() {
     let kind = |path: &str| match of(&Method::POST, path).work {
         Work::Generate(asked) | Work::Count(asked) | Work::Compact(asked) => Some(asked.kind),
-        Work::Pass => None,
+        Work::Signed | Work::Pass => None,
     };
     assert_eq!(kind("/v1/chat/completions"), Some(DialectKind::OpenAiChat));
     assert_eq!(kind("/chat/completions"), Some(DialectKind::OpenAiChat));
     assert_eq!(kind("/v1/responses"), Some(DialectKind::OpenAiResponses));
     assert_eq!(kind("/v1/responses/compact"), Some(DialectKind::OpenAiResponses));
     assert_eq!(kind("/v1/messages/count_tokens"), Some(DialectKind::Anthropic));
-    for path in ["/v1/embeddings", "/v1/responses/resp_1/cancel", "/v1/messages/batches", "/"] {
+    // Only Vertex has it for others' models.
+    assert_eq!(kind("/v1/publishers/nobody/models/m:rawPredict"), None);
+    let model = |path: &str| match of(&Method::POST, path).work {
+        Work::Generate(asked) => asked.model,
+        _ => None,
+    };
+    assert_eq!(model("/openai/deployments/gpt-5/chat/completions").as_deref(), Some("gpt-5"));
+    let vertex =
+        "/v1/projects/p/locations/l/publishers/anthropic/models/claude-x@1:streamRawPredict";
+    assert_eq!(model(vertex).as_deref(), Some("claude-x@1"));
+    for path in [
+        "/v1/threads/t/messages",
+        "/v1/embeddings",
+        "/v1/responses/resp_1/cancel",
+        "/v1/messages/batches",
+        "/",
+    ] {
         assert_eq!(kind(path), None, "{path}");
     }
     assert_eq!(of(&Method::GET, "/v1/responses").work, Work::Pass);
     let streamed = of(&Method::POST, "/v1beta/models/gemini-3:streamGenerateContent");
     let asked = Asked { kind: DialectKind::Gemini, model: Some("gemini-3".into()), stream: true };
-    assert_eq!(streamed, Route { provider: Provider::Gemini, work: Work::Generate(asked) });
+    assert_eq!((streamed.provider, streamed.work), (Provider::Gemini, Work::Generate(asked)));
 }
 
 #[test]
 fn what_has_no_history_goes_to_whoever_its_headers_name() {
     let mut headers = HeaderMap::new();
     assert_eq!(route(&Method::GET, "/v1/models", &headers).provider, Provider::OpenAi);
+    assert_eq!(route(&Method::GET, "/api/tags", &headers).provider, Provider::Ollama);
     headers.insert("x-api-key", "k".parse().unwrap());
     assert_eq!(route(&Method::GET, "/v1/models", &headers).provider, Provider::Anthropic);
 }

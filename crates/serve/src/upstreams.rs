@@ -1,0 +1,261 @@
+//! Where requests go: the places that were named, and which of them a request is for.
+
+use hyper::Uri;
+use midfold::{ModelPattern, ServingUpstreams};
+
+use crate::provider::Provider;
+
+/// Where requests go.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Upstreams {
+    /// The places that were named, in the order in which they were.
+    named: Vec<Place>,
+}
+
+/// A place that was named.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Place {
+    name: String,
+    base: Base,
+    models: Vec<ModelPattern>,
+}
+
+/// The start of an address: its origin, and a path without a slash at its end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Base {
+    origin: String,
+    path: String,
+}
+
+/// What is known of a request when its place is chosen.
+#[derive(Clone, Copy, Debug)]
+pub struct Wanted<'a> {
+    /// The place that it names itself.
+    pub named: Option<&'a str>,
+    /// The model that it asks for.
+    pub model: Option<&'a str>,
+    /// In whose format it is written.
+    pub provider: Provider,
+}
+
+/// Where a request goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Target {
+    /// The name of the place.
+    pub name: String,
+    /// It is the provider's own address, and nobody said so.
+    pub is_usual: bool,
+    base: Base,
+}
+
+/// Why a configuration cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ConfigError {
+    /// An address that no request can be sent to. The text holds none of it: it may carry a password.
+    #[error("the upstream {0} is not usable: it has to be http://HOST… or https://HOST…")]
+    Address(String),
+    /// A name that cannot stand in a path.
+    #[error("`{0}` cannot be the name of an upstream: letters, digits, `.`, `_` and `-` can")]
+    Name(String),
+}
+
+/// A request names a place that nobody named.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("there is no upstream `{name}` here; there are: {}", known.join(", "))]
+pub struct NoUpstream {
+    name: String,
+    known: Vec<String>,
+}
+
+impl Upstreams {
+    /// Sets where requests go: `NAME=URL` for one place, `URL` alone for what is written in any provider's format.
+    ///
+    /// ```
+    /// use midfold_serve::Upstreams;
+    /// let mut upstreams = Upstreams::default();
+    /// upstreams.set("openai=http://127.0.0.1:8080/v1")?;
+    /// upstreams.set("local=http://127.0.0.1:11434")?;
+    /// assert_eq!(upstreams.to_string(), "openai=http://127.0.0.1:8080/v1 local=http://127.0.0.1:11434");
+    /// # Ok::<(), midfold_serve::ConfigError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// When the name cannot stand in a path, or the address is none.
+    pub fn set(&mut self, said: &str) -> Result<(), ConfigError> {
+        self.set_all(&ServingUpstreams::said([said]))
+    }
+
+    /// Sets where requests go, for each place that is named.
+    ///
+    /// # Errors
+    /// As for [`Upstreams::set`].
+    pub fn set_all(&mut self, said: &ServingUpstreams) -> Result<(), ConfigError> {
+        let mut each = said.0.iter();
+        each.try_for_each(|(name, to)| self.add(name, &to.url, to.models.clone()))
+    }
+
+    fn add(&mut self, name: &str, url: &str, models: Vec<ModelPattern>) -> Result<(), ConfigError> {
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+        if name.is_empty() || !name.chars().all(is_plain) {
+            return Err(ConfigError::Name(name.to_owned()));
+        }
+        let base = Base::read(url).ok_or_else(|| ConfigError::Address(name.to_owned()))?;
+        let place = Place { name: name.to_owned(), base, models };
+        match self.named.iter_mut().find(|known| known.name == name) {
+            Some(known) => *known = place,
+            None => self.named.push(place),
+        }
+        Ok(())
+    }
+
+    /// Where what is written in a provider's format goes, where no model and no name says otherwise.
+    #[must_use]
+    pub fn url(&self, provider: Provider) -> String {
+        self.of(provider).base.url()
+    }
+
+    /// All places that requests may go to, with their addresses: those that were named, and the providers that
+    /// no other one takes the place of. Ollama is one where it was named.
+    #[must_use]
+    pub fn places(&self) -> Vec<(String, String)> {
+        let usual = Provider::ALL.into_iter().filter(|it| *it != Provider::Ollama);
+        let usual = usual.map(|it| self.of(it));
+        let mut all = Vec::new();
+        for Target { name, base, .. } in usual.chain(self.named.iter().map(Place::target)) {
+            if all.iter().all(|(known, _)| *known != name) {
+                all.push((name, base.url()));
+            }
+        }
+        all
+    }
+
+    /// The places that were named and bear no provider's name, with their addresses.
+    pub fn others(&self) -> impl Iterator<Item = (&str, String)> {
+        let is_other = |place: &&Place| Provider::named(&place.name).is_none();
+        self.named.iter().filter(is_other).map(|place| (&*place.name, place.base.url()))
+    }
+
+    /// Where a request goes: to the place that it names; else to the one whose pattern says most of its model's
+    /// name; else to the one with the name of its provider; else to the only one without
+    /// models, where no provider's name was named; else to the provider itself.
+    pub(crate) fn choose(&self, wanted: Wanted<'_>) -> Result<Target, NoUpstream> {
+        if let Some(name) = wanted.named {
+            let place = self.named.iter().find(|place| place.name == name).map(Place::target);
+            let place = place.or_else(|| Provider::named(name).map(|it| self.of(it)));
+            return place.ok_or_else(|| self.unknown(name));
+        }
+        let precision = |place: &Place, model: &str| {
+            let fitting = place.models.iter().filter(|pattern| pattern.matches(model));
+            fitting.map(ModelPattern::precision).max()
+        };
+        let by_model = wanted.model.and_then(|model| {
+            let all = self.named.iter();
+            let all = all.filter_map(|place| Some((precision(place, model)?, place)));
+            // The first one of equals.
+            all.rev().max_by_key(|(precision, _)| *precision).map(|(_, place)| place.target())
+        });
+        Ok(by_model.unwrap_or_else(|| self.of(wanted.provider)))
+    }
+
+    fn of(&self, provider: Provider) -> Target {
+        let named = self.named.iter().find(|place| place.name == provider.name());
+        if let Some(place) = named.or_else(|| self.for_all()) {
+            return place.target();
+        }
+        let base = Base { origin: provider.origin().to_owned(), path: String::new() };
+        Target { name: provider.name().to_owned(), is_usual: true, base }
+    }
+
+    /// The only place that was named for nothing in particular, where no provider was named beside it.
+    fn for_all(&self) -> Option<&Place> {
+        if self.named.iter().any(|place| Provider::named(&place.name).is_some()) {
+            return None;
+        }
+        let mut all = self.named.iter().filter(|place| place.models.is_empty());
+        all.next().filter(|_| all.next().is_none())
+    }
+
+    fn unknown(&self, name: &str) -> NoUpstream {
+        let named = self.named.iter().map(|place| place.name.clone());
+        let usual = Provider::ALL.iter().map(|provider| provider.name().to_owned());
+        let mut known: Vec<_> = named.chain(usual).collect();
+        known.sort();
+        known.dedup();
+        NoUpstream { name: name.chars().take(40).collect(), known }
+    }
+}
+
+impl std::fmt::Display for Upstreams {
+    /// What was said, else the providers.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let usual = Provider::ALL.iter().filter(|it| **it != Provider::Ollama);
+        let all: Vec<String> = match self.named.as_slice() {
+            [] => usual.map(|it| format!("{}={}", it.name(), it.origin())).collect(),
+            [first, rest @ ..]
+                if rest.len() + 1 == Provider::ALL.len()
+                    && rest.iter().all(|it| it.base == first.base && it.models.is_empty()) =>
+            {
+                vec![first.base.url()]
+            }
+            named => named.iter().map(Place::to_string).collect(),
+        };
+        f.write_str(&all.join(" "))
+    }
+}
+
+impl Place {
+    fn target(&self) -> Target {
+        Target { name: self.name.clone(), is_usual: false, base: self.base.clone() }
+    }
+}
+
+impl std::fmt::Display for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}={}", self.name, self.base.url())?;
+        let models: Vec<_> = self.models.iter().map(ModelPattern::as_str).collect();
+        if models.is_empty() { Ok(()) } else { write!(f, " (for {})", models.join(", ")) }
+    }
+}
+
+impl Target {
+    /// The address that a request with this path and query goes to.
+    pub(crate) fn address(&self, path_and_query: &str) -> Option<Uri> {
+        let Base { origin, path } = &self.base;
+        format!("{origin}{path}{}", self.base.rest_of(path_and_query)).parse().ok()
+    }
+}
+
+impl Base {
+    fn read(url: &str) -> Option<Self> {
+        let uri: Uri = url.trim().parse().ok()?;
+        let scheme = uri.scheme_str().filter(|scheme| matches!(*scheme, "http" | "https"));
+        let (scheme, authority) = scheme.zip(uri.authority())?;
+        if authority.as_str().contains('@') || uri.query().is_some() {
+            return None;
+        }
+        let path = uri.path().trim_end_matches('/').to_owned();
+        Some(Self { origin: format!("{scheme}://{authority}"), path })
+    }
+
+    fn url(&self) -> String {
+        format!("{}{}", self.origin, self.path)
+    }
+
+    /// What of a request's path stands behind this one. Clients and people both write the last folders of a
+    /// base URL (`…/v1`, `…/api/v1`), and OpenAI's clients write `/v1` where a server's version is another.
+    fn rest_of<'a>(&self, path_and_query: &'a str) -> &'a str {
+        let ends = |rest: &str| rest.is_empty() || rest.starts_with(['/', '?']);
+        let starts = self.path.match_indices('/').map(|(at, _)| &self.path[at..]);
+        let shared = starts.filter_map(|end| path_and_query.strip_prefix(end));
+        if let Some(rest) = shared.into_iter().find(|rest| ends(rest)) {
+            return rest;
+        }
+        let is_versioned = self.path.rsplit('/').next().is_some_and(is_version);
+        let rest = path_and_query.strip_prefix("/v1").filter(|rest| ends(rest));
+        rest.filter(|_| is_versioned).unwrap_or(path_and_query)
+    }
+}
+
+fn is_version(segment: &str) -> bool {
+    segment.strip_prefix('v').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+}

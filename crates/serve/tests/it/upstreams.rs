@@ -1,0 +1,119 @@
+//! Several places that requests go to.
+
+use midfold::{DialectKind, ServingUpstreams};
+use midfold_serve::{Key, KeyHash, Keys, Upstreams};
+use midfold_testkit::upstream::agent::Agent;
+use midfold_testkit::upstream::{Dialect, Settings};
+
+use crate::setting::{Setting, rules};
+use crate::stub::{Stub, history};
+
+/// A place of one's own for some models, a second one for nothing in particular, and OpenAI's.
+struct Three {
+    local: Stub,
+    spare: Stub,
+    openai: Stub,
+}
+
+impl Three {
+    async fn start() -> (Self, Upstreams) {
+        let all = Self {
+            local: Stub::quiet().await,
+            spare: Stub::quiet().await,
+            openai: Stub::quiet().await,
+        };
+        let Self { local, spare, openai } = &all;
+        let said = serde_json::json!([
+            {"name": "local", "url": format!("{}/v1", local.url), "models": ["llama*", "qwen*"]},
+            {"name": "spare", "url": spare.url, "models": ["llama-guard*"]},
+            {"name": "openai", "url": openai.url},
+        ]);
+        let said: ServingUpstreams = serde_json::from_value(said).unwrap();
+        let mut upstreams = Upstreams::default();
+        upstreams.set_all(&said).unwrap();
+        (all, upstreams)
+    }
+
+    fn counts(&self) -> [usize; 3] {
+        [&self.local, &self.spare, &self.openai].map(|stub| stub.asked().len())
+    }
+}
+
+async fn post(setting: &Setting, path: &str, model: &str, headers: &[(&str, &str)]) -> u16 {
+    let headers = headers.iter().map(|(name, it)| ((*name).to_owned(), (*it).to_owned()));
+    let agent = Agent { headers: headers.collect(), ..Agent::new(Dialect::Chat, &setting.url()) };
+    agent.post(path, &history(DialectKind::OpenAiChat, model, 1)).await.status
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_model_the_path_or_a_header_choose() {
+    let (all, upstreams) = Three::start().await;
+    let setting = Setting::with(Settings::default(), |config| config.upstreams = upstreams).await;
+    let chat = "/v1/chat/completions";
+    post(&setting, chat, "Qwen3-Coder", &[]).await;
+    assert_eq!((all.counts(), all.local.last().path.as_str()), ([1, 0, 0], chat));
+    // Both know llamas; the second one says more of the name.
+    post(&setting, chat, "llama-guard-4", &[]).await;
+    assert_eq!(all.counts(), [1, 1, 0]);
+    post(&setting, chat, "gpt-5", &[]).await;
+    assert_eq!(all.counts(), [1, 1, 1]);
+    post(&setting, "/to/spare/v1/chat/completions", "gpt-5", &[]).await;
+    assert_eq!((all.counts(), all.spare.last().path.as_str()), ([1, 2, 1], chat));
+    post(&setting, chat, "qwen3", &[("midfold-upstream", "openai")]).await;
+    assert_eq!(all.counts(), [1, 2, 2]);
+    assert!(!all.openai.last().headers.contains_key("midfold-upstream"));
+    // The same model in the format of another provider.
+    post(&setting, "/v1/messages", "qwen3", &[]).await;
+    assert_eq!(all.counts(), [2, 2, 2]);
+    assert_eq!(post(&setting, "/to/nowhere/v1/models", "m", &[]).await, 404);
+    assert_eq!(all.counts(), [2, 2, 2]);
+}
+
+/// Whoever names one server of his own means it for everything.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_only_place_takes_whatever_there_is() {
+    let stub = Stub::quiet().await;
+    let setting = Setting::with(Settings::default(), |config| {
+        let mut upstreams = Upstreams::default();
+        upstreams.set(&format!("local={}", stub.url)).unwrap();
+        config.upstreams = upstreams;
+    })
+    .await;
+    for path in ["/v1/chat/completions", "/v1/messages", "/v1/models", "/api/tags"] {
+        post(&setting, path, "m", &[]).await;
+    }
+    assert_eq!(stub.asked().len(), 4);
+}
+
+/// A key of ours in the place of the provider's gives way to the one for where the request goes.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn each_place_gets_its_own_key() {
+    let (all, upstreams) = Three::start().await;
+    let key = Key::from_bytes([7; 32]);
+    let keys = format!("[[key]]\nname = \"a\"\nhash = \"{}\"\n", KeyHash::of(key.as_str()));
+    let keys = Keys::from_toml(&keys).unwrap();
+    let setting = Setting::with(Settings::default(), |config| {
+        config.upstreams = upstreams;
+        config.keys = Some(keys);
+        config.provider_keys.set("local", "sk-local").unwrap();
+        config.rules = rules();
+    })
+    .await;
+    let bearer = format!("Bearer {}", key.as_str());
+    let with = [("authorization", bearer.as_str())];
+    assert_eq!(post(&setting, "/v1/chat/completions", "qwen3", &with).await, 200);
+    assert_eq!(all.local.last().headers["authorization"], "Bearer sk-local");
+    // Nobody else is sent it, nor ours.
+    assert_eq!(post(&setting, "/v1/chat/completions", "gpt-5", &with).await, 401);
+    assert_eq!(all.counts(), [1, 0, 0]);
+}
+
+#[test]
+fn what_cannot_be_named_is_refused() {
+    let mut upstreams = Upstreams::default();
+    for wrong in ["a b=http://h", "=http://h", "a%2f=http://h"] {
+        assert!(upstreams.set(wrong).is_err(), "{wrong}");
+    }
+    upstreams.set("openai=http://h:1").unwrap();
+    assert_eq!(upstreams.places().len(), 3);
+}
